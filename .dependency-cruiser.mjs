@@ -23,20 +23,26 @@ const PACKAGE_IMPORTS = {
 
 /** What each folder of an app may import of its other folders. One that is not named here may import none. */
 const FOLDER_IMPORTS = {
-  // An agent that ends takes its claims and tokens with it, and APIs are told. Blocks of domains are audited.
+  // Revoking an agent also revokes its claims and tokens, and notifies the APIs. Blocks of domains are audited.
   agents: 'audit|claims|client-documents|clients|revocation|tokens',
   // A claim that is completed is answered with an assertion.
   claims: 'assertions|clients|revocation|tokens',
-  // Authenticates agents, also by their documents.
-  clients: 'agents|client-documents',
+  // Authenticates agents and apps, also by their documents.
+  clients: 'agents|app-clients|client-documents',
+  // Fetches the documents of apps as those of agents, and refuses the domains that agents may not use either.
+  'app-clients': 'agents|client-documents',
+  // A connection is an agent whose claim is the grant.
+  connections: 'claims',
   // Gives a key without a kid its thumbprint.
   'client-documents': 'clients',
   tokens: 'audit|revocation',
   keys: 'audit',
   // Ends agents again, and their secrets; blocks domains again, for the audit.
   replay: 'agents|audit',
-  // Gives oidc-provider our clients, keys, resource servers, tokens and assertions.
-  oauth: 'agents|assertions|clients|keys|resource-servers|tokens',
+  // Gives oidc-provider our clients, apps, connections, keys, resource servers, tokens and assertions.
+  oauth: 'agents|app-clients|assertions|clients|connections|keys|resource-servers|tokens',
+  // A person who proves their address completes the claim of a connection, and goes back to the app.
+  'sign-in': 'app-clients|claims|connections|oauth',
   // Signed with the keys of the ring.
   assertions: 'keys',
   // Makes answers from the guides of the catalog.

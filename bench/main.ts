@@ -1,12 +1,13 @@
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { compileApps } from '@plainpath/stack/start-app'
 import { Command, InvalidArgumentError } from 'commander'
+import { besideCommit } from './against.ts'
 import { runGrowth } from './growth/run-growth.ts'
 import { watchMemory } from './load/processor-time.ts'
 import { GUIDE, GUIDES, measuredPaths } from './measured-paths.ts'
-import { judgeAll, memoryVerdicts, revocationVerdict } from './report/judge.ts'
+import { judgeAgainst, judgeAll, memoryVerdicts, revocationVerdict } from './report/judge.ts'
 import { keepResult } from './report/keep-result.ts'
 import { reportMarkdown } from './report/markdown.ts'
 import { type Revocations, revokeSome, usesCache } from './revocation.ts'
@@ -22,6 +23,7 @@ interface Options {
   readonly rounds: number
   readonly seconds: number
   readonly growth: boolean
+  readonly against?: string
   readonly profile?: string
   readonly node: string
 }
@@ -48,6 +50,10 @@ const COMMAND = new Command('npm run bench --')
   )
   .option('--seconds <n>', 'how long each measurement takes', wholeNumber(600), 3)
   .option('--growth', 'with 1 000, 100 000 and 1 000 000 agents, tokens and waitlist entries instead', false)
+  .option(
+    '--against <commit>',
+    'compares each path with the same one at another commit of this clone, by processor time, and writes nothing to bench/results',
+  )
   .option(
     '--profile <folder>',
     'writes a CPU profile of each app there (*.cpuprofile), which the developer tools of a browser open',
@@ -85,12 +91,22 @@ async function runBench(options: Options, runtime: BenchRuntime): Promise<void> 
   const memory = { auth: await watchMemory(auth), api: await watchMemory(api) }
   const baselines = opening.use(await startBaselines(stores, { api, paths: [GUIDES, GUIDE], folder }))
   const agents = await makeAgents(auth, AGENTS)
-  const apiSecret = (await readFile(stores.env['RESOURCE_CLIENT_SECRET_FILE'] ?? '', 'utf8')).trim()
-  const all = await measuredPaths({ auth, api, baselines, agents, stores, apiSecret })
+  const all = await measuredPaths({ auth, api, baselines, agents, stores })
   const only = options.only?.split(',')
   const isSelected = (name: string) => only === undefined || only.includes(name)
-  const paths = all.filter(({ name }) => isSelected(name))
+  const selected = all.filter(({ name }) => isSelected(name))
 
+  if (options.against !== undefined) {
+    say(`Starting both apps as they were at ${options.against}`)
+    const parts = { baselines, agents, folder, nodeOptions }
+    const { paths } = opening.use(await besideCommit(options.against, selected, parts))
+    const series = await runRounds(paths, { ...options, say, signal })
+    const verdicts = judgeAgainst(series, options.against)
+    return say(
+      `\n${reportMarkdown({ machine: describeMachine(), date: startedAt, ...options, verdicts, series })}`,
+    )
+  }
+  const paths = selected
   if (options.growth) {
     const keeps = options.rounds >= LEAST_ROUNDS && only === undefined && !options.node
     const control = all[0]?.beside[0]

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import { cycle, requestBytes, type Target } from './load/target.ts'
 import { boundRequests } from './testbed/bound-requests.ts'
 import { AGENT_NAME, type AgentWithToken, issueToken } from './testbed/make-agents.ts'
@@ -20,11 +21,13 @@ export interface MeasuredPath {
 }
 
 export interface Comparison {
-  /** `bearer` is the API itself, for the same read with a bearer token. */
-  readonly baseline: BaselineName | 'bearer'
+  /** `bearer` is the API itself, for the same read with a bearer token; `before` is the same path of another commit. */
+  readonly baseline: BaselineName | 'bearer' | 'before'
   readonly target: Target
   /** The target for the ratio of throughputs, ours to theirs; undefined if there is none. */
   readonly atLeast?: number
+  /** As that of the path, after each measurement of this target. */
+  readonly tidy?: MeasuredPath['tidy']
 }
 
 export const GUIDES = '/api/guides'
@@ -39,8 +42,6 @@ export interface Parts {
   readonly baselines: Baselines
   readonly agents: readonly AgentWithToken[]
   readonly stores: Stores
-  /** The secret with which the API introspects. */
-  readonly apiSecret: string
 }
 
 export async function measuredPaths(parts: Parts): Promise<MeasuredPath[]> {
@@ -124,12 +125,13 @@ function issue({ auth, baselines: { servers, client }, agents }: Parts): Measure
   }
 }
 
-async function introspect({ auth, baselines, agents, stores, apiSecret }: Parts): Promise<MeasuredPath> {
+async function introspect({ auth, baselines, agents, stores }: Parts): Promise<MeasuredPath> {
   const { servers, client } = baselines
   const asking = (path: string, headers: Record<string, string>, presented: string) =>
     requestBytes('POST', path, { headers: { ...FORM, ...headers }, body: `token=${presented}` })
+  const apiSecret = await readFile(stores.env['RESOURCE_CLIENT_SECRET_FILE'] ?? '', 'utf8')
   const api = {
-    ...basic(stores.env['RESOURCE_CLIENT_ID'] ?? '', apiSecret),
+    ...basic(stores.env['RESOURCE_CLIENT_ID'] ?? '', apiSecret.trim()),
     accept: INTROSPECTION_TYPE,
   }
   const theirs: Buffer[] = []

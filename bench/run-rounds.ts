@@ -94,10 +94,10 @@ export async function runRounds(
     boundBy: path.boundBy,
     targets: [
       { name: 'ours', target: path.ours, tidy: path.tidy, rounds: [] as Measurement[] },
-      ...path.beside.map(({ baseline, target }) => ({
+      ...path.beside.map(({ baseline, target, tidy }) => ({
         name: baseline as string,
         target,
-        tidy: undefined,
+        tidy,
         rounds: [] as Measurement[],
       })),
     ],

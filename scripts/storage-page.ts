@@ -7,10 +7,13 @@ const TITLES = { auth: 'The authorization server', resource: 'The API' } as cons
 export const RETENTION: Readonly<Record<'auth' | 'resource', Readonly<Record<string, string>>>> = {
   auth: {
     agent_secrets: 'until the secret ends, or the agent registers keys instead, is deleted or expires',
-    agents: 'until the agent expires; that of a deleted one is kept without name, secrets and keys',
+    agents:
+      'until the agent expires; that of a deleted one is kept without name, secrets and keys; a connection until there is no record of its claim, or an hour without one',
+    app_clients: '90 days after a person last signed in with it, or a day if nobody did',
     blocked_domain_audit: 'kept, append-only',
     blocked_domains: 'until the domain is unblocked',
-    claim_attempts: 'two days; what is personal goes with the end of the attempt, after 24 hours at most',
+    claim_attempts:
+      'two days; what is personal goes with the end of the attempt, after 24 hours at most, ten minutes for a sign-in',
     claim_blocks: '30 days',
     claim_tries: 'a day',
     claims: 'until 30 days after the end, which comes after 30 days at most; the address goes with the end',
@@ -21,8 +24,10 @@ export const RETENTION: Readonly<Record<'auth' | 'resource', Readonly<Record<str
     key_followers: 'while the instance runs, and an hour longer when it was killed',
     key_ring: 'one row',
     mails: 'content until it is sent, or 8 days; the row 30 days',
+    oauth_records: 'until the code, refresh token, grant or sign-in is over: a minute to 30 days',
     resource_server_followers: 'while the instance runs, and an hour longer when it was killed',
     resource_server_secrets: 'kept: the beginning of a hash, and times',
+    sign_ins: 'until the sign-in is over, half an hour',
     signing_keys: 'kept; the private part goes when the key stops signing',
     token_stop: 'one row',
     token_stop_audit: 'kept, append-only',
@@ -48,7 +53,7 @@ export function storagePage(repository: Repository): string {
   return `# Storage
 
 Made from \`apps/auth/migrations\`, \`apps/resource/migrations\` and \`scripts/storage-page.ts\` by \`npm run generate\`; a test holds
-what it says of tables and columns against databases that were migrated. [Retention](retention.md) tells people the same in their words,
+what it says of tables and columns against databases that were migrated. [Retention](retention.md) says the same in plain words for people,
 [architecture](architecture.md#what-is-stored) how things are sealed.
 
 ${APPS.map((app) => `## ${TITLES[app]}\n\n${readTables(repository, app).map(section(app)).join('\n')}`).join('\n')}
@@ -59,8 +64,8 @@ ${APPS.map((app) => `## ${TITLES[app]}\n\n${readTables(repository, app).map(sect
 | schema \`graphile_worker\` of databases from before migration \`one-mail-queue\` | jobs of mails, each the id of a mail; nothing reads them | until it is [dropped](decisions/0029-a-row-of-mails-is-the-queue.md) |
 | Redis \`auth:token:*\` | SHA-256 of a token; its client, scopes, epoch and generation, and the thumbprint of the key that it is bound to | the life of the token, an hour |
 | Redis \`auth:proof:*\` | SHA-256 of the client and the \`jti\` of a DPoP proof that was used; where there is no Redis, in \`client_assertions\` | five minutes |
-| Redis \`auth:generation:*\`, \`auth:stop\` | mirrors of \`agents.generation\` and \`token_stop\` | as long as tokens that need them |
-| Redis \`revocation:state\` | members that hear of revocations, and a number | while they run |
+| Redis \`auth:generation:*\`, \`auth:stop\` | cached copies of \`agents.generation\` and \`token_stop\` | until the tokens that need them expire |
+| Redis \`revocation:state\` | subscribers that receive revocations, and a number | while they run |
 | Redis \`auth:*\`, \`resource:*\` of limits | counts under keyed hashes whose key changes daily | their window, a day at most; the key two days |
 | Redis \`resource:proof:*\`, \`resource:proofs-since\` | SHA-256 of the key and the jti of a DPoP proof that was used; the replication ID, and since when it has been that one | three minutes; kept |
 | memory of each API process | answers about tokens, under SHA-256 of the token | 30 s, and only under a lease |

@@ -33,7 +33,7 @@ test.for([
   'strictDepBuilds: true',
   'savePrefix: ""',
   'catalogMode: strict',
-])('pnpm is told %s, and allowed no script by name of all', (setting) => {
+])('pnpm-workspace.yaml sets %s, and allows no install script for all packages', (setting) => {
   expect(workspace.split('\n')).toContain(setting)
   expect(workspace).not.toMatch(/^dangerously/m)
 })

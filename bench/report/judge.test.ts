@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { PathSeries } from '../run-rounds.ts'
 import { findFault, type Measurement } from '../run-rounds.ts'
-import { computeFigures, judgeAll, memoryVerdicts, revocationVerdict } from './judge.ts'
+import { computeFigures, judgeAgainst, judgeAll, memoryVerdicts, revocationVerdict } from './judge.ts'
 
 const LATENCY = { p50: 1, p99: 2, most: 3 }
 
@@ -80,6 +80,36 @@ describe('a target', () => {
     expect(memoryVerdicts(megabytes(119, 249))).toMatchObject([{ held: true }])
     expect(memoryVerdicts(megabytes(120, 249))).toMatchObject([{ held: false }])
     expect(memoryVerdicts(megabytes(119, 250))).toMatchObject([{ held: false }])
+  })
+})
+
+describe('another commit', () => {
+  const micros = (each: number) =>
+    measurement(1000, {
+      saturation: {
+        perSecond: 1000,
+        errors: 0,
+        processorMicros: each,
+        targetBusy: 1,
+        generatorBusy: 0.3,
+      },
+    })
+  const before = [100, 200, 100].map(micros)
+
+  test('is judged by the median ratio of processor time', () => {
+    const same = [103, 190, 150].map(micros)
+    expect(judgeAgainst([measured('token', same, before)], '1a2b3c4')).toMatchObject([
+      { held: true, against: '`1a2b3c4`, µs of processor', measured: '1.03 (0.95–1.50)' },
+    ])
+    const slower = [104, 190, 150].map(micros)
+    expect(judgeAgainst([measured('token', slower, before)], '1a2b3c4')).toMatchObject([{ held: false }])
+  })
+
+  test('has no figure when a round is invalid', () => {
+    const broken = measurement(900, { fault: { kind: 'errors', what: '3 errors' } })
+    expect(judgeAgainst([measured('token', [broken], [micros(100)])], '1a2b3c4')).toMatchObject([
+      { held: false, measured: 'no figure: 3 errors' },
+    ])
   })
 })
 

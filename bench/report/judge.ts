@@ -69,15 +69,42 @@ export function judgeAll(all: readonly PathSeries[], usedCache: boolean): Verdic
   )
 }
 
+/** The most processor time that a path may take beside what it took before. */
+const MOST_BESIDE_BEFORE = 1.03
+
+/**
+ * Judges each path beside the same path of another commit, by processor time: it depends less on other work on the machine
+ * than throughput.
+ *
+ * @param commit as it was named
+ */
+export function judgeAgainst(all: readonly PathSeries[], commit: string): Verdict[] {
+  return all.map(({ path, ours, beside: [before] }): Verdict => {
+    const ratio = before && computeRatio(ours, before, ({ saturation }) => saturation.processorMicros)
+    return {
+      path: path.title,
+      against: `\`${commit}\`, µs of processor`,
+      target: `at most ${MOST_BESIDE_BEFORE}`,
+      measured: ratio?.ok ? spreadText(ratio, 2) : `no figure: ${ratio?.why}`,
+      held: ratio?.ok === true && ratio.median <= MOST_BESIDE_BEFORE,
+    }
+  })
+}
+
 type Ratio = ({ readonly ok: true } & Spread) | { readonly ok: false; readonly why: string }
 
-/** Computes the ratio of throughputs, ours to theirs, of each round, and median and range of the ratios. */
-function computeRatio(ours: Series, theirs: Series): Ratio {
+/** Computes the ratio of a figure, ours to theirs, in each round, and median and range of the ratios. */
+function computeRatio(
+  ours: Series,
+  theirs: Series,
+  figure = ({ saturation }: Measurement) => saturation.perSecond,
+): Ratio {
   const broken = [ours, theirs].map(computeFigures).find((figures) => !figures.ok)
   if (broken?.ok === false) return { ok: false, why: broken.why }
-  const ratios = ours.rounds.map(
-    (round, index) => round.saturation.perSecond / (theirs.rounds[index]?.saturation.perSecond ?? Number.NaN),
-  )
+  const ratios = ours.rounds.map((round, index) => {
+    const beside = theirs.rounds[index]
+    return figure(round) / (beside ? figure(beside) : Number.NaN)
+  })
   return { ok: true, ...summarizeSpread(ratios) }
 }
 

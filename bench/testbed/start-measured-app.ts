@@ -1,5 +1,6 @@
 import { freePorts } from '@plainpath/http/free-ports'
 import type { AppName } from '@plainpath/metadata'
+import { settingsKnownTo } from '@plainpath/stack/check-out'
 import { startApp } from '@plainpath/stack/start-app'
 import { ON_SERVER_CORE } from './machine.ts'
 import type { Stores } from './open-stores.ts'
@@ -24,20 +25,27 @@ export async function startMeasuredApp(
     auth?: App
     /** Node writes a CPU profile of the app there when it ends. */
     profileFolder?: string | undefined
+    /** The check-out whose code runs; this clone when absent. */
+    root?: string | undefined
     /** Options of Node, such as `--max-semi-space-size=4`. */
     nodeOptions: readonly string[]
   },
 ): Promise<App> {
-  const { app, number, folder, auth, profileFolder } = options
+  const { app, number, folder, auth, profileFolder, root } = options
   const [port = 0, operations = 0, internal = 0] = await freePorts(3)
   const profile = profileFolder
     ? ['--cpu-prof', '--cpu-prof-dir', profileFolder, '--cpu-prof-name', `${app}-${number}.cpuprofile`]
     : []
+  const env = {
+    ...stores.env,
+    ...(auth && { RESOURCE_AUTH_URL: `http://127.0.0.1:${auth.internalPort}` }),
+  }
   const started = await startApp({
     app,
     number,
     ports: { public: port, operations, internal },
-    env: { ...stores.env, ...(auth && { RESOURCE_AUTH_URL: `http://127.0.0.1:${auth.internalPort}` }) },
+    env: root === undefined ? env : settingsKnownTo(root, app, env),
+    ...(root !== undefined && { root }),
     folder,
     nodeOptions: [...options.nodeOptions, ...profile],
     wrapper: ON_SERVER_CORE,

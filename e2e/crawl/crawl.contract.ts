@@ -141,6 +141,8 @@ function findMistake(visit: Visit, found: Found): string | undefined {
       visit,
       here.map(({ method }) => method),
     )
+  if (postTargets(visits).has(visit.href) && visit.status === 401)
+    return unless(visit, visit.headers.has('www-authenticate'))
   if (visit.status === 405 && postTargets(visits).has(visit.href)) return onlyFor(visit, ['POST'])
   if (visit.status !== 200) return unless(visit, false)
   const announced = visit.announced?.split(';')[0]
@@ -263,19 +265,24 @@ async function callWithExamples(
   return responses
 }
 
+/** Leaves out `none`, by which only apps that people connect are clients. */
+const agentMethods = (methods: readonly string[]) => methods.filter((method) => method !== 'none')
+
 function describeAuthorization(found: () => Found): void {
   test('every grant, with every authentication method, issues every named scope', async () => {
     const { server, description } = found()
     const { tokenUrl, scopes } = description.components.securitySchemes.oauth2.flows.clientCredentials
     expect(tokenUrl).toBe(server.token_endpoint)
-    expect(Object.keys(scopes)).toEqual(server.scopes_supported)
+    expect(server.scopes_supported).toEqual([...Object.keys(scopes), 'offline_access'])
     expect(server.grant_types_supported).toEqual([
+      'authorization_code',
+      'refresh_token',
       'client_credentials',
       'urn:ietf:params:oauth:grant-type:jwt-bearer',
     ])
-    for (const method of server.token_endpoint_auth_methods_supported) {
+    for (const method of agentMethods(server.token_endpoint_auth_methods_supported)) {
       const authentication = await authenticationBy(method, server)
-      for (const scope of server.scopes_supported) {
+      for (const scope of Object.keys(scopes)) {
         const grant = { grant_type: 'client_credentials', scope }
         const granted = scope === LENT ? { status: 400 } : { status: 200, scope }
         expect(await tokenAt(tokenUrl, await authentication(), grant)).toMatchObject(granted)
@@ -292,7 +299,7 @@ function describeAuthorization(found: () => Found): void {
     expect(bearer_methods_supported).toEqual(['header'])
     const read = (token: string) =>
       fetch(`${resource}/guides`, { headers: { authorization: `Bearer ${token}` } })
-    for (const method of server.revocation_endpoint_auth_methods_supported) {
+    for (const method of agentMethods(server.revocation_endpoint_auth_methods_supported)) {
       const authentication = await authenticationBy(method, server)
       const grant = { grant_type: 'client_credentials', resource }
       const { access_token: token = '' } = await tokenAt(server.token_endpoint, await authentication(), grant)
@@ -329,9 +336,9 @@ function describeAuthorization(found: () => Found): void {
     }
   })
 
-  test('the one named endpoint that rejects all requests says so', async () => {
+  test('the authorization endpoint says what a request must name', async () => {
     const response = await readResponse(await fetch(found().server.authorization_endpoint))
-    expect(response).toMatchObject({ status: 400, type: 'application/json' })
-    expect(JSON.parse(response.text)).toMatchObject({ error: 'unsupported_response_type' })
+    expect(response).toMatchObject({ status: 400, type: 'application/problem+json' })
+    expect(JSON.parse(response.text)).toMatchObject({ code: 'invalid-request' })
   })
 }

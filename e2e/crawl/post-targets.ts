@@ -1,12 +1,17 @@
 import type { Visit } from './crawl-service.ts'
 
+interface ServerMetadata {
+  readonly registration_endpoint: string
+}
 interface ServerCard {
   readonly remotes?: readonly { readonly url: string }[]
 }
 
-/** Lists the named addresses for POST besides the operations: those of forms and of MCP servers. */
+/** Lists the named addresses for POST besides the operations: those of forms, of MCP servers and for registering apps. */
 export function postTargets(visits: readonly Visit[]): ReadonlySet<string> {
-  return new Set(visits.flatMap((visit) => [...listForms(visit), ...listMcpServers(visit)]))
+  return new Set(
+    visits.flatMap((visit) => [...listForms(visit), ...listMcpServers(visit), ...listRegistrations(visit)]),
+  )
 }
 
 const listForms = ({ href, type, text }: Visit): string[] =>
@@ -19,4 +24,9 @@ const listForms = ({ href, type, text }: Visit): string[] =>
 const listMcpServers = ({ type, text }: Visit): string[] =>
   type === 'application/mcp-server-card+json'
     ? ((JSON.parse(text) as ServerCard).remotes ?? []).map(({ url }) => url)
+    : []
+
+const listRegistrations = ({ href, text }: Visit): string[] =>
+  new URL(href).pathname === '/.well-known/oauth-authorization-server'
+    ? [(JSON.parse(text) as ServerMetadata).registration_endpoint]
     : []

@@ -1,4 +1,4 @@
-/** A request that a document tells its reader to send. */
+/** A request that a document instructs its reader to send. */
 export interface DescribedRequest {
   readonly method: string
   /** Absolute; parameters stand as `{slug}`. */

@@ -11,7 +11,7 @@ const WAYS: readonly { readonly what: string; readonly fault: Fault }[] = [
 export const AUTH_FAULTS: readonly FaultCase[] = [
   ...WAYS.map(({ what, fault }) =>
     connectionFault({
-      name: `auth, seen from the API: ${what}`,
+      name: `auth to the API: ${what}`,
       numbers: [
         'F-25',
         ...(what === 'half-open' ? (['F-23'] as const) : []),
@@ -25,7 +25,7 @@ export const AUTH_FAULTS: readonly FaultCase[] = [
     }),
   ),
   connectionFault({
-    name: 'auth, seen from the API: the replies with its key set lost',
+    name: 'auth to the API: the responses with the key set are lost',
     numbers: ['F-27'],
     ways: ['introspection'],
     parts: ['introspection'],
@@ -37,7 +37,7 @@ export const AUTH_FAULTS: readonly FaultCase[] = [
     fault: { kind: 'lose-reply-to', request: 'GET /oauth/jwks.json ' },
   }),
   {
-    name: 'auth: one process of two stopped in its tracks (SIGSTOP)',
+    name: 'auth: one process of two is suspended (SIGSTOP)',
     numbers: ['F-33'],
     parts: ['auth', 'introspection'],
     // The gateway waits 6 s for a process.

@@ -1,6 +1,7 @@
+import type { Attempt } from './attempt.ts'
 import { createHttpClient, type HttpClient, type HttpRequest, type HttpResponse } from './http-client.ts'
 import { endedAt, isEndRequested, type Ledger, mayBeLost } from './ledger.ts'
-import { type Attempt, NOTIFIED_MS, readGuidesWith, rejoin, showAgent } from './operations.ts'
+import { NOTIFIED_MS, rejoin, showAgent, useToken } from './operations.ts'
 
 const CONCURRENCY = 16
 /** The time for which refused requests are repeated, for all checks together. */
@@ -31,7 +32,7 @@ export async function checkAcknowledged(
         const ended = endedAt(token) <= now
         // The state of a token is unknown if its revocation was requested but not acknowledged, or if the store lost its data.
         if (!ended && (isEndRequested(token, now) || mayBeLost(ledger, token, now))) return []
-        return check(send, () => readGuidesWith(ledger, token), 'token')
+        return check(send, () => useToken(ledger, token), 'token')
       }),
   ]
   return (await runConcurrently(CONCURRENCY, checks)).filter((line) => line !== undefined)
@@ -39,7 +40,7 @@ export async function checkAcknowledged(
 
 type Check = () => Promise<string | undefined>
 
-/** @param prepare creates the request anew for each attempt, since a DPoP proof is good once */
+/** @param prepare creates the request for each attempt, since a DPoP proof is valid once */
 type Send = (prepare: () => HttpRequest | undefined) => Promise<HttpResponse | undefined>
 
 const check =

@@ -92,26 +92,26 @@ export const FAULT_NUMBERS = {
       ...testsIn(
         'apps/auth/test/keys.test.ts',
         'and cannot open any key does not start, and makes none',
-        'a new ring for want of the key-encryption key signs no more after the lease',
+        'an instance that cannot decrypt a new ring stops signing after its lease',
       ),
     ],
   },
   'F-23': { fault: 'half-open connections', tests: [] },
   'F-24': { fault: 'new connections hang', tests: [] },
-  'F-25': { fault: 'the authorization server is down, seen from the API', tests: [] },
+  'F-25': { fault: 'the API cannot reach the authorization server', tests: [] },
   'F-26': {
-    fault: 'the authorization server answers nonsense',
+    fault: 'the authorization server sends invalid responses',
     tests: [
       ...testsIn(
         'apps/resource/test/authorization-server-failures.test.ts',
-        'an authorization server that answers wrongly',
-        'a redirect is followed by nobody',
-        'an answer that takes longer than a second costs a second',
+        'a wrong introspection response is 503, never 200 and never 401',
+        'does not follow a redirect',
+        'a response that takes longer than a second costs a second',
       ),
     ],
   },
   'F-27': {
-    fault: 'the key set cannot be had',
+    fault: 'the key set cannot be fetched',
     tests: [
       ...testsIn(
         'apps/resource/src/auth/authorization-server-keys.test.ts',
@@ -145,7 +145,7 @@ export const FAULT_NUMBERS = {
   'F-30': { fault: 'a migration is killed', tests: [] },
   'F-31': { fault: 'two instances migrate', tests: [] },
   'F-32': { fault: 'two releases on one schema', tests: [] },
-  'F-33': { fault: 'the event loop stands still, or memory or files run out', tests: [] },
+  'F-33': { fault: 'the event loop is blocked, or memory or file descriptors run out', tests: [] },
   'F-34': {
     fault: 'nobody reads the log',
     tests: [
@@ -165,8 +165,8 @@ export const FAULT_NUMBERS = {
     ],
   },
   'F-36': { fault: 'a start with everything down', tests: [] },
-  'F-37': { fault: 'many ask for one token when its answer is forgotten', tests: [] },
-  'F-38': { fault: 'clients ask again and again after an outage', tests: [] },
+  'F-37': { fault: 'many requests with one token when its introspection is not cached', tests: [] },
+  'F-38': { fault: 'clients retry after an outage', tests: [] },
   'F-39': { fault: 'the document of a client cannot be fetched', tests: [] },
 } as const satisfies Record<`F-${string}`, { fault: string; tests: readonly FaultTest[] }>
 

@@ -69,7 +69,7 @@ async function answered(client: Client, word: string): Promise<void> {
   await expect.poll(client.received).toContain(word.toUpperCase())
 }
 
-test('counts what is sent with a text in it, from the call on', async () => {
+test('counts the chunks that contain a text, from the call on', async () => {
   const client = await open()
   await answered(client, 'early word')
   const first = proxy.watch('word')

@@ -26,7 +26,9 @@ const recovered = (
     'bound token',
     'read with a token',
     'read with a bound token',
-    'read with an ended token',
+    'use of a person’s token',
+    'use of an ended token',
+    'refresh',
     'revoke',
     'delete agent',
     'token of a deleted agent',
@@ -37,12 +39,12 @@ const wrongOf = (...entries: Entry[]) => judge([refused, ...recovered, ...entrie
 describe('the judgement', () => {
   test('finds nothing wrong when affected operations are refused during the fault and recover', () => {
     expect(judge([refused, ...recovered], FAULT)).toMatchObject({
-      requests: 10,
-      good: 9,
+      requests: 12,
+      good: 11,
       refused: 1,
       wrong: [],
-      firstGoodSeconds: 0.208,
-      slowestSeconds: 0.108,
+      firstGoodSeconds: 0.21,
+      slowestSeconds: 0.11,
     })
   })
 
@@ -131,7 +133,7 @@ describe('the judgement', () => {
     expect(judge(entries, FAULT).wrong).toEqual(['register: refused more than 5 s after the fault (1)'])
     expect(judge(entries, { ...FAULT, graceMs: 10_000 }).wrong).toEqual([])
     expect(judge(entries, { ...FAULT, graceMs: 10_000, maxRefusedShare: 0.1 }).wrong).toEqual([
-      '2 of 11 refused',
+      '2 of 13 refused',
     ])
   })
 

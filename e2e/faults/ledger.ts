@@ -14,10 +14,22 @@ export interface KnownAgent {
   endedAt?: number
 }
 
+/** A person's sign-in with the app of the ledger. */
+export interface KnownConnection {
+  /** The newest one that was acknowledged. */
+  refreshToken: string
+  /** When a refresh began that got no tokens: the refresh token may be used up, and works again for the grace alone. */
+  refreshingSince?: number | undefined
+  busy: number
+  endRequestedAt?: number
+  endedAt?: number
+}
+
 /** A token that was issued (200). */
 export interface KnownToken {
   readonly value: string
-  readonly agent: KnownAgent
+  /** The agent, or the connection of a person, that it ends with. */
+  readonly owner: KnownAgent | KnownConnection
   /** Whether it is bound to the key of `Ledger.key`. */
   readonly isBound: boolean
   /** When the token was requested. */
@@ -29,8 +41,11 @@ export interface KnownToken {
 /** Records what the service acknowledged to its clients. Times are those of `Answer`. */
 export interface Ledger {
   readonly agents: KnownAgent[]
+  /** The app that people signed in with; undefined without people. */
+  readonly appId: string | undefined
+  readonly connections: KnownConnection[]
   readonly tokens: KnownToken[]
-  /** Those of `tokens` for which, and for whose agents, no revocation was requested. */
+  /** Those of `tokens` for which, and for whose owners, no revocation was requested. */
   readonly liveTokens: KnownToken[]
   readonly endedTokens: KnownToken[]
   readonly addresses: { readonly email: string; readonly joinedAt: number }[]
@@ -48,8 +63,14 @@ export interface Ledger {
   nonce?: string | undefined
 }
 
-export const newLedger = (origin: string, guides: readonly string[]): Ledger => ({
+/** Tells whether it is the token of a person, which is for the signed-in MCP address. */
+export const isPersons = (token: KnownToken): token is KnownToken & { readonly owner: KnownConnection } =>
+  'refreshToken' in token.owner
+
+export const newLedger = (origin: string, guides: readonly string[], appId?: string): Ledger => ({
   origin,
+  appId,
+  connections: [],
   key: createAgentKey(),
   agents: [],
   tokens: [],
@@ -62,11 +83,11 @@ export const newLedger = (origin: string, guides: readonly string[]): Ledger => 
 })
 
 export const endedAt = (token: KnownToken) =>
-  Math.min(token.endedAt ?? Number.POSITIVE_INFINITY, token.agent.endedAt ?? Number.POSITIVE_INFINITY)
+  Math.min(token.endedAt ?? Number.POSITIVE_INFINITY, token.owner.endedAt ?? Number.POSITIVE_INFINITY)
 
-/** Tells whether the revocation of the token or the deletion of its agent was requested by `at`. */
+/** Tells whether the revocation of the token or the end of its owner was requested by `at`. */
 export const isEndRequested = (token: KnownToken, at: number) =>
-  [token.endRequestedAt, token.agent.endRequestedAt].some((from) => from !== undefined && from <= at)
+  [token.endRequestedAt, token.owner.endRequestedAt].some((from) => from !== undefined && from <= at)
 
 /** Tells whether the store lost its data after the token was requested and before `at`. */
 export const mayBeLost = ({ losses }: Ledger, token: KnownToken, at: number) =>

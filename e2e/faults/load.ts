@@ -1,12 +1,12 @@
+import type { Attempt } from './attempt.ts'
 import { createHttpClient, type HttpResponse } from './http-client.ts'
-import type { Ledger } from './ledger.ts'
+import { isPersons, type KnownAgent, type Ledger } from './ledger.ts'
 import {
-  type Attempt,
   OPERATION_NAMES,
   type OperationName,
   operation,
-  readGuidesWith,
   requestTokenAfterDeletion,
+  useToken,
 } from './operations.ts'
 import { random } from './random.ts'
 import { wrongRefusal } from './refusal.ts'
@@ -34,6 +34,7 @@ export interface Load extends AsyncDisposable {
   sent(count: number): Promise<void>
 }
 
+const ENDS: ReadonlySet<OperationName> = new Set(['revoke', 'delete agent', 'token of a deleted agent'])
 const TICK_MS = 10
 /** Half of the time-out of an app for Redis. */
 const STALL_MS = 100
@@ -68,12 +69,12 @@ export function startLoad(options: {
   }
   /** Immediately uses what was revoked, at both instances, to find one that has not received the revocation. */
   function followUp(name: OperationName): void {
-    if (name !== 'revoke' && name !== 'delete agent' && name !== 'token of a deleted agent') return
+    if (!ENDS.has(name)) return
     for (let times = 0; times < 2; times += 1) {
-      send('read with an ended token', readGuidesWith(ledger, ledger.endedTokens.at(-1)))
-      const agent = ledger.endedTokens.at(-1)?.agent
-      if (name === 'delete agent' && agent)
-        send('token of a deleted agent', requestTokenAfterDeletion(ledger, agent))
+      const ended = ledger.endedTokens.at(-1)
+      send('use of an ended token', useToken(ledger, ended))
+      if (name === 'delete agent' && ended && !isPersons(ended))
+        send('token of a deleted agent', requestTokenAfterDeletion(ledger, ended.owner as KnownAgent))
     }
   }
   function send(name: OperationName, attempt: Attempt | undefined, retriesLeft = retries): void {
@@ -117,7 +118,9 @@ export function startLoad(options: {
 }
 
 function checkResponse(name: OperationName, attempt: Attempt, response: HttpResponse): string | undefined {
-  return response.status === 503 ? wrongRefusal(response, operation(name).form) : attempt.read(response)
+  return response.status === 503
+    ? wrongRefusal(response, attempt.form ?? operation(name).form)
+    : attempt.read(response)
 }
 
 function shuffledMix(): OperationName[] {

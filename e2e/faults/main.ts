@@ -76,7 +76,7 @@ async function main(): Promise<boolean> {
 
 async function runScenarios(): Promise<{ results: readonly FaultResult[]; lost: readonly string[] }> {
   await using system = await startFaultyStack({ limitsFactor: 1_000, folder: options.folder })
-  const ledger = await prepareLedger(system.stack.origin)
+  const ledger = await prepareLedger(system.stack.origin, system)
   const results: FaultResult[] = []
   for (const fault of scenarios) {
     const result = await runFault(system, ledger, fault, traffic).catch((error: unknown) =>

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { HttpResponse } from './http-client.ts'
-import { type KnownAgent, type KnownToken, type Ledger, newLedger } from './ledger.ts'
-import { OPERATIONS, readGuidesWith, rejoin, requestTokenAfterDeletion } from './operations.ts'
+import { type KnownAgent, type KnownConnection, type KnownToken, type Ledger, newLedger } from './ledger.ts'
+import { OPERATIONS, rejoin, requestTokenAfterDeletion, useToken } from './operations.ts'
 
 const response = (
   status: number,
@@ -17,14 +17,13 @@ const response = (
 function known(token: Partial<KnownToken> = {}, agent: Partial<KnownAgent> = {}) {
   const ledger = newLedger('http://127.0.0.1:1', ['one'])
   const owner = { id: 'agt', secret: 'pps', registeredAt: 0, busy: 0, ...agent }
-  const issued = { value: 'ppt', agent: owner, isBound: false, requestedAt: 50, ...token }
+  const issued = { value: 'ppt', owner, isBound: false, requestedAt: 50, ...token }
   ledger.agents.push(owner)
   ledger.tokens.push(issued)
   ledger.liveTokens.push(issued)
   return { ledger, token: issued, agent: owner }
 }
-const read = (ledger: Ledger, token: KnownToken, got: HttpResponse) =>
-  readGuidesWith(ledger, token)?.read(got)
+const read = (ledger: Ledger, token: KnownToken, got: HttpResponse) => useToken(ledger, token)?.read(got)
 
 test('expects a live token to be accepted, not refused with 401 or 500', () => {
   const { ledger, token } = known()
@@ -94,4 +93,44 @@ test('counts a revocation from its 200, and stops using the token as a live one 
   expect([ledger.liveTokens, ledger.endedTokens]).toEqual([[], []])
   attempt?.read(response(200))
   expect([token.endedAt, ledger.endedTokens]).toEqual([110, [token]])
+})
+
+/** A ledger with one connection of a person, and its token. */
+function signedIn(refreshingSince?: number) {
+  const ledger = newLedger('http://127.0.0.1:1', ['one'], 'app_x')
+  const owner: KnownConnection = { refreshToken: 'ppr', busy: 0, refreshingSince }
+  const token: KnownToken = { value: 'ppt', owner, isBound: false, requestedAt: 50 }
+  ledger.connections.push(owner)
+  ledger.tokens.push(token)
+  ledger.liveTokens.push(token)
+  return { ledger, owner, token }
+}
+const tokens = { access_token: 'new', refresh_token: 'newer' }
+
+test('uses the token of a person at the signed-in MCP address, and reports it after its connection ended', () => {
+  const { ledger, owner, token } = signedIn()
+  expect(useToken(ledger, token)?.sent).toMatchObject({ method: 'POST', path: '/mcp' })
+  expect(read(ledger, token, response(200))).toBeUndefined()
+  expect(read(ledger, token, response(401))).toBe('401 for a token that was not ended')
+  Object.assign(owner, { endRequestedAt: 80, endedAt: 100 })
+  expect(read(ledger, token, response(200))).toBe('R-LIN: an ended token was accepted')
+  expect(read(ledger, token, response(401))).toBeUndefined()
+})
+
+test('keeps a refresh token until its successor has arrived, and reports a connection that is lost', () => {
+  const { ledger, owner } = signedIn()
+  const attempt = OPERATIONS.refresh.prepare(ledger)
+  expect(attempt?.sent.body).toBe('grant_type=refresh_token&refresh_token=ppr&client_id=app_x')
+  expect(OPERATIONS.refresh.prepare(ledger)).toBeUndefined()
+  expect(attempt?.read(response(400, { error: 'invalid_grant' }))).toBe('400 invalid_grant')
+  attempt?.release?.()
+  expect(owner).toMatchObject({ refreshToken: 'ppr', refreshingSince: expect.any(Number) })
+  expect(OPERATIONS.refresh.prepare(ledger)?.read(response(200, tokens))).toBeUndefined()
+  expect(owner).toEqual({ refreshToken: 'newer', refreshingSince: undefined, busy: 1 })
+  expect(ledger.liveTokens.at(-1)).toMatchObject({ value: 'new', owner })
+})
+
+test('does not use a refresh token again whose grace may be over', () => {
+  const { ledger } = signedIn(performance.now() - 50_001)
+  expect(OPERATIONS.refresh.prepare(ledger)).toBeUndefined()
 })

@@ -1,8 +1,18 @@
 import { randomBytes } from 'node:crypto'
+import {
+  type Attempt,
+  describeUnexpected,
+  FORM,
+  recordToken,
+  removeLiveTokens,
+  withOwner,
+} from './attempt.ts'
+import { endConnection, ownClient, refresh } from './connections.ts'
 import type { HttpRequest, HttpResponse } from './http-client.ts'
 import {
   endedAt,
   isEndRequested,
+  isPersons,
   type KnownAgent,
   type KnownToken,
   type Ledger,
@@ -15,18 +25,6 @@ import { jsonObject, type RefusalForm } from './refusal.ts'
 
 /** The parts that can fail: `auth` and `api` are their processes, `introspection` the connections from the API to auth. */
 export type Part = 'auth database' | 'auth redis' | 'api database' | 'introspection' | 'auth' | 'api'
-
-export interface Attempt {
-  readonly sent: HttpRequest
-  /**
-   * Checks a response other than 503, and records a right one in the ledger.
-   *
-   * @returns what is wrong with it; undefined when it is right
-   */
-  read(response: HttpResponse): string | undefined
-  /** Called after any response. */
-  release?(): void
-}
 
 export interface Operation {
   /** The parts without which it is refused (503). It works without all others. */
@@ -42,37 +40,44 @@ const AUTH_STORES: readonly Part[] = ['auth', 'auth database', 'auth redis']
 
 export const OPERATIONS = {
   register: { needs: ['auth', 'auth database'], form: 'agent', share: 8, prepare: register },
-  token: { needs: AUTH_STORES, form: 'oauth', share: 11, prepare: issueToken },
+  token: { needs: AUTH_STORES, form: 'oauth', share: 10, prepare: issueToken },
   'bound token': { needs: AUTH_STORES, form: 'oauth', share: 3, prepare: issueBoundToken },
   'read with a token': {
     needs: [...AUTH_STORES, 'introspection', 'api'],
     form: 'problem',
-    share: 18,
-    prepare: (ledger) => readGuidesWith(ledger, pickLiveToken(ledger, { isBound: false })),
+    share: 16,
+    prepare: (ledger) => useToken(ledger, pickAgentToken(ledger, { isBound: false })),
   },
   'read with a bound token': {
     // The API marks each proof as used in Redis.
     needs: [...AUTH_STORES, 'introspection', 'api'],
     form: 'problem',
     share: 5,
-    prepare: (ledger) => readGuidesWith(ledger, pickLiveToken(ledger, { isBound: true })),
+    prepare: (ledger) => useToken(ledger, pickAgentToken(ledger, { isBound: true })),
   },
-  'read with an ended token': {
+  'use of a person’s token': {
+    needs: [...AUTH_STORES, 'introspection', 'api'],
+    form: 'oauth',
+    share: 4,
+    prepare: (ledger) => useToken(ledger, pickRandom(ledger.liveTokens.filter(isPersons))),
+  },
+  'use of an ended token': {
     needs: [...AUTH_STORES, 'introspection', 'api'],
     form: 'problem',
     share: 6,
-    prepare: (ledger) => readGuidesWith(ledger, pickRandom(ledger.endedTokens)),
+    prepare: (ledger) => useToken(ledger, pickRandom(ledger.endedTokens)),
   },
+  refresh: { needs: AUTH_STORES, form: 'oauth', share: 4, prepare: refresh },
   revoke: { needs: AUTH_STORES, form: 'oauth', share: 6, prepare: revoke },
   'delete agent': { needs: AUTH_STORES, form: 'agent', share: 2, prepare: deleteAgent },
   'token of a deleted agent': { needs: AUTH_STORES, form: 'oauth', share: 1, prepare: requestTokenOfDeleted },
   join: { needs: ['api', 'api database'], form: 'problem', share: 8, prepare: join },
   'join again': { needs: ['api', 'api database'], form: 'problem', share: 4, prepare: joinAgain },
-  guides: { needs: ['api'], form: 'problem', share: 6, prepare: () => read('/api/guides', 'guides') },
+  guides: { needs: ['api'], form: 'problem', share: 3, prepare: () => read('/api/guides', 'guides') },
   guide: {
     needs: ['api'],
     form: 'problem',
-    share: 6,
+    share: 4,
     prepare: ({ guides }) => read(`/api/guides/${pickRandom(guides)}`, 'body'),
   },
   jwks: { needs: ['auth'], form: 'oauth', share: 5, prepare: () => read('/oauth/jwks.json', 'keys') },
@@ -95,16 +100,9 @@ export type OperationName = keyof typeof OPERATIONS
 export const operation = (name: OperationName): Operation => OPERATIONS[name]
 export const OPERATION_NAMES = Object.keys(OPERATIONS) as readonly OperationName[]
 
-function describeUnexpected({ status, text }: HttpResponse): string {
-  if (status === 0) return `no answer (${text})`
-  const { code, error = '' } = jsonObject(text)
-  return `${status} ${JSON.stringify(code ?? error).replaceAll('"', '')}`.trim()
-}
-
 const basic = ({ id, secret }: KnownAgent) => ({
   authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
 })
-const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 const JSON_BODY = { 'content-type': 'application/json' }
 
 function read(path: string, member: string): Attempt {
@@ -142,16 +140,6 @@ function register(ledger: Ledger): Attempt {
 
 const listActiveAgents = ({ agents }: Ledger) => agents.filter((agent) => agent.endRequestedAt === undefined)
 
-function withAgent(agent: KnownAgent, attempt: Attempt): Attempt {
-  agent.busy += 1
-  return {
-    ...attempt,
-    release() {
-      agent.busy -= 1
-    },
-  }
-}
-
 const tokenRequest = (agent: KnownAgent): HttpRequest => ({
   method: 'POST',
   path: '/oauth/token',
@@ -165,23 +153,18 @@ function pickAgent(ledger: Ledger): KnownAgent | undefined {
   return pickRandom(random() < 0.5 ? agents.slice(-10) : agents)
 }
 
-const pickLiveToken = ({ liveTokens }: Ledger, { isBound }: { isBound: boolean }) =>
-  pickRandom(liveTokens.filter((token) => token.isBound === isBound))
-
-function recordToken(ledger: Ledger, token: KnownToken, response: HttpResponse): void {
-  ledger.tokens.push(token)
-  if (!mayBeLost(ledger, token, response.endedAt)) ledger.liveTokens.push(token)
-}
+const pickAgentToken = ({ liveTokens }: Ledger, { isBound }: { isBound: boolean }) =>
+  pickRandom(liveTokens.filter((token) => token.isBound === isBound && !isPersons(token)))
 
 function issueToken(ledger: Ledger): Attempt | undefined {
   const agent = pickAgent(ledger)
   if (!agent) return undefined
-  return withAgent(agent, {
+  return withOwner(agent, {
     sent: tokenRequest(agent),
     read(response) {
       const { access_token: value } = jsonObject(response.text)
       if (response.status !== 200 || typeof value !== 'string') return describeUnexpected(response)
-      recordToken(ledger, { value, agent, isBound: false, requestedAt: response.startedAt }, response)
+      recordToken(ledger, { value, owner: agent, isBound: false, requestedAt: response.startedAt }, response)
       return undefined
     },
   })
@@ -193,7 +176,7 @@ function issueBoundToken(ledger: Ledger): Attempt | undefined {
   if (!agent) return undefined
   const { method, path, headers, body } = tokenRequest(agent)
   const dpop = ledger.key.proof({ method, url: `${ledger.origin}${path}`, nonce: ledger.nonce })
-  return withAgent(agent, {
+  return withOwner(agent, {
     sent: { method, path, headers: { ...headers, dpop }, ...(body !== undefined && { body }) },
     read(response) {
       const { access_token: value, token_type: type, error } = jsonObject(response.text)
@@ -201,7 +184,7 @@ function issueBoundToken(ledger: Ledger): Attempt | undefined {
       if (response.status === 400 && error === 'use_dpop_nonce') return undefined
       if (response.status !== 200 || typeof value !== 'string' || type !== 'DPoP')
         return describeUnexpected(response)
-      recordToken(ledger, { value, agent, isBound: true, requestedAt: response.startedAt }, response)
+      recordToken(ledger, { value, owner: agent, isBound: true, requestedAt: response.startedAt }, response)
       return undefined
     },
   })
@@ -226,7 +209,7 @@ export function requestTokenAfterDeletion(ledger: Ledger, agent: KnownAgent): At
       const { access_token: value } = jsonObject(response.text)
       if (response.status === 401) return undefined
       if (response.status !== 200 || typeof value !== 'string') return describeUnexpected(response)
-      const token = { value, agent, isBound: false, requestedAt: response.startedAt }
+      const token = { value, owner: agent, isBound: false, requestedAt: response.startedAt }
       ledger.tokens.push(token)
       ledger.endedTokens.push(token)
       const isTooLate = response.startedAt > Number(agent.endedAt) + NOTIFIED_MS
@@ -241,10 +224,27 @@ function presentToken({ key, origin }: Ledger, { value, isBound }: KnownToken): 
   return { authorization: `DPoP ${value}`, dpop }
 }
 
-export function readGuidesWith(ledger: Ledger, token: KnownToken | undefined): Attempt | undefined {
+const LIST_TOOLS = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} })
+
+/** The request that an agent reads guides with, or that the app of a person lists tools with. */
+function requestWith(ledger: Ledger, token: KnownToken): HttpRequest {
+  if (!isPersons(token))
+    return { method: 'GET', path: '/api/guides?limit=1', headers: presentToken(ledger, token) }
+  const accept = 'application/json, text/event-stream'
+  const headers = {
+    ...JSON_BODY,
+    accept,
+    'mcp-protocol-version': '2025-11-25',
+    authorization: `Bearer ${token.value}`,
+  }
+  return { method: 'POST', path: '/mcp', headers, body: LIST_TOOLS }
+}
+
+export function useToken(ledger: Ledger, token: KnownToken | undefined): Attempt | undefined {
   if (!token) return undefined
   return {
-    sent: { method: 'GET', path: '/api/guides?limit=1', headers: presentToken(ledger, token) },
+    sent: requestWith(ledger, token),
+    ...(isPersons(token) && { form: 'oauth' as const }),
     read(response) {
       if (response.status === 200)
         return endedAt(token) <= response.startedAt ? 'R-LIN: an ended token was accepted' : undefined
@@ -260,14 +260,22 @@ export function readGuidesWith(ledger: Ledger, token: KnownToken | undefined): A
 function revoke(ledger: Ledger): Attempt | undefined {
   const token = pickRandom(ledger.liveTokens)
   if (!token) return undefined
+  const attempt = isPersons(token) && random() < 0.3 ? endConnection(ledger, token.owner) : undefined
+  return attempt ?? revokeToken(ledger, token)
+}
+
+function revokeToken(ledger: Ledger, token: KnownToken): Attempt {
   removeLiveToken(ledger, token)
   token.endRequestedAt = performance.now()
-  return withAgent(token.agent, {
+  return withOwner(token.owner, {
     sent: {
       method: 'POST',
       path: '/oauth/revoke',
-      headers: { ...FORM, ...basic(token.agent) },
-      body: new URLSearchParams({ token: token.value }).toString(),
+      headers: { ...FORM, ...(!isPersons(token) && basic(token.owner as KnownAgent)) },
+      body: new URLSearchParams({
+        token: token.value,
+        ...(isPersons(token) && ownClient(ledger)),
+      }).toString(),
     },
     read(response) {
       if (response.status !== 200) return describeUnexpected(response)
@@ -280,12 +288,12 @@ function revoke(ledger: Ledger): Attempt | undefined {
 
 /** Deletes an agent without requests in flight, so that no other response depends on the deletion. */
 function deleteAgent(ledger: Ledger): Attempt | undefined {
-  const agent = pickRandom(ledger.liveTokens.filter(({ agent: owner }) => owner.busy === 0))?.agent
+  const agent = pickRandom(ledger.liveTokens.filter((token) => !isPersons(token) && token.owner.busy === 0))
+    ?.owner as KnownAgent | undefined
   if (!agent) return undefined
   agent.endRequestedAt = performance.now()
-  const tokens = ledger.liveTokens.filter((token) => token.agent === agent)
-  for (const token of tokens) removeLiveToken(ledger, token)
-  return withAgent(agent, {
+  const tokens = removeLiveTokens(ledger, agent)
+  return withOwner(agent, {
     sent: { method: 'DELETE', path: '/api/agent', headers: basic(agent) },
     read(response) {
       if (response.status !== 204) return describeUnexpected(response)

@@ -63,7 +63,7 @@ export const POSTGRES_FAULTS: readonly FaultCase[] = [
   },
   {
     ...SERVER,
-    name: 'Postgres: stopped for 10 s and started, while clients ask three times for what is refused',
+    name: 'Postgres: stopped for 10 s and started, while clients send refused requests three times',
     numbers: ['F-38'],
     refuses: ['register', 'join'],
     retries: 2,
@@ -76,7 +76,7 @@ export const POSTGRES_FAULTS: readonly FaultCase[] = [
   },
   {
     ...SERVER,
-    name: 'Postgres: all its processes stopped in their tracks (SIGSTOP)',
+    name: 'Postgres: all its processes are suspended (SIGSTOP)',
     numbers: ['F-02'],
     refuses: ['register', 'join'],
     failsCheck: 'database',
@@ -105,7 +105,7 @@ export const POSTGRES_FAULTS: readonly FaultCase[] = [
   },
   {
     ...SERVER,
-    name: 'Postgres: all connections killed, again and again',
+    name: 'Postgres: all connections killed, repeatedly',
     numbers: ['F-04'],
     refuses: [],
     begin: async ({ admin }) => {

@@ -33,7 +33,7 @@ export const REDIS_FAULTS: readonly FaultCase[] = [
   ),
   {
     ...REDIS,
-    name: 'Redis: stopped in its tracks (SIGSTOP)',
+    name: 'Redis: suspended (SIGSTOP)',
     numbers: ['F-14'],
     refuses: EVERYTHING,
     begin: async ({ stack }) => void stack.redis.child.kill('SIGSTOP'),
@@ -73,7 +73,7 @@ export const REDIS_FAULTS: readonly FaultCase[] = [
   },
   {
     ...REDIS,
-    name: 'Redis: kill -9 and started with what it had before the last revocations',
+    name: 'Redis: kill -9 and started with the data from before the last revocations',
     numbers: ['F-16'],
     refuses: EVERYTHING,
     prepare: async ({ redis }) => void (await redis.save()),
@@ -101,7 +101,7 @@ function evicting(): FaultCase {
   let over: () => Promise<void>
   return {
     ...REDIS,
-    name: 'Redis: evicts whatever it likes',
+    name: 'Redis: evicts random keys (allkeys-random)',
     isManual: true,
     numbers: ['F-15'],
     refuses: [],

@@ -20,7 +20,7 @@ const firstOfEach = (stack: Stack) => everyApp(stack).filter(({ name }) => name.
 function toldToStop(): FaultCase {
   let wrong: string[] = []
   return {
-    name: 'one process of each app is told to stop (SIGTERM), and started',
+    name: 'one process of each app is stopped with SIGTERM, and started',
     numbers: ['F-19'],
     parts: [],
     refuses: [],

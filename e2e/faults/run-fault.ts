@@ -107,10 +107,10 @@ async function underLoad(
   return { entries: load.entries, stalls: load.stalls, faultedAt, backAt }
 }
 
-/** Checks that no incomplete registration is stored. */
+/** Checks that no incomplete registration is stored. The connection of a person has no secret. */
 async function halfRows({ admin }: FaultyStack): Promise<string[]> {
   const { rowCount } = await admin.auth.query(
-    `select id from agents where status = 'active' and jwks is null and not exists (select from agent_secrets where agent_id = agents.id)`,
+    `select id from agents where status = 'active' and jwks is null and app_client_id is null and not exists (select from agent_secrets where agent_id = agents.id)`,
   )
   return rowCount === 0 ? [] : [`agents without a secret: ${rowCount}`]
 }

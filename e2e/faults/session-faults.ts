@@ -23,7 +23,7 @@ export const SESSION_FAULTS: readonly FaultCase[] = [
     },
   }),
   connectionFault({
-    name: 'Postgres of auth: the replies to what adds an agent lost, which is kept',
+    name: 'Postgres of auth: the replies to inserts of agents are lost, the rows stored',
     numbers: ['F-05'],
     ways: ['auth database'],
     parts: ['auth database'],
@@ -32,7 +32,7 @@ export const SESSION_FAULTS: readonly FaultCase[] = [
     fault: { kind: 'lose-reply-to', request: 'add-agent\0' },
   }),
   connectionFault({
-    name: 'Postgres of the API: the replies to what adds to the waitlist lost, which is kept',
+    name: 'Postgres of the API: the replies to inserts of the waitlist lost, the rows stored',
     numbers: ['F-05'],
     ways: ['api database'],
     parts: ['api database'],
@@ -42,7 +42,7 @@ export const SESSION_FAULTS: readonly FaultCase[] = [
   }),
   {
     ...SERVER,
-    name: 'Postgres: no connection more for the roles of the apps (53300)',
+    name: 'Postgres: no more connections for the roles of the apps (53300)',
     numbers: ['F-11'],
     refuses: ['register', 'join'],
     failsCheck: 'database',

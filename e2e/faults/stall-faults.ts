@@ -12,7 +12,7 @@ import { isLive } from './operations-listener.ts'
 const run = promisify(execFile)
 
 const PARTS = ['auth', 'api', 'auth database', 'api database', 'auth redis', 'introspection'] as const
-const MOST_DYING_MS = 60_000
+const MAX_CRASH_MS = 60_000
 /** The memory that a process may still use above its limit. */
 const MORE_MEMORY_BYTES = 32 * 1_048_576
 
@@ -29,10 +29,10 @@ export const STALL_FAULTS: readonly FaultCase[] = [
     },
     end: async () => {},
   },
-  diesOfIt('the heap of one process of each app reaches its limit', async () => {}),
-  diesOfIt('one process of each app gets no more memory (ENOMEM)', limitMemory),
+  crashesUnderLoad('the heap of one process of each app reaches its limit', async () => {}),
+  crashesUnderLoad('one process of each app gets no more memory (ENOMEM)', limitMemory),
   {
-    name: 'one process of each app stands still, until its liveness probe has it killed and started',
+    name: 'one process of each app is suspended until its liveness probe restarts it',
     numbers: ['F-33'],
     parts: PARTS,
     refuses: [],
@@ -42,7 +42,7 @@ export const STALL_FAULTS: readonly FaultCase[] = [
     begin: async (system) => {
       const stopped = firstOfEach(system.stack)
       for (const app of stopped) app.child.kill('SIGSTOP')
-      await Promise.all(stopped.map((app) => restartWhenDead(app, system)))
+      await Promise.all(stopped.map((app) => restartWhenNotLive(app, system)))
     },
     end: async () => {},
   },
@@ -52,12 +52,12 @@ const firstOfEach = ({ auth, resource }: FaultyStack['stack']) =>
   [auth[0], resource[0]].filter((app) => app !== undefined)
 
 /** The process ends under load and is started again, as an orchestrator would. */
-function diesOfIt(name: string, prepare: (app: RunningApp) => Promise<void>): FaultCase {
-  const die = async (app: RunningApp, { misbehave }: FaultyStack) => {
+function crashesUnderLoad(name: string, prepare: (app: RunningApp) => Promise<void>): FaultCase {
+  const crash = async (app: RunningApp, { misbehave }: FaultyStack) => {
     await prepare(app)
-    const died = once(app.child, 'exit', { signal: AbortSignal.timeout(MOST_DYING_MS) })
+    const exited = once(app.child, 'exit', { signal: AbortSignal.timeout(MAX_CRASH_MS) })
     misbehave(app, 'leak')
-    await died
+    await exited
     await app.start()
   }
   return {
@@ -68,7 +68,7 @@ function diesOfIt(name: string, prepare: (app: RunningApp) => Promise<void>): Fa
     maxRefusedShare: 0.3,
     isManual: true,
     begin: async (system) =>
-      void (await Promise.all(firstOfEach(system.stack).map((app) => die(app, system)))),
+      void (await Promise.all(firstOfEach(system.stack).map((app) => crash(app, system)))),
     end: async () => {},
   }
 }
@@ -80,7 +80,7 @@ async function limitMemory({ child }: RunningApp): Promise<void> {
 }
 
 /** Kills a hanging process as Kubernetes does with the probe of the manifest. */
-async function restartWhenDead(app: RunningApp, { admin }: FaultyStack): Promise<void> {
+async function restartWhenNotLive(app: RunningApp, { admin }: FaultyStack): Promise<void> {
   const kind = app.name.startsWith('auth') ? 'auth' : 'resource'
   const probe = readPods().find(({ name }) => name === kind)?.containers[0]?.livenessProbe
   if (!probe) throw new Error(`${kind} has no liveness probe`)

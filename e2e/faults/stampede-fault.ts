@@ -20,7 +20,7 @@ export function stampede(): FaultCase {
   let wrong: string[] = []
   return {
     ...repeatedFault({
-      name: `${AT_ONCE} requests at once with one token that is in no memory, again and again`,
+      name: `${AT_ONCE} requests at once with one token that is not cached, repeatedly`,
       numbers: ['F-37'],
       parts: [],
       refuses: [],

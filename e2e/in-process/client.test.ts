@@ -68,7 +68,7 @@ test('registers once, is restored from its credentials, and gets another token w
   await expect(client.guide('work-permit')).rejects.toMatchObject({ status: 401, code: 'invalid-client' })
 })
 
-test('sends a message once however often it is asked to, sees what became of it, and withdraws it', async () => {
+test('sends a message once in repeated calls, reads its state, and withdraws it', async () => {
   const client = await confirmed()
   const first = await client.sendMessage(MESSAGE)
   expect(await client.sendMessage(MESSAGE)).toEqual(first)

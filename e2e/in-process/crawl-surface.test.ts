@@ -23,8 +23,8 @@ afterAll(() => system[Symbol.asyncDispose]())
 
 /** Programs request them without a link: crawlers (RFC 9309), browsers and phones. */
 const CONVENTIONAL = new Set(['/robots.txt', '/favicon.ico', '/apple-touch-icon.png'])
-/** The metadata name it because client libraries require it; it rejects all requests. */
-const REFUSES_EVERYBODY = '/oauth/authorize'
+/** The metadata name the first; a request leads from it to the others. */
+const SIGN_IN = new Set(['/oauth/authorize', '/oauth/authorize/{uid}', '/oauth/sign-in/{uid}'])
 
 /** Pages to which only links in mails lead. */
 const MAILED = new Set([
@@ -44,9 +44,10 @@ test('every public path that works is named', async () => {
 })
 
 async function isNamed(method: string, path: string): Promise<boolean> {
-  if (CONVENTIONAL.has(path) || path === REFUSES_EVERYBODY || described.has(`${method} ${path}`)) return true
+  if (CONVENTIONAL.has(path) || SIGN_IN.has(path) || described.has(`${method} ${path}`)) return true
   if (MAILED.has(path)) return true
-  if (method === 'POST') return postTargets(visits).has(`${system.origin}${path}`)
+  // The signed-in MCP server asks to sign in whatever the method.
+  if (method === 'POST' || path === '/mcp') return postTargets(visits).has(`${system.origin}${path}`)
   return isVisited(path) || isAlias(path)
 }
 

@@ -1,3 +1,4 @@
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Credentials, MCP_CLIENTS } from './mcp-clients.ts'
 import { type System, startSystem } from './start-system.ts'
@@ -42,6 +43,7 @@ describe.for(MCP_CLIENTS)('with $name, an agent that knows the MCP address', ({ 
       'search_guides',
       'answer_question',
       'get_guide',
+      'get_help',
       'join_waitlist',
       'send_contact_message',
       'get_contact_message',
@@ -110,7 +112,7 @@ describe.for(MCP_CLIENTS)('with $name, an agent that knows the MCP address', ({ 
     expect(seen.slice(1).filter(({ authorized, status }) => !authorized || status >= 300)).toEqual([])
   })
 
-  test('learns what is wrong with arguments, and what to do instead', async () => {
+  test('gets the mistakes in arguments, and how to correct them', async () => {
     await using client = await connect(url, {})
     for (const [name, args, words] of [
       ['get_guide', { slug: 'no-such-guide' }, /list_guides lists them/],
@@ -135,6 +137,41 @@ describe.for(MCP_CLIENTS)('with $name, an agent that knows the MCP address', ({ 
   })
 })
 
+describe('a form with check questions, in a client that declares forms', () => {
+  const question = 'When do I renew my green card?'
+  type Filled = { action: 'accept'; content: Record<string, string> } | { action: 'decline' }
+
+  /** Asks the question with a client that fills forms in. @returns the result, and how often a form was shown */
+  async function askWithForm(mode: 'auto' | 'legacy', filled: Filled) {
+    const client = new Client(
+      { name: 'plainpath-test', version: '1.0.0' },
+      { capabilities: { elicitation: { form: {} } }, versionNegotiation: { mode } },
+    )
+    let shown = 0
+    client.setRequestHandler('elicitation/create', () => {
+      shown += 1
+      return filled
+    })
+    await client.connect(new StreamableHTTPClientTransport(new URL(url)))
+    const result = await client.callTool({ name: 'answer_question', arguments: { question } })
+    await client.close()
+    return { shown, result }
+  }
+
+  test('is shown once by the SDK, which sends it back', async () => {
+    const yes = await askWithForm('auto', { action: 'accept', content: { 'long-absence': 'Yes' } })
+    expect(yes).toMatchObject({ shown: 1, result: { structuredContent: { outcome: 'hand_off' } } })
+    const declined = await askWithForm('auto', { action: 'decline' })
+    expect(declined).toMatchObject({ shown: 1, result: { structuredContent: { outcome: 'information' } } })
+  })
+
+  test('is not shown in the revisions of 2025: the answer comes at once', async () => {
+    const { shown, result } = await askWithForm('legacy', { action: 'decline' })
+    expect(shown).toBe(0)
+    expect(result).toMatchObject({ structuredContent: { outcome: 'information' } })
+  })
+})
+
 interface Card {
   name: string
   version: string
@@ -155,7 +192,7 @@ describe('the server card', () => {
 
   test('matches the responses of the server', async () => {
     const card = JSON.parse(await cardAt('/.well-known/mcp/server-card.json')) as Card
-    expect(card.remotes.map((remote) => remote.url)).toEqual([url])
+    expect(card.remotes.map((remote) => remote.url)).toEqual([url, `${system.origin}/mcp`])
     const discovered = await modern('server/discover')
     expect(discovered.status).toBe(200)
     const { result } = JSON.parse(discovered.text)

@@ -10,6 +10,8 @@ import { openSystemEnvironment } from '../system-environment.ts'
 
 export interface System extends AsyncDisposable {
   readonly origin: string
+  /** The origin of the public MCP server, on a port of its own; `origin` without that option. */
+  readonly mcpPublicOrigin: string
   readonly adminUrls: { readonly auth: string; readonly resource: string }
   /** The internal listener of auth, and the header with which the API authenticates there. */
   readonly internalUrl: string
@@ -22,6 +24,8 @@ export interface System extends AsyncDisposable {
 
 export interface SystemOptions {
   readonly limitsFactor?: number
+  /** Whether the MCP server also has its public address. */
+  readonly publicMcp?: boolean
   /** Has the documents of clients that are known by a URL. */
   readonly documents?: Pick<DocumentServer, 'settings' | 'runtime'>
   /** Settings besides those of every test. */
@@ -45,22 +49,35 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   let handler: RequestHandler = (_request, response) => response.writeHead(503).end()
   const server = opening.use(await serve((request, response) => handler(request, response), LISTEN))
   const origin = `http://localhost:${server.port}`
+  let resourceHandler: RequestHandler = handler
+  const publicServer = options.publicMcp
+    ? opening.use(await serve((request, response) => resourceHandler(request, response), LISTEN))
+    : server
+  const mcpPublicOrigin = `http://localhost:${publicServer.port}`
   const system = opening.use(await openSystemEnvironment(origin, options.limitsFactor))
   const database = system.env['RESOURCE_DATABASE_URL'] ?? ''
   const RESOURCE_DATABASE_URL = (await options.beforeDatabase?.(database)) ?? database
-  const env = { ...system.env, RESOURCE_DATABASE_URL, ...options.documents?.settings, ...options.env }
+  const env = {
+    ...system.env,
+    RESOURCE_DATABASE_URL,
+    ...(options.publicMcp && { RESOURCE_MCP_PUBLIC_ORIGIN: mcpPublicOrigin }),
+    ...options.documents?.settings,
+    ...options.env,
+  }
   const deps = { ...common, ...system.dependencies }
   const documents = options.documents?.runtime ?? {}
   const auth = opening.use(await openAuth(loadAuthConfig(env), { ...deps, documents }))
   const internal = opening.use(await serve(auth.internalApp.callback(), LISTEN))
   const resourceConfig = loadResourceConfig({ ...env, RESOURCE_AUTH_URL: internal.url })
   const resource = opening.use(await openResource(resourceConfig, deps))
+  resourceHandler = resource.handler
   handler = combineApps({ auth: auth.publicApp.callback(), resource: resource.handler })
   const secret = readFileSync(system.env['RESOURCE_CLIENT_SECRET_FILE'] ?? '', 'utf8').trim()
   const credentials = Buffer.from(`${system.env['RESOURCE_CLIENT_ID']}:${secret}`)
   const resources = opening.move()
   return {
     origin,
+    mcpPublicOrigin,
     internalUrl: internal.url,
     resourceServer: { authorization: `Basic ${credentials.toString('base64')}` },
     logged,

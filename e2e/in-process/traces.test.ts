@@ -146,7 +146,7 @@ test('exports nothing without the setting, and logs no trace ids', async () => {
 })
 
 test.for(['away', 'mute'] as const)('a collector that is %s affects no request', async (kind) => {
-  await using mute = await startCollector({ answers: false })
+  await using mute = await startCollector({ responds: false })
   const url = kind === 'mute' ? mute.url : 'http://127.0.0.1:9'
   let logged: readonly string[] = []
   {

@@ -33,7 +33,7 @@ const FORMS: [address: string, fields: Record<string, string>][] = [
   ['/contact', {}],
 ]
 
-test.for(FORMS)('what %s answers to %j is valid HTML', async ([address, fields]) => {
+test.for(FORMS)('the response of %s to %j is valid HTML', async ([address, fields]) => {
   const answered = await fetch(`${system.origin}${address}`, {
     method: 'POST',
     headers: { accept: 'text/html', origin: system.origin },
@@ -43,6 +43,6 @@ test.for(FORMS)('what %s answers to %j is valid HTML', async ([address, fields])
   expect(await violations(await answered.text())).toEqual([])
 })
 
-test('the validator finds what is wrong', async () => {
+test('the validator finds a mistake', async () => {
   expect(await violations('<!doctype html><html lang="en"><body><p><div></p></body></html>')).not.toEqual([])
 })

@@ -6,6 +6,7 @@ export const SITE_PAGES = {
   'get-help-es': '/es/obtener-ayuda',
   ask: '/ask',
   waitlist: '/waitlist',
+  connect: '/connect',
   contact: '/contact',
   guide: '/guides/renew-green-card',
   'guide-with-exit': '/guides/vawa-basics',

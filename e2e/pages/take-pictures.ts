@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -16,19 +17,34 @@ const LOOKS = {
   print: { viewport: WIDE, colorScheme: 'light' },
 } as const
 
+function post(address: string, body: object, headers = {}) {
+  using sender = createSender(origin)
+  const sent = json(body)
+  return sender.send({ method: 'POST', path: address, ...sent, headers: { ...sent.headers, ...headers } })
+}
+
 /** Returns the link in the mail of a verification. */
 async function claimLink(email: string): Promise<string> {
-  using sender = createSender(origin)
-  const post = (address: string, body: object, headers = {}) => {
-    const sent = json(body)
-    return sender.send({ method: 'POST', path: address, ...sent, headers: { ...sent.headers, ...headers } })
-  }
   const agent = JSON.parse(
     (await post('/api/agent/register', { client_name: 'Case helper of the library' })).text,
   )
   await post('/api/agent/claim', { email }, basic(agent.client_id, agent.client_secret))
   const [asked] = await mail.mails(1, email)
   return asked?.text.match(/http\S+\/claim\?attempt=\S+/)?.[0] ?? ''
+}
+
+/** Returns the address at which a person begins to sign in with an app. */
+async function signInAddress(): Promise<string> {
+  const redirectUri = 'https://claude.ai/api/mcp/auth_callback'
+  const registered = await post('/oauth/register', { client_name: 'Claude', redirect_uris: [redirectUri] })
+  const request = {
+    client_id: String(JSON.parse(registered.text).client_id),
+    redirect_uri: redirectUri,
+    response_type: 'code',
+    code_challenge: createHash('sha256').update('any verifier').digest('base64url'),
+    code_challenge_method: 'S256',
+  }
+  return `${origin}/oauth/authorize?${new URLSearchParams(request)}`
 }
 
 /** Writes pictures of the top of each page into `docs/pages/`, for reviews of changes to pages. */
@@ -97,5 +113,21 @@ for (const [look, options] of Object.entries(LOOKS)) {
   await take('claim')
   await page.getByRole('button', { name: /^Yes/ }).click()
   await take('claim-code')
+  await page.goto(await signInAddress())
+  await take('sign-in')
+  await page.fill('#email', 'nobody')
+  await press('Continue')
+  await summary.waitFor()
+  await take('sign-in-mistake')
+  await page.fill('#email', `app-${look}@example.org`)
+  await press('Continue')
+  await page.locator('#code').waitFor()
+  await take('sign-in-code')
+  await page.fill('#code', '000000')
+  await press('Allow')
+  await summary.waitFor()
+  await take('sign-in-wrong-code')
+  await page.goto(`${origin}/oauth/sign-in/${'x'.repeat(21)}`)
+  await take('sign-in-gone')
   await page.close()
 }

@@ -65,7 +65,7 @@ test('of 200 simultaneous joins with one address over two processes, one is 201 
   expect((await db.query('select id from waitlist_entries')).rowCount).toBe(1)
 })
 
-test('what one process revokes the other rejects at once: a token, and a client with all its tokens', async () => {
+test('one process rejects at once the token or client that the other revoked', async () => {
   const registered = await fetch(`${at(auth, 0)}/api/agent/register`, { method: 'POST' })
   const agent = (await registered.json()) as { client_id: string; client_secret: string }
   const authorization = `Basic ${Buffer.from(`${agent.client_id}:${agent.client_secret}`).toString('base64')}`

@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { freePorts } from '@plainpath/http/free-ports'
 import type { AppName } from '@plainpath/metadata'
+import { settingsKnownTo } from '@plainpath/stack/check-out'
 import { type ManagedProcess, startManagedProcess } from '@plainpath/stack/managed-process'
 import type { ReleaseUrls } from './smoke.ts'
 
@@ -25,7 +25,7 @@ export async function startRelease(
       await startManagedProcess({
         name: `${name}-${app}`,
         command: [process.execPath, findMain(root, app), 'serve'],
-        env: readSettings(root, app, { ...env, ...more }),
+        env: settingsKnownTo(root, app, { ...env, ...more }),
         logFile: path.join(folder, `${name}-${app}.log`),
         readyLine: '"msg":"listening"',
       }),
@@ -60,17 +60,6 @@ export async function runCommand(
   env: Readonly<Record<string, string>>,
 ): Promise<void> {
   await promisify(execFile)(process.execPath, [findMain(root, app), ...args], {
-    env: readSettings(root, app, env),
+    env: settingsKnownTo(root, app, env),
   })
-}
-
-/** Of `env` what an app of that release knows: it refuses settings of other releases. */
-function readSettings(root: string, app: AppName, env: Readonly<Record<string, string>>) {
-  const src = path.join(root, 'apps', app, 'src')
-  const text = readdirSync(src, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
-    .map((file) => readFileSync(path.join(src, file), 'utf8'))
-    .join('\n')
-  const settingNames = new Set(text.match(new RegExp(`\\b${app.toUpperCase()}_[A-Z_]+\\b`, 'g')))
-  return Object.fromEntries(Object.entries(env).filter(([setting]) => settingNames.has(setting)))
 }

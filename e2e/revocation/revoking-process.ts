@@ -30,11 +30,13 @@ export function revokingProcess(
 
   return {
     introspect: (token) => ({ active: store.isActive(token), mark: knownMark?.mark }),
-    revoke(token, kind, onResponse) {
+    revoke(tokens, kind, onResponse) {
+      const [first = ''] = tokens
       const ended: Revocation =
-        kind === 'token' ? { kind, hash: token } : { kind: 'client', id: parseClient(token) }
+        kind === 'token' ? { kind, hash: first } : { kind: 'client', id: parseClient(first) }
       const respond = () => {
-        if (!world.respondedAt.has(token)) world.respondedAt.set(token, time.now())
+        for (const token of tokens)
+          if (!world.respondedAt.has(token)) world.respondedAt.set(token, time.now())
         onResponse()
       }
       const publish = () => {
@@ -70,7 +72,7 @@ export function revokingProcess(
           }
           go()
         })
-      callStore(() => store.remove(token), announce)
+      callStore(() => tokens.forEach(store.remove), announce)
     },
   }
 }

@@ -30,7 +30,8 @@ export interface Outcome {
 /** The virtual time for which requests and revocations are sent. */
 export const LENGTH_MS = 30_000
 const PROCESSES = 2
-const TOKENS = 4
+/** Every other client is a person's connection. */
+const CLIENTS = 4
 /** The largest deviation of the speed of a clock. The margin of leases covers it. */
 const DRIFT = 0.04
 
@@ -55,21 +56,24 @@ export function simulate(parts: Parts, plan: Plan): Outcome {
     world.revokers.push(revokingProcess(world, { speed: random.between(1 - DRIFT, 1 + DRIFT), offset: 0 }))
     world.apis.push(apiProcess(world, `api-${number}`, clock))
   }
-  const tokens = Array.from({ length: TOKENS }, (_, number) => newToken(world, number))
+  const clients = Array.from({ length: CLIENTS }, (_, number) => newTokens(world, number))
   const use = () => {
     if (time.now() >= LENGTH_MS) return
-    world.apis[random.below(PROCESSES)]!.request(tokens[random.below(TOKENS)]!)
+    const tokens = clients[random.below(CLIENTS)]!
+    world.apis[random.below(PROCESSES)]!.request(tokens[random.below(tokens.length)]!)
     time.at(time.now() + random.between(1, 20), use)
   }
   let revocations = 0
   const revoke = () => {
     if (time.now() >= LENGTH_MS) return
-    const place = random.below(TOKENS)
-    const token = tokens[place]!
+    const place = random.below(CLIENTS)
+    const tokens = clients[place]!
     const answered = () => (revocations += 1)
-    const ended = random.happens(0.2) ? ('client' as const) : ('token' as const)
-    world.revokers[random.below(PROCESSES)]!.revoke(token, ended, answered)
-    time.at(time.now() + random.between(50, 3_000), () => (tokens[place] = newToken(world, place)))
+    const revoker = world.revokers[random.below(PROCESSES)]!
+    // A person ends a connection more often than its app revokes a token.
+    if (random.happens(isPerson(place) ? 0.7 : 0.2)) revoker.revoke(tokens, 'client', answered)
+    else revoker.revoke(tokens.slice(0, 1), 'token', answered)
+    time.at(time.now() + random.between(50, 3_000), () => (clients[place] = newTokens(world, place)))
     time.at(time.now() + random.between(20, 1_000), revoke)
   }
   time.at(0, use)
@@ -80,12 +84,17 @@ export function simulate(parts: Parts, plan: Plan): Outcome {
   return { violations: world.violations, revocations, granted: world.granted, fromMemory: world.fromMemory }
 }
 
+const isPerson = (client: number) => client % 2 === 1
+
 let issued = 0
-/** Creates a token `<client>/<number>`. It is stored immediately, without the network. */
-function newToken({ store }: World, client: number): string {
-  const token = `client-${client}/${(issued += 1)}`
-  store.save(token)
-  return token
+/**
+ * Creates the tokens `<client>/<number>` of a client: one, or two for the connection of a person, whose app has refreshed. They
+ * are stored immediately, without the network.
+ */
+function newTokens({ store }: World, client: number): readonly string[] {
+  const tokens = Array.from({ length: isPerson(client) ? 2 : 1 }, () => `client-${client}/${(issued += 1)}`)
+  tokens.forEach(store.save)
+  return tokens
 }
 
 const copies = new WeakMap<World, { at: number; snapshot: StoreSnapshot }[]>()

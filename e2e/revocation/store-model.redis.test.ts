@@ -86,7 +86,7 @@ function createMarkNames() {
   }
 }
 
-test('the scripts return in Redis what the model of the store returns', async () => {
+test('the Redis scripts return the same as the model of the store', async () => {
   await fc.assert(
     fc.asyncProperty(steps, async (all) => {
       await redis.del(key)

@@ -27,7 +27,8 @@ export interface ApiProcess {
 
 /** A process of the authorization server: it serves introspections, and revokes. */
 export interface RevokingProcess {
-  revoke(token: string, kind: 'token' | 'client', onResponse: () => void): void
+  /** Revokes a token, or a client with all of its tokens. */
+  revoke(tokens: readonly string[], kind: 'token' | 'client', onResponse: () => void): void
   /** Returns the response to an introspection at this moment. */
   introspect(token: string): { active: boolean; mark: string | undefined }
 }

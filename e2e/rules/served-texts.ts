@@ -12,6 +12,12 @@ const CONFIG = {
   guides: () => [],
 }
 const AGENT = { name: 'Atlas', registered: '2026-11-20' }
+const APP = { name: 'Claude', appHost: 'claude.ai', registered: '2026-11-20' }
+const SIGN_IN = {
+  action: '/oauth/sign-in/uid',
+  token: 'token',
+  app: { name: 'Claude', place: { kind: 'computer' }, clientHost: 'claude.ai' },
+} as const
 const QUESTION = { secret: 'secret', matchPhrase: 'amber river', agent: AGENT }
 const CLOSED = [
   'unknown',
@@ -48,7 +54,34 @@ export function servedTexts(): Record<string, string> {
       until: '2026-12-20',
     }),
     endedClaim: pages.endedClaimPage(),
+    lentAccess: pages.lentAccessPage({
+      secret: 'secret',
+      lent: [AGENT, APP].map((agent) => ({
+        secret: 'secret',
+        agent,
+        since: '2026-11-20',
+        until: '2026-12-20',
+      })),
+    }),
     alreadyEnded: pages.alreadyEndedPage(),
+    connect: pages.connectPage({ signedIn: 'https://plainpath.example/mcp', open: undefined, documents: [] }),
+    signIn: pages.signInPage({ ...SIGN_IN, lastCode: 'locked' }),
+    signInCode: pages.signInCodePage({
+      ...SIGN_IN,
+      email: 'ana@example.org',
+      attempt: 'cla_x',
+      codesLeft: 1,
+    }),
+    signInTooSoon: pages.signInCodePage({
+      ...SIGN_IN,
+      email: 'ana@example.org',
+      attempt: 'cla_x',
+      codesLeft: 1,
+      isTooSoon: true,
+    }),
+    signInWithoutCodes: pages.noCodesLeftPage({ ...SIGN_IN, canStillType: true }),
+    signInAllowed: pages.allowedPage(SIGN_IN),
+    noSignIn: pages.noSignInPage(),
     brokenEndLink: pages.brokenEndLinkPage(),
     ...Object.fromEntries(CLOSED.map((why) => [`claim ${why}`, pages.closedClaimPage(why)])),
   }

@@ -58,7 +58,7 @@ async function openSite(origin: string): Promise<Page> {
   return page
 }
 
-test('a page of any origin asks, searches and reads, and can neither register nor be told why', async () => {
+test('a page of any origin can ask, search and read, cannot register, and cannot read the reason', async () => {
   const page = await openSite(other)
   expect(await page.evaluate("plainpath.ask('When do I renew my green card?')")).toMatchObject({
     outcome: 'information',

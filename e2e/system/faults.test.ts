@@ -30,7 +30,7 @@ beforeAll(async () => {
   process.stdout.write(`\nFAULT_SEED=${SEED}\n`)
   seedRandom(SEED)
   system = resources.use(await startFaultyStack({ limitsFactor: LIMITS_FACTOR }))
-  ledger = await prepareLedger(system.stack.origin)
+  ledger = await prepareLedger(system.stack.origin, system)
   client = resources.use(createHttpClient(system.stack.origin))
 })
 afterAll(async () => {

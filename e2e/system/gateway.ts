@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { appFor, PATHS } from '@plainpath/metadata'
+import { publicMcpOrigin } from '@plainpath/stack/start-gateway'
 import { describe, expect, test } from 'vitest'
-import { basic, form, json } from '../send.ts'
+import { basic, createSender, form, json } from '../send.ts'
 import type { System } from './open-system.ts'
 
 const CADDYFILE = new URL('../../infra/gateway/Caddyfile', import.meta.url)
@@ -24,7 +25,7 @@ export function describeGateway(running: () => System): void {
   describe('the gateway', () => {
     test('sends each path to the app of the path table', async () => {
       const system = running()
-      const [, routed] = /@auth path (.+)/.exec(readFileSync(CADDYFILE, 'utf8')) ?? []
+      const [, routed] = /@auth \{\s+path (.+)/.exec(readFileSync(CADDYFILE, 'utf8')) ?? []
       expect(routed?.split(' ')).toEqual(PATHS.filter(({ app }) => app === 'auth').map(({ path }) => path))
       const sender = system.client({ from: '127.0.0.10' })
       const samples = [
@@ -40,6 +41,26 @@ export function describeGateway(running: () => System): void {
         if (status >= 400 && /^\/(oauth|api)\//.test(path)) expect(writtenBy(text), path).toBe(appFor(path))
         else expect([200, 404], path).toContain(status)
       }
+    })
+
+    test('sends every path of the public MCP server to the API', async () => {
+      const system = running()
+      // A 404 at that origin is a line of text, which the clients of the system would not accept.
+      using sender = createSender(system.origin, { from: '127.0.0.19' })
+      const { host, origin } = new URL(publicMcpOrigin(Number(new URL(system.origin).port)))
+      for (const path of [...PATHS.map((row) => row.path.replace('*', 'x')), '/oauth/token', '/api/guides']) {
+        const { status, text } = await sender.send({ path, headers: { host } })
+        expect([status, text], path).toEqual([
+          404,
+          `There is nothing here. The MCP server is at ${origin}/mcp\n`,
+        ])
+      }
+      const message = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
+      const accept = 'application/json, text/event-stream'
+      const sent = { method: 'POST', path: '/mcp', ...json(message) }
+      const listed = await sender.send({ ...sent, headers: { ...sent.headers, accept, host } })
+      expect(listed.status).toBe(200)
+      expect(listed.text).toContain('"answer_question"')
     })
 
     test('does not route introspection for any client', async () => {
@@ -110,7 +131,7 @@ export function describeGateway(running: () => System): void {
         expect((await sender.send({ path, headers: forged })).text).toBe(text)
       }
       const { port } = new URL(system.origin)
-      for (const host of [`127.0.0.1:${port}`, 'evil.example', `localhost.evil.example:${port}`]) {
+      for (const host of [`127.0.0.2:${port}`, 'evil.example', `localhost.evil.example:${port}`]) {
         const elsewhere = await sender.send({ path: '/api/health', headers: { host } })
         expect(elsewhere.status).toBe(421)
         expect(elsewhere.text).toContain(`answers at ${system.origin} only`)

@@ -141,10 +141,10 @@ const jwks = async (url: string) =>
 function watchKeySets() {
   const missing: string[] = []
   const failed: string[] = []
-  let looks = 0
+  let checks = 0
   let stopped = false
   const introspectAs = resourceCredential()
-  const look = async () => {
+  const checkUntilStopped = async () => {
     const authorization = await introspectAs
     while (!stopped) {
       const fetchedAt = performance.now()
@@ -156,7 +156,7 @@ function watchKeySets() {
           body: new URLSearchParams({ token }),
         })
         const answered = await response.text()
-        looks += 1
+        checks += 1
         if (response.status !== 200) {
           failed.push(answered)
           continue
@@ -168,11 +168,11 @@ function watchKeySets() {
       }
     }
   }
-  const running = look()
+  const running = checkUntilStopped()
   return async () => {
     stopped = true
     await running
-    return { missing, failed, looks }
+    return { missing, failed, checks }
   }
 }
 async function resourceCredential(): Promise<string> {
@@ -214,7 +214,7 @@ test(`${ROTATIONS} rotations between ES256 and Ed25519 under ${RATE} requests a 
   const watched = await stopWatching()
   const load = await stopLoad()
   process.stdout.write(
-    `\n${activations} rotations in ${load.seconds} s, ${JSON.stringify(load)}, ${watched.looks} looks at key sets\n`,
+    `\n${activations} rotations in ${load.seconds} s, ${JSON.stringify(load)}, ${watched.checks} checks of key sets\n`,
   )
   expect(watched.missing).toEqual([])
   expect(watched.failed).toEqual([])

@@ -220,7 +220,7 @@ describe('the pages behind mailed links', () => {
       await using _closed = { [Symbol.asyncDispose]: () => context.close() }
       const page = await context.newPage()
       const seen: string[] = []
-      const look = async () => {
+      const checkPage = async () => {
         seen.push(await heading(page))
         expect(await faults(page)).toEqual([])
       }
@@ -229,24 +229,24 @@ describe('the pages behind mailed links', () => {
       const agent = await system.register(sender)
       const { link } = await beginClaim(system, sender, { agent, email })
       await page.goto(link)
-      await look()
+      await checkPage()
       await pressByKeyboard(page, 'Yes')
-      await look()
+      await checkPage()
       system.confidential.add(await completeClaim(sender, agent, await codeOn(page)))
       await page.goto(link)
-      await look()
+      await checkPage()
       await page.goto(linkIn((await arrived(email, /can now send us messages/))?.text ?? '', 'end'))
-      await look()
+      await checkPage()
       await pressByKeyboard(page, 'End it now')
-      await look()
+      await checkPage()
       await page.goto(linkIn((await arrived(email, /can now send us messages/))?.text ?? '', 'end'))
-      await look()
+      await checkPage()
       const other = await system.register(sender)
       await page.goto((await beginClaim(system, sender, { agent: other, email })).link)
       await pressByKeyboard(page, 'No')
-      await look()
+      await checkPage()
       await page.goto(`${system.origin}/claim`)
-      await look()
+      await checkPage()
       expect(seen).toEqual([
         'Does this AI agent act for you?',
         'Your code',

@@ -6,9 +6,10 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { type Stack, startStack } from '@plainpath/stack/start-stack'
 import axe from 'axe-core'
-import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { FOCUSED, LISTED, USABLE } from '../pages/focus.ts'
+import { FOCUSED, LISTED } from '../pages/focus.ts'
+import { isOnScreen } from '../pages/is-on-screen.ts'
 import { openBrowser } from '../pages/open-browser.ts'
 import { ASKED, SITE_PAGES } from '../pages/site-pages.ts'
 
@@ -202,91 +203,38 @@ describe('with the keyboard alone', () => {
   )
 })
 
-/** Presses Tab until the link or button with the name has the focus, then Enter. */
-async function activate(page: Page, name: string | RegExp): Promise<void> {
-  const usable = await page.locator(USABLE).count()
-  for (let step = 0; step < usable; step++) {
-    await page.keyboard.press('Tab')
-    const text = await page.locator(':focus').innerText()
-    if (typeof name === 'string' ? text === name : name.test(text)) {
-      await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')])
-      return
-    }
-  }
-  throw new Error(`nothing on ${page.url()} is called ${name}`)
-}
-
-describe('with the keyboard alone and without scripts, from the home page', () => {
-  test('a person finds how to replace a lost card, by situation', async () => {
-    await using visit = await visiting({ javaScriptEnabled: false })
+test.for([
+  [320, 568],
+  [360, 640],
+] as const)(
+  'the first screen of a phone has the question box, urgent help, and the way in for developers: %i × %i',
+  async ([width, height]) => {
+    await using visit = await visiting({ viewport: { width, height } })
     const { page } = visit
     await open(page, '/')
-    await activate(page, 'Green card')
-    expect(page.url()).toBe(`${stack.origin}/guides#green-card`)
-    await activate(page, /^Replace a lost/)
-    expect(await heading(page)).toMatch(/^Replace a lost/)
-    expect(visit.strange).toEqual([])
-  })
+    const shown = [
+      page.getByRole('heading', { level: 1 }),
+      page.getByLabel('Ask in your own words'),
+      page.getByRole('button', { name: 'Ask', exact: true }),
+      page.getByRole('link', { name: 'Get help now', exact: true }),
+      page.getByText('not a law firm and not the government').first(),
+      page.getByRole('link', { name: 'For AI software and developers', exact: true }),
+    ]
+    for (const each of shown) expect([`${each}`, await isOnScreen(page, each)]).toEqual([`${each}`, true])
+    const tops = await Promise.all(shown.map(async (each) => (await each.boundingBox())?.y ?? 0))
+    expect(tops).toEqual(tops.toSorted((one, other) => one - other))
+  },
+)
 
-  test('a person finds how to replace a lost card, by searching', async () => {
-    await using visit = await visiting({ javaScriptEnabled: false })
-    const { page } = visit
-    await open(page, '/')
-    await page.getByRole('search').getByRole('searchbox').focus()
-    await page.keyboard.type('I lost my green card')
-    await page.keyboard.press('Enter')
-    await page.waitForURL('**/search?q=*')
-    await activate(page, /^Replace a lost/)
-    expect(await heading(page)).toMatch(/^Replace a lost/)
-  })
-
-  test.for([
-    ['/', 'Get help now', 'ICE detainee locator'],
-    ['/', 'Ayuda en español', 'localizador de detenidos de ICE'],
-    ['/guides/work-permit', 'Get help', 'ICE detainee locator'],
-  ] as const)(
-    'a person finds urgent help for somebody detained: from %s by “%s”',
-    async ([address, link, locator]) => {
-      await using visit = await visiting({ javaScriptEnabled: false })
-      const { page } = visit
-      await open(page, address)
-      await activate(page, link)
-      for (const name of ['911', '1-888-351-4024', locator])
-        expect(await page.getByRole('link', { name, exact: true }).isVisible()).toBe(true)
-      expect(await isOnScreen(page, page.getByRole('link', { name: '911' }))).toBe(true)
-    },
+test.for([320, 960])('the home page has its parts in the same order at %i pixels', async (width) => {
+  await using visit = await visiting({ viewport: { width, height: 640 } })
+  await open(visit.page, '/')
+  const parts = ['#question', '.urgent', '#guides', '#urgent', '#agents'].map((part) =>
+    visit.page.locator(part),
   )
-
-  test('a developer finds how an agent registers', async () => {
-    await using visit = await visiting({ javaScriptEnabled: false })
-    const { page } = visit
-    await open(page, '/')
-    await activate(page, 'For AI software and developers')
-    const command = page.locator('code', { hasText: '/api/agent/register' })
-    expect(await isOnScreen(page, command)).toBe(true)
-    await activate(page, 'How an agent registers')
-    expect(page.url()).toBe(`${stack.origin}/auth.md`)
-  })
-})
-
-/** True for an element that is on the screen without scrolling from where the page is. */
-async function isOnScreen(page: Page, element: Locator): Promise<boolean> {
-  const box = await element.boundingBox()
-  return box !== null && box.y >= 0 && box.y + box.height <= (page.viewportSize()?.height ?? 0)
-}
-
-test('the first screen of a phone has the question box, and the way in for developers', async () => {
-  await using visit = await visiting({ viewport: { width: 360, height: 740 } })
-  const { page } = visit
-  await open(page, '/')
-  for (const shown of [
-    page.getByRole('heading', { level: 1 }),
-    page.getByLabel('Ask in your own words'),
-    page.getByRole('button', { name: 'Ask', exact: true }),
-    page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'For developers' }),
-    page.getByRole('link', { name: 'Get help', exact: true }),
-  ])
-    expect(await isOnScreen(page, shown)).toBe(true)
+  const tops = await Promise.all(parts.map(async (part) => (await part.boundingBox())?.y ?? 0))
+  expect(tops).toEqual(tops.toSorted((one, other) => one - other))
+  expect(new Set(tops).size).toBe(parts.length)
 })
 
 test('paper has the text of a page, and no navigation or search', async () => {

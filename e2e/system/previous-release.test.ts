@@ -9,10 +9,10 @@ import { ensureLocalSecrets } from '@plainpath/local/secrets'
 import { serviceUrls } from '@plainpath/metadata'
 import { migrate, useEmbeddedPostgres } from '@plainpath/postgres'
 import { MIGRATIONS as RESOURCE_MIGRATIONS } from '@plainpath/resource/migrations'
+import { checkOut } from '@plainpath/stack/check-out'
 import { findDebianPrograms } from '@plainpath/stack/debian-program'
 import { startRedis } from '@plainpath/stack/start-redis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { checkOut } from '../releases/check-out.ts'
 import { newestRelease, type Release } from '../releases/newest-release.ts'
 import { smoke } from '../releases/smoke.ts'
 import { type RunningRelease, runCommand, startRelease } from '../releases/start-release.ts'
@@ -32,7 +32,7 @@ beforeAll(async () => {
   resources.defer(() => rm(folder, { recursive: true, force: true }))
   // For root the database server runs as another user, which must be able to enter its folder inside this one.
   await chmod(folder, 0o755)
-  checkOut(ROOT, release, path.join(folder, 'release'))
+  checkOut(ROOT, release.commit, path.join(folder, 'release'))
   env = await openStoresOfBothReleases()
   await runCommand(path.join(folder, 'release'), 'auth', ['migrate'], env)
   await runCommand(path.join(folder, 'release'), 'resource', ['migrate'], env)

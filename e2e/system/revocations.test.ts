@@ -4,14 +4,21 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Fault } from '../faults/fault.ts'
 import { type FaultyStack, startFaultyStack } from '../faults/faulty-stack.ts'
 import type { Way } from '../faults/ways.ts'
+import { type App, openApp } from '../hosts/app.ts'
+import { connect } from '../hosts/connect.ts'
+import { newPerson } from '../hosts/person.ts'
+import { registrationFor } from '../hosts/scene.ts'
 import { type KeyRequests, keyRequests } from '../key-holder.ts'
 import { randomness } from '../revocation/virtual-time.ts'
-import { basic, createSender, form, type Sender } from '../send.ts'
+import { basic, createSender, form, json, type Sender } from '../send.ts'
 
 /** The duration. Before a release: REVOCATION_SECONDS=3600, each time with another REVOCATION_SEED. */
 const SECONDS = Number(process.env['REVOCATION_SECONDS'] ?? 25)
 const SEED = Number(process.env['REVOCATION_SEED'] ?? 1)
 const CLIENTS = 6
+/** People who signed in with an app before the faults begin. */
+const PEOPLE = 8
+const REDIRECT_URI = 'http://localhost:8787/callback'
 
 const resources = new AsyncDisposableStack()
 const random = randomness(SEED)
@@ -20,9 +27,14 @@ let auths: Sender[]
 let apis: Sender[]
 let operations: Sender[]
 let requests: KeyRequests
+let app: App
+const people: ConnectedPerson[] = []
 
 beforeAll(async () => {
   system = resources.use(await startFaultyStack({ limitsFactor: 1_000_000 }))
+  const { origin } = system.stack
+  app = resources.use(await openApp({ origin, registration: registrationFor(REDIRECT_URI) }))
+  people.push(...(await Promise.all(Array.from({ length: PEOPLE }, connectPerson))))
   requests = keyRequests(system.stack.origin)
   const sender = (port: number) => resources.use(createSender(`http://127.0.0.1:${port}`))
   auths = system.stack.auth.map(({ ports }) => sender(ports.public))
@@ -31,14 +43,27 @@ beforeAll(async () => {
 })
 afterAll(() => resources.disposeAsync())
 
+/** A connection of a person, and what ends it. */
+interface ConnectedPerson {
+  refreshToken: string
+  readonly endSecret: string
+}
+async function connectPerson(): Promise<ConnectedPerson> {
+  using person = newPerson({ origin: system.stack.origin, mail: system.mail })
+  const { refreshToken } = await connect(app, person, { redirectUri: REDIRECT_URI })
+  return { refreshToken, endSecret: new URL(await person.endLink()).searchParams.get('end') ?? '' }
+}
+
 interface Client {
   readonly client_id: string
+  /** For a client that is an app of a person. */
+  readonly person?: ConnectedPerson
   /** Absent for a client with a document, which has a key instead. */
   readonly client_secret?: string
 }
 interface IssuedToken {
   readonly value: string
-  readonly isBound: boolean
+  readonly kind: 'bearer' | 'bound' | 'person’s'
 }
 interface Use {
   readonly token: string
@@ -58,9 +83,13 @@ const post = (
   send(pickOne(auths), {
     method: 'POST',
     path,
-    ...form({ ...fields, ...(client.client_secret === undefined && requests.fields(holder(client))) }),
+    ...form({ ...fields, ...identify(client) }),
     headers: { ...form(fields).headers, ...dpop, ...basicHeader(client) },
   })
+const identify = (client: Client) => {
+  if (client.person) return { client_id: client.client_id }
+  return client.client_secret === undefined ? requests.fields(holder(client)) : {}
+}
 /** All clients have one key: that of their documents, to which bound tokens are bound too. */
 const holder = ({ client_id }: Client) => ({ client_id, key: system.documentKey })
 const basicHeader = ({ client_id, client_secret }: Client) =>
@@ -69,11 +98,14 @@ const authenticate = (client: Client) =>
   client.client_secret === undefined ? requests.header(holder(client)) : basicHeader(client)
 
 async function newClient(): Promise<Client> {
+  const person = random.happens(0.4) ? people.pop() : undefined
+  if (person) return { client_id: app.clientId, person }
   if (random.happens(0.3)) return { client_id: system.documents.url(randomUUID()) }
   const { text } = await send(pickOne(auths), { method: 'POST', path: '/api/agent/register' })
   return JSON.parse(text) as Client
 }
 async function newToken(client: Client): Promise<IssuedToken | undefined> {
+  if (client.person) return refresh(client, client.person)
   const isBound = random.happens(0.5)
   const request = (dpop: Readonly<Record<string, string>>) =>
     post('/oauth/token', client, { grant_type: 'client_credentials' }, dpop)
@@ -85,8 +117,42 @@ async function newToken(client: Client): Promise<IssuedToken | undefined> {
   if (nonce !== null && response.status === 400) response = await request(prove(nonce))
   if (response.status !== 200) return undefined
   const { access_token: value } = JSON.parse(response.text) as { access_token: string }
-  return { value, isBound }
+  return { value, kind: isBound ? 'bound' : 'bearer' }
 }
+/** A response that is lost leaves the refresh token, which works again for a minute. */
+async function refresh(client: Client, person: ConnectedPerson): Promise<IssuedToken | undefined> {
+  const fields = { grant_type: 'refresh_token', refresh_token: person.refreshToken }
+  const { status, text } = await post('/oauth/token', client, fields)
+  if (status !== 200) return undefined
+  const tokens = JSON.parse(text) as { access_token: string; refresh_token: string }
+  person.refreshToken = tokens.refresh_token
+  return { value: tokens.access_token, kind: 'person’s' }
+}
+
+const LIST_TOOLS = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} })
+function use(api: Sender, { value, kind }: IssuedToken): Promise<{ readonly status: number }> {
+  if (kind !== 'person’s') {
+    const path = '/api/guides?limit=1'
+    const isBound = kind === 'bound'
+    return send(api, {
+      path,
+      headers: requests.present(holder({ client_id: '' }), value, '/api/guides', { isBound }),
+    })
+  }
+  const headers = {
+    ...json(LIST_TOOLS).headers,
+    accept: 'application/json, text/event-stream',
+    'mcp-protocol-version': '2025-11-25',
+    authorization: `Bearer ${value}`,
+  }
+  return send(api, { method: 'POST', path: '/mcp', headers, body: LIST_TOOLS })
+}
+
+/** Ends a client with all of its tokens: the person does, or the agent itself. */
+const end = (client: Client) =>
+  client.person
+    ? send(pickOne(auths), { method: 'POST', path: '/claim', ...form({ end: client.person.endSecret }) })
+    : send(pickOne(auths), { method: 'DELETE', path: '/api/agent', headers: authenticate(client) })
 
 const NETWORK: readonly Fault[] = [
   { kind: 'latency', ms: 5, jitterMs: 5 },
@@ -181,12 +247,9 @@ test(`R-LIN for ${SECONDS} s over processes, with delays and faults between all 
           continue
         }
         const startedAt = performance.now()
-        const { status } = await send(api, {
-          path: '/api/guides?limit=1',
-          headers: requests.present(holder({ client_id: '' }), token.value, '/api/guides', token),
-        }).catch(() => ({ status: 0 }))
+        const { status } = await use(api, token).catch(() => ({ status: 0 }))
         uses.push({ token: token.value, startedAt, status })
-        count(`use ${token.isBound ? 'bound ' : ''}${status}`)
+        count(`use ${token.kind} ${status}`)
       }
     }),
   )
@@ -202,15 +265,12 @@ test(`R-LIN for ${SECONDS} s over processes, with delays and faults between all 
       await pause(random.between(20, 800))
       const leaves = random.happens(0.15)
       const response = await (leaves
-        ? send(pickOne(auths), {
-            method: 'DELETE',
-            path: '/api/agent',
-            headers: authenticate(client),
-          })
+        ? end(client)
         : post('/oauth/revoke', client, { token: token.value })
       ).catch(() => ({ status: 0 }))
-      count(`${leaves ? 'delete' : 'revoke'} ${response.status}`)
-      if (response.status === (leaves ? 204 : 200)) endedAt.set(token.value, performance.now())
+      count(`${leaves ? 'end' : 'revoke'} ${client.person ? 'person’s ' : ''}${response.status}`)
+      if (response.status === (leaves && !client.person ? 204 : 200))
+        endedAt.set(token.value, performance.now())
       if (leaves) client = await newClient().catch(() => client)
       await pause(random.between(50, 1_000))
       inUse.splice(inUse.indexOf(token), 1)
@@ -231,7 +291,8 @@ test(`R-LIN for ${SECONDS} s over processes, with delays and faults between all 
   )
   expect(wrong).toEqual([])
   expect(endedAt.size).toBeGreaterThan(SECONDS / 2)
-  for (const kind of ['', 'bound ']) expect(statuses.get(`use ${kind}200`)).toBeGreaterThan(20)
+  for (const kind of ['bearer', 'bound', 'person’s'])
+    expect(statuses.get(`use ${kind} 200`)).toBeGreaterThan(20)
   expect(Math.min(...hits)).toBeGreaterThan(20)
 })
 

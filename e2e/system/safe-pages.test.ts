@@ -152,26 +152,6 @@ describe('the quick exit', () => {
 })
 
 describe('by keyboard only and without scripts', () => {
-  test('a person asks a question and sends it to staff, up to the mail, in two activations', async () => {
-    await using window = await opened({ javaScriptEnabled: false })
-    const { page } = window
-    await open(page, '/')
-    await tabTo(page, '#question')
-    await page.keyboard.type(ASKED['hand-off'])
-    await tabTo(page, 'form[action="/ask"] button')
-    await page.keyboard.press('Enter')
-    await page.waitForURL('**/ask')
-    expect(await page.locator('h1').innerText()).toBe('Get help today')
-    await tabTo(page, '#message')
-    await page.keyboard.type('My brother was taken. How can we reach you?')
-    await tabTo(page, '#email')
-    await page.keyboard.type('sister@example.org')
-    await tabTo(page, 'form[action="/contact"] button')
-    await page.keyboard.press('Enter')
-    await page.waitForURL('**/contact')
-    expect(await page.locator('h1').innerText()).toBe('Open the e-mail that we send you')
-  })
-
   test('a person answers a question of the service with no, and then with yes', async () => {
     await using window = await opened({ javaScriptEnabled: false })
     const { page } = window

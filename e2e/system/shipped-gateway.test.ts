@@ -21,6 +21,7 @@ import {
 } from './shipped-gateway.ts'
 
 const { host } = new URL(origin)
+const mcpPublicOrigin = SHIPPED.kubernetes['PLAINPATH_MCP_PUBLIC_ORIGIN'] ?? ''
 /** No server listens here, so mails stay in the queue. */
 const NO_MAIL_SERVER = 'smtp://127.0.0.1:9'
 const OTHER_HOSTS = ['evil.example', `${host}.evil.example`, `${host}:8443`, '127.0.0.1', GATEWAY_CHECK_HOST]
@@ -41,6 +42,7 @@ beforeAll(async () => {
   const settings = {
     AUTH_ORIGIN: origin,
     RESOURCE_ORIGIN: origin,
+    RESOURCE_MCP_PUBLIC_ORIGIN: mcpPublicOrigin,
     AUTH_SMTP_URL: NO_MAIL_SERVER,
     RESOURCE_SMTP_URL: NO_MAIL_SERVER,
   }
@@ -133,6 +135,35 @@ test.for([host, ...OTHER_HOSTS])(
   },
 )
 
+test('redirects a request without TLS for the public MCP server to its own origin', async () => {
+  for (const where of ['/mcp', '/.well-known/oauth-authorization-server', '/oauth/token?x=1']) {
+    const response = await gateway.plain.send(asked({ path: where }, { host: new URL(mcpPublicOrigin).host }))
+    expect([response.status, response.headers.get('location')]).toEqual([308, mcpPublicOrigin + where])
+  }
+})
+
+test('sends every path of the public MCP server to the API over TLS, which has no OAuth metadata there', async () => {
+  const to = { host: new URL(mcpPublicOrigin).host }
+  for (const where of [
+    '/.well-known/oauth-authorization-server',
+    '/oauth/token',
+    '/auth.md',
+    '/claim',
+    '/',
+  ]) {
+    const response = await gateway.secure.send(asked({ path: where }, to))
+    expect([response.status, response.headers.get('content-type')]).toEqual([
+      404,
+      'text/plain; charset=utf-8',
+    ])
+    expect(response.text).toContain(`${mcpPublicOrigin}/mcp`)
+  }
+  const accept = 'application/json, text/event-stream'
+  const list = { method: 'POST', path: '/mcp', ...json({ jsonrpc: '2.0', id: 1, method: 'tools/list' }) }
+  const listed = await gateway.secure.send(asked(list, { ...to, accept }))
+  expect([listed.status, listed.headers.get('www-authenticate')]).toEqual([200, null])
+})
+
 /** Headers of the connection, and of rate limits, which the gateway does not count. */
 const OF_THE_APPS = new Set(['connection', 'date', 'keep-alive', 'ratelimit', 'ratelimit-policy'])
 const headersThatMatter = (headers: Headers) =>
@@ -173,6 +204,8 @@ const FORMS: [HttpRequest, AppName, ErrorForm][] = [
   [{ path: '/api/gui%22des' }, 'resource', 'problem'],
   [{ path: '/api/waitlist', method: 'POST', ...json({}) }, 'resource', 'problem'],
   [{ path: '/' }, 'resource', 'problem'],
+  [{ path: '/mcp' }, 'resource', 'oauth'],
+  [{ path: '/mcp', method: 'POST', ...json({}) }, 'resource', 'oauth'],
 ]
 const CORS = ['access-control-allow-origin', 'access-control-expose-headers', 'strict-transport-security']
 

@@ -183,8 +183,10 @@ describe('a Prometheus that scrapes every instance', () => {
       'auth expired agents',
       'auth identity assertions',
       'auth mails',
+      'auth sign-ins',
       'auth spent assertions',
       'auth unused agents',
+      'auth unused apps',
       'resource links and messages',
       'resource mails',
     ])

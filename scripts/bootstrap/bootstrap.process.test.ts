@@ -60,7 +60,7 @@ describe('installing', () => {
   })
 
   it.each(['NPM_SAYS', 'PNPM_SAYS'])(
-    'tells in one last line that the registry does not answer, and installs at the next try: %s',
+    'prints one last line that the registry does not respond, and installs at the next try: %s',
     async (says) => {
       const failed = await checkout.start(['hello.mjs'], { [says]: 'request failed: ENOTFOUND' }).ended
       expect(failed.code).toBe(1)

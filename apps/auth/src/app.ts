@@ -14,6 +14,7 @@ import {
   mountRoutes,
   type ProblemDocument,
   problemKind,
+  type RawRoute,
   type Route,
   type TrustedProxies,
   type WatchedClock,
@@ -40,9 +41,15 @@ export interface AppDeps {
   db: Pick<ReservedPool, 'reserved'>
   authenticateUncached: AuthenticateClient
   routes: readonly Route[]
+  /** The routes of apps that people connect from, beside those of OAuth. */
+  appRoutes: readonly RawRoute[]
   /** The paths of the documents among the routes, which scripts of any origin may read. */
   documentPaths: readonly string[]
   oauth: OAuthRouteDeps
+  /** Signs cookies. The same at every instance. */
+  cookieKey: string
+  /** The sign-in pages. */
+  signIn: readonly RawRoute[]
 }
 
 /** Builds the application for the public listener. */
@@ -57,6 +64,7 @@ export function publicApp(deps: AppDeps): Koa {
       isPublicGet: (path) => publicGets.has(path),
     },
   })
+  app.keys = [deps.cookieKey]
   app.use(useReservedConnections(deps.db))
   app.use(
     mountRoutes(publicRoutes(deps), {
@@ -67,7 +75,12 @@ export function publicApp(deps: AppDeps): Koa {
   return app
 }
 
-const publicRoutes = ({ oauth, routes }: AppDeps) => [...publicOAuthRoutes(oauth), ...routes]
+const publicRoutes = ({ oauth, appRoutes, signIn, routes }: AppDeps) => [
+  ...publicOAuthRoutes(oauth),
+  ...appRoutes,
+  ...signIn,
+  ...routes,
+]
 
 /** Lists every method and path that `publicApp` serves. */
 export const publicSurface = (deps: AppDeps) => listEndpoints(publicRoutes(deps))
@@ -97,8 +110,11 @@ const appOptions = ({ origin, trustedProxies, log, metrics, clock }: AppDeps): A
   isUnavailable: (thrown) => isUnavailable(thrown) || isRedisUnavailable(thrown),
 })
 
+/** What a browser opens while a person connects an app. */
+const BROWSER_PATH = /^\/oauth\/(?:authorize|sign-in)(?:\/|$)/
+
 function errorForm(path: string): ErrorForm {
-  if (path === '/claim') return 'page'
+  if (path === '/claim' || BROWSER_PATH.test(path)) return 'page'
   if (path.startsWith('/oauth/')) return 'oauth'
   return path.startsWith('/api/agent') ? 'agent' : 'problem'
 }

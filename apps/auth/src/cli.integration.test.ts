@@ -58,6 +58,7 @@ describe('help', () => {
     ['claims show --help', 'registration_id'],
     ['claims revoke --help', 'registration_id'],
     ['resource-servers create --help', '--audience'],
+    ['hosts list --help', '--json'],
     ['stop --help', '--all-tokens'],
     ['stops --help', '--verify'],
   ] satisfies [string, string][])('auth %s', async ([args, word]) => {
@@ -68,7 +69,7 @@ describe('help', () => {
   })
 })
 
-describe('what is no command of ours is wrong usage, exit code 2:', () => {
+describe('exits with 2 for an unknown command or option:', () => {
   test.for([
     '',
     'unknown',
@@ -313,14 +314,14 @@ describe('migrate', () => {
     const owner = { AUTH_MIGRATION_DATABASE_URL: stores.database.ownerUrl }
     expect((await run('migrate', owner)).printed).toBe('Nothing to do: the tables are up to date.')
     await stores.asOwner(
-      'drop table mails, identity_assertions, tokens, claims, claim_attempts, claim_tries, claim_blocks, blocked_domains, blocked_domain_audit, client_assertions, token_stop, token_stop_audit, resource_server_followers, resource_server_secrets, expired_agents, agent_secrets, agents, signing_keys, key_ring, key_audit, key_followers, schema_migrations cascade',
+      'drop table mails, identity_assertions, tokens, claims, claim_attempts, claim_tries, claim_blocks, blocked_domains, blocked_domain_audit, client_assertions, token_stop, token_stop_audit, resource_server_followers, resource_server_secrets, expired_agents, app_clients, oauth_records, sign_ins, agent_secrets, agents, signing_keys, key_ring, key_audit, key_followers, schema_migrations cascade',
     )
     await stores.asOwner('drop function notify_agent_changed, notify_key_ring_changed')
     expect(await run('keys list')).toMatchObject({ code: 1, printed: '' })
     const { code, printed } = await run('migrate', owner)
     expect([code, printed]).toEqual([
       0,
-      'Applied: 0001-agents, 0002-signing-keys, 0003-tokens, 0004-key-ring, 0005-claims, 0006-stop-and-credentials, 0007-agent-keys, 0008-mails, 0009-identity-assertions, 0010-clients-life, 0011-one-mail-queue, 0012-deferred-mails, 0013-url-clients, 0014-dpop',
+      'Applied: 0001-agents, 0002-signing-keys, 0003-tokens, 0004-key-ring, 0005-claims, 0006-stop-and-credentials, 0007-agent-keys, 0008-mails, 0009-identity-assertions, 0010-clients-life, 0011-one-mail-queue, 0012-deferred-mails, 0013-url-clients, 0014-dpop, 0015-app-connections',
     ])
     expect((await run('keys list')).code).toBe(0)
   })

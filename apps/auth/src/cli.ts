@@ -7,6 +7,8 @@ import { agentsCommands } from './commands/agents-command.ts'
 import { claimsCommands } from './commands/claims-command.ts'
 import { configCommands } from './commands/config-command.ts'
 import { type AuthContext, defineCommand } from './commands/define-command.ts'
+import { grantsCommands } from './commands/grants-command.ts'
+import { hostsCommands } from './commands/hosts-command.ts'
 import { keysCommands } from './commands/keys-command.ts'
 import { replayCommand } from './commands/replay-command.ts'
 import { resourceServersCommands } from './commands/resource-servers-command.ts'
@@ -25,6 +27,8 @@ export const AUTH_COMMANDS: CommandLine<AuthContext> = {
     keys: 'signing keys',
     agents: 'registered agents',
     claims: 'confirmations of agents by people',
+    grants: 'what people have given apps that they signed in with',
+    hosts: 'chat apps and IDEs that people connect from',
     'resource-servers': 'APIs that may introspect tokens',
   },
   commands: [
@@ -58,6 +62,8 @@ export const AUTH_COMMANDS: CommandLine<AuthContext> = {
     ...agentsCommands,
     ...agentDocumentCommands,
     ...claimsCommands,
+    ...grantsCommands,
+    ...hostsCommands,
     ...stopCommands,
     replayCommand,
     ...resourceServersCommands,

@@ -25,6 +25,7 @@ import {
 import { findSmtpMistake, MailFrom, mailSettings, SmtpUrl } from '@plainpath/mail'
 import { isLoopback, Origin } from '@plainpath/metadata'
 import { parseHashKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
+import { DEFAULT_CHAT_HOSTS, parseChatHosts } from './app-clients/chat-hosts.ts'
 import { KEY_SETTINGS, keySettings } from './keys/key-settings.ts'
 import { parseResourceServers } from './resource-servers/resource-servers-file.ts'
 
@@ -80,6 +81,11 @@ export const SETTINGS = {
   AUTH_RESOURCE_SERVERS_FILE: {
     schema: fileAndPath(parseResourceServers),
     description: 'JSON file of the resource servers that may introspect tokens; read every second',
+  },
+  AUTH_CHAT_HOSTS_FILE: {
+    schema: file(parseChatHosts).optional(),
+    description:
+      'JSON file of the chat apps and IDEs that people may connect from; without it, `apps/auth/chat-hosts.json`. Read at start',
   },
   AUTH_SMTP_URL: {
     schema: SmtpUrl.optional(),
@@ -169,6 +175,7 @@ export function loadConfig(env: Environment) {
     hashKey: settings.AUTH_HASH_KEY_FILE,
     resourceServers: settings.AUTH_RESOURCE_SERVERS_FILE.content,
     resourceServersFile: settings.AUTH_RESOURCE_SERVERS_FILE.path,
+    chatHosts: settings.AUTH_CHAT_HOSTS_FILE ?? DEFAULT_CHAT_HOSTS,
     mail: mailSettings({
       origin: settings.AUTH_ORIGIN,
       smtpUrl: settings.AUTH_SMTP_URL,

@@ -46,9 +46,17 @@ interface MeasuredEventData {
   'revocation-published': { seconds: number; removed: number }
   /** How a fetch of a client's document ended: one of a fixed set of names. */
   'document-fetched': { outcome: string }
+  /** `host`: a label of the list of hosts, or `loopback`. */
+  'sign-in': { host: string; outcome: SignInOutcome }
+  /** An app registered, or was refused. `host`: a label of the list of hosts, `loopback` or `refused`. */
+  'app-registered': { host: string }
   /** When a job starts, and after each successful run. */
   swept: { what: string }
 }
+
+/** What may become of a sign-in, or of a code. */
+export const SIGN_IN_OUTCOMES = ['code-mailed', 'wrong-code', 'allowed', 'denied'] as const
+export type SignInOutcome = (typeof SIGN_IN_OUTCOMES)[number]
 
 type Listened<Data> = { [Name in keyof Data]: [Data[Name]] }
 

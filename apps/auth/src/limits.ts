@@ -20,6 +20,11 @@ export const LIMITS = {
    * A registration that is never used occupies a row for a week; `AUTH_NEVER_USED_CLIENTS` bounds them all.
    */
   register: [{ name: 'register-address', quota: 20, windowSeconds: ADDRESS_WINDOW_SECONDS }],
+  /**
+   * Hosts register for all their people from few addresses, and some register for each connection. An app that nobody uses
+   * occupies a row for a day; `AUTH_NEVER_USED_CLIENTS` bounds them all. A document of an app that is new counts as one.
+   */
+  registerApp: [{ name: 'register-app-address', quota: 100, windowSeconds: ADDRESS_WINDOW_SECONDS }],
   /** Every request that presents client credentials, over all endpoints. */
   address: [{ name: 'token-address', quota: 600, windowSeconds: MINUTE }],
   client: [{ name: 'token-client', quota: 120, windowSeconds: MINUTE }],
@@ -69,6 +74,17 @@ export const CLAIM_RESEND: LimitPolicy = {
   name: 'claim-resend',
   quota: 1,
   windowSeconds: RULES.claimResendMs / 1000,
+  closed: true,
+}
+
+/**
+ * Codes that browsers of one address may have mailed for sign-ins. As many as `CLAIM_ADDRESS`, for the same reason. They are
+ * counted apart, so that agents behind the same address do not keep people from signing in.
+ */
+export const SIGN_IN_ADDRESS: LimitPolicy = {
+  name: 'sign-in-address',
+  quota: 10,
+  windowSeconds: ADDRESS_WINDOW_SECONDS,
   closed: true,
 }
 

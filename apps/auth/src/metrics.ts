@@ -1,9 +1,10 @@
 import { createMetrics } from '@plainpath/http'
+import { type ChatHosts, redirectLabels } from './app-clients/chat-hosts.ts'
 import { DOCUMENT_OUTCOMES } from './client-documents/document-fetcher.ts'
-import type { AuthEvents } from './events.ts'
+import { type AuthEvents, SIGN_IN_OUTCOMES } from './events.ts'
 
 /** What the authorization server counts by its events, beside its requests, limits and mail. */
-export function openMetrics(events: AuthEvents) {
+export function openMetrics(events: AuthEvents, chatHosts: ChatHosts) {
   const metrics = createMetrics('auth')
   const issued = metrics.counter('tokens_issued_total', 'Tokens issued, under each of their scopes', [
     'scope',
@@ -23,6 +24,20 @@ export function openMetrics(events: AuthEvents) {
     'outcome',
     DOCUMENT_OUTCOMES,
   )
+  const signIns = metrics.counter(
+    'sign_ins_total',
+    'Sign-ins of people with apps, and the codes for them, by host and outcome',
+    ['host', 'outcome'],
+    redirectLabels(chatHosts).flatMap((host) => SIGN_IN_OUTCOMES.map((outcome) => ({ host, outcome }))),
+  )
+  events.on('sign-in', signIns)
+  const countRegistration = metrics.counters(
+    'app_registrations_total',
+    'Registrations of apps that people connect from, by host; loopback for programs that name no host',
+    'host',
+    [...redirectLabels(chatHosts), 'refused'],
+  )
+  events.on('app-registered', ({ host }) => countRegistration(host))
   events.on('document-fetched', ({ outcome }) => countFetch(outcome))
   events.on('token-issued', ({ scopes }) => {
     for (const scope of scopes) issued({ scope })

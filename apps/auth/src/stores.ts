@@ -12,20 +12,24 @@ import { type AgentRepository, activeGeneration, agentRepository } from './agent
 import { type CachedAgents, cachedAgents } from './agents/cached-agents.ts'
 import { type ContactBindingStore, contactBindingStore } from './agents/contact-binding-store.ts'
 import { type UrlClientStore, urlClientStore } from './agents/url-client-store.ts'
+import { type AppClientStore, appClientStore } from './app-clients/app-client-store.ts'
 import { type IdentityAssertionStore, identityAssertionStore } from './assertions/identity-assertion-store.ts'
 import { type ClaimAttemptStore, postgresClaimAttempts } from './claims/postgres-claim-attempts.ts'
 import { type ClaimStore, isLiveClaim, postgresClaims } from './claims/postgres-claims.ts'
 import { type UsedJtiStore, usedJtiStore } from './clients/used-jti-store.ts'
 import { postgresUsedProofs, redisUsedProofs, type UsedProofStore } from './clients/used-proof-store.ts'
 import type { Config } from './config.ts'
+import { type Connections, connectionStore } from './connections/connection-store.ts'
 import { type AuthEvents, createEvents } from './events.ts'
 import { type KeyFollowers, postgresKeyFollowers } from './keys/key-followers.ts'
 import { type KeyStore, postgresKeyStore } from './keys/key-store.ts'
+import { type OAuthRecordStore, oauthRecordStore } from './oauth/oauth-record-store.ts'
 import {
   postgresResourceServerFollowers,
   type ResourceServerFollowers,
 } from './resource-servers/resource-server-followers.ts'
 import { noOpRevoker, type Revoker, redisRevoker } from './revocation/revoker.ts'
+import { type SignInStore, signInStore } from './sign-in/sign-in-store.ts'
 import { openRedis } from './tokens/open-redis.ts'
 import { postgresTokenStore } from './tokens/postgres-token-store.ts'
 import { redisTokenStore } from './tokens/redis-token-store.ts'
@@ -50,10 +54,17 @@ export interface Stores extends AsyncDisposable {
   /** This process's cache of `agents`. */
   readonly cachedAgents: CachedAgents
   readonly contactBindings: ContactBindingStore
+  /** Apps that people connect from. */
+  readonly appClients: AppClientStore
   readonly claims: ClaimStore
   readonly claimAttempts: ClaimAttemptStore
+  readonly signIns: SignInStore
   /** Identity assertions that this server issued to agents. */
   readonly identityAssertions: IdentityAssertionStore
+  /** The sign-ins of people with apps. */
+  readonly connections: Connections
+  /** What oidc-provider stores about them. */
+  readonly oauthRecords: OAuthRecordStore
   readonly usedJtis: UsedJtiStore
   /** Beside the tokens, in the same store. */
   readonly usedProofs: UsedProofStore
@@ -116,6 +127,7 @@ export async function openStores(config: Config, options: StoreOptions): Promise
     : postgresTokenStore(db, { now })
   const revoker = redis ? redisRevoker(redis, revocation, events) : noOpRevoker
   const claimDeps = { db, sealingKeys, hashKey, addMail: mails.add, events }
+  const claims = postgresClaims({ ...claimDeps, tokens, revoker })
   const resources = opening.move()
   return {
     db,
@@ -125,9 +137,13 @@ export async function openStores(config: Config, options: StoreOptions): Promise
     urlClients: urlClientStore(db, events),
     cachedAgents: cachedAgents(agents, { skipSharedLoads: db.isReserved }),
     contactBindings: contactBindingStore(db, events),
-    claims: postgresClaims({ ...claimDeps, tokens, revoker }),
+    appClients: appClientStore(db, sealingKeys),
+    claims,
     claimAttempts: postgresClaimAttempts(claimDeps),
+    signIns: signInStore(claimDeps),
     identityAssertions: identityAssertionStore(db),
+    connections: connectionStore({ db, sealingKeys, claims }),
+    oauthRecords: oauthRecordStore(db, { sealingKeys, now }),
     usedJtis: usedJtiStore(db),
     usedProofs: redis ? redisUsedProofs(redis, { prefix: redisPrefix }) : postgresUsedProofs(db),
     tokens,

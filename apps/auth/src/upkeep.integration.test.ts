@@ -74,6 +74,8 @@ test('shows when each sweep last succeeded, and that one has stopped succeeding'
     'identity assertions',
     'spent assertions',
     'claims',
+    'sign-ins',
+    'unused apps',
     'unused agents',
     'expired agents',
     'ended secrets',

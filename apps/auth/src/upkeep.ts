@@ -8,11 +8,14 @@ import { clockAgrees, type Database } from '@plainpath/postgres'
 import { COUNTS_AS_IDLE_MS, countUnused } from './agents/agent-counts.ts'
 import { expireAgents, forgetExpiredAgents } from './agents/agent-expiry.ts'
 import { sweepSecrets } from './agents/agent-secret.ts'
+import { sweepAppClients } from './app-clients/app-client-store.ts'
 import { sweepIdentityAssertions } from './assertions/identity-assertion-store.ts'
 import { sweepClaims } from './claims/sweep-claims.ts'
 import { sweepUsedJtis } from './clients/used-jti-store.ts'
 import type { Config } from './config.ts'
 import type { AuthEvents } from './events.ts'
+import { sweepOAuthRecords } from './oauth/oauth-record-store.ts'
+import { sweepSignIns } from './sign-in/sign-in-store.ts'
 import type { Stores } from './stores.ts'
 import { sweepTokens } from './tokens/sweep-tokens.ts'
 
@@ -54,6 +57,8 @@ export function startUpkeep(config: Pick<Config, 'neverUsedClients'>, deps: Upke
   regularly('identity assertions', sweepIdentityAssertions)
   regularly('spent assertions', sweepUsedJtis)
   regularly('claims', sweepClaims)
+  regularly('sign-ins', async (db, at) => (await sweepOAuthRecords(db, at)) + (await sweepSignIns(db, at)))
+  regularly('unused apps', (db, at) => sweepAppClients(db, at, neverUsedClients))
   regularly('unused agents', async (db, at) => {
     const ended = await expireAgents({ ...stores, events }, at, neverUsedClients)
     if (ended > 0) return ended

@@ -9,6 +9,7 @@ import {
   memoryLimitStore,
   operationsApp,
   poolMetrics,
+  type RawRoute,
   watchClock,
   withSynchronisedClock,
 } from '@plainpath/http'
@@ -22,13 +23,22 @@ import { bindContact } from './agents/contact-binding.ts'
 import { useMarks } from './agents/mark-use.ts'
 import { documentSource } from './agents/refresh-document.ts'
 import { internalApp, publicApp, publicSurface } from './app.ts'
+import type { FindAppClient } from './app-clients/app-client.ts'
+import { appClientFinder } from './app-clients/app-client-finder.ts'
+import { readAppDocument } from './app-clients/app-document.ts'
+import { appRegistrationRoutes } from './app-clients/app-registration-routes.ts'
 import { assertionRoutes } from './assertions/assertion-routes.ts'
 import { exchangeAssertion } from './assertions/exchange-assertion.ts'
 import { claimMailHandlers } from './claims/claim-mails.ts'
 import { claimPageRoutes } from './claims/claim-page-routes.ts'
 import { claimRoutes } from './claims/claim-routes.ts'
 import { describePerson } from './claims/confirmed-person.ts'
-import { type DocumentFetcherOptions, openDocumentFetcher } from './client-documents/document-fetcher.ts'
+import {
+  type DocumentFetcherOptions,
+  openDocumentFetcher,
+  openFetcher,
+} from './client-documents/document-fetcher.ts'
+import { authenticateApp } from './clients/authenticate-app.ts'
 import {
   type AuthenticateClient,
   type AuthenticateClientDeps,
@@ -40,11 +50,14 @@ import { createEvents, logSecurityEvents } from './events.ts'
 import { keyMetrics, openKeyFollower } from './keys/key-follower.ts'
 import { LIMITS, sharedLimits } from './limits.ts'
 import { openMetrics } from './metrics.ts'
+import { appAdapters } from './oauth/app-adapters.ts'
 import { createProvider, providerSlot } from './oauth/create-provider.ts'
+import { type Interactions, interactions } from './oauth/interactions.ts'
 import { authenticatedGeneration, createInternalClientSecret } from './oauth/override-provider.ts'
 import { clientAdapter, readOnlyAdapter, tokenAdapter } from './oauth/provider-adapters.ts'
 import { followResourceServers } from './resource-servers/follow-resource-servers.ts'
-import { MIGRATIONS, openStores, type StoreOptions } from './stores.ts'
+import { signInRoutes } from './sign-in/sign-in-routes.ts'
+import { MIGRATIONS, openStores, type StoreOptions, type Stores } from './stores.ts'
 import { startUpkeep } from './upkeep.ts'
 
 /** What the process provides beside its settings: clock, log, and overrides for tests. */
@@ -53,6 +66,8 @@ export interface RuntimeDependencies extends Omit<StoreOptions, 'events'> {
   readonly announce?: (line: string) => void
   /** How client documents are fetched, for tests; by DNS and with the authorities that Node trusts when absent. */
   readonly documents?: Pick<DocumentFetcherOptions, 'ca' | 'resolve'>
+  /** Finds apps, and builds the pages of their sign-ins, for tests. */
+  readonly apps?: { find: FindAppClient; signIn?(interactions: Interactions, stores: Stores): RawRoute[] }
 }
 
 /**
@@ -68,7 +83,7 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies) {
   await using opening = new AsyncDisposableStack()
   const events = createEvents()
   logSecurityEvents(events, log)
-  const metrics = openMetrics(events)
+  const metrics = openMetrics(events, config.chatHosts)
   const tracing = opening.use(
     await openTracing({ url: config.otlpUrl, service: 'plainpath-auth', version: API_VERSION, log }),
   )
@@ -130,13 +145,19 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies) {
     }),
   )
 
-  const fetcher = openDocumentFetcher({
+  const { chatHosts } = config
+  const fetching: DocumentFetcherOptions = {
     ...runtime.documents,
     testHosts: config.clientDocumentTestHosts,
     now,
     onOutcome: (outcome) => events.emit('document-fetched', { outcome }),
-  })
-  const fetchDocument = documentSource(fetcher.fetch, now)
+  }
+  const fetchDocument = documentSource(openDocumentFetcher(fetching).fetch, now)
+  // A fetcher of its own, so that made-up apps leave agents their bounds.
+  const fetchAppDocument = openFetcher(readAppDocument(chatHosts, now), fetching).fetch
+  const findAppClient: FindAppClient =
+    runtime.apps?.find ??
+    appClientFinder({ ...stores, fetchDocument: fetchAppDocument, chatHosts, limiter, now })
   // Without a synchronised clock, neither the expiry of assertions nor that of old secrets can be judged.
   const authenticateBy = (find: AuthenticateClientDeps['find']): AuthenticateClient => {
     const authenticate = authenticateClient({
@@ -158,7 +179,9 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies) {
 
   const internalClientSecret = createInternalClientSecret()
   const dpopNonceSecret = hashKey.deriveKey('dpop-nonce')
+  const cookieKey = hashKey.deriveKey('cookies').toString('base64url')
   const marks = useMarks({ cachedAgents, agents, now })
+  const { connections, oauthRecords } = stores
   const models: Record<string, ReturnType<typeof readOnlyAdapter>> = {
     Client: clientAdapter(cachedAgents.find, resourceServers.current),
     ClientCredentials: tokenAdapter(stores, {
@@ -167,6 +190,7 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies) {
       authenticatedGeneration,
       bindContact: (id, generation) => bindContact(stores, id, generation),
     }),
+    ...appAdapters({ records: oauthRecords, connections, tokens: stores.tokens, marks, events, now }),
   }
   const provider = providerSlot(
     (ring) =>
@@ -189,11 +213,19 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies) {
           const person = await claims.findPerson(claimId, now())
           return person && describePerson(person)
         },
+        connections,
+        limiter,
+        cookieKey,
         now,
       }),
     signing.keys,
   )
   signing.start(provider.swap)
+
+  const waiting = interactions({ ...stores, provider, findAppClient, urls, now })
+  const signIn =
+    runtime.apps?.signIn?.(waiting, stores) ??
+    signInRoutes({ interactions: waiting, stores, hashKey, urls, limiter, events, chatHosts, now })
 
   const { limitsFactor } = config
   const routeDeps = { stores, hashKey, urls, signing, overlapMs: config.keys.overlapMs, limitsFactor, now }
@@ -209,6 +241,8 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies) {
     provider,
     urls,
     authenticate,
+    findAppClient,
+    authenticateApp: authenticateApp({ find: findAppClient, usedJtis: stores.usedJtis, urls, limiter, now }),
     internalClientSecret,
     resourceServers,
     signing,
@@ -229,8 +263,11 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies) {
     db,
     authenticateUncached,
     routes,
+    appRoutes: appRegistrationRoutes({ ...stores, chatHosts, events, now }),
     documentPaths,
     oauth,
+    cookieKey,
+    signIn,
   }
   const readiness = createReadiness({
     database: () => schemaIsCurrent(db, MIGRATIONS),
@@ -246,6 +283,7 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies) {
     internalApp: internalApp(deps),
     operationsApp: operationsApp({ readiness, registry: metrics.registry, details }),
     readiness,
+    findAppClient,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }

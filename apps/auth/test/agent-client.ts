@@ -1,7 +1,7 @@
 import { createRemoteJWKSet, type JWTVerifyResult, jwtVerify } from 'jose'
 import { expect } from 'vitest'
 import { z } from 'zod'
-import { type Answer, send } from './send.ts'
+import { type HttpResponse, send } from './send.ts'
 import type { RunningAuth } from './start-auth.ts'
 
 const Registered = z.looseObject({ client_id: z.string(), client_secret: z.string() })
@@ -22,9 +22,9 @@ export const SIGNED = { accept: 'application/token-introspection+jwt' }
 
 export async function register(auth: RunningAuth, name?: string): Promise<Registered> {
   const request = name === undefined ? {} : json({ client_name: name })
-  const answer = await send(auth.url, { method: 'POST', path: '/api/agent/register', ...request })
-  expect(answer.status, answer.text).toBe(201)
-  const registered = Registered.parse(JSON.parse(answer.text))
+  const response = await send(auth.url, { method: 'POST', path: '/api/agent/register', ...request })
+  expect(response.status, response.text).toBe(201)
+  const registered = Registered.parse(JSON.parse(response.text))
   auth.confidential.add(registered.client_secret)
   if (name) auth.confidential.add(name)
   return registered
@@ -39,14 +39,14 @@ export const requestToken = (auth: RunningAuth, agent: Registered, fields: Recor
   })
 
 export async function getToken(auth: RunningAuth, agent: Registered, fields = {}): Promise<string> {
-  const answer = await requestToken(auth, agent, { ...GRANT, ...fields })
-  expect(answer.status, answer.text).toBe(200)
-  const { access_token } = Token.parse(JSON.parse(answer.text))
+  const response = await requestToken(auth, agent, { ...GRANT, ...fields })
+  expect(response.status, response.text).toBe(200)
+  const { access_token } = Token.parse(JSON.parse(response.text))
   auth.confidential.add(access_token)
   return access_token
 }
 
-export const revoke = (auth: RunningAuth, agent: Registered, token: string): Promise<Answer> =>
+export const revoke = (auth: RunningAuth, agent: Registered, token: string): Promise<HttpResponse> =>
   send(auth.url, {
     method: 'POST',
     path: '/oauth/revoke',
@@ -54,10 +54,14 @@ export const revoke = (auth: RunningAuth, agent: Registered, token: string): Pro
     body: new URLSearchParams({ token }),
   })
 
-export const deleteAgent = (auth: RunningAuth, agent: Registered): Promise<Answer> =>
+export const deleteAgent = (auth: RunningAuth, agent: Registered): Promise<HttpResponse> =>
   send(auth.url, { method: 'DELETE', path: '/api/agent', headers: asAgent(agent) })
 
-export const askAbout = (auth: RunningAuth, token: string, headers: Record<string, string> = asApi(auth)) =>
+export const requestIntrospection = (
+  auth: RunningAuth,
+  token: string,
+  headers: Record<string, string> = asApi(auth),
+) =>
   send(auth.internalUrl, {
     method: 'POST',
     path: '/oauth/introspect',
@@ -65,16 +69,16 @@ export const askAbout = (auth: RunningAuth, token: string, headers: Record<strin
     body: new URLSearchParams({ token }),
   })
 
-/** The signed answer about a token, verified as a resource server does: against the published keys. */
+/** The signed introspection response about a token, verified as a resource server does: against the published keys. */
 export async function introspect(
   auth: RunningAuth,
   token: string,
   caller: 'rs_api' | 'rs_other' = 'rs_api',
 ): Promise<JWTVerifyResult<{ token_introspection: { active: boolean }; token_hash: string }>> {
-  const answer = await askAbout(auth, token, basic(caller, auth.stores.secrets[caller]))
-  expect(answer.status, answer.text).toBe(200)
-  expect(answer.headers.get('content-type')).toMatch(/^application\/token-introspection\+jwt/)
-  return jwtVerify(answer.text, createRemoteJWKSet(new URL('/oauth/jwks.json', auth.internalUrl)), {
+  const response = await requestIntrospection(auth, token, basic(caller, auth.stores.secrets[caller]))
+  expect(response.status, response.text).toBe(200)
+  expect(response.headers.get('content-type')).toMatch(/^application\/token-introspection\+jwt/)
+  return jwtVerify(response.text, createRemoteJWKSet(new URL('/oauth/jwks.json', auth.internalUrl)), {
     issuer: auth.origin,
     audience: caller,
     typ: 'token-introspection+jwt',

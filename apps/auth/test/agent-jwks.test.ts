@@ -22,7 +22,7 @@ import {
   tokenByKey,
   tokenFor,
 } from './key-agent.ts'
-import { type Answer, type Request, rawRequest, send, sendRaw } from './send.ts'
+import { type HttpRequest, type HttpResponse, rawRequest, send, sendRaw } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
 const metadata: Refusal = {
@@ -55,7 +55,7 @@ afterAll(async () => {
 })
 
 const post = (body: unknown) => send(auth.url, { method: 'POST', path: '/api/agent/register', ...json(body) })
-const put = (headers: Record<string, string>, body: unknown, more: Partial<Request> = {}) => {
+const put = (headers: Record<string, string>, body: unknown, more: Partial<HttpRequest> = {}) => {
   const sent = json(body)
   return send(auth.url, {
     method: 'PUT',
@@ -65,19 +65,19 @@ const put = (headers: Record<string, string>, body: unknown, more: Partial<Reque
     ...more,
   })
 }
-const parsed = (answer: Answer) =>
-  JSON.parse(answer.text) as Record<string, unknown> & { jwks: { keys: JWK[] } }
+const parsed = (response: HttpResponse) =>
+  JSON.parse(response.text) as Record<string, unknown> & { jwks: { keys: JWK[] } }
 
 describe('registering keys', () => {
   test('returns the keys with their kids, and no secret', async () => {
     const before = await countStored(auth)
-    const answer = await post({
+    const response = await post({
       client_name: 'Atlas',
       jwks: { keys: [{ ...p256, ext: true, key_ops: ['verify'] }] },
     })
-    expect(answer.status, answer.text).toBe(201)
-    await expectSafe(auth, answer)
-    expect(parsed(answer)).toEqual({
+    expect(response.status, response.text).toBe(201)
+    await expectSafe(auth, response)
+    expect(parsed(response)).toEqual({
       client_id: expect.stringMatching(/^agt_/),
       client_name: 'Atlas',
       identity_type: 'anonymous',
@@ -104,8 +104,8 @@ describe('registering keys', () => {
     ['an Ed25519 key by its new name', () => [{ ...ed25519, alg: 'Ed25519' }]],
     ['null for what is left out', () => [{ ...p256, kid: null, alg: null, use: null, key_ops: null }]],
   ] satisfies [string, () => object[]][])('takes %s', async ([_what, keys]) => {
-    const answer = await post({ jwks: { keys: keys() } })
-    expect([answer.status, parsed(answer).jwks.keys.length]).toEqual([201, keys().length])
+    const response = await post({ jwks: { keys: keys() } })
+    expect([response.status, parsed(response).jwks.keys.length]).toEqual([201, keys().length])
   })
 
   const REFUSED: [string, () => unknown, string | RegExp][] = [
@@ -171,12 +171,12 @@ describe('PUT /api/agent/jwks', () => {
     const agent = await register(auth)
     const token = await getToken(auth, agent)
     const key = await newKey('EdDSA', 'my-key')
-    const answer = await put(asAgent(agent), { keys: [key.jwk] })
-    expect(answer.status, answer.text).toBe(200)
-    await expectSafe(auth, answer)
+    const response = await put(asAgent(agent), { keys: [key.jwk] })
+    expect(response.status, response.text).toBe(200)
+    await expectSafe(auth, response)
     const keyed: KeyAgent = { client_id: agent.client_id, key }
     const shown = await send(auth.url, { path: '/api/agent', headers: await inHeader(auth, keyed) })
-    const { warning, ...described } = parsed(answer)
+    const { warning, ...described } = parsed(response)
     expect(JSON.parse(shown.text)).toEqual(described)
     expect(warning).toMatch(
       /^The request has no proof that you can sign with the new key my-key\. Try it now/,
@@ -212,9 +212,9 @@ describe('PUT /api/agent/jwks', () => {
     await expectRefusalAfterAuthentication(() => put(headers, { keys: [] }))
     await expectRefusal(auth, () => put(headers, { keys: [agent.key.jwk] }), nobody)
   })
-  async function expectRefusalAfterAuthentication(ask: () => Promise<Answer>) {
-    const answer = await ask()
-    expect([answer.status, parsed(answer)['error']]).toEqual([400, 'invalid_client_metadata'])
+  async function expectRefusalAfterAuthentication(sendWith: () => Promise<HttpResponse>) {
+    const response = await sendWith()
+    expect([response.status, parsed(response)['error']]).toEqual([400, 'invalid_client_metadata'])
   }
 
   test.for(['GET', 'POST', 'DELETE', 'PATCH'])('%s is 405', async (method) => {
@@ -243,7 +243,7 @@ describe.for([
   ['DELETE', '/api/agent'],
   ['PUT', '/api/agent/jwks'],
 ] as const)('%s %s with the header Client-Assertion', ([method, path]) => {
-  const ask = (headers: Record<string, string>) =>
+  const sendWith = (headers: Record<string, string>) =>
     method === 'PUT' ? put(headers, { keys: [p256] }) : send(auth.url, { method, path, headers })
   let agent: KeyAgent
   beforeAll(async () => {
@@ -253,8 +253,8 @@ describe.for([
   test('works, once for each assertion', async () => {
     const fresh = await registerKeys(auth)
     const headers = await inHeader(auth, fresh)
-    expect((await ask(headers)).status).toBe(method === 'DELETE' ? 204 : 200)
-    await expectRefusal(auth, () => ask(headers), nobody)
+    expect((await sendWith(headers)).status).toBe(method === 'DELETE' ? 204 : 200)
+    await expectRefusal(auth, () => sendWith(headers), nobody)
   })
 
   test.for([
@@ -276,7 +276,7 @@ describe.for([
     'refuses %s',
     async ([_why, headers, expected]) => {
       const sent = await headers()
-      await expectRefusal(auth, () => ask(sent), expected)
+      await expectRefusal(auth, () => sendWith(sent), expected)
       expect((await tokenByKey(auth, agent)).status).toBe(200)
     },
   )
@@ -298,12 +298,12 @@ test('rejects a deleted or disabled client with keys, and its tokens', async () 
   const tokenOf = async (agent: KeyAgent) => String(parsed(await tokenByKey(auth, agent))['access_token'])
   const token = await tokenOf(deleted)
   expect(await isActive(auth, token)).toBe(true)
-  const answer = await send(auth.url, {
+  const response = await send(auth.url, {
     method: 'DELETE',
     path: '/api/agent',
     headers: await inHeader(auth, deleted),
   })
-  expect(answer.status).toBe(204)
+  expect(response.status).toBe(204)
   expect(await isActive(auth, token)).toBe(false)
   const { rows } = await auth.stores.db.query('select status, jwks from agents where id = $1', [
     deleted.client_id,

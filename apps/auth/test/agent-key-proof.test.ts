@@ -14,7 +14,7 @@ import {
   seconds,
   tokenByKey,
 } from './key-agent.ts'
-import type { Answer } from './send.ts'
+import type { HttpResponse } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
 let auth: RunningAuth
@@ -37,7 +37,7 @@ type Claims = Record<string, unknown>
 type Request = { keys: readonly KeyPair[]; proof?: unknown }
 
 const put = (who: Registered, request: Request) => putKeys(auth, asAgent(who), request)
-const bodyOf = (answer: Answer) => JSON.parse(answer.text) as Record<string, unknown>
+const bodyOf = (response: HttpResponse) => JSON.parse(response.text) as Record<string, unknown>
 /** The set of one key, with a proof that says this. */
 const proving =
   (claims: () => Claims | Promise<Claims>, header: Claims = {}) =>
@@ -54,7 +54,7 @@ const bothProven = async (who: Registered, ...proven: KeyPair[]): Promise<Reques
 const raw = (...parts: unknown[]) =>
   parts.map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')
 
-describe('a proof is taken, and the answer has no warning:', () => {
+describe('accepts a proof, and the response has no warning:', () => {
   test.for([
     ['of the one key', proving(() => ({}))],
     ['without kid, where there is one key', honest({ kid: undefined })],
@@ -78,9 +78,9 @@ describe('a proof is taken, and the answer has no warning:', () => {
     ],
   ] satisfies [string, (who: Registered) => Promise<Request>][])('%s', async ([_what, request]) => {
     const who = await register(auth)
-    const answer = await put(who, await request(who))
-    expect([answer.status, bodyOf(answer)['warning']], answer.text).toEqual([200, undefined])
-    await expectSafe(auth, answer)
+    const response = await put(who, await request(who))
+    expect([response.status, bodyOf(response)['warning']], response.text).toEqual([200, undefined])
+    await expectSafe(auth, response)
     expect((await tokenByKey(auth, { client_id: who.client_id, key: one })).status).toBe(200)
   })
 
@@ -88,12 +88,12 @@ describe('a proof is taken, and the answer has no warning:', () => {
     const keyed = await registerKeys(auth, one)
     const headers = { 'client-assertion': await assertionOf(auth, keyed) }
     const proof = await proofOf(auth, keyed, { key: two, set: [one, two] })
-    const answer = await putKeys(auth, headers, { keys: [one, two], proof })
-    expect([answer.status, bodyOf(answer)['warning']], answer.text).toEqual([200, undefined])
+    const response = await putKeys(auth, headers, { keys: [one, two], proof })
+    expect([response.status, bodyOf(response)['warning']], response.text).toEqual([200, undefined])
   })
 })
 
-describe('without proof keys are taken too, and the answer', () => {
+describe('accepts keys without a proof, and the response', () => {
   test.for([
     ['warns of the new key', () => [], () => [one], /the new key \S+\. Try it now/],
     ['warns of two new keys', () => [], () => [one, two], /the new keys \S+, \S+\. Try it now/],
@@ -282,8 +282,8 @@ test('accepts a proof once, and does not mark a rejected one as used', async () 
 })
 
 test('treats a null proof as absent', async () => {
-  const answer = await put(await register(auth), { keys: [one], proof: null })
-  expect([answer.status, bodyOf(answer)['warning']]).toEqual([
+  const response = await put(await register(auth), { keys: [one], proof: null })
+  expect([response.status, bodyOf(response)['warning']]).toEqual([
     200,
     expect.stringMatching(/^The request has no proof/),
   ])

@@ -29,16 +29,16 @@ describe.for(TOKEN_PLACES)('PUT /api/agent/jwks, tokens in %s:', (tokens) => {
   })
 
   async function tokenOf(agent: KeyAgent, at = auth): Promise<string> {
-    const answer = await tokenByKey(at, agent)
-    expect(answer.status, answer.text).toBe(200)
-    const { access_token: token } = JSON.parse(answer.text) as { access_token: string }
+    const response = await tokenByKey(at, agent)
+    expect(response.status, response.text).toBe(200)
+    const { access_token: token } = JSON.parse(response.text) as { access_token: string }
     auth.confidential.add(token)
     return token
   }
   const activeAt = (token: string) => Promise.all([auth, other].map((at) => isActive(at, token)))
   const replace = async (agent: KeyAgent, ...keys: Awaited<ReturnType<typeof newKey>>[]) => {
-    const answer = await putKeys(auth, await inHeader(auth, agent), { keys })
-    expect(answer.status, answer.text).toBe(200)
+    const response = await putKeys(auth, await inHeader(auth, agent), { keys })
+    expect(response.status, response.text).toBe(200)
   }
   const findGeneration = async ({ client_id }: Pick<KeyAgent, 'client_id'>) => {
     const { rows } = await auth.stores.db.query<{ generation: number }>(

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { asAgent, getToken, isActive, json, register } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { CANARY, countStored, expectRefusal, expectSafe, type Refusal } from './expect-refusal.ts'
-import { type Request, rawRequest, send, sendRaw } from './send.ts'
+import { type HttpRequest, rawRequest, send, sendRaw } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
 let auth: RunningAuth
@@ -16,18 +16,18 @@ afterAll(async () => {
 
 const POST = { method: 'POST', path: '/api/agent/register' }
 const JSON_TYPE = { 'content-type': 'application/json' }
-const text = (body: Request['body'], type = 'application/json') => ({
+const text = (body: HttpRequest['body'], type = 'application/json') => ({
   headers: { 'content-type': type },
   body,
 })
-const post = (request: Partial<Request> = {}) => send(auth.url, { ...POST, ...request })
+const post = (request: Partial<HttpRequest> = {}) => send(auth.url, { ...POST, ...request })
 
-async function registered(request: Partial<Request> = {}) {
-  const answer = await post(request)
-  expect(answer.status, answer.text).toBe(201)
-  const agent = JSON.parse(answer.text) as Record<string, unknown>
+async function registered(request: Partial<HttpRequest> = {}) {
+  const response = await post(request)
+  expect(response.status, response.text).toBe(201)
+  const agent = JSON.parse(response.text) as Record<string, unknown>
   auth.confidential.add(String(agent['client_secret']))
-  return { answer, agent }
+  return { response, agent }
 }
 
 /** The good twin of every refusal. */
@@ -43,8 +43,8 @@ async function expectAccepted() {
 
 describe('POST /api/agent/register', () => {
   test('returns 201 with everything that an agent needs, once', async () => {
-    const { answer, agent } = await registered(json({ client_name: 'Atlas the guide' }))
-    await expectSafe(auth, { ...answer, text: '' })
+    const { response, agent } = await registered(json({ client_name: 'Atlas the guide' }))
+    await expectSafe(auth, { ...response, text: '' })
     expect(agent).toEqual({
       client_id: expect.stringMatching(/^agt_[A-Za-z0-9_-]{22}$/),
       client_secret: expect.stringMatching(/^pps_[A-Za-z0-9_-]{43}$/),
@@ -63,8 +63,8 @@ describe('POST /api/agent/register', () => {
       claim_url: 'https://plainpath.example/api/agent/claim',
       post_claim_scopes: ['guides:read', 'waitlist:write', 'contact:write'],
     })
-    expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
-    expect(answer.headers.get('cache-control')).toBe('no-store')
+    expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8')
+    expect(response.headers.get('cache-control')).toBe('no-store')
   })
 
   test.for([
@@ -77,7 +77,7 @@ describe('POST /api/agent/register', () => {
     ['the type that is understood', text('{"type":"anonymous"}')],
     ['a type in capitals, with parameters', text('{}', 'Application/JSON; charset=UTF-8; x=1')],
     ['an Authorization that means nothing here', { headers: { authorization: 'Bearer nothing' } }],
-  ] satisfies [string, Partial<Request>][])('accepts %s', async ([_why, request]) => {
+  ] satisfies [string, Partial<HttpRequest>][])('accepts %s', async ([_why, request]) => {
     const { agent } = await registered(request)
     expect(agent).not.toHaveProperty('client_name')
   })
@@ -229,31 +229,31 @@ describe('POST /api/agent/register refuses, storing nothing,', () => {
       { headers: { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' } },
       { status: 403, code: 'cross-site-request', form: 'agent' },
     ],
-  ] satisfies [string, Partial<Request>, Refusal][])('%s', async ([_why, request, expected]) => {
+  ] satisfies [string, Partial<HttpRequest>, Refusal][])('%s', async ([_why, request, expected]) => {
     await expectRefusal(auth, () => post(request), expected)
     await expectAccepted()
   })
 
   test('names all mistakes at once', async () => {
-    const answer = await expectRefusal(auth, () => post(json({ client_name: 1, type: 2 })), metadata)
-    const { errors } = JSON.parse(answer.text) as { errors: { pointer: string }[] }
+    const response = await expectRefusal(auth, () => post(json({ client_name: 1, type: 2 })), metadata)
+    const { errors } = JSON.parse(response.text) as { errors: { pointer: string }[] }
     expect(errors.map(({ pointer }) => pointer)).toEqual(['#/client_name', '#/type'])
   })
 
   test('a body of exactly 16 KiB is read', async () => {
-    const { answer } = await registered(text(`{"a":"${'x'.repeat(16_384 - 8)}"}`))
-    expect(answer.status).toBe(201)
+    const { response } = await registered(text(`{"a":"${'x'.repeat(16_384 - 8)}"}`))
+    expect(response.status).toBe(201)
   })
 
   test('16 levels are read', async () => {
-    const { answer } = await registered(text(deep(16)))
-    expect(answer.status).toBe(201)
+    const { response } = await registered(text(deep(16)))
+    expect(response.status).toBe(201)
   })
 
   test.for(['GET', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'])('%s', async (method) => {
-    const answer = await send(auth.url, { ...POST, method })
-    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST'])
-    await expectSafe(auth, answer)
+    const response = await send(auth.url, { ...POST, method })
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST'])
+    await expectSafe(auth, response)
   })
 
   test.for([

@@ -2,20 +2,20 @@ import { DAY_MS } from '@plainpath/domain'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   asAgent,
-  askAbout,
   basic,
   deleteAgent,
   getToken,
   isActive,
   type Registered,
   register,
+  requestIntrospection,
   requestToken,
 } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { expectProblem, expectRefusal, expectSafe } from './expect-refusal.ts'
 import { inHeader, registerKeys, tokenByKey } from './key-agent.ts'
 import { TOKEN_PLACES } from './open-auth-stores.ts'
-import { type Answer, send } from './send.ts'
+import { type HttpResponse, send } from './send.ts'
 import { type RunningAuth, startAuth, startInstance } from './start-auth.ts'
 
 const NOBODY = { status: 401, code: 'invalid-client', error: 'invalid_client', form: 'agent' } as const
@@ -49,21 +49,23 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
     const { text } = await send(auth.url, { path: '/api/agent', headers: asAgent(agent) })
     return (JSON.parse(text) as { secrets: Secret[] }).secrets
   }
-  const status = async (answer: Promise<Answer>) => (await answer).status
+  const status = async (response: Promise<HttpResponse>) => (await response).status
 
-  async function added(agent: Registered): Promise<{ agent: Registered; id: string; answer: Answer }> {
-    const answer = await post(asAgent(agent))
-    expect(answer.status, answer.text).toBe(201)
-    const body = JSON.parse(answer.text) as { client_secret: string; secret_id: string }
+  async function added(
+    agent: Registered,
+  ): Promise<{ agent: Registered; id: string; response: HttpResponse }> {
+    const response = await post(asAgent(agent))
+    expect(response.status, response.text).toBe(201)
+    const body = JSON.parse(response.text) as { client_secret: string; secret_id: string }
     auth.confidential.add(body.client_secret)
-    return { agent: { ...agent, client_secret: body.client_secret }, id: body.secret_id, answer }
+    return { agent: { ...agent, client_secret: body.client_secret }, id: body.secret_id, response }
   }
 
   test('POST returns a second secret, once; both work, and GET lists them', async () => {
     const old = await register(auth)
-    const { agent: renewed, id, answer } = await added(old)
-    await expectSafe(auth, { ...answer, text: '' })
-    expect(answer.headers.get('cache-control')).toBe('no-store')
+    const { agent: renewed, id, response } = await added(old)
+    await expectSafe(auth, { ...response, text: '' })
+    expect(response.headers.get('cache-control')).toBe('no-store')
     const secrets = await findSecrets(renewed)
     expect(secrets).toEqual([
       {
@@ -73,7 +75,7 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
       },
       { secret_id: id, created_at: clock.now.toISOString() },
     ])
-    expect(JSON.parse(answer.text)).toEqual({
+    expect(JSON.parse(response.text)).toEqual({
       client_id: old.client_id,
       secret_id: id,
       client_secret: expect.stringMatching(/^pps_[A-Za-z0-9_-]{43}$/),
@@ -141,13 +143,13 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
     await triggers('enable')
   })
 
-  test('after a lost answer: the unknown secret is ended, the known one stays for good, and another is given', async () => {
+  test('after a lost response: revokes the unknown secret, keeps the known one, and issues another', async () => {
     const agent = await register(auth)
     await added(agent)
     const [known, lost] = await findSecrets(agent)
     expect((await end(agent, lost!.secret_id)).status).toBe(204)
     expect(await findSecrets(agent)).toEqual([{ secret_id: known!.secret_id, created_at: known!.created_at }])
-    expect((await added(agent)).answer.status).toBe(201)
+    expect((await added(agent)).response.status).toBe(201)
   })
 
   test('refuses to remove the last secret, or to add a third', async () => {
@@ -165,7 +167,7 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
     await expectRefusal(auth, () => post(asAgent(renewed)), tooMany)
     const before = await findSecrets(renewed)
     const raced = await Promise.all(before.map(({ secret_id }) => end(renewed, secret_id)))
-    expect(raced.map((answer) => answer.status).sort()).not.toEqual([204, 204])
+    expect(raced.map((response) => response.status).sort()).not.toEqual([204, 204])
     const { rows } = await auth.stores.db.query('select id from agent_secrets where agent_id = $1', [
       agent.client_id,
     ])
@@ -174,12 +176,12 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
 
   test('gives a secret to one of many simultaneous requests', async () => {
     const agent = await register(auth)
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 6 }, (_, index) => post(asAgent(agent), index % 2 ? auth : other)),
     )
-    for (const { text } of answers.filter((answer) => answer.status === 201))
+    for (const { text } of responses.filter((response) => response.status === 201))
       auth.confidential.add((JSON.parse(text) as { client_secret: string }).client_secret)
-    expect(answers.filter((answer) => answer.status === 201)).toHaveLength(1)
+    expect(responses.filter((response) => response.status === 201)).toHaveLength(1)
     expect(await findSecrets(agent)).toHaveLength(2)
   })
 
@@ -199,7 +201,7 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
       NOBODY,
     )
     expect((await end(renewed, id)).status).toBe(204)
-    expect((await added(renewed)).answer.status).toBe(201)
+    expect((await added(renewed)).response.status).toBe(201)
   })
 
   test('refuses what is no secret of this client: unknown, ended, another’s, no id', async () => {
@@ -223,9 +225,9 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
     expectProblem(refused, { status: 409, code: 'client-has-keys', error: 'client_has_keys', form: 'agent' })
     expect((await tokenByKey(auth, keyed)).status).toBe(200)
     const agent = await register(auth)
-    expect((await added(agent)).answer.status).toBe(201)
+    expect((await added(agent)).response.status).toBe(201)
     expect((await deleteAgent(auth, agent)).status).toBe(204)
     await expectRefusal(auth, () => post(asAgent(agent)), NOBODY)
-    expect((await askAbout(auth, 'ppt_unknown')).status).toBe(200)
+    expect((await requestIntrospection(auth, 'ppt_unknown')).status).toBe(200)
   })
 })

@@ -32,27 +32,27 @@ describe.for(TOKEN_PLACES)('/api/agent, tokens in %s,', (tokens) => {
   })
 
   test('GET describes the client, without its secret', async () => {
-    const answer = await send(auth.url, { path: '/api/agent', headers: asAgent(agent) })
-    expect(answer.status).toBe(200)
+    const response = await send(auth.url, { path: '/api/agent', headers: asAgent(agent) })
+    expect(response.status).toBe(200)
     const { client_secret: _secret, ...known } = agent
-    expect(JSON.parse(answer.text)).toEqual({
+    expect(JSON.parse(response.text)).toEqual({
       ...known,
       idle_expiry: expect.stringMatching(/^20.*Z$/),
       secrets: [{ secret_id: expect.any(String), created_at: expect.stringMatching(/^20.*Z$/) }],
       limits: [{ policy: 'token-client', quota: 12_000, window_seconds: 60 }],
     })
-    expect(answer.headers.get('cache-control')).toBe('no-store')
-    await expectSafe(auth, { ...answer, text: answer.text.replace(String(agent['client_name']), '') })
+    expect(response.headers.get('cache-control')).toBe('no-store')
+    await expectSafe(auth, { ...response, text: response.text.replace(String(agent['client_name']), '') })
   })
 
   test('DELETE revokes the client and all its tokens before it responds, and erases its name', async () => {
     const ended = await register(auth, 'Canary name 7c1f')
     const ofIt = await Promise.all([getToken(auth, ended), getToken(auth, ended)])
     const kept = await getToken(auth, agent)
-    const answer = await deleteAgent(auth, ended)
-    expect([answer.status, answer.text]).toEqual([204, ''])
-    expect(answer.headers.get('cache-control')).toBe('no-store')
-    await expectSafe(auth, answer)
+    const response = await deleteAgent(auth, ended)
+    expect([response.status, response.text]).toEqual([204, ''])
+    expect(response.headers.get('cache-control')).toBe('no-store')
+    await expectSafe(auth, response)
     expect(await Promise.all([...ofIt, kept].map((token) => isActive(auth, token)))).toEqual([
       false,
       false,
@@ -69,11 +69,11 @@ describe.for(TOKEN_PLACES)('/api/agent, tokens in %s,', (tokens) => {
 
   test('responds to each of several simultaneous deletions, and deletes the client', async () => {
     const ended = await register(auth)
-    const answers = await Promise.all(Array.from({ length: 5 }, () => deleteAgent(auth, ended)))
-    expect(answers.map(({ status }) => status).filter((status) => status !== 401)).toContain(204)
-    for (const { status } of answers) expect([204, 401]).toContain(status)
-    for (const answer of answers.filter(({ status }) => status === 401))
-      expect(answer.headers.get('www-authenticate')).toBe('Basic realm="plainpath", charset="UTF-8"')
+    const responses = await Promise.all(Array.from({ length: 5 }, () => deleteAgent(auth, ended)))
+    expect(responses.map(({ status }) => status).filter((status) => status !== 401)).toContain(204)
+    for (const { status } of responses) expect([204, 401]).toContain(status)
+    for (const response of responses.filter(({ status }) => status === 401))
+      expect(response.headers.get('www-authenticate')).toBe('Basic realm="plainpath", charset="UTF-8"')
   })
 
   describe.for(['GET', 'DELETE'])('%s refuses', (method) => {

@@ -12,11 +12,11 @@ import {
   seconds,
   tokenByKey,
 } from './key-agent.ts'
-import { type Answer, type Request, send } from './send.ts'
+import { type HttpRequest, type HttpResponse, send } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
 /*
- * What the response to a rejected client assertion tells whom. A caller without a key of the client must not learn whether the
+ * The details that a response to a rejected client assertion discloses, by caller. A caller without a key of the client must not learn whether the
  * client exists (decision 34).
  */
 
@@ -36,12 +36,12 @@ const asField = (path: string, fields: Record<string, string>) => (assertion: st
   path,
   body: new URLSearchParams({ ...fields, ...asserted(assertion) }),
 })
-const asHeader = (request: Request) => (assertion: string) => ({
+const asHeader = (request: HttpRequest) => (assertion: string) => ({
   ...request,
   headers: { ...request.headers, 'client-assertion': assertion },
 })
 const EMAIL = json({ email: 'ana@example.org' })
-const ENDPOINTS: [string, 'oauth' | 'agent', (assertion: string) => Request][] = [
+const ENDPOINTS: [string, 'oauth' | 'agent', (assertion: string) => HttpRequest][] = [
   ['POST /oauth/token', 'oauth', asField('/oauth/token', { grant_type: 'client_credentials' })],
   ['POST /oauth/revoke', 'oauth', asField('/oauth/revoke', { token: 'x' })],
   ['GET /api/agent', 'agent', asHeader({ path: '/api/agent' })],
@@ -51,7 +51,7 @@ const ENDPOINTS: [string, 'oauth' | 'agent', (assertion: string) => Request][] =
 ]
 
 /** All of a response but what differs from one request to the next. */
-const lasting = ({ status, headers, text }: Answer) => ({
+const lasting = ({ status, headers, text }: HttpResponse) => ({
   status,
   headers: Object.fromEntries(
     [...headers].filter(([name]) => !['date', 'x-request-id', 'ratelimit'].includes(name)),
@@ -78,8 +78,8 @@ async function replacedKey(): Promise<KeyAgent> {
   const agent = await registerKeys(auth)
   const { headers, body } = json({ keys: [(await newKey()).jwk] })
   const put = { method: 'PUT', path: '/api/agent/jwks', body }
-  const answer = await send(auth.url, { ...put, headers: { ...headers, ...(await inHeader(auth, agent)) } })
-  expect(answer.status).toBe(200)
+  const response = await send(auth.url, { ...put, headers: { ...headers, ...(await inHeader(auth, agent)) } })
+  expect(response.status).toBe(200)
   await expect.poll(async () => (await tokenByKey(auth, agent)).status).toBe(401)
   return agent
 }
@@ -110,12 +110,12 @@ describe.for(ENDPOINTS)('%s', ([_endpoint, shape, request]) => {
         await disabledAgent(),
         await replacedKey(),
       ]
-      const answers = []
+      const responses = []
       for (const agent of presented)
-        answers.push(await present(await assertionOf(auth, agent, {}, header(agent))))
-      for (const answer of answers) expectProblem(answer, refusal(says))
-      expect(answers[0]?.text).not.toMatch(/secret/i)
-      const [unknown, ...others] = answers.map(lasting)
+        responses.push(await present(await assertionOf(auth, agent, {}, header(agent))))
+      for (const response of responses) expectProblem(response, refusal(says))
+      expect(responses[0]?.text).not.toMatch(/secret/i)
+      const [unknown, ...others] = responses.map(lasting)
       expect(others).toEqual(others.map(() => unknown))
       expect((await tokenByKey(auth, known)).status).toBe(200)
     },
@@ -139,7 +139,7 @@ describe.for(ENDPOINTS)('%s', ([_endpoint, shape, request]) => {
     }
   })
 
-  test('tells only a caller that signed with a key of the client what is wrong with kid and jti', async () => {
+  test('describes mistakes in kid and jti only to a caller that signed with a key of the client', async () => {
     const [key, another] = [await newKey(), await newKey()]
     const { client_id } = await registerKeys(auth, key, another)
     const wrongKid = await assertionOf(auth, { client_id, key }, {}, { kid: another.jwk.kid })

@@ -2,7 +2,7 @@ import { type MailServer, startMailServer } from '@plainpath/mail/testing'
 import { expect } from 'vitest'
 import { asAgent, json, type Registered, register } from './agent-client.ts'
 import { type AuthStores, openAuthStores, type TokenPlace } from './open-auth-stores.ts'
-import { type Answer, send } from './send.ts'
+import { type HttpResponse, send } from './send.ts'
 import { type RunningAuth, startInstance } from './start-auth.ts'
 
 /** A server with claims and a mail server of its own, and a clock that only the test moves on. */
@@ -36,14 +36,14 @@ let people = 0
 /** An address that nobody else in this process has. */
 export const newAddress = (local = 'canary-person') => `${local}-${(people++).toString()}@example.org`
 
-export const claim = (auth: RunningAuth, agent: Registered, body: unknown): Promise<Answer> =>
+export const claim = (auth: RunningAuth, agent: Registered, body: unknown): Promise<HttpResponse> =>
   post(auth, agent, '/api/agent/claim', body)
-export const complete = (auth: RunningAuth, agent: Registered, body: unknown): Promise<Answer> =>
+export const complete = (auth: RunningAuth, agent: Registered, body: unknown): Promise<HttpResponse> =>
   post(auth, agent, '/api/agent/claim/complete', body)
-export const endClaim = (auth: RunningAuth, agent: Registered): Promise<Answer> =>
+export const endClaim = (auth: RunningAuth, agent: Registered): Promise<HttpResponse> =>
   send(auth.url, { method: 'DELETE', path: '/api/agent/claim', headers: asAgent(agent) })
 
-function post(auth: RunningAuth, agent: Registered, path: string, body: unknown): Promise<Answer> {
+function post(auth: RunningAuth, agent: Registered, path: string, body: unknown): Promise<HttpResponse> {
   const { headers, body: text } = json(body)
   return send(auth.url, { method: 'POST', path, headers: { ...headers, ...asAgent(agent) }, body: text })
 }
@@ -67,9 +67,9 @@ export async function begin(
   const agent = given.agent ?? (await register(auth))
   const email = given.email ?? newAddress()
   auth.confidential.add(email)
-  const answer = await claim(auth, agent, { email })
-  expect(answer.status, answer.text).toBe(202)
-  const begun = JSON.parse(answer.text) as Record<string, string>
+  const response = await claim(auth, agent, { email })
+  expect(response.status, response.text).toBe(202)
+  const begun = JSON.parse(response.text) as Record<string, string>
   const phrase = begun['match_phrase'] ?? ''
   const itsMail = () =>
     under.mail.received.findLast(({ to, text }) => to.includes(email) && text.includes(phrase))
@@ -88,13 +88,17 @@ export const secretIn = (text: string) =>
   /\/claim\?(?:attempt|end)=([A-Za-z0-9_-]{43})\n/.exec(text)?.[1] ?? ''
 
 const BROWSER = { accept: 'text/html,*/*;q=0.8', 'sec-fetch-site': 'same-origin' }
-export const look = (auth: RunningAuth, query: Record<string, string>, method = 'GET'): Promise<Answer> =>
+export const openClaimPage = (
+  auth: RunningAuth,
+  query: Record<string, string>,
+  method = 'GET',
+): Promise<HttpResponse> =>
   send(auth.url, { method, path: `/claim?${new URLSearchParams(query)}`, headers: BROWSER })
 export const pressButton = (
   auth: RunningAuth,
   fields: Record<string, string>,
   headers = {},
-): Promise<Answer> =>
+): Promise<HttpResponse> =>
   send(auth.url, {
     method: 'POST',
     path: '/claim',
@@ -130,7 +134,7 @@ export async function confirmed(
 ): Promise<Attempt> {
   const attempt = await begin(under, given)
   const auth = given.auth ?? under.auth
-  const answer = await complete(auth, attempt.agent, { otp: await showCode(auth, attempt) })
-  expect(answer.status, answer.text).toBe(200)
+  const response = await complete(auth, attempt.agent, { otp: await showCode(auth, attempt) })
+  expect(response.status, response.text).toBe(200)
   return attempt
 }

@@ -65,9 +65,9 @@ describe('an address that others share', () => {
   const registerFrom = (auth: RunningAuth, address: string) =>
     send(auth.url, { method: 'POST', path: '/api/agent/register', headers: from(address) })
   async function clientFrom(auth: RunningAuth, address: string): Promise<Registered> {
-    const answer = await registerFrom(auth, address)
-    expect(answer.status, answer.text).toBe(201)
-    return JSON.parse(answer.text) as Registered
+    const response = await registerFrom(auth, address)
+    expect(response.status, response.text).toBe(201)
+    return JSON.parse(response.text) as Registered
   }
   const claimFrom = (auth: RunningAuth, address: string, agent: Registered) => {
     const { headers, body } = json({ email: newAddress('invented') })
@@ -135,12 +135,12 @@ test('one mailbox gets five mails a day, of whatever clients, with the same resp
   const { auth } = under
   const email = newAddress()
   const spellings = [email, email.replace('@', '+a@'), email.replace('@', '+b@'), email.toUpperCase()]
-  const answers: string[] = []
+  const responses: string[] = []
   for (let n = 0; n < 8; n++) {
-    const answer = await claim(auth, await register(auth), { email: spellings[n % spellings.length] })
-    answers.push(`${answer.status} ${Object.keys(JSON.parse(answer.text)).join()}`)
+    const response = await claim(auth, await register(auth), { email: spellings[n % spellings.length] })
+    responses.push(`${response.status} ${Object.keys(JSON.parse(response.text)).join()}`)
   }
-  expect(new Set(answers).size).toBe(1)
+  expect(new Set(responses).size).toBe(1)
   const states = async () => {
     const { rows } = await under.stores.db.query<{ state: string }>('select state from mails order by state')
     return rows.map(({ state }) => state)

@@ -63,9 +63,9 @@ export const requestAssertion = (auth: RunningAuth, agent: Registered) =>
   send(auth.url, { method: 'POST', path: '/api/agent/assertion', headers: asAgent(agent) })
 
 export async function getAssertion(auth: RunningAuth, agent: Registered): Promise<string> {
-  const answer = await requestAssertion(auth, agent)
-  expect(answer.status, answer.text).toBe(200)
-  const { identity_assertion: assertion } = Issued.parse(JSON.parse(answer.text))
+  const response = await requestAssertion(auth, agent)
+  expect(response.status, response.text).toBe(200)
+  const { identity_assertion: assertion } = Issued.parse(JSON.parse(response.text))
   auth.confidential.add(assertion)
   return assertion
 }

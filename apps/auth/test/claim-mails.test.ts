@@ -7,8 +7,8 @@ import {
   confirmed,
   endClaim,
   headingIn,
-  look,
   newAddress,
+  openClaimPage,
   pressButton,
   sayNo,
   secretIn,
@@ -83,9 +83,9 @@ e-mail to this address. You can end the agent's access at any time.
 
 The link works for 24 hours.
 
-If you did not ask for this, you can ignore this mail: the agent gets no access. To
-stop mails like this one for 30 days, open the link and press "No". An agent that
-already has your permission can still ask you again.
+If you did not ask for this, you can ignore this e-mail: the agent gets no access. To
+stop e-mails like this one for 30 days, open the link and press "No". An agent
+that already has your permission can still ask you again.
 
 ${NO_LAW_FIRM}`)
 })
@@ -141,9 +141,9 @@ You do not need to do anything.
 
 ${NO_LAW_FIRM}`)
 
-  for (const used of [await look(auth, { end }), await pressButton(auth, { end })]) {
+  for (const used of [await openClaimPage(auth, { end }), await pressButton(auth, { end })]) {
     expect([used.status, headingIn(used.text)]).toEqual([410, 'This has already ended'])
-    expect(used.text).toContain('<p>This agent no longer has access to send us messages for you. ')
+    expect(used.text).toContain('<p>This agent or app no longer has access to send us messages for you. ')
     expect(used.text).not.toMatch(/<form[^>]*method="post"/)
   }
   expect(await endMailsOf(agent.client_id)).toBe(1)
@@ -234,7 +234,7 @@ test('an agent whose confirmation has ended learns that, and is asked not to ask
 test('the page behind the first link offers a new code where it has shown one', async () => {
   const { secret } = await begin(under)
   const button = async () =>
-    /value="yes">([^<]*)</.exec((await look(under.auth, { attempt: secret })).text)?.[1]
+    /value="yes">([^<]*)</.exec((await openClaimPage(under.auth, { attempt: secret })).text)?.[1]
   expect(await button()).toBe('Yes, my agent shows the same words: show my code')
   const shown = await pressButton(under.auth, { attempt: secret, answer: 'yes' })
   expect(shown.text).toContain('value="yes">Show a new code<')

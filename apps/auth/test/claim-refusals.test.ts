@@ -6,8 +6,8 @@ import {
   claim,
   complete,
   headingIn,
-  look,
   newAddress,
+  openClaimPage,
   pressButton,
   showCode,
   startClaims,
@@ -74,8 +74,8 @@ describe('POST /api/agent/claim refuses, and keeps and mails nothing:', () => {
     for (const path of ['/api/agent/claim', '/api/agent/claim/complete'])
       for (const headers of [{}, basic(agent.client_id, 'pps_wrong'), basic(`agt_${'A'.repeat(22)}`, 'x')]) {
         const { headers: type, body } = json({ email: newAddress(), otp: '123456' })
-        const ask = () => send(auth.url, { method: 'POST', path, headers: { ...type, ...headers }, body })
-        await expectRefusal(auth, ask, unauthenticated)
+        const request = () => send(auth.url, { method: 'POST', path, headers: { ...type, ...headers }, body })
+        await expectRefusal(auth, request, unauthenticated)
       }
   })
 
@@ -117,14 +117,14 @@ describe('POST /api/agent/claim/complete refuses, and counts no try:', () => {
   test('a code in the query, which nothing reads or logs', async () => {
     const attempt = await begin(under)
     const code = await showCode(auth, attempt)
-    const ask = () =>
+    const request = () =>
       send(auth.url, {
         method: 'POST',
         path: `/api/agent/claim/complete?otp=${code}&canary=${CANARY}`,
         headers: { ...asAgent(attempt.agent), 'content-type': 'application/json' },
         body: '{}',
       })
-    await expectRefusal(auth, ask, invalid())
+    await expectRefusal(auth, request, invalid())
     expect(auth.logged.join('')).not.toContain(code)
     expect(auth.logged.join('')).not.toContain(CANARY)
   })
@@ -142,8 +142,8 @@ describe('/claim', () => {
       'X-Forwarded-Host: evil.example',
       'Forwarded: host=evil.example;proto=http',
     ]
-    const [answer] = await sendRaw(auth.url, rawRequest('POST /api/agent/claim', headers, body))
-    expect(answer?.status).toBe(202)
+    const [response] = await sendRaw(auth.url, rawRequest('POST /api/agent/claim', headers, body))
+    expect(response?.status).toBe(202)
     const [mail] = await under.mail.mails(1, email)
     const links = mail?.text.match(/https?:\/\/\S+/g)
     expect(links).toEqual([
@@ -179,7 +179,7 @@ describe('/claim', () => {
   ] satisfies [string, Record<string, string>][])('%s leads nowhere', async ([_what, query]) => {
     const before = await countStored(auth)
     const pages = [
-      await look(auth, query),
+      await openClaimPage(auth, query),
       await pressButton(auth, { ...query, answer: 'yes' }),
       await pressButton(auth, { ...query, answer: 'no' }),
       await pressButton(auth, query),
@@ -193,7 +193,7 @@ describe('/claim', () => {
 
   test('says so when a link to end a claim is invalid', async () => {
     for (const end of ['A'.repeat(43)])
-      for (const page of [await look(auth, { end }), await pressButton(auth, { end })])
+      for (const page of [await openClaimPage(auth, { end }), await pressButton(auth, { end })])
         expect([page.status, headingIn(page.text)]).toEqual([404, 'This link does not work'])
   })
 
@@ -218,7 +218,7 @@ describe('/claim', () => {
   test('logs no link secrets and no codes', async () => {
     const attempt = await begin(under)
     const code = await showCode(auth, attempt)
-    await look(auth, { attempt: attempt.secret })
+    await openClaimPage(auth, { attempt: attempt.secret })
     const lines = auth.logged.join('')
     expect(lines).toContain('"route":"/claim"')
     for (const word of [attempt.secret, attempt.email, attempt.phrase, `"${code}"`])

@@ -31,20 +31,20 @@ afterAll(async () => {
 async function lentAddress({ agent }: Attempt): Promise<unknown> {
   const { auth } = under
   const assertion = await getAssertion(auth, agent)
-  const answer = await requestToken(auth, agent, { grant_type: JWT_BEARER_GRANT, assertion })
-  expect(answer.status, answer.text).toBe(200)
-  const { access_token: token } = JSON.parse(answer.text) as { access_token: string }
+  const response = await requestToken(auth, agent, { grant_type: JWT_BEARER_GRANT, assertion })
+  expect(response.status, response.text).toBe(200)
+  const { access_token: token } = JSON.parse(response.text) as { access_token: string }
   auth.confidential.add(token)
-  const asked = await send(auth.internalUrl, {
+  const introspected = await send(auth.internalUrl, {
     method: 'POST',
     path: '/oauth/introspect',
     headers: { ...SIGNED, ...asApi(auth) },
     body: new URLSearchParams({ token, claims: 'email' }),
   })
-  return decodeJwt<{ token_introspection: { email?: string } }>(asked.text).token_introspection.email
+  return decodeJwt<{ token_introspection: { email?: string } }>(introspected.text).token_introspection.email
 }
 
-test('what was confirmed is one address: another that reaches the same mailbox is not confirmed with it', async () => {
+test('confirms one address only: another spelling of the same mailbox is not confirmed with it', async () => {
   const plain = newAddress()
   const tagged = plain.replace('@', '+tag@')
   const first = await confirmed(under, { email: tagged })
@@ -62,9 +62,9 @@ test('after a no, the agent reaches the address that confirmed it, in any spelli
   expect((await sayNo(under.auth, await begin(under, { email: plain }))).status).toBe(200)
   await begin(under, { agent: known.agent, email: tagged.replace('canary', 'Canary') })
   const received = under.mail.received.length
-  const answer = await claim(under.auth, known.agent, { email: plain })
-  expect(answer.status, answer.text).toBe(202)
-  const { claim_attempt_id: id } = JSON.parse(answer.text) as { claim_attempt_id: string }
+  const response = await claim(under.auth, known.agent, { email: plain })
+  expect(response.status, response.text).toBe(202)
+  const { claim_attempt_id: id } = JSON.parse(response.text) as { claim_attempt_id: string }
   const itsMail = async () =>
     (await under.stores.db.query('select state from mails where about = $1', [id])).rows
   await expect.poll(itsMail, { timeout: 10_000 }).toEqual([{ state: 'dropped' }])

@@ -10,8 +10,8 @@ import {
   confirmed,
   endClaim,
   headingIn,
-  look,
   newAddress,
+  openClaimPage,
   pressButton,
   sayNo,
   sayYes,
@@ -79,7 +79,7 @@ test('a person confirms an agent with the phrase, the page and the code', async 
   auth.confidential.add(secret)
   await expect.poll(() => stateOf(begun.claim_attempt_id)).toMatchObject({ state: 'sent' })
 
-  const page = await look(auth, { attempt: secret })
+  const page = await openClaimPage(auth, { attempt: secret })
   expect(page.status).toBe(200)
   expect(page.text).toContain(`<code id="match-phrase">${begun.match_phrase}</code>`)
   expect(page.text).toContain('“Atlas &lt;the agent&gt; &amp; co”')
@@ -119,7 +119,7 @@ test('a person confirms an agent with the phrase, the page and the code', async 
   expect(told?.subject).toContain('can now send us messages for you')
   const end = secretIn(told?.text ?? '')
   auth.confidential.add(end)
-  const question = await look(auth, { end })
+  const question = await openClaimPage(auth, { end })
   expect(headingIn(question.text)).toBe('Do you want to end this agent’s access?')
   await expectPage(question)
   expect(await liveClaims(agent.client_id)).toBe(1)
@@ -128,11 +128,11 @@ test('a person confirms an agent with the phrase, the page and the code', async 
   expect(await liveClaims(agent.client_id)).toBe(0)
   const again = await pressButton(auth, { end })
   expect([again.status, headingIn(again.text)]).toEqual([410, 'This has already ended'])
-  expect((await look(auth, { end })).status).toBe(410)
+  expect((await openClaimPage(auth, { end })).status).toBe(410)
 })
 
 /** The headers of a page with a secret in its address. */
-async function expectPage(page: Awaited<ReturnType<typeof look>>) {
+async function expectPage(page: Awaited<ReturnType<typeof openClaimPage>>) {
   expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8')
   expect(page.headers.get('cache-control')).toBe('no-store')
   expect(page.headers.get('referrer-policy')).toBe('no-referrer')
@@ -151,8 +151,8 @@ test('nothing changes when a scanner opens every link of every mail', async () =
       .rows
   const before = await rows()
   for (const method of ['GET', 'HEAD', 'GET'])
-    expect((await look(auth, { attempt: attempt.secret }, method)).status).toBe(200)
-  const guessing = await look(auth, { attempt: attempt.secret, answer: 'yes' })
+    expect((await openClaimPage(auth, { attempt: attempt.secret }, method)).status).toBe(200)
+  const guessing = await openClaimPage(auth, { attempt: attempt.secret, answer: 'yes' })
   expect(headingIn(guessing.text)).toBe('Does this AI agent act for you?')
   expect(await rows()).toEqual(before)
   expectProblem(await complete(auth, attempt.agent, { otp: '123456' }), notShown)
@@ -205,7 +205,7 @@ test('rejects the right code after five wrong ones, each of which says how many 
     expect(JSON.parse(answer.text)).toMatchObject({ attempts_remaining: remaining })
   }
   expectProblem(await complete(auth, attempt.agent, { otp }), locked)
-  expect(headingIn((await look(auth, attempt2query(attempt))).text)).toBe('Too many wrong codes')
+  expect(headingIn((await openClaimPage(auth, attempt2query(attempt))).text)).toBe('Too many wrong codes')
   expect((await sayYes(auth, attempt)).status).toBe(410)
 })
 const locked = { status: 410, code: 'otp-locked', error: 'otp_locked', form: 'agent' } as const
@@ -259,7 +259,9 @@ test('rejects the code of another agent, address or attempt', async () => {
     error: 'claim_superseded',
     form: 'agent',
   })
-  expect(headingIn((await look(auth, { attempt: mine.secret })).text)).toBe('There is a newer mail')
+  expect(headingIn((await openClaimPage(auth, { attempt: mine.secret })).text)).toBe(
+    'There is a newer e-mail',
+  )
   expect((await sayYes(auth, mine)).status).toBe(410)
 })
 
@@ -283,7 +285,7 @@ test('the end without the middle, and what is over begins again nowhere', async 
   } as const
   expectProblem(await complete(auth, agent, { otp }), completed)
   expect([(await sayYes(auth, attempt)).status, (await sayNo(auth, attempt)).status]).toEqual([410, 410])
-  expect(headingIn((await look(auth, { attempt: attempt.secret })).text)).toBe('This is done')
+  expect(headingIn((await openClaimPage(auth, { attempt: attempt.secret })).text)).toBe('This is done')
   expect(await liveClaims(agent.client_id)).toBe(1)
 })
 
@@ -367,7 +369,8 @@ test('deleting the agent ends its claim and invalidates its links', async () => 
     [attempt.agent.client_id],
   )
   expect(rows).toEqual([{ ended_by: 'agent-deleted', email_sealed: null, email_hash: null }])
-  for (const { secret } of [attempt, open]) expect((await look(auth, { attempt: secret })).status).toBe(404)
+  for (const { secret } of [attempt, open])
+    expect((await openClaimPage(auth, { attempt: secret })).status).toBe(404)
 })
 
 test('an address may confirm several agents, each separately; a new address replaces the old', async () => {

@@ -38,9 +38,9 @@ describe.for(TOKEN_PLACES)('assertions at two instances on one database, tokens 
     for (let round = 0; round < 5; round++) {
       const fields = asserted(await assertionOf(here, agent))
       const uses = Array.from({ length: 10 }, (_, n) => tokenFor(n % 2 ? here : there, fields))
-      const answers = await Promise.all(uses)
-      expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array(9).fill(401)])
-      for (const refused of answers.filter(({ status }) => status === 401)) expectProblem(refused, nobody)
+      const responses = await Promise.all(uses)
+      expect(responses.map(({ status }) => status).toSorted()).toEqual([200, ...Array(9).fill(401)])
+      for (const refused of responses.filter(({ status }) => status === 401)) expectProblem(refused, nobody)
     }
   })
 

@@ -18,7 +18,7 @@ import {
   tokenByKey,
   tokenFor,
 } from './key-agent.ts'
-import { type Answer, rawRequest, send, sendRaw } from './send.ts'
+import { type HttpResponse, rawRequest, send, sendRaw } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
 const invalid: Refusal = { status: 400, code: 'invalid-request' }
@@ -59,13 +59,13 @@ const raw = (...parts: unknown[]) =>
   parts.map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')
 
 /** The same header and claims under another signature. */
-async function signedAs(header: Claims, sign: (input: string) => string): Promise<Answer> {
+async function signedAs(header: Claims, sign: (input: string) => string): Promise<HttpResponse> {
   const input = raw({ kid: agent.key.jwk.kid, ...header }, honestClaims(auth, agent))
   return tokenFor(auth, asserted(`${input}.${sign(input)}`))
 }
 
 /** The same rightly signed, which no library would do under such a header. */
-async function signedWith(header: Claims): Promise<Answer> {
+async function signedWith(header: Claims): Promise<HttpResponse> {
   const input = raw({ kid: agent.key.jwk.kid, ...header }, honestClaims(auth, agent))
   const how = { name: 'ECDSA', hash: 'SHA-256' }
   const signature = await crypto.subtle.sign(how, agent.key.privateKey, Buffer.from(input))
@@ -91,10 +91,10 @@ describe('a client with a key gets a token', () => {
     ['typed as client authentication', honest({ typ: 'client-authentication+jwt' })],
     ['with its own client_id beside it', async () => withId(agent.client_id)],
     ['with a jti of 256 characters', saying(() => ({ jti: randomUUID().padEnd(256, 'x') }))],
-  ] satisfies [string, () => Promise<Answer>][])('%s', async ([_how, sent]) => {
+  ] satisfies [string, () => Promise<HttpResponse>][])('%s', async ([_how, sent]) => {
     const before = await countStored(auth)
-    const answer = await sent()
-    expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('"ppt_')])
+    const response = await sent()
+    expect([response.status, response.text]).toEqual([200, expect.stringContaining('"ppt_')])
     const added = Number(before['client_assertions']) + 1
     expect(await countStored(auth)).toMatchObject({ client_assertions: added })
   })
@@ -193,11 +193,11 @@ describe('an assertion is refused, and not even spent,', () => {
     ['the kid of the other of two keys', () => byFirstAs(twoKeys.another), OTHER_KEY],
     ['signed by another client', () => byOther(), UNPROVEN],
     ['an access token by its type', honest({ typ: 'at+jwt' }), TYPE],
-    ['an introspection answer by its type', honest({ typ: 'token-introspection+jwt' }), TYPE],
+    ['an introspection response by its type', honest({ typ: 'token-introspection+jwt' }), TYPE],
     ['an identity assertion by its type', honest({ typ: 'identity-assertion+jwt' }), TYPE],
     ['what is no JWT', () => tokenFor(auth, asserted('e30.e30')), NO_JWT],
     ['an empty header and no claims', () => tokenFor(auth, asserted('e30.e30.')), ALGORITHM],
-    ...ENCRYPTED.map((jwe, n): [string, () => Promise<Answer>, RegExp] => [
+    ...ENCRYPTED.map((jwe, n): [string, () => Promise<HttpResponse>, RegExp] => [
       `an encrypted JWT, ${n}`,
       () => tokenFor(auth, asserted(jwe)),
       NO_JWT,
@@ -205,7 +205,7 @@ describe('an assertion is refused, and not even spent,', () => {
     ['four parts', async () => tokenFor(auth, asserted(`${await assertionOf(auth, agent)}.AAAA`)), NO_JWT],
     ['the assertion of a client that has a secret', () => ofSecretClient(), UNPROVEN],
     ['the secret of a client that has keys', () => secretOfKeyClient(), SECRET],
-  ] satisfies [string, () => Promise<Answer>, RegExp][])('%s', async ([_why, sent, says]) => {
+  ] satisfies [string, () => Promise<HttpResponse>, RegExp][])('%s', async ([_why, sent, says]) => {
     const { text } = await expectRefusal(auth, sent, { ...nobody, says })
     expect(text).not.toMatch(/recover/)
     expect((await tokenByKey(auth, agent)).status).toBe(200)
@@ -255,10 +255,10 @@ test('for a token endpoint at another host, sent to that host', async () => {
   const body = new URLSearchParams({ ...GRANT, ...asserted(assertion) }).toString()
   const type = 'Content-Type: application/x-www-form-urlencoded'
   const headers = [type, `Content-Length: ${body.length}`]
-  const ask = async (host?: string) =>
+  const request = async (host?: string) =>
     (await sendRaw(auth.url, rawRequest('POST /oauth/token', headers, body, host)))[0]!
-  await expectRefusal(auth, () => ask('evil.example'), { status: 421, code: 'misdirected-request' })
-  await expectRefusal(auth, () => ask(), nobody)
+  await expectRefusal(auth, () => request('evil.example'), { status: 421, code: 'misdirected-request' })
+  await expectRefusal(auth, () => request(), nobody)
   expect((await tokenByKey(auth, agent)).status).toBe(200)
 })
 
@@ -277,7 +277,7 @@ describe('is 400, and spends nothing:', () => {
     ['in the form and in the header', async () => beside(await inHeader(auth, agent), {})],
     ['in the header of a form', async () => headerOnly()],
     ['beside the id of another client', async () => withId(other.client_id)],
-  ] satisfies [string, () => Promise<Answer>][])('%s', async ([_why, sent]) => {
+  ] satisfies [string, () => Promise<HttpResponse>][])('%s', async ([_why, sent]) => {
     await expectRefusal(auth, sent, invalid)
     expect((await tokenByKey(auth, agent)).status).toBe(200)
   })

@@ -10,7 +10,7 @@ import {
 } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { CANARY, expectRefusal, type Refusal } from './expect-refusal.ts'
-import { type Answer, type Request, rawRequest, send, sendRaw } from './send.ts'
+import { type HttpRequest, type HttpResponse, rawRequest, send, sendRaw } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
 const invalid: Refusal = { status: 400, code: 'invalid-request' }
@@ -41,8 +41,11 @@ afterAll(async () => {
   await auth[Symbol.asyncDispose]()
 })
 
-/** Without credentials but for those given. */
-const ask = (headers: Record<string, string>, fields: Record<string, string> = {}): Promise<Answer> =>
+/** Requests a token with these headers and fields, and no other credentials. */
+const requestTokenWith = (
+  headers: Record<string, string>,
+  fields: Record<string, string> = {},
+): Promise<HttpResponse> =>
   send(auth.url, {
     method: 'POST',
     path: '/oauth/token',
@@ -50,24 +53,33 @@ const ask = (headers: Record<string, string>, fields: Record<string, string> = {
     body: new URLSearchParams({ ...GRANT, ...fields }),
   })
 const inForm = ({ client_id, client_secret }: Registered) => ({ client_id, client_secret })
-const expectGranted = async (answer: Promise<Answer>) => expect((await answer).status).toBe(200)
+const expectGranted = async (response: Promise<HttpResponse>) => expect((await response).status).toBe(200)
 
 describe('a client authenticates', () => {
   test.for([
-    ['with HTTP Basic', () => ask(asAgent(agent))],
-    ['in the form', () => ask({}, inForm(agent))],
+    ['with HTTP Basic', () => requestTokenWith(asAgent(agent))],
+    ['in the form', () => requestTokenWith({}, inForm(agent))],
     [
       'with the scheme in small letters',
-      () => ask(asBasic(`${agent.client_id}:${agent.client_secret}`, 'basic')),
+      () => requestTokenWith(asBasic(`${agent.client_id}:${agent.client_secret}`, 'basic')),
     ],
-    ['with two blanks', () => ask(asBasic(`${agent.client_id}:${agent.client_secret}`, 'Basic '))],
+    [
+      'with two blanks',
+      () => requestTokenWith(asBasic(`${agent.client_id}:${agent.client_secret}`, 'Basic ')),
+    ],
     [
       'with an encoded id',
-      () => ask(asBasic(`${agent.client_id.replaceAll('_', '%5F')}:${agent.client_secret}`)),
+      () => requestTokenWith(asBasic(`${agent.client_id.replaceAll('_', '%5F')}:${agent.client_secret}`)),
     ],
-    ['with Basic and the same id in the form', () => ask(asAgent(agent), { client_id: agent.client_id })],
-    ['with Basic and an empty secret in the form', () => ask(asAgent(agent), { client_secret: '' })],
-  ] satisfies [string, () => Promise<Answer>][])('%s', async ([_how, sent]) => {
+    [
+      'with Basic and the same id in the form',
+      () => requestTokenWith(asAgent(agent), { client_id: agent.client_id }),
+    ],
+    [
+      'with Basic and an empty secret in the form',
+      () => requestTokenWith(asAgent(agent), { client_secret: '' }),
+    ],
+  ] satisfies [string, () => Promise<HttpResponse>][])('%s', async ([_how, sent]) => {
     await expectGranted(sent())
   })
 })
@@ -76,44 +88,75 @@ describe('is refused, storing nothing,', () => {
   test.for([
     [
       'nothing at all',
-      () => ask({}),
+      () => requestTokenWith({}),
       { ...nobody, says: 'Send client_id and client_secret with HTTP Basic' },
     ],
-    ['an unknown client', () => ask(basic(UNKNOWN_ID, agent.client_secret)), nobody],
-    ['a wrong secret', () => ask(basic(agent.client_id, WRONG_SECRET)), nobody],
-    ['the secret of another client', () => ask(basic(agent.client_id, other.client_secret)), nobody],
-    ['a letter less', () => ask(basic(agent.client_id, agent.client_secret.slice(0, -1))), nobody],
-    ['a letter more', () => ask(basic(agent.client_id, `${agent.client_secret}x`)), nobody],
-    ['other letters', () => ask(basic(agent.client_id, agent.client_secret.toUpperCase())), nobody],
-    ['an id in other letters', () => ask(basic(agent.client_id.toUpperCase(), agent.client_secret)), nobody],
-    ['an id that is no id', () => ask(basic(CANARY, CANARY)), nobody],
-    ['an id that looks like SQL', () => ask(basic(`' or 1=1 --`, 'x')), nobody],
-    ['an id and no secret in the form', () => ask({}, { client_id: agent.client_id }), nobody],
-    ['a secret and no id in the form', () => ask({}, { client_secret: agent.client_secret }), nobody],
-    ['another id in the form', () => ask(asAgent(agent), { client_id: other.client_id }), invalid],
-    ['a secret in both places', () => ask(asAgent(agent), { client_secret: agent.client_secret }), invalid],
-    ['two clients in two places', () => ask(asAgent(agent), inForm(other)), invalid],
-    ['no base64', () => ask({ authorization: `Basic ${CANARY}` }), nobody],
-    ['no colon', () => ask(asBasic(agent.client_id)), nobody],
-    ['an empty secret', () => ask(asBasic(`${agent.client_id}:`)), nobody],
-    ['a bad escape', () => ask(asBasic(`${agent.client_id}:%zz`)), nobody],
-    ['other letters than ASCII', () => ask(asBasic(`${agent.client_id}:pässword`)), nobody],
-    ['NUL', () => ask(asBasic(`${agent.client_id}:a\0`)), nobody],
-    ['8 kB', () => ask(asBasic(`${agent.client_id}:${'x'.repeat(8_000)}`)), nobody],
-    ['Bearer', () => ask({ authorization: `Bearer ${agent.client_secret}` }), nobody],
-    ['an empty header', () => ask({ authorization: '' }, inForm(agent)), invalid],
+    ['an unknown client', () => requestTokenWith(basic(UNKNOWN_ID, agent.client_secret)), nobody],
+    ['a wrong secret', () => requestTokenWith(basic(agent.client_id, WRONG_SECRET)), nobody],
+    [
+      'the secret of another client',
+      () => requestTokenWith(basic(agent.client_id, other.client_secret)),
+      nobody,
+    ],
+    [
+      'a letter less',
+      () => requestTokenWith(basic(agent.client_id, agent.client_secret.slice(0, -1))),
+      nobody,
+    ],
+    ['a letter more', () => requestTokenWith(basic(agent.client_id, `${agent.client_secret}x`)), nobody],
+    [
+      'other letters',
+      () => requestTokenWith(basic(agent.client_id, agent.client_secret.toUpperCase())),
+      nobody,
+    ],
+    [
+      'an id in other letters',
+      () => requestTokenWith(basic(agent.client_id.toUpperCase(), agent.client_secret)),
+      nobody,
+    ],
+    ['an id that is no id', () => requestTokenWith(basic(CANARY, CANARY)), nobody],
+    ['an id that looks like SQL', () => requestTokenWith(basic(`' or 1=1 --`, 'x')), nobody],
+    ['an id and no secret in the form', () => requestTokenWith({}, { client_id: agent.client_id }), nobody],
+    [
+      'a secret and no id in the form',
+      () => requestTokenWith({}, { client_secret: agent.client_secret }),
+      nobody,
+    ],
+    [
+      'another id in the form',
+      () => requestTokenWith(asAgent(agent), { client_id: other.client_id }),
+      invalid,
+    ],
+    [
+      'a secret in both places',
+      () => requestTokenWith(asAgent(agent), { client_secret: agent.client_secret }),
+      invalid,
+    ],
+    ['two clients in two places', () => requestTokenWith(asAgent(agent), inForm(other)), invalid],
+    ['no base64', () => requestTokenWith({ authorization: `Basic ${CANARY}` }), nobody],
+    ['no colon', () => requestTokenWith(asBasic(agent.client_id)), nobody],
+    ['an empty secret', () => requestTokenWith(asBasic(`${agent.client_id}:`)), nobody],
+    ['a bad escape', () => requestTokenWith(asBasic(`${agent.client_id}:%zz`)), nobody],
+    ['other letters than ASCII', () => requestTokenWith(asBasic(`${agent.client_id}:pässword`)), nobody],
+    ['NUL', () => requestTokenWith(asBasic(`${agent.client_id}:a\0`)), nobody],
+    ['8 kB', () => requestTokenWith(asBasic(`${agent.client_id}:${'x'.repeat(8_000)}`)), nobody],
+    ['Bearer', () => requestTokenWith({ authorization: `Bearer ${agent.client_secret}` }), nobody],
+    ['an empty header', () => requestTokenWith({ authorization: '' }, inForm(agent)), invalid],
     ['credentials in the query', () => askInQuery(), nobody],
     ['two Authorization headers', () => askTwice(agent, agent), invalid],
     ['two Authorization headers, the second wrong', () => askTwice(agent, other), invalid],
     [
       'two Authorizations in one header',
-      () => ask({ authorization: `${asAgent(agent).authorization}, ${asAgent(agent).authorization}` }),
+      () =>
+        requestTokenWith({
+          authorization: `${asAgent(agent).authorization}, ${asAgent(agent).authorization}`,
+        }),
       nobody,
     ],
     [
       'a client assertion',
       () =>
-        ask(
+        requestTokenWith(
           {},
           {
             client_assertion: 'e30.e30.',
@@ -122,10 +165,10 @@ describe('is refused, storing nothing,', () => {
         ),
       nobody,
     ],
-    ['a resource server', () => ask(basic('rs_api', auth.stores.secrets.rs_api)), nobody],
-  ] satisfies [string, () => Promise<Answer>, Refusal][])('%s', async ([_why, sent, expected]) => {
+    ['a resource server', () => requestTokenWith(basic('rs_api', auth.stores.secrets.rs_api)), nobody],
+  ] satisfies [string, () => Promise<HttpResponse>, Refusal][])('%s', async ([_why, sent, expected]) => {
     await expectRefusal(auth, sent, expected)
-    await expectGranted(ask(asAgent(agent)))
+    await expectGranted(requestTokenWith(asAgent(agent)))
   })
 
   const askInQuery = () =>
@@ -142,13 +185,13 @@ describe('is refused, storing nothing,', () => {
       [...headers, FORM, `Content-Length: ${body.length}`],
       body,
     )
-    const [answer] = await sendRaw(auth.url, request)
-    return answer!
+    const [response] = await sendRaw(auth.url, request)
+    return response!
   }
 })
 
 describe('an unknown, a wrong, a deleted and a disabled client', () => {
-  const ENDPOINTS: [string, (headers: Record<string, string>) => Request][] = [
+  const ENDPOINTS: [string, (headers: Record<string, string>) => HttpRequest][] = [
     [
       'POST /oauth/token',
       (headers) => ({ method: 'POST', path: '/oauth/token', headers, body: new URLSearchParams(GRANT) }),
@@ -165,8 +208,8 @@ describe('an unknown, a wrong, a deleted and a disabled client', () => {
     ['GET /api/agent', (headers) => ({ path: '/api/agent', headers })],
     ['DELETE /api/agent', (headers) => ({ method: 'DELETE', path: '/api/agent', headers })],
   ]
-  /** All of an answer but what differs from one request to the next. */
-  const lasting = ({ status, headers, text }: Answer) => ({
+  /** A response without the parts that differ from one request to the next. */
+  const lasting = ({ status, headers, text }: HttpResponse) => ({
     status,
     headers: Object.fromEntries(
       [...headers].filter(([name]) => !['date', 'x-request-id', 'ratelimit'].includes(name)),
@@ -174,21 +217,21 @@ describe('an unknown, a wrong, a deleted and a disabled client', () => {
     text: text.replaceAll(headers.get('x-request-id') ?? '', '<id>'),
   })
 
-  test.for(ENDPOINTS)('are answered alike by %s', async ([_endpoint, request]) => {
+  test.for(ENDPOINTS)('get the same response from %s', async ([_endpoint, request]) => {
     const [deleted, disabled] = [await register(auth), await register(auth)]
     await requestToken(auth, disabled)
     await deleteAgent(auth, deleted)
     await auth.stores.db.query(`update agents set status = 'disabled' where id = $1`, [disabled.client_id])
     await expect.poll(async () => (await requestToken(auth, disabled)).status).toBe(401)
-    const answers = []
+    const responses = []
     for (const headers of [
       basic(UNKNOWN_ID, WRONG_SECRET),
       basic(agent.client_id, WRONG_SECRET),
       asAgent(deleted),
       asAgent(disabled),
     ])
-      answers.push(lasting(await send(auth.url, request(headers))))
-    const [unknown, ...others] = answers
+      responses.push(lasting(await send(auth.url, request(headers))))
+    const [unknown, ...others] = responses
     expect(unknown?.status).toBe(401)
     expect(unknown?.headers['www-authenticate']).toBe(CHALLENGE)
     expect(others).toEqual([unknown, unknown, unknown])

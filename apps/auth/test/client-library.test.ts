@@ -70,8 +70,8 @@ describe('a client library that knows nothing of us', () => {
       const kid = client.jwks.keys[0]?.kid ?? ''
       for (const key of [privateKey, { key: privateKey, kid }]) {
         const how = oauth.PrivateKeyJwt(key)
-        const asked = await oauth.clientCredentialsGrantRequest(server, client, how, {}, insecure)
-        const token = await oauth.processClientCredentialsResponse(server, client, asked)
+        const granted = await oauth.clientCredentialsGrantRequest(server, client, how, {}, insecure)
+        const token = await oauth.processClientCredentialsResponse(server, client, granted)
         expect(await isActive(auth, token.access_token)).toBe(true)
         const response = await oauth.revocationRequest(server, client, how, token.access_token, insecure)
         expect(await oauth.processRevocationResponse(response)).toBeUndefined()
@@ -104,16 +104,16 @@ describe('a client library that knows nothing of us', () => {
     const api = { client_id: 'rs_api', introspection_signed_response_alg: 'ES256' }
     const secret = oauth.ClientSecretBasic(auth.stores.secrets.rs_api)
     const token = await grant(oauth.ClientSecretBasic(agent.client_secret))
-    const ask = async (presented: string) => {
+    const introspect = async (presented: string) => {
       const response = await oauth.introspectionRequest(inside, api, secret, presented, {
         ...insecure,
         requestJwtResponse: true,
       })
-      const answer = await oauth.processIntrospectionResponse(inside, api, response)
+      const introspection = await oauth.processIntrospectionResponse(inside, api, response)
       await oauth.validateApplicationLevelSignature(inside, response, insecure)
-      return answer
+      return introspection
     }
-    expect(await ask(token.access_token)).toMatchObject({ active: true, client_id: agent.client_id })
-    expect(await ask('unknown')).toEqual({ active: false })
+    expect(await introspect(token.access_token)).toMatchObject({ active: true, client_id: agent.client_id })
+    expect(await introspect('unknown')).toEqual({ active: false })
   })
 })

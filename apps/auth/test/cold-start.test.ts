@@ -11,7 +11,7 @@ import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
 import { type FaultProxy, startFaultProxy } from './start-fault-proxy.ts'
 
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url))
-/** A process starts in this time on a machine that does other things too. */
+/** A process starts within this time, also on a busy machine. */
 const SOON = { timeout: 60_000, interval: 50 }
 
 let stores: AuthStores
@@ -28,18 +28,18 @@ afterAll(async () => {
   await stores[Symbol.asyncDispose]()
 })
 
-interface Started extends AsyncDisposable {
+interface RunningServe extends AsyncDisposable {
   readonly child: ChildProcess
   readonly printed: readonly string[]
   readonly ended: Promise<number | null>
-  /** What the operations listener says, with its status; undefined before it listens. */
-  says(path: string): Promise<Record<string, unknown> | undefined>
-  /** Whether anybody listens for the public. */
+  /** Gets a path of the operations listener: its JSON, and the status as `code`; undefined before it listens. */
+  getOperations(path: string): Promise<Record<string, unknown> | undefined>
+  /** Tells whether the public listener is open. */
   isOpen(): Promise<boolean>
 }
 
-/** `auth serve` as a process, which need not get ready. */
-async function startServe(env: Record<string, string> = {}): Promise<Started> {
+/** Starts `auth serve` as a process. Does not wait until it is ready. */
+async function startServe(env: Record<string, string> = {}): Promise<RunningServe> {
   const [port, internal, operations] = await freePorts(3)
   const child = spawn(process.execPath, [MAIN, 'serve'], {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -58,17 +58,17 @@ async function startServe(env: Record<string, string> = {}): Promise<Started> {
   for (const stream of [child.stdout, child.stderr])
     createInterface({ input: stream }).on('line', (line) => printed.push(line))
   const ended = once(child, 'close').then(([code]) => code as number | null)
-  const fetched = (to: number | undefined, path: string) =>
+  const fetchFrom = (to: number | undefined, path: string) =>
     fetch(`http://127.0.0.1:${to}${path}`).catch(() => undefined)
   return {
     child,
     printed,
     ended,
-    async says(path) {
-      const answer = await fetched(operations, path)
-      return answer && { code: answer.status, ...((await answer.json()) as Record<string, unknown>) }
+    async getOperations(path) {
+      const response = await fetchFrom(operations, path)
+      return response && { code: response.status, ...((await response.json()) as Record<string, unknown>) }
     },
-    isOpen: async () => (await fetched(port, '/auth.md')) !== undefined,
+    isOpen: async () => (await fetchFrom(port, '/auth.md')) !== undefined,
     async [Symbol.asyncDispose]() {
       child.kill('SIGKILL')
       await ended
@@ -76,18 +76,18 @@ async function startServe(env: Record<string, string> = {}): Promise<Started> {
   }
 }
 
-/** The server is live, opens only the operations listener, and says what it waits for. */
-async function expectWaiting(auth: Started, awaited: Record<string, unknown>) {
+/** Expects the server to be live, to open only the operations listener, and to report what it waits for. */
+async function expectWaiting(auth: RunningServe, awaited: Record<string, unknown>) {
   await expect
-    .poll(() => auth.says('/ready'), SOON)
+    .poll(() => auth.getOperations('/ready'), SOON)
     .toMatchObject({ code: 503, status: 'not ready', awaited })
-  expect(await auth.says('/live')).toMatchObject({ code: 200, status: 'ok' })
+  expect(await auth.getOperations('/live')).toMatchObject({ code: 200, status: 'ok' })
   expect(await auth.isOpen()).toBe(false)
 }
 
-/** It serves, and ends in order. */
-async function expectServing(auth: Started) {
-  await expect.poll(() => auth.says('/ready'), SOON).toMatchObject({ code: 200, status: 'ready' })
+/** Expects the server to serve, and to exit with 0 on SIGTERM. */
+async function expectServing(auth: RunningServe) {
+  await expect.poll(() => auth.getOperations('/ready'), SOON).toMatchObject({ code: 200, status: 'ready' })
   expect(await auth.isOpen()).toBe(true)
   auth.child.kill('SIGTERM')
   expect(await auth.ended).toBe(0)
@@ -107,7 +107,7 @@ test('F-36 waits at the start while PostgreSQL is unavailable, says so, and serv
 test('F-36 waits at the start while Redis is unavailable, and exits with 0 on SIGTERM', async () => {
   await using auth = await startServe({ AUTH_REDIS_URL: 'redis://127.0.0.1:9' })
   await expectWaiting(auth, { redis: 'Redis' })
-  expect(await auth.says('/ready')).toMatchObject({
+  expect(await auth.getOperations('/ready')).toMatchObject({
     checks: { database: 'ok', keys: 'ok', redis: 'failed' },
   })
   auth.child.kill('SIGTERM')

@@ -28,7 +28,7 @@ beforeAll(async () => {
 })
 afterAll(() => resources.disposeAsync())
 
-/** Runs a command. @returns its answer, and the events that it left */
+/** Runs a command. @returns its output, and the events that it emitted */
 async function run(command: string, more: Record<string, string> = {}) {
   const { code, printed, errors } = await runAuth(command.split(' '), { ...env, ...more })
   return { code, printed, events: securityEventsIn(errors.split('\n')) }
@@ -113,12 +113,16 @@ test('emits one event for re-encrypting keys', async () => {
   expect((await rewrap()).events).toEqual([])
 })
 
-/** `update` and `rewrap` of the key store emit for all `keys` commands; the others are rows above, or tested in resource-servers.test.ts, replay.test.ts and url-client-commands.test.ts. */
+/**
+ * `update` and `rewrap` of the key store emit for all `keys` commands; the others are rows above, or tested in grants-command.integration.test.ts,
+ * resource-servers.test.ts, replay.test.ts and url-client-commands.test.ts.
+ */
 const TOLD = [
   ...['init', 'generate', 'publish', 'activate', 'retire', 'rotate', 'revoke', 'rewrap'].map(
     (step) => `keys ${step}`,
   ),
   ...['agents disable', 'agents enable', 'agents delete', 'claims revoke', 'stop'],
+  ...['grants revoke', 'grants revoke-host'],
   ...['agents block', 'agents refresh', 'agents unblock'],
   ...['resource-servers rotate', 'resource-servers finish', 'replay'],
 ]
@@ -132,6 +136,8 @@ const NOT_TOLD = [
     'agents stats',
     'claims list',
     'claims show',
+    'grants list',
+    'hosts list',
     'resource-servers list',
     'resource-servers create',
   ],

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { asAgent, GRANT, type Registered, register } from './agent-client.ts'
-import { type Answer, send } from './send.ts'
+import { type HttpResponse, send } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
 const OURS = 'https://app.example'
-const grants = ({ headers }: Answer) =>
+const grants = ({ headers }: HttpResponse) =>
   [...headers.keys()].filter((name) => name.startsWith('access-control'))
 
 let auth: RunningAuth
@@ -40,20 +40,20 @@ describe.for(['/oauth/token', '/oauth/revoke'])('%s', (path) => {
   test.for(['https://evil.example', 'null', `${OURS}.evil.example`, 'http://app.example', `${OURS}:8443`])(
     'not by those of %s',
     async (origin) => {
-      const answer = await post(path, origin)
-      expect(answer.status).toBe(403)
-      expect(grants(answer)).toEqual([])
+      const response = await post(path, origin)
+      expect(response.status).toBe(403)
+      expect(grants(response)).toEqual([])
     },
   )
 
   test('allows them in the preflight response', async () => {
-    const ask = (origin: string, method = 'POST') =>
+    const request = (origin: string, method = 'POST') =>
       send(auth.url, {
         method: 'OPTIONS',
         path,
         headers: { origin, 'access-control-request-method': method },
       })
-    const [ours, theirs] = [await ask(OURS), await ask('https://evil.example')]
+    const [ours, theirs] = [await request(OURS), await request('https://evil.example')]
     expect([ours.status, theirs.status]).toEqual([204, 204])
     expect(ours.headers.get('access-control-allow-origin')).toBe(OURS)
     expect(ours.headers.get('access-control-allow-headers')).toContain('Authorization')

@@ -103,7 +103,7 @@ export const respondJson =
       .setHeaders(new Map(Object.entries({ 'content-type': 'application/json', ...headers })))
       .end(JSON.stringify(json))
 
-/** A document that this server accepts, with what tells that it leaks. */
+/** A valid document that also contains a canary, which must not leak. */
 export const clientDocument = (url: string, keys: readonly object[]) => ({
   client_id: url,
   client_name: 'Canary-7f3',

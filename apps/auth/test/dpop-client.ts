@@ -5,7 +5,7 @@ import { loadConfig } from '../src/config.ts'
 import { asAgent, GRANT, type Registered } from './agent-client.ts'
 import type { Refusal } from './expect-refusal.ts'
 import { type KeyPair, seconds } from './key-agent.ts'
-import { type Answer, send } from './send.ts'
+import { type HttpResponse, send } from './send.ts'
 import type { RunningAuth } from './start-auth.ts'
 
 export const INVALID_PROOF: Refusal = { status: 400, code: 'invalid-dpop-proof', error: 'invalid_dpop_proof' }
@@ -65,7 +65,7 @@ export const requestBound = (
   agent: Registered,
   proof: string | undefined,
   fields: Record<string, string> = GRANT,
-): Promise<Answer> =>
+): Promise<HttpResponse> =>
   send(auth.url, {
     method: 'POST',
     path: '/oauth/token',
@@ -73,9 +73,9 @@ export const requestBound = (
     body: new URLSearchParams(fields),
   })
 
-export function tokenIn(auth: RunningAuth, answer: Answer): string {
-  expect(answer.status, answer.text).toBe(200)
-  const { access_token } = JSON.parse(answer.text) as { access_token: string }
+export function tokenIn(auth: RunningAuth, response: HttpResponse): string {
+  expect(response.status, response.text).toBe(200)
+  const { access_token } = JSON.parse(response.text) as { access_token: string }
   auth.confidential.add(access_token)
   return access_token
 }

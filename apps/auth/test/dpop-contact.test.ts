@@ -76,9 +76,9 @@ describe.for(TOKEN_PLACES)('DPoP with the jwt-bearer grant, tokens in %s:', (tok
       const { by, fields } = await confirmed()
       const proof = await proofOf()
       const guides = { ...fields, scope: 'guides:read' }
-      const answer = await requestBound(auth, by, proof, guides)
-      expect(JSON.parse(answer.text)).toMatchObject({ token_type: 'DPoP', scope: 'guides:read' })
-      expect(await introspected(tokenIn(auth, answer))).toMatchObject({
+      const response = await requestBound(auth, by, proof, guides)
+      expect(JSON.parse(response.text)).toMatchObject({ token_type: 'DPoP', scope: 'guides:read' })
+      expect(await introspected(tokenIn(auth, response))).toMatchObject({
         active: true,
         token_type: 'DPoP',
         identity_type: 'verified_email',
@@ -89,8 +89,10 @@ describe.for(TOKEN_PLACES)('DPoP with the jwt-bearer grant, tokens in %s:', (tok
         says: 'used before',
       })
       const fresh = await proofOf()
-      const answers = await Promise.all([auth, there, auth].map((at) => requestBound(at, by, fresh, guides)))
-      expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 400, 400])
+      const responses = await Promise.all(
+        [auth, there, auth].map((at) => requestBound(at, by, fresh, guides)),
+      )
+      expect(responses.map(({ status }) => status).toSorted()).toEqual([200, 400, 400])
       expect(await describeAgent(by)).not.toHaveProperty('dpop_required_scopes')
     })
 
@@ -112,8 +114,8 @@ describe.for(TOKEN_PLACES)('DPoP with the jwt-bearer grant, tokens in %s:', (tok
 
     test('requires a proof of a client that registered dpop_bound_access_tokens', async () => {
       const body = json({ dpop_bound_access_tokens: true })
-      const answer = await send(auth.url, { method: 'POST', path: '/api/agent/register', ...body })
-      const by = JSON.parse(answer.text) as Registered
+      const response = await send(auth.url, { method: 'POST', path: '/api/agent/register', ...body })
+      const by = JSON.parse(response.text) as Registered
       auth.confidential.add(by.client_secret)
       await claimMailbox(auth, by)
       const fields = { grant_type: JWT_BEARER_GRANT, assertion: await getAssertion(auth, by) }

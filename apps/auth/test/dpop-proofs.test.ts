@@ -288,7 +288,7 @@ describe.for(TOKEN_PLACES)('DPoP proofs at the token endpoint, tokens in %s:', (
     ] as [string, () => Promise<string[]>][])('%s', async ([_why, proofs]) => {
       const sent = await proofs()
       const body = new URLSearchParams(GRANT).toString()
-      const ask = async (all: string[]) => {
+      const request = async (all: string[]) => {
         const lines = [
           `Authorization: ${asAgent(agent).authorization}`,
           'Content-Type: application/x-www-form-urlencoded',
@@ -297,8 +297,8 @@ describe.for(TOKEN_PLACES)('DPoP proofs at the token endpoint, tokens in %s:', (
         ]
         return (await sendRaw(auth.url, rawRequest('POST /oauth/token', lines, body)))[0]!
       }
-      await expectRefusal(auth, () => ask(sent), { ...INVALID_PROOF, says: 'Send one DPoP header' })
-      tokenIn(auth, await ask(sent.slice(0, 1)))
+      await expectRefusal(auth, () => request(sent), { ...INVALID_PROOF, says: 'Send one DPoP header' })
+      tokenIn(auth, await request(sent.slice(0, 1)))
     })
 
     test('a forged Host header with a proof for it', async () => {
@@ -311,8 +311,8 @@ describe.for(TOKEN_PLACES)('DPoP proofs at the token endpoint, tokens in %s:', (
         `DPoP: ${proof}`,
       ]
       const before = await countStored(auth)
-      const [answer] = await sendRaw(auth.url, rawRequest('POST /oauth/token', lines, body, host))
-      expect(answer?.status).toBe(421)
+      const [response] = await sendRaw(auth.url, rawRequest('POST /oauth/token', lines, body, host))
+      expect(response?.status).toBe(421)
       expect(await countStored(auth)).toEqual(before)
     })
   })
@@ -332,9 +332,9 @@ describe.for(TOKEN_PLACES)('DPoP proofs at the token endpoint, tokens in %s:', (
     'accepts the nonce of %i minutes from now at both instances, and offers the newest',
     async (minutes) => {
       for (const at of [auth, there]) {
-        const answer = await requestBound(at, agent, await proofOf({ nonce: await nonceOf(auth, minutes) }))
-        expect(answer.status, answer.text).toBe(200)
-        const offered = answer.headers.get('dpop-nonce')
+        const response = await requestBound(at, agent, await proofOf({ nonce: await nonceOf(auth, minutes) }))
+        expect(response.status, response.text).toBe(200)
+        const offered = response.headers.get('dpop-nonce')
         if (minutes < 1) expect(offered).toMatch(/^[\w-]{43}$/)
       }
     },
@@ -344,7 +344,7 @@ describe.for(TOKEN_PLACES)('DPoP proofs at the token endpoint, tokens in %s:', (
     const offered = (await requestBound(there, agent, await proofOf({ nonce: undefined }))).headers.get(
       'dpop-nonce',
     )
-    const answer = await requestBound(auth, agent, await proofOf({ nonce: offered }))
-    expect(answer.status, answer.text).toBe(200)
+    const response = await requestBound(auth, agent, await proofOf({ nonce: offered }))
+    expect(response.status, response.text).toBe(200)
   })
 })

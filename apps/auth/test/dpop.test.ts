@@ -56,9 +56,9 @@ describe.for(TOKEN_PLACES)('DPoP at the token endpoint, tokens in %s:', (tokens)
 
   test.for(['ES256', 'EdDSA', 'Ed25519'] as const)('binds a token to a key of %s', async (alg) => {
     const own = await newKey(alg)
-    const answer = await requestBound(auth, agent, await dpopProof(auth, own))
-    const token = tokenIn(auth, answer)
-    expect(JSON.parse(answer.text)).toMatchObject({
+    const response = await requestBound(auth, agent, await dpopProof(auth, own))
+    const token = tokenIn(auth, response)
+    expect(JSON.parse(response.text)).toMatchObject({
       token_type: 'DPoP',
       expires_in: 3600,
       scope: 'guides:read waitlist:write',
@@ -73,10 +73,10 @@ describe.for(TOKEN_PLACES)('DPoP at the token endpoint, tokens in %s:', (tokens)
   })
 
   test('a token without a proof is a bearer token', async () => {
-    const answer = await requestBound(auth, agent, undefined)
-    expect(JSON.parse(answer.text)).toMatchObject({ token_type: 'Bearer' })
-    expect(answer.headers.get('dpop-nonce')).toBeNull()
-    const content = await introspected(tokenIn(auth, answer))
+    const response = await requestBound(auth, agent, undefined)
+    expect(JSON.parse(response.text)).toMatchObject({ token_type: 'Bearer' })
+    expect(response.headers.get('dpop-nonce')).toBeNull()
+    const content = await introspected(tokenIn(auth, response))
     expect(content).toMatchObject({ active: true, token_type: 'Bearer' })
     expect(content).not.toHaveProperty('cnf')
   })
@@ -93,10 +93,10 @@ describe.for(TOKEN_PLACES)('DPoP at the token endpoint, tokens in %s:', (tokens)
     test('of three at once, and of ten over both instances', async () => {
       for (const ats of [[auth, auth, auth], Array.from({ length: 10 }, (_, n) => (n % 2 ? auth : there))]) {
         const proof = await proofOf()
-        const answers = await Promise.all(ats.map((at) => requestBound(at, agent, proof)))
-        const [won, ...lost] = answers.toSorted((a, b) => a.status - b.status)
+        const responses = await Promise.all(ats.map((at) => requestBound(at, agent, proof)))
+        const [won, ...lost] = responses.toSorted((a, b) => a.status - b.status)
         tokenIn(auth, won!)
-        for (const answer of lost) expectProblem(answer, used)
+        for (const response of lost) expectProblem(response, used)
       }
     })
 
@@ -140,10 +140,10 @@ describe.for(TOKEN_PLACES)('DPoP at the token endpoint, tokens in %s:', (tokens)
       send(auth.url, { method: 'POST', path: '/api/agent/register', ...json(body) })
 
     test('gets bound tokens only', async () => {
-      const answer = await signUp({ dpop_bound_access_tokens: true })
-      const bound = JSON.parse(answer.text) as Registered
+      const response = await signUp({ dpop_bound_access_tokens: true })
+      const bound = JSON.parse(response.text) as Registered
       auth.confidential.add(bound.client_secret)
-      expect([answer.status, bound['dpop_bound_access_tokens']]).toEqual([201, true])
+      expect([response.status, bound['dpop_bound_access_tokens']]).toEqual([201, true])
       const described = await send(auth.url, { path: '/api/agent', headers: asAgent(bound) })
       expect(JSON.parse(described.text)).toMatchObject({ dpop_bound_access_tokens: true })
       for (const at of [auth, there]) {
@@ -156,10 +156,10 @@ describe.for(TOKEN_PLACES)('DPoP at the token endpoint, tokens in %s:', (tokens)
     })
 
     test.for([false, null])('%o changes nothing', async (sent) => {
-      const answer = await signUp({ dpop_bound_access_tokens: sent })
-      const registered = JSON.parse(answer.text) as Registered
+      const response = await signUp({ dpop_bound_access_tokens: sent })
+      const registered = JSON.parse(response.text) as Registered
       auth.confidential.add(registered.client_secret)
-      expect([answer.status, 'dpop_bound_access_tokens' in registered]).toEqual([201, false])
+      expect([response.status, 'dpop_bound_access_tokens' in registered]).toEqual([201, false])
       tokenIn(auth, await requestBound(auth, registered, undefined))
     })
 
@@ -173,7 +173,7 @@ describe.for(TOKEN_PLACES)('DPoP at the token endpoint, tokens in %s:', (tokens)
     })
   })
 
-  describe('what revokes a bearer token revokes a bound one:', () => {
+  describe('a bound token is revoked, as a bearer token is, by', () => {
     test('its client, without a proof', async () => {
       const [token, kept] = [await bind(), await bind()]
       expect((await revoke(there, agent, token)).status).toBe(200)
@@ -194,14 +194,14 @@ describe.for(TOKEN_PLACES)('DPoP at the token endpoint, tokens in %s:', (tokens)
     test('the removal of a key of its client, whichever key it is bound to', async () => {
       const byKey = await registerKeys(auth)
       const fields = async () => ({ ...GRANT, ...asserted(await assertionOf(auth, byKey)) })
-      const ask = async (bound: KeyPair) =>
+      const requestBoundTo = async (bound: KeyPair) =>
         send(auth.url, {
           method: 'POST',
           path: '/oauth/token',
           headers: { dpop: await dpopProof(auth, bound) },
           body: new URLSearchParams(await fields()),
         })
-      const held = [tokenIn(auth, await ask(byKey.key)), tokenIn(auth, await ask(key))]
+      const held = [tokenIn(auth, await requestBoundTo(byKey.key)), tokenIn(auth, await requestBoundTo(key))]
       expect((await introspected(held[0]!)) as object).toMatchObject({
         cnf: { jkt: await thumbprintOf(byKey.key) },
       })
@@ -220,13 +220,13 @@ describe.for(TOKEN_PLACES)('DPoP at the token endpoint, tokens in %s:', (tokens)
       headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'dpop' },
     })
     expect(preflight.headers.get('access-control-allow-headers')?.split(', ')).toContain('DPoP')
-    const answer = await send(auth.url, {
+    const response = await send(auth.url, {
       method: 'POST',
       path: '/oauth/token',
       headers: { origin, ...asAgent(agent), dpop: await proofOf({ nonce: undefined }) },
       body: new URLSearchParams(GRANT),
     })
-    expectProblem(answer, USE_NONCE)
-    expect(answer.headers.get('access-control-expose-headers')?.split(', ')).toContain('DPoP-Nonce')
+    expectProblem(response, USE_NONCE)
+    expect(response.headers.get('access-control-expose-headers')?.split(', ')).toContain('DPoP-Nonce')
   })
 })

@@ -1,4 +1,5 @@
 import { claimConfirmedMail, claimEndedMail, claimLinkMail } from '../src/claims/claim-mails.ts'
+import { signInCodeMail } from '../src/sign-in/sign-in-code-mail.ts'
 
 const DAY = new Date('2026-11-20T12:00:00Z')
 const ADDRESS = 'ana@example.org'
@@ -11,6 +12,7 @@ const AGENT = {
   expiresAt: UNTIL,
 }
 const AT_DOMAIN = { ...AGENT, name: undefined, verifiedDomain: 'agent.example.org' }
+const APPS = ['claude.ai', 'loopback', 'cursor:'].map((appHost) => ({ ...AGENT, appHost }))
 const LINK = 'https://plainpath.example/claim?attempt=secret'
 
 /** Each mail that the authorization server sends. */
@@ -22,7 +24,17 @@ export const exampleMails = () => [
     url: LINK,
     network: '127.0.0.1',
   }),
-  ...[AGENT, AT_DOMAIN].map((agent) =>
+  ...APPS.map(({ appHost }) =>
+    signInCodeMail({
+      id: 'cla_example',
+      email: ADDRESS,
+      code: '493027',
+      appHost,
+      origin: 'https://plainpath.example',
+      network: '127.0.0.1',
+    }),
+  ),
+  ...[AGENT, AT_DOMAIN, ...APPS].map((agent) =>
     claimConfirmedMail(
       { id: 'clm_example', verifiedAt: DAY, expiresAt: UNTIL },
       { to: ADDRESS, agent, url: LINK },
@@ -30,5 +42,10 @@ export const exampleMails = () => [
   ),
   ...(['person', 'agent', 'superseded', 'agent-deleted', 'operator'] as const).map((by) =>
     claimEndedMail({ claimId: 'clm_example', to: ADDRESS, agent: AGENT, by, endedAt: UNTIL }),
+  ),
+  ...(['person', 'agent', 'operator', 'reused'] as const).flatMap((by) =>
+    APPS.slice(0, 2).map((agent) =>
+      claimEndedMail({ claimId: 'clm_example', to: ADDRESS, agent, by, endedAt: UNTIL }),
+    ),
   ),
 ]

@@ -18,12 +18,12 @@ const spellings = (value: string) => {
 /** Nothing that was given in confidence is in a table, in Redis or in a log line. */
 export async function expectNothingInClear(auth: RunningAuth): Promise<void> {
   expect(auth.confidential.size).toBeGreaterThan(2)
-  const kept = [
+  const stored = [
     await dumpTables(auth.stores.db),
     (await auth.stores.redis?.dump()) ?? '',
     auth.logged.join(''),
   ].join('\n')
   for (const value of auth.confidential)
     for (const spelling of spellings(value))
-      if (kept.includes(spelling)) expect.unreachable(`found ${value} in clear`)
+      if (stored.includes(spelling)) expect.unreachable(`found ${value} in clear`)
 }

@@ -1,7 +1,7 @@
 import { expectSafeResponse } from '@plainpath/http/testing'
 import { expect } from 'vitest'
 import { countRows } from './open-authority.ts'
-import { type Answer, send } from './send.ts'
+import { type HttpResponse, send } from './send.ts'
 import type { RunningAuth } from './start-auth.ts'
 
 /** How a failure is written: `oauth` is RFC 6749 alone, `agent` problem details with its `error`, `problem` problem details alone. */
@@ -19,50 +19,52 @@ export interface Refusal {
   readonly says?: string | RegExp
 }
 
-/** Put by tests into what they send; no answer may say it back. */
+/** Tests put it into requests; no response may repeat it. */
 export const CANARY = 'Canary-58b1'
 
 /** Checks what holds after every request: a safe response with nothing confidential in it, from a process that goes on. */
-export async function expectSafe(auth: RunningAuth, answer: Answer): Promise<void> {
-  expectSafeResponse(answer, {
+export async function expectSafe(auth: RunningAuth, response: HttpResponse): Promise<void> {
+  expectSafeResponse(response, {
     origin: auth.origin,
     confidential: auth.confidential,
-    failure: answer.status === 503 ? 503 : undefined,
+    failure: response.status === 503 ? 503 : undefined,
   })
   const live = await send(auth.operationsUrl, { path: '/live' })
   expect(live.status).toBe(200)
 }
 
-/** Holds an answer against what it should refuse with. */
-export function expectProblem(answer: Answer, expected: Refusal): void {
+/** Expects a response to be the given refusal. */
+export function expectProblem(response: HttpResponse, expected: Refusal): void {
   const { status, code, error = 'invalid_request', form = 'oauth' } = expected
-  expect(answer, answer.text).toMatchObject({ status })
-  expectSafeResponse(answer, { form, confidential: [CANARY], failure: status })
-  const body = JSON.parse(answer.text) as Record<string, unknown>
+  expect(response, response.text).toMatchObject({ status })
+  expectSafeResponse(response, { form, confidential: [CANARY], failure: status })
+  const body = JSON.parse(response.text) as Record<string, unknown>
   if (form !== 'problem') expect(body['error']).toBe(error)
   expect(body['code']).toBe(code)
-  const said = String(body[form === 'oauth' ? 'error_description' : 'detail'])
+  const description = String(body[form === 'oauth' ? 'error_description' : 'detail'])
   // RFC 6749 section 5.2 allows no quotes and no backslash.
-  expect(said).toMatch(form === 'oauth' ? /^[\x20-\x21\x23-\x5b\x5d-\x7e]{10,300}$/ : /^\P{Cc}{10,300}$/u)
-  if (expected.says) expect(said).toMatch(expected.says)
+  expect(description).toMatch(
+    form === 'oauth' ? /^[\x20-\x21\x23-\x5b\x5d-\x7e]{10,300}$/ : /^\P{Cc}{10,300}$/u,
+  )
+  if (expected.says) expect(description).toMatch(expected.says)
   for (const [name, value] of Object.entries(expected.headers ?? {}))
-    expect(answer.headers.get(name), name).toMatch(value)
-  if (status === 401) expect(answer.headers.get('www-authenticate')).toMatch(/^Basic realm="/)
+    expect(response.headers.get(name), name).toMatch(value)
+  if (status === 401) expect(response.headers.get('www-authenticate')).toMatch(/^Basic realm="/)
 }
 
 /** Sends a request that must be refused: the response is as expected and safe, it arrives soon, and nothing was stored. */
 export async function expectRefusal(
   auth: RunningAuth,
-  ask: () => Promise<Answer>,
+  request: () => Promise<HttpResponse>,
   expected: Refusal,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const before = await countStored(auth)
-  const answer = await ask()
-  expectProblem(answer, expected)
-  await expectSafe(auth, answer)
-  expect(answer.ms).toBeLessThan(1_500)
+  const response = await request()
+  expectProblem(response, expected)
+  await expectSafe(auth, response)
+  expect(response.ms).toBeLessThan(1_500)
   expect(await countStored(auth)).toEqual(before)
-  return answer
+  return response
 }
 
 /** How much of everything is stored. */

@@ -17,7 +17,7 @@ import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { expectProblem, expectSafe } from './expect-refusal.ts'
 import { assertionOf, registerKeys } from './key-agent.ts'
 import { TOKEN_PLACES } from './open-auth-stores.ts'
-import { type Answer, send } from './send.ts'
+import { type HttpResponse, send } from './send.ts'
 import { type RunningAuth, startAuth, startInstance } from './start-auth.ts'
 
 const EXPIRED = { status: 401, code: 'client-expired', error: 'invalid_client' } as const
@@ -55,8 +55,9 @@ describe.for(TOKEN_PLACES)('expiry, tokens in %s:', (tokens) => {
     })
     return await expireAgents({ ...stores, events: createEvents() }, now(), 1_000)
   }
-  const look = (agent: Registered, at = auth) => send(at.url, { path: '/api/agent', headers: asAgent(agent) })
-  const expiryIn = ({ text }: Answer, member: string) =>
+  const getAgent = (agent: Registered, at = auth) =>
+    send(at.url, { path: '/api/agent', headers: asAgent(agent) })
+  const expiryIn = ({ text }: HttpResponse, member: string) =>
     (new Date(String((JSON.parse(text) as Record<string, unknown>)[member])).getTime() -
       clock.now.getTime()) /
     DAY_MS
@@ -64,11 +65,11 @@ describe.for(TOKEN_PLACES)('expiry, tokens in %s:', (tokens) => {
   test('registration, GET and every token say when the client expires', async () => {
     const agent = await register(auth)
     expect(agent['idle_expiry']).toBe(new Date(clock.now.getTime() + 7 * DAY_MS).toISOString())
-    expect(expiryIn(await look(agent), 'idle_expiry')).toBe(7)
-    const answer = await requestToken(auth, agent)
-    auth.confidential.add((JSON.parse(answer.text) as { access_token: string }).access_token)
-    expect(expiryIn(answer, 'client_expires_at')).toBe(91)
-    expect(expiryIn(await look(agent, other), 'idle_expiry')).toBe(91)
+    expect(expiryIn(await getAgent(agent), 'idle_expiry')).toBe(7)
+    const response = await requestToken(auth, agent)
+    auth.confidential.add((JSON.parse(response.text) as { access_token: string }).access_token)
+    expect(expiryIn(response, 'client_expires_at')).toBe(91)
+    expect(expiryIn(await getAgent(agent, other), 'idle_expiry')).toBe(91)
   })
 
   test('records use once a day over all instances, not for each token', async () => {
@@ -97,7 +98,7 @@ describe.for(TOKEN_PLACES)('expiry, tokens in %s:', (tokens) => {
     await getToken(auth, used)
     wait(6.9)
     expect(await expire()).toBe(0)
-    expect((await look(idle)).status).toBe(200)
+    expect((await getAgent(idle)).status).toBe(200)
     wait(0.1)
     expect(await expire()).toBe(1)
     const { rows } = await auth.stores.db.query('select id from agents where id = $1', [idle.client_id])
@@ -108,7 +109,7 @@ describe.for(TOKEN_PLACES)('expiry, tokens in %s:', (tokens) => {
       expectProblem(refused, { ...EXPIRED, says: /Register again with POST \/api\/agent\/register/ })
       expect(JSON.parse(refused.text)).toMatchObject({ error_uri: `${auth.origin}/problems/client-expired` })
       await expectSafe(at, refused)
-      expectProblem(await look(idle, at), { ...EXPIRED, form: 'agent' })
+      expectProblem(await getAgent(idle, at), { ...EXPIRED, form: 'agent' })
       await getToken(at, used)
     }
     expect((await register(auth)).client_id).not.toBe(idle.client_id)
@@ -124,14 +125,14 @@ describe.for(TOKEN_PLACES)('expiry, tokens in %s:', (tokens) => {
     const wrong = `pps_${'A'.repeat(43)}`
     const never = { ...expired, client_id: `agt_${'A'.repeat(22)}` }
     await expect.poll(async () => (await requestToken(auth, expired)).text).toContain('client-expired')
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       [{ ...expired, client_secret: wrong }, never, { ...alive, client_secret: secret }, deleted].map(
         (each) => requestToken(auth, each),
       ),
     )
-    for (const answer of answers) expectProblem(answer, NOBODY)
-    expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
-    const names = answers.map(({ headers }) => [...headers.keys()].sort().join())
+    for (const response of responses) expectProblem(response, NOBODY)
+    expect(new Set(responses.map(({ text }) => text)).size).toBe(1)
+    const names = responses.map(({ headers }) => [...headers.keys()].sort().join())
     expect(new Set(names).size).toBe(1)
   })
 
@@ -144,10 +145,10 @@ describe.for(TOKEN_PLACES)('expiry, tokens in %s:', (tokens) => {
       exp: Math.floor(clock.now.getTime() / 1000) + 60,
     }
     const by = (key: typeof agent.key) => assertionOf(auth, { ...agent, key }, at)
-    const ask = async (key: typeof agent.key) =>
+    const request = async (key: typeof agent.key) =>
       send(auth.url, { path: '/api/agent', headers: { 'client-assertion': await by(key) } })
-    expectProblem(await ask(agent.key), { ...EXPIRED, form: 'agent' })
-    expectProblem(await ask(stranger.key), { ...NOBODY, form: 'agent' })
+    expectProblem(await request(agent.key), { ...EXPIRED, form: 'agent' })
+    expectProblem(await request(stranger.key), { ...NOBODY, form: 'agent' })
   })
 
   test('keeps a client that is used, and expires one unused for 91 days', async () => {
@@ -172,7 +173,7 @@ describe.for(TOKEN_PLACES)('expiry, tokens in %s:', (tokens) => {
 
   test('an instance with a stale cache gives no token to an expired client', async () => {
     const agent = await register(auth)
-    expect((await look(agent, other)).status).toBe(200)
+    expect((await getAgent(agent, other)).status).toBe(200)
     expect((await requestToken(other, { ...agent, client_secret: 'pps_wrong' })).status).toBe(401)
     const triggers = (what: 'disable' | 'enable') =>
       auth.stores.asOwner(

@@ -80,7 +80,7 @@ describe('the Host', () => {
     },
   )
 
-  test('what a proxy would say is not believed', async () => {
+  test('ignores X-Forwarded-Host and Forwarded', async () => {
     const headers = ['X-Forwarded-Host: evil.example', 'Forwarded: host=evil.example', length(BODY)]
     expect((await raw(tokenRequest({ headers }))).status).toBe(200)
     const forged = rawRequest(
@@ -148,45 +148,45 @@ describe('a body', () => {
       ['Transfer-Encoding : chunked'],
       ['Transfer-Encoding: xchunked'],
     ]) {
-      const answers = await sendRaw(auth.url, tokenRequest({ headers }))
-      expect(answers).toHaveLength(1)
-      expect(answers[0]?.status, headers.join()).toBeGreaterThanOrEqual(400)
-      expect(answers[0]?.status).toBeLessThan(502)
-      expect(answers[0]?.status).not.toBe(500)
-      expect(answers[0]?.headers.get('connection')).toBe('close')
-      expect(JSON.parse(answers[0]!.text)).toHaveProperty('status', answers[0]?.status)
+      const responses = await sendRaw(auth.url, tokenRequest({ headers }))
+      expect(responses).toHaveLength(1)
+      expect(responses[0]?.status, headers.join()).toBeGreaterThanOrEqual(400)
+      expect(responses[0]?.status).toBeLessThan(502)
+      expect(responses[0]?.status).not.toBe(500)
+      expect(responses[0]?.headers.get('connection')).toBe('close')
+      expect(JSON.parse(responses[0]!.text)).toHaveProperty('status', responses[0]?.status)
     }
     expect(await countStored(auth)).toEqual(before)
   })
 
-  test('on GET is not looked at, and the next request gets its own answer', async () => {
+  test('on GET is ignored, and the next request gets its own response', async () => {
     const get = [`GET /oauth/jwks.json HTTP/1.1`, 'Host: plainpath.example', length(BODY), '', BODY].join(
       '\r\n',
     )
-    const answers = await sendRaw(auth.url, get + tokenRequest())
-    expect(answers.map(({ status }) => status)).toEqual([200, 200])
-    expect(answers[1]?.text).toContain('access_token')
+    const responses = await sendRaw(auth.url, get + tokenRequest())
+    expect(responses.map(({ status }) => status)).toEqual([200, 200])
+    expect(responses[1]?.text).toContain('access_token')
   })
 })
 
 describe('I10 requests on one connection', () => {
-  test('each get their own answer, in order', async () => {
+  test('each get their own response, in order', async () => {
     const one = (path: string) => `GET ${path} HTTP/1.1\r\nHost: plainpath.example\r\n\r\n`
     const paths = Array.from({ length: 10 }, (_, n) => (n % 2 ? '/oauth/jwks.json' : '/nowhere'))
-    const answers = await sendRaw(auth.url, `${paths.map(one).join('')}${tokenRequest()}`)
-    expect(answers.map(({ status }) => status)).toEqual([...paths.map((_, n) => (n % 2 ? 200 : 404)), 200])
+    const responses = await sendRaw(auth.url, `${paths.map(one).join('')}${tokenRequest()}`)
+    expect(responses.map(({ status }) => status)).toEqual([...paths.map((_, n) => (n % 2 ? 200 : 404)), 200])
   })
 
   test('a body that was too large is the last thing that is read', async () => {
     const large = tokenRequest({ body: 'x'.repeat(20_000) }).replace('Connection: close\r\n', '')
-    const answers = await sendRaw(auth.url, large + tokenRequest())
-    expect(answers.map(({ status }) => status)).toEqual([413])
+    const responses = await sendRaw(auth.url, large + tokenRequest())
+    expect(responses.map(({ status }) => status)).toEqual([413])
   })
 })
 
-describe('what is no request of ours is refused cleanly:', () => {
+describe('refuses a malformed request with a problem:', () => {
   test.for([
-    ['HTTP/2 without having asked', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+    ['HTTP/2 without an upgrade', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
     ['a line that ends in LF', 'GET /oauth/jwks.json HTTP/1.1\nHost: plainpath.example\n\n'],
     ['a header that is folded', rawRequest('GET /oauth/jwks.json', ['X: a\r\n b'])],
     ['NUL in a header', rawRequest('GET /oauth/jwks.json', ['X: a\0b'])],
@@ -201,11 +201,11 @@ describe('what is no request of ours is refused cleanly:', () => {
       rawRequest('POST /oauth/token', ['Expect: a miracle', 'Content-Length: 0']),
     ],
   ])('%s', async ([_what, bytes]) => {
-    const [answer] = await sendRaw(auth.url, bytes ?? '')
-    expect([400, 417, 431]).toContain(answer?.status)
-    expect(answer?.headers.get('content-type')).toMatch(/^application\/(problem\+)?json/)
-    expect(answer?.headers.get('cache-control')).toBe('no-store')
-    expect(answer?.text).not.toContain(CANARY)
+    const [response] = await sendRaw(auth.url, bytes ?? '')
+    expect([400, 417, 431]).toContain(response?.status)
+    expect(response?.headers.get('content-type')).toMatch(/^application\/(problem\+)?json/)
+    expect(response?.headers.get('cache-control')).toBe('no-store')
+    expect(response?.text).not.toContain(CANARY)
     expect((await requestToken(auth, agent)).status).toBe(200)
   })
 
@@ -218,10 +218,10 @@ describe('what is no request of ours is refused cleanly:', () => {
     ['an unknown method on a known path', 'PROPFIND /oauth/token'],
     ['TRACE', `TRACE /oauth/token?x=${CANARY}`],
   ])('%s', async ([_what, line]) => {
-    const [answer] = await sendRaw(auth.url, rawRequest(line ?? '', ['Content-Length: 0']))
-    expect([400, 404, 405, 421]).toContain(answer?.status)
-    expect(answer?.text).not.toContain(CANARY)
-    await expectSafe(auth, answer!)
+    const [response] = await sendRaw(auth.url, rawRequest(line ?? '', ['Content-Length: 0']))
+    expect([400, 404, 405, 421]).toContain(response?.status)
+    expect(response?.text).not.toContain(CANARY)
+    await expectSafe(auth, response!)
   })
 
   test('headers named like members of every object', async () => {

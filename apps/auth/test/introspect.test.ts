@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   asAgent,
   asApi,
-  askAbout,
   basic,
   deleteAgent,
   getToken,
@@ -12,13 +11,14 @@ import {
   isActive,
   type Registered,
   register,
+  requestIntrospection,
   revoke,
   SIGNED,
 } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { CANARY, expectProblem, expectRefusal, expectSafe, type Refusal } from './expect-refusal.ts'
 import { TOKEN_PLACES } from './open-auth-stores.ts'
-import { type Request, rawRequest, send, sendRaw } from './send.ts'
+import { type HttpRequest, rawRequest, send, sendRaw } from './send.ts'
 import { type RunningAuth, startAuth, startInstance } from './start-auth.ts'
 
 const invalid: Refusal = { status: 400, code: 'invalid-request' }
@@ -44,7 +44,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
     await expectNothingInClear(auth)
     await auth[Symbol.asyncDispose]()
   })
-  const post = (request: Partial<Request>) =>
+  const post = (request: Partial<HttpRequest>) =>
     send(auth.internalUrl, {
       method: 'POST',
       path: '/oauth/introspect',
@@ -106,7 +106,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
     ['what looks like a JWT', 'eyJhbGciOiJub25lIn0.e30.'],
     ['the name of a member of every object', '__proto__'],
   ] satisfies [string, string][])(
-    '%s is not active, and nothing more is said',
+    '%s is not active, and the response says nothing else',
     async ([_what, presented]) => {
       await expectInactive(presented)
     },
@@ -129,7 +129,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
     expect(await isActive(auth, token)).toBe(true)
   })
 
-  test('what was revoked, deleted or disabled is not active', async () => {
+  test('a revoked token, and one of a deleted or disabled client, is not active', async () => {
     const [deleted, disabled] = [await register(auth), await register(auth)]
     const ended = [await getToken(auth, agent), await getToken(auth, deleted), await getToken(auth, disabled)]
     await revoke(auth, agent, ended[0]!)
@@ -141,7 +141,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
     for (const each of ended) await expectInactive(each)
   })
 
-  test('what has expired is not active', async () => {
+  test('an expired token is not active', async () => {
     const short = await getToken(auth, agent)
     if (auth.stores.redis) await auth.stores.redis.lose('token:*')
     else await auth.stores.db.query(`update tokens set expires_at = now() - interval '1 second'`)
@@ -165,26 +165,26 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
   })
 
   test.for(['access_token', 'refresh_token', CANARY])('the hint %o does not matter', async (hint) => {
-    const answer = await post({ body: new URLSearchParams({ token, token_type_hint: hint }) })
-    expect(answer.status).toBe(200)
-    expect(decodeProtectedHeader(answer.text)).toMatchObject({ typ: 'token-introspection+jwt' })
+    const response = await post({ body: new URLSearchParams({ token, token_type_hint: hint }) })
+    expect(response.status).toBe(200)
+    expect(decodeProtectedHeader(response.text)).toMatchObject({ typ: 'token-introspection+jwt' })
   })
 
   test('responses are not cacheable', async () => {
-    const answer = await askAbout(auth, token)
-    expect(answer.headers.get('cache-control')).toBe('no-store')
-    expect(answer.headers.get('access-control-allow-origin')).toBeNull()
-    await expectSafe(auth, answer)
+    const response = await requestIntrospection(auth, token)
+    expect(response.headers.get('cache-control')).toBe('no-store')
+    expect(response.headers.get('access-control-allow-origin')).toBeNull()
+    await expectSafe(auth, response)
   })
 
   test('a response is neither a token nor a credential', async () => {
-    const answer = (await askAbout(auth, token)).text
-    await expectInactive(answer)
-    await expectRefusal(auth, () => post({ headers: { authorization: `Bearer ${answer}` } }), nobody)
+    const response = (await requestIntrospection(auth, token)).text
+    await expectInactive(response)
+    await expectRefusal(auth, () => post({ headers: { authorization: `Bearer ${response}` } }), nobody)
     const assertion = new URLSearchParams({
       token,
       client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
-      client_assertion: answer,
+      client_assertion: response,
     })
     await expectRefusal(auth, () => post({ body: assertion, headers: { authorization: '' } }), nobody)
     expect(await isActive(auth, token)).toBe(true)
@@ -229,11 +229,11 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
       })
     },
   )
-  test('JSON beside the signed form is answered signed', async () => {
-    const answer = await post({
+  test('responds signed when JSON is accepted as well', async () => {
+    const response = await post({
       headers: { accept: 'application/json, application/token-introspection+jwt' },
     })
-    expect(answer.headers.get('content-type')).toMatch(/^application\/token-introspection\+jwt/)
+    expect(response.headers.get('content-type')).toMatch(/^application\/token-introspection\+jwt/)
   })
 
   test.for([
@@ -244,7 +244,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
     ['JSON', { headers: { 'content-type': 'application/json' }, body: '{"token":"x"}' }, media],
     ['a body over 16 KiB', form(`token=${'x'.repeat(16_384)}`), { status: 413, code: 'content-too-large' }],
     ['a token in the query', { path: `/oauth/introspect?token=${CANARY}`, body: undefined }, invalid],
-  ] satisfies [string, Partial<Request>, Refusal][])('refuses %s', async ([_why, request, expected]) => {
+  ] satisfies [string, Partial<HttpRequest>, Refusal][])('refuses %s', async ([_why, request, expected]) => {
     await expectRefusal(auth, () => post(request), expected)
     expect(auth.logged.join('')).not.toContain(CANARY)
   })
@@ -259,8 +259,8 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
       'Content-Type: application/x-www-form-urlencoded',
       `Content-Length: ${body.length}`,
     ]
-    const [answer] = await sendRaw(auth.internalUrl, rawRequest('POST /oauth/introspect', headers, body))
-    expectProblem(answer!, nobody)
+    const [response] = await sendRaw(auth.internalUrl, rawRequest('POST /oauth/introspect', headers, body))
+    expectProblem(response!, nobody)
   })
 
   test('rejects GET with 405, and does not log the token in its URL', async () => {

@@ -4,13 +4,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   asAgent,
   asApi,
-  askAbout,
   deleteAgent,
   getToken,
   introspect,
   isActive,
   type Registered,
   register,
+  requestIntrospection,
   requestToken,
   revoke,
   SIGNED,
@@ -61,9 +61,9 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
   const exchange = (fields: Record<string, string>, by = agent, at = auth) =>
     requestToken(at, by, { grant_type: JWT_BEARER_GRANT, ...fields })
   async function tokenFor(by: Registered, with_: string, at = auth): Promise<string> {
-    const answer = await exchange({ assertion: with_ }, by, at)
-    expect(answer.status, answer.text).toBe(200)
-    const { access_token: token } = JSON.parse(answer.text) as { access_token: string }
+    const response = await exchange({ assertion: with_ }, by, at)
+    expect(response.status, response.text).toBe(200)
+    const { access_token: token } = JSON.parse(response.text) as { access_token: string }
     auth.confidential.add(token)
     return token
   }
@@ -72,12 +72,12 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
     const claim = await claimMailbox(auth, by, options)
     return { by, ...claim, assertion: await getAssertion(auth, by) }
   }
-  const told = async (token: string) => (await introspect(auth, token)).payload.token_introspection
+  const introspected = async (token: string) => (await introspect(auth, token)).payload.token_introspection
 
   test('issues tokens for the lent scopes, repeatedly, at any instance', async () => {
     for (const at of [auth, other]) {
-      const answer = await exchange({ assertion }, agent, at)
-      expect([answer.status, JSON.parse(answer.text)]).toEqual([
+      const response = await exchange({ assertion }, agent, at)
+      expect([response.status, JSON.parse(response.text)]).toEqual([
         200,
         {
           access_token: expect.stringMatching(/^ppt_[A-Za-z0-9_-]{43}$/),
@@ -87,9 +87,9 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
           client_expires_at: expect.stringMatching(/^20.*Z$/),
         },
       ])
-      const { access_token: token } = JSON.parse(answer.text) as { access_token: string }
+      const { access_token: token } = JSON.parse(response.text) as { access_token: string }
       auth.confidential.add(token)
-      expect(await told(token)).toMatchObject({
+      expect(await introspected(token)).toMatchObject({
         active: true,
         client_id: agent.client_id,
         scope: ALL,
@@ -101,10 +101,10 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
   })
 
   test('issues tokens with the same audience for the MCP server', async () => {
-    const answer = await exchange({ assertion, resource: 'https://plainpath.example/api/mcp' })
-    const { access_token: token } = JSON.parse(answer.text) as { access_token: string }
+    const response = await exchange({ assertion, resource: 'https://plainpath.example/api/mcp' })
+    const { access_token: token } = JSON.parse(response.text) as { access_token: string }
     auth.confidential.add(token)
-    expect(await told(token)).toMatchObject({ active: true, aud: 'https://plainpath.example/api' })
+    expect(await introspected(token)).toMatchObject({ active: true, aud: 'https://plainpath.example/api' })
   })
 
   test.for([
@@ -113,22 +113,22 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
     ['guides:read', 'guides:read'],
     ['', ALL],
   ])('for the scope %j gives %j', async ([scope, granted]) => {
-    const answer = await exchange({ assertion, scope: scope ?? '' })
-    expect((JSON.parse(answer.text) as { scope: string }).scope).toBe(granted)
+    const response = await exchange({ assertion, scope: scope ?? '' })
+    expect((JSON.parse(response.text) as { scope: string }).scope).toBe(granted)
   })
 
   test('leaves the client with the anonymous scopes of client_credentials', async () => {
     const token = await getToken(auth, agent)
-    expect(await told(token)).toMatchObject({
+    expect(await introspected(token)).toMatchObject({
       scope: 'guides:read waitlist:write',
       identity_type: 'anonymous',
     })
-    expect(await told(token)).not.toHaveProperty('registration_id')
+    expect(await introspected(token)).not.toHaveProperty('registration_id')
   })
 
   test('returns the address, and what mails say of the agent, only to an API that requests it', async () => {
     const token = await tokenFor(agent, assertion)
-    const ask = (fields: Record<string, string>) =>
+    const introspectWith = (fields: Record<string, string>) =>
       send(auth.internalUrl, {
         method: 'POST',
         path: '/oauth/introspect',
@@ -136,7 +136,7 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
         body: new URLSearchParams({ token, ...fields }),
       })
     const about = async (fields: Record<string, string>) =>
-      decodeJwt<{ token_introspection: object }>((await ask(fields)).text).token_introspection
+      decodeJwt<{ token_introspection: object }>((await introspectWith(fields)).text).token_introspection
     const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
     expect(await about({ claims: 'email' })).toMatchObject({
       email,
@@ -146,7 +146,7 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
       expect(await about(fields)).not.toHaveProperty('email')
       expect(await about(fields)).not.toHaveProperty('claim')
     }
-    expect((await askAbout(other, token)).status).toBe(200)
+    expect((await requestIntrospection(other, token)).status).toBe(200)
   })
 
   test('the assertion is issued by and for this server, for this client, and holds no address', async () => {
@@ -174,8 +174,8 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
       ['nonsense', () => ({ assertion: 'nonsense' }), invalid],
       ['a token of ours', async () => ({ assertion: await getToken(auth, agent) }), invalid],
       [
-        'an introspection answer of ours',
-        async () => ({ assertion: (await askAbout(auth, await getToken(auth, agent))).text }),
+        'an introspection response of ours',
+        async () => ({ assertion: (await requestIntrospection(auth, await getToken(auth, agent))).text }),
         invalid,
       ],
       ['one that somebody altered', () => ({ assertion: `${assertion.slice(0, -6)}AAAAAA` }), invalid],
@@ -228,8 +228,8 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
 
   test('neither token nor assertion outlives its claim', async () => {
     const lent = await lending({ forMs: 600_000 })
-    const answer = await exchange({ assertion: lent.assertion }, lent.by)
-    const { expires_in: seconds } = JSON.parse(answer.text) as { expires_in: number }
+    const response = await exchange({ assertion: lent.assertion }, lent.by)
+    const { expires_in: seconds } = JSON.parse(response.text) as { expires_in: number }
     expect(seconds).toBeGreaterThan(580)
     expect(seconds).toBeLessThanOrEqual(600)
     const { exp = 0, iat = 0 } = decodeJwt(lent.assertion)
@@ -293,7 +293,7 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
     const lent = await lending()
     const token = await tokenFor(lent.by, lent.assertion)
     expect(await isActive(auth, token)).toBe(true)
-    // As an end leaves it that is answered 503 since what comes after the commit failed.
+    // The state after a withdrawal whose response is 503, because a step after the commit failed.
     await auth.stores.db.query(
       `update claims set ended_at = now(), ended_by = 'agent', email_sealed = null, email_hash = null, email_hash_key = null
        where id = $1`,

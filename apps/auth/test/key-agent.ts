@@ -3,7 +3,7 @@ import { CLIENT_ASSERTION_TYPE } from '@plainpath/metadata'
 import { type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
 import { expect } from 'vitest'
 import { GRANT, json } from './agent-client.ts'
-import { type Answer, send } from './send.ts'
+import { type HttpResponse, send } from './send.ts'
 import type { RunningAuth } from './start-auth.ts'
 
 export type Algorithm = 'ES256' | 'EdDSA' | 'Ed25519'
@@ -28,9 +28,9 @@ export interface KeyAgent {
 export async function registerKeys(auth: RunningAuth, ...keys: KeyPair[]): Promise<KeyAgent> {
   const [key = await newKey()] = keys
   const body = json({ jwks: { keys: (keys.length > 0 ? keys : [key]).map(({ jwk }) => jwk) } })
-  const answer = await send(auth.url, { method: 'POST', path: '/api/agent/register', ...body })
-  expect(answer.status, answer.text).toBe(201)
-  const { client_id } = JSON.parse(answer.text) as { client_id: string }
+  const response = await send(auth.url, { method: 'POST', path: '/api/agent/register', ...body })
+  expect(response.status, response.text).toBe(201)
+  const { client_id } = JSON.parse(response.text) as { client_id: string }
   return { client_id, key }
 }
 
@@ -66,14 +66,14 @@ export const asserted = (assertion: string): Record<string, string> => ({
   client_assertion_type: CLIENT_ASSERTION_TYPE,
 })
 
-export const tokenFor = (auth: RunningAuth, fields: Record<string, string>): Promise<Answer> =>
+export const tokenFor = (auth: RunningAuth, fields: Record<string, string>): Promise<HttpResponse> =>
   send(auth.url, {
     method: 'POST',
     path: '/oauth/token',
     body: new URLSearchParams({ ...GRANT, ...fields }),
   })
 
-export const tokenByKey = async (auth: RunningAuth, agent: KeyAgent): Promise<Answer> =>
+export const tokenByKey = async (auth: RunningAuth, agent: KeyAgent): Promise<HttpResponse> =>
   tokenFor(auth, asserted(await assertionOf(auth, agent)))
 
 /** Where there is no form. */
@@ -115,7 +115,7 @@ export function putKeys(
   auth: RunningAuth,
   headers: Record<string, string>,
   body: { keys: readonly KeyPair[]; proof?: unknown },
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const sent = json({ ...body, keys: body.keys.map(({ jwk }) => jwk) })
   return send(auth.url, {
     method: 'PUT',

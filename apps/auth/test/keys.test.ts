@@ -3,7 +3,7 @@ import { openPool } from '@plainpath/postgres'
 import { newKeyEncryptionKey } from '@plainpath/sealing'
 import { decodeProtectedHeader } from 'jose'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { askAbout, getToken, register } from './agent-client.ts'
+import { getToken, register, requestIntrospection } from './agent-client.ts'
 import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
 import { runAuth } from './run-auth.ts'
 import { send } from './send.ts'
@@ -61,12 +61,12 @@ const jwks = async (auth: RunningAuth) =>
     }
   ).keys.map(({ kid }) => kid)
 async function signsWith(auth: RunningAuth, token: string) {
-  const answer = await askAbout(auth, token)
-  return answer.status === 200 ? decodeProtectedHeader(answer.text).kid : answer.status
+  const response = await requestIntrospection(auth, token)
+  return response.status === 200 ? decodeProtectedHeader(response.text).kid : response.status
 }
 const ready = async (auth: RunningAuth) => {
-  const answer = await send(auth.operationsUrl, { path: '/ready' })
-  return { status: answer.status, body: JSON.parse(answer.text) as Record<string, unknown> }
+  const response = await send(auth.operationsUrl, { path: '/ready' })
+  return { status: response.status, body: JSON.parse(response.text) as Record<string, unknown> }
 }
 
 test('every instance adopts each step of a rotation, and a token stays valid throughout', async () => {
@@ -232,7 +232,7 @@ describe('an instance that cannot know', () => {
     await expect.poll(async () => (await jwks(one)).length).toBe(2)
   })
 
-  test('that a row was tampered with is not ready, says so loudly, goes on, and recovers', async () => {
+  test('an instance with a tampered row is not ready, logs it, keeps running, and recovers', async () => {
     const one = await start()
     const token = await getToken(one, await register(one))
     await keys('generate')
@@ -256,7 +256,7 @@ describe('an instance that cannot know', () => {
     expect((await ring()).keys).toHaveLength(2)
   })
 
-  test('a new ring for want of the key-encryption key signs no more after the lease, and is not waited for', async () => {
+  test('an instance that cannot decrypt a new ring stops signing after its lease, and rotation does not wait for it', async () => {
     const one = await start()
     const token = await getToken(one, await register(one))
     const leaked = await kidOf('signing')

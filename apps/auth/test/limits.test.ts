@@ -1,10 +1,19 @@
 import { describe, expect, test } from 'vitest'
-import { asAgent, askAbout, basic, GRANT, getToken, register, requestToken, revoke } from './agent-client.ts'
+import {
+  asAgent,
+  basic,
+  GRANT,
+  getToken,
+  register,
+  requestIntrospection,
+  requestToken,
+  revoke,
+} from './agent-client.ts'
 import { CANARY, expectProblem, expectSafe, type Refusal } from './expect-refusal.ts'
 import { asserted, assertionOf, registerKeys, tokenByKey, tokenFor } from './key-agent.ts'
 import { TOKEN_PLACES } from './open-auth-stores.ts'
 import { countRows } from './open-authority.ts'
-import { type Answer, send } from './send.ts'
+import { type HttpResponse, send } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
 /** The gateway of these tests is the test itself, so that it can have any address. */
@@ -26,9 +35,9 @@ async function times<T>(count: number, work: (index: number) => Promise<T>): Pro
   }
   return done
 }
-const statuses = (answers: Answer[]) => {
+const statuses = (responses: HttpResponse[]) => {
   const counted: Record<number, number> = {}
-  for (const { status } of answers) counted[status] = (counted[status] ?? 0) + 1
+  for (const { status } of responses) counted[status] = (counted[status] ?? 0) + 1
   return counted
 }
 
@@ -45,11 +54,11 @@ describe.for(TOKEN_PLACES)('limits, counted as with tokens in %s:', (tokens) => 
       body: new URLSearchParams(GRANT),
     })
 
-  test('an address registers 20 agents at once, no more, and no other address minds', async () => {
+  test('an address registers at most 20 agents at once, without effect on other addresses', async () => {
     await using auth = await start('1')
-    const answers = await times(25, () => signUp(auth, '203.0.113.1'))
-    expect(statuses(answers)).toEqual({ 201: 20, 429: 5 })
-    const refused = answers.find(({ status }) => status === 429)!
+    const responses = await times(25, () => signUp(auth, '203.0.113.1'))
+    expect(statuses(responses)).toEqual({ 201: 20, 429: 5 })
+    const refused = responses.find(({ status }) => status === 429)!
     expectProblem(refused, {
       ...limited('register-address'),
       form: 'agent',
@@ -63,13 +72,13 @@ describe.for(TOKEN_PLACES)('limits, counted as with tokens in %s:', (tokens) => 
 
   test('ignores addresses that a client puts before the gateway’s in X-Forwarded-For', async () => {
     await using auth = await start('1')
-    const answers = await times(25, (n) => signUp(auth, `198.51.100.${n}, 203.0.113.1`))
-    expect(statuses(answers)).toEqual({ 201: 20, 429: 5 })
+    const responses = await times(25, (n) => signUp(auth, `198.51.100.${n}, 203.0.113.1`))
+    expect(statuses(responses)).toEqual({ 201: 20, 429: 5 })
   })
 
   test('ignores X-Forwarded-For without a trusted proxy', async () => {
     await using auth = await startAuth({ tokens, env: { AUTH_LIMITS_FACTOR: '1' } })
-    const answers = await times(25, (n) =>
+    const responses = await times(25, (n) =>
       send(auth.url, {
         method: 'POST',
         path: '/api/agent/register',
@@ -80,31 +89,31 @@ describe.for(TOKEN_PLACES)('limits, counted as with tokens in %s:', (tokens) => 
         },
       }),
     )
-    expect(statuses(answers)).toEqual({ 201: 20, 429: 5 })
+    expect(statuses(responses)).toEqual({ 201: 20, 429: 5 })
   })
 
   test('counts an IPv6 network of one subscriber as one address', async () => {
     await using auth = await start('1')
-    const answers = await times(25, (n) => signUp(auth, `2001:db8:1:2::${(n + 1).toString(16)}`))
-    expect(statuses(answers)).toEqual({ 201: 20, 429: 5 })
+    const responses = await times(25, (n) => signUp(auth, `2001:db8:1:2::${(n + 1).toString(16)}`))
+    expect(statuses(responses)).toEqual({ 201: 20, 429: 5 })
     expect((await signUp(auth, '2001:db8:1:3::1')).status).toBe(201)
   })
 
   test('a client gets its tokens a minute, and another client at the same address its own', async () => {
     await using auth = await start('0.1')
     const [busy, other] = [await register(auth), await register(auth)]
-    const answers = await times(17, () => requestToken(auth, busy))
-    expect(statuses(answers)).toEqual({ 200: 12, 429: 5 })
-    expectProblem(answers.find(({ status }) => status === 429)!, limited('token-client'))
+    const responses = await times(17, () => requestToken(auth, busy))
+    expect(statuses(responses)).toEqual({ 200: 12, 429: 5 })
+    expectProblem(responses.find(({ status }) => status === 429)!, limited('token-client'))
     expect((await requestToken(auth, other)).status).toBe(200)
   })
 
   test('limits failed authentications after 20, and never a correct secret', async () => {
     await using auth = await start('1')
     const [agent, other] = [await register(auth), await register(auth)]
-    const answers = await times(25, () => tryAs(auth, agent.client_id, 'wrong'))
-    expect(statuses(answers)).toEqual({ 401: 20, 429: 5 })
-    const refused = answers.find(({ status }) => status === 429)!
+    const responses = await times(25, () => tryAs(auth, agent.client_id, 'wrong'))
+    expect(statuses(responses)).toEqual({ 401: 20, 429: 5 })
+    const refused = responses.find(({ status }) => status === 429)!
     expectProblem(refused, limited('client-authentication'))
     await expectSafe(auth, refused)
     expect((await tryAs(auth, agent.client_id, agent.client_secret)).status).toBe(200)
@@ -120,19 +129,19 @@ describe.for(TOKEN_PLACES)('limits, counted as with tokens in %s:', (tokens) => 
     const spent = asserted(await assertionOf(auth, agent))
     expect((await tokenFor(auth, spent)).status).toBe(200)
     const wrong = asserted(await assertionOf(auth, agent, { aud: 'https://other.example' }))
-    const answers = await times(25, (n) => tokenFor(auth, n % 2 ? spent : wrong))
-    expect(statuses(answers)).toEqual({ 401: 20, 429: 5 })
-    expectProblem(answers.find(({ status }) => status === 429)!, limited('client-authentication'))
+    const responses = await times(25, (n) => tokenFor(auth, n % 2 ? spent : wrong))
+    expect(statuses(responses)).toEqual({ 401: 20, 429: 5 })
+    expectProblem(responses.find(({ status }) => status === 429)!, limited('client-authentication'))
     expect((await tokenByKey(auth, agent)).status).toBe(200)
   })
 
   test('counts failures over one IPv6 network together', async () => {
     await using auth = await start('1')
     const { client_id } = await register(auth)
-    const answers = await times(25, (n) =>
+    const responses = await times(25, (n) =>
       tryAs(auth, client_id, 'wrong', `2001:db8:1:2::${(n + 1).toString(16)}`),
     )
-    expect(statuses(answers)).toEqual({ 401: 20, 429: 5 })
+    expect(statuses(responses)).toEqual({ 401: 20, 429: 5 })
   })
 
   test('a flood of registrations from three hundred networks costs registered clients nothing', {
@@ -145,9 +154,9 @@ describe.for(TOKEN_PLACES)('limits, counted as with tokens in %s:', (tokens) => 
     }
     const served: number[] = []
     const flood = await times(300, async (n) => {
-      const answer = await signUp(auth, `2001:db8:${n.toString(16)}::1`)
+      const response = await signUp(auth, `2001:db8:${n.toString(16)}::1`)
       if (n % 60 === 0) served.push((await tryAs(auth, here.client_id, here.client_secret)).status)
-      return answer
+      return response
     })
     // Each network has one in ten minutes: 20, times the factor.
     expect(statuses(flood)).toEqual({ 201: 300 })
@@ -172,7 +181,7 @@ describe.for(TOKEN_PLACES)('limits, counted as with tokens in %s:', (tokens) => 
   test('every endpoint announces and enforces its limits', async () => {
     await using auth = await start('0.001')
     const agent = await register(auth)
-    const requests: [string, () => Promise<Answer>, Refusal][] = [
+    const requests: [string, () => Promise<HttpResponse>, Refusal][] = [
       [
         'register',
         () => send(auth.url, { method: 'POST', path: '/api/agent/register' }),
@@ -192,13 +201,13 @@ describe.for(TOKEN_PLACES)('limits, counted as with tokens in %s:', (tokens) => 
         { ...limited('reads-address'), form: 'problem', says: /"reads-address"/ },
       ],
     ]
-    for (const [name, ask, expected] of requests) {
-      let answer = await ask()
-      for (let count = 0; answer.status < 400 && count < 4; count++) {
-        expect(answer.headers.get('ratelimit-policy'), name).toMatch(/^"[a-z-]+";q=\d+;w=\d+/)
-        answer = await ask()
+    for (const [name, request, expected] of requests) {
+      let response = await request()
+      for (let count = 0; response.status < 400 && count < 4; count++) {
+        expect(response.headers.get('ratelimit-policy'), name).toMatch(/^"[a-z-]+";q=\d+;w=\d+/)
+        response = await request()
       }
-      expectProblem(answer, expected)
+      expectProblem(response, expected)
     }
     expect(auth.logged.join('')).not.toContain('127.0.0.1')
   })
@@ -207,7 +216,7 @@ describe.for(TOKEN_PLACES)('limits, counted as with tokens in %s:', (tokens) => 
     await using auth = await start('0.001')
     const agent = await register(auth)
     const token = await getToken(auth, agent)
-    const answers = await times(5, () => askAbout(auth, token))
-    expect(statuses(answers)).toEqual({ 200: 5 })
+    const responses = await times(5, () => requestIntrospection(auth, token))
+    expect(statuses(responses)).toEqual({ 200: 5 })
   })
 })

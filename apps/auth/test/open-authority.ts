@@ -78,7 +78,7 @@ const readableBytes = (row: string) =>
 export async function countRows(db: Pool): Promise<Record<string, number>> {
   const tables = [
     ...['agents', 'agent_secrets', 'expired_agents', 'client_assertions', 'signing_keys', 'tokens'],
-    ...['claims', 'claim_attempts', 'claim_tries', 'claim_blocks', 'mails'],
+    ...['claims', 'claim_attempts', 'claim_tries', 'claim_blocks', 'mails', 'app_clients'],
   ]
   const { rows } = await db.query<Record<string, number>>(
     `select ${tables.map((table) => `(select count(*) from ${table}) as ${table}`).join(', ')}`,

@@ -62,7 +62,7 @@ describe.for(TOKEN_PLACES)(
       expect((await deleteAgent(auth, ending)).status).toBe(204)
     })
 
-    test('recovers afterwards, and what was revoked stays revoked', async () => {
+    test('recovers afterwards, and revoked tokens stay revoked', async () => {
       letGo.resolve()
       await pressure
       expect(await isActive(auth, revoked)).toBe(false)
@@ -110,12 +110,12 @@ async function fillPool(
     await holder.query('select from agents where id = any($1) for update', [
       agents.map(({ client_id }) => client_id),
     ])
-    const asking = agents.map(async (agent) => {
+    const requesting = agents.map(async (agent) => {
       while (!isOver) await requestToken(auth, agent)
     })
     await over
     isOver = true
-    await Promise.all(asking)
+    await Promise.all(requesting)
   })
 }
 

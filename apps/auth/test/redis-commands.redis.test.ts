@@ -32,14 +32,14 @@ test('commands and keys that Redis shows contain no token, secret, name or addre
     await expect.poll(() => seen.join('\n'), { timeout: 10_000 }).toMatch(/token:.*\n(.*\n)*.*generation:/)
     const slow = JSON.stringify(await admin.slowlog('GET', 10_000))
     expect(slow).toContain('token:')
-    const told = [...seen, slow, String(await admin.call('LATENCY', 'LATEST'))].join('\n')
+    const collected = [...seen, slow, String(await admin.call('LATENCY', 'LATEST'))].join('\n')
     const hidden = [
       ...auth.confidential,
       agent.client_secret,
       ...tokens.map((each) => each.slice(4)),
       'anary',
     ]
-    expect([...hidden, ADDRESS].filter((each) => told.includes(each))).toEqual([])
+    expect([...hidden, ADDRESS].filter((each) => collected.includes(each))).toEqual([])
   } finally {
     watcher.disconnect()
     admin.disconnect()

@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
-  askAbout,
   deleteAgent,
   getToken,
   isActive,
   type Registered,
   register,
+  requestIntrospection,
   requestToken,
   revoke,
 } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { expectProblem, expectSafe, type Refusal } from './expect-refusal.ts'
 import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
-import { type Answer, send } from './send.ts'
+import { type HttpResponse, send } from './send.ts'
 import { type RunningAuth, startInstance } from './start-auth.ts'
 import { type FaultProxy, startFaultProxy } from './start-fault-proxy.ts'
 import { type OwnRedis, startRedis } from './start-redis.ts'
@@ -53,18 +53,18 @@ describe.for([
   beforeAll(fail)
   afterAll(() => proxy.restore())
 
-  const NEEDS_REDIS: [string, () => Promise<Answer>, NonNullable<Refusal['form']>][] = [
+  const NEEDS_REDIS: [string, () => Promise<HttpResponse>, NonNullable<Refusal['form']>][] = [
     ['a token', () => requestToken(auth, agent), 'oauth'],
-    ['an introspection', () => askAbout(auth, token), 'oauth'],
+    ['an introspection', () => requestIntrospection(auth, token), 'oauth'],
     ['a revocation', () => revoke(auth, agent, token), 'oauth'],
     ['a deletion', () => deleteAgent(auth, agent), 'agent'],
   ]
-  test.for(NEEDS_REDIS)('%s is 503, and soon', async ([_what, ask, form]) => {
-    for (const answer of await Promise.all([ask(), ask(), ask()])) {
-      expectProblem(answer, { ...unavailable, form })
-      await expectSafe(auth, answer)
+  test.for(NEEDS_REDIS)('%s is 503, and soon', async ([_what, request, form]) => {
+    for (const response of await Promise.all([request(), request(), request()])) {
+      expectProblem(response, { ...unavailable, form })
+      await expectSafe(auth, response)
       // Limits and token each wait for it once.
-      expect(answer.ms).toBeLessThan(3_000)
+      expect(response.ms).toBeLessThan(3_000)
     }
   })
 

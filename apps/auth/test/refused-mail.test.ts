@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest'
 import { asAgent, type Registered, register } from './agent-client.ts'
 import { type ClaimsUnderTest, claim, complete, endClaim, newAddress, startClaims } from './claim-client.ts'
 import { runAuth } from './run-auth.ts'
-import { type Answer, send } from './send.ts'
+import { type HttpResponse, send } from './send.ts'
 import { ORIGIN } from './start-auth.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
@@ -21,13 +21,13 @@ async function beginSettled(
   under: ClaimsUnderTest,
   agent: Registered,
   state: 'sent' | 'failed',
-): Promise<{ begun: Begun; answer: Answer }> {
+): Promise<{ begun: Begun; response: HttpResponse }> {
   if (state === 'failed') under.mail.refuseNext(NO_MAILBOX)
-  const answer = await claim(under.auth, agent, { email: newAddress() })
-  expect(answer.status, answer.text).toBe(202)
-  const begun = JSON.parse(answer.text) as Begun
+  const response = await claim(under.auth, agent, { email: newAddress() })
+  expect(response.status, response.text).toBe(202)
+  const begun = JSON.parse(response.text) as Begun
   await expect.poll(() => stateOf(under, begun), { timeout: 10_000 }).toBe(state)
-  return { begun, answer }
+  return { begun, response }
 }
 
 async function stateOf(under: ClaimsUnderTest, { claim_attempt_id: id }: Begun) {
@@ -39,9 +39,11 @@ async function stateOf(under: ClaimsUnderTest, { claim_attempt_id: id }: Begun) 
 }
 
 /** A response without what differs between any two: ids, times and the random words, with the length that they make. */
-function bytesOf({ status, headers, text }: Answer) {
-  const said = [...headers].filter(([name]) => !['content-length', 'date', 'x-request-id'].includes(name))
-  return JSON.stringify({ status, said, text })
+function bytesOf({ status, headers, text }: HttpResponse) {
+  const headersToCompare = [...headers].filter(
+    ([name]) => !['content-length', 'date', 'x-request-id'].includes(name),
+  )
+  return JSON.stringify({ status, headers: headersToCompare, text })
     .replaceAll(/\b(agt|cla|clm)_[\w-]{22}/g, '$1')
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'time')
     .replaceAll(/"client_id_issued_at\\":\d+/g, 'time')
@@ -59,34 +61,34 @@ async function seenBy(state: 'sent' | 'failed') {
   const agent = await register(auth)
   const codes: string[] = []
   const bytes: string[] = []
-  const see = async (asked: Promise<Answer>) => {
-    const answer = await asked
-    bytes.push(bytesOf(answer))
-    const { code } = answer.text === '' ? {} : (JSON.parse(answer.text) as { code?: string })
-    codes.push(code ?? String(answer.status))
+  const recordResponse = async (sent: Promise<HttpResponse>) => {
+    const response = await sent
+    bytes.push(bytesOf(response))
+    const { code } = response.text === '' ? {} : (JSON.parse(response.text) as { code?: string })
+    codes.push(code ?? String(response.status))
   }
-  const seeAll = async (named?: Begun) => {
-    await see(complete(auth, agent, { otp: OTP, claim_attempt_id: named?.claim_attempt_id }))
-    await see(send(auth.url, { path: '/api/agent', headers: asAgent(agent) }))
+  const recordResponses = async (named?: Begun) => {
+    await recordResponse(complete(auth, agent, { otp: OTP, claim_attempt_id: named?.claim_attempt_id }))
+    await recordResponse(send(auth.url, { path: '/api/agent', headers: asAgent(agent) }))
   }
 
   const first = await beginSettled(under, agent, state)
-  bytes.push(bytesOf(first.answer))
-  await seeAll()
-  await seeAll(first.begun)
+  bytes.push(bytesOf(first.response))
+  await recordResponses()
+  await recordResponses(first.begun)
   at(HOUR_MS)
   const second = await beginSettled(under, agent, state)
-  bytes.push(bytesOf(second.answer))
-  await seeAll()
-  await seeAll(first.begun)
-  await see(endClaim(auth, agent))
-  await seeAll()
+  bytes.push(bytesOf(second.response))
+  await recordResponses()
+  await recordResponses(first.begun)
+  await recordResponse(endClaim(auth, agent))
+  await recordResponses()
   at(2 * HOUR_MS)
   const third = await beginSettled(under, agent, state)
   at(2 * HOUR_MS + DAY_MS - 1_000)
-  await seeAll()
+  await recordResponses()
   at(2 * HOUR_MS + DAY_MS)
-  await seeAll()
+  await recordResponses()
   const shown = await runAuth(
     ['claims', 'show', third.begun.registration_id, '--json'],
     await under.stores.settingsFor(ORIGIN),

@@ -60,7 +60,7 @@ const registerKeysInstead = async (agent: Registered) =>
     body: JSON.stringify({ keys: [(await newKey()).jwk] }),
   })
 
-test('revokes again after a restore what the log says ended since the backup', async () => {
+test('revokes again after a restore, from the log, everything revoked since the backup', async () => {
   const { auth, stores } = under
   const [deleted, disabled, enabled, beside, replaced, added, keyed, undone, stays] = [
     await register(auth),

@@ -37,10 +37,10 @@ async function run(args: string) {
   const words = ['resource-servers', ...args.replace('FILE', secretFile).split(' ')]
   const { code, printed, errors } = await runAuth(words, env)
   const lines = errors.split('\n')
-  const told = lines.filter((line) => !line.startsWith('{'))
-  return { code, printed, errors: told.join('\n'), events: securityEventsIn(lines) }
+  const errorLines = lines.filter((line) => !line.startsWith('{'))
+  return { code, printed, errors: errorLines.join('\n'), events: securityEventsIn(lines) }
 }
-const told = (event: string, secret: string) => ({
+const securityEvent = (event: string, secret: string) => ({
   event,
   resource_server: 'rs_api',
   fingerprint: fingerprint(secretDigest(secret)),
@@ -51,13 +51,13 @@ const told = (event: string, secret: string) => ({
 const secretNow = async () => (await readFile(secretFile, 'utf8')).trim()
 const textNow = () => readFile(serversFile, 'utf8')
 async function introspects(auth: RunningAuth, secret: string, token = `ppt_${'A'.repeat(43)}`) {
-  const answer = await send(auth.internalUrl, {
+  const response = await send(auth.internalUrl, {
     method: 'POST',
     path: '/oauth/introspect',
     headers: { ...SIGNED, ...basic('rs_api', secret) },
     body: new URLSearchParams({ token }),
   })
-  return answer.status
+  return response.status
 }
 const ROTATE = 'rotate rs_api --secret-file FILE --replace'
 /** For commands that must give up: they would wait for a lease and 10 s. */
@@ -69,7 +69,7 @@ test('accepts both secrets after rotate, and only the newer after finish', async
   const old = stores.secrets.rs_api
   const rotated = await run(ROTATE)
   const next = await secretNow()
-  expect(rotated).toMatchObject({ code: 0, errors: '', events: [told('api-secret-added', next)] })
+  expect(rotated).toMatchObject({ code: 0, errors: '', events: [securityEvent('api-secret-added', next)] })
   expect(next).toMatch(/^rss_[A-Za-z0-9_-]{43}$/)
   for (const text of [rotated.printed, await textNow(), ...one.logged])
     expect(text).not.toContain(next.slice(4))
@@ -82,7 +82,7 @@ test('accepts both secrets after rotate, and only the newer after finish', async
   })
   await expect
     .poll(() => run('finish rs_api'), { timeout: 10_000 })
-    .toMatchObject({ code: 0, events: [told('api-secret-ended', old)] })
+    .toMatchObject({ code: 0, events: [securityEvent('api-secret-ended', old)] })
   for (const auth of [one, two])
     expect([await introspects(auth, old, token), await introspects(auth, next, token)]).toEqual([401, 200])
   expect(await run('finish rs_api')).toMatchObject({
@@ -103,7 +103,7 @@ test('refuses finish while nobody uses the newer secret, and allows the rotation
   expect(await introspects(one, old)).toBe(200)
   await expect
     .poll(() => run('finish rs_api --call-off'), { timeout: 10_000 })
-    .toMatchObject({ code: 0, events: [told('api-secret-ended', next)] })
+    .toMatchObject({ code: 0, events: [securityEvent('api-secret-ended', next)] })
   expect([await introspects(one, old), await introspects(one, next)]).toEqual([200, 401])
 })
 
@@ -152,7 +152,7 @@ describe('where the file that is served cannot be written, a copy is changed', (
     expect((await run(rotate)).code).toBe(0)
   })
 
-  test('it is not gone on with after other changes of what is served', async () => {
+  test('is not continued after another change of the served secrets', async () => {
     expect((await run(`${rotate} ${SOON}`)).code).toBe(1)
     const begun = await readFile(copy, 'utf8')
     await rm(`${secretFile}.next`)

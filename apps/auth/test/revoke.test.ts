@@ -3,7 +3,7 @@ import { asAgent, basic, getToken, isActive, type Registered, register, revoke }
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { CANARY, countStored, expectRefusal, expectSafe, type Refusal } from './expect-refusal.ts'
 import { TOKEN_PLACES } from './open-auth-stores.ts'
-import { type Request, send } from './send.ts'
+import { type HttpRequest, send } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
 const invalid: Refusal = { status: 400, code: 'invalid-request' }
@@ -24,7 +24,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
     await expectNothingInClear(auth)
     await auth[Symbol.asyncDispose]()
   })
-  const post = (request: Partial<Request>) =>
+  const post = (request: Partial<HttpRequest>) =>
     send(auth.url, {
       method: 'POST',
       path: '/oauth/revoke',
@@ -51,11 +51,11 @@ describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
 
   test('revokes the token before it responds', async () => {
     const [token, kept] = [await getToken(auth, agent), await getToken(auth, agent)]
-    const answer = await revoke(auth, agent, token)
-    expect([answer.status, answer.text]).toEqual([200, '{}'])
-    expect(answer.headers.get('cache-control')).toBe('no-store')
-    expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
-    await expectSafe(auth, answer)
+    const response = await revoke(auth, agent, token)
+    expect([response.status, response.text]).toEqual([200, '{}'])
+    expect(response.headers.get('cache-control')).toBe('no-store')
+    expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8')
+    await expectSafe(auth, response)
     expect([await isActive(auth, token), await isActive(auth, kept)]).toEqual([false, true])
   })
 
@@ -65,11 +65,11 @@ describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
     ['what looks like a JWT', 'eyJhbGciOiJub25lIn0.e30.'],
     ['NUL', 'a\0b'],
     ['8 kB', 'x'.repeat(8_000)],
-  ] satisfies [string, string][])('%s is no error', async ([_what, token]) => {
+  ] satisfies [string, string][])('%s is not an error', async ([_what, token]) => {
     const before = await countStored(auth)
-    const answer = await revoke(auth, agent, token)
-    expect([answer.status, answer.text]).toEqual([200, '{}'])
-    expect(answer.headers.get('cache-control')).toBe('no-store')
+    const response = await revoke(auth, agent, token)
+    expect([response.status, response.text]).toEqual([200, '{}'])
+    expect(response.headers.get('cache-control')).toBe('no-store')
     expect(await countStored(auth)).toEqual(before)
   })
 
@@ -81,20 +81,20 @@ describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
 
   test.for(['access_token', 'refresh_token', CANARY, ''])('the hint %o does not matter', async (hint) => {
     const token = await getToken(auth, agent)
-    const answer = await post({ body: new URLSearchParams({ token, token_type_hint: hint }) })
-    expect(answer.status).toBe(200)
+    const response = await post({ body: new URLSearchParams({ token, token_type_hint: hint }) })
+    expect(response.status).toBe(200)
     expect(await isActive(auth, token)).toBe(false)
   })
 
   test('revokes for a client that authenticates in the form', async () => {
     const token = await getToken(auth, agent)
     const { client_id, client_secret } = agent
-    const answer = await send(auth.url, {
+    const response = await send(auth.url, {
       method: 'POST',
       path: '/oauth/revoke',
       body: new URLSearchParams({ token, client_id, client_secret }),
     })
-    expect(answer.status).toBe(200)
+    expect(response.status).toBe(200)
     expect(await isActive(auth, token)).toBe(false)
   })
 
@@ -131,7 +131,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
     ['a body over 16 KiB', form(`token=${'x'.repeat(16_384)}`), { status: 413, code: 'content-too-large' }],
     ['33 parameters', form(Array.from({ length: 33 }, (_, n) => `x${n}=1`).join('&')), invalid],
     ['a token in the query', { path: `/oauth/revoke?token=${CANARY}` }, invalid],
-  ] satisfies [string, Partial<Request>, Refusal][])('refuses %s', async ([_why, request, expected]) => {
+  ] satisfies [string, Partial<HttpRequest>, Refusal][])('refuses %s', async ([_why, request, expected]) => {
     await expectRefusal(auth, () => post(request), expected)
     expect(auth.logged.join('')).not.toContain(CANARY)
   })

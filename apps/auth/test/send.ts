@@ -1,21 +1,21 @@
 import { connect } from 'node:net'
 
 /** A response, from any way of sending a request. */
-export interface Answer {
+export interface HttpResponse {
   readonly status: number
   readonly headers: Headers
   readonly text: string
   readonly ms: number
 }
 
-export interface Request {
+export interface HttpRequest {
   readonly method?: string
   readonly path: string
   readonly headers?: Record<string, string>
   readonly body?: string | Uint8Array<ArrayBuffer> | URLSearchParams | undefined
 }
 
-export async function send(baseUrl: string, { path, ...init }: Request): Promise<Answer> {
+export async function send(baseUrl: string, { path, ...init }: HttpRequest): Promise<HttpResponse> {
   const startedAt = performance.now()
   const response = await fetch(new URL(path, baseUrl), { redirect: 'manual', ...init } as RequestInit)
   const text = await response.text()
@@ -23,11 +23,11 @@ export async function send(baseUrl: string, { path, ...init }: Request): Promise
 }
 
 /**
- * Sends bytes exactly as they are, for what HTTP libraries refuse to send; the request should ask to close.
+ * Sends bytes exactly as they are, for what HTTP libraries refuse to send; the request should contain `Connection: close`.
  *
- * @returns every answer that came before the server closed the connection
+ * @returns every response that arrived before the server closed the connection
  */
-export async function sendRaw(baseUrl: string, bytes: string | Uint8Array): Promise<Answer[]> {
+export async function sendRaw(baseUrl: string, bytes: string | Uint8Array): Promise<HttpResponse[]> {
   const startedAt = performance.now()
   const { hostname, port } = new URL(baseUrl)
   const socket = connect(Number(port), hostname)
@@ -36,7 +36,7 @@ export async function sendRaw(baseUrl: string, bytes: string | Uint8Array): Prom
   const chunks: Buffer[] = []
   socket.setTimeout(5_000, () => socket.destroy())
   for await (const chunk of socket) chunks.push(chunk as Buffer)
-  const answers: Answer[] = []
+  const responses: HttpResponse[] = []
   let rest = Buffer.concat(chunks).toString('latin1')
   while (rest !== '') {
     const end = rest.indexOf('\r\n\r\n')
@@ -44,7 +44,7 @@ export async function sendRaw(baseUrl: string, bytes: string | Uint8Array): Prom
     const headers = new Headers(lines.map((line) => line.split(/: ?(.*)/s).slice(0, 2) as [string, string]))
     const length = Number(headers.get('content-length') ?? 0)
     const text = Buffer.from(rest.slice(end + 4, end + 4 + length), 'latin1').toString('utf8')
-    answers.push({
+    responses.push({
       status: Number(statusLine.split(' ')[1]),
       headers,
       text,
@@ -52,7 +52,7 @@ export async function sendRaw(baseUrl: string, bytes: string | Uint8Array): Prom
     })
     rest = rest.slice(end + 4 + length)
   }
-  return answers
+  return responses
 }
 
 /** One request as text: a request line, header lines, a body; `Host` and `Connection: close` are added. */

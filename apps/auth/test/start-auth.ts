@@ -6,7 +6,7 @@ import { type AuthStores, openAuthStores, type TokenPlace } from './open-auth-st
 
 export const ORIGIN = 'https://plainpath.example'
 
-/** One process of the authorization server, as a gateway reaches it: it answers at its port for ORIGIN. */
+/** One process of the authorization server, as a gateway reaches it: it listens on its own port and serves ORIGIN. */
 export interface RunningAuth extends AsyncDisposable {
   readonly origin: string
   readonly url: string
@@ -22,13 +22,15 @@ export interface RunningAuth extends AsyncDisposable {
 export interface StartOptions {
   /** `loopback` for `http://127.0.0.1:<port>`; `ORIGIN` when absent. */
   origin?: string
-  /** How long Redis may take to answer; long when absent, since a machine that runs tests is busy. */
+  /** The Redis command timeout. Long when absent, because a machine that runs tests is busy. */
   redisTimeoutMs?: number
   now?: () => Date
   /** Settings beside the usual ones, or instead of them. */
   env?: Record<string, string>
   /** How documents of clients are fetched. */
   documents?: RuntimeDependencies['documents']
+  /** The apps that people connect from, and the pages on which they sign in. */
+  apps?: RuntimeDependencies['apps']
 }
 
 /** A server with stores of its own. */
@@ -61,12 +63,13 @@ export async function startInstance(stores: AuthStores, options: StartOptions = 
       }),
       redisTimeoutMs: options.redisTimeoutMs ?? 3_000,
       ...(options.documents && { documents: options.documents }),
+      ...(options.apps && { apps: options.apps }),
     }),
   )
   const internal = opening.use(await serve(auth.internalApp.callback(), anyPort))
   const operations = opening.use(await serve(auth.operationsApp.callback(), anyPort))
-  const answer = auth.publicApp.callback()
-  handler = (request, response) => void answer(request, response)
+  const respond = auth.publicApp.callback()
+  handler = (request, response) => void respond(request, response)
   const resources = opening.move()
   return {
     origin,

@@ -5,7 +5,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 export interface FaultProxy extends AsyncDisposable {
   /** The store's URL, through the proxy. */
   readonly url: string
-  /** From now on sockets stay open and new ones are accepted, but nothing is answered. */
+  /** From now on sockets stay open and new ones are accepted, but no bytes come back. */
   silence(): void
   /** Ends every connection and refuses new ones. */
   refuse(): Promise<void>

@@ -39,13 +39,13 @@ async function start(args: Record<string, string>) {
     Object.entries(args).flatMap(([name, value]) => [`--${name}`, value]),
     { stdio: ['ignore', 'pipe', 'ignore'] },
   )
-  const said: string[] = []
+  const printed: string[] = []
   for await (const line of createInterface({ input: child.stdout })) {
-    said.push(line)
+    printed.push(line)
     if (line.includes('Ready to accept connections')) {
       child.stdout.resume()
       return child
     }
   }
-  throw new Error(`redis-server did not start:\n${said.join('\n')}`)
+  throw new Error(`redis-server did not start:\n${printed.join('\n')}`)
 }

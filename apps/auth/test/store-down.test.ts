@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import {
   asAgent,
-  askAbout,
   basic,
   deleteAgent,
   getToken,
@@ -9,6 +8,7 @@ import {
   json,
   type Registered,
   register,
+  requestIntrospection,
   requestToken,
   revoke,
 } from './agent-client.ts'
@@ -16,7 +16,7 @@ import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { expectProblem, expectSafe, type Refusal } from './expect-refusal.ts'
 import { inHeader, type KeyAgent, registerKeys, tokenByKey } from './key-agent.ts'
 import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
-import { type Answer, send } from './send.ts'
+import { type HttpResponse, send } from './send.ts'
 import { type RunningAuth, startInstance } from './start-auth.ts'
 import { type FaultProxy, startFaultProxy } from './start-fault-proxy.ts'
 
@@ -26,7 +26,7 @@ const unavailable: Refusal = {
   error: 'temporarily_unavailable',
   headers: { 'retry-after': /^[1-9][0-9]*$/ },
 }
-/** A statement that is not answered is given up after 2.5 s, a connection after 1 s. */
+/** A statement times out after 2.5 s, a connection attempt after 1 s. */
 const WITHIN_MS = 5_000
 
 let stores: AuthStores
@@ -50,7 +50,7 @@ afterAll(async () => {
   for (const each of [auth, proxy, stores]) await each[Symbol.asyncDispose]()
 })
 
-const NEEDS_THE_DATABASE: [string, () => Promise<Answer>, Refusal['form']][] = [
+const NEEDS_THE_DATABASE: [string, () => Promise<HttpResponse>, Refusal['form']][] = [
   [
     'a registration',
     () => send(auth.url, { method: 'POST', path: '/api/agent/register', ...json({}) }),
@@ -59,12 +59,12 @@ const NEEDS_THE_DATABASE: [string, () => Promise<Answer>, Refusal['form']][] = [
   ['a token for a client in memory', () => requestToken(auth, known), 'oauth'],
   ['a token for a client in memory that has keys', () => tokenByKey(auth, keyed), 'oauth'],
   [
-    'what such a client is told',
+    'the message for such a client',
     async () => send(auth.url, { path: '/api/agent', headers: await inHeader(auth, keyed) }),
     'agent',
   ],
   ['a token for any other client', () => requestToken(auth, unknown()), 'oauth'],
-  ['an introspection', () => askAbout(auth, token), 'oauth'],
+  ['an introspection', () => requestIntrospection(auth, token), 'oauth'],
   ['a revocation', () => revoke(auth, known, token), 'oauth'],
   ['a deletion', () => deleteAgent(auth, known), 'agent'],
   [
@@ -73,14 +73,14 @@ const NEEDS_THE_DATABASE: [string, () => Promise<Answer>, Refusal['form']][] = [
     'agent',
   ],
 ]
-/** A client that this process has not asked the database about. */
+/** A client that this process has not read from the database. */
 const unknown = (): Registered => {
   const random = crypto.randomUUID().replaceAll('-', '').slice(0, 22)
   return { client_id: `agt_${random}`, client_secret: 'x' }
 }
 
-/** One connection hears of agents and keys, the other of mails. */
-async function expectEars() {
+/** One connection receives notifications about agents and keys, the other about mails. */
+async function expectListening() {
   const { rowCount } = await stores.db.query(
     `select from pg_stat_activity where datname = current_database() and application_name = 'plainpath listen' and state = 'idle' and query <> ''`,
   )
@@ -101,7 +101,7 @@ describe.for([
 ] satisfies [string, () => Promise<void>][])('F-01, F-02 while the database %s', ([_how, fail]) => {
   beforeAll(async () => {
     // Reconnecting the listener for notifications clears the server's cache.
-    await vi.waitFor(expectEars, { timeout: 5_000 })
+    await vi.waitFor(expectListening, { timeout: 5_000 })
     await getToken(auth, another)
     await tokenByKey(auth, keyed)
     await fail()
@@ -109,30 +109,30 @@ describe.for([
   afterAll(() => proxy.restore())
 
   // The first, since what is in memory is kept for half a minute.
-  test('rejects what it can reject without the database', async () => {
+  test('rejects wrong credentials without the database', async () => {
     const wrong = await requestToken(auth, { ...another, client_secret: 'wrong' })
     expectProblem(wrong, { status: 401, code: 'invalid-client', error: 'invalid_client' })
-    const nobody = await askAbout(auth, token, basic('rs_api', 'wrong'))
+    const nobody = await requestIntrospection(auth, token, basic('rs_api', 'wrong'))
     expectProblem(nobody, { status: 401, code: 'invalid-client', error: 'invalid_client' })
   })
 
   test('responds 503 soon to requests that need the database', { timeout: 60_000 }, async () => {
-    const answers = await Promise.all(
-      NEEDS_THE_DATABASE.map(async ([name, ask, form]) => ({ name, form, answer: await ask() })),
+    const responses = await Promise.all(
+      NEEDS_THE_DATABASE.map(async ([name, request, form]) => ({ name, form, response: await request() })),
     )
-    for (const { name, form, answer } of answers) {
-      expect(answer.status, name).toBe(503)
-      expectProblem(answer, { ...unavailable, form: form ?? 'oauth' })
-      await expectSafe(auth, answer)
-      expect(answer.ms, name).toBeLessThan(WITHIN_MS)
+    for (const { name, form, response } of responses) {
+      expect(response.status, name).toBe(503)
+      expectProblem(response, { ...unavailable, form: form ?? 'oauth' })
+      await expectSafe(auth, response)
+      expect(response.ms, name).toBeLessThan(WITHIN_MS)
     }
   })
 
   test('serves the documents from memory', async () => {
     for (const path of ['/oauth/jwks.json', '/.well-known/oauth-authorization-server']) {
-      const answer = await send(auth.url, { path })
-      expect(answer.status).toBe(200)
-      expect(answer.ms).toBeLessThan(1_000)
+      const response = await send(auth.url, { path })
+      expect(response.status).toBe(200)
+      expect(response.ms).toBeLessThan(1_000)
     }
   })
 
@@ -174,11 +174,13 @@ describe('F-06 while the database is read-only', () => {
   })
 
   test('responds 503 to writes, and still finds tokens', async () => {
-    await expect.poll(async () => (await askAbout(auth, token)).status, { timeout: 5_000 }).toBe(200)
-    for (const [name, ask, form] of NEEDS_THE_DATABASE.filter(([each]) =>
+    await expect
+      .poll(async () => (await requestIntrospection(auth, token)).status, { timeout: 5_000 })
+      .toBe(200)
+    for (const [name, request, form] of NEEDS_THE_DATABASE.filter(([each]) =>
       /registration|memory$|revocation|deletion/.test(each),
     ))
-      expectProblem(await ask().then((answer) => ({ ...answer, name })), {
+      expectProblem(await request().then((response) => ({ ...response, name })), {
         ...unavailable,
         form: form ?? 'oauth',
       })
@@ -193,10 +195,10 @@ describe('F-06 while the database is read-only', () => {
 })
 
 test('F-04 terminated database sessions affect no other request', async () => {
-  const asking = Array.from({ length: 20 }, () => requestToken(auth, known))
+  const requesting = Array.from({ length: 20 }, () => requestToken(auth, known))
   await stores.asAdmin(
     `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
   )
-  for (const { status } of await Promise.all(asking)) expect([200, 503]).toContain(status)
+  for (const { status } of await Promise.all(requesting)) expect([200, 503]).toContain(status)
   await expectRecovery()
 })

@@ -1,10 +1,15 @@
-import { ANONYMOUS_SCOPES } from '@plainpath/domain'
-import { authorizationServerMetadata, JWT_BEARER_GRANT, serviceUrls } from '@plainpath/metadata'
+import { ANONYMOUS_SCOPES, Scope } from '@plainpath/domain'
+import {
+  APP_GRANT_TYPES,
+  authorizationServerMetadata,
+  JWT_BEARER_GRANT,
+  serviceUrls,
+} from '@plainpath/metadata'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { asAgent, GRANT, getToken, type Registered, register } from './agent-client.ts'
 import { claimMailbox, getAssertion } from './claim-mailbox.ts'
-import { CANARY, expectProblem, expectRefusal, expectSafe, type Refusal } from './expect-refusal.ts'
+import { CANARY, expectProblem, expectSafe, type Refusal } from './expect-refusal.ts'
 import { asserted, assertionOf, newKey, registerKeys } from './key-agent.ts'
 import { rawRequest, send, sendRaw } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
@@ -37,8 +42,10 @@ const PUBLIC: Record<string, string[]> = {
   '/auth/lifetimes.md': ['GET', 'HEAD'],
   '/auth/verified-email.md': ['GET', 'HEAD'],
   '/claim': ['GET', 'HEAD', 'POST'],
-  '/oauth/authorize': ['GET', 'HEAD', 'POST'],
+  '/oauth/authorize': ['GET', 'HEAD'],
+  '/oauth/authorize/an-interaction': ['GET', 'HEAD'],
   '/oauth/jwks.json': ['GET', 'HEAD'],
+  '/oauth/register': ['POST'],
   '/oauth/revoke': ['POST'],
   '/oauth/token': ['POST'],
 }
@@ -106,7 +113,7 @@ describe.for([
 ] satisfies [string, Record<string, string[]>, () => string][])('the %s listener', ([_name, served, url]) => {
   test.for(Object.entries(served))('answers at %s', async ([path, allowed]) => {
     for (const method of METHODS) {
-      const { status, headers } = await send(url(), { method, path })
+      const { status, headers } = await send(url(), { method, path, headers: { accept: 'text/html' } })
       // A page says that it has nothing for this link.
       const nothing = status === 404 && !headers.get('content-type')?.startsWith('text/html')
       expect([method, status === 405 || nothing]).toEqual([method, !allowed.includes(method)])
@@ -127,7 +134,11 @@ describe.for([
   })
 })
 const errorForm = (path: string): NonNullable<Refusal['form']> =>
-  path.startsWith('/oauth/') ? 'oauth' : path.startsWith('/api/agent') ? 'agent' : 'problem'
+  path.startsWith('/oauth/') && !path.startsWith('/oauth/authorize')
+    ? 'oauth'
+    : path.startsWith('/api/agent')
+      ? 'agent'
+      : 'problem'
 
 test('the operations listener serves /live, /ready and /metrics, without secrets', async () => {
   await getToken(auth, agent)
@@ -159,6 +170,7 @@ describe('/.well-known/oauth-authorization-server', () => {
     expect(document.protected_resources).toEqual([
       'https://plainpath.example/api',
       'https://plainpath.example/api/mcp',
+      'https://plainpath.example/mcp',
     ])
     expect(answer.headers.get('content-type')).toMatch(/^application\/json(; charset=utf-8)?$/)
     await expectSafe(auth, answer)
@@ -169,6 +181,7 @@ describe('/.well-known/oauth-authorization-server', () => {
     const named = [
       document.authorization_endpoint,
       document.token_endpoint,
+      document.registration_endpoint,
       document.revocation_endpoint,
       document.jwks_uri,
       document.agent_auth.register_uri,
@@ -183,6 +196,8 @@ describe('/.well-known/oauth-authorization-server', () => {
       ...['/api/agent', '/api/agent/assertion', '/api/agent/jwks', '/claim'],
       ...Object.keys(PUBLIC).filter((path) => path.startsWith('/api/agent/secrets')),
       '/.well-known/oauth-authorization-server',
+      // The authorization endpoint leads there.
+      '/oauth/authorize/an-interaction',
     ]
     expect([...named.map(pathOf), ...unnamed].sort()).toEqual(Object.keys(PUBLIC))
   })
@@ -201,7 +216,8 @@ describe('/.well-known/oauth-authorization-server', () => {
       client_secret_basic: [asAgent(agent), {}],
       client_secret_post: [{}, { client_id, client_secret }],
     }
-    const methods = [...Object.keys(ways), 'private_key_jwt']
+    // Apps authenticate with none, and have grants of their own: see `app-connections.test.ts`.
+    const methods = [...Object.keys(ways), 'none', 'private_key_jwt']
     expect(document.revocation_endpoint_auth_methods_supported.toSorted()).toEqual(methods)
     expect(document.token_endpoint_auth_methods_supported.toSorted()).toEqual(methods)
     const algorithms = document.token_endpoint_auth_signing_alg_values_supported
@@ -211,9 +227,10 @@ describe('/.well-known/oauth-authorization-server', () => {
     const assertion = await getAssertion(auth, agent)
     const grants: Record<string, { scopes: readonly string[]; more: Record<string, string> }> = {
       client_credentials: { scopes: ANONYMOUS_SCOPES, more: {} },
-      [JWT_BEARER_GRANT]: { scopes: document.scopes_supported, more: { assertion } },
+      [JWT_BEARER_GRANT]: { scopes: Scope.options, more: { assertion } },
     }
-    expect(Object.keys(grants)).toEqual(document.grant_types_supported)
+    expect([...APP_GRANT_TYPES, ...Object.keys(grants)]).toEqual(document.grant_types_supported)
+    expect(document.scopes_supported).toEqual([...Scope.options, 'offline_access'])
     const granted = async (
       way: readonly [Record<string, string>, Record<string, string>],
       fields: Record<string, string>,
@@ -309,15 +326,6 @@ describe.for(['/.well-known/oauth-authorization-server', '/oauth/jwks.json', '/a
     })
   },
 )
-
-test.for(['GET', 'POST'])('%s /oauth/authorize says that nobody signs in here', async (method) => {
-  const path = '/oauth/authorize?response_type=code&client_id=x&redirect_uri=https://evil.example'
-  await expectRefusal(auth, () => send(auth.url, { method, path }), {
-    status: 400,
-    code: 'unsupported-response-type',
-    error: 'unsupported_response_type',
-  })
-})
 
 test('no other site’s script reads what a POST answers', async () => {
   const token = await getToken(auth, agent)

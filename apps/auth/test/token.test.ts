@@ -13,7 +13,7 @@ import {
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { CANARY, countStored, expectRefusal, expectSafe, type Refusal } from './expect-refusal.ts'
 import { TOKEN_PLACES } from './open-auth-stores.ts'
-import { type Request, send } from './send.ts'
+import { type HttpRequest, send } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
 const invalid: Refusal = { status: 400, code: 'invalid-request' }
@@ -25,6 +25,8 @@ const target: Refusal = {
   says: 'Leave resource out, or send resource=https://plainpath.example/api or resource=https://plainpath.example/api/mcp',
 }
 const grant: Refusal = { status: 400, code: 'unsupported-grant-type', error: 'unsupported_grant_type' }
+/** Grants of apps that people connect. */
+const forApps: Refusal = { status: 400, code: 'unauthorized-client', error: 'unauthorized_client' }
 const media: Refusal = {
   status: 415,
   code: 'unsupported-media-type',
@@ -58,28 +60,28 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
     await auth[Symbol.asyncDispose]()
   })
 
-  const post = (request: Partial<Request>) =>
+  const post = (request: Partial<HttpRequest>) =>
     send(auth.url, {
       method: 'POST',
       path: '/oauth/token',
       ...request,
       headers: { ...asAgent(agent), ...request.headers },
     })
-  async function expectGranted(request: Partial<Request> = fields()) {
+  async function expectGranted(request: Partial<HttpRequest> = fields()) {
     const before = await countStored(auth)
-    const answer = await post(request)
-    expect(answer.status, answer.text).toBe(200)
-    const token = JSON.parse(answer.text) as Record<string, string>
+    const response = await post(request)
+    expect(response.status, response.text).toBe(200)
+    const token = JSON.parse(response.text) as Record<string, string>
     auth.confidential.add(String(token['access_token']))
     const after = await countStored(auth)
     const place = tokens === 'Redis' ? 'redisTokens' : 'tokens'
     expect(after).toEqual({ ...before, [place]: Number(before[place]) + 1 })
-    return { answer, token }
+    return { response, token }
   }
 
   test('issues an opaque token for the API, and nothing else', async () => {
-    const { answer, token } = await expectGranted()
-    await expectSafe(auth, { ...answer, text: '' })
+    const { response, token } = await expectGranted()
+    await expectSafe(auth, { ...response, text: '' })
     expect(token).toEqual({
       access_token: expect.stringMatching(/^ppt_[A-Za-z0-9_-]{43}$/),
       token_type: 'Bearer',
@@ -87,9 +89,9 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
       scope: 'guides:read waitlist:write',
       client_expires_at: expect.stringMatching(/^20.*Z$/),
     })
-    expect(answer.headers.get('cache-control')).toBe('no-store')
-    expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
-    expect(answer.headers.get('access-control-allow-origin')).toBeNull()
+    expect(response.headers.get('cache-control')).toBe('no-store')
+    expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8')
+    expect(response.headers.get('access-control-allow-origin')).toBeNull()
     const { payload } = await introspect(auth, String(token['access_token']))
     expect(payload.token_introspection).toMatchObject({ aud: 'https://plainpath.example/api' })
   })
@@ -121,7 +123,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
       typed('application/x-www-form-urlencoded; charset=UTF-8'),
       'guides:read waitlist:write',
     ],
-  ] satisfies [string, Partial<Request>, string][])('accepts %s', async ([_why, request, granted]) => {
+  ] satisfies [string, Partial<HttpRequest>, string][])('accepts %s', async ([_why, request, granted]) => {
     const { token } = await expectGranted(request)
     expect(token).toMatchObject({ expires_in: 3600, scope: granted })
     const { payload } = await introspect(auth, String(token['access_token']))
@@ -138,8 +140,8 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
     ['an empty grant_type', form('grant_type='), invalid],
     ['password', fields({ grant_type: 'password' }), grant],
     ['implicit', fields({ grant_type: 'implicit' }), grant],
-    ['authorization_code', fields({ grant_type: 'authorization_code' }), grant],
-    ['refresh_token', fields({ grant_type: 'refresh_token' }), grant],
+    ['authorization_code', fields({ grant_type: 'authorization_code' }), forApps],
+    ['refresh_token', fields({ grant_type: 'refresh_token' }), forApps],
     ['a grant of another kind of assertion', fields({ grant_type: SAML }), grant],
     ['an unknown grant', fields({ grant_type: CANARY }), grant],
     ['another case', fields({ grant_type: 'Client_Credentials' }), grant],
@@ -215,7 +217,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
       { ...fields(), headers: { 'sec-fetch-site': 'cross-site' } },
       { status: 403, code: 'cross-site-request' },
     ],
-  ] satisfies [string, Partial<Request>, Refusal][])('refuses %s', async ([_why, request, expected]) => {
+  ] satisfies [string, Partial<HttpRequest>, Refusal][])('refuses %s', async ([_why, request, expected]) => {
     await expectRefusal(auth, () => post(request), expected)
     await expectGranted()
   })

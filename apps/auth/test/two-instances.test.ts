@@ -121,7 +121,7 @@ describe.for(TOKEN_PLACES)('two instances on one database, tokens in %s:', (toke
       await expect.poll(async () => (await requestToken(each, agent)).status).toBe(200)
   })
 
-  test('reads what changed while notifications were disconnected', async () => {
+  test('reads changes that were made while notifications were disconnected', async () => {
     const { agent } = await knownToBoth()
     await whileNobodyHears(async () => {
       await setStatus(agent, 'disabled')
@@ -140,8 +140,8 @@ describe.for(TOKEN_PLACES.filter((place) => place === 'Redis'))('two instances t
     await using first = await startInstance(stores, { env: { AUTH_LIMITS_FACTOR: '1' } })
     await using second = await startInstance(stores, { env: { AUTH_LIMITS_FACTOR: '1' } })
     const signUp = (auth: RunningAuth) => send(auth.url, { method: 'POST', path: '/api/agent/register' })
-    const answers = await Promise.all(Array.from({ length: 30 }, (_, n) => signUp(n % 2 ? first : second)))
-    expect(answers.filter(({ status }) => status === 201)).toHaveLength(20)
-    expect(answers.filter(({ status }) => status === 429)).toHaveLength(10)
+    const responses = await Promise.all(Array.from({ length: 30 }, (_, n) => signUp(n % 2 ? first : second)))
+    expect(responses.filter(({ status }) => status === 201)).toHaveLength(20)
+    expect(responses.filter(({ status }) => status === 429)).toHaveLength(10)
   })
 })

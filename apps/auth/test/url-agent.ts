@@ -4,7 +4,7 @@ import { GRANT } from './agent-client.ts'
 import type { DocumentServer, UrlAgent } from './document-server.ts'
 import { assertionOf, type KeyAgent } from './key-agent.ts'
 import type { AuthStores } from './open-auth-stores.ts'
-import { type Answer, send } from './send.ts'
+import { type HttpResponse, send } from './send.ts'
 import { type RunningAuth, type StartOptions, startInstance } from './start-auth.ts'
 
 /** A clock that only the test moves. */
@@ -55,7 +55,7 @@ export async function requestUrlToken(
     path?: string
     headers?: Record<string, string>
   } = {},
-): Promise<Answer> {
+): Promise<HttpResponse> {
   return await send(auth.url, {
     method: 'POST',
     path: given.path ?? '/oauth/token',
@@ -75,9 +75,9 @@ export async function getUrlToken(
   clock: Clock,
   fields: Record<string, string> = {},
 ): Promise<{ token: string; expiresIn: number; scope: string }> {
-  const answer = await requestUrlToken(auth, agent, clock, { fields })
-  expect(answer.status, answer.text).toBe(200)
-  const body = JSON.parse(answer.text) as { access_token: string; expires_in: number; scope: string }
+  const response = await requestUrlToken(auth, agent, clock, { fields })
+  expect(response.status, response.text).toBe(200)
+  const body = JSON.parse(response.text) as { access_token: string; expires_in: number; scope: string }
   auth.confidential.add(body.access_token)
   return { token: body.access_token, expiresIn: body.expires_in, scope: body.scope }
 }
@@ -88,7 +88,7 @@ export async function sendAs(
   agent: KeyAgent,
   clock: Clock,
   request: { method: string; path: string; body?: unknown },
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const headers = { 'client-assertion': await signedNow(auth, agent, clock) }
   if (request.body === undefined) return await send(auth.url, { ...request, body: undefined, headers })
   return await send(auth.url, {

@@ -157,6 +157,36 @@ describe('commands for URL clients:', () => {
       expect(await activeAt(token)).toEqual([false, false])
     })
 
+    test('revokes the tokens of a document that begins to ask for bound tokens', async () => {
+      const { agent, token } = await newClient()
+      agent.change({ ...documentOf(agent.client_id, [keys[0]]), dpop_bound_access_tokens: true })
+      expect(await refresh(agent)).toMatchObject({
+        code: 0,
+        printed: expect.stringContaining('must be bound to a key now'),
+      })
+      expect(await activeAt(token)).toEqual([false, false])
+      agent.change(documentOf(agent.client_id, [keys[0]]))
+      expect(await refresh(agent)).toMatchObject({
+        code: 0,
+        printed: expect.stringContaining('no key is gone'),
+      })
+    })
+
+    test('says when the stored document is newer by the clock', async () => {
+      const { agent } = await newClient()
+      const { rows } = await stores.db.query<{ generation: number }>(
+        `update agents set document_fetched_at = document_fetched_at + interval '1 hour' where id = $1
+         returning generation`,
+        [agent.client_id],
+      )
+      agent.changeKeys(keys[1])
+      expect(await refresh(agent)).toMatchObject({
+        code: 1,
+        errors: expect.stringMatching(/Nothing was changed: .*Set the clock right/),
+      })
+      expect(await rowOf(agent.client_id)).toMatchObject({ generation: rows[0]?.generation })
+    })
+
     test('refuses a client that is not there or registered', async () => {
       expect(await run('agents', 'refresh', publish().client_id)).toMatchObject({ code: 1 })
       expect(await run('agents', 'refresh', `agt_${'A'.repeat(22)}`)).toMatchObject({ code: 2 })
@@ -238,9 +268,9 @@ describe('commands for URL clients:', () => {
       const agents = Array.from({ length: 12 }, () => publish('other.clients.test'))
       const requests = agents.map((agent, n) => requestUrlToken(n % 2 ? auth : other, agent, clock))
       const blocked = run('agents', 'block', 'other.clients.test', '--reason', 'a test')
-      const answers = await Promise.all(requests)
+      const responses = await Promise.all(requests)
       expect((await blocked).code).toBe(0)
-      for (const [n, { status, text }] of answers.entries()) {
+      for (const [n, { status, text }] of responses.entries()) {
         const row = await rowOf(agents[n]?.client_id ?? '')
         if (row) expect(row).toMatchObject({ status: 'disabled' })
         if (status !== 200) continue

@@ -5,7 +5,7 @@ import { dpopProof, PROOF_REQUIRED } from './dpop-client.ts'
 import { expectProblem, expectRefusal, type Refusal } from './expect-refusal.ts'
 import { type KeyPair, newKey } from './key-agent.ts'
 import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
-import { type Answer, send } from './send.ts'
+import { type HttpResponse, send } from './send.ts'
 import type { RunningAuth } from './start-auth.ts'
 import { type Clock, getUrlToken, requestUrlToken, sendAs, setBack, startUrlInstance } from './url-agent.ts'
 
@@ -34,39 +34,40 @@ const rowOf = async (id: string) =>
 describe('a client that is known by a URL is refused, with nothing stored, for', () => {
   const cases: readonly {
     why: string
-    ask: (agent: ReturnType<typeof publish>) => Promise<Awaited<ReturnType<typeof requestUrlToken>>>
+    request: (agent: ReturnType<typeof publish>) => Promise<Awaited<ReturnType<typeof requestUrlToken>>>
     as: Refusal
     fetches?: number
   }[] = [
     {
       why: 'a signature of another key',
-      ask: (agent) => requestUrlToken(auth, { ...agent, key: keys[1] }, clock),
+      request: (agent) => requestUrlToken(auth, { ...agent, key: keys[1] }, clock),
       as: UNPROVEN,
       fetches: 1,
     },
     {
       why: 'another issuer, unfetched',
-      ask: (agent) => requestUrlToken(auth, agent, clock, { claims: { iss: 'agt_1' } }),
+      request: (agent) => requestUrlToken(auth, agent, clock, { claims: { iss: 'agt_1' } }),
       as: { ...NOBODY, says: /iss and sub/ },
     },
     {
       why: 'another audience, unfetched',
-      ask: (agent) => requestUrlToken(auth, agent, clock, { claims: { aud: 'https://evil.example' } }),
+      request: (agent) => requestUrlToken(auth, agent, clock, { claims: { aud: 'https://evil.example' } }),
       as: { ...NOBODY, says: /aud/ },
     },
     {
       why: 'an expired assertion, unfetched',
-      ask: (agent) => requestUrlToken(auth, agent, clock, { claims: { iat: 1, exp: 2 } }),
+      request: (agent) => requestUrlToken(auth, agent, clock, { claims: { iat: 1, exp: 2 } }),
       as: { ...NOBODY, says: /expired/ },
     },
     {
       why: 'another client_id beside it, unfetched',
-      ask: (agent) => requestUrlToken(auth, agent, clock, { fields: { client_id: `${agent.client_id}x` } }),
+      request: (agent) =>
+        requestUrlToken(auth, agent, clock, { fields: { client_id: `${agent.client_id}x` } }),
       as: { status: 400, code: 'invalid-request' },
     },
     {
       why: 'no assertion, unfetched',
-      ask: (agent) =>
+      request: (agent) =>
         send(auth.url, {
           method: 'POST',
           path: '/oauth/token',
@@ -76,7 +77,7 @@ describe('a client that is known by a URL is refused, with nothing stored, for',
     },
     {
       why: 'nonsense as assertion, unfetched',
-      ask: (agent) =>
+      request: (agent) =>
         requestUrlToken(auth, agent, clock, {
           fields: { client_id: agent.client_id, client_assertion: 'a.b.c' },
         }),
@@ -87,7 +88,7 @@ describe('a client that is known by a URL is refused, with nothing stored, for',
       ['as it is', (id: string) => id],
     ].map(([how, encode]) => ({
       why: `HTTP Basic with the URL ${how as string}, unfetched`,
-      ask: (agent: ReturnType<typeof publish>) =>
+      request: (agent: ReturnType<typeof publish>) =>
         send(auth.url, {
           method: 'POST',
           path: '/oauth/token',
@@ -98,7 +99,7 @@ describe('a client that is known by a URL is refused, with nothing stored, for',
     })),
     {
       why: 'a secret in the form, unfetched',
-      ask: (agent) =>
+      request: (agent) =>
         send(auth.url, {
           method: 'POST',
           path: '/oauth/token',
@@ -120,7 +121,7 @@ describe('a client that is known by a URL is refused, with nothing stored, for',
       ['256 characters', (id: string) => id.padEnd(256, 'z')],
     ].map(([what, change]) => ({
       why: `a URL with ${what as string}, unfetched`,
-      ask: (agent: ReturnType<typeof publish>) =>
+      request: (agent: ReturnType<typeof publish>) =>
         requestUrlToken(
           auth,
           { ...agent, client_id: (change as (id: string) => string)(agent.client_id) },
@@ -130,7 +131,7 @@ describe('a client that is known by a URL is refused, with nothing stored, for',
     })),
     {
       why: 'a document that is not there',
-      ask: (agent) => {
+      request: (agent) => {
         agent.change(undefined)
         return requestUrlToken(auth, agent, clock)
       },
@@ -139,7 +140,7 @@ describe('a client that is known by a URL is refused, with nothing stored, for',
     },
     {
       why: 'a document of another client',
-      ask: (agent) => {
+      request: (agent) => {
         agent.change(documentOf(`${agent.client_id}x`, [keys[0]]))
         return requestUrlToken(auth, agent, clock)
       },
@@ -148,13 +149,14 @@ describe('a client that is known by a URL is refused, with nothing stored, for',
     },
     ...(['GET', 'DELETE'] as const).map((method) => ({
       why: `${method} /api/agent before any token request, unfetched`,
-      ask: (agent: ReturnType<typeof publish>) => sendAs(auth, agent, clock, { method, path: '/api/agent' }),
+      request: (agent: ReturnType<typeof publish>) =>
+        sendAs(auth, agent, clock, { method, path: '/api/agent' }),
       as: { ...NOBODY, form: 'agent' as const, says: /begins with a token request\.$/ },
     })),
   ]
-  test.for(cases)('$why', async ({ ask, as, fetches = 0 }) => {
+  test.for(cases)('$why', async ({ request, as, fetches = 0 }) => {
     const agent = publish()
-    await expectRefusal(auth, () => ask(agent), as)
+    await expectRefusal(auth, () => request(agent), as)
     expect(await rowOf(agent.client_id)).toBeUndefined()
     expect(agent.fetched()).toBe(fetches)
     agent.changeKeys(keys[0])
@@ -173,9 +175,9 @@ describe('limits of an address:', () => {
     says: new RegExp(policy),
     headers: { 'retry-after': /^[1-9]\d*$/ },
   })
-  const countStatuses = (answers: readonly Answer[]) =>
+  const countStatuses = (responses: readonly HttpResponse[]) =>
     Object.groupBy(
-      answers.map(({ status }) => status),
+      responses.map(({ status }) => status),
       (status) => String(status),
     )
 
@@ -185,9 +187,9 @@ describe('limits of an address:', () => {
     })
     const known = publish()
     expect((await requestUrlToken(limitedAuth, known, clock)).status).toBe(200)
-    const answers: Answer[] = []
-    for (let n = 0; n < 21; n += 1) answers.push(await requestUrlToken(limitedAuth, publish(), clock))
-    expect(countStatuses(answers)).toMatchObject({ 200: { length: 19 }, 429: { length: 2 } })
+    const responses: HttpResponse[] = []
+    for (let n = 0; n < 21; n += 1) responses.push(await requestUrlToken(limitedAuth, publish(), clock))
+    expect(countStatuses(responses)).toMatchObject({ 200: { length: 19 }, 429: { length: 2 } })
     const unbegun = publish()
     const tooMany = await requestUrlToken(limitedAuth, unbegun, clock)
     expectProblem(tooMany, limited('register-address'))

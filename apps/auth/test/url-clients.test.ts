@@ -82,9 +82,9 @@ describe.for(TOKEN_PLACES)('a client that is known by the URL of its document, t
   test('is described by its URL, without a name', async () => {
     const agent = publish()
     await getUrlToken(auth, agent, clock)
-    const answer = await sendAs(auth, agent, clock, { method: 'GET', path: '/api/agent' })
-    expect(answer.status, answer.text).toBe(200)
-    const body = JSON.parse(answer.text) as Record<string, unknown>
+    const response = await sendAs(auth, agent, clock, { method: 'GET', path: '/api/agent' })
+    expect(response.status, response.text).toBe(200)
+    const body = JSON.parse(response.text) as Record<string, unknown>
     expect(body).toMatchObject({
       client_id: agent.client_id,
       token_endpoint_auth_method: 'private_key_jwt',
@@ -285,9 +285,9 @@ describe.for(TOKEN_PLACES)('a client that is known by the URL of its document, t
     await getUrlToken(other, known, clock)
     const beginning = Array.from({ length: 12 }, () => publish({ host: 'other.clients.test' }))
     const requests = beginning.map((agent, n) => requestUrlToken(n % 2 ? auth : other, agent, clock))
-    const [answers] = await Promise.all([Promise.all(requests), block()])
+    const [responses] = await Promise.all([Promise.all(requests), block()])
     expect(await activeAt(token)).toEqual([false, false])
-    for (const [n, { status, text }] of answers.entries()) {
+    for (const [n, { status, text }] of responses.entries()) {
       const row = await rowOf(beginning[n]?.client_id ?? '')
       if (row) expect(row).toMatchObject({ status: 'disabled' })
       if (status !== 200) continue
@@ -335,10 +335,10 @@ describe.for(TOKEN_PLACES)('a client that is known by the URL of its document, t
     const agent = publish()
     await getUrlToken(auth, agent, clock)
     await using opened = await openSameStores()
-    const { expiresAt } = { expiresAt: new Date(clock.now.getTime() + DAY_MS) }
+    const expiresAt = new Date(clock.now.getTime() + DAY_MS)
     const older = { keys: [], dpopBound: false, fetchedAt: new Date(clock.now.getTime() - 1), expiresAt }
     const kept = await opened.urlClients.refresh(agent.client_id as AgentId, older, async () => undefined)
-    expect(kept).toMatchObject({ lostKey: false, keys: [{ kid: keys[0].jwk.kid }] })
+    expect(kept).toMatchObject({ isOlder: true, keys: [{ kid: keys[0].jwk.kid }] })
   })
 
   test('stays refused while it is disabled, and its document is not fetched', async () => {
@@ -366,18 +366,18 @@ describe.for(TOKEN_PLACES)('a client that is known by the URL of its document, t
     ['PUT', '/api/agent/jwks', true],
     ['POST', '/api/agent/secrets', false],
     ['DELETE', '/api/agent/secrets/6f6c0f0e-6f2b-4d1c-9a5e-2a9d1f6f3b10', false],
-  ] as const)('is told to change its document: %s %s', async ([method, path, hasKeys]) => {
+  ] as const)('is refused with the advice to change its document: %s %s', async ([method, path, hasKeys]) => {
     const agent = publish()
     await getUrlToken(auth, agent, clock)
-    const ask = () =>
+    const request = () =>
       sendAs(auth, agent, clock, { method, path, ...(hasKeys && { body: { keys: [keys[1].jwk] } }) })
     const before = await rowOf(agent.client_id)
-    await expectConflict(await ask())
+    await expectConflict(await request())
     expect(await rowOf(agent.client_id)).toEqual(before)
   })
-  async function expectConflict(answer: { status: number; text: string }) {
-    expect(answer.status, answer.text).toBe(409)
-    expect(JSON.parse(answer.text)).toMatchObject({
+  async function expectConflict(response: { status: number; text: string }) {
+    expect(response.status, response.text).toBe(409)
+    expect(JSON.parse(response.text)).toMatchObject({
       code: 'client-has-document',
       detail: expect.stringMatching(/Change the keys in your document/),
     })

@@ -13,8 +13,8 @@ import {
 import {
   begin,
   type ClaimsUnderTest,
-  look,
   newAddress,
+  openClaimPage,
   secretIn,
   showCode,
   startClaims,
@@ -25,7 +25,7 @@ import { asserted, assertionOf, inHeader, type KeyAgent, tokenByKey, tokenFor } 
 import { TOKEN_PLACES } from './open-auth-stores.ts'
 import { runAuth } from './run-auth.ts'
 import { securityEventsIn } from './security-events-in.ts'
-import { type Answer, send } from './send.ts'
+import { type HttpResponse, send } from './send.ts'
 import { ORIGIN, type RunningAuth, startAuth } from './start-auth.ts'
 
 const HOST = 'agent.example.org'
@@ -34,20 +34,20 @@ const URL_ID = `https://${HOST}/agent.json`
 const FORGED = `An agent at ${HOST} (domain checked)`
 
 const describeSelf = async (auth: RunningAuth, headers: Record<string, string>) => {
-  const answer = await send(auth.url, { path: '/api/agent', headers })
-  expect(answer.status, answer.text).toBe(200)
-  return JSON.parse(answer.text) as Record<string, unknown>
+  const response = await send(auth.url, { path: '/api/agent', headers })
+  expect(response.status, response.text).toBe(200)
+  return JSON.parse(response.text) as Record<string, unknown>
 }
-const accessToken = (answer: Answer) => {
-  expect(answer.status, answer.text).toBe(200)
-  return (JSON.parse(answer.text) as { access_token: string }).access_token
+const accessToken = (response: HttpResponse) => {
+  expect(response.status, response.text).toBe(200)
+  return (JSON.parse(response.text) as { access_token: string }).access_token
 }
 const aboutToken = async (auth: RunningAuth, token: string) => {
   auth.confidential.add(token)
   return (await introspect(auth, token)).payload.token_introspection as Record<string, unknown>
 }
 
-describe('what an agent has proven', () => {
+describe('the verified domain of an agent', () => {
   let under: ClaimsUnderTest
   let agent: KeyAgent
   let forger: Registered
@@ -103,7 +103,7 @@ describe('what an agent has proven', () => {
     })
   })
 
-  test('is no domain for an agent that registered, whatever its name says', async () => {
+  test('is absent for a registered agent, whatever its name', async () => {
     expect(forger).toMatchObject({ client_name: FORGED, email_verified: false })
     expect(forger).not.toHaveProperty('verified_domain')
     const described = await describeSelf(under.auth, asAgent(forger))
@@ -131,7 +131,7 @@ describe('what an agent has proven', () => {
     expect(mail?.text).not.toContain('example.org (')
     expect(mail?.text).not.toMatch(/agent(\[\.\]|\.)example/)
     const today = longDate(under.clock.now)
-    const page = (await look(auth, { attempt: secret })).text
+    const page = (await openClaimPage(auth, { attempt: secret })).text
     expect(page).toContain(
       `<p>The agent is at <strong>${HOST}</strong> (domain checked). It has shown us that it controls this domain. We did not check who runs it.</p>`,
     )
@@ -140,7 +140,7 @@ describe('what an agent has proven', () => {
 
     const otp = await showCode(auth, { secret })
     const complete = () => postAs('/api/agent/claim/complete', { otp })
-    let completed: Answer | undefined
+    let completed: HttpResponse | undefined
     expect(
       await eventsOf(async () => {
         completed = await complete()
@@ -194,7 +194,7 @@ It first contacted us on ${today}.
 
     const end = secretIn(told?.text ?? '')
     auth.confidential.add(end)
-    expect((await look(auth, { end })).text).toContain(`<strong>${HOST}</strong> (domain checked)`)
+    expect((await openClaimPage(auth, { end })).text).toContain(`<strong>${HOST}</strong> (domain checked)`)
     const leave = async () =>
       send(auth.url, {
         method: 'DELETE',
@@ -218,7 +218,7 @@ It first contacted us on ${today}.
   test('cannot be forged by a name, in mails, pages, commands and security events', async () => {
     const { auth } = under
     const attempt = await begin(under, { agent: forger })
-    const page = (await look(auth, { attempt: attempt.secret })).text
+    const page = (await openClaimPage(auth, { attempt: attempt.secret })).text
     expect(page).toContain('“An agent at agent.example.org (…)”')
     expect(page).toContain('unverified')
     expect(page).not.toMatch(/domain checked/i)
@@ -263,14 +263,14 @@ It first contacted us on ${today}.
 })
 
 describe.for(TOKEN_PLACES)('limits of agents with a domain, counted as with tokens in %s,', (tokens) => {
-  const policies = (answer: Answer) => answer.headers.get('ratelimit-policy')
+  const policies = (response: HttpResponse) => response.headers.get('ratelimit-policy')
 
   test('are higher at the token endpoint, and those of registered agents are as before', async () => {
     await using auth = await startAuth({ tokens, env: { AUTH_LIMITS_FACTOR: '0.01' } })
     const agent = await addUrlAgent(auth, URL_ID)
-    const answer = await tokenByKey(auth, agent)
-    expect(answer.status, answer.text).toBe(200)
-    expect(policies(answer)).toBe(
+    const response = await tokenByKey(auth, agent)
+    expect(response.status, response.text).toBe(200)
+    expect(policies(response)).toBe(
       '"token-address";q=6;w=60, "token-verified";q=3;w=60, "token-domain";q=6;w=60',
     )
     const registered = await requestToken(auth, await register(auth, FORGED))

@@ -23,7 +23,7 @@ import { type Step, silentStep } from './terminal.ts'
  */
 export async function openLocalEnvironment(settings: LocalSettings, environment: Environment, step: Step) {
   await using opening = new AsyncDisposableStack()
-  const { origin, port, limitsFactor } = settings
+  const { origin, port, publicMcp, limitsFactor } = settings
   const data = await openDataDirectory(settings.dataDirectory)
   const secrets = await step(
     'keys and secrets',
@@ -50,6 +50,7 @@ export async function openLocalEnvironment(settings: LocalSettings, environment:
     RESOURCE_CLIENT_ID: secrets.RESOURCE_CLIENT_ID,
     AUTH_ORIGIN: origin,
     RESOURCE_ORIGIN: origin,
+    ...(publicMcp && { RESOURCE_MCP_PUBLIC_ORIGIN: publicMcp.origin }),
     AUTH_ALSO_ACCEPT_HOSTS: alsoAccept,
     RESOURCE_ALSO_ACCEPT_HOSTS: alsoAccept,
     AUTH_OUTBOX_DIR: data.path('outbox'),

@@ -17,15 +17,18 @@ export type LocalSettings = Readonly<ReturnType<typeof localSettings>>
 
 const LOOPBACK_LIMITS_FACTOR = 100
 
+const Port = z.coerce.number('must be a number').int().min(1).max(65_535)
+
 /**
- * Reads `PORT`, `ORIGIN`, `DATA_DIR` and `LIMITS_FACTOR` of `npm start`.
+ * Reads `PORT`, `ORIGIN`, `MCP_PORT`, `DATA_DIR` and `LIMITS_FACTOR` of `npm start`.
  *
  * @throws {LocalError} that names every invalid one
  */
 export function localSettings(env: Environment, projectFolder: string) {
   const parsed = z
     .object({
-      PORT: z.coerce.number('must be a number').int().min(1).max(65_535).default(8080),
+      PORT: Port.default(8080),
+      MCP_PORT: Port.optional(),
       ORIGIN: Origin.optional(),
       DATA_DIR: z.string().default('.data'),
       LIMITS_FACTOR: z.coerce.number('must be a number').positive().max(1_000_000).optional(),
@@ -36,13 +39,21 @@ export function localSettings(env: Environment, projectFolder: string) {
       parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}.`).join(' '),
     )
   }
-  const { PORT: port, ORIGIN, DATA_DIR, LIMITS_FACTOR } = parsed.data
+  const { PORT: port, ORIGIN, MCP_PORT, DATA_DIR, LIMITS_FACTOR } = parsed.data
   const origin = ORIGIN ?? `http://localhost:${port}`
   return {
     port,
     origin,
+    publicMcp: publicMcp(origin, MCP_PORT ?? port + 1),
     /** Absolute. */
     dataDirectory: path.resolve(projectFolder, DATA_DIR),
     limitsFactor: LIMITS_FACTOR ?? (isLoopback(origin) ? LOOPBACK_LIMITS_FACTOR : 1),
   }
 }
+
+/**
+ * Returns the port and the origin of the MCP server that works without sign-in. Undefined for an origin that other machines reach:
+ * a second port of this machine would be of no use to them.
+ */
+const publicMcp = (origin: string, port: number) =>
+  origin.startsWith('http:') ? { port, origin: `http://localhost:${port}` } : undefined

@@ -17,8 +17,8 @@ import { plainLog } from './terminal.ts'
 const DRAIN_SECONDS = 10
 
 /**
- * Starts both apps in one process on one origin. It opens the port first, so that an occupied port is reported at once. Until
- * everything is ready, each request gets a 503.
+ * Starts both apps in one process on one origin, and the public MCP server on a second port. It opens the ports first, so that an
+ * occupied one is reported at once. Until everything is ready, each request gets a 503.
  *
  * @throws {LocalError} and the errors of `ONE_LINE_ERRORS`
  */
@@ -30,9 +30,17 @@ export async function startLocal(
   await using opening = new AsyncDisposableStack()
   const now = () => new Date()
   let handler: RequestHandler = notReady
+  let resourceHandler: RequestHandler = notReady
   for (const host of ['127.0.0.1', '::1']) {
-    const server = await listenOn(host, settings.port, (request, response) => handler(request, response))
-    if (server) opening.use(server)
+    const listen = async (port: number, variable: string, handle: RequestHandler) => {
+      const server = await listenOn(host, port, { variable, handle })
+      if (server) opening.use(server)
+    }
+    await listen(settings.port, 'PORT', (request, response) => handler(request, response))
+    if (settings.publicMcp)
+      await listen(settings.publicMcp.port, 'MCP_PORT', (request, response) =>
+        resourceHandler(request, response),
+      )
   }
   const local = opening.use(await openLocalEnvironment(settings, environment, step))
   if (local.server) await lockDataDirectory(opening, local.server.url, settings.dataDirectory)
@@ -67,6 +75,7 @@ export async function startLocal(
   const resource = opening.use(
     await openResource(resourceConfig, { log: plainLog('resource', print), now, announce: print }),
   )
+  resourceHandler = resource.handler
   handler = combineApps({ auth: auth.publicApp.callback(), resource: resource.handler })
   await step('service', () => checkHealth(settings.origin, settings.port))
   return opening.move()
@@ -92,17 +101,21 @@ const notReady: RequestHandler = (_request, response) => {
 async function listenOn(
   host: string,
   port: number,
-  handler: RequestHandler,
+  { variable, handle }: { variable: string; handle: RequestHandler },
 ): Promise<RunningServer | undefined> {
   try {
-    return await serve(handler, { port, host, drainSeconds: DRAIN_SECONDS })
+    return await serve(handle, { port, host, drainSeconds: DRAIN_SECONDS })
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT') return undefined
     if (code === 'EADDRINUSE')
-      throw new LocalError(`Port ${port} is taken. Stop what uses it, or choose another: PORT=8090 npm start`)
+      throw new LocalError(
+        `Port ${port} is taken. Stop what uses it, or choose another: ${variable}=8090 npm start`,
+      )
     if (code === 'EACCES')
-      throw new LocalError(`Port ${port} may not be used by you. Choose one above 1023: PORT=8090 npm start`)
+      throw new LocalError(
+        `Port ${port} may not be used by you. Choose one above 1023: ${variable}=8090 npm start`,
+      )
     throw error
   }
 }

@@ -40,11 +40,13 @@ export function plainLog(service: string, print: (line: string) => void): Log {
 }
 
 /** Returns what `npm start` prints when the service is ready: the address, and three commands to try. */
-export function welcomeLines({ origin, limitsFactor }: LocalSettings): string[] {
-  const urls = serviceUrls(origin)
+export function welcomeLines({ origin, publicMcp, limitsFactor }: LocalSettings): string[] {
+  const urls = serviceUrls(origin, publicMcp?.origin)
   return [
     '',
     `Plainpath is ready: ${origin}`,
+    `MCP in a chat app, after sign-in: ${urls.signedInMcp}`,
+    ...(urls.publicMcp === undefined ? [] : [`MCP in a chat app, without sign-in: ${urls.publicMcp}`]),
     ...(limitsFactor === 1
       ? []
       : [

@@ -36,6 +36,7 @@ describe('the settings', () => {
       public: { port: 8082, host: '0.0.0.0' },
       operations: { port: 9082, host: '127.0.0.1' },
       redisUrl: undefined,
+      mcpPublicOrigin: undefined,
       corsOrigins: [],
       alsoAcceptHosts: [],
       limitsFactor: 1,
@@ -53,9 +54,11 @@ describe('the settings', () => {
       RESOURCE_LIMITS_FACTOR: '0.5',
       RESOURCE_REDIS_URL: '',
       RESOURCE_OTLP_URL: 'http://collector:4318',
+      RESOURCE_MCP_PUBLIC_ORIGIN: 'https://mcp.plainpath.example',
     })
     expect(config).toMatchObject({
       public: { port: 0 },
+      mcpPublicOrigin: 'https://mcp.plainpath.example',
       corsOrigins: ['https://a.example', 'http://localhost:3000'],
       alsoAcceptHosts: ['127.0.0.1:8080', '[::1]:8080'],
       limitsFactor: 0.5,
@@ -80,6 +83,16 @@ describe('the settings', () => {
       mail: { smtpUrl: 'smtp://mail.example.org', from: 'no-reply@plainpath.example' },
       staffInbox: 'desk@plainpath.example',
     })
+  })
+
+  test('give the public MCP server an origin that its Host tells apart', () => {
+    const mistakes = (change: Record<string, string>) =>
+      mistakesOf({ RESOURCE_MCP_PUBLIC_ORIGIN: 'https://mcp.plainpath.example', ...change })
+    expect(mistakes({})).toEqual([])
+    expect(mistakes({ RESOURCE_MCP_PUBLIC_ORIGIN: 'https://plainpath.example:8443' })).toEqual([])
+    expect(mistakes({ RESOURCE_ALSO_ACCEPT_HOSTS: '127.0.0.1:8082,mcp.plainpath.example' })).toEqual([
+      expect.stringMatching(/^RESOURCE_MCP_PUBLIC_ORIGIN must have another host or port/),
+    ])
   })
 
   test('hold messages ten minutes, or as many as they say: from none to an hour', () => {
@@ -117,6 +130,16 @@ describe('the settings', () => {
         'https://plainpath.example/x',
         'plainpath.example',
         'https://u@plainpath.example',
+      ],
+    ],
+    [
+      'RESOURCE_MCP_PUBLIC_ORIGIN',
+      [
+        'http://plainpath.example',
+        'https://mcp.plainpath.example/mcp',
+        'mcp.plainpath.example',
+        'https://plainpath.example',
+        'http://localhost:8081',
       ],
     ],
     ['RESOURCE_PORT', ['-1', '65536', '80.5', '1e3', 'tcp://10.0.0.1:80', ' 80']],

@@ -22,6 +22,7 @@ export function loadConfig(env: Environment) {
   const read = readSettings(env)
   return Object.freeze({
     origin: read.RESOURCE_ORIGIN,
+    mcpPublicOrigin: read.RESOURCE_MCP_PUBLIC_ORIGIN,
     public: { port: read.RESOURCE_PORT, host: read.RESOURCE_HOST },
     operations: { port: read.RESOURCE_OPERATIONS_PORT, host: read.RESOURCE_OPERATIONS_HOST },
     databaseUrl: read.RESOURCE_DATABASE_URL,
@@ -74,6 +75,20 @@ export type Values<Name extends SettingName> = Pick<SettingValues<typeof SETTING
 
 function mistakesTogether(values: Partial<SettingValues<typeof SETTINGS>>): string[] {
   const { RESOURCE_ORIGIN: origin, RESOURCE_SMTP_URL: smtpUrl } = values
+  const { RESOURCE_MCP_PUBLIC_ORIGIN: mcpPublicOrigin, RESOURCE_ALSO_ACCEPT_HOSTS: hosts = [] } = values
   const withoutMail = origin && 'RESOURCE_SMTP_URL' in values && findSmtpMistake(origin, smtpUrl)
-  return withoutMail ? [`RESOURCE_SMTP_URL ${withoutMail}`] : []
+  const sameHost = origin && mcpPublicOrigin && findHostMistake(origin, mcpPublicOrigin, hosts)
+  return [
+    ...(withoutMail ? [`RESOURCE_SMTP_URL ${withoutMail}`] : []),
+    ...(sameHost ? [`RESOURCE_MCP_PUBLIC_ORIGIN ${sameHost}`] : []),
+  ]
+}
+
+/** Requests for the public MCP server are recognised by their Host alone. */
+function findHostMistake(origin: string, mcpPublicOrigin: string, alsoAccepted: readonly string[]) {
+  const [main, other] = [new URL(origin), new URL(mcpPublicOrigin)]
+  if (main.protocol !== other.protocol) return 'must begin with the same scheme as RESOURCE_ORIGIN'
+  return [main.host, ...alsoAccepted].includes(other.host)
+    ? 'must have another host or port than RESOURCE_ORIGIN and RESOURCE_ALSO_ACCEPT_HOSTS'
+    : undefined
 }

@@ -6,7 +6,7 @@ import { createClient } from 'redis'
 const ANSWER_TIMEOUT_MS = 200
 const CONNECT_TIMEOUT_MS = 1_000
 const PING_MS = 500
-/** A connection on which no ping was answered for so many intervals is dropped and made anew. */
+/** A connection on which no ping was answered for so many intervals is dropped and opened again. */
 const SILENT_INTERVALS = 3
 const LONGEST_RETRY_MS = 1_000
 
@@ -62,7 +62,7 @@ export function openRedis(url: string, { log }: { log: Log }): Redis {
   }
 }
 
-/** Commands as traces tell them: the name, no key and no value. */
+/** A command as traces record it: its name, without keys and values. */
 const command = (name: string) => {
   const call = { name, attributes: { 'db.system.name': 'redis', 'db.operation.name': name.toUpperCase() } }
   return () => call
@@ -85,11 +85,11 @@ export async function inTime<T>(call: Promise<T>): Promise<T> {
  */
 function onSilence(redis: EventEmitter & { readonly isReady: boolean }, drop: () => void): NodeJS.Timeout {
   let silent = 0
-  const heard = () => {
+  const recordPing = () => {
     silent = 0
   }
-  redis.on('ping-interval', heard)
-  redis.on('ready', heard)
+  redis.on('ping-interval', recordPing)
+  redis.on('ready', recordPing)
   return setInterval(() => {
     silent = redis.isReady ? silent + 1 : 0
     if (silent <= SILENT_INTERVALS) return

@@ -47,6 +47,11 @@ export const SETTINGS = {
     description:
       'The site root and OAuth issuer, such as `https://plainpath.example`. Requests for another Host are refused.',
   },
+  RESOURCE_MCP_PUBLIC_ORIGIN: {
+    schema: Origin.optional(),
+    description:
+      'Origin of the MCP server that never asks for a sign-in, such as `https://mcp.plainpath.example`: another host or port than RESOURCE_ORIGIN, whose requests reach the same listener. Without it there is none.',
+  },
   RESOURCE_PORT: { schema: port, description: 'Port of the public listener.', default: '8082' },
   RESOURCE_HOST: { schema: text, description: 'Address the public listener binds.', default: '0.0.0.0' },
   RESOURCE_OPERATIONS_PORT: {
@@ -72,7 +77,7 @@ export const SETTINGS = {
   RESOURCE_REDIS_URL: {
     schema: redisUrl.optional(),
     description:
-      'Redis that counts requests for all processes, remembers the proofs that were used, and tells them what was revoked: the one of auth. Without it each process counts for itself, and introspects each token.',
+      'Redis that counts requests for all processes, remembers the proofs that were used, and notifies them of revocations: the one of auth. Without it each process counts for itself, and introspects each token.',
     secret: true,
   },
   RESOURCE_KEK_FILE: {
@@ -159,7 +164,7 @@ export const SETTINGS = {
   RESOURCE_DRAIN_DELAY_SECONDS: {
     schema: wholeNumber(0, 99),
     description:
-      'How long requests are still taken after a signal to stop, unready, until every gateway has looked away.',
+      'How long the app accepts requests after SIGTERM while `/ready` fails, so that load balancers stop sending them.',
     default: '5',
   },
   RESOURCE_DRAIN_SECONDS: {

@@ -1,5 +1,6 @@
 import { describeStatus, freshnessStatus } from '@plainpath/guides'
 import {
+  type Authenticators,
   createLimiter,
   createMetrics,
   createReadiness,
@@ -7,11 +8,12 @@ import {
   listEndpoints,
   operationsApp,
   poolMetrics,
+  type RawRoute,
   type Readiness,
   type Route,
 } from '@plainpath/http'
 import type { Mailer } from '@plainpath/mail'
-import { API_VERSION, serviceUrls } from '@plainpath/metadata'
+import { API_VERSION, type McpEndpoint, mcpEndpoints, serviceUrls } from '@plainpath/metadata'
 import { openPool, type Pool } from '@plainpath/postgres'
 import { REVOCATION, type RevocationOptions } from '@plainpath/revocation'
 import { openTracing } from '@plainpath/tracing'
@@ -40,8 +42,10 @@ import { earlierGuides, guideResponses } from './guides/guide-responses.ts'
 import { type GuideDeps, guideRoutes } from './guides/guide-routes.ts'
 import { currentSchema } from './health/current-schema.ts'
 import { healthRoutes, sharedCheck } from './health/health-routes.ts'
-import { mcpRoute } from './mcp/mcp-route.ts'
+import { mcpRoute, publicMcpRoute, signedInMcpRoutes } from './mcp/mcp-route.ts'
+import type { McpDeps } from './mcp/mcp-server.ts'
 import { registerTools } from './mcp/register-tools.ts'
+import { requestStates } from './mcp/request-state.ts'
 import { mcpTools } from './mcp/tools.ts'
 import { metadataRoutes } from './metadata/metadata-routes.ts'
 import { MIGRATIONS } from './migrations.ts'
@@ -96,7 +100,7 @@ export async function openResource(
   }: ResourceDeps,
 ): Promise<Resource> {
   await using opening = new AsyncDisposableStack()
-  const urls = serviceUrls(config.origin)
+  const urls = serviceUrls(config.origin, config.mcpPublicOrigin)
   const tracing = opening.use(
     await openTracing({ url: config.otlpUrl, service: 'plainpath-resource', version: API_VERSION, log }),
   )
@@ -131,10 +135,18 @@ export async function openResource(
   const forms = guideResponses(urls)
   const guideDeps = { guides, earlier: earlierGuides(db, now, guides), lister, forms, urls }
   const guideApi = guideRoutes(guideDeps)
-  const routes = [
-    ...guideApi.routes,
-    ...otherRoutes(config, { db, stores, requestServer, introspectWithEmail, guideDeps, answers, now }),
-  ]
+  const bearer = bearerCheck({ introspect, urls, clock, now })
+  const { otherRoutes, publicMcpRoutes } = createRoutes(config, {
+    db,
+    stores,
+    requestServer,
+    introspectWithEmail,
+    bearer,
+    guideDeps,
+    answers,
+    now,
+  })
+  const routes = [...guideApi.routes, ...otherRoutes]
   const readiness = createReadiness({
     schema: currentSchema(db, MIGRATIONS),
     guides: async () => guides.current().size > 0,
@@ -154,13 +166,14 @@ export async function openResource(
       urls,
       guides,
       routes,
+      publicMcpRoutes,
       fastPathOptions: {
         find: guideApi.findPrepared,
         cachedCaller: cachedBearer({ findCached, urls, clock, now }),
       },
       limiter,
       authenticators: {
-        bearer: bearerCheck({ introspect, urls, clock, now }),
+        bearer,
         useProof: proofUse({ usedProofs: stores.usedProofs, urls, clock }),
       },
       metrics,
@@ -184,27 +197,36 @@ export async function openResource(
 }
 
 /** Creates all routes except those of the guides, which the fast path serves too. */
-function otherRoutes(
-  { corsOrigins, securityContact }: Config,
+function createRoutes(
+  { corsOrigins, securityContact, hashKey }: Config,
   deps: {
     db: Pool
     stores: Stores
     requestServer: RequestAuthorizationServer
     introspectWithEmail: Introspect
+    bearer: NonNullable<Authenticators['bearer']>
     guideDeps: GuideDeps
     answers: AnswerService
     now: () => Date
   },
-): Route[] {
-  const { db, requestServer, introspectWithEmail, guideDeps, answers, now } = deps
+): { otherRoutes: (Route | RawRoute)[]; publicMcpRoutes: Route[] } {
+  const { db, requestServer, introspectWithEmail, bearer, guideDeps, answers, now } = deps
   const { waitlist, contact } = deps.stores
-  const { guides, forms, urls } = guideDeps
+  const { guides, lister, forms, urls } = guideDeps
   const join = joinWaitlist({ waitlist, urls, now })
   const person = verifiedPerson({ introspectWithEmail, urls, now })
   const send = sendMessage({ contact, verifiedPerson: person, now })
   const own = ownMessages({ contact, now })
   const tools = mcpTools({ ...guideDeps, answers, joinWaitlist: join, sendMessage: send, ownMessages: own })
-  return [
+  const states = requestStates({ hashKey, now })
+  const mcpDeps = (endpoint: McpEndpoint): McpDeps => ({
+    urls,
+    endpoint,
+    registerTools: registerTools(tools, endpoint.tools, urls),
+    requestStates: states,
+  })
+  const endpoints = mcpEndpoints(urls)
+  const otherRoutes = [
     ...healthRoutes({
       publishedGuides: () => guides.current().size,
       checks: {
@@ -219,13 +241,15 @@ function otherRoutes(
     ...waitlistLinkRoutes({ waitlist, urls, now }),
     ...contactRoutes({ sendMessage: send, ownMessages: own }),
     ...contactPageRoutes({ contact, guides, urls, now }),
-    mcpRoute({ urls, registerTools: registerTools(tools, urls), allowedOrigins: corsOrigins }),
+    mcpRoute({ ...mcpDeps(endpoints.agents), allowedOrigins: corsOrigins }),
+    ...signedInMcpRoutes({ ...mcpDeps(endpoints.signedIn), bearer }),
     ...metadataRoutes({
       urls,
       startedAt: now(),
       securityContact,
       guides: () => guides.current().list().guides,
     }),
-    ...pageRoutes({ guides, forms, joinWaitlist: join, answers, urls }),
+    ...pageRoutes({ guides, lister, forms, joinWaitlist: join, answers, urls }),
   ]
+  return { otherRoutes, publicMcpRoutes: endpoints.public ? [publicMcpRoute(mcpDeps(endpoints.public))] : [] }
 }

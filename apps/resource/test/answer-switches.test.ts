@@ -1,14 +1,14 @@
 import { Answer } from '@plainpath/domain'
 import { openPool } from '@plainpath/postgres'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Answered, ask, expectProblem, posting } from './ask.ts'
 import { runResource } from './run-resource.ts'
+import { expectProblem, type HttpResponse, posting, sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
 const DEAD_DATABASE = 'postgres://nobody@127.0.0.1:1/none'
 const RENEW = { question: 'When do I renew my green card?' }
 const ARREST = { question: 'I was arrested last year. Can I renew my green card?' }
-/** Operators are promised two seconds; a machine that runs tests is busy. */
+/** A switch takes effect within two seconds; the timeout is longer because a machine that runs tests is busy. */
 const IN_FORCE = { timeout: 15_000, interval: 20 }
 
 const resources = new AsyncDisposableStack()
@@ -23,17 +23,17 @@ beforeAll(async () => {
 afterAll(() => resources.disposeAsync())
 
 const run = (...words: string[]) => runResource(words, { RESOURCE_DATABASE_URL: first.databaseUrl })
-const answer = (api: RunningResource, body: object) =>
-  ask(api.origin, { path: '/api/answers', ...posting(body) })
-const read = (api: RunningResource, path: string) => ask(api.origin, { path })
+const postQuestion = (api: RunningResource, body: object) =>
+  sendRequest(api.origin, { path: '/api/answers', ...posting(body) })
+const read = (api: RunningResource, path: string) => sendRequest(api.origin, { path })
 const health = async (api: RunningResource) => (await read(api, '/api/health')).json()['answers']
 
-/** What both instances answer, once they answer so. */
-async function onBoth<T>(look: (api: RunningResource) => Promise<T>, expected: T): Promise<void> {
-  for (const api of [first, second]) await expect.poll(() => look(api), IN_FORCE).toEqual(expected)
+/** Polls both instances until each returns the expected value. */
+async function expectOnBoth<T>(readValue: (api: RunningResource) => Promise<T>, expected: T): Promise<void> {
+  for (const api of [first, second]) await expect.poll(() => readValue(api), IN_FORCE).toEqual(expected)
 }
 
-async function audited(): Promise<string[]> {
+async function lastAuditLines(): Promise<string[]> {
   const { rows } = await first.db.query<{ line: string }>(
     `select action || ' ' || about as line from desk_audit where actor <> '' order by id desc limit 2`,
   )
@@ -42,8 +42,8 @@ async function audited(): Promise<string[]> {
 
 test('answers are paused and resumed on every instance, which health and metrics show', async () => {
   expect((await run('answers', 'pause', '--reason', 'wrong fee')).code).toBe(0)
-  await onBoth(async (api) => (await answer(api, RENEW)).status, 503)
-  const refused = await answer(second, RENEW)
+  await expectOnBoth(async (api) => (await postQuestion(api, RENEW)).status, 503)
+  const refused = await postQuestion(second, RENEW)
   expectPaused(refused)
   expect(await health(second)).toEqual({ status: 'paused', withdrawnSections: [], disabledTriggers: [] })
   expect((await read(second, '/api/health')).json()['status']).toBe('degraded')
@@ -53,12 +53,12 @@ test('answers are paused and resumed on every instance, which health and metrics
   expect((await read(second, '/api/guides/work-permit')).status).toBe(200)
 
   expect((await run('answers', 'resume')).code).toBe(0)
-  await onBoth(async (api) => (await answer(api, RENEW)).status, 200)
+  await expectOnBoth(async (api) => (await postQuestion(api, RENEW)).status, 200)
   expect(await health(second)).toMatchObject({ status: 'ok' })
-  expect(await audited()).toEqual(['answers pause all: wrong fee', 'answers resume all'])
+  expect(await lastAuditLines()).toEqual(['answers pause all: wrong fee', 'answers resume all'])
 })
 
-function expectPaused(refused: Answered): void {
+function expectPaused(refused: HttpResponse): void {
   expect(refused.headers['retry-after']).toBe('300')
   const { findHelp, ...problem } = refused.json() as { findHelp: { phone?: string; url?: string }[] }
   expect(problem).toMatchObject({ status: 503, code: 'answers-paused' })
@@ -66,51 +66,50 @@ function expectPaused(refused: Answered): void {
   expect(findHelp.some(({ url }) => url?.includes('justice.gov'))).toBe(true)
 }
 
-test('a trigger that is disabled hands nobody off and is not listed, until it is enabled', async () => {
-  const outcome = async (api: RunningResource) => (await answer(api, ARREST)).json()['outcome']
-  const version = async (api: RunningResource) => (await answer(api, ARREST)).json()['answersVersion']
-  const listed = async (api: RunningResource) =>
+test('a disabled trigger causes no hand-off and is not listed, until it is enabled', async () => {
+  const outcome = async (api: RunningResource) => (await postQuestion(api, ARREST)).json()['outcome']
+  const version = async (api: RunningResource) => (await postQuestion(api, ARREST)).json()['answersVersion']
+  const isListed = async (api: RunningResource) =>
     (await read(api, '/api/triggers')).body.includes('"criminal-history"')
   const before = await version(first)
-  await onBoth(outcome, 'hand_off')
+  await expectOnBoth(outcome, 'hand_off')
   expect((await run('triggers', 'disable', 'criminal-history')).code).toBe(0)
-  await onBoth(outcome, 'information')
-  await onBoth(listed, false)
+  await expectOnBoth(outcome, 'information')
+  await expectOnBoth(isListed, false)
   expect(await version(first)).not.toBe(before)
   expect(await version(first)).toBe(await version(second))
   expect(await health(first)).toMatchObject({ status: 'ok', disabledTriggers: ['criminal-history'] })
   expect((await run('triggers', 'list')).out).toMatch(/^criminal-history {2}normal, not reviewed, disabled$/m)
   const fact = { ...RENEW, facts: { 'criminal-history': true } }
-  expect((await answer(first, fact)).json()['outcome']).toBe('information')
+  expect((await postQuestion(first, fact)).json()['outcome']).toBe('information')
 
   expect((await run('triggers', 'enable', 'criminal-history')).code).toBe(0)
-  await onBoth(outcome, 'hand_off')
-  await onBoth(listed, true)
-  await onBoth(version, before)
-  expect(await audited()).toEqual(['triggers disable criminal-history', 'triggers enable criminal-history'])
+  await expectOnBoth(outcome, 'hand_off')
+  await expectOnBoth(isListed, true)
+  await expectOnBoth(version, before)
+  expect(await lastAuditLines()).toEqual([
+    'triggers disable criminal-history',
+    'triggers enable criminal-history',
+  ])
 })
 
-test('a section that is withdrawn is in no answer, guide, search or earlier version, until it is restored', async () => {
-  const { passages } = Answer.parse((await answer(first, RENEW)).json())
+test('a withdrawn section is in no answer, guide, search or earlier version, until it is restored', async () => {
+  const { passages } = Answer.parse((await postQuestion(first, RENEW)).json())
   const { id = '', text = '' } = passages[0] ?? {}
   expect(id).toMatch(/^renew-green-card#/)
   const [sentence = ''] = text.split('\n')
-  const places = [
-    '/api/guides/renew-green-card',
-    '/guides/renew-green-card',
-    '/api/guides?q=renew+green+card',
-  ]
-  const shown = async (api: RunningResource) => {
+  const paths = ['/api/guides/renew-green-card', '/guides/renew-green-card', '/api/guides?q=renew+green+card']
+  const isWithdrawn = async (api: RunningResource) => {
     const guide = (await read(api, '/api/guides/renew-green-card')).json()['body']
     return String(guide).includes('We took the text of this section out')
   }
-  await onBoth(shown, false)
+  await expectOnBoth(isWithdrawn, false)
   expect((await run('guides', 'withdraw', id, '--reason', 'the rule changed')).code).toBe(0)
-  await onBoth(shown, true)
+  await expectOnBoth(isWithdrawn, true)
   for (const api of [first, second]) {
-    const { passages: left } = Answer.parse((await answer(api, RENEW)).json())
+    const { passages: left } = Answer.parse((await postQuestion(api, RENEW)).json())
     expect(left.map((passage) => passage.id)).not.toContain(id)
-    for (const place of places) expect((await read(api, place)).body).not.toContain(sentence)
+    for (const path of paths) expect((await read(api, path)).body).not.toContain(sentence)
   }
   expect(await health(second)).toMatchObject({ withdrawnSections: [id] })
   expect((await run('answers', 'list')).out).toMatch(
@@ -118,22 +117,27 @@ test('a section that is withdrawn is in no answer, guide, search or earlier vers
   )
 
   expect((await run('guides', 'restore', id)).code).toBe(0)
-  await onBoth(shown, false)
-  expect(Answer.parse((await answer(second, RENEW)).json()).passages[0]?.id).toBe(id)
-  expect(await audited()).toEqual([`guides withdraw ${id}: the rule changed`, `guides restore ${id}`])
+  await expectOnBoth(isWithdrawn, false)
+  expect(Answer.parse((await postQuestion(second, RENEW)).json()).passages[0]?.id).toBe(id)
+  expect(await lastAuditLines()).toEqual([`guides withdraw ${id}: the rule changed`, `guides restore ${id}`])
 })
 
-test('a guide that is retired is in no answer', async () => {
+test('a retired guide is in no answer', async () => {
   await using api = await startResource()
-  const there = { RESOURCE_DATABASE_URL: api.databaseUrl }
-  await runResource(['guides', 'publish'], there)
-  await runResource(['guides', 'retire', 'renew-green-card', '--successor', 'replace-lost-green-card'], there)
+  const settings = { RESOURCE_DATABASE_URL: api.databaseUrl }
+  await runResource(['guides', 'publish'], settings)
+  await runResource(
+    ['guides', 'retire', 'renew-green-card', '--successor', 'replace-lost-green-card'],
+    settings,
+  )
   const guides = async () =>
-    Answer.parse((await answer(api, RENEW)).json()).passages.some(({ guide }) => guide === 'renew-green-card')
+    Answer.parse((await postQuestion(api, RENEW)).json()).passages.some(
+      ({ guide }) => guide === 'renew-green-card',
+    )
   await expect.poll(guides, IN_FORCE).toBe(false)
 })
 
-test('an attorney’s review is of one version of a trigger, and stays', async () => {
+test('an attorney’s review is for one version of a trigger, and cannot be changed or deleted', async () => {
   const listed = async () => {
     const { triggers } = JSON.parse((await run('triggers', 'list', '--json')).out)
     return triggers.find(({ id }: { id: string }) => id === 'smuggling')
@@ -155,7 +159,7 @@ test('an attorney’s review is of one version of a trigger, and stays', async (
     await expect(app.query(statement)).rejects.toMatchObject({ code: '42501' })
 })
 
-describe('is refused in words, and changes nothing:', () => {
+describe('refuses a mistaken command with a message, and changes nothing:', () => {
   test.for([
     [['answers', 'resume'], 'Answers are not paused.'],
     [['triggers', 'disable', 'no-such-trigger'], 'No trigger has the id no-such-trigger.'],
@@ -169,32 +173,34 @@ describe('is refused in words, and changes nothing:', () => {
     ],
     [['guides', 'withdraw', 'work-permit#intro', '--reason', ' '], '--reason must have'],
     [['guides', 'restore', 'work-permit#intro'], 'work-permit is not withdrawn.'],
-  ] as const)('%j', async ([words, said]) => {
+  ] as const)('%j', async ([words, message]) => {
     const { code, out, errors } = await run(...words)
     expect([code, out]).toEqual([1, ''])
-    expect(errors).toContain(said)
+    expect(errors).toContain(message)
     expect((await run('answers', 'list')).out).toBe('Nothing is turned off.')
     expect((await run('triggers', 'list')).out).not.toMatch(/criminal-history.*, reviewed/)
   })
 })
 
-test('while PostgreSQL is away answers come from memory, under the switches of before', async () => {
+test('answers from memory while PostgreSQL is down, under the last known switches', async () => {
   await using api = await startResource()
   await runResource(['triggers', 'disable', 'criminal-history'], { RESOURCE_DATABASE_URL: api.databaseUrl })
-  await expect.poll(async () => (await answer(api, ARREST)).json()['outcome'], IN_FORCE).toBe('information')
+  await expect
+    .poll(async () => (await postQuestion(api, ARREST)).json()['outcome'], IN_FORCE)
+    .toBe('information')
   await api.db.query('alter table guides rename to elsewhere')
   await api.db.query('alter table answer_switches rename to elsewhere_too')
   await expect.poll(() => api.logged.join('\n'), IN_FORCE).toContain('those in memory are served')
-  expect((await answer(api, ARREST)).json()['outcome']).toBe('information')
+  expect((await postQuestion(api, ARREST)).json()['outcome']).toBe('information')
 })
 
-test('an instance that never read what is turned off answers 503 with the help lists', async () => {
+test('an instance that has never read the switches responds 503 with the help lists', async () => {
   await using api = await startResource({ env: { RESOURCE_DATABASE_URL: DEAD_DATABASE } })
-  const refused = await answer(api, RENEW)
+  const refused = await postQuestion(api, RENEW)
   const { findHelp, ...problem } = refused.json()
   expect(problem).toMatchObject({ status: 503, code: 'answers-unavailable' })
   expect(findHelp).toContainEqual(expect.objectContaining({ phone: '911' }))
   expect(await health(api)).toMatchObject({ status: 'unavailable' })
   expect((await read(api, '/api/triggers')).status).toBe(200)
-  expectProblem(await answer(api, {}), { status: 400, code: 'invalid-request' })
+  expectProblem(await postQuestion(api, {}), { status: 400, code: 'invalid-request' })
 })

@@ -1,7 +1,7 @@
 import { guideSections, loadGuides } from '@plainpath/guides'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ask } from './ask.ts'
 import { runResource } from './run-resource.ts'
+import { sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
 const RENEW = 'When do I renew my green card?'
@@ -13,9 +13,9 @@ beforeAll(async () => {
 })
 afterAll(() => api[Symbol.asyncDispose]())
 
-const get = (path: string) => ask(api.origin, { path, headers: { accept: 'text/html' } })
+const get = (path: string) => sendRequest(api.origin, { path, headers: { accept: 'text/html' } })
 const send = (fields: Record<string, string>, headers: Record<string, string> = {}) =>
-  ask(api.origin, {
+  sendRequest(api.origin, {
     method: 'POST',
     path: '/ask',
     headers: { accept: 'text/html', 'content-type': 'application/x-www-form-urlencoded', ...headers },
@@ -32,7 +32,7 @@ test('the form is on the home page and on /ask, posts the question, and no page 
   expect((await get('/ask?question=hello')).body).not.toContain('hello')
 })
 
-describe('the form is answered', () => {
+describe('the form gets an answer', () => {
   test('with passages, sources, questions to say yes or no to, and a link to report a mistake', async () => {
     const { status, headers, body } = await send({ question: RENEW })
     expect(status).toBe(200)
@@ -50,7 +50,7 @@ describe('the form is answered', () => {
     expect(ids).toEqual([...new Set(ids)])
   })
 
-  test('a yes leads to the hand-off, whatever else is pressed; a no takes the question away', async () => {
+  test('a yes leads to the hand-off, even with other buttons pressed; a no removes the question', async () => {
     const yes = await send({ question: RENEW, 'long-absence': 'yes', none: 'long-absence' })
     expect(heading(yes.body)).toBe('Talk to an attorney about this')
     const no = await send({ question: RENEW, 'long-absence': 'no' })
@@ -59,7 +59,7 @@ describe('the form is answered', () => {
     expect(no.body).not.toContain('name="long-absence" type="radio"')
   })
 
-  test('“none of these applies”, until nothing is left to ask', async () => {
+  test('with “none of these applies”, until no question is left', async () => {
     const fields: Record<string, string> = { question: RENEW }
     for (let round = 0; round < 6; round++) {
       const { body } = await send(fields)
@@ -73,7 +73,7 @@ describe('the form is answered', () => {
     throw new Error('the questions never end')
   })
 
-  test('an urgent hand-off first, with phone numbers on top, and a form to our staff without the question', async () => {
+  test('with an urgent hand-off first: phone numbers at the top, and a form to our staff without the question', async () => {
     const { body } = await send({ question: ICE })
     expect(heading(body)).toBe('Get help today')
     expect(body.indexOf(ICE)).toBeLessThan(body.indexOf('href="tel:'))
@@ -94,7 +94,7 @@ describe('the form is answered', () => {
     expect(body).toContain('href="tel:911"')
   })
 
-  test('with the mistake on top and beside the field, and what was typed is still there', async () => {
+  test('with the mistake at the top and beside the field, and the typed text in it', async () => {
     for (const question of ['', ' \n ', 'x'.repeat(1_001)]) {
       const { status, body } = await send({ question })
       expect(status).toBe(400)
@@ -104,29 +104,29 @@ describe('the form is answered', () => {
     }
   })
 
-  test('but not where another site sends it', async () => {
+  test('but 403 for a request from another site', async () => {
     const refused = await send({ question: RENEW }, { 'sec-fetch-site': 'cross-site' })
     expect(refused.status).toBe(403)
   })
 
-  test('markup in a question stays text', async () => {
+  test('with markup in the question shown as text', async () => {
     const { body } = await send({ question: '<b>When</b> do I renew my green card?"><img src=x>' })
     expect(body).not.toMatch(/<b>|<img/)
   })
 
   test('with help while answers are paused', async () => {
-    const there = { RESOURCE_DATABASE_URL: api.databaseUrl }
-    await runResource(['answers', 'pause'], there)
+    const settings = { RESOURCE_DATABASE_URL: api.databaseUrl }
+    await runResource(['answers', 'pause'], settings)
     await expect.poll(async () => (await send({ question: RENEW })).status, { timeout: 15_000 }).toBe(503)
     const { body } = await send({ question: RENEW })
     expect(heading(body)).toBe('We cannot answer questions now')
     expect(body).toContain('href="tel:911"')
-    await runResource(['answers', 'resume'], there)
+    await runResource(['answers', 'resume'], settings)
     await expect.poll(async () => (await send({ question: RENEW })).status, { timeout: 15_000 }).toBe(200)
   })
 })
 
-test('every section has its place on the page of its guide, so that the links of answers lead there', async () => {
+test('every section has an anchor on the page of its guide, to which answers link', async () => {
   for (const guide of loadGuides()) {
     const { body } = await get(`/guides/${guide.slug}`)
     for (const { key } of guideSections(guide).filter((section) => section.key !== 'intro'))
@@ -146,7 +146,7 @@ describe('the link to report a mistake', () => {
   })
 
   test.for(['nothing%23here', 'work-permit%23nothing', '%3Cb%3E'])(
-    'writes nothing for %s',
+    'leaves the message empty for %s',
     async (passage) => {
       const { status, body } = await get(`/contact?passage=${passage}`)
       expect(status).toBe(200)

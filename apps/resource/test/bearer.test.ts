@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ask, expectProblem, posting } from './ask.ts'
+import { expectProblem, posting, sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
 let api: RunningResource
@@ -13,15 +13,15 @@ const challenge = (error?: string) =>
   `Bearer realm="plainpath", ${error ? `error="${error}", ` : ''}scope="guides:read waitlist:write", ` +
   `resource_metadata="${api.origin}/.well-known/oauth-protected-resource/api"`
 const read = (authorization: string | string[]) =>
-  ask(api.origin, { path: '/api/guides', headers: { authorization: authorization as string } })
-const introspections = () => api.auth.asked.introspection
+  sendRequest(api.origin, { path: '/api/guides', headers: { authorization: authorization as string } })
+const introspections = () => api.auth.requests.introspection
 
 describe('a token that is sent where none is needed', () => {
-  test('lets the request through when it is valid, and nobody may keep the answer', async () => {
-    const answered = await read(`Bearer ${api.auth.issue()}`)
-    expect(answered.status).toBe(200)
-    expect(answered.headers['cache-control']).toBe('private, no-store')
-    expect(answered.headers).not.toHaveProperty('www-authenticate')
+  test('lets the request through when it is valid, and the response must not be cached', async () => {
+    const response = await read(`Bearer ${api.auth.issue()}`)
+    expect(response.status).toBe(200)
+    expect(response.headers['cache-control']).toBe('private, no-store')
+    expect(response.headers).not.toHaveProperty('www-authenticate')
   })
 
   test.for(['bearer ', 'BEARER ', 'Bearer  '])('may stand behind "%s" (RFC 6750 §2.1)', async (scheme) => {
@@ -50,7 +50,10 @@ describe('a token that is sent where none is needed', () => {
 
   test('is shown to the authorization server alone, with our credential and no header of the caller', async () => {
     const authorization = `Bearer ${api.auth.issue()}`
-    await ask(api.origin, { path: '/api/guides', headers: { authorization, 'x-evil': 'yes', cookie: 'a=b' } })
+    await sendRequest(api.origin, {
+      path: '/api/guides',
+      headers: { authorization, 'x-evil': 'yes', cookie: 'a=b' },
+    })
     expect(Object.keys(api.auth.lastHeaders)).not.toContain('x-evil')
     expect(Object.keys(api.auth.lastHeaders)).not.toContain('cookie')
     expect(api.auth.lastHeaders['authorization']).toMatch(/^Basic /)
@@ -70,7 +73,7 @@ const ENCRYPTED = `${Buffer.from(
 
 describe('a token is refused', () => {
   const valid = () => api.auth.issue()
-  test.for<[why: string, authorization: () => string, asked: number]>([
+  test.for<[why: string, authorization: () => string, introspected: number]>([
     ['when it is unknown', () => `Bearer ${UNKNOWN}`, 1],
     [
       'when it is for another audience',
@@ -87,7 +90,7 @@ describe('a token is refused', () => {
     ['twice in one header', () => `Bearer ${valid()}, Bearer ${valid()}`, 0],
     ['when it is a JWT', () => 'Bearer eyJhbGciOiJub25lIn0.eyJhY3RpdmUiOnRydWV9.', 0],
     [
-      'when it is an introspection answer',
+      'when it is an introspection response',
       () => 'Bearer eyJ0eXAiOiJ0b2tlbi1pbnRyb3NwZWN0aW9uK2p3dCJ9.eyJ0b2tlbl9pbnRyb3NwZWN0aW9uIjp7fX0.AAAA',
       0,
     ],
@@ -97,13 +100,13 @@ describe('a token is refused', () => {
     ['when it is not ASCII', () => 'Bearer \u00e9', 0],
     ['behind a tab', () => `Bearer\t${valid()}`, 0],
     ['when it is missing', () => 'Bearer', 0],
-  ])('%s', async ([, authorization, asked]) => {
+  ])('%s', async ([, authorization, introspected]) => {
     const before = introspections()
-    const answered = await read(authorization())
-    expectProblem(answered, { status: 401, code: 'invalid-token' })
-    expect(answered.headers['www-authenticate']).toBe(challenge('invalid_token'))
-    expect(answered.json()['detail']).toMatch(/This operation works without Authorization\.$/)
-    expect(introspections() - before).toBe(asked)
+    const response = await read(authorization())
+    expectProblem(response, { status: 401, code: 'invalid-token' })
+    expect(response.headers['www-authenticate']).toBe(challenge('invalid_token'))
+    expect(response.json()['detail']).toMatch(/This operation works without Authorization\.$/)
+    expect(introspections() - before).toBe(introspected)
   })
 
   test.for([
@@ -113,46 +116,49 @@ describe('a token is refused', () => {
   ])(
     'behind another scheme, and the challenge then names no error (RFC 6750 §3.1): %s',
     async ([, authorization]) => {
-      const answered = await read(authorization as string)
-      expectProblem(answered, { status: 401, code: 'invalid-token' })
-      expect(answered.headers['www-authenticate']).toBe(challenge())
+      const response = await read(authorization as string)
+      expectProblem(response, { status: 401, code: 'invalid-token' })
+      expect(response.headers['www-authenticate']).toBe(challenge())
     },
   )
 
   test('beside a second Authorization header', async () => {
-    const answered = await read([`Bearer ${valid()}`, `Bearer ${valid()}`])
-    expectProblem(answered, { status: 400, code: 'invalid-request' })
-    expect(answered.headers['www-authenticate']).toBe(challenge('invalid_request'))
+    const response = await read([`Bearer ${valid()}`, `Bearer ${valid()}`])
+    expectProblem(response, { status: 400, code: 'invalid-request' })
+    expect(response.headers['www-authenticate']).toBe(challenge('invalid_request'))
   })
 
   test.for(['/api/guides', '/api/guides/avoid-scams', '/', '/nowhere'])(
-    'in the address, and the answer says to revoke it: %s',
+    'in the URL, and the response says to revoke it: %s',
     async (path) => {
-      const answered = await ask(api.origin, { path: `${path}?%61ccess_token=${valid()}` })
-      expectProblem(answered, { status: 400, code: 'invalid-request' })
-      expect(answered.json()['detail']).toMatch(/Revoke this one/)
-      expect(answered.body).not.toContain('ppt_')
+      const response = await sendRequest(api.origin, { path: `${path}?%61ccess_token=${valid()}` })
+      expectProblem(response, { status: 400, code: 'invalid-request' })
+      expect(response.json()['detail']).toMatch(/Revoke this one/)
+      expect(response.body).not.toContain('ppt_')
     },
   )
 
   test('in a body, as an unknown member', async () => {
     const body = { email: 'body@example.org', access_token: valid() }
-    const answered = await ask(api.origin, { path: '/api/waitlist', ...posting(body) })
-    expectProblem(answered, { status: 400, code: 'invalid-request' })
-    expect(answered.body).not.toContain('ppt_')
+    const response = await sendRequest(api.origin, { path: '/api/waitlist', ...posting(body) })
+    expectProblem(response, { status: 400, code: 'invalid-request' })
+    expect(response.body).not.toContain('ppt_')
   })
 
   test('on a POST before anything is stored', async () => {
     const join = (authorization: string) =>
-      ask(api.origin, { path: '/api/waitlist', ...posting({ email: 'ana@example.org' }, { authorization }) })
+      sendRequest(api.origin, {
+        path: '/api/waitlist',
+        ...posting({ email: 'ana@example.org' }, { authorization }),
+      })
     expectProblem(await join(`Bearer ${UNKNOWN}`), { status: 401, code: 'invalid-token' })
     expect(await api.entries()).toBe(0)
     expect((await join(`Bearer ${valid()}`)).status).toBe(201)
   })
 
   test('when headers have more than 16 KiB in all', async () => {
-    const answered = await read(`Bearer ppt_${'A'.repeat(17_000)}`)
-    expect(answered.status).toBe(431)
+    const response = await read(`Bearer ppt_${'A'.repeat(17_000)}`)
+    expect(response.status).toBe(431)
   })
 })
 

@@ -3,9 +3,9 @@ import { serve } from '@plainpath/http'
 import { openTestDatabase, type TestDatabase } from '@plainpath/postgres/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { MIGRATIONS } from '../src/migrations.ts'
-import { ask, posting } from './ask.ts'
 import { keyFolder } from './key-folder.ts'
 import { runResource } from './run-resource.ts'
+import { posting, sendRequest } from './send-request.ts'
 import { startResource } from './start-resource.ts'
 
 const resources = new AsyncDisposableStack()
@@ -68,7 +68,7 @@ describe('resource', () => {
     expect(errors).not.toBe('')
   })
 
-  test('config check says what holds, and hides what is secret', async () => {
+  test('config check prints the settings in force, and hides secrets', async () => {
     const { code, out } = await run('config check', settings())
     expect(code).toBe(0)
     expect(out).toContain('RESOURCE_PORT=8082  (default)')
@@ -125,7 +125,7 @@ describe('resource', () => {
 
   test('waitlist stats counts', async () => {
     await using api = await startResource()
-    const join = (body: object) => ask(api.origin, { path: '/api/waitlist', ...posting(body) })
+    const join = (body: object) => sendRequest(api.origin, { path: '/api/waitlist', ...posting(body) })
     const { referralSlug } = (await join({ email: 'ana@example.org' })).json()
     await join({ email: 'ben@example.org', referredBySlug: referralSlug })
     const env = { RESOURCE_DATABASE_URL: api.databaseUrl }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { expectProblem } from './ask.ts'
 import { newMessage } from './contact-client.ts'
 import { DAY_MS, type Holding, MINUTE_MS, type Person, startHolding } from './contact-people.ts'
+import { expectProblem } from './send-request.ts'
 
 let holding: Holding
 beforeAll(async () => {

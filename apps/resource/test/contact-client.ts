@@ -1,5 +1,5 @@
 import { type MailServer, startMailServer } from '@plainpath/mail/testing'
-import { type Answered, ask, posting } from './ask.ts'
+import { type HttpResponse, posting, sendRequest } from './send-request.ts'
 import { type RunningResource, type StartOptions, startResource } from './start-resource.ts'
 
 export const STAFF_INBOX = 'desk@plainpath.example'
@@ -9,7 +9,7 @@ export interface ContactApi extends AsyncDisposable {
   readonly server: MailServer
   /** A token of somebody who verified this address. */
   tokenOf(email: string, registrationId: string, change?: Record<string, unknown>): string
-  send(token: string | undefined, body: unknown, headers?: Record<string, string>): Promise<Answered>
+  send(token: string | undefined, body: unknown, headers?: Record<string, string>): Promise<HttpResponse>
   /** What stands in the table, the mails and the jobs. */
   kept(): Promise<number>
   becomes(id: unknown, state: string): Promise<void>
@@ -49,7 +49,7 @@ export async function startContact(options: StartOptions = {}): Promise<ContactA
         ...change,
       }),
     send: (token, body, headers) =>
-      ask(api.origin, {
+      sendRequest(api.origin, {
         path: '/api/contact',
         ...posting(body, { ...(token !== undefined && { authorization: `Bearer ${token}` }), ...headers }),
       }),

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ask, expectProblem } from './ask.ts'
 import { newMessage } from './contact-client.ts'
 import { DAY_MS, ERASED, type Holding, MINUTE_MS, startHolding, WITHDRAWN } from './contact-people.ts'
+import { expectProblem, sendRequest } from './send-request.ts'
 
 let holding: Holding
 beforeAll(async () => {
@@ -11,7 +11,7 @@ afterAll(() => holding[Symbol.asyncDispose]())
 
 /** The page of the link that withdraws a message, and what its button leads to. */
 const both = async (link: string) => [
-  await ask(holding.contact.api.origin, { path: `/contact/withdraw?link=${link}` }),
+  await sendRequest(holding.contact.api.origin, { path: `/contact/withdraw?link=${link}` }),
   await holding.press('/contact/withdraw', link),
 ]
 
@@ -60,11 +60,11 @@ describe('a message', () => {
     })
     await person.link()
     const [receipt] = await holding.contact.server.mails(1, person.email)
-    for (const said of [Object(reply).expected, Object(reply).ifYouCannotWait, '911', '1-800-799-7233'])
-      expect(receipt?.text.replaceAll('\n', ' ')).toContain(said)
+    for (const sentence of [Object(reply).expected, Object(reply).ifYouCannotWait, '911', '1-800-799-7233'])
+      expect(receipt?.text.replaceAll('\n', ' ')).toContain(sentence)
   })
 
-  test('tells staff its triggers first, each once, and keeps them sealed', async () => {
+  test('lists its triggers first in the mail to staff, each once, and stores them sealed', async () => {
     const person = holding.newPerson()
     const triggers = ['public-charge', 'abuse-victim', 'public-charge']
     const { id } = await person.sent({ ...newMessage(), handOff: { triggers } })
@@ -89,14 +89,14 @@ describe('withdrawing', () => {
     for (const _time of [1, 2]) expect((await person.at('DELETE', id)).status).toBe(204)
     expect((await person.at('GET', id)).json()).toEqual({ id, status: 'erased' })
     expect(await holding.storedContent(id)).toEqual([WITHDRAWN])
-    const [, told, ...more] = await holding.contact.server.mails(2, person.email)
-    expect([told?.subject, more]).toEqual(['A message to Plainpath was withdrawn', []])
+    const [, withdrawalMail, ...more] = await holding.contact.server.mails(2, person.email)
+    expect([withdrawalMail?.subject, more]).toEqual(['A message to Plainpath was withdrawn', []])
     expect(
-      told?.text,
+      withdrawalMail?.text,
     ).toBe(`The message of November 20, 2026 was withdrawn. Our staff will not see it. We erased the text.
-An AI agent sent it for you and then withdrew it.
+An AI agent or app sent it for you and then withdrew it.
 
-You do not need to do anything. If you did not want this, end the agent's access by the
+You do not need to do anything. If you did not want this, end its access by the
 link in the receipt of the message.
 
 Message: ${id}
@@ -124,7 +124,10 @@ advice.
     const { id } = await person.sent()
     const link = await person.link()
     for (const method of ['HEAD', 'GET']) {
-      const opened = await ask(holding.contact.api.origin, { method, path: `/contact/withdraw?link=${link}` })
+      const opened = await sendRequest(holding.contact.api.origin, {
+        method,
+        path: `/contact/withdraw?link=${link}`,
+      })
       expect(opened.status).toBe(200)
     }
     expect((await person.at('GET', id)).json()['status']).toBe('received')
@@ -164,7 +167,7 @@ advice.
     },
   )
 
-  test('after delivery is refused by either way, which says what is left to do, by whom, and what staff keep', async () => {
+  test('after delivery is refused for agent and person, with the remaining options and the retention by staff', async () => {
     const person = holding.newPerson()
     const { id } = await person.sent()
     const link = await person.link()
@@ -174,9 +177,13 @@ advice.
     expectProblem(refused, { status: 409, code: 'already-delivered' })
     const pages = await both(link)
     expect(pages.map(({ status }) => status)).toEqual([410, 410])
-    for (const said of ['can ask our staff to erase', '90 days after delivery', 'mailbox of our staff keeps'])
+    for (const sentence of [
+      'can ask our staff to erase',
+      '90 days after delivery',
+      'mailbox of our staff keeps',
+    ])
       for (const text of [refused.json()['detail'], ...pages.map(({ body }) => body)])
-        expect(text).toContain(said)
+        expect(text).toContain(sentence)
     expect(await holding.rows('select c::text from contact_messages c where id = $1', [id])).toEqual(before)
   })
 
@@ -215,7 +222,7 @@ describe('retention', () => {
     expect(await holding.storedContent(id)).toEqual([ERASED])
   })
 
-  test('erases what the release before left when it withdrew a message', async () => {
+  test('erases the data that the previous release left when it withdrew a message', async () => {
     const { id } = await holding.newPerson().sent({ ...newMessage(), handOff: { triggers: ['smuggling'] } })
     await holding.rows(
       `update contact_messages set state = 'erased', erased_at = $2, message_sealed = null, reply_sealed = null where id = $1`,

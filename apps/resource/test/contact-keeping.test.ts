@@ -3,8 +3,8 @@ import path from 'node:path'
 import { DAY_MS } from '@plainpath/domain'
 import { parseHashKey } from '@plainpath/sealing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ask, expectProblem, posting } from './ask.ts'
 import { type ContactApi, newMessage, STAFF_INBOX, startContact } from './contact-client.ts'
+import { expectProblem, posting, sendRequest } from './send-request.ts'
 
 let contact: ContactApi
 let now = new Date()
@@ -16,7 +16,7 @@ afterAll(() => contact[Symbol.asyncDispose]())
 const good = { topic: 'question', message: 'Canary question about a permit.' }
 const tokenOf = (registrationId: string) => contact.tokenOf('canary-ana@example.org', registrationId)
 const at = (method: string, id: unknown, registrationId: string) =>
-  ask(contact.api.origin, {
+  sendRequest(contact.api.origin, {
     method,
     path: `/api/contact/${String(id)}`,
     headers: { authorization: `Bearer ${tokenOf(registrationId)}` },
@@ -103,7 +103,7 @@ test('90 days after delivery a message is erased, and not a day before', async (
   expect(await rows('select id from contact_messages where message_sealed is not null')).toEqual([])
 })
 
-test('when what is over was last erased is shown, and is not later when it could not be', async () => {
+test('the metric shows the last successful erasure, and does not advance after a failed one', async () => {
   const { resource, db, operations } = contact.api
   const shown = async () => {
     const metrics = await (await fetch(`${operations.url}/metrics`)).text()
@@ -147,7 +147,7 @@ describe('/contact', () => {
     'sec-fetch-site': 'same-origin',
   }
   const write = (fields: Record<string, string>, headers: object = {}) =>
-    ask(contact.api.origin, {
+    sendRequest(contact.api.origin, {
       path: '/contact',
       ...posting(new URLSearchParams(fields).toString(), { ...form, ...headers }),
     })
@@ -156,18 +156,18 @@ describe('/contact', () => {
     const mail = (await contact.server.mails(1, typed.email)).at(-1)
     const link = /^http\S+\/contact\/confirm\?link=(\S+)$/m.exec(mail?.text ?? '')?.[1] ?? ''
     const press = () =>
-      ask(contact.api.origin, { path: '/contact/confirm', ...posting(`link=${link}`, form) })
+      sendRequest(contact.api.origin, { path: '/contact/confirm', ...posting(`link=${link}`, form) })
     return { link, press }
   }
 
   test('a message is sent by the button of the mailed link, and by nothing else', async () => {
-    const page = await ask(contact.api.origin, { path: '/contact', headers: { accept: 'text/html' } })
+    const page = await sendRequest(contact.api.origin, { path: '/contact', headers: { accept: 'text/html' } })
     expect(page.body).toContain('justice.gov')
     expect((await write(typed)).status).toBe(202)
     const { link, press } = await pressing()
     const toStaff = () =>
       contact.server.received.filter(({ to, replyTo }) => to.includes(STAFF_INBOX) && replyTo === typed.email)
-    const opened = await ask(contact.api.origin, { path: `/contact/confirm?link=${link}` })
+    const opened = await sendRequest(contact.api.origin, { path: `/contact/confirm?link=${link}` })
     expect(opened.status).toBe(200)
     expect(await rows(`select state from contact_messages where state = 'unconfirmed'`)).toHaveLength(1)
     expect(toStaff()).toEqual([])
@@ -178,7 +178,7 @@ describe('/contact', () => {
     expect((await press()).status).toBe(404)
   })
 
-  test('unconfirmed for 24 hours it is gone, and the link is dead', async () => {
+  test('is erased when unconfirmed for 24 hours, and the link no longer works', async () => {
     await write({ ...typed, email: 'canary-cleo@example.org' })
     const [mail] = await contact.server.mails(1, 'canary-cleo@example.org')
     const link = /link=(\S+)/.exec(mail?.text ?? '')?.[1] ?? ''
@@ -189,7 +189,7 @@ describe('/contact', () => {
        from contact_messages, generate_series(1, 2500) n where state = 'unconfirmed' limit 2500`,
     )
     now = new Date(now.getTime() + DAY_MS)
-    const pressed = await ask(contact.api.origin, {
+    const pressed = await sendRequest(contact.api.origin, {
       path: '/contact/confirm',
       ...posting(`link=${link}`, form),
     })
@@ -212,7 +212,7 @@ describe('/contact', () => {
       change: { message: 'x'.repeat(5001) },
       words: 'Your message has 5,001 characters',
     },
-  ])('$why is said on top and beside the field, and nothing is kept', async ({ change, words }) => {
+  ])('reports $why at the top and beside the field, and stores nothing', async ({ change, words }) => {
     const before = await contact.kept()
     const refused = await write({ ...typed, ...change })
     expect([refused.status, refused.body.split(words).length]).toEqual([400, 3])

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type Answered, ask, expectProblem, posting } from './ask.ts'
 import { type ContactApi, newMessage, startContact } from './contact-client.ts'
+import { expectProblem, type HttpResponse, posting, sendRequest } from './send-request.ts'
 
 const TEN_MINUTES_MS = 600_000
 
@@ -13,7 +13,8 @@ beforeEach(async () => {
 afterEach(() => contact[Symbol.asyncDispose]())
 
 const times = <T>(count: number, run: () => Promise<T>) => Promise.all(Array.from({ length: count }, run))
-const statusesOf = (answers: readonly Answered[]) => [...new Set(answers.map(({ status }) => status))].sort()
+const statusesOf = (responses: readonly HttpResponse[]) =>
+  [...new Set(responses.map(({ status }) => status))].sort()
 const badToken = () => `ppt_${randomBytes(32).toString('base64url')}`
 
 describe('while an address sends messages without a good token,', () => {
@@ -24,7 +25,7 @@ describe('while an address sends messages without a good token,', () => {
     { why: 'one without the scope', token: () => contact.api.auth.issue() },
   ])('$why, a client with a verified e-mail there is served up to its own limit', async ({ token }) => {
     const verified = contact.tokenOf('ana@example.org', 'reg_ana')
-    const seen = await ask(contact.api.origin, {
+    const seen = await sendRequest(contact.api.origin, {
       path: `/api/contact/${randomUUID()}`,
       headers: { authorization: `Bearer ${verified}` },
     })
@@ -66,7 +67,7 @@ test.for([
   'ten minutes after $path was abused, somebody else at the address is served',
   async ({ path, quota, body, served }) => {
     const post = () =>
-      ask(contact.api.origin, {
+      sendRequest(contact.api.origin, {
         path,
         ...posting(new URLSearchParams(Object.entries(body())).toString(), {
           accept: 'text/html',
@@ -74,10 +75,10 @@ test.for([
           'sec-fetch-site': 'same-origin',
         }),
       })
-    const answers = []
-    for (let time = 0; time < quota + 5; time++) answers.push(await post())
-    expect(statusesOf(answers.slice(0, quota))).toEqual([served])
-    expect(statusesOf(answers.slice(quota))).toEqual([429])
+    const responses = []
+    for (let time = 0; time < quota + 5; time++) responses.push(await post())
+    expect(statusesOf(responses.slice(0, quota))).toEqual([served])
+    expect(statusesOf(responses.slice(quota))).toEqual([429])
     now = new Date(now.getTime() + TEN_MINUTES_MS)
     expect((await post()).status).toBe(served)
   },

@@ -1,7 +1,7 @@
 import { ATTORNEY_LISTS } from '@plainpath/domain'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ask, posting } from './ask.ts'
 import { FORM, type Holding, MINUTE_MS, startHolding } from './contact-people.ts'
+import { posting, sendRequest } from './send-request.ts'
 
 let holding: Holding
 beforeAll(async () => {
@@ -133,7 +133,7 @@ ${holding.contact.api.origin}/claim?end=${END_SECRET}`
         help: [...LISTS, ...HOTLINES].join('\n'),
         access: access(
           '',
-          'To end its access, use the link in the mail that told you about the agent.',
+          'To end its access, use the link in the e-mail that told you about the agent.',
         ).replace(
           /^[^]*?any name\. It registered with us on\n/,
           'The agent gave us no name. It registered with us on ',
@@ -152,7 +152,7 @@ ${holding.contact.api.origin}/claim?end=${END_SECRET}`
         topic: 'A question about a guide',
         ...{ link: linkOf(mail?.text), id },
         access: `If you do not want this agent to send us messages:
-To end its access, use the link in the mail that told you about the agent.`,
+To end its access, use the link in the e-mail that told you about the agent.`,
       }),
     )
   })
@@ -177,7 +177,9 @@ test('a message from the page: the mail that asks, and the receipt with the text
   const email = 'mailed-page@example.org'
   const fields = new URLSearchParams({ topic: 'other', message: MESSAGE, email })
   const { origin } = holding.contact.api
-  expect((await ask(origin, { path: '/contact', ...posting(fields.toString(), FORM) })).status).toBe(202)
+  expect((await sendRequest(origin, { path: '/contact', ...posting(fields.toString(), FORM) })).status).toBe(
+    202,
+  )
   const asking = await receiptTo(email)
   const confirm = /confirm\?link=([\w-]{43})$/m.exec(asking?.text ?? '')?.[1] ?? ''
   expect(asking?.subject).toBe('Send your message to Plainpath')
@@ -190,7 +192,8 @@ If that was you, open this link and press the button. We send the message to our
 only after that.
 ${origin}/contact/confirm?link=${confirm}
 
-If it was not you, you can ignore this mail. We erase the message after 24 hours.
+If it was not you, you can ignore this e-mail. We erase the message after
+24 hours.
 
 Plainpath is not a law firm and not the government. It gives information, not legal
 advice.
@@ -210,8 +213,8 @@ advice.
   await holding.deliver(id, 10 * MINUTE_MS)
   expect(
     holding.toDesk(id)[0]?.text,
-  ).toBe(`A person who confirmed their e-mail address wrote this. A reply to this mail goes to
-that person.
+  ).toBe(`A person who confirmed their e-mail address wrote this. A reply to this e-mail goes
+to that person.
 
 ${MARKED}
 

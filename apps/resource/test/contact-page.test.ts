@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ask, posting } from './ask.ts'
 import { FORM, type Holding, MINUTE_MS, startHolding, WITHDRAWN } from './contact-people.ts'
+import { posting, sendRequest } from './send-request.ts'
 
 let holding: Holding
 beforeAll(async () => {
@@ -10,7 +10,7 @@ afterAll(() => holding[Symbol.asyncDispose]())
 
 describe('the page', () => {
   const write = async (fields: [string, string][]) =>
-    ask(holding.contact.api.origin, {
+    sendRequest(holding.contact.api.origin, {
       path: '/contact',
       ...posting(new URLSearchParams(fields).toString(), FORM),
     })
@@ -72,7 +72,7 @@ describe('the page', () => {
     expect(holding.toDesk(id)[0]?.text).toMatch(begins)
   })
 
-  test('keeps triggers and consent when something else is a mistake, and refuses what is no trigger', async () => {
+  test('keeps triggers and consent when another field is invalid, and refuses an unknown trigger', async () => {
     const fields: [string, string][] = [
       ['topic', 'question'],
       ['email', 'page-4@example.org'],

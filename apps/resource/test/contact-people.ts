@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import { type Answered, ask, posting } from './ask.ts'
 import { type ContactApi, newMessage, STAFF_INBOX, startContact } from './contact-client.ts'
+import { type HttpResponse, posting, sendRequest } from './send-request.ts'
 
 export const MINUTE_MS = 60_000
 export const DAY_MS = 24 * 60 * MINUTE_MS
@@ -50,8 +50,8 @@ export async function startHolding() {
       contact.server.received.filter(
         ({ to, subject }) => to.includes(STAFF_INBOX) && subject.includes(String(id)),
       ),
-    press: (path: string, link: string): Promise<Answered> =>
-      ask(contact.api.origin, { path, ...posting(`link=${link}`, FORM) }),
+    press: (path: string, link: string): Promise<HttpResponse> =>
+      sendRequest(contact.api.origin, { path, ...posting(`link=${link}`, FORM) }),
     /** The secrets of all receipts to an address, by the id of their message. */
     async withdrawLinks(email: string): Promise<Map<string, string>> {
       const pattern = /withdraw\?link=([\w-]{43})$[^]*^Message: ([\w-]{36})$/m
@@ -85,12 +85,12 @@ function newPerson(contact: ContactApi, number: number) {
     email,
     send,
     async sent(body: object = newMessage(), key?: string) {
-      const answer = await send(body, key)
-      expect(answer.status, answer.body).toBe(202)
-      return answer.json()
+      const response = await send(body, key)
+      expect(response.status, response.body).toBe(202)
+      return response.json()
     },
     at: (method: string, id: unknown) =>
-      ask(contact.api.origin, {
+      sendRequest(contact.api.origin, {
         method,
         path: `/api/contact/${String(id)}`,
         headers: { authorization: `Bearer ${token()}` },

@@ -1,7 +1,7 @@
 import { TriggerId } from '@plainpath/domain'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ask, expectProblem } from './ask.ts'
 import { type ContactApi, newMessage, STAFF_INBOX, startContact } from './contact-client.ts'
+import { expectProblem, sendRequest } from './send-request.ts'
 
 let contact: ContactApi
 beforeAll(async () => {
@@ -13,7 +13,7 @@ const good = { topic: 'question', message: 'When do I renew?\nIt ends in March.'
 const ANA = 'reg_ana'
 const ana = () => contact.tokenOf('Ana@example.org', ANA)
 const at = (method: string, id: unknown, token = ana()) =>
-  ask(contact.api.origin, {
+  sendRequest(contact.api.origin, {
     method,
     path: `/api/contact/${String(id)}`,
     headers: { authorization: `Bearer ${token}` },
@@ -43,21 +43,21 @@ describe('a message', () => {
     expect(receipt?.parsed.html).toBeUndefined()
   })
 
-  test('about an attorney is answered with what to prepare and the official lists', async () => {
-    const answer = (await contact.send(ana(), { topic: 'attorney', message: 'Help.' })).json()
-    expect(answer['prepare']).toHaveLength(6)
-    expect(answer['attorneyLists']).toMatchObject([
+  test('about an attorney gets a response with a list to prepare and the official lists', async () => {
+    const response = (await contact.send(ana(), { topic: 'attorney', message: 'Help.' })).json()
+    expect(response['prepare']).toHaveLength(6)
+    expect(response['attorneyLists']).toMatchObject([
       { url: expect.stringMatching(/^https:\/\/www\.justice\.gov\//) },
       { url: expect.stringMatching(/^https:\/\/www\.justice\.gov\//) },
     ])
   })
 
   test('requests the address from the authorization server for each message, and only then', async () => {
-    const before = contact.api.auth.askedClaims.length
+    const before = contact.api.auth.requestedClaims.length
     const token = ana()
     await contact.send(token, newMessage())
     await at('GET', '6f6c0f0e-6f2b-4d1c-9a5e-2a9d1f6f3b10', token)
-    expect(contact.api.auth.askedClaims.slice(before)).toEqual(['', 'email', ''])
+    expect(contact.api.auth.requestedClaims.slice(before)).toEqual(['', 'email', ''])
   })
 })
 

@@ -1,15 +1,15 @@
 import { DAY_MS, HOUR_MS } from '@plainpath/domain'
 import { type MailServer, startMailServer } from '@plainpath/mail/testing'
 import { expect, test } from 'vitest'
-import { type Answered, ask, expectProblem, posting } from './ask.ts'
 import { FORM } from './contact-people.ts'
+import { expectProblem, type HttpResponse, posting, sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
 interface Flooded extends AsyncDisposable {
   readonly api: RunningResource
   readonly server: MailServer
   readonly clock: { now: Date }
-  post(path: string, body: unknown): Promise<Answered>
+  post(path: string, body: unknown): Promise<HttpResponse>
   rows(sql: string, values?: unknown[]): Promise<Record<string, unknown>[]>
   /** Stores this many mails to example.org as sent and counted now. */
   fill(mails: number): Promise<void>
@@ -38,7 +38,8 @@ async function startFlooded(): Promise<Flooded> {
     server,
     clock,
     rows,
-    post: (path, body) => ask(api.origin, { path, ...posting(body, typeof body === 'string' ? FORM : {}) }),
+    post: (path, body) =>
+      sendRequest(api.origin, { path, ...posting(body, typeof body === 'string' ? FORM : {}) }),
     async fill(mails) {
       await rows(
         `insert into mails (id, kind, about, message_id, state, created_at, overdue_at, settled_at, counted_at,
@@ -58,7 +59,7 @@ const linkIn = (text: string | undefined, page: string) =>
   new RegExp(`(${page})\\?(link=[\\w-]{43})$`, 'm').exec(text ?? '')?.slice(1) ?? ['', '']
 const join = (flooded: Flooded, email: string) => flooded.post('/api/waitlist', { email })
 
-test('joins cannot use up the mails that people at a domain ask for; theirs wait, and go out the day after', async () => {
+test('mails of joins cannot use up the reserve for mails that people ask for: they wait, and are sent the next day', async () => {
   await using flooded = await startFlooded()
   const { server, clock, post } = flooded
   expect((await join(flooded, 'ana@example.org')).status).toBe(201)
@@ -98,27 +99,30 @@ test.for([
         String(new URLSearchParams({ topic: 'question', message: 'Canary.', email: 'ana@example.org' })),
       ),
   },
-])('the link of a $kind mail that waited works as long as the mail says', async ({ kind, ...row }) => {
-  for (const early of [true, false]) {
-    await using flooded = await startFlooded()
-    const { server, clock, api } = flooded
-    await join(flooded, 'ana@example.org')
-    await server.mails(1)
-    await flooded.fill(2_000)
-    expect((await row.request(flooded)).status).toBe(202)
-    await flooded.waiting(1)
-    clock.now = new Date(clock.now.getTime() + row.waits)
-    await flooded.rows('update mails set counted_at = null where counted_at is not null')
-    await api.resource.mailer.upkeep()
-    await api.resource.retention.enforce()
-    const [, mail] = await server.mails(2, 'ana@example.org')
-    const [page = '', link = ''] = linkIn(mail?.text, row.page)
-    expect(page, kind).toBe(row.page)
-    clock.now = new Date(clock.now.getTime() + row.lasts - (early ? 1_000 : 0))
-    await api.resource.retention.enforce()
-    expect((await flooded.post(page, link)).status).toBe(early ? 200 : 404)
-  }
-})
+])(
+  'the link of a $kind mail that waited works for the time that the mail states',
+  async ({ kind, ...row }) => {
+    for (const early of [true, false]) {
+      await using flooded = await startFlooded()
+      const { server, clock, api } = flooded
+      await join(flooded, 'ana@example.org')
+      await server.mails(1)
+      await flooded.fill(2_000)
+      expect((await row.request(flooded)).status).toBe(202)
+      await flooded.waiting(1)
+      clock.now = new Date(clock.now.getTime() + row.waits)
+      await flooded.rows('update mails set counted_at = null where counted_at is not null')
+      await api.resource.mailer.upkeep()
+      await api.resource.retention.enforce()
+      const [, mail] = await server.mails(2, 'ana@example.org')
+      const [page = '', link = ''] = linkIn(mail?.text, row.page)
+      expect(page, kind).toBe(row.page)
+      clock.now = new Date(clock.now.getTime() + row.lasts - (early ? 1_000 : 0))
+      await api.resource.retention.enforce()
+      expect((await flooded.post(page, link)).status).toBe(early ? 200 : 404)
+    }
+  },
+)
 
 test.for([
   { kind: 'waitlist-joined', path: '/api/waitlist', body: { email: 'ben@example.org' }, positive: 201 },
@@ -134,34 +138,31 @@ test.for([
     body: String(new URLSearchParams({ topic: 'question', message: 'Canary.', email: 'ana@example.org' })),
     positive: 202,
   },
-])(
-  'while 40 mails of the kind $kind of a network wait, another is refused with 429, and nothing is stored',
-  async (row) => {
-    await using flooded = await startFlooded()
-    const { rows, post } = flooded
-    await join(flooded, 'ana@example.org')
-    await flooded.server.mails(1)
-    await expect.poll(() => rows(`select id from mails where state = 'sent'`), POLL).toHaveLength(1)
-    await rows(
-      `insert into mails (id, kind, about, mail_sealed, message_id, created_at, overdue_at, sender_hash, deferred_by)
+])('refuses with 429 and stores nothing while 40 mails of kind $kind of the network wait', async (row) => {
+  await using flooded = await startFlooded()
+  const { rows, post } = flooded
+  await join(flooded, 'ana@example.org')
+  await flooded.server.mails(1)
+  await expect.poll(() => rows(`select id from mails where state = 'sent'`), POLL).toHaveLength(1)
+  await rows(
+    `insert into mails (id, kind, about, mail_sealed, message_id, created_at, overdue_at, sender_hash, deferred_by)
      select gen_random_uuid(), $1, '', '', gen_random_uuid(), $2, $2, sender_hash, 'all'
      from mails, generate_series(1, 40)`,
-      [row.kind, new Date(flooded.clock.now.getTime() + HOUR_MS)],
-    )
-    const stored = () =>
-      rows(`select (select count(*) from mails) as mails, (select count(*) from waitlist_entries) as entries,
+    [row.kind, new Date(flooded.clock.now.getTime() + HOUR_MS)],
+  )
+  const stored = () =>
+    rows(`select (select count(*) from mails) as mails, (select count(*) from waitlist_entries) as entries,
             (select count(*) from waitlist_links) as links, (select count(*) from contact_messages) as messages`)
-    const before = await stored()
-    const refused = await post(row.path, row.body)
-    expect([refused.status, refused.headers['retry-after']]).toEqual([429, '600'])
-    if (row.path.startsWith('/api')) expectProblem(refused, { status: 429, code: 'rate-limited' })
-    expect(await stored()).toEqual(before)
-    await rows(`delete from mails where id = (select id from mails where ${WAITING} limit 1)`)
-    expect((await post(row.path, row.body)).status).toBe(row.positive)
-  },
-)
+  const before = await stored()
+  const refused = await post(row.path, row.body)
+  expect([refused.status, refused.headers['retry-after']]).toEqual([429, '600'])
+  if (row.path.startsWith('/api')) expectProblem(refused, { status: 429, code: 'rate-limited' })
+  expect(await stored()).toEqual(before)
+  await rows(`delete from mails where id = (select id from mails where ${WAITING} limit 1)`)
+  expect((await post(row.path, row.body)).status).toBe(row.positive)
+})
 
-test('a repeated join queues a mail again that was dropped before it was sent, with new links, once', async () => {
+test('a repeated join queues a dropped mail again, once, with new links', async () => {
   await using flooded = await startFlooded()
   const { server, rows, clock, api } = flooded
   await join(flooded, 'ana@example.org')
@@ -178,8 +179,8 @@ test('a repeated join queues a mail again that was dropped before it was sent, w
   expect(api.logged.join('\n')).toContain('a mail found no room under the caps in time')
   await rows('update mails set counted_at = null')
   const again = await Promise.all([join(flooded, 'ben@example.org'), join(flooded, 'Ben@Example.org')])
-  for (const answer of again)
-    expect([answer.status, answer.json()]).toEqual([200, { status: 'already_joined' }])
+  for (const response of again)
+    expect([response.status, response.json()]).toEqual([200, { status: 'already_joined' }])
   const [mail] = await server.mails(1, 'ben@example.org')
   expect(mail?.text).toContain(`${String(joined.json()['referralUrl'])}\n`)
   const [page = '', link = ''] = linkIn(mail?.text, '/waitlist/confirm')

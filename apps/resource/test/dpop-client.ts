@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
 import { expect } from 'vitest'
-import { type Answered, ask, expectProblem } from './ask.ts'
+import { expectProblem, type HttpResponse, sendRequest } from './send-request.ts'
 import type { RunningResource } from './start-resource.ts'
 
 /** A key pair with which a client makes proofs. */
@@ -81,7 +81,10 @@ export interface BoundRequest {
 }
 
 /** Sends a request with an access token and proofs. */
-export function sendBound(api: Pick<RunningResource, 'origin'>, request: BoundRequest): Promise<Answered> {
+export function sendBound(
+  api: Pick<RunningResource, 'origin'>,
+  request: BoundRequest,
+): Promise<HttpResponse> {
   const { method = 'GET', path = '/api/guides', token, proofs = [], body, headers } = request
   const content = body && JSON.stringify(body)
   const all = {
@@ -98,23 +101,28 @@ export function sendBound(api: Pick<RunningResource, 'origin'>, request: BoundRe
     ...(request.authorization ?? [`DPoP ${token}`]).flatMap((value) => ['Authorization', value]),
     ...proofs.flatMap((proof) => ['DPoP', proof]),
   ]
-  return ask(api.origin, { method, path, rawHeaders, ...(content !== undefined && { body: content }) })
+  return sendRequest(api.origin, {
+    method,
+    path,
+    rawHeaders,
+    ...(content !== undefined && { body: content }),
+  })
 }
 
 /** What every refusal of a bound request has. */
 export function expectRefused(
   api: Pick<RunningResource, 'origin'>,
-  answered: Answered,
+  response: HttpResponse,
   { code, error, path = '' }: { code: string; error: string; path?: string },
 ): void {
-  expectProblem(answered, { status: 401, code })
+  expectProblem(response, { status: 401, code })
   const metadata = `${api.origin}/.well-known/oauth-protected-resource/api${path}`
-  expect(answered.headers['www-authenticate']).toMatch(
+  expect(response.headers['www-authenticate']).toMatch(
     new RegExp(
       `^DPoP realm="plainpath", error="${error}", algs="ES256 EdDSA Ed25519", scope="[a-z: ]+", resource_metadata="${metadata}"$`,
     ),
   )
-  expect(answered.body).not.toMatch(/ppt_|eyJ/)
+  expect(response.body).not.toMatch(/ppt_|eyJ/)
 }
 export const BAD_PROOF = { code: 'invalid-token-proof', error: 'invalid_dpop_proof' }
 export const BAD_TOKEN = { code: 'invalid-token', error: 'invalid_token' }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { ask, expectProblem } from './ask.ts'
 import { makeProof, newProofKey, sendBound } from './dpop-client.ts'
 import { describeInstances, startInstances } from './dpop-instances.ts'
+import { expectProblem, sendRequest } from './send-request.ts'
 import { startResource } from './start-resource.ts'
 
 describeInstances('PostgreSQL', () => startInstances())
@@ -17,5 +17,7 @@ test('without PostgreSQL a bound request is 503, and nobody else is affected', a
   expectProblem(refused, { status: 503, code: 'unavailable' })
   expect(refused.headers['retry-after']).toMatch(/^\d+$/)
   const authorization = `Bearer ${api.auth.issue()}`
-  expect((await ask(api.origin, { path: '/api/guides', headers: { authorization } })).status).toBe(200)
+  expect((await sendRequest(api.origin, { path: '/api/guides', headers: { authorization } })).status).toBe(
+    200,
+  )
 })

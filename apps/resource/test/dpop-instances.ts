@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { expectProblem } from './ask.ts'
 import { makeProof, newProofKey, type ProofKeyPair, sendBound } from './dpop-client.ts'
+import { expectProblem } from './send-request.ts'
 import { type RunningResource, type StartOptions, startResource } from './start-resource.ts'
 
 /** Two instances under one origin, on the same stores and authorization server. */

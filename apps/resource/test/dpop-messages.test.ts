@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { expectProblem } from './ask.ts'
 import { type ContactApi, newMessage, startContact } from './contact-client.ts'
 import {
   BAD_PROOF,
@@ -13,6 +12,7 @@ import {
   type Proven,
   sendBound,
 } from './dpop-client.ts'
+import { expectProblem } from './send-request.ts'
 
 const resources = new AsyncDisposableStack()
 let contact: ContactApi
@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => resources.disposeAsync())
 beforeEach(() => {
-  contact.api.auth.lie()
+  contact.api.auth.tamper()
   token = contact.api.auth.issueBound(key.jkt)
 })
 
@@ -50,9 +50,9 @@ describe('MCP', () => {
   test('needs a proof for each message, and names its own metadata when it refuses', async () => {
     const list = call('list_guides', {})
     const once = await good()
-    const answered = await send({ ...list, proofs: [once] })
-    expect(answered.status, answered.body).toBe(200)
-    expect(answered.headers['ratelimit-policy']).toMatch(/"reads-client"/)
+    const response = await send({ ...list, proofs: [once] })
+    expect(response.status, response.body).toBe(200)
+    expect(response.headers['ratelimit-policy']).toMatch(/"reads-client"/)
     const before = await stored()
     const [ofApi] = [await proof({}, { method: 'POST', url: url('/api') })]
     for (const proofs of [[once], [ofApi], []])
@@ -74,8 +74,8 @@ describe('MCP', () => {
     const downgraded = await send({ ...message, token: bound, authorization: [`Bearer ${bound}`] })
     expectRefused(contact.api, downgraded, { ...BAD_TOKEN, path: '/mcp' })
     expect(await contact.kept()).toBe(before)
-    const answered = await send({ ...message, token: bound, proofs: [await good(bound)] })
-    expect(answered.body).toMatch(/received/)
+    const response = await send({ ...message, token: bound, proofs: [await good(bound)] })
+    expect(response.body).toMatch(/received/)
     expect(await contact.kept()).toBeGreaterThan(before)
   })
 })
@@ -141,12 +141,12 @@ describe('messages', () => {
   test('a token that turns out to be bound to another key when its address is read is refused', async () => {
     const bound = boundFor('cleo')
     const before = await contact.kept()
-    contact.api.auth.lie((answer) => {
-      const about = answer.payload.token_introspection as { email?: string }
+    contact.api.auth.tamper((reply) => {
+      const about = reply.payload.token_introspection as { email?: string }
       if (about.email !== undefined) Object.assign(about, { cnf: { jkt: otherKey.jkt } })
     })
     expectRefused(contact.api, await sending(bound, newMessage(), { proofs: [await good(bound)] }), BAD_TOKEN)
-    contact.api.auth.lie()
+    contact.api.auth.tamper()
     expect(await contact.kept()).toBe(before)
     expect((await sending(bound, newMessage(), { proofs: [await good(bound)] })).status).toBe(202)
   })

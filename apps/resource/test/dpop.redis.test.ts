@@ -9,9 +9,9 @@ import {
 } from '@plainpath/revocation'
 import { createClient } from 'redis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ask, expectProblem } from './ask.ts'
 import { hashOf, makeProof, newProofKey, type ProofKeyPair, sendBound } from './dpop-client.ts'
 import { describeInstances, startInstances } from './dpop-instances.ts'
+import { expectProblem, sendRequest } from './send-request.ts'
 import { type OwnRedis, startRedis } from './start-redis.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
@@ -67,15 +67,15 @@ const proofFor = (token: string, method = 'GET') =>
   makeProof(key, { method, url: `${api.origin}/api/guides`, token })
 const read = async (token: string) => sendBound(api, { token, proofs: [await proofFor(token)] })
 const readAsBearer = (token: string) =>
-  ask(api.origin, { path: '/api/guides', headers: { authorization: `Bearer ${token}` } })
+  sendRequest(api.origin, { path: '/api/guides', headers: { authorization: `Bearer ${token}` } })
 
 test('the cached introspection is used for a bound token, under each proof, until the token is revoked', async () => {
   const mark = await ensureMark()
-  api.auth.lie((answer) => {
-    answer.payload['revocation_mark'] = mark
+  api.auth.tamper((reply) => {
+    reply.payload['revocation_mark'] = mark
   })
   const [bound, bearer] = [api.auth.issueBound(key.jkt), api.auth.issue()]
-  const introspections = () => api.auth.asked.introspection
+  const introspections = () => api.auth.requests.introspection
   const isCached = async () => {
     const before = introspections()
     expect([(await read(bound)).status, (await readAsBearer(bearer)).status]).toEqual([200, 200])
@@ -96,7 +96,7 @@ test('the cached introspection is used for a bound token, under each proof, unti
     { authorization: `DPoP ${bearer}`, dpop: await proofFor(bearer) },
     { authorization: `DPoP ${bound}`, dpop: await proofFor(bound, 'HEAD') },
   ]) {
-    const refused = await ask(api.origin, { path: '/api/guides', headers })
+    const refused = await sendRequest(api.origin, { path: '/api/guides', headers })
     expect(refused.status).toBe(401)
     expect(refused.headers['www-authenticate']).toMatch(/^DPoP /)
   }
@@ -105,7 +105,7 @@ test('the cached introspection is used for a bound token, under each proof, unti
   await publishRevocation(bound)
   await expect.poll(async () => (await read(bound)).status).toBe(401)
   expect((await readAsBearer(bearer)).status).toBe(200)
-  api.auth.lie()
+  api.auth.tamper()
 })
 
 test('without Redis a bound request is 503, nobody else is affected, and a lost store accepts no earlier proof', async () => {
@@ -123,7 +123,7 @@ test('without Redis a bound request is 503, nobody else is affected, and a lost 
   expectProblem(refused, { status: 503, code: 'unavailable' })
   expect(refused.headers['retry-after']).toMatch(/^\d+$/)
   expect((await readAsBearer(bearer)).status).toBe(200)
-  expect((await ask(api.origin, { path: '/api/guides' })).status).toBe(200)
+  expect((await sendRequest(api.origin, { path: '/api/guides' })).status).toBe(200)
   await redis.restart()
   await expect.poll(async () => (await read(bound)).status).toBe(200)
   const lost = await sendBound(api, { token: bound, proofs: earlier })

@@ -1,6 +1,5 @@
 import { generateKeyPair, SignJWT } from 'jose'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { ask, expectProblem } from './ask.ts'
 import {
   BAD_PROOF,
   BAD_TOKEN,
@@ -15,6 +14,7 @@ import {
   rawJwt,
   sendBound,
 } from './dpop-client.ts'
+import { expectProblem, sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
 const resources = new AsyncDisposableStack()
@@ -33,7 +33,7 @@ beforeAll(async () => {
 afterAll(() => resources.disposeAsync())
 beforeEach(() => {
   now = new Date()
-  api.auth.lie()
+  api.auth.tamper()
   token = api.auth.issueBound(key.jkt)
 })
 
@@ -203,9 +203,9 @@ describe('a proof is accepted', () => {
     ],
   ])('%s', async ([, make]) => {
     const before = await stored()
-    const answered = await send(await make())
-    expect(answered.status, answered.body).toBe(200)
-    expect(answered.headers['cache-control']).toBe('private, no-store')
+    const response = await send(await make())
+    expect(response.status, response.body).toBe(200)
+    expect(response.headers['cache-control']).toBe('private, no-store')
     expect(await stored()).toBe(before + 1)
   })
 
@@ -213,8 +213,8 @@ describe('a proof is accepted', () => {
     const own = await newProofKey(alg)
     const bound = api.auth.issueBound(own.jkt)
     for (const _request of [1, 2]) {
-      const answered = await send({ token: bound, proofs: [await proof({}, { token: bound }, own)] })
-      expect(answered.status, answered.body).toBe(200)
+      const response = await send({ token: bound, proofs: [await proof({}, { token: bound }, own)] })
+      expect(response.status, response.body).toBe(200)
     }
   })
 })
@@ -271,10 +271,10 @@ describe('a token and its scheme have to fit:', () => {
     ],
   ])('%s', async ([, make, refusal = BAD_TOKEN]) => {
     const before = await stored()
-    const answered = await send(await make())
-    const scheme = answered.headers['www-authenticate']?.split(' ')[0]
+    const response = await send(await make())
+    const scheme = response.headers['www-authenticate']?.split(' ')[0]
     expect(scheme).toBe('DPoP')
-    expectRefused(api, answered, refusal)
+    expectRefused(api, response, refusal)
     expect(await stored()).toBe(before)
     await expectTwin(before)
   })
@@ -285,21 +285,21 @@ describe('a token and its scheme have to fit:', () => {
       [`Bearer ${token}`, `DPoP ${token}`],
       [`DPoP ${token}`, `Bearer ${token}`],
     ]) {
-      const answered = await send({ authorization, proofs: [await proof()] })
-      expectProblem(answered, { status: 400, code: 'invalid-request' })
+      const response = await send({ authorization, proofs: [await proof()] })
+      expectProblem(response, { status: 400, code: 'invalid-request' })
     }
     expect(await stored()).toBe(before)
     await expectTwin(before)
   })
 
   test('a request without a token keeps the one challenge for Bearer, and a proof alone is ignored', async () => {
-    const missing = await ask(api.origin, {
+    const missing = await sendRequest(api.origin, {
       path: '/api/contact/0197f3a0-0000-7000-8000-000000000000',
       headers: { dpop: await proof() },
     })
     expectProblem(missing, { status: 401, code: 'token-required' })
     expect(missing.headers['www-authenticate']).toMatch(/^Bearer [^D]*$/)
-    const open = await ask(api.origin, { path: '/api/guides', headers: { dpop: 'nonsense' } })
+    const open = await sendRequest(api.origin, { path: '/api/guides', headers: { dpop: 'nonsense' } })
     expect(open.headers['cache-control']).toBe('public, max-age=300')
   })
 
@@ -334,9 +334,9 @@ test('a token that was revoked is refused with a good proof, which is not stored
 })
 
 test('a proof that is refused for its claims costs no introspection', async () => {
-  const before = api.auth.asked.introspection
+  const before = api.auth.requests.introspection
   expectRefused(api, await send({ proofs: [await proof({ claims: { htm: 'PUT' } })] }), BAD_PROOF)
-  expect(api.auth.asked.introspection).toBe(before)
+  expect(api.auth.requests.introspection).toBe(before)
 })
 
 test('HEAD needs a proof of HEAD', async () => {

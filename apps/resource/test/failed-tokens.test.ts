@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { ask, expectProblem } from './ask.ts'
+import { expectProblem, sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
 const MINUTE_MS = 60_000
@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => api[Symbol.asyncDispose]())
 beforeEach(() => {
-  api.auth.lie()
+  api.auth.tamper()
   clock.at += 2 * MINUTE_MS
   address = newAddress()
 })
@@ -25,11 +25,11 @@ let addresses = 0
 const newAddress = () => `198.51.100.${(addresses += 1)}`
 const unknown = () => `ppt_${randomBytes(32).toString('base64url')}`
 const read = (token: string, from = address) =>
-  ask(api.origin, {
+  sendRequest(api.origin, {
     path: '/api/guides',
     headers: { authorization: `Bearer ${token}`, 'x-forwarded-for': from },
   })
-const introspections = () => api.auth.asked.introspection
+const introspections = () => api.auth.requests.introspection
 async function fail(count: number, from = address): Promise<void> {
   for (let index = 0; index < count; index += 1)
     expectProblem(await read(unknown(), from), { status: 401, code: 'invalid-token' })
@@ -47,7 +47,7 @@ test('refuses further tokens of an address of which 30 failed within a minute, w
   expectProblem(await read(unknown()), { status: 401, code: 'invalid-token' })
 })
 
-test('goes on to serve a token that it verified before, whatever its address sends', async () => {
+test('keeps serving a verified token, whatever else its address sends', async () => {
   const token = api.auth.issue()
   expect((await read(token)).status).toBe(200)
   await fail(30)
@@ -55,7 +55,7 @@ test('goes on to serve a token that it verified before, whatever its address sen
   for (let index = 0; index < 40; index += 1) expect((await read(token)).status).toBe(200)
 })
 
-test('goes on to serve other addresses, also with tokens that it sees for the first time', async () => {
+test('keeps serving other addresses, also with new tokens', async () => {
   await fail(30)
   expect((await read(api.auth.issue(), newAddress())).status).toBe(200)
   expectProblem(await read(unknown(), newAddress()), { status: 401, code: 'invalid-token' })
@@ -91,8 +91,8 @@ test('counts the /64 of an IPv6 address, and four times as many for its /48', as
 test('introspects no more than 16 unverified tokens of an address at once, and every verified one', async () => {
   const verified = api.auth.issue()
   expect((await read(verified)).status).toBe(200)
-  api.auth.lie((answer) => {
-    answer.delayMs = 700
+  api.auth.tamper((reply) => {
+    reply.delayMs = 700
   })
   const before = introspections()
   const many = Array.from({ length: 17 }, () => read(unknown()))
@@ -106,8 +106,8 @@ test('introspects no more than 16 unverified tokens of an address at once, and e
 test('keeps half of all introspections for tokens that it verified before', async () => {
   const verified = api.auth.issue()
   expect((await read(verified)).status).toBe(200)
-  api.auth.lie((answer) => {
-    answer.delayMs = 1_500
+  api.auth.tamper((reply) => {
+    reply.delayMs = 1_500
   })
   const before = introspections()
   const many = Array.from({ length: 9 }, () => {

@@ -7,18 +7,18 @@ import { exportJWK, generateKeyPair, type JWTHeaderParameters, type JWTPayload, 
 
 export const CLIENT_ID = 'resource-api'
 export const CLIENT_SECRET = 'prs_a secret: with/characters+that&need%encoding'.replaceAll(' ', '_')
-const ANSWER_TYPE = 'application/token-introspection+jwt'
+const INTROSPECTION_TYPE = 'application/token-introspection+jwt'
 export const AGENT = 'agt_AAAAAAAAAAAAAAAAAAAAAA'
 
-/** What an answer is made of, before it is signed. Each part can be changed, to lie with it. */
-export interface Answer {
+/** The parts of an introspection response before it is signed. A test can change each of them. */
+export interface IntrospectionReply {
   status: number
   type: string
   header: JWTHeaderParameters
   payload: JWTPayload & { token_introspection?: unknown; token_hash?: unknown }
   /** Signs in place of the published key. */
   key?: Awaited<ReturnType<typeof newKey>>['secret']
-  /** Sent in place of the signed answer. */
+  /** Sent in place of the signed response. */
   body?: string | Buffer
   /** Beside the media type. */
   headers?: Record<string, string>
@@ -27,29 +27,29 @@ export interface Answer {
 
 type Claims = Record<string, unknown>
 
-/** The internal listener of an authorization server: signs real RFC 9701 answers about the tokens it issued. */
+/** The internal listener of an authorization server: signs introspection responses (RFC 9701) about the tokens it issued. */
 export interface FakeAuthorizationServer extends AsyncDisposable {
   readonly url: string
-  /** How often introspection and the key set were asked for. */
-  readonly asked: { introspection: number; keys: number }
+  /** How many requests introspection and the key set received. */
+  readonly requests: { introspection: number; keys: number }
   /** The parameter `claims` of each introspection, empty where there was none. */
-  readonly askedClaims: string[]
+  readonly requestedClaims: string[]
   /** The headers of the last introspection request. */
   readonly lastHeaders: NodeJS.Dict<string | string[]>
   issue(claims?: Claims): string
   /** Issues a token that is bound to a key. @param jkt the thumbprint of the key */
   issueBound(jkt: string, claims?: Claims): string
   revoke(token: string): void
-  /** Changes every answer from now on; without an argument answers are honest again. */
-  lie(change?: (answer: Answer) => void): void
-  /** New keys: published, or only signed with. */
+  /** Changes every later introspection response. Without an argument, responses are valid again. */
+  tamper(change?: (reply: IntrospectionReply) => void): void
+  /** Signs with a new key, and publishes it if `publish`. */
   changeKeys(options: { publish: boolean }): Promise<void>
   keySetStatus: number
-  /** For how long the key set may be believed; it does not say when undefined. */
+  /** The seconds for which the key set may be used; the member is absent when undefined. */
   trustSeconds: number | undefined
-  /** The only one that it accepts. */
+  /** The only secret that it accepts. */
   clientSecret: string
-  /** What it signs with, and that key as it is published. */
+  /** The private key that it signs with, and the public part as published. */
   signingKey(): Awaited<ReturnType<typeof newKey>>['secret']
   publishedKey(): Awaited<ReturnType<typeof newKey>>['jwk']
 }
@@ -63,43 +63,43 @@ export async function startFakeAuthorizationServer(
   const tokens = new Map<string, Claims>()
   let key = await newKey()
   let published = [key.jwk]
-  let change: (answer: Answer) => void = () => {}
+  let change: (reply: IntrospectionReply) => void = () => {}
 
   async function introspect(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    fake.asked.introspection += 1
+    fake.requests.introspection += 1
     fake.lastHeaders = request.headers
     const form = new URLSearchParams(await text(request))
     const token = form.get('token') ?? ''
-    fake.askedClaims.push(form.get('claims') ?? '')
+    fake.requestedClaims.push(form.get('claims') ?? '')
     if (request.headers.authorization !== basic(fake.clientSecret)) return void response.writeHead(401).end()
-    if (request.headers.accept !== ANSWER_TYPE) return void response.writeHead(406).end()
+    if (request.headers.accept !== INTROSPECTION_TYPE) return void response.writeHead(406).end()
     const iat = Math.floor(now().getTime() / 1000)
-    const answer: Answer = {
+    const reply: IntrospectionReply = {
       status: 200,
-      type: ANSWER_TYPE,
+      type: INTROSPECTION_TYPE,
       header: { alg: 'ES256', typ: 'token-introspection+jwt', kid: key.kid },
       payload: {
         iss: origin,
         aud: CLIENT_ID,
         iat,
         token_hash: createHash('sha256').update(token).digest('base64url'),
-        token_introspection: answerFor(tokens.get(token), form.get('claims')),
+        token_introspection: introspectionFor(tokens.get(token), form.get('claims')),
       },
     }
-    change(answer)
+    change(reply)
     const body =
-      answer.body ??
-      (await new SignJWT(answer.payload).setProtectedHeader(answer.header).sign(answer.key ?? key.secret))
+      reply.body ??
+      (await new SignJWT(reply.payload).setProtectedHeader(reply.header).sign(reply.key ?? key.secret))
     setTimeout(() => {
-      response.writeHead(answer.status, { 'content-type': answer.type, ...answer.headers }).end(body)
-    }, answer.delayMs ?? 0)
+      response.writeHead(reply.status, { 'content-type': reply.type, ...reply.headers }).end(body)
+    }, reply.delayMs ?? 0)
   }
 
   const server = await serve(
     (request, response) => {
       if (request.url === '/oauth/introspect') return void introspect(request, response)
       if (request.url !== '/oauth/jwks.json') return void response.writeHead(404).end()
-      fake.asked.keys += 1
+      fake.requests.keys += 1
       response.writeHead(fake.keySetStatus, { 'content-type': 'application/jwk-set+json' })
       response.end(JSON.stringify({ keys: published, trust_seconds: fake.trustSeconds }))
     },
@@ -107,8 +107,8 @@ export async function startFakeAuthorizationServer(
   )
   const fake = {
     url: server.url,
-    asked: { introspection: 0, keys: 0 },
-    askedClaims: [] as string[],
+    requests: { introspection: 0, keys: 0 },
+    requestedClaims: [] as string[],
     lastHeaders: {} as NodeJS.Dict<string | string[]>,
     keySetStatus: 200,
     trustSeconds: undefined as number | undefined,
@@ -134,8 +134,8 @@ export async function startFakeAuthorizationServer(
     },
     issueBound: (jkt: string, claims?: Claims) => fake.issue({ token_type: 'DPoP', cnf: { jkt }, ...claims }),
     revoke: (token: string) => void tokens.delete(token),
-    lie(how: (answer: Answer) => void = () => {}) {
-      change = how
+    tamper(newChange: (reply: IntrospectionReply) => void = () => {}) {
+      change = newChange
     },
     async changeKeys({ publish }: { publish: boolean }) {
       key = await newKey()
@@ -146,11 +146,11 @@ export async function startFakeAuthorizationServer(
   return fake
 }
 
-/** The address only when it is asked for. */
-function answerFor(claims: Claims | undefined, asked: string | null): Claims {
+/** The address only when the request names the claim. */
+function introspectionFor(claims: Claims | undefined, requested: string | null): Claims {
   if (!claims) return { active: false }
   const { email, ...rest } = claims
-  return asked === 'email' ? { ...rest, email } : rest
+  return requested === 'email' ? { ...rest, email } : rest
 }
 
 async function newKey() {

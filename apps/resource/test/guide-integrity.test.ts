@@ -2,7 +2,7 @@ import { loadGuides } from '@plainpath/guides'
 import { openPool } from '@plainpath/postgres'
 import { expect, test, vi } from 'vitest'
 import { publishGuides } from '../src/guides/publish-guides.ts'
-import { ask } from './ask.ts'
+import { sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
 // Each starts the API twice.
@@ -15,10 +15,11 @@ if (!first) throw new Error('there are no guides')
 
 /** The guide as it is served, without the port of this instance in its links. */
 const guide = async ({ origin }: RunningResource) => {
-  const { body } = await ask(origin, { path: `/api/guides/${first.slug}` })
+  const { body } = await sendRequest(origin, { path: `/api/guides/${first.slug}` })
   return JSON.parse(body.replaceAll(origin, 'ORIGIN'))
 }
-const told = ({ logged }: RunningResource) => logged.filter((line) => line.includes('altered in the store'))
+const alteredLines = ({ logged }: RunningResource) =>
+  logged.filter((line) => line.includes('altered in the store'))
 async function altered({ operations }: RunningResource): Promise<number> {
   const text = await (await fetch(`${operations.url}/metrics`)).text()
   return Number(/^guide_altered\{.*\} (\d+)$/m.exec(text)?.[1])
@@ -30,7 +31,7 @@ const alter = (api: RunningResource, change: object) =>
     first.slug,
   ])
 
-test('the app’s own role cannot alter what was published, and can publish the next version', async () => {
+test('the role of the app cannot alter published versions, and can publish the next one', async () => {
   await using api = await startResource()
   await using asApp = openPool(api.databaseUrl, { max: 1 })
   expect((await publishGuides(asApp, packaged, NOW)).ok).toBe(true)
@@ -54,7 +55,7 @@ test.for([
   ['whose it is', { slug: 'another-guide' }],
   ['who reviewed it', { reviewed: '2026-11-19', reviewedBy: 'Nobody' }],
 ] as const)(
-  'a guide that was altered in the store is served as the release has it, and operators are told: %s',
+  'a guide that was altered in the store is served as the release has it, and the log says so: %s',
   async ([_what, change]) => {
     await using before = await startResource()
     await publishGuides(before.db, packaged, NOW)
@@ -64,18 +65,18 @@ test.for([
     await using after = await startResource({ beside: before })
     expect(await guide(after)).toEqual(published)
     expect(await altered(after)).toBe(1)
-    expect(told(after)).toHaveLength(1)
-    expect(told(after)[0]).toContain(`"slug":"${first.slug}"`)
+    expect(alteredLines(after)).toHaveLength(1)
+    expect(alteredLines(after)[0]).toContain(`"slug":"${first.slug}"`)
   },
 )
 
-test('what was put back as it was is right again', async () => {
+test('accepts an altered guide again after it was restored', async () => {
   await using api = await startResource()
   await publishGuides(api.db, packaged, NOW)
   await alter(api, { title: 'Altered' })
   await alter(api, { title: first.title })
   await using after = await startResource({ beside: api })
-  expect([await altered(after), told(after)]).toEqual([0, []])
+  expect([await altered(after), alteredLines(after)]).toEqual([0, []])
 })
 
 test('a version of another release is served as it is stored', async () => {
@@ -83,5 +84,5 @@ test('a version of another release is served as it is stored', async () => {
   await publishGuides(api.db, packaged, NOW)
   await publishGuides(api.db, [{ ...first, version: first.version + 1, title: 'Of the next release' }], NOW)
   await expect.poll(() => guide(api), { timeout: 10_000 }).toMatchObject({ title: 'Of the next release' })
-  expect([await altered(api), told(api)]).toEqual([0, []])
+  expect([await altered(api), alteredLines(api)]).toEqual([0, []])
 })

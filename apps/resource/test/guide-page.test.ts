@@ -2,7 +2,7 @@ import { guideSections, loadGuides } from '@plainpath/guides'
 import { LEAVE_HEADERS, LEAVE_SCRIPT, NEUTRAL_SITE, PAGE_CSP, STYLESHEET } from '@plainpath/pages'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isSensitiveGuide } from '../src/pages/sensitive-guides.ts'
-import { ask } from './ask.ts'
+import { sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
 let api: RunningResource
@@ -13,7 +13,7 @@ afterAll(() => api[Symbol.asyncDispose]())
 
 const guides = loadGuides()
 const get = (path: string, headers: Record<string, string> = {}) =>
-  ask(api.origin, { path, headers: { accept: 'text/html', ...headers } })
+  sendRequest(api.origin, { path, headers: { accept: 'text/html', ...headers } })
 /** Without what keeps the names of forms on one line. */
 const unmarked = (markup: string) => markup.replaceAll(/<span class="form-name">([^<]*)<\/span>/g, '$1')
 const escaped = (text: string) =>
@@ -22,7 +22,7 @@ const escaped = (text: string) =>
 describe.for(guides.map(({ slug }) => slug))('the page of the guide %s', (slug) => {
   test('shows all of it once, with its sources behind each paragraph and in a list', async () => {
     const body = unmarked((await get(`/guides/${slug}`)).body)
-    const guide = (await ask(api.origin, { path: `/api/guides/${slug}` })).json()
+    const guide = (await sendRequest(api.origin, { path: `/api/guides/${slug}` })).json()
     const sources = guide['sources'] as { url: string; title: string }[]
     for (const [index, { url, title }] of sources.entries()) {
       const link = `<a href="${escaped(url)}">${escaped(title)}</a>`
@@ -150,7 +150,7 @@ describe('a guide about abuse, crime victims or detention', () => {
   })
 })
 
-test('the script of the quick exit is served, and stored by nobody', async () => {
+test('serves the script of the quick exit, which must not be stored', async () => {
   const { status, headers, body } = await get(LEAVE_SCRIPT.path, { accept: '*/*' })
   expect([status, headers['content-type'], headers['cache-control']]).toEqual([
     200,

@@ -2,7 +2,7 @@ import { loadGuides, type PackagedGuide } from '@plainpath/guides'
 import { openPool } from '@plainpath/postgres'
 import { describe, expect, test } from 'vitest'
 import { publishGuides, retireGuide, reviewGuide } from '../src/guides/publish-guides.ts'
-import { ask, expectProblem } from './ask.ts'
+import { expectProblem, sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
 const NOW = new Date('2026-11-20T12:00:00Z')
@@ -14,12 +14,13 @@ const changed = (change: Partial<PackagedGuide>): PackagedGuide[] => [
   ...packaged.slice(1),
 ]
 
-const get = (api: { origin: string }, path: string, headers = {}) => ask(api.origin, { path, headers })
+const get = (api: { origin: string }, path: string, headers = {}) =>
+  sendRequest(api.origin, { path, headers })
 const guide = async (api: { origin: string }, query = '') =>
   (await get(api, `/api/guides/${first.slug}${query}`)).json()
 
-/** A change reaches every process within a second on a quiet machine. */
-const reaches = async (assertion: () => Promise<void>) => {
+/** Retries an assertion until a change has reached the process: within a second on a quiet machine, later on a busy one. */
+const eventually = async (assertion: () => Promise<void>) => {
   const until = performance.now() + 20_000
   for (;;) {
     try {
@@ -36,13 +37,13 @@ async function publish(api: RunningResource, guides: readonly PackagedGuide[], n
 }
 
 describe('publishing', () => {
-  test('is one transaction that reaches every process within a second, and keeps earlier versions', async () => {
+  test('is one transaction, reaches every process within a second, and keeps earlier versions', async () => {
     await using one = await startResource()
     await using two = await startResource({ beside: one })
     await publish(one, packaged)
     await publish(one, changed({ title: 'Another title', version: first.version + 1 }))
     for (const api of [one, two]) {
-      await reaches(async () =>
+      await eventually(async () =>
         expect(await guide(api)).toMatchObject({ title: 'Another title', version: first.version + 1 }),
       )
       const list = (await get(api, '/api/guides')).json()['guides'] as { title: string }[]
@@ -57,12 +58,12 @@ describe('publishing', () => {
     }
   })
 
-  test('gives no request a mixture: each list is of one publication', async () => {
+  test('shows each request the guides of one publication only', async () => {
     await using api = await startResource()
     const retitled = (version: number) =>
       packaged.map((each) => ({ ...each, version, title: `Title ${version}` }))
     await publish(api, retitled(10))
-    await reaches(async () => expect(await guide(api)).toMatchObject({ title: 'Title 10' }))
+    await eventually(async () => expect(await guide(api)).toMatchObject({ title: 'Title 10' }))
     let version = 10
     const publications = (async () => {
       while (version < 15) await publish(api, retitled((version += 1)))
@@ -77,7 +78,7 @@ describe('publishing', () => {
     await publications
   })
 
-  test('of a changed text under a version that was published does nothing at all', async () => {
+  test('changes nothing when a text was changed and its version was not raised', async () => {
     await using api = await startResource()
     await publish(api, packaged.slice(0, 1))
     const refused = await publishGuides(api.db, changed({ title: 'Sly' }), NOW)
@@ -89,7 +90,7 @@ describe('publishing', () => {
     expect(rows).toEqual([{ slug: first.slug }])
   })
 
-  test('again does nothing, and an older release neither', async () => {
+  test('changes nothing when repeated, or from an older release', async () => {
     await using api = await startResource()
     await publish(api, changed({ title: 'Newer', version: first.version + 1 }))
     const again = await publishGuides(api.db, packaged, NOW)
@@ -100,7 +101,7 @@ describe('publishing', () => {
   })
 })
 
-test('the store lets nobody change or remove what was published', async () => {
+test('the store refuses to change or delete published versions and reviews', async () => {
   await using api = await startResource()
   await publish(api, packaged.slice(0, 1))
   await using app = openPool(api.databaseUrl, { max: 1 })
@@ -113,7 +114,7 @@ test('the store lets nobody change or remove what was published', async () => {
 })
 
 describe('?version=', () => {
-  test('is the text as it was served then, in every form', async () => {
+  test('returns the text as it was served then, in every format', async () => {
     await using api = await startResource()
     await publish(api, packaged)
     const forms = [
@@ -122,22 +123,22 @@ describe('?version=', () => {
       ['.md', {}],
     ] as const
     const path = (form: string, query = '') => `/api/guides/${first.slug}${form}${query}`
-    const then = await Promise.all(
+    const former = await Promise.all(
       forms.map(async ([form, headers]) => (await get(api, path(form), headers)).body),
     )
     const version = first.version + 1
     const body = first.body.replace('[^', 'Corrected. [^')
     const history = [{ date: '2026-11-20', version, text: 'Corrected: all of it.' }, ...first.history]
     await publish(api, changed({ version, title: 'Another', summary: 'Other.', body, history }))
-    await reaches(async () => expect(await guide(api)).toMatchObject({ version, history }))
+    await eventually(async () => expect(await guide(api)).toMatchObject({ version, history }))
     for (const [at, [form, headers]] of forms.entries()) {
-      expect((await get(api, path(form), headers)).body).not.toBe(then[at])
+      expect((await get(api, path(form), headers)).body).not.toBe(former[at])
       const earlier = await get(api, path(form, `?version=${first.version}`), headers)
-      expect([earlier.status, earlier.body]).toEqual([200, then[at]])
+      expect([earlier.status, earlier.body]).toEqual([200, former[at]])
     }
   })
 
-  test('of none is 404, and of nonsense 400', async () => {
+  test('is 404 for an unknown version, and 400 for an invalid one', async () => {
     await using api = await startResource()
     const { slug, version } = first
     for (const form of ['', '.md'])
@@ -160,15 +161,15 @@ describe('a retired guide', () => {
     const retired = await retireGuide(api.db, { slug: first.slug, successor: second.slug }, NOW)
     expect(retired.ok).toBe(true)
     const successor = { slug: second.slug, url: `${api.origin}/guides/${second.slug}` }
-    await reaches(async () => expect((await get(api, `/api/guides/${first.slug}`)).status).toBe(410))
+    await eventually(async () => expect((await get(api, `/api/guides/${first.slug}`)).status).toBe(410))
     for (const path of [
       `/api/guides/${first.slug}`,
       `/api/guides/${first.slug}.md`,
       `/api/guides/${first.slug}?version=1`,
     ]) {
-      const answered = await get(api, path)
-      expectProblem(answered, { status: 410, code: 'guide-retired' })
-      expect(answered.json()).toMatchObject({
+      const response = await get(api, path)
+      expectProblem(response, { status: 410, code: 'guide-retired' })
+      expect(response.json()).toMatchObject({
         successor,
         detail: expect.stringContaining(`/api/guides/${second.slug}`),
       })
@@ -182,20 +183,20 @@ describe('a retired guide', () => {
     expect(again.ok && again.value.find(({ slug }) => slug === first.slug)?.step).toBe('retired')
   })
 
-  test('leads to the last of its successors', async () => {
+  test('names the last of its successors', async () => {
     await using api = await startResource()
     const third = packaged[2]?.slug ?? ''
     await publish(api, packaged)
     await retireGuide(api.db, { slug: first.slug, successor: second.slug }, NOW)
     await retireGuide(api.db, { slug: second.slug, successor: third }, NOW)
-    await reaches(async () => expect((await guide(api))['successor']).toMatchObject({ slug: third }))
+    await eventually(async () => expect((await guide(api))['successor']).toMatchObject({ slug: third }))
   })
 
   test.for([
     ['an unknown guide', 'nothing', second.slug, 'not-published'],
     ['an unknown successor', first.slug, 'nothing', 'successor-not-published'],
     ['itself as successor', first.slug, first.slug, 'successor-not-published'],
-  ] as const)('cannot be made of %s', async ([, slug, successor, error]) => {
+  ] as const)('cannot be retired: %s', async ([, slug, successor, error]) => {
     await using api = await startResource()
     await publish(api, packaged.slice(0, 2))
     expect(await retireGuide(api.db, { slug, successor }, NOW)).toEqual({ ok: false, error })
@@ -203,7 +204,7 @@ describe('a retired guide', () => {
 })
 
 describe('a review', () => {
-  test('is of the version that was read: the next one has none', async () => {
+  test('is for the version that was read: the next one has none', async () => {
     await using api = await startResource()
     await publish(api, packaged)
     expect(await guide(api)).toMatchObject({ reviewed: null })
@@ -212,29 +213,29 @@ describe('a review', () => {
       ok: true,
       value: { version: first.version, day: '2026-11-20' },
     })
-    await reaches(async () => expect(await guide(api)).toMatchObject({ reviewed: '2026-11-20' }))
+    await eventually(async () => expect(await guide(api)).toMatchObject({ reviewed: '2026-11-20' }))
     const page = (await get(api, `/guides/${first.slug}`)).body
     expect(page).toContain('<meta itemprop="lastReviewed" content="2026-11-20">')
     expect(page).not.toContain('Not yet reviewed by an attorney')
     await publish(api, changed({ version: first.version + 1, title: 'Changed' }))
-    await reaches(async () => expect(await guide(api)).toMatchObject({ title: 'Changed', reviewed: null }))
+    await eventually(async () => expect(await guide(api)).toMatchObject({ title: 'Changed', reviewed: null }))
     expect(await guide(api, `?version=${first.version}`)).toMatchObject({ reviewed: '2026-11-20' })
   })
 
-  test('can be of an earlier version, and says nothing of the one that is served', async () => {
+  test('can be for an earlier version, and does not apply to the served one', async () => {
     await using api = await startResource()
     await publish(api, packaged)
     await publish(api, changed({ version: first.version + 1, title: 'Changed' }))
     const review = { slug: first.slug, by: 'A. Attorney', version: first.version }
     expect(await reviewGuide(api.db, review, NOW)).toMatchObject({ value: { version: first.version } })
-    await reaches(async () => expect(await guide(api)).toMatchObject({ title: 'Changed', reviewed: null }))
+    await eventually(async () => expect(await guide(api)).toMatchObject({ title: 'Changed', reviewed: null }))
     expect(await guide(api, `?version=${first.version}`)).toMatchObject({ reviewed: '2026-11-20' })
     expect(await reviewGuide(api.db, { ...review, version: 999 }, NOW)).toMatchObject({
       error: 'no-such-version',
     })
   })
 
-  test('cannot be older than the text, nor of a guide that is not published', async () => {
+  test('cannot be older than the text, nor for a guide that is not published', async () => {
     await using api = await startResource()
     await publish(api, packaged.slice(0, 1))
     const before = new Date('2020-01-01T00:00:00Z')

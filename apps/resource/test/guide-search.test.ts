@@ -1,6 +1,6 @@
 import { loadGuides } from '@plainpath/guides'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ask, expectProblem } from './ask.ts'
+import { expectProblem, sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
 let api: RunningResource
@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => api[Symbol.asyncDispose]())
 
-const get = (path: string, headers = {}) => ask(api.origin, { path, headers })
+const get = (path: string, headers = {}) => sendRequest(api.origin, { path, headers })
 const search = async (q: string, more = '') => {
   const { guides, next } = (await get(`/api/guides?q=${encodeURIComponent(q)}${more}`)).json()
   expect(next).toBeNull()
@@ -38,12 +38,13 @@ describe('GET /api/guides?q=', () => {
     expect(await search('renew my green card', '&limit=2')).toEqual(found.slice(0, 2))
   })
 
-  test('answers that nothing fits', async () => expect(await search('zzzz qqqq')).toEqual([]))
+  test('returns an empty list when nothing matches', async () =>
+    expect(await search('zzzz qqqq')).toEqual([]))
 
-  test('is not combined with a cursor', async () => {
-    const answered = await get('/api/guides?q=visa&cursor=x')
-    expectProblem(answered, { status: 400, code: 'invalid-request' })
-    expect(answered.json()['errors']).toEqual([expect.objectContaining({ pointer: '?cursor' })])
+  test('refuses q together with a cursor', async () => {
+    const response = await get('/api/guides?q=visa&cursor=x')
+    expectProblem(response, { status: 400, code: 'invalid-request' })
+    expect(response.json()['errors']).toEqual([expect.objectContaining({ pointer: '?cursor' })])
   })
 
   test.for(['q=', 'q=%20', `q=${'x'.repeat(201)}`, 'q=a&q=b', 'q=visa&limit=0'])(
@@ -54,20 +55,20 @@ describe('GET /api/guides?q=', () => {
   )
 
   test.for(["' or 1=1--", '<script>', '%00', '\u202e', '__proto__', 'constructor', '*', '()', '😀'])(
-    'takes %j for words',
+    'treats %j as words',
     async (text) => {
       expect((await get(`/api/guides?q=${encodeURIComponent(text)}`)).status).toBe(200)
     },
   )
 
-  test('never appears in the log', async () => {
+  test('never logs the query', async () => {
     await search('canary')
     expect(api.logged.join('')).not.toContain('canary')
   })
 })
 
 describe('the page of results', () => {
-  test('works by a form without script and keeps the question', async () => {
+  test('works through a form without script, and keeps the query in the field', async () => {
     const { body, headers } = await get('/search?q=lost%20green%20card')
     expect(body).toContain('value="lost green card"')
     const slugs = [...body.matchAll(/<li><a href="\/guides\/([a-z0-9-]+)"/g)].map(([, slug]) => slug)
@@ -77,7 +78,7 @@ describe('the page of results', () => {
     expect(body).toContain('<meta name="robots" content="noindex">')
   })
 
-  test('takes any text', async () => {
+  test('accepts any text', async () => {
     for (const query of ['', '?q=', '?q=a&q=b', `?q=${'x'.repeat(3000)}`, '?q=%3Cscript%3E', '?other=1']) {
       const { status, body } = await get(`/search${query}`)
       expect([query, status]).toEqual([query, 200])
@@ -86,7 +87,7 @@ describe('the page of results', () => {
     expect((await get('/search?q=zzzzz')).body).toContain('No guide found')
   })
 
-  test('is reached from every page', async () => {
+  test('is linked from every page', async () => {
     for (const path of ['/', '/guides/work-permit', '/ask', '/docs'])
       expect((await get(path)).body).toContain('role="search" action="/search" method="get">')
   })
@@ -102,7 +103,7 @@ describe('the page of results', () => {
     for (const [, page = '', anchor] of sections) expect((await get(page)).body).toContain(`id="${anchor}"`)
   })
 
-  test('offers words of the guides that are near one that they do not have, and each finds a guide', async () => {
+  test('offers similar words from the guides for an unknown word, and each finds a guide', async () => {
     const { body } = await get('/search?q=taxid')
     const near = [...body.matchAll(/href="(\/search\?q=[^"]+)"/g)].map(([, href]) => href ?? '')
     expect(near.length).toBeGreaterThan(0)

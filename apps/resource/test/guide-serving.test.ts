@@ -1,7 +1,7 @@
 import { loadGuides } from '@plainpath/guides'
 import { describe, expect, test } from 'vitest'
 import { publishGuides } from '../src/guides/publish-guides.ts'
-import { ask, expectProblem } from './ask.ts'
+import { expectProblem, sendRequest } from './send-request.ts'
 import { startResource } from './start-resource.ts'
 
 const NOW = new Date('2026-11-20T12:00:00Z')
@@ -11,7 +11,7 @@ const packaged = loadGuides()
 describe('a guide', () => {
   test('comes by extension and by Accept in the same forms', async () => {
     await using api = await startResource()
-    const get = (path: string, accept = '*/*') => ask(api.origin, { path, headers: { accept } })
+    const get = (path: string, accept = '*/*') => sendRequest(api.origin, { path, headers: { accept } })
     const markdown = await get('/api/guides/work-permit', 'text/markdown')
     for (const same of [
       await get('/api/guides/work-permit.md'),
@@ -40,9 +40,9 @@ describe('a guide', () => {
     '/guides/work-permit.md',
     '/',
     '/guides.atom',
-  ])('is sent compressed to who can read that, under a tag of its own: %s', async (path) => {
+  ])('is compressed for clients that accept it, with an ETag of its own: %s', async (path) => {
     await using api = await startResource()
-    const plain = await ask(api.origin, { path })
+    const plain = await sendRequest(api.origin, { path })
     const packed = await fetch(api.origin + path, { headers: { 'accept-encoding': 'br' } })
     expect(packed.headers.get('content-encoding')).toBe('br')
     expect(await packed.text()).toBe(plain.body)
@@ -52,14 +52,15 @@ describe('a guide', () => {
 })
 
 describe('while PostgreSQL is down', () => {
-  test('what was published is served from memory, its earlier versions are 503', async () => {
+  test('serves the published version from memory, and 503 for earlier versions', async () => {
     await using api = await startResource()
     await publishGuides(
       api.db,
       packaged.map((guide) => ({ ...guide, version: 7 })),
       NOW,
     )
-    const version = async () => (await ask(api.origin, { path: '/api/guides/work-permit' })).json()['version']
+    const version = async () =>
+      (await sendRequest(api.origin, { path: '/api/guides/work-permit' })).json()['version']
     await expect.poll(version, { interval: 20, timeout: 1000 }).toBe(7)
     await api.db.query('alter table guide_versions rename to gone')
     await api.db.query('alter table guides rename to gone_too')
@@ -71,7 +72,7 @@ describe('while PostgreSQL is down', () => {
       '/search?q=visa',
       '/guides.atom',
     ])
-      expect([path, (await ask(api.origin, { path })).status]).toEqual([path, 200])
+      expect([path, (await sendRequest(api.origin, { path })).status]).toEqual([path, 200])
     expect(await version()).toBe(7)
   })
 
@@ -85,8 +86,8 @@ describe('while PostgreSQL is down', () => {
       '/guides/work-permit',
       '/guides.atom',
     ])
-      expect([path, (await ask(api.origin, { path })).status]).toEqual([path, 200])
-    expectProblem(await ask(api.origin, { path: '/api/guides/work-permit?version=99' }), {
+      expect([path, (await sendRequest(api.origin, { path })).status]).toEqual([path, 200])
+    expectProblem(await sendRequest(api.origin, { path: '/api/guides/work-permit?version=99' }), {
       status: 503,
       code: 'unavailable',
     })
@@ -102,7 +103,7 @@ describe('the feed of changes', () => {
     const later = new Date('2026-12-01T08:00:00Z')
     const version = guide.version + 1
     await publishGuides(api.db, [{ ...guide, version, title: 'Fees & <forms>' }], later)
-    const feed = async () => (await ask(api.origin, { path: '/guides.atom' })).body
+    const feed = async () => (await sendRequest(api.origin, { path: '/guides.atom' })).body
     await expect.poll(feed, { interval: 20, timeout: 1000 }).toContain('Fees &amp; &lt;forms&gt;')
     const body = await feed()
     expect(body.match(/<entry>/g)).toHaveLength(packaged.length + 1)
@@ -111,12 +112,12 @@ describe('the feed of changes', () => {
     const ids = [...body.matchAll(/<entry>\n<id>([^<]*)<\/id>/g)].map(([, id]) => id)
     expect(ids[0]).toBe(`${api.origin}/guides/${guide.slug}#version-${version}`)
     expect(new Set(ids).size).toBe(ids.length)
-    const { headers } = await ask(api.origin, { path: '/guides.atom' })
+    const { headers } = await sendRequest(api.origin, { path: '/guides.atom' })
     expect(headers['content-type']).toBe('application/atom+xml; charset=utf-8')
   })
 })
 
-test('guide_stale tells operators how many guides rest on old sources', async () => {
+test('guide_stale counts the guides that rest on old sources', async () => {
   const oldest = packaged.flatMap(({ sources }) => sources.map(({ checked }) => checked)).toSorted()[0] ?? ''
   const [{ slug } = { slug: '' }] = packaged
   let today = new Date(oldest)
@@ -130,10 +131,10 @@ test('guide_stale tells operators how many guides rest on old sources', async ()
   expect(await stale()).toBe(packaged.length)
   const status = await (await fetch(`${api.operations.url}/guides`)).text()
   expect(status).toContain(`in ${packaged.length} of ${packaged.length} guides.`)
-  const guide = (await ask(api.origin, { path: `/api/guides/${slug}` })).json()
+  const guide = (await sendRequest(api.origin, { path: `/api/guides/${slug}` })).json()
   expect(guide).toMatchObject({ stale: true, staleStatements: guide['statements'] })
   for (const path of [`/guides/${slug}`, `/guides/${slug}.md`]) {
-    const { body } = await ask(api.origin, { path })
+    const { body } = await sendRequest(api.origin, { path })
     expect(body).toContain(
       `${guide['statements']} of ${guide['statements']} statements below may be out of date`,
     )
@@ -142,7 +143,7 @@ test('guide_stale tells operators how many guides rest on old sources', async ()
   }
 })
 
-test('a guide that release 0.1.0 published is served, with the kinds that its hosts tell', async () => {
+test('a guide that release 0.1.0 published is served, with source kinds derived from its hosts', async () => {
   await using api = await startResource()
   const [guide] = packaged
   if (!guide) throw new Error('there are no guides')
@@ -159,7 +160,7 @@ test('a guide that release 0.1.0 published is served, with the kinds that its ho
   )
   await api.db.query('insert into guides (slug, version) values ($1, $2)', [guide.slug, content.version])
   await api.db.query("select pg_notify('plainpath_guides', '')")
-  const served = async () => (await ask(api.origin, { path: `/api/guides/${guide.slug}` })).json()
+  const served = async () => (await sendRequest(api.origin, { path: `/api/guides/${guide.slug}` })).json()
   await expect
     .poll(served, { interval: 20, timeout: 1000 })
     .toMatchObject({ version: content.version, history: [] })
@@ -171,7 +172,7 @@ test('a guide that release 0.1.0 published is served, with the kinds that its ho
   }
 })
 
-test('what was changed is said in JSON, in Markdown and on the page', async () => {
+test('the history of changes is in JSON, in Markdown and on the page', async () => {
   await using api = await startResource()
   const [guide] = packaged
   if (!guide) throw new Error('there are no guides')
@@ -179,10 +180,10 @@ test('what was changed is said in JSON, in Markdown and on the page', async () =
   const text = 'Corrected: the court counts five days.'
   const history = [{ date: '2026-11-23', version, text }]
   await publishGuides(api.db, [{ ...guide, version, history }], NOW)
-  const get = (path: string) => ask(api.origin, { path: `${path}/${guide.slug}` })
+  const get = (path: string) => sendRequest(api.origin, { path: `${path}/${guide.slug}` })
   const served = async () => (await get('/api/guides')).json()['history']
   await expect.poll(served, { interval: 20, timeout: 1000 }).toEqual(history)
-  const markdown = await ask(api.origin, { path: `/guides/${guide.slug}.md` })
+  const markdown = await sendRequest(api.origin, { path: `/guides/${guide.slug}.md` })
   expect(markdown.body).toContain(
     `## Changes to this guide\n\n- 2026-11-23, version ${version}. ${text}\n\n## Sources`,
   )

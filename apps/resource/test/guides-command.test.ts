@@ -74,7 +74,7 @@ test('the status needs no database', async () => {
   expect(sources[0]).toMatchObject({ checked: expect.any(String), owner: expect.any(String) })
 })
 
-test('a recheck shows what it would write, and writes nothing unless told to', async () => {
+test('a recheck shows what it would write, and writes nothing without --yes', async () => {
   const [guide] = loadGuides()
   const [source] = guide?.sources ?? []
   const folder = mkdtempSync(path.join(tmpdir(), 'plainpath-readings-'))

@@ -1,6 +1,6 @@
 import { loadGuides } from '@plainpath/guides'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ask, expectProblem } from './ask.ts'
+import { expectProblem, sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
 let api: RunningResource
@@ -12,7 +12,7 @@ afterAll(() => api[Symbol.asyncDispose]())
 const slugs = loadGuides()
   .filter(({ status }) => status === 'published')
   .map(({ slug }) => slug)
-const get = (path: string, headers: Record<string, string> = {}) => ask(api.origin, { path, headers })
+const get = (path: string, headers: Record<string, string> = {}) => sendRequest(api.origin, { path, headers })
 interface List {
   guides: { slug: string; url: string }[]
   next: string | null
@@ -63,10 +63,10 @@ describe('GET /api/guides', () => {
     'limit=1&limit=2',
     'cursor=a&cursor=b',
   ])('refuses ?%s and names the parameter', async (query) => {
-    const answered = await get(`/api/guides?${query}`)
-    expectProblem(answered, { status: 400, code: 'invalid-request' })
+    const response = await get(`/api/guides?${query}`)
+    expectProblem(response, { status: 400, code: 'invalid-request' })
     const name = `?${query.split('=')[0]}`
-    expect(answered.json()['errors']).toEqual([expect.objectContaining({ pointer: name })])
+    expect(response.json()['errors']).toEqual([expect.objectContaining({ pointer: name })])
   })
 
   test('refuses a cursor that it did not make', async () => {
@@ -97,7 +97,7 @@ describe('GET /api/guides', () => {
       })
     }
     await using other = await startResource()
-    expectProblem(await ask(other.origin, { path: `/api/guides?cursor=${cursor}` }), {
+    expectProblem(await sendRequest(other.origin, { path: `/api/guides?cursor=${cursor}` }), {
       status: 400,
       code: 'invalid-cursor',
     })
@@ -108,10 +108,10 @@ describe('GET /api/guides', () => {
     await using strict = await startResource({ env: { RESOURCE_LIMITS_FACTOR: '1' } })
     const token = strict.auth.issue()
     const read = (headers: Record<string, string> = {}) =>
-      ask(strict.origin, { path: '/api/guides', headers })
-    const answers = await Promise.all(Array.from({ length: 121 }, () => read()))
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(120)
-    const refused = answers.find(({ status }) => status === 429)
+      sendRequest(strict.origin, { path: '/api/guides', headers })
+    const responses = await Promise.all(Array.from({ length: 121 }, () => read()))
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(120)
+    const refused = responses.find(({ status }) => status === 429)
     if (!refused) throw new Error('none was refused')
     expectProblem(refused, { status: 429, code: 'rate-limited' })
     expect(refused.json()).toMatchObject({ policy: 'reads-anonymous' })
@@ -194,18 +194,18 @@ describe('GET /api/guides/{slug}', () => {
   })
 
   test('is Markdown if Accept requests it', async () => {
-    const answered = await get(`/api/guides/${slugs[0]}`, { accept: 'text/markdown' })
+    const response = await get(`/api/guides/${slugs[0]}`, { accept: 'text/markdown' })
     const guide = (await get(`/api/guides/${slugs[0]}`)).json()
-    expect(answered.headers['content-type']).toBe('text/markdown; charset=utf-8')
-    expect(answered.headers['vary']).toMatch(/\bAccept\b/)
-    expect(answered.body.startsWith(`# ${guide['title']}\n\n`)).toBe(true)
+    expect(response.headers['content-type']).toBe('text/markdown; charset=utf-8')
+    expect(response.headers['vary']).toMatch(/\bAccept\b/)
+    expect(response.body.startsWith(`# ${guide['title']}\n\n`)).toBe(true)
     for (const part of [
       guide['summary'],
       ...String(guide['body']).split('\n'),
       guide['disclaimer'],
       '\n## Sources\n\n1. [',
     ]) {
-      expect(answered.body).toContain(part)
+      expect(response.body).toContain(part)
     }
   })
 
@@ -217,17 +217,17 @@ describe('GET /api/guides/{slug}', () => {
     ['text/markdown;q=0.5, application/json', 'application/json; charset=utf-8'],
     ['application/json;q=0.5, text/markdown', 'text/markdown; charset=utf-8'],
     ['text/*', 'text/markdown; charset=utf-8'],
-  ] as const)('answers Accept: %s with %s', async ([accept, type]) => {
-    const answered = await get(`/api/guides/${slugs[0]}`, accept === undefined ? {} : { accept })
-    expect(answered.headers['content-type']).toBe(type)
+  ] as const)('responds to Accept: %s with %s', async ([accept, type]) => {
+    const response = await get(`/api/guides/${slugs[0]}`, accept === undefined ? {} : { accept })
+    expect(response.headers['content-type']).toBe(type)
   })
 
   test.for(['image/png', 'text/html', 'application/json;q=0', 'nonsense'])(
     'has no form for Accept: %s',
     async (accept) => {
-      const answered = await get(`/api/guides/${slugs[0]}`, { accept })
-      expectProblem(answered, { status: 406, code: 'not-acceptable' })
-      expect(answered.json()['detail']).toContain('application/json or text/markdown')
+      const response = await get(`/api/guides/${slugs[0]}`, { accept })
+      expectProblem(response, { status: 406, code: 'not-acceptable' })
+      expect(response.json()['detail']).toContain('application/json or text/markdown')
     },
   )
 
@@ -256,11 +256,11 @@ describe('GET /api/guides/{slug}', () => {
     '..%252f..%252fpackage.json',
     'file:%2f%2f%2fetc%2fpasswd',
   ])('has nothing at %s', async (slug) => {
-    const answered = await get(`/api/guides/${slug}`)
-    expect([400, 404]).toContain(answered.status)
+    const response = await get(`/api/guides/${slug}`)
+    expect([400, 404]).toContain(response.status)
     expectProblem(
-      answered,
-      answered.status === 404 ? { status: 404, code: 'not-found' } : { status: 400, code: 'invalid-request' },
+      response,
+      response.status === 404 ? { status: 404, code: 'not-found' } : { status: 400, code: 'invalid-request' },
     )
   })
 

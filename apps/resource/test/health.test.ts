@@ -1,26 +1,26 @@
 import { API_VERSION } from '@plainpath/metadata'
 import { expect, test } from 'vitest'
-import { ask } from './ask.ts'
 import { deadUrl } from './fake-authorization-server.ts'
+import { sendRequest } from './send-request.ts'
 import { startResource } from './start-resource.ts'
 
 const DEAD_DATABASE = 'postgres://nobody@127.0.0.1:1/none'
 const health = async (origin: string, headers = {}) => {
-  const { status, body, headers: sent } = await ask(origin, { path: '/api/health', headers })
+  const { status, body, headers: sent } = await sendRequest(origin, { path: '/api/health', headers })
   return { status, body: JSON.parse(body) as unknown, headers: sent }
 }
 
 test('health is ok when all stores are available, for anybody, and is never cached', async () => {
   await using api = await startResource()
-  const answered = await health(api.origin, { authorization: 'Bearer nonsense' })
-  expect(answered.status).toBe(200)
-  expect(answered.body).toEqual({
+  const response = await health(api.origin, { authorization: 'Bearer nonsense' })
+  expect(response.status).toBe(200)
+  expect(response.body).toEqual({
     status: 'ok',
     version: API_VERSION,
     checks: { database: 'ok', auth: 'ok' },
     answers: { status: 'ok', withdrawnSections: [], disabledTriggers: [] },
   })
-  expect(answered.headers['cache-control']).toBe('no-store')
+  expect(response.headers['cache-control']).toBe('no-store')
 })
 
 test('health is degraded, and still 200, when a part is down', async () => {
@@ -41,8 +41,8 @@ test('its checks are shared for a second', async () => {
   const startedAt = performance.now()
   await Promise.all(Array.from({ length: 50 }, () => health(api.origin)))
   const seconds = Math.floor((performance.now() - startedAt) / 1_000)
-  expect(api.auth.asked.keys).toBeGreaterThan(0)
-  expect(api.auth.asked.keys).toBeLessThanOrEqual(1 + seconds)
+  expect(api.auth.requests.keys).toBeGreaterThan(0)
+  expect(api.auth.requests.keys).toBeLessThanOrEqual(1 + seconds)
 })
 
 test('F-36 a process whose tables are too old is not ready and says so; it stays ready when the database goes later', async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ask, expectProblem, posting } from './ask.ts'
+import { expectProblem, posting, sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
 let api: RunningResource
@@ -21,9 +21,9 @@ const PUBLIC = [
   '/',
   '/guides/avoid-scams',
 ]
-const get = (path: string, headers = {}) => ask(api.origin, { path, headers })
+const get = (path: string, headers = {}) => sendRequest(api.origin, { path, headers })
 const onSecure = (path: string, headers = {}) =>
-  ask(secure.origin, { path, headers: { host: 'plainpath.example', ...headers } })
+  sendRequest(secure.origin, { path, headers: { host: 'plainpath.example', ...headers } })
 
 describe('a public GET', () => {
   test.for(PUBLIC)('may be kept for 300 s and asked for again by its ETag: %s', async (path) => {
@@ -41,9 +41,9 @@ describe('a public GET', () => {
     expect((await get(path, { 'if-none-match': '"other"' })).status).toBe(200)
   })
 
-  test.for(PUBLIC)('answers HEAD with the same headers: %s', async (path) => {
+  test.for(PUBLIC)('responds to HEAD with the same headers: %s', async (path) => {
     const { headers, body } = await get(path)
-    const head = await ask(api.origin, { method: 'HEAD', path })
+    const head = await sendRequest(api.origin, { method: 'HEAD', path })
     expect(head.body).toBe('')
     for (const name of ['content-type', 'etag', 'cache-control', 'vary'])
       expect(head.headers[name]).toBe(headers[name])
@@ -86,7 +86,7 @@ describe('a public GET', () => {
 
 describe('a preflight', () => {
   const preflight = (path: string, origin: string, method: string) =>
-    ask(api.origin, {
+    sendRequest(api.origin, {
       method: 'OPTIONS',
       path,
       headers: {
@@ -123,9 +123,9 @@ describe('a preflight', () => {
 
 test('a POST of a configured origin is let through, and says to which origin', async () => {
   const posted = posting({ email: 'cors@example.org' }, { origin: GOOD, 'sec-fetch-site': 'cross-site' })
-  const answered = await ask(api.origin, { path: '/api/waitlist', ...posted })
-  expect(answered.status).toBe(201)
-  expect(answered.headers).toMatchObject({ 'access-control-allow-origin': GOOD, vary: 'Origin' })
+  const response = await sendRequest(api.origin, { path: '/api/waitlist', ...posted })
+  expect(response.status).toBe(201)
+  expect(response.headers).toMatchObject({ 'access-control-allow-origin': GOOD, vary: 'Origin' })
 })
 
 describe('the Host', () => {
@@ -135,10 +135,10 @@ describe('the Host', () => {
     'plainpath.example:8080',
     'plainpath.example.',
   ])('"%s" is not ours: 421, which names ORIGIN', async (host) => {
-    const answered = await onSecure('/api/guides', { host })
-    expectProblem(answered, { status: 421, code: 'misdirected-request' })
-    expect(answered.json()['detail']).toContain('https://plainpath.example ')
-    expect(answered.body).not.toContain('evil')
+    const response = await onSecure('/api/guides', { host })
+    expectProblem(response, { status: 421, code: 'misdirected-request' })
+    expect(response.json()['detail']).toContain('https://plainpath.example ')
+    expect(response.body).not.toContain('evil')
   })
 
   test.for(['user@plainpath.example', 'a b', '[::1', '', 'plainpath.example, evil.example'])(
@@ -162,14 +162,14 @@ describe('the Host', () => {
 
   test('is sent once', async () => {
     const rawHeaders = ['Host', 'plainpath.example', 'host', 'plainpath.example']
-    expectProblem(await ask(secure.origin, { path: '/api/guides', rawHeaders }), {
+    expectProblem(await sendRequest(secure.origin, { path: '/api/guides', rawHeaders }), {
       status: 400,
       code: 'invalid-request',
     })
   })
 
-  test('never shows in what is answered', async () => {
-    const { body } = await ask(secure.origin, {
+  test('never shows in a response', async () => {
+    const { body } = await sendRequest(secure.origin, {
       path: '/.well-known/oauth-protected-resource',
       headers: { host: 'plainpath.example:443' },
     })
@@ -177,7 +177,7 @@ describe('the Host', () => {
   })
 })
 
-describe('every answer', () => {
+describe('every response', () => {
   test('has the request id that was sent, if it is one, else a new one', async () => {
     expect((await get('/', { 'x-request-id': 'my-request.1_2' })).headers['x-request-id']).toBe(
       'my-request.1_2',
@@ -212,9 +212,9 @@ describe('another method', () => {
     ['TRACE', '/api/guides', 'GET, HEAD'],
     ['PROPFIND', '/api/guides', 'GET, HEAD'],
   ] as const)('%s %s is 405 with Allow: %s', async ([method, path, allow]) => {
-    const answered = await ask(api.origin, { method, path })
-    expectProblem(answered, { status: 405, code: 'method-not-allowed' })
-    expect(answered.headers['allow']).toBe(allow)
+    const response = await sendRequest(api.origin, { method, path })
+    expectProblem(response, { status: 405, code: 'method-not-allowed' })
+    expect(response.headers['allow']).toBe(allow)
   })
 })
 
@@ -232,8 +232,8 @@ test.for([
   '*',
   '/api/guides/avoid-scams/x.css',
 ])('no trick of a path leads anywhere: %s', async (path) => {
-  const answered = await get(path, { accept: 'application/json' })
-  expectProblem(answered, { status: 404, code: 'not-found' })
+  const response = await get(path, { accept: 'application/json' })
+  expectProblem(response, { status: 404, code: 'not-found' })
 })
 
 test('operations are on another port', async () => {

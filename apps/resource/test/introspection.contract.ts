@@ -5,7 +5,7 @@ import { authorizationServerClient } from '../src/auth/authorization-server-clie
 import { authorizationServerKeys } from '../src/auth/authorization-server-keys.ts'
 import { introspectionClient, introspectionMetrics } from '../src/auth/introspection-client.ts'
 
-/** An authorization server as this API uses it: its internal listener, a credential there, and two tokens. */
+/** An authorization server as this API uses it: its internal listener, a credential for it, and two tokens. */
 export interface IntrospectionServer extends AsyncDisposable {
   readonly url: string
   readonly issuer: string
@@ -29,33 +29,34 @@ export interface BoundIntrospectionServer extends IntrospectionServer {
   readonly jkt: string
 }
 
-/** Every authorization server that this API may be pointed at must pass this, and so must the one its tests use. */
+/** The contract of an authorization server for this API. The real one and the fake one of the tests pass it. */
 export function describeIntrospection(kind: string, open: () => Promise<IntrospectionServer>) {
-  const ask = (server: IntrospectionServer, headers: Record<string, string>, token = server.activeToken) =>
-    introspectionOf(server, headers, token)
-
   describe(`introspection by ${kind}`, () => {
     test('introspects an active token', async () => {
       await using server = await open()
-      const answer = await clientOf(server)(server.activeToken)
-      expect(answer).toMatchObject({ active: true, clientId: server.agentId, identityType: 'anonymous' })
-      if (!answer.active) throw new Error('the token is not active')
-      expect([...answer.scopes].sort()).toEqual(['guides:read', 'waitlist:write'])
-      expect(answer.audience).toContain(server.base)
-      expect(answer).not.toHaveProperty('jkt')
-      expect(answer.expiresAt.getTime()).toBeGreaterThan(Date.now())
+      const introspection = await createClient(server)(server.activeToken)
+      expect(introspection).toMatchObject({
+        active: true,
+        clientId: server.agentId,
+        identityType: 'anonymous',
+      })
+      if (!introspection.active) throw new Error('the token is not active')
+      expect([...introspection.scopes].sort()).toEqual(['guides:read', 'waitlist:write'])
+      expect(introspection.audience).toContain(server.base)
+      expect(introspection).not.toHaveProperty('jkt')
+      expect(introspection.expiresAt.getTime()).toBeGreaterThan(Date.now())
     })
 
     test('reports unknown and revoked tokens as inactive', async () => {
       await using server = await open()
-      const introspect = clientOf(server)
+      const introspect = createClient(server)
       expect(await introspect(UNKNOWN_TOKEN)).toEqual({ active: false })
       expect(await introspect(server.revokedToken)).toEqual({ active: false })
     })
 
     test('signs the response for the caller, with a published key', async () => {
       await using server = await open()
-      const response = await ask(server, {})
+      const response = await requestIntrospection(server, {})
       expect(response.headers.get('content-type')).toMatch(
         new RegExp(`^${INTROSPECTION_TYPE.replace('+', '\\+')}`),
       )
@@ -72,28 +73,28 @@ export function describeIntrospection(kind: string, open: () => Promise<Introspe
       for (const key of keys) expect(key).not.toHaveProperty('d')
     })
 
-    test('answers nobody else', async () => {
+    test('refuses every other caller', async () => {
       await using server = await open()
       const wrong = basic({ ...server, clientSecret: 'wrong' })
-      expect((await ask(server, { authorization: wrong })).status).toBe(401)
-      expect((await ask(server, { authorization: '' })).status).toBe(401)
+      expect((await requestIntrospection(server, { authorization: wrong })).status).toBe(401)
+      expect((await requestIntrospection(server, { authorization: '' })).status).toBe(401)
     })
 
-    test('gives no unsigned answer', async () => {
+    test('refuses to respond unsigned', async () => {
       await using server = await open()
-      expect((await ask(server, { accept: 'application/json' })).status).toBe(406)
+      expect((await requestIntrospection(server, { accept: 'application/json' })).status).toBe(406)
     })
   })
 }
 
-/** Every authorization server that issues bound tokens must pass this too. */
+/** The contract of an authorization server that issues bound tokens. */
 export function describeBoundIntrospection(kind: string, open: () => Promise<BoundIntrospectionServer>) {
-  test(`introspection by ${kind} names the key of a bound token, and only of that`, async () => {
+  test(`introspection by ${kind} names a key for a bound token only`, async () => {
     await using server = await open()
-    const introspect = clientOf(server)
+    const introspect = createClient(server)
     expect(await introspect(server.boundToken)).toMatchObject({ active: true, jkt: server.jkt })
     expect(await introspect(server.activeToken)).not.toHaveProperty('jkt')
-    const response = await introspectionOf(server, {}, server.boundToken)
+    const response = await requestIntrospection(server, {}, server.boundToken)
     expect(decodeJwt(await response.text())['token_introspection']).toMatchObject({
       token_type: 'DPoP',
       cnf: { jkt: server.jkt },
@@ -101,7 +102,7 @@ export function describeBoundIntrospection(kind: string, open: () => Promise<Bou
   })
 }
 
-function clientOf({ url, issuer, clientId, clientSecret }: IntrospectionServer) {
+function createClient({ url, issuer, clientId, clientSecret }: IntrospectionServer) {
   const requestServer = authorizationServerClient([url])
   return introspectionClient({
     requestServer,
@@ -114,7 +115,11 @@ function clientOf({ url, issuer, clientId, clientSecret }: IntrospectionServer) 
   })
 }
 
-function introspectionOf(server: IntrospectionServer, headers: Record<string, string>, token: string) {
+function requestIntrospection(
+  server: IntrospectionServer,
+  headers: Record<string, string>,
+  token = server.activeToken,
+) {
   return fetch(`${server.url}/oauth/introspect`, {
     method: 'POST',
     headers: { accept: INTROSPECTION_TYPE, authorization: basic(server), ...headers },

@@ -1,18 +1,18 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { ask, expectProblem } from './ask.ts'
+import { expectProblem, sendRequest } from './send-request.ts'
 import { startResource } from './start-resource.ts'
 
 const read = (origin: string, forwarded?: string) =>
-  ask(origin, {
+  sendRequest(origin, {
     path: '/api/guides',
     headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded },
   })
 async function statuses(count: number, question: (n: number) => ReturnType<typeof read>) {
-  const answers = await Promise.all(Array.from({ length: count }, (_, n) => question(n)))
+  const responses = await Promise.all(Array.from({ length: count }, (_, n) => question(n)))
   return {
-    ok: answers.filter(({ status }) => status === 200).length,
-    refused: answers.find(({ status }) => status === 429),
+    ok: responses.filter(({ status }) => status === 200).length,
+    refused: responses.find(({ status }) => status === 429),
   }
 }
 
@@ -43,17 +43,17 @@ describe('the limits of an address', () => {
 
   test('bound how many unknown tokens are introspected', async () => {
     await using api = await startResource({ env: { RESOURCE_LIMITS_FACTOR: '0.01' } })
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 100 }, () =>
-        ask(api.origin, {
+        sendRequest(api.origin, {
           path: '/api/guides',
           headers: { authorization: `Bearer ppt_${randomBytes(32).toString('base64url')}` },
         }),
       ),
     )
     // 30 a minute, times the factor, and one at least.
-    expect(answers.filter(({ status }) => status === 401)).toHaveLength(1)
-    expect(answers.filter(({ status }) => status === 429)).toHaveLength(99)
-    expect(api.auth.asked.introspection).toBe(1)
+    expect(responses.filter(({ status }) => status === 401)).toHaveLength(1)
+    expect(responses.filter(({ status }) => status === 429)).toHaveLength(99)
+    expect(api.auth.requests.introspection).toBe(1)
   })
 })

@@ -1,8 +1,8 @@
 import { serviceUrls } from '@plainpath/metadata'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ask, expectProblem } from './ask.ts'
 import { newMessage } from './contact-client.ts'
 import { type Holding, MINUTE_MS, startHolding, WITHDRAWN } from './contact-people.ts'
+import { expectProblem, sendRequest } from './send-request.ts'
 
 let holding: Holding
 beforeAll(async () => {
@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => holding[Symbol.asyncDispose]())
 
 const call = (name: string, args: object, token?: string) =>
-  ask(holding.contact.api.origin, {
+  sendRequest(holding.contact.api.origin, {
     method: 'POST',
     path: '/api/mcp',
     headers: {
@@ -30,10 +30,10 @@ async function sendMessage(token: string) {
   return structuredContent as { id: string; heldUntil: string }
 }
 
-/** What the tool tells the model, instead of a result. */
-function toolErrorOf(answered: { status: number; body: string }): string {
-  expect(answered.status).toBe(200)
-  const { isError, content, structuredContent } = resultOf(answered)
+/** Returns the error text of a tool result. */
+function toolErrorOf(response: { status: number; body: string }): string {
+  expect(response.status).toBe(200)
+  const { isError, content, structuredContent } = resultOf(response)
   expect([isError, structuredContent]).toEqual([true, undefined])
   return content[0].text
 }
@@ -56,7 +56,7 @@ test('a message is sent, looked up and withdrawn as by the routes', async () => 
   expect(await holding.storedContent(id)).toEqual([WITHDRAWN])
 })
 
-test('a message that was delivered is not withdrawn, and the model learns what is left to do', async () => {
+test('refuses to withdraw a delivered message, and tells the model the remaining options', async () => {
   const token = tokenOf('ben')
   const { id } = await sendMessage(token)
   await holding.deliver(id, 10 * MINUTE_MS)
@@ -119,11 +119,11 @@ describe.for(TOOLS)('%s', (name) => {
     expect(await holding.contact.kept()).toBe(before)
   })
 
-  test('tells the model the way when client credentials can never give the scope', async () => {
+  test('explains how to get the scope, which client credentials never give', async () => {
     const before = await holding.contact.kept()
-    const answered = await call(name, args(), holding.contact.api.auth.issue())
-    expect(answered.headers).not.toHaveProperty('www-authenticate')
-    const text = toolErrorOf(answered)
+    const response = await call(name, args(), holding.contact.api.auth.issue())
+    expect(response.headers).not.toHaveProperty('www-authenticate')
+    const text = toolErrorOf(response)
     expect(text).toContain('contact:write needs the verified_email flow')
     expect(text).toContain(serviceUrls(holding.contact.api.origin).authVerifiedEmail)
     expect(text).toMatch(/\(insufficient-scope\)$/)

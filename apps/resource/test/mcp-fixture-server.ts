@@ -7,10 +7,12 @@ import {
   parseTrustedProxies,
   serve,
 } from '@plainpath/http'
-import { serviceUrls } from '@plainpath/metadata'
+import { mcpEndpoints, serviceUrls } from '@plainpath/metadata'
+import { newHashKey, parseHashKey } from '@plainpath/sealing'
 import { z } from 'zod'
 import { mcpRoute } from '../src/mcp/mcp-route.ts'
 import type { RegisterTools } from '../src/mcp/register-tools.ts'
+import { requestStates } from '../src/mcp/request-state.ts'
 
 const IMAGE = {
   type: 'image',
@@ -86,7 +88,13 @@ export async function startMcpFixtureServer(): Promise<AsyncDisposable & { reado
     clock: { requireSynchronised: () => undefined },
     browsers: { alsoAcceptHosts: [], allowedOrigins: [], isPublicGet: () => true },
   })
-  const route = mcpRoute({ urls, registerTools: registerFixtures, allowedOrigins: [] })
+  const route = mcpRoute({
+    urls,
+    endpoint: mcpEndpoints(urls).agents,
+    registerTools: registerFixtures,
+    requestStates: requestStates({ hashKey: parseHashKey(newHashKey()), now }),
+    allowedOrigins: [],
+  })
   const limiter = createLimiter({ store: memoryLimitStore(now), factor: 1, now, log })
   app.use(mountRoutes([route], { limiter, authenticators: {} }))
   const handler = app.callback()

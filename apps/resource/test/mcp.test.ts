@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { ask } from './ask.ts'
 import { deadUrl } from './fake-authorization-server.ts'
+import { sendRequest } from './send-request.ts'
 import { startResource } from './start-resource.ts'
 
 const DEAD_DATABASE = 'postgres://nobody@127.0.0.1:1/none'
@@ -8,7 +8,7 @@ const EMAIL = 'ana.secret@example.org'
 
 /** A call as a client of 2025 makes it; one of revision 2026-07-28 is in e2e. */
 const call = (origin: string, name: string, args: object, headers: Record<string, string> = {}) =>
-  ask(origin, {
+  sendRequest(origin, {
     method: 'POST',
     path: '/api/mcp',
     headers: {
@@ -29,10 +29,10 @@ test('without a database guides are read, and joining is 503 as on the route', a
     ['join_waitlist', { email: EMAIL }],
     ['get_guide', { slug: 'work-permit', version: 9 }],
   ] as const) {
-    const answered = await call(api.origin, name, args)
-    expect(answered.status).toBe(503)
-    expect(answered.headers).toMatchObject({ 'retry-after': '2', 'cache-control': 'no-store' })
-    expect(answered.json()).toMatchObject({ code: 'unavailable' })
+    const response = await call(api.origin, name, args)
+    expect(response.status).toBe(503)
+    expect(response.headers).toMatchObject({ 'retry-after': '2', 'cache-control': 'no-store' })
+    expect(response.json()).toMatchObject({ code: 'unavailable' })
   }
   expect(api.logged.join('\n')).not.toContain(EMAIL)
 })
@@ -44,13 +44,13 @@ test('without an authorization server a token is 503, and everything works witho
   expect((await call(api.origin, 'list_guides', {})).status).toBe(200)
 })
 
-test('a fault of ours is 500, is logged with its cause, and shows nobody what was sent', async () => {
+test('an internal error is 500, is logged with its cause, and discloses no input', async () => {
   await using api = await startResource()
   await api.db.query('alter table waitlist_entries rename to elsewhere')
-  const answered = await call(api.origin, 'join_waitlist', { email: EMAIL })
-  expect(answered.status).toBe(500)
-  expect(answered.json()).toMatchObject({ code: 'internal-error' })
-  expect(answered.body).not.toMatch(/waitlist_entries|relation/)
+  const response = await call(api.origin, 'join_waitlist', { email: EMAIL })
+  expect(response.status).toBe(500)
+  expect(response.json()).toMatchObject({ code: 'internal-error' })
+  expect(response.body).not.toMatch(/waitlist_entries|relation/)
   const logged = api.logged.join('\n')
   expect(logged).toMatch(/"code":"42P01"/)
   expect(logged).not.toContain(EMAIL)
@@ -73,7 +73,7 @@ test('the page of another site may call only when its origin is configured; anot
   const allowed = await call(api.origin, 'list_guides', {}, { origin: friend })
   expect(allowed.status).toBe(200)
   expect(allowed.headers['access-control-allow-origin']).toBe(friend)
-  const preflight = await ask(api.origin, {
+  const preflight = await sendRequest(api.origin, {
     method: 'OPTIONS',
     path: '/api/mcp',
     headers: { origin: friend, 'access-control-request-method': 'POST' },

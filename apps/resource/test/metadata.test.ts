@@ -1,6 +1,6 @@
 import { mcpResourceMetadata, protectedResourceMetadata, serviceUrls } from '@plainpath/metadata'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ask } from './ask.ts'
+import { sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
 let api: RunningResource
@@ -11,25 +11,29 @@ afterAll(() => api[Symbol.asyncDispose]())
 
 test('the protected resource is described at both addresses with the same bytes (RFC 9728 §3)', async () => {
   const [plain, suffixed] = await Promise.all(
-    ['', '/api'].map((suffix) => ask(api.origin, { path: `/.well-known/oauth-protected-resource${suffix}` })),
+    ['', '/api'].map((suffix) =>
+      sendRequest(api.origin, { path: `/.well-known/oauth-protected-resource${suffix}` }),
+    ),
   )
   expect(plain?.body).toBe(suffixed?.body)
-  for (const answered of [plain, suffixed]) {
-    expect(answered?.headers['content-type']).toBe('application/json')
-    expect(answered?.json()).toEqual(protectedResourceMetadata(serviceUrls(api.origin)))
+  for (const response of [plain, suffixed]) {
+    expect(response?.headers['content-type']).toBe('application/json')
+    expect(response?.json()).toEqual(protectedResourceMetadata(serviceUrls(api.origin)))
   }
 })
 
 test('the MCP server is described at its own address', async () => {
-  const answered = await ask(api.origin, { path: '/.well-known/oauth-protected-resource/api/mcp' })
-  expect(answered.headers['content-type']).toBe('application/json')
-  expect(answered.json()).toEqual(mcpResourceMetadata(serviceUrls(api.origin)))
+  const response = await sendRequest(api.origin, { path: '/.well-known/oauth-protected-resource/api/mcp' })
+  expect(response.headers['content-type']).toBe('application/json')
+  expect(response.json()).toEqual(mcpResourceMetadata(serviceUrls(api.origin)))
 })
 
-test.for(['/api/mcp/', '/api/mcp/server-card', '/api/guides', '/mcp'])(
+test.for(['/api/mcp/', '/api/mcp/server-card', '/api/guides', '/mcp/'])(
   'no resource is described for %s',
   async (path) => {
-    expect((await ask(api.origin, { path: `/.well-known/oauth-protected-resource${path}` })).status).toBe(404)
+    expect(
+      (await sendRequest(api.origin, { path: `/.well-known/oauth-protected-resource${path}` })).status,
+    ).toBe(404)
   },
 )
 
@@ -38,7 +42,7 @@ test.for([
   { method: 'POST', path: '/api/contact', resource: '/api' },
   { method: 'POST', path: '/api/mcp', resource: '/api/mcp' },
 ])('a challenge at $path leads to the metadata of $resource', async ({ method, path, resource }) => {
-  const refused = await ask(api.origin, { method, path, headers: { authorization: 'Bearer x' } })
+  const refused = await sendRequest(api.origin, { method, path, headers: { authorization: 'Bearer x' } })
   const [, address = ''] = /resource_metadata="([^"]+)"/.exec(refused.headers['www-authenticate'] ?? '') ?? []
   // RFC 9728 §3.1: clients make this address from that of the resource.
   expect(address).toBe(`${api.origin}/.well-known/oauth-protected-resource${resource}`)

@@ -1,6 +1,6 @@
 import { OPERATIONS } from '@plainpath/metadata'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ask, expectProblem } from './ask.ts'
+import { expectProblem, sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
 let api: RunningResource
@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => api[Symbol.asyncDispose]())
 
 const get = (query: string, headers = {}, method = 'GET') =>
-  ask(api.origin, { method, path: `/openapi.json${query}`, headers })
+  sendRequest(api.origin, { method, path: `/openapi.json${query}`, headers })
 
 interface Document {
   info: { title: string; version: string; description: string }
@@ -90,15 +90,15 @@ test.for([
   '?tag=guides',
   '?tag=Guides&operation=x',
 ])('%s is refused, and the response lists the valid names', async (query) => {
-  const answered = await get(query)
-  expectProblem(answered, { status: 400, code: 'invalid-request' })
+  const response = await get(query)
+  expectProblem(response, { status: 400, code: 'invalid-request' })
   const valid = query.includes('operation') ? 'listGuides, getGuide, ' : 'Guides, Answers, '
-  expect(answered.json()['detail']).toContain(valid)
-  expect(answered.headers['cache-control']).toBe('no-store')
+  expect(response.json()['detail']).toContain(valid)
+  expect(response.headers['cache-control']).toBe('no-store')
 })
 
 test('/docs leads from every operation to its part', async () => {
-  const { body } = await ask(api.origin, { path: '/docs' })
+  const { body } = await sendRequest(api.origin, { path: '/docs' })
   for (const { operationId } of OPERATIONS)
     expect(body).toContain(`href="/openapi.json?operation=${operationId}"`)
 })

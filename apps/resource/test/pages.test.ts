@@ -3,7 +3,7 @@ import { PROBLEM_CODES, problemKind } from '@plainpath/http'
 import { appFor } from '@plainpath/metadata'
 import { PAGE_CSP, STYLESHEET } from '@plainpath/pages'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Answered, ask, expectProblem } from './ask.ts'
+import { expectProblem, type HttpResponse, sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
 let api: RunningResource
@@ -13,32 +13,32 @@ beforeAll(async () => {
 afterAll(() => api[Symbol.asyncDispose]())
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
-const get = (path: string, accept = BROWSER) => ask(api.origin, { path, headers: { accept } })
+const get = (path: string, accept = BROWSER) => sendRequest(api.origin, { path, headers: { accept } })
 
-function expectPage(answered: Answered): void {
-  expect(answered.headers).toMatchObject({
+function expectPage(response: HttpResponse): void {
+  expect(response.headers).toMatchObject({
     'content-type': 'text/html; charset=utf-8',
     'content-security-policy': PAGE_CSP,
     'referrer-policy': expect.stringMatching(/^(no-referrer|same-origin)$/),
     'x-content-type-options': 'nosniff',
   })
-  expect(answered.body).toMatch(/^<!doctype html>/)
-  expect(answered.body).not.toMatch(/<script|<style|\sstyle=|<img|javascript:|\son[a-z]+=/i)
+  expect(response.body).toMatch(/^<!doctype html>/)
+  expect(response.body).not.toMatch(/<script|<style|\sstyle=|<img|javascript:|\son[a-z]+=/i)
 }
 
 describe('a page', () => {
   test.for([...['/', '/guides', '/guides/avoid-scams', '/problems'], '/problems/invalid-request'])(
     'may be kept by anybody for a while: %s',
     async (path) => {
-      const answered = await get(path)
-      expect(answered.status).toBe(200)
-      expectPage(answered)
-      expect(answered.headers).toMatchObject({
+      const response = await get(path)
+      expect(response.status).toBe(200)
+      expectPage(response)
+      expect(response.headers).toMatchObject({
         'cache-control': 'public, max-age=300',
         etag: expect.stringMatching(/^"/),
       })
-      expect(answered.headers['vary']).toMatch(/Accept.*Authorization/)
-      expect(answered.body).toContain(`<link rel="canonical" href="${api.origin}${path}">`)
+      expect(response.headers['vary']).toMatch(/Accept.*Authorization/)
+      expect(response.body).toContain(`<link rel="canonical" href="${api.origin}${path}">`)
     },
   )
 
@@ -49,7 +49,7 @@ describe('a page', () => {
     expect(styled.body).toBe(STYLESHEET.body)
   })
 
-  test('leads only to places that answer', async () => {
+  test('links only to pages that exist', async () => {
     const bodies = await Promise.all(
       [
         ...['/', '/guides', '/get-help', '/es/obtener-ayuda', '/problems', '/nowhere', '/search?q=taxid'],
@@ -89,13 +89,13 @@ test.for([
   [undefined, 'image/png', [0x89, 0x50, 0x4e, 0x47]],
 ] as const)('the image %s is sent as it is', async ([path, type, start]) => {
   const card = /og:image" content="([^"]*)"/.exec((await get('/')).body)?.[1]
-  const answered = await fetch(path === undefined ? (card ?? '') : `${api.origin}${path}`)
-  expect(answered.status).toBe(200)
-  expect(answered.headers.get('content-type')).toBe(type)
-  expect([...new Uint8Array(await answered.arrayBuffer()).slice(0, 4)]).toEqual(start)
+  const response = await fetch(path === undefined ? (card ?? '') : `${api.origin}${path}`)
+  expect(response.status).toBe(200)
+  expect(response.headers.get('content-type')).toBe(type)
+  expect([...new Uint8Array(await response.arrayBuffer()).slice(0, 4)]).toEqual(start)
 })
 
-test('the home page tells agents how to begin, at this origin', async () => {
+test('the home page shows agents how to begin, at this origin', async () => {
   const { body } = await get('/')
   for (const path of ['/api/agent/register', '/oauth/token', '/oauth/revoke', '/api/guides'])
     expect(body).toContain(`${api.origin}${path}`)
@@ -108,37 +108,52 @@ describe('the page of a guide', () => {
     )
   })
 
+  test.for([
+    ['vawa-basics', true],
+    ['u-visa-basics', true],
+    ['find-legal-help', true],
+    // It names no emergency.
+    ['removal-proceedings-basics', false],
+    // It says to call 911 too, but is on no danger to the reader.
+    ['replace-lost-green-card', false],
+  ] as const)('begins with 911 where the reader may be in danger: %s, %s', async ([slug, begins]) => {
+    const { body } = await get(`/guides/${slug}`)
+    const line = '<p class="danger"><strong>In danger now?</strong> Call <a href="tel:911">911</a>.</p>'
+    expect(body.includes(`</h1>\n${line}\n<p class="lead">`)).toBe(begins)
+    expect(body.includes('tel:911')).toBe(begins)
+  })
+
   test('is a page with 404 when there is none, which search engines leave out', async () => {
-    const answered = await get('/guides/nothing')
-    expect(answered.status).toBe(404)
-    expectPage(answered)
-    expect(answered.headers['cache-control']).toBe('no-store')
-    expect(answered.body).toContain('There is no guide at this address.')
-    expect(answered.body).toContain('<meta name="robots" content="noindex">')
-    expect(answered.body).toContain(answered.headers['x-request-id'])
+    const response = await get('/guides/nothing')
+    expect(response.status).toBe(404)
+    expectPage(response)
+    expect(response.headers['cache-control']).toBe('no-store')
+    expect(response.body).toContain('There is no guide at this address.')
+    expect(response.body).toContain('<meta name="robots" content="noindex">')
+    expect(response.body).toContain(response.headers['x-request-id'])
   })
 })
 
 test.for(PROBLEM_CODES)('/problems/%s says what it means and what to do', async (code) => {
-  const answered = await get(`/problems/${code}`)
-  expectPage(answered)
+  const response = await get(`/problems/${code}`)
+  expectPage(response)
   const { status, title } = problemKind(code)
-  expect(answered.body).toContain(`<h1>API error: ${title}</h1>`)
-  expect(answered.body).toContain(`HTTP status ${status}`)
+  expect(response.body).toContain(`<h1>API error: ${title}</h1>`)
+  expect(response.body).toContain(`HTTP status ${status}`)
 })
 
 describe('an error is a page for people', () => {
   test.for(['/nowhere', '/problems/nothing', '/GUIDES', '/guides/', '/problems/__proto__'])(
     'at %s',
     async (path) => {
-      const answered = await get(path)
-      expect(answered.status).toBe(404)
-      expectPage(answered)
-      expect(answered.headers['vary']).toMatch(/Accept/)
-      expect(answered.body).toContain('<h1>Page not found</h1>')
+      const response = await get(path)
+      expect(response.status).toBe(404)
+      expectPage(response)
+      expect(response.headers['vary']).toMatch(/Accept/)
+      expect(response.body).toContain('<h1>Page not found</h1>')
       for (const href of ['/', '/guides', '/ask', '/get-help', '/contact', '/guides/find-legal-help'])
-        expect(answered.body).toContain(`<a href="${href}">`)
-      expect(answered.body).toContain('role="search" action="/search" method="get">')
+        expect(response.body).toContain(`<a href="${href}">`)
+      expect(response.body).toContain('role="search" action="/search" method="get">')
     },
   )
 
@@ -158,7 +173,7 @@ describe('an error is a page for people', () => {
   )
 
   test('that repeats nothing of the address', async () => {
-    const answered = await get('/nowhere/%3Cscript%3Ealert(1)%3C/script%3E?secret=canary')
-    expect(answered.body).not.toMatch(/alert\(1\)|canary/)
+    const response = await get('/nowhere/%3Cscript%3Ealert(1)%3C/script%3E?secret=canary')
+    expect(response.body).not.toMatch(/alert\(1\)|canary/)
   })
 })

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { backUp } from '@plainpath/postgres/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ask, posting } from './ask.ts'
 import { type ContactApi, startContact } from './contact-client.ts'
 import { runResource } from './run-resource.ts'
+import { posting, sendRequest } from './send-request.ts'
 
 const resources = new AsyncDisposableStack()
 let contact: ContactApi
@@ -28,7 +28,9 @@ const replay = async (...args: string[]) =>
   JSON.parse((await run('replay', '--log', log, '--json', ...args)).out)
 const rows = async (sql: string) => (await contact.api.db.query(sql)).rows
 const join = async (email: string) => {
-  expect((await ask(contact.api.origin, { path: '/api/waitlist', ...posting({ email }) })).status).toBe(201)
+  expect(
+    (await sendRequest(contact.api.origin, { path: '/api/waitlist', ...posting({ email }) })).status,
+  ).toBe(201)
 }
 const send = async (registration: string) => {
   const token = contact.tokenOf(`${registration}@example.org`, registration)
@@ -44,17 +46,17 @@ async function leaveByMail(email: string): Promise<void> {
   const [page = '', query = ''] = link.split('?')
   const form = { accept: 'text/html', 'content-type': 'application/x-www-form-urlencoded' }
   const pressed = posting(query, { ...form, 'sec-fetch-site': 'same-origin' })
-  expect((await ask(contact.api.origin, { path: page, ...pressed })).status).toBe(200)
+  expect((await sendRequest(contact.api.origin, { path: page, ...pressed })).status).toBe(200)
 }
 
 async function takeBack({ token, id }: { token: string; id: string }): Promise<void> {
   const headers = { authorization: `Bearer ${token}` }
   expect(
-    (await ask(contact.api.origin, { method: 'DELETE', path: `/api/contact/${id}`, headers })).status,
+    (await sendRequest(contact.api.origin, { method: 'DELETE', path: `/api/contact/${id}`, headers })).status,
   ).toBe(204)
 }
 
-test('P-2 what people had erased since the backup is erased again after a restore, by what the log says', async () => {
+test('P-2 erases again after a restore, from the log, everything that people had erased since the backup', async () => {
   await join('left@example.org')
   await join('forgotten@example.org')
   await join('stays@example.org')
@@ -111,7 +113,7 @@ test('P-2 what people had erased since the backup is erased again after a restor
   )
 })
 
-test('a log that is not there is said in a sentence', async () => {
+test('reports a missing log in one sentence', async () => {
   const missing = `${log}-missing`
   expect(await run('replay', '--log', missing)).toEqual({
     code: 1,

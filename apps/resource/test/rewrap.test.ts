@@ -2,9 +2,9 @@ import { access, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { newKeyEncryptionKey } from '@plainpath/sealing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ask, posting } from './ask.ts'
 import { type ContactApi, startContact } from './contact-client.ts'
 import { runResource } from './run-resource.ts'
+import { posting, sendRequest } from './send-request.ts'
 
 const resources = new AsyncDisposableStack()
 let contact: ContactApi
@@ -25,11 +25,13 @@ const rewrap = async (...args: string[]) => JSON.parse((await run('rewrap', '--j
 
 test('addresses and messages move to the newest key-encryption key, after which the old one is not needed', async () => {
   for (const email of ['Ana@example.org', 'ben@example.org'])
-    expect((await ask(contact.api.origin, { path: '/api/waitlist', ...posting({ email }) })).status).toBe(201)
+    expect(
+      (await sendRequest(contact.api.origin, { path: '/api/waitlist', ...posting({ email }) })).status,
+    ).toBe(201)
   const token = contact.tokenOf('cleo@example.org', 'reg_a')
   const handOff = { triggers: ['risky-travel'] }
-  const asked = { topic: 'question', message: 'May I renew it from abroad?', handOff }
-  const sent = await contact.send(token, asked)
+  const question = { topic: 'question', message: 'May I renew it from abroad?', handOff }
+  const sent = await contact.send(token, question)
   expect(sent.status).toBe(202)
   const { id } = sent.json()
   const old = await readFile(path.join(contact.api.keys, 'kek'), 'utf8')
@@ -48,7 +50,7 @@ test('addresses and messages move to the newest key-encryption key, after which 
   await writeFile(kekFile, young)
   const shown = await run('contact', 'show', String(id), '--json')
   expect(JSON.parse(shown.out)).toMatchObject({
-    text: asked.message,
+    text: question.message,
     replyTo: 'cleo@example.org',
     triggers: handOff.triggers,
   })

@@ -13,7 +13,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { bearerCheck } from '../src/auth/bearer.ts'
 import type { Introspection } from '../src/auth/introspection.ts'
-import { ask, expectProblem } from './ask.ts'
+import { expectProblem, sendRequest } from './send-request.ts'
 
 const urls = serviceUrls('https://plainpath.example')
 /** How far the clock of this machine is ahead; the next introspection lasts until it is put so. */
@@ -27,8 +27,8 @@ const clock = {
 }
 const TOKEN = `ppt_${'t'.repeat(43)}`
 
-/** The answer to every introspection. */
-let answer: Introspection
+/** The result of every introspection. */
+let introspection: Introspection
 const active = (change: object = {}): Introspection => ({
   active: true,
   clientId: 'agt_AAAAAAAAAAAAAAAAAAAAAA',
@@ -64,7 +64,7 @@ beforeAll(async () => {
   const limiter = createLimiter({ store: memoryLimitStore(now), factor: 1, now, log })
   const introspect = async () => {
     clockAhead.ms = clockAhead.soon
-    return answer
+    return introspection
   }
   const bearer = bearerCheck({ introspect, urls, clock, now })
   app.use(mountRoutes([route], { limiter, authenticators: { bearer } }))
@@ -73,35 +73,35 @@ beforeAll(async () => {
 afterAll(() => resources.disposeAsync())
 
 const read = (authorization?: string) =>
-  ask(origin, { path: '/scoped', headers: authorization === undefined ? {} : { authorization } })
+  sendRequest(origin, { path: '/scoped', headers: authorization === undefined ? {} : { authorization } })
 const metadata = 'resource_metadata="https://plainpath.example/.well-known/oauth-protected-resource/api"'
 
 test('a token with the scope is let through', async () => {
-  answer = active()
-  const answered = await read(`Bearer ${TOKEN}`)
-  expect(answered.json()).toEqual({ caller: 'agt_AAAAAAAAAAAAAAAAAAAAAA' })
+  introspection = active()
+  const response = await read(`Bearer ${TOKEN}`)
+  expect(response.json()).toEqual({ caller: 'agt_AAAAAAAAAAAAAAAAAAAAAA' })
 })
 
 test('without a token the challenge names the scope and no error', async () => {
-  const answered = await read()
-  expectProblem(answered, { status: 401, code: 'token-required' })
-  expect(answered.headers['www-authenticate']).toBe(
+  const response = await read()
+  expectProblem(response, { status: 401, code: 'token-required' })
+  expect(response.headers['www-authenticate']).toBe(
     `Bearer realm="plainpath", scope="contact:write", ${metadata}`,
   )
-  expect(answered.json()['detail']).not.toMatch(/without Authorization/)
+  expect(response.json()['detail']).not.toMatch(/without Authorization/)
 })
 
 test('a token without the scope is refused with 403, and the challenge names what is missing', async () => {
-  answer = active({ scopes: new Set(['guides:read', 'contact:writer']) })
-  const answered = await read(`Bearer ${TOKEN}`)
-  expectProblem(answered, { status: 403, code: 'insufficient-scope' })
-  expect(answered.headers['www-authenticate']).toBe(
+  introspection = active({ scopes: new Set(['guides:read', 'contact:writer']) })
+  const response = await read(`Bearer ${TOKEN}`)
+  expectProblem(response, { status: 403, code: 'insufficient-scope' })
+  expect(response.headers['www-authenticate']).toBe(
     `Bearer realm="plainpath", error="insufficient_scope", scope="contact:write", ${metadata}`,
   )
 })
 
-test('a token ends at the very second of its exp, although the answer says active', async () => {
-  answer = active({ expiresAt: now() })
+test('a token is invalid from the second of its exp, although the introspection says active', async () => {
+  introspection = active({ expiresAt: now() })
   expectProblem(await read(`Bearer ${TOKEN}`), { status: 401, code: 'invalid-token' })
 })
 
@@ -109,9 +109,9 @@ test.for([
   ['before', 3_600_000],
   ['while its token is looked at', 0],
 ])(
-  'F-17 whoever sends a token is not refused for a clock that was put forward %s, but told to try again',
+  'F-17 a request with a token is 503 while the clock was put forward %s, and never refused',
   async ([, ms]) => {
-    answer = active()
+    introspection = active()
     Object.assign(clockAhead, { ms, soon: 3_600_000 })
     expectProblem(await read(`Bearer ${TOKEN}`), { status: 503, code: 'unavailable' })
     Object.assign(clockAhead, { ms: 0, soon: 0 })

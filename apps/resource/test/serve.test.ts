@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url'
 import { openTestDatabase } from '@plainpath/postgres/testing'
 import { expect, test } from 'vitest'
 import { MIGRATIONS } from '../src/migrations.ts'
-import { ask } from './ask.ts'
 import { keyFolder } from './key-folder.ts'
+import { sendRequest } from './send-request.ts'
 
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 
@@ -41,11 +41,11 @@ test('the process serves, turns unready and ends with 0 on SIGTERM', async () =>
     if (lines.length > 1) continue
     const { message = lines[0]?.['msg'], port, operations_port: operations } = lines[0] ?? {}
     expect(message).toBe('listening')
-    const answered = await ask(`http://127.0.0.1:${port}`, {
+    const response = await sendRequest(`http://127.0.0.1:${port}`, {
       path: '/api/guides',
       headers: { host: 'plainpath.example' },
     })
-    expect(answered.status).toBe(200)
+    expect(response.status).toBe(200)
     expect((await fetch(`http://127.0.0.1:${operations}/ready`)).status).toBe(200)
     child.kill('SIGTERM')
   }

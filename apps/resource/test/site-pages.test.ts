@@ -2,7 +2,8 @@ import { loadGuides } from '@plainpath/guides'
 import { API_VERSION, OPERATIONS, RETENTION } from '@plainpath/metadata'
 import { DOCS_SCRIPT, PAGE_CSP } from '@plainpath/pages'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ask } from './ask.ts'
+import { RELEASES } from '../src/pages/changelog.ts'
+import { sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
 let api: RunningResource
@@ -11,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => api[Symbol.asyncDispose]())
 
-const get = (path: string, accept = '*/*') => ask(api.origin, { path, headers: { accept } })
+const get = (path: string, accept = '*/*') => sendRequest(api.origin, { path, headers: { accept } })
 const unescaped = (markup: string) =>
   markup
     .replaceAll('&#39;', "'")
@@ -74,16 +75,19 @@ test('the Link header of / names what agents need, each at an address that answe
   }
 })
 
-test.for(['/privacy', '/terms', '/changelog', '/docs'])('%s may be kept for a while', async (path) => {
-  const { status, headers, body } = await get(path)
-  expect(status).toBe(200)
-  expect(headers).toMatchObject({
-    'content-type': 'text/html; charset=utf-8',
-    'cache-control': 'public, max-age=300',
-    'content-security-policy': expect.not.stringContaining('unsafe'),
-  })
-  expect(body).not.toMatch(/<script(?! src="\/assets\/)|<style|\sstyle=|undefined|\[object/)
-})
+test.for(['/connect', '/privacy', '/terms', '/changelog', '/docs'])(
+  '%s may be kept for a while',
+  async (path) => {
+    const { status, headers, body } = await get(path)
+    expect(status).toBe(200)
+    expect(headers).toMatchObject({
+      'content-type': 'text/html; charset=utf-8',
+      'cache-control': 'public, max-age=300',
+      'content-security-policy': expect.not.stringContaining('unsafe'),
+    })
+    expect(body).not.toMatch(/<script(?! src="\/assets\/)|<style|\sstyle=|undefined|\[object/)
+  },
+)
 
 test('/privacy has every row of the table of retention', async () => {
   const body = unescaped((await get('/privacy')).body)
@@ -93,6 +97,22 @@ test('/privacy has every row of the table of retention', async () => {
 
 test('/changelog begins with the version that runs', async () => {
   expect(/<h2>([^<]*)<\/h2>/.exec((await get('/changelog')).body)?.[1]).toBe(API_VERSION)
+})
+
+test('/changelog has its changes by day, in words, the newest day first', async () => {
+  const { body } = await get('/changelog')
+  const days = [...body.matchAll(/<h3><time datetime="([^"]+)">([^<]+)<\/time><\/h3>/g)]
+  const plain = unescaped(body.replaceAll(/<[^>]*>/g, ''))
+  expect(days.length).toBeGreaterThan(1)
+  expect(days.map(([, day]) => day)).toEqual(
+    days
+      .map(([, day]) => day)
+      .toSorted()
+      .toReversed(),
+  )
+  for (const [, , words] of days) expect(words).toMatch(/^[A-Z][a-z]+ \d{1,2}, 2\d{3}$/)
+  for (const { changes } of RELEASES)
+    for (const { text } of changes) expect(plain).toContain(text.replaceAll('`', ''))
 })
 
 test('/changelog names every operation of the API once, with its address and where it is described', async () => {
@@ -128,6 +148,16 @@ describe('/docs', () => {
     expect(body).toContain(
       `<a href="#${operationId}"><code>${method.toUpperCase()} ${path}</code> ${summary}</a>`,
     )
+  })
+
+  test('begins with a command, and with what it responds now', async () => {
+    const body = unescaped((await get('/docs')).body)
+    const [, address = ''] = /<code class="command"><span>curl -sS<\/span> <span>'([^']+)'/.exec(body) ?? []
+    const [, shown = ''] = /<pre id="first-response"><code>([^<]+)</.exec(body) ?? []
+    const answered = await get(address.replace(api.origin, ''))
+    expect(answered.status).toBe(200)
+    expect(JSON.parse(shown)).toEqual(JSON.parse(answered.body))
+    expect(JSON.parse(shown).guides).toHaveLength(1)
   })
 
   test('has no backtick of Markdown outside examples', async () => {
@@ -180,14 +210,14 @@ test.for([
     '/search?q=zzzzz',
     '/problems',
   ],
-  ...['/docs', '/privacy', '/terms', '/changelog', '/waitlist'],
+  ...['/docs', '/connect', '/privacy', '/terms', '/changelog', '/waitlist'],
 ])('%s weighs under 50 KB as browsers get it, with what it loads', async (path) => {
   const { body } = await get(path)
   const loaded = Array.from(body.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g), ([, address = '']) => address)
   const sizes = await Promise.all(
     [path, ...loaded].map(async (each) => {
       const headers = { accept: '*/*', 'accept-encoding': 'gzip' }
-      const answered = await ask(api.origin, { path: each, headers })
+      const answered = await sendRequest(api.origin, { path: each, headers })
       return Number(answered.headers['content-length'])
     }),
   )

@@ -6,9 +6,9 @@ import path from 'node:path'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ask, posting } from './ask.ts'
 import { type ContactApi, newMessage, startContact } from './contact-client.ts'
 import { runResource } from './run-resource.ts'
+import { posting, sendRequest } from './send-request.ts'
 
 const resources = new AsyncDisposableStack()
 let contact: ContactApi
@@ -34,7 +34,8 @@ const audit = async () => {
   )
   return rows.map(({ line }) => line)
 }
-const join = (email: string) => ask(contact.api.origin, { path: '/api/waitlist', ...posting({ email }) })
+const join = (email: string) =>
+  sendRequest(contact.api.origin, { path: '/api/waitlist', ...posting({ email }) })
 
 test('the waitlist is listed without addresses, exported once to a file for its owner alone, and audited', async () => {
   await join('Ana@example.org')

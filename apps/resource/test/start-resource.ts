@@ -37,7 +37,7 @@ export interface StartOptions {
   beside?: { databaseUrl: string; keys: string }
 }
 
-/** The API on free ports, on a database of its own, with an authorization server that can lie. */
+/** The API on free ports, on a database of its own, with a fake authorization server, whose responses a test can change. */
 export async function startResource(options: StartOptions = {}): Promise<RunningResource & { keys: string }> {
   await using opening = new AsyncDisposableStack()
   let handler: RequestHandler = (_request, response) => void response.writeHead(500).end()

@@ -1,9 +1,9 @@
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ask, expectProblem } from './ask.ts'
 import { newMessage } from './contact-client.ts'
 import { ERASED, type Holding, MINUTE_MS, startHolding } from './contact-people.ts'
 import { runResource } from './run-resource.ts'
+import { expectProblem, sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
 const HOST = 'agent.example.org'
@@ -26,7 +26,7 @@ describe('limits', () => {
   let address = 0
   const read = (api: RunningResource, claims: Record<string, unknown>, route = '/api/guides') => {
     address += 1
-    return ask(api.origin, {
+    return sendRequest(api.origin, {
       path: route,
       headers: {
         authorization: `Bearer ${api.auth.issue(claims)}`,
@@ -94,8 +94,8 @@ describe('a message of an agent with a verified domain', () => {
     const email = `proven-${people}@example.org`
     const issue = () =>
       holding.contact.tokenOf(email, `reg_proven_${people}`, {
-        ...claims,
         claim: { ...CLAIM, ...(agentName !== undefined && { agent_name: agentName }) },
+        ...claims,
       })
     const sent = await holding.contact.send(issue(), newMessage())
     expect(sent.status, sent.body).toBe(202)
@@ -113,9 +113,9 @@ describe('a message of an agent with a verified domain', () => {
     return out
   }
   const withdraw = ({ id, headers }: { id: string; headers: Record<string, string> }) =>
-    ask(holding.contact.api.origin, { method: 'DELETE', path: `/api/contact/${id}`, headers })
+    sendRequest(holding.contact.api.origin, { method: 'DELETE', path: `/api/contact/${id}`, headers })
 
-  test('names it by that in the receipt, in the mail to staff and to staff who read it', async () => {
+  test('appears in the receipt, in the mail to staff, and in the commands for staff', async () => {
     const { id, receipt } = await sendBy(at(HOST), 'a name that is not shown')
     expect(receipt).toMatch(`An AI agent at ${NAMED} sent us this message for you.\n`)
     expect(receipt).toContain(`
@@ -154,16 +154,26 @@ Since: November 19, 2026
     ])
   })
 
-  test('is no message of an agent that registered, whatever its name says', async () => {
+  test('gives way to where the app is, for an app that a person connected', async () => {
+    const claim = { ...CLAIM, agent_name: FORGED, app_host: 'claude.ai' }
+    const { id, receipt } = await sendBy({ email_verified: true, claim })
+    expect(receipt).toMatch(/^An app at claude\[\.\]ai sent us this message for you\.\n/)
+    expect(receipt).toContain('\nIt is an app at claude[.]ai.\nIt calls itself:\n')
+    expect(receipt).not.toMatch(/domain checked|AI agent/i)
+    await holding.deliver(id, 10 * MINUTE_MS)
+    expect(holding.toDesk(id)[0]?.text).toMatch(/^An app at claude\[\.\]ai wrote this for a person/)
+  })
+
+  test('is absent for a registered agent, whatever its name', async () => {
     const sent = await sendBy({ email_verified: true }, FORGED)
     expect(sent.receipt).toMatch(/^An AI agent sent us this message for you\.\n/)
     expect(sent.receipt).toContain('\n   “An agent at agent[.]example[.]org (…)”\n\nThat name is unverified')
     expect(sent.receipt).not.toMatch(/domain checked/i)
-    expect(await show(sent.id)).toContain('\nWritten by an AI agent; e-mail verified\n')
+    expect(await show(sent.id)).toContain('\nWritten by an AI agent or app; e-mail verified\n')
     expect(JSON.parse(await show(sent.id, '--json'))).not.toHaveProperty('verified_domain')
     expect((await withdraw(sent)).status).toBe(204)
     const [, mail] = await holding.contact.server.mails(2, sent.email)
-    expect(mail?.text).toContain('\nAn AI agent sent it for you and then withdrew it.\n')
+    expect(mail?.text).toContain('\nAn AI agent or app sent it for you and then withdrew it.\n')
     const staff = await sendBy({}, FORGED)
     await holding.deliver(staff.id, 10 * MINUTE_MS)
     expect(holding.toDesk(staff.id)[0]?.text).toMatch(

@@ -1,6 +1,6 @@
 import { startMailServer } from '@plainpath/mail/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ask, expectProblem, posting } from './ask.ts'
+import { expectProblem, posting, sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
 const resources = new AsyncDisposableStack()
@@ -13,13 +13,13 @@ beforeAll(async () => {
 afterAll(() => resources.disposeAsync())
 
 const BROWSER = { accept: 'text/html', 'content-type': 'application/x-www-form-urlencoded' }
-const join = (body: object) => ask(api.origin, { path: '/api/waitlist', ...posting(body) })
-const forget = (body: object) => ask(api.origin, { path: '/api/waitlist/forget', ...posting(body) })
+const join = (body: object) => sendRequest(api.origin, { path: '/api/waitlist', ...posting(body) })
+const forget = (body: object) => sendRequest(api.origin, { path: '/api/waitlist/forget', ...posting(body) })
 const linkIn = (text: string, page: 'confirm' | 'remove') =>
   new RegExp(`^${api.origin}(/waitlist/${page}\\?link=[A-Za-z0-9_-]{43})$`, 'm').exec(text)?.[1] ?? ''
 const press = (link: string, headers: Record<string, string> = {}) => {
   const [path = '', query = ''] = link.split('?')
-  return ask(api.origin, {
+  return sendRequest(api.origin, {
     path,
     ...posting(query, { ...BROWSER, 'sec-fetch-site': 'same-origin', ...headers }),
   })
@@ -43,8 +43,8 @@ describe('after a 201', () => {
   })
 
   test('of simultaneous joins one is 201, and one mail follows', async () => {
-    const answers = await Promise.all(Array.from({ length: 10 }, () => join({ email: 'race@example.org' })))
-    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1)
+    const responses = await Promise.all(Array.from({ length: 10 }, () => join({ email: 'race@example.org' })))
+    expect(responses.filter(({ status }) => status === 201)).toHaveLength(1)
     await server.mails(1, 'race@example.org')
     await expect.poll(() => rows(`select id from mails where state = 'queued'`)).toEqual([])
     expect(server.received.filter(({ to }) => to.includes('race@example.org'))).toHaveLength(1)
@@ -55,10 +55,10 @@ describe('after a 201', () => {
     const [mail] = await server.mails(1, 'confirm@example.org')
     const link = linkIn(mail?.text ?? '', 'confirm')
     const before = await confirmed()
-    const page = await ask(api.origin, { path: link, headers: { accept: 'text/html' } })
+    const page = await sendRequest(api.origin, { path: link, headers: { accept: 'text/html' } })
     expect([page.status, page.headers['cache-control']]).toEqual([200, 'no-store'])
     expect(page.body).toContain('<button type="submit">Confirm</button>')
-    const head = await ask(api.origin, { method: 'HEAD', path: link })
+    const head = await sendRequest(api.origin, { method: 'HEAD', path: link })
     expect(head.status).toBe(200)
     expect(await confirmed()).toBe(before)
     for (const _time of [1, 2]) {
@@ -68,13 +68,13 @@ describe('after a 201', () => {
     expect(await confirmed()).toBe(Number(before) + 1)
   })
 
-  test('the other link erases the entry, its links and what its slug said', async () => {
+  test('the other link erases the entry, its links and the uses of its slug', async () => {
     const { referralSlug } = (await join({ email: 'leaves@example.org' })).json()
     await join({ email: 'led@example.org', referredBySlug: referralSlug })
     const [mail] = await server.mails(1, 'leaves@example.org')
     const before = await api.entries()
     const link = linkIn(mail?.text ?? '', 'remove')
-    expect((await ask(api.origin, { path: link })).status).toBe(200)
+    expect((await sendRequest(api.origin, { path: link })).status).toBe(200)
     expect(await api.entries()).toBe(before)
     expect((await press(link)).body).toContain('<h1>Your address is off the waitlist</h1>')
     expect(await api.entries()).toBe(before - 1)
@@ -86,13 +86,13 @@ describe('after a 201', () => {
     expect(again.json()['referralSlug']).not.toBe(referralSlug)
   })
 
-  test('whom somebody else wrote down hears of it once, counts for nobody, stays, and leaves by the link', async () => {
+  test('a person whom somebody else added gets one mail, counts for nobody, stays, and leaves by the link', async () => {
     const clock = { now: new Date() }
     await using timed = await startResource({
       env: { RESOURCE_SMTP_URL: server.url },
       now: () => clock.now,
     })
-    const joining = (body: object) => ask(timed.origin, { path: '/api/waitlist', ...posting(body) })
+    const joining = (body: object) => sendRequest(timed.origin, { path: '/api/waitlist', ...posting(body) })
     const { referralSlug } = (await joining({ email: 'gains@example.org' })).json()
     const joined = await joining({ email: 'third.party@example.org', referredBySlug: referralSlug })
     expect(joined.status).toBe(201)
@@ -111,7 +111,7 @@ describe('after a 201', () => {
     const link = new RegExp(`^${timed.origin}(/waitlist/remove.*)$`, 'm').exec(mail?.text ?? '')?.[1] ?? ''
     const [path = '', query = ''] = link.split('?')
     const headers = { ...BROWSER, 'sec-fetch-site': 'same-origin' }
-    expect((await ask(timed.origin, { path, ...posting(query, headers) })).status).toBe(200)
+    expect((await sendRequest(timed.origin, { path, ...posting(query, headers) })).status).toBe(200)
     expect(await timed.entries()).toBe(1)
   })
 
@@ -139,7 +139,7 @@ describe('after a 201', () => {
 })
 
 describe('POST /api/waitlist/forget', () => {
-  test('answers 202 for every address, does the same, and mails only addresses on the list', async () => {
+  test('responds 202 for every address, does the same, and mails only addresses on the list', async () => {
     await join({ email: 'there@example.org' })
     await server.mails(1, 'there@example.org')
     const counts = () =>
@@ -147,8 +147,8 @@ describe('POST /api/waitlist/forget', () => {
     const kept: unknown[] = []
     for (const email of ['There@Example.org', 'absent@example.org']) {
       const [before] = await counts()
-      const answered = await forget({ email })
-      expect([answered.status, answered.json()]).toEqual([202, { status: 'accepted' }])
+      const response = await forget({ email })
+      expect([response.status, response.json()]).toEqual([202, { status: 'accepted' }])
       const [after] = await counts()
       kept.push([
         Number(after?.['mails']) - Number(before?.['mails']),
@@ -189,8 +189,8 @@ describe('POST /api/waitlist/forget', () => {
   test('takes five an hour for a mailbox', async () => {
     await using limited = await startResource({ env: { RESOURCE_LIMITS_FACTOR: '1' } })
     const request = { path: '/api/waitlist/forget', ...posting({ email: 'often@example.org' }) }
-    for (let time = 0; time < 5; time++) expect((await ask(limited.origin, request)).status).toBe(202)
-    expectProblem(await ask(limited.origin, request), { status: 429, code: 'rate-limited' })
+    for (let time = 0; time < 5; time++) expect((await sendRequest(limited.origin, request)).status).toBe(202)
+    expectProblem(await sendRequest(limited.origin, request), { status: 429, code: 'rate-limited' })
   })
 })
 

@@ -1,6 +1,6 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ask, expectProblem, posting } from './ask.ts'
+import { expectProblem, posting, sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
 let api: RunningResource
@@ -11,7 +11,7 @@ afterAll(() => api[Symbol.asyncDispose]())
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
 const send = (fields: Record<string, string>, headers: OutgoingHttpHeaders = {}) =>
-  ask(api.origin, {
+  sendRequest(api.origin, {
     path: '/waitlist',
     ...posting(new URLSearchParams(fields).toString(), {
       accept: BROWSER,
@@ -39,14 +39,14 @@ test('somebody new gets a link once, on a page that nobody keeps', async () => {
 })
 
 test('the form and the API are one waitlist', async () => {
-  await ask(api.origin, { path: '/api/waitlist', ...posting({ email: 'both@example.org' }) })
+  await sendRequest(api.origin, { path: '/api/waitlist', ...posting({ email: 'both@example.org' }) })
   expect((await send({ email: 'BOTH@example.org' })).body).toContain('on the waitlist already')
 })
 
 test('?ref= goes through the form of / and of /waitlist, and is attributed', async () => {
   const slug = slugOf(linkIn((await send({ email: 'referrer@example.org' })).body))
   for (const path of ['/', '/waitlist']) {
-    const page = await ask(api.origin, { path: `${path}?ref=${slug}`, headers: { accept: BROWSER } })
+    const page = await sendRequest(api.origin, { path: `${path}?ref=${slug}`, headers: { accept: BROWSER } })
     expect(page.body).toContain(`<input name="referredBySlug" type="hidden" value="${slug}">`)
   }
   expect((await send({ email: 'led@example.org', referredBySlug: slug })).status).toBe(201)
@@ -60,7 +60,7 @@ test('?ref= goes through the form of / and of /waitlist, and is attributed', asy
 test.for(['"><script>', 'x'.repeat(5000), 'K3V7Q2MZT5NDW4HA', '', 'a&ref=b'])(
   'a ref that is no slug goes nowhere: %j',
   async (ref) => {
-    const page = await ask(api.origin, { path: `/?ref=${encodeURIComponent(ref)}` })
+    const page = await sendRequest(api.origin, { path: `/?ref=${encodeURIComponent(ref)}` })
     expect(page.status).toBe(200)
     expect(page.body).not.toMatch(/referredBySlug|<script/)
     expect(
@@ -75,20 +75,23 @@ describe('a mistake', () => {
     ['nobody', 'This is not an e-mail address'],
     ['"><script>alert(1)</script>', 'This is not an e-mail address'],
     [`${'x'.repeat(300)}@example.org`, 'This is not an e-mail address'],
-  ] as const)('%j is said on top and beside the field, and what was typed stays', async ([email, words]) => {
-    const before = await api.entries()
-    const { status, body, headers } = await send({ email, referredBySlug: 'k3v7q2mzt5ndw4ha' })
-    expect(status).toBe(400)
-    expect(headers['cache-control']).toBe('no-store')
-    expect(body.split(words)).toHaveLength(3)
-    expect(body).toContain('<title>Mistake: join the waitlist')
-    expect(body).toContain(
-      `value="${email.replaceAll('"', '&quot;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')}"`,
-    )
-    expect(body).toContain('value="k3v7q2mzt5ndw4ha"')
-    expect(body).not.toContain('<script')
-    expect(await api.entries()).toBe(before)
-  })
+  ] as const)(
+    'reports %j at the top and beside the field, and what was typed stays',
+    async ([email, words]) => {
+      const before = await api.entries()
+      const { status, body, headers } = await send({ email, referredBySlug: 'k3v7q2mzt5ndw4ha' })
+      expect(status).toBe(400)
+      expect(headers['cache-control']).toBe('no-store')
+      expect(body.split(words)).toHaveLength(3)
+      expect(body).toContain('<title>Mistake: join the waitlist')
+      expect(body).toContain(
+        `value="${email.replaceAll('"', '&quot;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')}"`,
+      )
+      expect(body).toContain('value="k3v7q2mzt5ndw4ha"')
+      expect(body).not.toContain('<script')
+      expect(await api.entries()).toBe(before)
+    },
+  )
 })
 
 describe('a form that is not ours', () => {
@@ -115,7 +118,7 @@ describe('a form that is not ours', () => {
 
   test('other methods and media types are refused', async () => {
     expect((await send({ email: 'a@example.org' }, { 'content-type': 'application/json' })).status).toBe(415)
-    const deleted = await ask(api.origin, { method: 'DELETE', path: '/waitlist' })
+    const deleted = await sendRequest(api.origin, { method: 'DELETE', path: '/waitlist' })
     expect([deleted.status, deleted.headers['allow']]).toEqual([405, 'GET, HEAD, POST'])
   })
 })
@@ -123,22 +126,22 @@ describe('a form that is not ours', () => {
 test('the form counts in the limits of the API', async () => {
   await using limited = await startResource({ env: { RESOURCE_LIMITS_FACTOR: '1' } })
   const join = () =>
-    ask(limited.origin, {
+    sendRequest(limited.origin, {
       path: '/waitlist',
       ...posting('email=often%40example.org', { 'content-type': 'application/x-www-form-urlencoded' }),
     })
   for (let time = 0; time < 3; time++) await join()
   const viaApi = () =>
-    ask(limited.origin, { path: '/api/waitlist', ...posting({ email: 'often@example.org' }) })
+    sendRequest(limited.origin, { path: '/api/waitlist', ...posting({ email: 'often@example.org' }) })
   for (let time = 0; time < 2; time++) expect((await viaApi()).status).toBe(200)
   expect((await join()).status).toBe(429)
 })
 
-test('while the database is away the form says to try again, and takes nothing', async () => {
+test('while the database is down, the form says to try again, and stores nothing', async () => {
   await using away = await startResource({
     env: { RESOURCE_DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none' },
   })
-  const refused = await ask(away.origin, {
+  const refused = await sendRequest(away.origin, {
     path: '/waitlist',
     ...posting('email=ana%40example.org', {
       'content-type': 'application/x-www-form-urlencoded',

@@ -1,6 +1,6 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ask, expectProblem, posting } from './ask.ts'
+import { expectProblem, posting, sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
 let api: RunningResource
@@ -12,7 +12,7 @@ afterAll(() => api[Symbol.asyncDispose]())
 const CANARY = 'canary-7f3a'
 const good = { email: `${CANARY}@example.org` }
 const send = (body: unknown, headers: OutgoingHttpHeaders = {}) =>
-  ask(api.origin, { path: '/api/waitlist', ...posting(body, headers) })
+  sendRequest(api.origin, { path: '/api/waitlist', ...posting(body, headers) })
 
 interface Refusal {
   why: string
@@ -20,7 +20,7 @@ interface Refusal {
   headers?: OutgoingHttpHeaders
   status?: number
   code?: string
-  /** The `errors` of the answer. */
+  /** The `errors` of the response. */
   pointers?: string[]
 }
 const EMAIL = ['#/email']
@@ -90,7 +90,7 @@ const MEMBERS: Refusal[] = [
   { why: 'a member of another case', ...member('Email', good.email), pointers: ['#/Email'] },
   { why: 'snake case', ...member('referred_by_slug', 'a'), pointers: ['#/referred_by_slug'] },
   {
-    why: 'all mistakes at once',
+    why: 'all mistakes in one response',
     body: { email: 1, referredBySlug: 1, admin: 1 },
     pointers: ['#/email', '#/referredBySlug', '#/admin'],
   },
@@ -226,14 +226,14 @@ describe('POST /api/waitlist refuses', () => {
   test.for([...BODIES, ...MEMBERS, ...ADDRESSES, ...SLOW_SHAPES, ...FORMS])('$why', async (row) => {
     const { body = good, headers, status = 400, code = 'invalid-request', pointers } = row
     const startedAt = performance.now()
-    const answered = await send(body, headers)
-    expectProblem(answered, { status, code })
+    const response = await send(body, headers)
+    expectProblem(response, { status, code })
     expect(performance.now() - startedAt).toBeLessThan(2_000)
     if (pointers) {
-      const errors = answered.json()['errors'] as { pointer: string; detail: string }[]
+      const errors = response.json()['errors'] as { pointer: string; detail: string }[]
       expect([...new Set(errors.map(({ pointer }) => pointer))]).toEqual(pointers)
     }
-    expect(answered.body).not.toContain(CANARY)
+    expect(response.body).not.toContain(CANARY)
     expect(await api.entries()).toBe(0)
   })
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseKeyEncryptionKeys } from '@plainpath/sealing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ask, expectProblem, posting } from './ask.ts'
+import { expectProblem, posting, sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
 let api: RunningResource & { keys: string }
@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => api[Symbol.asyncDispose]())
 
 const join = (body: unknown, to: { origin: string } = api) =>
-  ask(to.origin, { path: '/api/waitlist', ...posting(body) })
+  sendRequest(to.origin, { path: '/api/waitlist', ...posting(body) })
 let serial = 0
 const newEmail = () => `person${++serial}@example.org`
 
@@ -35,21 +35,21 @@ async function rowOf(referralSlug: unknown): Promise<Row> {
 
 describe('POST /api/waitlist', () => {
   test('adds a new address with 201 and gives it a referral link', async () => {
-    const answered = await join({ email: newEmail() })
-    expect(answered.status).toBe(201)
-    expect(answered.headers['cache-control']).toBe('no-store')
-    const { referralSlug, ...rest } = answered.json()
+    const response = await join({ email: newEmail() })
+    expect(response.status).toBe(201)
+    expect(response.headers['cache-control']).toBe('no-store')
+    const { referralSlug, ...rest } = response.json()
     expect(referralSlug).toMatch(/^[a-z2-7]{16}$/)
     expect(rest).toEqual({ status: 'joined', referralUrl: `${api.origin}/?ref=${referralSlug}` })
   })
 
-  test('answers 200 for a known address, with nothing about the entry', async () => {
+  test('responds 200 for a known address, with nothing about the entry', async () => {
     const email = newEmail()
     await join({ email })
     const before = await api.entries()
-    const answered = await join({ email })
-    expect(answered.status).toBe(200)
-    expect(answered.json()).toEqual({ status: 'already_joined' })
+    const response = await join({ email })
+    expect(response.status).toBe(200)
+    expect(response.json()).toEqual({ status: 'already_joined' })
     expect(await api.entries()).toBe(before)
   })
 
@@ -57,9 +57,9 @@ describe('POST /api/waitlist', () => {
     const { referralSlug } = (await join({ email: newEmail() })).json() as { referralSlug: string }
     const referrer = await rowOf(referralSlug)
     const referredBy = async (referredBySlug: unknown) => {
-      const answered = await join({ email: newEmail(), referredBySlug })
-      expect(answered.status).toBe(201)
-      return (await rowOf(answered.json()['referralSlug'])).referred_by
+      const response = await join({ email: newEmail(), referredBySlug })
+      expect(response.status).toBe(201)
+      return (await rowOf(response.json()['referralSlug'])).referred_by
     }
     expect(await referredBy(referralSlug)).toBe(referrer.id)
     const upperCase = referralSlug.toUpperCase()
@@ -111,7 +111,7 @@ describe('POST /api/waitlist', () => {
     ['ß and ss in the domain', 'a@fa\u00df.example', 'a@fass.example'],
     ['a Cyrillic letter', 'cyrillic@exaple.org', 'cyrillic@ex\u0430ple.org'],
     ['UTF-8 in the local part', '\u7528\u6237@example.org', '\u7528@example.org'],
-  ] as const)('keeps apart what may be two mailboxes: %s', async ([, first, second]) => {
+  ] as const)('distinguishes addresses that may be two mailboxes: %s', async ([, first, second]) => {
     expect((await join({ email: first })).status).toBe(201)
     expect((await join({ email: second })).status).toBe(201)
   })
@@ -120,11 +120,11 @@ describe('POST /api/waitlist', () => {
     ['another case and parameters', 'application/JSON; charset=UTF-8; x=1'],
     ['a quoted charset', 'application/json; charset="utf-8"'],
   ] as const)('accepts its media type in %s', async ([, type]) => {
-    const answered = await ask(api.origin, {
+    const response = await sendRequest(api.origin, {
       path: '/api/waitlist',
       ...posting({ email: newEmail() }, { 'content-type': type }),
     })
-    expect(answered.status).toBe(201)
+    expect(response.status).toBe(201)
   })
 
   test('accepts exactly 16 KiB, and a chunked body', async () => {
@@ -135,7 +135,7 @@ describe('POST /api/waitlist', () => {
       headers: { 'content-type': 'application/json', 'transfer-encoding': 'chunked' },
     }
     const body = JSON.stringify({ email: newEmail() })
-    expect((await ask(api.origin, { path: '/api/waitlist', ...chunked, body })).status).toBe(201)
+    expect((await sendRequest(api.origin, { path: '/api/waitlist', ...chunked, body })).status).toBe(201)
   })
 
   test('does not touch prototypes', async () => {
@@ -149,10 +149,10 @@ describe('of simultaneous requests with one address', () => {
   test('exactly one of 200 is 201, over two instances', async () => {
     await using other = await startResource({ beside: api })
     const before = await api.entries()
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 200 }, (_, n) => join({ email: 'Race@Example.org' }, n % 2 === 0 ? api : other)),
     )
-    const statuses = answers.map(({ status }) => status).sort()
+    const statuses = responses.map(({ status }) => status).sort()
     expect(statuses).toEqual([...Array(199).fill(200), 201])
     expect(await api.entries()).toBe(before + 1)
   })
@@ -170,14 +170,14 @@ describe('the limits of the waitlist', () => {
     ]) {
       expect((await join({ email }, strict)).status).toBeLessThan(202)
     }
-    const answered = await join({ email: 'one@example.org' }, strict)
-    expectProblem(answered, { status: 429, code: 'rate-limited' })
-    expect(answered.json()).toMatchObject({ policy: 'waitlist-email' })
-    expect(answered.headers['retry-after']).toMatch(/^\d+$/)
-    expect(answered.headers['ratelimit-policy']).toBe(
+    const response = await join({ email: 'one@example.org' }, strict)
+    expectProblem(response, { status: 429, code: 'rate-limited' })
+    expect(response.json()).toMatchObject({ policy: 'waitlist-email' })
+    expect(response.headers['retry-after']).toMatch(/^\d+$/)
+    expect(response.headers['ratelimit-policy']).toBe(
       '"waitlist-address";q=120;w=3600, "waitlist-email";q=5;w=3600',
     )
-    expect(answered.headers['ratelimit']).toMatch(
+    expect(response.headers['ratelimit']).toMatch(
       /^"waitlist-address";r=114;t=\d+, "waitlist-email";r=0;t=\d+$/,
     )
     expect((await join({ email: 'two@example.org' }, strict)).status).toBe(201)
@@ -185,13 +185,15 @@ describe('the limits of the waitlist', () => {
 
   test('are 120 an hour for one address, invalid requests too', async () => {
     await using strict = await startResource({ env: { RESOURCE_LIMITS_FACTOR: '1' } })
-    const answers = await Promise.all(Array.from({ length: 121 }, () => join({ email: 'none' }, strict)))
-    expect(answers.filter(({ status }) => status === 400)).toHaveLength(120)
-    expect(answers.find(({ status }) => status === 429)?.json()).toMatchObject({ policy: 'waitlist-address' })
+    const responses = await Promise.all(Array.from({ length: 121 }, () => join({ email: 'none' }, strict)))
+    expect(responses.filter(({ status }) => status === 400)).toHaveLength(120)
+    expect(responses.find(({ status }) => status === 429)?.json()).toMatchObject({
+      policy: 'waitlist-address',
+    })
   })
 })
 
-test('without its database it answers 503, and 201 again later', async () => {
+test('without its database it responds 503, and 201 again later', async () => {
   await using lonely = await startResource()
   await lonely.db.query('alter table waitlist_entries rename to away')
   expectProblem(await join({ email: 'ana@example.org' }, lonely), { status: 500, code: 'internal-error' })
@@ -199,8 +201,8 @@ test('without its database it answers 503, and 201 again later', async () => {
   await using dead = await startResource({
     env: { RESOURCE_DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' },
   })
-  const answered = await join({ email: 'ana@example.org' }, dead)
-  expectProblem(answered, { status: 503, code: 'unavailable' })
-  expect(answered.headers['retry-after']).toMatch(/^\d+$/)
+  const response = await join({ email: 'ana@example.org' }, dead)
+  expectProblem(response, { status: 503, code: 'unavailable' })
+  expect(response.headers['retry-after']).toMatch(/^\d+$/)
   expect((await join({ email: 'ana@example.org' }, lonely)).status).toBe(201)
 })

@@ -31,15 +31,17 @@ export async function startApp(options: {
   nodeOptions?: readonly string[]
   /** A command that executes the app, such as `taskset`, with its arguments. */
   wrapper?: readonly string[]
+  /** The clone or check-out whose code runs; this one when absent. */
+  root?: string
   /** The output after which it counts as started; the log line `listening` when absent. */
   readyLine?: string
 }): Promise<RunningApp> {
-  const { app, ports, folder, wrapper = [] } = options
+  const { app, ports, folder, wrapper = [], root = ROOT } = options
   const prefix = app.toUpperCase()
   const appSettings = Object.entries(options.env).filter(([name]) => name.startsWith(`${prefix}_`))
   const child = await startManagedProcess({
     name: `${app}-${options.number}`,
-    command: [...wrapper, process.execPath, ...appCommand(app, options.nodeOptions), 'serve'],
+    command: [...wrapper, process.execPath, ...appCommand(app, options.nodeOptions, root), 'serve'],
     env: {
       ...COMPILE_CACHE,
       ...options.processEnv,
@@ -60,10 +62,10 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const SHIPPED_OPTIONS = shippedOptions(readFileSync(path.join(ROOT, 'infra/Dockerfile'), 'utf8'))
 
 /** Returns the arguments of Node that run an app as its image does, without the command of the app. */
-const appCommand = (app: AppName, nodeOptions: readonly string[] = []): readonly string[] => [
+const appCommand = (app: AppName, nodeOptions: readonly string[] = [], root = ROOT): readonly string[] => [
   ...SHIPPED_OPTIONS,
   ...nodeOptions,
-  path.join(ROOT, `apps/${app}/src/main.ts`),
+  path.join(root, `apps/${app}/src/main.ts`),
 ]
 
 /**

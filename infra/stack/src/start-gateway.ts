@@ -18,6 +18,8 @@ export const startGateway = (options: {
   startGatewayWith(
     {
       PLAINPATH_ORIGIN: `http://localhost:${options.port}`,
+      PLAINPATH_MCP_PUBLIC_ORIGIN: publicMcpOrigin(options.port),
+      PLAINPATH_MCP_HOST: '127.0.0.1',
       PLAINPATH_HTTP_PORT: String(options.port),
       PLAINPATH_SITE: 'http://',
       PLAINPATH_REDIRECTED: 'http://redirected.invalid',
@@ -26,6 +28,9 @@ export const startGateway = (options: {
     },
     options,
   )
+
+/** The origin of the public MCP server behind a gateway of this machine: another host than `localhost`, on the same port. */
+export const publicMcpOrigin = (port: number) => `http://127.0.0.1:${port}`
 
 /** Starts Caddy with the Caddyfile of the project. @param variables those that the Caddyfile reads */
 export function startGatewayWith(

@@ -6,7 +6,7 @@ import { findDebianPrograms } from './debian-program.ts'
 import type { ManagedProcess } from './managed-process.ts'
 import { openStackStores, type StoreAddresses } from './open-stack-stores.ts'
 import { type AppPorts, compileApps, type RunningApp, startApp } from './start-app.ts'
-import { startGateway } from './start-gateway.ts'
+import { publicMcpOrigin, startGateway } from './start-gateway.ts'
 import type { RunningRedis } from './start-redis.ts'
 
 export interface StackOptions {
@@ -58,6 +58,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   print(`Redis          127.0.0.1:${redis.port}  users auth, resource`)
   const env = {
     ...stores.env,
+    RESOURCE_MCP_PUBLIC_ORIGIN: publicMcpOrigin(port),
     ...(await options.redirectStores?.(stores.addresses)),
     // The gateway stops together with the apps, so they need not wait until it has noticed.
     AUTH_DRAIN_DELAY_SECONDS: '0',
@@ -105,6 +106,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     }),
   )
   print(`Gateway        ${origin}  (Caddy)`)
+  print(`Public MCP     ${publicMcpOrigin(port)}/mcp`)
   print(`Logs           ${path.join(folder, '*.log')}`)
   const resources = opening.move()
   return {

@@ -35,6 +35,7 @@ export const LEFT_AT_DEFAULT: Readonly<Record<string, string>> = {
   AUTH_ALSO_ACCEPT_HOSTS: 'the service has one origin',
   RESOURCE_ALSO_ACCEPT_HOSTS: 'the service has one origin',
   AUTH_CLIENT_DOCUMENT_TEST_HOSTS: 'only for tests, on loopback',
+  AUTH_CHAT_HOSTS_FILE: 'the apps in apps/auth/chat-hosts.json; an overlay may mount another list',
   AUTH_LIMITS_FACTOR: 'the documented limits apply',
   RESOURCE_LIMITS_FACTOR: 'the documented limits apply',
   RESOURCE_SECURITY_CONTACT: 'security@<host of the origin>; an overlay may set another',

@@ -96,29 +96,29 @@ test('policies name the namespace of each peer in another namespace', () => {
 test.for([
   ...['10.1.2.3', '100.64.0.1', '127.0.0.1', '169.254.169.254', '172.30.80.2', '192.168.1.1'],
   ...['::1', 'fd00::1', 'fe80::1', '64:ff9b::a00:1'],
-])('no policy lets a pod connect to %s as a part of the internet', (address) => {
+])('policies that allow the internet exclude %s', (address) => {
   const blocks = policies().flatMap(({ egress }) =>
     egress.flatMap(({ to }) => to.flatMap((peer) => ('ipBlock' in peer ? [peer.ipBlock] : []))),
   )
   expect(blocks.map(({ cidr }) => cidr)).toEqual(['0.0.0.0/0', '::/0'])
   const type = isIPv6(address) ? 'ipv6' : 'ipv4'
-  const excepted = new BlockList()
+  const excluded = new BlockList()
   for (const { except } of blocks)
     for (const [network = '', bits] of except.map((each) => each.split('/')))
-      excepted.addSubnet(network, Number(bits), isIPv6(network) ? 'ipv6' : 'ipv4')
-  expect(excepted.check(address, type)).toBe(true)
-  expect(excepted.check(isIPv6(address) ? '2606:4700::1' : '93.184.215.14', type)).toBe(false)
+      excluded.addSubnet(network, Number(bits), isIPv6(network) ? 'ipv6' : 'ipv4')
+  expect(excluded.check(address, type)).toBe(true)
+  expect(excluded.check(isIPv6(address) ? '2606:4700::1' : '93.184.215.14', type)).toBe(false)
 })
 
 test('services of compose.yaml share a network exactly if arrows.ts connects them', () => {
   const { services } = readCompose()
-  const ends = Object.entries(services).map(([name, service]) => ({
+  const attached = Object.entries(services).map(([name, service]) => ({
     name: COMPOSE_ONLY[parseWorkload(name)] ?? parseWorkload(name),
     networks: listNetworks(service),
   }))
   const pair = (one: string, other: string) => [one, other].toSorted().join(' + ')
-  const shared = ends.flatMap((one, index) =>
-    ends
+  const shared = attached.flatMap((one, index) =>
+    attached
       .slice(index + 1)
       .filter((other) => other.networks.some((network) => one.networks.includes(network)))
       .filter((other) => parseApp(one.name) === undefined || parseApp(one.name) !== parseApp(other.name))
@@ -134,12 +134,12 @@ test('services of compose.yaml share a network exactly if arrows.ts connects the
 const COMPOSE_ONLY: Readonly<Record<string, string>> = { 'resource-guides': 'resource-migrate' }
 const parseApp = (name: string) => /^(auth|resource)(-|$)/.exec(name)?.[1]
 
-test('only services that people open, and auth for documents of clients, are on a network that leads out of the machine', () => {
+test('only services with a published port, Prometheus, and auth (which fetches client documents) are on a network with a way out', () => {
   const { services, networks } = readCompose()
   for (const [name, service] of Object.entries(services)) {
-    const open = listNetworks(service).filter((network) => networks[network]?.internal !== true)
+    const external = listNetworks(service).filter((network) => networks[network]?.internal !== true)
     if (service.ports.length === 0 && name !== 'prometheus')
-      expect(open, name).toEqual(/^auth-\d$/.test(name) ? ['documents'] : [])
+      expect(external, name).toEqual(/^auth-\d$/.test(name) ? ['documents'] : [])
     for (const port of service.ports) expect(port, name).toMatch(/^127\.0\.0\.1:/)
   }
 })
@@ -160,6 +160,6 @@ test('the picture in docs/architecture.md has an arrow for each port of the apps
     text.matchAll(/^ {2}(\w+) (?:-->|-\.->)\|(\d+)[^|]*\| (\w+)$/gm),
     ([, from = '', port, to = '']) => format({ from, to, port: Number(port) }),
   )
-  const ofApps = ARROWS.filter(({ to }) => ['auth', 'resource', 'mail', 'world'].includes(to)).map(format)
-  expect(expected.toSorted()).toEqual(ofApps.toSorted())
+  const appArrows = ARROWS.filter(({ to }) => ['auth', 'resource', 'mail', 'world'].includes(to)).map(format)
+  expect(expected.toSorted()).toEqual(appArrows.toSorted())
 })

@@ -61,7 +61,7 @@ describe('a client with a key', () => {
     expect(payload).toMatchObject({ htm: 'GET', htu: `${service.origin}${GUIDE}`, ath })
   })
 
-  test('uses the nonce of the token endpoint, and asks once more when it is told to', async () => {
+  test('uses the nonce of the token endpoint, and retries once when a nonce is required', async () => {
     const nonces: unknown[] = []
     await using service = await startForKeys({
       '/oauth/token': (request) => {
@@ -92,7 +92,7 @@ describe('a client with a key', () => {
     expect(service.count('/oauth/token')).toBe(2)
   })
 
-  test('signs each attempt anew', async () => {
+  test('signs each attempt', async () => {
     let failures = 1
     await using service = await startForKeys({
       [GUIDE]: () => (failures-- > 0 ? refusal(503, 'unavailable', '0') : { body: {} }),

@@ -1245,7 +1245,7 @@ export interface operations {
     getGuide: {
         parameters: {
             query?: {
-                /** @description An earlier version, with its text of then and `stale` as of today. */
+                /** @description An earlier version: its text as published then, and `stale` as of today. */
                 version?: number;
             };
             header?: never;

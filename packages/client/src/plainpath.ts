@@ -25,7 +25,7 @@ const CLIENT_ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-b
 const JWT_BEARER_GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 
 /**
- * A client for one agent that serves one person. Credentials and tokens are held in memory only, and are in no error. Each method throws a `PlainpathError`, or the reason of its signal.
+ * A client for one agent that works for one person. It holds credentials and tokens in memory only, and puts them into no error. Each method throws a `PlainpathError`, or the abort reason of its signal.
  */
 export class Plainpath {
   readonly #origin: string
@@ -33,13 +33,13 @@ export class Plainpath {
   readonly #key: AgentKey | undefined
   /** The last `DPoP-Nonce` of the token endpoint. */
   #nonce: string | undefined
-  /** In the place of a client secret, for an agent with keys: see `messageKey`. */
+  /** Replaces the client secret in `messageKey` for an agent that has keys and no secret. */
   readonly #messageSecret = crypto.randomUUID()
   #credentials: Credentials | undefined
   #registering: Promise<Credentials> | undefined
-  /** For reading guides with limits of the agent's own. */
+  /** Tokens for reading. They give the agent limits of its own. */
   #agentTokens = this.#newAgentTokens()
-  /** For what is done in the name of the person: `contact:write`. */
+  /** Tokens with `contact:write`, for acting in the person's name. */
   #personTokens = this.#newPersonTokens()
 
   /**
@@ -58,14 +58,14 @@ export class Plainpath {
     this.#timeoutMs = timeoutMs
   }
 
-  /** Undefined before `register` and after `deleteRegistration`. */
+  /** The agent's credentials; undefined before `register` and after `deleteRegistration`. */
   get credentials(): Credentials | undefined {
     return this.#credentials
   }
 
   /**
    * Answers a question from the guides, or hands the person to an attorney. Put the questions in `check` to the person, and
-   * ask again with what they said as `facts`.
+   * ask again with their answers as `facts`.
    */
   async ask(
     question: string,
@@ -103,13 +103,13 @@ export class Plainpath {
   }
 
   /**
-   * Asks a person, by e-mail, to confirm that the agent acts for them. Ask them before. Then show them `match_phrase`: the
+   * Asks a person by e-mail to confirm that the agent acts for them. Get their permission first. Then show them `match_phrase`: the
    * page behind the mailed link shows the same words, and then a code.
    */
   async beginVerification(email: string, options: CallOptions = {}): Promise<BegunVerification> {
     const body = { email }
     // An agent with a document is unknown to the service until its first token.
-    if (this.#required().client_id.startsWith('https:'))
+    if (this.#requireCredentials().client_id.startsWith('https:'))
       await abandonable(this.#agentTokens.get(), options.signal)
     return this.#asClient<BegunVerification>({ method: 'POST', path: '/api/agent/claim', body }, options)
   }
@@ -124,16 +124,17 @@ export class Plainpath {
 
   /**
    * Sends a message for the person, who has confirmed the agent and agreed to the message. Show them `reply`. The same message is
-   * sent once in 24 hours, however often this is called: the next calls return what the first one did.
+   * sent once in 24 hours: later calls return the result of the first.
    *
-   * @param options.idempotencyKey another key for each time that the same message is to be sent
+   * @param options.idempotencyKey a new key sends the same message again
    */
   async sendMessage(
     message: Message,
     { idempotencyKey, ...options }: CallOptions & { idempotencyKey?: string | undefined } = {},
   ): Promise<ReceivedMessage> {
     const key =
-      idempotencyKey ?? (await messageKey(message, this.#required().client_secret ?? this.#messageSecret))
+      idempotencyKey ??
+      (await messageKey(message, this.#requireCredentials().client_secret ?? this.#messageSecret))
     const request = { method: 'POST', url: this.#url('/api/contact'), body: message } as const
     const headers = { 'Idempotency-Key': key }
     return this.#withToken<ReceivedMessage>(
@@ -143,7 +144,7 @@ export class Plainpath {
     )
   }
 
-  /** What became of a message. */
+  /** Reads the state of a message. */
   async messageStatus(id: string, options: CallOptions = {}): Promise<MessageState> {
     const request = { method: 'GET', url: this.#messageUrl(id), repeatable: true } as const
     return this.#withToken<MessageState>(this.#personTokens, request, options)
@@ -196,7 +197,7 @@ export class Plainpath {
     return this.#asClient<Token>(request, {})
   }
 
-  /** What anybody may do. A registered agent does it with its token, and has limits of its own. */
+  /** Sends a request that needs no token. A registered agent sends its token all the same, since that has higher limits. */
   async #read<T>(request: Omit<ApiRequest, 'repeatable'>, options: CallOptions): Promise<T> {
     const repeatable = { ...request, repeatable: true }
     return this.#credentials
@@ -204,7 +205,7 @@ export class Plainpath {
       : this.#send<T>(repeatable, options)
   }
 
-  /** Sends a request with a token. A token that the API refuses is replaced once. */
+  /** Sends a request with a token. If the API refuses the token, requests a new one and tries once more. */
   async #withToken<T>(tokens: TokenSource, request: ApiRequest, options: CallOptions): Promise<T> {
     const sendWith = (token: string) =>
       this.#send<T>({ ...request, sign: (unsigned) => this.#presentToken(unsigned, token) }, options)
@@ -230,7 +231,7 @@ export class Plainpath {
     { path, repeatable = false, ...request }: ClientRequest,
     options: CallOptions,
   ): Promise<T> {
-    const credentials = this.#required()
+    const credentials = this.#requireCredentials()
     return this.#send<T>(
       {
         ...request,
@@ -268,7 +269,7 @@ export class Plainpath {
     return (await send(request, { timeoutMs: this.#timeoutMs, signal })) as T
   }
 
-  #required(): Credentials {
+  #requireCredentials(): Credentials {
     if (this.#credentials) return this.#credentials
     throw new PlainpathError({
       status: 0,

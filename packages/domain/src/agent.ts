@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { AgentKey } from './public-jwk.ts'
 import { RULES } from './rules.ts'
 
-/** The scopes of a token (RFC 6749 §3.3). The names are public: seed §5. */
+/** The scopes of a token (RFC 6749 §3.3). The names are part of the public API. */
 export const Scope = z.enum(['guides:read', 'waitlist:write', 'contact:write'])
 export type Scope = z.infer<typeof Scope>
 
@@ -18,7 +18,7 @@ export const ANONYMOUS_SCOPES = ['guides:read', 'waitlist:write'] as const satis
 
 /**
  * An https URL in the form that URL parsers write: a lower-case host without credentials or a port, then a path. The
- * pattern says most of it; `AgentId` also excludes what parsing would change, such as dot segments.
+ * pattern checks most of it; `AgentId` also excludes URLs that parsing would change, such as those with dot segments.
  */
 const CLIENT_URL = String.raw`https://[a-z0-9.-]*[a-z0-9](?::[0-9]{1,5})?/[^\s#]+`
 
@@ -64,21 +64,25 @@ export const Agent = z.strictObject({
   generation: z.int().min(1),
   /** Whether each of its tokens must be bound to a key (RFC 9449 §5.2 `dpop_bound_access_tokens`). */
   dpopBound: z.boolean().default(false),
-  /** Present while `contact:write` needs a token that is bound to a key: the generation that this began with. */
+  /** The generation since which `contact:write` needs a token bound to a key; absent when it does not. */
   contactBoundSince: z.int().min(1).optional(),
   registeredAt: z.date(),
   /** When the agent last got a token, at most a day too early; absent before its first one. */
   lastUsedAt: z.date().optional(),
   /** The public keys (RFC 7591 `jwks`). An agent with keys has no secret. */
   keys: z.array(AgentKey).max(RULES.agentKeys).readonly().default([]),
-  /** When the document at its URL was requested that the keys are from; absent for an agent that registered. */
+  /** When the document with these keys was requested from the agent's URL; absent for an agent that registered. */
   documentFetchedAt: z.date().optional(),
-  /** When the keys of that document must be fetched again. No token of the agent lasts longer. */
+  /** When that document expires and must be fetched again. No token of the agent lasts longer. */
   documentExpiresAt: z.date().optional(),
+  /** The `client_id` of the app, for a connection: an agent that is one person's sign-in with an app. It has no credentials. */
+  appClientId: z.string().optional(),
+  /** Where the sign-in returned to, as `appHostOf` returns it. Present with `appClientId`. */
+  appHost: z.string().optional(),
 })
 export type Agent = Readonly<z.infer<typeof Agent>>
 
-/** The client-authentication methods; each agent has one (RFC 7591 §2). */
+/** Returns the client-authentication method of an agent (RFC 7591 §2). */
 export const authenticationMethod = ({ keys }: Pick<Agent, 'keys'>) =>
   keys.length > 0 ? ('private_key_jwt' as const) : ('client_secret_basic' as const)
 

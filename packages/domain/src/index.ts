@@ -1,6 +1,7 @@
 export * from './agent.ts'
 export * from './agent-registration.ts'
 export * from './answer.ts'
+export * from './app-host.ts'
 export * from './claim.ts'
 export * from './contact.ts'
 export * from './email-address.ts'

@@ -7,6 +7,16 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from './in-words.ts'
 export const RULES = {
   /** The lifetime of an access token. */
   tokenMs: HOUR_MS,
+  /** The lifetime of the access token of an app that a person connected. */
+  appTokenMs: 8 * HOUR_MS,
+  /** How long a refresh token that was used works again for the same app, which may refresh from two places at once. */
+  refreshGraceMs: MINUTE_MS,
+  /** How long a person has to sign in, from the request of the app. */
+  signInMs: HOUR_MS / 2,
+  /** When a connection expires whose sign-in was not finished. */
+  unfinishedSignInMs: HOUR_MS,
+  /** When an app expires that nobody signed in with. */
+  unusedAppMs: DAY_MS,
   /** When a registration without any token expires. */
   neverUsedMs: 7 * DAY_MS,
   /** When any other registration expires, counted from its last token. */
@@ -55,10 +65,16 @@ export const RULES = {
   /** How long a refusal keeps further agents from sending to the mailbox. */
   claimBlockMs: 30 * DAY_MS,
   claimMs: 30 * DAY_MS,
+  /** Codes that are mailed for one sign-in, and the pause between two. A code lasts for `claimCodeMs`, for `claimTries` tries. */
+  signInCodes: 3,
+  signInResendMs: MINUTE_MS,
   endedClaimKeptMs: 30 * DAY_MS,
   identityAssertionMs: DAY_MS,
   messageCharacters: 5_000,
   questionCharacters: 1_000,
+  /** The most questions in a form that a tool shows, and how long it can be sent back. */
+  formQuestions: 3,
+  formMs: 10 * MINUTE_MS,
   idempotencyKeyCharacters: 200,
   idempotencyMs: DAY_MS,
   /** How long the same message without an Idempotency-Key is refused. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { HandOff } from './contact.ts'
-import { findUrgency, highestUrgency, orderTriggers, TriggerId } from './trigger.ts'
+import { findUrgency, highestUrgency, mayAskInForm, orderTriggers, TriggerId } from './trigger.ts'
 
 test('there are 26 triggers: six urgent ones first, then seven of high urgency', () => {
   const urgencies = TriggerId.options.map(findUrgency)
@@ -27,4 +27,16 @@ test.for([
   [['of-another-release'], 'normal'],
 ] as const)('of %j the highest urgency is %s', ([triggers, urgency]) => {
   expect(highestUrgency(triggers)).toBe(urgency)
+})
+
+test('forms ask about none of crime, abuse, fear and status, and about no trigger of another release', () => {
+  expect(TriggerId.options.filter(mayAskInForm)).toEqual([
+    'missed-deadline',
+    'aging-out-child',
+    'denial-or-appeal',
+    'relationship-changed',
+    'long-absence',
+    'public-charge',
+  ])
+  expect(mayAskInForm('of-another-release')).toBe(false)
 })

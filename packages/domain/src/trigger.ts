@@ -53,3 +53,41 @@ export const findUrgency = (trigger: string): Urgency => URGENCY_BY_ID.get(trigg
 /** Finds the highest urgency of several triggers; undefined without any. */
 export const highestUrgency = (triggers: readonly string[]): Urgency | undefined =>
   URGENCIES.find((urgency) => triggers.some((trigger) => findUrgency(trigger) === urgency))
+
+/** What a trigger's question makes a person reveal about themselves. `other`: none of what must stay out of forms. */
+const REVEALS_BY_TRIGGER = {
+  'detention-ice': 'fear',
+  'missed-hearing': 'status',
+  'abuse-victim': 'abuse',
+  'crime-or-trafficking-victim': 'abuse',
+  'asylum-deadline': 'fear',
+  'missed-deadline': 'other',
+  'child-alone': 'abuse',
+  'removal-order': 'status',
+  'removal-proceedings': 'status',
+  'asylum-fear': 'fear',
+  'risky-travel': 'status',
+  'aging-out-child': 'other',
+  'denial-or-appeal': 'other',
+  'criminal-history': 'crime',
+  smuggling: 'crime',
+  'status-violation': 'status',
+  'relationship-changed': 'other',
+  'waiver-needed': 'status',
+  'unlawful-presence': 'status',
+  'misrepresentation-fraud': 'crime',
+  'false-citizenship-or-voting': 'crime',
+  'long-absence': 'other',
+  'security-or-persecutor': 'crime',
+  'scam-victim': 'crime',
+  'public-charge': 'other',
+  'citizenship-dispute': 'status',
+} as const satisfies Record<TriggerId, 'crime' | 'abuse' | 'fear' | 'status' | 'other'>
+
+const REVEALS_BY_ID = new Map<string, string>(Object.entries(REVEALS_BY_TRIGGER))
+
+/**
+ * True if a chat app may show the trigger's question in a form, where the app records the answer: not if it is about crime,
+ * abuse, fear or status. @param trigger an id; false for one unknown to this release
+ */
+export const mayAskInForm = (trigger: string): boolean => REVEALS_BY_ID.get(trigger) === 'other'

@@ -26,9 +26,10 @@ export {
 } from './readiness/readiness.ts'
 export { type WatchedClock, watchClock, withSynchronisedClock } from './readiness/watch-clock.ts'
 export { addressNetworks, parseTrustedProxies, type TrustedProxies } from './request/client-address.ts'
+export { requireSameOrigin } from './request/cross-origin.ts'
 export { JsonError, parseJson } from './request/parse-json.ts'
-export { FORM_TYPE, readForm } from './request/read-body.ts'
-export { headersNamed, type RequestHandler } from './request/request-context.ts'
+export { FORM_TYPE, readForm, readJson } from './request/read-body.ts'
+export { acceptedHosts, headersNamed, type RequestHandler } from './request/request-context.ts'
 export { documentRoutes } from './routing/document-routes.ts'
 export { type FastPathOptions, type FastPathResponse, fastPath } from './routing/fast-path.ts'
 export { type Authenticators, mountRoutes } from './routing/mount-routes.ts'
@@ -47,6 +48,7 @@ export {
   type RequestFacts,
   type Route,
   type RouteLimits,
+  type RouteReply,
 } from './routing/route.ts'
 export { type AppOptions, createApp } from './server/create-app.ts'
 export { GATEWAY_CHECK_HOST, runApp } from './server/run-app.ts'

@@ -2,10 +2,12 @@ export { AGENT_ERRORS } from './documents/agent-errors.ts'
 export { agentCommands } from './documents/auth-md.ts'
 export { documentLinks, homeLinkHeader } from './documents/catalogs.ts'
 export { authDocuments, resourceDocuments } from './documents/documents.ts'
-export { MCP_CAPABILITIES, mcpInstructions, mcpServerInfo } from './documents/mcp-server.ts'
+export { MCP_VERSIONS, type McpEndpoint, mcpEndpoints, mcpServerInfo } from './documents/mcp-server.ts'
 export { MCP_TOOLS, type McpTool, type McpToolName, MOST_TOOL_RESULTS } from './documents/mcp-tools.ts'
 export type { ListedGuide } from './documents/served-document.ts'
 export {
+  APP_GRANT_TYPES,
+  audienceAt,
   authorizationServerMetadata,
   GRANT_TYPES,
   JWT_BEARER_GRANT,

@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import {
+  audienceAt,
   authorizationServerMetadata,
   mcpResourceMetadata,
   protectedResourceAt,
   protectedResourceMetadata,
+  signedInMcpResourceMetadata,
 } from './oauth-metadata.ts'
 import { appFor } from './paths.ts'
 import { serviceUrls } from './service-urls.ts'
@@ -12,6 +14,7 @@ const ORIGIN = 'https://plainpath.example'
 const server = authorizationServerMetadata(serviceUrls(ORIGIN))
 const resource = protectedResourceMetadata(serviceUrls(ORIGIN))
 const mcp = mcpResourceMetadata(serviceUrls(ORIGIN))
+const signedInMcp = signedInMcpResourceMetadata(serviceUrls(ORIGIN))
 
 /** Every text in a document that is an address. */
 const addresses = (value: unknown): string[] => {
@@ -30,19 +33,34 @@ describe('the authorization server', () => {
       token_endpoint: `${ORIGIN}/oauth/token`,
       revocation_endpoint: `${ORIGIN}/oauth/revoke`,
       jwks_uri: `${ORIGIN}/oauth/jwks.json`,
-      scopes_supported: ['guides:read', 'waitlist:write', 'contact:write'],
-      response_types_supported: [],
-      grant_types_supported: ['client_credentials', 'urn:ietf:params:oauth:grant-type:jwt-bearer'],
-      token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'private_key_jwt'],
+      registration_endpoint: `${ORIGIN}/oauth/register`,
+      scopes_supported: ['guides:read', 'waitlist:write', 'contact:write', 'offline_access'],
+      response_types_supported: ['code'],
+      response_modes_supported: ['query'],
+      grant_types_supported: [
+        'authorization_code',
+        'refresh_token',
+        'client_credentials',
+        'urn:ietf:params:oauth:grant-type:jwt-bearer',
+      ],
+      code_challenge_methods_supported: ['S256'],
+      authorization_response_iss_parameter_supported: true,
+      token_endpoint_auth_methods_supported: [
+        'client_secret_basic',
+        'client_secret_post',
+        'private_key_jwt',
+        'none',
+      ],
       token_endpoint_auth_signing_alg_values_supported: ['ES256', 'EdDSA', 'Ed25519'],
       dpop_signing_alg_values_supported: ['ES256', 'EdDSA', 'Ed25519'],
       revocation_endpoint_auth_methods_supported: [
         'client_secret_basic',
         'client_secret_post',
         'private_key_jwt',
+        'none',
       ],
       revocation_endpoint_auth_signing_alg_values_supported: ['ES256', 'EdDSA', 'Ed25519'],
-      protected_resources: [`${ORIGIN}/api`, `${ORIGIN}/api/mcp`],
+      protected_resources: [`${ORIGIN}/api`, `${ORIGIN}/api/mcp`, `${ORIGIN}/mcp`],
       service_documentation: `${ORIGIN}/auth.md`,
       agent_auth: {
         skill: `${ORIGIN}/auth.md`,
@@ -86,8 +104,9 @@ describe('the protected resource', () => {
 })
 
 test('the server and the resource name each other, byte for byte', () => {
-  for (const named of [resource, mcp]) expect(named.authorization_servers).toEqual([server.issuer])
-  expect(server.protected_resources).toEqual([resource.resource, mcp.resource])
+  for (const named of [resource, mcp, signedInMcp])
+    expect(named.authorization_servers).toEqual([server.issuer])
+  expect(server.protected_resources).toEqual([resource.resource, mcp.resource, signedInMcp.resource])
 })
 
 test('the MCP server is the same resource under its own address', () => {
@@ -96,6 +115,15 @@ test('the MCP server is the same resource under its own address', () => {
     resource: `${ORIGIN}/api/mcp`,
     resource_name: 'Plainpath MCP server',
     resource_documentation: `${ORIGIN}/mcp.md`,
+  })
+})
+
+test('the MCP server for people is another resource, with one scope', () => {
+  expect(signedInMcp).toEqual({
+    ...mcp,
+    resource: `${ORIGIN}/mcp`,
+    scopes_supported: ['contact:write'],
+    resource_name: 'Plainpath MCP server, signed in',
   })
 })
 
@@ -108,6 +136,7 @@ test.for(['https://plainpath.example', 'http://localhost:8080', 'http://[::1]:80
       authorizationServerMetadata(urls),
       protectedResourceMetadata(urls),
       mcpResourceMetadata(urls),
+      signedInMcpResourceMetadata(urls),
     ]
     for (const address of [...addresses(urls), ...functions, ...addresses(documents)]) {
       expect(address === origin || address.startsWith(`${origin}/`)).toBe(true)
@@ -123,6 +152,7 @@ test('each app serves its own addresses', () => {
   const app = (address: string) => appFor(new URL(address).pathname)
   for (const address of [
     urls.authorize,
+    urls.registerApp,
     urls.token,
     urls.revoke,
     urls.jwks,
@@ -136,6 +166,8 @@ test('each app serves its own addresses', () => {
     urls.base,
     urls.protectedResource,
     urls.mcpProtectedResource,
+    urls.signedInMcp,
+    urls.signedInMcpProtectedResource,
     urls.mcpMd,
     urls.problem('not-found'),
     urls.guide('x'),
@@ -150,12 +182,20 @@ test('each name of the resource is described where RFC 9728 §3.1 puts it', () =
   const places = [
     [urls.base, urls.protectedResource],
     [urls.mcp, urls.mcpProtectedResource],
+    [urls.signedInMcp, urls.signedInMcpProtectedResource],
   ] as const
   for (const [name, place] of places) {
     const { origin, pathname } = new URL(name)
     expect(place).toBe(`${origin}/.well-known/oauth-protected-resource${pathname}`)
     expect(protectedResourceAt(urls, pathname)).toBe(place)
   }
-  for (const path of ['/api/guides', '/api/mcp/server-card', '/api/mcpx', '/mcp'])
+  for (const path of ['/api/guides', '/api/mcp/server-card', '/api/mcpx', '/mcp/', '/mcpx'])
     expect(protectedResourceAt(urls, path)).toBe(urls.protectedResource)
+})
+
+test('a token for the signed-in MCP server is for no other path, and the reverse', () => {
+  const urls = serviceUrls(ORIGIN)
+  expect(audienceAt(urls, '/mcp')).toBe(`${ORIGIN}/mcp`)
+  for (const path of ['/api/mcp', '/api/guides', '/mcp/', '/MCP', '/mcpx', '/', ''])
+    expect(audienceAt(urls, path)).toBe(urls.base)
 })

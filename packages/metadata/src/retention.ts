@@ -12,25 +12,35 @@ const OF_CLAIMS: readonly RetentionRow[] = [
   {
     what: 'Your e-mail address, while an agent asks you to confirm it, and the two words that you compare',
     how: 'Encrypted. Keyed hashes of the address and the mailbox let us count, and remember that you said no.',
-    until: `Until you answer, and at most ${durationIn('hour', RULES.claimLinkMs)} after our mail, which can be up to ${durationIn('hour', RULES.dayMailWaitsMs)} late.`,
+    until: `Until you answer, and at most ${durationIn('hour', RULES.claimLinkMs)} after our e-mail, which can be up to ${durationIn('hour', RULES.dayMailWaitsMs)} late.`,
   },
   {
-    what: 'That an agent asked somebody, and what came of it',
+    what: 'Your e-mail address, while you sign in with an app',
+    how: 'Encrypted. Keyed hashes of the address and the mailbox let us count.',
+    until: `Until you allow or deny, and at most ${durationIn('minute', RULES.claimCodeMs)} after you typed it in, and a minute more.`,
+  },
+  {
+    what: 'That you signed in with an app: its id, where it is, and the name that it gave itself',
+    how: 'The name is encrypted. The request of the app stands there as a hash.',
+    until: `A sign-in that was not finished, for ${durationIn('hour', RULES.unfinishedSignInMs)}. Else until the record of how it ended goes.`,
+  },
+  {
+    what: 'That an agent, or a sign-in, asked somebody, and what came of it',
     how: 'Ids, times and a state, without the address.',
     until: `For ${durationInWords('day', RULES.claimAttemptKeptMs)}.`,
   },
   {
-    what: 'The code that our page shows you, and the links in our mails',
+    what: 'The code that our page shows you or our e-mail has, and the links in our e-mails',
     how: 'Only a hash; of the code, a keyed one.',
     until: `A code until it is used, replaced or declined, and at most ${durationIn('hour', RULES.claimLinkMs)}. A link as long as what it is about.`,
   },
   {
-    what: 'Your e-mail address, after you confirmed an agent',
+    what: 'Your e-mail address, after you confirmed an agent or allowed an app',
     how: 'Encrypted. A keyed hash of the address stands beside it.',
-    until: `For ${durationIn('day', RULES.claimMs)}, or until you, the agent or the operator ends it.`,
+    until: `For ${durationIn('day', RULES.claimMs)}, or until you, the agent or app, or the operator ends it. Also at once when an old key of the app is used again.`,
   },
   {
-    what: 'That an agent was confirmed, and how that ended',
+    what: 'That an agent was confirmed or an app allowed, and how that ended',
     how: 'Ids and times, without the address.',
     until: `Until ${durationIn('day', RULES.endedClaimKeptMs)} after it ended.`,
   },
@@ -50,7 +60,7 @@ const CONTACT: readonly RetentionRow[] = [
   {
     what: 'A message that you wrote to us, the address for the answer, the checked domain of your agent, if it has one, and why you need a lawyer, if you agreed that we are told',
     how: 'Encrypted.',
-    until: `Until you take it back, and at most ${durationIn('day', RULES.deliveredMessageMs)} after it reached the people who answer. Their mailbox keeps its own copy until they delete it; you can ask them to. A message from our page that you do not confirm goes ${durationIn('hour', RULES.unconfirmedMessageMs)} after our mail, which can be up to ${durationIn('hour', RULES.dayMailWaitsMs)} late.`,
+    until: `Until you take it back, and at most ${durationIn('day', RULES.deliveredMessageMs)} after it reached the people who answer. Their mailbox keeps its own copy until they delete it; you can ask them to. A message from our page that you do not confirm goes ${durationIn('hour', RULES.unconfirmedMessageMs)} after our e-mail, which can be up to ${durationIn('hour', RULES.dayMailWaitsMs)} late.`,
   },
   {
     what: 'That there was a message: its number, topic, guide, state and times, and the number of the confirmation that its agent had',
@@ -74,7 +84,7 @@ export const RETENTION: readonly RetentionRow[] = [
   {
     what: 'Your e-mail address on the waitlist, and when you joined',
     how: 'The address is encrypted. A keyed hash lets us see that an address is there already.',
-    until: 'Until you take it off the list, by the link in our mail or a new one that you ask for.',
+    until: 'Until you take it off the list, by the link in our e-mail or a new one that you ask for.',
   },
   {
     what: 'Invitations you shared: who led whom to the waitlist',
@@ -82,7 +92,7 @@ export const RETENTION: readonly RetentionRow[] = [
     until: 'As long as the two entries.',
   },
   {
-    what: 'The links in our mails about the waitlist and about your message',
+    what: 'The links in our e-mails about the waitlist and about your message',
     how: 'Only a hash.',
     until: `As long as your place on the list, or the message. We keep the link that withdraws a message for ${durationIn('day', RULES.deliveredMessageMs)} more, so that its page can say what happened. A link that you asked for to leave works for ${durationIn('day', RULES.forgetLinkMs)}.`,
   },
@@ -92,14 +102,14 @@ export const RETENTION: readonly RetentionRow[] = [
     until: `Until your mail server accepts it; if it never does, for ${durationIn('day', RULES.undeliveredMailMs)}. Mail servers keep copies of their own.`,
   },
   {
-    what: 'That a mail was sent, and what kind it was',
+    what: 'That an e-mail was sent, and what kind it was',
     how: `Without address and text. For a day and ${durationIn('hour', RULES.mailCountedMs - DAY_MS)}, a keyed hash of the mailbox, to count.`,
     until: `For ${durationIn('day', RULES.mailKeptMs)}.`,
   },
   {
-    what: 'Which network a mail was requested from, so that no network can use up the mails of everybody',
+    what: 'Which network an e-mail was requested from, so that no network can use up the e-mails of everybody',
     how: 'Only a keyed hash of the IPv4 address, or of the beginning (/48) of the IPv6 address.',
-    until: `Until the mail is sent or dropped, and for a day and ${durationIn('hour', RULES.mailCountedMs - DAY_MS)} more.`,
+    until: `Until the e-mail is sent or dropped, and for a day and ${durationIn('hour', RULES.mailCountedMs - DAY_MS)} more.`,
   },
   ...CONTACT,
   {
@@ -171,5 +181,6 @@ Made from \`packages/metadata/src/retention.ts\` by \`npm run generate\`, like t
 
 ${retentionTable()}
 
-Nothing else about a person is stored: no network address, no cookie, no search. Guides are public.
+Nothing else about a person is stored: no network address, no cookie, no search. Only the page on which you sign in with an app sets cookies in your
+browser, for half an hour at most. Guides are public.
 `

@@ -19,11 +19,12 @@ export const Origin = z.string().refine((text) => {
 }, 'must be an origin such as https://plainpath.example (http only on localhost), without a path or a trailing slash')
 
 /**
- * The addresses of the service, all made from ORIGIN, the site root and OAuth issuer.
+ * The addresses of the service. All but one are made from ORIGIN, the site root and OAuth issuer.
  *
  * @param origin such as `https://plainpath.example`: scheme and authority, no path, no trailing slash
+ * @param mcpPublicOrigin the origin of the MCP server that never asks for a sign-in, in the same form; another one than `origin`
  */
-export function serviceUrls(origin: string) {
+export function serviceUrls(origin: string, mcpPublicOrigin?: string) {
   const base = `${origin}/api`
   return {
     origin,
@@ -33,6 +34,8 @@ export function serviceUrls(origin: string) {
     token: `${origin}/oauth/token`,
     revoke: `${origin}/oauth/revoke`,
     jwks: `${origin}/oauth/jwks.json`,
+    /** Where apps that people connect from register (RFC 7591); agents use `register`. */
+    registerApp: `${origin}/oauth/register`,
     register: `${base}/agent/register`,
     agent: `${base}/agent`,
     agentKeys: `${base}/agent/jwks`,
@@ -55,8 +58,13 @@ export function serviceUrls(origin: string) {
     authLifetimes: `${origin}/auth/lifetimes.md`,
     llms: `${origin}/llms.txt`,
     sitemap: `${origin}/sitemap.xml`,
-    /** The MCP server, and a second name of the OAuth resource. */
+    /** The MCP server for agents, and a second name of the OAuth resource. */
     mcp: `${base}/mcp`,
+    /** The MCP server for people in a chat app, which requires sign-in. It is an OAuth resource of its own. */
+    signedInMcp: `${origin}/mcp`,
+    signedInMcpProtectedResource: `${origin}/.well-known/oauth-protected-resource/mcp`,
+    /** The MCP server for people that works without sign-in. Undefined where no origin is configured for it. */
+    publicMcp: mcpPublicOrigin === undefined ? undefined : `${mcpPublicOrigin}/mcp`,
     mcpMd: `${origin}/mcp.md`,
     serverCard: `${base}/mcp/server-card`,
     /** The same card where clients of its earlier drafts look. */
@@ -73,6 +81,8 @@ export function serviceUrls(origin: string) {
     ask: `${origin}/ask`,
     answers: `${base}/answers`,
     triggers: `${base}/triggers`,
+    /** How a person adds the MCP server to a chat app. */
+    connect: `${origin}/connect`,
     /** The page to write to staff. */
     contact: `${origin}/contact`,
     privacy: `${origin}/privacy`,

@@ -1,4 +1,6 @@
+import { capitalised } from '@plainpath/domain'
 import { DOMAIN_CHECKED, DOMAIN_MEANING, shownName } from './agent-names.ts'
+import { referToApp } from './app-names.ts'
 import { longDate } from './long-date.ts'
 
 /** What a mail says about the agent that a person gave access. */
@@ -7,11 +9,14 @@ interface AgentInMail {
   readonly name?: string | undefined
   /** The host that the agent has proven to control. The agent is then named by it alone. */
   readonly verifiedDomain?: string | undefined
+  /** For a connection, where its app is: see `appHostOf`. */
+  readonly appHost?: string | undefined
   readonly registeredAt: Date
 }
 
 /** Describes an agent in plain text. Its name stands in quotation marks, on a line of its own. */
-export function describeAgentInMail({ name, verifiedDomain, registeredAt }: AgentInMail): string {
+export function describeAgentInMail({ name, verifiedDomain, appHost, registeredAt }: AgentInMail): string {
+  if (appHost !== undefined) return describeAppInMail(appHost, name)
   if (verifiedDomain !== undefined)
     return `The agent is at ${checkedDomain(verifiedDomain)}.
 ${DOMAIN_MEANING}
@@ -26,9 +31,26 @@ That name is unverified: an agent can give itself any name. It registered with u
 ${longDate(registeredAt)}.`
 }
 
+const describeAppInMail = (appHost: string, name: string | undefined) =>
+  `It is ${referToApp(appHost, { inMail: true })}.${
+    name === undefined
+      ? ''
+      : `
+It calls itself:
+
+   “${defuseName(name)}”
+
+The app gave us that name. We did not check it.`
+  }`
+
 /** Refers to an agent at the beginning of a sentence, by its domain if that is verified. An unverified name is never part of a sentence. */
-export const referToAgentInMail = ({ verifiedDomain }: Pick<AgentInMail, 'verifiedDomain'> = {}): string =>
-  verifiedDomain === undefined ? 'An AI agent' : `An AI agent at ${checkedDomain(verifiedDomain)}`
+export function referToAgentInMail({
+  verifiedDomain,
+  appHost,
+}: Pick<AgentInMail, 'verifiedDomain' | 'appHost'> = {}): string {
+  if (appHost !== undefined) return capitalised(referToApp(appHost, { inMail: true }))
+  return verifiedDomain === undefined ? 'An AI agent' : `An AI agent at ${checkedDomain(verifiedDomain)}`
+}
 
 /**
  * Mail programs would turn a host into a link to the agent's own website, in a mail of ours. A host with Unicode letters is

@@ -44,7 +44,7 @@ export function askForm({
 } = {}): Html {
   return html`<form class="form ask" action="/ask" method="post" autocomplete="off" novalidate>
 <label for="question">${label}</label>
-<p class="facts" id="question-hint">Leave out names and numbers, such as your A-Number.</p>
+<p class="facts" id="question-hint">In English (<span lang="es">solo en inglés</span>). Leave out names and numbers, such as your ${keepForms('A-Number')}. We do not keep your question.</p>
 ${mistakeAt('question', mistake)}
 ${
   mistake === undefined
@@ -52,7 +52,6 @@ ${
     : html`<textarea id="question" name="question" rows="3" aria-invalid="true" aria-describedby="question-mistake question-hint">${question}</textarea>`
 }
 <button type="submit">Ask</button>
-<p class="facts">We do not keep your question. We can read English only. <span lang="es">Solo leemos inglés.</span></p>
 </form>`
 }
 
@@ -71,7 +70,6 @@ export function answeredPage(page: AnsweredPage): { title: string; body: Html } 
 ${(isShort || !handOff) && asked}
 ${handOff && handOffSection(handOff)}
 ${handOff && !isShort && html`<h2>What you asked</h2>\n${asked}`}
-${outOfScope && html`<p>Did you mean U.S. immigration? <a href="#again">Ask again</a></p>`}
 ${outOfScope && outOfScopeSection(outOfScope)}
 ${answer.outcome === 'information' && limits !== undefined && html`<p class="notice">${limits}</p>`}
 ${handOff && passages.length > 0 && html`<h2>What our guides say meanwhile</h2>`}
@@ -80,7 +78,7 @@ ${answer.outcome === 'information' && checkSection(page)}
 ${handOff && staffSection(handOff)}
 <h2 id="again">Ask another question</h2>
 ${askForm({ question, label: 'Your question, which you can change' })}
-<p class="facts">${answer.disclaimer}</p>`
+<p class="facts">${answer.disclaimer.replace(/^This guide\b/, 'This answer')}</p>`
   return { title, body }
 }
 
@@ -108,6 +106,7 @@ function handOffSection(handOff: HandOff): Html {
   const stated = [
     ...new Set(reasons.flatMap(({ because, matched }) => (because === 'question' ? matched : []))),
   ]
+  const said = stated.filter((words) => !stated.some((other) => other !== words && other.includes(words)))
   const isAbout = (line: string, { phone }: Help) => phone !== undefined && line.includes(phone)
   const aboutPhone = (help: Help) => (urgent ? doNow.filter((line) => isAbout(line, help)) : [])
   const otherLines = doNow.filter((line) => !(urgent && phones.some((help) => isAbout(line, help))))
@@ -116,15 +115,19 @@ function handOffSection(handOff: HandOff): Html {
 ${urgent && phones.length > 0 && helpList(phones, aboutPhone)}
 ${otherLines.length > 0 && html`<ul>\n${otherLines.map((line) => html`<li>${withLinks(line)}</li>\n`)}</ul>`}
 ${urgent && html`<h3>Where to find help</h3>\n${helpList(others)}\n<h3>Why you need an attorney</h3>`}
-${stated.length > 0 && html`<p>You wrote: ${stated.map((words, index) => html`${index > 0 && ', '}“${words}”`)}.</p>`}
+${said.length > 0 && html`<p>You wrote: ${said.map((words, index) => html`${index > 0 && ', '}“${words}”`)}.</p>`}
 <ul>
 ${reasons.map(({ why, source }) => html`<li>${why} <a href="${source.url}">${source.title}</a></li>\n`)}</ul>
 ${!urgent && html`<h3>Where to find help</h3>\n${helpList(others)}`}
 </section>`
 }
 
-function outOfScopeSection({ notices, links, findHelp, nearGuide }: OutOfScope): Html {
+/** The reasons for which the question may be read again as one about immigration. */
+const ELSEWHERE: ReadonlySet<OutOfScope['reason']> = new Set(['other-country', 'other-subject'])
+
+function outOfScopeSection({ reason, notices, links, findHelp, nearGuide }: OutOfScope): Html {
   return html`${notices.map(({ language, text }) => html`<p lang="${language}">${text}</p>\n`)}
+${ELSEWHERE.has(reason) && html`<p>Did you mean U.S. immigration? <a href="#again">Ask again</a></p>`}
 ${links.length > 0 && html`<h2>The official page</h2>\n<ul>\n${links.map((link) => html`<li><a href="${link.url}">${link.title}</a></li>\n`)}</ul>`}
 ${nearGuide && html`<p>A guide whose subject is near: <a href="${nearGuide.url}">${nearGuide.title}</a>. It does not answer your question.</p>`}
 ${findHelp.length > 0 && html`<section class="attorney" aria-labelledby="help">\n<h2 id="help">Where to find help</h2>\n${helpList(findHelp)}\n</section>`}`
@@ -154,7 +157,7 @@ function passageSection(
   const mistake = `/contact?passage=${encodeURIComponent(id)}`
   return html`<section class="guide passage" aria-labelledby="passage-${place}">
 <h2 id="passage-${place}">${keepForms(heading)}</h2>
-<p class="facts">From the guide: <a href="${url}">${heading}, in its place</a></p>
+<p class="facts"><a href="${url}">Read “${keepForms(heading)}” in the guide</a></p>
 ${!answers && html`<p class="notice">This is near your question. It may not cover all that you asked.</p>`}
 <div class="text">
 ${text}

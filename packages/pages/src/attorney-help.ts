@@ -1,7 +1,7 @@
 import { ALL_HELP, ATTORNEY_LISTS, type Help, numberInWords, RULES } from '@plainpath/domain'
 import { type Html, html } from './html.ts'
 
-/** What to have ready for a talk with an attorney. */
+/** What to prepare before talking to an attorney. */
 export const PREPARE_FOR_ATTORNEY = [
   'Every letter from USCIS, ICE or an immigration court, with its date.',
   'Copies of the forms that were filed, and their receipts.',
@@ -19,7 +19,7 @@ export const REPLY: { expected: string; ifYouCannotWait: string; findHelp: reado
   findHelp: ALL_HELP,
 }
 
-/** The same as the end of a page. */
+/** Renders `REPLY` as the last part of a page. */
 export const replyHelp = (): Html => html`<p>${REPLY.expected}</p>
 <h2>If you cannot wait</h2>
 <p>${REPLY.ifYouCannotWait}</p>
@@ -28,7 +28,7 @@ ${REPLY.findHelp.map((help) => html`<li>${helpLink(help)}${help.phone !== undefi
 
 const helpLink = ({ title, url }: Help) => (url === undefined ? title : html`<a href="${url}">${title}</a>`)
 
-/** The warm block: when to talk to an attorney, and where the official lists are. */
+/** Renders the highlighted block with the cases in which to talk to an attorney, and the official lists. */
 export function attorneyHelp(reasons: readonly string[]): Html {
   return html`<section class="attorney" aria-labelledby="attorney">
 <h2 id="attorney">When to talk to an attorney</h2>
@@ -39,7 +39,7 @@ ${officialLists()}
 </section>`
 }
 
-/** The two official lists, and who may not give advice. */
+/** Renders the two official lists, and who may not give legal advice. */
 export function officialLists(): Html {
   return html`<p>Two lists of the U.S. Department of Justice help you find somebody you can trust:</p>
 <ul>

@@ -1,12 +1,13 @@
-import { durationIn, durationInWords, numberInWords, RULES } from '@plainpath/domain'
+import { capitalised, durationIn, durationInWords, numberInWords, RULES } from '@plainpath/domain'
 import { DOMAIN_CHECKED, DOMAIN_MEANING, shownName } from './agent-names.ts'
+import { referToApp } from './app-names.ts'
 import { type Html, html } from './html.ts'
 import { calendarDay } from './long-date.ts'
 
 const CODES = numberInWords(RULES.claimCodes)
 const CODE_LASTS = durationIn('minute', RULES.claimCodeMs)
 /** What a *no* does besides refusing the agent. */
-const NO_MORE_MAILS = `For ${durationIn('day', RULES.claimBlockMs)} after you say no, we send you no more mails like the one that brought you here. An agent that already has your permission can still ask you again.`
+const NO_MORE_MAILS = `For ${durationIn('day', RULES.claimBlockMs)} after you say no, we send you no more e-mails like the one that brought you here. An agent that already has your permission can still ask you again.`
 
 /** What a person needs to know of an agent that says it acts for them. */
 export interface AgentOnPage {
@@ -14,6 +15,8 @@ export interface AgentOnPage {
   readonly name?: string | undefined
   /** The host that the agent has proven to control. The agent is then named by it alone. */
   readonly verifiedDomain?: string | undefined
+  /** For a connection, where its app is: see `appHostOf`. */
+  readonly appHost?: string | undefined
   /** `YYYY-MM-DD`. */
   readonly registered: string
 }
@@ -60,11 +63,14 @@ const yesForm = (
 ${codesLeft === 1 && html`<p class="facts">This is the last code that we can show.</p>`}
 </form>`
 
-const agentLines = ({ name, verifiedDomain, registered }: AgentOnPage) =>
-  verifiedDomain === undefined
+function agentLines({ name, verifiedDomain, appHost, registered }: AgentOnPage): Html {
+  if (appHost !== undefined)
+    return html`<p>It is <strong>${referToApp(appHost, { inMail: false })}</strong>.${name !== undefined && html` It calls itself <strong><bdi>“${shownName(name)}”</bdi></strong>. The app gave us that name. We did not check it.`}</p>`
+  return verifiedDomain === undefined
     ? nameLines(name, registered)
     : html`<p>The agent is at <strong>${verifiedDomain}</strong> ${DOMAIN_CHECKED}. ${DOMAIN_MEANING}</p>
 <p class="facts">It first contacted us on ${calendarDay(registered)}.</p>`
+}
 
 const nameLines = (name: string | undefined, registered: string) => html`${
   name === undefined
@@ -76,7 +82,7 @@ const nameLines = (name: string | undefined, registered: string) => html`${
 /** The body of `/claim` after *yes*. @param page.code six digits, shown here and never again */
 export const claimCodePage = (page: Omit<ClaimQuestionPage, 'shown'> & { code: string }): Html =>
   html`<h1>Your code</h1>
-<p>Give this code to the agent that shows you the words <strong>${page.matchPhrase}</strong>:</p>
+<p>Give this code to the agent that shows you the words <strong class="form-name">${page.matchPhrase}</strong>:</p>
 <pre class="large"><code id="code">${page.code.slice(0, 3)} ${page.code.slice(3)}</code></pre>
 <p>The code works once, for ${CODE_LASTS}. We never ask you for it by <span class="form-name">e-mail</span> or phone. Give it to nobody but your agent.</p>
 <p>When your agent has used the code, we send you an <span class="form-name">e-mail</span>. It has a link. Open it when you want to end the agent’s access.</p>
@@ -97,13 +103,13 @@ export type ClosedClaim =
   | 'failed'
   | 'no-codes-left'
 
-const AGAIN = 'If you still want this, ask your agent to start again. We then send you a new mail.'
+const AGAIN = 'If you still want this, ask your agent to start again. We then send you a new e-mail.'
 
 const CLOSED: Readonly<Record<ClosedClaim, { readonly title: string; readonly text: readonly string[] }>> = {
   unknown: {
     title: 'This link does not work',
     text: [
-      `A part of it may be missing, or it is more than ${durationInWords('day', RULES.claimAttemptKeptMs)} old. Copy the whole link from the mail.`,
+      `A part of it may be missing, or it is more than ${durationInWords('day', RULES.claimAttemptKeptMs)} old. Copy the whole link from the e-mail.`,
       AGAIN,
     ],
   },
@@ -111,7 +117,7 @@ const CLOSED: Readonly<Record<ClosedClaim, { readonly title: string; readonly te
     title: 'This is done',
     text: [
       'Your agent has used the code. You do not need to do anything.',
-      'To end the agent’s access, open the link in the mail that we sent you when it used the code.',
+      'To end the agent’s access, open the link in the e-mail that we sent you when it used the code.',
     ],
   },
   locked: {
@@ -128,15 +134,18 @@ const CLOSED: Readonly<Record<ClosedClaim, { readonly title: string; readonly te
   },
   expired: {
     title: 'This link has expired',
-    text: [`The link in the mail worked for ${durationIn('hour', RULES.claimLinkMs)}.`, AGAIN],
+    text: [`The link in the e-mail worked for ${durationIn('hour', RULES.claimLinkMs)}.`, AGAIN],
   },
   superseded: {
-    title: 'There is a newer mail',
+    title: 'There is a newer e-mail',
     text: [
-      'Your agent has started again, or has given up. If we sent you a newer mail, use the link in that one.',
+      'Your agent has started again, or has given up. If we sent you a newer e-mail, use the link in that one.',
     ],
   },
-  failed: { title: 'This link does not work', text: ['Something went wrong when we sent the mail.', AGAIN] },
+  failed: {
+    title: 'This link does not work',
+    text: ['Something went wrong when we sent the e-mail.', AGAIN],
+  },
   'no-codes-left': {
     title: 'We cannot show more codes',
     text: [
@@ -153,43 +162,93 @@ ${CLOSED[why].text.map((line) => html`<p>${line}</p>\n`)}<p><a href="/">To the g
 
 /** What ending the access leaves as it is. */
 const SENT_BEFORE =
-  'A message that the agent sent before still goes to our staff, and the answer comes to you by e-mail. To withdraw a message that has not gone to our staff yet, use the link in its receipt.'
+  'A message that it sent before still goes to our staff, and the answer comes to you by e-mail. To withdraw a message that has not gone to our staff yet, use the link in its receipt.'
 
-/**
- * The body of `/claim` behind the link that ends an agent's access. Opening it changes nothing.
- *
- * @param page.since since when the agent has access, `YYYY-MM-DD`, as `until`
- */
-export const endClaimPage = (page: {
-  secret: string
-  agent: AgentOnPage
-  since: string
-  until: string
-}): Html =>
-  html`<h1>Do you want to end this agent’s access?</h1>
-<p>Since ${calendarDay(page.since)}, an AI agent has been able to send our staff messages for you. Its access ends on ${calendarDay(page.until)}, unless you end it sooner. We reply to you by e-mail.</p>
+/** An agent or an app that can send messages for a person. */
+export interface LentAccess {
+  /** Of the link that ends it; undefined for one that only its own mail can end, or the button for all. */
+  readonly secret: string | undefined
+  readonly agent: AgentOnPage
+  /** Since when it has access, `YYYY-MM-DD`, as `until`. */
+  readonly since: string
+  readonly until: string
+}
+
+const kindOf = ({ appHost }: AgentOnPage) => (appHost === undefined ? 'agent' : 'app')
+
+/** The body of `/claim` behind the link that ends an agent's or an app's access, where it is the only one. Opening it changes nothing. */
+export const endClaimPage = (page: LentAccess & { secret: string }): Html =>
+  html`<h1>Do you want to end this ${kindOf(page.agent)}’s access?</h1>
+<p>Since ${calendarDay(page.since)}, an ${kindOf(page.agent) === 'app' ? 'app' : 'AI agent'} has been able to send our staff messages for you. Its access ends on ${calendarDay(page.until)}, unless you end it sooner. We reply to you by e-mail.</p>
 ${agentLines(page.agent)}
 <form class="form" action="/claim" method="post">
 <input name="end" type="hidden" value="${page.secret}">
-<p><strong>What happens next:</strong> the agent can no longer send us messages for you. We erase your address from its registration, and confirm that by e-mail. ${SENT_BEFORE} <a href="/privacy">What we keep</a></p>
+<p><strong>What happens next:</strong> the ${kindOf(page.agent)} can no longer send us messages for you. We erase your address from its registration, and confirm that by e-mail. ${SENT_BEFORE} <a href="/privacy">What we keep</a></p>
 <button type="submit">End it now</button>
 </form>`
 
-export const endedClaimPage = (): Html => html`<h1>The access has ended</h1>
-<p>The agent can no longer send us messages for you, and we have erased your address from its registration. We will send you one mail that confirms this.</p>
+/** The heading of one of several accesses. An unverified name is not part of it. */
+const accessHeading = ({ verifiedDomain, appHost }: AgentOnPage): string => {
+  if (appHost !== undefined) return capitalised(referToApp(appHost, { inMail: false }))
+  return verifiedDomain === undefined ? 'An AI agent' : `An AI agent at ${verifiedDomain}`
+}
+
+/**
+ * The body of `/claim` behind any link that ends an access, where the person has given several: all of them. Opening it
+ * changes nothing.
+ *
+ * @param page.secret of the link, for the button that ends all
+ */
+export const lentAccessPage = (page: { secret: string; lent: readonly LentAccess[] }): Html =>
+  html`<h1>Who can send us messages for you</h1>
+<p>You have given access to these ${page.lent.length}. We reply to you by e-mail, whichever of them sends a message.</p>
+<p><strong>What happens when you end one:</strong> it can no longer send us messages for you. We erase your address from its registration, and confirm that by e-mail. <a href="/privacy">What we keep</a></p>
+${page.lent.map(
+  ({ secret, agent, since, until }, index) => html`<h2 id="access-${index}">${accessHeading(agent)}</h2>
+${agentLines(agent)}
+<p class="facts">Since ${calendarDay(since)}, until ${calendarDay(until)}.</p>
+${
+  secret === undefined
+    ? html`<p>To end this one alone, use the link in the e-mail about it.</p>`
+    : html`<form class="form" action="/claim" method="post">
+<input name="end" type="hidden" value="${secret}">
+<button class="second" type="submit" aria-describedby="access-${index}">End this one</button>
+</form>`
+}
+`,
+)}<h2>All of them</h2>
+<form class="form" action="/claim" method="post">
+<input name="end" type="hidden" value="${page.secret}">
+<p><strong>What happens next:</strong> none of these can send us messages for you any more.</p>
+<button type="submit" name="all" value="yes">End all</button>
+</form>
+<p>${SENT_BEFORE}</p>`
+
+/** @param ended.left the secret of a link that ends another access, if there is one */
+export const endedClaimPage = (ended: { all?: boolean; left?: string | undefined } = {}): Html =>
+  html`<h1>The access has ended</h1>
+<p>${ended.all ? 'Nobody can send us messages for you any more' : 'It can no longer send us messages for you'}, and we have erased your address from ${ended.all ? 'their registrations' : 'its registration'}. We will send you one e-mail ${ended.all && 'about each '}that confirms this.</p>
 <p>${SENT_BEFORE}</p>
+${
+  ended.left !== undefined &&
+  html`<form class="form" action="/claim" method="get">
+<input name="end" type="hidden" value="${ended.left}">
+<p>You have given access to others, too.</p>
+<button class="second" type="submit">See who still has access</button>
+</form>`
+}
 <p><a href="/">To the guides</a></p>`
 
 export const ALREADY_ENDED_TITLE = 'This has already ended'
 
 /** Behind the link that ends an agent's access, once that has ended. */
 export const alreadyEndedPage = (): Html => html`<h1>${ALREADY_ENDED_TITLE}</h1>
-<p>This agent no longer has access to send us messages for you. You do not need to do anything.</p>
-<p>If you gave the agent access again later, use the link in the newest mail about it.</p>
+<p>This agent or app no longer has access to send us messages for you. You do not need to do anything.</p>
+<p>If you gave it access again later, use the link in the newest e-mail about it.</p>
 <p><a href="/">To the guides</a></p>`
 
 /** Behind a link that would end an agent's access, but is none of ours. */
 export const brokenEndLinkPage = (): Html => html`<h1>${CLOSED.unknown.title}</h1>
-<p>A part of it may be missing. Or the access that it is about ended more than ${durationIn('day', RULES.endedClaimKeptMs)} ago. Copy the whole link from the mail.</p>
-<p>If you think that an agent still has access, use the link in the newest mail about it.</p>
+<p>A part of it may be missing. Or the access that it is about ended more than ${durationIn('day', RULES.endedClaimKeptMs)} ago. Copy the whole link from the e-mail.</p>
+<p>If you think that something still has access, use the link in the newest e-mail about it.</p>
 <p><a href="/">To the guides</a></p>`

@@ -12,7 +12,8 @@ test.for([
   ['File Form I-765 and Form N-400.', ['Form I-765', 'Form N-400']],
   ['Forms I-129F, G-1055 (H-1B)', ['Forms I-129F', 'G-1055', 'H-1B']],
   ['EOIR-33, DS-160, AR-11', ['EOIR-33', 'DS-160', 'AR-11']],
-  ['a 10-year card, your A-Number, 2026-03-01, a U-visa', []],
+  ['a 10-year card, your A-Number', ['10-year', 'A-Number']],
+  ['2026-03-01, a U-visa, a two-year card', []],
 ] as const)('%s', ([text, names]) => {
   expect(marked(text)).toEqual(names)
   expect(markupOf(keepForms(text)).replaceAll(/<[^>]*>/g, '')).toBe(text)

@@ -1,5 +1,6 @@
 import { type ContactTopic, durationIn, numberInWords, RULES } from '@plainpath/domain'
 import { officialLists } from './attorney-help.ts'
+import { keepForms } from './form-numbers.ts'
 import { groupDigits } from './group-digits.ts'
 import { type Html, html } from './html.ts'
 
@@ -123,7 +124,7 @@ export function contactForm({
 ${fixedTopic === undefined ? topicField(topic, mistakes.topic) : html`<input name="topic" type="hidden" value="${fixedTopic}">`}
 <div>
 <label for="message">Your message</label>
-<p class="facts" id="message-hint">Leave out numbers of documents, such as your A-Number. At most ${groupDigits(RULES.messageCharacters)} characters.</p>
+<p class="facts" id="message-hint">Leave out numbers of documents, such as your ${keepForms('A-Number')}. At most ${groupDigits(RULES.messageCharacters)} characters.</p>
 ${mistakeAt('message', mistakes.message)}
 <textarea id="message" name="message" rows="8" aria-invalid="${isMistaken(mistakes.message)}" aria-describedby="${describedBy('message', mistakes.message)}">${message}</textarea>
 </div>
@@ -134,7 +135,7 @@ ${mistakeAt('email', mistakes.email)}
 <input id="email" name="email" type="email" autocomplete="email" autocapitalize="none" spellcheck="false" value="${email}" aria-invalid="${isMistaken(mistakes.email)}" aria-describedby="${describedBy('email', mistakes.email)}">
 </div>
 ${handOff && handOffField(handOff, mistakes.handOff)}
-<p><strong>What happens next:</strong> we send you an ${EMAIL} with a link. Open it and press the button: only then we get your message. Our answer comes by ${EMAIL}, usually within ${numberInWords(RULES.replyWorkingDays)} working days. <a href="/privacy">What we keep</a></p>
+<p><strong>What happens next:</strong> we send you an ${EMAIL} with a link. Open it and press the button: only then do we get your message. Our answer comes by ${EMAIL}, usually within ${numberInWords(RULES.replyWorkingDays)} working days. <a href="/privacy">What we keep</a></p>
 <button type="submit">Send me the link</button>
 </form>`
 }

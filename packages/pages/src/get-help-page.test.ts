@@ -9,6 +9,8 @@ const beforeForm = (markup: string) => markup.slice(0, markup.indexOf('id="write
 const all = (markup: string, pattern: RegExp) => Array.from(markup.matchAll(pattern), ([, found]) => found)
 /** Official pages and phone numbers, in order. */
 const targets = (markup: string) => all(markup, /href="((?:https|tel):[^"]*)"/g)
+/** The content of the urgent line with the id. */
+const item = (markup: string, id: string) => new RegExp(`<li id="${id}">([^]*?)</li>`).exec(markup)?.[1] ?? ''
 
 test('urgent lines come first, then lawyers, what to bring, frauds and the form to our staff', () => {
   const ids = ['urgent', 'lawyers', 'bring', 'fraud', 'write']
@@ -22,6 +24,28 @@ test('every line and list for help is there, with its number as a link', () => {
     if (phone !== undefined) expect(english).toContain(`<a class="phone" href="tel:${phone}">${phone}</a>`)
     // The page of the office of ICE is beside its line in answers; here the line is enough.
     else expect(english).toContain(`href="${url}"`)
+  }
+})
+
+test('911 comes first of all, alone', () => {
+  for (const markup of [english, spanish]) {
+    expect(all(markup, /href="tel:([^"]*)"/g)[0]).toBe('911')
+    expect(item(markup, 'danger')).toMatch(
+      /^<h3>[^<]+<\/h3>\n<p><a class="phone" href="tel:911">911<\/a><\/p>\s*$/,
+    )
+  }
+})
+
+test('for a detained person there is one item: first a lawyer, then the line of ICE, then its locator', () => {
+  for (const markup of [english, spanish]) {
+    expect(all(item(markup, 'detained'), /href="([^"]*)"/g)).toEqual([
+      '#lawyers',
+      `tel:${EMERGENCY_LINES.detention.phone}`,
+      EMERGENCY_LINES.locator.url,
+      '/guides/removal-proceedings-basics',
+    ])
+    for (const { phone } of ALL_HELP)
+      if (phone !== undefined) expect(all(markup, new RegExp(`href="(tel:${phone})"`, 'g'))).toHaveLength(1)
   }
 })
 

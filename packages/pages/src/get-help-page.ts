@@ -11,7 +11,7 @@ export const spanishHelpPage = (): Html =>
   helpBody(
     SPANISH,
     html`<p><a href="/contact" hreflang="en">Formulario para escribirnos (en inglés)</a></p>`,
-    html`<p class="facts">Texto fijo del <time datetime="${TRANSLATED}">23 de noviembre de 2026</time>, traducido de nuestra <a href="/get-help" hreflang="en">página en inglés</a>, que puede ser más nueva. Las demás páginas, también las que enlazamos, están en inglés.</p>`,
+    html`<p class="facts">Texto fijo del <time datetime="${TRANSLATED}">23 de noviembre de 2026</time>, traducido de nuestra <a href="/get-help" hreflang="en">página en inglés</a>, que puede ser más reciente. Las demás páginas, incluso las que enlazamos, están en inglés.</p>`,
   )
 
 /** What the frame of the page needs, by language. */

@@ -10,14 +10,16 @@ const home: HomePage = {
 }
 
 describe('the home page', () => {
-  test('begins with urgent help, says what the service is not, then has the question box, and leads on', () => {
+  test('begins with the question box, with urgent help, what the service is not and the way in for agents below, and leads on', () => {
     const markup = markupOf(homePage(home))
     const places = [
       '<h1>',
-      'href="/get-help"',
+      'Ask in your own words',
+      '>Ask</button>',
+      'In danger, or is somebody detained? <a href="/get-help">',
       'not a law firm and not the government',
       'href="#agents"',
-      'Ask in your own words',
+      'href="/connect"',
       'Guides by situation',
       'Urgent help',
       '<h2 id="agents">',

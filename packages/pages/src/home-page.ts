@@ -20,10 +20,10 @@ export function homePage({ guides, commands, links, referredBySlug }: HomePage):
   return html`<div class="home">
 <section class="question-box">
 <h1>Plain-English guides to U.S. immigration</h1>
-<p class="urgent"><a href="/get-help">Get help now</a> if somebody is detained or in danger, or if a hearing is near.</p>
-<p class="not">Plainpath is <strong>not a law firm and not the government</strong>. It gives information.</p>
-<p class="facts"><a href="#agents">For AI software and developers</a></p>
 ${askForm({ label: 'Ask in your own words' })}
+<p class="urgent">In danger, or is somebody detained? <a href="/get-help">Get help now</a></p>
+<p class="not">Plainpath is <strong>not a law firm and not the government</strong>. It gives information.</p>
+<p class="facts"><a href="#agents">For AI software and developers</a> · <a href="/connect">Ask in a chat app</a></p>
 </section>
 ${referredBySlug !== undefined && html`<section>\n${waitlistSection({ referredBySlug })}\n</section>`}
 <section aria-labelledby="guides">

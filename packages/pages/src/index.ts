@@ -1,5 +1,6 @@
 export { describeAgentInMail, referToAgentInMail } from './agent-in-mail.ts'
 export { DOMAIN_CHECKED } from './agent-names.ts'
+export { referToApp } from './app-names.ts'
 export { answeredPage, askPage, noAnswersPage } from './ask-page.ts'
 export { PREPARE_FOR_ATTORNEY, REPLY, replyHelp } from './attorney-help.ts'
 export {
@@ -13,7 +14,10 @@ export {
   closedClaimTitle,
   endClaimPage,
   endedClaimPage,
+  type LentAccess,
+  lentAccessPage,
 } from './claim-pages.ts'
+export { connectPage } from './connect-page.ts'
 export { DOCS_HEADERS, DOCS_SCRIPT } from './docs-script.ts'
 export { keepForms } from './form-numbers.ts'
 export {
@@ -42,3 +46,12 @@ export { problemPage, problemsPage } from './problem-page.ts'
 export { PAGE_CSP, type Page, renderPage, STYLESHEET } from './render-page.ts'
 export { searchPage } from './search-page.ts'
 export { scriptElement } from './served-script.ts'
+export {
+  type AppOnPage,
+  allowedPage,
+  noCodesLeftPage,
+  noSignInPage,
+  SIGN_IN_TITLE,
+  signInCodePage,
+  signInPage,
+} from './sign-in-pages.ts'

@@ -36,12 +36,12 @@ const SPANISH: Readonly<Record<keyof typeof ENGLISH, string>> = {
   twoMore: 'Presione Shift 2 veces más para salir',
   oneMore: 'Presione Shift una vez más para salir',
   leads: 'Abre Wikipedia en lugar de esta página',
-  risk: '¿Otra persona usa este dispositivo? Borre su historial',
-  seen: 'Quien usa su teléfono o computadora puede ver qué páginas abrió usted. Nosotros no guardamos nada en él, pero su navegador anota su visita.',
+  risk: '¿Otra persona usa este dispositivo? Borre el historial',
+  seen: 'Quien use su teléfono o su computadora puede ver qué páginas abrió usted. Nosotros no guardamos nada en el dispositivo, pero su navegador registra la visita.',
   clear: 'Para borrarla: abra el menú de su navegador, elija Historial y borre las visitas a este sitio.',
   only: 'Borre solo estas visitas. Un historial vacío puede parecer sospechoso.',
-  next: 'La próxima vez, use una ventana privada (incógnito) o un teléfono que nadie más revisa.',
-  fast: 'Para salir rápido, presione «Salir de esta página».',
+  next: 'La próxima vez, use una ventana privada (de incógnito) o un teléfono que nadie más revise.',
+  fast: 'Para salir rápido, presione “Salir de esta página”.',
   keys: 'También puede presionar tres veces la tecla Shift.',
 }
 

@@ -1,4 +1,5 @@
 import { type Html, html } from './html.ts'
+import { calendarDay } from './long-date.ts'
 
 /** The body of `/privacy`. @param rows the table of what is kept, and how long */
 export function privacyPage(rows: readonly { what: string; how: string; until: string }[]): Html {
@@ -47,7 +48,9 @@ export const termsPage = (version: string): Html => html`<h1>Terms</h1>
 </ul>`
 
 interface Change {
-  readonly text: string
+  /** `YYYY-MM-DD` */
+  readonly day: string
+  readonly text: Html
   /** Operations of the API, each with the address of its description. */
   readonly operations: readonly { readonly method: string; readonly path: string; readonly url: string }[]
 }
@@ -56,8 +59,12 @@ interface Change {
 export function changelogPage(releases: readonly { version: string; changes: readonly Change[] }[]): Html {
   return html`<h1>API changes</h1>
 <p>Within 0.x, the API only adds. Should something go, this page says so 90 days before, and so do the headers <code>Deprecation</code> and <code>Sunset</code>.</p>
-${releases.map(({ version, changes }) => html`<h2>${version}</h2>\n<ul class="changes">\n${changes.map(changeItem)}</ul>\n`)}`
+${releases.map(({ version, changes }) => html`<h2>${version}</h2>\n${daysOf(changes).map((day) => html`<h3>${calendarDay(day)}</h3>\n<ul class="changes">\n${changes.filter((change) => change.day === day).map(changeItem)}</ul>\n`)}`)}`
 }
+
+/** Newest first. */
+const daysOf = (changes: readonly Change[]) =>
+  [...new Set(changes.map(({ day }) => day))].toSorted().toReversed()
 
 const changeItem = ({ text, operations }: Change): Html =>
   html`<li>${text}${operations.map(({ method, path, url }) => html` <a href="${url}"><code>${method} ${path}</code></a>`)}</li>\n`

@@ -13,7 +13,7 @@ const header = (markup: string) => markup.slice(markup.indexOf('<header'), marku
 describe('the frame of a page', () => {
   test('leads to the same places from every page, and to Spanish help', () => {
     const links = [...header(rendered()).matchAll(/href="([^"]*)"/g)].map(([, href]) => href)
-    expect(links).toEqual(['/', '/es/obtener-ayuda', '/guides', '/ask', '/docs', '/get-help'])
+    expect(links).toEqual(['/', '/es/obtener-ayuda', '/guides', '/ask', '/get-help', '/docs'])
     expect(header(rendered())).toContain(
       'lang="es" hreflang="es"><span class="wide">Ayuda en </span>español</a>',
     )

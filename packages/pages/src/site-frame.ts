@@ -39,7 +39,7 @@ const ENGLISH = {
   navigation: 'Main',
   breadcrumbs: 'You are here',
   home: 'Home',
-  places: { guides: 'Guides', ask: 'Ask', developers: 'For developers', help: 'Get help' },
+  places: { guides: 'Guides', ask: 'Ask', help: 'Get help', developers: 'For developers' },
   inEnglish: '',
   what: 'Plainpath is not a law firm and not the government. It gives information, not legal advice.',
   people: 'About Plainpath',
@@ -49,7 +49,8 @@ const ENGLISH = {
   privacy: 'Privacy',
   terms: 'Terms',
   changelog: 'Changelog',
-  connect: 'Connect an assistant (MCP)',
+  connect: 'Connect a chat app',
+  server: 'MCP server',
   reference: 'API reference',
   register: 'How an agent registers',
   overview: 'Overview for agents (llms.txt)',
@@ -62,7 +63,7 @@ type Words = Readonly<Record<Exclude<keyof typeof ENGLISH, 'places'>, string>> &
 
 const SPANISH: Words = {
   lang: 'es',
-  skip: 'Ir al texto',
+  skip: 'Ir al contenido',
   search: 'Buscar en las guías (en inglés)',
   searchHint: 'Buscar en inglés',
   button: 'Buscar',
@@ -72,19 +73,20 @@ const SPANISH: Words = {
   places: {
     guides: 'Guías',
     ask: 'Preguntar',
-    developers: 'Desarrolladores',
     help: 'Obtener ayuda',
+    developers: 'Desarrolladores',
   },
   inEnglish: '(en inglés)',
-  what: 'Plainpath no es un bufete de abogados y no es el gobierno. Da información, no asesoría legal.',
-  people: 'Sobre Plainpath (en inglés)',
+  what: 'Plainpath no es un bufete de abogados ni es el gobierno. Da información, no asesoría legal.',
+  people: 'Acerca de Plainpath (en inglés)',
   machines: 'Para desarrolladores y software de IA (en inglés)',
   contact: 'Escríbanos',
   waitlist: 'Lista de espera',
   privacy: 'Privacidad',
-  terms: 'Condiciones',
+  terms: 'Términos de uso',
   changelog: 'Cambios',
-  connect: 'Conectar un asistente (MCP)',
+  connect: 'Conectar una aplicación de chat',
+  server: 'Servidor MCP',
   reference: 'Referencia de la API',
   register: 'Cómo se registra un agente',
   overview: 'Resumen para agentes (llms.txt)',
@@ -95,9 +97,8 @@ const SPANISH: Words = {
 const PLACES: Readonly<Record<Place, string>> = {
   guides: '/guides',
   ask: '/ask',
-  developers: '/docs',
-  // Last, where it stands out.
   help: '/get-help',
+  developers: '/docs',
 }
 
 const wordsFor = (lang: string): Words => (/^es\b/i.test(lang) ? SPANISH : ENGLISH)
@@ -167,6 +168,7 @@ export function siteFooter({ lang }: Pick<Frame, 'lang'>): Html {
   const words = wordsFor(lang)
   const people = [
     { href: '/contact', text: words.contact },
+    { href: '/connect', text: words.connect },
     { href: '/waitlist', text: words.waitlist },
     { href: '/privacy', text: words.privacy },
     { href: '/terms', text: words.terms },
@@ -175,7 +177,7 @@ export function siteFooter({ lang }: Pick<Frame, 'lang'>): Html {
   const machines = [
     { href: '/docs', text: words.reference },
     { href: '/auth.md', text: words.register },
-    { href: '/mcp.md', text: words.connect },
+    { href: '/mcp.md', text: words.server },
     { href: '/llms.txt', text: words.overview },
     { href: '/problems', text: words.problems },
   ]

@@ -1,14 +1,15 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** A way to a server that can be made to fall silent, as a cut network does: sockets stay open and nothing passes. */
+/** A proxy to a server. It can simulate a network partition: sockets stay open, but no bytes pass. */
 export interface TcpProxy extends AsyncDisposable {
   url: string
   silence(): void
-  /** Passes new connections on; silenced ones stay so. */
+  /** Forwards new connections again. Silenced ones stay silent. */
   resume(): void
 }
 
+/** Starts a proxy to the host and port of a PostgreSQL URL. */
 export async function startTcpProxy(url: string): Promise<TcpProxy> {
   const target = new URL(url)
   const sockets = new Set<Socket>()

@@ -82,7 +82,7 @@ test.each([
   })
 })
 
-test('a new run removes what dead runs left, and nothing of those that live', async () => {
+test('a new run removes the leftovers of ended runs, and nothing of running ones', async () => {
   const { adminUrl, origin } = inject('testPostgres')
   const silent = { error: () => undefined }
   await using live = await openTestDatabase({ folder, name: 'live' })

@@ -38,7 +38,7 @@ export function nameInRun(runId: string, ...parts: string[]): string {
   return name
 }
 
-/** Begins a run of tests on a server: first removes what dead runs left there. Disposing removes what this one made. */
+/** Begins a run of tests on a server: first removes the leftovers of runs that have ended. Disposing removes what this one made. */
 export async function beginTestRun(
   { adminUrl, origin }: Pick<TestPostgres, 'adminUrl' | 'origin'>,
   log: ErrorLog,

@@ -1,14 +1,15 @@
-// Uses the embedded server on the folder of the first argument until SIGTERM, as an app does.
+// Runs the embedded server, as an app does, until SIGTERM. Arguments: its data directory, and settings as JSON. Prints one line
+// of JSON: the server's URL, or why it cannot start.
 import { once } from 'node:events'
 import { EmbeddedPostgresError, useEmbeddedPostgres } from '../src/index.ts'
 
 const [, , dir = '', settings = '{}'] = process.argv
 try {
-  const ended = once(process, 'SIGTERM')
+  const stopped = once(process, 'SIGTERM')
   await using server = await useEmbeddedPostgres({ dir, settings: JSON.parse(settings) })
   const { url, port, started } = server
   console.log(JSON.stringify({ url, port, started, dir: server.dir }))
-  await ended
+  await stopped
 } catch (error) {
   if (!(error instanceof EmbeddedPostgresError)) throw error
   console.log(JSON.stringify({ refused: error.message }))

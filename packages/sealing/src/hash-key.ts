@@ -2,7 +2,7 @@ import { createHmac, createSecretKey, hash, hkdfSync, type KeyObject, timingSafe
 import { newKeyLine, parseKeyFile } from './key-file.ts'
 
 /** The purpose of a hash, from which its key is derived. A label for one table is written `email-index/waitlist`. */
-type HashLabel = 'client-secret' | 'access-token' | 'email-index' | 'cursor'
+type HashLabel = 'client-secret' | 'access-token' | 'email-index' | 'cursor' | 'mcp-request-state'
 
 export interface HashKey {
   /** Stored beside each hash, so that the key can be replaced. */
@@ -17,7 +17,7 @@ export interface HashKey {
   /**
    * Derives a key of 32 bytes for another use, by HKDF-SHA-256 with the label as info. Every instance derives the same.
    */
-  deriveKey(label: 'dpop-nonce'): Buffer
+  deriveKey(label: 'dpop-nonce' | 'cookies'): Buffer
 }
 
 /**

@@ -18,7 +18,7 @@ const RESPONSE = { method: 'GET', route: '/guides/{slug}', status: 200 }
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
 const PARENT = '00f067aa0ba902b7'
 
-test('calls are children of their request, and what comes after the answer is nobody’s', async () => {
+test('records calls as children of their request, and none after the response', async () => {
   await using collector = await startCollector()
   {
     await using tracing = await open(collector.url)
@@ -66,11 +66,11 @@ test('calls are children of their request, and what comes after the answer is no
   expect(collector.bodies.join()).not.toContain('secret text')
 })
 
-test('where no request is traced, work runs alone', async () => {
+test('runs the work without a span when no request is traced', async () => {
   expect(
     await traced(
       () => {
-        throw new Error('asked for a call')
+        throw new Error('described the call')
       },
       async () => 7,
     ),
@@ -79,25 +79,28 @@ test('where no request is traced, work runs alone', async () => {
 })
 
 test.for([
-  ['one that is sampled', `00-${TRACE}-${PARENT}-01`, TRACE],
-  ['one that says nothing', undefined, undefined],
-  ['one of all zeros', `00-${'0'.repeat(32)}-${PARENT}-01`, undefined],
-  ['one in capitals', `00-${TRACE.toUpperCase()}-${PARENT}-01`, undefined],
+  ['a sampled one', `00-${TRACE}-${PARENT}-01`, TRACE],
+  ['none', undefined, undefined],
+  ['one with a trace id of zeros', `00-${'0'.repeat(32)}-${PARENT}-01`, undefined],
+  ['one in upper case', `00-${TRACE.toUpperCase()}-${PARENT}-01`, undefined],
   ['two at once', `00-${TRACE}-${PARENT}-01, 00-${TRACE}-${PARENT}-01`, undefined],
-  ['one that goes on', `00-${TRACE}-${PARENT}-01-${'x'.repeat(10_000)}`, undefined],
-] as const)('goes on with a traceparent, or begins a trace: %s', async ([, traceparent, expected]) => {
-  await using collector = await startCollector()
-  {
-    await using tracing = await open(collector.url)
-    tracing.request(traceparent).endWithResponse(RESPONSE)
-  }
-  const [span] = collector.spans()
-  expect(span?.traceId).toMatch(/^[0-9a-f]{32}$/)
-  expect(span?.traceId === TRACE).toBe(expected === TRACE)
-  expect(span?.parentSpanId).toBe(expected && PARENT)
-})
+  ['one with 10 kB more', `00-${TRACE}-${PARENT}-01-${'x'.repeat(10_000)}`, undefined],
+] as const)(
+  'continues the trace of a valid traceparent, and otherwise begins one: %s',
+  async ([, traceparent, expected]) => {
+    await using collector = await startCollector()
+    {
+      await using tracing = await open(collector.url)
+      tracing.request(traceparent).endWithResponse(RESPONSE)
+    }
+    const [span] = collector.spans()
+    expect(span?.traceId).toMatch(/^[0-9a-f]{32}$/)
+    expect(span?.traceId === TRACE).toBe(expected === TRACE)
+    expect(span?.parentSpanId).toBe(expected && PARENT)
+  },
+)
 
-test('what the caller does not sample is not delivered', async () => {
+test('delivers no span of a request that its caller did not sample', async () => {
   await using collector = await startCollector()
   {
     await using tracing = await open(collector.url)
@@ -108,7 +111,7 @@ test('what the caller does not sample is not delivered', async () => {
   expect(collector.spans()).toEqual([])
 })
 
-test('no more waits than the queue holds, and a request has no more calls than its bound', async () => {
+test('keeps at most the queue’s size of spans, and at most 200 calls per request', async () => {
   await using collector = await startCollector()
   {
     await using tracing = await open(collector.url)
@@ -133,9 +136,9 @@ test('no more waits than the queue holds, and a request has no more calls than i
   expect(other.spans()).toHaveLength(201)
 })
 
-test('a collector that is away, or never answers, is said once and holds nobody up', async () => {
-  await using mute = await startCollector({ answers: false })
-  for (const url of ['http://127.0.0.1:1', mute.url]) {
+test('logs a collector that is down or does not respond once, and delays no request', async () => {
+  await using silentCollector = await startCollector({ responds: false })
+  for (const url of ['http://127.0.0.1:1', silentCollector.url]) {
     const said: string[] = []
     const log = { info: () => undefined, warn: (message: string) => void said.push(message) }
     {
@@ -148,8 +151,8 @@ test('a collector that is away, or never answers, is said once and holds nobody 
 
 test.for([
   ['without a URL', '', false],
-  ['with one', 'http://127.0.0.1:1', true],
-] as const)('OpenTelemetry is loaded only where it is used: %s', async ([, url, loaded]) => {
+  ['with a URL', 'http://127.0.0.1:1', true],
+] as const)('loads OpenTelemetry only if traces are delivered: %s', async ([, url, loaded]) => {
   const program = `
     import { registerHooks } from 'node:module'
     const loaded = []

@@ -40,15 +40,16 @@ interface Attribute {
   value: Record<string, unknown>
 }
 
-/** @param options.answers false for one that takes everything and never answers */
-export async function startCollector(options: { answers?: boolean } = {}): Promise<Collector> {
+/** Starts a collector of traces. @param options.responds false for one that accepts requests and never responds */
+export async function startCollector(options: { responds?: boolean } = {}): Promise<Collector> {
   const bodies: string[] = []
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
       bodies.push(Buffer.concat(chunks).toString('utf8'))
-      if (options.answers !== false) response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
+      if (options.responds !== false)
+        response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
     })
   })
   server.listen(0, '127.0.0.1')

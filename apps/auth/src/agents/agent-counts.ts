@@ -28,7 +28,7 @@ export async function countUnused(db: Database, now: Date): Promise<z.infer<type
   const atMost = (where: string) =>
     `(select count(*) from (select from agents where status = 'active' and ${where} limit ${MOST_COUNTED}) counted)`
   const { rows } = await db.query(
-    `select ${atMost('last_used_at is null')} as "neverUsed", ${atMost('last_used_at <= $1')} as idle`,
+    `select ${atMost('last_used_at is null and app_client_id is null')} as "neverUsed", ${atMost('last_used_at <= $1')} as idle`,
     [new Date(now.getTime() - COUNTS_AS_IDLE_MS)],
   )
   return Unused.parse(rows[0])

@@ -1,4 +1,5 @@
 import { type AgentId, DAY_MS, HOUR_MS } from '@plainpath/domain'
+import { sha256 } from '@plainpath/sealing'
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
@@ -21,6 +22,7 @@ const forgetAll = () =>
   authority.db.query('with left_over as (delete from expired_agents) delete from agents')
 beforeEach(async () => {
   await authority.db.query('delete from agent_secrets')
+  await authority.db.query('delete from claims')
   await forgetAll()
 })
 
@@ -54,6 +56,14 @@ const alive = async () => {
   return rows.map(({ id }) => id)
 }
 
+/** Gives an agent the record of a claim that has ended. */
+const claimed = (id: AgentId) =>
+  authority.db.query(
+    `insert into claims (id, agent_id, end_link_hash, verified_at, expires_at, ended_at, ended_by)
+     values ($1, $2, $3, $4, $5, $5, 'expired')`,
+    [`clm_${id.slice(4)}`, id, sha256(id), START, after(DAY_MS)],
+  )
+
 const tombstones = async () => (await authority.db.query('select id from expired_agents')).rowCount
 
 describe('an agent expires', () => {
@@ -77,6 +87,51 @@ describe('an agent expires', () => {
       expect(rows).toEqual([])
     },
   )
+
+  test('that is a connection whose sign-in was not finished, after an hour, and leaves nothing', async () => {
+    const { agent } = await added()
+    await authority.db.query(
+      `update agents set app_client_id = 'app_x', app_host = 'Example' where id = $1`,
+      [agent.id],
+    )
+    const finished = await added()
+    await authority.db.query(
+      `update agents set app_client_id = 'app_x', app_host = 'Example', last_used_at = $2 where id = $1`,
+      [finished.agent.id, START],
+    )
+    await claimed(finished.agent.id)
+    const registered = await added()
+    expect(await expire(after(HOUR_MS - 1))).toEqual([])
+    expect(await expire(after(HOUR_MS))).toEqual([agent.id])
+    expect(await tombstones()).toBe(0)
+    expect((await alive()).sort()).toEqual([finished.agent.id, registered.agent.id].sort())
+  })
+
+  test('that is a connection, once the record of its ended claim is deleted', async () => {
+    const { agent } = await added()
+    await authority.db.query(
+      `update agents set app_client_id = 'app_x', app_host = 'claude.ai', last_used_at = $2 where id = $1`,
+      [agent.id, after(DAY_MS)],
+    )
+    await claimed(agent.id)
+    expect(await expire(after(2 * DAY_MS))).toEqual([])
+    await authority.db.query('delete from claims where agent_id = $1', [agent.id])
+    expect(await expire(after(2 * DAY_MS))).toEqual([agent.id])
+    expect(await tombstones()).toBe(0)
+  })
+
+  test('not because of connections: they do not count as agents that never got a token', async () => {
+    const { agent } = await added()
+    for (let n = 0; n < 3; n++) {
+      const connection = await added({ registeredAt: after(HOUR_MS) })
+      await authority.db.query(
+        `update agents set app_client_id = 'app_x', app_host = 'Example' where id = $1`,
+        [connection.agent.id],
+      )
+    }
+    expect(await expire(after(HOUR_MS + 1), 1)).toEqual([])
+    expect(await alive()).toContain(agent.id)
+  })
 
   test('and leaves what tells its owner, for 90 days', async () => {
     const { agent, secrets } = await added()

@@ -134,7 +134,9 @@ async function remove(
 const newestBeyond = (table: string, time: string, bound: string) =>
   `select ${time}, id from ${table} order by ${time} desc, id desc offset ${bound} limit 1`
 
-const NEVER_USED = `status = 'active' and last_used_at is null`
+const NEVER_USED = `status = 'active' and last_used_at is null and app_client_id is null`
+/** Connections whose sign-in was not finished, or of whose claim there is no record any more. A sign-in lasts less than an hour. */
+const WITHOUT_CLAIM = `app_client_id is not null and not exists (select from claims where agent_id = agents.id)`
 
 function expiryRules(
   now: Date,
@@ -142,6 +144,11 @@ function expiryRules(
 ): { cause: ExpiryCause; where: string; values: readonly unknown[] }[] {
   const before = (ms: number) => new Date(now.getTime() - ms)
   return [
+    {
+      cause: 'never-used',
+      where: `${WITHOUT_CLAIM} and registered_at <= $1 order by registered_at, id`,
+      values: [before(RULES.unfinishedSignInMs)],
+    },
     {
       cause: 'never-used',
       where: `${NEVER_USED} and registered_at <= $1 order by registered_at, id`,
@@ -176,10 +183,10 @@ async function lockExpiring(
   return rows.map(({ id, generation }) => ({ id: AgentId.parse(id), generation }))
 }
 
-/** Writes tombstones. Secrets that had already expired are left out. A URL client needs none: it can begin anew. */
+/** Writes tombstones. Secrets that had already expired are left out. A URL client and a connection need none: they can begin anew. */
 const TOMBSTONES = `
   insert into expired_agents (id, cause, secret_hashes, hash_key_ids, jwks, expired_at)
   select agents.id, $2, array_remove(array_agg(secret_hash order by secret.id), null),
          array_remove(array_agg(hash_key_id order by secret.id), null), jwks, $3
   from agents left join agent_secrets secret on agent_id = agents.id and (ends_at is null or ends_at > $3)
-  where agents.id = any($1) and agents.id not like 'https://%' group by agents.id`
+  where agents.id = any($1) and agents.id not like 'https://%' and app_client_id is null group by agents.id`

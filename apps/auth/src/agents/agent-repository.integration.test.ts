@@ -128,10 +128,10 @@ test('rejects a row that is not a valid agent', async () => {
 })
 
 test('notifies all processes of each change of an agent or its secrets', async () => {
-  const heard: string[] = []
+  const received: string[] = []
   await using _listening = await listen(
     authority.database.appUrl,
-    { agents_changed: (id) => void heard.push(id) },
+    { agents_changed: (id) => void received.push(id) },
     { onReconnected: () => undefined, log: console },
   )
   const { agent } = await added()
@@ -143,7 +143,7 @@ test('notifies all processes of each change of an agent or its secrets', async (
   ]
   for (const [index, change] of changes.entries()) {
     await authority.db.query(change, [agent.id])
-    await expect.poll(() => heard).toEqual(Array.from({ length: index + 1 }, () => agent.id))
+    await expect.poll(() => received).toEqual(Array.from({ length: index + 1 }, () => agent.id))
   }
 })
 
@@ -171,13 +171,13 @@ test('re-encrypts names under the newest key-encryption key, after which the old
 })
 
 test('emits an event once the end is committed, and none when its announcement fails', async () => {
-  const told: unknown[] = []
-  const tell = (ids: unknown) => void told.push(ids)
-  authority.events.on('client-ended', tell)
+  const emitted: unknown[] = []
+  const record = (ids: unknown) => void emitted.push(ids)
+  authority.events.on('client-ended', record)
   const { agent } = await added()
   await authority.agents.end(agent.id, 'deleted', () => Promise.reject(new Error('no Redis'))).catch(silent)
-  expect(told).toEqual([])
+  expect(emitted).toEqual([])
   await authority.agents.end(agent.id, 'deleted', silent)
-  expect(told).toEqual([{ client_id: agent.id, how: 'deleted' }])
-  authority.events.off('client-ended', tell)
+  expect(emitted).toEqual([{ client_id: agent.id, how: 'deleted' }])
+  authority.events.off('client-ended', record)
 })

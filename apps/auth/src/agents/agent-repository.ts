@@ -145,7 +145,7 @@ export function agentRepository(
                   document_fetched_at = case when $2 = 'deleted' then null else document_fetched_at end,
                   document_expires_at = case when $2 = 'deleted' then null else document_expires_at end
            from before where agents.id = before.id
-           returning agents.id, generation, registered_at as "registeredAt", before.name_sealed as "nameSealed"`,
+           returning agents.id, generation, registered_at as "registeredAt", before.name_sealed as "nameSealed", app_host as "appHost"`,
           [id, status],
         )
         const row = rows[0]

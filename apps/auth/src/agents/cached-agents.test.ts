@@ -7,14 +7,14 @@ import { cachedAgents } from './cached-agents.ts'
 /** A store whose reads the test releases, and a clock that the test sets. */
 function underTest() {
   const rows = new Map<string, AgentRecord>()
-  const asked: AgentId[] = []
+  const reads: AgentId[] = []
   const held: (() => void)[] = []
   let holding = false
   const clock = { ms: 1, now: () => clock.ms }
   const alone = { now: false }
   const store = {
     async find(id: AgentId) {
-      asked.push(id)
+      reads.push(id)
       const row = rows.get(id)
       if (holding) await new Promise<void>((release) => void held.push(release))
       return row
@@ -23,56 +23,56 @@ function underTest() {
   return {
     agents: cachedAgents(store, { clock, skipSharedLoads: () => alone.now }),
     alone,
-    asked,
+    reads,
     clock,
     rows,
     /** From now on, reads of the store wait until the test releases them. */
     hold: () => void (holding = true),
-    /** Answers the look-up that began last. */
-    answerLatest: () => held.pop()?.(),
+    /** Releases the read that began last. */
+    releaseLatest: () => held.pop()?.(),
   }
 }
 
 test('reads the store once for simultaneous loads', async () => {
-  const { agents, asked, rows } = underTest()
+  const { agents, reads, rows } = underTest()
   const record = exampleAgent()
   rows.set(record.agent.id, record)
   const found = await Promise.all(Array.from({ length: 5 }, () => agents.find(record.agent.id)))
   expect(found).toEqual(Array.from({ length: 5 }, () => record))
-  expect(asked).toHaveLength(1)
+  expect(reads).toHaveLength(1)
 })
 
 test('loads by itself for a caller that must not wait, and caches the result', async () => {
-  const { agents, alone, asked, rows, hold, answerLatest } = underTest()
+  const { agents, alone, reads, rows, hold, releaseLatest } = underTest()
   const record = exampleAgent()
   rows.set(record.agent.id, record)
   hold()
   const stuck = agents.find(record.agent.id)
   alone.now = true
   const found = agents.find(record.agent.id)
-  answerLatest()
+  releaseLatest()
   expect(await found).toEqual(record)
   expect(await agents.find(record.agent.id)).toEqual(record)
-  expect(asked).toHaveLength(2)
-  answerLatest()
+  expect(reads).toHaveLength(2)
+  releaseLatest()
   await stuck
 })
 
 test('caches an agent for 30 seconds, and a miss for 2', async () => {
-  const { agents, asked, clock, rows } = underTest()
+  const { agents, reads, clock, rows } = underTest()
   const [known, unknown] = [exampleAgent(), exampleAgent()]
   rows.set(known.agent.id, known)
-  const ask = async () => [await agents.find(known.agent.id), await agents.find(unknown.agent.id)]
-  await ask()
+  const findBoth = async () => [await agents.find(known.agent.id), await agents.find(unknown.agent.id)]
+  await findBoth()
   clock.ms += 2_000
-  await ask()
-  expect(asked).toHaveLength(2)
+  await findBoth()
+  expect(reads).toHaveLength(2)
   clock.ms += 1
-  expect(await ask()).toEqual([known, undefined])
-  expect(asked).toEqual([known.agent.id, unknown.agent.id, unknown.agent.id])
+  expect(await findBoth()).toEqual([known, undefined])
+  expect(reads).toEqual([known.agent.id, unknown.agent.id, unknown.agent.id])
   clock.ms += 28_000
-  await ask()
-  expect(asked.filter((id) => id === known.agent.id)).toHaveLength(2)
+  await findBoth()
+  expect(reads.filter((id) => id === known.agent.id)).toHaveLength(2)
 })
 
 test('reads again after a notification', async () => {
@@ -93,7 +93,7 @@ test.for([
 ] satisfies [string, (agents: ReturnType<typeof cachedAgents>, id: string) => void][])(
   'a read that was in flight when %s arrived is not cached, and later reads do not share it',
   async ([_what, forget]) => {
-    const { agents, asked, rows, hold, answerLatest } = underTest()
+    const { agents, reads, rows, hold, releaseLatest } = underTest()
     const record = exampleAgent()
     const id = record.agent.id
     rows.set(id, record)
@@ -102,30 +102,30 @@ test.for([
     rows.delete(id)
     forget(agents, id)
     const after = agents.find(id)
-    answerLatest()
+    releaseLatest()
     expect(await after).toBeUndefined()
-    answerLatest()
+    releaseLatest()
     expect(await before).toEqual(record)
     expect(await agents.find(id)).toBeUndefined()
-    expect(asked).toHaveLength(2)
+    expect(reads).toHaveLength(2)
   },
 )
 
 test('does not cache a load that fails', async () => {
-  const answers = [Promise.reject(new Error('no database')), Promise.resolve(undefined)]
-  const agents = cachedAgents({ find: () => answers.shift() ?? Promise.resolve(undefined) })
+  const results = [Promise.reject(new Error('no database')), Promise.resolve(undefined)]
+  const agents = cachedAgents({ find: () => results.shift() ?? Promise.resolve(undefined) })
   const { id } = exampleAgent().agent
   await expect(agents.find(id)).rejects.toThrow('no database')
   expect(await agents.find(id)).toBeUndefined()
 })
 
 test('holds at most 10 000 agents', async () => {
-  const { agents, asked } = underTest()
+  const { agents, reads } = underTest()
   const first = exampleAgent().agent.id
   await agents.find(first)
   for (let count = 0; count < 10_000; count++)
     await agents.find(`agt_${String(count).padStart(22, '0')}` as AgentId)
-  asked.length = 0
+  reads.length = 0
   await agents.find(first)
-  expect(asked).toEqual([first])
+  expect(reads).toEqual([first])
 })

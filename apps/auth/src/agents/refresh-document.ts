@@ -46,8 +46,8 @@ export interface RefreshDocumentDeps extends EndAgentDeps {
 }
 
 /**
- * Applies what was fetched to an agent that exists. If a key is gone, or the document says that it is not that of a client
- * with keys any more, then after it returns no earlier token of the agent is accepted. Steps and reasons are those of
+ * Applies what was fetched to an agent that exists. If a key is gone, if tokens must be bound to a key by now, or if
+ * the document says that it is not that of a client with keys any more, then after it returns no earlier token of the agent is accepted. Steps and reasons are those of
  * `endAgent`. A document that could not be fetched changes nothing: the tokens end with the one that is stored.
  *
  * @param options.publish whether to publish also if nothing was revoked, since an earlier call may have failed at that
@@ -65,7 +65,7 @@ export async function refreshDocument(
   }
   const refreshed = await revoking(deps, id, async (revokeTokens) => {
     const stored = await deps.urlClients.refresh(id, fetched.value, revokeTokens)
-    return { stored, generation: stored?.lostKey ? stored.generation : undefined }
+    return { stored, generation: stored?.revoked ? stored.generation : undefined }
   })
   if (publish && refreshed.generation === undefined)
     await deps.revoker.publishRevocation({ kind: 'client', id })

@@ -36,8 +36,10 @@ export interface StoredDocument {
 export interface RefreshedClient extends StoredDocument {
   readonly generation: number
   readonly scopes: readonly Scope[]
-  /** Whether the document lacks a key that was stored, so that the generation was raised. */
-  readonly lostKey: boolean
+  /** Why the generation was raised, if it was: a stored key is gone, or tokens must be bound to a key by now. */
+  readonly revoked?: 'key-gone' | 'must-be-bound'
+  /** Whether the document was ignored, because it was requested before the stored one. */
+  readonly isOlder: boolean
 }
 
 /** `refused`: the agent is disabled, its domain is blocked, or it has other keys by now. */
@@ -105,9 +107,9 @@ export function urlClientStore(db: Pool, events: AuthEvents) {
     },
 
     /**
-     * Stores the keys of a document that was fetched again. Raises the generation when a key is gone. A document that was
-     * requested before the stored one is ignored: it may hold a key that was removed since. `announce` runs before the
-     * commit; if it throws, nothing changes.
+     * Stores the keys of a document that was fetched again. Raises the generation when a key is gone, and when the document
+     * has begun to ask for bound tokens: earlier ones may be bearer tokens. A document that was requested before the stored
+     * one is ignored: it may hold a key that was removed since. `announce` runs before the commit; if it throws, nothing changes.
      *
      * @returns what is stored now; undefined unless the agent is active
      */
@@ -118,9 +120,10 @@ export function urlClientStore(db: Pool, events: AuthEvents) {
     ): Promise<RefreshedClient | undefined> {
       const refreshed = await db.transaction(async (tx) => {
         const before = await lockActive(tx, id)
-        if (!before || isOlderOrSame(document, before)) return before
-        const lostKey = compareKeys(before.keys, document.keys, []).removes
-        const generation = before.generation + (lostKey ? 1 : 0)
+        if (!before || isSame(document, before)) return before
+        if (document.fetchedAt < before.fetchedAt) return { ...before, isOlder: true }
+        const revoked = whyRevoked(before, document)
+        const generation = before.generation + (revoked ? 1 : 0)
         await tx.query(
           `update agents set jwks = $2::jsonb, generation = $3, document_fetched_at = $4, document_expires_at = $5,
              dpop_bound = $6
@@ -130,10 +133,10 @@ export function urlClientStore(db: Pool, events: AuthEvents) {
             document.dpopBound,
           ],
         )
-        if (lostKey) await announce(generation)
-        return { ...before, ...document, generation, lostKey }
+        if (revoked) await announce(generation)
+        return { ...before, ...document, generation, ...(revoked && { revoked }) }
       })
-      if (refreshed?.lostKey) events.emit('document-changed', { client_id: id })
+      if (refreshed?.revoked) events.emit('document-changed', { client_id: id })
       return refreshed
     },
 
@@ -218,11 +221,15 @@ export function urlClientStore(db: Pool, events: AuthEvents) {
   }
 }
 
-/** The same when several requests shared a fetch. */
-const isOlderOrSame = (document: StoredDocument, stored: StoredDocument) =>
-  document.fetchedAt < stored.fetchedAt ||
-  (document.fetchedAt.getTime() === stored.fetchedAt.getTime() &&
-    document.expiresAt.getTime() === stored.expiresAt.getTime())
+/** True when several requests shared a fetch. */
+const isSame = (document: StoredDocument, stored: StoredDocument) =>
+  document.fetchedAt.getTime() === stored.fetchedAt.getTime() &&
+  document.expiresAt.getTime() === stored.expiresAt.getTime()
+
+function whyRevoked(before: StoredDocument, document: StoredDocument): RefreshedClient['revoked'] {
+  if (compareKeys(before.keys, document.keys, []).removes) return 'key-gone'
+  return document.dpopBound && !before.dpopBound ? 'must-be-bound' : undefined
+}
 
 async function isBlocked(db: Database, id: AgentId): Promise<boolean> {
   const { rows } = await db.query('select from blocked_domains where domain = any($1) limit 1', [
@@ -252,7 +259,7 @@ async function lockActive(tx: Database, id: AgentId): Promise<RefreshedClient | 
     documentExpiresAt: expiresAt,
     ...row
   } = Row.parse(rows[0])
-  return { ...row, keys, fetchedAt, expiresAt, lostKey: false }
+  return { ...row, keys, fetchedAt, expiresAt, isOlder: false }
 }
 
 /** A deleted agent begins anew. Otherwise a row that exists stays as it is. */

@@ -95,7 +95,7 @@ describe('an identity assertion', () => {
     ['a time that is text', { exp: String(epoch + 60) }, {}],
     ['a beginning that is a fraction', { iat: epoch - 0.5 }, {}],
     ['no type', {}, { header: { typ: undefined } }],
-    ['the type of an introspection answer', {}, { header: { typ: 'token-introspection+jwt' } }],
+    ['the type of an introspection response', {}, { header: { typ: 'token-introspection+jwt' } }],
     ['the type of an access token', {}, { header: { typ: 'at+jwt' } }],
     ['no kid', {}, { header: { kid: undefined } }],
     ['a kid that nobody has', {}, { header: { kid: '../../x' } }],

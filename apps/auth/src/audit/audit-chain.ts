@@ -53,7 +53,7 @@ export function checkRows(rows: readonly AuditRow[], head?: string): Result<Chec
     if (encodeHead(row) === head) found = row.number
   }
   if (head !== undefined && found === 0)
-    return err('No row of the audit has that head: its end was cut off, or it was written anew.')
+    return err('No row of the audit has that head: its end was cut off, or it was rewritten.')
   const last = rows.at(-1)
   return ok({ head: last && encodeHead(last), newer: rows.length - found })
 }

@@ -2,6 +2,7 @@ import { RULES } from '@plainpath/domain'
 import { type Database, rowReader } from '@plainpath/postgres'
 import { z } from 'zod'
 import { CLOSED_STATES, type ClaimAttempt, OPEN_STATES } from './claim-attempt.ts'
+import { CODE_PURPOSES } from './claim-code.ts'
 
 const bytes = z.instanceof(Buffer).optional()
 
@@ -10,6 +11,7 @@ const AttemptRow = rowReader(
     id: z.string(),
     registrationId: z.string(),
     agentId: z.string(),
+    purpose: z.enum(CODE_PURPOSES),
     state: z.enum([...OPEN_STATES, ...CLOSED_STATES]),
     linkExpiresAt: z.date(),
     emailSealed: bytes,
@@ -21,6 +23,7 @@ const AttemptRow = rowReader(
     hashKeyId: z.string(),
     presses: z.int(),
     tries: z.int(),
+    createdAt: z.date(),
   }),
 )
 /** An attempt with its encrypted and hashed columns. */
@@ -58,9 +61,12 @@ export async function findAttempt(
 const Blocked = z.object({ blocked: z.boolean() })
 const Tries = z.object({ tries: z.int() })
 
-/** True when the owner of the mailbox declined an attempt lately and has no live claim with this agent and address. */
+/**
+ * True when the owner of the mailbox declined an attempt lately and has no live claim with this agent and address. A block
+ * is against what agents ask for: people can still sign in themselves.
+ */
 export async function isBlocked(db: Database, attempt: StoredAttempt, now: Date): Promise<boolean> {
-  if (!attempt.mailboxHash) return false
+  if (!attempt.mailboxHash || attempt.purpose === 'sign-in') return false
   const { rows } = await db.query(
     `select exists (select from claim_blocks where mailbox_hash = $1 and until > $2)
         and not exists (select from claims where agent_id = $3 and email_hash = $4

@@ -74,19 +74,19 @@ test('begins a claim with the same statements and the same response for every ad
 
   for (let n = 0; n < 12; n++) await begin({ agentId: (await newAgent()).id, email: 'capped@example.org' })
 
-  const asked = async (agentId: string, email: string) => {
+  const beginClaimFor = async (agentId: string, email: string) => {
     statements.length = 0
     const begun = await begin({ agentId, email })
     return { statements: [...statements], shape: Object.keys(begun ?? {}) }
   }
-  const stranger = async (email: string) => asked((await newAgent()).id, email)
+  const stranger = async (email: string) => beginClaimFor((await newAgent()).id, email)
   const fresh = await stranger('fresh@example.org')
   expect(fresh.statements.length).toBeGreaterThan(3)
   expect(fresh.statements.join()).not.toMatch(/claim_blocks|claim_tries|from claims/)
   for (const email of ['known@example.org', 'blocked@example.org', 'capped@example.org', 'FRESH@Example.org'])
     expect(await stranger(email)).toEqual(fresh)
-  expect(await asked(known.id, 'known@example.org')).toEqual(fresh)
-  expect(await asked(known.id, 'other@example.org')).toEqual(fresh)
+  expect(await beginClaimFor(known.id, 'known@example.org')).toEqual(fresh)
+  expect(await beginClaimFor(known.id, 'other@example.org')).toEqual(fresh)
 })
 
 test('begins no claim for an agent that does not exist any more', async () => {

@@ -21,6 +21,7 @@ const attemptIn = (state: AttemptState, change: Partial<ClaimAttempt> = {}): Cla
   id: 'cla_x',
   registrationId: 'clm_x',
   agentId: 'agt_x',
+  purpose: 'agent',
   state,
   linkExpiresAt: after(RULES.claimLinkMs),
   presses: state === 'code_shown' ? 1 : 0,
@@ -42,6 +43,20 @@ describe.for(CLOSED_STATES.filter((state) => state !== 'failed'))('what is %s st
     for (const outcome of ['sent', 'dropped', 'dead'] as const)
       expect(afterMail(state, outcome)).toBeUndefined()
   })
+})
+
+test('at a sign-in, a locked mailbox makes every code wrong, and the tries left say nothing of it', () => {
+  const attempt = attemptIn('code_shown', { purpose: 'sign-in' })
+  expect(countTry(attempt, { blocked: false, tries: 0 }, start)).toEqual({
+    ok: true,
+    value: { tries: 1, remaining: 4, mayMatch: true },
+  })
+  for (const tries of [9, 10, 50])
+    expect(countTry(attempt, { blocked: false, tries }, start)).toEqual({
+      ok: true,
+      value: { tries: 1, remaining: 4, mayMatch: tries < 10 },
+    })
+  expect(countTry(attemptIn('code_shown'), { blocked: false, tries: 10 }, start)).toEqual(error('locked'))
 })
 
 test('a failed attempt is closed for the person, and open for its agent until the link expires', () => {

@@ -4,6 +4,7 @@
  */
 import { err, ok, type Result, RULES } from '@plainpath/domain'
 import { equalBytes } from '@plainpath/sealing'
+import type { CodePurpose } from './claim-code.ts'
 
 /** The most wrong codes for one mailbox within `RULES.mailboxTriesMs`, over all agents and attempts. */
 const TRIES_OF_MAILBOX = 10
@@ -15,7 +16,7 @@ export type ClosedState = (typeof CLOSED_STATES)[number]
 export type AttemptState = OpenState | ClosedState
 
 /** A code as it is stored: `hash` is keyed and bound to the attempt. */
-interface StoredCode {
+export interface StoredCode {
   readonly hash: Buffer
   readonly expiresAt: Date
 }
@@ -25,6 +26,7 @@ export interface ClaimAttempt {
   /** The id of the claim it may become. */
   readonly registrationId: string
   readonly agentId: string
+  readonly purpose: CodePurpose
   /** The stored state; `stateAt` computes the state at a given time. */
   readonly state: AttemptState
   readonly linkExpiresAt: Date
@@ -97,25 +99,36 @@ const asAgentSees = ({ state, ...attempt }: ClaimAttempt): SeenAttempt => ({
   state: state === 'failed' ? 'sent' : state,
 })
 
+/** A try that is counted. */
+export interface CountedTry {
+  readonly tries: number
+  readonly remaining: number
+  /** False when the mailbox had too many wrong codes: the code then counts as wrong, whatever it is. */
+  readonly mayMatch: boolean
+}
+
 /**
  * Decides whether an entered code may be compared; if so, the try is counted first. Until a code was shown, the agent
- * learns nothing about the mailbox: neither whether it is blocked nor whether it exists.
+ * learns nothing about the mailbox: neither whether it is blocked nor whether it exists. Whoever types a code into the
+ * page of a sign-in never learns anything about the mailbox, so there a code is wrong once the mailbox is locked.
  */
 export function countTry(
   stored: ClaimAttempt,
   mailbox: MailboxFacts,
   now: Date,
-): Result<{ tries: number; remaining: number }, TryRefusal> {
+): Result<CountedTry, TryRefusal> {
   const attempt = asAgentSees(stored)
   const state = stateAt(attempt, now)
   if (!isOpen(state)) return err(state)
   if (attempt.state !== 'code_shown' || !attempt.code) return err('code-not-shown')
   if (mailbox.blocked) return err('declined')
   if (now >= attempt.code.expiresAt) return err('code-expired')
-  if (mailbox.tries >= TRIES_OF_MAILBOX) return err('locked')
+  const mayMatch = mailbox.tries < TRIES_OF_MAILBOX
   const tries = attempt.tries + 1
-  const remaining = Math.min(RULES.claimTries - tries, TRIES_OF_MAILBOX - mailbox.tries - 1)
-  return ok({ tries, remaining })
+  const left = RULES.claimTries - tries
+  if (attempt.purpose === 'sign-in') return ok({ tries, remaining: left, mayMatch })
+  if (!mayMatch) return err('locked')
+  return ok({ tries, remaining: Math.min(left, TRIES_OF_MAILBOX - mailbox.tries - 1), mayMatch })
 }
 
 /**

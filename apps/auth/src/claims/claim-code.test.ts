@@ -41,13 +41,14 @@ test.for([
 
 test('hashes a code with its attempt and the key', () => {
   const key = exampleHashKey()
-  const kept = codeHash(key, 'cla_a', '123456')
-  expect(kept).toEqual(codeHash(key, 'cla_a', '123456'))
+  const kept = codeHash(key, 'agent', 'cla_a', '123456')
+  expect(kept).toEqual(codeHash(key, 'agent', 'cla_a', '123456'))
   expect(kept).toHaveLength(32)
   for (const other of [
-    codeHash(key, 'cla_b', '123456'),
-    codeHash(key, 'cla_a', '123457'),
-    codeHash(exampleHashKey(), 'cla_a', '123456'),
+    codeHash(key, 'agent', 'cla_b', '123456'),
+    codeHash(key, 'sign-in', 'cla_a', '123456'),
+    codeHash(key, 'agent', 'cla_a', '123457'),
+    codeHash(exampleHashKey(), 'agent', 'cla_a', '123456'),
   ])
     expect(other.equals(kept)).toBe(false)
 })

@@ -17,6 +17,15 @@ export function normaliseCode(entered: string): string | undefined {
   return digits.length === RULES.claimCodeDigits && /^[0-9]+$/.test(digits) ? digits : undefined
 }
 
-/** Hashes a code for storage. Keyed, since a million guesses would find the code of a plain hash at once. */
-export const codeHash = (hashKey: HashKey, attemptId: string, code: string): Buffer =>
-  hashKey.hash('otp', `${attemptId}\n${code}`)
+/** What a code is for: a claim that an agent asked for, or the sign-in of a person with an app. */
+export const CODE_PURPOSES = ['agent', 'sign-in'] as const
+export type CodePurpose = (typeof CODE_PURPOSES)[number]
+
+const LABELS: Readonly<Record<CodePurpose, string>> = { agent: 'otp', 'sign-in': 'sign-in-otp' }
+
+/**
+ * Hashes a code for storage, bound to its attempt and purpose. Keyed, since a million guesses would find the code of a
+ * plain hash at once.
+ */
+export const codeHash = (hashKey: HashKey, purpose: CodePurpose, attemptId: string, code: string): Buffer =>
+  hashKey.hash(LABELS[purpose], `${attemptId}\n${code}`)

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { exampleHashKey } from '../../test/example-agent.ts'
 import type { Claim } from './claim.ts'
-import { endLinkedClaim, findLinkedClaim } from './claim-link.ts'
+import { endLinkedClaims, findLinkedClaims } from './claim-link.ts'
 
 const START = new Date('2026-11-20T09:00:00Z')
-const never = () => Promise.reject(new Error('nothing is asked here'))
+const never = () => Promise.reject(new Error('no person is asked here'))
 
 test('publishes again when a person repeats ending a claim after an error', async () => {
   const ended: Claim = {
@@ -20,6 +20,7 @@ test('publishes again when a person repeats ending a claim after an error', asyn
       claims: {
         findByEndLink: async () => ended,
         findOfAttempt: never,
+        listOfAddress: never,
         async end(id: string) {
           told.push(id)
           return false
@@ -29,7 +30,7 @@ test('publishes again when a person repeats ending a claim after an error', asyn
     hashKey: exampleHashKey(),
     now: () => START,
   }
-  expect(await findLinkedClaim(deps, 'secret')).toEqual({ ok: false, error: 'already-ended' })
-  expect(await endLinkedClaim(deps, 'secret')).toEqual({ ok: false, error: 'already-ended' })
+  expect(await findLinkedClaims(deps, 'secret')).toEqual({ ok: false, error: 'already-ended' })
+  expect(await endLinkedClaims(deps, 'secret', { all: false })).toEqual({ ok: false, error: 'already-ended' })
   expect(told).toEqual([ended.id])
 })

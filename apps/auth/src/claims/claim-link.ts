@@ -1,10 +1,10 @@
 import { err, ok, type Result, RULES } from '@plainpath/domain'
 import { type HashKey, sha256 } from '@plainpath/sealing'
-import { type Claim, isLive } from './claim.ts'
+import { isLive } from './claim.ts'
 import { type ClosedState, isOpen, stateAt } from './claim-attempt.ts'
 import { codeHash, generateCode } from './claim-code.ts'
 import type { ClaimAttemptStore } from './postgres-claim-attempts.ts'
-import type { ClaimStore } from './postgres-claims.ts'
+import type { ClaimStore, LinkedClaim } from './postgres-claims.ts'
 
 /** What the page behind a mailed link shows. */
 export interface ClaimQuestion {
@@ -25,7 +25,7 @@ export type LinkRefusal = ClosedState | 'no-codes-left' | 'unknown'
 export interface ClaimLinkDeps {
   readonly stores: {
     readonly claimAttempts: Pick<ClaimAttemptStore, 'findByLink' | 'press' | 'decline'>
-    readonly claims: Pick<ClaimStore, 'end' | 'findByEndLink' | 'findOfAttempt'>
+    readonly claims: Pick<ClaimStore, 'end' | 'findByEndLink' | 'findOfAttempt' | 'listOfAddress'>
   }
   readonly hashKey: HashKey
   readonly now: () => Date
@@ -57,7 +57,11 @@ export async function showCode(deps: ClaimLinkDeps, secret: string): Promise<Res
   if (!found.ok) return found
   const { id, question } = found.value
   const code = generateCode()
-  const pressed = await deps.stores.claimAttempts.press(id, codeHash(deps.hashKey, id, code), deps.now())
+  const pressed = await deps.stores.claimAttempts.press(
+    id,
+    codeHash(deps.hashKey, 'agent', id, code),
+    deps.now(),
+  )
   if (!pressed.ok) return pressed
   const { presses, codeExpiresAt: expiresAt } = pressed.value
   return ok({ ...toQuestion(question.agentId, question.matchPhrase, presses), code, expiresAt })
@@ -78,24 +82,46 @@ export async function declineClaim(deps: ClaimLinkDeps, secret: string): Promise
 /** Why a link ends no claim: it is none of ours, or its claim has ended. */
 export type EndRefusal = 'unknown' | 'already-ended'
 
-/** Finds the claim that the link can revoke. */
-export async function findLinkedClaim(
+/** Finds all live claims for the address of the link's claim: the claim of the link first. The link can revoke each of them. */
+export async function findLinkedClaims(
   { stores, now }: ClaimLinkDeps,
   secret: string,
-): Promise<Result<Claim, EndRefusal>> {
+): Promise<Result<readonly LinkedClaim[], EndRefusal>> {
   const claim = await stores.claims.findByEndLink(sha256(secret))
   if (!claim) return err('unknown')
-  return isLive(claim, now()) ? ok(claim) : err('already-ended')
+  if (!isLive(claim, now())) return err('already-ended')
+  const linked = await stores.claims.listOfAddress(claim.id, now())
+  // The claim may have ended meanwhile, and its address with it.
+  return linked[0]?.claim.id === claim.id ? ok(linked) : err('already-ended')
 }
 
-/** Revokes the claim of the link. */
-export async function endLinkedClaim(
-  { stores, now }: ClaimLinkDeps,
+/**
+ * Revokes the claim of the link, or all claims for its address.
+ *
+ * @returns the secret that ends one that is left, for the page that lists them
+ */
+export async function endLinkedClaims(
+  deps: ClaimLinkDeps,
   secret: string,
-): Promise<Result<void, EndRefusal>> {
-  const claim = await stores.claims.findByEndLink(sha256(secret))
-  if (!claim) return err('unknown')
-  return (await stores.claims.end(claim.id, 'person', now())) ? ok(undefined) : err('already-ended')
+  { all }: { all: boolean },
+): Promise<Result<{ left: string | undefined }, EndRefusal>> {
+  const { claims } = deps.stores
+  const linked = await findLinkedClaims(deps, secret)
+  if (!linked.ok) {
+    // Also a claim that has ended: an earlier request may have failed before it was published.
+    const claim = await claims.findByEndLink(sha256(secret))
+    if (claim) await claims.end(claim.id, 'person', deps.now())
+    return linked
+  }
+  const [first, ...others] = linked.value
+  if (!all) {
+    const isEnded = first !== undefined && (await claims.end(first.claim.id, 'person', deps.now()))
+    const left = others.find(({ endSecret }) => endSecret !== undefined)?.endSecret
+    return isEnded ? ok({ left }) : err('already-ended')
+  }
+  // The claim of the link last: while it lives, the link can end what is left if a request fails midway.
+  for (const { claim } of linked.value.toReversed()) await claims.end(claim.id, 'person', deps.now())
+  return ok({ left: undefined })
 }
 
 const toQuestion = (agentId: string, matchPhrase: string, presses: number): ClaimQuestion => ({

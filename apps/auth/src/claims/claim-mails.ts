@@ -21,9 +21,21 @@ const confirmedText = readTemplate(new URL('./claim-confirmed-mail.template.txt'
   'link',
   'origin',
 ])
+const connectedText = readTemplate(new URL('./app-connected-mail.template.txt', import.meta.url), [
+  'agent',
+  'since',
+  'until',
+  'link',
+  'origin',
+])
 const endedText = readTemplate(
   new URL('./claim-ended-mail.template.txt', import.meta.url),
   ['cause', 'agent', 'access'],
+  { keptLasts: durationIn('day', RULES.deliveredMessageMs) },
+)
+const appEndedText = readTemplate(
+  new URL('./app-ended-mail.template.txt', import.meta.url),
+  ['cause', 'agent', 'access', 'next'],
   { keptLasts: durationIn('day', RULES.deliveredMessageMs) },
 )
 
@@ -43,20 +55,20 @@ export const claimLinkMail = (about: {
   text: linkText({ origin: readOrigin(about.url), matchPhrase: about.matchPhrase, link: about.url }),
 })
 
-/** Composes the mail to a person who gave an agent access. @param given.url ends the access */
+/** Composes the mail to a person who gave an agent or an app access. @param given.url ends the access */
 export const claimConfirmedMail = (
   claim: Pick<Claim, 'id' | 'verifiedAt' | 'expiresAt'>,
   given: {
     to: string
-    agent: Pick<ConfirmedAgent, 'name' | 'verifiedDomain' | 'registeredAt'>
+    agent: Pick<ConfirmedAgent, 'name' | 'verifiedDomain' | 'appHost' | 'registeredAt'>
     url: string
   },
 ): ClaimMail => ({
   kind: 'claim-confirmed',
   about: claim.id,
   to: given.to,
-  subject: 'An AI agent can now send us messages for you',
-  text: confirmedText({
+  subject: `${given.agent.appHost === undefined ? 'An AI agent' : 'An app'} can now send us messages for you`,
+  text: (given.agent.appHost === undefined ? confirmedText : connectedText)({
     agent: describeAgentInMail(given.agent),
     since: longDate(claim.verifiedAt),
     until: longDate(claim.expiresAt),
@@ -78,7 +90,24 @@ const CAUSES: Readonly<Record<EndCause, string>> = {
   superseded: GAVE_UP,
   'agent-deleted': 'The registration of an AI agent that had access to Plainpath for you was deleted.',
   operator: "Our staff ended an AI agent's access to Plainpath for you.",
+  // Only an app has what can be used again.
+  reused: 'We ended the access of an AI agent to Plainpath for you.',
 }
+
+const APP_GAVE_UP = 'An app gave up its access to Plainpath for you.'
+const APP_CAUSES: Readonly<Record<EndCause, string>> = {
+  person: "You ended an app's access to Plainpath.",
+  agent: APP_GAVE_UP,
+  superseded: APP_GAVE_UP,
+  'agent-deleted': "Our staff ended an app's access to Plainpath for you.",
+  operator: "Our staff ended an app's access to Plainpath for you.",
+  reused: `We ended an app's access to Plainpath for you, because somebody used an old key of the
+app again. The app may have made a mistake, or somebody may have copied the key.`,
+}
+
+const NOTHING_TO_DO = 'You do not need to do anything.'
+const CONNECT_AGAIN =
+  'If you still use the app, connect it again. If you do not know why this happened, do not.'
 
 /** Composes the mail that tells a person that an agent's access has ended. */
 export const claimEndedMail = (given: {
@@ -91,19 +120,34 @@ export const claimEndedMail = (given: {
   kind: 'claim-ended',
   about: given.claimId,
   to: given.to,
-  subject: 'An AI agent can no longer send us messages for you',
-  text: endedText({
-    cause: CAUSES[given.by],
-    agent: describeAgentInMail(given.agent),
-    access: accessLine(longDate(given.agent.verifiedAt), longDate(given.endedAt)),
-  }),
+  ...endedContent(given),
 })
+
+function endedContent({ agent, by, endedAt }: { agent: ConfirmedAgent; by: EndCause; endedAt: Date }) {
+  const about = {
+    agent: describeAgentInMail(agent),
+    access: accessLine(longDate(agent.verifiedAt), longDate(endedAt)),
+  }
+  if (agent.appHost === undefined)
+    return {
+      subject: 'An AI agent can no longer send us messages for you',
+      text: endedText({ cause: CAUSES[by], ...about }),
+    }
+  return {
+    subject: 'An app can no longer send us messages for you',
+    text: appEndedText({
+      cause: APP_CAUSES[by],
+      ...about,
+      next: by === 'reused' ? CONNECT_AGAIN : NOTHING_TO_DO,
+    }),
+  }
+}
 
 const accessLine = (since: string, ended: string) =>
   since === ended ? `It had access on ${ended}.` : `It had access from ${since} to ${ended}.`
 
 /**
- * Creates the handlers of claim mails. The mails that confirm an agent's access and its end are exempt from all caps: there
+ * Creates the handlers of claim mails. A code that could not be mailed while it works is not mailed later. The mails that confirm an agent's access and its end are exempt from all caps: there
  * is one of each for a claim, which follows a link mail that was counted, and they are how a person learns of access that
  * they did not intend, can end it, and learns that it has ended.
  */
@@ -116,6 +160,10 @@ export const claimMailHandlers = (deps: {
     maxWaitMs: RULES.dayMailWaitsMs,
     renew: (attemptId, now) => deps.attempts.renewLink(attemptId, now),
     onSettled: (tx, attemptId, outcome) => deps.attempts.mailSettled(tx, attemptId, outcome),
+  },
+  'sign-in-code': {
+    isWanted: (attemptId) => deps.attempts.wantsMail(attemptId, deps.now()),
+    maxWaitMs: RULES.claimCodeMs,
   },
   'claim-confirmed': { capped: false },
   'claim-ended': { capped: false },

@@ -13,6 +13,8 @@ import {
   endClaimPage,
   endedClaimPage,
   type Html,
+  type LentAccess,
+  lentAccessPage,
   renderPage,
 } from '@plainpath/pages'
 import { z } from 'zod'
@@ -24,11 +26,12 @@ import {
   type ClaimQuestion,
   declineClaim,
   type EndRefusal,
-  endLinkedClaim,
-  findLinkedClaim,
+  endLinkedClaims,
+  findLinkedClaims,
   type LinkRefusal,
   showCode,
 } from './claim-link.ts'
+import type { LinkedClaim } from './postgres-claims.ts'
 
 export interface ClaimPageDeps extends ClaimLinkDeps {
   readonly stores: Pick<Stores, 'cachedAgents' | 'claimAttempts' | 'claims'>
@@ -42,14 +45,14 @@ const secret = z
   .transform((text) => (text !== undefined && /^[A-Za-z0-9_-]{43}$/.test(text) ? text : undefined))
 const answer = z.enum(['yes', 'no']).optional().catch(undefined)
 const LinkQuery = z.object({ attempt: secret, end: secret })
-const LinkForm = LinkQuery.extend({ answer })
+const LinkForm = LinkQuery.extend({ answer, all: z.literal('yes').optional().catch(undefined) })
 
 const PAGE = { type: 'text/html; charset=utf-8', headers: { 'referrer-policy': 'no-referrer' } } as const
 type Status = 200 | 404 | 410
 
 /**
  * Creates the routes of `/claim`, the page behind the links in mails: `?attempt=` to confirm or decline an agent, `?end=`
- * to revoke a claim. Only a POST, which a button sends, changes anything.
+ * to list what a person has given access to, and to revoke it. Only a POST, which a button sends, changes anything.
  */
 export function claimPageRoutes(deps: ClaimPageDeps): Route[] {
   const common = {
@@ -81,9 +84,17 @@ export function claimPageRoutes(deps: ClaimPageDeps): Route[] {
       agent && {
         name: agent.name,
         verifiedDomain: verifiedDomain(agent.id),
+        appHost: agent.appHost,
         registered: formatDay(agent.registeredAt),
       }
     )
+  }
+
+  async function lentAccess({ claim, endSecret }: LinkedClaim): Promise<LentAccess | undefined> {
+    const agent = await agentOnPage(claim.agentId)
+    if (!agent) return undefined
+    const days = { since: formatDay(claim.verifiedAt), until: formatDay(claim.expiresAt) }
+    return { secret: endSecret, agent, ...days }
   }
 
   /** Deleting an agent deletes its attempts too. */
@@ -105,13 +116,14 @@ export function claimPageRoutes(deps: ClaimPageDeps): Route[] {
     request: { query: LinkQuery },
     async handle({ query: { attempt, end } }) {
       if (end !== undefined) {
-        const found = await findLinkedClaim(deps, end)
+        const found = await findLinkedClaims(deps, end)
         if (!found.ok) return notEnded(found.error)
-        const { agentId, verifiedAt, expiresAt } = found.value
-        const agent = await agentOnPage(agentId)
-        if (!agent) return notEnded('already-ended')
-        const days = { since: formatDay(verifiedAt), until: formatDay(expiresAt) }
-        return page(200, 'End the access of an agent', endClaimPage({ secret: end, agent, ...days }))
+        const lent = await Promise.all(found.value.map(lentAccess))
+        const [first, ...others] = lent.filter((access) => access !== undefined)
+        if (!first) return notEnded('already-ended')
+        return others.length === 0
+          ? page(200, 'End an access', endClaimPage({ ...first, secret: end }))
+          : page(200, 'End an access', lentAccessPage({ secret: end, lent: [first, ...others] }))
       }
       if (attempt === undefined) return closed('unknown')
       return withQuestion(
@@ -129,10 +141,12 @@ export function claimPageRoutes(deps: ClaimPageDeps): Route[] {
     summary: 'Takes a button of the page',
     form: 'unguessable',
     request: { body: LinkForm },
-    async handle({ body: { attempt, end, answer: given } }) {
+    async handle({ body: { attempt, end, answer: given, all } }) {
       if (end !== undefined) {
-        const ended = await endLinkedClaim(deps, end)
-        return ended.ok ? page(200, 'The access has ended', endedClaimPage()) : notEnded(ended.error)
+        const ended = await endLinkedClaims(deps, end, { all: all === 'yes' })
+        return ended.ok
+          ? page(200, 'The access has ended', endedClaimPage({ all: all === 'yes', left: ended.value.left }))
+          : notEnded(ended.error)
       }
       if (attempt === undefined || given === undefined) return closed('unknown')
       if (given === 'no') {

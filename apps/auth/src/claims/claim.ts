@@ -9,7 +9,10 @@ export const Claim = z.object({
   expiresAt: z.date(),
   /** Both absent until it ends. */
   endedAt: z.date().optional(),
-  endedBy: z.enum(['person', 'agent', 'operator', 'superseded', 'agent-deleted', 'expired']).optional(),
+  /** `reused`: a code or refresh token of its connection was used twice. */
+  endedBy: z
+    .enum(['person', 'agent', 'operator', 'superseded', 'agent-deleted', 'expired', 'reused'])
+    .optional(),
 })
 export type Claim = Readonly<z.infer<typeof Claim>>
 
@@ -19,6 +22,8 @@ export interface ConfirmedAgent {
   readonly name?: string | undefined
   /** The host that the agent has proven to control. */
   readonly verifiedDomain: string | undefined
+  /** For a connection, where its app is: see `appHostOf`. Absent for an agent. */
+  readonly appHost?: string | undefined
   readonly registeredAt: Date
   readonly verifiedAt: Date
   readonly expiresAt: Date

@@ -4,7 +4,7 @@ import { equalBytes, type HashKey, sha256 } from '@plainpath/sealing'
 import type { Stores } from '../stores.ts'
 import type { Claim, ConfirmedAgent } from './claim.ts'
 import type { TryRefusal } from './claim-attempt.ts'
-import { codeHash } from './claim-code.ts'
+import { type CodePurpose, codeHash } from './claim-code.ts'
 import { claimConfirmedMail } from './claim-mails.ts'
 import { endLinkSecret } from './end-link.ts'
 
@@ -18,6 +18,7 @@ export type CompletionRefusal =
  * code is compared, so neither a crash nor a concurrent request grants an extra try.
  *
  * @param request.code six digits
+ * @param request.purpose what the code must be for; a code for anything else is wrong
  */
 export async function completeClaim(
   {
@@ -35,18 +36,20 @@ export async function completeClaim(
     agent,
     code,
     attemptId: requestedId,
+    purpose = 'agent',
   }: {
-    agent: { id: AgentId } & Pick<ConfirmedAgent, 'name' | 'registeredAt'>
+    agent: { id: AgentId } & Pick<ConfirmedAgent, 'name' | 'registeredAt' | 'appHost'>
     code: string
     attemptId?: string | undefined
+    purpose?: CodePurpose
   },
 ): Promise<Result<{ claim: Claim; attemptId: string }, CompletionRefusal>> {
   const { claimAttempts, claims } = stores
   const counted = await claimAttempts.countTry({ agentId: agent.id, attemptId: requestedId }, now())
   if (!counted.ok) return err({ reason: counted.error })
-  const { attempt, remaining } = counted.value
-  const entered = codeHash(hashKey, attempt.id, code)
-  if (!attempt.code || !equalBytes(attempt.code.hash, entered)) {
+  const { attempt, remaining, mayMatch } = counted.value
+  const entered = codeHash(hashKey, purpose, attempt.id, code)
+  if (!mayMatch || !attempt.code || !equalBytes(attempt.code.hash, entered)) {
     if (attempt.tries >= RULES.claimTries) await claimAttempts.lockIfSpent(attempt.id)
     return err({ reason: 'wrong', remaining })
   }

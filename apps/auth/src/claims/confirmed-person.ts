@@ -21,6 +21,7 @@ export interface DescribedAgent {
   readonly id: string
   readonly nameSealed: Buffer | null
   readonly registeredAt: Date
+  readonly appHost: string | null
 }
 
 const PersonRow = z.object({
@@ -32,6 +33,7 @@ const PersonRow = z.object({
   endLinkHash: z.instanceof(Buffer),
   nameSealed: z.instanceof(Buffer).nullable(),
   registeredAt: z.date(),
+  appHost: z.string().nullable(),
 })
 
 /** Finds the person of a live claim. */
@@ -43,16 +45,16 @@ export async function findPerson(
   const { rows } = await db.query(
     `select c.id, agent_id as "agentId", verified_at as "verifiedAt", expires_at as "expiresAt",
        email_sealed as "emailSealed", end_link_hash as "endLinkHash", name_sealed as "nameSealed",
-       registered_at as "registeredAt"
+       registered_at as "registeredAt", app_host as "appHost"
      from claims c join agents on agents.id = agent_id where c.id = $1 and ended_at is null and expires_at > $2`,
     [id, now],
   )
   if (!rows[0]) return undefined
   const claim = PersonRow.parse(rows[0])
-  const { agentId, nameSealed, registeredAt, endLinkHash } = claim
+  const { agentId, endLinkHash } = claim
   return {
     email: openEmail(sealingKeys, claim),
-    agent: toConfirmedAgent(sealingKeys, { id: agentId, nameSealed, registeredAt }, claim),
+    agent: toConfirmedAgent(sealingKeys, { ...claim, id: agentId }, claim),
     endSecret: storedEndLinkSecret(hashKey, id, endLinkHash),
   }
 }
@@ -65,11 +67,12 @@ export const openEmail = (
 
 export const toConfirmedAgent = (
   keys: SealingKeys,
-  { id, nameSealed, registeredAt }: DescribedAgent,
+  { id, nameSealed, registeredAt, appHost }: DescribedAgent,
   { verifiedAt, expiresAt }: Pick<Claim, 'verifiedAt' | 'expiresAt'>,
 ): ConfirmedAgent => ({
   verifiedDomain: verifiedDomain(AgentId.parse(id)),
   name: nameSealed ? openIfPossible(() => openAgentName(keys, id, nameSealed)) : undefined,
+  appHost: appHost ?? undefined,
   registeredAt,
   verifiedAt,
   expiresAt,
@@ -80,6 +83,7 @@ export const describePerson = ({ email, agent, endSecret }: ConfirmedPerson) => 
   email,
   claim: {
     ...(agent.name !== undefined && { agent_name: agent.name }),
+    ...(agent.appHost !== undefined && { app_host: agent.appHost }),
     agent_registered_at: agent.registeredAt.toISOString(),
     verified_at: agent.verifiedAt.toISOString(),
     expires_at: agent.expiresAt.toISOString(),

@@ -64,7 +64,7 @@ export async function addEndedMails(
 
 async function findDescribedAgent(tx: Database, id: string): Promise<DescribedAgent | undefined> {
   const { rows } = await tx.query<DescribedAgent>(
-    'select id, name_sealed as "nameSealed", registered_at as "registeredAt" from agents where id = $1',
+    'select id, name_sealed as "nameSealed", registered_at as "registeredAt", app_host as "appHost" from agents where id = $1',
     [id],
   )
   return rows[0]

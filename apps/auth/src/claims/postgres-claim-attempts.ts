@@ -17,26 +17,30 @@ import {
   afterMail,
   type ClaimAttempt,
   type ClosedState,
+  type CountedTry,
   countTry,
   decline,
   press,
+  type StoredCode,
   stateAt,
   type TryRefusal,
 } from './claim-attempt.ts'
 
 /** A mail to queue in the caller's transaction; `about` is the id of its attempt or claim. */
 export interface ClaimMail {
-  readonly kind: 'claim-link' | 'claim-confirmed' | 'claim-ended'
+  readonly kind: 'claim-link' | 'claim-confirmed' | 'claim-ended' | 'sign-in-code'
   readonly about: string
   readonly to: string
   readonly subject: string
   readonly text: string
-  /** The network of the agent that requested it. */
+  /** The network of the agent, or of the browser, that requested it. */
   readonly sender?: string
+  /** See `Mail`. */
+  readonly askedFor?: boolean
 }
 export type AddMail = (tx: Database, mail: ClaimMail, now: Date) => Promise<unknown>
 
-export interface NewAttempt {
+interface NewAttemptBase {
   readonly id: string
   readonly registrationId: string
   readonly agentId: string
@@ -45,11 +49,20 @@ export interface NewAttempt {
   readonly canonicalEmail: string
   /** The mailbox of the address, for counting and blocking. */
   readonly mailbox: string
+  readonly createdAt: Date
+}
+
+/** An attempt that an agent begins: its mail has a link, and the page behind it shows the code. */
+export interface NewAttempt extends NewAttemptBase {
   readonly matchPhrase: string
   /** SHA-256 of the link's secret. */
   readonly linkHash: Buffer
   readonly linkExpiresAt: Date
-  readonly createdAt: Date
+}
+
+/** An attempt of a person who signs in: its mail has the code. It lasts as long as that. */
+export interface NewSignInAttempt extends NewAttemptBase {
+  readonly code: StoredCode
 }
 
 /** An attempt for its page; with the match phrase only while it is open. */
@@ -69,7 +82,7 @@ export interface PostgresClaimDeps {
 
 export type ClaimAttemptStore = ReturnType<typeof postgresClaimAttempts>
 
-type CountedTry = Result<{ attempt: ClaimAttempt; remaining: number }, TryRefusal | 'unknown'>
+type TriedAttempt = Result<{ attempt: ClaimAttempt } & Omit<CountedTry, 'tries'>, TryRefusal | 'unknown'>
 
 const SUPERSEDE = `update claim_attempts set state = 'superseded', ${ERASED} where agent_id = $1 and state in ${OPEN_TO_AGENTS}`
 
@@ -155,7 +168,10 @@ export function postgresClaimAttempts(deps: PostgresClaimDeps) {
      *
      * @returns `unknown` when the agent has no such attempt
      */
-    async countTry(of: { agentId: string; attemptId?: string | undefined }, now: Date): Promise<CountedTry> {
+    async countTry(
+      of: { agentId: string; attemptId?: string | undefined },
+      now: Date,
+    ): Promise<TriedAttempt> {
       const counted = await db.transaction((tx) => countTryIn(tx, of, now))
       if (!counted.ok && counted.error === 'locked')
         events.emit('locked-attempt-tried', { client_id: of.agentId })
@@ -180,6 +196,7 @@ export function postgresClaimAttempts(deps: PostgresClaimDeps) {
     async wantsMail(id: string, now: Date): Promise<boolean> {
       const attempt = await findAttempt(db, 'id = $1', [id])
       if (!attempt) return false
+      if (attempt.purpose === 'sign-in') return stateAt(attempt, now) === 'code_shown'
       return stateAt(attempt, now) === 'initiated' && !(await isBlocked(db, attempt, now))
     },
 
@@ -204,7 +221,17 @@ export function postgresClaimAttempts(deps: PostgresClaimDeps) {
   }
 }
 
-async function beginIn(tx: Database, deps: PostgresClaimDeps, attempt: NewAttempt, mail: ClaimMail) {
+/**
+ * Stores an attempt and queues its mail, in the caller's transaction; an open attempt of the agent is superseded.
+ *
+ * @returns false when the agent is not active any more
+ */
+export async function beginIn(
+  tx: Database,
+  deps: Pick<PostgresClaimDeps, 'sealingKeys' | 'hashKey' | 'addMail'>,
+  attempt: NewAttempt | NewSignInAttempt,
+  mail: ClaimMail,
+): Promise<boolean> {
   const { sealingKeys, hashKey } = deps
   const { rowCount } = await tx.query(
     `select id from agents where id = $1 and status = 'active' for no key update`,
@@ -214,20 +241,25 @@ async function beginIn(tx: Database, deps: PostgresClaimDeps, attempt: NewAttemp
   await tx.query(SUPERSEDE, [attempt.agentId])
   await tx.query(
     `insert into claim_attempts (id, registration_id, agent_id, state, link_hash, link_expires_at, created_at,
-       email_sealed, email_hash, mailbox_hash, match_phrase_sealed, hash_key_id)
-     values ($1, $2, $3, 'initiated', $4, $5, $6, $7, $8, $9, $10, $11)`,
+       email_sealed, email_hash, mailbox_hash, match_phrase_sealed, hash_key_id, purpose, presses, code_hash, code_expires_at)
+     values ($1, $2, $3, $12, $4, $5, $6, $7, $8, $9, $10, $11, $13, $14, $15, $16)`,
     [
       attempt.id,
       attempt.registrationId,
       attempt.agentId,
-      attempt.linkHash,
-      attempt.linkExpiresAt,
+      'code' in attempt ? null : attempt.linkHash,
+      'code' in attempt ? attempt.code.expiresAt : attempt.linkExpiresAt,
       attempt.createdAt,
       sealingKeys.seal(attempt.email, emailEncryptionContext(attempt.registrationId)),
       hashKey.hash('email-index/claims', attempt.canonicalEmail),
       hashKey.hash('email-index/claim-mailboxes', attempt.mailbox),
-      sealingKeys.seal(attempt.matchPhrase, matchPhraseEncryptionContext(attempt.id)),
+      'code' in attempt
+        ? null
+        : sealingKeys.seal(attempt.matchPhrase, matchPhraseEncryptionContext(attempt.id)),
       hashKey.id,
+      ...('code' in attempt
+        ? ['code_shown', 'sign-in', 1, attempt.code.hash, attempt.code.expiresAt]
+        : ['initiated', 'agent', 0, null, null]),
     ],
   )
   await deps.addMail(tx, mail, attempt.createdAt)
@@ -238,7 +270,7 @@ async function countTryIn(
   tx: Database,
   { agentId, attemptId }: { agentId: string; attemptId?: string | undefined },
   now: Date,
-): Promise<CountedTry> {
+): Promise<TriedAttempt> {
   await tx.query('set local synchronous_commit = on')
   const attempt = await findAttempt(
     tx,
@@ -255,11 +287,11 @@ async function countTryIn(
       : { blocked: false, tries: 0 }
   const counted = countTry(attempt, facts, now)
   if (!counted.ok) return counted
-  const { tries, remaining } = counted.value
+  const { tries, remaining, mayMatch } = counted.value
   await tx.query('update claim_attempts set tries = $2 where id = $1', [attempt.id, tries])
   await tx.query(
     'insert into claim_tries (attempt_id, mailbox_hash, hash_key_id, tried_at) values ($1, $2, $3, $4)',
     [attempt.id, attempt.mailboxHash, attempt.hashKeyId, now],
   )
-  return ok({ attempt: { ...attempt, tries }, remaining })
+  return ok({ attempt: { ...attempt, tries }, remaining, mayMatch })
 }

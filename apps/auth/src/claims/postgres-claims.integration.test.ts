@@ -61,9 +61,9 @@ const stored = async (attempt: NewAttempt) => {
   return rows[0]
 }
 
-/** What was answered; on a busy machine some wait for a lock or a connection until they are given up. */
-async function settled<T>(asked: Promise<T>[]): Promise<T[]> {
-  const results = await Promise.allSettled(asked)
+/** The results of the attempts that were not given up: on a busy machine some wait too long for a lock or a connection. */
+async function settled<T>(calls: Promise<T>[]): Promise<T[]> {
+  const results = await Promise.allSettled(calls)
   for (const result of results)
     if (result.status === 'rejected') expect(isUnavailable(result.reason)).toBe(true)
   return results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
@@ -161,7 +161,7 @@ describe('no', () => {
     const email = newMailbox()
     const [known, stranger, second] = [await newAgent(), await newAgent(), await newAgent()]
     await redeem(await shown(known, { email }))
-    const [again, asked, declined] = [
+    const [again, pressed, declined] = [
       await shown(known, { email }),
       await shown(stranger, { email }),
       await begin(second, { email }),
@@ -169,8 +169,8 @@ describe('no', () => {
     expect(await attempts.decline(declined.id, START)).toEqual({ ok: true, value: undefined })
     expect(await stored(declined)).toMatchObject({ state: 'declined', email_sealed: null })
     expect(await attempts.countTry({ agentId: stranger }, START)).toEqual(error('declined'))
-    expect(await redeem(asked)).toEqual(error('declined'))
-    expect(await attempts.press(asked.id, code, START)).toEqual(error('declined'))
+    expect(await redeem(pressed)).toEqual(error('declined'))
+    expect(await attempts.press(pressed.id, code, START)).toEqual(error('declined'))
     expect((await redeem(again)).ok).toBe(true)
   })
 
@@ -243,9 +243,9 @@ describe('a claim', () => {
     const second = await shown(agentId)
     await redeem(second, at(MINUTE_MS))
     expect((await endOf(first.registrationId))?.by).toBe('superseded')
-    const lives = (ms: number) => claims.live(agentId, at(MINUTE_MS + ms))
-    expect((await lives(30 * DAY_MS - 1))?.id).toBe(second.registrationId)
-    expect(await lives(30 * DAY_MS)).toBeUndefined()
+    const liveAfter = (ms: number) => claims.live(agentId, at(MINUTE_MS + ms))
+    expect((await liveAfter(30 * DAY_MS - 1))?.id).toBe(second.registrationId)
+    expect(await liveAfter(30 * DAY_MS)).toBeUndefined()
     expect(await claims.end(second.registrationId, 'agent', at(MINUTE_MS + 30 * DAY_MS))).toBe(false)
   })
 
@@ -255,7 +255,7 @@ describe('a claim', () => {
     await redeem(attempt)
     const open = await begin(agentId)
     const deps = { sealingKeys: authority.sealingKeys, addMail: bag.add }
-    const agent = { id: agentId, nameSealed: null, registeredAt: START }
+    const agent = { id: agentId, nameSealed: null, registeredAt: START, appHost: null }
     await authority.db.transaction((tx) => endClaimsOfAgent(tx, deps, agent, START))
     expect(endMails(attempt.registrationId)).toHaveLength(1)
     expect((await endOf(attempt.registrationId))?.by).toBe('agent-deleted')

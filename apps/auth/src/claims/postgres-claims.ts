@@ -1,5 +1,6 @@
 import { err, ok, type Result } from '@plainpath/domain'
 import { type Database, rowReader } from '@plainpath/postgres'
+import { z } from 'zod'
 import type { Revoker } from '../revocation/revoker.ts'
 import type { TokenStore } from '../tokens/token-store.ts'
 import { ERASED, findAttempt, isBlocked } from './attempt-row.ts'
@@ -7,9 +8,30 @@ import { Claim } from './claim.ts'
 import { redeem, type TryRefusal } from './claim-attempt.ts'
 import { findPerson, openEmail } from './confirmed-person.ts'
 import { addEndedMails, endClaims } from './end-claims.ts'
+import { storedEndLinkSecret } from './end-link.ts'
 import type { ClaimMail, PostgresClaimDeps } from './postgres-claim-attempts.ts'
 
 const ClaimRow = rowReader(Claim)
+const LinkedRow = rowReader(Claim.extend({ endLinkHash: z.instanceof(Buffer) }))
+
+const GrantRow = rowReader(Claim.extend({ appHost: z.string(), appClientId: z.string() }))
+
+/** A claim of a connection, with its app. */
+export interface AppGrant {
+  readonly claim: Claim
+  /** As `appHostOf` returned it. */
+  readonly appHost: string
+  readonly appClientId: string
+}
+
+/** The most claims of one address that a page lists. */
+const MOST_LISTED = 100
+
+/** A claim with the secret of the link that ends it; without for one of an earlier hash key. */
+export interface LinkedClaim {
+  readonly claim: Claim
+  readonly endSecret: string | undefined
+}
 
 export interface NewClaim {
   readonly attemptId: string
@@ -91,6 +113,20 @@ export function postgresClaims(deps: PostgresClaimsDeps) {
          and ended_at is null and expires_at > $2`,
         [attemptId, now],
       ),
+    /** Lists the live claims for the address of a live claim, that claim first, then the newest: 100 at most. */
+    async listOfAddress(id: string, now: Date): Promise<readonly LinkedClaim[]> {
+      const { rows } = await db.query(
+        `select ${LinkedRow.columns} from claims
+         where (email_hash, email_hash_key) = (select email_hash, email_hash_key from claims where id = $1)
+           and ended_at is null and expires_at > $2
+         order by id = $1 desc, verified_at desc, id limit ${MOST_LISTED}`,
+        [id, now],
+      )
+      return rows.map((row) => {
+        const { endLinkHash, ...claim } = LinkedRow.parse(row)
+        return { claim, endSecret: storedEndLinkSecret(deps.hashKey, claim.id, endLinkHash) }
+      })
+    },
     /** Finds the last claim of an agent, live or ended. */
     newest: (agentId: string) => find('agent_id = $1 order by verified_at desc, id limit 1', [agentId]),
     /** Finds the live claim of an agent. Tokens and assertions of a claim are valid only while it is live. */
@@ -115,7 +151,7 @@ export function postgresClaims(deps: PostgresClaimsDeps) {
      */
     async end(
       id: string,
-      by: 'person' | 'agent' | 'operator',
+      by: 'person' | 'agent' | 'operator' | 'reused',
       now: Date,
       { mail = true }: { mail?: boolean } = {},
     ): Promise<boolean> {
@@ -133,6 +169,33 @@ export function postgresClaims(deps: PostgresClaimsDeps) {
       if (before) await publishEnds([before])
       return isEnded
     },
+    /** Lists claims of connections, newest first. @param limit 1 to 1000 */
+    async listGrants(
+      limit: number,
+      { liveAt, appHost }: { liveAt?: Date; appHost?: string } = {},
+    ): Promise<readonly AppGrant[]> {
+      const { rows } = await db.query(
+        `select ${GrantRow.columns} from ${GRANTS}
+         where ($2::timestamptz is null or (ended_at is null and expires_at > $2))
+           and ($3::text is null or app_host = $3)
+         order by verified_at desc, id limit $1`,
+        [limit, liveAt ?? null, appHost ?? null],
+      )
+      return rows.map(toGrant)
+    },
+    /** Finds a claim of a connection, live or ended. */
+    async findGrant(id: string): Promise<AppGrant | undefined> {
+      const { rows } = await db.query(`select ${GrantRow.columns} from ${GRANTS} where id = $1`, [id])
+      return rows[0] && toGrant(rows[0])
+    },
+    /** Counts the live claims of the connections with apps at a host. */
+    async countGrants(appHost: string, now: Date): Promise<number> {
+      const { rows } = await db.query<{ live: number }>(
+        `select count(*)::int as live from ${GRANTS} where app_host = $1 and ended_at is null and expires_at > $2`,
+        [appHost, now],
+      )
+      return rows[0]?.live ?? 0
+    },
     /** Newest first. @param limit 1 to 1000 */
     async list(limit: number, { liveAt }: { liveAt?: Date } = {}): Promise<readonly Claim[]> {
       const { rows } = await db.query(
@@ -143,6 +206,15 @@ export function postgresClaims(deps: PostgresClaimsDeps) {
       return rows.map(ClaimRow.parse)
     },
   }
+}
+
+/** Claims of connections as a table, in SQL. */
+const GRANTS = `(select claims.*, app_host, app_client_id from claims join agents on agents.id = agent_id
+  where app_client_id is not null) as grants`
+
+function toGrant(row: Record<string, unknown>): AppGrant {
+  const { appHost, appClientId, ...claim } = GrantRow.parse(row)
+  return { claim, appHost, appClientId }
 }
 
 /** Creates the claim and ends the agent's earlier one. */

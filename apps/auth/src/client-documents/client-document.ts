@@ -31,7 +31,7 @@ export interface ClientDocument {
  */
 export type DocumentFault = { readonly kind: 'unusable' } | { readonly kind: 'busy' } | MemberFault
 
-interface MemberFault {
+export interface MemberFault {
   readonly kind: 'member'
   readonly member: string
   readonly detail: string
@@ -43,17 +43,22 @@ interface MemberFault {
  * @param address of the caller, for its bound
  * @param options.isNew whether no client is stored for the URL
  */
-export type FetchClientDocument = (
+export type FetchClientDocument = FetchDocumentOf<ClientDocument>
+
+/** The same for documents that are read in another way. */
+export type FetchDocumentOf<Document> = (
   url: AgentId,
   address: string,
   options: { readonly isNew: boolean },
-) => Promise<Result<ClientDocument, DocumentFault>>
+) => Promise<Result<Document, DocumentFault>>
+
+/** The value of `jwks`, or the URL to fetch it from. */
+export type KeySetPlace = { readonly jwks: unknown } | { readonly uri: URL }
 
 /** A document that is the client's and fits this server, but for its keys. */
 interface ParsedDocument {
   readonly dpopBound: boolean
-  /** The value of `jwks`, or the URL to fetch it from. */
-  readonly keySet: { readonly jwks: unknown } | { readonly uri: URL }
+  readonly keySet: KeySetPlace
 }
 
 const Document = z.looseObject({ client_id: z.string() })
@@ -94,14 +99,23 @@ export function parseClientDocument(json: unknown, url: AgentId): Result<ParsedD
   const document = parsed.data
   const broken = RULES_OF_MEMBERS.find(({ member, accepts }) => !accepts(document[member]))
   if (broken) return memberFault(broken.member, broken.detail)
-  const { jwks, jwks_uri: uri, dpop_bound_access_tokens: bound } = document
-  const dpopBound = bound === true
+  const keySet = findKeySet(document, url)
+  return keySet.ok
+    ? ok({ dpopBound: document['dpop_bound_access_tokens'] === true, keySet: keySet.value })
+    : keySet
+}
+
+/** Finds the key set of a document: its `jwks`, or what its `jwks_uri` names, which must be of the same origin. */
+export function findKeySet(
+  { jwks, jwks_uri: uri }: Readonly<Record<string, unknown>>,
+  url: AgentId,
+): Result<KeySetPlace, MemberFault> {
   if (jwks !== undefined && uri !== undefined)
     return memberFault('jwks_uri', 'must be left out beside jwks (RFC 7591 §2)')
-  if (uri === undefined) return ok({ dpopBound, keySet: { jwks } })
+  if (uri === undefined) return ok({ jwks })
   const parsedUri = typeof uri === 'string' ? URL.parse(uri) : null
   return parsedUri && isOfOrigin(parsedUri, url) && parsedUri.href === uri
-    ? ok({ dpopBound, keySet: { uri: parsedUri } })
+    ? ok({ uri: parsedUri })
     : memberFault(
         'jwks_uri',
         'must be an https URL of the same origin as client_id, in canonical form, without credentials or fragment',

@@ -109,7 +109,7 @@ test.for([
   expect(await fetchDocument(third, another!)).toEqual(accepted)
 })
 
-test('a process has twelve fetches in flight for new clients and sixteen in all; a shared one is not refused', async () => {
+test('a process allows twelve fetches in flight for new clients and sixteen in all, and never refuses a shared one', async () => {
   const held = serveHeld()
   const urls = NAMES.slice(0, 8).flatMap((name) => [held.serve(name), held.serve(name)])
   const first = urls.slice(0, 12).map((url, index) => fetchDocument(url, caller(index)))
@@ -127,7 +127,7 @@ test('a process has twelve fetches in flight for new clients and sixteen in all;
   expect(await fetchDocument(late, caller(100))).toEqual(accepted)
 })
 
-test('a host whose places new clients have taken has one left for a client that is stored', async () => {
+test('keeps one fetch per host for stored clients when new clients use the others', async () => {
   const held = serveHeld()
   const first = [held.serve(A), held.serve(A)].map((url, index) => fetchDocument(url, caller(index)))
   await held.arrived(2)
@@ -138,13 +138,13 @@ test('a host whose places new clients have taken has one left for a client that 
   expect(await Promise.all(first)).toEqual([accepted, accepted])
 })
 
-test('failed fetches free their places, too', async () => {
+test('failed fetches free their place', async () => {
   for (let each = 0; each < 20; each += 1)
     expect(await fetchDocument(host.url(A, `/nowhere-${each}`), caller(1))).toEqual(unusable)
   expect(await fetchDocument(serveDocument(A), caller(1))).toEqual(accepted)
 })
 
-test('a stampede on one URL is one fetch, whoever calls', async () => {
+test('simultaneous calls for one URL share one fetch', async () => {
   const held = serveHeld()
   const url = held.serve(A)
   const calls = Array.from({ length: 100 }, (_, index) => fetchDocument(url, caller(index)))
@@ -155,7 +155,7 @@ test('a stampede on one URL is one fetch, whoever calls', async () => {
   expect([host.requests.length, outcomes]).toEqual([1, ['fetched']])
 })
 
-test('a document that was fetched is fetched again when it is asked for again', async () => {
+test('a document is fetched again at the next call', async () => {
   const url = serveDocument(A)
   await fetchDocument(url, caller(1))
   expect(await fetchDocument(url, caller(1))).toEqual(accepted)
@@ -174,7 +174,7 @@ test('a URL that failed is not fetched again for a minute', async () => {
   expect(outcomes).toEqual(['status', 'failed-recently', 'fetched', 'fetched'])
 })
 
-test('a wrong member is named again within the minute', async () => {
+test('reports a wrong member again within the minute, without a fetch', async () => {
   const url = host.url(A, `/client-${(paths += 1)}.json`)
   host.serve(new URL(url).pathname, respondJson({ ...clientDocument(url, [key]), grant_types: [] }))
   const first = await fetchDocument(url, caller(1))
@@ -183,7 +183,7 @@ test('a wrong member is named again within the minute', async () => {
   expect(host.requests).toHaveLength(1)
 })
 
-test('a thousand failures are remembered, the latest', async () => {
+test('remembers the latest thousand failures', async () => {
   const url = (index: number) => `https://${A}:1/client-${index}.json` as AgentId
   for (let index = 0; index <= 1_000; index += 1) await fetchDocument(url(index), caller(1))
   outcomes = []
@@ -192,7 +192,7 @@ test('a thousand failures are remembered, the latest', async () => {
   expect(outcomes).toEqual(['failed-recently', 'url'])
 })
 
-test('what is sent says neither who calls nor where from', async () => {
+test('a fetch sends no data about the caller', async () => {
   const url = host.url(A, `/client-${(paths += 1)}.json`)
   let sent: object = {}
   host.serve(new URL(url).pathname, (request, response) => {

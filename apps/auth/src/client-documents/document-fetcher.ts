@@ -5,6 +5,8 @@ import {
   type ClientDocument,
   type DocumentFault,
   type FetchClientDocument,
+  type FetchDocumentOf,
+  type KeySetPlace,
   parseClientDocument,
   parseKeySet,
 } from './client-document.ts'
@@ -44,16 +46,28 @@ export interface DocumentFetcherOptions extends FetchOptions {
   readonly clock?: { now(): number }
 }
 
+/** Opens the fetcher of the documents of agents. */
+export const openDocumentFetcher = (
+  options: DocumentFetcherOptions,
+): { readonly fetch: FetchClientDocument } => openFetcher(readClientDocument, options)
+
+/** Reads the document of a client, with its keys, through `get`, which is bounded. */
+export type ReadDocument<Document> = (
+  url: AgentId,
+  get: (url: URL) => ReturnType<typeof fetchJson>,
+) => Promise<FetchedDocument<Document>>
+
 /**
  * Fetches Client ID Metadata Documents for requests of anybody, within bounds. Simultaneous calls for a URL share one fetch, and
- * a URL that failed is not fetched again for a minute by this process. Documents are not cached here: their keys are stored, so
- * that all instances share them.
+ * a URL that failed is not fetched again for a minute by this process. Documents are not cached here: what is read of them is
+ * stored, so that all instances share it.
  */
-export function openDocumentFetcher(options: DocumentFetcherOptions): {
-  readonly fetch: FetchClientDocument
-} {
+export function openFetcher<Document>(
+  read: ReadDocument<Document>,
+  options: DocumentFetcherOptions,
+): { readonly fetch: FetchDocumentOf<Document> } {
   const { clock = performance, onOutcome = () => {} } = options
-  const inFlight = new Map<AgentId, Promise<Result<ClientDocument, DocumentFault>>>()
+  const inFlight = new Map<AgentId, Promise<Result<Document, DocumentFault>>>()
   const slots = openSlots()
   const failures = new LRUCache<AgentId, DocumentFault>({
     max: MAX_FAILURES,
@@ -65,7 +79,7 @@ export function openDocumentFetcher(options: DocumentFetcherOptions): {
   async function fetchOnce(url: AgentId, release: () => void) {
     const startedAt = clock.now()
     try {
-      const { outcome, result } = await fetchDocument(url, (uri) => fetchJson(uri, options, options.now))
+      const { outcome, result } = await read(url, (uri) => fetchJson(uri, options, options.now))
       if (!result.ok) failures.set(url, result.error)
       onOutcome(outcome, (clock.now() - startedAt) / 1000)
       return result
@@ -100,36 +114,50 @@ export function openDocumentFetcher(options: DocumentFetcherOptions): {
   }
 }
 
-interface Fetched {
+export interface FetchedDocument<Document> {
   readonly outcome: DocumentOutcome
-  readonly result: Result<ClientDocument, DocumentFault>
+  readonly result: Result<Document, DocumentFault>
 }
 
-const refused = (outcome: DocumentOutcome, fault: DocumentFault): Fetched => ({ outcome, result: err(fault) })
+export const refusedDocument = (outcome: DocumentOutcome, fault: DocumentFault) => ({
+  outcome,
+  result: err(fault),
+})
 
-/** Fetches the document, then its key set if that is elsewhere. */
-async function fetchDocument(
-  url: AgentId,
-  get: (url: URL) => ReturnType<typeof fetchJson>,
-): Promise<Fetched> {
+/** The outcome of a document that could not be parsed. */
+export const outcomeOf = ({ kind }: DocumentFault): DocumentOutcome =>
+  kind === 'member' ? 'member' : 'client-id'
+
+const readClientDocument: ReadDocument<ClientDocument> = async (url, get) => {
   const document = await get(new URL(url))
-  if (!document.ok) return refused(document.error, { kind: 'unusable' })
+  if (!document.ok) return refusedDocument(document.error, { kind: 'unusable' })
   const parsed = parseClientDocument(document.value.json, url)
-  if (!parsed.ok) return refused(parsed.error.kind === 'member' ? 'member' : 'client-id', parsed.error)
+  if (!parsed.ok) return refusedDocument(outcomeOf(parsed.error), parsed.error)
   const { keySet, dpopBound } = parsed.value
+  const keys = await readKeys(keySet, get)
+  if (!keys.result.ok) return { outcome: keys.outcome, result: keys.result }
+  const lifetimeMs = Math.min(document.value.lifetimeMs, keys.result.value.lifetimeMs)
+  return { outcome: 'fetched', result: ok({ keys: keys.result.value.keys, dpopBound, lifetimeMs }) }
+}
+
+/** Reads the keys of a document, and fetches them if they are elsewhere. */
+export async function readKeys(
+  keySet: KeySetPlace,
+  get: (url: URL) => ReturnType<typeof fetchJson>,
+): Promise<FetchedDocument<Pick<ClientDocument, 'keys' | 'lifetimeMs'>>> {
   let fetchedKeys: FetchedJson | undefined
   if ('uri' in keySet) {
     const fetched = await get(keySet.uri)
-    if (!fetched.ok) return refused(fetched.error, { kind: 'unusable' })
+    if (!fetched.ok) return refusedDocument(fetched.error, { kind: 'unusable' })
     fetchedKeys = fetched.value
   }
   const keys =
     'uri' in keySet
       ? await parseKeySet(fetchedKeys?.json, 'jwks_uri')
       : await parseKeySet(keySet.jwks, 'jwks')
-  if (!keys.ok) return refused('member', keys.error)
-  const lifetimeMs = Math.min(document.value.lifetimeMs, fetchedKeys?.lifetimeMs ?? Infinity)
-  return { outcome: 'fetched', result: ok({ keys: keys.value, dpopBound, lifetimeMs }) }
+  if (!keys.ok) return refusedDocument('member', keys.error)
+  const lifetimeMs = fetchedKeys?.lifetimeMs ?? Infinity
+  return { outcome: 'fetched', result: ok({ keys: keys.value, lifetimeMs }) }
 }
 
 /** Counts what is in flight under several names at once. A name is forgotten when nothing is in flight under it. */

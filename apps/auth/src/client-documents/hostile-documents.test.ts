@@ -59,7 +59,7 @@ const refusal = (outcome: DocumentOutcome) => ({
 })
 const accepted = expect.objectContaining({ outcomes: ['fetched'] })
 
-test('a document with a key is fetched, and only what is needed of it is kept', async () => {
+test('fetches a document with a key, and stores only the members that it needs', async () => {
   const url = newUrl()
   host.serve(pathOf(url), respondJson(clientDocument(url, [key, { ...other, kid: 'second' }])))
   const { x, y } = key

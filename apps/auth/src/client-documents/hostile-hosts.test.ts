@@ -57,7 +57,7 @@ const refusal = (outcome: FetchFault) => ({
 })
 const accepted = expect.objectContaining({ outcomes: ['fetched'] })
 
-describe('a URL is refused before anything is resolved:', () => {
+describe('refuses a URL before resolving its host:', () => {
   const resolved: string[] = []
   const resolve = (name: string) => {
     resolved.push(name)
@@ -100,7 +100,7 @@ describe('a URL is refused before anything is resolved:', () => {
   })
 })
 
-describe('nothing connects to a host with an address that is not public:', () => {
+describe('refuses a host with an address that is not public, without connecting:', () => {
   test.for([
     ['127.0.0.1'],
     ['::1'],
@@ -129,7 +129,7 @@ describe('nothing connects to a host with an address that is not public:', () =>
     expect(await fetchDocument(url, options)).toEqual(refusal('address'))
   })
 
-  test('a test host, too, connects to loopback alone', async () => {
+  test('connects to a test host at loopback addresses only', async () => {
     const url = serveDocument()
     for (const addresses of [['10.0.0.1'], ['8.8.8.8'], ['127.0.0.1', '8.8.8.8']])
       expect(await fetchDocument(url, { resolve: () => Promise.resolve(addresses) })).toEqual(
@@ -139,15 +139,15 @@ describe('nothing connects to a host with an address that is not public:', () =>
   })
 })
 
-test('the address that was checked is the one that is connected to, whatever DNS says later', async () => {
+test('connects to the address that it checked, also when a later look-up returns another', async () => {
   const certificate = await authority.issue([NAME])
   await using elsewhere = await startDocumentHost(certificate, { address: '127.0.0.2', port: host.port })
   const url = serveDocument()
-  const answers = [['127.0.0.1'], ['127.0.0.2'], ['10.0.0.1']]
+  const sequence = [['127.0.0.1'], ['127.0.0.2'], ['10.0.0.1']]
   const resolved: string[] = []
   const resolve = (name: string) => {
     resolved.push(name)
-    return Promise.resolve(answers.shift() ?? [])
+    return Promise.resolve(sequence.shift() ?? [])
   }
   expect(await fetchDocument(url, { resolve })).toEqual(accepted)
   expect([resolved, elsewhere.requests]).toEqual([[NAME], []])
@@ -155,7 +155,7 @@ test('the address that was checked is the one that is connected to, whatever DNS
   expect(elsewhere.requests).toHaveLength(1)
 })
 
-describe('a name that does not resolve is refused:', () => {
+describe('refuses a name that does not resolve:', () => {
   test.for<[why: string, resolve: () => Promise<string[]>]>([
     ['no addresses', () => Promise.resolve([])],
     ['a failure', () => Promise.reject(new Error('Canary-7f3'))],
@@ -166,11 +166,11 @@ describe('a name that does not resolve is refused:', () => {
   })
 })
 
-describe('a certificate is refused:', () => {
+describe('refuses a certificate:', () => {
   const day = (days: number) => new Date(Date.now() + days * DAY_MS)
   test.for([
     ['of another name', () => authority.issue([`www.${NAME}`, 'example.org'])],
-    ['of the address', () => authority.issue(['127.0.0.1'])],
+    ['for the IP address', () => authority.issue(['127.0.0.1'])],
     ['that expired', () => authority.issue([NAME], { from: day(-3), until: day(-1) })],
     ['that is not valid yet', () => authority.issue([NAME], { from: day(1), until: day(3) })],
     ['of another authority', async () => (await openCertificateAuthority()).issue([NAME])],
@@ -182,7 +182,7 @@ describe('a certificate is refused:', () => {
     expect(await fetchDocument(serveDocument(honest))).toEqual(accepted)
   })
 
-  test('whose authority only this test knows, by default', async () => {
+  test('from the authority of this test, by default', async () => {
     expect(await fetchDocument(serveDocument(), { ca: undefined })).toEqual(refusal('connection'))
   })
 
@@ -218,7 +218,7 @@ async function startRawServer(respond: (socket: Socket) => void) {
   }
 }
 
-test('a server without TLS, and none at all, are refused', async () => {
+test('refuses a server without TLS, and a port that nothing listens on', async () => {
   let url: string
   {
     await using plain = await startRawServer((socket) => socket.end('HTTP/1.1 200 OK\r\n\r\n'))
@@ -228,7 +228,7 @@ test('a server without TLS, and none at all, are refused', async () => {
   expect(await fetchDocument(url)).toEqual(refusal('connection'))
 })
 
-test('what is slow is given up after two seconds, and its connection is closed', async () => {
+test('gives up a slow step after two seconds, and closes its connection', async () => {
   await using silent = await startRawServer(() => {})
   const closed: Promise<unknown>[] = []
   const headers = serveDocument()
@@ -245,13 +245,13 @@ test('what is slow is given up after two seconds, and its connection is closed',
     closed.push(once(response, 'close').finally(() => clearInterval(drip)))
   })
   const startedAt = performance.now()
-  const noAnswer = () => new Promise<never>(() => {})
+  const neverResolves = () => new Promise<never>(() => {})
   const results = await Promise.all([
     fetchDocument(silent.url),
     fetchDocument(headers),
     fetchDocument(withoutEnd),
     fetchDocument(body),
-    fetchDocument(serveDocument(), { resolve: noAnswer }),
+    fetchDocument(serveDocument(), { resolve: neverResolves }),
   ])
   expect(performance.now() - startedAt).toBeGreaterThan(1_900)
   expect(results).toEqual(Array.from({ length: 5 }, () => refusal('timeout')))
@@ -325,8 +325,8 @@ describe('jwks_uri', () => {
   test('is not fetched from an address that the host has meanwhile and that is not public', async () => {
     const uri = newKeysUrl()
     host.serve(new URL(uri).pathname, respondJson({ keys: [key] }))
-    const answers = [['127.0.0.1'], ['10.0.0.1']]
-    const resolve = () => Promise.resolve(answers.shift() ?? ['127.0.0.1'])
+    const sequence = [['127.0.0.1'], ['10.0.0.1']]
+    const resolve = () => Promise.resolve(sequence.shift() ?? ['127.0.0.1'])
     expect(await fetchDocument(serveWithKeysAt(uri), { resolve })).toEqual(refusal('address'))
     expect(await fetchDocument(serveWithKeysAt(uri), { resolve })).toEqual(accepted)
   })

@@ -33,7 +33,7 @@ const ipv4 = fc.oneof(
 const groups = (least: number) => fc.array(fc.nat(0xffff), { minLength: least, maxLength: least })
 
 describe('IPv4', () => {
-  test('public is what no special-purpose range has', () => {
+  test('an address is public if no special-purpose range contains it', () => {
     fc.assert(
       fc.property(ipv4, (address) => {
         expect(isPublicAddress(address)).toBe(!special.check(address))
@@ -130,7 +130,7 @@ describe('IPv6', () => {
   })
 })
 
-test('text that is no address is refused', () => {
+test('refuses text that is not an address', () => {
   const digits = fc.string({ unit: fc.constantFrom(...'0123456789abcdefx.:%/[] ') })
   fc.assert(
     fc.property(fc.oneof(fc.string(), digits), (text) => {

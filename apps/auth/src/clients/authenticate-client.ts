@@ -85,8 +85,9 @@ export function authenticateClient(deps: AuthenticateClientDeps): AuthenticateCl
     const matches = (client?.secrets.length ? client.secrets : dummySecrets).filter(
       (stored) => stored.keyId === hashKey.id && equalBytes(stored.digest, digest),
     )
-    // A client has one authentication method: with keys registered, no secret counts (RFC 7591 §2).
-    return client?.keys.length === 0 && matches.length > 0
+    // A client has one authentication method: with keys registered, no secret counts (RFC 7591 §2). A connection of an app has
+    // neither, and the dummy secret is no secret of it.
+    return client?.keys.length === 0 && client.secrets.length > 0 && matches.length > 0
   }
 
   /** Verifies that the credentials are the client's. @param use marks an assertion as used */

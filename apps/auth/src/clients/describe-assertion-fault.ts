@@ -7,7 +7,7 @@ import {
 } from './client-assertion.ts'
 
 /*
- * What a client is told about an assertion that is rejected. A stranger must not learn from it whether a client exists
+ * Describes to a client why its assertion is rejected. A stranger must not learn from it whether a client exists
  * (decision 34):
  *
  * - A fault of the content is described to everybody. It is found before the client is looked up, from the assertion alone.

@@ -91,7 +91,7 @@ test('returns a result for any input and never throws', () => {
   )
 })
 
-test('decodes what a client encodes by RFC 6749 appendix B', () => {
+test('decodes the encoding of RFC 6749 appendix B', () => {
   const printable = fc.string({
     unit: fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code)),
     minLength: 1,

@@ -37,6 +37,15 @@ export function usedJtiStore(db: Database) {
       if (!row?.isCurrent) return 'not-current'
       return row.isAdded ? 'accepted' : 'used'
     },
+    /** Marks an assertion of an app as used. Its keys are in no row: the caller has just read them. @returns false when it was used before */
+    async useForApp({ clientId, jti, expiresAt }: VerifiedAssertion): Promise<boolean> {
+      const { rowCount } = await db.query(
+        `insert into client_assertions (assertion_hash, expires_at)
+         select $1, $2 where set_config('synchronous_commit', 'on', true) = 'on' on conflict do nothing`,
+        [sha256(`${clientId}\n${jti}`), expiresAt],
+      )
+      return rowCount === 1
+    },
   }
 }
 

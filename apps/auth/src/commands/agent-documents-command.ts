@@ -49,17 +49,20 @@ export const agentDocumentCommands = [
       }
       if (!refreshed) throw new Refusal(`There is no active agent ${id}.`)
       const expiresAt = refreshed.expiresAt.toISOString()
-      const tokens = refreshed.lostKey ? 'a key is gone, so all its tokens are revoked' : 'no key is gone'
+      if (refreshed.isOlder)
+        throw new Refusal(
+          `Nothing was changed: by the clock of this machine, the stored document was requested later, at ${refreshed.fetchedAt.toISOString()}. Set the clock right, then repeat the command.`,
+        )
       return {
         json: {
           ok: true,
           done: true,
           client_id: id,
           keys: refreshed.keys.length,
-          tokens_revoked: refreshed.lostKey,
+          tokens_revoked: refreshed.revoked !== undefined,
           document_expires_at: expiresAt,
         },
-        text: `${id} has ${refreshed.keys.length} keys until ${expiresAt}; ${tokens}.`,
+        text: `${id} has ${refreshed.keys.length} keys until ${expiresAt}; ${REVOKED[refreshed.revoked ?? 'none']}.`,
       }
     },
   }),
@@ -116,6 +119,12 @@ export const agentDocumentCommands = [
     },
   }),
 ]
+
+const REVOKED = {
+  'key-gone': 'a key is gone, so all its tokens are revoked',
+  'must-be-bound': 'its tokens must be bound to a key now, so all earlier ones are revoked',
+  none: 'no key is gone',
+}
 
 const headText = (head: string | undefined) => (head ? `\nAudit head: ${head}` : '')
 

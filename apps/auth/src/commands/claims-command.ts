@@ -6,7 +6,7 @@ import { type Claim, isLive } from '../claims/claim.ts'
 import { type AttemptState, type ClaimAttempt, stateAt } from '../claims/claim-attempt.ts'
 import { defineCommand, limit } from './define-command.ts'
 
-const registrationId = argument('<registration_id>', 'clm_ and 22 characters', (text) => {
+export const registrationId = argument('<registration_id>', 'clm_ and 22 characters', (text) => {
   const id = RegistrationId.safeParse(text)
   if (!id.success) throw new InvalidArgumentError('A registration_id is clm_ and 22 characters.')
   return id.data

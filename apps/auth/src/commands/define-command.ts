@@ -33,7 +33,8 @@ type DatabaseStores = Pick<Stores, 'db' | 'keys' | 'resourceServerFollowers'> & 
     Stores['urlClients'],
     'blockAudit' | 'isDomainBlocked' | 'listOfDomain' | 'setBlocked'
   >
-  readonly claims: Pick<Stores['claims'], 'find' | 'findConfirmed' | 'list' | 'live'>
+  readonly appClients: Pick<Stores['appClients'], 'rewrapNames'>
+  readonly claims: Pick<Stores['claims'], 'find' | 'findConfirmed' | 'list' | 'listGrants' | 'live'>
   readonly claimAttempts: Pick<Stores['claimAttempts'], 'findByRegistration'>
   readonly stops: Pick<Stores['stops'], 'audit'>
 }

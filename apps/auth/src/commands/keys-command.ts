@@ -16,6 +16,7 @@ import {
 import * as report from '../keys/key-report.ts'
 import type { KeyRefusal, StepName } from '../keys/key-ring.ts'
 import { type AppliedChange, type KeyStore, UnreadableKey } from '../keys/key-store.ts'
+import { rewrapOAuthRecords } from '../oauth/oauth-record-store.ts'
 import { AUDIT_PARAMETERS, auditOutput } from './audit-output.ts'
 import { defineCommand, reason } from './define-command.ts'
 
@@ -137,16 +138,22 @@ export const keysCommands = [
       const trial = call.args.dryRun
       try {
         const keys = await call.stores.keys.rewrap(call.actor, { trial })
-        const names = await call.stores.agents.rewrapNames({ trial })
+        const names =
+          (await call.stores.agents.rewrapNames({ trial })) +
+          (await call.stores.appClients.rewrapNames({ trial }))
         const claims = await rewrapClaims(call.stores.db, call.config.sealingKeys, { trial })
+        const connections = await rewrapOAuthRecords(call.stores.db, call.config.sealingKeys, { trial })
+        const moved = keys.length + names + claims + connections
         return {
-          json: { ok: true, done: !trial && keys.length + names + claims > 0, keys, names, claims },
-          text: `${trial ? 'Would re-encrypt' : 'Re-encrypted'} ${keys.length} keys, the names of ${names} agents and ${claims} values of claims.`,
+          json: { ok: true, done: !trial && moved > 0, keys, names, claims, connections },
+          text: `${trial ? 'Would re-encrypt' : 'Re-encrypted'} ${keys.length} keys, the names of ${names} agents and apps, ${claims} values of claims and ${connections} records of connections.`,
         }
       } catch (error) {
         if (!(error instanceof UnreadableKey || error instanceof SealError)) throw error
         const what =
-          error instanceof UnreadableKey ? `Key ${error.kid}` : "An agent's name, or a value of a claim,"
+          error instanceof UnreadableKey
+            ? `Key ${error.kid}`
+            : 'The name of an agent or app, a value of a claim, or a record of a connection,'
         throw new Refusal(`${what} cannot be opened with the key-encryption keys there are.`)
       }
     },

@@ -6,7 +6,7 @@ import { generateKeyPair, SigningAlgorithm } from './signing-key.ts'
 /** One number in 256 is shorter than the rest, and one in 65 536 by two bytes. */
 const ENOUGH = 2_000
 
-test.for(SigningAlgorithm.options)('what is signed by %s is verified by a library', async (algorithm) => {
+test.for(SigningAlgorithm.options)('a library verifies a signature by %s', async (algorithm) => {
   const { kid, privateJwk, publicJwk } = generateKeyPair(algorithm)
   const sign = jwsSigner(privateJwk, 'token-introspection+jwt')
   const key = await importJWK(publicJwk as JWK, algorithm)

@@ -87,8 +87,8 @@ test('keeps a key published while its signatures may be in use or an instance si
 })
 
 test('replaces a revoked signing key by the waiting successor, or a new key', () => {
-  const signs = (answer: ReturnType<typeof revoke>) =>
-    answer.ok && answer.value.find(({ to }) => to === 'signing')?.kid
+  const signs = (result: ReturnType<typeof revoke>) =>
+    result.ok && result.value.find(({ to }) => to === 'signing')?.kid
   expect(signs(revoke(ring(key(0, 'signing')), kid(0), kid(9)))).toBe(kid(9))
   expect(signs(revoke(ring(key(0, 'signing'), key(1, 'generated')), kid(0), kid(9)))).toBe(kid(1))
   expect(signs(revoke(ring(key(0, 'signing'), key(1, 'published')), kid(0), kid(9)))).toBe(kid(1))
@@ -136,18 +136,18 @@ test('keeps exactly one signing key, published in time, for any sequence of step
         const nextDue = findDueStep(current, circumstances)
         const name = step === 'due' ? (nextDue?.step ?? 'generate') : step
         const chosen = step === 'due' ? (nextDue?.kid ?? '') : kid(pick % made)
-        const answer = {
+        const result = {
           generate: () => generate(current, next?.kid ?? ''),
           publish: () => publish(current, chosen),
           activate: () => activate(current, chosen, circumstances),
           retire: () => retire(current, chosen, circumstances),
           revoke: () => revoke(current, chosen, next?.kid ?? ''),
         }[name]()
-        if (!answer.ok) continue
+        if (!result.ok) continue
         if (!next) return
-        if (answer.value.some((each) => each.kid === next.kid)) made += 1
-        current = applyChange(current, answer.value, now, next)
-        for (const each of answer.value) {
+        if (result.value.some((each) => each.kid === next.kid)) made += 1
+        current = applyChange(current, result.value, now, next)
+        for (const each of result.value) {
           if (each.to === 'published') publishedAt.set(each.kid, now.getTime())
           if (each.to === 'retiring') stoppedAt.set(each.kid, now.getTime())
           if (name === 'activate' && each.to === 'signing')

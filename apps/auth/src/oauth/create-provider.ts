@@ -2,64 +2,52 @@
  * Configures oidc-provider: grants, scopes, features and policies. Changes to the library beyond its configuration are in
  * `override-provider.ts`, its storage in `provider-adapters.ts`, and the routes that reach it in `oauth-routes.ts`.
  */
-import {
-  AgentId,
-  ASSERTION_ALGORITHMS,
-  err,
-  ok,
-  type Result,
-  RULES,
-  Scope,
-  type StandingClaim,
-} from '@plainpath/domain'
-import { Problem } from '@plainpath/http'
-import { GRANT_TYPES, JWT_BEARER_GRANT, resourceNames, type ServiceUrls } from '@plainpath/metadata'
+import { ASSERTION_ALGORITHMS, RULES, Scope } from '@plainpath/domain'
+import { type Limiter, Problem, spendLimits } from '@plainpath/http'
+import { GRANT_TYPES, resourceNames, type ServiceUrls } from '@plainpath/metadata'
 import type { Context, Next } from 'koa'
 import compose from 'koa-compose'
-import Provider, { type AdapterFactory, type Configuration } from 'oidc-provider'
-import { z } from 'zod'
-import { DOCUMENT_EXPIRES_AT } from '../clients/authenticate-client.ts'
-import { invalidClient } from '../clients/invalid-client.ts'
+import Provider, {
+  type Account,
+  type AdapterFactory,
+  type Configuration,
+  errors,
+  type KoaContextWithOIDC,
+} from 'oidc-provider'
+import type { Connections } from '../connections/connection-store.ts'
 import type { InstanceKeys } from '../keys/signing-key.ts'
+import { LIMITS } from '../limits.ts'
 import type { ResourceServer } from '../resource-servers/resource-servers.ts'
-import { proofChecks } from './override-proofs.ts'
+import { grantScope, requireProof, tokenSeconds } from './agent-token.ts'
+import { appRequestOf } from './app-request.ts'
+import { type JwtBearerDeps, registerJwtBearerGrant } from './jwt-bearer-grant.ts'
 import { type OverrideDeps, overrideProvider, replaceScope } from './override-provider.ts'
 
-export interface ProviderDeps extends OverrideDeps {
+export interface ProviderDeps extends OverrideDeps, JwtBearerDeps {
   adapter: AdapterFactory
   resourceServers: () => readonly ResourceServer[]
   /** 32 bytes from which DPoP nonces are derived, the same at every instance. */
   dpopNonceSecret: Buffer
-  /** @returns the claim for which an identity assertion of this client was issued; undefined for an invalid one */
-  exchangeAssertion(assertion: string, clientId: AgentId): Promise<StandingClaim | undefined>
-  now: () => Date
-}
-
-const TOKEN_SECONDS = RULES.tokenMs / 1000
-
-/**
- * Returns the lifetime of a token that the client of the request may get, in seconds: an hour, or the rest of the lifetime
- * of the document that the client's keys are from. A key that is gone from a document therefore has no token once the
- * stored document has expired.
- *
- * @throws {Problem} `invalid-client` when it expired since the client was authenticated
- */
-function tokenSeconds({ state }: Pick<Context, 'state'>, now: Date): number {
-  const expiresAt = z.date().optional().parse(state[DOCUMENT_EXPIRES_AT])
-  if (expiresAt === undefined) return TOKEN_SECONDS
-  const left = Math.floor((expiresAt.getTime() - now.getTime()) / 1000)
-  if (left < 1)
-    throw invalidClient('The stored copy of your document has just expired. Send the request again.')
-  return Math.min(TOKEN_SECONDS, left)
+  connections: Pick<Connections, 'find'>
+  limiter: Pick<Limiter, 'take'>
+  /** Signs the cookies that bind a sign-in to the browser that began it. The same at every instance. */
+  cookieKey: string
 }
 
 /** The paths that oidc-provider serves. Requests for its other endpoints never reach it. */
 export const ROUTES = {
+  authorization: '/oauth/authorize',
   token: '/oauth/token',
   introspection: '/oauth/introspect',
   revocation: '/oauth/revoke',
   jwks: '/oauth/jwks.json',
 }
+
+/** The path of the sign-in pages, without the id of the interaction. */
+export const SIGN_IN_PATH = '/oauth/sign-in'
+/** The one scope of apps: with it a person's messages are sent, seen and withdrawn. What is public needs none. */
+export const APP_SCOPE = 'contact:write' satisfies Scope
+const AUTHORIZATION_CODE_SECONDS = 60
 
 /** Builds the Provider, without I/O or timers. A change of the key ring needs a new one. */
 export function createProvider(deps: ProviderDeps): Provider {
@@ -74,11 +62,16 @@ export function createProvider(deps: ProviderDeps): Provider {
  * its keys only in its constructor.
  */
 export function providerSlot(build: (ring: InstanceKeys) => Provider, first: InstanceKeys) {
-  let current = compose(build(first).middleware)
+  const open = (provider: Provider) => ({ provider, serve: compose(provider.middleware) })
+  let current = open(build(first))
   return {
-    middleware: (ctx: Context, next: Next): Promise<void> => current(ctx, next),
+    middleware: (ctx: Context, next: Next): Promise<void> => current.serve(ctx, next),
+    /** The Provider in use now. */
+    get provider(): Provider {
+      return current.provider
+    },
     swap(ring: InstanceKeys): void {
-      current = compose(build(ring).middleware)
+      current = open(build(ring))
     },
   }
 }
@@ -94,7 +87,17 @@ function configuration(deps: ProviderDeps): Configuration {
     routes: ROUTES,
     scopes: Scope.options,
     claims: { acr: null, sid: null, auth_time: null, iss: null },
-    responseTypes: [],
+    responseTypes: ['code'],
+    pkce: { required: () => true },
+    allowOmittingSingleRegisteredRedirectUri: false,
+    issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed('refresh_token'),
+    rotateRefreshToken: true,
+    // Nothing outlasts the claim of the connection, which ends instead: see `app-adapters.ts`.
+    revokeGrantPolicy: () => false,
+    expiresWithSession: async () => false,
+    cookies: { keys: [deps.cookieKey] },
+    interactions: { url: (_ctx, { uid }) => `${SIGN_IN_PATH}/${uid}` },
+    findAccount: (ctx, agentId) => findAccount(ctx, agentId, deps),
     clientAuthMethods: ['client_secret_basic', 'client_secret_post'],
     clientDefaults: {
       grant_types: [...GRANT_TYPES],
@@ -108,7 +111,15 @@ function configuration(deps: ProviderDeps): Configuration {
       idTokenSigningAlgValues: ['ES256', 'EdDSA'],
       dPoPSigningAlgValues: [...ASSERTION_ALGORITHMS],
     },
-    ttl: { ClientCredentials: (ctx) => tokenSeconds(ctx, now()) },
+    ttl: {
+      ClientCredentials: (ctx) => tokenSeconds(ctx, now()),
+      AccessToken: (ctx) => Math.min(RULES.appTokenMs / 1000, connectionSeconds(ctx, now())),
+      RefreshToken: (ctx) => connectionSeconds(ctx, now()),
+      AuthorizationCode: AUTHORIZATION_CODE_SECONDS,
+      Grant: RULES.claimMs / 1000,
+      Interaction: RULES.signInMs / 1000,
+      Session: RULES.signInMs / 1000,
+    },
     clientBasedCORS: () => false,
     renderError: async (ctx, out) => {
       ctx.type = 'json'
@@ -129,9 +140,11 @@ function configuration(deps: ProviderDeps): Configuration {
         // The library's default policy lets any client introspect any token.
         allowedPolicy: async (_ctx, client, token) => {
           const server = resourceServers().find((each) => each.client_id === client.clientId)
+          const [audience] = [(token as { aud?: string | string[] }).aud].flat()
+          // The API is one resource server with two audiences: its own, and that of the tokens of people.
           return (
             server !== undefined &&
-            [(token as { aud?: string | string[] }).aud].flat().includes(server.audience)
+            (audience === server.audience || (audience === urls.signedInMcp && server.audience === urls.base))
           )
         },
       },
@@ -144,9 +157,13 @@ function configuration(deps: ProviderDeps): Configuration {
       },
       resourceIndicators: {
         enabled: true,
-        defaultResource: async () => urls.base,
+        defaultResource: async (ctx) => (appRequestOf(ctx) ? urls.signedInMcp : urls.base),
         useGrantedResource: async () => true,
         getResourceServerInfo: async (ctx, resource, client) => {
+          if (appRequestOf(ctx)) {
+            if (resource !== urls.signedInMcp) throw new errors.InvalidTarget()
+            return { scope: APP_SCOPE, audience: resource, accessTokenFormat: 'opaque' }
+          }
           if (resource !== urls.base) throw otherResource(urls)
           requireProof(ctx, client)
           const allowed = Scope.options.filter((scope) => client.scope?.split(' ').includes(scope))
@@ -165,6 +182,34 @@ function configuration(deps: ProviderDeps): Configuration {
   }
 }
 
+/**
+ * Finds the account of a sign-in, a code or a refresh token, which is its connection, and counts the request against the
+ * limits of an agent.
+ *
+ * @returns undefined when the connection has ended, or is about to, or belongs to another app
+ * @throws {Problem} `rate-limited`
+ */
+async function findAccount(
+  ctx: KoaContextWithOIDC,
+  id: string,
+  { connections, limiter, now }: Pick<ProviderDeps, 'connections' | 'limiter' | 'now'>,
+): Promise<Account | undefined> {
+  const request = appRequestOf(ctx)
+  const connection = await connections.find(id, now())
+  if (!request || connection?.appClientId !== request.client.id) return undefined
+  request.connection = connection
+  if (connectionSeconds(ctx, now()) < 1) return undefined
+  for (const policy of LIMITS.client) spendLimits(ctx, await limiter.take(policy, connection.agentId))
+  return { accountId: connection.agentId, claims: async () => ({ sub: connection.agentId }) }
+}
+
+/** Returns the rest of the lifetime of the connection that the request is about, in seconds. */
+function connectionSeconds(ctx: object, now: Date): number {
+  const connection = appRequestOf(ctx)?.connection
+  if (!connection) throw new Error('a token is issued for no connection')
+  return Math.floor((connection.expiresAt.getTime() - now.getTime()) / 1000)
+}
+
 /** Creates the problem for a `resource` parameter (RFC 8707) that is no name of the API. */
 export const otherResource = (urls: ServiceUrls) => {
   const named = resourceNames(urls).map((name) => `resource=${name}`)
@@ -174,86 +219,3 @@ export const otherResource = (urls: ServiceUrls) => {
 const nothingLeft = (allowed: readonly Scope[], urls: ServiceUrls) =>
   `This client can have: ${allowed.join(' ')}. The grant client_credentials never gives contact:write. ` +
   `A person must first confirm the client by e-mail. Begin with POST ${urls.claim}; the steps are in ${urls.authVerifiedEmail}.`
-
-/**
- * Registers the grant of RFC 7523 §2.1 for identity assertions that this server issued. By then, `oauth-routes.ts` has
- * authenticated the client and checked `resource`, and the Provider has checked that the client may use the grant.
- *
- * The token uses the library's ClientCredentials model, which has no user account either. It carries its claim as
- * `registration_id`, and never outlasts it.
- */
-function registerJwtBearerGrant(provider: Provider, deps: ProviderDeps): void {
-  const resource = deps.urls.base
-  provider.registerGrantType<{ assertion?: string; scope?: string }>(
-    JWT_BEARER_GRANT,
-    async (ctx) => {
-      const { client, params } = ctx.oidc
-      requireProof(ctx, client)
-      const checks = proofChecks(provider, ctx)
-      const proof = await checks.validate()
-      if (!params.assertion) throw new Problem('invalid-request', { detail: MISSING })
-      const claim = await deps.exchangeAssertion(params.assertion, AgentId.parse(client.clientId))
-      if (!claim) throw new Problem('invalid-grant', { detail: INVALID })
-      const scope = grantScope(params.scope, Scope.options)
-      if (!scope.ok)
-        throw new Problem('invalid-scope', {
-          detail: `This grant gives these scopes: ${Scope.options.join(' ')}.`,
-        })
-      const left = Math.floor((claim.expiresAt.getTime() - deps.now().getTime()) / 1000)
-      if (left < 1) throw new Problem('invalid-grant', { detail: INVALID })
-      const token = new provider.ClientCredentials({
-        client,
-        scope: scope.value,
-        expiresIn: Math.min(tokenSeconds(ctx, deps.now()), left),
-        extra: { registration_id: claim.id },
-        resourceServer: new provider.ResourceServer(resource, {
-          scope: Scope.options.join(' '),
-          audience: resource,
-          accessTokenFormat: 'opaque',
-        }),
-      })
-      await checks.bind(token, proof)
-      ctx.oidc.entity('ClientCredentials', token)
-      ctx.body = {
-        access_token: await token.save(),
-        expires_in: token.expiration,
-        token_type: token.tokenType,
-        scope: token.scope,
-      }
-    },
-    ['assertion', 'scope', 'resource'],
-    ['resource'],
-  )
-}
-
-const MISSING = 'Send the identity assertion as the form field assertion.'
-const INVALID =
-  'The identity assertion was not issued to this client, has expired, or its confirmation has expired or was revoked. Get another one ' +
-  'with POST /api/agent/assertion. If that responds no_claim, do not ask the person again on your own.'
-
-/**
- * Refuses a request without a DPoP proof for a client that registered `dpop_bound_access_tokens`. The library does so too,
- * but as `invalid_grant` and without a reason.
- */
-function requireProof(ctx: Context, client: { readonly dpopBoundAccessTokens?: boolean | undefined }): void {
-  if (client.dpopBoundAccessTokens && !ctx.get('dpop'))
-    throw new Problem('dpop-proof-required', { detail: ALL_ARE_BOUND })
-}
-
-const ALL_ARE_BOUND =
-  'This client registered dpop_bound_access_tokens, so each token request needs a proof: send one in the DPoP header (RFC 9449).'
-
-/**
- * Determines the scope of a token: the requested scope, narrowed to what the client may have (RFC 6749 §3.3), or all of
- * that when the request has no scope.
- *
- * @param requested the `scope` parameter; empty counts as absent
- */
-export function grantScope(
-  requested: string | undefined,
-  allowed: readonly Scope[],
-): Result<string, 'nothing-left'> {
-  const words = requested?.split(' ').filter(Boolean) ?? []
-  const granted = words.length === 0 ? allowed : allowed.filter((scope) => words.includes(scope))
-  return granted.length > 0 ? ok(granted.join(' ')) : err('nothing-left')
-}

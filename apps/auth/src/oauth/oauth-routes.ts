@@ -5,7 +5,6 @@
 import {
   clientLimits,
   headersNamed,
-  type Limiter,
   Problem,
   publicCaching,
   type RawRoute,
@@ -16,6 +15,7 @@ import { resourceNames, type ServiceUrls } from '@plainpath/metadata'
 import { sha256 } from '@plainpath/sealing'
 import type { Context } from 'koa'
 import type { UseMarks } from '../agents/mark-use.ts'
+import { mayNameApp } from '../clients/authenticate-app.ts'
 import type { AuthenticateClient } from '../clients/authenticate-client.ts'
 import { findProofFault } from '../clients/dpop-proof.ts'
 import { readCredentials } from '../clients/read-credentials.ts'
@@ -24,27 +24,24 @@ import type { KeySettings } from '../keys/key-settings.ts'
 import { CLIENT_LIMITS, LIMITS } from '../limits.ts'
 import type { FollowedResourceServers } from '../resource-servers/follow-resource-servers.ts'
 import { notAResourceServer, verifyResourceServer } from '../resource-servers/resource-servers.ts'
-import type { Stores } from '../stores.ts'
-import { otherResource, type ProviderSlot, ROUTES } from './create-provider.ts'
+import { REFRESH_TOKEN_PREFIX } from './app-adapters.ts'
 import {
-  INTROSPECTED_HASH,
-  type InternalClientSecret,
-  passToProvider,
-  WITH_EMAIL,
-} from './override-provider.ts'
+  APP_GRANTS,
+  type AppRouteDeps,
+  appRoutes,
+  appToken,
+  requiredToken,
+  revokeForApp,
+} from './app-routes.ts'
+import { otherResource, ROUTES } from './create-provider.ts'
+import { INTROSPECTED_HASH, passToProvider, WITH_EMAIL } from './override-provider.ts'
 
-export interface OAuthRouteDeps {
-  provider: ProviderSlot
-  urls: ServiceUrls
+export interface OAuthRouteDeps extends AppRouteDeps {
   authenticate: AuthenticateClient
-  internalClientSecret: InternalClientSecret
   resourceServers: Pick<FollowedResourceServers, 'current' | 'used'>
   signing: Pick<KeyFollower, 'keys' | 'requireCurrent' | 'isCurrent'>
   keySettings: Pick<KeySettings, 'trustMs' | 'publicMaxAgeSeconds'>
-  stores: Pick<Stores, 'tokens' | 'revoker'>
   marks: Pick<UseMarks, 'findExpiry'>
-  limiter: Limiter
-  now: () => Date
 }
 
 /** The form of every access token. Anything else was never issued. */
@@ -58,7 +55,7 @@ export function publicOAuthRoutes(deps: OAuthRouteDeps): RawRoute[] {
     { methods: ['POST'], path: ROUTES.token, limits: address, serve: (ctx) => token(ctx, deps) },
     { methods: ['POST'], path: ROUTES.revocation, limits: address, serve: (ctx) => revoke(ctx, deps) },
     { methods: ['GET', 'HEAD'], path: ROUTES.jwks, limits: documents, serve: (ctx) => jwks(ctx, deps) },
-    { methods: ['GET', 'HEAD', 'POST'], path: '/oauth/authorize', limits: [], serve: authorize },
+    ...appRoutes(deps),
   ]
 }
 
@@ -73,7 +70,12 @@ async function token(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
   if (/^application\/json\b/i.test(ctx.get('content-type'))) {
     throw new Problem('invalid-request', { detail: `The token endpoint accepts a form, not JSON. ${hint}` })
   }
-  const { form, clientId } = await authenticatedForm(ctx, deps, hint, { mayBegin: true })
+  const form = await readOAuthForm(ctx, hint)
+  if (APP_GRANTS.has(form.get('grant_type') ?? '') && mayNameApp(form)) {
+    if (ctx.req.headers['dpop'] !== undefined) requireWellFormedProof(ctx, deps)
+    return await appToken(ctx, deps, form)
+  }
+  const clientId = await authenticateForm(ctx, deps, form, { mayBegin: true })
   if (!form.get('scope')?.trim()) form.delete('scope')
   requireOwnResource(form, deps.urls)
   if (ctx.req.headers['dpop'] !== undefined) requireWellFormedProof(ctx, deps)
@@ -109,7 +111,16 @@ function requireWellFormedProof(ctx: Context, { urls, now }: OAuthRouteDeps): vo
 }
 
 async function revoke(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
-  const { form, clientId } = await authenticatedForm(ctx, deps, 'Send it as: -d token=$TOKEN')
+  const form = await readOAuthForm(ctx, 'Send it as: -d token=$TOKEN')
+  if (await isForApp(form, deps)) await revokeForApp(ctx, deps, form)
+  else await revokeForAgent(ctx, deps, form)
+  ctx.status = 200
+  // RFC 7009 §2.2 has clients ignore the body. Some parse it as JSON all the same (simple-oauth2), and fail on an empty one.
+  ctx.body = {}
+}
+
+async function revokeForAgent(ctx: Context, deps: OAuthRouteDeps, form: URLSearchParams): Promise<void> {
+  const clientId = await authenticateForm(ctx, deps, form)
   const presented = requiredToken(form)
   // RFC 7009 §2.2: an unknown token is no error.
   if (TOKEN.test(presented)) {
@@ -121,17 +132,23 @@ async function revoke(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
     // Also for a token that was revoked before: that request may still be waiting, or have failed at this step.
     await deps.stores.revoker.publishRevocation({ kind: 'token', hash: hash.toString('base64url') })
   }
-  ctx.status = 200
-  // RFC 7009 §2.2 has clients ignore the body. Some parse it as JSON all the same (simple-oauth2), and fail on an empty one.
-  ctx.body = {}
 }
 
-async function authenticatedForm(
-  ctx: Context,
-  deps: OAuthRouteDeps,
-  hint: string,
-  options?: { mayBegin: boolean },
-): Promise<{ form: URLSearchParams; clientId: string }> {
+/**
+ * Decides whether a revocation is an app's. A URL may be the id of an agent and of an app: an app without keys sends no
+ * assertion, and for one with keys the token decides.
+ */
+async function isForApp(form: URLSearchParams, { stores }: Pick<OAuthRouteDeps, 'stores'>): Promise<boolean> {
+  if (!mayNameApp(form)) return false
+  const presented = form.get('token') ?? ''
+  if (form.get('client_id')?.startsWith('app_') || presented.startsWith(REFRESH_TOKEN_PREFIX)) return true
+  if (!form.has('client_assertion')) return true
+  const found = TOKEN.test(presented) ? await stores.tokens.find(sha256(presented)) : undefined
+  return found !== undefined && found.clientId !== form.get('client_id')
+}
+
+/** Reads the form of a request, of which no parameter but `resource` may occur twice. */
+async function readOAuthForm(ctx: Context, hint: string): Promise<URLSearchParams> {
   const form = await readForm(ctx, hint)
   const repeated = [...new Set(form.keys())].find(
     (name) => name !== 'resource' && form.getAll(name).length > 1,
@@ -140,10 +157,20 @@ async function authenticatedForm(
     throw new Problem('invalid-request', {
       detail: 'A parameter occurs more than once (RFC 6749, section 3.2).',
     })
+  return form
+}
+
+/** Authenticates an agent, and counts the request against its limits. @returns its id */
+async function authenticateForm(
+  ctx: Context,
+  deps: OAuthRouteDeps,
+  form: URLSearchParams,
+  options?: { mayBegin: boolean },
+): Promise<string> {
   const client = await deps.authenticate(ctx, form, options)
   for (const { policy, subject } of clientLimits(CLIENT_LIMITS, client))
     spendLimits(ctx, await deps.limiter.take(policy, subject))
-  return { form, clientId: client.clientId }
+  return client.clientId
 }
 
 async function introspect(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
@@ -171,13 +198,6 @@ async function introspect(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
   )
 }
 
-function requiredToken(form: URLSearchParams): string {
-  const [presented, another] = form.getAll('token')
-  if (!presented || another !== undefined)
-    throw new Problem('invalid-request', { detail: 'Send the parameter token exactly once.' })
-  return presented
-}
-
 /** Serves the key set from memory, so even while a store is down (contract §2); not cacheable once the lease has expired. */
 async function jwks(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
   const content = JSON.stringify({ keys: deps.signing.keys.published })
@@ -193,8 +213,4 @@ async function jwks(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
 async function internalJwks(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
   deps.signing.requireCurrent()
   ctx.body = { keys: deps.signing.keys.published, trust_seconds: deps.keySettings.trustMs / 1000 }
-}
-
-async function authorize(): Promise<void> {
-  throw new Problem('unsupported-response-type')
 }

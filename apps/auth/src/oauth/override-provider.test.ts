@@ -24,14 +24,19 @@ import {
   createInternalClientSecret,
   INTROSPECTED_HASH,
   passToProvider,
-  throwProviderFailure,
 } from './override-provider.ts'
 import { readOnlyAdapter } from './provider-adapters.ts'
+import { throwProviderFailure } from './provider-failure.ts'
 
 const ORIGIN = 'https://plainpath.example'
 const AGENT = `agt_${'A'.repeat(22)}`
 const API = { client_id: 'rs_api', audience: `${ORIGIN}/api`, secrets: [`sha256:${'A'.repeat(43)}`] }
 const key = generateKeyPair('ES256')
+const NO_LIMITS: ProviderDeps['limiter'] = {
+  take: async () => {
+    throw new Error('nothing is counted here')
+  },
+}
 const metadataOf = (members: Partial<AllClientMetadata>): AllClientMetadata => ({
   client_id: AGENT,
   client_secret: 'what the library wants',
@@ -70,6 +75,9 @@ function open(
     useProof,
     exchangeAssertion: async () => claim,
     findPerson: async () => undefined,
+    connections: { find: async () => undefined },
+    limiter: NO_LIMITS,
+    cookieKey: 'cookie-key',
     now: () => new Date(),
     revocationMark: () => 'mark-1',
   }
@@ -118,6 +126,14 @@ test('issues and stores tokens of ppt_ and 43 characters', async () => {
   const { access_token: token } = await getToken(opened)
   expect(token).toMatch(/^ppt_[A-Za-z0-9_-]{43}$/)
   expect([...opened.stored.keys()]).toEqual([token])
+})
+
+test('prefixes the tokens of apps too', () => {
+  const { AccessToken, RefreshToken } = open().provider
+  const generate = ({ prototype }: { prototype: object }, kind: string) =>
+    (prototype as { generateTokenId(): string }).generateTokenId.call({ kind })
+  expect(generate(AccessToken, 'AccessToken')).toMatch(/^ppt_[A-Za-z0-9_-]{43}$/)
+  expect(generate(RefreshToken, 'RefreshToken')).toMatch(/^ppr_[A-Za-z0-9_-]{43}$/)
 })
 
 test('accepts a client only with the internal secret for that client', async () => {
@@ -323,12 +339,12 @@ test('rejects a grant that the client may not use with unauthorized_client', asy
 })
 
 /** What the library leaves behind, in as far as it is looked at. */
-const answered = (status: number, body: unknown, thrown?: unknown) =>
+const responseWith = (status: number, body: unknown, thrown?: unknown) =>
   ({ status, body, state: { ...(thrown !== undefined && { thrown }) } }) as unknown as Context
 
 function failure(status: number, body: unknown): Problem {
   try {
-    throwProviderFailure(answered(status, body))
+    throwProviderFailure(responseWith(status, body))
   } catch (error) {
     if (error instanceof Problem) return error
     throw error
@@ -364,6 +380,6 @@ test('passes on no response that is not an OAuth error', () => {
 
 test('rethrows errors from inside the library unchanged, and leaves a success alone', () => {
   const surprise = new Error('connect ECONNREFUSED')
-  expect(() => throwProviderFailure(answered(500, { error: 'server_error' }, surprise))).toThrow(surprise)
-  expect(() => throwProviderFailure(answered(200, { access_token: 'x' }))).not.toThrow()
+  expect(() => throwProviderFailure(responseWith(500, { error: 'server_error' }, surprise))).toThrow(surprise)
+  expect(() => throwProviderFailure(responseWith(200, { access_token: 'x' }))).not.toThrow()
 })

@@ -1,20 +1,20 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { capitalised } from '@plainpath/domain'
-import { FORM_TYPE, Problem, type ProblemCode } from '@plainpath/http'
+import { FORM_TYPE } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
 import { equalBytes } from '@plainpath/sealing'
 import type { Context, Middleware } from 'koa'
 import Provider, { type Adapter, type Client, type KoaContextWithOIDC } from 'oidc-provider'
-import { z } from 'zod'
 import { CLIENT_GENERATION } from '../clients/authenticate-client.ts'
-import { BASIC_CHALLENGE } from '../clients/invalid-client.ts'
 import { jwsSigner } from '../keys/jws-signer.ts'
 import type { InstanceKeys } from '../keys/signing-key.ts'
-import { UNVERIFIED_PROOF, type UseProof, useProofsOnce } from './override-proofs.ts'
+import { REFRESH_TOKEN_PREFIX } from './app-adapters.ts'
+import { type UseProof, useProofsOnce } from './override-proofs.ts'
+import { throwProviderFailure } from './provider-failure.ts'
 
 /*
- * What this server changes in oidc-provider beyond configuration, grants, adapters and `override-proofs.ts`. Each part says:
+ * What this server changes in oidc-provider beyond configuration, grants, adapters, `override-proofs.ts`
+ * and `provider-failure.ts`. Each part says:
  *
  *   Replaces  what the library does by default
  *   API       public: documented, or typed by @types/oidc-provider; internal: neither, so any release may change it
@@ -56,18 +56,26 @@ function useConfiguredOrigin(provider: Provider): void {
 }
 
 /**
- * Tokens are `ppt_` and what the library generates: 43 base64url characters. The prefix makes a token recognisable; the
- * library can only configure the length.
+ * Access tokens are `ppt_`, and refresh tokens `ppr_`, and what the library generates: 43 base64url characters. The prefix
+ * makes a token recognisable; the library can only configure the length.
  *
- * Replaces `ClientCredentials#generateTokenId`, which it calls.
+ * Replaces `generateTokenId` of `ClientCredentials`, `AccessToken` and `RefreshToken`, which it calls.
  * API      internal.
- * Test     'issues and stores tokens of ppt_ and 43 characters'
+ * Test     'issues and stores tokens of ppt_ and 43 characters', 'prefixes the tokens of apps too'
  */
 function prefixTokens(provider: Provider): void {
-  const prototype = provider.ClientCredentials.prototype as unknown as { generateTokenId(): string }
-  const { generateTokenId } = prototype
-  prototype.generateTokenId = function generatePrefixedTokenId() {
-    return `ppt_${generateTokenId.call(this)}`
+  const { ClientCredentials, AccessToken, RefreshToken } = provider
+  const prefixes = [
+    [ClientCredentials, 'ppt_'],
+    [AccessToken, 'ppt_'],
+    [RefreshToken, REFRESH_TOKEN_PREFIX],
+  ] as const
+  for (const [{ prototype }, prefix] of prefixes) {
+    const model = prototype as unknown as { generateTokenId(): string }
+    const { generateTokenId } = model
+    model.generateTokenId = function generatePrefixedTokenId() {
+      return prefix + generateTokenId.call(this)
+    }
   }
 }
 
@@ -204,6 +212,35 @@ export async function passToProvider(
 }
 
 /**
+ * Passes the request of a browser to oidc-provider: one at the authorization endpoint, or one that comes back from the
+ * sign-in pages.
+ *
+ * The library sets the cookie of a session that nothing stores, which is left out. Whether cookies are for https only
+ * depends on the origin, since a gateway ends TLS.
+ *
+ * Replaces the query of the request, and the cookie of the session in the response.
+ * API      internal: the name of that cookie; public: that the library sets cookies by `ctx.cookies`.
+ * Test     'sets no session cookie, and cookies for https only' in app-authorize.test.ts
+ *
+ * @throws {Problem} or what was thrown inside the library
+ */
+export async function passBrowserToProvider(
+  ctx: Context,
+  { provider, urls }: { provider: { middleware: Middleware }; urls: Pick<ServiceUrls, 'origin'> },
+  query: URLSearchParams,
+): Promise<void> {
+  ctx.querystring = query.toString()
+  ctx.cookies.secure = urls.origin.startsWith('https:')
+  await provider.middleware(ctx, async () => {})
+  const cookies = [ctx.response.get('set-cookie')].flat().filter(Boolean)
+  const kept = cookies.filter((cookie) => !cookie.startsWith('_session'))
+  if (kept.length > 0) ctx.set('set-cookie', kept)
+  else ctx.remove('set-cookie')
+  ctx.set('referrer-policy', 'no-referrer')
+  throwProviderFailure(ctx)
+}
+
+/**
  * Gives oidc-provider the form that this server has already read, so that both act on the same content.
  *
  * Replaces the body and headers of the request: the internal secret takes the place of the client's credentials.
@@ -252,49 +289,6 @@ export function replaceScope(ctx: KoaContextWithOIDC, scope: string): void {
  * Test     'can read the generation from the request while a token is stored'
  */
 export const authenticatedGeneration = (): number | undefined => {
-  const state: Record<string, unknown> | undefined = Provider.ctx?.state
-  return z.number().optional().parse(state?.[CLIENT_GENERATION])
-}
-
-const OAuthError = z.object({ error: z.string(), error_description: z.string().optional() })
-
-const CODES: Readonly<Record<string, ProblemCode>> = {
-  invalid_request: 'invalid-request',
-  invalid_client: 'invalid-client',
-  invalid_grant: 'invalid-grant',
-  invalid_scope: 'invalid-scope',
-  invalid_target: 'invalid-target',
-  unauthorized_client: 'unauthorized-client',
-  unsupported_grant_type: 'unsupported-grant-type',
-  unsupported_token_type: 'unsupported-token-type',
-  invalid_dpop_proof: 'invalid-dpop-proof',
-  use_dpop_nonce: 'use-dpop-nonce',
-  server_error: 'internal-error',
-  temporarily_unavailable: 'unavailable',
-}
-
-/** What RFC 6749 §5.2 calls unauthorized_client, the library calls invalid_request. */
-const NOT_ALLOWED_GRANT = 'requested grant type is not allowed for this client'
-
-/**
- * Throws the problem that corresponds to an error response of oidc-provider.
- *
- * Replaces the library's error responses.
- * API      public: their members are those of RFC 6749 §5.2; internal: the text of `NOT_ALLOWED_GRANT`.
- * Test     'rejects a grant that the client may not use with unauthorized_client'
- *
- * @throws {Problem} or what was thrown inside the library; returns when the response is no error
- */
-export function throwProviderFailure(ctx: Context): void {
-  if (ctx.state['thrown'] !== undefined) throw ctx.state['thrown']
-  if (ctx.status < 400) return
-  const { data, success } = OAuthError.safeParse(ctx.body)
-  if (!success) throw new Problem(ctx.status === 404 ? 'not-found' : 'invalid-request')
-  const { error, error_description: description } = data
-  const code = description === NOT_ALLOWED_GRANT ? 'unauthorized-client' : (CODES[error] ?? 'invalid-request')
-  throw new Problem(code, {
-    ...(description && code === 'invalid-request' && { detail: `${capitalised(description)}.` }),
-    ...(code === 'invalid-dpop-proof' && { detail: UNVERIFIED_PROOF }),
-    ...(code === 'invalid-client' && { headers: BASIC_CHALLENGE }),
-  })
+  const generation: unknown = Provider.ctx?.state[CLIENT_GENERATION]
+  return typeof generation === 'number' ? generation : undefined
 }

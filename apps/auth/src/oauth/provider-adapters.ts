@@ -3,7 +3,7 @@
  */
 import { AgentId, RegistrationId } from '@plainpath/domain'
 import { Problem } from '@plainpath/http'
-import { GRANT_TYPES } from '@plainpath/metadata'
+import { APP_GRANT_TYPES, GRANT_TYPES } from '@plainpath/metadata'
 import { sha256 } from '@plainpath/sealing'
 import type { Adapter, AdapterPayload, AllClientMetadata } from 'oidc-provider'
 import { z } from 'zod'
@@ -11,10 +11,12 @@ import { type AgentRecord, activeGeneration } from '../agents/agent-repository.t
 import type { CachedAgents } from '../agents/cached-agents.ts'
 import type { UseMarks } from '../agents/mark-use.ts'
 import { provenFacts } from '../agents/proven-facts.ts'
+import type { AppClient } from '../app-clients/app-client.ts'
 import { invalidClient } from '../clients/invalid-client.ts'
 import type { AuthEvents } from '../events.ts'
 import type { ResourceServer } from '../resource-servers/resource-servers.ts'
 import type { TokenStop, TokenStore } from '../tokens/token-store.ts'
+import { currentAppRequest } from './app-request.ts'
 
 /**
  * Adapts agents and resource servers to oidc-provider's Client model, with minimal metadata: algorithms come from
@@ -29,10 +31,13 @@ export function clientAdapter(
     ...metadata(agent.id, GRANT_TYPES, agent.scopes.join(' ')),
     ...(agent.dpopBound && { dpop_bound_access_tokens: true }),
   }))
+  const apps = memoize(appClientMetadata)
   return {
-    ...readOnlyAdapter('clients are written by agent registration only'),
+    ...readOnlyAdapter('clients are written by registration only'),
     /** Returns the same object as long as the record is the same: see `cacheClients`. */
     async find(id): Promise<AllClientMetadata | undefined> {
+      const app = currentAppRequest()?.client
+      if (app) return app.id === id ? apps(app) : undefined
       const server = resourceServers().find((each) => each.client_id === id)
       if (server) return servers(server)
       const agentId = AgentId.safeParse(id)
@@ -63,8 +68,17 @@ const metadata = (client_id: string, grant_types: readonly string[], scope?: str
   ...(scope !== undefined && { scope }),
 })
 
+/** Describes an app. Its metadata may have changed since the last request, so the library is given a new object then. */
+const appClientMetadata = (app: AppClient): AllClientMetadata => ({
+  ...metadata(app.id, APP_GRANT_TYPES),
+  application_type: app.applicationType,
+  redirect_uris: [...app.redirectUris],
+  response_types: ['code'],
+})
+
 /** What the jwt-bearer grant adds to a token. */
 const Extra = z.object({ registration_id: RegistrationId }).optional()
+const Thumbprint = z.string().optional()
 
 /**
  * Adapts the token store to oidc-provider's ClientCredentials model. The library passes the token itself as id and
@@ -103,7 +117,7 @@ export function tokenAdapter(
       if (activeGeneration(record) === undefined) throw invalidClient()
       const scope = payload['scope'] ?? ''
       const isContact = scope.split(' ').includes('contact:write')
-      const jkt = z.string().optional().parse(payload['jkt'])
+      const jkt = Thumbprint.parse(payload['jkt'])
       if (isContact && jkt === undefined && record?.agent.contactBoundSince !== undefined)
         throw new Problem('dpop-proof-required', { detail: CONTACT_IS_BOUND })
       if (!(await marks.mark(clientId))) throw invalidClient()

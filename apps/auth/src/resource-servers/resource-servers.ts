@@ -21,7 +21,7 @@ export const ResourceServers = z
   .min(1)
   .refine(
     (all) => new Set(all.map((each) => each.client_id)).size === all.length,
-    'a client_id stands there twice',
+    'two entries have the same client_id',
   )
 
 export const secretDigest = (secret: string) => `sha256:${sha256(secret).toString('base64url')}`

@@ -111,7 +111,7 @@ test('ignores an instance that has not reported for a lease', () => {
   expect(withoutSecret(view({ followers }), 'rs_api', OLDER).ok).toBe(true)
 })
 
-test('calling off takes the newer away, while the older one alone is used', () => {
+test('cancelling removes the newer secret while only the older one is used', () => {
   expect(withoutSecret(view(), 'rs_api', NEWER).ok).toBe(false)
   const secrets = [used(older, 0), used(newer, undefined)]
   expect(withoutSecret(view({ secrets }), 'rs_api', NEWER)).toEqual({ ok: true, value: [one] })

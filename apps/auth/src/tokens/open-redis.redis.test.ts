@@ -81,7 +81,7 @@ test('reports a killed Redis as unavailable at once, and reconnects when it is b
   await expectAvailable(redis)
 })
 
-describe('a Redis that answers "not now" is unavailable:', () => {
+describe('a Redis that responds "not now" is unavailable:', () => {
   async function withServer(use: (redis: Opened, server: OwnRedis) => Promise<void>) {
     await using server = await startRedis()
     await using redis = await openRedis(server.url, silent, PATIENT_MS)

@@ -3,7 +3,7 @@
  * generation of its client, the state of its claim, and the emergency revocation. The authority on these is PostgreSQL.
  */
 import { randomUUID } from 'node:crypto'
-import { AgentId, RegistrationId } from '@plainpath/domain'
+import { AgentId, RegistrationId, RULES } from '@plainpath/domain'
 import type { Redis } from 'ioredis'
 import { z } from 'zod'
 import { runRedisScript } from './run-redis-script.ts'
@@ -43,8 +43,8 @@ const REPLICATION_ID = `local replication_id = string.match(redis.call('INFO', '
 
 /**
  * KEYS: the token, the cached stop. ARGV: the token's JSON as `withoutEnd` gives it, its expiry in milliseconds and,
- * optionally, its epoch; without one it gets that of the cached stop. Returns the cached stop. Saves nothing when there
- * is no epoch to be had.
+ * optionally, its epoch; without one it gets that of the cached stop. Returns the cached stop. Saves nothing when both
+ * are missing.
  */
 const SAVE = `${REPLICATION_ID}
 local stop = redis.call('GET', KEYS[2])
@@ -76,7 +76,7 @@ if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('SET', KEYS[1], ARGV[2]
 /** Longer than any query of the authority may take. */
 const LEASE_TTL_SECONDS = 10
 /** Longer than the lifetime of any token, so that a number outlasts every token that it revokes. */
-const CACHED_TTL_SECONDS = 2 * 3600
+const CACHED_TTL_SECONDS = 2 * 3600 + RULES.appTokenMs / 1000
 const SCAN_BATCH = 1_000
 /** Cached in place of a generation for a claim, which has none. All versions of this service share these numbers. */
 const CLAIM_IS_LIVE = 1

@@ -113,12 +113,12 @@ export function describeTokensOfClaims(
     test('a claim whose end cannot be announced stays live', async () => {
       const clientId = await register()
       const claimId = await claim(clientId)
-      const deaf = postgresClaims({
+      const failing = postgresClaims({
         ...deps(),
-        tokens: { revokeTokensOf: () => Promise.reject(new Error('nobody hears')) },
+        tokens: { revokeTokensOf: () => Promise.reject(new Error('no subscriber')) },
         revoker: noOpRevoker,
       })
-      await expect(deaf.end(claimId, 'person', store.clock.now)).rejects.toThrow('nobody hears')
+      await expect(failing.end(claimId, 'person', store.clock.now)).rejects.toThrow('no subscriber')
       expect(await isActive(await issue(clientId, claimId))).toBe(true)
     })
 

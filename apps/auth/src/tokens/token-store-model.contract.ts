@@ -33,7 +33,7 @@ interface Model {
 interface Real {
   readonly store: TokenStoreUnderTest
   /** Makes the store forget: its copies of generations and stops, or all it holds. Absent where nothing can be lost. */
-  lose?(what: 'mirrors' | 'everything'): Promise<void>
+  lose?(what: 'cached copies' | 'everything'): Promise<void>
 }
 type Command = fc.AsyncCommand<Model, Real>
 
@@ -183,7 +183,7 @@ const dieBeforeStopping = () =>
     },
   })
 
-const lose = (what: 'mirrors' | 'everything') =>
+const lose = (what: 'cached copies' | 'everything') =>
   command(`lose(${what})`, {
     check: () => true,
     async run(model, real) {
@@ -231,7 +231,7 @@ const COMMANDS = [
   fc.integer({ min: -2, max: 600 }).map(stopBefore),
   which.map(stopClient),
   fc.constant(dieBeforeStopping()),
-  fc.constantFrom('mirrors' as const, 'everything' as const).map(lose),
+  fc.constantFrom('cached copies' as const, 'everything' as const).map(lose),
   fc.integer({ min: 1, max: 600 }).map(wait),
   fc.constant(findAll()),
   fc.constant(findAll()),
@@ -243,7 +243,7 @@ export function describeTokenStoreModel(
   open: (
     authority: Authority,
     now: () => Date,
-  ) => Promise<OpenedTokenStore & { lose?(what: 'mirrors' | 'everything'): Promise<void> }>,
+  ) => Promise<OpenedTokenStore & { lose?(what: 'cached copies' | 'everything'): Promise<void> }>,
 ): void {
   describe(`${kind} token store against a model`, () => {
     let store: TokenStoreUnderTest & AsyncDisposable

@@ -108,7 +108,7 @@ export function describeTokenStore(
     }
     const isActive = async (hash: Buffer) => (await store.tokens.find(hash)) !== undefined
 
-    test('finds each saved token with what was saved', async () => {
+    test('finds each saved token with its values', async () => {
       const id = await register()
       const [first, second] = [sha256(newToken()), sha256(newToken())]
       await store.tokens.save(first, tokenOf(id))
@@ -175,7 +175,7 @@ export function describeTokenStore(
     })
 
     test.for(['disabled', 'deleted'] as const)(
-      'nor one that is saved afterwards by a process that had not heard of the client being %s',
+      'nor one that is saved afterwards by a process that does not know yet that the client was %s',
       async (status) => {
         const id = await register()
         await store.endAgent(id, status)

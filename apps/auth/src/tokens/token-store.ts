@@ -1,7 +1,7 @@
 /*
  * What an access token is to its store, and the interface of the stores: `redis-token-store.ts`, or
  * `postgres-token-store.ts` where there is no Redis. A store finds and revokes tokens; it does not decide who may have
- * one, nor tell the APIs about revocations (`revocation/revoker.ts`).
+ * one, nor notify the APIs of revocations (`revocation/revoker.ts`).
  */
 import { AgentId, RegistrationId } from '@plainpath/domain'
 import { z } from 'zod'

@@ -1,20 +1,30 @@
-import { type Answer, type Help, helpLine } from '@plainpath/domain'
+import { type Answer, type Help, helpLine, mayAskInForm } from '@plainpath/domain'
 
-/** Formats an answer as Markdown for a model. It adds headings and labels only, and no statement. */
-export function answerAsText(answer: Answer): string {
+/**
+ * Formats an answer as Markdown for a model. It adds headings and labels only, and no statement.
+ *
+ * @param options.askPage where the person can answer by themselves what no form may ask; given for clients that show forms
+ */
+export function answerAsText(answer: Answer, { askPage }: { askPage?: string } = {}): string {
   const { handOff, outOfScope, passages, check, limits, disclaimer } = answer
+  const asked = askPage === undefined ? check : check.filter(({ trigger }) => mayAskInForm(trigger))
+  const sensitive = check.filter((each) => !asked.includes(each))
   return [
     ...(handOff ? handOffParts(handOff) : []),
     ...(outOfScope ? outOfScopeParts(outOfScope) : []),
     ...passages.map(passagePart),
     limits,
-    check.length > 0 &&
-      `## Put these to the person, and ask again with \`facts\`\n\n${check.map(({ trigger, ask }) => `- ${ask} (\`${trigger}\`)`).join('\n')}`,
+    asked.length > 0 && `## Put these to the person, and ask again with \`facts\`\n\n${checkLines(asked)}`,
+    sensitive.length > 0 &&
+      `## Show these to the person, never in a form\n\nThe answers are theirs to keep, or to type at ${askPage}, which stores none.\n\n${checkLines(sensitive)}`,
     disclaimer,
   ]
     .filter((part) => typeof part === 'string')
     .join('\n\n')
 }
+
+const checkLines = (check: Answer['check']) =>
+  check.map(({ trigger, ask }) => `- ${ask} (\`${trigger}\`)`).join('\n')
 
 const handOffParts = ({ reasons, doNow, findHelp, contact }: NonNullable<Answer['handOff']>) => [
   '# This needs an attorney',

@@ -42,8 +42,8 @@ test('skips an unavailable instance, and uses it again when it is back', async (
   await using second = await instance('second')
   const request = authorizationServerClient([first.url, second.url])
   const twice = async () => {
-    const answers = [await request('/a', { signal: soon() }), await request('/a', { signal: soon() })]
-    return answers.map(({ text }) => text).toSorted()
+    const responses = [await request('/a', { signal: soon() }), await request('/a', { signal: soon() })]
+    return responses.map(({ text }) => text).toSorted()
   }
   expect(await twice()).toEqual(['first', 'second'])
   await first[Symbol.asyncDispose]()
@@ -184,13 +184,13 @@ test('throws the last failure after one try at each unavailable instance, two fo
 })
 
 test('returns 503 after one try at each instance when all respond with it', async () => {
-  let asked = 0
+  let requests = 0
   const refuse: RequestHandler = (_request, response) => {
-    asked += 1
+    requests += 1
     response.writeHead(503).end()
   }
   await using one = await serve(refuse, anyPort)
   await using two = await serve(refuse, anyPort)
   const request = authorizationServerClient([one.url, two.url])
-  expect([(await request('/a', { signal: soon() })).status, asked]).toEqual([503, 2])
+  expect([(await request('/a', { signal: soon() })).status, requests]).toEqual([503, 2])
 })

@@ -2,7 +2,8 @@ import { AgentId } from '@plainpath/domain'
 import { serviceUrls } from '@plainpath/metadata'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { cachedBearer, formatChallenge } from './bearer.ts'
+import { cachedBearer } from './bearer.ts'
+import { formatChallenge } from './challenge.ts'
 import type { ActiveIntrospection } from './introspection.ts'
 import { presentedToken } from './presented-token.ts'
 
@@ -78,7 +79,7 @@ test('nothing breaks out of a parameter', () => {
   )
 })
 
-describe('a token whose answer is in memory', () => {
+describe('a token with a cached introspection', () => {
   const now = new Date('2026-11-20T09:00:00Z')
   const urls = serviceUrls('https://plainpath.example')
   const good: ActiveIntrospection = {
@@ -89,31 +90,31 @@ describe('a token whose answer is in memory', () => {
     expiresAt: new Date(now.getTime() + 1),
     identityType: 'anonymous',
   }
-  const callerOf = ({
+  const findCaller = ({
     isSynchronised = true,
-    answer = good,
+    introspection = good,
     scheme = 'Bearer',
   }: {
     isSynchronised?: boolean
-    answer?: ActiveIntrospection
+    introspection?: ActiveIntrospection
     scheme?: string
   }) => {
     const clock = { isSynchronised: () => isSynchronised }
-    const find = cachedBearer({ findCached: () => answer, urls, clock, now: () => now })
+    const find = cachedBearer({ findCached: () => introspection, urls, clock, now: () => now })
     return find({ rawHeaders: ['Authorization', `${scheme} ${TOKEN}`] })
   }
 
   test('names its caller', () => {
-    expect(callerOf({})).toEqual({ clientId: good.clientId, scopes: good.scopes })
+    expect(findCaller({})).toEqual({ clientId: good.clientId, scopes: good.scopes })
   })
 
   test.for([
     { why: 'by a wrong clock', isSynchronised: false },
-    { why: 'once it has expired', answer: { ...good, expiresAt: now } },
-    { why: 'when it is bound to a key', answer: { ...good, jkt: 'a'.repeat(43) } },
+    { why: 'once it has expired', introspection: { ...good, expiresAt: now } },
+    { why: 'when it is bound to a key', introspection: { ...good, jkt: 'a'.repeat(43) } },
     { why: 'behind the scheme DPoP', scheme: 'DPoP' },
-    { why: 'for another service', answer: { ...good, audience: ['https://other.example/api'] } },
+    { why: 'for another service', introspection: { ...good, audience: ['https://other.example/api'] } },
   ])('says nothing $why', (known) => {
-    expect(callerOf(known)).toBeUndefined()
+    expect(findCaller(known)).toBeUndefined()
   })
 })

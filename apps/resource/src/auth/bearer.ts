@@ -10,9 +10,10 @@ import {
   type WatchedClock,
   withSynchronisedClock,
 } from '@plainpath/http'
-import { operations, protectedResourceAt, type ServiceUrls } from '@plainpath/metadata'
+import { audienceAt, protectedResourceAt, type ServiceUrls } from '@plainpath/metadata'
 import type { Context } from 'koa'
-import { DPOP_ALGORITHMS, proofVerifier, type ReadProof, readProof } from './dpop-proof.ts'
+import { type Challenge, formatChallenge } from './challenge.ts'
+import { proofVerifier, type ReadProof, readProof } from './dpop-proof.ts'
 import { IntrospectionLimited } from './guard-introspection.ts'
 import type { ActiveIntrospection, ConfirmedAgent, Introspect, IntrospectFor } from './introspection.ts'
 import { presentedToken, type TokenScheme } from './presented-token.ts'
@@ -94,7 +95,7 @@ export function bearerCheck(deps: {
     const proof = scheme === 'DPoP' ? requireProof(ctx, token, refuse) : undefined
     const answer = await introspectFor(ctx, token)
     if (!answer.active) throw refuse.invalid(UNKNOWN)
-    const fault = faultOf(answer, deps)
+    const fault = faultOf(answer, audienceAt(deps.urls, ctx.path), deps.now())
     if (fault) throw refuse.invalid(fault)
     const caller = await callerWithProof(ctx, answer, { proof, scopes })
     if (!scopes.every((scope) => caller.scopes.has(scope))) throw refuse.insufficient()
@@ -137,22 +138,32 @@ export function cachedBearer(deps: {
     const presented = presentedToken(request)
     if (!presented.ok || presented.value.scheme !== 'Bearer' || !deps.clock.isSynchronised()) return undefined
     const answer = deps.findCached(presented.value.token)
-    return answer?.jkt === undefined && answer && !faultOf(answer, deps) ? callerOf(answer) : undefined
+    return answer?.jkt === undefined && answer && !faultOf(answer, deps.urls.base, deps.now())
+      ? callerOf(answer)
+      : undefined
   }
 }
 
 /** Why a token that is active is not good here and now. Every path asks this, from memory or not. */
-function faultOf(answer: ActiveIntrospection, { urls, now }: { urls: ServiceUrls; now: () => Date }) {
-  if (!answer.audience.includes(urls.base)) return 'The token is for another service.'
-  return answer.expiresAt <= now() ? 'The token has expired.' : undefined
+function faultOf(answer: ActiveIntrospection, audience: string, now: Date) {
+  if (!answer.audience.includes(audience)) return 'The token is for another service.'
+  return answer.expiresAt <= now ? 'The token has expired.' : undefined
 }
 
-const callerOf = ({ clientId, scopes, registrationId, verifiedDomain }: ActiveIntrospection): Caller => ({
-  clientId,
-  scopes,
-  ...(verifiedDomain !== undefined && { verifiedDomain }),
-  ...(registrationId !== undefined && { registrationId }),
-})
+const CALLERS = new WeakMap<ActiveIntrospection, Caller>()
+
+/** Returns the caller of a token, the same object as long as its introspection is cached. */
+function callerOf(answer: ActiveIntrospection): Caller {
+  const { clientId, scopes, registrationId, verifiedDomain } = answer
+  const caller = CALLERS.get(answer) ?? {
+    clientId,
+    scopes,
+    ...(verifiedDomain !== undefined && { verifiedDomain }),
+    ...(registrationId !== undefined && { registrationId }),
+  }
+  CALLERS.set(answer, caller)
+  return caller
+}
 
 /**
  * The refusals of one route, with a challenge that names its scopes; they are empty where a token is optional.
@@ -172,9 +183,14 @@ function refusals(
     const challenge = { scope, resourceMetadata: protectedResourceAt(urls, path), ...(error && { error }) }
     return new Problem(code, { detail, headers: { 'www-authenticate': formatChallenge(scheme, challenge) } })
   }
+  /** An app gets its token with an authorization code, after the person has signed in; an agent by itself. */
+  const isForApps = audienceAt(urls, path) !== urls.base
+  const howToGetOne = isForApps
+    ? `The person signs in, in an app that connects to ${urls.signedInMcp}.`
+    : `Get a token at ${urls.token}.`
   const unauthorized = (code: ProblemCode, detail: string, error?: 'invalid_token', more = '') =>
-    refuse(code, `${detail} Get a token at ${urls.token}.${optional ? ` ${OPTIONAL}` : ''}${more}`, error)
-  const isForContact = scopes.includes(CONTACT_SCOPE)
+    refuse(code, `${detail} ${howToGetOne}${optional ? ` ${OPTIONAL}` : ''}${more}`, error)
+  const isForContact = scopes.includes(CONTACT_SCOPE) && !isForApps
   /** The same for every invalid token, so that it does not tell a stranger whose token it was. */
   const renewal = isForContact ? ` ${RENEWAL}` : ''
   /** How to get a scope that registering alone does not give. */
@@ -199,7 +215,7 @@ function refusals(
  * @throws {Problem} 401 or 403 with a challenge; and what introspection throws
  */
 export type VerifiedPerson = (
-  request: Pick<RequestFacts, 'header'>,
+  request: Pick<RequestFacts, 'header' | 'path'>,
   caller: Pick<Caller, 'proof'>,
 ) => Promise<{ registrationId: string; email: string; agent: ConfirmedAgent | undefined }>
 
@@ -217,11 +233,12 @@ export function verifiedPerson(deps: {
   const { urls } = deps
   return async (request, caller) => {
     const scheme = caller?.proof ? 'DPoP' : 'Bearer'
-    const refuse = refusals(urls, [CONTACT_SCOPE], operations.sendContactMessage.path, scheme)
+    const refuse = refusals(urls, [CONTACT_SCOPE], request.path, scheme)
     const presented = presentedToken({ rawHeaders: ['authorization', request.header('authorization')] })
     if (!presented.ok) throw refuse.required(needsVerifiedEmail(urls))
     const answer = await deps.introspectWithEmail(presented.value.token)
-    if (!answer.active || faultOf(answer, deps)) throw refuse.invalid(UNKNOWN)
+    if (!answer.active || faultOf(answer, audienceAt(urls, request.path), deps.now()))
+      throw refuse.invalid(UNKNOWN)
     // The proof of this request was verified and used already; it must be one by the key of this very token.
     if (answer.jkt !== caller.proof?.jkt || presented.value.scheme !== scheme) throw refuse.scheme(BOUND)
     const { email, scopes, identityType } = answer
@@ -262,27 +279,3 @@ export function refuseTokenInQuery(urls: ServiceUrls) {
     await next()
   }
 }
-
-/** Parameters of a challenge (RFC 6750 §3, RFC 9449 §7.1, RFC 9728 §5.1). */
-interface Challenge {
-  /** Left out when no credentials were sent (RFC 6750 §3.1). */
-  readonly error?: 'invalid_request' | 'invalid_token' | 'invalid_dpop_proof' | 'insufficient_scope'
-  readonly scope: readonly string[]
-  readonly resourceMetadata: string
-}
-
-/** The value of `WWW-Authenticate`: one challenge, every parameter quoted. */
-export function formatChallenge(scheme: TokenScheme, { error, scope, resourceMetadata }: Challenge): string {
-  const parameters = {
-    realm: 'plainpath',
-    ...(error && { error }),
-    ...(scheme === 'DPoP' && { algs: DPOP_ALGORITHMS.join(' ') }),
-    scope: scope.join(' '),
-    resource_metadata: resourceMetadata,
-  }
-  const written = Object.entries(parameters).map(([name, value]) => `${name}="${printable(value)}"`)
-  return `${scheme} ${written.join(', ')}`
-}
-
-/** RFC 6750 §3 allows neither `"` nor `\` nor anything but printable ASCII in these values. */
-const printable = (value: string) => value.replaceAll(/["\\]/g, "'").replaceAll(/[^\x20-\x7E]/g, '?')

@@ -33,6 +33,8 @@ export interface ConfirmedAgent {
   readonly name?: string
   /** The host that the agent has proven to control. */
   readonly verifiedDomain?: string
+  /** Where the app is that the person connected, as `appHostOf` has it; absent for an agent. */
+  readonly appHost?: string
   readonly registeredAt: Date
   readonly verifiedAt: Date
   readonly expiresAt: Date
@@ -68,6 +70,11 @@ const Time = z.iso.datetime().transform((text) => new Date(text))
 const Confirmed = z
   .object({
     agent_name: z.string().max(1_000).optional(),
+    app_host: z
+      .string()
+      .max(260)
+      .regex(/^[a-z0-9.:[\]+-]+$/)
+      .optional(),
     agent_registered_at: Time,
     verified_at: Time,
     expires_at: Time,
@@ -79,6 +86,7 @@ const Confirmed = z
       verifiedAt: claim.verified_at,
       expiresAt: claim.expires_at,
       ...(claim.agent_name !== undefined && { name: claim.agent_name }),
+      ...(claim.app_host !== undefined && { appHost: claim.app_host }),
       ...(claim.end_secret !== undefined && { endSecret: claim.end_secret }),
     }),
   )

@@ -2,10 +2,10 @@ import type { IncomingMessage } from 'node:http'
 import { err, ok, type Result } from '@plainpath/domain'
 import { headersNamed } from '@plainpath/http'
 
-/** `none`: no Authorization header; `another-scheme`: neither Bearer nor DPoP; `malformed`: no token of ours follows. */
+/** `none`: no Authorization header; `another-scheme`: neither Bearer nor DPoP; `malformed`: the scheme is not followed by a token in the form of this service. */
 type NoToken = 'none' | 'several' | 'another-scheme' | 'malformed'
 
-/** Tokens of the authorization server; anything else is known to be invalid without asking it. */
+/** The form of the authorization server's tokens. Anything else is invalid, and needs no introspection. */
 const ACCESS_TOKEN = /^ppt_[A-Za-z0-9_-]{43}$/
 
 /** The authentication schemes of access tokens. */
@@ -15,16 +15,15 @@ interface PresentedToken {
   readonly token: string
 }
 
-/** The access token in the Authorization header (RFC 6750 §2.1, RFC 9449 §7.1). */
+/** Reads the access token from the Authorization header (RFC 6750 §2.1, RFC 9449 §7.1). */
 export function presentedToken(
   request: Pick<IncomingMessage, 'rawHeaders'>,
 ): Result<PresentedToken, NoToken> {
   const [header, ...more] = headersNamed(request, 'authorization')
   if (header === undefined) return err('none')
   if (more.length > 0) return err('several')
-  const name = /^(?:bearer|dpop)(?=\s|$)/i.exec(header)?.[0]
-  if (name === undefined) return err('another-scheme')
-  const token = header.slice(name.length).replace(/^ +/, '')
-  const scheme = name.toLowerCase() === 'dpop' ? 'DPoP' : 'Bearer'
-  return ACCESS_TOKEN.test(token) && header[name.length] === ' ' ? ok({ scheme, token }) : err('malformed')
+  const [, bearer, token] = /^(?:(bearer)|dpop) +([^ ]+)$/i.exec(header) ?? []
+  if (token !== undefined && ACCESS_TOKEN.test(token))
+    return ok({ scheme: bearer ? 'Bearer' : 'DPoP', token })
+  return err(/^(?:bearer|dpop)(?=\s|$)/i.test(header) ? 'malformed' : 'another-scheme')
 }

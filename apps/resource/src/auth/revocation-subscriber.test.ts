@@ -92,7 +92,7 @@ test.for<[string, (subscriber: Subscriber) => unknown, Record<string, string>]>(
     (s) => s.notified(tokenRevoked(7, 'a'), 20),
     { a: 'cache', b: 'cache', c: 'shared' },
   ],
-])('removes what a notification of %s revokes', ([, notify, expected]) => {
+])('removes the introspections that a notification of %s revokes', ([, notify, expected]) => {
   const subscriber = subscribed()
   cache(subscriber, 'a', 10)
   cache(subscriber, 'b', 10, introspection({ clientId: `agt_${'B'.repeat(22)}` }))
@@ -111,7 +111,7 @@ test('does not cache an introspection whose token was revoked while it was in fl
   expect(from(subscriber, 'a', 1_501)).toBe('new')
 })
 
-test('acknowledges a number after it removed what is revoked, and never a lower one', () => {
+test('acknowledges a number after removing the revoked introspections, and never a lower one', () => {
   const subscriber = subscribed()
   expect(subscriber.notified(tokenRevoked(8, 'a'), 10)).toMatchObject([{ seen: 8 }])
   expect(subscriber.notified(tokenRevoked(8, 'a'), 11)).toEqual([])

@@ -36,7 +36,7 @@ export function describeUsedProofs(kind: string, open: () => Promise<UsedProofsU
       expect(uses.filter(Boolean)).toHaveLength(1)
     })
 
-    test('tells keys and jtis apart', async () => {
+    test('distinguishes keys and jtis', async () => {
       await using opened = await open()
       const [store] = opened.stores
       const proof = newProof()

@@ -26,10 +26,10 @@ async function openStore() {
   return { store, [Symbol.asyncDispose]: () => redis[Symbol.asyncDispose]() }
 }
 
-async function withAdmin<T>(ask: (admin: Awaited<ReturnType<typeof connect>>) => Promise<T>): Promise<T> {
+async function withAdmin<T>(run: (admin: Awaited<ReturnType<typeof connect>>) => Promise<T>): Promise<T> {
   const admin = await connect()
   try {
-    return await ask(admin)
+    return await run(admin)
   } finally {
     admin.destroy()
   }
@@ -66,7 +66,7 @@ test('a proof expires by itself, once no instance accepts it any more', async ()
   })
 })
 
-test('without Redis it cannot tell, and after a restart only of proofs that were made later', async () => {
+test('throws while Redis is down, and after a restart for proofs that were made before it', async () => {
   await using opened = await openStore()
   const proof = newProof({ iat: secondsFromNow(-30) })
   await server.kill()

@@ -13,12 +13,12 @@ export interface UsedProofs {
    * Marks a proof as used, in one atomic step.
    *
    * @returns false when it was used before
-   * @throws {UsedProofsUnavailable} when the store cannot tell; and the errors of PostgreSQL
+   * @throws {UsedProofsUnavailable} when the store cannot know whether the proof was used; and the errors of PostgreSQL
    */
   use(proof: VerifiedProof): Promise<boolean>
 }
 
-/** Redis cannot tell whether a proof was used. The request gets 503; the proof is never accepted. */
+/** Redis cannot know whether a proof was used. The request gets 503; the proof is never accepted. */
 export class UsedProofsUnavailable extends Error {
   override readonly name = 'UsedProofsUnavailable'
 }
@@ -66,7 +66,7 @@ return redis.call('SET', KEYS[2], '', 'NX', 'EX', ARGV[2]) and 'accepted' or 'us
 
 /**
  * Stores used proofs in Redis, where each expires by itself. Redis may lose some when it restarts or a replica is promoted, and
- * then has another replication ID. A proof that was made before that may have been used, so the store cannot tell.
+ * then has another replication ID. A proof that was made before that may have been used, so the store refuses it.
  */
 export function redisUsedProofs(redis: Redis): UsedProofs {
   const run = (keys: string[], args: string[]) => inTime(redis.eval(USE, [SINCE, ...keys], args))

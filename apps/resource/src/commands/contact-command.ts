@@ -85,8 +85,9 @@ const describeProven = ({ agentDomain, ...message }: OpenedMessage) => ({
 const isVerified = ({ state }: Pick<OpenedMessage, 'state'>) => state !== 'unconfirmed'
 
 function writerText({ writtenBy, agentDomain, state }: OpenedMessage): string {
-  const at = agentDomain === null ? '' : ` at ${agentDomain} ${DOMAIN_CHECKED}`
-  const writer = writtenBy === 'agent' ? `an AI agent${at}` : 'a person on the website'
+  const agent =
+    agentDomain === null ? 'an AI agent or app' : `an AI agent at ${agentDomain} ${DOMAIN_CHECKED}`
+  const writer = writtenBy === 'agent' ? agent : 'a person on the website'
   return `${writer}; e-mail ${isVerified({ state }) ? 'verified' : 'not verified'}`
 }
 

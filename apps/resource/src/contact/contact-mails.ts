@@ -147,7 +147,7 @@ const helpLines = ({ title, phone, url }: Help) =>
     .map((line, nth) => `${nth === 0 ? '-' : ' '} ${line}`)
     .join('\n')
 
-const LINK_ELSEWHERE = 'To end its access, use the link in the mail that told you about the agent.'
+const LINK_ELSEWHERE = 'To end its access, use the link in the e-mail that told you about the agent.'
 
 /** Describes the agent that wrote, what it may do, and how to end that. */
 function accessLines(urls: ServiceUrls, agent: ConfirmedAgent | undefined): string {
@@ -177,7 +177,11 @@ export const withdrawnMail = (message: {
   subject: 'A message to Plainpath was withdrawn',
   text: withdrawnText({
     day: longDate(message.createdAt),
-    agent: referToAgentInMail({ verifiedDomain: message.agentDomain ?? undefined }),
+    // Where an app is, is not stored with its messages.
+    agent:
+      message.agentDomain === null
+        ? 'An AI agent or app'
+        : referToAgentInMail({ verifiedDomain: message.agentDomain }),
     id: message.id,
   }),
 })

@@ -20,7 +20,7 @@ export function sendMessage(deps: {
 }) {
   return async (
     message: ContactRequest,
-    { request, caller }: { request: Pick<RequestFacts, 'take' | 'header'>; caller: Caller },
+    { request, caller }: { request: Pick<RequestFacts, 'take' | 'header' | 'path'>; caller: Caller },
     idempotencyKey?: string,
   ) => {
     const { registrationId, email, agent } = await deps.verifiedPerson(request, caller)

@@ -19,15 +19,15 @@ const titled = (title: string, later = 1) => [
 ]
 const soon = { interval: 10, timeout: 2_000 }
 
-/** A database that can be cut off, followed by asking every 20 ms and never heard. */
+/** A database that can be cut off, polled every 20 ms, whose notifications never arrive. */
 async function follow(options: { down?: boolean } = {}) {
   await using opening = new AsyncDisposableStack()
   const database = opening.use(await openTestDatabase({ folder: MIGRATIONS, name: 'resource' }))
   const pool = opening.use(openPool(database.appUrl, { max: 2 }))
-  const state = { down: options.down ?? false, asked: 0 }
+  const state = { down: options.down ?? false, reads: 0 }
   const db: Database = {
     async query(text, values) {
-      state.asked += 1
+      state.reads += 1
       if (state.down) throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
       return pool.query(text, values)
     },
@@ -55,21 +55,21 @@ test('polling finds a change when no notification arrives', async () => {
   await expect.poll(followed.title, soon).toBe('Found')
 })
 
-test('while the database is down what is in memory stays, which is said once; then the rest is followed', async () => {
+test('keeps the guides in memory while the database is down, logs that once, and follows again afterwards', async () => {
   await using followed = await follow()
   await publishGuides(followed.pool, titled('Before'), NOW)
   await expect.poll(followed.title, soon).toBe('Before')
   followed.state.down = true
   await publishGuides(followed.pool, titled('Meanwhile', 2), NOW)
-  const asked = followed.state.asked
-  await expect.poll(() => followed.state.asked, soon).toBeGreaterThan(asked + 3)
+  const reads = followed.state.reads
+  await expect.poll(() => followed.state.reads, soon).toBeGreaterThan(reads + 3)
   expect(followed.title()).toBe('Before')
   expect(followed.lines.filter((line) => line.includes('those in memory are served'))).toHaveLength(1)
   followed.state.down = false
   await expect.poll(followed.title, soon).toBe('Meanwhile')
 })
 
-test('a database that is down at the start is followed once it answers', async () => {
+test('a database that is down at the start is polled until it responds', async () => {
   await using followed = await follow({ down: true })
   expect(followed.guides.current().size).toBe(packaged.length)
   await publishGuides(followed.pool, titled('Later'), NOW)

@@ -33,16 +33,16 @@ describe('the catalog', () => {
     expect(slugsOf(catalog.list({ after: 'b', limit: 2 }))).toEqual(['c'])
   })
 
-  test('goes on after a slug that has gone since', () => {
+  test('continues after a slug that was removed in the meantime', () => {
     expect(slugsOf(catalog.list({ after: 'aa', limit: 2 }))).toEqual(['b', 'c'])
     expect(slugsOf(catalog.list({ after: 'z', limit: 2 }))).toEqual([])
   })
 
-  test('gives the same object until the guide is stale, so that what was prepared of it stays good', () => {
+  test('returns the same object until the guide is stale, so that prepared responses stay valid', () => {
     expect(catalog.find('a')).toBe(catalog.list().guides[0])
   })
 
-  test('knows what to read instead of a retired guide', () => {
+  test('returns the successor of a retired guide', () => {
     const retired = guideCatalog(
       { guides: [guide('a')], altered: [], switches: undefined, retired: new Map([['b', 'a']]), changes: [] },
       now,

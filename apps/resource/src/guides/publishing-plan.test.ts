@@ -36,7 +36,7 @@ test.for([
   expect(others).toEqual([])
 })
 
-test('what is published but no file of the release stays, by slug with the others', () => {
+test('keeps published guides that have no file in the release, sorted by slug with the others', () => {
   const state = new Map([
     ['b', kept({ slug: 'b' })],
     ['0', kept({ slug: '0' }, true)],

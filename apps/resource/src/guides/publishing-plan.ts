@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { PackagedGuide } from '@plainpath/guides'
 
-/** The effect of publishing on one guide, or why there is none. */
+/** The effect of publishing on one guide, or the reason why it has none. */
 export type PublishingStep =
   | 'add'
   | 'change'
@@ -35,11 +35,11 @@ export interface StoredState {
 /** Compares the files of a release with the served guides, by slug. */
 export function publishingPlan(
   packaged: readonly PackagedGuide[],
-  kept: ReadonlyMap<string, StoredState>,
+  stored: ReadonlyMap<string, StoredState>,
 ): readonly PlannedGuide[] {
-  const planned = packaged.map((guide) => plannedGuide(guide, kept.get(guide.slug)))
+  const planned = packaged.map((guide) => planGuide(guide, stored.get(guide.slug)))
   const inRelease = new Set(packaged.map(({ slug }) => slug))
-  const others = [...kept]
+  const others = [...stored]
     .filter(([slug]) => !inRelease.has(slug))
     .map(([slug, { content, retired }]): PlannedGuide => {
       const step = retired ? 'retired' : 'not-in-release'
@@ -48,23 +48,23 @@ export function publishingPlan(
   return [...planned, ...others].toSorted((a, b) => (a.slug < b.slug ? -1 : 1))
 }
 
-function plannedGuide(guide: PackagedGuide, kept: StoredState | undefined): PlannedGuide {
+function planGuide(guide: PackagedGuide, stored: StoredState | undefined): PlannedGuide {
   const { slug, version: to } = guide
-  if (!kept) return { slug, step: guide.status === 'draft' ? 'draft' : 'add', to, differs: [] }
-  const from = kept.content.version
-  const differs = differingMembers(guide, kept.content)
-  return { slug, step: stepFor(guide, kept, differs), from, to, differs }
+  if (!stored) return { slug, step: guide.status === 'draft' ? 'draft' : 'add', to, differs: [] }
+  const from = stored.content.version
+  const differs = findDifferences(guide, stored.content)
+  return { slug, step: stepFor(guide, stored, differs), from, to, differs }
 }
 
-function stepFor(guide: PackagedGuide, kept: StoredState, differs: readonly string[]): PublishingStep {
-  if (kept.retired) return 'retired'
+function stepFor(guide: PackagedGuide, stored: StoredState, differs: readonly string[]): PublishingStep {
+  if (stored.retired) return 'retired'
   if (guide.status === 'draft') return 'draft'
   if (differs.length === 0) return 'same'
-  if (guide.version < kept.content.version) return 'older'
-  return guide.version === kept.content.version ? 'version-not-raised' : 'change'
+  if (guide.version < stored.content.version) return 'older'
+  return guide.version === stored.content.version ? 'version-not-raised' : 'change'
 }
 
-function differingMembers(a: PackagedGuide, b: PackagedGuide): string[] {
+function findDifferences(a: PackagedGuide, b: PackagedGuide): string[] {
   const names = new Set([...Object.keys(a), ...Object.keys(b)]) as Set<keyof PackagedGuide>
   return [...names].filter((name) => !isDeepStrictEqual(a[name], b[name])).toSorted()
 }

@@ -19,8 +19,8 @@ function openStore(redisUrl: string) {
   return { ...store, [Symbol.asyncDispose]: () => redis[Symbol.asyncDispose]() }
 }
 
-/** Resolves with the first answer; while the store is not connected, each call fails at once. */
-async function answered<T>(call: () => Promise<T>): Promise<T> {
+/** Repeats a call until it succeeds; while the store is not connected, each call fails at once. */
+async function untilItSucceeds<T>(call: () => Promise<T>): Promise<T> {
   const giveUpAt = performance.now() + 20_000
   for (;;) {
     try {
@@ -31,7 +31,7 @@ async function answered<T>(call: () => Promise<T>): Promise<T> {
     }
   }
 }
-const first = (store: LimitStore, key: string) => answered(() => store.take(key, policy))
+const first = (store: LimitStore, key: string) => untilItSucceeds(() => store.take(key, policy))
 
 async function removeKeys(): Promise<void> {
   const redis = await createClient({ url: url() }).connect()
@@ -60,7 +60,10 @@ test('two processes share the key of the day', async () => {
   await using one = openStore(url())
   await using two = openStore(url())
   const day = `test-${randomBytes(4).toString('hex')}`
-  const keys = [await answered(() => one.dailyKey(day)), await answered(() => two.dailyKey(day))]
+  const keys = [
+    await untilItSucceeds(() => one.dailyKey(day)),
+    await untilItSucceeds(() => two.dailyKey(day)),
+  ]
   expect(keys[0]).toHaveLength(32)
   expect(keys[1]).toEqual(keys[0])
   const redis = await createClient({ url: url() }).connect()

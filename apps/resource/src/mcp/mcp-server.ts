@@ -1,7 +1,17 @@
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
-import { MCP_CAPABILITIES, mcpInstructions, mcpServerInfo, type ServiceUrls } from '@plainpath/metadata'
+import { type McpEndpoint, mcpServerInfo, type ServiceUrls } from '@plainpath/metadata'
+import { z } from 'zod'
 import type { RegisterTools } from './register-tools.ts'
+import type { FormCall, RequestStates } from './request-state.ts'
 import type { ToolRequest } from './tools.ts'
+
+/** What the server needs, at whichever address. */
+export interface McpDeps {
+  readonly urls: ServiceUrls
+  readonly endpoint: McpEndpoint
+  readonly registerTools: RegisterTools
+  readonly requestStates: RequestStates
+}
 
 /** The headers by which a client and the server negotiate a revision. No other header is passed on. */
 const HEADERS = ['accept', 'mcp-protocol-version', 'mcp-method', 'mcp-name']
@@ -17,24 +27,22 @@ const CACHED = { ttlMs: 300_000, cacheScope: 'public' } as const
  */
 export async function handleMessage(
   message: object,
-  {
-    urls,
-    registerTools,
-    request,
-    caller,
-  }: ToolRequest & { readonly urls: ServiceUrls; readonly registerTools: RegisterTools },
+  { urls, endpoint, registerTools, requestStates, request, caller }: ToolRequest & McpDeps,
 ): Promise<{ status: number; type: string; content: string }> {
   let failure: { readonly cause: unknown } | undefined
   const fail = (cause: unknown) => {
     failure = { cause }
   }
+  const formCall = (): FormCall => ({ address: endpoint.address, caller, ...calledTool(message) })
   const server = () => {
     const created = new McpServer(mcpServerInfo(urls), {
-      capabilities: MCP_CAPABILITIES,
-      instructions: mcpInstructions(urls),
+      capabilities: endpoint.capabilities,
+      instructions: endpoint.instructions,
       cacheHints: { 'server/discover': CACHED, 'tools/list': CACHED },
+      requestState: { verify: (state) => requestStates.read(state, formCall()) },
     })
-    registerTools(created, { request, caller, fail })
+    const writeState = (asked: readonly string[]) => requestStates.write(asked, formCall())
+    registerTools(created, { request, caller, fail, writeState })
     return created
   }
   const handler = createMcpHandler(server, {
@@ -44,9 +52,17 @@ export async function handleMessage(
   })
   const headers = new Headers({ 'content-type': 'application/json' })
   for (const name of HEADERS) if (request.header(name)) headers.set(name, request.header(name))
-  const sent = new Request(urls.mcp, { method: 'POST', headers })
+  const sent = new Request(endpoint.address, { method: 'POST', headers })
   const response = await handler.fetch(sent, { parsedBody: message })
   const content = await response.text()
   if (failure) throw failure.cause
   return { status: response.status, type: response.headers.get('content-type') ?? '', content }
+}
+
+const ToolCall = z.looseObject({ params: z.looseObject({ name: z.string(), arguments: z.unknown() }) })
+
+/** Reads which tool a message calls, and with what. A message that calls none has no state to read or write. */
+function calledTool(message: object): Pick<FormCall, 'tool' | 'arguments'> {
+  const { params } = ToolCall.parse(message)
+  return { tool: params.name, arguments: params.arguments }
 }

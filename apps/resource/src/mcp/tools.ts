@@ -1,5 +1,7 @@
+import { ALL_HELP, helpLine } from '@plainpath/domain'
 import type { Caller, RequestFacts } from '@plainpath/http'
 import { type MCP_TOOLS, type McpToolName, MOST_TOOL_RESULTS } from '@plainpath/metadata'
+import { PREPARE_FOR_ATTORNEY } from '@plainpath/pages'
 import type { z } from 'zod'
 import { answerAsText } from '../answers/answer-as-text.ts'
 import type { AnswerService } from '../answers/answer-service.ts'
@@ -10,6 +12,7 @@ import { guideDocument, guideMarkdown, guideVersion } from '../guides/guide-resp
 import type { GuideDeps } from '../guides/guide-routes.ts'
 import { LIMITS } from '../limits.ts'
 import { type JoinWaitlist, joinForPrograms } from '../waitlist/join-waitlist.ts'
+import { type CheckForm, checkForm, readFacts } from './check-form.ts'
 
 export interface ToolDeps extends Omit<GuideDeps, 'forms'> {
   readonly answers: AnswerService
@@ -24,6 +27,11 @@ export interface ToolOutput {
   readonly text?: string
 }
 
+/** What a tool wants the person to fill in before it has an output. */
+interface ToolForm {
+  readonly form: CheckForm
+}
+
 /** The request that carries the call of a tool. */
 export interface ToolRequest {
   readonly request: RequestFacts
@@ -31,12 +39,20 @@ export interface ToolRequest {
   readonly caller?: Caller | undefined
 }
 
+/** The call of a tool. */
+export interface ToolCall extends ToolRequest {
+  /** Whether the client can show a form in response. */
+  readonly showsForms: boolean
+  /** The form that came back with the call, if it is authentic: the questions that it had, and the response. */
+  readonly filledIn?: { readonly asked: readonly string[]; readonly response: unknown } | undefined
+}
+
 /** The functions of the tools. Each throws the same problems as the route with the same function. */
 export type Tools = {
   readonly [Name in McpToolName]: (
     input: z.output<(typeof MCP_TOOLS)[Name]['inputSchema']>,
-    by: ToolRequest,
-  ) => Promise<ToolOutput> | ToolOutput
+    by: ToolCall,
+  ) => Promise<ToolOutput> | ToolOutput | ToolForm
 }
 
 /** Creates the tools from the functions that the routes use. */
@@ -49,14 +65,27 @@ export function mcpTools(deps: ToolDeps): Tools {
     search_guides: ({ query, limit }) => ({
       value: { guides: lister.search(guides.current(), query, limit ?? MOST_TOOL_RESULTS) },
     }),
-    answer_question(input) {
-      const answer = deps.answers.answer(input)
-      return { value: answer, text: answerAsText(answer) }
+    answer_question(input, { showsForms, filledIn }) {
+      const given = filledIn && readFacts(filledIn.response, filledIn.asked)
+      const answer = deps.answers.answer({ ...input, facts: { ...input.facts, ...given } })
+      const form = showsForms && !filledIn ? checkForm(answer, urls.ask) : undefined
+      if (form) return { form }
+      return { value: answer, text: answerAsText(answer, showsForms ? { askPage: urls.ask } : {}) }
     },
     async get_guide(input) {
       const guide = await guideVersion(deps, input, place)
       return { value: guideDocument(guide, urls), text: guideMarkdown(guide, urls) }
     },
+    get_help: () => ({
+      value: { help: ALL_HELP, prepare: PREPARE_FOR_ATTORNEY, page: urls.getHelp },
+      text: [
+        'Get help:',
+        ...ALL_HELP.map((help) => `- ${helpLine(help)}`),
+        'Before you talk to an attorney, prepare:',
+        ...PREPARE_FOR_ATTORNEY.map((paper) => `- ${paper}`),
+        `More, also in Spanish: ${urls.getHelp}`,
+      ].join('\n'),
+    }),
     async join_waitlist(input, { request }) {
       for (const policy of LIMITS.waitlist.address) await request.takeForAddress(policy)
       return { value: await joinAs(input, request) }

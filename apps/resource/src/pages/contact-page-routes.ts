@@ -73,7 +73,7 @@ const CLOSED: Readonly<Record<ContactStatus | 'unknown', ClosedLink | undefined>
   delivered: {
     status: 410,
     title: 'Our staff have your message',
-    text: `It can no longer be withdrawn. You can ask our staff to erase it: reply to a mail from them, or write to us again, and name the message number in the receipt. Staff then erase it here and delete the mail from their mailbox. If you do not ask, we erase it here ${durationIn('day', RULES.deliveredMessageMs)} after delivery, and the mailbox of our staff keeps its copy until they delete it. The answer still comes to you by e-mail.`,
+    text: `It can no longer be withdrawn. You can ask our staff to erase it: reply to an e-mail from them, or write to us again, and name the message number in the receipt. Staff then erase it here and delete the e-mail from their mailbox. If you do not ask, we erase it here ${durationIn('day', RULES.deliveredMessageMs)} after delivery, and the mailbox of our staff keeps its copy until they delete it. The answer still comes to you by e-mail.`,
   },
 }
 
@@ -152,7 +152,7 @@ export function contactPageRoutes(deps: {
       },
       done: {
         title: 'Your message is sent',
-        text: 'It goes to our staff soon. We now send you a mail that says when. Until then, you can withdraw your message by the link in that mail.',
+        text: 'It goes to our staff soon. We now send you an e-mail that says when. Until then, you can withdraw your message by the link in that e-mail.',
         more: replyHelp(),
       },
       async act(linkHash) {
@@ -172,7 +172,7 @@ export function contactPageRoutes(deps: {
         title: 'Withdraw your message',
         text: 'If you press the button, we erase the message, and it does not go to our staff.',
         button: 'Withdraw my message',
-        otherwise: 'If you do nothing, the message goes to our staff at the time stated in the mail.',
+        otherwise: 'If you do nothing, the message goes to our staff at the time stated in the e-mail.',
       },
       done: { title: 'Your message is erased', text: 'It did not go to our staff.' },
       closed: async (linkHash) => CLOSED[(await contact.findByWithdrawLink(linkHash)) ?? 'unknown'],

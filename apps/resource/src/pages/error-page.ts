@@ -21,7 +21,7 @@ export function errorPage(
     : problemPage({ origin, code, title, status, meaning: stated, remedy })
   const body = html`${page}
 ${successor && html`<p><a href="${successor.url}">Read the guide that took its place</a></p>`}
-<p class="facts">Request <code>${problem.request_id}</code></p>`
+<p class="facts">If you <a href="/contact">write to us</a> about this page, give us this number: <code>${problem.request_id}</code></p>`
   return renderPage({ title: isMissing ? 'Page not found' : title, origin, path, body, noindex: true })
 }
 

@@ -20,7 +20,7 @@ import { type GuidePagesDeps, PUBLIC_PAGE, preparePage } from './page.ts'
 import { type MarkdownOptions, renderMarkdown } from './render-markdown.ts'
 import { isSensitiveGuide } from './sensitive-guides.ts'
 
-/** A guide for people; the same address gives its other forms to who asks for them. */
+/** The page of a guide; the same address returns its other formats by content negotiation. */
 export function guidePageRoutes({
   guides,
   forms: prepared,

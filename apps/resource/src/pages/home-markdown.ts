@@ -10,7 +10,7 @@ const fillIn = readTemplate(new URL('./home.template.md', import.meta.url), [
   'links',
 ])
 
-/** What `/` says, for whoever reads Markdown; every address is absolute. */
+/** The content of `/` as Markdown. Every link is absolute. */
 export function homeMarkdown({
   guides,
   commands,

@@ -17,7 +17,7 @@ import { ReferralQuery } from './waitlist-page-routes.ts'
 const DESCRIPTION =
   'Plain-English guides to U.S. immigration, each backed by official sources, for people and their agents.'
 
-/** The home page, for people and for agents; `/index.md` is its Markdown for whoever asks. */
+/** The home page, for people and for agents; `/index.md` is the same as Markdown. */
 export function homeRoutes({ guides, urls }: GuidePagesDeps): Route[] {
   const partsOf = (catalog: GuideCatalog) => ({
     guides: catalog.list().guides,
@@ -65,14 +65,15 @@ export function homeRoutes({ guides, urls }: GuidePagesDeps): Route[] {
   return [home, markdown]
 }
 
+/** What an agent reads first; the footer has the policies. */
 const linksForAgents = (urls: ServiceUrls) => [
+  ...documentLinks(urls)
+    .filter(({ rel }) => !['privacy-policy', 'terms-of-service'].includes(rel))
+    .toSorted((one, other) => Number(other.rel === 'service-doc') - Number(one.rel === 'service-doc'))
+    .map(({ href, title }) => ({ href, text: title })),
   { href: '/api/guides', text: 'The guides as JSON' },
   { href: '/api/triggers', text: 'When a person needs an attorney, as JSON' },
   { href: FEED_PATH, text: 'Changes to the guides (Atom)' },
-  ...documentLinks(urls).map(({ href, title }) => ({
-    href,
-    text: title,
-  })),
   { href: urls.skills, text: 'Skills for agents' },
   { href: urls.authorizationServer, text: 'The authorization server (RFC 8414)' },
   { href: urls.protectedResource, text: 'The API as a protected resource (RFC 9728)' },

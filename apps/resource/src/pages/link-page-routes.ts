@@ -18,7 +18,7 @@ export interface ClosedLink {
 export const DEAD_LINK: ClosedLink = {
   status: 404,
   title: 'This link does not work',
-  text: 'It was used before, it has expired, or a part of it is missing. If you have not used it yet, copy the whole link from the mail.',
+  text: 'It was used before, it has expired, or a part of it is missing. If you have not used it yet, copy the whole link from the e-mail.',
 }
 
 interface LinkPageSpec {

@@ -3,9 +3,11 @@ import type { ServiceUrls } from '@plainpath/metadata'
 import { IMAGES, STYLESHEET } from '@plainpath/pages'
 import type { AnswerService } from '../answers/answer-service.ts'
 import type { GuideCatalog } from '../guides/guide-catalog.ts'
+import type { GuideLister } from '../guides/guide-listing.ts'
 import type { GuideResponses } from '../guides/guide-responses.ts'
 import type { JoinWaitlist } from '../waitlist/join-waitlist.ts'
 import { askPageRoutes } from './ask-page-routes.ts'
+import { connectPageRoute } from './connect-page-route.ts'
 import { guidePageRoutes } from './guide-page-routes.ts'
 import { guidesPageRoute } from './guides-page-route.ts'
 import { helpPageRoutes } from './help-page-routes.ts'
@@ -21,6 +23,7 @@ import { waitlistPageRoutes } from './waitlist-page-routes.ts'
 /** What people see in a browser. */
 export function pageRoutes(deps: {
   guides: { current(): GuideCatalog }
+  lister: GuideLister
   forms: GuideResponses
   joinWaitlist: JoinWaitlist
   answers: AnswerService
@@ -53,6 +56,7 @@ export function pageRoutes(deps: {
     ...policyPageRoutes(deps),
     guidesPageRoute(deps),
     ...helpPageRoutes(deps),
+    connectPageRoute(deps),
     searchRoute(deps),
     referenceRoute(deps),
     ...problemPageRoutes(deps),

@@ -3,6 +3,7 @@ import { API_VERSION, OPERATIONS, RETENTION, type ServiceUrls } from '@plainpath
 import { changelogPage, type Html, privacyPage, termsPage } from '@plainpath/pages'
 import { RELEASES } from './changelog.ts'
 import { PUBLIC_PAGE, preparePage } from './page.ts'
+import { renderInline } from './render-markdown.ts'
 
 /** What is kept, what is promised, and what changed: the same for everybody, made once. */
 export function policyPageRoutes({ urls }: { urls: ServiceUrls }): Route[] {
@@ -34,8 +35,9 @@ const DESCRIBED = new Map(
 const describedReleases = () =>
   RELEASES.map(({ version, changes }) => ({
     version,
-    changes: changes.map(({ text, operations }) => ({
-      text,
+    changes: changes.map(({ day, text, operations }) => ({
+      day,
+      text: renderInline(text),
       operations: operations.flatMap((id) => DESCRIBED.get(id) ?? []),
     })),
   }))

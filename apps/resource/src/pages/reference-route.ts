@@ -1,7 +1,9 @@
+import { GuideList } from '@plainpath/domain'
 import { defineRoute, prepareOnce, type Route } from '@plainpath/http'
 import { OPERATIONS, openApiDescription, type ServiceUrls } from '@plainpath/metadata'
 import { DOCS_HEADERS, DOCS_SCRIPT, type Html, html, scriptElement } from '@plainpath/pages'
 import type { GuideCatalog } from '../guides/guide-catalog.ts'
+import type { GuideLister } from '../guides/guide-listing.ts'
 import { CLIENT_EXAMPLES } from './client-examples.ts'
 import { type GuidePagesDeps, PUBLIC_PAGE, preparePage } from './page.ts'
 import {
@@ -15,11 +17,21 @@ import {
 import { anonymousRead, curlCommands } from './reference-examples.ts'
 import { renderInline, renderMarkdown } from './render-markdown.ts'
 
+/** What the first command searches for. */
+const FIRST_SEARCH = 'lost green card'
+
 /** The API reference, made from the very description at `/openapi.json`. */
-export function referenceRoute({ guides, urls }: GuidePagesDeps): Route {
+export function referenceRoute({
+  guides,
+  lister,
+  urls,
+}: GuidePagesDeps & { lister: Pick<GuideLister, 'search'> }): Route {
   const asPage = prepareOnce<GuideCatalog>((catalog) => {
     const document = JSON.parse(JSON.stringify(openApiDescription(urls))) as ApiDocument
-    const body = referencePage(document, urls, catalog.list().guides[0]?.slug ?? 'work-permit')
+    const body = referencePage(document, urls, {
+      slug: catalog.list().guides[0]?.slug ?? 'work-permit',
+      found: GuideList.parse({ guides: lister.search(catalog, FIRST_SEARCH, 1), next: null }),
+    })
     return preparePage(urls, { path: '/docs', title: 'API reference', place: 'developers', body })
   })
   return defineRoute({
@@ -31,9 +43,20 @@ export function referenceRoute({ guides, urls }: GuidePagesDeps): Route {
   })
 }
 
-/** Every operation with its fields, a command to copy, and its responses. @param exampleSlug a published guide */
-function referencePage(document: ApiDocument, urls: ServiceUrls, exampleSlug: string): Html {
+/**
+ * Every operation with its fields, a command to copy, and its responses.
+ *
+ * @param examples.slug of a published guide
+ * @param examples.found the response to a search for `FIRST_SEARCH` with the limit 1
+ */
+function referencePage(
+  document: ApiDocument,
+  urls: ServiceUrls,
+  { slug: exampleSlug, found }: { slug: string; found: unknown },
+): Html {
   const { title, version, description } = document.info
+  const query = new URLSearchParams({ q: FIRST_SEARCH, limit: '1' }).toString()
+  const firstAddress = `${urls.base}/guides?${query}`
   const operations = locatedOperations(document)
   const groups = document.tags.map((tag) => ({
     ...tag,
@@ -42,13 +65,15 @@ function referencePage(document: ApiDocument, urls: ServiceUrls, exampleSlug: st
   const shown = (located: LocatedOperation) => operationPart(located, document, urls, exampleSlug)
   return html`<div class="docs">
 <h1>${title}</h1>
-<p class="facts">Version ${version}. For machines: <a href="/openapi.json" type="application/json">OpenAPI 3.1</a>.</p>
-<p>A first command, which needs no token, and a part of its answer:</p>
-<pre><code>curl -sS '${urls.guideJson(exampleSlug)}'</code></pre>
-<pre><code>{ …, "slug": "${exampleSlug}", … }</code></pre>
-${renderMarkdown(description)}
+<p class="facts">Version ${version}. For machines: <a href="/openapi.json" type="application/json">OpenAPI 3.1</a>. <a href="#operations">All operations</a></p>
+<p>A first command, which needs no token:</p>
+<pre><code class="command"><span>curl -sS</span> <span>'${firstAddress}'</span></code></pre>
+<p>Its response:</p>
+<pre id="first-response"><code>${JSON.stringify(found, null, 2)}</code></pre>
+${renderMarkdown(withOwnLinks(description, urls))}
 <p>In the commands, <code>$id</code> and <code>$secret</code> are those that you got when you registered, and <code>$token</code> is the <code>access_token</code> that you got with them: <a href="/#agents">how to begin</a>. Commands that need <code>contact:write</code> fail with this token. They need the one that you get after a person confirms you: <a href="/auth/verified-email.md">verified e-mail</a>.</p>
 <p>The lines that begin with <code>await plainpath</code> do the same in JavaScript and TypeScript, with the client in <code>packages/client</code> of our source code: <code>const plainpath = new Plainpath('${urls.origin}')</code>. It gets and renews tokens by itself. The client is not on npm: do not install a package named <code>@plainpath/client</code> from there.</p>
+<p>The same functions are tools of the Model Context Protocol at <code>${urls.mcp}</code>: <a href="/mcp.md">how an agent connects</a>. For people in chat apps there are other addresses, ${urls.publicMcp !== undefined && html`<code>${urls.publicMcp}</code> without sign-in, and `}<code>${urls.signedInMcp}</code> with sign-in: <a href="/connect">how a person connects</a>.</p>
 <nav class="side" aria-labelledby="operations">
 <h2 id="operations">Operations</h2>
 ${groups.map(
@@ -67,6 +92,12 @@ ${group.operations.map(shown)}
 ${scriptElement(DOCS_SCRIPT)}`
 }
 
+/** Makes links of the addresses of our own documents, which a program reads whole. */
+const withOwnLinks = (text: string, { origin }: ServiceUrls): string =>
+  text.replaceAll(/(?<!`)(https?:\/\/[^\s/]+)(\/[\w./-]*\w)/g, (address, at: string, path: string) =>
+    at === origin ? `[${path}](${path})` : address,
+  )
+
 const pathOf = ({ address }: LocatedOperation) => address.replace(/^https?:\/\/[^/]+/, '')
 
 function operationPart(
@@ -80,7 +111,7 @@ function operationPart(
   return html`<h3 id="${operation.operationId}">${operation.summary}</h3>
 <pre><code>${method} ${address}</code></pre>
 <p class="facts"><a href="/openapi.json?operation=${operation.operationId}" type="application/json">OpenAPI of <code>${operation.operationId}</code></a></p>
-${renderMarkdown(operation.description)}
+${renderMarkdown(withOwnLinks(operation.description, urls))}
 <p><strong>Who may call:</strong> ${accessOf(operation)}</p>
 ${fields.length > 0 && html`<h4>What you send</h4>\n<dl>\n${fields}</dl>`}
 <h4>Try it</h4>

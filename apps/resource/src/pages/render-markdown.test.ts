@@ -18,6 +18,8 @@ describe('Markdown', () => {
     ['[a](/guides/work-permit)', '<a href="/guides/work-permit">a</a>'],
     ['[a](/\\x.org)', '<a href="/%5Cx.org">a</a>'],
     ['[\\[1\\]](#source-1)', '<a href="#source-1">[1]</a>'],
+    ['Call 1-800-799-7233.', 'Call <a class="tel" href="tel:1-800-799-7233">1-800-799-7233</a>.'],
+    ['[1-800-799-7233](/a)', '<a href="/a">1-800-799-7233</a>'],
     ['# A\n\n- b\n- **c**', '<ul>\n<li>b</li>\n<li><strong>c</strong></li>\n</ul>'],
   ] as const)('%j becomes %s', ([text, markup]) => expect(rendered(text)).toContain(markup))
 

@@ -1,4 +1,4 @@
-import { type Html, keepForms, markupOf, rawHtml } from '@plainpath/pages'
+import { type Html, html, keepForms, markupOf, rawHtml } from '@plainpath/pages'
 import MarkdownIt, { type Token } from 'markdown-it'
 
 /** What a page adds to the text. */
@@ -14,7 +14,19 @@ const markdown = new MarkdownIt({ html: false, linkify: false, typographer: fals
 /** Official pages over https, and places of our own site. */
 markdown.validateLink = (address) => /^(?:https:\/\/|\/(?!\/)|#)/.test(address)
 
-markdown.renderer.rules['text'] = (tokens, index) => markupOf(keepForms(tokens[index]?.content ?? ''))
+markdown.renderer.rules['text'] = (tokens, index) => {
+  const text = tokens[index]?.content ?? ''
+  return markupOf(isInLink(tokens.slice(0, index)) ? keepForms(text) : linkPhones(text))
+}
+
+const isInLink = (before: readonly Token[]): boolean =>
+  before.findLast(({ type }) => type === 'link_open' || type === 'link_close')?.type === 'link_open'
+
+const PHONE = /\b(1-\d{3}-\d{3}-\d{4})\b/
+
+/** A number to call is a link, on one line. */
+const linkPhones = (text: string): Html =>
+  html`${text.split(PHONE).map((part, nth) => (nth % 2 === 1 ? html`<a class="tel" href="${`tel:${part}`}">${part}</a>` : keepForms(part)))}`
 
 markdown.core.ruler.push('ids', ({ tokens, env }) => {
   const { idOf } = env as MarkdownOptions

@@ -76,7 +76,7 @@ export const waitlistLinkRoutes = (deps: {
         text: 'Press the button if you joined the waitlist, or if an agent added your e-mail address because you asked it to.',
         button: 'Confirm',
         otherwise:
-          'If you do nothing, your address stays on the list. To take it off the list, use the other link in the mail.',
+          'If you do nothing, your address stays on the list. To take it off the list, use the other link in the e-mail.',
       },
       done: { title: 'You are confirmed', text: 'Your place on the waitlist is confirmed.' },
       act: (secretHash) => deps.waitlist.confirm(secretHash, deps.now()),

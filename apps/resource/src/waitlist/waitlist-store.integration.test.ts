@@ -128,13 +128,13 @@ test('a link for removal works only for a mailbox on the list, for 7 days', asyn
   await using store = await open()
   await store.add(newEntry('ana@example.org'))
   const askedAt = new Date('2026-11-20T12:00:00Z')
-  const ask = async (canonicalEmail: string) => {
+  const requestRemoval = async (canonicalEmail: string) => {
     const link = newLink().stored
     const mail = { to: canonicalEmail, subject: 'Leave', text: 'Text.', sender: '127.0.0.1' }
     await store.requestRemoval({ canonicalEmail, link, mail, askedAt })
     return link
   }
-  const [there, absent] = [await ask('ana@example.org'), await ask('ben@example.org')]
+  const [there, absent] = [await requestRemoval('ana@example.org'), await requestRemoval('ben@example.org')]
   expect([await store.hasEntryForLink(there.id), await store.hasEntryForLink(absent.id)]).toEqual([
     true,
     false,

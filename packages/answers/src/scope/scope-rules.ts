@@ -15,7 +15,7 @@ const ScopeFile = z.strictObject({
       link: z.string().optional(),
       /** The rule does not hold once this guide is published. */
       unlessGuide: z.string().optional(),
-      /** Its words are common, so it holds only if no phrase places the question in US immigration. */
+      /** Its phrases are common, so it holds only if no other phrase shows that the question is about US immigration. */
       weak: z.boolean().default(false),
       /** It takes precedence over triggers that are not urgent. */
       firm: z.boolean().default(false),
@@ -26,7 +26,7 @@ const ScopeFile = z.strictObject({
   ),
 })
 
-/** A part of the rules: more phrases of groups, more rules, and phrases with which a rule of any file does not hold. */
+/** A part of the rules: more phrases for groups, more rules, and phrases that exempt a question from a rule of any file. */
 const ScopePart = z.strictObject({
   groups: ScopeFile.shape.groups.default({}),
   rules: ScopeFile.shape.rules.default([]),
@@ -81,9 +81,9 @@ export interface ScopeRules {
   /** The files themselves, from which a version is computed. */
   readonly data: unknown
   readonly rules: readonly ScopeRule[]
-  /** Counts the different phrases that place the words in US immigration. */
+  /** Counts the distinct phrases that show that the words are about US immigration. */
   readonly immigrationPhrases: (words: string) => number
-  /** Counts the different phrases that are common in questions about immigration and about other subjects. */
+  /** Counts the distinct phrases that are common both in questions about immigration and in questions about other subjects. */
   readonly nearPhrases: (words: string) => number
   /** Finds the subject without a guide that shares the most words, and their number. */
   readonly otherTopic: (words: string) => { readonly topic: string; readonly words: number }
@@ -123,11 +123,11 @@ export function loadScopeRules(): ScopeRules {
       return most
     },
     rules: file.rules.map(({ says, with: lists, unless, ...rule }) => {
-      const states = matcher(says)
+      const stated = matcher(says)
       const required = lists.map(matcher)
       const excluded = unless && matcher(unless)
       const exceptions = file.exceptions[rule.id]
-      const excepted = exceptions && matcher(exceptions)
+      const exempted = exceptions && matcher(exceptions)
       return {
         id: rule.id,
         reason: rule.reason,
@@ -136,12 +136,12 @@ export function loadScopeRules(): ScopeRules {
         weak: rule.weak,
         firm: rule.firm,
         holds(words) {
-          if (!states.test(words) || !required.every((list) => list.test(words))) return false
-          if (excepted?.test(words) === true) return false
+          if (!stated.test(words) || !required.every((list) => list.test(words))) return false
+          if (exempted?.test(words) === true) return false
           if (rule.reason === 'other-subject' && forms.test(words)) return false
-          const ofCitizen =
+          const isAboutCitizen =
             rule.reason === 'other-subject' && citizens.test(words) && !forRelatives.test(words)
-          if (ofCitizen) return true
+          if (isAboutCitizen) return true
           return excluded?.test(words) !== true && !(rule.weak && immigration.test(words))
         },
       }

@@ -179,8 +179,7 @@ export function takeLocally(options: {
 
   return (limits, address, caller) => {
     const { local } = store
-    const own = caller === undefined ? [limits.anonymous] : [limits.client, limits.verified, limits.domain]
-    const today = commonDay(now(), limits.address, ...own)
+    const today = commonDay(now(), limits)
     const keyOfDay = today === undefined ? undefined : local?.cachedDailyKey(today)
     if (!local || !keyOfDay) return undefined
     const taking: { readonly policy: LimitPolicy; readonly take: () => LimitCount }[][] = []
@@ -259,10 +258,20 @@ function windowDays({ windowSeconds }: LimitPolicy, at: Date): [string, string?]
 }
 
 /** Today, if the windows of all policies that end now also began today; else undefined. */
-function commonDay(at: Date, ...policies: (readonly LimitPolicy[] | undefined)[]): string | undefined {
+function commonDay(at: Date, limits: RouteLimits): string | undefined {
   const now = at.getTime()
-  const beganToday = ({ windowSeconds }: LimitPolicy) => now - windowSeconds * 1000 >= midnightBefore(now)
-  return policies.every((each) => each?.every(beganToday) ?? true) ? formatDay(now) : undefined
+  return now - longestWindowMs(limits) >= midnightBefore(now) ? formatDay(now) : undefined
+}
+
+const LONGEST_WINDOWS = new WeakMap<RouteLimits, number>()
+
+function longestWindowMs(limits: RouteLimits): number {
+  const found = LONGEST_WINDOWS.get(limits)
+  if (found !== undefined) return found
+  const policies = Object.values(limits).flat()
+  const longest = Math.max(0, ...policies.map(({ windowSeconds }) => windowSeconds * 1000))
+  LONGEST_WINDOWS.set(limits, longest)
+  return longest
 }
 
 const midnightBefore = (ms: number) => Math.floor(ms / DAY_MS) * DAY_MS

@@ -150,8 +150,8 @@ describe.for(Object.entries(CLIENTS))('a limiter on %s', ([, openClient]) => {
     // Five counts (an IPv6 address has two) and the key of the day.
     expect(keys).toHaveLength(6)
     expect(JSON.stringify([keys, values])).not.toMatch(/203\.0|113\.77|:db8|canary|example/)
-    const lives = await Promise.all(keys.map((key) => space.admin.ttl(key)))
-    for (const life of lives) expect(life).toBeGreaterThan(0)
+    const ttls = await Promise.all(keys.map((key) => space.admin.ttl(key)))
+    for (const ttl of ttls) expect(ttl).toBeGreaterThan(0)
   })
 
   test('counts many policies that are first used at the same moment', async () => {

@@ -11,8 +11,13 @@ export interface Metrics {
   swept(sweep: string): void
   /** Creates a gauge. Setting it removes its values for other labels. */
   gauge(name: string, help: string, labels?: readonly string[]): (value: number, labels?: Labels) => void
-  /** Creates a counter. */
-  counter(name: string, help: string, labels?: readonly string[]): (labels?: Labels) => void
+  /** Creates a counter. @param first labels that start at 0, so that they are exported before they are first counted */
+  counter(
+    name: string,
+    help: string,
+    labels?: readonly string[],
+    first?: readonly Labels[],
+  ): (labels?: Labels) => void
   /** Creates a counter with one label. Its `values` start at 0, so that they are exported before they are first counted. */
   counters(name: string, help: string, label: string, values?: readonly string[]): (value: string) => void
   /** Creates a histogram. @param buckets upper bounds, rising */
@@ -60,8 +65,9 @@ export function createMetrics(service: string): Metrics {
         gauge.set(labels, value)
       }
     },
-    counter(name, help, labelNames = []) {
+    counter(name, help, labelNames = [], first = []) {
       const counter = new Counter({ name, help, labelNames, registers: [registry] })
+      for (const labels of first) counter.inc(labels, 0)
       return (labels = {}) => counter.inc(labels)
     },
     counters(name, help, label, values = []) {

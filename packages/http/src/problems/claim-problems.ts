@@ -32,9 +32,9 @@ export const CLAIM_PROBLEMS = {
     status: 409,
     title: 'No code has been shown yet',
     meaning:
-      'The person has not opened the link in the mail, or has not pressed the button on its page. This does not count as a try.',
+      'The person has not opened the link in the e-mail, or has not pressed the button on its page. This does not count as a try.',
     remedy:
-      'Ask the person to open the link, compare the two words and press the button, then send the code. If they got no mail, check the address and begin a new claim.',
+      'Ask the person to open the link, compare the two words and press the button, then send the code. If they got no e-mail, check the address and begin a new claim.',
     oauth: 'authorization_pending',
   },
   'claim-completed': {
@@ -48,7 +48,7 @@ export const CLAIM_PROBLEMS = {
     status: 410,
     title: 'The code has expired',
     meaning: `A code is valid for ${durationInWords('minute', RULES.claimCodeMs)}, or until the page shows the next one. This does not count as a try.`,
-    remedy: `Ask the person to open the link in the mail again and press the button for a new code. The page shows at most ${CODES} codes; after that, begin a new claim.`,
+    remedy: `Ask the person to open the link in the e-mail again and press the button for a new code. The page shows at most ${CODES} codes; after that, begin a new claim.`,
     oauth: 'otp_expired',
   },
   'otp-locked': {
@@ -61,7 +61,7 @@ export const CLAIM_PROBLEMS = {
   'claim-expired': {
     status: 410,
     title: 'The claim attempt has expired',
-    meaning: `The link in the mail was not used within ${durationIn('hour', RULES.claimLinkMs)}.`,
+    meaning: `The link in the e-mail was not used within ${durationIn('hour', RULES.claimLinkMs)}.`,
     remedy: 'Ask the person whether they still want this. If so, begin a new claim.',
     oauth: 'claim_expired',
   },

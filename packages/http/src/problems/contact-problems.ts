@@ -7,7 +7,7 @@ export const CONTACT_PROBLEMS = {
     title: 'The message has been delivered',
     meaning:
       'Our staff have received the message by e-mail, so it can no longer be withdrawn. Nothing was changed.',
-    remedy: `The person who wrote it can ask our staff to erase the message: in another message, or in a reply to a mail from our staff, that names its id. Staff then erase its text, the address and the reasons to see an attorney from this service, and delete the mail from their mailbox by hand. If nobody asks, this service erases them ${durationIn('day', RULES.deliveredMessageMs)} after delivery, and the mailbox of our staff keeps its copy until they delete it. The id, topic, guide, state and times of the message are kept. The answer still comes to the person by e-mail.`,
+    remedy: `The person who wrote it can ask our staff to erase the message: in another message, or in a reply to an e-mail from our staff, that names its id. Staff then erase its text, the address and the reasons to see an attorney from this service, and delete the e-mail from their mailbox by hand. If nobody asks, this service erases them ${durationIn('day', RULES.deliveredMessageMs)} after delivery, and the mailbox of our staff keeps its copy until they delete it. The id, topic, guide, state and times of the message are kept. The answer still comes to the person by e-mail.`,
   },
   'message-being-delivered': {
     status: 409,

@@ -36,6 +36,7 @@ test('the errors of OAuth are these', () => {
   expect(named).toMatchInlineSnapshot(`
     [
       "invalid-client-metadata invalid_client_metadata",
+      "invalid-redirect-uri invalid_redirect_uri",
       "invalid-key-proof invalid_proof",
       "unsupported-credential-type unsupported_credential_type",
       "invalid-grant invalid_grant",
@@ -43,7 +44,6 @@ test('the errors of OAuth are these', () => {
       "invalid-target invalid_target",
       "unauthorized-client unauthorized_client",
       "unsupported-grant-type unsupported_grant_type",
-      "unsupported-response-type unsupported_response_type",
       "unsupported-token-type unsupported_token_type",
       "invalid-client invalid_client",
       "client-expired invalid_client",

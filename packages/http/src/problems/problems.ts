@@ -42,6 +42,15 @@ const PROBLEMS = {
     remedy: `The member errors names each mistake. Every member is optional: client_name has up to ${RULES.nameCharacters} characters, and jwks contains one to ${numberInWords(RULES.agentKeys)} public keys.`,
     oauth: 'invalid_client_metadata',
   },
+  'invalid-redirect-uri': {
+    status: 400,
+    title: 'The redirect URI is not accepted',
+    meaning:
+      'Apps that people connect from register here. A sign-in may not return to an address of this registration.',
+    remedy:
+      'Use http on 127.0.0.1, [::1] or localhost, or ask the operator to add the address of your app. Agents with credentials of their own register at /api/agent/register.',
+    oauth: 'invalid_redirect_uri',
+  },
   'invalid-key-proof': {
     status: 400,
     title: 'The proof of the new keys is not valid',
@@ -81,7 +90,7 @@ const PROBLEMS = {
   'unauthorized-client': {
     status: 400,
     title: 'The client may not use this grant',
-    meaning: 'The server supports the grant type, but this client is not registered for it.',
+    meaning: 'The server supports the grant type, but not for this client.',
     remedy: 'Use the grant type client_credentials.',
     oauth: 'unauthorized_client',
   },
@@ -91,13 +100,6 @@ const PROBLEMS = {
     meaning: 'The server does not support the grant_type in the request.',
     remedy: 'Send grant_type=client_credentials as a form field.',
     oauth: 'unsupported_grant_type',
-  },
-  'unsupported-response-type': {
-    status: 400,
-    title: 'There is no authorization endpoint',
-    meaning: 'Agents authenticate with client credentials. Nobody signs in here with a browser.',
-    remedy: 'Get a token from the token endpoint with grant_type=client_credentials.',
-    oauth: 'unsupported_response_type',
   },
   'unsupported-token-type': {
     status: 400,

@@ -37,7 +37,7 @@ export const documentRoutes = (documents: readonly StaticDocument[], limits: Rou
         status: 200,
         ...(headers && { headers: { ...headers } }),
         prepared: {
-          // Prepared anew each time: a cache of parts would have no bound.
+          // Prepared for each request: a cache of parts would have no bound.
           ...(query === undefined ? prepared() : prepareResponse(contentType, query)),
           type: alsoAs ? chooseType(request, contentType, alsoAs) : contentType,
         },

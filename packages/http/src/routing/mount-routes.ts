@@ -97,21 +97,30 @@ async function serveRoute(ctx: Context, route: Route, deps: MountDependencies): 
     ...(route.limits.address ?? []),
     ...(credentials ? [] : (route.limits.anonymous ?? [])),
   ])
-  const caller = await authenticate(ctx, route.access, credentials, deps.authenticators)
   const take = async (policy: LimitPolicy, subject: string) =>
     spendLimits(ctx, await deps.limiter.take(policy, subject))
-  if (caller) {
-    ctx.state['caller'] = caller
-    for (const { policy, subject } of clientLimits(route.limits, caller)) await take(policy, subject)
-    if (caller.proof) await useProof(ctx, route.access, caller.proof, deps.authenticators)
-  }
   const request: RequestFacts = {
     id: String(ctx.state['requestId']),
+    path: ctx.path,
     network: () => addressNetworks(String(ctx.state['address'])).at(-1)?.network ?? '',
     accepts: (...types) => ctx.accepts(types) || undefined,
     header: (name) => ctx.get(name),
     take,
     takeForAddress: (policy) => limitAddress(ctx, deps.limiter, [policy]),
+  }
+  let caller: Caller | undefined
+  try {
+    caller = await authenticate(ctx, route.access, credentials, deps.authenticators)
+  } catch (refusal) {
+    const readRouteBody = () => readBody(ctx, route)
+    const reply = await route.onRefusedCaller?.(refusal, { request, readBody: readRouteBody })
+    if (!reply) throw refusal
+    return send(ctx, route, reply)
+  }
+  if (caller) {
+    ctx.state['caller'] = caller
+    for (const { policy, subject } of clientLimits(route.limits, caller)) await take(policy, subject)
+    if (caller.proof) await useProof(ctx, route.access, caller.proof, deps.authenticators)
   }
   const input: RouteInput = { ...(caller && { caller }), ...(await parseParts(ctx, route)), request }
   send(ctx, route, await route.handle(input))

@@ -44,6 +44,8 @@ export interface RouteLimits {
 /** The request as a handler sees it, without Koa. */
 export interface RequestFacts {
   readonly id: string
+  /** As it was sent, without the query. */
+  readonly path: string
   /** Returns the widest network that limits count: an IPv4 address, or an IPv6 /48. It must not be stored in clear. */
   network(): string
   /** Returns the offered media type that `Accept` prefers; the first of equals, undefined for none. */
@@ -105,6 +107,14 @@ interface RouteSpec<I extends Inputs, R extends Replies, A extends Access> {
   /** `public`: shared caches may store a response for 300 s, unless it sets its own `cache-control`. Absent: `no-store`. */
   cache?: 'public'
   handle(input: Parsed<I> & WithCaller<A> & { request: RequestFacts }): Promise<Reply<R>> | Reply<R>
+  /** Called with what the check of the credentials threw. Returns a response to send instead of that; otherwise undefined. */
+  onRefusedCaller?(refusal: unknown, input: RefusedInput): Promise<RouteReply | undefined>
+}
+
+interface RefusedInput {
+  readonly request: RequestFacts
+  /** Reads the body, which nothing has read yet. @throws {Problem} 400, 413 or 415 */
+  readBody(): Promise<unknown>
 }
 
 /** The input of a handler, with the types of its schemas erased. */
@@ -132,7 +142,7 @@ export interface Route extends Omit<RouteSpec<Inputs, Replies, Access>, 'handle'
 /** An endpoint that reads its request and writes its response itself, as OAuth or a library prescribes. */
 export interface RawRoute {
   readonly methods: readonly string[]
-  /** Exact and absolute. */
+  /** Exact and absolute, parameters as `/{uid}`. */
   readonly path: string
   /** Policies that count the address, before anything is read. */
   readonly limits: readonly LimitPolicy[]

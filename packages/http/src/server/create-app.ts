@@ -17,7 +17,11 @@ export interface AppOptions extends RequestContextOptions, HandleErrorsOptions {
   /** The content security policy of every page. */
   readonly csp: string
   /** Absent for a listener that only the other app calls: it accepts any Host and has no browser clients. */
-  readonly browsers?: CrossOriginOptions & { readonly alsoAcceptHosts: readonly string[] }
+  readonly browsers?: CrossOriginOptions & {
+    readonly alsoAcceptHosts: readonly string[]
+    /** The origin that the app serves, if it is not `origin`, which errors name. */
+    readonly servedOrigin?: string
+  }
 }
 
 /** Creates an app with the middleware that every request passes before its route, in this order. */
@@ -30,7 +34,7 @@ export function createApp(options: AppOptions): Koa {
   app.use(pageHeaders(csp))
   app.use(handleErrors(options))
   if (browsers) {
-    app.use(requireHost(origin, browsers.alsoAcceptHosts))
+    app.use(requireHost(browsers.servedOrigin ?? origin, browsers.alsoAcceptHosts))
     app.use(crossOrigin(browsers))
   }
   app.use(refuseWritesUnderClockSkew(clock))

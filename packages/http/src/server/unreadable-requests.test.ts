@@ -20,13 +20,13 @@ describe('refuses with 400 and closes the connection for', () => {
   test.for([
     { why: 'no request line', bytes: 'nonsense\r\n\r\n' },
     { why: 'a bad version', bytes: 'GET / HTTP/9.9\r\nHost: h\r\n\r\n' },
-    { why: 'a target with a blank', bytes: 'GET /a b HTTP/1.1\r\nHost: h\r\n\r\n' },
-    { why: 'a target that is no path', bytes: 'GET a HTTP/1.1\r\nHost: h\r\n\r\n' },
+    { why: 'a target with a space', bytes: 'GET /a b HTTP/1.1\r\nHost: h\r\n\r\n' },
+    { why: 'a target that is not a path', bytes: 'GET a HTTP/1.1\r\nHost: h\r\n\r\n' },
     { why: 'the preface of HTTP/2', bytes: 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' },
     { why: 'TLS', bytes: Buffer.from('16030100d8010000d40303', 'hex') },
     { why: 'lines that end in LF alone', bytes: 'GET / HTTP/1.1\nHost: h\n\n' },
     { why: 'CR without LF', bytes: 'GET / HTTP/1.1\r\nHost: h\r\n\rX' },
-    { why: 'a blank before the colon', bytes: head('GET / HTTP/1.1', 'Host : h') },
+    { why: 'a space before the colon', bytes: head('GET / HTTP/1.1', 'Host : h') },
     {
       why: 'a header folded over two lines',
       bytes: 'GET / HTTP/1.1\r\nHost: h\r\n folded: 1\r\n\r\n'.replace('Host: h', 'A: b\r\nHost: h\r\nB: c'),
@@ -45,22 +45,22 @@ describe('refuses with 400 and closes the connection for', () => {
     { why: 'one length twice', bytes: `${head(...POST, 'Content-Length: 1', 'Content-Length: 1')}a` },
     { why: 'a list of lengths', bytes: `${head(...POST, 'Content-Length: 1, 1')}a` },
     { why: 'a length with a sign', bytes: `${head(...POST, 'Content-Length: +5')}12345` },
-    { why: 'a length below nothing', bytes: head(...POST, 'Content-Length: -5') },
+    { why: 'a negative length', bytes: head(...POST, 'Content-Length: -5') },
     { why: 'a length in hex', bytes: `${head(...POST, 'Content-Length: 0x5')}12345` },
-    { why: 'a length beyond all', bytes: head(...POST, `Content-Length: ${'9'.repeat(30)}`) },
+    { why: 'a length of 30 digits', bytes: head(...POST, `Content-Length: ${'9'.repeat(30)}`) },
     { why: 'an unknown transfer encoding', bytes: head(...POST, 'Transfer-Encoding: xchunked') },
     {
       why: 'chunked behind another',
       bytes: `${head(...POST, 'Transfer-Encoding: identity', 'Transfer-Encoding: chunked')}0\r\n\r\n`,
     },
     { why: 'chunked not last', bytes: `${head(...POST, 'Transfer-Encoding: chunked, identity')}0\r\n\r\n` },
-    { why: 'a chunk size that is none', bytes: `${head(...POST, 'Transfer-Encoding: chunked')}zz\r\n` },
+    { why: 'a chunk size that is no number', bytes: `${head(...POST, 'Transfer-Encoding: chunked')}zz\r\n` },
     {
-      why: 'a chunk size beyond all',
+      why: 'a chunk size of 17 hex digits',
       bytes: `${head(...POST, 'Transfer-Encoding: chunked')}${'f'.repeat(17)}\r\n`,
     },
     {
-      why: 'a chunk longer than it said',
+      why: 'a chunk longer than its size',
       bytes: `${head(...POST, 'Transfer-Encoding: chunked')}1\r\nabc\r\n0\r\n\r\n`,
     },
     {
@@ -79,7 +79,7 @@ describe('refuses with 400 and closes the connection for', () => {
   })
 })
 
-test('refuses headers beyond 16 KiB with 431, in many, in one or in the target', async () => {
+test('refuses headers beyond 16 KiB with 431: many headers, a long one, or a long target', async () => {
   await using server = await start()
   for (const bytes of [
     head('GET / HTTP/1.1', 'Host: h', `A: ${'a'.repeat(20_000)}`),
@@ -134,7 +134,7 @@ describe('a refusal', () => {
   })
 })
 
-test('refuses an unknown expectation with 417, and meets 100-continue', async () => {
+test('refuses an unknown expectation with 417, and supports 100-continue', async () => {
   await using server = await start()
   const unknown = await converse(server.port, head(...POST, 'Expect: nonsense', 'Content-Length: 2'))
   expect(unknown.responses.map(({ status }) => status)).toEqual([417])
@@ -190,7 +190,7 @@ describe('each response belongs to its request:', () => {
     ])
   })
 
-  test('a request with an unreadable body gets one response, whatever its handler does', async () => {
+  test('a request with an unreadable body gets one response, even if its handler responds too', async () => {
     const errors: unknown[] = []
     await using server = await start((request, response) => {
       request.resume()

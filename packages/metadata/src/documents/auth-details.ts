@@ -21,7 +21,7 @@ import { domainMd, dpopMd } from './domain-and-dpop.ts'
 import { BASIC, exchange, findExample, pretty, refusal } from './exchange.ts'
 import { MARKDOWN_TYPE, parsePath, type ServedDocument } from './served-document.ts'
 
-/** The documents that `/auth.md` links: one for each thing that an agent may need beyond a token. */
+/** Creates the documents that `/auth.md` links: one for each task beyond getting a token. */
 export const authDetails = (urls: ServiceUrls): ServedDocument[] => [
   markdown(urls.authVerifiedEmail, verifiedEmail(urls)),
   markdown(urls.authKeys, keys(urls)),
@@ -119,11 +119,11 @@ const fillKeys = readTemplate(
   },
 )
 
-/** Stand for JWTs that the reader signs. */
+/** Placeholders for JWTs that the reader signs. */
 const ASSERTION = '<assertion>'
 const PROOF = '<proof>'
 
-/** RFC 7638, of a P-256 key. */
+/** Computes the thumbprint of a P-256 key (RFC 7638), in base64url. */
 const thumbprint = ({ crv, kty, x, y }: Readonly<Record<string, unknown>> = {}) =>
   createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest('base64url')
 
@@ -132,10 +132,10 @@ const exampleSeconds = (ms: number) => Date.parse(exampleTime(ms)) / 1000
 function keys(urls: ServiceUrls): string {
   const { registerAgent, replaceAgentKeys, createAgentSecret, deleteAgentSecret, createToken, getAgent } =
     operations
-  const described = findExample(replaceAgentKeys.responses[200], replaceAgentKeys.outcomes[200], urls)
-  const { limits: _, ...registered } = described
+  const agent = findExample(replaceAgentKeys.responses[200], replaceAgentKeys.outcomes[200], urls)
+  const { limits: _, ...registered } = agent
   const { secrets } = findExample(createAgentSecret.responses[201], createAgentSecret.outcomes[201], urls)
-  const key = described.jwks?.keys[0]
+  const key = agent.jwks?.keys[0]
   const times = { iat: exampleSeconds(0), exp: exampleSeconds(60_000) }
   return fillKeys({
     urls,
@@ -155,7 +155,7 @@ function keys(urls: ServiceUrls): string {
     }),
     look: exchange(getAgent, urls, {
       headers: { 'Client-Assertion': ASSERTION },
-      response: () => described,
+      response: () => agent,
     }),
     replace: exchange(replaceAgentKeys, urls, {
       headers: { 'Client-Assertion': ASSERTION },
@@ -259,7 +259,7 @@ function lifetimes(urls: ServiceUrls): string {
   return fillLifetimes({
     urls,
     expiredPage: urls.problem('client-expired'),
-    // With one secret, as after the registration.
+    // Shows one secret, as a newly registered agent has.
     look: exchange(getAgent, urls, {
       headers: BASIC,
       response: () => ({ ...example, secrets: secrets.slice(-1) }),

@@ -61,6 +61,10 @@ export function apiCatalog(urls: ServiceUrls): ServedDocument {
       item: [
         { href: urls.base, type: JSON_TYPE, title: API_TITLE },
         { href: urls.mcp, title: 'Plainpath MCP server' },
+        { href: urls.signedInMcp, title: 'Plainpath MCP server for people who sign in' },
+        ...(urls.publicMcp === undefined
+          ? []
+          : [{ href: urls.publicMcp, title: 'Plainpath MCP server without sign-in' }]),
       ],
     },
     apiContext(urls),

@@ -73,8 +73,10 @@ describe('isitagentready.com (Cloudflare)', () => {
       expect(server[member]).toMatch(/^https:/)
   })
 
-  test('oauthDiscovery: nothing offers dynamic client registration (RFC 7591), which does not run', () => {
-    expect(jsonAt('/.well-known/oauth-authorization-server')).not.toHaveProperty('registration_endpoint')
+  test('oauthDiscovery: apps register at an address of their own (RFC 7591), not at that of agents', () => {
+    const server = jsonAt('/.well-known/oauth-authorization-server')
+    expect(server['registration_endpoint']).toBe('https://plainpath.example/oauth/register')
+    expect(server['registration_endpoint']).not.toBe(server['agent_auth'].register_uri)
   })
 
   test.for([
@@ -117,7 +119,11 @@ describe('isitagentready.com (Cloudflare)', () => {
 describe('ora.ai', () => {
   test('api-catalog: the first entry of the linkset has the items', () => {
     const { linkset } = jsonAt('/.well-known/api-catalog')
-    expect(linkset[0].item.map(({ href }: Target) => href)).toEqual([`${ORIGIN}/api`, `${ORIGIN}/api/mcp`])
+    expect(linkset[0].item.map(({ href }: Target) => href)).toEqual([
+      `${ORIGIN}/api`,
+      `${ORIGIN}/api/mcp`,
+      `${ORIGIN}/mcp`,
+    ])
   })
 
   test('agent-skills: the index itself says when to use it', () => {

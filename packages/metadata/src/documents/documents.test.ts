@@ -45,12 +45,17 @@ test('every document names the same issuer, resource and scopes', () => {
   const [resource, server] = [jsonAt(PRM), jsonAt(SERVER)]
   const openapi = jsonAt('/openapi.json')
   expect(resource.authorization_servers).toEqual([server.issuer])
-  expect(server.protected_resources).toEqual([resource.resource, jsonAt(`${PRM}/api/mcp`).resource])
+  expect(server.protected_resources).toEqual([
+    resource.resource,
+    jsonAt(`${PRM}/api/mcp`).resource,
+    jsonAt(`${PRM}/mcp`).resource,
+  ])
   expect(openapi.servers[0].url).toBe(resource.resource)
   expect(new URL(resource.resource).origin).toBe(server.issuer)
   const { tokenUrl, scopes } = openapi.components.securitySchemes.oauth2.flows.clientCredentials
   expect(tokenUrl).toBe(server.token_endpoint)
-  for (const supported of [server.scopes_supported, resource.scopes_supported, Object.keys(scopes)])
+  expect(server.scopes_supported).toEqual([...Scope.options, 'offline_access'])
+  for (const supported of [resource.scopes_supported, Object.keys(scopes)])
     expect(supported).toEqual(Scope.options)
   const inDocument = [...contentAt('/auth/lifetimes.md').matchAll(/^\| `(\w+:\w+)` \|/gm)]
   expect(inDocument.map(([, scope]) => scope)).toEqual(Scope.options)

@@ -2,6 +2,7 @@ import {
   authorizationServerMetadata,
   mcpResourceMetadata,
   protectedResourceMetadata,
+  signedInMcpResourceMetadata,
 } from '../oauth-metadata.ts'
 import { openApiDescription } from '../openapi/openapi-description.ts'
 import { openApiPartQuery } from '../openapi/openapi-part.ts'
@@ -41,6 +42,7 @@ export const resourceDocuments = (urls: ServiceUrls, config: ResourceDocumentCon
     jsonDocument(address, protectedResourceMetadata(urls)),
   ),
   jsonDocument(urls.mcpProtectedResource, mcpResourceMetadata(urls)),
+  jsonDocument(urls.signedInMcpProtectedResource, signedInMcpResourceMetadata(urls)),
   aiCatalog(urls),
   ...serverCards(urls),
   mcpMd(urls),

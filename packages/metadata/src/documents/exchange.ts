@@ -8,7 +8,7 @@ import { AGENT_ERRORS } from './agent-errors.ts'
 const FORM_TYPE = 'application/x-www-form-urlencoded'
 const JSON_TYPE = 'application/json'
 
-/** Stands for the credentials of the agent; whoever follows the document encodes its own. */
+/** A placeholder for the agent's credentials; a reader of the document encodes its own. */
 export const BASIC = { Authorization: 'Basic base64(client_id:client_secret)' }
 
 interface ExchangeOptions {

@@ -1,11 +1,14 @@
+import { durationInWords, numberInWords, RULES } from '@plainpath/domain'
 import { readTemplate } from '../read-template.ts'
 import type { ServiceUrls } from '../service-urls.ts'
 import { MCP_VERSIONS } from './mcp-server.ts'
 import { MCP_TOOLS, type McpTool } from './mcp-tools.ts'
 import { MARKDOWN_TYPE, parsePath, type ServedDocument } from './served-document.ts'
 
-const fillIn = readTemplate(new URL('./mcp.template.md', import.meta.url), ['urls'], {
+const fillIn = readTemplate(new URL('./mcp.template.md', import.meta.url), ['urls', 'chatAddresses'], {
   versions: MCP_VERSIONS.join(', '),
+  formQuestions: numberInWords(RULES.formQuestions),
+  formMinutes: durationInWords('minute', RULES.formMs),
   tools: Object.entries<McpTool>(MCP_TOOLS)
     .map(([name, { description }]) => `| \`${name}\` | ${description} |`)
     .join('\n'),
@@ -15,5 +18,11 @@ const fillIn = readTemplate(new URL('./mcp.template.md', import.meta.url), ['url
 export const mcpMd = (urls: ServiceUrls): ServedDocument => ({
   path: parsePath(urls.mcpMd),
   contentType: MARKDOWN_TYPE,
-  content: fillIn({ urls }),
+  content: fillIn({ urls, chatAddresses: chatAddresses(urls) }),
 })
+
+/** The addresses of the MCP server for people in a chat app, in a line. */
+export const chatAddresses = ({ publicMcp, signedInMcp }: ServiceUrls): string =>
+  publicMcp === undefined
+    ? `${signedInMcp} (with sign-in)`
+    : `${publicMcp} (without sign-in), ${signedInMcp} (with sign-in)`

@@ -5,8 +5,9 @@ import { z } from 'zod'
 import { contentAt, documentsByPath, jsonAt, ORIGIN } from '../../test/document-config.ts'
 import { SERVER_CARD } from '../../test/server-card-schema.ts'
 import { serviceUrls } from '../service-urls.ts'
-import { mcpInstructions, mcpServerInfo } from './mcp-server.ts'
-import { MCP_TOOLS, type McpTool } from './mcp-tools.ts'
+import { mcpMd } from './mcp-md.ts'
+import { mcpEndpoints, mcpServerInfo } from './mcp-server.ts'
+import { MCP_TOOLS, type McpTool, PUBLIC_TOOLS } from './mcp-tools.ts'
 
 const PLACES = ['/api/mcp/server-card', '/.well-known/mcp/server-card.json', '/.well-known/mcp.json']
 
@@ -27,20 +28,53 @@ test('the name of the server is its host in reverse order and one slash', () => 
   )
 })
 
+const urls = serviceUrls(ORIGIN, 'https://mcp.plainpath.example')
+const endpoints = mcpEndpoints(urls)
+
 test('the instructions say that a message can be sent for a person, and how', () => {
-  const urls = serviceUrls(ORIGIN)
-  const text = mcpInstructions(urls)
-  for (const words of ['send_contact_message', 'verifies', 'agrees', urls.authVerifiedEmail, urls.mcpMd])
-    expect(text).toContain(words)
+  const agents = ['send_contact_message', 'verifies', 'agrees', urls.authVerifiedEmail, urls.mcpMd]
+  for (const words of agents) expect(endpoints.agents.instructions).toContain(words)
+  const signedIn = ['send_contact_message', 'signed in', 'if they agree', 'withdraw_contact_message']
+  for (const words of signedIn) expect(endpoints.signedIn.instructions).toContain(words)
+})
+
+test('the public address has only tools that read and need no token, and names the signed-in address', () => {
+  expect(endpoints.public).toMatchObject({
+    address: 'https://mcp.plainpath.example/mcp',
+    capabilities: { tools: { listChanged: false } },
+    tools: PUBLIC_TOOLS,
+  })
+  const text = endpoints.public?.instructions
+  for (const words of [`${ORIGIN}/mcp`, 'signs in', urls.getHelp]) expect(text).toContain(words)
+  for (const name of Object.keys(MCP_TOOLS))
+    if (!PUBLIC_TOOLS.some((each) => each === name)) expect(text).not.toContain(name)
+  for (const name of PUBLIC_TOOLS) {
+    expect(MCP_TOOLS[name].annotations.readOnlyHint).toBe(true)
+    expect(MCP_TOOLS[name].description).not.toContain('token')
+  }
+  expect(mcpEndpoints(serviceUrls(ORIGIN)).public).toBeUndefined()
 })
 
 test('/mcp.md names every tool, and is named by the card, the catalog and the metadata', () => {
-  const { mcpMd } = serviceUrls(ORIGIN)
   const text = contentAt('/mcp.md')
   for (const name of Object.keys(MCP_TOOLS)) expect(text).toContain(`| \`${name}\` |`)
   for (const path of ['/api/mcp/server-card', '/.well-known/api-catalog'])
-    expect(contentAt(path)).toContain(mcpMd)
-  expect(jsonAt('/.well-known/oauth-protected-resource/api/mcp').resource_documentation).toBe(mcpMd)
+    expect(contentAt(path)).toContain(urls.mcpMd)
+  expect(jsonAt('/.well-known/oauth-protected-resource/api/mcp').resource_documentation).toBe(urls.mcpMd)
+})
+
+test.for(['/mcp.md', '/llms.txt'])(
+  '%s names the addresses for people in chat apps, and the page about them',
+  (path) => {
+    const { connect, signedInMcp } = serviceUrls(ORIGIN)
+    for (const address of [connect, `${signedInMcp} (with sign-in)`])
+      expect(contentAt(path)).toContain(address)
+  },
+)
+
+test('the address without sign-in is named where there is one', () => {
+  expect(mcpMd(urls).content).toContain('https://mcp.plainpath.example/mcp (without sign-in)')
+  expect(contentAt('/mcp.md')).not.toContain('without sign-in')
 })
 
 describe('checkers', () => {

@@ -1,16 +1,53 @@
 import { API_VERSION, type ServiceUrls } from '../service-urls.ts'
 import { SERVER_CARD_TYPE } from './catalogs.ts'
-import { MCP_TOOLS, type McpTool } from './mcp-tools.ts'
+import { MCP_TOOLS, type McpTool, type McpToolName, PUBLIC_TOOLS } from './mcp-tools.ts'
 import { JSON_TYPE, jsonDocument, type ServedDocument } from './served-document.ts'
 
 /** The revisions that the MCP server is tested with, the newest first. */
 export const MCP_VERSIONS = ['2026-07-28', '2025-11-25', '2025-06-18'] as const
 
-export const MCP_CAPABILITIES = {
-  tools: { listChanged: false },
-  // SEP-1046: a client without a person gets its token with client credentials.
-  extensions: { 'io.modelcontextprotocol/oauth-client-credentials': {} },
+/** One address of the MCP server, and what a client finds there. */
+export interface McpEndpoint {
+  readonly address: string
+  readonly capabilities: {
+    readonly tools: { readonly listChanged: boolean }
+    readonly extensions?: Record<string, Record<string, never>>
+  }
+  /** What a model is told before it uses any tool. */
+  readonly instructions: string
+  /** In the order of `tools/list`. */
+  readonly tools: readonly McpToolName[]
 }
+
+const TOOLS_ONLY = { tools: { listChanged: false } }
+const ALL_TOOLS = Object.keys(MCP_TOOLS) as McpToolName[]
+
+/** The addresses of the MCP server: one for agents, and two for people in a chat app. */
+export const mcpEndpoints = (urls: ServiceUrls) => ({
+  agents: {
+    address: urls.mcp,
+    // SEP-1046: a client without a person gets its token with client credentials.
+    capabilities: { ...TOOLS_ONLY, extensions: { 'io.modelcontextprotocol/oauth-client-credentials': {} } },
+    instructions: instructions(urls, forAgents(urls)),
+    tools: ALL_TOOLS,
+  } satisfies McpEndpoint,
+  signedIn: {
+    address: urls.signedInMcp,
+    capabilities: TOOLS_ONLY,
+    instructions: instructions(urls, forTheSignedIn(urls)),
+    tools: ALL_TOOLS,
+  } satisfies McpEndpoint,
+  /** Undefined where no origin is configured for it. */
+  public:
+    urls.publicMcp === undefined
+      ? undefined
+      : ({
+          address: urls.publicMcp,
+          capabilities: TOOLS_ONLY,
+          instructions: instructions(urls, forEverybody(urls)),
+          tools: PUBLIC_TOOLS,
+        } satisfies McpEndpoint),
+})
 
 /** Who the MCP server says it is. Its name is the host in reverse order and one slash, as server cards want it. */
 export const mcpServerInfo = ({ origin }: ServiceUrls) => ({
@@ -22,19 +59,38 @@ export const mcpServerInfo = ({ origin }: ServiceUrls) => ({
   websiteUrl: `${origin}/`,
 })
 
-/** What a model is told before it uses any tool. */
-export const mcpInstructions = (urls: ServiceUrls): string =>
+const instructions = (urls: ServiceUrls, more: readonly string[]): string =>
   [
     'Plain-English guides to U.S. immigration. They are information, not legal advice.',
     'Call answer_question first. Put the questions in check to the person, and call it again with their answers as facts.',
     `Send as facts, too, what the person has already told you: ${urls.triggers} lists the triggers.`,
     'To read on, look for a guide with search_guides or list_guides and read it with get_guide.',
+    'Call get_help first when somebody is in danger or detained, or a hearing or a deadline is near.',
     'Name the official sources, show the disclaimer, and say when to talk to an attorney, as each guide lists it.',
-    'You can also send a message to the Plainpath staff for a person, with send_contact_message. The person first',
-    `verifies their e-mail address with you and agrees to the text: ${urls.authVerifiedEmail} leads through it.`,
-    'get_contact_message says what became of the message, and withdraw_contact_message takes it back before it is delivered.',
-    `Only these three tools need a token. ${urls.mcpMd} shows how a client connects and sends one.`,
+    ...more,
   ].join(' ')
+
+const AFTER_A_MESSAGE =
+  'get_contact_message says what became of the message, and withdraw_contact_message takes it back before it is delivered.'
+
+const forAgents = (urls: ServiceUrls) => [
+  'You can also send a message to the Plainpath staff for a person, with send_contact_message. The person first',
+  `verifies their e-mail address with you and agrees to the text: ${urls.authVerifiedEmail} leads through it.`,
+  AFTER_A_MESSAGE,
+  `Only these three tools need a token. ${urls.mcpMd} shows how a client connects and sends one.`,
+]
+
+const forTheSignedIn = (urls: ServiceUrls) => [
+  'The person has signed in with their e-mail address, so you can send a message to the Plainpath staff for them, with',
+  'send_contact_message. Show them the text first, and send it only if they agree. The reply goes to their e-mail address.',
+  AFTER_A_MESSAGE,
+  `Never ask the person for a code from an e-mail: it belongs only on the pages of ${urls.origin}.`,
+]
+
+const forEverybody = (urls: ServiceUrls) => [
+  'Nobody signs in here, and nothing can be sent. To send a message to the Plainpath staff, or to join the waitlist, the person adds',
+  `${urls.signedInMcp} to their app, and signs in with their e-mail address.`,
+]
 
 /** An address in brackets stays in order, without what the name of a server cannot hold. */
 function reversedHost(origin: string): string {
@@ -74,19 +130,16 @@ function serverCard(urls: ServiceUrls) {
     description,
     websiteUrl,
     remotes: [
-      {
-        type: 'streamable-http',
-        url: urls.mcp,
-        supportedProtocolVersions: [...MCP_VERSIONS],
-        headers: [authorizationHeader(urls)],
-      },
+      remote(urls.mcp, authorizationHeader(urls)),
+      ...(urls.publicMcp === undefined ? [] : [remote(urls.publicMcp)]),
+      remote(urls.signedInMcp, signInHeader(urls)),
     ],
     serverInfo: { name, title, version },
     protocolVersion: MCP_VERSIONS[0],
     serverUrl: urls.mcp,
     endpoint: urls.mcp,
     transport: { type: 'streamable-http', endpoint: urls.mcp, url: urls.mcp },
-    capabilities: MCP_CAPABILITIES,
+    capabilities: mcpEndpoints(urls).agents.capabilities,
     authentication: { required: false, schemes: ['oauth2'], resource_metadata: urls.mcpProtectedResource },
     tools: Object.entries<McpTool>(MCP_TOOLS).map(([toolName, tool]) => ({
       name: toolName,
@@ -96,6 +149,24 @@ function serverCard(urls: ServiceUrls) {
     })),
   }
 }
+
+const remote = (url: string, ...headers: object[]) => ({
+  type: 'streamable-http',
+  url,
+  supportedProtocolVersions: [...MCP_VERSIONS],
+  ...(headers.length > 0 && { headers }),
+})
+
+const signInHeader = (urls: ServiceUrls) => ({
+  name: 'Authorization',
+  description: `For people in a chat app, who sign in by e-mail. The app gets the token with an authorization code: ${urls.signedInMcpProtectedResource}`,
+  isRequired: true,
+  isSecret: true,
+  value: 'Bearer {access_token}',
+  variables: {
+    access_token: { description: `Access token for ${urls.signedInMcp}`, isRequired: true, isSecret: true },
+  },
+})
 
 const authorizationHeader = (urls: ServiceUrls) => ({
   name: 'Authorization',

@@ -8,6 +8,7 @@ import {
   Guide,
   GuideList,
   GuideSlug,
+  Help,
   JoinedWaitlist,
   JoinWaitlistRequest,
 } from '@plainpath/domain'
@@ -106,6 +107,19 @@ export const MCP_TOOLS = {
     outputSchema: Guide,
     annotations: READS,
   },
+  get_help: {
+    title: 'Get help',
+    description:
+      'Get the phone lines for danger, detention and immigration court, the official lists of free attorneys, and what to prepare. ' +
+      'Use it when somebody is in danger or detained, when a hearing or a deadline is near, or when the person wants an attorney.',
+    inputSchema: z.strictObject({}),
+    outputSchema: z.strictObject({
+      help: z.array(Help).meta({ description: 'Lines and lists, the urgent ones first.' }),
+      prepare: z.array(z.string()).meta({ description: 'What to have ready before talking to an attorney.' }),
+      page: z.url().meta({ description: 'The page for people, which is also in Spanish.' }),
+    }),
+    annotations: READS,
+  },
   join_waitlist: {
     title: 'Join the waitlist',
     description:
@@ -149,3 +163,12 @@ export const MCP_TOOLS = {
 } satisfies Record<string, McpTool>
 
 export type McpToolName = keyof typeof MCP_TOOLS
+
+/** The tools at the public address: they only read, and none needs to know the person. */
+export const PUBLIC_TOOLS = [
+  'list_guides',
+  'search_guides',
+  'answer_question',
+  'get_guide',
+  'get_help',
+] as const satisfies readonly McpToolName[]

@@ -1,9 +1,15 @@
 import { readTemplate } from '../read-template.ts'
 import type { ServiceUrls } from '../service-urls.ts'
+import { chatAddresses } from './mcp-md.ts'
 import { PLAIN_TYPE, type ResourceDocumentConfig, type ServedDocument } from './served-document.ts'
 import { SKILLS } from './skills.ts'
 
-const llms = readTemplate(new URL('./llms.template.txt', import.meta.url), ['urls', 'guides', 'skills'])
+const llms = readTemplate(new URL('./llms.template.txt', import.meta.url), [
+  'urls',
+  'chatAddresses',
+  'guides',
+  'skills',
+])
 
 /** `/llms.txt`: the overview for language models, with links to all other documents. */
 export function llmsTxt(
@@ -15,6 +21,7 @@ export function llmsTxt(
   const content = () =>
     llms({
       urls,
+      chatAddresses: chatAddresses(urls),
       guides: guides()
         .map(({ slug, title, summary }) => linkLine(title, urls.guide(slug), summary))
         .join('\n'),
@@ -57,7 +64,7 @@ const VALID_MONTHS = 11
 
 /**
  * `/.well-known/security.txt` (RFC 9116). It ends less than a year after the month of the start, as §2.5.5 advises:
- * whoever runs one process for longer than ten months serves one that has expired.
+ * a process that runs for longer than ten months serves one that has expired.
  */
 export function securityTxt(
   { origin }: ServiceUrls,
@@ -81,12 +88,12 @@ export function sitemap(
   { guides }: Pick<ResourceDocumentConfig, 'guides'>,
 ): ServedDocument {
   const entry = (address: string, rest = '') => `<url><loc>${address}</loc>${rest}</url>`
-  const { guides: listed, getHelp, getHelpInSpanish, ask, contact, privacy, terms, changelog } = urls
-  const { reference, problems, authMd, llms: overview } = urls
+  const { guides: listed, getHelp, getHelpInSpanish, ask, connect, contact, privacy, terms, changelog } = urls
+  const { reference, problems, authMd, mcpMd, llms: overview } = urls
   const { authVerifiedEmail, authKeys, authDomain, authDpop, authErrors, authLifetimes } = urls
   const details = [authVerifiedEmail, authKeys, authDomain, authDpop, authErrors, authLifetimes]
-  const pages = [listed, getHelp, getHelpInSpanish, ask, contact, privacy, terms, changelog]
-  const others = [...pages, reference, problems, authMd, ...details, overview]
+  const pages = [listed, getHelp, getHelpInSpanish, ask, connect, contact, privacy, terms, changelog]
+  const others = [...pages, reference, problems, authMd, ...details, mcpMd, overview]
   const content = () => `<?xml version="1.0" encoding="UTF-8"?>
 <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
 ${[

@@ -56,7 +56,7 @@ const GetGuideQuery = z.object({
         Object.assign(jsonSchema, { type: 'integer', minimum: 1 })
       },
       param: {
-        description: 'An earlier version, with its text of then and `stale` as of today.',
+        description: 'An earlier version: its text as published then, and `stale` as of today.',
       },
     }),
 })

@@ -5,7 +5,7 @@ import { OPERATIONS, operations } from './operations.ts'
 
 const urls = serviceUrls('https://plainpath.example')
 
-test('every operation stands under its own name, which is a verb and what it acts on', () => {
+test('the key of each operation is its operationId: a verb and its object', () => {
   for (const [name, operation] of Object.entries(operations)) {
     expect(operation.operationId).toBe(name)
     expect(name).toMatch(
@@ -15,8 +15,8 @@ test('every operation stands under its own name, which is a verb and what it act
 })
 
 test('no two operations share a method and a path', () => {
-  const places = OPERATIONS.map(({ method, path }) => `${method} ${path}`)
-  expect(new Set(places).size).toBe(places.length)
+  const targets = OPERATIONS.map(({ method, path }) => `${method} ${path}`)
+  expect(new Set(targets).size).toBe(targets.length)
 })
 
 test('only GET responses may be cached', () => {
@@ -24,7 +24,7 @@ test('only GET responses may be cached', () => {
 })
 
 describe.for(OPERATIONS)('$operationId', (operation) => {
-  test('has an example of every answer with a body, and its schema accepts it', () => {
+  test('has a valid example for each response with a body', () => {
     for (const [status, schema] of Object.entries(operation.responses)) {
       const { example } = operation.outcomes[Number(status)] ?? {}
       if (schema === null) expect(example).toBeUndefined()
@@ -32,14 +32,14 @@ describe.for(OPERATIONS)('$operationId', (operation) => {
     }
   })
 
-  test('has an example of every body it reads, and its schema accepts it', () => {
+  test('has a valid example for each request body', () => {
     const examples = Object.values(operation.bodyExamples ?? {})
     expect(examples.length > 0).toBe(operation.request?.body !== undefined)
     for (const example of examples) expectAccepted(operation.request?.body, example(urls))
   })
 })
 
-/** Nothing of the example may be lost either: a member that the schema does not know would be. */
+/** Expects that parsing accepts the example and keeps all of it: it would drop a member that the schema does not have. */
 function expectAccepted(schema: z.ZodType | undefined, example: unknown): void {
   const parsed = schema?.safeParse(example)
   expect(parsed?.error).toBeUndefined()

@@ -277,7 +277,7 @@ describe('refuses in one line', () => {
   })
 })
 
-/** Who reads the password of a server, other than root. */
+/** The users other than root who can read the password of a server. */
 const ownerOf = (folder: string) => fs.statSync(path.join(folder, 'superuser.secret')).uid
 
 test('runs as us, or as a user that exists for this alone when we are root', async () => {

@@ -69,7 +69,7 @@ function readIfThere(file: string): string | undefined {
   }
 }
 
-/** A server that was told to start. */
+/** A server that is starting or running. */
 export interface StartingServer {
   /** What it wrote last. */
   readonly log: string

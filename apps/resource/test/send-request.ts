@@ -3,14 +3,14 @@ import { text } from 'node:stream/consumers'
 import { expectSafeResponse } from '@plainpath/http/testing'
 import { expect } from 'vitest'
 
-export interface Answered {
+export interface HttpResponse {
   readonly status: number
   readonly headers: Record<string, string>
   readonly body: string
   json(): Record<string, unknown>
 }
 
-export interface Question {
+export interface HttpRequest {
   method?: string
   /** Sent as it is: no client tidies it up. */
   path: string
@@ -21,16 +21,16 @@ export interface Question {
   body?: string | Uint8Array
 }
 
-/** Sends what HTTP libraries would not: any Host, path and header. */
-export async function ask(origin: string, question: Question): Promise<Answered> {
+/** Sends a request that HTTP libraries would refuse to send: any Host, path and header. */
+export async function sendRequest(origin: string, outgoing: HttpRequest): Promise<HttpResponse> {
   const { hostname, port, host } = new URL(origin)
-  const { promise, resolve, reject } = Promise.withResolvers<Answered>()
+  const { promise, resolve, reject } = Promise.withResolvers<HttpResponse>()
   const sent = request({
     hostname,
     port,
-    method: question.method ?? 'GET',
-    path: question.path,
-    headers: question.rawHeaders ?? definedHeaders({ host, ...question.headers }),
+    method: outgoing.method ?? 'GET',
+    path: outgoing.path,
+    headers: outgoing.rawHeaders ?? definedHeaders({ host, ...outgoing.headers }),
     setHost: false,
     agent: false,
   })
@@ -44,7 +44,7 @@ export async function ask(origin: string, question: Question): Promise<Answered>
       reject,
     )
   })
-  sent.end(question.body)
+  sent.end(outgoing.body)
   return promise
 }
 
@@ -52,7 +52,7 @@ const definedHeaders = (headers: OutgoingHttpHeaders) =>
   Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined))
 
 /** A POST of JSON; a string or bytes are sent as they are. */
-export function posting(body: unknown, headers: OutgoingHttpHeaders = {}): Omit<Question, 'path'> {
+export function posting(body: unknown, headers: OutgoingHttpHeaders = {}): Omit<HttpRequest, 'path'> {
   const raw = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body)
   return {
     method: 'POST',
@@ -61,15 +61,15 @@ export function posting(body: unknown, headers: OutgoingHttpHeaders = {}): Omit<
   }
 }
 
-/** Checks what holds for every refusal, whatever its reason. */
-export function expectProblem(answered: Answered, expected: { status: number; code: string }): void {
-  const { status, headers, body } = answered
+/** Expects what every refusal has, besides the given status and code. */
+export function expectProblem(response: HttpResponse, expected: { status: number; code: string }): void {
+  const { status, headers, body } = response
   expect(status, body).toBe(expected.status)
   expectSafeResponse(
     { status, headers: new Headers(headers), text: body },
     { form: 'problem', failure: expected.status },
   )
-  expect(answered.json()).toMatchObject({
+  expect(response.json()).toMatchObject({
     type: expect.stringMatching(new RegExp(`^https?://[^/]+/problems/${expected.code}$`)),
     detail: expect.stringMatching(/^[^\n]+\.$/),
     ...expected,

@@ -1,6 +1,6 @@
 import { err, ok, type Scope } from '@plainpath/domain'
 import { expect, test } from 'vitest'
-import { grantScope } from './create-provider.ts'
+import { grantScope } from './agent-token.ts'
 
 const ALLOWED: Scope[] = ['guides:read', 'waitlist:write']
 
@@ -16,8 +16,8 @@ test.for([
   ['Guides:Read', err('nothing-left')],
   ['guides:read,waitlist:write', err('nothing-left')],
   ['*', err('nothing-left')],
-] as const)('asked for %o it grants %o', ([asked, granted]) => {
-  expect(grantScope(asked, ALLOWED)).toEqual(granted)
+] as const)('asked for %o it grants %o', ([requested, granted]) => {
+  expect(grantScope(requested, ALLOWED)).toEqual(granted)
 })
 
 test('grants nothing to a client without scopes', () => {

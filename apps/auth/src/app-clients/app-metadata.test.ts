@@ -1,0 +1,307 @@
+import { AgentId } from '@plainpath/domain'
+import { describe, expect, test } from 'vitest'
+import {
+  type AppMetadata,
+  parseAppDocument,
+  parseRegistration,
+  type RegistrationFault,
+} from './app-metadata.ts'
+import { DEFAULT_CHAT_HOSTS } from './chat-hosts.ts'
+
+const register = (body: unknown) => parseRegistration(body, DEFAULT_CHAT_HOSTS)
+const URL_OF_APP = AgentId.parse('https://apps.example/client.json')
+const read = (members: object, url = URL_OF_APP) =>
+  parseAppDocument(
+    { client_id: url, redirect_uris: ['http://127.0.0.1/callback'], ...members },
+    url,
+    DEFAULT_CHAT_HOSTS,
+  )
+
+/** Bodies as hosts send them. */
+const REGISTRATIONS: readonly (readonly [string, object, Partial<AppMetadata>])[] = [
+  [
+    'Claude',
+    {
+      client_name: 'Claude',
+      redirect_uris: ['https://claude.ai/api/mcp/auth_callback'],
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'none',
+      scope: 'mcp',
+      application_type: 'web',
+    },
+    { name: 'Claude', redirectUris: ['https://claude.ai/api/mcp/auth_callback'], applicationType: 'web' },
+  ],
+  [
+    'Claude Code',
+    {
+      client_name: 'Claude Code (plainpath)',
+      redirect_uris: ['http://localhost:3118/callback'],
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'none',
+      application_type: 'native',
+    },
+    { applicationType: 'native' },
+  ],
+  [
+    'Cursor',
+    {
+      client_name: 'Cursor',
+      redirect_uris: [
+        'cursor://anysphere.cursor-mcp/oauth/callback',
+        'https://www.cursor.com/agents/mcp/oauth/callback',
+        'http://localhost:8787/callback',
+      ],
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'none',
+    },
+    { applicationType: 'native' },
+  ],
+  [
+    'VS Code',
+    {
+      client_name: 'Visual Studio Code',
+      client_uri: 'https://code.visualstudio.com',
+      redirect_uris: [
+        'https://insiders.vscode.dev/redirect',
+        'https://vscode.dev/redirect',
+        'http://127.0.0.1/',
+        'http://127.0.0.1:33418/',
+      ],
+      grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'none',
+      application_type: 'native',
+    },
+    { applicationType: 'native' },
+  ],
+  [
+    'ChatGPT',
+    { client_name: 'ChatGPT', redirect_uris: ['https://chatgpt.com/connector/oauth/kDmjx77UnKOM'] },
+    { applicationType: 'web' },
+  ],
+  [
+    'Gemini',
+    {
+      client_name: 'Google',
+      redirect_uris: ['https://oauth-redirect.googleusercontent.com/r/user-1'],
+      token_endpoint_auth_method: 'client_secret_post',
+    },
+    { applicationType: 'web' },
+  ],
+  [
+    'Le Chat',
+    {
+      client_name: 'MistralAI',
+      redirect_uris: ['https://callback.mistral.ai/v1/integrations_auth/oauth2_callback'],
+      token_endpoint_auth_method: 'client_secret_basic',
+    },
+    { applicationType: 'web' },
+  ],
+  [
+    'MCP Inspector',
+    {
+      client_name: 'MCP Inspector',
+      redirect_uris: ['http://localhost:6274/oauth/callback', 'http://localhost:6274/oauth/callback/debug'],
+      token_endpoint_auth_method: 'none',
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      client_uri: 'https://github.com/modelcontextprotocol/inspector',
+    },
+    { applicationType: 'native' },
+  ],
+]
+
+describe('a registration', () => {
+  test.for(REGISTRATIONS)(
+    'of %s becomes a public client with all its redirect URIs',
+    ([_host, body, expected]) => {
+      const { redirect_uris } = body as { redirect_uris: string[] }
+      const parsed = register(body)
+      expect(parsed).toMatchObject({
+        ok: true,
+        value: { redirectUris: redirect_uris, authMethod: 'none', keys: [], ...expected },
+      })
+      expect(parsed.ok && Object.keys(parsed.value)).not.toContain('scope')
+    },
+  )
+
+  const uris = ['http://127.0.0.1/callback']
+  test.for<[string, unknown, RegistrationFault['code'], string]>([
+    ['no body', undefined, 'invalid-client-metadata', '#'],
+    ['a list', [], 'invalid-client-metadata', '#'],
+    [
+      'no redirect URI, as agents register',
+      { client_name: 'Atlas' },
+      'invalid-redirect-uri',
+      '#/redirect_uris',
+    ],
+    ['an empty list', { redirect_uris: [] }, 'invalid-redirect-uri', '#/redirect_uris'],
+    ['one outside of a list', { redirect_uris: uris[0] }, 'invalid-redirect-uri', '#/redirect_uris'],
+    ['a number', { redirect_uris: [1] }, 'invalid-redirect-uri', '#/redirect_uris'],
+    [
+      'eleven',
+      { redirect_uris: Array.from({ length: 11 }, (_, n) => `${uris[0]}/${n}`) },
+      'invalid-redirect-uri',
+      '#/redirect_uris',
+    ],
+    [
+      'one that is not listed',
+      { redirect_uris: ['https://evil.example/cb'] },
+      'invalid-redirect-uri',
+      '#/redirect_uris/0',
+    ],
+    [
+      'one that is not listed beside one that is',
+      { redirect_uris: [...uris, 'https://evil.example/cb'] },
+      'invalid-redirect-uri',
+      '#/redirect_uris/1',
+    ],
+    [
+      'another grant only',
+      { redirect_uris: uris, grant_types: ['client_credentials'] },
+      'invalid-client-metadata',
+      '#/grant_types',
+    ],
+    [
+      'the implicit response',
+      { redirect_uris: uris, response_types: ['token'] },
+      'invalid-client-metadata',
+      '#/response_types',
+    ],
+    [
+      'keys',
+      { redirect_uris: uris, token_endpoint_auth_method: 'private_key_jwt' },
+      'invalid-client-metadata',
+      '#/token_endpoint_auth_method',
+    ],
+    [
+      'a name that is no text',
+      { redirect_uris: uris, client_name: 1 },
+      'invalid-client-metadata',
+      '#/client_name',
+    ],
+    [
+      'a long name',
+      { redirect_uris: uris, client_name: 'x'.repeat(201) },
+      'invalid-client-metadata',
+      '#/client_name',
+    ],
+    [
+      'a name that changes direction',
+      { redirect_uris: uris, client_name: 'Claude\u202e' },
+      'invalid-client-metadata',
+      '#/client_name',
+    ],
+    [
+      'a name with a line break',
+      { redirect_uris: uris, client_name: 'a\nb' },
+      'invalid-client-metadata',
+      '#/client_name',
+    ],
+  ])('is refused with %s', ([_why, body, code, pointer]) => {
+    const refused = register(body)
+    expect(refused).toEqual({ ok: false, error: { code, pointer, detail: expect.any(String) } })
+    expect(register({ redirect_uris: uris })).toMatchObject({ ok: true })
+  })
+
+  test('says where agents register, and what to do about an address', () => {
+    expect(register({})).toMatchObject({ error: { detail: expect.stringContaining('/api/agent/register') } })
+    const refused = register({ redirect_uris: ['https://canary.example/cb'] })
+    expect(refused).toMatchObject({
+      error: { detail: expect.stringMatching(/127\.0\.0\.1.*ask the operator/) },
+    })
+    expect(JSON.stringify(refused)).not.toContain('canary')
+  })
+
+  test.for([undefined, null, '', '   '])('has no name when it sends %j', (client_name) => {
+    const parsed = register({ redirect_uris: uris, client_name })
+    expect(parsed.ok && parsed.value).not.toHaveProperty('name')
+  })
+
+  test('stores a redirect URI once', () => {
+    expect(register({ redirect_uris: [...uris, ...uris] })).toMatchObject({ value: { redirectUris: uris } })
+  })
+})
+
+describe('a document', () => {
+  test.for(
+    DEFAULT_CHAT_HOSTS.flatMap(({ label, documents }) =>
+      documents.map(({ metadata }) => [label, metadata.client_id, metadata] as const),
+    ),
+  )('of %s (%s) is a public client with all its redirect URIs', ([_label, id, metadata]) => {
+    const parsed = parseAppDocument(metadata, AgentId.parse(id), DEFAULT_CHAT_HOSTS)
+    expect(parsed).toMatchObject({ ok: true, value: { redirectUris: metadata['redirect_uris'] } })
+    expect(parsed.ok && parsed.value).not.toHaveProperty('keySet')
+  })
+
+  test('of Claude Code is native, though it does not say so', () => {
+    expect(read({ redirect_uris: ['http://localhost/callback', 'http://127.0.0.1/callback'] })).toMatchObject(
+      {
+        value: { applicationType: 'native' },
+      },
+    )
+  })
+
+  test('of VS Code may ask for the device grant', () => {
+    const grant_types = [
+      'authorization_code',
+      'refresh_token',
+      'urn:ietf:params:oauth:grant-type:device_code',
+    ]
+    expect(read({ grant_types })).toMatchObject({ ok: true })
+  })
+
+  test('that prefers keys and supports none is of a public client', () => {
+    const keyed = {
+      token_endpoint_auth_method: 'private_key_jwt',
+      jwks_uri: 'https://apps.example/jwks.json',
+    }
+    const parsed = read({ ...keyed, token_endpoint_auth_methods_supported: ['none', 'private_key_jwt'] })
+    expect(parsed.ok && parsed.value).not.toHaveProperty('keySet')
+    expect(read(keyed)).toMatchObject({ value: { keySet: { uri: new URL(keyed.jwks_uri) } } })
+  })
+
+  test('keeps the redirect URIs that are acceptable', () => {
+    const redirect_uris = [
+      'https://evil.example/cb',
+      'http://127.0.0.1/callback',
+      'claude://claude.ai/mcp-auth-callback/sdk',
+    ]
+    expect(read({ redirect_uris })).toMatchObject({ value: { redirectUris: ['http://127.0.0.1/callback'] } })
+  })
+
+  test.for([
+    ['a name that changes direction', 'Claude\u202e'],
+    ['a long name', 'x'.repeat(201)],
+    ['a name that is no text', 7],
+  ])('is read without %s', ([_why, client_name]) => {
+    const parsed = read({ client_name })
+    expect(parsed.ok && Object.keys(parsed.value)).toEqual(['redirectUris', 'applicationType'])
+  })
+
+  test.for<[string, object, string]>([
+    ['another client_id', { client_id: 'https://apps.example/other.json' }, 'unusable'],
+    ['no client_id', { client_id: undefined }, 'unusable'],
+    ['a secret', { client_secret: 'canary' }, 'client_secret'],
+    ['no redirect URI', { redirect_uris: undefined }, 'redirect_uris'],
+    ['no acceptable redirect URI', { redirect_uris: ['https://evil.example/cb'] }, 'redirect_uris'],
+    ['the grant of agents only', { grant_types: ['client_credentials'] }, 'grant_types'],
+    ['the implicit response', { response_types: ['token'] }, 'response_types'],
+    ['a shared secret', { token_endpoint_auth_method: 'client_secret_basic' }, 'token_endpoint_auth_method'],
+    [
+      'keys of another origin',
+      { token_endpoint_auth_method: 'private_key_jwt', jwks_uri: 'https://evil.example/jwks.json' },
+      'jwks_uri',
+    ],
+  ])('is refused with %s', ([_why, members, fault]) => {
+    const refused = read(members)
+    expect(refused).toMatchObject({
+      ok: false,
+      error: fault === 'unusable' ? { kind: 'unusable' } : { kind: 'member', member: fault },
+    })
+    expect(JSON.stringify(refused)).not.toContain('canary')
+  })
+})

@@ -1,0 +1,150 @@
+/*
+ * The list of chat apps and IDEs that people may connect from. It decides where an authorization code may be sent: to an
+ * address on the list, or to a program on the person's own computer.
+ */
+import { readFileSync } from 'node:fs'
+import { AgentId, err, ok, type Result } from '@plainpath/domain'
+import { z } from 'zod'
+
+/** Labels that are no host's. */
+const RESERVED_LABELS = new Set(['loopback', 'refused'])
+
+/** A URI that a parser does not change: nothing in it has a second spelling. */
+const isCanonical = (uri: string) => URL.parse(uri)?.href === uri && !/[#\\\s@]/.test(uri)
+
+/** An https URL, or one of a custom scheme of a program. `http` is for loopback, which needs no entry. */
+const RedirectUri = z
+  .string()
+  .max(255)
+  .refine(
+    (uri) => isCanonical(uri) && !/^(?:http|javascript|data|blob|file|about|vbscript):/.test(uri),
+    'must be an https URL or one of a custom scheme, in canonical form',
+  )
+
+const RedirectUriPrefix = z
+  .string()
+  .max(255)
+  .refine(
+    (prefix) => isCanonical(prefix) && /^https:\/\/[^/?]+\/[^?]+\/$/.test(prefix),
+    'must be an https URL with a path that ends in a slash',
+  )
+
+/** A copy of a Client ID Metadata Document, for when the host does not serve it to us. */
+const DocumentCopy = z.strictObject({
+  /** When somebody last read it at its URL. */
+  copied: z.iso.date(),
+  metadata: z.looseObject({ client_id: AgentId.refine((id) => id.startsWith('https://'), 'must be a URL') }),
+})
+
+const ChatHost = z.strictObject({
+  /** Stored with each connection, and the label of metrics. It never changes. */
+  label: z
+    .string()
+    .regex(/^[a-z][a-z0-9-]{0,29}$/)
+    .refine((label) => !RESERVED_LABELS.has(label)),
+  name: z.string().min(1).max(60),
+  redirectUris: z.array(RedirectUri).readonly(),
+  /** For hosts that make a redirect URI for each connection: the prefix, and then one segment. */
+  redirectUriPrefixes: z.array(RedirectUriPrefix).readonly(),
+  /** Where the entry is from, and when that was last read. */
+  source: z.string().min(1),
+  checked: z.iso.date(),
+  documents: z.array(DocumentCopy).readonly(),
+})
+
+const hasDuplicates = (values: readonly string[]) => new Set(values).size !== values.length
+
+const ChatHostsFile = z
+  .strictObject({ hosts: z.array(ChatHost).readonly() })
+  .refine(
+    ({ hosts }) =>
+      !hasDuplicates(hosts.map(({ label }) => label)) &&
+      !hasDuplicates(
+        hosts.flatMap(({ redirectUris, redirectUriPrefixes }) => [...redirectUris, ...redirectUriPrefixes]),
+      ) &&
+      !hasDuplicates(hosts.flatMap(({ documents }) => documents.map(({ metadata }) => metadata.client_id))),
+    'must not contain a label, redirect URI or client_id twice',
+  )
+
+/** A chat app or IDE, with the addresses that it uses. One without addresses runs on the person's computer. */
+export type ChatHost = Readonly<z.infer<typeof ChatHost>>
+export type ChatHosts = readonly ChatHost[]
+
+/** Parses the file of `AUTH_CHAT_HOSTS_FILE`. @throws {Error} that names the first mistake and quotes nothing */
+export function parseChatHosts(text: string): ChatHosts {
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch {
+    throw new Error('is not JSON')
+  }
+  const parsed = ChatHostsFile.safeParse(json)
+  if (parsed.success) return parsed.data.hosts
+  const [issue] = parsed.error.issues
+  const mistake = issue?.code === 'custom' ? issue.message : 'has the wrong form'
+  throw new Error(`is no list of chat hosts: /${issue?.path.join('/')} ${mistake}`)
+}
+
+/** The list that this version comes with. */
+export const DEFAULT_CHAT_HOSTS = parseChatHosts(
+  readFileSync(new URL('../../chat-hosts.json', import.meta.url), 'utf8'),
+)
+
+/** Where a redirect URI leads. */
+export interface RedirectTarget {
+  /** The label of the host, or `loopback`. */
+  readonly label: string
+  /** What a person is shown: the full host name, a custom scheme with what follows it, or the name of this computer. */
+  readonly host: string
+  /** `web`: a web site. `program`: a program with a scheme of its own. `loopback`: any program on the person's computer. */
+  readonly kind: 'web' | 'program' | 'loopback'
+}
+
+export type RedirectUriFault = 'not-listed'
+
+/**
+ * Any port, as RFC 8252 §7.3 wants it, and a path of plain segments. What is not in this form has several spellings, of which
+ * a browser and we might read different ones.
+ */
+const LOOPBACK = /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(?::([1-9]\d{0,4}))?((?:\/[\w.~-]*)*)$/
+const MAX_PORT = 65_535
+const DOT_SEGMENT = /\/\.\.?(?:\/|$)/
+/** What may follow a prefix: one segment that is no dot segment. */
+const SEGMENT = /^[\w~-][\w.~-]{0,199}$/
+
+/**
+ * Decides whether an authorization code may be sent to a redirect URI. Compares character by character: another case, port,
+ * path, query, user or final dot makes another address.
+ */
+export function judgeRedirectUri(uri: string, hosts: ChatHosts): Result<RedirectTarget, RedirectUriFault> {
+  const [, loopback, port, path = ''] = LOOPBACK.exec(uri) ?? []
+  if (loopback !== undefined)
+    return Number(port ?? 1) <= MAX_PORT && !DOT_SEGMENT.test(path) && uri.length <= 255
+      ? ok({ label: 'loopback', host: loopback, kind: 'loopback' })
+      : err('not-listed')
+  const listed = hosts.find(
+    ({ redirectUris, redirectUriPrefixes }) =>
+      redirectUris.includes(uri) ||
+      redirectUriPrefixes.some((prefix) => uri.startsWith(prefix) && SEGMENT.test(uri.slice(prefix.length))),
+  )
+  if (!listed) return err('not-listed')
+  const { protocol, host } = new URL(uri)
+  return protocol === 'https:'
+    ? ok({ label: listed.label, host, kind: 'web' })
+    : ok({ label: listed.label, host: `${protocol}//${host}`, kind: 'program' })
+}
+
+/** Every label that `judgeRedirectUri` may return. */
+export const redirectLabels = (hosts: ChatHosts): readonly string[] => [
+  ...hosts.map(({ label }) => label),
+  'loopback',
+]
+
+/** The label that a client of several redirect URIs is counted under: that of its first one at a host, else `loopback`. */
+export function clientLabel(redirectUris: readonly string[], hosts: ChatHosts): string {
+  const labels = redirectUris.flatMap((uri) => {
+    const judged = judgeRedirectUri(uri, hosts)
+    return judged.ok ? [judged.value.label] : []
+  })
+  return labels.find((label) => label !== 'loopback') ?? 'loopback'
+}

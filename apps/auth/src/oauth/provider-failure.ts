@@ -1,0 +1,53 @@
+/*
+ * What clients get in place of the error responses of oidc-provider. `override-provider.ts` says how to read the comment,
+ * and its test has the tests that it names.
+ */
+import { capitalised } from '@plainpath/domain'
+import { Problem, type ProblemCode } from '@plainpath/http'
+import type { Context } from 'koa'
+import { z } from 'zod'
+import { BASIC_CHALLENGE } from '../clients/invalid-client.ts'
+import { UNVERIFIED_PROOF } from './override-proofs.ts'
+
+const OAuthError = z.object({ error: z.string(), error_description: z.string().optional() })
+
+const CODES: Readonly<Record<string, ProblemCode>> = {
+  invalid_request: 'invalid-request',
+  invalid_client: 'invalid-client',
+  invalid_grant: 'invalid-grant',
+  invalid_scope: 'invalid-scope',
+  invalid_target: 'invalid-target',
+  unauthorized_client: 'unauthorized-client',
+  unsupported_grant_type: 'unsupported-grant-type',
+  unsupported_token_type: 'unsupported-token-type',
+  invalid_dpop_proof: 'invalid-dpop-proof',
+  use_dpop_nonce: 'use-dpop-nonce',
+  server_error: 'internal-error',
+  temporarily_unavailable: 'unavailable',
+}
+
+/** What RFC 6749 §5.2 calls unauthorized_client, the library calls invalid_request. */
+const NOT_ALLOWED_GRANT = 'requested grant type is not allowed for this client'
+
+/**
+ * Throws the problem that corresponds to an error response of oidc-provider.
+ *
+ * Replaces the library's error responses.
+ * API      public: their members are those of RFC 6749 §5.2; internal: the text of `NOT_ALLOWED_GRANT`.
+ * Test     'rejects a grant that the client may not use with unauthorized_client'
+ *
+ * @throws {Problem} or what was thrown inside the library; returns when the response is no error
+ */
+export function throwProviderFailure(ctx: Context): void {
+  if (ctx.state['thrown'] !== undefined) throw ctx.state['thrown']
+  if (ctx.status < 400) return
+  const { data, success } = OAuthError.safeParse(ctx.body)
+  if (!success) throw new Problem(ctx.status === 404 ? 'not-found' : 'invalid-request')
+  const { error, error_description: description } = data
+  const code = description === NOT_ALLOWED_GRANT ? 'unauthorized-client' : (CODES[error] ?? 'invalid-request')
+  throw new Problem(code, {
+    ...(description && code === 'invalid-request' && { detail: `${capitalised(description)}.` }),
+    ...(code === 'invalid-dpop-proof' && { detail: UNVERIFIED_PROOF }),
+    ...(code === 'invalid-client' && { headers: BASIC_CHALLENGE }),
+  })
+}

@@ -1,0 +1,382 @@
+import { randomUUID } from 'node:crypto'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '@plainpath/domain'
+import {
+  createApp,
+  createLimiter,
+  createLog,
+  memoryLimitStore,
+  parseTrustedProxies,
+  serve,
+} from '@plainpath/http'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { urlClientStore } from '../src/agents/url-client-store.ts'
+import type { AppClient } from '../src/app-clients/app-client.ts'
+import { appClientFinder } from '../src/app-clients/app-client-finder.ts'
+import { type AppClientStore, appClientStore } from '../src/app-clients/app-client-store.ts'
+import { readAppDocument } from '../src/app-clients/app-document.ts'
+import { type ChatHosts, DEFAULT_CHAT_HOSTS, parseChatHosts } from '../src/app-clients/chat-hosts.ts'
+import { openFetcher } from '../src/client-documents/document-fetcher.ts'
+import {
+  type CertificateAuthority,
+  type DocumentHost,
+  openCertificateAuthority,
+  respondJson,
+  startDocumentHost,
+} from './document-host.ts'
+import { newKey } from './key-agent.ts'
+import { type Authority, countRows, openAuthority } from './open-authority.ts'
+
+const NAME = 'apps.clients.test'
+const LOOPBACK = 'http://127.0.0.1/callback'
+let authority: Authority
+let ca: CertificateAuthority
+let host: DocumentHost
+let store: AppClientStore
+let now: Date
+beforeAll(async () => {
+  authority = await openAuthority()
+  ca = await openCertificateAuthority()
+  host = await startDocumentHost(await ca.issue([NAME]))
+  store = appClientStore(authority.db, authority.sealingKeys)
+})
+afterAll(async () => {
+  await host[Symbol.asyncDispose]()
+  await authority[Symbol.asyncDispose]()
+})
+beforeEach(() => {
+  now = new Date('2026-11-23T12:00:00Z')
+})
+
+interface Found {
+  readonly status: number
+  readonly client?: AppClient
+}
+
+/** An instance with a finder, reached over HTTP; each has fetches, failures and limits of its own. */
+async function startFinder({
+  hosts = DEFAULT_CHAT_HOSTS,
+  factor = 1,
+}: {
+  hosts?: ChatHosts
+  factor?: number
+} = {}) {
+  const log = createLog({ service: 'test', write: () => {} })
+  const outcomes: string[] = []
+  const find = appClientFinder({
+    appClients: store,
+    urlClients: urlClientStore(authority.db, authority.events),
+    fetchDocument: openFetcher(
+      readAppDocument(hosts, () => now),
+      {
+        testHosts: [`${NAME}:${host.port}`],
+        ca: ca.pem,
+        now: () => now,
+        onOutcome: (outcome) => void outcomes.push(outcome),
+      },
+    ).fetch,
+    chatHosts: hosts,
+    limiter: createLimiter({ store: memoryLimitStore(() => now), factor, now: () => now, log }),
+    now: () => now,
+  })
+  const app = createApp({
+    origin: 'http://127.0.0.1',
+    trustedProxies: parseTrustedProxies(''),
+    log,
+    errorForm: () => 'problem',
+    clock: { requireSynchronised: () => {} },
+    csp: '',
+  })
+  app.use(async (ctx) => {
+    const client = await find(ctx, ctx.get('x-client'))
+    ctx.body = client ? { status: 200, client } : { status: 404 }
+  })
+  const server = await serve(app.callback(), { port: 0, host: '127.0.0.1', drainSeconds: 1 })
+  return {
+    outcomes,
+    async find(id: string): Promise<Found> {
+      const response = await fetch(server.url, { headers: { 'x-client': encodeURI(id), host: '127.0.0.1' } })
+      if (response.status !== 200) return { status: response.status }
+      return (await response.json()) as Found
+    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  }
+}
+
+/** Serves a document at a new URL. */
+function publish(members: object = {}, headers: Record<string, string> = {}) {
+  const path = `/${randomUUID()}`
+  const id = host.url(NAME, path)
+  const change = (changed: object) =>
+    host.serve(path, respondJson({ client_id: id, redirect_uris: [LOOPBACK], ...changed }, headers))
+  change(members)
+  return {
+    id,
+    change,
+    fail: () => host.serve(path, (_request, response) => void response.writeHead(503).end()),
+    fetched: () => host.requests.filter((each) => `https://${each}` === id).length,
+  }
+}
+const rows = async () => Number((await countRows(authority.db))['app_clients'])
+
+describe('an app with a document', () => {
+  test('is found, fetched once for all instances until its copy expires', async () => {
+    const app = publish(
+      { client_name: 'Example', grant_types: ['authorization_code', 'x'] },
+      { 'cache-control': 'max-age=600' },
+    )
+    await using one = await startFinder()
+    await using other = await startFinder()
+    const client = {
+      id: app.id,
+      redirectUris: [LOOPBACK],
+      name: 'Example',
+      applicationType: 'native',
+      authMethod: 'none',
+      keys: [],
+      source: 'document',
+    }
+    for (const each of [one, other, one]) expect(await each.find(app.id)).toEqual({ status: 200, client })
+    expect(app.fetched()).toBe(1)
+    now = new Date(now.getTime() + 10 * MINUTE_MS)
+    app.change({ redirect_uris: ['http://localhost/callback'] })
+    expect(await other.find(app.id)).toMatchObject({
+      client: { redirectUris: ['http://localhost/callback'] },
+    })
+    expect(await one.find(app.id)).toMatchObject({ client: { redirectUris: ['http://localhost/callback'] } })
+    expect(app.fetched()).toBe(2)
+  })
+
+  test('of keys is found with them', async () => {
+    const key = await newKey()
+    const app = publish({ token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [key.jwk] } })
+    await using finder = await startFinder()
+    const keys = [{ ...key.jwk, alg: 'ES256', use: 'sig' }]
+    for (let n = 0; n < 2; n += 1)
+      expect(await finder.find(app.id)).toMatchObject({ client: { authMethod: 'private_key_jwt', keys } })
+    expect(app.fetched()).toBe(1)
+  })
+
+  test.for<[string, object]>([
+    ['names another client', { client_id: 'https://apps.example/client.json' }],
+    ['has no acceptable redirect URI', { redirect_uris: ['https://evil.example/cb'] }],
+    ['has a secret', { client_secret: 'canary' }],
+    ['is of an agent', { grant_types: ['client_credentials'] }],
+    [
+      'is signed with keys that it does not have',
+      { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [] } },
+    ],
+    ['is too large', { filler: 'x'.repeat(6_000) }],
+  ])(
+    'that %s is not found, is not stored, and is not fetched again for a minute',
+    async ([_why, members]) => {
+      const app = publish(members)
+      await using finder = await startFinder()
+      const before = await rows()
+      for (let n = 0; n < 2; n += 1) expect(await finder.find(app.id)).toEqual({ status: 404 })
+      expect(app.fetched()).toBe(1)
+      expect(await rows()).toBe(before)
+      const good = publish()
+      expect(await finder.find(good.id)).toMatchObject({ status: 200 })
+    },
+  )
+
+  test('is the same for a host that refuses, one that is not there, and an address that is not public', async () => {
+    const down = publish()
+    down.fail()
+    await using finder = await startFinder()
+    for (const id of [
+      down.id,
+      'https://nowhere.invalid/client.json',
+      'https://127.0.0.1/client.json',
+      'https://169.254.169.254/latest/meta-data',
+      'https://localhost/client.json',
+      `https://${NAME}/client.json`,
+    ])
+      expect([id, await finder.find(id)]).toEqual([id, { status: 404 }])
+  })
+
+  test.for([
+    '',
+    'app_',
+    'agt_1234567890123456789012',
+    'http://apps.example/client.json',
+    'https://APPS.example/x',
+    'https://apps.example',
+    'https://u@apps.example/x',
+    'https://apps.example/x#y',
+    'https://apps.example/a/../x',
+  ])('is not looked for under %j', async (id) => {
+    await using finder = await startFinder()
+    expect(await finder.find(id)).toEqual({ status: 404 })
+    expect(finder.outcomes).toEqual([])
+  })
+
+  test('of a blocked domain is not found, also when it is stored', async () => {
+    const app = publish()
+    await using finder = await startFinder()
+    expect(await finder.find(app.id)).toMatchObject({ status: 200 })
+    const urlClients = urlClientStore(authority.db, authority.events)
+    const audit = { by: { user: 'test', host: 'test' }, reason: 'test' }
+    await urlClients.setBlocked('block', NAME, audit, now)
+    expect(await finder.find(app.id)).toEqual({ status: 404 })
+    expect(await finder.find(publish().id)).toEqual({ status: 404 })
+    await urlClients.setBlocked('unblock', NAME, audit, now)
+    expect(await finder.find(app.id)).toMatchObject({ status: 200 })
+  })
+
+  test('does not replace what was read later', async () => {
+    const id = publish().id
+    const metadata = {
+      redirectUris: [LOOPBACK],
+      applicationType: 'native',
+      authMethod: 'none',
+      keys: [],
+    } as const
+    const expiresAt = new Date(now.getTime() + DAY_MS)
+    await store.saveDocument(id, metadata, { fetchedAt: now, expiresAt })
+    const older = { ...metadata, redirectUris: ['http://localhost/older'] }
+    await store.saveDocument(id, older, { fetchedAt: new Date(now.getTime() - 1), expiresAt })
+    expect(await store.find(id)).toMatchObject({ redirectUris: [LOOPBACK] })
+    await store.saveDocument(id, older, { fetchedAt: new Date(now.getTime() + 1), expiresAt })
+    expect(await store.find(id)).toMatchObject({ redirectUris: ['http://localhost/older'] })
+  })
+
+  test('costs its address a fetch each time, and a registration when it is new', async () => {
+    await using few = await startFinder({ factor: 0.1 })
+    const apps = Array.from({ length: 4 }, () => publish())
+    for (const { id } of apps.slice(0, 3)) expect(await few.find(id)).toMatchObject({ status: 200 })
+    expect(await few.find(apps[3]?.id ?? '')).toEqual({ status: 429 })
+    expect(apps[3]?.fetched()).toBe(0)
+    // What is stored costs nothing.
+    expect(await few.find(apps[0]?.id ?? '')).toMatchObject({ status: 200 })
+  })
+})
+
+describe('an app whose document is in the list of hosts', () => {
+  const listed = (id: string, members: object = {}) =>
+    parseChatHosts(
+      JSON.stringify({
+        hosts: [
+          {
+            label: 'listed',
+            name: 'Listed',
+            redirectUris: ['https://listed.example/cb'],
+            redirectUriPrefixes: [],
+            source: 'test',
+            checked: '2026-11-23',
+            documents: [
+              {
+                copied: '2026-11-23',
+                metadata: {
+                  client_id: id,
+                  client_name: 'Listed',
+                  redirect_uris: ['https://listed.example/cb'],
+                  ...members,
+                },
+              },
+            ],
+          },
+        ],
+      }),
+    )
+  const copy = {
+    redirectUris: ['https://listed.example/cb'],
+    name: 'Listed',
+    applicationType: 'web',
+    source: 'pinned',
+  }
+
+  test('is found by the copy while its host does not serve it, and nothing is stored', async () => {
+    const app = publish()
+    app.fail()
+    await using finder = await startFinder({ hosts: listed(app.id) })
+    const before = await rows()
+    expect(await finder.find(app.id)).toMatchObject({ status: 200, client: copy })
+    expect(await rows()).toBe(before)
+    expect(await finder.find(app.id)).toMatchObject({ status: 200, client: copy })
+    expect(app.fetched()).toBe(1)
+  })
+
+  test('is found by the copy when its address has fetched too much', async () => {
+    const app = publish()
+    await using finder = await startFinder({ hosts: listed(app.id), factor: 0.03 })
+    await finder.find(publish().id)
+    expect(await finder.find(publish().id)).toEqual({ status: 429 })
+    expect(await finder.find(app.id)).toMatchObject({ status: 200, client: copy })
+  })
+
+  test('is found by its document when there is one, and by the stored one after that', async () => {
+    const app = publish(
+      { redirect_uris: ['https://listed.example/cb', LOOPBACK] },
+      { 'cache-control': 'no-store' },
+    )
+    const hosts = listed(app.id)
+    const served = { redirectUris: ['https://listed.example/cb', LOOPBACK], source: 'document' }
+    await using one = await startFinder({ hosts })
+    expect(await one.find(app.id)).toMatchObject({ client: served })
+    app.fail()
+    now = new Date(now.getTime() + HOUR_MS)
+    expect(await one.find(app.id)).toMatchObject({ client: served })
+    expect(app.fetched()).toBe(2)
+  })
+
+  test('is not found when its document says that it is none', async () => {
+    const app = publish({ redirect_uris: ['https://evil.example/cb'] })
+    await using finder = await startFinder({ hosts: listed(app.id) })
+    expect(await finder.find(app.id)).toEqual({ status: 404 })
+  })
+
+  test('has no copy when it is an app of keys', async () => {
+    const app = publish()
+    app.fail()
+    const keyed = {
+      token_endpoint_auth_method: 'private_key_jwt',
+      jwks_uri: `https://${NAME}:${host.port}/jwks`,
+    }
+    await using finder = await startFinder({ hosts: listed(app.id, keyed) })
+    expect(await finder.find(app.id)).toEqual({ status: 404 })
+  })
+
+  test('is not found by keys that have expired', async () => {
+    const key = await newKey()
+    const keyed = { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [key.jwk] } }
+    const app = publish({ redirect_uris: ['https://listed.example/cb'], ...keyed })
+    const hosts = listed(app.id)
+    await using one = await startFinder({ hosts })
+    expect(await one.find(app.id)).toMatchObject({ client: { authMethod: 'private_key_jwt' } })
+    app.fail()
+    now = new Date(now.getTime() + HOUR_MS)
+    expect(await one.find(app.id)).toEqual({ status: 404 })
+  })
+
+  test('is not found any more when its address leaves the list', async () => {
+    const app = publish({ redirect_uris: ['https://listed.example/cb'] })
+    await using before = await startFinder({ hosts: listed(app.id) })
+    expect(await before.find(app.id)).toMatchObject({ status: 200 })
+    await using after = await startFinder()
+    expect(await after.find(app.id)).toEqual({ status: 404 })
+  })
+})
+
+describe('a registered app', () => {
+  const metadata = {
+    redirectUris: ['https://claude.ai/api/mcp/auth_callback', LOOPBACK],
+    name: 'Claude',
+    applicationType: 'native',
+    authMethod: 'none',
+    keys: [],
+  } as const
+
+  test('is found with the redirect URIs that are still acceptable, and no other is', async () => {
+    await using finder = await startFinder()
+    const id = await store.add(metadata, now)
+    expect(await finder.find(id)).toEqual({ status: 200, client: { id, ...metadata, source: 'registered' } })
+    expect(await finder.find(`app_${'x'.repeat(22)}`)).toEqual({ status: 404 })
+    await using without = await startFinder({ hosts: [] })
+    expect(await without.find(id)).toMatchObject({ client: { redirectUris: [LOOPBACK] } })
+    const web = await store.add({ ...metadata, redirectUris: [metadata.redirectUris[0]] }, now)
+    expect(await finder.find(web)).toMatchObject({ status: 200 })
+    expect(await without.find(web)).toEqual({ status: 404 })
+    expect(finder.outcomes).toEqual([])
+  })
+})

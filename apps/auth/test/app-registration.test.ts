@@ -1,0 +1,218 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { loadConfig } from '../src/config.ts'
+import { openStores } from '../src/stores.ts'
+import { register } from './agent-client.ts'
+import { expectNothingInClear } from './expect-nothing-in-clear.ts'
+import {
+  CANARY,
+  countStored,
+  expectProblem,
+  expectRefusal,
+  expectSafe,
+  type Refusal,
+} from './expect-refusal.ts'
+import { type HttpResponse, send } from './send.ts'
+import { type RunningAuth, startAuth, startInstance } from './start-auth.ts'
+
+let auth: RunningAuth
+beforeAll(async () => {
+  auth = await startAuth()
+  await register(auth)
+})
+afterAll(async () => {
+  await expectNothingInClear(auth)
+  await auth[Symbol.asyncDispose]()
+})
+
+const URIS = ['https://vscode.dev/redirect', 'http://127.0.0.1:33418/']
+const post = (
+  body: string,
+  type = 'application/json',
+  headers: Record<string, string> = {},
+): Promise<HttpResponse> =>
+  send(auth.url, {
+    method: 'POST',
+    path: '/oauth/register',
+    headers: { 'content-type': type, ...headers },
+    body,
+  })
+const registerApp = (body: object) => post(JSON.stringify(body))
+const counted = async () => {
+  const { text } = await send(auth.operationsUrl, { path: '/metrics' })
+  return Object.fromEntries(
+    [...text.matchAll(/^app_registrations_total\{host="([^"]+)",service="auth"\} (\d+)$/gm)].map(
+      ([, host, n]) => [host, Number(n)],
+    ),
+  )
+}
+
+describe('POST /oauth/register', () => {
+  test('returns 201 with what the app is registered for, and stores its name encrypted', async () => {
+    const before = await countStored(auth)
+    const name = `Visual Studio Code ${CANARY}`
+    auth.confidential.add(name)
+    const answer = await registerApp({
+      client_name: name,
+      client_uri: 'https://code.visualstudio.com',
+      redirect_uris: URIS,
+      grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'none',
+      application_type: 'native',
+      scope: 'mcp',
+    })
+    expect(answer.status, answer.text).toBe(201)
+    await expectSafe(auth, { ...answer, text: '' })
+    expect(answer.headers.get('cache-control')).toBe('no-store')
+    expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
+    const body = JSON.parse(answer.text) as { client_id: string }
+    expect(body).toEqual({
+      client_id: expect.stringMatching(/^app_[A-Za-z0-9_-]{22}$/),
+      client_id_issued_at: expect.closeTo(Date.now() / 1000, -1),
+      client_name: name,
+      redirect_uris: URIS,
+      application_type: 'native',
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'none',
+    })
+    expect(await countStored(auth)).toEqual({ ...before, app_clients: Number(before['app_clients']) + 1 })
+    const config = loadConfig(await auth.stores.settingsFor(auth.origin))
+    await using stores = await openStores(config, { log: silent, now: () => new Date() })
+    expect(await stores.appClients.find(body.client_id)).toMatchObject({
+      name,
+      redirectUris: URIS,
+      authMethod: 'none',
+    })
+  })
+
+  test('replaces a secret method by none, and says so', async () => {
+    const answer = await registerApp({
+      redirect_uris: URIS,
+      token_endpoint_auth_method: 'client_secret_post',
+    })
+    expect(answer.status, answer.text).toBe(201)
+    expect(JSON.parse(answer.text)).toMatchObject({ token_endpoint_auth_method: 'none' })
+    expect(answer.text).not.toContain('client_secret')
+  })
+
+  const REDIRECT: Refusal = { status: 400, code: 'invalid-redirect-uri', error: 'invalid_redirect_uri' }
+  const METADATA: Refusal = { status: 400, code: 'invalid-client-metadata', error: 'invalid_client_metadata' }
+  const app = (members: object) => JSON.stringify({ redirect_uris: URIS, ...members })
+  test.for<[string, string, Refusal]>([
+    [
+      'no redirect URI',
+      JSON.stringify({ client_name: CANARY }),
+      { ...REDIRECT, says: /Agents .* register at \/api\/agent\/register/ },
+    ],
+    [
+      'an address of somebody else',
+      app({ redirect_uris: [`https://${CANARY}.example/cb`] }),
+      { ...REDIRECT, says: /#\/redirect_uris\/0 .*ask the operator/ },
+    ],
+    [
+      'one such address among others',
+      app({ redirect_uris: [...URIS, `https://evil.example/${CANARY}`] }),
+      { ...REDIRECT, says: /#\/redirect_uris\/2 / },
+    ],
+    ['a script', app({ redirect_uris: ['javascript:alert(1)'] }), REDIRECT],
+    ['another grant', app({ grant_types: ['client_credentials'] }), METADATA],
+    ['keys', app({ token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [] } }), METADATA],
+    ['a name with a line break', app({ client_name: `a\n${CANARY}` }), METADATA],
+    ['a list', '[]', METADATA],
+    ['no body', '', METADATA],
+    ['half a body', '{', { status: 400, code: 'invalid-request' }],
+    [
+      'a member twice',
+      `{"redirect_uris":[],"redirect_uris":["${URIS[0]}"]}`,
+      { status: 400, code: 'invalid-request' },
+    ],
+    [
+      'a body of 17 KiB',
+      app({ client_name: 'x'.repeat(17_000) }),
+      { status: 413, code: 'content-too-large' },
+    ],
+  ])('refuses %s, and stores nothing', async ([_why, body, refusal]) => {
+    await expectRefusal(auth, () => post(body), refusal)
+    expect((await registerApp({ redirect_uris: URIS })).status).toBe(201)
+  })
+
+  test('refuses a form', async () => {
+    const form = new URLSearchParams({ redirect_uris: URIS[0] ?? '' }).toString()
+    await expectRefusal(auth, () => post(form, 'application/x-www-form-urlencoded'), {
+      status: 415,
+      code: 'unsupported-media-type',
+    })
+  })
+
+  test('refuses a page of another site', async () => {
+    await expectRefusal(
+      auth,
+      () =>
+        post(app({}), 'application/json', { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }),
+      { status: 403, code: 'cross-site-request' },
+    )
+  })
+
+  test('counts by host', async () => {
+    const before = await counted()
+    await registerApp({ redirect_uris: URIS })
+    await registerApp({ redirect_uris: ['http://localhost:1234/callback'] })
+    await registerApp({ redirect_uris: ['https://evil.example/cb'] })
+    const after = await counted()
+    for (const host of ['vscode', 'loopback', 'refused'])
+      expect([host, after[host]]).toEqual([host, Number(before[host]) + 1])
+    expect(after['claude']).toBe(before['claude'])
+  })
+})
+
+test('an address that registers too often has to wait, and agents behind it do not', async () => {
+  await using limited = await startInstance(auth.stores, { env: { AUTH_LIMITS_FACTOR: '0.03' } })
+  const ask = () =>
+    send(limited.url, {
+      method: 'POST',
+      path: '/oauth/register',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ redirect_uris: URIS }),
+    })
+  for (let n = 0; n < 3; n += 1) expect((await ask()).status).toBe(201)
+  const before = await countStored(auth)
+  expectProblem(await ask(), {
+    status: 429,
+    code: 'rate-limited',
+    error: 'rate_limited',
+    headers: { 'retry-after': /^\d+$/ },
+  })
+  expect(await countStored(auth)).toEqual(before)
+  expect((await send(limited.url, { method: 'POST', path: '/api/agent/register' })).status).toBe(201)
+})
+
+test('an instance with another list of hosts accepts what is on it', async () => {
+  const { mkdtemp, writeFile, rm } = await import('node:fs/promises')
+  const folder = await mkdtemp('/tmp/plainpath-hosts-')
+  try {
+    const file = `${folder}/hosts.json`
+    const host = { label: 'other', name: 'Other', redirectUriPrefixes: [], documents: [] }
+    const entry = {
+      ...host,
+      redirectUris: ['https://other.example/cb'],
+      source: 'test',
+      checked: '2026-11-23',
+    }
+    await writeFile(file, JSON.stringify({ hosts: [entry] }))
+    await using other = await startInstance(auth.stores, { env: { AUTH_CHAT_HOSTS_FILE: file } })
+    const ask = (uri: string) =>
+      send(other.url, {
+        method: 'POST',
+        path: '/oauth/register',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ redirect_uris: [uri] }),
+      })
+    expect((await ask('https://other.example/cb')).status).toBe(201)
+    expect((await ask('https://vscode.dev/redirect')).status).toBe(400)
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+})
+
+const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }

@@ -1,0 +1,59 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
+import { runAuth } from './run-auth.ts'
+
+let stores: AuthStores
+let env: Record<string, string>
+let folder: string
+beforeAll(async () => {
+  stores = await openAuthStores()
+  env = await stores.settingsFor('https://plainpath.example')
+  folder = await mkdtemp(path.join(tmpdir(), 'plainpath-hosts-'))
+})
+afterAll(async () => {
+  await rm(folder, { recursive: true })
+  await stores[Symbol.asyncDispose]()
+})
+
+const run = (args: string, more: Record<string, string> = {}) => runAuth(args.split(' '), { ...env, ...more })
+
+describe('hosts list', () => {
+  test('lists every chat app with the addresses that a sign-in may return to', async () => {
+    const { code, printed } = await run('hosts list')
+    expect(code).toBe(0)
+    expect(printed).toContain('claude  Claude\n  returns to https://claude.ai/api/mcp/auth_callback')
+    expect(printed).toContain('returns to https://chatgpt.com/connector/oauth/ and one more segment')
+    expect(printed).toMatch(
+      /^claude-code {2}Claude Code\n {2}returns to a program on the person's computer$/m,
+    )
+    expect(JSON.parse((await run('hosts list --json')).printed)).toMatchObject({
+      ok: true,
+      hosts: expect.arrayContaining([
+        {
+          label: 'vscode',
+          name: 'VS Code',
+          redirect_uris: ['https://vscode.dev/redirect', 'https://insiders.vscode.dev/redirect'],
+          redirect_uri_prefixes: [],
+          source: expect.any(String),
+          checked: expect.stringMatching(/^\d{4}-/),
+          documents: [{ client_id: 'https://vscode.dev/oauth/client-metadata.json', copied: '2026-09-08' }],
+        },
+      ]),
+    })
+  })
+
+  test('lists those of AUTH_CHAT_HOSTS_FILE, and a file with a mistake is a bad setting', async () => {
+    const file = path.join(folder, 'hosts.json')
+    await writeFile(file, '{"hosts":[]}')
+    const { printed } = await run('hosts list --json', { AUTH_CHAT_HOSTS_FILE: file })
+    expect(JSON.parse(printed)).toEqual({ ok: true, hosts: [] })
+    await writeFile(file, '{"hosts":[{"label":"Canary"}]}')
+    const { code, errors } = await run('hosts list', { AUTH_CHAT_HOSTS_FILE: file })
+    expect(code).toBe(2)
+    expect(errors).toMatch(/AUTH_CHAT_HOSTS_FILE is no list of chat hosts: \/hosts\/0/)
+    expect(errors).not.toContain('Canary')
+  })
+})

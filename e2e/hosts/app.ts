@@ -1,0 +1,297 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { createSender, form, type HttpResponse, json, type Sender } from '../send.ts'
+
+/** An app as an OAuth client: it discovers, registers, and exchanges codes and refresh tokens, and calls the MCP server. */
+export interface App extends Disposable {
+  readonly clientId: string
+  readonly server: ServerMetadata
+  readonly resource: ResourceMetadata
+  /** Begins an authorization. Each has a state and a verifier of its own. */
+  authorize(options: AuthorizeOptions): Authorization
+  /** Exchanges the code of a callback. */
+  exchange(authorization: Authorization, callback: URL, changes?: Fields): Promise<TokenResponse>
+  refresh(refreshToken: string, changes?: Fields): Promise<TokenResponse>
+  /** Sends a form to the token endpoint. Undefined fields are left out. */
+  token(fields: Fields): Promise<TokenResponse>
+  revoke(token: string, fields?: Fields): Promise<HttpResponse>
+  /** Sends a message to the signed-in MCP address, or to the one given. */
+  mcp(message: McpMessage, options?: McpOptions): Promise<HttpResponse>
+  call(token: string, name: string, args: Readonly<Record<string, unknown>>): Promise<ToolResult>
+}
+
+export type Fields = Readonly<Record<string, string | undefined>>
+
+export interface ServerMetadata {
+  readonly issuer: string
+  readonly authorization_endpoint: string
+  readonly token_endpoint: string
+  readonly revocation_endpoint: string
+  readonly registration_endpoint: string
+  readonly scopes_supported: readonly string[]
+  readonly [member: string]: unknown
+}
+interface ResourceMetadata {
+  readonly resource: string
+  readonly authorization_servers: readonly string[]
+  readonly scopes_supported: readonly string[]
+  readonly [member: string]: unknown
+}
+
+export interface AuthorizeOptions {
+  readonly redirectUri: string
+  /** Replace or remove parameters of a plain request, which has the published resource and scope. */
+  readonly changes?: Fields
+}
+export interface Authorization {
+  readonly url: URL
+  readonly state: string
+  readonly verifier: string
+  readonly redirectUri: string
+}
+
+export interface TokenResponse {
+  readonly status: number
+  readonly access_token?: string
+  readonly refresh_token?: string
+  readonly expires_in?: number
+  readonly scope?: string
+  readonly token_type?: string
+  readonly error?: string
+  readonly error_description?: string
+}
+
+export interface McpMessage {
+  readonly method: string
+  readonly params?: Readonly<Record<string, unknown>>
+}
+export interface McpOptions {
+  readonly token?: string | undefined
+  /** Where it is sent; the signed-in address when absent. */
+  readonly path?: string
+  readonly version?: '2025-11-25' | '2026-07-28'
+  readonly headers?: Readonly<Record<string, string>>
+}
+interface ToolResult {
+  readonly status: number
+  readonly isError?: boolean
+  readonly text: string
+  readonly structuredContent?: Readonly<Record<string, unknown>>
+}
+
+export interface AppOptions {
+  readonly origin: string
+  /** A client that is known already: registered, or by its document. */
+  readonly clientId?: string
+  /** Registers with these metadata (RFC 7591). */
+  readonly registration?: Readonly<Record<string, unknown>>
+  readonly userAgents?: { readonly oauth: string; readonly mcp: string }
+  readonly clientInfo?: { readonly name: string; readonly version: string }
+  readonly capabilities?: Readonly<Record<string, unknown>>
+  /** Adds the fields that authenticate the app at the token endpoint. */
+  readonly authenticate?: (clientId: string, server: ServerMetadata) => Promise<Fields>
+  readonly from?: string
+}
+
+/** Discovers the server from the challenge of its MCP address, as every host does, and registers if it has to. */
+export async function openApp(options: AppOptions): Promise<App> {
+  const { origin, userAgents, clientInfo = { name: 'an app', version: '1' }, capabilities = {} } = options
+  await using opening = new AsyncDisposableStack()
+  const sender = opening.use(createSender(origin, options.from === undefined ? {} : { from: options.from }))
+  const oauthHeaders = userAgents ? { 'user-agent': userAgents.oauth } : {}
+  const mcpHeaders = userAgents ? { 'user-agent': userAgents.mcp } : {}
+  const getJson = <T>(url: string) => readJson<T>(sender, url, oauthHeaders)
+
+  const mcp: App['mcp'] = (message, more = {}) =>
+    sendMcp(sender, message, {
+      ...more,
+      headers: { ...mcpHeaders, ...more.headers },
+      clientInfo,
+      capabilities,
+    })
+
+  const challenged = await mcp(initialize(clientInfo, capabilities))
+  const metadataUrl = /resource_metadata="([^"]+)"/.exec(
+    challenged.headers.get('www-authenticate') ?? '',
+  )?.[1]
+  if (challenged.status !== 401 || metadataUrl === undefined)
+    throw new Error(`${challenged.status} without a challenge: ${challenged.text}`)
+  const resource = await getJson<ResourceMetadata>(metadataUrl)
+  const [issuer = ''] = resource.authorization_servers
+  const server = await getJson<ServerMetadata>(`${issuer}/.well-known/oauth-authorization-server`)
+  const clientId =
+    options.clientId ?? (await register(sender, server, options.registration ?? {}, oauthHeaders))
+  const authenticate = options.authenticate ?? (async () => ({}))
+  const resources = opening.move()
+
+  const sendForm = (url: string, fields: Fields) =>
+    sender.send({
+      method: 'POST',
+      path: new URL(url).pathname,
+      body: form(presentFields(fields)).body,
+      headers: { ...form({}).headers, accept: 'application/json', ...oauthHeaders },
+    })
+  const token: App['token'] = async (fields) => {
+    const own = { client_id: clientId, ...(await authenticate(clientId, server)) }
+    const response = await sendForm(server.token_endpoint, { ...own, ...fields })
+    return { status: response.status, ...(JSON.parse(response.text) as object) }
+  }
+  return {
+    clientId,
+    server,
+    resource,
+    token,
+    mcp,
+    authorize({ redirectUri, changes = {} }) {
+      const verifier = randomBytes(32).toString('base64url')
+      const state = randomBytes(16).toString('base64url')
+      const url = new URL(server.authorization_endpoint)
+      const parameters = presentFields({
+        response_type: 'code',
+        client_id: clientId,
+        redirect_uri: redirectUri,
+        state,
+        code_challenge: challengeFor(verifier),
+        code_challenge_method: 'S256',
+        resource: resource.resource,
+        scope: resource.scopes_supported.join(' '),
+        ...changes,
+      })
+      url.search = new URLSearchParams(parameters).toString()
+      return { url, state, verifier, redirectUri }
+    },
+    exchange: ({ verifier, redirectUri }, callback, changes = {}) =>
+      token({
+        grant_type: 'authorization_code',
+        code: callback.searchParams.get('code') ?? undefined,
+        redirect_uri: redirectUri,
+        code_verifier: verifier,
+        resource: resource.resource,
+        ...changes,
+      }),
+    refresh: (refreshToken, changes = {}) =>
+      token({
+        grant_type: 'refresh_token',
+        refresh_token: refreshToken,
+        resource: resource.resource,
+        ...changes,
+      }),
+    async revoke(revoked, fields = {}) {
+      const own = { client_id: clientId, ...(await authenticate(clientId, server)) }
+      return sendForm(server.revocation_endpoint, { ...own, token: revoked, ...fields })
+    },
+    async call(accessToken, name, args) {
+      const response = await mcp(
+        { method: 'tools/call', params: { name, arguments: args } },
+        { token: accessToken },
+      )
+      const { result } = parseMessage(response.text) as { result?: RawToolResult }
+      return {
+        status: response.status,
+        text: result?.content?.map(({ text = '' }) => text).join('\n') ?? response.text,
+        ...(result?.isError !== undefined && { isError: result.isError }),
+        ...(result?.structuredContent && { structuredContent: result.structuredContent }),
+      }
+    },
+    [Symbol.dispose]: () => void resources.disposeAsync(),
+  }
+}
+
+/** Sends a message to an MCP address, in the form of its revision. */
+export function sendMcp(
+  sender: Sender,
+  { method, params = {} }: McpMessage,
+  options: McpOptions & { readonly clientInfo: object; readonly capabilities: object },
+): Promise<HttpResponse> {
+  const { token, path = '/mcp', version = '2025-11-25', headers, clientInfo, capabilities } = options
+  const isModern = version === '2026-07-28'
+  const message = json({
+    jsonrpc: '2.0',
+    ...(!method.startsWith('notifications/') && { id: 1 }),
+    method,
+    params: { ...params, ...(isModern && { _meta: modernMeta(clientInfo, capabilities) }) },
+  })
+  const modernHeaders = {
+    'mcp-method': method,
+    ...(typeof params['name'] === 'string' && { 'mcp-name': params['name'] }),
+  }
+  return sender.send({
+    method: 'POST',
+    path,
+    body: message.body,
+    headers: {
+      ...message.headers,
+      accept: 'application/json, text/event-stream',
+      ...(method !== 'initialize' && { 'mcp-protocol-version': version }),
+      ...(isModern && modernHeaders),
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...headers,
+    },
+  })
+}
+
+interface RawToolResult {
+  readonly content?: readonly { readonly text?: string }[]
+  readonly isError?: boolean
+  readonly structuredContent?: Readonly<Record<string, unknown>>
+}
+
+const presentFields = (fields: Fields): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(fields).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  )
+
+const challengeFor = (verifier: string) => createHash('sha256').update(verifier).digest('base64url')
+
+export const initialize = (clientInfo: object, capabilities: object): McpMessage => ({
+  method: 'initialize',
+  params: { protocolVersion: '2025-11-25', capabilities, clientInfo },
+})
+
+const modernMeta = (clientInfo: object, clientCapabilities: object) => ({
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientInfo': clientInfo,
+  'io.modelcontextprotocol/clientCapabilities': clientCapabilities,
+})
+
+/** Reads the message of a response, which is JSON or an event stream with one message. */
+export function parseMessage(text: string): Readonly<Record<string, unknown>> {
+  const data = /^data: (.+)$/m.exec(text)?.[1] ?? text
+  return JSON.parse(data) as Record<string, unknown>
+}
+
+async function readJson<T>(
+  sender: Sender,
+  url: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<T> {
+  const { pathname } = new URL(url)
+  const response = await sender.send({ path: pathname, headers: { accept: 'application/json', ...headers } })
+  if (response.status !== 200) throw new Error(`${response.status} at ${url}: ${response.text}`)
+  return JSON.parse(response.text) as T
+}
+
+async function register(
+  sender: Sender,
+  server: ServerMetadata,
+  metadata: Readonly<Record<string, unknown>>,
+  headers: Readonly<Record<string, string>>,
+): Promise<string> {
+  const response = await sendRegistration(sender, server, metadata, headers)
+  if (response.status !== 201) throw new Error(`${response.status} instead of 201: ${response.text}`)
+  return (JSON.parse(response.text) as { client_id: string }).client_id
+}
+
+export const sendRegistration = (
+  sender: Sender,
+  server: Pick<ServerMetadata, 'registration_endpoint'>,
+  metadata: Readonly<Record<string, unknown>>,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<HttpResponse> => {
+  const sent = json(metadata)
+  return sender.send({
+    method: 'POST',
+    path: new URL(server.registration_endpoint).pathname,
+    body: sent.body,
+    headers: { ...sent.headers, ...headers },
+  })
+}

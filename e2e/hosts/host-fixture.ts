@@ -1,0 +1,155 @@
+/*
+ * What a fixture of a chat host or IDE has: what was documented or recorded of it, and nothing that our server decides; and what
+ * several fixtures have in common.
+ */
+
+/** A URI in which `PORT` stands for the random port that a program listens on. */
+type RedirectUri = string
+
+/** How a host makes itself known: by the URL of its document, or by registering (RFC 7591). */
+type Introduction =
+  | {
+      readonly by: 'document'
+      /** Absent where each connection has a document of its own. */
+      readonly clientId?: string
+      /** The document without `client_id`, and without the keys of `private_key_jwt`. */
+      readonly document: Readonly<Record<string, unknown>>
+    }
+  | { readonly by: 'registration'; readonly body: Readonly<Record<string, unknown>> }
+
+export interface HostFixture {
+  readonly name: string
+  readonly source: string
+  readonly introduction: Introduction
+  readonly redirectUri: RedirectUri
+  /** What it sends as `resource`, to the authorization endpoint and to the token endpoint. */
+  readonly resource: 'as published' | 'with a slash' | 'nothing'
+  /** What it sends as `scope`. */
+  readonly scope:
+    | 'challenged'
+    | 'challenged, with a space before'
+    | 'with offline_access'
+    | 'all of the metadata'
+    | 'nothing'
+  /** Further parameters of the authorization request. */
+  readonly parameters?: Readonly<Record<string, string>>
+  /** Signs client assertions (RFC 7523) with a key of its document. */
+  readonly assertion?: 'RS256'
+  readonly userAgents: { readonly oauth: string; readonly mcp: string }
+  /** What it names itself in `initialize`, and what it says that it can do. */
+  readonly clientInfo: { readonly name: string; readonly version: string }
+  readonly capabilities: Readonly<Record<string, unknown>>
+  /** Whether it sends `server/discover` before `initialize`. */
+  readonly discoversFirst?: boolean
+}
+
+const BOTH_GRANTS = ['authorization_code', 'refresh_token']
+export const PUBLIC_CLIENT = {
+  grant_types: BOTH_GRANTS,
+  response_types: ['code'],
+  token_endpoint_auth_method: 'none',
+} as const
+
+const MCP_APPS = {
+  extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } },
+}
+
+export const CLAUDE = {
+  userAgents: { oauth: 'python-httpx/0.28.1', mcp: 'Claude-User' },
+  clientInfo: { name: 'Anthropic/ClaudeAI', version: '1.0.0' },
+  capabilities: MCP_APPS,
+  discoversFirst: true,
+} as const
+
+export const CLAUDE_CODE = {
+  userAgents: { oauth: 'Bun/1.3.0', mcp: 'claude-code/2.1.251 (cli)' },
+  clientInfo: { name: 'claude-code', version: '2.1.251' },
+  capabilities: { roots: {}, elicitation: {} },
+} as const
+
+export const CHATGPT = {
+  userAgents: { oauth: 'Python/3.12 aiohttp/3.12.15', mcp: 'openai-mcp/1.0.0 (ChatGPT)' },
+  clientInfo: { name: 'openai-mcp (ChatGPT)', version: '1.0.0' },
+  capabilities: { experimental: { 'openai/visibility': { enabled: true } }, ...MCP_APPS },
+} as const
+
+export const CURSOR = {
+  userAgents: { oauth: 'node', mcp: 'Cursor/3.14.0' },
+  clientInfo: { name: 'cursor-vscode', version: '1.0.0' },
+  capabilities: {
+    tools: true,
+    prompts: true,
+    resources: true,
+    roots: { listChanged: false },
+    elicitation: {},
+  },
+} as const
+
+export const VS_CODE = {
+  userAgents: { oauth: 'Visual Studio Code/1.124.0', mcp: 'node' },
+  clientInfo: { name: 'Visual Studio Code', version: '1.124.0' },
+  capabilities: { roots: { listChanged: true }, sampling: {}, elicitation: { form: {}, url: {} } },
+} as const
+
+export const GROK = {
+  userAgents: { oauth: 'xai-mcp/1.0', mcp: 'xai-mcp/1.0' },
+  clientInfo: { name: 'grok', version: '1.0.0' },
+  capabilities: {},
+} as const
+
+export const GEMINI = {
+  userAgents: { oauth: 'Google-Gemini', mcp: 'Google-Gemini' },
+  clientInfo: { name: 'gemini', version: '1.0.0' },
+  capabilities: {},
+} as const
+
+/** Its document, as django-oauth-toolkit 1845 and Altinity/altinity-mcp 118 quote it. */
+export const CHATGPT_DOCUMENT = {
+  client_uri: 'https://chatgpt.com/',
+  grant_types: BOTH_GRANTS,
+  response_types: ['code'],
+  client_name: 'ChatGPT',
+  logo_uri: 'https://persistent.oaistatic.com/sonic/misc/openai-logo.png',
+  token_endpoint_auth_method: 'private_key_jwt',
+  token_endpoint_auth_methods_supported: ['none', 'private_key_jwt'],
+  token_endpoint_auth_signing_alg: 'RS256',
+} as const
+
+/** Cursor, Cursor Agents and Grok Bot register all three in one request. */
+export const CURSOR_REGISTRATION = {
+  client_name: 'Cursor',
+  redirect_uris: [
+    'cursor://anysphere.cursor-mcp/oauth/callback',
+    'https://www.cursor.com/agents/mcp/oauth/callback',
+    'http://localhost:8787/callback',
+  ],
+  ...PUBLIC_CLIENT,
+} as const
+
+export const VS_CODE_REGISTRATION = {
+  client_name: 'Visual Studio Code',
+  client_uri: 'https://code.visualstudio.com',
+  redirect_uris: [
+    'https://insiders.vscode.dev/redirect',
+    'https://vscode.dev/redirect',
+    'http://127.0.0.1/',
+    'http://127.0.0.1:33418/',
+  ],
+  ...PUBLIC_CLIENT,
+  application_type: 'native',
+} as const
+
+export const VS_CODE_DOCUMENT = {
+  client_name: 'Visual Studio Code',
+  client_uri: 'https://vscode.dev/product',
+  grant_types: [...BOTH_GRANTS, 'urn:ietf:params:oauth:grant-type:device_code'],
+  response_types: ['code'],
+  redirect_uris: ['http://127.0.0.1:33418/', 'http://127.0.0.1/', 'https://vscode.dev/redirect'],
+  token_endpoint_auth_method: 'none',
+  application_type: 'native',
+} as const
+
+export const GROK_URIS = [
+  'https://grok.com/connectors-oauth-exchange-code/',
+  'https://console.x.ai/connectors-oauth-exchange-code/',
+]

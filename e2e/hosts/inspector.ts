@@ -1,0 +1,48 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import process from 'node:process'
+import { fileURLToPath } from 'node:url'
+import { freePorts } from '@plainpath/http/free-ports'
+import { startManagedProcess } from '@plainpath/stack/managed-process'
+
+/** MCP Inspector as it is published: its own server, which serves its own page. */
+export interface Inspector extends AsyncDisposable {
+  /** The address of its page, which connects to the server by itself. */
+  connectUrl(serverUrl: string): string
+}
+
+/** What its program `mcp-inspector` is; the package has no other entry. */
+const LAUNCHER = '@modelcontextprotocol/inspector/clients/launcher/build/index.js'
+
+/** @param folder has its log, and its home, so that it neither reads nor writes what is on this machine */
+export async function startInspector(folder: string): Promise<Inspector> {
+  const [port = 0] = await freePorts(1)
+  const token = randomBytes(16).toString('hex')
+  const home = path.join(folder, 'inspector')
+  await mkdir(home, { recursive: true })
+  const catalog = path.join(home, 'servers.json')
+  await writeFile(catalog, JSON.stringify({ mcpServers: {} }))
+  const program = fileURLToPath(import.meta.resolve(LAUNCHER))
+  const started = await startManagedProcess({
+    name: 'inspector',
+    command: [process.execPath, program, '--web'],
+    env: {
+      HOME: home,
+      CLIENT_PORT: String(port),
+      MCP_INSPECTOR_API_TOKEN: token,
+      MCP_AUTO_OPEN_ENABLED: 'false',
+      MCP_CATALOG_PATH: catalog,
+      MCP_INSPECTOR_SECRET_STORE: 'memory',
+    },
+    logFile: path.join(folder, 'inspector.log'),
+    readyLine: 'up and running',
+  })
+  return {
+    connectUrl(serverUrl) {
+      const query = new URLSearchParams({ serverUrl, transport: 'http', autoConnect: token })
+      return `http://localhost:${port}/?${query.toString()}`
+    },
+    [Symbol.asyncDispose]: () => started[Symbol.asyncDispose](),
+  }
+}

@@ -1,0 +1,151 @@
+import type { DocumentServer } from '@plainpath/auth/document-server'
+import { openPool, type Pool } from '@plainpath/postgres'
+import type { AgentCredentials } from '../lend-mailbox-to.ts'
+import { createSender, json, type Sender } from '../send.ts'
+import type { SystemWithMail } from '../start-system-with-mail.ts'
+import { type App, type Authorization, openApp, type TokenResponse } from './app.ts'
+import { type Connected, connect } from './connect.ts'
+import { newPerson, type Person } from './person.ts'
+import type { Page } from './plain-browser.ts'
+
+/** What came of a step: where it ended, and how. */
+export interface Outcome {
+  /** `granted`: the app has a token that the MCP server accepts. `page`: the browser stayed at the service. */
+  readonly at: 'granted' | 'page' | 'callback' | 'token' | 'mcp' | 'api'
+  readonly status?: number
+  /** The OAuth error or the code of the problem. */
+  readonly error?: string
+  readonly heading?: string
+}
+
+/** A hostile request, and the same without what is hostile about it. */
+export interface HostileRow {
+  readonly what: string
+  readonly refused: Outcome
+  /**
+   * Does what leads to the step, calls `scene.attack()`, and takes the step.
+   *
+   * @param isHostile false for the positive twin, which must end in `granted`
+   */
+  run(scene: Scene, isHostile: boolean): Promise<Outcome>
+}
+
+export const CLAUDE_URI = 'https://claude.ai/api/mcp/auth_callback'
+export const LOOPBACK_URI = 'http://localhost:8787/callback'
+
+/** What all rows share: apps that are registered once, and new people for each row. */
+export interface Scene extends AsyncDisposable {
+  readonly system: SystemWithMail
+  readonly documents: DocumentServer
+  readonly origin: string
+  /** Returns to a site. */
+  readonly app: App
+  /** Another app, which returns to the same site. */
+  readonly other: App
+  /** Returns to a program on this computer. */
+  readonly native: App
+  readonly db: Pool
+  readonly sender: Sender
+  person(options?: { email?: string }): Person
+  /** Lets a new person sign in with `app`. */
+  connect(): Promise<Connected>
+  registerAgent(): Promise<AgentCredentials>
+  /** Counts what is granted from now on. */
+  attack(): Promise<void>
+  /** @returns how many claims, codes and refresh tokens were granted since `attack` */
+  grantedSince(): Promise<number>
+  /** Redeems the callback, and uses the token. */
+  redeem(app: App, authorization: Authorization, callback: URL): Promise<Outcome>
+}
+
+const REGISTRATION = {
+  client_name: 'An app',
+  grant_types: ['authorization_code', 'refresh_token'],
+  response_types: ['code'],
+  token_endpoint_auth_method: 'none',
+}
+export const registrationFor = (...redirectUris: readonly string[]) => ({
+  ...REGISTRATION,
+  redirect_uris: redirectUris,
+})
+
+/** Opens the scene. @param system has production limits times a thousand, and the documents */
+export async function openScene(system: SystemWithMail, documents: DocumentServer): Promise<Scene> {
+  await using opening = new AsyncDisposableStack()
+  const { origin } = system
+  const register = async (...redirectUris: readonly string[]) =>
+    opening.use(await openApp({ origin, registration: registrationFor(...redirectUris) }))
+  const app = await register(CLAUDE_URI)
+  const other = await register(CLAUDE_URI, 'https://claude.com/api/mcp/auth_callback')
+  const native = await register(LOOPBACK_URI)
+  const db = opening.use(openPool(system.adminUrls.auth, { max: 2 }))
+  const sender = opening.use(createSender(origin))
+  const resources = opening.move()
+  let before = 0
+  const scene: Scene = {
+    system,
+    documents,
+    origin,
+    app,
+    other,
+    native,
+    db,
+    sender,
+    person(options = {}) {
+      return resources.use(newPerson({ origin, mail: system.mail, ...options }))
+    },
+    connect: () => connect(app, scene.person(), { redirectUri: CLAUDE_URI }),
+    async registerAgent() {
+      const { text } = await sender.send({ method: 'POST', path: '/api/agent/register', ...json({}) })
+      return JSON.parse(text) as AgentCredentials
+    },
+    async attack() {
+      before = await countGranted(db)
+    },
+    grantedSince: async () => (await countGranted(db)) - before,
+    async redeem(redeemer, authorization, callback) {
+      if (!callback.searchParams.has('code')) return atCallback(callback)
+      return useTokens(redeemer, await redeemer.exchange(authorization, callback))
+    },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  }
+  return scene
+}
+
+async function countGranted(db: Pool): Promise<number> {
+  const { rows } = await db.query<{ granted: number }>(
+    `select (select count(*) from claims where ended_at is null)::int
+       + (select count(*) from oauth_records where id ~ '^(AuthorizationCode|RefreshToken):' and consumed_at is null)::int
+       as granted`,
+  )
+  return rows[0]?.granted ?? 0
+}
+
+/** Uses the access token of a response. */
+export async function useTokens(
+  app: App,
+  { status, error, access_token: token }: TokenResponse,
+): Promise<Outcome> {
+  if (token === undefined) return { at: 'token', status, ...(error !== undefined && { error }) }
+  return useToken(app, token)
+}
+
+export async function useToken(app: App, token: string): Promise<Outcome> {
+  const { status } = await app.mcp({ method: 'tools/list' }, { token })
+  return status === 200 ? { at: 'granted' } : { at: 'mcp', status }
+}
+
+/** The response to a request for a token is in the fragment. */
+export const atCallback = ({ searchParams, hash }: URL): Outcome => ({
+  at: 'callback',
+  error: searchParams.get('error') ?? new URLSearchParams(hash.slice(1)).get('error') ?? 'none',
+})
+
+/** Tells where the browser is. */
+export const atPage = (page: Page): Outcome =>
+  page.left ? atCallback(page.left) : { at: 'page', status: page.status, heading: page.heading }
+
+export const atApi = ({ status, text }: { readonly status: number; readonly text: string }): Outcome => {
+  const { error, code } = JSON.parse(text || '{}') as { error?: string; code?: string }
+  return { at: 'api', status, error: code ?? error ?? 'none' }
+}

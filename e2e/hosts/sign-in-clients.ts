@@ -1,0 +1,239 @@
+import {
+  Client,
+  type OAuthClientProvider,
+  StreamableHTTPClientTransport,
+  UnauthorizedError,
+} from '@modelcontextprotocol/client'
+import {
+  type OAuthClientProvider as OAuthClientProvider1,
+  UnauthorizedError as UnauthorizedError1,
+} from '@modelcontextprotocol/sdk/client/auth.js'
+import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport as StreamableHTTPClientTransport1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import * as oauth from 'oauth4webapi'
+import { initialize, parseMessage } from './app.ts'
+
+/** A connection of a client library, for a person who signed in. */
+interface SignedIn extends AsyncDisposable {
+  listTools(): Promise<readonly string[]>
+  call(
+    name: string,
+    args: Readonly<Record<string, unknown>>,
+  ): Promise<{ readonly isError?: boolean; readonly structuredContent?: Readonly<Record<string, unknown>> }>
+  /** Gets new tokens with the refresh token, and uses them from now on. */
+  refresh(): Promise<void>
+  accessToken(): string
+}
+
+/** Takes the person to the page, and returns the address that the browser was sent to. */
+type SignIn = (authorizationUrl: URL) => Promise<URL>
+
+/** A client library, unmodified, with its own authorization code flow. It returns to a program on this computer. */
+export interface SignInClient {
+  readonly name: string
+  /** @param url the signed-in MCP address @param redirectUri a loopback address */
+  connect(url: string, options: { readonly redirectUri: string; readonly signIn: SignIn }): Promise<SignedIn>
+}
+
+const ME = { name: 'plainpath-test', version: '1.0.0' }
+
+const metadataFor = (redirectUri: string) => ({
+  client_name: 'A client library',
+  redirect_uris: [redirectUri],
+  grant_types: ['authorization_code', 'refresh_token'],
+  response_types: ['code'],
+  token_endpoint_auth_method: 'none',
+})
+
+/** Stores in memory what a provider of either SDK has to store. */
+function memoryProvider(redirectUri: string) {
+  const stored: {
+    client?: { client_id: string }
+    tokens?: { access_token: string; token_type: string; refresh_token?: string }
+    verifier?: string
+    state?: string
+    authorizationUrl?: URL
+    discovery?: never
+  } = {}
+  const provider = {
+    redirectUrl: redirectUri,
+    clientMetadata: metadataFor(redirectUri),
+    state: () => (stored.state = crypto.randomUUID()),
+    clientInformation: () => stored.client,
+    saveClientInformation: (client: { client_id: string }) => void (stored.client = client),
+    tokens: () => stored.tokens,
+    saveTokens: (tokens: NonNullable<typeof stored.tokens>) => void (stored.tokens = tokens),
+    redirectToAuthorization: (url: URL) => void (stored.authorizationUrl = url),
+    saveCodeVerifier: (verifier: string) => void (stored.verifier = verifier),
+    codeVerifier: () => stored.verifier ?? '',
+    saveDiscoveryState: (state: never) => void (stored.discovery = state),
+    discoveryState: () => stored.discovery,
+  }
+  return { stored, provider }
+}
+
+interface AnyTransport {
+  finishAuth(parameters: URLSearchParams): Promise<void>
+}
+interface AnyClient {
+  listTools(): Promise<{ tools: { name: string }[] }>
+  callTool(call: { name: string; arguments: Record<string, unknown> }): Promise<unknown>
+  close(): Promise<void>
+}
+
+/** Connects twice, as hosts with an SDK do: the first time ends with the page of the server. */
+async function connectSdk(
+  { stored }: Pick<ReturnType<typeof memoryProvider>, 'stored'>,
+  signIn: SignIn,
+  sdk: {
+    open(): Promise<{ client: AnyClient; transport: AnyTransport; connect(): Promise<void> }>
+    isUnauthorized(error: unknown): boolean
+  },
+): Promise<SignedIn> {
+  const first = await sdk.open()
+  try {
+    await first.connect()
+    throw new Error('connected without a sign-in')
+  } catch (error) {
+    if (!sdk.isUnauthorized(error)) throw error
+  }
+  const { authorizationUrl, state } = stored
+  if (!authorizationUrl) throw new Error('the SDK did not begin an authorization')
+  const callback = await signIn(authorizationUrl)
+  if (callback.searchParams.get('state') !== state) throw new Error('another state came back')
+  await first.transport.finishAuth(callback.searchParams)
+  await first.client.close()
+  let { client, connect } = await sdk.open()
+  await connect()
+  return {
+    listTools: async () => (await client.listTools()).tools.map(({ name }) => name),
+    call: async (name, args) => (await client.callTool({ name, arguments: { ...args } })) as never,
+    async refresh() {
+      // An SDK refreshes after a 401.
+      stored.tokens = { ...stored.tokens!, access_token: `ppt_${'A'.repeat(43)}` }
+      await client.close()
+      ;({ client, connect } = await sdk.open())
+      await connect()
+    },
+    accessToken: () => stored.tokens?.access_token ?? '',
+    [Symbol.asyncDispose]: () => client.close(),
+  }
+}
+
+const connectSdk2 =
+  (mode: 'auto' | 'legacy'): SignInClient['connect'] =>
+  async (url, { redirectUri, signIn }) => {
+    const memory = memoryProvider(redirectUri)
+    return connectSdk(memory, signIn, {
+      isUnauthorized: (error) => error instanceof UnauthorizedError,
+      async open() {
+        const client = new Client(ME, { versionNegotiation: { mode } })
+        const authProvider = memory.provider as unknown as OAuthClientProvider
+        const transport = new StreamableHTTPClientTransport(new URL(url), { authProvider })
+        return { client: client as unknown as AnyClient, transport, connect: () => client.connect(transport) }
+      },
+    })
+  }
+
+const connectSdk1: SignInClient['connect'] = async (url, { redirectUri, signIn }) => {
+  const memory = memoryProvider(redirectUri)
+  return connectSdk(memory, signIn, {
+    isUnauthorized: (error) => error instanceof UnauthorizedError1,
+    async open() {
+      const client = new Client1(ME)
+      const authProvider = memory.provider as unknown as OAuthClientProvider1
+      const transport = new StreamableHTTPClientTransport1(new URL(url), { authProvider })
+      return {
+        client: client as unknown as AnyClient,
+        // It does not look at the issuer.
+        transport: { finishAuth: (parameters) => transport.finishAuth(parameters.get('code') ?? '') },
+        connect: () => client.connect(transport),
+      }
+    },
+  })
+}
+
+const insecure = { [oauth.allowInsecureRequests]: true } as const
+
+/** Discovers, registers, authorizes and refreshes with `oauth4webapi`, and sends messages of the protocol itself. */
+const connectOauth4webapi: SignInClient['connect'] = async (url, { redirectUri, signIn }) => {
+  const identifier = new URL(url)
+  const discoveredResource = await oauth.resourceDiscoveryRequest(identifier, insecure)
+  const resource = await oauth.processResourceDiscoveryResponse(identifier, discoveredResource)
+  const issuer = new URL(resource.authorization_servers?.[0] ?? '')
+  const discovered = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...insecure })
+  const server = await oauth.processDiscoveryResponse(issuer, discovered)
+  const registered = await oauth.dynamicClientRegistrationRequest(server, metadataFor(redirectUri), insecure)
+  const client = await oauth.processDynamicClientRegistrationResponse(registered)
+  const verifier = oauth.generateRandomCodeVerifier()
+  const state = oauth.generateRandomState()
+  const authorizationUrl = new URL(server.authorization_endpoint ?? '')
+  authorizationUrl.search = new URLSearchParams({
+    client_id: client.client_id,
+    redirect_uri: redirectUri,
+    response_type: 'code',
+    scope: resource.scopes_supported?.join(' ') ?? '',
+    resource: resource.resource,
+    state,
+    code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
+  }).toString()
+  const parameters = oauth.validateAuthResponse(server, client, await signIn(authorizationUrl), state)
+  const granted = await oauth.authorizationCodeGrantRequest(
+    server,
+    client,
+    oauth.None(),
+    parameters,
+    redirectUri,
+    verifier,
+    { additionalParameters: { resource: resource.resource }, ...insecure },
+  )
+  let tokens = await oauth.processAuthorizationCodeResponse(server, client, granted)
+
+  async function send(method: string, params: object = {}): Promise<Readonly<Record<string, unknown>>> {
+    const headers = new Headers({
+      accept: 'application/json, text/event-stream',
+      'content-type': 'application/json',
+      'mcp-protocol-version': '2025-11-25',
+    })
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+    const response = await oauth.protectedResourceRequest(
+      tokens.access_token,
+      'POST',
+      identifier,
+      headers,
+      body,
+      insecure,
+    )
+    if (response.status !== 200) throw new Error(`${response.status} for ${method}`)
+    const { result, error } = parseMessage(await response.text())
+    if (error !== undefined) throw new Error(JSON.stringify(error))
+    return result as Readonly<Record<string, unknown>>
+  }
+  const first = initialize(ME, {})
+  await send(first.method, first.params)
+  return {
+    listTools: async () =>
+      ((await send('tools/list'))['tools'] as { name: string }[]).map(({ name }) => name),
+    call: async (name, args) => await send('tools/call', { name, arguments: args }),
+    async refresh() {
+      const refreshed = await oauth.refreshTokenGrantRequest(
+        server,
+        client,
+        oauth.None(),
+        tokens.refresh_token ?? '',
+        insecure,
+      )
+      tokens = await oauth.processRefreshTokenResponse(server, client, refreshed)
+    },
+    accessToken: () => tokens.access_token,
+    [Symbol.asyncDispose]: async () => {},
+  }
+}
+
+export const SIGN_IN_CLIENTS: readonly SignInClient[] = [
+  { name: '@modelcontextprotocol/client 2.x', connect: connectSdk2('auto') },
+  { name: '@modelcontextprotocol/client 2.x as of 2025', connect: connectSdk2('legacy') },
+  { name: '@modelcontextprotocol/sdk 1.x', connect: connectSdk1 },
+  { name: 'oauth4webapi', connect: connectOauth4webapi },
+]

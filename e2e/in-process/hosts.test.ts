@@ -1,0 +1,250 @@
+import { randomInt, randomUUID } from 'node:crypto'
+import { type DocumentServer, startDocumentServer } from '@plainpath/auth/document-server'
+import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type App, openApp, parseMessage, type ServerMetadata, sendMcp } from '../hosts/app.ts'
+import { type Connected, requireCallback, requireTokens } from '../hosts/connect.ts'
+import type { HostFixture } from '../hosts/host-fixture.ts'
+import { HOSTS } from '../hosts/host-fixtures.ts'
+import { newPerson, type Person } from '../hosts/person.ts'
+import { publishDocument } from '../hosts/publish-document.ts'
+import { createSender } from '../send.ts'
+import { type SystemWithMail, startSystemWithMail } from '../start-system-with-mail.ts'
+
+/*
+ * Every chat host and IDE as it sends: it introduces itself, a person signs in, and it uses, refreshes and loses its tokens.
+ */
+
+const resources = new AsyncDisposableStack()
+let documents: DocumentServer
+let system: SystemWithMail
+beforeAll(async () => {
+  documents = resources.use(await startDocumentServer())
+  // Nothing but the test server is reached, so that the pinned copies are used wherever this test runs.
+  const runtime = { ...documents.runtime, resolve: async () => ['127.0.0.1'] }
+  system = resources.use(await startSystemWithMail({ publicMcp: true, documents: { ...documents, runtime } }))
+})
+afterAll(() => resources.disposeAsync())
+
+test('every fixture has a name of its own, and says where it is from', () => {
+  expect(new Set(HOSTS.map(({ name }) => name)).size).toBe(HOSTS.length)
+  for (const { source } of HOSTS) expect(source).toMatch(/\S/)
+})
+
+/** A fixture with the port that its program listens on this time. */
+interface Host {
+  readonly fixture: HostFixture
+  readonly app: App
+  readonly redirectUri: string
+}
+
+type Documents = 'pinned' | 'published'
+
+async function openHost(fixture: HostFixture, documentsAre: Documents): Promise<Host> {
+  const port = String(randomInt(49_152, 65_536))
+  const withPort = <T>(value: T): T => JSON.parse(JSON.stringify(value).replaceAll('PORT', port)) as T
+  const { introduction, userAgents, clientInfo, capabilities } = fixture
+  const common = { origin: system.origin, userAgents, clientInfo, capabilities }
+  const redirectUri = withPort(fixture.redirectUri)
+  if (introduction.by === 'registration')
+    return {
+      fixture,
+      redirectUri,
+      app: await openApp({ ...common, registration: withPort(introduction.body) }),
+    }
+  if (documentsAre === 'pinned' && introduction.clientId !== undefined)
+    return { fixture, redirectUri, app: await openApp({ ...common, clientId: introduction.clientId }) }
+  const key = fixture.assertion && (await publishKey(fixture.assertion))
+  const { url } = publishDocument(documents, (id) => ({
+    client_id: id,
+    ...introduction.document,
+    ...(key && { jwks_uri: key.jwksUri }),
+  }))
+  return {
+    fixture,
+    redirectUri,
+    app: await openApp({ ...common, clientId: url, ...(key && { authenticate: key.sign }) }),
+  }
+}
+
+/** Publishes a key set, as the host does, and signs client assertions with its key (RFC 7523). */
+async function publishKey(alg: string) {
+  const { publicKey, privateKey } = await generateKeyPair(alg)
+  const kid = `cimd-${randomUUID()}`
+  const jwk = { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' }
+  const { url } = publishDocument(documents, () => ({ keys: [jwk] }))
+  return { jwksUri: url, sign }
+
+  async function sign(clientId: string, server: ServerMetadata) {
+    const assertion = await new SignJWT()
+      .setProtectedHeader({ alg, kid, typ: 'JWT' })
+      .setIssuer(clientId)
+      .setSubject(clientId)
+      .setAudience(server.token_endpoint)
+      .setJti(randomUUID())
+      .setIssuedAt()
+      .setExpirationTime('1 minute')
+      .sign(privateKey)
+    return {
+      client_assertion: assertion,
+      client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+    }
+  }
+}
+
+const SCOPES: Readonly<Record<HostFixture['scope'], (app: App) => string | undefined>> = {
+  challenged: ({ resource }) => resource.scopes_supported.join(' '),
+  'challenged, with a space before': ({ resource }) =>
+    ` ${resource.scopes_supported.join(' ')} offline_access`,
+  'with offline_access': ({ resource }) => `${resource.scopes_supported.join(' ')} offline_access`,
+  'all of the metadata': ({ server }) => server.scopes_supported.join(' '),
+  nothing: () => undefined,
+}
+
+async function connectHost({ fixture, app, redirectUri }: Host, person: Person): Promise<Connected> {
+  const resource = {
+    'as published': app.resource.resource,
+    'with a slash': `${app.resource.resource}/`,
+    nothing: undefined,
+  }[fixture.resource]
+  const changes = { resource, scope: SCOPES[fixture.scope](app), ...fixture.parameters }
+  const authorization = app.authorize({ redirectUri, changes })
+  const callback = await person.signIn(authorization.url)
+  requireCallback(app, authorization, callback)
+  const tokens = await app.exchange(authorization, callback, { resource })
+  expect(tokens).toMatchObject({
+    status: 200,
+    token_type: 'Bearer',
+    expires_in: 8 * 3600,
+    scope: 'contact:write',
+  })
+  return { app, person, authorization, callback, ...requireTokens(tokens) }
+}
+
+/** Sends what the host sends first, up to the list of tools. Returns their names. */
+async function startSession({ fixture, app }: Host, token: string): Promise<readonly string[]> {
+  if (fixture.discoversFirst) {
+    const discovered = await app.mcp({ method: 'server/discover' }, { token, version: '2026-07-28' })
+    expect(discovered.status).toBe(200)
+  }
+  const { clientInfo, capabilities } = fixture
+  const params = { protocolVersion: '2025-11-25', capabilities, clientInfo }
+  const initialized = await app.mcp({ method: 'initialize', params }, { token })
+  expect([initialized.status, initialized.text]).toEqual([200, expect.stringContaining('2025-11-25')])
+  expect((await app.mcp({ method: 'notifications/initialized' }, { token })).status).toBe(202)
+  const listed = await app.mcp({ method: 'tools/list' }, { token })
+  const { result } = parseMessage(listed.text) as { result: { tools: { name: string }[] } }
+  return result.tools.map(({ name }) => name)
+}
+
+/** Asks a question, sends a message for the person, and withdraws it. */
+async function useTools(app: App, token: string): Promise<void> {
+  const answered = await app.call(token, 'answer_question', { question: 'When do I renew my green card?' })
+  expect(answered).toMatchObject({ status: 200, structuredContent: { outcome: expect.any(String) } })
+  const message = `When do I renew my work permit? ${randomUUID()}`
+  const sent = await app.call(token, 'send_contact_message', { topic: 'question', message })
+  expect(sent).toMatchObject({ status: 200, structuredContent: { id: expect.any(String) } })
+  const id = String(sent.structuredContent?.['id'])
+  expect((await app.call(token, 'get_contact_message', { id })).structuredContent).toMatchObject({
+    status: 'received',
+  })
+  expect((await app.call(token, 'withdraw_contact_message', { id })).isError).toBeFalsy()
+  expect((await app.call(token, 'get_contact_message', { id })).structuredContent).toMatchObject({
+    status: 'erased',
+  })
+}
+
+async function expectWholeLife(host: Host): Promise<void> {
+  const { app } = host
+  using person = newPerson(system)
+  const { accessToken, refreshToken } = await connectHost(host, person)
+  expect(await startSession(host, accessToken)).toEqual(
+    expect.arrayContaining(['answer_question', 'send_contact_message']),
+  )
+  await useTools(app, accessToken)
+  // Some hosts refresh from two places at once.
+  const refreshed = await Promise.all([app.refresh(refreshToken), app.refresh(refreshToken)])
+  const both = refreshed.map(requireTokens)
+  const tokens = [accessToken, ...both.map((each) => each.accessToken)]
+  expect(new Set(tokens).size).toBe(3)
+  const last = await app.refresh(both[0]?.refreshToken ?? '', { resource: undefined })
+  tokens.push(requireTokens(last).accessToken)
+  for (const token of tokens)
+    expect(await app.call(token, 'list_guides', { limit: 1 })).toMatchObject({ status: 200 })
+  await person.endEverything()
+  for (const token of tokens) {
+    expect((await app.mcp({ method: 'tools/list' }, { token })).status).toBe(401)
+    await expectChallenge(host, token)
+  }
+  expect(await app.refresh(requireTokens(last).refreshToken)).toMatchObject({
+    status: 400,
+    error: 'invalid_grant',
+  })
+}
+
+/** A tool call with an ended token: ChatGPT opens its sign-in for a result, every other host for a 401. */
+async function expectChallenge({ app, fixture }: Host, token: string): Promise<void> {
+  const params = { name: 'list_guides', arguments: {} }
+  const { status, text, headers } = await app.mcp({ method: 'tools/call', params }, { token })
+  const metadata = `resource_metadata="${system.origin}/.well-known/oauth-protected-resource/mcp"`
+  if (fixture.userAgents.mcp.startsWith('openai-mcp')) {
+    const { result } = parseMessage(text)
+    expect(status).toBe(200)
+    const challenges = [expect.stringContaining(metadata)]
+    expect(result).toMatchObject({ isError: true, _meta: { 'mcp/www_authenticate': challenges } })
+  } else expect([status, headers.get('www-authenticate')]).toEqual([401, expect.stringContaining(metadata)])
+}
+
+/** Those that differ in what they send to the MCP server. */
+const MCP_HOSTS = [...new Map(HOSTS.map((host) => [host.userAgents.mcp, host])).values()]
+
+describe('asks at the public address without signing in, and is never sent to a sign-in:', () => {
+  test.for(MCP_HOSTS.map((host) => [host.name, host] as const))('%s', async ([, host]) => {
+    const { userAgents, clientInfo, capabilities, discoversFirst } = host
+    using sender = createSender(system.mcpPublicOrigin)
+    const headers = { 'user-agent': userAgents.mcp }
+    const send = (method: string, params: Record<string, unknown> = {}, token?: string) =>
+      sendMcp(sender, { method, params }, { headers, clientInfo, capabilities, token })
+    // An ended token of the other address makes no difference.
+    for (const token of [undefined, `ppt_${'A'.repeat(43)}`]) {
+      const discover = { method: 'server/discover' }
+      const modern = { headers, clientInfo, capabilities, token, version: '2026-07-28' } as const
+      if (discoversFirst) expect((await sendMcp(sender, discover, modern)).status).toBe(200)
+      const first = { protocolVersion: '2025-11-25', capabilities, clientInfo }
+      expect((await send('initialize', first, token)).status).toBe(200)
+      expect((await send('notifications/initialized', {}, token)).status).toBe(202)
+      const listed = await send('tools/list', {}, token)
+      expect([listed.status, listed.text]).toEqual([200, expect.stringContaining('answer_question')])
+      expect(listed.text).not.toContain('send_contact_message')
+      const call = { name: 'answer_question', arguments: { question: 'When do I renew my green card?' } }
+      const answered = await send('tools/call', call, token)
+      expect([answered.status, answered.text]).toEqual([200, expect.stringContaining('"outcome"')])
+    }
+    for (const name of ['oauth-protected-resource', 'oauth-authorization-server', 'openid-configuration'])
+      for (const path of [`/.well-known/${name}`, `/.well-known/${name}/mcp`]) {
+        const { status, text } = await sender.send({ path, headers: { 'user-agent': userAgents.oauth } })
+        expect([path, status]).toEqual([path, 404])
+        expect(text).not.toMatch(/[<{]/)
+      }
+  })
+})
+
+describe('connects, asks, sends a message, withdraws it, refreshes, and is ended by the person:', () => {
+  test.for(HOSTS.map((host) => [host.name, host] as const))('%s', async ([, fixture]) => {
+    const host = await openHost(fixture, 'pinned')
+    using _app = host.app
+    await expectWholeLife(host)
+  })
+
+  const withDocuments = HOSTS.filter(
+    ({ introduction }) => introduction.by === 'document' && introduction.clientId !== undefined,
+  )
+  test.for(withDocuments.map((host) => [host.name, host] as const))(
+    '%s, which is fetched',
+    async ([, fixture]) => {
+      const host = await openHost(fixture, 'published')
+      using _app = host.app
+      await expectWholeLife(host)
+    },
+  )
+})

@@ -1,0 +1,110 @@
+import { type DocumentServer, startDocumentServer } from '@plainpath/auth/document-server'
+import { openPool, type Pool } from '@plainpath/postgres'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type App, openApp, sendRegistration } from '../hosts/app.ts'
+import { HOSTS } from '../hosts/host-fixtures.ts'
+import { documentFor } from '../hosts/hostile-authorizations.ts'
+import { LOOK_ALIKES } from '../hosts/look-alikes.ts'
+import { openPlainBrowser, type PlainBrowser } from '../hosts/plain-browser.ts'
+import { publishDocument } from '../hosts/publish-document.ts'
+import { registrationFor } from '../hosts/scene.ts'
+import { createSender, type Sender } from '../send.ts'
+import { type SystemWithMail, startSystemWithMail } from '../start-system-with-mail.ts'
+
+/*
+ * Redirect URIs that resemble those of the hosts. Each is refused in a registration, in a document and in an authorization
+ * request, where the browser stays at the service; the URI that it imitates is accepted in all three.
+ */
+
+const resources = new AsyncDisposableStack()
+let documents: DocumentServer
+let system: SystemWithMail
+let sender: Sender
+let browser: PlainBrowser
+let db: Pool
+let app: App
+beforeAll(async () => {
+  documents = resources.use(await startDocumentServer())
+  system = resources.use(await startSystemWithMail({ documents }))
+  sender = resources.use(createSender(system.origin))
+  browser = resources.use(openPlainBrowser(system.origin))
+  db = resources.use(openPool(system.adminUrls.auth, { max: 1 }))
+  // Has every genuine URI that is imitated.
+  const genuine = [...new Set(LOOK_ALIKES.map(({ of }) => of))]
+  app = resources.use(await openApp({ origin: system.origin, registration: registrationFor(...genuine) }))
+})
+afterAll(() => resources.disposeAsync())
+
+const countApps = async () =>
+  (await db.query<{ apps: number }>('select count(*)::int as apps from app_clients')).rows[0]?.apps
+
+const registering = (...redirectUris: readonly string[]) =>
+  sendRegistration(sender, app.server, registrationFor(...redirectUris))
+
+/** Begins an authorization of a new client whose document has these URIs. */
+async function authorizeWithDocument(redirectUri: string, redirectUris: readonly string[] = [redirectUri]) {
+  const { url } = publishDocument(documents, (id) => documentFor(id, { redirect_uris: redirectUris }))
+  const changes = { client_id: url }
+  return browser.open(app.authorize({ redirectUri, changes }).url)
+}
+
+describe.for(LOOK_ALIKES)('$what: $redirectUri', ({ redirectUri, of }) => {
+  test('cannot be registered, alone or beside a genuine URI', async () => {
+    const before = await countApps()
+    for (const uris of [[redirectUri], [of, redirectUri]]) {
+      const response = await registering(...uris)
+      expect([response.status, response.text]).toEqual([400, expect.stringContaining('invalid_redirect_uri')])
+    }
+    expect(await countApps()).toBe(before)
+    expect((await registering(of)).status).toBe(201)
+  })
+
+  test('gets no response of the authorization endpoint', async () => {
+    for (const page of [
+      await authorizeWithDocument(redirectUri),
+      await authorizeWithDocument(redirectUri, [of, redirectUri]),
+      await browser.open(app.authorize({ redirectUri }).url),
+    ]) {
+      expect([page.status, page.redirects]).toEqual([400, []])
+      expect(page.headers.get('content-type')).toMatch(/^text\/html/)
+    }
+    for (const page of [
+      await authorizeWithDocument(of, [of, redirectUri]),
+      await browser.open(app.authorize({ redirectUri: of }).url),
+    ])
+      expect(page.status).toBe(200)
+  })
+})
+
+/** Every set of redirect URIs that a host registers in one request. */
+const sets = HOSTS.flatMap(({ name, introduction }) =>
+  introduction.by === 'registration' ? [{ name, uris: introduction.body['redirect_uris'] as string[] }] : [],
+)
+test.for(sets)('$name registers its redirect URIs, and none of them with a letter more', async ({ uris }) => {
+  const withPort = uris.map((uri) => uri.replace('PORT', '49152'))
+  expect((await registering(...withPort)).status).toBe(201)
+  const fixed = withPort.filter((uri) => !uri.startsWith('http:') && !/\/(?:r|connector\/oauth)\//.test(uri))
+  for (const uri of fixed) expect((await registering(`${uri}x`)).status).toBe(400)
+})
+
+test.for(['http://localhost', 'http://127.0.0.1', 'http://[::1]'])(
+  'a program at %s returns to any port, and to no other path',
+  async (address) => {
+    const { clientId } = resources.use(
+      await openApp({ origin: system.origin, registration: registrationFor(`${address}:3118/callback`) }),
+    )
+    const open = (redirectUri: string) =>
+      browser.open(app.authorize({ redirectUri, changes: { client_id: clientId } }).url)
+    for (const port of [':3118', ':1024', ':65535'])
+      expect((await open(`${address}${port}/callback`)).status).toBe(200)
+    for (const rest of [
+      ':99999/callback',
+      ':0x50/callback',
+      ':3118/other',
+      ':3118/callback/',
+      ':3118/callback?x=1',
+      ':3118/Callback',
+    ])
+      expect((await open(`${address}${rest}`)).status).toBe(400)
+  },
+)

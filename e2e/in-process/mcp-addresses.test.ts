@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { MCP_CLIENTS } from './mcp-clients.ts'
+import { type System, startSystem } from './start-system.ts'
+
+let system: System
+beforeAll(async () => {
+  system = await startSystem({ publicMcp: true })
+})
+afterAll(() => system[Symbol.asyncDispose]())
+
+/** Records where a client sends requests, and the responses. */
+function recordRequests() {
+  const seen: { url: string; method: string; status: number }[] = []
+  const watchedFetch: typeof fetch = async (input, init) => {
+    const response = await fetch(input, init)
+    seen.push({ url: new Request(input).url, method: init?.method ?? 'GET', status: response.status })
+    return response
+  }
+  return { seen, fetch: watchedFetch }
+}
+
+describe.for(MCP_CLIENTS)('$name', ({ connect, version }) => {
+  test('uses the public address without any request for OAuth, although it could sign in', async () => {
+    const url = `${system.mcpPublicOrigin}/mcp`
+    const credentials = { clientId: 'x', clientSecret: 'y', expectedIssuer: system.origin }
+    const { seen, fetch } = recordRequests()
+    await using client = await connect(url, { credentials, oldToken: `ppt_${'A'.repeat(43)}`, fetch })
+    expect(client.version).toBe(version)
+    expect(client.instructions).toContain(`${system.origin}/mcp`)
+    const tools = await client.listTools()
+    expect(tools.map(({ name }) => name)).toEqual([
+      'list_guides',
+      'search_guides',
+      'answer_question',
+      'get_guide',
+      'get_help',
+    ])
+    const question = 'When do I renew my green card?'
+    const { structuredContent } = await client.call('answer_question', { question })
+    expect(structuredContent).toMatchObject({ outcome: 'information' })
+    expect(seen.filter((request) => request.url !== url)).toEqual([])
+    expect(seen.filter(({ method, status }) => method === 'POST' && status >= 300)).toEqual([])
+  })
+
+  test('is asked to sign in at the other address before anything else', async () => {
+    const url = `${system.origin}/mcp`
+    const { seen, fetch } = recordRequests()
+    await expect(connect(url, { fetch })).rejects.toThrow(/401|[Uu]nauthorized|invalid_token/)
+    expect(seen.length).toBeGreaterThan(0)
+    expect(seen.filter(({ status }) => status !== 401)).toEqual([])
+  })
+})
+
+test('the paths of auth are not served on that origin', async () => {
+  const response = await fetch(`${system.mcpPublicOrigin}/oauth/token`, { method: 'POST', body: 'x' })
+  expect([response.status, await response.text()]).toEqual([
+    404,
+    `There is nothing here. The MCP server is at ${system.mcpPublicOrigin}/mcp\n`,
+  ])
+})

@@ -1,0 +1,44 @@
+import { randomUUID } from 'node:crypto'
+import { serviceUrls } from '@plainpath/metadata'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { newPerson } from '../hosts/person.ts'
+import { SIGN_IN_CLIENTS } from '../hosts/sign-in-clients.ts'
+import { type SystemWithMail, startSystemWithMail } from '../start-system-with-mail.ts'
+
+/*
+ * Client libraries with their own authorization code flows, and a person without scripts. `e2e/system/chat-hosts.test.ts` has the
+ * same in a browser, and with several instances.
+ */
+
+const resources = new AsyncDisposableStack()
+let system: SystemWithMail
+beforeAll(async () => {
+  system = resources.use(await startSystemWithMail())
+})
+afterAll(() => resources.disposeAsync())
+
+test.for(SIGN_IN_CLIENTS)(
+  '$name signs a person in, asks, sends a message, withdraws it, refreshes, and is ended by the person',
+  async ({ connect }) => {
+    using person = newPerson(system)
+    await using client = await connect(serviceUrls(system.origin).signedInMcp, {
+      redirectUri: 'http://localhost:8787/oauth/callback',
+      signIn: (url) => person.signIn(url),
+    })
+    expect(await client.listTools()).toContain('send_contact_message')
+    const answered = await client.call('answer_question', { question: 'When do I renew my green card?' })
+    expect(answered.structuredContent).toMatchObject({ outcome: expect.any(String) })
+    const message = `When do I renew my work permit? ${randomUUID()}`
+    const sent = await client.call('send_contact_message', { topic: 'question', message })
+    const { id } = sent.structuredContent as { id: string }
+    const first = client.accessToken()
+    await client.refresh()
+    expect(client.accessToken()).not.toBe(first)
+    expect((await client.call('withdraw_contact_message', { id })).isError).toBeFalsy()
+    expect((await client.call('get_contact_message', { id })).structuredContent).toMatchObject({
+      status: 'erased',
+    })
+    await person.endEverything()
+    await expect(client.call('list_guides', {})).rejects.toThrow(/not valid|challenge/)
+  },
+)

@@ -1,0 +1,155 @@
+import { randomUUID } from 'node:crypto'
+import { type MailServer, startMailServer } from '@plainpath/mail/testing'
+import { serviceUrls } from '@plainpath/metadata'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startCallbackServer } from '../hosts/callback-server.ts'
+import { chromiumPerson } from '../hosts/chromium-person.ts'
+import { type Inspector, startInspector } from '../hosts/inspector.ts'
+import { SIGN_IN_CLIENTS } from '../hosts/sign-in-clients.ts'
+import { mailSettings } from '../lend-mailbox-to.ts'
+import { openBrowser } from '../pages/open-browser.ts'
+import { createSender } from '../send.ts'
+import { openSystem, type System } from './open-system.ts'
+
+/*
+ * People who connect chat hosts, in a browser, with mail, and with several instances of both apps: they sign in, the host
+ * sends a message for them and withdraws it, they end the access, and from then on no instance serves the host's token.
+ */
+
+const resources = new AsyncDisposableStack()
+let mail: MailServer
+let system: System
+let browser: Browser
+let inspector: Inspector
+beforeAll(async () => {
+  mail = resources.use(await startMailServer())
+  // A message can be withdrawn while it is held.
+  const settings = { ...mailSettings(mail), RESOURCE_CONTACT_HOLD: '10' }
+  system = resources.use(await openSystem({ limitsFactor: 1_000, settings }))
+  browser = resources.use(await openBrowser())
+  inspector = resources.use(await startInspector(system.folder))
+}, 120_000)
+afterAll(() => resources.disposeAsync())
+
+const mcpUrl = () => serviceUrls(system.origin).signedInMcp
+
+/** Sends `tools/list` with the token to each API process, and through the gateway. Returns the statuses. */
+async function listToolsEverywhere(token: string): Promise<number[]> {
+  const host = new URL(system.origin).host
+  const urls = [
+    ...system.stack.resource.map(({ ports }) => `http://127.0.0.1:${ports.public}`),
+    system.origin,
+  ]
+  return Promise.all(
+    urls.map(async (url) => {
+      using sender = createSender(url)
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} })
+      const headers = {
+        host,
+        accept: 'application/json, text/event-stream',
+        'content-type': 'application/json',
+        'mcp-protocol-version': '2025-11-25',
+        authorization: `Bearer ${token}`,
+      }
+      return (await sender.send({ method: 'POST', path: '/mcp', headers, body })).status
+    }),
+  )
+}
+
+async function expectServed(token: string): Promise<void> {
+  system.confidential.add(token)
+  expect(await listToolsEverywhere(token)).toEqual([200, 200, 200])
+}
+const expectRefused = async (token: string) =>
+  expect(await listToolsEverywhere(token)).toEqual([401, 401, 401])
+
+test.for(SIGN_IN_CLIENTS)('a person connects $name, without scripts, and ends it', async ({ connect }) => {
+  await using program = await startCallbackServer('/oauth/callback')
+  const context = await browser.newContext({ javaScriptEnabled: false })
+  await using _closed = { [Symbol.asyncDispose]: () => context.close() }
+  const page = await context.newPage()
+  const person = chromiumPerson(mail)
+  await using client = await connect(mcpUrl(), {
+    redirectUri: program.redirectUri,
+    async signIn(url) {
+      await page.goto(url.href)
+      await person.signIn(page)
+      return program.next()
+    },
+  })
+  const answered = await client.call('answer_question', { question: 'When do I renew my green card?' })
+  expect(answered.structuredContent).toMatchObject({ outcome: expect.any(String) })
+  const message = `When do I renew my work permit? ${randomUUID()}`
+  const sent = await client.call('send_contact_message', { topic: 'question', message })
+  const { id } = sent.structuredContent as { id: string }
+  expect((await client.call('withdraw_contact_message', { id })).isError).toBeFalsy()
+  const first = client.accessToken()
+  await client.refresh()
+  const tokens = [first, client.accessToken()]
+  for (const token of tokens) await expectServed(token)
+  await person.endEverything(page)
+  for (const token of tokens) await expectRefused(token)
+})
+
+test('a person connects MCP Inspector, unmodified, and ends it', { timeout: 120_000 }, async () => {
+  await using window = await openInspector()
+  const { page, tokens } = window
+  const person = chromiumPerson(mail, { checkPages: true })
+  await page.goto(inspector.connectUrl(mcpUrl()))
+  await page.waitForURL(`${system.origin}/oauth/sign-in/**`)
+  await person.signIn(page)
+  await page.locator('[data-testid="connection-status"][data-status="connected"]').waitFor()
+  await page.getByRole('banner').getByText('Tools', { exact: true }).click()
+  expect(await executeTool(page, 'answer_question', { question: 'When do I renew my green card?' })).toMatch(
+    /"outcome": ?"information"/,
+  )
+  const message = `When do I renew my work permit? ${randomUUID()}`
+  const sent = await executeTool(page, 'send_contact_message', { topic: 'question', message })
+  const id = /"id": ?"([0-9a-f-]{36})"/.exec(sent)?.[1] ?? ''
+  expect(await executeTool(page, 'withdraw_contact_message', { id })).toMatch(/"status": ?"erased"/)
+  const [token = ''] = tokens
+  await expectServed(token)
+  const other = await page.context().newPage()
+  await person.endEverything(other)
+  await expectRefused(token)
+  await page.getByRole('button', { name: 'Execute Tool' }).click()
+  await expect.poll(() => page.url()).toMatch(/\/oauth\/sign-in\//)
+})
+
+/** Opens a window for the page of Inspector. `tokens` are those that its own server passes on to the page. */
+async function openInspector() {
+  const context = await browser.newContext({ viewport: { width: 1400, height: 1000 } })
+  const page = await context.newPage()
+  const tokens: string[] = []
+  page.on('response', (response) => {
+    // The body of a redirect cannot be read.
+    response.text().then(
+      (text) => tokens.push(...(text.match(/ppt_[A-Za-z0-9_-]{43}/g) ?? [])),
+      () => undefined,
+    )
+  })
+  return { page, tokens, [Symbol.asyncDispose]: () => context.close() }
+}
+
+/** Fills in the form of a tool and executes it. @returns the result, as the page shows it */
+async function executeTool(
+  page: Page,
+  tool: string,
+  fields: Readonly<Record<string, string>>,
+): Promise<string> {
+  await page.getByRole('button', { name: new RegExp(`${tool}$`) }).click()
+  for (const [name, value] of Object.entries(fields)) {
+    const field = page.getByRole('textbox', { name: new RegExp(`^${name}`) }).last()
+    if (name === 'topic') {
+      await field.click()
+      await page.getByRole('option', { name: value, exact: true }).click()
+    } else await field.fill(value)
+  }
+  await page.getByRole('button', { name: 'Execute Tool' }).click()
+  const close = page.getByRole('button', { name: 'Close results' })
+  await close.waitFor()
+  const result = await page.locator('main').innerText()
+  await close.click()
+  return result
+}

@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest'
+import { appHostOf, parseAppHost } from './app-host.ts'
+
+test.for([
+  ['https://claude.ai/api/mcp/auth_callback', 'claude.ai', { kind: 'site', host: 'claude.ai' }],
+  [
+    'https://xn--e1awd7f.example:8443/cb',
+    'xn--e1awd7f.example:8443',
+    { kind: 'site', host: 'xn--e1awd7f.example:8443' },
+  ],
+  ['http://localhost:52163/callback', 'loopback', { kind: 'computer' }],
+  ['http://127.0.0.1/', 'loopback', { kind: 'computer' }],
+  ['http://[::1]:3118/callback', 'loopback', { kind: 'computer' }],
+  ['cursor://anysphere.cursor-mcp/oauth/callback', 'cursor:', { kind: 'scheme', scheme: 'cursor:' }],
+  ['cursor://localhost/oauth/callback', 'cursor:', { kind: 'scheme', scheme: 'cursor:' }],
+  ['http://localhost.example/callback', 'http:', { kind: 'scheme', scheme: 'http:' }],
+] as const)('%s leads to %s', ([uri, appHost, place]) => {
+  expect(appHostOf(uri)).toBe(appHost)
+  expect(parseAppHost(appHost)).toEqual(place)
+})

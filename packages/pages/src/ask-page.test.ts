@@ -1,0 +1,71 @@
+import type { Answer } from '@plainpath/domain'
+import { describe, expect, test } from 'vitest'
+import { markupOf } from './html.ts'
+import { answeredPage, askPage } from './index.ts'
+
+const QUESTION = 'A question'
+const answer: Answer = {
+  outcome: 'out_of_scope',
+  passages: [],
+  check: [],
+  disclaimer: 'This is information, not legal advice.',
+  answersVersion: '1',
+}
+const answered = (change: Partial<Answer>) =>
+  markupOf(
+    answeredPage({ question: QUESTION, facts: {}, answer: { ...answer, ...change }, passageHtml: [] }).body,
+  )
+
+test('the form says before the field that it reads English, what to leave out, and that nothing is kept', () => {
+  const markup = markupOf(askPage())
+  const [, hint = ''] = /<p class="facts" id="question-hint">(.*?)<\/p>/.exec(markup) ?? []
+  for (const said of ['lang="es">solo en inglés<', 'A-Number', 'We do not keep your question.'])
+    expect(hint).toContain(said)
+  expect(markup.indexOf('question-hint')).toBeLessThan(markup.indexOf('<textarea'))
+})
+
+describe('a question that our guides do not answer', () => {
+  test.for([
+    { reason: 'other-country', offers: true },
+    { reason: 'other-subject', offers: true },
+    { reason: 'no-guide', offers: false },
+    { reason: 'asks-to-deceive', offers: false },
+    { reason: 'not-understood', offers: false },
+  ] as const)('may have been meant for immigration, for $reason: $offers', ({ reason, offers }) => {
+    const notices = [{ language: 'en', text: 'Our guides cannot answer it.' }]
+    const markup = answered({ outOfScope: { reason, notices, links: [], findHelp: [] } })
+    expect(markup).toContain('<p lang="en">Our guides cannot answer it.</p>')
+    expect(markup.includes('Did you mean U.S. immigration? <a href="#again">Ask again</a>')).toBe(offers)
+    expect(markup).toContain('<h2 id="again">')
+  })
+})
+
+test('an urgent hand-off says beside each phone number what to do with it, and says it once', () => {
+  const markup = answered({
+    outcome: 'hand_off',
+    handOff: {
+      reasons: [
+        {
+          trigger: 'detention-ice',
+          urgency: 'urgent',
+          why: 'A detained person needs an attorney today.',
+          matched: ['took', 'ICE took', 'ICE', 'this morning'],
+          because: 'question',
+          source: { title: 'Detention', url: 'https://www.ice.gov/detain' },
+        },
+      ],
+      doNow: ['Call 1-888-351-4024 with the A-Number.', 'Do not sign a paper that you do not understand.'],
+      findHelp: [
+        { title: 'A line of ICE', phone: '1-888-351-4024' },
+        { title: 'Free legal help', url: 'https://www.justice.gov/eoir' },
+      ],
+      contact: { topic: 'attorney', url: 'https://plainpath.example/contact' },
+    },
+  })
+  expect(markup).toContain(
+    '<li><a class="phone" href="tel:1-888-351-4024">1-888-351-4024</a><br>A line of ICE<br>Call 1-888-351-4024 with the A-Number.</li>',
+  )
+  expect(markup.match(/with the A-Number/g)).toHaveLength(1)
+  expect(markup).toContain('<p>You wrote: “ICE took”, “this morning”.</p>')
+  expect(markup).toContain('<li>Do not sign a paper that you do not understand.</li>')
+})
