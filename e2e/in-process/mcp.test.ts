@@ -93,7 +93,7 @@ describe.for(MCP_CLIENTS)('with $name, an agent that knows the MCP address', ({ 
   test('gets a token from the address and the credentials of a fresh registration, and uses it', async () => {
     const { seen, fetch } = recordRequests()
     await using client = await connect(url, { credentials: await register(), signIn: true, fetch })
-    expect(await client.listTools()).toHaveLength(8)
+    expect(await client.listTools()).toHaveLength(9)
     const list = await client.call('list_guides', { limit: 1 })
     expect(list.structuredContent).toMatchObject({ guides: [{}], next: expect.any(String) })
     const next = list.structuredContent?.['next']

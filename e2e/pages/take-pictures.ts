@@ -17,10 +17,10 @@ const LOOKS = {
   print: { viewport: WIDE, colorScheme: 'light' },
 } as const
 
-function post(address: string, body: object, headers = {}) {
+async function post(address: string, body: object, headers = {}) {
   using sender = createSender(origin)
   const sent = json(body)
-  return sender.send({ method: 'POST', path: address, ...sent, headers: { ...sent.headers, ...headers } })
+  return await sender.send({ method: 'POST', path: address, ...sent, headers: { ...sent.headers, ...headers } })
 }
 
 /** Returns the link in the mail of a verification. */

@@ -45,7 +45,7 @@ test('the public address has only tools that read and need no token, and names t
     tools: PUBLIC_TOOLS,
   })
   const text = endpoints.public?.instructions
-  for (const words of [`${ORIGIN}/mcp`, 'signs in', urls.getHelp]) expect(text).toContain(words)
+  for (const words of [`${ORIGIN}/mcp`, 'signs in', 'get_help']) expect(text).toContain(words)
   for (const name of Object.keys(MCP_TOOLS))
     if (!PUBLIC_TOOLS.some((each) => each === name)) expect(text).not.toContain(name)
   for (const name of PUBLIC_TOOLS) {
