@@ -20,7 +20,12 @@ const LOOKS = {
 async function post(address: string, body: object, headers = {}) {
   using sender = createSender(origin)
   const sent = json(body)
-  return await sender.send({ method: 'POST', path: address, ...sent, headers: { ...sent.headers, ...headers } })
+  return await sender.send({
+    method: 'POST',
+    path: address,
+    ...sent,
+    headers: { ...sent.headers, ...headers },
+  })
 }
 
 /** Returns the link in the mail of a verification. */

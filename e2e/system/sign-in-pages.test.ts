@@ -70,7 +70,6 @@ afterAll(() => resources.disposeAsync())
 test.for([
   ['light', { colorScheme: 'light' }],
   ['dark', { colorScheme: 'dark' }],
-  ['forced colours', { forcedColors: 'active' }],
 ] satisfies [string, BrowserContextOptions][])(
   'the pages of a sign-in have no fault that axe knows, and fit 320 pixels: %s',
   { timeout: 60_000 },
