@@ -67,10 +67,21 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(() => resources.disposeAsync())
 
-test.for([
+/** axe reads the authored -webkit-text-fill-color, not the colours that the system forces. The row tests those by itself. */
+const FORCED_RUN = `axe.run({ rules: { 'color-contrast': { enabled: false } } })`
+/** The text colours of the page. The browser forces the system's, unless an element opts out. */
+const TEXT_COLOURS = `[...new Set([...document.querySelectorAll('body *')].map((element) => {
+  const { color, forcedColorAdjust } = getComputedStyle(element)
+  return forcedColorAdjust + ' ' + color
+}))]`
+/** CanvasText and LinkText in the theme that Chromium emulates. */
+const FORCED_COLOURS = ['auto rgb(0, 0, 0)', 'auto rgb(0, 0, 159)']
+
+test.for<[string, BrowserContextOptions]>([
   ['light', { colorScheme: 'light' }],
   ['dark', { colorScheme: 'dark' }],
-] satisfies [string, BrowserContextOptions][])(
+  ['forced colours', { forcedColors: 'active' }],
+])(
   'the pages of a sign-in have no fault that axe knows, and fit 320 pixels: %s',
   { timeout: 60_000 },
   async ([_name, options]) => {
@@ -80,11 +91,19 @@ test.for([
     for (const name of Object.keys(PAGES)) {
       await page.goto(`${origin}/${name}`)
       await page.evaluate(axe.source)
-      const { violations } = await page.evaluate<axe.AxeResults>('axe.run()')
+      const isForced = options.forcedColors === 'active'
+      const { violations } = await page.evaluate<axe.AxeResults>(isForced ? FORCED_RUN : 'axe.run()')
       expect(
         violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`),
         name,
       ).toEqual([])
+      if (isForced) {
+        const colours = await page.evaluate<string[]>(TEXT_COLOURS)
+        expect(
+          colours.filter((colour) => !FORCED_COLOURS.includes(colour)),
+          name,
+        ).toEqual([])
+      }
       expect(await page.evaluate('document.documentElement.scrollWidth'), name).toBeLessThanOrEqual(320)
     }
   },

@@ -79,10 +79,14 @@ const unknown = (): Registered => {
   return { client_id: `agt_${random}`, client_secret: 'x' }
 }
 
-/** One connection receives notifications about agents and keys, the other about mails. */
+/**
+ * One connection receives notifications about agents and keys, the other about mails. The first has listened to both of its
+ * channels when its last query is not the first LISTEN.
+ */
 async function expectListening() {
   const { rowCount } = await stores.db.query(
-    `select from pg_stat_activity where datname = current_database() and application_name = 'plainpath listen' and state = 'idle' and query <> ''`,
+    `select from pg_stat_activity where datname = current_database() and application_name = 'plainpath listen'
+     and state = 'idle' and query <> '' and query <> 'listen "agents_changed"'`,
   )
   expect(rowCount).toBe(2)
 }

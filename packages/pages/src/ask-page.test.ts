@@ -13,7 +13,13 @@ const answer: Answer = {
 }
 const answered = (change: Partial<Answer>) =>
   markupOf(
-    answeredPage({ question: QUESTION, facts: {}, answer: { ...answer, ...change }, passageHtml: [] }).body,
+    answeredPage({
+      question: QUESTION,
+      facts: {},
+      answer: { ...answer, ...change },
+      passageHtml: [],
+      guideTitles: [],
+    }).body,
   )
 
 test('the form says before the field that it reads English, what to leave out, and that nothing is kept', () => {
@@ -38,6 +44,32 @@ describe('a question that our guides do not answer', () => {
     expect(markup.includes('Did you mean U.S. immigration? <a href="#again">Ask again</a>')).toBe(offers)
     expect(markup).toContain('<h2 id="again">')
   })
+})
+
+test('shows the passages that answer in full, and those that are near only when somebody opens them', () => {
+  const passage = (id: string, answers: boolean) => ({
+    id,
+    guide: 'guide',
+    heading: `Heading ${id}`,
+    text: '',
+    markdown: '',
+    url: `http://localhost/guides/guide#${id}`,
+    answers,
+    sources: [],
+  })
+  const headings = (...passages: Answer['passages']) =>
+    [
+      ...answered({ outcome: 'information', passages }).matchAll(
+        /(<summary>)?<h\d id="passage-\d">Heading (\w)/g,
+      ),
+    ].map(([, summary, id]) => (summary ? `closed ${id}` : id))
+  expect(headings(passage('a', true), passage('b', false), passage('c', true))).toEqual([
+    'a',
+    'c',
+    'closed b',
+  ])
+  expect(headings(passage('a', false), passage('b', false))).toEqual(['a', 'closed b'])
+  expect(headings(passage('a', true))).toEqual(['a'])
 })
 
 test('an urgent hand-off says beside each phone number what to do with it, and says it once', () => {

@@ -17,6 +17,8 @@ interface AnsweredPage {
   readonly answer: Answer
   /** The text of each passage, in their order. Its marks may point at the n-th source of the m-th passage as `#source-m-n`. */
   readonly passageHtml: readonly Html[]
+  /** The title of the guide of each passage, in their order. */
+  readonly guideTitles: readonly string[]
 }
 
 /** The body of `/ask` before a question, or with what is wrong with one. */
@@ -73,7 +75,7 @@ ${handOff && !isShort && html`<h2>What you asked</h2>\n${asked}`}
 ${outOfScope && outOfScopeSection(outOfScope)}
 ${answer.outcome === 'information' && limits !== undefined && html`<p class="notice">${limits}</p>`}
 ${handOff && passages.length > 0 && html`<h2>What our guides say meanwhile</h2>`}
-${passages.map((passage, index) => html`${passageSection(passage, page.passageHtml[index], index + 1)}${index === 0 && passages.length > 1 && answer.check.length > 0 && html`<p><a href="#check">Check these before you rely on it</a></p>\n`}`)}
+${passageSections(page)}
 ${answer.outcome === 'information' && checkSection(page)}
 ${handOff && staffSection(handOff)}
 <h2 id="again">Ask another question</h2>
@@ -149,16 +151,49 @@ const ADDRESS = /(https:\/\/[^\s]*[^\s.,;:)])/
 const withLinks = (line: string): Html =>
   html`${line.split(ADDRESS).map((part, index) => (index % 2 === 1 ? html`<a href="${part}">${part.replace(/^https:\/\//, '')}</a>` : part))}`
 
-function passageSection(
+/** The passages that answer, or the first, in full. The others can be opened, so that the page stays short. */
+function passageSections({ answer: { passages, check }, passageHtml, guideTitles }: AnsweredPage): Html {
+  const all = passages.map((passage, index) => ({
+    passage,
+    text: passageHtml[index],
+    guideTitle: guideTitles[index] ?? passage.guide,
+    place: index + 1,
+  }))
+  const main = all.filter(({ passage, place }) => passage.answers || place === 1)
+  const near = all.filter((each) => !main.includes(each))
+  return html`${main.map(
+    ({
+      passage,
+      text,
+      guideTitle,
+      place,
+    }) => html`<section class="guide passage" aria-labelledby="passage-${place}">
+<h2 id="passage-${place}">${keepForms(passage.heading)}</h2>
+${passageBody(passage, text, { guideTitle, place })}
+</section>
+${place === 1 && passages.length > 1 && check.length > 0 && html`<p><a href="#check">Check these before you rely on it</a></p>\n`}`,
+  )}${
+    near.length > 0 &&
+    html`<h2>Near your question</h2>
+<p>These parts of our guides may not cover all that you asked.</p>
+${near.map(
+  ({ passage, text, guideTitle, place }) => html`<details class="guide passage">
+<summary><h3 id="passage-${place}">${keepForms(passage.heading)}</h3><br><span class="facts">${keepForms(guideTitle)}</span></summary>
+${passageBody(passage, text, { guideTitle, place })}
+</details>
+`,
+)}`
+  }`
+}
+
+function passageBody(
   { id, heading, url, answers, sources }: Passage,
   text: Html | undefined,
-  place: number,
+  { guideTitle, place }: { guideTitle: string; place: number },
 ): Html {
   const mistake = `/contact?passage=${encodeURIComponent(id)}`
-  return html`<section class="guide passage" aria-labelledby="passage-${place}">
-<h2 id="passage-${place}">${keepForms(heading)}</h2>
-<p class="facts"><a href="${url}">Read “${keepForms(heading)}” in the guide</a></p>
-${!answers && html`<p class="notice">This is near your question. It may not cover all that you asked.</p>`}
+  return html`<p class="facts"><a href="${url}">From the guide “${keepForms(guideTitle)}”</a></p>
+${!answers && place === 1 && html`<p class="notice">This is near your question. It may not cover all that you asked.</p>`}
 <div class="text">
 ${text}
 </div>
@@ -171,8 +206,7 @@ ${sources.map(
     html`<li id="source-${place}-${index + 1}"><a href="${source.url}">${source.title}</a>. ${source.agency}. Checked ${calendarDay(source.checked)}${source.stale && ', too long ago: look at it first'}.</li>\n`,
 )}</ol>`
 }
-<p class="facts"><a href="${mistake}">Report a mistake in “${heading}”</a></p>
-</section>`
+<p class="facts"><a href="${mistake}">Report a mistake in “${heading}”</a></p>`
 }
 
 /** The questions whose answers change what a person should do; or, when all were answered, that none of them applies. */

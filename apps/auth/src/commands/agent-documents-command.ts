@@ -62,7 +62,7 @@ export const agentDocumentCommands = [
           tokens_revoked: refreshed.revoked !== undefined,
           document_expires_at: expiresAt,
         },
-        text: `${id} has ${refreshed.keys.length} keys until ${expiresAt}; ${REVOKED[refreshed.revoked ?? 'none']}.`,
+        text: `${id} has ${refreshed.keys.length === 1 ? '1 key' : `${refreshed.keys.length} keys`} until ${expiresAt}; ${REVOKED[refreshed.revoked ?? 'none']}.`,
       }
     },
   }),

@@ -184,18 +184,18 @@ async function introspect(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
     })
   }
   deps.signing.requireCurrent()
-  const form = await readForm(ctx, 'Send it as: -d token=$TOKEN')
-  const presented = requiredToken(form)
+  const request = await readForm(ctx, 'Send it as: -d token=$TOKEN')
+  const presented = requiredToken(request)
   ctx.state[INTROSPECTED_HASH] = sha256(presented).toString('base64url')
-  ctx.state[WITH_EMAIL] = form.getAll('claims').some((claims) => claims.split(' ').includes('email'))
+  ctx.state[WITH_EMAIL] = request.getAll('claims').some((claims) => claims.split(' ').includes('email'))
   ctx.req.headers.accept = JWT_RESPONSE
   // The library refuses what looks like a JWT; RFC 7662 §2.2 wants "not active" for anything that is no token of ours.
-  await passToProvider(
-    ctx,
-    deps,
-    new URLSearchParams({ token: TOKEN.test(presented) ? presented : 'not-a-token' }),
-    verified.server.client_id,
-  )
+  // With the hint, it does not look among the refresh tokens for a token that it finds.
+  const form = new URLSearchParams({
+    token: TOKEN.test(presented) ? presented : 'not-a-token',
+    token_type_hint: 'access_token',
+  })
+  await passToProvider(ctx, deps, form, verified.server.client_id)
 }
 
 /** Serves the key set from memory, so even while a store is down (contract §2); not cacheable once the lease has expired. */

@@ -22,6 +22,8 @@ export interface AnswerService {
   state(): AnswersState
   /** @throws {Problem} 503 with `findHelp` while answers are paused or unavailable */
   answer(request: AnswerRequest, options?: AnswerOptions): Answer
+  /** Returns the title of a published guide, or its slug if it was withdrawn since. */
+  guideTitle(slug: string): string
   /** Returns the enabled triggers, as `GET /triggers` lists them. */
   triggers(catalog: GuideCatalog): PreparedResponse
 }
@@ -66,6 +68,7 @@ export function answerService(deps: {
       metrics.countAnswer(answer)
       return answer
     },
+    guideTitle: (slug) => knowledge?.guides.get(slug)?.title ?? slug,
     triggers: prepareOnce((catalog) =>
       prepareResponse(JSON_TYPE, JSON.stringify(listedTriggers(catalog.switches?.disabledTriggers ?? []))),
     ),

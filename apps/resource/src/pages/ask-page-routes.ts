@@ -70,7 +70,8 @@ export function askPageRoutes({ answers, urls }: { answers: AnswerService; urls:
       const { question, facts } = asked.data
       const answer = answers.answer(asked.data)
       const passageHtml = answer.passages.map(passageText)
-      return respond(200, answeredPage({ question, facts: facts ?? {}, answer, passageHtml }))
+      const guideTitles = answer.passages.map(({ guide }) => answers.guideTitle(guide))
+      return respond(200, answeredPage({ question, facts: facts ?? {}, answer, passageHtml, guideTitles }))
     },
   })
   return [page, ask]
