@@ -1,10 +1,10 @@
-/** What may import what. `npm run check` holds every file to it; `scripts/import-rules.test.ts` plants a breach of each rule. */
+/** The import rules. `npm run check` applies them to every file; `scripts/import-rules.test.ts` plants a breach of each rule. */
 
 /** Files that exist for tests alone. */
 const TEST_FILE = [/\.(test|contract|fixture)\.ts$/, /^(apps|packages)\/[^/]+\/test\//, /^e2e\//]
 const TEST = TEST_FILE.map(({ source }) => source)
 
-/** What each package may import of the others. One that is not named here may import none. */
+/** The packages that each package may import. A package that is not listed may import none. */
 const PACKAGE_IMPORTS = {
   client: [],
   commands: ['http'],
@@ -21,28 +21,31 @@ const PACKAGE_IMPORTS = {
   tracing: [],
 }
 
-/** What each folder of an app may import of its other folders. One that is not named here may import none. */
+/** The folders that each folder of an app may import. A folder that is not listed may import none. */
 const FOLDER_IMPORTS = {
-  // Revoking an agent also revokes its claims and tokens, and notifies the APIs. Blocks of domains are audited.
-  agents: 'audit|claims|client-documents|clients|revocation|tokens',
-  // A claim that is completed is answered with an assertion.
-  claims: 'assertions|clients|revocation|tokens',
+  // Revoking an agent also revokes its e-mail verifications and tokens, and notifies the APIs. Blocks of domains are audited.
+  agents: 'audit|verifications|client-documents|clients|revocation|tokens',
+  // A verification that is completed is answered with an assertion.
+  verifications: 'assertions|clients|revocation|tokens',
   // Authenticates agents and apps, also by their documents.
   clients: 'agents|app-clients|client-documents',
   // Fetches the documents of apps as those of agents, and refuses the domains that agents may not use either.
   'app-clients': 'agents|client-documents',
-  // A connection is an agent whose claim is the grant.
-  connections: 'claims',
+  // A connection is an agent whose verification is the grant.
+  connections: 'verifications',
   // Gives a key without a kid its thumbprint.
   'client-documents': 'clients',
   tokens: 'audit|revocation',
-  keys: 'audit',
-  // Ends agents again, and their secrets; blocks domains again, for the audit.
-  replay: 'agents|audit',
+  // A report names the store of tokens that its instance uses.
+  keys: 'audit|tokens',
+  // Compares what commands use with what instances report, and asks instances for tokens.
+  instances: 'keys|tokens',
+  // Repeats revocations of agents and their secrets, and blocks of domains, for the audit.
+  replay: 'agents|audit|keys|tokens',
   // Gives oidc-provider our clients, apps, connections, keys, resource servers, tokens and assertions.
   oauth: 'agents|app-clients|assertions|clients|connections|keys|resource-servers|tokens',
-  // A person who proves their address completes the claim of a connection, and goes back to the app.
-  'sign-in': 'app-clients|claims|connections|oauth',
+  // A person who proves their address completes the verification of a connection, and goes back to the app.
+  'sign-in': 'app-clients|verifications|connections|oauth',
   // Signed with the keys of the ring.
   assertions: 'keys',
   // Makes answers from the guides of the catalog.
@@ -71,7 +74,7 @@ const RULES = [
   },
   {
     name: 'no-unknown-module',
-    comment: 'what is imported is there',
+    comment: 'every import resolves to a file',
     from: {},
     to: { couldNotResolve: true },
   },
@@ -134,7 +137,7 @@ const RULES = [
   {
     name: 'oidc-provider-by-its-name',
     comment:
-      'its inside may change in any release: what it exports by its name, and the parts that it offers for own grants, are enough',
+      'its internals may change in any release: its exports, and the modules that it offers for custom grants, are enough',
     from: {},
     to: {
       path: '(^|/)oidc-provider/',

@@ -58,17 +58,19 @@ export default defineConfig({
     isolate: false,
     // For compiled code, so that apps started as processes load faster.
     env: { NODE_COMPILE_CACHE: path.resolve('node_modules/.cache/plainpath') },
-    // What is waited for comes later on a busy machine.
+    // On a busy machine, conditions take longer to become true.
     expect: { poll: { timeout: 30_000 } },
     testTimeout: 60_000,
     hookTimeout: 120_000,
+    // Removing the databases of a run takes a slow server longer than the default of 10 s, and then the run counts as failed.
+    teardownTimeout: 120_000,
     // Measured: on two cores three workers are a fifth faster than two, and four are no faster than three.
     maxWorkers: Math.min(8, availableParallelism() + 1),
     sequence: { sequencer: RandomOrder },
     reporters: [
       'default',
       ['./scripts/vitest/slow-files-reporter.ts', { maxShare: 0.1 }],
-      './scripts/vitest/closing-lines-reporter.ts',
+      './scripts/vitest/run-summary-reporter.ts',
     ],
     projects: [
       project('unit', {

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import path from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { findDebianPrograms, MissingPrograms } from './infra/stack/src/debian-program.ts'
@@ -14,8 +15,14 @@ try {
   process.exit(1)
 }
 
-/** Files that take a minute or more. They start first, so that none runs alone at the end. */
-const SLOWEST = ['whole-stack', 'mail-kills', 'lifecycle', 'pages', 'cached-answers', 'resource-servers']
+/**
+ * Files that take a minute or more. They start first, so that none runs alone at the end. Those of the pages come together,
+ * since a worker that changes to another project loads all modules again.
+ */
+const SLOWEST = [
+  ...['pages', 'safe-pages', 'page-tasks'],
+  ...['whole-stack', 'mail-kills', 'lifecycle', 'cached-answers', 'resource-servers'],
+]
 
 class SlowestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -28,6 +35,8 @@ class SlowestFirst extends BaseSequencer {
 }
 
 const FAULTS = 'e2e/system/faults.test.ts'
+/** They share one stack. */
+const PAGES = 'e2e/system/{pages,page-tasks,safe-pages}.test.ts'
 
 /**
  * The whole topology: both apps twice, a gateway, PostgreSQL, Redis and a browser; and the tests of production intervals.
@@ -36,17 +45,21 @@ const FAULTS = 'e2e/system/faults.test.ts'
  */
 export default defineConfig({
   test: {
-    globalSetup: './packages/postgres/test/vitest-embedded.ts',
     maxWorkers: availableParallelism(),
+    // As in `npm test`: files of a worker share its modules.
+    isolate: false,
+    env: { NODE_COMPILE_CACHE: path.resolve('node_modules/.cache/plainpath') },
     sequence: { sequencer: SlowestFirst },
-    // What is waited for comes later on a busy machine.
-    expect: { poll: { timeout: 10_000 } },
+    // On a busy machine, conditions take longer to become true.
+    expect: { poll: { timeout: 30_000 } },
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // Removing the databases of a run takes a slow server longer than the default of 10 s, and then the run counts as failed.
+    teardownTimeout: 120_000,
     reporters: [
       'default',
       './scripts/vitest/slow-files-reporter.ts',
-      './scripts/vitest/closing-lines-reporter.ts',
+      './scripts/vitest/run-summary-reporter.ts',
     ],
     projects: [
       { extends: true, test: { name: 'faults', include: [FAULTS], sequence: { groupOrder: 0 } } },
@@ -54,11 +67,21 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'system',
+          globalSetup: './packages/postgres/test/vitest-embedded.ts',
           include: [
             'e2e/system/**/*.test.ts',
             '{apps,bench,e2e,infra,packages,scripts}/**/*.production.test.ts',
           ],
-          exclude: ['**/node_modules/**', FAULTS],
+          exclude: ['**/node_modules/**', FAULTS, PAGES],
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'pages',
+          include: [PAGES],
+          globalSetup: './e2e/system/pages-stack.ts',
           sequence: { groupOrder: 1 },
         },
       },

@@ -1,19 +1,21 @@
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { checkOutCommit } from '@plainpath/stack/check-out'
 import { compileApps } from '@plainpath/stack/start-app'
 import { Command, InvalidArgumentError } from 'commander'
-import { besideCommit } from './against.ts'
+import { startOtherCommit } from './against.ts'
 import { runGrowth } from './growth/run-growth.ts'
 import { watchMemory } from './load/processor-time.ts'
-import { GUIDE, GUIDES, measuredPaths } from './measured-paths.ts'
+import { createMeasuredPaths, GUIDE, GUIDES } from './measured-paths.ts'
 import { judgeAgainst, judgeAll, memoryVerdicts, revocationVerdict } from './report/judge.ts'
-import { keepResult } from './report/keep-result.ts'
-import { reportMarkdown } from './report/markdown.ts'
-import { type Revocations, revokeSome, usesCache } from './revocation.ts'
-import { runRounds } from './run-rounds.ts'
+import { writeResult } from './report/keep-result.ts'
+import { renderCosts, renderReport } from './report/markdown.ts'
+import { checkCacheUse, measureRevocations, type Revocations } from './revocation.ts'
+import { joinCosts, type PathCosts, runRounds, runRoundsInTurns } from './run-rounds.ts'
 import { describeMachine, moveToLoadCore } from './testbed/machine.ts'
-import { type AgentWithToken, makeAgents } from './testbed/make-agents.ts'
+import { type AgentWithToken, registerAgents } from './testbed/make-agents.ts'
 import { openStores } from './testbed/open-stores.ts'
 import { startBaselines } from './testbed/start-baselines.ts'
 import { type App, startMeasuredApp } from './testbed/start-measured-app.ts'
@@ -28,13 +30,13 @@ interface Options {
   readonly node: string
 }
 
-/** The smallest number of rounds whose result is stored. */
-const LEAST_ROUNDS = 5
+/** The result of fewer rounds is not stored. */
+const MIN_STORED_ROUNDS = 5
 
-const wholeNumber = (most: number) => (text: string) => {
+const parseWholeNumber = (max: number) => (text: string) => {
   const value = Number(text)
-  if (/^\d+$/.test(text) && value >= 1 && value <= most) return value
-  throw new InvalidArgumentError(`It must be a whole number from 1 to ${most}.`)
+  if (/^\d+$/.test(text) && value >= 1 && value <= max) return value
+  throw new InvalidArgumentError(`It must be a whole number from 1 to ${max}.`)
 }
 
 const COMMAND = new Command('npm run bench --')
@@ -44,11 +46,11 @@ const COMMAND = new Command('npm run bench --')
   )
   .option(
     '--rounds <n>',
-    `rounds of the alternation; with fewer than ${LEAST_ROUNDS} nothing is written to bench/results`,
-    wholeNumber(100),
+    `rounds of the alternation; with fewer than ${MIN_STORED_ROUNDS} nothing is written to bench/results`,
+    parseWholeNumber(100),
     5,
   )
-  .option('--seconds <n>', 'how long each measurement takes', wholeNumber(600), 3)
+  .option('--seconds <n>', 'how long each measurement takes', parseWholeNumber(600), 3)
   .option('--growth', 'with 1 000, 100 000 and 1 000 000 agents, tokens and waitlist entries instead', false)
   .option(
     '--against <commit>',
@@ -66,107 +68,139 @@ const COMMAND = new Command('npm run bench --')
 
 interface BenchRuntime {
   readonly folder: string
-  readonly say: (line: string) => void
+  readonly print: (line: string) => void
   /** Ends the run after the current measurement. */
   readonly signal: AbortSignal
 }
 
-const AGENTS = 1_000
+const AGENT_COUNT = 1_000
 
-/** Starts everything, measures, prints the result, and writes a complete one to `bench/results`. */
-async function runBench(options: Options, runtime: BenchRuntime): Promise<void> {
-  const { folder, say, signal } = runtime
+const isSelected = ({ only }: Options, name: string) => only === undefined || only.split(',').includes(name)
+
+/** Starts the stores, both apps and the baselines. */
+async function startTestbed(options: Options, { folder, print }: BenchRuntime) {
   const profileFolder = options.profile && path.resolve(options.profile)
   const nodeOptions = options.node.split(' ').filter(Boolean)
-  const startedAt = new Date()
   await using opening = new AsyncDisposableStack()
-  say('Starting PostgreSQL, Redis, both apps and the baselines')
+  print('Starting PostgreSQL, Redis, both apps and the baselines')
   const stores = opening.use(await openStores(folder))
   await compileApps(nodeOptions)
   const auth = opening.use(
     await startMeasuredApp(stores, { folder, profileFolder, nodeOptions, app: 'auth', number: 1 }),
   )
-  const anApi = { folder, nodeOptions, app: 'resource', auth } as const
-  const api = opening.use(await startMeasuredApp(stores, { ...anApi, profileFolder, number: 1 }))
+  const apiOptions = { folder, nodeOptions, app: 'resource', auth } as const
+  const api = opening.use(await startMeasuredApp(stores, { ...apiOptions, profileFolder, number: 1 }))
   const memory = { auth: await watchMemory(auth), api: await watchMemory(api) }
   const baselines = opening.use(await startBaselines(stores, { api, paths: [GUIDES, GUIDE], folder }))
-  const agents = await makeAgents(auth, AGENTS)
-  const all = await measuredPaths({ auth, api, baselines, agents, stores })
-  const only = options.only?.split(',')
-  const isSelected = (name: string) => only === undefined || only.includes(name)
-  const selected = all.filter(({ name }) => isSelected(name))
-
-  if (options.against !== undefined) {
-    say(`Starting both apps as they were at ${options.against}`)
-    const parts = { baselines, agents, folder, nodeOptions }
-    const { paths } = opening.use(await besideCommit(options.against, selected, parts))
-    const series = await runRounds(paths, { ...options, say, signal })
-    const verdicts = judgeAgainst(series, options.against)
-    return say(
-      `\n${reportMarkdown({ machine: describeMachine(), date: startedAt, ...options, verdicts, series })}`,
-    )
+  const agents = await registerAgents(auth, AGENT_COUNT)
+  const allPaths = await createMeasuredPaths({ auth, api, baselines, agents, stores })
+  const resources = opening.move()
+  return {
+    parts: { baselines, agents, folder, nodeOptions },
+    stores,
+    auth,
+    api,
+    memory,
+    agents,
+    allPaths,
+    paths: allPaths.filter(({ name }) => isSelected(options, name)),
+    startAnotherApi: () => startMeasuredApp(stores, { ...apiOptions, number: 2 }),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
-  const paths = selected
+}
+
+/**
+ * Compares both apps with those of another commit, and prints the result. Restarts all of them every few rounds, since the same
+ * code may take a sixth more processor time after one start than after another.
+ */
+async function runAgainst(commit: string, options: Options, runtime: BenchRuntime): Promise<void> {
+  const { print, signal } = runtime
+  const date = new Date()
+  const root = path.join(runtime.folder, 'commit')
+  checkOutCommit(fileURLToPath(new URL('..', import.meta.url)), commit, root)
+  const costs: PathCosts[] = []
+  for (let startedRounds = 0; startedRounds < options.rounds; startedRounds += ROUNDS_PER_START) {
+    const folder = path.join(runtime.folder, `from-${startedRounds}`)
+    await mkdir(folder)
+    await using testbed = await startTestbed(options, { ...runtime, folder })
+    print(`Starting both apps as they were at ${commit}`)
+    await using otherCommit = await startOtherCommit(root, testbed.paths, testbed.parts)
+    const rounds = Math.min(ROUNDS_PER_START, options.rounds - startedRounds)
+    costs.push(...(await runRoundsInTurns(otherCommit.paths, { ...options, rounds, print, signal })))
+  }
+  const joinedCosts = joinCosts(costs)
+  const verdicts = judgeAgainst(joinedCosts, commit)
+  print(`\n${renderCosts({ machine: describeMachine(), date, ...options, verdicts, costs: joinedCosts })}`)
+}
+
+const ROUNDS_PER_START = 3
+
+/** Starts everything, measures and prints the result. Writes a complete result to `bench/results`. */
+async function runBench(options: Options, runtime: BenchRuntime): Promise<void> {
+  const { print, signal } = runtime
+  const startedAt = new Date()
+  await using testbed = await startTestbed(options, runtime)
+  const { stores, auth, api, paths, agents, memory } = testbed
   if (options.growth) {
-    const keeps = options.rounds >= LEAST_ROUNDS && only === undefined && !options.node
-    const control = all[0]?.beside[0]
+    const isStored = options.rounds >= MIN_STORED_ROUNDS && options.only === undefined && !options.node
+    const control = testbed.allPaths[0]?.beside[0]
     if (!control) throw new Error('there is nothing to compare with')
     return await runGrowth(
       { stores, auth, api, paths, control },
-      { ...options, keep: keeps, now: startedAt, say, signal },
+      { ...options, keep: isStored, now: startedAt, print, signal },
     )
   }
-  const series = await runRounds(paths, { ...options, say, signal })
-  const another = isSelected('revoke')
-    ? opening.use(await startMeasuredApp(stores, { ...anApi, number: 2 }))
-    : undefined
-  const apis = another ? [api, another] : [api]
-  const usedCache = await usesCache(auth, apis, agents)
-  const revocations = another ? await revokeInRounds({ auth, apis, agents }, options, runtime) : []
+  const series = await runRounds(paths, { ...options, print, signal })
+  await using secondApi = isSelected(options, 'revoke') ? await testbed.startAnotherApi() : undefined
+  const apis = secondApi ? [api, secondApi] : [api]
+  const isCacheUsed = await checkCacheUse(auth, apis, agents)
+  const revocations = secondApi ? await revokeInRounds({ auth, apis, agents }, options, runtime) : []
   const verdicts = [
-    ...judgeAll(series, usedCache),
-    ...(isSelected('revoke') ? [revocationVerdict(revocations, usedCache)] : []),
-    ...(isSelected('memory') ? memoryVerdicts({ auth: memory.auth(), resource: memory.api() }) : []),
+    ...judgeAll(series, isCacheUsed),
+    ...(isSelected(options, 'revoke') ? [revocationVerdict(revocations, isCacheUsed)] : []),
+    ...(isSelected(options, 'memory') ? memoryVerdicts({ auth: memory.auth(), resource: memory.api() }) : []),
   ]
   const report = { machine: describeMachine(), date: startedAt, ...options, verdicts, series }
-  say(`\n${reportMarkdown(report)}`)
-  if (options.rounds >= LEAST_ROUNDS && options.only === undefined && !options.profile && !options.node)
-    await keepResult(
+  print(`\n${renderReport(report)}`)
+  if (options.rounds >= MIN_STORED_ROUNDS && options.only === undefined && !options.profile && !options.node)
+    await writeResult(
       '',
       { ...report, revocations },
-      { markdown: reportMarkdown(report), date: startedAt, say },
+      { markdown: renderReport(report), date: startedAt, print },
     )
 }
 
 async function revokeInRounds(
   parts: { auth: App; apis: readonly App[]; agents: readonly AgentWithToken[] },
   { rounds, seconds }: Options,
-  { say, signal }: BenchRuntime,
+  { print, signal }: BenchRuntime,
 ): Promise<Revocations[]> {
-  const all: Revocations[] = []
+  const revocations: Revocations[] = []
   for (let round = 1; round <= rounds; round += 1) {
     signal.throwIfAborted()
-    const revoked = await revokeSome(parts, seconds)
+    const revoked = await measureRevocations(parts, seconds)
     const { latency, lag } = revoked.arrivals
-    say(
+    print(
       `${round}/${rounds}  revoke  p50 ${latency.p50.toFixed(1)} p99 ${latency.p99.toFixed(1)} ms  lag p99 ${lag.p99.toFixed(1)} ms`,
     )
-    all.push(revoked)
+    revocations.push(revoked)
   }
-  return all
+  return revocations
 }
 
 const options = COMMAND.parse().opts<Options>()
 moveToLoadCore()
-// Stops in order, after the current measurement.
+// The first signal stops the run after the current measurement.
 const stopping = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => stopping.abort(new Error(`stopped by ${signal}`)))
 const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-bench-'))
-// For root the database server runs as another user, which must be able to enter its folder inside this one.
+// If root runs the bench, the database server runs as another user, who must be able to enter this folder.
 await chmod(folder, 0o755)
 try {
-  await runBench(options, { folder, say: (line) => console.log(line), signal: stopping.signal })
+  const runtime: BenchRuntime = { folder, print: (line) => console.log(line), signal: stopping.signal }
+  if (options.against === undefined) await runBench(options, runtime)
+  else await runAgainst(options.against, options, runtime)
 } finally {
   await rm(folder, { recursive: true, force: true })
 }

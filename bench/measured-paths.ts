@@ -1,42 +1,42 @@
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { cycle, requestBytes, type Target } from './load/target.ts'
-import { boundRequests } from './testbed/bound-requests.ts'
+import { createBoundRequests } from './testbed/bound-requests.ts'
 import { AGENT_NAME, type AgentWithToken, issueToken } from './testbed/make-agents.ts'
 import type { Stores } from './testbed/open-stores.ts'
-import { basic, FORM, READING } from './testbed/send-request.ts'
+import { basicAuthorization, FORM_HEADERS, READ_HEADERS } from './testbed/send-request.ts'
 import type { BaselineName, Baselines } from './testbed/start-baselines.ts'
 import type { App } from './testbed/start-measured-app.ts'
 
-/** One row of the result: the measured path, and the baselines that it is compared with. */
+/** One row of the result: the measured path, and the baselines with which it is compared. */
 export interface MeasuredPath {
   readonly name: string
   readonly title: string
-  /** What saturates first. If the server should but is not busy, the measurement is invalid. */
+  /** The resource that must saturate first. If it is the server and the server is not busy, the measurement is invalid. */
   readonly boundBy: 'server' | 'store'
   readonly ours: Target
   readonly beside: readonly Comparison[]
-  /** Removes deferred work, such as mails, after each measurement of ours. */
-  readonly tidy?: () => Promise<void>
+  /** Removes deferred work, such as mails, after each measurement of our target. */
+  readonly cleanUp?: () => Promise<void>
 }
 
 export interface Comparison {
-  /** `bearer` is the API itself, for the same read with a bearer token; `before` is the same path of another commit. */
+  /** `bearer` is the API itself, with a bearer token for the same read; `before` is the same path at another commit. */
   readonly baseline: BaselineName | 'bearer' | 'before'
   readonly target: Target
-  /** The target for the ratio of throughputs, ours to theirs; undefined if there is none. */
+  /** The minimum ratio of our throughput to the baseline's; undefined if there is none. */
   readonly atLeast?: number
-  /** As that of the path, after each measurement of this target. */
-  readonly tidy?: MeasuredPath['tidy']
+  /** Removes deferred work after each measurement of this target. */
+  readonly cleanUp?: MeasuredPath['cleanUp']
 }
 
 export const GUIDES = '/api/guides'
 export const GUIDE = '/api/guides/work-permit'
-/** So few that their introspections, each every 30 s, do not affect the measured reads. */
+/** Few enough that their introspections, one per token every 30 s, do not affect the measured reads. */
 const CACHED_TOKENS = 200
 const INTROSPECTION_TYPE = 'application/token-introspection+jwt'
 
-export interface Parts {
+export interface Testbed {
   readonly auth: App
   readonly api: App
   readonly baselines: Baselines
@@ -44,143 +44,161 @@ export interface Parts {
   readonly stores: Stores
 }
 
-export async function measuredPaths(parts: Parts): Promise<MeasuredPath[]> {
+/** Creates all paths that the bench measures. */
+export async function createMeasuredPaths(parts: Testbed): Promise<MeasuredPath[]> {
   return [
-    readGuides(parts),
-    readGuide(parts),
-    readGuideBound(parts),
-    issue(parts),
-    await introspect(parts),
-    register(parts),
-    join(parts),
-    answerOrdinary(parts),
-    answerWorst(parts),
+    createGuidesPath(parts),
+    createGuidePath(parts),
+    createBoundGuidePath(parts),
+    createTokenPath(parts),
+    await createIntrospectionPath(parts),
+    createRegistrationPath(parts),
+    createWaitlistPath(parts),
+    createOrdinaryAnswersPath(parts),
+    createWorstAnswerPath(parts),
   ]
 }
 
-const get = (path: string, headers: Record<string, string> = {}) =>
-  requestBytes('GET', path, { headers: { ...READING, ...headers } })
-/** Creates requests from a thousand addresses in turn. */
-const fromEverywhere = (make: () => Buffer) => cycle(Array.from({ length: 1_000 }, make))
+const createGet = (path: string, headers: Record<string, string> = {}) =>
+  requestBytes('GET', path, { headers: { ...READ_HEADERS, ...headers } })
+/** Creates a thousand requests, each from another address, and returns them in turn. */
+const cycleAddresses = (createRequest: () => Buffer) => cycle(Array.from({ length: 1_000 }, createRequest))
 
-function readGuides({ api, baselines: { servers } }: Parts): MeasuredPath {
-  const next = fromEverywhere(() => get(GUIDES))
+function createGuidesPath({ api, baselines: { servers } }: Testbed): MeasuredPath {
+  const next = cycleAddresses(() => createGet(GUIDES))
   return {
     name: 'guides',
     title: '`GET /api/guides`, public',
     boundBy: 'server',
-    ours: target(api, next),
+    ours: createTarget(api, next),
     beside: [
-      { baseline: 'koa-bare', target: target(servers['koa-bare'], next), atLeast: 0.85 },
-      { baseline: 'node-http', target: target(servers['node-http'], next) },
+      { baseline: 'koa-bare', target: createTarget(servers['koa-bare'], next), atLeast: 0.85 },
+      { baseline: 'node-http', target: createTarget(servers['node-http'], next) },
     ],
   }
 }
 
-const bearer = (token: string) => get(GUIDE, { authorization: `Bearer ${token}` })
-const cachedReads = ({ api, agents }: Parts) =>
-  target(api, cycle(agents.slice(0, CACHED_TOKENS).map(({ token }) => bearer(token))))
+const createBearerRead = (token: string) => createGet(GUIDE, { authorization: `Bearer ${token}` })
+const createCachedReads = ({ api, agents }: Testbed) =>
+  createTarget(api, cycle(agents.slice(0, CACHED_TOKENS).map(({ token }) => createBearerRead(token))))
 
-function readGuide(parts: Parts): MeasuredPath {
+function createGuidePath(parts: Testbed): MeasuredPath {
   const { servers, jwt } = parts.baselines
-  const next = fromEverywhere(() => bearer(jwt))
+  const next = cycleAddresses(() => createBearerRead(jwt))
   return {
     name: 'guide-bearer',
     title: '`GET /api/guides/{slug}`, cached bearer token',
     boundBy: 'server',
-    ours: cachedReads(parts),
+    ours: createCachedReads(parts),
     beside: [
-      { baseline: 'koa-bare', target: target(servers['koa-bare'], next), atLeast: 0.7 },
-      { baseline: 'koa-jwt', target: target(servers['koa-jwt'], next), atLeast: 4 },
+      { baseline: 'koa-bare', target: createTarget(servers['koa-bare'], next), atLeast: 0.7 },
+      { baseline: 'koa-jwt', target: createTarget(servers['koa-jwt'], next), atLeast: 4 },
     ],
   }
 }
 
-/** What a proof costs: its signature is verified, and it is stored as used in Redis. */
-function readGuideBound(parts: Parts): MeasuredPath {
+/** Creates the path that measures the cost of a proof: the API verifies its signature and stores it in Redis as used. */
+function createBoundGuidePath(parts: Testbed): MeasuredPath {
   const { auth, api, agents } = parts
-  const requests = boundRequests({ auth, agents: agents.slice(0, CACHED_TOKENS), path: GUIDE })
+  const requests = createBoundRequests({ auth, agents: agents.slice(0, CACHED_TOKENS), path: GUIDE })
   return {
     name: 'guide-dpop',
     title: '`GET /api/guides/{slug}`, cached token bound to a key',
     boundBy: 'server',
-    ours: { ...target(api, requests.next), prepare: requests.prepare },
-    beside: [{ baseline: 'bearer', target: cachedReads(parts) }],
+    ours: { ...createTarget(api, requests.next), prepare: requests.prepare },
+    beside: [{ baseline: 'bearer', target: createCachedReads(parts) }],
   }
 }
 
-function issue({ auth, baselines: { servers, client }, agents }: Parts): MeasuredPath {
-  const grant = (path: string, id: string, secret: string) =>
+function createTokenPath({ auth, baselines: { servers, client }, agents }: Testbed): MeasuredPath {
+  const createTokenRequest = (path: string, id: string, secret: string) =>
     requestBytes('POST', path, {
-      headers: { ...FORM, ...basic(id, secret) },
+      headers: { ...FORM_HEADERS, ...basicAuthorization(id, secret) },
       body: 'grant_type=client_credentials',
     })
-  const theirs = fromEverywhere(() => grant('/token', client.id, client.secret))
+  const baselineRequests = cycleAddresses(() => createTokenRequest('/token', client.id, client.secret))
   return {
     name: 'token',
     title: '`POST /oauth/token` on Redis',
     boundBy: 'server',
-    ours: target(auth, cycle(agents.map(({ id, secret }) => grant('/oauth/token', id, secret)))),
-    beside: [{ baseline: 'oidc-bare', target: target(servers['oidc-bare'], theirs), atLeast: 0.9 }],
+    ours: createTarget(
+      auth,
+      cycle(agents.map(({ id, secret }) => createTokenRequest('/oauth/token', id, secret))),
+    ),
+    beside: [
+      { baseline: 'oidc-bare', target: createTarget(servers['oidc-bare'], baselineRequests), atLeast: 0.9 },
+    ],
   }
 }
 
-async function introspect({ auth, baselines, agents, stores }: Parts): Promise<MeasuredPath> {
+async function createIntrospectionPath({ auth, baselines, agents, stores }: Testbed): Promise<MeasuredPath> {
   const { servers, client } = baselines
-  const asking = (path: string, headers: Record<string, string>, presented: string) =>
-    requestBytes('POST', path, { headers: { ...FORM, ...headers }, body: `token=${presented}` })
+  const createIntrospection = (path: string, headers: Record<string, string>, token: string) =>
+    requestBytes('POST', path, { headers: { ...FORM_HEADERS, ...headers }, body: `token=${token}` })
   const apiSecret = await readFile(stores.env['RESOURCE_CLIENT_SECRET_FILE'] ?? '', 'utf8')
   const api = {
-    ...basic(stores.env['RESOURCE_CLIENT_ID'] ?? '', apiSecret.trim()),
+    ...basicAuthorization(stores.env['RESOURCE_CLIENT_ID'] ?? '', apiSecret.trim()),
     accept: INTROSPECTION_TYPE,
   }
-  const theirs: Buffer[] = []
-  while (theirs.length < agents.length) {
+  const baselineRequests: Buffer[] = []
+  while (baselineRequests.length < agents.length) {
     const token = await issueToken(servers['oidc-bare'].port, '/token', client)
-    theirs.push(asking('/token/introspection', basic(client.id, client.secret), token))
+    baselineRequests.push(
+      createIntrospection('/token/introspection', basicAuthorization(client.id, client.secret), token),
+    )
   }
   return {
     name: 'introspect',
     title: '`POST /oauth/introspect`, signed',
     boundBy: 'server',
-    ours: target(
+    ours: createTarget(
       { port: auth.internalPort, pid: auth.pid },
-      cycle(agents.map(({ token }) => asking('/oauth/introspect', api, token))),
+      cycle(agents.map(({ token }) => createIntrospection('/oauth/introspect', api, token))),
     ),
-    beside: [{ baseline: 'oidc-bare', target: target(servers['oidc-bare'], cycle(theirs)), atLeast: 0.5 }],
+    beside: [
+      {
+        baseline: 'oidc-bare',
+        target: createTarget(servers['oidc-bare'], cycle(baselineRequests)),
+        atLeast: 0.5,
+      },
+    ],
   }
 }
 
-function register({ auth, baselines: { servers } }: Parts): MeasuredPath {
-  const next = fromEverywhere(() => posted('/api/agent/register', { client_name: AGENT_NAME }))
+function createRegistrationPath({ auth, baselines: { servers } }: Testbed): MeasuredPath {
+  const next = cycleAddresses(() => createPost('/api/agent/register', { client_name: AGENT_NAME }))
   return {
     name: 'register',
     title: '`POST /api/agent/register` on Postgres',
     boundBy: 'store',
-    ours: target(auth, next, 201),
-    beside: [{ baseline: 'koa-insert', target: target(servers['koa-insert'], next, 201), atLeast: 0.7 }],
+    ours: createTarget(auth, next, 201),
+    beside: [
+      { baseline: 'koa-insert', target: createTarget(servers['koa-insert'], next, 201), atLeast: 0.7 },
+    ],
   }
 }
 
-function join({ api, baselines: { servers }, stores }: Parts): MeasuredPath {
-  const run = randomBytes(4).toString('hex')
+function createWaitlistPath({ api, baselines: { servers }, stores }: Testbed): MeasuredPath {
+  const runId = randomBytes(4).toString('hex')
   let number = 0
   const next = () => {
     number += 1
-    return posted('/api/waitlist', { email: `person.${run}.${number}@example.org` })
+    return createPost('/api/waitlist', { email: `person.${runId}.${number}@example.org` })
   }
   return {
     name: 'waitlist',
     title: '`POST /api/waitlist` on Postgres',
     boundBy: 'store',
-    ours: target(api, next, 201),
-    beside: [{ baseline: 'koa-insert', target: target(servers['koa-insert'], next, 201), atLeast: 0.7 }],
-    tidy: stores.forgetMails,
+    ours: createTarget(api, next, 201),
+    beside: [
+      { baseline: 'koa-insert', target: createTarget(servers['koa-insert'], next, 201), atLeast: 0.7 },
+    ],
+    cleanUp: stores.deleteMails,
   }
 }
 
-/** A typical question: one sentence. */
-function answerOrdinary({ api }: Parts): MeasuredPath {
+/** Creates the path of typical questions, of one sentence each. */
+function createOrdinaryAnswersPath({ api }: Testbed): MeasuredPath {
   const questions = [
     'When do I renew my green card?',
     'How long does a work permit take after I send the form?',
@@ -193,36 +211,40 @@ function answerOrdinary({ api }: Parts): MeasuredPath {
     name: 'answer',
     title: '`POST /api/answers`, ordinary questions',
     boundBy: 'server',
-    ours: target(
+    ours: createTarget(
       api,
-      fromEverywhere(() => posted('/api/answers', { question: next() })),
+      cycleAddresses(() => createPost('/api/answers', { question: next() })),
     ),
     beside: [],
   }
 }
 
-/** The most expensive known question: of the largest length, with the words that begin the most patterns. */
-function answerWorst({ api }: Parts): MeasuredPath {
+/** Creates the path of the most expensive known question: the longest, with the words that begin the most patterns. */
+function createWorstAnswerPath({ api }: Testbed): MeasuredPath {
   const question = 'my brother he '.repeat(72).slice(0, 1_000)
   return {
     name: 'answer-worst',
     title: '`POST /api/answers`, the worst 1,000 characters known',
     boundBy: 'server',
-    ours: target(
+    ours: createTarget(
       api,
-      fromEverywhere(() => posted('/api/answers', { question })),
+      cycleAddresses(() => createPost('/api/answers', { question })),
     ),
     beside: [],
   }
 }
 
-const posted = (path: string, body: object) =>
+const createPost = (path: string, body: object) =>
   requestBytes('POST', path, {
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
   })
 
-const target = ({ port, pid }: Pick<Target, 'port' | 'pid'>, next: Target['next'], status = 200): Target => ({
+const createTarget = (
+  { port, pid }: Pick<Target, 'port' | 'pid'>,
+  next: Target['next'],
+  status = 200,
+): Target => ({
   port,
   pid,
   next,

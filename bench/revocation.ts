@@ -3,42 +3,42 @@ import { cycle, requestBytes } from './load/target.ts'
 import { GUIDE } from './measured-paths.ts'
 import { isLate, type Measurement } from './run-rounds.ts'
 import { type AgentWithToken, issueToken } from './testbed/make-agents.ts'
-import { basic, FORM, sendRequest } from './testbed/send-request.ts'
+import { basicAuthorization, FORM_HEADERS, sendRequest } from './testbed/send-request.ts'
 import type { App } from './testbed/start-measured-app.ts'
 
-/** The times until the response to a revocation, from when it was due. */
+/** The latencies of revocation requests, measured from the time each was due. */
 export type Revocations = Pick<Measurement, 'arrivals' | 'fault'>
 
-/** Well above the rate in production, but low enough to leave capacity. */
+/** Well above the rate in production, but below the capacity of the server. */
 const PER_SECOND = 50
-const AT_ONCE = 16
+const CONCURRENCY = 16
 
-/** Revokes tokens that were just used at both APIs, so that both have cached them. */
-export async function revokeSome(
+/** Revokes tokens just after use at both APIs, so that both have cached them. */
+export async function measureRevocations(
   parts: { auth: App; apis: readonly App[]; agents: readonly AgentWithToken[] },
   seconds: number,
 ): Promise<Revocations> {
   const { auth, apis, agents } = parts
   // Twice the expected number, since arrivals are random.
-  const owners = Array.from(
+  const remainingAgents = Array.from(
     { length: PER_SECOND * seconds * 2 },
     (_none, index) => agents[index % agents.length],
   )
   const requests: Buffer[] = []
   const prepare = async () => {
-    for (let owner = owners.pop(); owner; owner = owners.pop()) {
-      const token = await issueToken(auth.port, '/oauth/token', owner)
+    for (let agent = remainingAgents.pop(); agent; agent = remainingAgents.pop()) {
+      const token = await issueToken(auth.port, '/oauth/token', agent)
       for (const api of apis)
         await sendRequest(api.port, GUIDE, { headers: { authorization: `Bearer ${token}` } })
       requests.push(
         requestBytes('POST', '/oauth/revoke', {
-          headers: { ...FORM, ...basic(owner.id, owner.secret) },
+          headers: { ...FORM_HEADERS, ...basicAuthorization(agent.id, agent.secret) },
           body: `token=${token}`,
         }),
       )
     }
   }
-  await Promise.all(Array.from({ length: AT_ONCE }, prepare))
+  await Promise.all(Array.from({ length: CONCURRENCY }, prepare))
   const target = { port: auth.port, pid: auth.pid, next: cycle(requests), status: 200 }
   const arrivals = await arrive(target, { rate: PER_SECOND, seconds })
   if (arrivals.errors > 0) return { arrivals, fault: { kind: 'errors', what: `${arrivals.errors} errors` } }
@@ -46,27 +46,25 @@ export async function revokeSome(
   return { arrivals }
 }
 
-/**
- * Tells whether the APIs use cached introspections: the authorization server counts no introspection for known tokens.
- */
-export async function usesCache(
+/** Returns whether the APIs use cached introspections: auth then counts hardly any introspection of known tokens. */
+export async function checkCacheUse(
   auth: App,
   apis: readonly App[],
   agents: readonly AgentWithToken[],
 ): Promise<boolean> {
-  const some = agents.slice(0, 50)
-  const readAll = async () => {
-    for (const { token } of some)
+  const sampledAgents = agents.slice(0, 50)
+  const readWithEachToken = async () => {
+    for (const { token } of sampledAgents)
       for (const api of apis)
         await sendRequest(api.port, GUIDE, { headers: { authorization: `Bearer ${token}` } })
   }
-  await readAll()
-  const before = await introspections(auth)
-  await readAll()
-  return (await introspections(auth)) - before < (some.length * apis.length) / 2
+  await readWithEachToken()
+  const countBefore = await countIntrospections(auth)
+  await readWithEachToken()
+  return (await countIntrospections(auth)) - countBefore < (sampledAgents.length * apis.length) / 2
 }
 
-async function introspections(auth: App): Promise<number> {
+async function countIntrospections(auth: App): Promise<number> {
   const { body } = await sendRequest(auth.operationsPort, '/metrics')
   const counts = body
     .toString()

@@ -13,6 +13,7 @@ export interface BuiltClient extends AsyncDisposable {
   readonly dist: string
 }
 
+/** Builds the client package and installs it in a new project. */
 export async function buildClient(): Promise<BuiltClient> {
   const project = await mkdtemp(path.join(tmpdir(), 'plainpath-client-'))
   const installed = path.join(project, 'node_modules/@plainpath/client')

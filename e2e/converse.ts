@@ -6,7 +6,7 @@ export interface Conversation {
   readonly responses: readonly HttpResponse[]
   /** Statuses of interim responses. */
   readonly interim: readonly number[]
-  /** Whether the server closed the connection, and when. */
+  /** True if the server closed the connection. */
   readonly closed: boolean
   readonly ms: number
 }
@@ -14,7 +14,7 @@ export interface Conversation {
 export interface ConverseOptions {
   /** Stops reading after this number of responses. */
   readonly responses?: number
-  /** Stops reading after this time; 5 s when absent. */
+  /** Stops reading after this time; by default 5 s. */
   readonly forMs?: number
 }
 
@@ -50,14 +50,17 @@ function parseResponses(received: Buffer, ms: number): Pick<Conversation, 'respo
   const responses: HttpResponse[] = []
   const interim: number[] = []
   for (let rest = received; ; ) {
-    const end = rest.indexOf('\r\n\r\n')
-    const [statusLine = '', ...lines] = rest.subarray(0, Math.max(0, end)).toString('latin1').split('\r\n')
+    const headEnd = rest.indexOf('\r\n\r\n')
+    const [statusLine = '', ...lines] = rest
+      .subarray(0, Math.max(0, headEnd))
+      .toString('latin1')
+      .split('\r\n')
     const status = /^HTTP\/1\.[01] (\d{3})/.exec(statusLine)?.[1]
     if (status === undefined) return { responses, interim }
     const headers = new Headers(
       lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]),
     )
-    rest = rest.subarray(end + 4)
+    rest = rest.subarray(headEnd + 4)
     if (status.startsWith('1')) {
       interim.push(Number(status))
       continue
@@ -69,6 +72,6 @@ function parseResponses(received: Buffer, ms: number): Pick<Conversation, 'respo
   }
 }
 
-/** Formats a request. `Host` is the first header; no header about the body is added. */
+/** Formats a request whose first header is `Host`. Adds no header about the body. */
 export const request = (line: string, host: string, headers: readonly string[] = [], body = '') =>
   [`${line} HTTP/1.1`, `Host: ${host}`, ...headers, '', body].join('\r\n')

@@ -1,4 +1,4 @@
-/** A request and its response, as a document shows them. */
+/** A request and its response in a document. */
 export interface DocumentedExchange {
   readonly method: string
   readonly url: string
@@ -12,24 +12,24 @@ export interface DocumentedExchange {
   readonly shownHeaders: Readonly<Record<string, string>>
 }
 
-/** @returns the pairs of `http` blocks in the order of the document, with the `json` blocks before each */
+/** Returns the pairs of `http` blocks in the order of the document, with the `json` blocks before each. */
 export function documentedExchanges(
   markdown: string,
 ): { readonly exchange: DocumentedExchange; readonly json: readonly unknown[] }[] {
-  const found: { exchange: DocumentedExchange; json: readonly unknown[] }[] = []
+  const exchanges: { exchange: DocumentedExchange; json: readonly unknown[] }[] = []
   let json: unknown[] = []
   let request: string | undefined
   for (const [, kind, block = ''] of markdown.matchAll(/^```(http|json)\n([\s\S]*?)\n```$/gm)) {
     if (kind === 'json') json.push(JSON.parse(block))
     else if (request === undefined) request = block
     else {
-      found.push({ exchange: readExchange(request, block), json })
+      exchanges.push({ exchange: readExchange(request, block), json })
       request = undefined
       json = []
     }
   }
   if (request !== undefined) throw new Error(`a request without a response: ${request}`)
-  return found
+  return exchanges
 }
 
 /** Parses a block with a request line, headers, and a body after an empty line. */
@@ -59,27 +59,27 @@ function readBlock(block: string) {
   return { line, headers, body: rest.length > 0 ? rest.join('\n\n') : undefined }
 }
 
-/** The names of all members, with those of the objects inside; the elements of a list count together. */
-export function memberNames(value: unknown, at = ''): string[] {
+/** Returns the paths of all members, including those of nested objects. The elements of a list count as one. */
+export function memberNames(value: unknown, path = ''): string[] {
   if (typeof value !== 'object' || value === null) return []
-  const inside = Array.isArray(value)
-    ? value.flatMap((element) => memberNames(element, `${at}[]`))
+  const names = Array.isArray(value)
+    ? value.flatMap((element) => memberNames(element, `${path}[]`))
     : Object.entries(value).flatMap(([name, member]) => [
-        `${at}.${name}`,
-        ...memberNames(member, `${at}.${name}`),
+        `${path}.${name}`,
+        ...memberNames(member, `${path}.${name}`),
       ])
-  return [...new Set(inside)].sort()
+  return [...new Set(names)].sort()
 }
 
-/** Maps each string that a document shows to the one that the service returned in its place. */
+/** Maps each string in a documented value to the string that the service returned in its place. */
 export function matchStrings(
   shown: unknown,
   real: unknown,
-  found = new Map<string, string>(),
+  matches = new Map<string, string>(),
 ): Map<string, string> {
-  if (typeof shown === 'string' && typeof real === 'string') return found.set(shown, real)
-  if (typeof shown !== 'object' || typeof real !== 'object' || !shown || !real) return found
+  if (typeof shown === 'string' && typeof real === 'string') return matches.set(shown, real)
+  if (typeof shown !== 'object' || typeof real !== 'object' || !shown || !real) return matches
   for (const [name, member] of Object.entries(shown))
-    matchStrings(member, (real as Record<string, unknown>)[name], found)
-  return found
+    matchStrings(member, (real as Record<string, unknown>)[name], matches)
+  return matches
 }

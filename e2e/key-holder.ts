@@ -1,29 +1,29 @@
 import type { AgentKey } from './agent-key.ts'
 import { form, type HttpResponse, type Sender } from './send.ts'
 
-/** An agent that authenticates with a key, registered or by the URL of its document. */
+/** An agent that authenticates with a key. It is registered, or identified by the URL of its document. */
 export interface KeyHolder {
   readonly client_id: string
   readonly key: AgentKey
 }
 
-/** What a key holder sends to a service, with assertions and proofs for its origin. */
+/** The requests of a key holder to a service, with assertions and proofs for its origin. */
 export interface KeyRequests {
-  /** The form fields that authenticate the client at the endpoints of OAuth. */
+  /** Creates the form fields that authenticate the client at OAuth endpoints. */
   fields(holder: KeyHolder): Record<string, string>
-  /** The header that authenticates the client at the other endpoints. */
+  /** Creates the header that authenticates the client at other endpoints. */
   header(holder: KeyHolder): Record<string, string>
   /**
-   * Requests a token, in one request; in two when it is bound to the key, since the first has no nonce.
+   * Requests a token. A token that is bound to the key takes two requests, since the first has no nonce.
    *
-   * @param options.grant the parameters of the grant; those of client_credentials when absent
+   * @param options.grant the parameters of the grant; by default those of client_credentials
    */
   requestToken(
     sender: Sender,
     holder: KeyHolder,
     options: { readonly isBound: boolean; readonly grant?: Record<string, string> },
   ): Promise<HttpResponse>
-  /** The headers of a GET request that presents a token. @param path without query */
+  /** Creates the headers of a GET request that presents a token. @param path without query */
   present(
     holder: KeyHolder,
     token: string,
@@ -36,6 +36,7 @@ type PresentedToken = Readonly<Record<string, string>>
 
 const CLIENT_CREDENTIALS = { grant_type: 'client_credentials' }
 
+/** Creates the requests of key holders to the service at an origin. */
 export function keyRequests(origin: string): KeyRequests {
   const fields = ({ client_id, key }: KeyHolder) => ({
     client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
@@ -45,7 +46,7 @@ export function keyRequests(origin: string): KeyRequests {
     fields,
     header: ({ client_id, key }) => ({ 'client-assertion': key.assertion(client_id, origin) }),
     async requestToken(sender, holder, { isBound, grant: parameters = CLIENT_CREDENTIALS }) {
-      const request = async (dpop: Record<string, string>) => {
+      const sendRequest = async (dpop: Record<string, string>) => {
         const grant = form({ ...parameters, ...fields(holder) })
         return await sender.send({
           method: 'POST',
@@ -54,13 +55,13 @@ export function keyRequests(origin: string): KeyRequests {
           headers: { ...grant.headers, ...dpop },
         })
       }
-      const proof = (nonce?: string) => ({
+      const createProof = (nonce?: string) => ({
         dpop: holder.key.proof({ method: 'POST', url: `${origin}/oauth/token`, nonce }),
       })
-      if (!isBound) return await request({})
-      const first = await request(proof())
-      const nonce = first.headers.get('dpop-nonce')
-      return nonce === null ? first : await request(proof(nonce))
+      if (!isBound) return await sendRequest({})
+      const firstResponse = await sendRequest(createProof())
+      const nonce = firstResponse.headers.get('dpop-nonce')
+      return nonce === null ? firstResponse : await sendRequest(createProof(nonce))
     },
     present(holder, token, path, { isBound }) {
       if (!isBound) return { authorization: `Bearer ${token}` }

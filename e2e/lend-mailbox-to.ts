@@ -10,9 +10,9 @@ export interface AgentCredentials {
 
 export const STAFF_INBOX = 'desk@answers.example.org'
 
-const MAILED_MS = 20_000
+const DELIVERY_MS = 20_000
 
-/** Settings with which both apps send mail to the server, and messages to `DESK` without a hold. */
+/** Settings with which both apps send mail to the server, and messages to the staff inbox without a delay. */
 export const mailSettings = ({ url }: Pick<MailServer, 'url'>) => ({
   AUTH_SMTP_URL: url,
   RESOURCE_SMTP_URL: url,
@@ -24,49 +24,56 @@ export const mailSettings = ({ url }: Pick<MailServer, 'url'>) => ({
 
 type Fields = Record<string, unknown>
 
-/** Sends a request. @throws {Error} when the response has another status */
-function parsed(response: HttpResponse, status: number): Record<string, string> {
+/** Parses a response. @throws {Error} if it has another status */
+function parseResponse(response: HttpResponse, status: number): Record<string, string> {
   if (response.status !== status) throw new Error(`${response.status} instead of ${status}: ${response.text}`)
   return JSON.parse(response.text) as Record<string, string>
 }
 
+/** Sends JSON with an agent's credentials. */
 export const postAs = (sender: Sender, agent: AgentCredentials, path: string, body: Fields) => {
-  const sent = json(body)
-  const headers = { ...sent.headers, ...basic(agent.client_id, agent.client_secret) }
-  return sender.send({ method: 'POST', path, ...sent, headers })
+  const content = json(body)
+  const headers = { ...content.headers, ...basic(agent.client_id, agent.client_secret) }
+  return sender.send({ method: 'POST', path, ...content, headers })
 }
 
 /** Exchanges an assertion at the token endpoint. */
 export function exchange(sender: Sender, agent: AgentCredentials, assertion: string): Promise<HttpResponse> {
-  const sent = form({ grant_type: JWT_BEARER_GRANT, assertion })
-  const headers = { ...sent.headers, ...basic(agent.client_id, agent.client_secret) }
-  return sender.send({ method: 'POST', path: '/oauth/token', ...sent, headers })
+  const content = form({ grant_type: JWT_BEARER_GRANT, assertion })
+  const headers = { ...content.headers, ...basic(agent.client_id, agent.client_secret) }
+  return sender.send({ method: 'POST', path: '/oauth/token', ...content, headers })
 }
 
-/** Begins a verification. Returns the two words, and the link in the mail. */
+/** Begins a verification. Returns the two words, and the mailed link. */
 export async function beginClaim(
   { mail }: { readonly mail: Pick<MailServer, 'received'> },
   sender: Sender,
   given: { agent: AgentCredentials; email: string },
 ): Promise<{ phrase: string; link: string; attemptId: string }> {
+  const earlierMails = mail.received.length
   const response = await postAs(sender, given.agent, '/api/agent/claim', { email: given.email })
-  const { match_phrase: phrase = '', claim_attempt_id: attemptId = '' } = parsed(response, 202)
-  return { phrase, attemptId, link: await mailedLink({ mail }, given.email, phrase) }
+  const { match_phrase: phrase = '', claim_attempt_id: attemptId = '' } = parseResponse(response, 202)
+  return { phrase, attemptId, link: await mailedLink({ mail }, given.email, phrase, earlierMails) }
 }
 
-/** @returns the link that is mailed to `email` for the verification with these two words */
+/**
+ * Finds the link that was mailed to `email` for the verification with these two words. Two verifications can have the same words
+ * by chance, so the first `earlierMails` mails do not count.
+ */
 export async function mailedLink(
   { mail }: { readonly mail: Pick<MailServer, 'received'> },
   email: string,
   phrase: string,
+  earlierMails = 0,
 ): Promise<string> {
-  const its = () => mail.received.find(({ to, text }) => to.includes(email) && text.includes(phrase))
-  if (!(await waitUntil(() => its() !== undefined, MAILED_MS)))
+  const findMail = () =>
+    mail.received.slice(earlierMails).find(({ to, text }) => to.includes(email) && text.includes(phrase))
+  if (!(await waitUntil(() => findMail() !== undefined, DELIVERY_MS)))
     throw new Error('the mail of the claim never came')
-  return linkIn(its()?.text ?? '', 'attempt')
+  return linkIn(findMail()?.text ?? '', 'attempt')
 }
 
-/** Presses the button of the page behind a mailed link. @returns the code that the page shows then */
+/** Presses the button on the page of a mailed link. @returns the code that the page then shows */
 export async function showCode(sender: Sender, link: string): Promise<string> {
   const attempt = new URL(link).searchParams.get('attempt') ?? ''
   const page = await sender.send({ method: 'POST', path: '/claim', ...form({ attempt, answer: 'yes' }) })
@@ -76,12 +83,15 @@ export async function showCode(sender: Sender, link: string): Promise<string> {
 /** Completes the verification with the code. Returns the assertion. */
 export async function completeClaim(sender: Sender, agent: AgentCredentials, otp: string): Promise<string> {
   const response = await postAs(sender, agent, '/api/agent/claim/complete', { otp })
-  return parsed(response, 200)['identity_assertion'] ?? ''
+  return parseResponse(response, 200)['identity_assertion'] ?? ''
 }
 
 /** Returns a token with the confirmed scope. */
 export async function lentToken(sender: Sender, agent: AgentCredentials, assertion: string): Promise<string> {
-  const { scope = '', access_token: token = '' } = parsed(await exchange(sender, agent, assertion), 200)
+  const { scope = '', access_token: token = '' } = parseResponse(
+    await exchange(sender, agent, assertion),
+    200,
+  )
   if (!scope.includes('contact:write')) throw new Error(`a token for ${scope}`)
   return token
 }

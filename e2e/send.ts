@@ -20,7 +20,7 @@ export interface HttpResponse {
 }
 
 export interface Sender extends Disposable {
-  send(sent: HttpRequest): Promise<HttpResponse>
+  send(request: HttpRequest): Promise<HttpResponse>
 }
 
 const GIVE_UP_MS = 20_000
@@ -28,7 +28,7 @@ const GIVE_UP_MS = 20_000
 /**
  * Creates a sender of arbitrary requests over persistent connections.
  *
- * @param options.from the address to connect from: any of 127.0.0.0/8, so that one machine can be many clients
+ * @param options.from the local address, in 127.0.0.0/8, so that one machine can act as many clients
  * @param options.tls for `https:`, the host name to request and the certificate to trust
  */
 export function createSender(
@@ -79,16 +79,19 @@ const readHeaders = ({ rawHeaders }: IncomingMessage) =>
     ),
   )
 
+/** Creates the headers and the body of a JSON request. */
 export const json = (body: unknown) => ({
   headers: { 'content-type': 'application/json' },
   body: typeof body === 'string' ? body : JSON.stringify(body),
 })
 
+/** Creates the headers and the body of a form request. */
 export const form = (fields: Readonly<Record<string, string>> | readonly (readonly [string, string])[]) => ({
   headers: { 'content-type': 'application/x-www-form-urlencoded' },
   body: new URLSearchParams(fields as Record<string, string>).toString(),
 })
 
+/** Creates the header of HTTP Basic authentication. */
 export const basic = (id: string, secret: string) => ({
   authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
 })

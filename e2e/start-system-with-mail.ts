@@ -5,11 +5,11 @@ import { createSender } from './send.ts'
 
 export interface SystemWithMail extends System {
   readonly mail: MailServer
-  /** What a person does who was mailed a link and compared the two words. @returns the code that they read out */
+  /** Opens the mailed link as a person who has compared the two words. @returns the code that the page shows */
   confirm(email: string, phrase: string): Promise<string>
 }
 
-/** Both apps in this process, with a mail server. Messages are held for ten minutes, as in production. */
+/** Starts both apps in this process, with a mail server. Messages are delayed by ten minutes, as in production. */
 export async function startSystemWithMail(options: SystemOptions = {}): Promise<SystemWithMail> {
   await using opening = new AsyncDisposableStack()
   const mail = opening.use(await startMailServer())

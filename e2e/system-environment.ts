@@ -11,7 +11,7 @@ import { ensureLocalSecrets } from '@plainpath/local/secrets'
 import { serviceUrls } from '@plainpath/metadata'
 import { openTestDatabase } from '@plainpath/postgres/testing'
 import { MIGRATIONS as RESOURCE_MIGRATIONS } from '@plainpath/resource/migrations'
-import { type RevocationOptions, revocationKey } from '@plainpath/revocation'
+import { getRevocationKey, type RevocationOptions } from '@plainpath/revocation'
 import { Redis } from 'ioredis'
 import { inject } from 'vitest'
 
@@ -31,6 +31,7 @@ export interface SystemEnvironment extends AsyncDisposable {
   }
 }
 
+/** Creates the databases, secrets and signing key of a test. With a limits factor above 1, it uses the Redis of the run. */
 export async function openSystemEnvironment(
   origin: string,
   limitsFactor = 1_000,
@@ -44,7 +45,7 @@ export async function openSystemEnvironment(
   // Production limits are counted in memory, because a shared Redis would contain counts of earlier runs.
   const redisUrl = limitsFactor > 1 ? inject('redisUrl') : undefined
   const name = `plainpath-test-${randomUUID()}`
-  if (redisUrl) opening.defer(() => removeKey(redisUrl, revocationKey(name)))
+  if (redisUrl) opening.defer(() => removeKey(redisUrl, getRevocationKey(name)))
   const env = {
     ...secrets.files,
     RESOURCE_CLIENT_ID: secrets.RESOURCE_CLIENT_ID,

@@ -6,18 +6,18 @@ import process from 'node:process'
 const root = path.resolve(import.meta.dirname, '..')
 const source = path.join(root, 'packages/client')
 
-/** Writes the package into a folder, as it is published: `dist` with JavaScript and types, the manifest and the README. */
-function build(folder: string): void {
+/** Writes the published package into a folder: `dist` with JavaScript and types, the manifest and the README. */
+function buildClient(folder: string): void {
   mkdirSync(folder, { recursive: true })
   const tsc = path.join(root, 'node_modules/typescript/bin/tsc')
   const options = ['-p', path.join(source, 'tsconfig.build.json'), '--outDir', path.join(folder, 'dist')]
   execFileSync(process.execPath, [tsc, ...options], { stdio: 'inherit' })
-  writeFileSync(path.join(folder, 'package.json'), `${JSON.stringify(publishedManifest(), null, 2)}\n`)
+  writeFileSync(path.join(folder, 'package.json'), `${JSON.stringify(createPublishedManifest(), null, 2)}\n`)
   copyFileSync(path.join(source, 'README.md'), path.join(folder, 'README.md'))
 }
 
-/** The manifest with its `publishConfig` applied, as pnpm does it, and without what only this repository needs. */
-function publishedManifest(): object {
+/** Returns the manifest as pnpm publishes it: with `publishConfig` applied, and without development dependencies. */
+function createPublishedManifest(): object {
   const manifest = JSON.parse(readFileSync(path.join(source, 'package.json'), 'utf8')) as Record<
     string,
     object
@@ -31,4 +31,4 @@ const [folder] = process.argv.slice(2)
 if (folder === undefined) {
   console.error('Usage: npm run build:client -- FOLDER')
   process.exitCode = 2
-} else build(folder)
+} else buildClient(folder)

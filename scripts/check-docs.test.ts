@@ -21,17 +21,17 @@ const checkMarkdown = (markdown: string, file = 'README.md') =>
   checkRepository({ ...FILES, [file]: markdown })
 
 it.each([
-  ['a link', '[storage](docs/storage.md)'],
+  ['a link to a file', '[storage](docs/storage.md)'],
   ['a link to a heading', '[storage](docs/storage.md#tables--lifetimes)'],
-  ['a link to a heading of the same file', '# Run it\n\n[up](#run-it)'],
+  ['a link to a heading in the same file', '# Run it\n\n[up](#run-it)'],
   ['a link to a folder', '[auth](apps/auth/)'],
-  ['a link by reference', '[storage][1]\n\n[1]: docs/storage.md'],
+  ['a reference link', '[storage][1]\n\n[1]: docs/storage.md'],
   ['a link to another site', '[site](https://example.org/docs/none.md)'],
-  ['a path', 'See `apps/auth/src/wire.ts`, apps/auth, and docs/.'],
-  ['paths by pattern', '`apps/*/src/wire.ts` and `apps/{auth,local}/src`'],
-  ['a file name', '`wire.ts` and `*-notes.md` and `w*.ts`'],
-  ['a path of the API', 'GET /docs/none or `/apps/none`'],
-  ['commands', 'Run `npm start`, then `npm run test:system`.'],
+  ['paths of files and folders', 'See `apps/auth/src/wire.ts`, apps/auth, and docs/.'],
+  ['a glob pattern that matches a path', '`apps/*/src/wire.ts` and `apps/{auth,local}/src`'],
+  ['a file name without its path, or a pattern for one', '`wire.ts` and `*-notes.md` and `w*.ts`'],
+  ['an API path that begins like the path of a folder', 'GET /docs/none or `/apps/none`'],
+  ['npm commands that package.json defines', 'Run `npm start`, then `npm run test:system`.'],
 ])('accepts %s', (_, markdown) => {
   expect(checkMarkdown(markdown)).toEqual([])
 })
@@ -47,22 +47,22 @@ it.each([
   ['`wires.ts`', 'there is no wires.ts'],
   ['`npm run none -- --help`', 'package.json has no script none'],
   ['```sh\nnpm test\n```', 'package.json has no script test'],
-])('reports %j', (markdown, breach) => {
+])('reports for %j that %s', (markdown, breach) => {
   expect(checkMarkdown(markdown)).toContain(`README.md: ${breach}`)
 })
 
-it('resolves paths in documents of a package in its folder', () => {
+it('resolves the paths in a package’s documents in the folder of the package', () => {
   expect(checkMarkdown('`src/wire.ts`', 'apps/auth/docs.md')).toEqual([])
   expect(checkMarkdown('`src/wires.ts`', 'apps/auth/docs.md')).toEqual([
     'apps/auth/docs.md: there is no apps/auth/src/wires.ts',
   ])
 })
 
-it('ignores the content of the guides', () => {
+it('does not check the content of the guides', () => {
   expect(checkMarkdown('[form](forms/none.md) docs/none', 'packages/guides/content/visa.md')).toEqual([])
 })
 
-it('requires every page of docs in its index', () => {
+it('requires docs/README.md to link to every page in docs', () => {
   const files = {
     'package.json': '{"scripts":{}}',
     'docs/runbooks/flood.md': '# Flood',
@@ -73,7 +73,7 @@ it('requires every page of docs in its index', () => {
   expect(index('[storage](storage.md)')).toEqual(['docs/README.md: does not link to docs/runbooks/flood.md'])
 })
 
-it('accepts a page that the README of a linked folder links to', () => {
+it('counts a page as linked if the README.md of a linked folder links to it', () => {
   const files = {
     'package.json': '{"scripts":{}}',
     'docs/decisions/README.md': '[one](0001-one.md)',

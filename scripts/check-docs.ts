@@ -1,75 +1,79 @@
 import path from 'node:path'
 import type { Repository } from './repository.ts'
 
-/** Texts that the service serves; their links are for its readers. */
-const SERVED = /^packages\/guides\/content\/|\.template\.md$/
-const INDEX = 'docs/README.md'
-const FENCED = /^ *(`{3,}|~{3,})[^\n]*\n[\s\S]*?^ *\1/gm
-const CODE = /`[^`\n]+`/g
+/** The texts that the service publishes. Their links do not lead to files of the repository. */
+const PUBLISHED_TEXT = /^packages\/guides\/content\/|\.template\.md$/
+const INDEX_PAGE = 'docs/README.md'
+const FENCED_CODE = /^ *(`{3,}|~{3,})[^\n]*\n[\s\S]*?^ *\1/gm
+const INLINE_CODE = /`[^`\n]+`/g
 const LINK = /\[[^\]]*\]\(([^)\s]+)[^)]*\)|^ *\[[^\]]+\]: *(\S+)/gm
-const ABSOLUTE = /^([a-z][a-z+.-]*:|\/)/
+const ABSOLUTE_LINK = /^([a-z][a-z+.-]*:|\/)/
 /** `apps/v1` is an API group of Kubernetes. */
-const PLACE = /(?<![\w/.@{-])(?:apps(?!\/v1\b)|bench|docs|e2e|infra|packages|scripts|\.ci)\/[\w.*/{},-]*/g
-const PLACE_IN_PACKAGE = /(?<![\w/.@-])(?:src|test|migrations)\/[\w.*/{},-]*/g
+const REPOSITORY_PATH =
+  /(?<![\w/.@{-])(?:apps(?!\/v1\b)|bench|docs|e2e|infra|packages|scripts|\.ci)\/[\w.*/{},-]*/g
+const PACKAGE_PATH = /(?<![\w/.@-])(?:src|test|migrations)\/[\w.*/{},-]*/g
 const FILE_NAME = /`([\w.*-]+\.(?:ts|mjs|sql))`/g
 const COMMAND = /\bnpm (?:run(?:-script)? +([\w:-]+)|(start|test)\b)/g
 
 /**
- * Checks what Markdown files say about the repository: link targets, paths and npm commands must exist.
+ * Checks the references of Markdown files to the repository: link targets, paths and npm commands must exist.
  *
  * @returns one line for each mistake, beginning with its file
  */
 export const checkDocs = (repository: Repository): string[] => [
-  ...pagesWithoutLink(repository),
+  ...findPagesWithoutLink(repository),
   ...repository.files
-    .filter((file) => file.endsWith('.md') && !SERVED.test(file))
+    .filter((file) => file.endsWith('.md') && !PUBLISHED_TEXT.test(file))
     .flatMap((file) => {
       const text = repository.read(file)
       return [
-        ...brokenLinks(repository, file, text),
-        ...missingPlaces(repository, file, text),
-        ...missingCommands(repository, text),
+        ...findBrokenLinks(repository, file, text),
+        ...findMissingPaths(repository, file, text),
+        ...findMissingCommands(repository, text),
       ].map((breach) => `${file}: ${breach}`)
     }),
 ]
 
-/** Finds pages that the index does not link to, either itself or through the README of a folder. */
-function pagesWithoutLink({ files, read }: Repository): string[] {
-  if (!files.includes(INDEX)) return []
+/** Finds pages to which the index has no link, neither directly nor through the README of a folder. */
+function findPagesWithoutLink({ files, read }: Repository): string[] {
+  if (!files.includes(INDEX_PAGE)) return []
   const pages = files.filter(
-    (file) => file.startsWith(`${path.posix.dirname(INDEX)}/`) && file.endsWith('.md'),
+    (file) => file.startsWith(`${path.posix.dirname(INDEX_PAGE)}/`) && file.endsWith('.md'),
   )
-  const linkedFrom = (file: string) =>
+  const listLinkTargets = (file: string) =>
     Array.from(read(file).matchAll(LINK), ([, inline, reference]) =>
       path.posix.join(path.posix.dirname(file), (inline ?? reference ?? '').split('#')[0] ?? ''),
     )
-  const fromIndex = linkedFrom(INDEX)
-  const folderIndexes = pages.filter((file) => file.endsWith('/README.md') && fromIndex.includes(file))
-  const linked = new Set([INDEX, ...fromIndex, ...folderIndexes.flatMap(linkedFrom)])
-  return pages.filter((file) => !linked.has(file)).map((file) => `${INDEX}: does not link to ${file}`)
+  const indexTargets = listLinkTargets(INDEX_PAGE)
+  const folderIndexes = pages.filter((file) => file.endsWith('/README.md') && indexTargets.includes(file))
+  const linkedPages = new Set([INDEX_PAGE, ...indexTargets, ...folderIndexes.flatMap(listLinkTargets)])
+  return pages
+    .filter((file) => !linkedPages.has(file))
+    .map((file) => `${INDEX_PAGE}: does not link to ${file}`)
 }
 
-function brokenLinks(repository: Repository, file: string, text: string): string[] {
-  const prose = text.replace(FENCED, '').replace(CODE, '')
+function findBrokenLinks(repository: Repository, file: string, text: string): string[] {
+  const prose = text.replace(FENCED_CODE, '').replace(INLINE_CODE, '')
   const targets = Array.from(prose.matchAll(LINK), ([, inline, reference]) => inline ?? reference ?? '')
   return targets
-    .filter((target) => !ABSOLUTE.test(target) && !isReachable(repository, file, target))
+    .filter((target) => !ABSOLUTE_LINK.test(target) && !isReachable(repository, file, target))
     .map((target) => `the link to ${target} leads nowhere`)
 }
 
+/** Returns whether the target of a relative link exists, including its anchor. */
 function isReachable(repository: Repository, file: string, link: string): boolean {
-  const [place = '', anchor] = decodeURIComponent(link).split('#')
-  const target = place === '' ? file : path.posix.join(path.posix.dirname(file), place)
-  if (!exists(repository, target)) return false
+  const [name = '', anchor] = decodeURIComponent(link).split('#')
+  const target = name === '' ? file : path.posix.join(path.posix.dirname(file), name)
+  if (!pathExists(repository, target)) return false
   return (
     anchor === undefined || !target.endsWith('.md') || listAnchors(repository.read(target)).includes(anchor)
   )
 }
 
-/** Lists the anchors of the headings of a text, as GitHub creates them. */
+/** Lists the anchors that GitHub creates for the headings of a text. */
 function listAnchors(text: string): string[] {
   const headings = Array.from(
-    text.replace(FENCED, '').matchAll(/^#+ +(.+?) *#*$/gm),
+    text.replace(FENCED_CODE, '').matchAll(/^#+ +(.+?) *#*$/gm),
     ([, heading]) => heading ?? '',
   )
   return headings.map((heading) =>
@@ -80,28 +84,28 @@ function listAnchors(text: string): string[] {
   )
 }
 
-function missingPlaces(repository: Repository, file: string, text: string): string[] {
-  const trimPunctuation = (place: string) => place.replace(/[.,{}]+$/, '')
+function findMissingPaths(repository: Repository, file: string, text: string): string[] {
+  const trimPunctuation = (name: string) => name.replace(/[.,{}]+$/, '')
   const ownFolder = /^(?:apps|packages)\/[^/]+\//.exec(file)?.[0]
-  const places = [...(text.match(PLACE) ?? [])]
-  if (ownFolder) places.push(...(text.match(PLACE_IN_PACKAGE) ?? []).map((place) => ownFolder + place))
-  const names = Array.from(text.matchAll(FILE_NAME), ([, name]) => `**/${name}`)
-  return [...new Set([...places, ...names].map(trimPunctuation))]
-    .filter((place) => !exists(repository, place))
-    .map((place) => `there is no ${place.replace(/^\*\*\//, '')}`)
+  const paths = [...(text.match(REPOSITORY_PATH) ?? [])]
+  if (ownFolder) paths.push(...(text.match(PACKAGE_PATH) ?? []).map((name) => ownFolder + name))
+  const fileNames = Array.from(text.matchAll(FILE_NAME), ([, name]) => `**/${name}`)
+  return [...new Set([...paths, ...fileNames].map(trimPunctuation))]
+    .filter((name) => !pathExists(repository, name))
+    .map((name) => `there is no ${name.replace(/^\*\*\//, '')}`)
 }
 
-function exists({ files }: Repository, place: string): boolean {
-  const pattern = place.replace(/\/$/, '')
+function pathExists({ files }: Repository, name: string): boolean {
+  const pattern = name.replace(/\/$/, '')
   if (pattern === '.') return true
   if (!/[*{]/.test(pattern)) return files.some((file) => file === pattern || file.startsWith(`${pattern}/`))
   return files.some((file) => path.matchesGlob(file, pattern) || path.matchesGlob(file, `${pattern}/**`))
 }
 
-function missingCommands(repository: Repository, text: string): string[] {
+function findMissingCommands(repository: Repository, text: string): string[] {
   const { scripts } = JSON.parse(repository.read('package.json')) as { scripts: Record<string, string> }
-  const named = Array.from(text.matchAll(COMMAND), ([, run, short]) => run ?? short ?? '')
-  return [...new Set(named)]
+  const commandNames = Array.from(text.matchAll(COMMAND), ([, run, short]) => run ?? short ?? '')
+  return [...new Set(commandNames)]
     .filter((name) => !(name in scripts))
     .map((name) => `package.json has no script ${name}`)
 }

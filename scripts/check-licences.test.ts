@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { licenceBreaches } from './check-licences.ts'
+import { findLicenceBreaches } from './check-licences.ts'
 
 test('accepts packages under licences of the list', () => {
-  expect(licenceBreaches({ MIT: [{ name: 'one' }], 'MIT OR Apache-2.0': [{ name: 'two' }] })).toEqual([])
+  expect(findLicenceBreaches({ MIT: [{ name: 'one' }], 'MIT OR Apache-2.0': [{ name: 'two' }] })).toEqual([])
 })
 
 test.for([['GPL-3.0-only'], ['MIT AND GPL-2.0-only'], ['SEE LICENSE IN LICENSE.md'], ['Unknown']])(
@@ -10,7 +10,7 @@ test.for([['GPL-3.0-only'], ['MIT AND GPL-2.0-only'], ['SEE LICENSE IN LICENSE.m
   ([licence]) => {
     const breach = (name: string) => `${name}: ${licence} is not on the list of scripts/check-licences.ts`
     expect(
-      licenceBreaches({ MIT: [{ name: 'one' }], [`${licence}`]: [{ name: 'two' }, { name: 'three' }] }),
+      findLicenceBreaches({ MIT: [{ name: 'one' }], [`${licence}`]: [{ name: 'two' }, { name: 'three' }] }),
     ).toEqual([breach('two'), breach('three')])
   },
 )

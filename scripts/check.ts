@@ -10,29 +10,30 @@ const TASKS = ['format:check', 'lint', 'lint:openapi', 'typecheck', 'imports', '
 const TURBO_PREFACE = /^ +• /
 const root = path.resolve(import.meta.dirname, '..')
 
-/** Runs all checks, also after one has failed, and reports every mistake. */
-function check(): boolean {
+/** Runs all checks, even after one has failed, and reports every mistake. */
+function runChecks(): boolean {
   const results = [
-    ...TASKS.map((task) => report(task, () => turbo(task))),
-    report('docs', () => checkDocs(openRepository(root))),
-    report('licences', () => checkLicences(root)),
+    ...TASKS.map((task) => runCheck(task, () => runTurbo(task))),
+    runCheck('docs', () => checkDocs(openRepository(root))),
+    runCheck('licences', () => checkLicences(root)),
   ]
   warnOfDueSources()
   return results.every(Boolean)
 }
 
-/** Lists sources of guides that become stale within 30 days. This is a warning, since the code is not wrong. */
+/** Prints a warning for each guide source that becomes stale within 30 days. The check still passes: the code is not wrong. */
 function warnOfDueSources(): void {
   const script = path.join(root, 'packages/guides/src/print-due-sources.ts')
-  const due = execFileSync(process.execPath, [script], { encoding: 'utf8' }).trim()
-  if (due === '') return
+  const dueSources = execFileSync(process.execPath, [script], { encoding: 'utf8' }).trim()
+  if (dueSources === '') return
   console.log('WARN   sources of guides (npm run resource -- guides status)')
-  for (const line of due.split('\n')) console.log(`    ${line}`)
+  for (const line of dueSources.split('\n')) console.log(`    ${line}`)
 }
 
-function report(name: string, find: () => string[]): boolean {
+/** Runs a check and prints its result. Returns true if it found no breach. */
+function runCheck(name: string, findBreaches: () => string[]): boolean {
   const startedAt = performance.now()
-  const breaches = find()
+  const breaches = findBreaches()
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
   console.log(`${breaches.length === 0 ? 'ok    ' : 'FAILED'} ${name} (${seconds} s)`)
   for (const breach of breaches) console.log(`    ${breach}`)
@@ -40,10 +41,10 @@ function report(name: string, find: () => string[]): boolean {
 }
 
 /** Runs a task with turbo, which calls pnpm. Returns the output of a failing task. */
-function turbo(task: string): string[] {
+function runTurbo(task: string): string[] {
   const options = ['--output-logs=errors-only', '--log-prefix=none', '--ui=stream']
   const { failure } = runWithPnpm(root, ['turbo', 'run', task, ...options])
   return failure.split('\n').filter((line) => line.trim() !== '' && !TURBO_PREFACE.test(line))
 }
 
-process.exitCode = check() ? 0 : 1
+process.exitCode = runChecks() ? 0 : 1

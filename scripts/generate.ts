@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import process from 'node:process'
 import { openRepository } from './repository.ts'
-import { storagePage } from './storage-page.ts'
+import { renderStoragePage } from './storage-page.ts'
 
 const root = path.resolve(import.meta.dirname, '..')
 const WRITERS = [
@@ -17,4 +17,4 @@ const WRITERS = [
 for (const writer of WRITERS) {
   execFileSync(process.execPath, [path.join(root, writer)], { cwd: root, stdio: 'inherit' })
 }
-writeFileSync(path.join(root, 'docs/storage.md'), storagePage(openRepository(root)))
+writeFileSync(path.join(root, 'docs/storage.md'), renderStoragePage(openRepository(root)))

@@ -15,7 +15,7 @@ const EXAMPLES = [
   'pps_nYw0x2C8mFh5Rk7Tq1Vb4Zd6Gj9Lp3Ss8Uu0Ww2Yy4A',
   'ppt_h4Jd8Kf0Lg2Zm6Xn1Cv5Bb9Qw3Er7Ty0Ui4Op8As2Df',
 ]
-/** Tells whether a match is an invented example: it has few different characters, or a word. */
+/** Returns whether a match is an invented example: it has few different characters, or a word. */
 function isMadeUp(found: string): boolean {
   if (found.startsWith('-----')) return false
   return EXAMPLES.includes(found) || new Set(found).size < 14 || /canary|example|wrong|secret/i.test(found)

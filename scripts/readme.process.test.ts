@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { freshShell, readBlock, runBlock } from './readme.ts'
+import { createShellEnvironment, readBlock, runBlock } from './readme.ts'
 
 it('keeps the environment of a shell, without what npm, the bootstrap or our settings added', () => {
   const env = {
@@ -15,7 +15,7 @@ it('keeps the environment of a shell, without what npm, the bootstrap or our set
     PORT: '1',
     UNSET: undefined,
   }
-  expect(freshShell(env)).toEqual({ HOME: '/home/ana', PATH: '/usr/bin:/bin' })
+  expect(createShellEnvironment(env)).toEqual({ HOME: '/home/ana', PATH: '/usr/bin:/bin' })
 })
 
 const README = `# One
@@ -58,7 +58,7 @@ const env = { PATH: process.env['PATH'] ?? '', WORD: 'hello' }
 
 it('runs a block unchanged, in its folder', async () => {
   const run = await runBlock('echo "$WORD from $PWD"\n', folder, env)
-  expect(run).toEqual({ output: `hello from ${folder}\n`, answers: [] })
+  expect(run).toEqual({ output: `hello from ${folder}\n`, responses: [] })
 })
 
 it.each(['false\necho unreached', 'false | cat', 'echo "$UNSET"'])(
@@ -78,5 +78,5 @@ printf '\\ncurl: GET %s 200\\n' "$*" >&2`
     ...env,
     PATH: `${folder}:${env.PATH}`,
   })
-  expect(run).toEqual({ output: 'answer to http://localhost:8080/one?two\n', answers: ['GET /one 200'] })
+  expect(run).toEqual({ output: 'answer to http://localhost:8080/one?two\n', responses: ['GET /one 200'] })
 })

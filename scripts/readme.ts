@@ -5,32 +5,35 @@ import path from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 
 /**
- * Reads a block of commands from Markdown, so that the test runs what people copy.
+ * Reads a block of commands from Markdown, so that the test runs the commands that people copy.
  *
  * @param marker the text of the HTML comment before the block
  * @throws {Error} when the comment is missing, occurs twice, or is not followed by a fenced block
  */
 export function readBlock(markdown: string, marker: string): string {
   const comment = `<!-- ${marker} -->\n`
-  const [, after, ...more] = markdown.split(comment)
-  if (after === undefined) throw new Error(`README.md has no comment ${comment.trim()}`)
+  const [, following, ...more] = markdown.split(comment)
+  if (following === undefined) throw new Error(`README.md has no comment ${comment.trim()}`)
   if (more.length > 0) throw new Error(`README.md has the comment ${comment.trim()} more than once`)
-  const block = /^```\w+\n(.*?)^```$/ms.exec(after)
+  const block = /^```\w+\n(.*?)^```$/ms.exec(following)
   if (block?.[1] === undefined || block.index !== 0)
     throw new Error(`README.md has no block of commands right after ${comment.trim()}`)
   return block[1]
 }
 
-const OURS = /^(npm_|AUTH_|RESOURCE_|TEST_|NODE|INIT_CWD$|PORT$|ORIGIN$|DATA_DIR$|LIMITS_FACTOR$|TURBO_)/
+const OWN_VARIABLES =
+  /^(npm_|AUTH_|RESOURCE_|TEST_|NODE|INIT_CWD$|PORT$|ORIGIN$|DATA_DIR$|LIMITS_FACTOR$|TURBO_)/
 
-/** Returns the environment of a new shell, without what npm and the bootstrap added, and without our settings. */
-export function freshShell(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
+/** Returns the environment of a new shell, without the variables of npm, the bootstrap and our settings. */
+export function createShellEnvironment(
+  env: Readonly<Record<string, string | undefined>>,
+): Record<string, string> {
   const folders = env['PATH']?.split(path.delimiter) ?? []
-  const kept = Object.entries(env).filter(
-    (entry): entry is [string, string] => entry[1] !== undefined && !OURS.test(entry[0]),
+  const inherited = Object.entries(env).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined && !OWN_VARIABLES.test(entry[0]),
   )
   return {
-    ...Object.fromEntries(kept),
+    ...Object.fromEntries(inherited),
     PATH: folders.filter((folder) => !/node_modules\/\.bin$|node-gyp-bin$/.test(folder)).join(path.delimiter),
   }
 }
@@ -38,8 +41,8 @@ export function freshShell(env: Readonly<Record<string, string | undefined>>): R
 export interface BlockRun {
   /** The output of the commands. */
   readonly output: string
-  /** Such as `POST /oauth/token 200`, for each call of curl without its own `-w`. */
-  readonly answers: readonly string[]
+  /** The responses that curl received, such as `POST /oauth/token 200`, except those of calls with their own `-w`. */
+  readonly responses: readonly string[]
 }
 
 const BLOCK_LIMIT_MS = 60_000
@@ -67,24 +70,32 @@ export async function runBlock(
     const calls = Array.from(stderr.matchAll(/^curl: (\S+) (\S+) (\d{3})$/gm))
     resolve({
       output,
-      answers: calls.map(([, method, url = '', status]) => `${method} ${new URL(url).pathname} ${status}`),
+      responses: calls.map(([, method, url = '', status]) => `${method} ${new URL(url).pathname} ${status}`),
     })
   })
   return await promise
 }
 
-/** Long enough for a first start, which downloads everything. */
+/** The first start downloads all dependencies. */
 const READY_SECONDS = 300
 const STOP_SECONDS = 30
 
 export interface Service extends AsyncDisposable {
   /** The time from the command to a 200 of `GET /api/health`. */
   readonly readyAfterSeconds: number
-  /** Sends SIGTERM to npm. @throws {Error} when the service does not end in time with exit code 0 */
+  /**
+   * Sends SIGTERM to npm.
+   *
+   * @throws {Error} when the service does not end in time with exit code 0
+   */
   stop(): Promise<void>
 }
 
-/** Runs `npm start` in a checkout. @throws {Error} with its output, when it is not ready in time */
+/**
+ * Runs `npm start` in a checkout.
+ *
+ * @throws {Error} with the output of npm, if the service is not ready in time
+ */
 export async function startService(
   checkout: string,
   options: { port: number; env: Readonly<Record<string, string>> },
@@ -95,26 +106,26 @@ export async function startService(
   for (const stream of [npm.stdout, npm.stderr])
     stream.setEncoding('utf8').on('data', (text: string) => (output += text))
   const startedAt = performance.now()
-  const seconds = () => (performance.now() - startedAt) / 1000
+  const elapsedSeconds = () => (performance.now() - startedAt) / 1000
 
   while (!(await isReady(options.port))) {
-    if (npm.exitCode === null && npm.signalCode === null && seconds() < READY_SECONDS) {
+    if (npm.exitCode === null && npm.signalCode === null && elapsedSeconds() < READY_SECONDS) {
       await setTimeout(100)
       continue
     }
     npm.kill('SIGTERM')
-    throw new Error(`npm start was not ready after ${seconds().toFixed(1)} s. It said:\n${output}`)
+    throw new Error(`npm start was not ready after ${elapsedSeconds().toFixed(1)} s. It said:\n${output}`)
   }
   return {
-    readyAfterSeconds: seconds(),
+    readyAfterSeconds: elapsedSeconds(),
     async stop() {
       npm.kill('SIGTERM')
-      const code = await exitCode(npm)
+      const code = await awaitExitCode(npm)
       if (code !== 0) throw new Error(`npm start ended with ${code} after SIGTERM. It said:\n${output}`)
     },
     async [Symbol.asyncDispose]() {
       npm.kill('SIGTERM')
-      await exitCode(npm)
+      await awaitExitCode(npm)
     },
   }
 }
@@ -129,12 +140,11 @@ async function isReady(port: number): Promise<boolean> {
   }
 }
 
-async function exitCode(child: ChildProcess): Promise<number | string> {
+/** Waits until a process has ended. Returns its exit code or signal; a description if it had to be killed. */
+async function awaitExitCode(child: ChildProcess): Promise<number | string> {
   if (child.exitCode === null && child.signalCode === null) {
-    const inTime = once(child, 'exit', { signal: AbortSignal.timeout(STOP_SECONDS * 1000) }).catch(
-      () => 'late',
-    )
-    if ((await inTime) === 'late') {
+    const exit = once(child, 'exit', { signal: AbortSignal.timeout(STOP_SECONDS * 1000) }).catch(() => 'late')
+    if ((await exit) === 'late') {
       child.kill('SIGKILL')
       return `no answer within ${STOP_SECONDS} s`
     }
@@ -148,7 +158,7 @@ export interface Process {
 }
 
 /** Finds the processes whose command line contains a folder. */
-export function processesIn(folder: string): Process[] {
+export function listProcesses(folder: string): Process[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
     .map((name) => ({ pid: Number(name), command: readCommandLine(name) }))

@@ -2,23 +2,29 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 
-/** The files that the checks read: those that git tracks or would add, without ignored ones. */
+/** The files that the checks read: tracked and untracked ones, but none that git ignores. */
 export interface Repository {
   /** Relative to the root, sorted. */
   readonly files: readonly string[]
   read(file: string): string
 }
 
-/** @throws outside of a git checkout. */
+/**
+ * Lists the files of a checkout.
+ *
+ * @throws outside of a git checkout
+ */
 export function openRepository(root: string): Repository {
   const listing = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
     cwd: root,
     encoding: 'utf8',
     maxBuffer: 64 * 1024 * 1024,
   })
-  const listed = new Set(listing.split('\0').filter((file) => file && existsSync(path.join(root, file))))
+  const existingFiles = new Set(
+    listing.split('\0').filter((file) => file && existsSync(path.join(root, file))),
+  )
   return {
-    files: [...listed].sort(),
+    files: [...existingFiles].sort(),
     read: (file) => readFileSync(path.join(root, file), 'utf8'),
   }
 }

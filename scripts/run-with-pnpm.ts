@@ -5,9 +5,9 @@ import { pnpmProgram } from './bootstrap/pnpm.mjs'
 const LIMIT_MS = 5 * 60_000
 
 /**
- * Runs a command with the pinned pnpm on its PATH, or that pnpm itself.
+ * Runs a command, such as `pnpm` itself, with the pinned pnpm first on its PATH.
  *
- * @returns its output, and the failure: '' when it exited with 0
+ * @returns the output, and the reason of the failure: '' if the command exited with 0
  */
 export function runWithPnpm(root: string, command: readonly string[]): { stdout: string; failure: string } {
   const [program = '', ...args] = command

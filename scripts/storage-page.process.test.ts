@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { expect, it } from 'vitest'
 import { openRepository } from './repository.ts'
-import { RETENTION, readTables, storagePage } from './storage-page.ts'
+import { RETENTION, readTables, renderStoragePage } from './storage-page.ts'
 
 const SQL = `-- Who is here.
 create table guests (
@@ -21,7 +21,7 @@ const createRepository = (files: Record<string, string>) => ({
   read: (file: string) => files[file] ?? '',
 })
 
-it('reads tables and columns with their comments, and the changes of later migrations', () => {
+it('reads tables and columns with their comments, and applies later migrations', () => {
   const guests = {
     name: 'guests',
     what: 'Who is here.',
@@ -31,24 +31,24 @@ it('reads tables and columns with their comments, and the changes of later migra
       { name: 'left_at', type: 'timestamptz', what: '' },
     ],
   }
-  const first = { 'apps/auth/migrations/0001-guests.sql': SQL }
-  expect(readTables(createRepository(first), 'auth')).toEqual([guests])
-  const less = { ...first, 'apps/auth/migrations/0002-less.sql': 'alter table guests drop column name;\n' }
-  expect(readTables(createRepository(less), 'auth')[0]?.columns.map(({ name }) => name)).toEqual([
+  const base = { 'apps/auth/migrations/0001-guests.sql': SQL }
+  expect(readTables(createRepository(base), 'auth')).toEqual([guests])
+  const smaller = { ...base, 'apps/auth/migrations/0002-less.sql': 'alter table guests drop column name;\n' }
+  expect(readTables(createRepository(smaller), 'auth')[0]?.columns.map(({ name }) => name)).toEqual([
     'id',
     'left_at',
   ])
-  const none = { ...first, 'apps/auth/migrations/0002-none.sql': 'drop table guests;\n' }
-  expect(readTables(createRepository(none), 'auth')).toEqual([])
+  const emptied = { ...base, 'apps/auth/migrations/0002-none.sql': 'drop table guests;\n' }
+  expect(readTables(createRepository(emptied), 'auth')).toEqual([])
 })
 
 const repository = openRepository(path.resolve(import.meta.dirname, '..'))
 
-it.each(['auth', 'resource'] as const)('has a line for each table of %s, and for nothing else', (app) => {
-  const tables = readTables(repository, app).map(({ name }) => name)
-  expect(Object.keys(RETENTION[app])).toEqual(tables)
+it.each(['auth', 'resource'] as const)('RETENTION names exactly the tables of %s, in order', (app) => {
+  const tableNames = readTables(repository, app).map(({ name }) => name)
+  expect(Object.keys(RETENTION[app])).toEqual(tableNames)
 })
 
-it('is docs/storage.md, as "npm run generate" writes it', () => {
-  expect(repository.read('docs/storage.md')).toBe(storagePage(repository))
+it('docs/storage.md is what "npm run generate" writes', () => {
+  expect(repository.read('docs/storage.md')).toBe(renderStoragePage(repository))
 })

@@ -3,7 +3,7 @@ import type { Repository } from './repository.ts'
 const APPS = ['auth', 'resource'] as const
 const TITLES = { auth: 'The authorization server', resource: 'The API' } as const
 
-/** The retention of the rows of each table. Every table has a line; docs/retention.md has the retention of personal data. */
+/** The retention of each table's rows. docs/retention.md describes the retention of personal data. */
 export const RETENTION: Readonly<Record<'auth' | 'resource', Readonly<Record<string, string>>>> = {
   auth: {
     agent_secrets: 'until the secret ends, or the agent registers keys instead, is deleted or expires',
@@ -31,7 +31,8 @@ export const RETENTION: Readonly<Record<'auth' | 'resource', Readonly<Record<str
     signing_keys: 'kept; the private part goes when the key stops signing',
     token_stop: 'one row',
     token_stop_audit: 'kept, append-only',
-    tokens: 'an hour; empty where there is a Redis',
+    token_store_in_use: 'one row',
+    tokens: 'an hour, or eight for an app; empty where there is a Redis',
   },
   resource: {
     answer_switches: 'until the operator turns it on again',
@@ -48,23 +49,24 @@ export const RETENTION: Readonly<Record<'auth' | 'resource', Readonly<Record<str
   },
 }
 
-/** Writes docs/storage.md: every table and column of both databases, and what is stored elsewhere. */
-export function storagePage(repository: Repository): string {
+/** Renders docs/storage.md: every table and column of both databases, and the data stored elsewhere. */
+export function renderStoragePage(repository: Repository): string {
   return `# Storage
 
 Made from \`apps/auth/migrations\`, \`apps/resource/migrations\` and \`scripts/storage-page.ts\` by \`npm run generate\`; a test holds
-what it says of tables and columns against databases that were migrated. [Retention](retention.md) says the same in plain words for people,
+its tables and columns with migrated databases. [Retention](retention.md) says the same in plain words for people,
 [architecture](architecture.md#what-is-stored) how things are sealed.
 
-${APPS.map((app) => `## ${TITLES[app]}\n\n${readTables(repository, app).map(section(app)).join('\n')}`).join('\n')}
+${APPS.map((app) => `## ${TITLES[app]}\n\n${readTables(repository, app).map(renderSection(app)).join('\n')}`).join('\n')}
 ## Elsewhere
 
 | where | what | how long |
 |---|---|---|
 | schema \`graphile_worker\` of databases from before migration \`one-mail-queue\` | jobs of mails, each the id of a mail; nothing reads them | until it is [dropped](decisions/0029-a-row-of-mails-is-the-queue.md) |
-| Redis \`auth:token:*\` | SHA-256 of a token; its client, scopes, epoch and generation, and the thumbprint of the key that it is bound to | the life of the token, an hour |
+| Redis \`auth:token:*\` | SHA-256 of a token; its client, scopes, epoch and generation, and the thumbprint of the key that it is bound to | the life of the token: an hour, for an app eight hours |
 | Redis \`auth:proof:*\` | SHA-256 of the client and the \`jti\` of a DPoP proof that was used; where there is no Redis, in \`client_assertions\` | five minutes |
 | Redis \`auth:generation:*\`, \`auth:stop\` | cached copies of \`agents.generation\` and \`token_stop\` | until the tokens that need them expire |
+| Redis \`auth:store\` | a random id, by which commands recognise the Redis of the instances | kept |
 | Redis \`revocation:state\` | subscribers that receive revocations, and a number | while they run |
 | Redis \`auth:*\`, \`resource:*\` of limits | counts under keyed hashes whose key changes daily | their window, a day at most; the key two days |
 | Redis \`resource:proof:*\`, \`resource:proofs-since\` | SHA-256 of the key and the jti of a DPoP proof that was used; the replication ID, and since when it has been that one | three minutes; kept |
@@ -73,21 +75,21 @@ ${APPS.map((app) => `## ${TITLES[app]}\n\n${readTables(repository, app).map(sect
 `
 }
 
-const section =
+const renderSection =
   (app: (typeof APPS)[number]) =>
   ({ name, what, columns }: StoredTable) =>
     [
       `### ${app}: ${name}\n`,
-      `${sentence(what)}Rows: ${RETENTION[app][name] ?? ''}.\n`,
+      `${formatSentence(what)}Rows: ${RETENTION[app][name] ?? ''}.\n`,
       '| column | type | |',
       '|---|---|---|',
-      ...columns.map((column) => `| \`${column.name}\` | ${column.type} | ${cell(column.what)} |`),
+      ...columns.map((column) => `| \`${column.name}\` | ${column.type} | ${formatCell(column.what)} |`),
       '',
     ].join('\n')
 
-const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('<', '&lt;')
-const sentence = (text: string) =>
-  text && `${cell(text.charAt(0).toUpperCase() + text.slice(1)).replace(/\.$/, '')}. `
+const formatCell = (text: string) => text.replaceAll('|', '\\|').replaceAll('<', '&lt;')
+const formatSentence = (text: string) =>
+  text && `${formatCell(text.charAt(0).toUpperCase() + text.slice(1)).replace(/\.$/, '')}. `
 
 interface StoredColumn {
   readonly name: string
@@ -101,20 +103,21 @@ interface StoredTable {
   readonly columns: readonly StoredColumn[]
 }
 
-const TABLE = /^create table (\w+) \($/
-const COLUMN = /^ {2}(?!check\b|constraint\b|primary key\b|unique\b|foreign key\b)(\w+) +(\w+(?:\[\])?)/
-const ADDED = /^alter table (\w+) add column (\w+) (\w+(?:\[\])?)/
-const REMOVED = /^(?:alter table (\w+) )?drop (?:column|table) (\w+)/
-const COMMENT = /^comment on (?:table (\w+)|column (\w+)\.(\w+)) is '((?:[^']|'')*)';$/
+const CREATE_TABLE = /^create table (\w+) \($/
+const COLUMN_DEFINITION =
+  /^ {2}(?!check\b|constraint\b|primary key\b|unique\b|foreign key\b)(\w+) +(\w+(?:\[\])?)/
+const ADD_COLUMN = /^alter table (\w+) add column (\w+) (\w+(?:\[\])?)/
+const DROP = /^(?:alter table (\w+) )?drop (?:column|table) (\w+)/
+const COMMENT_STATEMENT = /^comment on (?:table (\w+)|column (\w+)\.(\w+)) is '((?:[^']|'')*)';$/
 
-interface Draft {
+interface TableDraft {
   what: string
   readonly columns: Map<string, { type: string; what: string }>
 }
 
-/** Reads the tables that the migrations of an app create, with their comments, sorted by name. */
+/** Reads the tables that an app's migrations create, with their comments, sorted by name. */
 export function readTables(repository: Repository, app: string): StoredTable[] {
-  const tables = new Map<string, Draft>()
+  const tables = new Map<string, TableDraft>()
   for (const file of repository.files.filter((each) => each.startsWith(`apps/${app}/migrations/`)))
     readMigration(repository.read(file), tables)
   return [...tables]
@@ -122,12 +125,13 @@ export function readTables(repository: Repository, app: string): StoredTable[] {
     .map(([name, { what, columns }]) => ({
       name,
       what,
-      columns: Array.from(columns, ([column, unquoted]) => ({ name: column, ...unquoted })),
+      columns: Array.from(columns, ([column, definition]) => ({ name: column, ...definition })),
     }))
 }
 
-function readMigration(sql: string, tables: Map<string, Draft>): void {
-  let open: Draft | undefined
+/** Applies the statements of a migration to `tables`. Comments above a line describe it. */
+function readMigration(sql: string, tables: Map<string, TableDraft>): void {
+  let openTable: TableDraft | undefined
   let remarks: string[] = []
   for (const line of sql.split('\n')) {
     const remark = /^ *-- (.*)$/.exec(line)?.[1]
@@ -137,28 +141,29 @@ function readMigration(sql: string, tables: Map<string, Draft>): void {
     }
     const what = remarks.join(' ')
     remarks = []
-    if (open) {
-      const [, name, type = ''] = COLUMN.exec(line) ?? []
-      if (name) open.columns.set(name, { type, what })
-      if (line === ');') open = undefined
+    if (openTable) {
+      const [, name, type = ''] = COLUMN_DEFINITION.exec(line) ?? []
+      if (name) openTable.columns.set(name, { type, what })
+      if (line === ');') openTable = undefined
       continue
     }
-    const [, made] = TABLE.exec(line) ?? []
-    if (made) tables.set(made, (open = { what, columns: new Map() }))
+    const [, createdTable] = CREATE_TABLE.exec(line) ?? []
+    if (createdTable) tables.set(createdTable, (openTable = { what, columns: new Map() }))
     else readStatement(line, what, tables)
   }
 }
 
-function readStatement(line: string, what: string, tables: Map<string, Draft>): void {
-  const [, table = '', column = '', type = ''] = ADDED.exec(line) ?? []
+function readStatement(line: string, what: string, tables: Map<string, TableDraft>): void {
+  const [, table = '', column = '', type = ''] = ADD_COLUMN.exec(line) ?? []
   tables.get(table)?.columns.set(column, { type, what })
-  const [, from, gone = ''] = REMOVED.exec(line) ?? []
-  if (from) tables.get(from)?.columns.delete(gone)
-  else tables.delete(gone)
-  const [, ofTable, ofColumnIn = '', ofColumn = '', written = ''] = COMMENT.exec(line) ?? []
-  const said = written.replaceAll("''", "'")
-  const draft = ofTable ? tables.get(ofTable) : undefined
-  if (draft) draft.what = said
-  const comment = tables.get(ofColumnIn)?.columns.get(ofColumn)
-  if (comment) comment.what = said
+  const [, changedTable, droppedName = ''] = DROP.exec(line) ?? []
+  if (changedTable) tables.get(changedTable)?.columns.delete(droppedName)
+  else tables.delete(droppedName)
+  const [, commentedTable, columnTable = '', commentedColumn = '', quotedComment = ''] =
+    COMMENT_STATEMENT.exec(line) ?? []
+  const text = quotedComment.replaceAll("''", "'")
+  const draft = commentedTable ? tables.get(commentedTable) : undefined
+  if (draft) draft.what = text
+  const definition = tables.get(columnTable)?.columns.get(commentedColumn)
+  if (definition) definition.what = text
 }

@@ -2,17 +2,17 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { freshShell, readBlock } from './readme.ts'
+import { createShellEnvironment, readBlock } from './readme.ts'
 
 const LIMIT_MS = 30 * 60_000
 
 /** Runs the test command of README.md on the servers that TEST_POSTGRES_URL and TEST_REDIS_URL name. */
-async function testAsReadmeSays(root: string): Promise<number> {
+async function runReadmeTests(root: string): Promise<number> {
   const command = readBlock(readFileSync(path.join(root, 'README.md'), 'utf8'), 'ci:test')
   const { TEST_POSTGRES_URL, TEST_REDIS_URL } = process.env
   const shell = spawn('bash', ['-euo', 'pipefail', '-c', command], {
     cwd: root,
-    env: { ...freshShell(process.env), TEST_POSTGRES_URL, TEST_REDIS_URL },
+    env: { ...createShellEnvironment(process.env), TEST_POSTGRES_URL, TEST_REDIS_URL },
     stdio: 'inherit',
     timeout: LIMIT_MS,
   })
@@ -23,4 +23,4 @@ async function testAsReadmeSays(root: string): Promise<number> {
   return shell.exitCode ?? 1
 }
 
-process.exitCode = await testAsReadmeSays(path.resolve(import.meta.dirname, '..'))
+process.exitCode = await runReadmeTests(path.resolve(import.meta.dirname, '..'))

@@ -4,13 +4,20 @@ import { createServer } from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { freshShell, killAll, processesIn, readBlock, runBlock, startService } from './readme.ts'
+import {
+  createShellEnvironment,
+  killAll,
+  listProcesses,
+  readBlock,
+  runBlock,
+  startService,
+} from './readme.ts'
 
-/** The minimum result of each block of the README, besides that its commands succeed. */
+/** The minimum output and responses of each block of the README. All commands must also succeed. */
 const EXPECTED = {
   'ci:journey': {
     output: /with the revoked token: 401$/m,
-    answers: [
+    responses: [
       'POST /api/agent/register 201',
       'POST /oauth/token 200',
       'GET /api/guides 200',
@@ -20,7 +27,12 @@ const EXPECTED = {
   },
   'ci:second-start': {
     output: /./,
-    answers: ['GET /api/agent 200', 'GET /api/guides 200', 'POST /api/waitlist 200', 'DELETE /api/agent 204'],
+    responses: [
+      'GET /api/agent 200',
+      'GET /api/guides 200',
+      'POST /api/waitlist 200',
+      'DELETE /api/agent 204',
+    ],
   },
 }
 const USUAL_PORT = 8080
@@ -30,24 +42,24 @@ const GRACE_MS = 5000
 async function walkReadme(root: string): Promise<void> {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'plainpath-walk-'))
   const clone = path.join(folder, 'clone')
-  const walker = path.join(folder, 'walker')
-  const env = freshShell(process.env)
-  const interrupted = (signal: NodeJS.Signals) => {
+  const workingFolder = path.join(folder, 'walker')
+  const env = createShellEnvironment(process.env)
+  const cleanUpAndExit = (signal: NodeJS.Signals) => {
     cleanUp(folder)
     process.exit(128 + os.constants.signals[signal])
   }
-  process.once('SIGINT', interrupted).once('SIGTERM', interrupted)
+  process.once('SIGINT', cleanUpAndExit).once('SIGTERM', cleanUpAndExit)
   try {
     execFileSync('git', ['clone', '--quiet', root, clone])
-    mkdirSync(walker)
-    const port = await freePort(USUAL_PORT)
+    mkdirSync(workingFolder)
+    const port = await findFreePort(USUAL_PORT)
     const markdown = readFileSync(path.join(clone, 'README.md'), 'utf8')
     for (const marker of ['ci:journey', 'ci:second-start'] as const) {
       await using service = await startService(clone, { port, env })
       console.log(`npm start was ready after ${service.readyAfterSeconds.toFixed(1)} s`)
       await walkBlock(marker, markdown, {
-        folder: walker,
-        env: port === USUAL_PORT ? env : { ...env, ORIGIN: origin(port) },
+        folder: workingFolder,
+        env: port === USUAL_PORT ? env : { ...env, ORIGIN: toOrigin(port) },
       })
       await service.stop()
       console.log('SIGTERM: it ended with exit code 0')
@@ -58,26 +70,31 @@ async function walkReadme(root: string): Promise<void> {
   }
 }
 
-const origin = (port: number) => `http://localhost:${port}`
+const toOrigin = (port: number) => `http://localhost:${port}`
 
+/**
+ * Runs a block of the README.
+ *
+ * @throws {Error} unless the result is at least the expected one
+ */
 async function walkBlock(
   marker: keyof typeof EXPECTED,
   markdown: string,
-  where: { folder: string; env: Readonly<Record<string, string>> },
+  { folder, env }: { folder: string; env: Readonly<Record<string, string>> },
 ): Promise<void> {
-  const { output, answers } = await runBlock(readBlock(markdown, marker), where.folder, where.env)
-  for (const answer of answers) console.log(`  ${answer}`)
+  const { output, responses } = await runBlock(readBlock(markdown, marker), folder, env)
+  for (const response of responses) console.log(`  ${response}`)
   const expected = EXPECTED[marker]
-  const missing = expected.answers.filter((answer) => !answers.includes(answer))
-  const ending = output.slice(-1000)
+  const missing = expected.responses.filter((response) => !responses.includes(response))
+  const outputTail = output.slice(-1000)
   if (missing.length > 0)
-    throw new Error(`In the block ${marker} nothing answered: ${missing.join(', ')}\n${ending}`)
+    throw new Error(`In the block ${marker} nothing answered: ${missing.join(', ')}\n${outputTail}`)
   if (!expected.output.test(output))
-    throw new Error(`The block ${marker} did not print ${expected.output}:\n${ending}`)
+    throw new Error(`The block ${marker} did not print ${expected.output}:\n${outputTail}`)
 }
 
-/** Returns the wanted port, or a free one when it is in use. */
-async function freePort(port: number): Promise<number> {
+/** Returns the port if it is free, and any free port otherwise. */
+async function findFreePort(port: number): Promise<number> {
   const server = createServer()
   const { promise, resolve } = Promise.withResolvers<number | undefined>()
   server.once('error', () => resolve(undefined))
@@ -85,25 +102,23 @@ async function freePort(port: number): Promise<number> {
     const address = server.address()
     server.close(() => resolve(address !== null && typeof address === 'object' ? address.port : undefined))
   })
-  return (await promise) ?? freePort(0)
+  return (await promise) ?? findFreePort(0)
 }
 
-/** @throws {Error} when a process is still running a few seconds after its end was reported */
+/** Waits until no process of the folder runs. @throws {Error} if one still runs five seconds after npm has ended */
 async function expectNothingLeft(folder: string): Promise<void> {
   const deadline = Date.now() + GRACE_MS
-  while (processesIn(folder).length > 0) {
-    if (Date.now() > deadline)
-      throw new Error(
-        `Left running: ${processesIn(folder)
-          .map(({ command }) => command)
-          .join('; ')}`,
-      )
+  while (listProcesses(folder).length > 0) {
+    if (Date.now() > deadline) {
+      const commands = listProcesses(folder).map(({ command }) => command)
+      throw new Error(`Left running: ${commands.join('; ')}`)
+    }
     await setTimeout(100)
   }
 }
 
 function cleanUp(folder: string): void {
-  killAll(processesIn(folder))
+  killAll(listProcesses(folder))
   rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 })
 }
 

@@ -1,7 +1,7 @@
 import Koa from 'koa'
-import { listen, readResponses, respond, setting } from './recorded-responses.ts'
+import { listen, readResponses, readSetting, respond } from './recorded-responses.ts'
 
-const responses = readResponses(setting('BENCH_ANSWERS'))
+const responses = readResponses(readSetting('BENCH_ANSWERS'))
 
 const app = new Koa()
 app.use((ctx) => respond(ctx, responses))

@@ -1,14 +1,14 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import Koa from 'koa'
 import pg from 'pg'
-import { listen, setting } from './recorded-responses.ts'
+import { listen, readSetting } from './recorded-responses.ts'
 
-/** Inserts one row into the tables of the apps, with the same constraints and indexes, without reading the request. */
-const auth = new pg.Pool({ connectionString: setting('BENCH_AUTH_DATABASE_URL'), max: 10 })
-const resource = new pg.Pool({ connectionString: setting('BENCH_RESOURCE_DATABASE_URL'), max: 10 })
+// This baseline inserts a row into a table of an app, with the same constraints and indexes, without reading the request.
+const authPool = new pg.Pool({ connectionString: readSetting('BENCH_AUTH_DATABASE_URL'), max: 10 })
+const resourcePool = new pg.Pool({ connectionString: readSetting('BENCH_RESOURCE_DATABASE_URL'), max: 10 })
 
 const addAgent = () =>
-  auth.query(
+  authPool.query(
     'insert into agents (id, name_sealed, scopes, status, generation, registered_at) values ($1, $2, $3, $4, $5, $6)',
     [
       `agt_${randomBytes(16).toString('base64url')}`,
@@ -21,7 +21,7 @@ const addAgent = () =>
   )
 
 const addEntry = () =>
-  resource.query(
+  resourcePool.query(
     `insert into waitlist_entries
        (id, email_sealed, email_hash, email_hash_key, referral_slug, referred_by, joined_at)
      values ($1, $2, $3, $4, $5, null, $6)`,

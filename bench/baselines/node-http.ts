@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
-import { listen, readResponses, setting } from './recorded-responses.ts'
+import { listen, readResponses, readSetting } from './recorded-responses.ts'
 
-const responses = readResponses(setting('BENCH_ANSWERS'))
+const responses = readResponses(readSetting('BENCH_ANSWERS'))
 
 const server = createServer((request, response) => {
   const recorded = responses.get(request.url ?? '')

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { Server } from 'node:http'
 import type { Context } from 'koa'
 
-/** The responses of the baselines: the bytes that the API sent for the path, captured before the run. */
+/** A response that the API sent for a path before the run, and that the baselines repeat. */
 interface RecordedResponse {
   readonly type: string
   readonly encoding: string
@@ -24,20 +24,20 @@ export function readResponses(file: string): ReadonlyMap<string, RecordedRespons
 }
 
 /** Reads a setting of a baseline. @throws {Error} when it is missing */
-export function setting(name: string): string {
+export function readSetting(name: string): string {
   const value = process.env[name]
   if (!value) throw new Error(`${name} is missing`)
   return value
 }
 
-/** Listens at the port of the bench, and then prints `READY`. */
+/** Listens at the port in `BENCH_PORT`, and then prints `READY`. */
 export function listen(server: Pick<Server, 'listen'>): void {
-  server.listen(Number(setting('BENCH_PORT')), '127.0.0.1', () => console.log(READY))
+  server.listen(Number(readSetting('BENCH_PORT')), '127.0.0.1', () => console.log(READY))
 }
 
 export const READY = 'listening'
 
-/** Responds to a request of Koa with the captured response for its path; 404 for any other path. */
+/** Sends the captured response for the path of a Koa request. Leaves the status at 404 for any other path. */
 export function respond(ctx: Context, responses: ReadonlyMap<string, RecordedResponse>): void {
   const response = responses.get(ctx.path)
   if (!response) return

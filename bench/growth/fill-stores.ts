@@ -2,14 +2,14 @@ import { Redis } from 'ioredis'
 import pg from 'pg'
 import { ORIGIN } from '../load/target.ts'
 
-const BATCH = 20_000
+const BATCH_SIZE = 20_000
 
-interface Admin extends AsyncDisposable {
+interface AdminConnection extends AsyncDisposable {
   query(text: string, values?: readonly unknown[]): Promise<{ rows: Record<string, unknown>[] }>
 }
 
-/** Opens a connection without a statement time-out, for inserting a million rows. */
-export async function openAdmin(url: string): Promise<Admin> {
+/** Opens a connection without a statement time-out, since inserting a million rows takes long. */
+export async function openAdminConnection(url: string): Promise<AdminConnection> {
   const client = new pg.Client({ connectionString: url, application_name: 'plainpath bench' })
   await client.connect()
   return {
@@ -23,12 +23,12 @@ export async function seedPostgres(
   urls: { readonly auth: string; readonly resource: string },
   rows: number,
 ): Promise<void> {
-  await fill(urls.auth, { table: 'agents', rows, insert: AGENTS })
-  await fill(urls.resource, { table: 'waitlist_entries', rows, insert: ENTRIES })
+  await fillTable(urls.auth, { table: 'agents', rows, insert: INSERT_AGENTS })
+  await fillTable(urls.resource, { table: 'waitlist_entries', rows, insert: INSERT_ENTRIES })
 }
 
-/** `$1` is the number of the first row and `$2` that of the last. */
-const AGENTS = `
+/** `$1` and `$2` are the numbers of the first and the last row. */
+const INSERT_AGENTS = `
   with agent as (
     insert into agents (id, name_sealed, scopes, status, generation, registered_at)
     select 'agt_' || substr(md5('agent' || n), 1, 22), decode(repeat(md5('name' || n), 7), 'hex'),
@@ -37,7 +37,7 @@ const AGENTS = `
   insert into agent_secrets (id, agent_id, secret_hash, hash_key_id, created_at)
   select gen_random_uuid(), id, sha256(id::bytea), '00000000', now() from agent`
 
-const ENTRIES = `
+const INSERT_ENTRIES = `
   with entry as (
     insert into waitlist_entries (id, email_sealed, email_hash, email_hash_key, referral_slug, joined_at)
     select gen_random_uuid(), decode(repeat(md5('address' || n), 8), 'hex'), sha256(('entry' || n)::bytea), '00000000',
@@ -47,21 +47,21 @@ const ENTRIES = `
   select gen_random_uuid(), sha256(email_hash || purpose::bytea), purpose, email_hash, now()
   from entry, unnest(array['confirm', 'remove']) as purpose`
 
-async function fill(
+async function fillTable(
   url: string,
   { table, rows, insert }: { table: string; rows: number; insert: string },
 ): Promise<void> {
-  await using admin = await openAdmin(url)
-  const { rows: counted } = await admin.query(`select count(*)::int as count from ${table}`)
-  const present = Number(counted[0]?.['count'])
-  for (let first = present; first < rows; first += BATCH)
-    await admin.query(insert, [first, Math.min(first + BATCH, rows) - 1])
+  await using admin = await openAdminConnection(url)
+  const { rows: countRows } = await admin.query(`select count(*)::int as count from ${table}`)
+  const existingRows = Number(countRows[0]?.['count'])
+  for (let first = existingRows; first < rows; first += BATCH_SIZE)
+    await admin.query(insert, [first, Math.min(first + BATCH_SIZE, rows) - 1])
   await admin.query(`vacuum (analyze) ${table}`)
   await admin.query('checkpoint')
 }
 
-/** The keys that `redis-token-store.ts` writes, for tokens that were never issued. */
-const FILL = `
+/** Writes the keys of `redis-token-store.ts` for tokens that were never issued. */
+const INSERT_TOKENS = `
 local life = string.match(redis.call('INFO', 'replication'), 'master_replid:(%w+)')
 for n = ARGV[1], ARGV[2] do
   local digest = redis.sha1hex('token' .. n) .. redis.sha1hex('more' .. n)
@@ -74,31 +74,46 @@ end`
 
 export interface TokensInRedis {
   readonly tokens: number
-  /** The memory of the server for one token and the credential version of its client, including keys and expiry. */
+  /** Redis memory for one token and its client's credential version, including keys and expiry. */
   readonly bytesPerToken: number
 }
 
-/** Stores tokens of different clients, the most expensive case. @param from the number of tokens that exist already */
+/**
+ * Stores one token for each of many clients, the most expensive case.
+ *
+ * @param options.existingTokens the number of tokens from earlier levels
+ * @param options.tokens the total number of tokens afterwards
+ */
 export async function seedRedis(
   url: string,
-  { from, tokens, now }: { from: number; tokens: number; now: Date },
+  { existingTokens, tokens, now }: { existingTokens: number; tokens: number; now: Date },
 ): Promise<TokensInRedis> {
   const redis = new Redis(url)
   try {
-    const before = await usedMemory(redis)
-    for (let first = from; first < tokens; first += BATCH)
-      await redis.eval(FILL, 0, first, Math.min(first + BATCH, tokens) - 1, `${ORIGIN}/api`, now.getTime())
-    return { tokens, bytesPerToken: ((await usedMemory(redis)) - before) / Math.max(1, tokens - from) }
+    const bytesBefore = await readUsedMemory(redis)
+    for (let first = existingTokens; first < tokens; first += BATCH_SIZE)
+      await redis.eval(
+        INSERT_TOKENS,
+        0,
+        first,
+        Math.min(first + BATCH_SIZE, tokens) - 1,
+        `${ORIGIN}/api`,
+        now.getTime(),
+      )
+    return {
+      tokens,
+      bytesPerToken: ((await readUsedMemory(redis)) - bytesBefore) / Math.max(1, tokens - existingTokens),
+    }
   } finally {
     redis.disconnect()
   }
 }
 
-async function usedMemory(redis: Redis): Promise<number> {
+async function readUsedMemory(redis: Redis): Promise<number> {
   return Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1])
 }
 
-/** A table or an index. */
+/** The size of a table or an index. */
 export interface Size {
   readonly name: string
   readonly bytes: number
@@ -106,9 +121,9 @@ export interface Size {
 
 /** Reads the sizes of the growing tables without their indexes, and of each index. */
 export async function readSizes(urls: { readonly auth: string; readonly resource: string }): Promise<Size[]> {
-  const all: Size[] = []
+  const sizes: Size[] = []
   for (const url of [urls.auth, urls.resource]) {
-    await using admin = await openAdmin(url)
+    await using admin = await openAdminConnection(url)
     const { rows } = await admin.query(
       `select c.relname as name, pg_relation_size(c.oid)::text as bytes
        from pg_class c left join pg_index i on i.indexrelid = c.oid
@@ -117,7 +132,7 @@ export async function readSizes(urls: { readonly auth: string; readonly resource
          and c.relkind in ('r', 'i')
        order by c.relname`,
     )
-    all.push(...rows.map(({ name, bytes }) => ({ name: String(name), bytes: Number(bytes) })))
+    sizes.push(...rows.map(({ name, bytes }) => ({ name: String(name), bytes: Number(bytes) })))
   }
-  return all
+  return sizes
 }

@@ -1,24 +1,24 @@
 import { readMemory } from '../load/processor-time.ts'
 import type { Comparison, MeasuredPath } from '../measured-paths.ts'
-import { keepResult } from '../report/keep-result.ts'
+import { writeResult } from '../report/keep-result.ts'
 import { runRounds } from '../run-rounds.ts'
 import { describeMachine } from '../testbed/machine.ts'
 import type { Stores } from '../testbed/open-stores.ts'
 import type { App } from '../testbed/start-measured-app.ts'
 import { readSizes, seedPostgres, seedRedis } from './fill-stores.ts'
 import type { Level } from './growth-markdown.ts'
-import { CONTROL, growthMarkdown } from './growth-markdown.ts'
+import { CONTROL, renderGrowth } from './growth-markdown.ts'
 
 const LEVELS = [1_000, 100_000, 1_000_000]
 
-/** Measures the same requests of the same agents while the stores fill with rows of others. */
+/** Measures the same requests of the same agents at each level, while the rows of other agents fill the stores. */
 export async function runGrowth(
   parts: {
     stores: Stores
     auth: App
     api: App
     paths: readonly MeasuredPath[]
-    /** A server without stores, which shows changes of the machine between levels. */
+    /** A server without stores, whose figures show whether the machine became slower between levels. */
     control: Comparison
   },
   options: {
@@ -26,22 +26,22 @@ export async function runGrowth(
     seconds: number
     keep: boolean
     now: Date
-    say: (line: string) => void
+    print: (line: string) => void
     signal: AbortSignal
   },
 ): Promise<void> {
   const { stores, auth, api } = parts
-  const { say, now } = options
+  const { print, now } = options
   const paths = [
     ...parts.paths.map((each) => ({ ...each, beside: [] })),
     { name: CONTROL, title: CONTROL, boundBy: 'server' as const, ours: parts.control.target, beside: [] },
   ]
   const levels: Level[] = []
   for (const rows of LEVELS) {
-    say(`Filling the stores up to ${rows.toLocaleString('en')} agents, tokens and entries`)
+    print(`Filling the stores up to ${rows.toLocaleString('en')} agents, tokens and entries`)
     await seedPostgres(stores.adminUrls, rows)
-    const from = levels.at(-1)?.rows ?? 0
-    const redis = await seedRedis(stores.redis.adminUrl, { from, tokens: rows, now })
+    const existingTokens = levels.at(-1)?.rows ?? 0
+    const redis = await seedRedis(stores.redis.adminUrl, { existingTokens, tokens: rows, now })
     const sizes = await readSizes(stores.adminUrls)
     const series = await runRounds(paths, options)
     const memory = {
@@ -51,7 +51,7 @@ export async function runGrowth(
     }
     levels.push({ rows, series, memory, redis, sizes })
   }
-  const markdown = growthMarkdown({ machine: describeMachine(), date: now, ...options, levels })
-  say(`\n${markdown}`)
-  if (options.keep) await keepResult('-growth', levels, { markdown, date: now, say })
+  const markdown = renderGrowth({ machine: describeMachine(), date: now, ...options, levels })
+  print(`\n${markdown}`)
+  if (options.keep) await writeResult('-growth', levels, { markdown, date: now, print })
 }

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openConnection } from './connection.ts'
+import { type Connection, openConnection } from './connection.ts'
 import { processorMs } from './processor-time.ts'
 import type { Target } from './target.ts'
 
-/** The throughput of a target when each connection sends a request as soon as it has a response. */
+/** The throughput of a target when each connection sends a request as soon as it has received a response. */
 export interface Saturation {
   readonly perSecond: number
   readonly errors: number
@@ -15,49 +15,116 @@ export interface Saturation {
 }
 
 const CONNECTIONS = 32
-/** The time at the beginning that is not measured. */
+/** The time before the measurement begins. */
 export const RUN_UP_SECONDS = 0.3
 
-/** Keeps 32 connections busy for the given seconds. */
+/** Measures a target while 32 connections are busy, for the given seconds. */
 export async function saturate(target: Target, seconds: number): Promise<Saturation> {
-  using connections = new DisposableStack()
+  using load = openLoad(target)
+  load.start()
+  await sleep(RUN_UP_SECONDS * 1_000)
+  const [countBefore, start] = [load.counts().answered, readCounters(target.pid)]
+  await sleep(start.takenAt + seconds * 1000 - performance.now())
+  const [count, end] = [load.counts().answered - countBefore, readCounters(target.pid)]
+  await load.stop()
+  const ms = end.takenAt - start.takenAt
+  return {
+    perSecond: (count * 1000) / ms,
+    errors: load.counts().errors,
+    processorMicros: ((end.target - start.target) * 1000) / count,
+    targetBusy: (end.target - start.target) / ms,
+    generatorBusy: (end.generator - start.generator) / ms,
+  }
+}
+
+/** The cost of one target in one round. */
+export interface ProcessorCost {
+  readonly answered: number
+  readonly errors: number
+  /** Processor time of the target's process per response, in microseconds. */
+  readonly processorMicros: number
+}
+
+/** Turns are short, so that a disturbance of the machine slows both targets. */
+const TURN_SECONDS = 0.1
+
+/** Saturates two targets, A and B, for the given seconds each, in short turns: ABBAABBA. */
+export async function saturateInTurns(
+  targets: readonly [Target, Target],
+  seconds: number,
+): Promise<[ProcessorCost, ProcessorCost]> {
+  using loads = new DisposableStack()
+  const [first, second] = targets.map((target) => {
+    const load = loads.use(openLoad(target))
+    let spentMs = 0
+    return {
+      async takeTurn() {
+        // A turn may take longer than planned on a busy machine.
+        await target.prepare?.(3 * TURN_SECONDS)
+        const msBefore = processorMs(target.pid)
+        load.start()
+        await sleep(TURN_SECONDS * 1_000)
+        await load.stop()
+        spentMs += processorMs(target.pid) - msBefore
+      },
+      cost: () => ({ ...load.counts(), processorMicros: (spentMs * 1_000) / load.counts().answered }),
+    }
+  })
+  if (!first || !second) throw new Error('there are two targets')
+  for (let turn = 0; turn < seconds / TURN_SECONDS; turn += 1) {
+    for (const each of turn % 2 === 0 ? [first, second] : [second, first]) await each.takeTurn()
+  }
+  return [first.cost(), second.cost()]
+}
+
+interface Load extends Disposable {
+  /** Lets each connection send a request as soon as it has received the previous response. */
+  start(): void
+  /** Sends no further request, and waits for the outstanding responses. */
+  stop(): Promise<void>
+  /** Counts all responses since the load was opened. Unexpected statuses and lost connections are errors. */
+  counts(): { readonly answered: number; readonly errors: number }
+}
+
+/** Opens the connections of a load, which does not start yet. */
+function openLoad(target: Target): Load {
+  const resources = new DisposableStack()
+  const connections = Array.from({ length: CONNECTIONS }, () => resources.use(openConnection(target.port)))
   let answered = 0
   let errors = 0
-  let stopping = false
-  const chains = Array.from({ length: CONNECTIONS }, () => {
-    const connection = connections.use(openConnection(target.port))
+  let isStopping = false
+  let sendLoops: Promise<void>[] = []
+  const runSendLoop = (connection: Connection) => {
     const { promise, resolve } = Promise.withResolvers<void>()
-    const ask = () => {
-      if (stopping) return resolve()
+    const sendNext = () => {
+      if (isStopping) return resolve()
       connection.send(target.next(), (status) => {
         if (status === target.status) answered += 1
         else errors += 1
         // A refused connection fails at once, so it must not be retried in a tight loop.
-        if (status === 0) setTimeout(ask, 10)
-        else ask()
+        if (status === 0) setTimeout(sendNext, 10)
+        else sendNext()
       })
     }
-    ask()
+    sendNext()
     return promise
-  })
-  await sleep(RUN_UP_SECONDS * 1_000)
-  const [before, begun] = [answered, readings(target.pid)]
-  await sleep(begun.at + seconds * 1000 - performance.now())
-  const [count, ended] = [answered - before, readings(target.pid)]
-  stopping = true
-  await Promise.all(chains)
-  const ms = ended.at - begun.at
+  }
   return {
-    perSecond: (count * 1000) / ms,
-    errors,
-    processorMicros: ((ended.target - begun.target) * 1000) / count,
-    targetBusy: (ended.target - begun.target) / ms,
-    generatorBusy: (ended.generator - begun.generator) / ms,
+    start() {
+      isStopping = false
+      sendLoops = connections.map(runSendLoop)
+    },
+    async stop() {
+      isStopping = true
+      await Promise.all(sendLoops)
+    },
+    counts: () => ({ answered, errors }),
+    [Symbol.dispose]: () => resources.dispose(),
   }
 }
 
-const readings = (pid: number) => ({
-  at: performance.now(),
+const readCounters = (pid: number) => ({
+  takenAt: performance.now(),
   target: processorMs(pid),
   generator: processorMs(process.pid),
 })

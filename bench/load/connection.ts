@@ -1,63 +1,64 @@
 import { connect, type Socket } from 'node:net'
 
-/** The status of a response, or 0 when none could be read. */
-type Answered = (status: number) => void
+/** Receives the status of a response, or 0 if none could be read. */
+type ResponseCallback = (status: number) => void
 
 /** A persistent connection with at most one request in flight. It reconnects when the server closes it. */
 export interface Connection extends Disposable {
   /** Sends the bytes of a complete request. */
-  send(request: Buffer, answered: Answered): void
+  send(request: Buffer, onResponse: ResponseCallback): void
 }
 
+/** Creates a connection to a port on loopback. It connects at the first request. */
 export function openConnection(port: number): Connection {
   let socket: Socket | undefined
-  let waiting: Answered | undefined
+  let pendingCallback: ResponseCallback | undefined
   let received: Buffer | undefined
 
-  function over(status: number): void {
-    const answered = waiting
-    waiting = undefined
+  function finish(status: number): void {
+    const onResponse = pendingCallback
+    pendingCallback = undefined
     received = undefined
-    answered?.(status)
+    onResponse?.(status)
   }
 
-  function open(): Socket {
-    const opened = connect({ port, host: '127.0.0.1', noDelay: true })
-    const lost = () => {
-      if (socket !== opened) return
+  function openSocket(): Socket {
+    const newSocket = connect({ port, host: '127.0.0.1', noDelay: true })
+    const onLost = () => {
+      if (socket !== newSocket) return
       socket = undefined
-      over(0)
+      finish(0)
     }
-    opened.on('error', lost).on('close', lost)
-    opened.on('data', (chunk) => {
-      if (socket !== opened || !waiting) return
+    newSocket.on('error', onLost).on('close', onLost)
+    newSocket.on('data', (chunk) => {
+      if (socket !== newSocket || !pendingCallback) return
       received = received ? Buffer.concat([received, chunk]) : chunk
       const response = readResponse(received)
       if (response.kind === 'partial') return
-      const ended = response.kind === 'unreadable' || response.closes
-      if (ended) socket = undefined
-      over(response.kind === 'whole' ? response.status : 0)
-      if (ended) opened.destroy()
+      const isFinal = response.kind === 'unreadable' || response.closes
+      if (isFinal) socket = undefined
+      finish(response.kind === 'whole' ? response.status : 0)
+      if (isFinal) newSocket.destroy()
     })
-    return opened
+    return newSocket
   }
 
   return {
-    send(request, answered) {
-      if (waiting) throw new Error('one request at a time')
-      waiting = answered
-      socket ??= open()
+    send(request, onResponse) {
+      if (pendingCallback) throw new Error('one request at a time')
+      pendingCallback = onResponse
+      socket ??= openSocket()
       socket.write(request)
     },
     [Symbol.dispose]() {
-      const last = socket
+      const lastSocket = socket
       socket = undefined
-      last?.destroy()
+      lastSocket?.destroy()
     },
   }
 }
 
-/** A complete response, or the reason why it cannot be parsed. */
+/** The result of parsing: a complete response, a part of one, or unreadable bytes. */
 type ParsedResponse =
   | { readonly kind: 'partial' }
   | { readonly kind: 'whole'; readonly status: number; readonly closes: boolean }
@@ -68,20 +69,20 @@ const UNREADABLE = { kind: 'unreadable' } as const
 const END_OF_HEAD = Buffer.from('\r\n\r\n')
 
 /**
- * Parses an HTTP/1.1 response with a Content-Length, which all measured servers send. A complete client would
- * measure its own work.
+ * Parses an HTTP/1.1 response with a Content-Length, which all measured servers send. It does little, since the work of a complete
+ * client would be measured too.
  *
  * @param received the bytes from the beginning of the response
  */
 export function readResponse(received: Buffer): ParsedResponse {
-  const end = received.indexOf(END_OF_HEAD)
-  if (end < 0) return PARTIAL
-  const head = received.toString('latin1', 0, end)
+  const headEnd = received.indexOf(END_OF_HEAD)
+  if (headEnd < 0) return PARTIAL
+  const head = received.toString('latin1', 0, headEnd)
   const status = Number(head.slice(9, 12))
   if (!head.startsWith('HTTP/1.1 ') || !(status >= 200)) return UNREADABLE
   const length = status === 204 || status === 304 ? '0' : /\r\ncontent-length: (\d+)/i.exec(head)?.[1]
   if (length === undefined) return UNREADABLE
-  const missing = end + END_OF_HEAD.length + Number(length) - received.length
+  const missing = headEnd + END_OF_HEAD.length + Number(length) - received.length
   if (missing > 0) return PARTIAL
   if (missing < 0) return UNREADABLE
   return { kind: 'whole', status, closes: /\r\nconnection: close/i.test(head) }

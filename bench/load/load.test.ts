@@ -2,9 +2,10 @@ import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { saturate } from './closed-loop.ts'
+import { saturate, saturateInTurns } from './closed-loop.ts'
 import { openConnection } from './connection.ts'
 import { arrive } from './open-loop.ts'
+import { processorMs } from './processor-time.ts'
 import { requestBytes, type Target } from './target.ts'
 
 async function serve(listener: RequestListener): Promise<Target & AsyncDisposable> {
@@ -38,6 +39,35 @@ describe('the closed loop', () => {
     expect((await saturate(target, 0.1)).errors).toBeGreaterThan(0)
     await using cutting = await serve((request) => void request.socket.destroy())
     expect((await saturate(cutting, 0.1)).errors).toBeGreaterThan(0)
+  })
+})
+
+describe('two targets in turns', () => {
+  test('each have the processor time and the responses of their own turns', async () => {
+    await using fast = await serve((_request, response) => void response.end('fine'))
+    await using slow = await serve((_request, response) => {
+      for (const deadline = performance.now() + 2; performance.now() < deadline; );
+      response.end('fine')
+    })
+    const before = processorMs(process.pid)
+    const [first, second] = await saturateInTurns([fast, slow], 0.3)
+    const spentMs = processorMs(process.pid) - before
+    expect([first.errors, second.errors]).toEqual([0, 0])
+    expect(first.processorMicros).toBeLessThan(second.processorMicros)
+    expect(first.answered).toBeGreaterThan(second.answered)
+    const measuredMs =
+      (first.processorMicros * first.answered + second.processorMicros * second.answered) / 1_000
+    const ROUNDING_MS = 0.001
+    expect(measuredMs).toBeLessThanOrEqual(spentMs + ROUNDING_MS)
+  })
+
+  test('count another status as an error', async () => {
+    await using fine = await serve((_request, response) => void response.end('fine'))
+    await using failing = await serve((_request, response) => void response.writeHead(503).end())
+    const [first, second] = await saturateInTurns([fine, failing], 0.1)
+    expect(first.errors).toBe(0)
+    expect(second).toMatchObject({ answered: 0 })
+    expect(second.errors).toBeGreaterThan(0)
   })
 })
 

@@ -4,12 +4,12 @@ import type { Target } from './target.ts'
 
 /** The latencies of a target when requests arrive at a rate that does not depend on its responses. */
 export interface Arrivals {
-  /** Due requests a second. */
+  /** The number of requests that became due per second. */
   readonly rate: number
   readonly answered: number
   /** Responses with an unexpected status, lost connections, and time-outs after `GIVE_UP_MS`. */
   readonly errors: number
-  /** From the time at which a request was due, so requests that wait for slow ones count as slow, too. */
+  /** Measured from the time a request was due, so that a request that waits for a slow one counts as slow, too. */
   readonly latency: Latency
   /** The delay of the generator itself, which is a part of the latency. */
   readonly lag: Latency
@@ -19,54 +19,54 @@ const CONNECTIONS = 64
 const GIVE_UP_MS = 5_000
 const TICK_MS = 1
 
-interface Due {
-  readonly at: number
+interface DueRequest {
+  readonly dueAt: number
   readonly request: Buffer
 }
 
-/** Sends `rate` requests a second for the given seconds, at independent random times (Poisson). */
+/** Sends `rate` requests per second for the given seconds, at independent random times (a Poisson process). */
 export async function arrive(
   target: Target,
   { rate, seconds, random = Math.random }: { rate: number; seconds: number; random?: () => number },
 ): Promise<Arrivals> {
   using connections = new DisposableStack()
-  const idle: Connection[] = Array.from({ length: CONNECTIONS }, () =>
+  const idleConnections: Connection[] = Array.from({ length: CONNECTIONS }, () =>
     connections.use(openConnection(target.port)),
   )
-  const waiting: Due[] = []
+  const queue: DueRequest[] = []
   const latencies: number[] = []
   const lags: number[] = []
-  let wrong = 0
+  let errorCount = 0
 
   function sendNext(): void {
-    const connection = waiting.length > 0 ? idle.pop() : undefined
-    const arrival = connection && waiting.shift()
-    if (!connection || !arrival) return
-    connection.send(arrival.request, (status) => {
-      if (status === target.status) latencies.push(performance.now() - arrival.at)
-      else wrong += 1
-      idle.push(connection)
+    const connection = queue.length > 0 ? idleConnections.pop() : undefined
+    const dueRequest = connection && queue.shift()
+    if (!connection || !dueRequest) return
+    connection.send(dueRequest.request, (status) => {
+      if (status === target.status) latencies.push(performance.now() - dueRequest.dueAt)
+      else errorCount += 1
+      idleConnections.push(connection)
       sendNext()
     })
   }
 
-  const gap = () => (-Math.log(1 - random()) * 1000) / rate
-  const begin = performance.now()
-  const end = begin + seconds * 1000
-  let nextAt = begin + gap()
+  const drawGapMs = () => (-Math.log(1 - random()) * 1000) / rate
+  const startedAt = performance.now()
+  const endsAt = startedAt + seconds * 1000
+  let nextDueAt = startedAt + drawGapMs()
   let dueCount = 0
-  const { promise: over, resolve } = Promise.withResolvers<void>()
+  const { promise: completion, resolve } = Promise.withResolvers<void>()
   const timer = setInterval(() => {
-    for (const now = performance.now(); nextAt <= now && nextAt < end; nextAt += gap()) {
+    for (const now = performance.now(); nextDueAt <= now && nextDueAt < endsAt; nextDueAt += drawGapMs()) {
       dueCount += 1
-      lags.push(now - nextAt)
-      waiting.push({ at: nextAt, request: target.next() })
+      lags.push(now - nextDueAt)
+      queue.push({ dueAt: nextDueAt, request: target.next() })
       sendNext()
     }
-    const finished = nextAt >= end && latencies.length + wrong === dueCount
-    if (finished || performance.now() > end + GIVE_UP_MS) resolve()
+    const isComplete = nextDueAt >= endsAt && latencies.length + errorCount === dueCount
+    if (isComplete || performance.now() > endsAt + GIVE_UP_MS) resolve()
   }, TICK_MS)
-  await over
+  await completion
   clearInterval(timer)
   return {
     rate,

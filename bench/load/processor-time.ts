@@ -1,34 +1,32 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** The clock tick of Linux on every platform of Node is 10 ms (USER_HZ, proc(5)). */
-const TICK_MS = 10
-
-/** Reads the processor time of a process since its start in user and system mode, in milliseconds. */
+/** Reads the processor time of all running threads of a process, in milliseconds (Linux schedstat). */
 export function processorMs(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  // The name of the program may contain blanks; the fields after it do not.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return (Number(fields[11]) + Number(fields[12])) * TICK_MS
+  const threads = readdirSync(`/proc/${pid}/task`)
+  const nanoseconds = threads.map((thread) =>
+    Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]),
+  )
+  return nanoseconds.reduce((sum, each) => sum + each, 0) / 1e6
 }
 
 /** Reads the resident memory of a process (`VmRSS`) and its peak since the last reset (`VmHWM`), in bytes. */
 export function readMemory(pid: number): { readonly now: number; readonly peak: number } {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-  const kilobytes = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1])
-  return { now: kilobytes('VmRSS') * 1024, peak: kilobytes('VmHWM') * 1024 }
+  const readKilobytes = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1])
+  return { now: readKilobytes('VmRSS') * 1024, peak: readKilobytes('VmHWM') * 1024 }
 }
 
-/** Resident memory in bytes: at rest, and the peak under load. */
+/** Resident memory in bytes: when idle, and the peak under load. */
 export interface Memory {
   readonly idle: number
   readonly underLoad: number
 }
 
-/** The time until an app is at rest after its start. */
+/** The time that an app needs after its start until it is idle. */
 const SETTLE_MS = 3_000
 
-/** Measures memory at rest. Call it before the first request. Returns a function that reads the peak since then. */
+/** Measures idle memory, before the first request. Returns a function that reads the peak since then. */
 export async function watchMemory(app: { readonly pid: number }): Promise<() => Memory> {
   await sleep(SETTLE_MS)
   const idle = readMemory(app.pid).now

@@ -1,4 +1,4 @@
-/** In milliseconds. */
+/** Latencies in milliseconds. */
 export interface Latency {
   readonly p50: number
   readonly p99: number
@@ -23,7 +23,7 @@ export interface Spread {
   readonly most: number
 }
 
-/** Computes median and range of the rounds. The median of an even number is the mean of the two in the middle. */
+/** Computes the median and the range. The median of an even number of values is the mean of the middle two. */
 export function summarizeSpread(values: readonly number[]): Spread {
   const sorted = values.toSorted((a, b) => a - b)
   const middle = sorted.length / 2

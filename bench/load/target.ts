@@ -5,7 +5,7 @@ export interface Target {
   readonly pid: number
   /** Returns the bytes of the next request. */
   readonly next: () => Buffer
-  /** Makes the requests of a measurement ahead, where making them takes long or they must be recent. @param seconds it takes */
+  /** Creates requests just before a measurement of that length, if creating them is slow or they must be recent. */
   readonly prepare?: (seconds: number) => Promise<void>
   /** The expected status; any other is an error. */
   readonly status: number
@@ -17,37 +17,37 @@ export function requestBytes(
   path: string,
   { headers = {}, body = '' }: { headers?: Readonly<Record<string, string>>; body?: string } = {},
 ): Buffer {
-  const all = {
+  const allHeaders = {
     host: HOST,
     'user-agent': 'plainpath-bench',
-    // As a gateway would send it for clients at many addresses.
+    // Simulates clients at many addresses behind the gateway.
     'x-forwarded-for': nextAddress(),
     ...headers,
     ...(method === 'POST' && { 'content-length': String(Buffer.byteLength(body)) }),
   }
-  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+  const lines = Object.entries(allHeaders).map(([name, value]) => `${name}: ${value}\r\n`)
   return Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`)
 }
 
-const ADDRESSES = 1_000
-let addresses = 0
+const ADDRESS_COUNT = 1_000
+let addressIndex = 0
 
 function nextAddress(): string {
-  addresses = (addresses + 1) % ADDRESSES
-  return `10.0.${addresses >> 8}.${addresses & 255}`
+  addressIndex = (addressIndex + 1) % ADDRESS_COUNT
+  return `10.0.${addressIndex >> 8}.${addressIndex & 255}`
 }
 
-/** The host of the configured origin, at which nothing listens. */
+/** The host of the configured origin. Nothing listens there. */
 export const HOST = 'localhost:8080'
 export const ORIGIN = `http://${HOST}`
 
-/** Returns a function that returns the requests in turn, repeatedly. */
+/** Returns a function that returns the requests in turn, and starts again after the last. */
 export function cycle(requests: readonly Buffer[]): () => Buffer {
-  let at = 0
+  let index = 0
   return () => {
-    const request = requests[at % requests.length]
+    const request = requests[index % requests.length]
     if (!request) throw new Error('there is no request to send')
-    at += 1
+    index += 1
     return request
   }
 }

@@ -1,6 +1,8 @@
-import type { PathSeries } from '../run-rounds.ts'
+import type { ProcessorCost } from '../load/closed-loop.ts'
+import { summarizeSpread } from '../load/quantiles.ts'
+import type { PathCosts, PathSeries } from '../run-rounds.ts'
 import type { Machine } from '../testbed/machine.ts'
-import { computeFigures, spreadText, type Verdict } from './judge.ts'
+import { computeFigures, formatSpread, type Verdict } from './judge.ts'
 
 interface Report {
   readonly machine: Machine
@@ -8,20 +10,32 @@ interface Report {
   readonly rounds: number
   readonly seconds: number
   readonly verdicts: readonly Verdict[]
-  readonly series: readonly PathSeries[]
 }
 
-export function reportMarkdown(report: Report): string {
-  const { machine, date, rounds, seconds } = report
+/** Renders the results page of a run. */
+export function renderReport(report: Report & { readonly series: readonly PathSeries[] }): string {
+  return renderPage(
+    report,
+    `${report.seconds} s for each throughput and each latency`,
+    renderFigures(report.series),
+  )
+}
+
+/** Renders the comparison with another commit. */
+export function renderCosts(report: Report & { readonly costs: readonly PathCosts[] }): string {
+  return renderPage(report, `${report.seconds} s for each commit, in turns`, renderCostTable(report.costs))
+}
+
+function renderPage({ machine, date, rounds, verdicts }: Report, lengths: string, figures: string): string {
   return `# Bench of ${date.toISOString().slice(0, 10)}
 
 ${machine.cores} cores of ${machine.processor}, ${machine.memoryGb} GB, Node ${machine.node}, ${machine.platform}.
-${rounds} rounds of ${seconds} s for each throughput and each latency. Median (least–most). How to read it:
+${rounds} rounds of ${lengths}. Median (least–most). How to read it:
 [bench/README.md](../README.md).
 
-${table(
+${renderTable(
   ['path', 'against', 'target', 'measured', 'held'],
-  report.verdicts.map((verdict) => [
+  verdicts.map((verdict) => [
     verdict.path,
     verdict.against,
     verdict.target,
@@ -34,33 +48,47 @@ ${table(
 
 Absolute figures are those of this machine on that day, and say nothing of another.
 
-${figureTable(report.series)}
+${figures}
 `
 }
 
-function figureTable(all: readonly PathSeries[]): string {
-  const rows = all.flatMap(({ path, ours, beside }) =>
+function renderCostTable(paths: readonly PathCosts[]): string {
+  const formatMicros = (costs: readonly ProcessorCost[]) =>
+    formatSpread(summarizeSpread(costs.map(({ processorMicros }) => processorMicros)), 0)
+  return renderTable(
+    ['path', 'µs of processor', 'µs of processor before'],
+    paths.map(({ path, rounds }) => [
+      path.name,
+      formatMicros(rounds.map(({ ours }) => ours)),
+      formatMicros(rounds.map(({ before }) => before)),
+    ]),
+  )
+}
+
+function renderFigures(paths: readonly PathSeries[]): string {
+  const rows = paths.flatMap(({ path, ours, beside }) =>
     [ours, ...beside].map((series) => {
       const figures = computeFigures(series)
       const name = [path.name, series.name === 'ours' ? 'Plainpath' : `\`${series.name}\``]
       if (!figures.ok) return [...name, `no figure: ${figures.why}`, '', '', '', '']
       return [
         ...name,
-        spreadText(figures.perSecond, 0),
-        spreadText(figures.processorMicros, 0),
-        figures.latency ? spreadText(figures.latency.p50, 1) : 'no figure',
-        figures.latency ? spreadText(figures.latency.p99, 1) : 'the generator was late',
-        spreadText(figures.lagP99, 1),
+        formatSpread(figures.perSecond, 0),
+        formatSpread(figures.processorMicros, 0),
+        figures.latency ? formatSpread(figures.latency.p50, 1) : 'no figure',
+        figures.latency ? formatSpread(figures.latency.p99, 1) : 'the generator was late',
+        formatSpread(figures.lagP99, 1),
       ]
     }),
   )
-  return table(
+  return renderTable(
     ['path', 'server', 'answers a second', 'µs of processor', 'p50 ms', 'p99 ms', 'generator lag p99 ms'],
     rows,
   )
 }
 
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
+/** Renders a Markdown table. */
+export function renderTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const formatLine = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
+  return [formatLine(head), formatLine(head.map(() => '---')), ...rows.map(formatLine)].join('\n')
 }

@@ -2,10 +2,10 @@ import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } fr
 import { z } from 'zod'
 import { ORIGIN, requestBytes, type Target } from '../load/target.ts'
 import type { AgentWithToken } from './make-agents.ts'
-import { basic, FORM, READING, sendRequest } from './send-request.ts'
+import { basicAuthorization, FORM_HEADERS, READ_HEADERS, sendRequest } from './send-request.ts'
 import type { App } from './start-measured-app.ts'
 
-/** More than a server answers; each signature takes about 30 µs, and each request 1 KB of memory. */
+/** More than any measured server handles. Each signature takes about 30 µs, and each request 1 KB of memory. */
 const MAX_PER_SECOND = 6_000
 
 interface ProofKey {
@@ -18,42 +18,43 @@ interface BoundToken extends ProofKey {
 }
 
 /**
- * Creates reads with tokens that are bound to keys. A proof is accepted once and for a minute, so `prepare` signs one for each
- * request that the next measurement can send, and signing is not measured.
+ * Creates reads with tokens that are bound to keys. A proof is valid once and for a minute, so `prepare` signs one for each
+ * possible request of the next measurement. The signing itself is not measured.
  *
- * @param options.agents they get one token each, when `prepare` is called first
+ * @param options.agents the agents that receive one token each, at the first call of `prepare`
  */
-export function boundRequests(options: {
+export function createBoundRequests(options: {
   auth: App
   agents: readonly AgentWithToken[]
   path: string
 }): Pick<Target, 'next'> & Required<Pick<Target, 'prepare'>> {
   const { auth, agents, path } = options
-  let tokens: readonly BoundToken[] = []
-  let pool: Buffer[] = []
+  const tokens: BoundToken[] = []
+  let requests: Buffer[] = []
   return {
     async prepare(seconds) {
-      if (tokens.length === 0) tokens = await Promise.all(agents.map((agent) => issueBoundToken(auth, agent)))
-      pool = []
-      while (pool.length < seconds * MAX_PER_SECOND)
-        for (const token of tokens) pool.push(signedRead(path, token))
+      // One request at a time, since a busy machine would refuse some of many concurrent ones.
+      if (tokens.length === 0) for (const agent of agents) tokens.push(await issueBoundToken(auth, agent))
+      requests = []
+      while (requests.length < seconds * MAX_PER_SECOND)
+        for (const token of tokens) requests.push(createSignedRead(path, token))
     },
     next() {
-      const request = pool.pop()
+      const request = requests.pop()
       if (!request) throw new Error(`more than ${MAX_PER_SECOND} requests a second were sent`)
       return request
     },
   }
 }
 
-function signedRead(path: string, { token, ...key }: BoundToken): Buffer {
+function createSignedRead(path: string, { token, ...key }: BoundToken): Buffer {
   const ath = createHash('sha256').update(token).digest('base64url')
-  const dpop = makeProof(key, { htm: 'GET', htu: `${ORIGIN}${path}`, ath })
-  return requestBytes('GET', path, { headers: { ...READING, authorization: `DPoP ${token}`, dpop } })
+  const dpop = signProof(key, { htm: 'GET', htu: `${ORIGIN}${path}`, ath })
+  return requestBytes('GET', path, { headers: { ...READ_HEADERS, authorization: `DPoP ${token}`, dpop } })
 }
 
-/** Signs a proof (RFC 9449 §4.2) in one synchronous call, unlike jose. */
-function makeProof({ privateKey, jwk }: ProofKey, claims: Readonly<Record<string, string>>): string {
+/** Signs a proof (RFC 9449 §4.2) synchronously, which jose cannot do. */
+function signProof({ privateKey, jwk }: ProofKey, claims: Readonly<Record<string, string>>): string {
   const iat = Math.floor(Date.now() / 1_000)
   const input = [
     { typ: 'dpop+jwt', alg: 'ES256', jwk },
@@ -65,23 +66,27 @@ function makeProof({ privateKey, jwk }: ProofKey, claims: Readonly<Record<string
   return `${input}.${signature.toString('base64url')}`
 }
 
-const Granted = z.object({ access_token: z.string(), token_type: z.literal('DPoP') })
+const TokenResponse = z.object({ access_token: z.string(), token_type: z.literal('DPoP') })
 
-/** Requests a token with a proof, once more with the nonce that the server asks for (RFC 9449 §8). */
+/** Requests a token with a proof, and repeats the request with the nonce that the server requires (RFC 9449 §8). */
 async function issueBoundToken(auth: App, { id, secret }: AgentWithToken): Promise<BoundToken> {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const key = { privateKey, jwk: publicKey.export({ format: 'jwk' }) }
-  const request = (nonce?: string) =>
+  const requestToken = (nonce?: string) =>
     sendRequest(auth.port, '/oauth/token', {
       method: 'POST',
       headers: {
-        ...FORM,
-        ...basic(id, secret),
-        dpop: makeProof(key, { htm: 'POST', htu: `${ORIGIN}/oauth/token`, ...(nonce && { nonce }) }),
+        ...FORM_HEADERS,
+        ...basicAuthorization(id, secret),
+        dpop: signProof(key, { htm: 'POST', htu: `${ORIGIN}/oauth/token`, ...(nonce && { nonce }) }),
       },
       body: 'grant_type=client_credentials',
     })
-  const first = await request()
-  const { body } = first.status === 400 ? await request(first.headers['dpop-nonce']?.toString()) : first
-  return { ...key, token: Granted.parse(JSON.parse(body.toString())).access_token }
+  const firstResponse = await requestToken()
+  const { status, body } =
+    firstResponse.status === 400
+      ? await requestToken(firstResponse.headers['dpop-nonce']?.toString())
+      : firstResponse
+  if (status !== 200) throw new Error(`a token that is bound to a key: ${status} ${body.toString()}`)
+  return { ...key, token: TokenResponse.parse(JSON.parse(body.toString())).access_token }
 }

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { cpus, setPriority, totalmem } from 'node:os'
 
-/** A command that executes a process on the core for servers. */
+/** A command prefix that runs a process on the core for servers. */
 export const ON_SERVER_CORE = ['taskset', '--cpu-list', '0']
 const LOAD_CORE = 1
 
@@ -17,11 +17,12 @@ export interface Machine {
   readonly platform: string
 }
 
+/** Reads the properties of this machine. */
 export function describeMachine(): Machine {
-  const all = cpus()
+  const processors = cpus()
   return {
-    cores: all.length,
-    processor: all[0]?.model.trim() ?? 'unknown',
+    cores: processors.length,
+    processor: processors[0]?.model.trim() ?? 'unknown',
     memoryGb: Math.round(totalmem() / 1024 ** 3),
     node: process.version,
     platform: `${process.platform} ${process.arch}`,
@@ -41,6 +42,6 @@ export function moveToLoadCore(): void {
   try {
     setPriority(HIGH_PRIORITY)
   } catch {
-    // Only root may. Without the priority, other work on the machine disturbs more.
+    // Only root may raise the priority. Without it, other work on the machine disturbs the bench more.
   }
 }

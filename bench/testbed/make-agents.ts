@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { basic, FORM, sendUntilServed } from './send-request.ts'
+import { basicAuthorization, FORM_HEADERS, sendUntilServed } from './send-request.ts'
 import type { App } from './start-measured-app.ts'
 
 /** An agent and a live token, issued through the API. */
@@ -9,27 +9,28 @@ export interface AgentWithToken {
   readonly token: string
 }
 
-const Registered = z.object({ client_id: z.string(), client_secret: z.string() })
-const Granted = z.object({ access_token: z.string() })
+const RegistrationResponse = z.object({ client_id: z.string(), client_secret: z.string() })
+const TokenResponse = z.object({ access_token: z.string() })
 
-const AT_ONCE = 16
+const CONCURRENCY = 16
 
-export async function makeAgents(auth: App, count: number): Promise<AgentWithToken[]> {
-  const made: AgentWithToken[] = []
-  const makeSome = async () => {
-    while (made.length < count) made.push(await makeAgent(auth))
+/** Registers agents through the API and issues a token to each. */
+export async function registerAgents(auth: App, count: number): Promise<AgentWithToken[]> {
+  const agents: AgentWithToken[] = []
+  const registerInTurn = async () => {
+    while (agents.length < count) agents.push(await registerAgent(auth))
   }
-  await Promise.all(Array.from({ length: AT_ONCE }, makeSome))
-  return made.slice(0, count)
+  await Promise.all(Array.from({ length: CONCURRENCY }, registerInTurn))
+  return agents.slice(0, count)
 }
 
-async function makeAgent(auth: App): Promise<AgentWithToken> {
-  const registered = await sendUntilServed(auth.port, '/api/agent/register', {
+async function registerAgent(auth: App): Promise<AgentWithToken> {
+  const registration = await sendUntilServed(auth.port, '/api/agent/register', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ client_name: AGENT_NAME }),
   })
-  const { client_id: id, client_secret: secret } = Registered.parse(registered)
+  const { client_id: id, client_secret: secret } = RegistrationResponse.parse(registration)
   return { id, secret, token: await issueToken(auth.port, '/oauth/token', { id, secret }) }
 }
 
@@ -39,12 +40,12 @@ export async function issueToken(
   path: string,
   client: { id: string; secret: string },
 ): Promise<string> {
-  const granted = await sendUntilServed(port, path, {
+  const tokenResponse = await sendUntilServed(port, path, {
     method: 'POST',
-    headers: { ...FORM, ...basic(client.id, client.secret) },
+    headers: { ...FORM_HEADERS, ...basicAuthorization(client.id, client.secret) },
     body: 'grant_type=client_credentials',
   })
-  return Granted.parse(granted).access_token
+  return TokenResponse.parse(tokenResponse).access_token
 }
 
 export const AGENT_NAME = 'An agent of the bench'

@@ -1,5 +1,5 @@
 import { openStackStores, type StackStores } from '@plainpath/stack/open-stack-stores'
-import { openAdmin } from '../growth/fill-stores.ts'
+import { openAdminConnection } from '../growth/fill-stores.ts'
 import { ORIGIN } from '../load/target.ts'
 
 /** The stores of this run, on the core of this process. */
@@ -7,36 +7,37 @@ export interface Stores extends Pick<StackStores, 'redis' | 'env'>, AsyncDisposa
   /** Superuser URLs, for seeding and for reading sizes. */
   readonly adminUrls: { readonly auth: string; readonly resource: string }
   /** Deletes queued mails, so that they are not sent during another measurement. */
-  forgetMails(): Promise<void>
+  deleteMails(): Promise<void>
 }
 
+/** Starts PostgreSQL and Redis with data in `folder`, large enough for a million rows. */
 export async function openStores(folder: string): Promise<Stores> {
   await using opening = new AsyncDisposableStack()
   const { postgres, redis, env } = opening.use(
     await openStackStores({
       folder,
       origin: ORIGIN,
-      // Every limit counts every request and refuses none.
+      // Every limit counts requests, but refuses none.
       limitsFactor: 1_000_000,
       // Room for a million tokens, and for the indexes of a million rows.
       redisMb: 2_048,
       postgresSettings: { shared_buffers: '512MB', max_wal_size: '4GB' },
     }),
   )
-  const admin = (database: string) => {
+  const formatAdminUrl = (database: string) => {
     const url = new URL(postgres.url)
     url.pathname = database
     return url.href
   }
-  const adminUrls = { auth: admin('plainpath_auth'), resource: admin('plainpath_resource') }
-  const mails = opening.use(await openAdmin(adminUrls.resource))
+  const adminUrls = { auth: formatAdminUrl('plainpath_auth'), resource: formatAdminUrl('plainpath_resource') }
+  const mailDatabase = opening.use(await openAdminConnection(adminUrls.resource))
   const resources = opening.move()
   return {
     redis,
     env,
     adminUrls,
-    async forgetMails() {
-      await mails.query('delete from mails')
+    async deleteMails() {
+      await mailDatabase.query('delete from mails')
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }

@@ -10,26 +10,26 @@ export interface HttpResponse {
   readonly body: Buffer
 }
 
-/** Sends one request that is not measured. */
+/** Sends one request, unmeasured. */
 export async function sendRequest(
   port: number,
   path: string,
   options: { method?: string; headers?: Readonly<Record<string, string>>; body?: string } = {},
 ): Promise<HttpResponse> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
-  const sent = request({
+  const clientRequest = request({
     port,
     host: '127.0.0.1',
     path,
     method: options.method ?? 'GET',
     headers: { host: HOST, ...options.headers },
   })
-  sent.on('response', resolve).on('error', reject).end(options.body)
+  clientRequest.on('response', resolve).on('error', reject).end(options.body)
   const response = await promise
   return { status: response.statusCode ?? 0, headers: response.headers, body: await buffer(response) }
 }
 
-const TRIES = 40
+const MAX_ATTEMPTS = 40
 const PAUSE_MS = 250
 
 /**
@@ -37,19 +37,20 @@ const PAUSE_MS = 250
  *
  * @throws {Error} for another status, or after 10 s
  */
-export async function sendUntilServed(...asking: Parameters<typeof sendRequest>): Promise<unknown> {
-  for (let tried = 1; ; tried += 1) {
-    const { status, body } = await sendRequest(...asking)
+export async function sendUntilServed(...args: Parameters<typeof sendRequest>): Promise<unknown> {
+  for (let attempt = 1; ; attempt += 1) {
+    const { status, body } = await sendRequest(...args)
     if (status < 300) return JSON.parse(body.toString())
-    if (status !== 503 || tried === TRIES) throw new Error(`${asking[1]} is answered ${status}`)
+    if (status !== 503 || attempt === MAX_ATTEMPTS) throw new Error(`${args[1]} is answered ${status}`)
     await sleep(PAUSE_MS)
   }
 }
 
 /** The headers of every read. */
-export const READING = { accept: 'application/json', 'accept-encoding': 'gzip, deflate, br' }
-export const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
+export const READ_HEADERS = { accept: 'application/json', 'accept-encoding': 'gzip, deflate, br' }
+export const FORM_HEADERS = { 'content-type': 'application/x-www-form-urlencoded' }
 
-export const basic = (id: string, secret: string) => ({
+/** Creates the header of HTTP Basic authentication. */
+export const basicAuthorization = (id: string, secret: string) => ({
   authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
 })

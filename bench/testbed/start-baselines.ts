@@ -8,7 +8,7 @@ import { READY } from '../baselines/recorded-responses.ts'
 import { ORIGIN, type Target } from '../load/target.ts'
 import { ON_SERVER_CORE } from './machine.ts'
 import type { Stores } from './open-stores.ts'
-import { READING, sendRequest } from './send-request.ts'
+import { READ_HEADERS, sendRequest } from './send-request.ts'
 import type { App } from './start-measured-app.ts'
 
 type Server = Pick<Target, 'pid' | 'port'>
@@ -89,15 +89,15 @@ export async function startBaselines(
 
 /** Captures the responses of the API. @throws {Error} when one is not 200 */
 async function recordResponses(api: App, paths: readonly string[]) {
-  const captured: Record<string, { type: string; encoding: string; body: string }> = {}
-  for (const address of paths) {
-    const { status, headers, body } = await sendRequest(api.port, address, { headers: READING })
-    if (status !== 200) throw new Error(`${address} is answered ${status}`)
-    captured[address] = {
+  const responses: Record<string, { type: string; encoding: string; body: string }> = {}
+  for (const requestPath of paths) {
+    const { status, headers, body } = await sendRequest(api.port, requestPath, { headers: READ_HEADERS })
+    if (status !== 200) throw new Error(`${requestPath} is answered ${status}`)
+    responses[requestPath] = {
       type: headers['content-type'] ?? '',
       encoding: headers['content-encoding'] ?? '',
       body: body.toString('base64'),
     }
   }
-  return captured
+  return responses
 }

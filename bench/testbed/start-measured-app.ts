@@ -1,6 +1,6 @@
 import { freePorts } from '@plainpath/http/free-ports'
 import type { AppName } from '@plainpath/metadata'
-import { settingsKnownTo } from '@plainpath/stack/check-out'
+import { selectKnownSettings } from '@plainpath/stack/check-out'
 import { startApp } from '@plainpath/stack/start-app'
 import { ON_SERVER_CORE } from './machine.ts'
 import type { Stores } from './open-stores.ts'
@@ -23,9 +23,9 @@ export async function startMeasuredApp(
     folder: string
     /** For an API: the auth instance at which it introspects. */
     auth?: App
-    /** Node writes a CPU profile of the app there when it ends. */
+    /** The folder into which Node writes a CPU profile of the app when the app ends. */
     profileFolder?: string | undefined
-    /** The check-out whose code runs; this clone when absent. */
+    /** The check-out whose code runs; by default this clone. */
     root?: string | undefined
     /** Options of Node, such as `--max-semi-space-size=4`. */
     nodeOptions: readonly string[]
@@ -40,21 +40,21 @@ export async function startMeasuredApp(
     ...stores.env,
     ...(auth && { RESOURCE_AUTH_URL: `http://127.0.0.1:${auth.internalPort}` }),
   }
-  const started = await startApp({
+  const runningApp = await startApp({
     app,
     number,
     ports: { public: port, operations, internal },
-    env: root === undefined ? env : settingsKnownTo(root, app, env),
+    env: root === undefined ? env : selectKnownSettings(root, app, env),
     ...(root !== undefined && { root }),
     folder,
     nodeOptions: [...options.nodeOptions, ...profile],
     wrapper: ON_SERVER_CORE,
   })
   return {
-    pid: started.child.pid ?? 0,
+    pid: runningApp.child.pid ?? 0,
     port,
     operationsPort: operations,
     internalPort: internal,
-    [Symbol.asyncDispose]: () => started[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => runningApp[Symbol.asyncDispose](),
   }
 }

@@ -1,19 +1,19 @@
-/* R-LIN: a revocation that was answered is seen by every request that begins afterwards,
-   although every API process keeps answers in memory.
+/* R-LIN: every request that begins after a revocation was confirmed is subject to it,
+   although every API process caches introspections.
 
    One token, N API processes, two revokers of it, a channel that may lose notices and connections, leases that may run
    out, late introspection answers, look-ups that are shared, and a store that may lose its list of members at any moment.
 
    Build with -D and one of the names below to take one safeguard away: each must fail.
-     NO_LEASE            what is kept is used without a lease
-     NO_GENERATION       an answer is kept although a notice came while it was on its way
-     NO_WAIT             a revoker answers at once
-     JOIN_ANY            a look-up begun before a notice is shared after it
-     JOIN_WITHOUT_LEASE  look-ups are shared without a lease
-     NO_ATOMIC_GRANT     on the answer to a join, what is from before it stays
-     NO_BIRTH_MARK       a list is believed that may have been lost a moment ago
-     RENEW_ANYWAY        a lease is prolonged although the store has a higher number
-     SECOND_AT_ONCE      revoking a token that is gone already is answered at once
+     NO_LEASE            cached introspections are used without a lease
+     NO_GENERATION       a result is cached although a notification arrived meanwhile
+     NO_WAIT             a revoker responds without waiting
+     JOIN_ANY            an introspection begun before a notification is shared after it
+     JOIN_WITHOUT_LEASE  introspections in flight are shared without a lease
+     NO_ATOMIC_GRANT     a new subscription keeps introspections from before it
+     NO_BIRTH_MARK       a revoker trusts a list that the store may have just lost
+     RENEW_ANYWAY        a lease is renewed although the store has a higher number
+     SECOND_AT_ONCE      revoking a token that is already deleted is confirmed without waiting
      NO_TOKEN_LIFE       an older copy of the store brings tokens back
 
    spin -a revocation.pml && cc -O2 -DSAFETY -o pan pan.c && ./pan -m100000                                     */

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { thisCommit } from '../this-commit.ts'
-import { abuseDocument, abuseTable, findBrokenBounds } from './abuse-table.ts'
+import { findBrokenBounds, renderAbuseDocument, renderAbuseTable } from './abuse-table.ts'
 import { runAbuse } from './run-abuse.ts'
 
 const HELP = `npm run abuse -- [options]
@@ -19,22 +19,22 @@ const { values: options } = parseArgs({
 })
 const print = (text: string) => process.stdout.write(`${text}\n`)
 const RESULTS = fileURLToPath(new URL('RESULTS.md', import.meta.url))
-const WRITTEN_FROM_SECONDS = 60
+const MIN_STORED_SECONDS = 60
 
-/** Runs the abuse. Returns false when another client was refused, or a bound was broken. */
+/** Runs the abuse. Returns false if another client was refused or a bound was broken. */
 async function main(): Promise<boolean> {
   const seconds = Number(options.seconds)
   if (!(seconds > 0)) throw new RangeError('--seconds is a number above 0')
   const commit = await thisCommit()
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-abuse-'))
   try {
-    // For root the database server runs as another user, which must be able to enter its folder inside this one.
+    // If root runs this, the database server runs as another user, who must be able to enter this folder.
     await chmod(folder, 0o755)
     const result = await runAbuse({ seconds, folder, print })
-    print(`\n${abuseTable(result)}\n`)
+    print(`\n${renderAbuseTable(result)}\n`)
     const faults = findBrokenBounds(result)
     for (const fault of faults) print(fault)
-    if (seconds >= WRITTEN_FROM_SECONDS) await writeFile(RESULTS, abuseDocument(result, commit))
+    if (seconds >= MIN_STORED_SECONDS) await writeFile(RESULTS, renderAbuseDocument(result, commit))
     return faults.length === 0
   } finally {
     await rm(folder, { recursive: true, force: true })

@@ -2,7 +2,7 @@
 const SEED = 20_261_120
 const RUNS = 25
 
-/** From `ATTACK_RUNS` (per property) and `ATTACK_SEED`; with only the former the seed is random. */
+/** The values of `ATTACK_RUNS` (per property) and `ATTACK_SEED`. With only the former, the seed is random. */
 export const RUN = {
   numRuns: Number(process.env['ATTACK_RUNS'] ?? RUNS),
   seed: Number(
@@ -10,5 +10,5 @@ export const RUN = {
   ),
 }
 
-/** A property runs that often against each of ten operations. A run takes about 10 ms, on a busy machine 200. */
+/** Each property runs `numRuns` times against each of ten operations. A run takes about 10 ms, and 200 ms on a busy machine. */
 export const TIMEOUT_MS = 60_000 + RUN.numRuns * 10 * 200

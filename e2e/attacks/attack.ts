@@ -12,30 +12,31 @@ export interface Battlefield {
 }
 
 /** The number of refusals between two requests that must succeed. */
-const TWIN_EVERY = 4
-/** The longest time until a response on a busy machine. */
-const SOON_MS = 4_000
-const AT_ONCE = 8
+const REFUSALS_PER_TWIN = 4
+/** The maximum time until a response on a busy machine. */
+const MAX_RESPONSE_MS = 4_000
+const CONCURRENCY = 8
 let refusals = 0
 /** The stored rows after the last refusal, and the number of requests until then. */
 const lastCounts = new WeakMap<Targets, { readonly stored: Counts; readonly requests: number }>()
 
 /**
- * Sends a request and checks the response against the invariants: well-formed, in time, in the format of its path; nothing
- * stored when it was refused. From time to time it also sends a request that must succeed.
+ * Sends a request and checks the response: it must be well-formed, in time and in the format of its path, and a refused request
+ * must store nothing. From time to time, this also sends a request that must succeed.
  */
 export async function attack(field: Battlefield, target: Target, sent: HttpRequest): Promise<HttpResponse> {
   const { stored, targets } = field
-  const last = lastCounts.get(targets)
-  // No request has been sent since that count, so it is still right.
-  const before = last?.requests === targets.requestCount() ? last.stored : await stored.count()
+  const lastCount = lastCounts.get(targets)
+  // The last count is still valid if no request has been sent since.
+  const countsBefore =
+    lastCount?.requests === targets.requestCount() ? lastCount.stored : await stored.count()
   const response = await sendAndCheck(field, target, sent)
   if (response.status < 400) return response
-  const after = await stored.count()
-  lastCounts.set(targets, { stored: after, requests: targets.requestCount() })
-  await withRequestInError(sent, async () => expect(after).toEqual(before))
+  const countsAfter = await stored.count()
+  lastCounts.set(targets, { stored: countsAfter, requests: targets.requestCount() })
+  await withRequestInError(sent, async () => expect(countsAfter).toEqual(countsBefore))
   refusals += 1
-  if (refusals % TWIN_EVERY === 0) await withRequestInError(sent, () => expectTwin(target))
+  if (refusals % REFUSALS_PER_TWIN === 0) await withRequestInError(sent, () => expectTwin(target))
   return response
 }
 
@@ -48,26 +49,26 @@ export interface Expected {
 export async function attackWithAll(
   field: Battlefield,
   target: Target,
-  all: readonly Expected[],
+  expectations: readonly Expected[],
 ): Promise<void> {
   const send = async ({ sent, statuses }: Expected) => {
     const { status, text } = await sendAndCheck(field, target, sent)
     await withRequestInError(sent, async () => expect(statuses, text.slice(0, 500)).toContain(status))
   }
-  const inBatches = async (some: readonly Expected[]) => {
-    for (let at = 0; at < some.length; at += AT_ONCE)
-      await Promise.all(some.slice(at, at + AT_ONCE).map(send))
+  const sendInBatches = async (batch: readonly Expected[]) => {
+    for (let start = 0; start < batch.length; start += CONCURRENCY)
+      await Promise.all(batch.slice(start, start + CONCURRENCY).map(send))
   }
-  const refused = all.filter(({ statuses }) => statuses.every((status) => status >= 400))
-  const before = await field.stored.count()
-  await inBatches(refused)
-  expect(await field.stored.count()).toEqual(before)
+  const refusedRequests = expectations.filter(({ statuses }) => statuses.every((status) => status >= 400))
+  const countsBefore = await field.stored.count()
+  await sendInBatches(refusedRequests)
+  expect(await field.stored.count()).toEqual(countsBefore)
   await expectTwin(target)
-  await inBatches(all.filter((one) => !refused.includes(one)))
+  await sendInBatches(expectations.filter((each) => !refusedRequests.includes(each)))
 }
 
 /** The error formats by tag; errors of other operations are problems (RFC 9457) only. */
-const FORMS: { readonly [tag: string]: 'agent' | 'oauth' } = { Agents: 'agent', OAuth: 'oauth' }
+const ERROR_FORMATS: { readonly [tag: string]: 'agent' | 'oauth' } = { Agents: 'agent', OAuth: 'oauth' }
 
 async function sendAndCheck(
   { system, targets }: Battlefield,
@@ -78,20 +79,21 @@ async function sendAndCheck(
     const response = await target.sender.send(sent)
     expectSafeResponse(response, {
       origin: system.origin,
-      ...(sent.path === target.operation.path && { form: FORMS[target.operation.tag] ?? 'problem' }),
+      ...(sent.path === target.operation.path && { form: ERROR_FORMATS[target.operation.tag] ?? 'problem' }),
       confidential: [targets.agent.client_secret, targets.token],
     })
-    expect(response.ms).toBeLessThan(SOON_MS)
+    expect(response.ms).toBeLessThan(MAX_RESPONSE_MS)
     return response
   })
 }
 
+/** Runs an action. An error of the action is wrapped in one that quotes the request. */
 async function withRequestInError<T>(
   { method, path, headers, body }: HttpRequest,
-  work: () => Promise<T>,
+  action: () => Promise<T>,
 ): Promise<T> {
   try {
-    return await work()
+    return await action()
   } catch (error) {
     const request = JSON.stringify({ method, path, headers, body: body?.toString() }).slice(0, 2_000)
     throw new Error(`after ${request}`, { cause: error })

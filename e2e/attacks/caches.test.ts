@@ -32,8 +32,11 @@ describe('private responses are not served under paths that look like files:', (
     expect([400, 404]).toContain(response.status)
     expectSafe(response)
     expect(response.text).not.toContain(agent.client_id)
-    const own = await sender.send({ path: '/api/agent', headers: mine() })
-    expect([own.status, own.headers.get('cache-control')]).toEqual([200, expect.stringContaining('no-store')])
+    const agentResponse = await sender.send({ path: '/api/agent', headers: mine() })
+    expect([agentResponse.status, agentResponse.headers.get('cache-control')]).toEqual([
+      200,
+      expect.stringContaining('no-store'),
+    ])
   })
 
   test('nor with a file name in the query', async () => {
@@ -173,7 +176,7 @@ describe('cross-site requests without a preflight store nothing:', () => {
 
   test.for(SIMPLE)('%s', async ([_what, content]) => {
     const from = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site', ...content.headers }
-    const before = await stored.count()
+    const storedBefore = await stored.count()
     for (const path of posts()) {
       const response = await sender.send({
         method: 'POST',
@@ -186,16 +189,16 @@ describe('cross-site requests without a preflight store nothing:', () => {
       const allowed = ['/api/answers', '/mcp'].includes(path) ? '*' : null
       expect(response.headers.get('access-control-allow-origin'), path).toBe(allowed)
     }
-    expect(await stored.count()).toEqual(before)
+    expect(await stored.count()).toEqual(storedBefore)
   })
 
   test('nor from an older browser, which does not send Sec-Fetch-Site', async () => {
-    const before = await stored.count()
+    const storedBefore = await stored.count()
     for (const [, content] of SIMPLE) {
       const response = await sender.send({ ...JOIN, ...content })
       expect(response.status).toBe(415)
     }
-    expect(await stored.count()).toEqual(before)
+    expect(await stored.count()).toEqual(storedBefore)
     expect((await sender.send({ ...JOIN, ...json(GOOD) })).status).toBe(201)
   })
 })

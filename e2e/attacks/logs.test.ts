@@ -21,10 +21,10 @@ const posts = () => [
 
 /** Returns the log lines of the requests: at least one for each, except for floods of refusals, which are only counted. */
 async function loggedBy(sent: readonly HttpRequest[]): Promise<{ lines: string[]; statuses: number[] }> {
-  const before = system.logged.length
+  const linesBefore = system.logged.length
   const statuses: number[] = []
   for (const each of sent) statuses.push((await sender.send(each)).status)
-  const lines = system.logged.slice(before)
+  const lines = system.logged.slice(linesBefore)
   const refused = statuses.filter((status) => [401, 429, 503].includes(status)).length
   expect(lines.length).toBeGreaterThanOrEqual(sent.length - refused)
   return { lines, statuses }
@@ -143,13 +143,13 @@ describe('errors of a store appear neither in responses nor in the log:', () => 
     await db.query(
       `create trigger quote_it before insert on ${table} for each row execute function quote_it()`,
     )
-    const before = system.logged.length
+    const linesBefore = system.logged.length
     try {
       const response = await sender.send(sent())
       expect(response.status).toBe(500)
       expect(JSON.parse(response.text)).toMatchObject({ code: 'internal-error' })
       expect(response.text).not.toMatch(new RegExp(`${table}|Key|P0001|canary`, 'i'))
-      const lines = system.logged.slice(before).join('')
+      const lines = system.logged.slice(linesBefore).join('')
       expect(lines).toContain('"level":"error"')
       expect(lines).toContain('P0001')
       expect(lines).not.toMatch(/canary/i)

@@ -16,10 +16,11 @@ export function jsonVerdict(target: Target, text: string): 'accepted' | 400 | 41
   const { type, proof } = value as { type?: unknown; proof?: unknown }
   // A schema cannot verify that a proof was made with one of these keys.
   if (target.operation.operationId === 'replaceAgentKeys' && proof !== undefined && proof !== null) return 400
-  const offered = target.operation.operationId !== 'registerAgent' || !type || type === 'anonymous'
-  return offered ? 'accepted' : 400
+  const isOffered = target.operation.operationId !== 'registerAgent' || !type || type === 'anonymous'
+  return isOffered ? 'accepted' : 400
 }
 
+/** Returns whether a JSON value has only numbers, texts, member names and depths that the service accepts. */
 function isStorable(value: unknown, depth: number): boolean {
   if (typeof value === 'number')
     return (
@@ -40,7 +41,11 @@ function isStorable(value: unknown, depth: number): boolean {
 
 const MAX_FIELDS = 32
 
-/** Computes the expected status of a form from a client with valid credentials. @param facts what the client may know */
+/**
+ * Computes the expected status of a form from a client with valid credentials.
+ *
+ * @param facts the values that a valid form may contain
+ */
 export function formVerdict(
   target: Target,
   fields: FormFields,
@@ -65,7 +70,7 @@ export function formVerdict(
   return mayHaveScope(values('scope')[0] ?? '') ? 'accepted' : 400
 }
 
-/** RFC 6749 section 3.3, and contract section 4: scopes that are not permitted are dropped, unless none is left. */
+/** Returns whether a scope is accepted (RFC 6749 §3.3): scopes that are not permitted are dropped, unless none is left. */
 function mayHaveScope(scope: string): boolean {
   if (scope.trim() === '') return true
   return /^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/.test(scope)

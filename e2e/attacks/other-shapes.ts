@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import type { HttpRequest } from '../send.ts'
 import { anyHeaderValue, anyText } from './wrong-values.ts'
 
-type Change = (sent: HttpRequest) => HttpRequest
+type Change = (request: HttpRequest) => HttpRequest
 
 /** Changes JSON into something that only a lenient parser accepts. */
 export const rawJson: fc.Arbitrary<(text: string) => string | Uint8Array> = fc.oneof(
@@ -26,9 +26,9 @@ export const rawJson: fc.Arbitrary<(text: string) => string | Uint8Array> = fc.o
     (text) => text.replace('{', '{"n":0x10,'),
   ),
   fc.nat(60).map((length) => (text: string) => text.slice(0, length)),
-  fc.tuple(fc.nat(60), fc.nat(255)).map(([at, byte]) => (text: string) => {
+  fc.tuple(fc.nat(60), fc.nat(255)).map(([index, byte]) => (text: string) => {
     const bytes = Buffer.from(text)
-    bytes[at % bytes.length] = byte
+    bytes[index % bytes.length] = byte
     return bytes
   }),
   fc.string({ unit: 'binary', maxLength: 60 }).map((garbage) => () => garbage),
@@ -70,7 +70,7 @@ const HEADERS = [
   'x-rewrite-url',
   '__proto__',
 ]
-const SPECIFIC = [
+const SPECIFIC_VALUES = [
   'application/json',
   'application/x-www-form-urlencoded',
   'text/plain',
@@ -90,9 +90,10 @@ const SPECIFIC = [
   '/api/agent',
 ]
 
-const printable = (text: string) => text.replaceAll(/[^\x21-\x7e]/g, (char) => encodeURI(char.toWellFormed()))
+const encodeUnprintable = (text: string) =>
+  text.replaceAll(/[^\x21-\x7e]/g, (char) => encodeURI(char.toWellFormed()))
 
-const PATHS: readonly ((path: string) => string)[] = [
+const PATH_CHANGES: readonly ((path: string) => string)[] = [
   (path) => `${path}/`,
   (path) => `/${path}`,
   (path) => `/.${path}`,
@@ -117,29 +118,29 @@ const PATHS: readonly ((path: string) => string)[] = [
 export const otherShape: fc.Arbitrary<Change> = fc.oneof(
   fc.constantFrom(...METHODS).map(
     (method): Change =>
-      (sent) =>
-        withMethod(sent, method),
+      (request) =>
+        withMethod(request, method),
   ),
   fc
     .tuple(
       fc.constantFrom(...HEADERS),
-      fc.oneof(anyHeaderValue, fc.constantFrom(...SPECIFIC)),
+      fc.oneof(anyHeaderValue, fc.constantFrom(...SPECIFIC_VALUES)),
       fc.integer({ min: 1, max: 2 }),
     )
     .map(
       ([name, value, times]): Change =>
-        (sent) => ({
-          ...sent,
-          headers: { ...sent.headers, [name]: times === 1 || name === 'host' ? value : [value, value] },
+        (request) => ({
+          ...request,
+          headers: { ...request.headers, [name]: times === 1 || name === 'host' ? value : [value, value] },
         }),
     ),
-  fc.constantFrom(...PATHS).map(
+  fc.constantFrom(...PATH_CHANGES).map(
     (change): Change =>
-      (sent) => ({ ...sent, path: change(sent.path) }),
+      (request) => ({ ...request, path: change(request.path) }),
   ),
   anyText.map(
     (text): Change =>
-      (sent) => ({ ...sent, path: `${sent.path}${printable(text)}` }),
+      (request) => ({ ...request, path: `${request.path}${encodeUnprintable(text)}` }),
   ),
   fc
     .array(
@@ -148,43 +149,43 @@ export const otherShape: fc.Arbitrary<Change> = fc.oneof(
     )
     .map(
       (query): Change =>
-        (sent) => ({
-          ...sent,
-          path: `${sent.path}?${query.map(([name, value]) => `${name}=${encodeURIComponent(value.toWellFormed())}`).join('&')}`,
+        (request) => ({
+          ...request,
+          path: `${request.path}?${query.map(([name, value]) => `${name}=${encodeURIComponent(value.toWellFormed())}`).join('&')}`,
         }),
     ),
 )
 
 /** Changes the method. Node sends no body with some methods, so the body is removed to keep the connection in sync. */
-function withMethod(sent: HttpRequest, method: string): HttpRequest {
-  const { body, ...rest } = sent
+function withMethod(request: HttpRequest, method: string): HttpRequest {
+  const { body, ...rest } = request
   return method === 'GET' || method === 'HEAD' || method === 'TRACE' || body === undefined
     ? { ...rest, method }
-    : { ...sent, method }
+    : { ...request, method }
 }
 
 /** Generates Authorization headers that must be rejected. */
 export const sideways = (agent: { client_id: string; client_secret: string }): fc.Arbitrary<string> => {
   const base64 = (text: string) => Buffer.from(text).toString('base64')
-  const good = `${agent.client_id}:${agent.client_secret}`
+  const credentials = `${agent.client_id}:${agent.client_secret}`
   return fc.oneof(
     fc.constantFrom(
-      `Basic ${base64(good).slice(0, -3)}`,
-      `Basic ${base64(good.slice(0, -1))}`,
-      `Basic ${base64(`${good}x`)}`,
-      `Basic ${base64(good.toUpperCase())}`,
-      `Basic ${base64(`${good}\0`)}`,
+      `Basic ${base64(credentials).slice(0, -3)}`,
+      `Basic ${base64(credentials.slice(0, -1))}`,
+      `Basic ${base64(`${credentials}x`)}`,
+      `Basic ${base64(credentials.toUpperCase())}`,
+      `Basic ${base64(`${credentials}\0`)}`,
       `Basic ${base64(agent.client_id)}`,
       `Basic ${base64(`${agent.client_id}:`)}`,
       `Basic ${base64(`:${agent.client_secret}`)}`,
       `Basic ${base64(`%:${agent.client_secret}`)}`,
-      `Basic  ${good}`,
+      `Basic  ${credentials}`,
       `Bearer ${agent.client_secret}`,
       `Digest username="${agent.client_id}"`,
-      `Basic ${base64(good)}, Basic ${base64(good)}`,
-      `Basic ${base64(good)} x`,
-      `BasicX ${base64(good)}`,
-      `Basic "${base64(good)}"`,
+      `Basic ${base64(credentials)}, Basic ${base64(credentials)}`,
+      `Basic ${base64(credentials)} x`,
+      `BasicX ${base64(credentials)}`,
+      `Basic "${base64(credentials)}"`,
       'Basic',
       'Basic ',
       ',',

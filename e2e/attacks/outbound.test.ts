@@ -140,7 +140,7 @@ test('no token makes the API use another authorization server', async () => {
 })
 
 test('responses contain our own origin, whatever the request claims', async () => {
-  const said = {
+  const forgedHeaders = {
     'x-forwarded-host': 'evil.example',
     'x-forwarded-proto': 'gopher',
     forwarded: 'host=evil.example',
@@ -151,14 +151,14 @@ test('responses contain our own origin, whatever the request claims', async () =
     method: 'POST',
     path: '/api/waitlist',
     ...body,
-    headers: { ...body.headers, ...said },
+    headers: { ...body.headers, ...forgedHeaders },
   })
   expect(joined.status).toBe(201)
   const { referralUrl } = JSON.parse(joined.text) as { referralUrl: string }
   expect(new URL(referralUrl).origin).toBe(system.origin)
-  const registered = await send({ method: 'POST', path: '/api/agent/register', headers: said })
+  const registered = await send({ method: 'POST', path: '/api/agent/register', headers: forgedHeaders })
   expect(registered.text).not.toContain('evil')
   expect(JSON.parse(registered.text)).toMatchObject({ token_endpoint: `${system.origin}/oauth/token` })
-  const refused = await send({ path: '/api/nowhere', headers: said })
+  const refused = await send({ path: '/api/nowhere', headers: forgedHeaders })
   expect(JSON.parse(refused.text)).toMatchObject({ type: `${system.origin}/problems/not-found` })
 })

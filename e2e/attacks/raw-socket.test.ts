@@ -38,23 +38,23 @@ const APPS = [
 
 describe.for(APPS)('%s: in %s,', ([_app, line, inner]) => {
   test('the request that is hidden below succeeds when it is sent openly', async () => {
-    const before = await stored.count()
+    const storedBefore = await stored.count()
     const { responses } = await converse(system.origin, inner(), { responses: 1 })
     expect(expectSafe(responses)).toEqual([201])
-    expect(await stored.count()).not.toEqual(before)
+    expect(await stored.count()).not.toEqual(storedBefore)
   })
 
   test.for(FRAMINGS)(
     '$why: one refusal, the connection ends, nothing hidden is carried out',
     async (framing) => {
-      const before = await stored.count()
+      const storedBefore = await stored.count()
       const { responses, closed } = await converse(system.origin, framed(framing, host, line, inner()))
       const statuses = expectSafe(responses)
       expect(statuses).toHaveLength(1)
       // A GET gets a response before its body is read.
       expect(line.startsWith('GET') ? [200, 400] : [400, 401, 413, 415]).toContain(statuses[0])
       expect(closed).toBe(true)
-      expect(await stored.count()).toEqual(before)
+      expect(await stored.count()).toEqual(storedBefore)
     },
   )
 })
@@ -64,28 +64,28 @@ describe('each request gets its own response:', () => {
 
   test('I10 fifty pipelined requests on one connection, to both apps, in order', async () => {
     const paths = ['/api/health', '/oauth/jwks.json', '/nowhere', '/api/agent', '/api/guides/avoid-scams']
-    const asked = Array.from({ length: 50 }, (_, n) => paths[n % paths.length] ?? '')
-    const { responses } = await converse(system.origin, asked.map(get).join(''), { responses: 50 })
+    const requestedPaths = Array.from({ length: 50 }, (_, n) => paths[n % paths.length] ?? '')
+    const { responses } = await converse(system.origin, requestedPaths.map(get).join(''), { responses: 50 })
     expect(expectSafe(responses)).toEqual(
-      asked.map((path) => ({ '/nowhere': 404, '/api/agent': 401 })[path] ?? 200),
+      requestedPaths.map((path) => ({ '/nowhere': 404, '/api/agent': 401 })[path] ?? 200),
     )
     responses.forEach(({ text }, n) => {
       const expected = { '/oauth/jwks.json': '"keys"', '/api/guides/avoid-scams': '"avoid-scams"' }[
-        asked[n] ?? ''
+        requestedPaths[n] ?? ''
       ]
       expect(text).toContain(expected ?? '')
     })
   })
 
   test.for(['POST /oauth/token', 'POST /api/waitlist', 'POST /api/agent/register'])(
-    'what follows a body that is too large is not read: %s',
+    'stops reading after a body that is too large: %s',
     async (line) => {
       const type = line.includes('token') ? 'Content-Type: application/x-www-form-urlencoded' : JSON_TYPE
       const large = request(line, host, [type, 'Content-Length: 20000'], 'x'.repeat(20_000))
-      const before = await stored.count()
+      const storedBefore = await stored.count()
       const { responses } = await converse(system.origin, large + join() + register(), { forMs: 1_500 })
       expect(expectSafe(responses)).toEqual([413])
-      expect(await stored.count()).toEqual(before)
+      expect(await stored.count()).toEqual(storedBefore)
     },
   )
 
@@ -93,13 +93,13 @@ describe('each request gets its own response:', () => {
     'a body where none belongs is not taken for a request: %s',
     async (line) => {
       const inner = register()
-      const before = await stored.count()
+      const storedBefore = await stored.count()
       const sent = request(line, host, [`Content-Length: ${inner.length}`], inner) + get('/api/health')
       const { responses } = await converse(system.origin, sent, { responses: 2 })
       const statuses = expectSafe(responses)
       expect(statuses[0]).toBe(line.includes('agent') ? 401 : 200)
       expect(statuses[1]).toBe(200)
-      expect(await stored.count()).toEqual(before)
+      expect(await stored.count()).toEqual(storedBefore)
     },
   )
 
@@ -147,10 +147,10 @@ describe('Expect:', () => {
   })
 
   test('any other expectation gets 417', async () => {
-    const before = await stored.count()
+    const storedBefore = await stored.count()
     const { responses, closed } = await converse(system.origin, join('Expect: a miracle'))
     expect([expectSafe(responses), closed]).toEqual([[417], true])
-    expect(await stored.count()).toEqual(before)
+    expect(await stored.count()).toEqual(storedBefore)
   })
 })
 
@@ -236,11 +236,11 @@ describe('a path is matched as it was sent:', () => {
     '/api/waitlist/x.css',
   ]
   test.for(TRICKS)('%s gets 404', async (path) => {
-    const before = await stored.count()
+    const storedBefore = await stored.count()
     const { responses } = await converse(system.origin, join().replace('/api/waitlist', path), {
       responses: 1,
     })
     expect([400, 404]).toContain(expectSafe(responses)[0])
-    expect(await stored.count()).toEqual(before)
+    expect(await stored.count()).toEqual(storedBefore)
   })
 })

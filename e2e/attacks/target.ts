@@ -28,24 +28,24 @@ export interface Targets extends Disposable {
   requestCount(): number
 }
 
-const Registered = z.object({ client_id: z.string(), client_secret: z.string() })
-const Secret = z.object({ secret_id: z.uuid() })
-const ENDING = new Set([
+const RegistrationResponse = z.object({ client_id: z.string(), client_secret: z.string() })
+const SecretResponse = z.object({ secret_id: z.uuid() })
+const CREDENTIAL_CHANGES = new Set([
   'deleteAgent',
   'getAgent',
   'replaceAgentKeys',
   'createAgentSecret',
   'deleteAgentSecret',
 ])
-const Granted = z.object({ access_token: z.string() })
+const TokenResponse = z.object({ access_token: z.string() })
 
-let serial = 0
-const freshEmail = () => `attack${++serial}.${process.pid}@example.org`
+let emailCount = 0
+const createEmail = () => `attack${++emailCount}.${process.pid}@example.org`
 
 /** Lists every public operation of both apps, and introspection on the internal listener. */
 export async function openTargets(system: System): Promise<Targets> {
   let requests = 0
-  const counted = (url: string): Sender => {
+  const createCountingSender = (url: string): Sender => {
     const sender = createSender(url)
     const send: Sender['send'] = (sent) => {
       requests += 1
@@ -53,39 +53,43 @@ export async function openTargets(system: System): Promise<Targets> {
     }
     return { ...sender, send }
   }
-  const publicly = counted(system.origin)
-  const internally = counted(system.internalUrl)
+  const publicSender = createCountingSender(system.origin)
+  const internalSender = createCountingSender(system.internalUrl)
   const register = async () => {
-    const { text } = await publicly.send({ method: 'POST', path: '/api/agent/register' })
-    return Registered.parse(JSON.parse(text))
+    const { text } = await publicSender.send({ method: 'POST', path: '/api/agent/register' })
+    return RegistrationResponse.parse(JSON.parse(text))
   }
   const agent = await register()
   const credentials = basic(agent.client_id, agent.client_secret)
   const grant = { grant_type: 'client_credentials' }
-  const granted = await publicly.send({
+  const tokenResponse = await publicSender.send({
     method: 'POST',
     path: '/oauth/token',
     ...withHeaders(form(grant), credentials),
   })
-  const token = Granted.parse(JSON.parse(granted.text)).access_token
+  const token = TokenResponse.parse(JSON.parse(tokenResponse.text)).access_token
 
   const authorization = async ({ operationId, access }: Target['operation']) => {
     if (operationId === 'introspect')
       return { ...system.resourceServer, accept: 'application/token-introspection+jwt' }
-    // These, or another method at their path, delete the client or revoke its secret.
-    if (ENDING.has(operationId)) {
-      const fresh = await register()
-      return basic(fresh.client_id, fresh.client_secret)
+    // These operations, or other methods at their paths, delete the client or revoke its secret.
+    if (CREDENTIAL_CHANGES.has(operationId)) {
+      const newAgent = await register()
+      return basic(newAgent.client_id, newAgent.client_secret)
     }
     return access === 'client' ? credentials : {}
   }
-  /** Only a second secret may be revoked. */
+  /** Fills the parameters of a path. Only a second secret may be revoked, so this creates one. */
   const fillPath = async ({ operationId, path }: Target['operation'], headers: Record<string, string>) => {
     if (operationId !== 'deleteAgentSecret') return path.replace('{slug}', 'avoid-scams')
-    const { text } = await publicly.send({ method: 'POST', path: '/api/agent/secrets', headers })
-    return path.replace('{id}', Secret.parse(JSON.parse(text)).secret_id)
+    const { text } = await publicSender.send({ method: 'POST', path: '/api/agent/secrets', headers })
+    return path.replace('{id}', SecretResponse.parse(JSON.parse(text)).secret_id)
   }
-  const target = (operation: Target['operation'], sender: Sender, good: () => unknown): Target => {
+  const createTarget = (
+    operation: Target['operation'],
+    sender: Sender,
+    createBody: () => unknown,
+  ): Target => {
     const isForm = operation.path.startsWith('/oauth/')
     const call = { method: operation.method.toUpperCase() }
     const withContent = async (content: Pick<HttpRequest, 'headers' | 'body'>) => {
@@ -103,18 +107,20 @@ export async function openTargets(system: System): Promise<Targets> {
       withFields,
       valid() {
         if (!operation.request?.body) return withContent({})
-        return isForm ? withFields(Object.entries(good() as Record<string, string>)) : withBody(good())
+        return isForm
+          ? withFields(Object.entries(createBody() as Record<string, string>))
+          : withBody(createBody())
       },
       accepted: operation.method === 'delete' ? [204] : [200, 201, 202],
     }
   }
   const bodies: Record<string, () => unknown> = {
     registerAgent: () => ({ client_name: 'Atlas' }),
-    replaceAgentKeys: () => ({ keys: [POINT] }),
-    joinWaitlist: () => ({ email: freshEmail() }),
-    forgetWaitlist: () => ({ email: freshEmail() }),
+    replaceAgentKeys: () => ({ keys: [EXAMPLE_KEY] }),
+    joinWaitlist: () => ({ email: createEmail() }),
+    forgetWaitlist: () => ({ email: createEmail() }),
     answerQuestion: () => ({ question: 'When do I renew my green card?' }),
-    beginClaim: () => ({ email: freshEmail() }),
+    beginClaim: () => ({ email: createEmail() }),
     createToken: () => grant,
     revokeToken: () => ({ token: `ppt_${'B'.repeat(43)}` }),
     introspect: () => ({ token }),
@@ -122,22 +128,22 @@ export async function openTargets(system: System): Promise<Targets> {
   return {
     all: [
       ...OPERATIONS.filter(({ operationId }) => !NEEDS_A_PERSON.has(operationId)).map((operation) =>
-        target(operation, publicly, bodies[operation.operationId] ?? (() => undefined)),
+        createTarget(operation, publicSender, bodies[operation.operationId] ?? (() => undefined)),
       ),
-      target(INTROSPECTION, internally, bodies['introspect'] ?? (() => undefined)),
+      createTarget(INTROSPECTION, internalSender, bodies['introspect'] ?? (() => undefined)),
     ],
     agent,
     token,
     requestCount: () => requests,
     [Symbol.dispose]() {
-      publicly[Symbol.dispose]()
-      internally[Symbol.dispose]()
+      publicSender[Symbol.dispose]()
+      internalSender[Symbol.dispose]()
     },
   }
 }
 
-/** The example of RFC 7517, appendix A.1. */
-const POINT = {
+/** The example key of RFC 7517, appendix A.1. */
+const EXAMPLE_KEY = {
   kty: 'EC',
   crv: 'P-256',
   x: 'MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4',
@@ -153,7 +159,10 @@ const INTROSPECTION: Target['operation'] = {
   request: { body: z.object({ token: z.string().min(1) }) },
 }
 
-const withHeaders = (content: Pick<HttpRequest, 'headers' | 'body'>, more: Record<string, string>) => ({
+const withHeaders = (
+  content: Pick<HttpRequest, 'headers' | 'body'>,
+  extraHeaders: Record<string, string>,
+) => ({
   ...content,
-  headers: { ...content.headers, ...more },
+  headers: { ...content.headers, ...extraHeaders },
 })

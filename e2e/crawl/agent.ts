@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 
-/** An agent that registers itself and knows only what documents say. */
+/** The credentials of a registered agent, as in the response. */
 export interface RegisteredAgent {
   readonly client_id: string
   readonly client_secret: string
@@ -10,8 +10,8 @@ export interface RegisteredAgent {
 export const basicAuthorization = ({ client_id, client_secret }: RegisteredAgent) =>
   `Basic ${Buffer.from(`${client_id}:${client_secret}`).toString('base64')}`
 
-/** @param address the `register_uri` of the metadata */
-export async function registerAt(address: string, type?: string): Promise<RegisteredAgent> {
+/** Registers an agent. @param address the `register_uri` of the metadata */
+export async function registerAgent(address: string, type?: string): Promise<RegisteredAgent> {
   const response = await fetch(address, {
     method: 'POST',
     ...(type !== undefined && {
@@ -40,7 +40,7 @@ export interface TokenResponse {
 }
 
 /** Registers an agent with a key, and returns a function that creates the form fields of an assertion for this issuer. */
-async function registerKeyAt(address: string, issuer: string) {
+async function registerKey(address: string, issuer: string) {
   const { privateKey, publicKey } = await generateKeyPair('ES256')
   const response = await fetch(address, {
     method: 'POST',
@@ -64,28 +64,34 @@ export interface Authentication {
   readonly fields: Record<string, string>
 }
 
-/** Of one client for each method, @param method as in `token_endpoint_auth_methods_supported` */
-export async function authenticationBy(
+/**
+ * Registers a client that authenticates by one method.
+ *
+ * @param method one of `token_endpoint_auth_methods_supported`
+ * @returns a function that creates the authentication of one request
+ */
+export async function createAuthenticator(
   method: string,
   server: { issuer: string; agent_auth: { register_uri: string } },
 ): Promise<() => Promise<Authentication>> {
   if (method === 'private_key_jwt') {
-    const asserted = await registerKeyAt(server.agent_auth.register_uri, server.issuer)
-    return async () => ({ headers: {}, fields: await asserted() })
+    const createAssertionFields = await registerKey(server.agent_auth.register_uri, server.issuer)
+    return async () => ({ headers: {}, fields: await createAssertionFields() })
   }
-  const agent = await registerAt(server.agent_auth.register_uri)
+  const agent = await registerAgent(server.agent_auth.register_uri)
   const { client_id, client_secret } = agent
   const basic = { headers: { authorization: basicAuthorization(agent) }, fields: {} }
   return async () =>
     method === 'client_secret_basic' ? basic : { headers: {}, fields: { client_id, client_secret } }
 }
 
-export async function tokenAt(
+/** Requests a token. @param address the token endpoint @param parameters the grant */
+export async function requestToken(
   address: string,
-  by: Authentication,
+  authentication: Authentication,
   parameters: Record<string, string>,
 ): Promise<TokenResponse> {
-  const body = new URLSearchParams({ ...parameters, ...by.fields })
-  const response = await fetch(address, { method: 'POST', headers: by.headers, body })
+  const body = new URLSearchParams({ ...parameters, ...authentication.fields })
+  const response = await fetch(address, { method: 'POST', headers: authentication.headers, body })
   return { ...((await response.json()) as object), status: response.status }
 }

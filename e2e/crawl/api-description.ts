@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 
-/** The API description, as a client reads it that knows nothing else. */
+/** The members of the API description that a client needs. */
 export interface ApiDescription {
   readonly servers: readonly { readonly url: string }[]
   readonly paths: Readonly<Record<string, PathItem>>
@@ -37,6 +37,7 @@ export interface CallableOperation extends DescribedOperation {
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete']
 
+/** Lists the described operations, with their methods and absolute addresses. */
 export const listOperations = (description: ApiDescription): CallableOperation[] =>
   Object.entries(description.paths).flatMap(([path, item]) =>
     METHODS.filter((method) => method in item).map((method) => ({
@@ -46,40 +47,42 @@ export const listOperations = (description: ApiDescription): CallableOperation[]
     })),
   )
 
-/** Checks responses against the description. */
-export function answerChecker(description: ApiDescription) {
+/** Creates a checker that compares responses with the description. */
+export function createResponseChecker(description: ApiDescription) {
   const ajv = new Ajv2020({ strict: false, allErrors: true })
   formats.default(ajv)
   ajv.addSchema({ ...description, $id: 'api' })
   return {
     /** Returns how a response differs from the description; empty if it does not. */
-    mistakes(
+    findMistakes(
       operation: DescribedOperation,
       response: { status: number; type: string; text: string },
     ): string[] {
-      const described = responseFor(description, operation, response.status)
-      if (!described.content) return response.text === '' ? [] : ['has a body']
-      const media = described.content[response.type]
-      if (!media) return [`has the type ${response.type}, not ${Object.keys(described.content).join(' or ')}`]
+      const describedResponse = findDescribedResponse(description, operation, response.status)
+      if (!describedResponse.content) return response.text === '' ? [] : ['has a body']
+      const media = describedResponse.content[response.type]
+      if (!media)
+        return [`has the type ${response.type}, not ${Object.keys(describedResponse.content).join(' or ')}`]
       if (!media.schema || response.type.startsWith('text/')) return []
-      const check = ajv.compile(absolute(media.schema))
-      check(JSON.parse(response.text))
-      return (check.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`)
+      const validate = ajv.compile(makeReferencesAbsolute(media.schema))
+      validate(JSON.parse(response.text))
+      return (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`)
     },
   }
 }
 
-function responseFor(
+function findDescribedResponse(
   description: ApiDescription,
   operation: DescribedOperation,
   status: number,
 ): DescribedResponse {
   const { responses } = operation
-  const found =
+  const response =
     responses[String(status)] ?? (status < 500 && status >= 400 ? responses['4XX'] : responses['default'])
-  const name = /^#\/components\/responses\/(.+)$/.exec(found?.$ref ?? '')?.[1]
-  return (name ? description.components.responses[name] : found) ?? {}
+  const name = /^#\/components\/responses\/(.+)$/.exec(response?.$ref ?? '')?.[1]
+  return (name ? description.components.responses[name] : response) ?? {}
 }
 
-/** Makes references within the description usable outside of it. */
-const absolute = (schema: object): object => JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"api#/'))
+/** Lets references within the description resolve outside it. */
+const makeReferencesAbsolute = (schema: object): object =>
+  JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"api#/'))

@@ -1,20 +1,20 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { NEEDS_A_PERSON } from '../needs-a-person.ts'
 import {
-  authenticationBy,
   basicAuthorization,
+  createAuthenticator,
   type RegisteredAgent,
-  registerAt,
+  registerAgent,
+  requestToken,
   secretAt,
-  tokenAt,
 } from './agent.ts'
 import {
   type ApiDescription,
-  answerChecker,
   type CallableOperation,
+  createResponseChecker,
   listOperations,
 } from './api-description.ts'
-import { crawlService, slugSeen, type Visit } from './crawl-service.ts'
+import { crawlService, findGuideSlug, type Visit } from './crawl-service.ts'
 import { postTargets } from './post-targets.ts'
 
 export interface CrawledService extends AsyncDisposable {
@@ -34,17 +34,17 @@ interface ServerMetadata {
   agent_auth: { register_uri: string; claim_uri: string; identity_types_supported: string[] }
 }
 
-/** The contract for a client that starts at `/` and follows only named addresses: in one process, and behind a gateway. */
+/** Describes the contract for a client that starts at `/` and follows only named addresses. */
 export function describeCrawl(kind: string, open: () => Promise<CrawledService>): void {
   describe(`from / alone, ${kind}`, () => {
-    const found = crawled(open)
-    describeAddresses(found)
-    describeOperations(found)
-    describeAuthorization(found)
+    const crawl = crawlBeforeAll(open)
+    describeAddresses(crawl)
+    describeOperations(crawl)
+    describeAuthorization(crawl)
   })
 }
 
-interface Found {
+interface Crawl {
   readonly origin: string
   readonly visits: readonly Visit[]
   readonly description: ApiDescription
@@ -54,10 +54,10 @@ interface Found {
   newAgent(): Promise<RegisteredAgent>
 }
 
-/** Filled before the first test; a test reads it through the function. */
-function crawled(open: () => Promise<CrawledService>): () => Found {
+/** Crawls the service before the first test. Returns a function through which tests read the result. */
+function crawlBeforeAll(open: () => Promise<CrawledService>): () => Crawl {
   const resources = new AsyncDisposableStack()
-  let found: Found
+  let crawl: Crawl
   beforeAll(async () => {
     const { origin } = resources.use(await open())
     const visits = await crawlService(`${origin}/`)
@@ -65,26 +65,26 @@ function crawled(open: () => Promise<CrawledService>): () => Found {
       JSON.parse(visits.find(({ href }) => href === `${origin}${path}`)?.text ?? '{}')
     const description = jsonAt('/openapi.json') as ApiDescription
     const server = jsonAt('/.well-known/oauth-authorization-server') as ServerMetadata
-    const newAgent = () => registerAt(server.agent_auth.register_uri)
-    found = { origin, visits, description, operations: listOperations(description), server, jsonAt, newAgent }
+    const newAgent = () => registerAgent(server.agent_auth.register_uri)
+    crawl = { origin, visits, description, operations: listOperations(description), server, jsonAt, newAgent }
   })
   afterAll(() => resources.disposeAsync())
-  return () => found
+  return () => crawl
 }
 
-function describeAddresses(found: () => Found): void {
+function describeAddresses(crawl: () => Crawl): void {
   test('every named address responds with its announced type', () => {
-    const { visits } = found()
-    const strange = visits.flatMap((visit) => {
-      const wrong = findMistake(visit, found())
-      return wrong === undefined ? [] : [`${visit.href} (named by ${visit.from}): ${wrong}`]
+    const { visits } = crawl()
+    const mistakes = visits.flatMap((visit) => {
+      const mistake = findMistake(visit, crawl())
+      return mistake === undefined ? [] : [`${visit.href} (named by ${visit.from}): ${mistake}`]
     })
-    expect(strange).toEqual([])
+    expect(mistakes).toEqual([])
     expect(visits.length).toBeGreaterThan(50)
   })
 
   test('no text has an unfilled placeholder', () => {
-    expect(found().visits.filter(({ href }) => /[{}<>]|undefined|%3C/.test(href))).toEqual([])
+    expect(crawl().visits.filter(({ href }) => /[{}<>]|undefined|%3C/.test(href))).toEqual([])
   })
 
   test.for([
@@ -110,11 +110,11 @@ function describeAddresses(found: () => Found): void {
     '/api/health',
     '/api',
   ])('it reaches %s', (path) => {
-    expect(found().visits.find(({ href }) => href === `${found().origin}${path}`)?.status).toBe(200)
+    expect(crawl().visits.find(({ href }) => href === `${crawl().origin}${path}`)?.status).toBe(200)
   })
 
   test('every skill is the bytes of its digest', async () => {
-    const index = found().jsonAt('/.well-known/agent-skills/index.json') as {
+    const index = crawl().jsonAt('/.well-known/agent-skills/index.json') as {
       skills: { url: string; digest: string }[]
     }
     for (const { url, digest } of index.skills) {
@@ -126,88 +126,89 @@ function describeAddresses(found: () => Found): void {
 }
 
 /** The scope that only the other grant issues. */
-const LENT = 'contact:write'
+const LENT_SCOPE = 'contact:write'
 
 /** Describes what is wrong with a response; undefined if nothing is. */
-function findMistake(visit: Visit, found: Found): string | undefined {
-  const { operations, server, visits } = found
-  if (visit.href === server.authorization_endpoint) return unless(visit, visit.status === 400)
-  const here = operations.filter(({ address }) => isAddressOf(address, visit.href))
-  const get = here.find(({ method }) => method === 'GET')
+function findMistake(visit: Visit, crawl: Crawl): string | undefined {
+  const { operations, server, visits } = crawl
+  if (visit.href === server.authorization_endpoint) return describeUnless(visit, visit.status === 400)
+  const operationsHere = operations.filter(({ address }) => isAddressOf(address, visit.href))
+  const get = operationsHere.find(({ method }) => method === 'GET')
   if (get && get.security.length > 0)
-    return unless(visit, visit.status === 401 && visit.headers.has('www-authenticate'))
-  if (here.length > 0 && !get)
-    return onlyFor(
+    return describeUnless(visit, visit.status === 401 && visit.headers.has('www-authenticate'))
+  if (operationsHere.length > 0 && !get)
+    return findMethodMistake(
       visit,
-      here.map(({ method }) => method),
+      operationsHere.map(({ method }) => method),
     )
   if (postTargets(visits).has(visit.href) && visit.status === 401)
-    return unless(visit, visit.headers.has('www-authenticate'))
-  if (visit.status === 405 && postTargets(visits).has(visit.href)) return onlyFor(visit, ['POST'])
-  if (visit.status !== 200) return unless(visit, false)
+    return describeUnless(visit, visit.headers.has('www-authenticate'))
+  if (visit.status === 405 && postTargets(visits).has(visit.href)) return findMethodMistake(visit, ['POST'])
+  if (visit.status !== 200) return describeUnless(visit, false)
   const announced = visit.announced?.split(';')[0]
   return announced === undefined || announced === visit.type
     ? undefined
     : `is ${visit.type}, not ${announced}`
 }
 
-/** `{id}` stands for a UUID. */
+/** Returns whether `href` is an instance of `address`, in which `{id}` stands for a UUID. */
 const isAddressOf = (address: string, href: string) =>
   address === href.replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/, '{id}') || address === href
 
-const unless = ({ status }: Visit, right: boolean) => (right ? undefined : `answers ${status}`)
+const describeUnless = ({ status }: Visit, isExpected: boolean) =>
+  isExpected ? undefined : `answers ${status}`
 
-/** An endpoint without GET says which methods it has. */
-function onlyFor({ status, headers }: Visit, methods: readonly string[]): string | undefined {
+/** Checks that an endpoint without GET responds with 405 and the methods that it has. */
+function findMethodMistake({ status, headers }: Visit, methods: readonly string[]): string | undefined {
   const allow = headers.get('allow')?.split(', ') ?? []
-  const right = status === 405 && methods.every((method) => allow.includes(method))
-  return right ? undefined : `answers ${status}, Allow: ${allow.join(', ')}`
+  const isExpected = status === 405 && methods.every((method) => allow.includes(method))
+  return isExpected ? undefined : `answers ${status}, Allow: ${allow.join(', ')}`
 }
 
-function describeOperations(found: () => Found): void {
+function describeOperations(crawl: () => Crawl): void {
   test('every described operation works as described', async () => {
-    const { description, operations } = found()
-    const checker = answerChecker(description)
-    const strange: string[] = []
+    const { description, operations } = crawl()
+    const checker = createResponseChecker(description)
+    const mistakes: string[] = []
     for (const operation of operations) {
-      const responses = await callWithExamples(operation, found())
+      const responses = await callWithExamples(operation, crawl())
       for (const response of responses) {
         const documented =
           Object.keys(operation.responses).includes(String(response.status)) ||
           (NEEDS_A_PERSON.has(operation.operationId) && response.status >= 400 && response.status < 410)
-        const wrong = documented ? checker.mistakes(operation, response) : ['is not described']
-        strange.push(...wrong.map((each) => `${operation.operationId} ${response.status}: ${each}`))
+        const mistake = documented ? checker.findMistakes(operation, response) : ['is not described']
+        mistakes.push(...mistake.map((each) => `${operation.operationId} ${response.status}: ${each}`))
       }
     }
-    expect(strange).toEqual([])
+    expect(mistakes).toEqual([])
     expect(operations.length).toBeGreaterThanOrEqual(9)
   })
 
   test('every failure is a described problem, and other methods get 405 with Allow', async () => {
-    const { description, operations } = found()
-    const checker = answerChecker(description)
-    const strange: string[] = []
+    const { description, operations } = crawl()
+    const checker = createResponseChecker(description)
+    const mistakes: string[] = []
     for (const operation of operations) {
-      const taken = operations
+      const usedMethods = operations
         .filter(({ address }) => address === operation.address)
         .map(({ method }) => method)
-      const other = ['PUT', 'PATCH', 'DELETE'].find((method) => !taken.includes(method)) ?? 'PUT'
+      const unusedMethod = ['PUT', 'PATCH', 'DELETE'].find((method) => !usedMethods.includes(method)) ?? 'PUT'
       const address = operation.address.replace(/\{\w+\}/, 'no-such-thing')
-      const refused = await readResponse(await fetch(address, { method: other }))
-      const allow = refused.headers.get('allow')?.split(', ') ?? []
-      if (refused.status !== 405 || !taken.every((method) => allow.includes(method)))
-        strange.push(`${other} ${address} ${refused.status} Allow: ${allow.join(', ')}`)
-      const failures = [refused]
+      const refusal = await readResponse(await fetch(address, { method: unusedMethod }))
+      const allow = refusal.headers.get('allow')?.split(', ') ?? []
+      if (refusal.status !== 405 || !usedMethods.every((method) => allow.includes(method)))
+        mistakes.push(`${unusedMethod} ${address} ${refusal.status} Allow: ${allow.join(', ')}`)
+      const failures = [refusal]
       if (operation.requestBody)
         failures.push(
           await readResponse(await fetch(address, { method: operation.method, body: 'not what is read' })),
         )
       for (const failure of failures)
-        strange.push(
-          ...checker.mistakes(operation, failure).map((each) => `${operation.operationId}: ${each}`),
+        mistakes.push(
+          ...checker.findMistakes(operation, failure).map((each) => `${operation.operationId}: ${each}`),
         )
     }
-    expect(strange).toEqual([])
+    expect(mistakes).toEqual([])
   })
 }
 
@@ -228,20 +229,20 @@ const readResponse = async (response: Response): Promise<ReadResponse> => ({
 /** Calls an operation with each example of its body, each time as a new agent. */
 async function callWithExamples(
   operation: CallableOperation,
-  { visits, server, newAgent }: Found,
+  { visits, server, newAgent }: Crawl,
 ): Promise<ReadResponse[]> {
   const agent = operation.security.some((scheme) => 'client' in scheme) ? await newAgent() : undefined
   const [secrets, rest] = operation.address.split('/{id}')
   const address =
     agent && secrets?.endsWith('/secrets') && rest === ''
       ? `${secrets}/${await secretAt(secrets, agent)}`
-      : operation.address.replace('{slug}', slugSeen(visits))
+      : operation.address.replace('{slug}', findGuideSlug(visits))
   const [type, content] = Object.entries(operation.requestBody?.content ?? {})[0] ?? []
   const examples = type ? Object.values(content?.examples ?? {}).map(({ value }) => value) : [undefined]
   const responses: ReadResponse[] = []
   for (const example of examples) {
     const { access_token } = agent
-      ? await tokenAt(
+      ? await requestToken(
           server.token_endpoint,
           { headers: { authorization: basicAuthorization(agent) }, fields: {} },
           { grant_type: 'client_credentials' },
@@ -265,12 +266,12 @@ async function callWithExamples(
   return responses
 }
 
-/** Leaves out `none`, by which only apps that people connect are clients. */
+/** Removes `none`, which only apps that people connect use. */
 const agentMethods = (methods: readonly string[]) => methods.filter((method) => method !== 'none')
 
-function describeAuthorization(found: () => Found): void {
+function describeAuthorization(crawl: () => Crawl): void {
   test('every grant, with every authentication method, issues every named scope', async () => {
-    const { server, description } = found()
+    const { server, description } = crawl()
     const { tokenUrl, scopes } = description.components.securitySchemes.oauth2.flows.clientCredentials
     expect(tokenUrl).toBe(server.token_endpoint)
     expect(server.scopes_supported).toEqual([...Object.keys(scopes), 'offline_access'])
@@ -281,17 +282,17 @@ function describeAuthorization(found: () => Found): void {
       'urn:ietf:params:oauth:grant-type:jwt-bearer',
     ])
     for (const method of agentMethods(server.token_endpoint_auth_methods_supported)) {
-      const authentication = await authenticationBy(method, server)
+      const authentication = await createAuthenticator(method, server)
       for (const scope of Object.keys(scopes)) {
         const grant = { grant_type: 'client_credentials', scope }
-        const granted = scope === LENT ? { status: 400 } : { status: 200, scope }
-        expect(await tokenAt(tokenUrl, await authentication(), grant)).toMatchObject(granted)
+        const expectedResponse = scope === LENT_SCOPE ? { status: 400 } : { status: 200, scope }
+        expect(await requestToken(tokenUrl, await authentication(), grant)).toMatchObject(expectedResponse)
       }
     }
   })
 
   test('a token is for the named resource, and can be revoked with every authentication method', async () => {
-    const { server, jsonAt } = found()
+    const { server, jsonAt } = crawl()
     const { resource, bearer_methods_supported } = jsonAt('/.well-known/oauth-protected-resource/api') as {
       resource: string
       bearer_methods_supported: string[]
@@ -300,9 +301,13 @@ function describeAuthorization(found: () => Found): void {
     const read = (token: string) =>
       fetch(`${resource}/guides`, { headers: { authorization: `Bearer ${token}` } })
     for (const method of agentMethods(server.revocation_endpoint_auth_methods_supported)) {
-      const authentication = await authenticationBy(method, server)
+      const authentication = await createAuthenticator(method, server)
       const grant = { grant_type: 'client_credentials', resource }
-      const { access_token: token = '' } = await tokenAt(server.token_endpoint, await authentication(), grant)
+      const { access_token: token = '' } = await requestToken(
+        server.token_endpoint,
+        await authentication(),
+        grant,
+      )
       expect((await read(token)).status).toBe(200)
       const { headers, fields } = await authentication()
       const revoked = await fetch(server.revocation_endpoint, {
@@ -316,19 +321,19 @@ function describeAuthorization(found: () => Found): void {
   })
 
   test('an agent can get every named identity type, by registration or by verification afterwards', async () => {
-    const { register_uri, claim_uri, identity_types_supported } = found().server.agent_auth
+    const { register_uri, claim_uri, identity_types_supported } = crawl().server.agent_auth
     expect(identity_types_supported).toEqual(['anonymous', 'identity_assertion'])
-    const agent = await registerAt(register_uri, 'anonymous')
-    const begun = await fetch(claim_uri, {
+    const agent = await registerAgent(register_uri, 'anonymous')
+    const verification = await fetch(claim_uri, {
       method: 'POST',
       headers: { authorization: basicAuthorization(agent), 'content-type': 'application/json' },
       body: JSON.stringify({ email: `ana@${crypto.randomUUID()}.example.org` }),
     })
-    expect(begun.status).toBe(202)
+    expect(verification.status).toBe(202)
   })
 
   test('every published key is a public key of its algorithm', () => {
-    const { keys } = found().jsonAt('/oauth/jwks.json') as { keys: Record<string, unknown>[] }
+    const { keys } = crawl().jsonAt('/oauth/jwks.json') as { keys: Record<string, unknown>[] }
     expect(keys.length).toBeGreaterThan(0)
     for (const key of keys) {
       expect(key).toMatchObject({ kty: 'EC', alg: 'ES256', use: 'sig', kid: expect.stringMatching(/./) })
@@ -337,7 +342,7 @@ function describeAuthorization(found: () => Found): void {
   })
 
   test('the authorization endpoint says what a request must name', async () => {
-    const response = await readResponse(await fetch(found().server.authorization_endpoint))
+    const response = await readResponse(await fetch(crawl().server.authorization_endpoint))
     expect(response).toMatchObject({ status: 400, type: 'application/problem+json' })
     expect(JSON.parse(response.text)).toMatchObject({ code: 'invalid-request' })
   })

@@ -1,7 +1,7 @@
 import { type DescribedLink, type DescribedRequest, readMarkdown } from './read-markdown.ts'
 
-/** How the reader recognizes a request: by what is said of it and sent with it, never by its address. */
-const RECOGNIZED = {
+/** The rules by which the reader recognizes a request. They use its description and content, never its address. */
+const RECOGNIZERS = {
   register: ({ method, text, about }: DescribedRequest) =>
     method === 'POST' && /regist/i.test(about + text) && !/Basic|Bearer|-u |grant_type|"email"/.test(text),
   token: ({ text }: DescribedRequest) => text.includes('grant_type=client_credentials'),
@@ -17,34 +17,34 @@ const RECOGNIZED = {
   deleteRegistration: ({ method, text, about }: DescribedRequest) =>
     method === 'DELETE' && /\b(delete|end|leave)\b[^.]*\bregistration/i.test(`${about}\n${text}`),
 } as const
-type Wanted = keyof typeof RECOGNIZED
+type Purpose = keyof typeof RECOGNIZERS
 
-/** The words of links that are followed, the most promising first. */
-const PROMISES = [/\bmessage/i, /verif|confirm/i, /\bregist/i]
+/** Matches the sentences of links to follow, the most promising first. */
+const PROMISING_WORDS = [/\bmessage/i, /verif|confirm/i, /\bregist/i]
 
-/** An agent that knows one address, and learns all others from the documents that it reads. It counts its requests. */
+/** An agent that knows one address, learns all others from the documents that it reads, and counts its requests. */
 export class DocumentReader {
   readonly #requests: DescribedRequest[] = []
   readonly #links: DescribedLink[] = []
-  readonly #read = new Set<string>()
-  #sent = 0
+  readonly #readAddresses = new Set<string>()
+  #requestCount = 0
 
   get sent(): number {
-    return this.#sent
+    return this.#requestCount
   }
 
   async read(address: string): Promise<void> {
-    this.#read.add(address)
+    this.#readAddresses.add(address)
     const response = await this.#fetch(address, { headers: { accept: 'text/markdown' } })
     const { requests, links } = readMarkdown(await response.text())
     this.#requests.push(...requests)
     this.#links.push(...links)
   }
 
-  /** Finds where a request goes. Reads further documents, the most promising first, until one says it. */
-  async find(purpose: Wanted): Promise<{ method: string; url: string }> {
+  /** Finds the address of a request. Reads further documents, the most promising first, until one contains it. */
+  async find(purpose: Purpose): Promise<{ method: string; url: string }> {
     for (;;) {
-      const request = this.#requests.find((each) => RECOGNIZED[purpose](each))
+      const request = this.#requests.find((each) => RECOGNIZERS[purpose](each))
       if (request) return { ...request, url: request.url.replace('{slug}', this.#firstSlug()) }
       const next = this.#nextDocument()
       if (next === undefined) throw new Error(`no document says how to ${purpose}`)
@@ -52,8 +52,8 @@ export class DocumentReader {
     }
   }
 
-  /** Sends a request to where the documents say. @returns the JSON of the response @throws when the status is another */
-  async send(purpose: Wanted, status: number, init: RequestInit = {}): Promise<Record<string, unknown>> {
+  /** Sends a request to the documented address. @returns the JSON of the response @throws for an unexpected status */
+  async send(purpose: Purpose, status: number, init: RequestInit = {}): Promise<Record<string, unknown>> {
     const { method, url } = await this.find(purpose)
     const response = await this.#fetch(url, { ...init, method })
     const text = await response.text()
@@ -63,19 +63,20 @@ export class DocumentReader {
   }
 
   async #fetch(address: string, init: RequestInit): Promise<Response> {
-    this.#sent += 1
+    this.#requestCount += 1
     return fetch(address, { ...init, redirect: 'error' })
   }
 
-  /** The last part of the first link to a guide, as the documents say. */
+  /** Returns the last path segment of the first link to a guide, as the documents instruct. */
   #firstSlug(): string {
     const guide = this.#links.find(({ heading }) => /guides/i.test(heading))
     return new URL(guide?.href ?? 'about:none').pathname.split('/').at(-1) ?? ''
   }
 
   #nextDocument(): string | undefined {
-    const rank = ({ sentence }: DescribedLink) => PROMISES.findIndex((promise) => promise.test(sentence))
-    const open = this.#links.filter((link) => rank(link) >= 0 && !this.#read.has(link.href))
-    return open.toSorted((one, other) => rank(one) - rank(other))[0]?.href
+    const rank = ({ sentence }: DescribedLink) =>
+      PROMISING_WORDS.findIndex((promise) => promise.test(sentence))
+    const unreadLinks = this.#links.filter((link) => rank(link) >= 0 && !this.#readAddresses.has(link.href))
+    return unreadLinks.toSorted((one, other) => rank(one) - rank(other))[0]?.href
   }
 }

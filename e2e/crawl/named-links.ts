@@ -6,10 +6,10 @@ export interface NamedLink {
 }
 
 /** Finds every address of our origin in the headers and the text of a response. */
-export function namedLinks(response: { url: string; headers: Headers; text: string }): NamedLink[] {
+export function findNamedLinks(response: { url: string; headers: Headers; text: string }): NamedLink[] {
   const { origin } = new URL(response.url)
-  const found = [...findInLinkHeader(response), ...findInBody(response)]
-  return found.flatMap(({ href, type }) => {
+  const links = [...findInLinkHeader(response), ...findInBody(response)]
+  return links.flatMap(({ href, type }) => {
     const absolute = URL.parse(href, response.url)
     if (absolute?.origin !== origin) return []
     absolute.hash = ''
@@ -30,25 +30,26 @@ function findInLinkHeader({ headers }: { headers: Headers }): NamedLink[] {
 }
 
 function findInBody({ headers, text }: { headers: Headers; text: string }): NamedLink[] {
-  const type = essence(headers.get('content-type'))
+  const type = removeParameters(headers.get('content-type'))
   if (type === 'application/json' || type.endsWith('+json')) return findInJson(JSON.parse(text))
   if (type === 'text/html') return findInHtml(text)
   return findInText(text)
 }
 
 /** Removes the parameters of a media type. */
-export const essence = (type: string | null) => (type ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
+export const removeParameters = (type: string | null) =>
+  (type ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
 
 function findInJson(value: unknown): NamedLink[] {
   if (typeof value === 'string') return findInText(value)
   if (typeof value !== 'object' || value === null) return []
   const { href, url, type } = value as Record<string, unknown>
   const target = typeof href === 'string' ? href : url
-  const typed =
+  const typedLinks =
     typeof target === 'string' && typeof type === 'string' && type.includes('/')
       ? [{ href: target, type }]
       : []
-  return [...typed, ...Object.values(value).flatMap(findInJson)]
+  return [...typedLinks, ...Object.values(value).flatMap(findInJson)]
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -63,8 +64,8 @@ const unescapeHtml = (markup: string) =>
 
 function findInHtml(markup: string): NamedLink[] {
   // The last is the address of an image in the head (Open Graph).
-  const named = /\s(?:href|src|action|property="og:image" content)="([^"]*)"/g
-  const attributes = [...markup.matchAll(named)].map(([, href = '']) => unescapeHtml(href))
+  const pattern = /\s(?:href|src|action|property="og:image" content)="([^"]*)"/g
+  const attributes = [...markup.matchAll(pattern)].map(([, href = '']) => unescapeHtml(href))
   const text = unescapeHtml(markup.replaceAll(/<[^>]*>/g, ' '))
   return [...attributes.map((href) => ({ href })), ...findInText(text)]
 }

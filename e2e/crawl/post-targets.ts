@@ -7,7 +7,7 @@ interface ServerCard {
   readonly remotes?: readonly { readonly url: string }[]
 }
 
-/** Lists the named addresses for POST besides the operations: those of forms, of MCP servers and for registering apps. */
+/** Lists the named addresses for POST that are no operations: forms, MCP servers and the registration of apps. */
 export function postTargets(visits: readonly Visit[]): ReadonlySet<string> {
   return new Set(
     visits.flatMap((visit) => [...listForms(visit), ...listMcpServers(visit), ...listRegistrations(visit)]),

@@ -1,7 +1,7 @@
 /** A request that a document instructs its reader to send. */
 export interface DescribedRequest {
   readonly method: string
-  /** Absolute; parameters stand as `{slug}`. */
+  /** An absolute URL, which may contain parameters such as `{slug}`. */
   readonly url: string
   /** The request itself: a block with a request line, a curl command, or the sentence that names it. */
   readonly text: string
@@ -9,7 +9,7 @@ export interface DescribedRequest {
   readonly about: string
 }
 
-/** A link of a document, with the sentence that it is in and the heading above it. */
+/** A link in a document, with its sentence and the heading above it. */
 export interface DescribedLink {
   readonly href: string
   readonly sentence: string
@@ -18,10 +18,10 @@ export interface DescribedLink {
 
 const ADDRESS = String.raw`https?:\/\/[^\s"'\`()|<>]+`
 const REQUEST_LINE = new RegExp(`^(GET|POST|PUT|DELETE) (${ADDRESS})`)
-const INLINE = new RegExp(`\`(GET|POST|PUT|DELETE) (${ADDRESS})\``, 'g')
+const INLINE_REQUEST = new RegExp(`\`(GET|POST|PUT|DELETE) (${ADDRESS})\``, 'g')
 const LINK = new RegExp(`\\]\\((${ADDRESS})\\)`, 'g')
 
-/** Takes out of a Markdown document what its reader can do next. */
+/** Finds the links and requests in a Markdown document. */
 export function readMarkdown(markdown: string): {
   requests: readonly DescribedRequest[]
   links: readonly DescribedLink[]
@@ -29,14 +29,14 @@ export function readMarkdown(markdown: string): {
   const requests: DescribedRequest[] = []
   const links: DescribedLink[] = []
   let heading = ''
-  let before = ''
+  let paragraphBefore = ''
   for (const part of splitMarkdown(markdown)) {
-    if (part.startsWith('```')) requests.push(...requestsInBlock(part, `${heading}\n${before}`))
-    else if (part.startsWith('#')) [heading, before] = [part, '']
+    if (part.startsWith('```')) requests.push(...findRequestsInBlock(part, `${heading}\n${paragraphBefore}`))
+    else if (part.startsWith('#')) [heading, paragraphBefore] = [part, '']
     else {
-      before = part
+      paragraphBefore = part
       for (const sentence of part.split(/(?<=[.:]) (?=[A-Z`[])/)) {
-        requests.push(...requestsInSentence(sentence, heading))
+        requests.push(...findRequestsInSentence(sentence, heading))
         links.push(...Array.from(sentence.matchAll(LINK), ([, href = '']) => ({ href, sentence, heading })))
       }
     }
@@ -44,7 +44,7 @@ export function readMarkdown(markdown: string): {
   return { requests, links }
 }
 
-/** Headings, fenced blocks, and what is between them, a paragraph or list item each. */
+/** Splits a document into headings, fenced blocks, paragraphs and list items. */
 const splitMarkdown = (markdown: string): string[] =>
   markdown
     .split(/^(```[\s\S]*?^```)$/m)
@@ -52,7 +52,7 @@ const splitMarkdown = (markdown: string): string[] =>
     .map((part) => part.trim())
     .filter((part) => part !== '')
 
-function requestsInBlock(block: string, about: string): DescribedRequest[] {
+function findRequestsInBlock(block: string, about: string): DescribedRequest[] {
   const text = block.replace(/^```.*\n/, '').replace(/\n?```$/, '')
   const [, method, url] = REQUEST_LINE.exec(text) ?? []
   if (method !== undefined && url !== undefined) return [{ method, url, text, about }]
@@ -64,8 +64,8 @@ function requestsInBlock(block: string, about: string): DescribedRequest[] {
   })).filter((request) => request.url !== '')
 }
 
-const requestsInSentence = (sentence: string, about: string): DescribedRequest[] =>
-  Array.from(sentence.matchAll(INLINE), ([, method = '', url = '']) => ({
+const findRequestsInSentence = (sentence: string, about: string): DescribedRequest[] =>
+  Array.from(sentence.matchAll(INLINE_REQUEST), ([, method = '', url = '']) => ({
     method,
     url,
     text: sentence,

@@ -1,7 +1,7 @@
 import type { Fault } from './fault.ts'
-import { connectionFault, type FaultCase } from './fault-case.ts'
+import { createConnectionFault, type FaultCase } from './fault-case.ts'
 
-const WAYS: readonly { readonly what: string; readonly fault: Fault }[] = [
+const CONNECTION_FAULTS: readonly { readonly what: string; readonly fault: Fault }[] = [
   { what: 'refused', fault: { kind: 'refuse' } },
   { what: 'half-open', fault: { kind: 'half-open' } },
   { what: '3 s slow', fault: { kind: 'latency', ms: 1_500, jitterMs: 200 } },
@@ -9,27 +9,27 @@ const WAYS: readonly { readonly what: string; readonly fault: Fault }[] = [
 ]
 
 export const AUTH_FAULTS: readonly FaultCase[] = [
-  ...WAYS.map(({ what, fault }) =>
-    connectionFault({
+  ...CONNECTION_FAULTS.map(({ what, fault }) =>
+    createConnectionFault({
       name: `auth to the API: ${what}`,
       numbers: [
         'F-25',
         ...(what === 'half-open' ? (['F-23'] as const) : []),
         ...(what.startsWith('cut') ? (['F-26'] as const) : []),
       ],
-      ways: ['introspection'],
+      connections: ['introspection'],
       parts: ['introspection'],
       refuses: ['read with a token'],
       failsCheck: 'auth',
       fault,
     }),
   ),
-  connectionFault({
+  createConnectionFault({
     name: 'auth to the API: the responses with the key set are lost',
     numbers: ['F-27'],
-    ways: ['introspection'],
+    connections: ['introspection'],
     parts: ['introspection'],
-    // An API trusts its key set for a second; cached introspections need none.
+    // An API trusts its key set for a second. Reads with cached introspections need no key set.
     refuses: ['read with a token'],
     maxRefusedShare: 0.35,
     failsCheck: 'auth',
@@ -42,7 +42,7 @@ export const AUTH_FAULTS: readonly FaultCase[] = [
     parts: ['auth', 'introspection'],
     // The gateway waits 6 s for a process.
     maxResponseMs: 7_000,
-    // Each API process loses at most its simultaneous introspections at the stopped process; then it uses the other one.
+    // Each API process loses at most the introspections in flight at the suspended process, and then uses the other one.
     refuses: [],
     begin: async ({ stack }) => void stack.auth[0]?.child.kill('SIGSTOP'),
     end: async ({ stack }) => void stack.auth[0]?.child.kill('SIGCONT'),

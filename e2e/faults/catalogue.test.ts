@@ -36,7 +36,10 @@ test('F-08 neither app has a second database to read from', () => {
   expect(names.sort()).toEqual([
     'AUTH_DATABASE_URL',
     'AUTH_MIGRATION_DATABASE_URL',
+    // The same database beside a pooler.
+    'AUTH_SESSION_DATABASE_URL',
     'RESOURCE_DATABASE_URL',
     'RESOURCE_MIGRATION_DATABASE_URL',
+    'RESOURCE_SESSION_DATABASE_URL',
   ])
 })

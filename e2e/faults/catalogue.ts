@@ -1,7 +1,7 @@
 import { AUTH_FAULTS } from './auth-faults.ts'
 import { DISK_FAULTS } from './disk-faults.ts'
 import { DOCUMENT_FAULTS } from './document-faults.ts'
-import { failover } from './failover-fault.ts'
+import { createFailoverFault } from './failover-fault.ts'
 import type { FaultCase } from './fault-case.ts'
 import { KEY_FAULTS } from './key-faults.ts'
 import { MACHINE_FAULTS } from './machine-faults.ts'
@@ -9,20 +9,20 @@ import { MAIL_FAULTS } from './mail-faults.ts'
 import { POSTGRES_FAULTS } from './postgres-faults.ts'
 import { PROCESS_FAULTS } from './process-faults.ts'
 import { REDIS_FAULTS } from './redis-faults.ts'
-import { redisLoading } from './redis-loading.ts'
-import { deliveredTwice } from './repeat-fault.ts'
+import { createRedisLoadingFault } from './redis-loading.ts'
+import { createDeliveredTwiceFault } from './repeat-fault.ts'
 import { RESTART_FAULTS } from './restart-faults.ts'
 import { SESSION_FAULTS } from './session-faults.ts'
 import { STALL_FAULTS } from './stall-faults.ts'
-import { stampede } from './stampede-fault.ts'
+import { createStampedeFault } from './stampede-fault.ts'
 
 export const FAULTS: readonly FaultCase[] = [
   ...POSTGRES_FAULTS,
   ...SESSION_FAULTS,
   ...DISK_FAULTS,
-  failover(),
+  createFailoverFault(),
   ...REDIS_FAULTS,
-  redisLoading(),
+  createRedisLoadingFault(),
   ...AUTH_FAULTS,
   ...PROCESS_FAULTS,
   ...STALL_FAULTS,
@@ -31,9 +31,9 @@ export const FAULTS: readonly FaultCase[] = [
   ...MAIL_FAULTS,
   ...DOCUMENT_FAULTS,
   ...RESTART_FAULTS,
-  deliveredTwice(),
-  stampede(),
+  createDeliveredTwiceFault(),
+  createStampedeFault(),
 ]
 
-/** The faults that `npm run test:system` runs: those that need neither root nor much time. */
+/** The faults that `npm run test:system` runs, since they need neither root nor much time. */
 export const FAULTS_IN_CI: readonly FaultCase[] = FAULTS.filter(({ isManual }) => isManual !== true)

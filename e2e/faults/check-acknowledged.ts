@@ -4,35 +4,38 @@ import { endedAt, isEndRequested, type Ledger, mayBeLost } from './ledger.ts'
 import { NOTIFIED_MS, rejoin, showAgent, useToken } from './operations.ts'
 
 const CONCURRENCY = 16
-/** The time for which refused requests are repeated, for all checks together. */
+/** The default time for which refused requests are repeated, for all checks together. */
 const PATIENCE_MS = 20_000
 
 /**
- * Checks that everything the service acknowledged is still so. Its stores must be available.
+ * Checks that the service has lost no acknowledged change. Its stores must be available.
  *
- * @param since checks only what was acknowledged after this time
- * @returns one line for each thing that is lost, and for each revoked token or deleted agent that is still accepted
+ * @param since checks only changes that were acknowledged after this time
+ * @returns one line for each lost change, and for each revoked token or deleted agent that is still accepted
  */
 export async function checkAcknowledged(
   origin: string,
   ledger: Ledger,
   since = Number.NEGATIVE_INFINITY,
+  patienceMs = PATIENCE_MS,
 ): Promise<string[]> {
   using rawClient = createHttpClient(origin)
-  const send = retryRefused(rawClient)
+  const send = retryRefused(rawClient, patienceMs)
   const checks = [
-    ...ledger.agents.filter((agent) => agent.registeredAt >= since).map((agent) => agentCheck(send, agent)),
+    ...ledger.agents
+      .filter((agent) => agent.registeredAt >= since)
+      .map((agent) => createAgentCheck(send, agent)),
     ...ledger.addresses
       .filter((address) => address.joinedAt >= since)
-      .map(({ email }) => check(send, () => rejoin(email), 'address')),
+      .map(({ email }) => createCheck(send, () => rejoin(email), 'address')),
     ...ledger.tokens
       .filter((token) => token.requestedAt >= since)
       .flatMap((token) => {
         const now = performance.now()
-        const ended = endedAt(token) <= now
+        const hasEnded = endedAt(token) <= now
         // The state of a token is unknown if its revocation was requested but not acknowledged, or if the store lost its data.
-        if (!ended && (isEndRequested(token, now) || mayBeLost(ledger, token, now))) return []
-        return check(send, () => useToken(ledger, token), 'token')
+        if (!hasEnded && (isEndRequested(token, now) || mayBeLost(ledger, token, now))) return []
+        return createCheck(send, () => useToken(ledger, token), 'token')
       }),
   ]
   return (await runConcurrently(CONCURRENCY, checks)).filter((line) => line !== undefined)
@@ -40,24 +43,24 @@ export async function checkAcknowledged(
 
 type Check = () => Promise<string | undefined>
 
-/** @param prepare creates the request for each attempt, since a DPoP proof is valid once */
+/** Sends a request until it is not refused. `prepare` creates the request of each attempt, since a DPoP proof is valid once. */
 type Send = (prepare: () => HttpRequest | undefined) => Promise<HttpResponse | undefined>
 
-const check =
-  (send: Send, prepare: () => Attempt | undefined, what: string): Check =>
+const createCheck =
+  (send: Send, prepare: () => Attempt | undefined, subject: string): Check =>
   async () => {
     let attempt: Attempt | undefined
     const response = await send(() => {
       attempt = prepare()
       return attempt?.sent
     })
-    const wrong = response && attempt?.read(response)
-    return wrong && `${what}: ${wrong}`
+    const mistake = response && attempt?.read(response)
+    return mistake && `${subject}: ${mistake}`
   }
 
-/** Repeats refused requests, because this check is about what is stored and not about speed. */
-function retryRefused(client: HttpClient): Send {
-  const deadline = performance.now() + PATIENCE_MS
+/** Repeats refused requests, since the checks concern stored data and not speed. */
+function retryRefused(client: HttpClient, patienceMs: number): Send {
+  const deadline = performance.now() + patienceMs
   return async (prepare) => {
     for (;;) {
       const sent = prepare()
@@ -68,7 +71,7 @@ function retryRefused(client: HttpClient): Send {
   }
 }
 
-const agentCheck =
+const createAgentCheck =
   (send: Send, agent: Ledger['agents'][number]): Check =>
   async () => {
     const { endRequestedAt, endedAt: deletedAt } = agent
@@ -83,9 +86,9 @@ const agentCheck =
 
 async function runConcurrently(limit: number, checks: readonly Check[]): Promise<(string | undefined)[]> {
   const results: (string | undefined)[] = []
-  let next = 0
+  let nextIndex = 0
   const worker = async () => {
-    for (let each = checks[next++]; each; each = checks[next++]) results.push(await each())
+    for (let each = checks[nextIndex++]; each; each = checks[nextIndex++]) results.push(await each())
   }
   await Promise.all(Array.from({ length: limit }, worker))
   return results

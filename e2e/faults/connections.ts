@@ -1,22 +1,23 @@
 /*
- * The operations of the app that people signed in with. Its access tokens are used and revoked like those of agents.
+ * The operations of the app with which people signed in. Its access tokens are used and revoked like agents' tokens.
  */
 import {
   type Attempt,
   describeUnexpected,
-  FORM,
+  FORM_HEADERS,
   recordToken,
   removeLiveTokens,
   withOwner,
 } from './attempt.ts'
 import { type KnownConnection, type Ledger, pickRandom } from './ledger.ts'
-import { jsonObject } from './refusal.ts'
+import { parseJsonObject } from './refusal.ts'
 
-export const ownClient = ({ appId = '' }: Ledger) => ({ client_id: appId })
+/** Creates the form fields that identify the app, which has no secret. */
+export const createClientFields = ({ appId = '' }: Ledger) => ({ client_id: appId })
 
-/** Shorter than the time for which a refresh token works again whose tokens never arrived. */
+/** Shorter than the grace period in which an app may repeat a refresh whose response was lost. */
 const GRACE_MS = 50_000
-/** So many connections are not ended, so that there are always some to refresh. */
+/** The number of connections that the load never ends, so that some can always be refreshed. */
 const REMAINING_CONNECTIONS = 5
 
 const listActiveConnections = ({ connections }: Ledger) =>
@@ -25,7 +26,7 @@ const listActiveConnections = ({ connections }: Ledger) =>
       endRequestedAt === undefined && busy === 0 && !(performance.now() > refreshingSince + GRACE_MS),
   )
 
-/** Refreshes the tokens of a person; first those whose last refresh got no response, as an app does. */
+/** Refreshes a person's tokens. Prefers a connection whose last refresh received no response, as an app does. */
 export function refresh(ledger: Ledger): Attempt | undefined {
   const active = listActiveConnections(ledger)
   const connection = active.find(({ refreshingSince }) => refreshingSince !== undefined) ?? pickRandom(active)
@@ -35,15 +36,15 @@ export function refresh(ledger: Ledger): Attempt | undefined {
     sent: {
       method: 'POST',
       path: '/oauth/token',
-      headers: FORM,
+      headers: FORM_HEADERS,
       body: new URLSearchParams({
         grant_type: 'refresh_token',
         refresh_token: connection.refreshToken,
-        ...ownClient(ledger),
+        ...createClientFields(ledger),
       }).toString(),
     },
     read(response) {
-      const { access_token: value, refresh_token: refreshToken } = jsonObject(response.text)
+      const { access_token: value, refresh_token: refreshToken } = parseJsonObject(response.text)
       if (response.status !== 200 || typeof value !== 'string' || typeof refreshToken !== 'string')
         return describeUnexpected(response)
       connection.refreshToken = refreshToken
@@ -58,7 +59,7 @@ export function refresh(ledger: Ledger): Attempt | undefined {
   })
 }
 
-/** Gives up a connection by its refresh token, which ends all tokens of the person with this app. */
+/** Revokes the refresh token of a connection, which revokes all of the person's tokens with this app. */
 export function endConnection(ledger: Ledger, connection: KnownConnection): Attempt | undefined {
   const active = listActiveConnections(ledger)
   const isSettled = active.includes(connection) && connection.refreshingSince === undefined
@@ -69,8 +70,8 @@ export function endConnection(ledger: Ledger, connection: KnownConnection): Atte
     sent: {
       method: 'POST',
       path: '/oauth/revoke',
-      headers: FORM,
-      body: new URLSearchParams({ token: connection.refreshToken, ...ownClient(ledger) }).toString(),
+      headers: FORM_HEADERS,
+      body: new URLSearchParams({ token: connection.refreshToken, ...createClientFields(ledger) }).toString(),
     },
     read(response) {
       if (response.status !== 200) return describeUnexpected(response)

@@ -9,34 +9,34 @@ import type { Ledger } from './ledger.ts'
 import { operation } from './operations.ts'
 
 const run = promisify(execFile)
-const SERVER = { parts: ['auth database', 'api database'], isManual: true } as const
+const SERVER_FAULT = { parts: ['auth database', 'api database'], isManual: true } as const
 /** The number of rows that fill the allocated pages of the tables. */
-const MOST_ROWS = 400
+const MAX_ROWS = 400
 /** The number of 16 MiB segments that the server may have preallocated. */
-const MOST_SEGMENTS = 40
+const MAX_SEGMENTS = 40
 
 /** Full disks: small file systems in memory, which only root may mount. */
 export const DISK_FAULTS: readonly FaultCase[] = [
   {
-    ...SERVER,
+    ...SERVER_FAULT,
     name: 'Postgres: the disk with the agents is full (53100)',
     numbers: ['F-09'],
     parts: ['auth database'],
     refuses: ['register'],
     async prepare(system) {
-      const disk = await smallDisk(system, 'agents', '2m')
+      const disk = await mountSmallDisk(system, 'agents', '2m')
       await system.admin.auth.query(`create tablespace small location '${disk}'`)
       for (const table of ['agents', 'agent_secrets']) {
-        // Deleted rows leave free space, which would be used first.
+        // Without this, new rows would first use the free space that deleted rows leave.
         await system.admin.auth.query(`vacuum full ${table}`)
         await system.admin.auth.query(`alter table ${table} set tablespace small`)
       }
     },
     async begin(system, ledger) {
-      await fill(path.join(system.folder, 'agents'))
+      await fillDisk(path.join(system.folder, 'agents'))
       await registerUntilRefused(system, ledger)
     },
-    end: (system) => rm(filler(path.join(system.folder, 'agents'))),
+    end: (system) => rm(toFillerPath(path.join(system.folder, 'agents'))),
     async finish(system) {
       for (const table of ['agents', 'agent_secrets'])
         await system.admin.auth.query(`alter table ${table} set tablespace pg_default`)
@@ -46,21 +46,21 @@ export const DISK_FAULTS: readonly FaultCase[] = [
     },
   },
   {
-    ...SERVER,
+    ...SERVER_FAULT,
     name: 'Postgres: the disk of the write-ahead log is full (PANIC)',
     numbers: ['F-10'],
     refuses: ['register', 'join'],
     failsCheck: 'database',
     async prepare(system) {
-      const disk = await smallDisk(system, 'wal', '160m')
+      const disk = await mountSmallDisk(system, 'wal', '160m')
       await moveLog(system, disk)
     },
     async begin(system) {
-      await fill(path.join(system.folder, 'wal'))
-      await writeUntilItPanics(system)
+      await fillDisk(path.join(system.folder, 'wal'))
+      await writeUntilPanic(system)
     },
     async end(system) {
-      await rm(filler(path.join(system.folder, 'wal')))
+      await rm(toFillerPath(path.join(system.folder, 'wal')))
       await system.postgres.start()
     },
     async finish(system) {
@@ -71,7 +71,8 @@ export const DISK_FAULTS: readonly FaultCase[] = [
   },
 ]
 
-async function smallDisk(system: FaultyStack, name: string, size: string): Promise<string> {
+/** Mounts a file system in memory that the database server may write. Returns its folder. @param size such as `2m` */
+async function mountSmallDisk(system: FaultyStack, name: string, size: string): Promise<string> {
   const disk = path.join(system.folder, name)
   await mkdir(disk)
   await run('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', disk])
@@ -82,23 +83,23 @@ async function smallDisk(system: FaultyStack, name: string, size: string): Promi
   return disk
 }
 
-const filler = (disk: string) => path.join(disk, 'filler')
+const toFillerPath = (disk: string) => path.join(disk, 'filler')
 
-async function fill(disk: string): Promise<void> {
+async function fillDisk(disk: string): Promise<void> {
   const { bavail, bsize } = await statfs(disk)
-  await using file = await open(filler(disk), 'w')
-  // Writes whole blocks until none is left. The server uses some meanwhile.
+  await using file = await open(toFillerPath(disk), 'w')
+  // The server writes, too, so the disk may be full before the loop ends.
   try {
-    for (let left = bavail; left > 0; left -= 1) await file.write(Buffer.alloc(bsize, 1))
+    for (let blocksLeft = bavail; blocksLeft > 0; blocksLeft -= 1) await file.write(Buffer.alloc(bsize, 1))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
   }
 }
 
-/** Registers agents through the service, so that the ledger records what is acknowledged. */
+/** Registers agents through the service until it refuses. The ledger records the acknowledged agents. */
 async function registerUntilRefused({ stack }: FaultyStack, ledger: Ledger): Promise<void> {
   using client = createHttpClient(stack.origin)
-  for (let rows = 0; rows < MOST_ROWS; rows += 1) {
+  for (let rows = 0; rows < MAX_ROWS; rows += 1) {
     const attempt = operation('register').prepare(ledger)
     const response = attempt && (await client.send(attempt.sent))
     if (!response || response.status === 503) return
@@ -106,8 +107,9 @@ async function registerUntilRefused({ stack }: FaultyStack, ledger: Ledger): Pro
   }
 }
 
-async function writeUntilItPanics({ admin }: FaultyStack): Promise<void> {
-  for (let segments = 0; segments < MOST_SEGMENTS; segments += 1) {
+/** Fills write-ahead log segments until the server panics, which fails the query. */
+async function writeUntilPanic({ admin }: FaultyStack): Promise<void> {
+  for (let segments = 0; segments < MAX_SEGMENTS; segments += 1) {
     try {
       await admin.server.query(`select pg_logical_emit_message(true, 'fault', 'x')`)
       await admin.server.query('select pg_switch_wal()')
@@ -119,14 +121,14 @@ async function writeUntilItPanics({ admin }: FaultyStack): Promise<void> {
 
 /** Moves the write-ahead log. @param disk the new folder; undefined moves it back to the data */
 async function moveLog({ postgres }: FaultyStack, disk: string | undefined): Promise<void> {
-  const place = path.join(postgres.dir, 'pg_wal')
+  const logFolder = path.join(postgres.dir, 'pg_wal')
   await postgres.stop('SIGINT')
-  const before = `${place}.before`
-  await rename(place, before)
-  if (disk === undefined) await mkdir(place, { mode: 0o700 })
-  else await symlink(disk, place)
-  await run('cp', ['-a', `${before}/.`, `${place}/`])
-  await run('chown', ['-R', '--reference', postgres.dir, `${place}/`])
-  await rm(before, { recursive: true })
+  const oldFolder = `${logFolder}.before`
+  await rename(logFolder, oldFolder)
+  if (disk === undefined) await mkdir(logFolder, { mode: 0o700 })
+  else await symlink(disk, logFolder)
+  await run('cp', ['-a', `${oldFolder}/.`, `${logFolder}/`])
+  await run('chown', ['-R', '--reference', postgres.dir, `${logFolder}/`])
+  await rm(oldFolder, { recursive: true })
   await postgres.start()
 }

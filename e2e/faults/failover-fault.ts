@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { freePorts } from '@plainpath/http/free-ports'
 import { openPool, type Pool } from '@plainpath/postgres'
 import { waitUntil } from '@plainpath/stack/managed-process'
-import { type PostgresProcess, postgresProcess } from '@plainpath/stack/postgres-process'
+import { createPostgresProcess, type PostgresProcess } from '@plainpath/stack/postgres-process'
 import type { FaultCase } from './fault-case.ts'
 import type { FaultyStack } from './faulty-stack.ts'
 
@@ -13,10 +13,10 @@ const run = promisify(execFile)
 const PATIENCE_MS = 20_000
 
 /**
- * The server is killed, and a synchronous standby takes over (`synchronous_standby_names`). An asynchronous one
- * could lack the last acknowledged changes, including revocations.
+ * Creates a fault in which the server is killed and a synchronous standby takes over (`synchronous_standby_names`). An
+ * asynchronous standby could lack the last acknowledged changes, including revocations.
  */
-export function failover(): FaultCase {
+export function createFailoverFault(): FaultCase {
   let standby: Standby
   return {
     name: 'Postgres: killed, and a synchronous standby takes over',
@@ -28,17 +28,17 @@ export function failover(): FaultCase {
       standby = await startStandby(system)
       await system.admin.server.query(`alter system set synchronous_standby_names = '*'`)
       await system.admin.server.query('select pg_reload_conf()')
-      await isFound(system.admin.server, `select from pg_stat_replication where sync_state = 'sync'`)
+      await waitUntilFound(system.admin.server, `select from pg_stat_replication where sync_state = 'sync'`)
     },
     async begin(system) {
       await system.postgres.stop('SIGKILL')
-      // Shorter than the time-out of a statement, which then completes.
+      // The wait is shorter than the statement time-out, so that the statement completes.
       await standby.admin.query('select pg_promote(true, 1)')
-      await isFound(standby.admin, 'select where not pg_is_in_recovery()')
+      await waitUntilFound(standby.admin, 'select where not pg_is_in_recovery()')
       await system.aimDatabases(standby.port)
     },
     end: async () => {},
-    /** The promoted server gets the port that the apps use. */
+    /** Moves the promoted server to the port that the apps use. */
     async finish(system) {
       const { postgres } = system
       await standby.admin[Symbol.asyncDispose]()
@@ -66,13 +66,13 @@ async function startStandby(system: FaultyStack): Promise<Standby> {
   await run('cp', ['-a', postgres.dir, dir])
   await postgres.start()
   const primary = new URL(system.stack.postgres.url)
-  const from = `host=127.0.0.1 port=${primary.port} user=postgres password=${decodeURIComponent(primary.password)}`
+  const primaryConnection = `host=127.0.0.1 port=${primary.port} user=postgres password=${decodeURIComponent(primary.password)}`
   await writeFile(path.join(dir, 'standby.signal'), '')
-  await appendFile(path.join(dir, 'postgresql.auto.conf'), `primary_conninfo = '${from}'\n`)
+  await appendFile(path.join(dir, 'postgresql.auto.conf'), `primary_conninfo = '${primaryConnection}'\n`)
   await run('chown', ['-R', '--reference', postgres.dir, dir])
-  const changed = (part: string) => (part.startsWith('port=') ? `port=${port}` : part)
-  const command = postgres.command.map((part) => (part === postgres.dir ? dir : changed(part)))
-  const server = postgresProcess({ dir }, command)
+  const changePort = (part: string) => (part.startsWith('port=') ? `port=${port}` : part)
+  const command = postgres.command.map((part) => (part === postgres.dir ? dir : changePort(part)))
+  const server = createPostgresProcess({ dir }, command)
   system.defer(async () => {
     if (server.isRunning) await server.stop('SIGKILL')
   })
@@ -82,7 +82,8 @@ async function startStandby(system: FaultyStack): Promise<Standby> {
   return { port, server, admin: openPool(url.href, { max: 1, applicationName: 'plainpath faults' }) }
 }
 
-async function isFound(db: Pool, query: string): Promise<void> {
+/** Polls until a query returns a row. @throws {Error} after 20 s */
+async function waitUntilFound(db: Pool, query: string): Promise<void> {
   if (!(await waitUntil(async () => (await db.query(query)).rowCount > 0, PATIENCE_MS)))
     throw new Error('the standby does not follow')
 }

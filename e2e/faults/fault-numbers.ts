@@ -5,17 +5,17 @@ export interface FaultTest {
   readonly title: string
 }
 
-const testsIn = (file: string, ...titles: readonly string[]): FaultTest[] =>
+const listTests = (file: string, ...titles: readonly string[]): FaultTest[] =>
   titles.map((title) => ({ file, title }))
 
 /**
- * The faults, and tests of them whose titles do not contain the number; the others are found by it. A number without a
- * scenario in `catalogue.ts` does not concern a running stack: `npm run faults` runs its tests.
+ * The faults by number. `tests` lists only tests whose titles lack the number; all others are found by their titles. A fault
+ * without a scenario in `catalogue.ts` does not concern a running stack: `npm run faults` runs its tests.
  */
 export const FAULT_NUMBERS = {
   'F-01': {
     fault: 'PostgreSQL is down',
-    tests: [...testsIn('apps/auth/test/store-down.test.ts', 'F-01, F-02 while the database %s')],
+    tests: [...listTests('apps/auth/test/store-down.test.ts', 'F-01, F-02 while the database %s')],
   },
   'F-02': { fault: 'PostgreSQL is frozen', tests: [] },
   'F-03': { fault: 'PostgreSQL is slow', tests: [] },
@@ -23,17 +23,20 @@ export const FAULT_NUMBERS = {
   'F-05': {
     fault: 'the reply to a COMMIT is lost',
     tests: [
-      ...testsIn('apps/resource/test/contact-keeping.test.ts', 'the same request again is the same message'),
+      ...listTests(
+        'apps/resource/test/contact-keeping.test.ts',
+        'returns the same message for a repeated request',
+      ),
     ],
   },
   'F-06': {
     fault: 'PostgreSQL is read-only',
-    tests: [...testsIn('apps/auth/test/store-down.test.ts', 'F-06 while the database is read-only')],
+    tests: [...listTests('apps/auth/test/store-down.test.ts', 'F-06 while the database is read-only')],
   },
   'F-07': {
     fault: 'failover to a standby',
     tests: [
-      ...testsIn(
+      ...listTests(
         'apps/auth/test/durability.test.ts',
         'flushes a recorded use, a revocation, a deletion and a used assertion to disk before responding',
       ),
@@ -42,7 +45,7 @@ export const FAULT_NUMBERS = {
   'F-08': {
     fault: 'a stale replica is read',
     tests: [
-      ...testsIn('e2e/faults/catalogue.test.ts', 'F-08 neither app has a second database to read from'),
+      ...listTests('e2e/faults/catalogue.test.ts', 'F-08 neither app has a second database to read from'),
     ],
   },
   'F-09': { fault: 'the disk of the data is full', tests: [] },
@@ -51,7 +54,7 @@ export const FAULT_NUMBERS = {
   'F-12': {
     fault: 'locks, deadlocks',
     tests: [
-      ...testsIn(
+      ...listTests(
         'packages/postgres/src/database.integration.test.ts',
         'a lock that is not free within 0.5 s',
       ),
@@ -60,8 +63,11 @@ export const FAULT_NUMBERS = {
   'F-13': {
     fault: 'Redis is down',
     tests: [
-      ...testsIn('apps/auth/test/redis-down.redis.test.ts', 'F-13 refuses connections'),
-      ...testsIn('e2e/system/faults.test.ts', 'while Redis is away each process counts limits by itself'),
+      ...listTests('apps/auth/test/redis-down.redis.test.ts', 'F-13 refuses connections'),
+      ...listTests(
+        'e2e/system/faults.test.ts',
+        'while Redis is unavailable each process counts limits by itself',
+      ),
     ],
   },
   'F-14': { fault: 'Redis is frozen', tests: [] },
@@ -70,7 +76,7 @@ export const FAULT_NUMBERS = {
   'F-17': {
     fault: 'the clock of an instance is wrong',
     tests: [
-      ...testsIn(
+      ...listTests(
         'packages/http/src/readiness/watch-clock.test.ts',
         'F-17 notices a step of the clock while the store is down',
       ),
@@ -80,19 +86,19 @@ export const FAULT_NUMBERS = {
   'F-19': { fault: 'SIGTERM under load', tests: [] },
   'F-20': {
     fault: 'keys rotate',
-    tests: [...testsIn('e2e/system/keys.test.ts', 'rotations between ES256 and Ed25519 under')],
+    tests: [...listTests('e2e/system/keys.test.ts', 'rotations between ES256 and Ed25519 under')],
   },
   'F-21': {
     fault: 'a signing key is revoked',
-    tests: [...testsIn('e2e/system/keys.test.ts', 'once revoke has returned')],
+    tests: [...listTests('e2e/system/keys.test.ts', 'once revoke has returned')],
   },
   'F-22': {
     fault: 'the key-encryption key is wrong on one instance',
     tests: [
-      ...testsIn(
+      ...listTests(
         'apps/auth/test/keys.test.ts',
-        'and cannot open any key does not start, and makes none',
-        'an instance that cannot decrypt a new ring stops signing after its lease',
+        'does not start if it can decrypt no key, and generates none',
+        'stops signing after its lease if it cannot decrypt a new ring',
       ),
     ],
   },
@@ -102,7 +108,7 @@ export const FAULT_NUMBERS = {
   'F-26': {
     fault: 'the authorization server sends invalid responses',
     tests: [
-      ...testsIn(
+      ...listTests(
         'apps/resource/test/authorization-server-failures.test.ts',
         'a wrong introspection response is 503, never 200 and never 401',
         'does not follow a redirect',
@@ -113,7 +119,7 @@ export const FAULT_NUMBERS = {
   'F-27': {
     fault: 'the key set cannot be fetched',
     tests: [
-      ...testsIn(
+      ...listTests(
         'apps/resource/src/auth/authorization-server-keys.test.ts',
         'serves cached keys while the endpoint is down, until their trust ends',
         'fetches again for an unknown kid, at most once a second',
@@ -123,23 +129,23 @@ export const FAULT_NUMBERS = {
   'F-28': {
     fault: 'a request is delivered twice',
     tests: [
-      ...testsIn(
+      ...listTests(
         'apps/resource/test/contact-keeping.test.ts',
         'while the first request is in flight the same key is 409',
-        'of many at once one message comes',
+        'stores one message for many simultaneous requests',
       ),
     ],
   },
   'F-29': {
     fault: 'the mail server is down, slow or refuses',
     tests: [
-      ...testsIn(
+      ...listTests(
         'packages/mail/src/open-mailer.integration.test.ts',
         'retries a temporarily refused mail under the same Message-ID',
         'drops a mail that its handler no longer wants',
         'starts and stops while its database is unreachable',
       ),
-      ...testsIn('e2e/system/mail-kills.test.ts', 'every mail that was promised arrives'),
+      ...listTests('e2e/system/mail-kills.test.ts', 'every promised mail arrives'),
     ],
   },
   'F-30': { fault: 'a migration is killed', tests: [] },
@@ -149,7 +155,7 @@ export const FAULT_NUMBERS = {
   'F-34': {
     fault: 'nobody reads the log',
     tests: [
-      ...testsIn(
+      ...listTests(
         'packages/http/src/observability/log.process.test.ts',
         'F-34 logs without waiting for the reader',
       ),
@@ -158,7 +164,7 @@ export const FAULT_NUMBERS = {
   'F-35': {
     fault: 'names are not resolved',
     tests: [
-      ...testsIn(
+      ...listTests(
         'packages/postgres/src/database.integration.test.ts',
         'F-35 a host name that does not resolve',
       ),

@@ -6,19 +6,19 @@ import { type FaultProxy, startFaultProxy } from './fault-proxy.ts'
 let resources: AsyncDisposableStack
 let proxy: FaultProxy
 /** The lines that the server received. It replies to each with the same line in capitals. */
-let heard: string[]
+let serverReceived: string[]
 let serverSockets: Set<Socket>
 
 beforeEach(async () => {
   resources = new AsyncDisposableStack()
-  heard = []
+  serverReceived = []
   serverSockets = new Set()
   const server = createServer((socket) => {
     serverSockets.add(socket)
     socket.on('close', () => serverSockets.delete(socket))
     socket.on('error', () => {})
     socket.on('data', (chunk) => {
-      heard.push(chunk.toString())
+      serverReceived.push(chunk.toString())
       socket.write(chunk.toString().toUpperCase())
     })
   })
@@ -109,35 +109,35 @@ test('latency delays each direction and keeps the order', async () => {
 })
 
 test('refuse closes the port and resets open connections; pass opens the same port again', async () => {
-  const before = await open()
-  await answered(before, 'hello')
+  const openBefore = await open()
+  await answered(openBefore, 'hello')
   await proxy.set({ kind: 'refuse' })
-  await expect.poll(before.failure).toBe('ECONNRESET')
+  await expect.poll(openBefore.failure).toBe('ECONNRESET')
   expect((await open()).failure()).toBe('ECONNREFUSED')
   await proxy.set({ kind: 'pass' })
   await answered(await open(), 'again')
 })
 
 test('half-open accepts connections, discards all bytes of old and new ones, and never delivers them', async () => {
-  const before = await open()
-  await answered(before, 'hello')
+  const openBefore = await open()
+  await answered(openBefore, 'hello')
   await proxy.set({ kind: 'half-open' })
   const during = await open()
-  before.socket.write('lost')
+  openBefore.socket.write('lost')
   during.socket.write('lost')
   await expect.poll(() => proxy.lostBytes).toBe(8)
   await proxy.set({ kind: 'pass' })
   await answered(await open(), 'later')
-  expect([before.received(), during.received(), before.closed(), during.closed()]).toEqual([
+  expect([openBefore.received(), during.received(), openBefore.closed(), during.closed()]).toEqual([
     'HELLO',
     '',
     false,
     false,
   ])
-  expect(heard).toEqual(['hello', 'later'])
-  before.socket.end()
+  expect(serverReceived).toEqual(['hello', 'later'])
+  openBefore.socket.end()
   during.socket.end()
-  await expect.poll(() => [before.closed(), during.closed()]).toEqual([true, true])
+  await expect.poll(() => [openBefore.closed(), during.closed()]).toEqual([true, true])
 })
 
 test('half-open hides the end of each side from the other until the fault ends', async () => {
@@ -157,7 +157,7 @@ test('a connection without data during half-open works again afterwards', async 
   await proxy.set({ kind: 'half-open' })
   await proxy.set({ kind: 'pass' })
   await answered(client, 'still there')
-  expect(heard).toEqual(['hello', 'still there'])
+  expect(serverReceived).toEqual(['hello', 'still there'])
 })
 
 test('stop-reading delays bytes until the fault ends', async () => {
@@ -168,17 +168,17 @@ test('stop-reading delays bytes until the fault ends', async () => {
   const another = await open()
   another.socket.write('later')
   await expect.poll(() => another.socket.bytesWritten).toBe(5)
-  expect(heard).toEqual(['hello'])
+  expect(serverReceived).toEqual(['hello'])
   await proxy.set({ kind: 'pass' })
   await expect.poll(client.received).toBe('HELLOLATE')
   await expect.poll(another.received).toBe('LATER')
 })
 
 test('reset resets open and new connections', async () => {
-  const before = await open()
-  await answered(before, 'hello')
+  const openBefore = await open()
+  await answered(openBefore, 'hello')
   await proxy.set({ kind: 'reset' })
-  await expect.poll(before.failure).toBe('ECONNRESET')
+  await expect.poll(openBefore.failure).toBe('ECONNRESET')
   const during = await open()
   await expect.poll(during.closed).toBe(true)
   await proxy.set({ kind: 'pass' })
@@ -190,25 +190,29 @@ test('drop-replies forwards requests and discards the replies', async () => {
   await answered(client, 'hello')
   await proxy.set({ kind: 'drop-replies' })
   client.socket.write('done')
-  await expect.poll(() => heard).toEqual(['hello', 'done'])
+  await expect.poll(() => serverReceived).toEqual(['hello', 'done'])
   await proxy.set({ kind: 'pass' })
   await answered(await open(), 'new')
   client.socket.write('more')
-  await expect.poll(() => heard).toEqual(['hello', 'done', 'new', 'more'])
+  await expect.poll(() => serverReceived).toEqual(['hello', 'done', 'new', 'more'])
   expect(client.received()).toBe('HELLO')
 })
 
 test('hang-new forwards nothing on new connections, and does not affect open ones', async () => {
-  const before = await open()
-  await answered(before, 'hello')
+  const openBefore = await open()
+  await answered(openBefore, 'hello')
   await proxy.set({ kind: 'hang-new' })
   const during = await open()
   during.socket.write('lost')
   await expect.poll(() => proxy.lostBytes).toBe(4)
-  await answered(before, 'still there')
+  await answered(openBefore, 'still there')
   await proxy.set({ kind: 'pass' })
   await answered(await open(), 'later')
-  expect([heard, during.received(), during.closed()]).toEqual([['hello', 'still there', 'later'], '', false])
+  expect([serverReceived, during.received(), during.closed()]).toEqual([
+    ['hello', 'still there', 'later'],
+    '',
+    false,
+  ])
 })
 
 test('lose-reply-to forwards all requests, and discards replies from that request on', async () => {
@@ -216,21 +220,21 @@ test('lose-reply-to forwards all requests, and discards replies from that reques
   await proxy.set({ kind: 'lose-reply-to', request: 'commit' })
   await answered(one, 'begin')
   one.socket.write('commit')
-  await expect.poll(() => heard).toEqual(['begin', 'commit'])
+  await expect.poll(() => serverReceived).toEqual(['begin', 'commit'])
   await proxy.set({ kind: 'pass' })
   one.socket.write('more')
-  await expect.poll(() => heard).toEqual(['begin', 'commit', 'more'])
+  await expect.poll(() => serverReceived).toEqual(['begin', 'commit', 'more'])
   await answered(another, 'fine')
   expect(one.received()).toBe('BEGIN')
 })
 
 test('new connections go to the current target', async () => {
   await using elsewhere = await startFaultProxy({ host: '127.0.0.1', port: 9 })
-  const before = await open()
-  await answered(before, 'hello')
+  const openBefore = await open()
+  await answered(openBefore, 'hello')
   proxy.aim(elsewhere.port)
   await expect.poll((await open()).closed).toBe(true)
-  await answered(before, 'still there')
+  await answered(openBefore, 'still there')
 })
 
 test('cut-after resets a connection after so many bytes of replies', async () => {

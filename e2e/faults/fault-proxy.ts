@@ -6,22 +6,23 @@ import { type Link, openLink } from './link.ts'
 /** A TCP proxy on loopback that injects faults into the connections through it. */
 export interface FaultProxy extends AsyncDisposable {
   readonly port: number
-  /** The number of connections through it that are open at one end or both. */
+  /** The number of connections that are open at one or both ends. */
   readonly open: number
-  /** The number of bytes that it has discarded. */
+  /** The number of bytes that the proxy has discarded. */
   readonly lostBytes: number
-  /** Sets the fault, for open connections and new ones. */
+  /** Sets the fault for open and new connections. */
   set(fault: Fault): Promise<void>
-  /** Counts from now on what clients send with this text in it. Returns a function that returns the count. */
+  /** Starts to count the chunks from clients that contain this text. Returns a function that returns the count. */
   watch(text: string): () => number
-  /** Sets the target of new connections. */
+  /** Sets the target port for new connections. */
   aim(port: number): void
 }
 
-const RETRIES = 100
+const LISTEN_RETRIES = 100
 
-export async function startFaultProxy(first: { host: string; port: number }): Promise<FaultProxy> {
-  let target = first
+/** Starts a proxy at a free port, at first without a fault. */
+export async function startFaultProxy(initialTarget: { host: string; port: number }): Promise<FaultProxy> {
+  let target = initialTarget
   let fault: Fault = { kind: 'pass' }
   const links = new Set<Link>()
   let lostBytes = 0
@@ -42,11 +43,11 @@ export async function startFaultProxy(first: { host: string; port: number }): Pr
     const onClosed = () => links.delete(link)
     const link = openLink({ client, target, fault: () => fault, onRequest, onLost, onClosed })
     links.add(link)
-    link.changed()
+    link.applyFault()
   }
 
-  /** Retries: the port may be in use for a moment, as the local end of another connection. */
-  async function listenAgain(retries = RETRIES): Promise<void> {
+  /** Listens on the same port again. Retries, because another connection may briefly use the port as its local port. */
+  async function listenAgain(retries = LISTEN_RETRIES): Promise<void> {
     server.listen(port, '127.0.0.1')
     try {
       await once(server, 'listening')
@@ -65,24 +66,24 @@ export async function startFaultProxy(first: { host: string; port: number }): Pr
       return lostBytes
     },
     watch(text) {
-      const begun = { text, count: 0 }
-      watched = begun
-      return () => begun.count
+      const counter = { text, count: 0 }
+      watched = counter
+      return () => counter.count
     },
-    aim(there) {
-      target = { ...target, port: there }
+    aim(newPort) {
+      target = { ...target, port: newPort }
     },
-    async set(next) {
-      fault = next
-      if (next.kind === 'refuse' && server.listening) server.close()
-      for (const link of links) link.changed()
-      if (next.kind !== 'refuse' && !server.listening) await listenAgain()
+    async set(newFault) {
+      fault = newFault
+      if (newFault.kind === 'refuse' && server.listening) server.close()
+      for (const link of links) link.applyFault()
+      if (newFault.kind !== 'refuse' && !server.listening) await listenAgain()
     },
     async [Symbol.asyncDispose]() {
-      const closed = server.listening ? once(server, 'close') : undefined
+      const closeEvent = server.listening ? once(server, 'close') : undefined
       server.close()
       for (const link of links) link.reset()
-      await closed
+      await closeEvent
     },
   }
 }

@@ -7,23 +7,23 @@ const FILES = '{apps,packages,e2e}/**/*.test.ts'
 /** Matches a string literal on one line that contains the number of a fault. */
 const TITLE = /(['"`])((?:\\.|(?!\1)[^\n\\])*?\bF-\d{2}\b(?:\\.|(?!\1)[^\n\\])*)\1/g
 
-/** Finds the tests of faults, by number. */
+/** Finds the tests of each fault. */
 export function faultTests(): ReadonlyMap<FaultNumber, readonly FaultTest[]> {
-  const found = new Map<FaultNumber, FaultTest[]>()
+  const testsByNumber = new Map<FaultNumber, FaultTest[]>()
   for (const number of Object.keys(FAULT_NUMBERS) as FaultNumber[])
-    found.set(number, [...FAULT_NUMBERS[number].tests])
+    testsByNumber.set(number, [...FAULT_NUMBERS[number].tests])
   const files = globSync(FILES, { cwd: ROOT, exclude: (name) => name === 'node_modules' }).sort()
   for (const file of files) {
     for (const [, , title = ''] of readFileSync(`${ROOT}/${file}`, 'utf8').matchAll(TITLE)) {
       if (!title.includes(' ')) continue
       for (const [number] of title.matchAll(/\bF-\d{2}\b/g))
-        add(found.get(number as FaultNumber), { file, title })
+        addTest(testsByNumber.get(number as FaultNumber), { file, title })
     }
   }
-  return found
+  return testsByNumber
 }
 
-function add(known: FaultTest[] | undefined, { file, title }: FaultTest): void {
-  if (known && !known.some((each) => each.file === file && title.includes(each.title)))
-    known.push({ file, title })
+function addTest(tests: FaultTest[] | undefined, { file, title }: FaultTest): void {
+  if (tests && !tests.some((each) => each.file === file && title.includes(each.title)))
+    tests.push({ file, title })
 }

@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { selfSignedCertificate } from '@plainpath/stack/self-signed-certificate'
+import { createSelfSignedCertificate } from '@plainpath/stack/self-signed-certificate'
 import type { AgentKey } from '../agent-key.ts'
 
 const HOST = 'localhost'
 
-/** How the server fails: it never responds, closes the connection within the body, or has the certificate of another host. */
+/** Faults of the server: it never responds, closes the connection within the body, or has the certificate of another host. */
 export type DocumentServerFault = 'silent' | 'cut' | 'wrong certificate'
 
 /** An HTTPS server with a Client ID Metadata Document at every path: the documents of agents that share one key. */
@@ -17,47 +17,51 @@ export interface FaultyDocumentServer extends AsyncDisposable {
   readonly certificate: string
   /** The URL of a document, which is the id of its client. */
   url(name: string): string
-  /** @param fault undefined lets it work again */
+  /** Sets the fault; undefined lets the server work again. */
   set(fault: DocumentServerFault | undefined): void
 }
 
 export async function startFaultyDocumentServer(key: AgentKey): Promise<FaultyDocumentServer> {
-  const own = selfSignedCertificate(HOST)
-  const another = selfSignedCertificate('another.example')
+  const ownCertificate = createSelfSignedCertificate(HOST)
+  const otherCertificate = createSelfSignedCertificate('another.example')
   let fault: DocumentServerFault | undefined
   let address = ''
-  const server = createServer({ key: own.key, cert: own.certificate }, (request, response) => {
-    if (fault === 'silent') return
-    const document = JSON.stringify({
-      client_id: `https://${address}${request.url}`,
-      token_endpoint_auth_method: 'private_key_jwt',
-      grant_types: ['client_credentials'],
-      jwks: { keys: [key.publicJwk] },
-    })
-    response.writeHead(200, {
-      'content-type': 'application/json',
-      'content-length': String(Buffer.byteLength(document)),
-    })
-    if (fault === 'cut') response.write(document.slice(0, 20), () => response.destroy())
-    else response.end(document)
-  })
+  const server = createServer(
+    { key: ownCertificate.key, cert: ownCertificate.certificate },
+    (request, response) => {
+      if (fault === 'silent') return
+      const document = JSON.stringify({
+        client_id: `https://${address}${request.url}`,
+        token_endpoint_auth_method: 'private_key_jwt',
+        grant_types: ['client_credentials'],
+        jwks: { keys: [key.publicJwk] },
+      })
+      response.writeHead(200, {
+        'content-type': 'application/json',
+        'content-length': String(Buffer.byteLength(document)),
+      })
+      if (fault === 'cut') response.write(document.slice(0, 20), () => response.destroy())
+      else response.end(document)
+    },
+  )
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   address = `${HOST}:${(server.address() as AddressInfo).port}`
   return {
     address,
-    certificate: own.certificate,
+    certificate: ownCertificate.certificate,
     url: (name) => `https://${address}/${name}.json`,
-    set(next) {
-      fault = next
-      const { key: privateKey, certificate } = next === 'wrong certificate' ? another : own
+    set(newFault) {
+      fault = newFault
+      const { key: privateKey, certificate } =
+        newFault === 'wrong certificate' ? otherCertificate : ownCertificate
       server.setSecureContext({ key: privateKey, cert: certificate })
     },
     async [Symbol.asyncDispose]() {
-      const closed = once(server, 'close')
+      const closeEvent = once(server, 'close')
       server.close()
       server.closeAllConnections()
-      await closed
+      await closeEvent
     },
   }
 }

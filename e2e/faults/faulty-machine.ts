@@ -8,39 +8,44 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 const SOURCE = fileURLToPath(new URL('faulty-machine.c', import.meta.url))
 
-/** The machine as one process sees it, at first without faults. */
+/** The machine as one process sees it, initially without faults. */
 export interface Machine {
   /** The environment variables with which the process must be started. */
   readonly environment: Readonly<Record<string, string>>
-  /** @param faults.clockMs how far the wall clock is ahead @param faults.noNames true when no name is resolved */
+  /**
+   * Replaces the faults.
+   *
+   * @param faults.clockMs the time by which the wall clock is ahead
+   * @param faults.noNames true if no host name can be resolved
+   */
   set(faults: { clockMs?: number; noNames?: boolean }): void
 }
 
-/** Compiles the library that is preloaded into the processes. */
-export async function faultyMachines(folder: string): Promise<{ of(name: string): Machine }> {
+/** Compiles the library that is preloaded into the processes, and returns the machine of each process by name. */
+export async function createFaultyMachines(folder: string): Promise<{ get(name: string): Machine }> {
   await mkdir(folder, { recursive: true })
   const library = path.join(folder, 'faulty-machine.so')
   await run('gcc', ['-shared', '-fPIC', '-O2', '-Wall', '-o', library, SOURCE, '-ldl'])
   const machines = new Map<string, Machine>()
   return {
-    of(name) {
-      const machine = machines.get(name) ?? newMachine(library, path.join(folder, `${name}.machine`))
+    get(name) {
+      const machine = machines.get(name) ?? createMachine(library, path.join(folder, `${name}.machine`))
       machines.set(name, machine)
       return machine
     },
   }
 }
 
-function newMachine(library: string, file: string): Machine {
+function createMachine(library: string, file: string): Machine {
   const set: Machine['set'] = ({ clockMs = 0, noNames = false }) => {
     const state = Buffer.alloc(16)
     state.writeBigInt64LE(BigInt(Math.round(clockMs * 1_000)), 0)
     state.writeBigInt64LE(noNames ? 1n : 0n, 8)
-    // Written in place, because the process has mapped the file.
-    writeFileSync(file, state, { flag: started ? 'r+' : 'w' })
-    started = true
+    // The file is overwritten in place, because the process has mapped it.
+    writeFileSync(file, state, { flag: hasState ? 'r+' : 'w' })
+    hasState = true
   }
-  let started = false
+  let hasState = false
   set({})
   return { environment: { LD_PRELOAD: library, FAULTY_MACHINE: file }, set }
 }

@@ -1,6 +1,6 @@
 /**
- * Is imported into a process before its program. On SIGUSR2 it does the `Misdeed` that the file of FAULTY_PROCESS names, so that
- * the program needs no hook for tests.
+ * This module is imported into a process before its program, so that the program needs no hook for tests. On SIGUSR2, it performs
+ * the `Misdeed` that the file FAULTY_PROCESS names.
  */
 import { readFileSync } from 'node:fs'
 

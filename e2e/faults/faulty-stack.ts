@@ -3,21 +3,21 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { openPool, type Pool } from '@plainpath/postgres'
-import { type PostgresProcess, postgresProcess } from '@plainpath/stack/postgres-process'
+import { createPostgresProcess, type PostgresProcess } from '@plainpath/stack/postgres-process'
 import type { RunningApp } from '@plainpath/stack/start-app'
 import { type Stack, startStack } from '@plainpath/stack/start-stack'
 import { Redis } from 'ioredis'
 import { type AgentKey, createAgentKey } from '../agent-key.ts'
 import { mailSettings } from '../lend-mailbox-to.ts'
+import { type FaultProxies, openFaultProxies } from './fault-proxies.ts'
 import { type FaultyDocumentServer, startFaultyDocumentServer } from './faulty-document-server.ts'
-import { faultyMachines, type Machine } from './faulty-machine.ts'
+import { createFaultyMachines, type Machine } from './faulty-machine.ts'
 import { type FaultyMailServer, startFaultyMailServer } from './faulty-mail-server.ts'
 import type { Misdeed } from './faulty-process.ts'
-import { openWays, type Ways } from './ways.ts'
 
 /**
- * With these intervals a key rotation takes seconds. A process that is stopped keeps serving until the gateway has noticed, which
- * checks ten times a second.
+ * With these settings a key rotation takes seconds. A stopping process keeps serving for the drain delay, so that the
+ * gateway, which checks ten times a second, notices in time.
  */
 const SETTINGS = {
   AUTH_KEYS_MAX_AGE_SECONDS: '0',
@@ -28,35 +28,35 @@ const SETTINGS = {
   RESOURCE_DRAIN_DELAY_SECONDS: '2',
 }
 
-/** Several times what a process needs, but small enough to fill quickly. */
+/** Several times the need of a process, but small enough for a leak to fill quickly. */
 const HEAP_MB = 192
 
-/** The whole topology, with a fault proxy before every store, the mail server, and auth as the API reaches it. */
-export interface FaultyStack extends AsyncDisposable, Pick<Ways, 'put' | 'watch' | 'aimDatabases'> {
+/** The whole topology, with a fault proxy in front of every store, the mail server and auth's internal listener. */
+export interface FaultyStack extends AsyncDisposable, Pick<FaultProxies, 'put' | 'watch' | 'aimDatabases'> {
   readonly folder: string
   readonly stack: Stack
   readonly postgres: PostgresProcess
-  /** Superuser connections to the databases. */
+  /** Superuser pools: for the database of each app, and for `postgres` as `server`. */
   readonly admin: { readonly auth: Pool; readonly api: Pool; readonly server: Pool }
   readonly redis: Redis
   /** Receives the mails of both apps. */
   readonly mail: FaultyMailServer
-  /** Has the documents of clients that are known by a URL. */
+  /** Serves the metadata documents of clients whose `client_id` is a URL. */
   readonly documents: FaultyDocumentServer
-  /** The key of all these clients. */
+  /** The key that all these clients share. */
   readonly documentKey: AgentKey
-  /** The faults of the machine that a process such as `auth-1` sees. */
+  /** Returns the machine as a process such as `auth-1` sees it, to set its faults. */
   machine(name: string): Machine
-  /** Makes a process hang for a while, or use more and more memory. */
+  /** Makes a process hang for a while, or leak memory. */
   misbehave(app: RunningApp, misdeed: Misdeed): void
-  /** Registers work for the end, before the folder is deleted. */
-  defer(clean: () => Promise<void>): void
+  /** Registers a clean-up that runs after everything has stopped, before a temporary folder is deleted. */
+  defer(cleanUp: () => Promise<void>): void
 }
 
 /**
  * Starts the topology with its fault proxies.
  *
- * @param options.folder stores logs and data, which then remain; a temporary folder when absent
+ * @param options.folder the folder for logs and data; by default a temporary one that is deleted afterwards
  */
 export async function startFaultyStack(options: {
   limitsFactor: number
@@ -66,17 +66,17 @@ export async function startFaultyStack(options: {
   const { limitsFactor, folder = await mkdtemp(path.join(tmpdir(), 'plainpath-faults-')) } = options
   if (!options.folder) {
     opening.defer(() => rm(folder, { recursive: true, force: true }))
-    // For root the database server runs as another user, which must be able to enter its folder inside this one.
+    // If root runs this, the database server runs as another user, who must be able to enter this folder.
     await chmod(folder, 0o755)
   }
-  const last = opening.use(new AsyncDisposableStack())
-  const machines = await faultyMachines(folder)
-  const ways = opening.use(openWays())
+  const cleanUps = opening.use(new AsyncDisposableStack())
+  const machines = await createFaultyMachines(folder)
+  const proxies = opening.use(openFaultProxies())
   const mail = opening.use(await startFaultyMailServer())
   const documentKey = createAgentKey()
   const documents = opening.use(await startFaultyDocumentServer(documentKey))
-  const authorityFile = path.join(folder, 'documents.pem')
-  writeFileSync(authorityFile, documents.certificate)
+  const certificateFile = path.join(folder, 'documents.pem')
+  writeFileSync(certificateFile, documents.certificate)
   const misdeedFile = (name: string) => path.join(folder, `${name}.misdeed`)
   const stack = opening.use(
     await startStack({
@@ -85,24 +85,24 @@ export async function startFaultyStack(options: {
       settings: {
         ...SETTINGS,
         AUTH_CLIENT_DOCUMENT_TEST_HOSTS: documents.address,
-        ...mailSettings({ url: await ways.through('mail', mail.url) }),
+        ...mailSettings({ url: await proxies.through('mail', mail.url) }),
       },
-      redirectStores: async (to) => ({
-        AUTH_DATABASE_URL: await ways.through('auth database', to.AUTH_DATABASE_URL),
-        RESOURCE_DATABASE_URL: await ways.through('api database', to.RESOURCE_DATABASE_URL),
-        AUTH_REDIS_URL: await ways.through('auth redis', to.AUTH_REDIS_URL),
-        RESOURCE_REDIS_URL: await ways.through('api redis', to.RESOURCE_REDIS_URL),
+      redirectStores: async (addresses) => ({
+        AUTH_DATABASE_URL: await proxies.through('auth database', addresses.AUTH_DATABASE_URL),
+        RESOURCE_DATABASE_URL: await proxies.through('api database', addresses.RESOURCE_DATABASE_URL),
+        AUTH_REDIS_URL: await proxies.through('auth redis', addresses.AUTH_REDIS_URL),
+        RESOURCE_REDIS_URL: await proxies.through('api redis', addresses.RESOURCE_REDIS_URL),
       }),
-      redirectAuth: (url) => ways.through('introspection', url),
+      redirectAuth: (url) => proxies.through('introspection', url),
       processEnvFor: (name) => ({
-        ...machines.of(name).environment,
+        ...machines.get(name).environment,
         NODE_OPTIONS: `--import=${import.meta.resolve('./faulty-process.ts')} --max-old-space-size=${HEAP_MB}`,
         FAULTY_PROCESS: misdeedFile(name),
-        NODE_EXTRA_CA_CERTS: authorityFile,
+        NODE_EXTRA_CA_CERTS: certificateFile,
       }),
     }),
   )
-  const admin = (database: string) => {
+  const openAdminPool = (database: string) => {
     const url = new URL(stack.postgres.url)
     url.pathname = `/${database}`
     return opening.use(openPool(url.href, { max: 1, applicationName: 'plainpath faults' }))
@@ -111,11 +111,11 @@ export async function startFaultyStack(options: {
   redis.on('error', () => {})
   opening.defer(() => redis.disconnect())
   const pools = {
-    auth: admin('plainpath_auth'),
-    api: admin('plainpath_resource'),
-    server: admin('postgres'),
+    auth: openAdminPool('plainpath_auth'),
+    api: openAdminPool('plainpath_resource'),
+    server: openAdminPool('postgres'),
   }
-  // All at once, since each keeps serving for a while.
+  // The apps stop in parallel, because each keeps serving for its drain delay.
   opening.defer(async () => {
     await Promise.all([...stack.auth, ...stack.resource].map((app) => app.stop('SIGTERM')))
   })
@@ -128,14 +128,16 @@ export async function startFaultyStack(options: {
     mail,
     documents,
     documentKey,
-    postgres: postgresProcess(stack.postgres),
-    machine: (name) => machines.of(name),
+    postgres: createPostgresProcess(stack.postgres),
+    machine: (name) => machines.get(name),
     misbehave({ name, child }, misdeed) {
       writeFileSync(misdeedFile(name), misdeed)
       child.kill('SIGUSR2')
     },
-    defer: (clean) => last.defer(clean),
-    ...{ put: ways.put, watch: ways.watch, aimDatabases: ways.aimDatabases },
+    defer: (cleanUp) => cleanUps.defer(cleanUp),
+    put: proxies.put,
+    watch: proxies.watch,
+    aimDatabases: proxies.aimDatabases,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }

@@ -24,6 +24,7 @@ export interface HttpClient extends Disposable {
 
 const GIVE_UP_MS = 15_000
 
+/** Creates a client with persistent connections. A request times out after 15 s without data. */
 export function createHttpClient(origin: string): HttpClient {
   const agent = new Agent({ keepAlive: true, maxFreeSockets: 64 })
   return {
@@ -35,13 +36,13 @@ export function createHttpClient(origin: string): HttpClient {
 function exchange(url: URL, { method, headers, body }: HttpRequest, agent: Agent): Promise<HttpResponse> {
   const startedAt = performance.now()
   const { promise, resolve } = Promise.withResolvers<HttpResponse>()
-  const settle = (status: number, text: string, received: IncomingHttpHeaders = {}) =>
+  const settle = (status: number, text: string, responseHeaders: IncomingHttpHeaders = {}) =>
     resolve({
       status,
       text,
       startedAt,
       endedAt: performance.now(),
-      header: (name) => received[name]?.toString(),
+      header: (name) => responseHeaders[name]?.toString(),
     })
   const outgoing = request(url, { method, headers: { ...headers }, agent, timeout: GIVE_UP_MS })
   outgoing.on('timeout', () => outgoing.destroy(new Error(`nothing within ${GIVE_UP_MS / 1000} s`)))

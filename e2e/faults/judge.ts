@@ -2,18 +2,18 @@ import { type Goodput, measureGoodput } from './goodput.ts'
 import type { Entry, Stall } from './load.ts'
 import { OPERATION_NAMES, type OperationName, operation, type Part } from './operations.ts'
 
-/** The effects that a fault may have. Times are those of the entries; the limits are described in `FaultCase`. */
+/** The effects that a fault may have. All times are from `performance.now()`. `FaultCase` describes the limits. */
 export interface Expectation {
   readonly parts: readonly Part[]
-  /** The longest time until a response; 5 s when absent. */
+  /** The maximum time until a response; by default 5 s. */
   readonly maxResponseMs?: number
-  /** The time after the fault in which refusals are still permitted; 5 s when absent. */
+  /** The time after the fault in which refusals are still permitted; by default 5 s. */
   readonly graceMs?: number
-  /** The largest share of all requests that may be refused. */
+  /** The maximum share of all requests that may be refused. */
   readonly maxRefusedShare?: number
-  /** The share of all requests that a busy machine may refuse. When absent 4 %, and only after a time-out. */
+  /** The share of all requests that a busy machine may refuse. By default 4 %, and only refusals after a time-out. */
   readonly maxShedShare?: number | undefined
-  /** The time after the fault within which goodput must reach 80 % of what it was before. */
+  /** The time after the fault within which goodput must reach 80 % of its former value. */
   readonly maxRecoveryMs?: number
   /** Operations that no process can serve during the fault: each must be refused at least once. */
   readonly refuses: readonly OperationName[]
@@ -34,11 +34,11 @@ export interface Judgement {
   readonly wrong: readonly string[]
   /** The time from the end of the fault to the first good response, for the operation that took longest. */
   readonly firstGoodSeconds: number | undefined
-  /** The longest time until any response. */
+  /** The maximum time until any response. */
   readonly slowestSeconds: number
-  /** Only for a fault with `maxRecoveryMs`. */
+  /** The goodput, for a fault with `maxRecoveryMs`. */
   readonly goodput?: Goodput | undefined
-  /** The time within which half of the refusals came, and all of them. Undefined when there were none. */
+  /** The times within which half of the refusals, and all of them, arrived. Undefined if there were none. */
   readonly shedSeconds: { readonly half: number; readonly all: number } | undefined
 }
 
@@ -52,7 +52,7 @@ export const SHORTEST_TIMEOUT_MS = 190
 /** The default bound for a response; it covers waiting for a connection, the query, and giving up. */
 const MAX_RESPONSE_MS = 5_000
 
-/** Judges the responses of a run: which refusals the fault explains, what is wrong, and when operations recovered. */
+/** Judges the responses of a run: refusals that the fault explains, wrong responses, and the recovery of operations. */
 export function judge(entries: readonly Entry[], expected: Expectation): Judgement {
   const affected = listAffected(expected.parts)
   const { maxShedShare } = expected
@@ -62,10 +62,10 @@ export function judge(entries: readonly Entry[], expected: Expectation): Judgeme
   const mistakes = entries
     .filter((entry) => !excused.includes(entry))
     .flatMap((entry) => findMistakes(entry, expected, affected))
-  const unseen = findUnseenRefusals(entries, expected)
+  const unseenRefusals = findUnseenRefusals(entries, expected)
   const recoveries = affected.map((name) => findFirstGood(entries, name, expected.backAt))
   const goodput = expected.maxRecoveryMs === undefined ? undefined : measureGoodput(entries, expected)
-  const never = affected.filter((_name, index) => recoveries[index] === undefined)
+  const unrecovered = affected.filter((_name, index) => recoveries[index] === undefined)
   return {
     requests: entries.length,
     good: entries.filter(({ outcome }) => outcome === 'good').length,
@@ -76,18 +76,18 @@ export function judge(entries: readonly Entry[], expected: Expectation): Judgeme
       ...describeExcessRefusals(entries, expected.maxRefusedShare),
       ...describeSlowRecovery(goodput, expected.maxRecoveryMs),
       ...[...countLines(mistakes)].map(([mistake, count]) => `${mistake} (${count})`),
-      ...unseen.map((name) => `${name}: never refused, so the fault was none`),
+      ...unseenRefusals.map((name) => `${name}: never refused, so the fault was none`),
       ...(excused.length > (maxShedShare ?? MAX_EXCUSED_SHARE) * entries.length
         ? [`${excused.length} refusals after a time-out of what needs nothing that failed`]
         : []),
-      ...never.map((name) => `${name}: no good answer after the fault`),
+      ...unrecovered.map((name) => `${name}: no good answer after the fault`),
     ],
     firstGoodSeconds:
-      never.length > 0 || affected.length === 0
+      unrecovered.length > 0 || affected.length === 0
         ? undefined
         : (Math.max(...recoveries.map(Number)) - expected.backAt) / 1000,
-    slowestSeconds: Math.max(0, ...entries.map(duration)) / 1000,
-    shedSeconds: shedSeconds(entries),
+    slowestSeconds: Math.max(0, ...entries.map(measureDuration)) / 1000,
+    shedSeconds: measureShedSeconds(entries),
     goodput,
   }
 }
@@ -100,23 +100,24 @@ function describeSlowRecovery(goodput: Goodput | undefined, withinMs: number | u
   return [`goodput was 80 % of what it had been only after ${seconds.toFixed(1)} s`]
 }
 
-const duration = ({ startedAt, endedAt }: Entry) => endedAt - startedAt
+const measureDuration = ({ startedAt, endedAt }: Entry) => endedAt - startedAt
 
-function shedSeconds(entries: readonly Entry[]): Judgement['shedSeconds'] {
-  const waits = entries
+/** Measures how long refused requests waited for their responses. */
+function measureShedSeconds(entries: readonly Entry[]): Judgement['shedSeconds'] {
+  const sortedWaits = entries
     .filter(({ outcome }) => outcome === 'refused')
-    .map(duration)
+    .map(measureDuration)
     .sort((a, b) => a - b)
-  const [half, all] = [waits[Math.floor(waits.length / 2)], waits.at(-1)]
+  const [half, all] = [sortedWaits[Math.floor(sortedWaits.length / 2)], sortedWaits.at(-1)]
   return half === undefined || all === undefined ? undefined : { half: half / 1000, all: all / 1000 }
 }
 
-function describeExcessRefusals(entries: readonly Entry[], most = 1): string[] {
+function describeExcessRefusals(entries: readonly Entry[], maxShare = 1): string[] {
   const refused = entries.filter(({ outcome }) => outcome === 'refused').length
-  return refused <= most * entries.length ? [] : [`${refused} of ${entries.length} refused`]
+  return refused <= maxShare * entries.length ? [] : [`${refused} of ${entries.length} refused`]
 }
 
-/** Finds the operations of `refuses` of which no request was refused during the fault. */
+/** Finds the operations in `refuses` that were never refused during the fault. */
 export const findUnseenRefusals = (
   entries: readonly Entry[],
   { refuses, faultedAt }: Pick<Expectation, 'refuses' | 'faultedAt'>,
@@ -125,10 +126,11 @@ export const findUnseenRefusals = (
   return refuses.filter((name) => !refused.some((entry) => entry.operation === name))
 }
 
+/** Lists the operations that need one of the parts. */
 export const listAffected = (parts: readonly Part[]): readonly OperationName[] =>
   OPERATION_NAMES.filter((name) => operation(name).needs.some((part) => parts.includes(part)))
 
-/** Returns when the first good response arrived to a request that began after `backAt`. */
+/** Returns the time of the first good response to a request that began after `backAt`. */
 export function findFirstGood(
   entries: readonly Entry[],
   name: OperationName,
@@ -140,6 +142,7 @@ export function findFirstGood(
   return good.length === 0 ? undefined : Math.min(...good.map((entry) => entry.endedAt))
 }
 
+/** Returns whether a time-out on a busy machine can explain a refusal that the fault does not explain. */
 function isExcused(entry: Entry, expected: Expectation, affected: readonly OperationName[]): boolean {
   const { startedAt, endedAt, outcome } = entry
   return (

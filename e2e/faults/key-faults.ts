@@ -12,7 +12,7 @@ interface Ring {
 
 /** Key operations under load. */
 export const KEY_FAULTS: readonly FaultCase[] = [
-  rotation(),
+  createRotationFault(),
   {
     name: 'the signing key is revoked',
     numbers: ['F-21'],
@@ -21,36 +21,42 @@ export const KEY_FAULTS: readonly FaultCase[] = [
     isManual: true,
     async begin(system) {
       const { kid } = findSigningKey(await readKeyRing(system))
-      await keys(system, 'revoke', kid, '--reason', 'a drill')
+      await runKeysCommand(system, 'revoke', kid, '--reason', 'a drill')
     },
     end: async () => {},
-    finish: findings,
+    finish: listFindings,
   },
 ]
 
-/** A complete planned rotation to the other algorithm, during which no request is refused. */
-function rotation(): FaultCase {
-  let old: Ring['keys'][number]
+/** Creates a complete planned rotation to the other algorithm, during which no request may be refused. */
+function createRotationFault(): FaultCase {
+  let oldKey: Ring['keys'][number]
   return {
     name: 'the signing key is rotated, to the other algorithm',
     numbers: ['F-20'],
     parts: [],
     refuses: [],
     isManual: true,
-    /** A process that was just killed may still be counted. */
+    /** Waits, since a process that was just killed may still be counted. */
     async prepare(system) {
       const isCounted = async () => (await readKeyRing(system)).instances.length === system.stack.auth.length
       if (!(await waitUntil(isCounted, ROTATED_MS)))
         throw new Error('other instances sign than those there are')
     },
     async begin(system) {
-      old = findSigningKey(await readKeyRing(system))
-      await keys(system, 'rotate', '--now', '--algorithm', old.algorithm === 'ES256' ? 'EdDSA' : 'ES256')
+      oldKey = findSigningKey(await readKeyRing(system))
+      await runKeysCommand(
+        system,
+        'rotate',
+        '--now',
+        '--algorithm',
+        oldKey.algorithm === 'ES256' ? 'EdDSA' : 'ES256',
+      )
       const isRetired = async () => {
         await system.admin.server.query('select pg_sleep(0.3)')
-        await keys(system, 'rotate')
+        await runKeysCommand(system, 'rotate')
         return (await readKeyRing(system)).keys.some(
-          ({ kid, state }) => kid === old.kid && state === 'retired',
+          ({ kid, state }) => kid === oldKey.kid && state === 'retired',
         )
       }
       if (!(await waitUntil(isRetired, ROTATED_MS))) throw new Error('the rotation does not end')
@@ -59,32 +65,32 @@ function rotation(): FaultCase {
     async finish(system) {
       const { instances, ...now } = await readKeyRing(system)
       const { kid, algorithm } = findSigningKey(now)
-      const behind = instances.filter((each) => each.signing_kid !== kid)
+      const outdatedInstances = instances.filter((each) => each.signing_kid !== kid)
       return [
-        ...(algorithm === old.algorithm ? ['the algorithm is the old one'] : []),
+        ...(algorithm === oldKey.algorithm ? ['the algorithm is the old one'] : []),
         ...(instances.length === system.stack.auth.length ? [] : [`${instances.length} instances sign`]),
-        ...behind.map(({ host }) => `${host} signs with another key`),
-        ...(await findings(system)),
+        ...outdatedInstances.map(({ host }) => `${host} signs with another key`),
+        ...(await listFindings(system)),
       ]
     },
   }
 }
 
 function findSigningKey({ keys: all }: Pick<Ring, 'keys'>): Ring['keys'][number] {
-  const found = all.find(({ state }) => state === 'signing')
-  if (!found) throw new Error('no key signs')
-  return found
+  const signingKey = all.find(({ state }) => state === 'signing')
+  if (!signingKey) throw new Error('no key signs')
+  return signingKey
 }
 
-const readKeyRing = async (system: FaultyStack) => (await keys(system, 'list')) as unknown as Ring
+const readKeyRing = async (system: FaultyStack) => (await runKeysCommand(system, 'list')) as unknown as Ring
 
-async function findings(system: FaultyStack): Promise<string[]> {
-  const { findings: found } = await keys(system, 'verify')
-  return Array.isArray(found) ? found.map(String) : ['keys verify says nothing']
+async function listFindings(system: FaultyStack): Promise<string[]> {
+  const { findings } = await runKeysCommand(system, 'verify')
+  return Array.isArray(findings) ? findings.map(String) : ['keys verify says nothing']
 }
 
-/** `auth keys …` as an operator runs it. */
-async function keys({ stack }: FaultyStack, ...args: string[]): Promise<Record<string, unknown>> {
+/** Runs `auth keys …` as an operator does. */
+async function runKeysCommand({ stack }: FaultyStack, ...args: string[]): Promise<Record<string, unknown>> {
   const { code, printed, errors } = await runAuth(['keys', ...args, '--json'], stack.env)
   if (code !== 0) throw new Error(`${errors}\n${printed}`)
   return JSON.parse(printed) as Record<string, unknown>

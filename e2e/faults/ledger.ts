@@ -1,24 +1,24 @@
 import { type AgentKey, createAgentKey } from '../agent-key.ts'
 import { random } from './random.ts'
 
-/** An agent whose registration got a 201. */
+/** An agent whose registration was acknowledged (201). */
 export interface KnownAgent {
   readonly id: string
   readonly secret: string
   readonly registeredAt: number
   /** The number of requests in flight with its credentials. */
   busy: number
-  /** When its deletion was requested. Until `endedAt` is set, its outcome is unknown. */
+  /** The time at which the deletion was requested. Until `endedAt` is set, its outcome is unknown. */
   endRequestedAt?: number
-  /** When its deletion got a 204. */
+  /** The time at which the deletion was acknowledged (204). */
   endedAt?: number
 }
 
 /** A person's sign-in with the app of the ledger. */
 export interface KnownConnection {
-  /** The newest one that was acknowledged. */
+  /** The newest refresh token that was acknowledged. */
   refreshToken: string
-  /** When a refresh began that got no tokens: the refresh token may be used up, and works again for the grace alone. */
+  /** The start of a refresh whose response was lost. If it used up the refresh token, that token works only within its grace. */
   refreshingSince?: number | undefined
   busy: number
   endRequestedAt?: number
@@ -28,32 +28,32 @@ export interface KnownConnection {
 /** A token that was issued (200). */
 export interface KnownToken {
   readonly value: string
-  /** The agent, or the connection of a person, that it ends with. */
+  /** The agent, or the connection of a person, with which the token ends. */
   readonly owner: KnownAgent | KnownConnection
-  /** Whether it is bound to the key of `Ledger.key`. */
+  /** True if the token is bound to `Ledger.key`. */
   readonly isBound: boolean
-  /** When the token was requested. */
+  /** The time at which the token was requested. */
   readonly requestedAt: number
   endRequestedAt?: number
   endedAt?: number
 }
 
-/** Records what the service acknowledged to its clients. Times are those of `Answer`. */
+/** The changes that the service acknowledged to its clients. All times are from `performance.now()`. */
 export interface Ledger {
   readonly agents: KnownAgent[]
-  /** The app that people signed in with; undefined without people. */
+  /** The app with which people signed in; undefined without people. */
   readonly appId: string | undefined
   readonly connections: KnownConnection[]
   readonly tokens: KnownToken[]
-  /** Those of `tokens` for which, and for whose owners, no revocation was requested. */
+  /** The tokens whose revocation was not requested, nor the end of their owner. */
   readonly liveTokens: KnownToken[]
   readonly endedTokens: KnownToken[]
   readonly addresses: { readonly email: string; readonly joinedAt: number }[]
   /** The times at which the token store lost its data, from before the loss to after it. */
   readonly losses: { readonly from: number; readonly to: number }[]
-  /** The results of health checks that were seen, such as `database failed`. */
+  /** The observed results of health checks, such as `database failed`. */
   readonly health: Set<string>
-  /** Slugs of guides, all published. */
+  /** Slugs of published guides. */
   readonly guides: readonly string[]
   /** The address of the service, which DPoP proofs contain. */
   readonly origin: string
@@ -63,10 +63,12 @@ export interface Ledger {
   nonce?: string | undefined
 }
 
-/** Tells whether it is the token of a person, which is for the signed-in MCP address. */
-export const isPersons = (token: KnownToken): token is KnownToken & { readonly owner: KnownConnection } =>
-  'refreshToken' in token.owner
+/** Returns whether a token belongs to a person, so that it is valid at the signed-in MCP address. */
+export const belongsToPerson = (
+  token: KnownToken,
+): token is KnownToken & { readonly owner: KnownConnection } => 'refreshToken' in token.owner
 
+/** Creates an empty ledger with a new key for proofs. */
 export const newLedger = (origin: string, guides: readonly string[], appId?: string): Ledger => ({
   origin,
   appId,
@@ -82,14 +84,15 @@ export const newLedger = (origin: string, guides: readonly string[], appId?: str
   guides,
 })
 
+/** Returns the time at which the end of a token or its owner was acknowledged; infinity if it was not. */
 export const endedAt = (token: KnownToken) =>
   Math.min(token.endedAt ?? Number.POSITIVE_INFINITY, token.owner.endedAt ?? Number.POSITIVE_INFINITY)
 
-/** Tells whether the revocation of the token or the end of its owner was requested by `at`. */
+/** Returns whether the revocation of the token or the end of its owner was requested by `at`. */
 export const isEndRequested = (token: KnownToken, at: number) =>
   [token.endRequestedAt, token.owner.endRequestedAt].some((from) => from !== undefined && from <= at)
 
-/** Tells whether the store lost its data after the token was requested and before `at`. */
+/** Returns whether the store lost its data after the token was requested and before `at`. */
 export const mayBeLost = ({ losses }: Ledger, token: KnownToken, at: number) =>
   losses.some(({ from, to }) => token.requestedAt <= to && from <= at)
 
@@ -98,23 +101,23 @@ export function removeLiveToken(ledger: Ledger, token: KnownToken): void {
   if (index >= 0) ledger.liveTokens.splice(index, 1)
 }
 
-/** Records that the token store loses its data while `lose` runs, and forgets the live tokens from before. */
-export async function recordTokenLoss(ledger: Ledger, lose: () => Promise<void>): Promise<void> {
+/** Records that the token store loses its data while `loseData` runs, and removes the older live tokens. */
+export async function recordTokenLoss(ledger: Ledger, loseData: () => Promise<void>): Promise<void> {
   const loss = { from: performance.now(), to: Number.POSITIVE_INFINITY }
   ledger.losses.push(loss)
-  await lose()
+  await loseData()
   loss.to = performance.now()
-  const kept = ledger.liveTokens.filter((token) => token.requestedAt > loss.to)
-  ledger.liveTokens.splice(0, Number.POSITIVE_INFINITY, ...kept)
+  const newTokens = ledger.liveTokens.filter((token) => token.requestedAt > loss.to)
+  ledger.liveTokens.splice(0, Number.POSITIVE_INFINITY, ...newTokens)
 }
 
 /** Like `recordTokenLoss`, but the loss lasts until the returned function is called. */
 export function startTokenLoss(ledger: Ledger): () => Promise<void> {
-  const over = Promise.withResolvers<void>()
-  const lost = recordTokenLoss(ledger, () => over.promise)
+  const ending = Promise.withResolvers<void>()
+  const loss = recordTokenLoss(ledger, () => ending.promise)
   return () => {
-    over.resolve()
-    return lost
+    ending.resolve()
+    return loss
   }
 }
 

@@ -2,10 +2,10 @@ import { connect, Socket } from 'node:net'
 import type { Fault } from './fault.ts'
 import { random } from './random.ts'
 
-/** One connection through a proxy. After it has lost bytes it stays silent until its owner closes it, even if the fault ends. */
+/** A connection through a proxy. Once it has lost bytes, it stays silent until its owner closes it, even after the fault. */
 export interface Link {
   /** Applies the current fault, after it has changed. */
-  changed(): void
+  applyFault(): void
   reset(): void
 }
 
@@ -13,33 +13,36 @@ interface Lane {
   readonly from: Socket
   readonly to: Socket
   readonly carriesReplies: boolean
-  readonly waiting: { readonly at: number; act(): void }[]
-  lost: boolean
+  readonly queue: { readonly dueAt: number; act(): void }[]
+  isLost: boolean
   passedBytes: number
   timer?: NodeJS.Timeout
 }
 
 /**
- * @param options.client accepted with `allowHalfOpen`
  * Opens the connection to the server and passes bytes between both sides.
  *
+ * @param options.client accepted with `allowHalfOpen`
  * @param options.fault returns the current fault
  */
 export function openLink(options: {
   client: Socket
   target: { readonly host: string; readonly port: number }
   fault(): Fault
-  /** Called with what clients send, before a fault applies to it. */
+  /** Called with each chunk from a client, before a fault applies to it. */
   onRequest(bytes: Buffer): void
   onLost(bytes: number): void
   onClosed(): void
 }): Link {
   const { client, target, fault } = options
-  // A connection that is accepted while nothing is forwarded never reaches a server, not even later.
-  const silent = ['half-open', 'hang-new'].includes(fault().kind)
-  const upstream = silent ? new Socket() : connect({ ...target, allowHalfOpen: true, noDelay: true })
-  const lanes = [lane(client, upstream, silent), { ...lane(upstream, client, silent), carriesReplies: true }]
-  let unnoticed = false
+  // A connection that is accepted while nothing is forwarded never reaches a server, even later.
+  const isSilent = ['half-open', 'hang-new'].includes(fault().kind)
+  const upstream = isSilent ? new Socket() : connect({ ...target, allowHalfOpen: true, noDelay: true })
+  const lanes = [
+    createLane(client, upstream, isSilent),
+    { ...createLane(upstream, client, isSilent), carriesReplies: true },
+  ]
+  let hasHiddenEnd = false
 
   function reset(): void {
     for (const { from, timer } of lanes) {
@@ -49,25 +52,28 @@ export function openLink(options: {
     }
     options.onClosed()
   }
-  /** While nothing is forwarded, the end of a connection is not forwarded either. */
-  function noticed(act: () => void): void {
-    if (fault().kind === 'half-open' || (silent && fault().kind === 'hang-new')) unnoticed = true
+  /** Forwards the end of a connection, unless the fault forwards nothing. */
+  function forwardEnd(act: () => void): void {
+    if (fault().kind === 'half-open' || (isSilent && fault().kind === 'hang-new')) hasHiddenEnd = true
     else act()
   }
 
-  for (const each of lanes) {
-    each.from.on('data', (chunk: Buffer) => {
+  for (const lane of lanes) {
+    lane.from.on('data', (chunk: Buffer) => {
       const { kind } = fault()
-      if (!each.carriesReplies) options.onRequest(chunk)
-      each.lost ||= kind === 'half-open' || (kind === 'drop-replies' && each.carriesReplies)
-      if (asksFor(fault(), each, chunk)) for (const lane of lanes) lane.lost ||= lane.carriesReplies
-      if (each.lost) options.onLost(chunk.length)
-      else later(each, fault(), () => pass(each, chunk, fault(), reset))
+      if (!lane.carriesReplies) options.onRequest(chunk)
+      lane.isLost ||= kind === 'half-open' || (kind === 'drop-replies' && lane.carriesReplies)
+      if (containsRequest(fault(), lane, chunk))
+        for (const other of lanes) other.isLost ||= other.carriesReplies
+      if (lane.isLost) options.onLost(chunk.length)
+      else schedule(lane, fault(), () => pass(lane, chunk, fault(), reset))
     })
-    each.from.on('end', () => noticed(() => (silent ? reset() : later(each, fault(), () => each.to.end()))))
-    each.from.on('error', () => {})
-    each.from.on('close', (hadError) =>
-      noticed(() => {
+    lane.from.on('end', () =>
+      forwardEnd(() => (isSilent ? reset() : schedule(lane, fault(), () => lane.to.end()))),
+    )
+    lane.from.on('error', () => {})
+    lane.from.on('close', (hadError) =>
+      forwardEnd(() => {
         if (hadError || lanes.every(({ from }) => from.destroyed)) reset()
       }),
     )
@@ -75,58 +81,62 @@ export function openLink(options: {
 
   return {
     reset,
-    changed() {
+    applyFault() {
       const { kind } = fault()
-      if (kind === 'reset' || kind === 'refuse' || (unnoticed && !['half-open', 'hang-new'].includes(kind)))
+      if (
+        kind === 'reset' ||
+        kind === 'refuse' ||
+        (hasHiddenEnd && !['half-open', 'hang-new'].includes(kind))
+      )
         return reset()
-      for (const each of lanes) {
-        each.passedBytes = 0
-        if (kind === 'stop-reading') each.from.pause()
-        else each.from.resume()
+      for (const lane of lanes) {
+        lane.passedBytes = 0
+        if (kind === 'stop-reading') lane.from.pause()
+        else lane.from.resume()
       }
     },
   }
 }
 
-const lane = (from: Socket, to: Socket, lost: boolean): Lane => ({
+const createLane = (from: Socket, to: Socket, isLost: boolean): Lane => ({
   from,
   to,
   carriesReplies: false,
-  waiting: [],
-  lost,
+  queue: [],
+  isLost,
   passedBytes: 0,
 })
 
-const asksFor = (fault: Fault, { carriesReplies }: Lane, chunk: Buffer) =>
+const containsRequest = (fault: Fault, { carriesReplies }: Lane, chunk: Buffer) =>
   fault.kind === 'lose-reply-to' && !carriesReplies && chunk.includes(fault.request)
 
-function pass(each: Lane, chunk: Buffer, fault: Fault, reset: () => void): void {
-  if (fault.kind !== 'cut-after' || !each.carriesReplies) return void each.to.write(chunk)
-  const part = chunk.subarray(0, fault.bytes - each.passedBytes)
-  each.passedBytes += part.length
-  each.to.write(part, () => {
-    if (each.passedBytes >= fault.bytes) reset()
+function pass(lane: Lane, chunk: Buffer, fault: Fault, reset: () => void): void {
+  if (fault.kind !== 'cut-after' || !lane.carriesReplies) return void lane.to.write(chunk)
+  const part = chunk.subarray(0, fault.bytes - lane.passedBytes)
+  lane.passedBytes += part.length
+  lane.to.write(part, () => {
+    if (lane.passedBytes >= fault.bytes) reset()
   })
 }
 
-/** Acts after the latency, and never before an earlier action on the same lane. */
-function later(each: Lane, fault: Fault, act: () => void): void {
+/** Runs an action after the latency, but never before an earlier action on the same lane. */
+function schedule(lane: Lane, fault: Fault, act: () => void): void {
   const now = performance.now()
   const delay = fault.kind === 'latency' ? fault.ms + (random() * 2 - 1) * fault.jitterMs : 0
-  const at = Math.max(now + delay, each.waiting.at(-1)?.at ?? 0)
-  if (at <= now && each.waiting.length === 0) return act()
-  each.waiting.push({ at, act })
-  if (each.waiting.length === 1) drain(each)
+  const dueAt = Math.max(now + delay, lane.queue.at(-1)?.dueAt ?? 0)
+  if (dueAt <= now && lane.queue.length === 0) return act()
+  lane.queue.push({ dueAt, act })
+  if (lane.queue.length === 1) drain(lane)
 }
 
-function drain(each: Lane): void {
-  const [next] = each.waiting
+function drain(lane: Lane): void {
+  const [next] = lane.queue
   if (!next) return
-  const deliveryTime = () => {
+  const deliver = () => {
     next.act()
-    each.waiting.shift()
-    drain(each)
+    lane.queue.shift()
+    drain(lane)
   }
   // oxlint-disable-next-line no-restricted-globals -- delays what it passes on
-  each.timer = setTimeout(deliveryTime, Math.max(0, next.at - performance.now()))
+  lane.timer = setTimeout(deliver, Math.max(0, next.dueAt - performance.now()))
 }

@@ -1,6 +1,6 @@
 import type { Attempt } from './attempt.ts'
 import { createHttpClient, type HttpResponse } from './http-client.ts'
-import { isPersons, type KnownAgent, type Ledger } from './ledger.ts'
+import { belongsToPerson, type KnownAgent, type Ledger } from './ledger.ts'
 import {
   OPERATION_NAMES,
   type OperationName,
@@ -17,11 +17,11 @@ export interface Entry {
   readonly startedAt: number
   readonly endedAt: number
   readonly outcome: 'good' | 'refused' | 'wrong'
-  /** What is wrong with a `wrong` response. */
+  /** The reason why a response is `wrong`. */
   readonly why?: string
 }
 
-/** A time in which this process did not get the processor; the other processes probably did not either. */
+/** A period in which this process did not run. The other processes probably did not run, either. */
 export interface Stall {
   readonly from: number
   readonly to: number
@@ -31,10 +31,14 @@ export interface Load extends AsyncDisposable {
   readonly entries: readonly Entry[]
   readonly stalls: readonly Stall[]
   /** Resolves when `count` more requests have been sent. */
-  sent(count: number): Promise<void>
+  waitUntilSent(count: number): Promise<void>
 }
 
-const ENDS: ReadonlySet<OperationName> = new Set(['revoke', 'delete agent', 'token of a deleted agent'])
+const REVOKING_OPERATIONS: ReadonlySet<OperationName> = new Set([
+  'revoke',
+  'delete agent',
+  'token of a deleted agent',
+])
 const TICK_MS = 10
 /** Half of the time-out of an app for Redis. */
 const STALL_MS = 100
@@ -45,7 +49,7 @@ export function startLoad(options: {
   origin: string
   ledger: Ledger
   rate: number
-  /** How often a refused request is immediately repeated. */
+  /** The number of times that a refused request is immediately repeated. */
   retries?: number
 }): Load {
   const { origin, ledger, rate, retries = 0 } = options
@@ -53,9 +57,9 @@ export function startLoad(options: {
   const entries: Entry[] = []
   const stalls: Stall[] = []
   const inFlight = new Set<Promise<void>>()
-  const waiting = new Set<{ readonly count: number; readonly done: () => void }>()
+  const sendWaiters = new Set<{ readonly count: number; readonly done: () => void }>()
   let sent = 0
-  let mix: OperationName[] = []
+  let remainingMix: OperationName[] = []
 
   async function carryOut(name: OperationName, attempt: Attempt, retriesLeft = retries): Promise<void> {
     const response = await client.send(attempt.sent)
@@ -64,21 +68,21 @@ export function startLoad(options: {
     const outcome = why ? 'wrong' : response.status === 503 ? 'refused' : 'good'
     entries.push({ operation: name, startedAt, endedAt, outcome, ...(why && { why }) })
     attempt.release?.()
-    if (outcome === 'good') followUp(name)
+    if (outcome === 'good') useEndedTokens(name)
     if (outcome === 'refused' && retriesLeft > 0) send(name, operation(name).prepare(ledger), retriesLeft - 1)
   }
-  /** Immediately uses what was revoked, at both instances, to find one that has not received the revocation. */
-  function followUp(name: OperationName): void {
-    if (!ENDS.has(name)) return
+  /** Immediately uses the revoked token at both instances, to find one that has not received the revocation. */
+  function useEndedTokens(name: OperationName): void {
+    if (!REVOKING_OPERATIONS.has(name)) return
     for (let times = 0; times < 2; times += 1) {
-      const ended = ledger.endedTokens.at(-1)
-      send('use of an ended token', useToken(ledger, ended))
-      if (name === 'delete agent' && ended && !isPersons(ended))
-        send('token of a deleted agent', requestTokenAfterDeletion(ledger, ended.owner as KnownAgent))
+      const endedToken = ledger.endedTokens.at(-1)
+      send('use of an ended token', useToken(ledger, endedToken))
+      if (name === 'delete agent' && endedToken && !belongsToPerson(endedToken))
+        send('token of a deleted agent', requestTokenAfterDeletion(ledger, endedToken.owner as KnownAgent))
     }
   }
   function send(name: OperationName, attempt: Attempt | undefined, retriesLeft = retries): void {
-    // The operation is not possible, for example because there is nothing to revoke. Keeps the rate.
+    // Sends another request if the operation is impossible, for example without a token to revoke, so that the rate stays the same.
     if (!attempt) return send('guides', operation('guides').prepare(ledger))
     if (inFlight.size >= MAX_IN_FLIGHT) return
     const release = carryOut(name, attempt, retriesLeft).finally(() => inFlight.delete(release))
@@ -92,22 +96,22 @@ export function startLoad(options: {
     if (now - tickedAt > STALL_MS) stalls.push({ from: tickedAt, to: now })
     tickedAt = now
     for (const dueCount = ((now - startedAt) * rate) / 1000; sent < dueCount; sent += 1) {
-      if (mix.length === 0) mix = shuffledMix()
-      const name = mix.pop() ?? 'health'
+      if (remainingMix.length === 0) remainingMix = shuffleOperations()
+      const name = remainingMix.pop() ?? 'health'
       send(name, operation(name).prepare(ledger))
     }
-    for (const each of waiting) if (sent >= each.count) each.done()
+    for (const each of sendWaiters) if (sent >= each.count) each.done()
   }, TICK_MS)
 
   return {
     entries,
     stalls,
-    async sent(count) {
+    async waitUntilSent(count) {
       const { promise, resolve } = Promise.withResolvers<void>()
       const each = { count: sent + count, done: resolve }
-      waiting.add(each)
+      sendWaiters.add(each)
       await promise
-      waiting.delete(each)
+      sendWaiters.delete(each)
     },
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
@@ -123,9 +127,9 @@ function checkResponse(name: OperationName, attempt: Attempt, response: HttpResp
     : attempt.read(response)
 }
 
-function shuffledMix(): OperationName[] {
+function shuffleOperations(): OperationName[] {
   return OPERATION_NAMES.flatMap((name) => Array<OperationName>(operation(name).share).fill(name))
-    .map((name) => ({ name, at: random() }))
-    .sort((a, b) => a.at - b.at)
+    .map((name) => ({ name, rank: random() }))
+    .sort((a, b) => a.rank - b.rank)
     .map(({ name }) => name)
 }

@@ -2,28 +2,35 @@ import { randomUUID } from 'node:crypto'
 import { waitUntil } from '@plainpath/stack/managed-process'
 import { basic, createSender, json, type Sender } from '../send.ts'
 import { identifyMail } from '../system/mail-load.ts'
+import { registerExtraAgent, sendUntilServed } from './extra-agent.ts'
 import type { FaultCase } from './fault-case.ts'
-import { sentAsSeveral } from './faulty-mail-server.ts'
+import { findResentMails } from './faulty-mail-server.ts'
 import type { FaultyStack } from './faulty-stack.ts'
-import { ownAgent, sendUntilServed } from './own-agent.ts'
 
-const CLAIMS = 5
+const VERIFICATIONS = 5
 /** A mail may have been in transit when the fault began. */
-const ON_ITS_WAY_MS = 1_000
+const IN_TRANSIT_MS = 1_000
 /** A refused mail is tried again after 3, 7, 20 and 55 s. */
-const DELIVERED_MS = 120_000
+const DELIVERY_MS = 120_000
 
-/** Faults of the mail server. No request fails; promised mails follow when the server accepts mail again. */
+/** Faults of the mail server. No request fails, and promised mails arrive once the server accepts mail again. */
 export const MAIL_FAULTS: readonly FaultCase[] = [
-  mailServer('refuses connections', (system, away) => system.put({ kind: away ? 'refuse' : 'pass' }, 'mail')),
-  mailServer('puts every mail off (450)', async ({ mail }, away) => mail.putOff(away)),
+  createMailServerFault('refuses connections', (system, isUnavailable) =>
+    system.put({ kind: isUnavailable ? 'refuse' : 'pass' }, 'mail'),
+  ),
+  createMailServerFault('puts every mail off (450)', async ({ mail }, isUnavailable) =>
+    mail.refuseTemporarily(isUnavailable),
+  ),
 ]
 
-function mailServer(what: string, set: (system: FaultyStack, away: boolean) => Promise<void>): FaultCase {
-  let begun = 0
+function createMailServerFault(
+  what: string,
+  set: (system: FaultyStack, isUnavailable: boolean) => Promise<void>,
+): FaultCase {
+  let startedAt = 0
   let mailsBefore = 0
-  let claims: string[] = []
-  let wrong: string[] = []
+  let verificationMails: string[] = []
+  let mistakes: string[] = []
   return {
     name: `the mail server ${what}`,
     numbers: ['F-29'],
@@ -31,48 +38,54 @@ function mailServer(what: string, set: (system: FaultyStack, away: boolean) => P
     refuses: [],
     isManual: true,
     async begin(system) {
-      wrong = []
+      mistakes = []
       mailsBefore = system.mail.received.length
       await set(system, true)
-      begun = performance.now()
+      startedAt = performance.now()
       using sender = createSender(system.stack.origin)
-      claims = await Promise.all(Array.from({ length: CLAIMS }, () => claim(sender)))
+      verificationMails = await Promise.all(
+        Array.from({ length: VERIFICATIONS }, () => beginVerification(sender)),
+      )
     },
     async end(system, ledger) {
-      const taken = namesSince(system, mailsBefore)
-      if (promises(ledger.addresses, begun + ON_ITS_WAY_MS).some((name) => taken.has(name)))
-        wrong.push('mails were taken, so the fault was none')
+      const receivedNames = listReceivedMails(system, mailsBefore)
+      if (
+        listPromisedMails(ledger.addresses, startedAt + IN_TRANSIT_MS).some((name) => receivedNames.has(name))
+      )
+        mistakes.push('mails were taken, so the fault was none')
       await set(system, false)
     },
     async finish(system, ledger) {
-      const promised = [...claims, ...promises(ledger.addresses, begun)]
-      const missing = () => {
-        const taken = namesSince(system, mailsBefore)
-        return promised.filter((name) => !taken.has(name))
+      const promisedNames = [...verificationMails, ...listPromisedMails(ledger.addresses, startedAt)]
+      const listMissing = () => {
+        const receivedNames = listReceivedMails(system, mailsBefore)
+        return promisedNames.filter((name) => !receivedNames.has(name))
       }
-      await waitUntil(() => missing().length === 0, DELIVERED_MS)
-      const lost = missing().length
-      if (lost > 0) wrong.push(`${lost} of ${promised.length} promised mails never came`)
-      const ours = system.mail.received.filter((mail) => promised.includes(identifyMail(mail)))
-      const most = Math.max(...[...Map.groupBy(ours, identifyMail).values()].map(({ length }) => length))
-      if (most > 2) wrong.push(`one mail came ${most} times`)
-      return [...wrong, ...sentAsSeveral(ours)]
+      await waitUntil(() => listMissing().length === 0, DELIVERY_MS)
+      const lost = listMissing().length
+      if (lost > 0) mistakes.push(`${lost} of ${promisedNames.length} promised mails never came`)
+      const promisedMails = system.mail.received.filter((mail) => promisedNames.includes(identifyMail(mail)))
+      const maxCopies = Math.max(
+        ...[...Map.groupBy(promisedMails, identifyMail).values()].map(({ length }) => length),
+      )
+      if (maxCopies > 2) mistakes.push(`one mail came ${maxCopies} times`)
+      return [...mistakes, ...findResentMails(promisedMails)]
     },
   }
 }
 
-/** Begins a verification. Returns the mail that follows, as `identifyMail` names it. */
-async function claim(sender: Sender): Promise<string> {
+/** Begins a verification. Returns the mail that it causes, as `identifyMail` names it. */
+async function beginVerification(sender: Sender): Promise<string> {
   const email = `somebody@${randomUUID()}.example.org`
-  const { client_id: id, client_secret: secret } = await ownAgent(sender)
-  const claiming = json({ email })
-  const headers = { ...claiming.headers, ...basic(id, secret) }
-  await sendUntilServed(sender, { path: '/api/agent/claim', ...claiming, headers }, 202)
+  const { client_id: id, client_secret: secret } = await registerExtraAgent(sender)
+  const content = json({ email })
+  const headers = { ...content.headers, ...basic(id, secret) }
+  await sendUntilServed(sender, { path: '/api/agent/claim', ...content, headers }, 202)
   return `claim ${email}`
 }
 
-const promises = (addresses: readonly { email: string; joinedAt: number }[], since: number) =>
+const listPromisedMails = (addresses: readonly { email: string; joinedAt: number }[], since: number) =>
   addresses.filter(({ joinedAt }) => joinedAt >= since).map(({ email }) => `join ${email}`)
 
-const namesSince = ({ mail }: FaultyStack, before: number) =>
+const listReceivedMails = ({ mail }: FaultyStack, before: number) =>
   new Set(mail.received.slice(before).map(identifyMail))

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { shutdownSignal } from '@plainpath/http'
+import { waitForShutdownSignal } from '@plainpath/http'
 import { thisCommit } from '../this-commit.ts'
 import { FAULTS } from './catalogue.ts'
 import { checkAcknowledged } from './check-acknowledged.ts'
@@ -10,15 +10,15 @@ import { faultDocument, faultTable, testResultTable } from './fault-table.ts'
 import { startFaultyStack } from './faulty-stack.ts'
 import { prepareLedger } from './prepare-ledger.ts'
 import { seedRandom } from './random.ts'
-import { type FaultResult, notRun, runFault, SHORT, type Traffic } from './run-fault.ts'
+import { createFailedResult, type FaultResult, runFault, SHORT, type Traffic } from './run-fault.ts'
 import { runFaultTests, type TestResult, testedNumbers } from './run-fault-tests.ts'
 
-/** Requests a second. */
+/** The number of requests per second. */
 const RATE = 100
 
 const HELP = `npm run faults -- [names] [options]
 Injects faults into the whole topology under ${RATE} requests a second and prints the results. Faults that do not concern a
-running stack, such as a migration that is killed, have tests, which it also runs. A name is a number from F-01 to F-38, or
+running stack, such as a migration that is killed, have tests, which it also runs. A name is a number from F-01 to F-39, or
 a part of a name that --list prints. Without names it runs all faults and writes e2e/faults/RESULTS.md. Some faults need
 root.
   --seconds <number>  duration of each fault (default 4)
@@ -45,17 +45,19 @@ const traffic: Traffic = options.full
   ? { rate: RATE, steady: 30, held: 60, recovery: 60 }
   : { rate: RATE, ...SHORT, held: Number(options.seconds) }
 
-const isNamed = (what: string, numbers: readonly FaultNumber[]) =>
+const isSelected = (what: string, numbers: readonly FaultNumber[]) =>
   names.length === 0 || names.some((each) => what.includes(each) || numbers.some((number) => number === each))
-const scenarios = FAULTS.filter(({ name, numbers }) => isNamed(name, numbers))
-const tested = testedNumbers(FAULTS).filter((number) => isNamed(FAULT_NUMBERS[number].fault, [number]))
+const scenarios = FAULTS.filter(({ name, numbers }) => isSelected(name, numbers))
+const testedFaultNumbers = testedNumbers(FAULTS).filter((number) =>
+  isSelected(FAULT_NUMBERS[number].fault, [number]),
+)
 
 const startedAt = performance.now()
 const report = (what: string) => print(`${Math.round((performance.now() - startedAt) / 1_000)} s  ${what}`)
-const signal = shutdownSignal().then(() => 'stop' as const)
-const isStopped = async () => (await Promise.race([signal, Promise.resolve()])) === 'stop'
+const shutdownSignal = waitForShutdownSignal().then(() => 'stop' as const)
+const isStopped = async () => (await Promise.race([shutdownSignal, Promise.resolve()])) === 'stop'
 
-/** Runs the chosen scenarios and tests. Returns false when something was wrong or lost, or a test did not pass. */
+/** Runs the selected scenarios and tests. Returns false if anything was wrong or lost, or a test did not pass. */
 async function main(): Promise<boolean> {
   const commit = await thisCommit()
   seedRandom(Number(options.seed))
@@ -80,7 +82,7 @@ async function runScenarios(): Promise<{ results: readonly FaultResult[]; lost: 
   const results: FaultResult[] = []
   for (const fault of scenarios) {
     const result = await runFault(system, ledger, fault, traffic).catch((error: unknown) =>
-      notRun(fault, error),
+      createFailedResult(fault, error),
     )
     results.push(result)
     const { wrong, lost } = result
@@ -93,26 +95,26 @@ async function runScenarios(): Promise<{ results: readonly FaultResult[]; lost: 
 
 async function runTests(): Promise<TestResult[]> {
   const results: TestResult[] = []
-  for (const number of tested) {
+  for (const number of testedFaultNumbers) {
     if (await isStopped()) return results
-    const ran = await runFaultTests(number)
-    results.push(...ran)
-    const passed = ran.filter(({ outcome }) => outcome === 'passed').length
-    report(`${number} ${FAULT_NUMBERS[number].fault}: ${passed} of ${ran.length} tests passed`)
-    for (const { title, outcome, why } of ran)
+    const testResults = await runFaultTests(number)
+    results.push(...testResults)
+    const passed = testResults.filter(({ outcome }) => outcome === 'passed').length
+    report(`${number} ${FAULT_NUMBERS[number].fault}: ${passed} of ${testResults.length} tests passed`)
+    for (const { title, outcome, why } of testResults)
       if (outcome !== 'passed') print(`    ${title}: ${why ?? outcome}`)
   }
   return results
 }
 
-function list(): void {
+function printList(): void {
   for (const { numbers, name } of scenarios) print(`${numbers.join(' ')}  ${name}`)
-  for (const number of tested) print(`${number}  ${FAULT_NUMBERS[number].fault} (tests)`)
+  for (const number of testedFaultNumbers) print(`${number}  ${FAULT_NUMBERS[number].fault} (tests)`)
 }
 
 if (options.help) print(HELP)
-else if (scenarios.length + tested.length === 0) {
+else if (scenarios.length + testedFaultNumbers.length === 0) {
   print(`There is no such fault: ${names.join(', ')}. npm run faults -- --list lists all.`)
   process.exitCode = 1
-} else if (options.list) list()
+} else if (options.list) printList()
 else if (!(await main())) process.exitCode = 1

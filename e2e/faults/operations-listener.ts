@@ -3,7 +3,7 @@ import type { RunningApp } from '@plainpath/stack/start-app'
 const operationsUrl = ({ ports }: Pick<RunningApp, 'ports'>, path: string) =>
   `http://127.0.0.1:${ports.operations}${path}`
 
-/** Reads whether a process is ready, and what it waits for; undefined when it does not listen. */
+/** Reads whether a process is ready, and which dependencies it awaits. Returns undefined if it does not listen. */
 export async function readiness(
   app: Pick<RunningApp, 'ports'>,
 ): Promise<{ readonly ready: boolean; readonly awaited: Readonly<Record<string, string>> } | undefined> {
@@ -13,7 +13,7 @@ export async function readiness(
   return { ready: response.status === 200, awaited }
 }
 
-/** Tells whether `/live` of a process responds with success within the time-out. */
+/** Returns whether `/live` of a process responds with success within the time-out. */
 export const isLive = (app: Pick<RunningApp, 'ports'>, timeoutMs: number): Promise<boolean> =>
   fetch(operationsUrl(app, '/live'), { signal: AbortSignal.timeout(timeoutMs) }).then(
     ({ ok }) => ok,
@@ -21,9 +21,9 @@ export const isLive = (app: Pick<RunningApp, 'ports'>, timeoutMs: number): Promi
   )
 
 /**
- * Sums the series of a metric; NaN when there are none.
+ * Sums the series of a metric. Returns NaN if there are none.
  *
- * @param label only the series with this label, such as `decision="uncounted"`
+ * @param label selects the series with this label, such as `decision="uncounted"`
  */
 export async function metric(app: Pick<RunningApp, 'ports'>, name: string, label = ''): Promise<number> {
   const text = await (await fetch(operationsUrl(app, '/metrics'))).text()

@@ -2,17 +2,17 @@ import { randomBytes } from 'node:crypto'
 import {
   type Attempt,
   describeUnexpected,
-  FORM,
+  FORM_HEADERS,
   recordToken,
   removeLiveTokens,
   withOwner,
 } from './attempt.ts'
-import { endConnection, ownClient, refresh } from './connections.ts'
+import { createClientFields, endConnection, refresh } from './connections.ts'
 import type { HttpRequest, HttpResponse } from './http-client.ts'
 import {
+  belongsToPerson,
   endedAt,
   isEndRequested,
-  isPersons,
   type KnownAgent,
   type KnownToken,
   type Ledger,
@@ -21,13 +21,13 @@ import {
   removeLiveToken,
 } from './ledger.ts'
 import { random } from './random.ts'
-import { jsonObject, type RefusalForm } from './refusal.ts'
+import { parseJsonObject, type RefusalForm } from './refusal.ts'
 
 /** The parts that can fail: `auth` and `api` are their processes, `introspection` the connections from the API to auth. */
 export type Part = 'auth database' | 'auth redis' | 'api database' | 'introspection' | 'auth' | 'api'
 
 export interface Operation {
-  /** The parts without which it is refused (503). It works without all others. */
+  /** The parts without which the operation is refused (503). It needs no other part. */
   readonly needs: readonly Part[]
   readonly form: RefusalForm
   /** Its share of the requests, in per cent. */
@@ -59,7 +59,7 @@ export const OPERATIONS = {
     needs: [...AUTH_STORES, 'introspection', 'api'],
     form: 'oauth',
     share: 4,
-    prepare: (ledger) => useToken(ledger, pickRandom(ledger.liveTokens.filter(isPersons))),
+    prepare: (ledger) => useToken(ledger, pickRandom(ledger.liveTokens.filter(belongsToPerson))),
   },
   'use of an ended token': {
     needs: [...AUTH_STORES, 'introspection', 'api'],
@@ -73,27 +73,27 @@ export const OPERATIONS = {
   'token of a deleted agent': { needs: AUTH_STORES, form: 'oauth', share: 1, prepare: requestTokenOfDeleted },
   join: { needs: ['api', 'api database'], form: 'problem', share: 8, prepare: join },
   'join again': { needs: ['api', 'api database'], form: 'problem', share: 4, prepare: joinAgain },
-  guides: { needs: ['api'], form: 'problem', share: 3, prepare: () => read('/api/guides', 'guides') },
+  guides: { needs: ['api'], form: 'problem', share: 3, prepare: () => createRead('/api/guides', 'guides') },
   guide: {
     needs: ['api'],
     form: 'problem',
     share: 4,
-    prepare: ({ guides }) => read(`/api/guides/${pickRandom(guides)}`, 'body'),
+    prepare: ({ guides }) => createRead(`/api/guides/${pickRandom(guides)}`, 'body'),
   },
-  jwks: { needs: ['auth'], form: 'oauth', share: 5, prepare: () => read('/oauth/jwks.json', 'keys') },
+  jwks: { needs: ['auth'], form: 'oauth', share: 5, prepare: () => createRead('/oauth/jwks.json', 'keys') },
   'auth metadata': {
     needs: ['auth'],
     form: 'problem',
     share: 3,
-    prepare: () => read('/.well-known/oauth-authorization-server', 'issuer'),
+    prepare: () => createRead('/.well-known/oauth-authorization-server', 'issuer'),
   },
   'api metadata': {
     needs: ['api'],
     form: 'problem',
     share: 3,
-    prepare: () => read('/.well-known/oauth-protected-resource', 'resource'),
+    prepare: () => createRead('/.well-known/oauth-protected-resource', 'resource'),
   },
-  health: { needs: ['api'], form: 'problem', share: 5, prepare: health },
+  health: { needs: ['api'], form: 'problem', share: 5, prepare: checkHealth },
 } as const satisfies Record<string, Operation>
 
 export type OperationName = keyof typeof OPERATIONS
@@ -105,19 +105,20 @@ const basic = ({ id, secret }: KnownAgent) => ({
 })
 const JSON_BODY = { 'content-type': 'application/json' }
 
-function read(path: string, member: string): Attempt {
-  const right = (response: HttpResponse) => response.status === 200 && member in jsonObject(response.text)
+function createRead(path: string, member: string): Attempt {
+  const isCorrect = (response: HttpResponse) =>
+    response.status === 200 && member in parseJsonObject(response.text)
   return {
     sent: { method: 'GET', path },
-    read: (response) => (right(response) ? undefined : describeUnexpected(response)),
+    read: (response) => (isCorrect(response) ? undefined : describeUnexpected(response)),
   }
 }
 
-function health(ledger: Ledger): Attempt {
+function checkHealth(ledger: Ledger): Attempt {
   return {
     sent: { method: 'GET', path: '/api/health' },
     read(response) {
-      const { checks } = jsonObject(response.text)
+      const { checks } = parseJsonObject(response.text)
       if (response.status !== 200 || !checks) return describeUnexpected(response)
       for (const [name, result] of Object.entries(checks)) ledger.health.add(`${name} ${String(result)}`)
       return undefined
@@ -129,7 +130,7 @@ function register(ledger: Ledger): Attempt {
   return {
     sent: { method: 'POST', path: '/api/agent/register' },
     read(response) {
-      const { client_id: id, client_secret: secret } = jsonObject(response.text)
+      const { client_id: id, client_secret: secret } = parseJsonObject(response.text)
       if (response.status !== 201 || typeof id !== 'string' || typeof secret !== 'string')
         return describeUnexpected(response)
       ledger.agents.push({ id, secret, registeredAt: response.endedAt, busy: 0 })
@@ -140,10 +141,10 @@ function register(ledger: Ledger): Attempt {
 
 const listActiveAgents = ({ agents }: Ledger) => agents.filter((agent) => agent.endRequestedAt === undefined)
 
-const tokenRequest = (agent: KnownAgent): HttpRequest => ({
+const createTokenRequest = (agent: KnownAgent): HttpRequest => ({
   method: 'POST',
   path: '/oauth/token',
-  headers: { ...FORM, ...basic(agent) },
+  headers: { ...FORM_HEADERS, ...basic(agent) },
   body: 'grant_type=client_credentials',
 })
 
@@ -154,15 +155,15 @@ function pickAgent(ledger: Ledger): KnownAgent | undefined {
 }
 
 const pickAgentToken = ({ liveTokens }: Ledger, { isBound }: { isBound: boolean }) =>
-  pickRandom(liveTokens.filter((token) => token.isBound === isBound && !isPersons(token)))
+  pickRandom(liveTokens.filter((token) => token.isBound === isBound && !belongsToPerson(token)))
 
 function issueToken(ledger: Ledger): Attempt | undefined {
   const agent = pickAgent(ledger)
   if (!agent) return undefined
   return withOwner(agent, {
-    sent: tokenRequest(agent),
+    sent: createTokenRequest(agent),
     read(response) {
-      const { access_token: value } = jsonObject(response.text)
+      const { access_token: value } = parseJsonObject(response.text)
       if (response.status !== 200 || typeof value !== 'string') return describeUnexpected(response)
       recordToken(ledger, { value, owner: agent, isBound: false, requestedAt: response.startedAt }, response)
       return undefined
@@ -170,16 +171,16 @@ function issueToken(ledger: Ledger): Attempt | undefined {
   })
 }
 
-/** The first response, and any after the nonce has changed, is a 400 with the nonce to use. */
+/** Requests a bound token. The first response, and any after a change of the nonce, is a 400 with the nonce to use. */
 function issueBoundToken(ledger: Ledger): Attempt | undefined {
   const agent = pickAgent(ledger)
   if (!agent) return undefined
-  const { method, path, headers, body } = tokenRequest(agent)
+  const { method, path, headers, body } = createTokenRequest(agent)
   const dpop = ledger.key.proof({ method, url: `${ledger.origin}${path}`, nonce: ledger.nonce })
   return withOwner(agent, {
     sent: { method, path, headers: { ...headers, dpop }, ...(body !== undefined && { body }) },
     read(response) {
-      const { access_token: value, token_type: type, error } = jsonObject(response.text)
+      const { access_token: value, token_type: type, error } = parseJsonObject(response.text)
       ledger.nonce = response.header('dpop-nonce') ?? ledger.nonce
       if (response.status === 400 && error === 'use_dpop_nonce') return undefined
       if (response.status !== 200 || typeof value !== 'string' || type !== 'DPoP')
@@ -201,12 +202,12 @@ function requestTokenOfDeleted(ledger: Ledger): Attempt | undefined {
   return agent && requestTokenAfterDeletion(ledger, agent)
 }
 
-/** The request must fail, or the token of an instance with a stale cache must be invalid like the agent's others. */
+/** Requests a token after the agent's deletion. This must fail, or, with a stale cache, the token must be as invalid as others. */
 export function requestTokenAfterDeletion(ledger: Ledger, agent: KnownAgent): Attempt {
   return {
-    sent: tokenRequest(agent),
+    sent: createTokenRequest(agent),
     read(response) {
-      const { access_token: value } = jsonObject(response.text)
+      const { access_token: value } = parseJsonObject(response.text)
       if (response.status === 401) return undefined
       if (response.status !== 200 || typeof value !== 'string') return describeUnexpected(response)
       const token = { value, owner: agent, isBound: false, requestedAt: response.startedAt }
@@ -226,9 +227,9 @@ function presentToken({ key, origin }: Ledger, { value, isBound }: KnownToken): 
 
 const LIST_TOOLS = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} })
 
-/** The request that an agent reads guides with, or that the app of a person lists tools with. */
-function requestWith(ledger: Ledger, token: KnownToken): HttpRequest {
-  if (!isPersons(token))
+/** Returns the request with which an agent reads guides, or with which the app of a person lists tools. */
+function createTokenUse(ledger: Ledger, token: KnownToken): HttpRequest {
+  if (!belongsToPerson(token))
     return { method: 'GET', path: '/api/guides?limit=1', headers: presentToken(ledger, token) }
   const accept = 'application/json, text/event-stream'
   const headers = {
@@ -243,8 +244,8 @@ function requestWith(ledger: Ledger, token: KnownToken): HttpRequest {
 export function useToken(ledger: Ledger, token: KnownToken | undefined): Attempt | undefined {
   if (!token) return undefined
   return {
-    sent: requestWith(ledger, token),
-    ...(isPersons(token) && { form: 'oauth' as const }),
+    sent: createTokenUse(ledger, token),
+    ...(belongsToPerson(token) && { form: 'oauth' as const }),
     read(response) {
       if (response.status === 200)
         return endedAt(token) <= response.startedAt ? 'R-LIN: an ended token was accepted' : undefined
@@ -260,7 +261,7 @@ export function useToken(ledger: Ledger, token: KnownToken | undefined): Attempt
 function revoke(ledger: Ledger): Attempt | undefined {
   const token = pickRandom(ledger.liveTokens)
   if (!token) return undefined
-  const attempt = isPersons(token) && random() < 0.3 ? endConnection(ledger, token.owner) : undefined
+  const attempt = belongsToPerson(token) && random() < 0.3 ? endConnection(ledger, token.owner) : undefined
   return attempt ?? revokeToken(ledger, token)
 }
 
@@ -271,10 +272,10 @@ function revokeToken(ledger: Ledger, token: KnownToken): Attempt {
     sent: {
       method: 'POST',
       path: '/oauth/revoke',
-      headers: { ...FORM, ...(!isPersons(token) && basic(token.owner as KnownAgent)) },
+      headers: { ...FORM_HEADERS, ...(!belongsToPerson(token) && basic(token.owner as KnownAgent)) },
       body: new URLSearchParams({
         token: token.value,
-        ...(isPersons(token) && ownClient(ledger)),
+        ...(belongsToPerson(token) && createClientFields(ledger)),
       }).toString(),
     },
     read(response) {
@@ -288,8 +289,9 @@ function revokeToken(ledger: Ledger, token: KnownToken): Attempt {
 
 /** Deletes an agent without requests in flight, so that no other response depends on the deletion. */
 function deleteAgent(ledger: Ledger): Attempt | undefined {
-  const agent = pickRandom(ledger.liveTokens.filter((token) => !isPersons(token) && token.owner.busy === 0))
-    ?.owner as KnownAgent | undefined
+  const agent = pickRandom(
+    ledger.liveTokens.filter((token) => !belongsToPerson(token) && token.owner.busy === 0),
+  )?.owner as KnownAgent | undefined
   if (!agent) return undefined
   agent.endRequestedAt = performance.now()
   const tokens = removeLiveTokens(ledger, agent)
@@ -304,7 +306,7 @@ function deleteAgent(ledger: Ledger): Attempt | undefined {
   })
 }
 
-const joining = (email: string): HttpRequest => ({
+const createJoin = (email: string): HttpRequest => ({
   method: 'POST',
   path: '/api/waitlist',
   headers: JSON_BODY,
@@ -314,7 +316,7 @@ const joining = (email: string): HttpRequest => ({
 function join(ledger: Ledger): Attempt {
   const email = `${randomBytes(8).toString('hex')}@example.org`
   return {
-    sent: joining(email),
+    sent: createJoin(email),
     read(response) {
       if (response.status !== 201) return describeUnexpected(response)
       ledger.addresses.push({ email, joinedAt: response.endedAt })
@@ -330,9 +332,9 @@ function joinAgain(ledger: Ledger): Attempt | undefined {
 
 export function rejoin(email: string): Attempt {
   const isAlreadyJoined = (response: HttpResponse) =>
-    response.status === 200 && jsonObject(response.text)['status'] === 'already_joined'
+    response.status === 200 && parseJsonObject(response.text)['status'] === 'already_joined'
   return {
-    sent: joining(email),
+    sent: createJoin(email),
     read(response) {
       if (isAlreadyJoined(response)) return undefined
       return response.status === 201

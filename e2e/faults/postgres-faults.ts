@@ -1,42 +1,42 @@
 import type { Pool } from '@plainpath/postgres'
 import type { Fault } from './fault.ts'
-import { connectionFault, type FaultCase } from './fault-case.ts'
+import { createConnectionFault, type FaultCase } from './fault-case.ts'
 import type { FaultNumber } from './fault-numbers.ts'
 
-interface OnTheWay {
+interface ConnectionFault {
   readonly what: string
   readonly numbers: readonly FaultNumber[]
   readonly fault: Fault
 }
-const WAYS: readonly OnTheWay[] = [
+const CONNECTION_FAULTS: readonly ConnectionFault[] = [
   { what: 'refused', numbers: ['F-01'], fault: { kind: 'refuse' } },
   { what: 'half-open', numbers: ['F-23'], fault: { kind: 'half-open' } },
   { what: '3 s slow', numbers: ['F-03'], fault: { kind: 'latency', ms: 1_500, jitterMs: 200 } },
   { what: 'replies lost', numbers: ['F-05'], fault: { kind: 'drop-replies' } },
 ]
-const MORE_WAYS: typeof WAYS = [
+const MORE_CONNECTION_FAULTS: typeof CONNECTION_FAULTS = [
   { what: 'reads nothing', numbers: ['F-02'], fault: { kind: 'stop-reading' } },
   { what: 'cut in the middle of replies', numbers: ['F-05'], fault: { kind: 'cut-after', bytes: 150 } },
 ]
 
-const SERVER = { parts: ['auth database', 'api database'] } as const
+const SERVER_FAULT = { parts: ['auth database', 'api database'] } as const
 
 export const POSTGRES_FAULTS: readonly FaultCase[] = [
-  ...[...WAYS, ...MORE_WAYS].map(({ what, numbers, fault }) =>
-    connectionFault({
+  ...[...CONNECTION_FAULTS, ...MORE_CONNECTION_FAULTS].map(({ what, numbers, fault }) =>
+    createConnectionFault({
       name: `Postgres of auth: ${what}`,
       numbers,
-      ways: ['auth database'],
+      connections: ['auth database'],
       parts: ['auth database'],
       refuses: ['register'],
       fault,
     }),
   ),
-  ...WAYS.map(({ what, numbers, fault }) =>
-    connectionFault({
+  ...CONNECTION_FAULTS.map(({ what, numbers, fault }) =>
+    createConnectionFault({
       name: `Postgres of the API: ${what}`,
       numbers,
-      ways: ['api database'],
+      connections: ['api database'],
       parts: ['api database'],
       refuses: ['join'],
       failsCheck: 'database',
@@ -44,7 +44,7 @@ export const POSTGRES_FAULTS: readonly FaultCase[] = [
     }),
   ),
   {
-    ...SERVER,
+    ...SERVER_FAULT,
     name: 'Postgres: stopped and started',
     numbers: ['F-01'],
     refuses: ['register', 'join'],
@@ -53,7 +53,7 @@ export const POSTGRES_FAULTS: readonly FaultCase[] = [
     end: ({ postgres }) => postgres.start(),
   },
   {
-    ...SERVER,
+    ...SERVER_FAULT,
     name: 'Postgres: kill -9 and started',
     numbers: ['F-01'],
     refuses: ['register', 'join'],
@@ -62,7 +62,7 @@ export const POSTGRES_FAULTS: readonly FaultCase[] = [
     end: ({ postgres }) => postgres.start(),
   },
   {
-    ...SERVER,
+    ...SERVER_FAULT,
     name: 'Postgres: stopped for 10 s and started, while clients send refused requests three times',
     numbers: ['F-38'],
     refuses: ['register', 'join'],
@@ -75,7 +75,7 @@ export const POSTGRES_FAULTS: readonly FaultCase[] = [
     end: ({ postgres }) => postgres.start(),
   },
   {
-    ...SERVER,
+    ...SERVER_FAULT,
     name: 'Postgres: all its processes are suspended (SIGSTOP)',
     numbers: ['F-02'],
     refuses: ['register', 'join'],
@@ -83,19 +83,19 @@ export const POSTGRES_FAULTS: readonly FaultCase[] = [
     begin: async ({ postgres }) => postgres.freeze(true),
     end: async ({ postgres }) => postgres.freeze(false),
   },
-  ...(['auth database', 'api database'] as const).map((way) =>
-    connectionFault({
-      name: `Postgres of ${way === 'auth database' ? 'auth' : 'the API'}: 0.3 s slow`,
+  ...(['auth database', 'api database'] as const).map((connection) =>
+    createConnectionFault({
+      name: `Postgres of ${connection === 'auth database' ? 'auth' : 'the API'}: 0.3 s slow`,
       numbers: ['F-03'],
-      ways: [way],
-      parts: [way],
+      connections: [connection],
+      parts: [connection],
       refuses: [],
       isManual: true,
       fault: { kind: 'latency', ms: 150, jitterMs: 20 },
     }),
   ),
   {
-    ...SERVER,
+    ...SERVER_FAULT,
     name: 'Postgres: read-only',
     numbers: ['F-06'],
     refuses: ['register', 'join'],
@@ -104,7 +104,7 @@ export const POSTGRES_FAULTS: readonly FaultCase[] = [
     end: ({ admin }) => reconfigure(admin.server, 'reset default_transaction_read_only'),
   },
   {
-    ...SERVER,
+    ...SERVER_FAULT,
     name: 'Postgres: all connections killed, repeatedly',
     numbers: ['F-04'],
     refuses: [],

@@ -6,44 +6,53 @@ import { registrationFor } from '../hosts/scene.ts'
 import { createHttpClient } from './http-client.ts'
 import { type Ledger, newLedger } from './ledger.ts'
 import { type OperationName, operation } from './operations.ts'
-import { jsonObject } from './refusal.ts'
+import { parseJsonObject } from './refusal.ts'
+import { repeatRefused } from './repeat-refused.ts'
 
-const AGENTS = 150
-const PEOPLE = 40
 const REDIRECT_URI = 'http://localhost:8787/callback'
-const AT_ONCE = 10
+
+/** The numbers of agents, people and concurrent requests. */
+interface LedgerSize {
+  readonly agents: number
+  readonly people: number
+  readonly concurrency: number
+}
+
+const LARGE: LedgerSize = { agents: 150, people: 40, concurrency: 10 }
 
 /**
- * Creates agents with a token each, and addresses, so that every operation is possible from the first request.
+ * Creates agents with one token each, and addresses, so that every operation is possible from the first request.
  *
- * @param mail receives the mails of the service, so that people can sign in; without it there are no people
+ * @param options.mail receives the mails of the service, with which people sign in; by default nobody signs in
  */
 export async function prepareLedger(
   origin: string,
-  { mail }: { readonly mail?: Pick<MailServer, 'received'> } = {},
+  { mail, size = LARGE }: { readonly mail?: Pick<MailServer, 'received'>; readonly size?: LedgerSize } = {},
 ): Promise<Ledger> {
   using client = createHttpClient(origin)
-  const list = jsonObject((await client.send({ method: 'GET', path: '/api/guides' })).text)['guides']
+  const list = parseJsonObject((await client.send({ method: 'GET', path: '/api/guides' })).text)['guides']
   const guides = (list as { slug: string }[]).map(({ slug }) => slug)
   using app = mail && (await openApp({ origin, registration: registrationFor(REDIRECT_URI) }))
   const ledger = newLedger(origin, guides, app?.clientId)
   if (app && mail) await signInPeople(app, mail)
   for (const name of ['register', 'token', 'bound token', 'join'] as const) {
-    let left = AGENTS
+    let remaining = size.agents
     const worker = async () => {
-      for (; left > 0; left -= 1) await carryOut(name)
+      for (; remaining > 0; remaining -= 1) await repeatRefused(() => carryOut(name))
     }
-    await Promise.all(Array.from({ length: AT_ONCE }, worker))
+    await Promise.all(Array.from({ length: size.concurrency }, worker))
   }
   return ledger
 
   async function signInPeople(signInApp: App, mails: Pick<MailServer, 'received'>): Promise<void> {
-    let left = PEOPLE
+    let remaining = size.people
     const worker = async () => {
-      for (; left > 0; left -= 1) {
+      for (; remaining > 0; remaining -= 1) {
         using person = newPerson({ origin, mail: mails })
         const requestedAt = performance.now()
-        const { accessToken, refreshToken } = await connect(signInApp, person, { redirectUri: REDIRECT_URI })
+        const { accessToken, refreshToken } = await repeatRefused(() =>
+          connect(signInApp, person, { redirectUri: REDIRECT_URI }),
+        )
         const owner = { refreshToken, busy: 0 }
         ledger.connections.push(owner)
         const token = { value: accessToken, owner, isBound: false, requestedAt }
@@ -51,13 +60,13 @@ export async function prepareLedger(
         ledger.liveTokens.push(token)
       }
     }
-    await Promise.all(Array.from({ length: AT_ONCE }, worker))
+    await Promise.all(Array.from({ length: size.concurrency }, worker))
   }
 
   async function carryOut(name: OperationName): Promise<void> {
     const attempt = operation(name).prepare(ledger)
-    const wrong = attempt?.read(await client.send(attempt.sent))
+    const mistake = attempt?.read(await client.send(attempt.sent))
     attempt?.release?.()
-    if (wrong) throw new Error(`${name}: ${wrong}`)
+    if (mistake) throw new Error(`${name}: ${mistake}`)
   }
 }

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { request } from 'node:http'
 import { promisify } from 'node:util'
 import type { Stack } from '@plainpath/stack/start-stack'
-import { type FaultCase, repeatedFault } from './fault-case.ts'
+import { createRepeatedFault, type FaultCase } from './fault-case.ts'
 import type { FaultyStack } from './faulty-stack.ts'
 
 const run = promisify(execFile)
@@ -10,13 +10,13 @@ const run = promisify(execFile)
 type RunningApp = Stack['auth'][number]
 
 /** About the number of descriptors that a process has open before it serves requests, so that it can open no more. */
-const MOST_DESCRIPTORS = 24
-/** More lines than fit into a pipe and the buffer of its reader. */
-const LINES = 4_000
+const MAX_DESCRIPTORS = 24
+/** More lines than a pipe and the buffer of its reader can hold. */
+const LOG_LINES = 4_000
 
-/** Faults of the processes of the apps. */
+/** Faults of app processes. */
 export const PROCESS_FAULTS: readonly FaultCase[] = [
-  killedInTurn(),
+  createKillFault(),
   {
     name: 'one process of each app has no file descriptors left (EMFILE)',
     numbers: ['F-33'],
@@ -24,15 +24,15 @@ export const PROCESS_FAULTS: readonly FaultCase[] = [
     refuses: [],
     isManual: true,
     async begin({ stack, admin }) {
-      for (const app of firstOfEach(stack)) await limitDescriptors(app, MOST_DESCRIPTORS)
-      // Open connections keep working; this makes the process open new ones.
+      for (const app of listFirstInstances(stack)) await limitDescriptors(app, MAX_DESCRIPTORS)
+      // Open connections would keep working, so this makes the process open new ones.
       await admin.server.query(
         `select pg_terminate_backend(pid) from pg_stat_activity
          where datname in ('plainpath_auth', 'plainpath_resource') and application_name <> 'plainpath faults'`,
       )
     },
     async end({ stack }) {
-      for (const app of firstOfEach(stack)) await limitDescriptors(app, 4_096)
+      for (const app of listFirstInstances(stack)) await limitDescriptors(app, 4_096)
     },
   },
   {
@@ -42,22 +42,22 @@ export const PROCESS_FAULTS: readonly FaultCase[] = [
     refuses: [],
     isManual: true,
     async begin({ stack }) {
-      for (const app of firstOfEach(stack)) app.child.stdout?.pause()
-      await Promise.all(firstOfEach(stack).map((app) => makeItLog(app, stack.origin)))
+      for (const app of listFirstInstances(stack)) app.child.stdout?.pause()
+      await Promise.all(listFirstInstances(stack).map((app) => causeLogLines(app, stack.origin)))
     },
     async end({ stack }) {
-      for (const app of firstOfEach(stack)) app.child.stdout?.resume()
+      for (const app of listFirstInstances(stack)) app.child.stdout?.resume()
     },
   },
 ]
 
-const firstOfEach = ({ auth, resource }: FaultyStack['stack']) =>
+const listFirstInstances = ({ auth, resource }: FaultyStack['stack']) =>
   [auth[0], resource[0]].filter((app) => app !== undefined)
 
-/** Kills each process in turn under load and starts it again, as an orchestrator would. */
-function killedInTurn(): FaultCase {
+/** Creates a fault that kills each process in turn under load and starts it again, as an orchestrator would. */
+function createKillFault(): FaultCase {
   let turn = 0
-  return repeatedFault({
+  return createRepeatedFault({
     name: 'each process of both apps in turn: kill -9 and started',
     numbers: ['F-18'],
     parts: ['auth', 'api', 'introspection'],
@@ -74,16 +74,16 @@ function killedInTurn(): FaultCase {
   })
 }
 
-async function limitDescriptors({ child }: RunningApp, most: number): Promise<void> {
-  await run('prlimit', ['--pid', String(child.pid), `--nofile=${most}:4096`])
+async function limitDescriptors({ child }: RunningApp, limit: number): Promise<void> {
+  await run('prlimit', ['--pid', String(child.pid), `--nofile=${limit}:4096`])
 }
 
-/** Sends requests, each of which causes a log line. They may hang, which is what the fault tests. */
-async function makeItLog(app: RunningApp, origin: string): Promise<void> {
-  let left = LINES
+/** Sends requests that each cause a log line. A request may hang, which the fault must detect. */
+async function causeLogLines(app: RunningApp, origin: string): Promise<void> {
+  let remaining = LOG_LINES
   const path = app.name.startsWith('auth') ? '/oauth/jwks.json' : '/robots.txt'
   const worker = async () => {
-    for (; left > 0; left -= 1) if (!(await isServedDirectly(app, origin, path))) return
+    for (; remaining > 0; remaining -= 1) if (!(await isServedDirectly(app, origin, path))) return
   }
   await Promise.all(Array.from({ length: 16 }, worker))
 }

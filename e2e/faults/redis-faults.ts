@@ -1,54 +1,58 @@
 import { mkdir, rm } from 'node:fs/promises'
 import path from 'node:path'
 import type { Fault } from './fault.ts'
-import { connectionFault, type FaultCase } from './fault-case.ts'
+import { createConnectionFault, type FaultCase } from './fault-case.ts'
 import type { FaultNumber } from './fault-numbers.ts'
 import type { FaultyStack } from './faulty-stack.ts'
 import { recordTokenLoss, startTokenLoss } from './ledger.ts'
 import type { OperationName } from './operations.ts'
 
-const WAYS: readonly { readonly what: string; readonly number: FaultNumber; readonly fault: Fault }[] = [
+const CONNECTION_FAULTS: readonly {
+  readonly what: string
+  readonly number: FaultNumber
+  readonly fault: Fault
+}[] = [
   { what: 'refused', number: 'F-13', fault: { kind: 'refuse' } },
   { what: 'half-open', number: 'F-23', fault: { kind: 'half-open' } },
-  // Longer than the time-out for a reply, but shorter than that for an idle connection, so replies come too late.
+  // Longer than the time-out for a reply, but shorter than that for an idle connection, so that replies arrive late.
   { what: '0.3 s slow', number: 'F-14', fault: { kind: 'latency', ms: 150, jitterMs: 20 } },
   { what: '1 s slow', number: 'F-14', fault: { kind: 'latency', ms: 500, jitterMs: 100 } },
   { what: 'replies lost', number: 'F-14', fault: { kind: 'drop-replies' } },
   { what: 'cut in the middle of replies', number: 'F-13', fault: { kind: 'cut-after', bytes: 40 } },
 ]
-const EVERYTHING: readonly OperationName[] = ['token', 'read with a token', 'revoke']
-const WRITES: readonly OperationName[] = ['token']
-const REDIS = { parts: ['auth redis'] } as const
+const ALL_OPERATIONS: readonly OperationName[] = ['token', 'read with a token', 'revoke']
+const WRITE_OPERATIONS: readonly OperationName[] = ['token']
+const REDIS_FAULT = { parts: ['auth redis'] } as const
 
 export const REDIS_FAULTS: readonly FaultCase[] = [
-  ...WAYS.map(({ what, number, fault }) =>
-    connectionFault({
-      ...REDIS,
+  ...CONNECTION_FAULTS.map(({ what, number, fault }) =>
+    createConnectionFault({
+      ...REDIS_FAULT,
       name: `Redis: ${what}`,
       numbers: [number],
-      ways: ['auth redis', 'api redis'],
-      refuses: EVERYTHING,
+      connections: ['auth redis', 'api redis'],
+      refuses: ALL_OPERATIONS,
       fault,
     }),
   ),
   {
-    ...REDIS,
+    ...REDIS_FAULT,
     name: 'Redis: suspended (SIGSTOP)',
     numbers: ['F-14'],
-    refuses: EVERYTHING,
+    refuses: ALL_OPERATIONS,
     begin: async ({ stack }) => void stack.redis.child.kill('SIGSTOP'),
     end: async ({ stack }) => void stack.redis.child.kill('SIGCONT'),
   },
   {
-    ...REDIS,
+    ...REDIS_FAULT,
     name: 'Redis: kill -9 and started empty',
     numbers: ['F-16'],
-    refuses: EVERYTHING,
+    refuses: ALL_OPERATIONS,
     begin: ({ stack }) => stack.redis.stop('SIGKILL'),
     end: ({ stack }, ledger) => recordTokenLoss(ledger, () => stack.redis.start()),
   },
   {
-    ...REDIS,
+    ...REDIS_FAULT,
     name: 'Redis: FLUSHALL',
     numbers: ['F-16'],
     refuses: [],
@@ -56,39 +60,39 @@ export const REDIS_FAULTS: readonly FaultCase[] = [
     end: async () => {},
   },
   {
-    ...REDIS,
+    ...REDIS_FAULT,
     name: 'Redis: full (OOM)',
     numbers: ['F-15'],
-    refuses: WRITES,
+    refuses: WRITE_OPERATIONS,
     begin: async ({ redis }) => void (await redis.config('SET', 'maxmemory', '1')),
     end: async ({ redis }) => void (await redis.config('SET', 'maxmemory', '256mb')),
   },
   {
-    ...REDIS,
+    ...REDIS_FAULT,
     name: 'Redis: cannot write its disk (MISCONF)',
     numbers: ['F-15'],
-    refuses: WRITES,
-    begin: failToSave,
-    end: saveNoMore,
+    refuses: WRITE_OPERATIONS,
+    begin: startSnapshotFailure,
+    end: endSnapshotFailure,
   },
   {
-    ...REDIS,
+    ...REDIS_FAULT,
     name: 'Redis: kill -9 and started with the data from before the last revocations',
     numbers: ['F-16'],
-    refuses: EVERYTHING,
+    refuses: ALL_OPERATIONS,
     prepare: async ({ redis }) => void (await redis.save()),
     begin: ({ stack }) => stack.redis.stop('SIGKILL'),
     async end(system, ledger) {
       await recordTokenLoss(ledger, () => system.stack.redis.start())
-      await rm(readSnapshot(system))
+      await rm(toSnapshotPath(system))
     },
   },
-  evicting(),
+  createEvictionFault(),
   {
-    ...REDIS,
+    ...REDIS_FAULT,
     name: 'Redis: a read-only replica (READONLY)',
     numbers: ['F-15', 'F-16'],
-    refuses: WRITES,
+    refuses: WRITE_OPERATIONS,
     begin: async ({ redis }) => void (await redis.replicaof('127.0.0.1', 9)),
     // The replica may lack the last revocations, so tokens from before the failover are invalid.
     end: ({ redis }, ledger) =>
@@ -96,39 +100,39 @@ export const REDIS_FAULTS: readonly FaultCase[] = [
   },
 ]
 
-/** Sets an eviction policy, so that Redis may evict any key, including tokens and subscribers. */
-function evicting(): FaultCase {
-  let over: () => Promise<void>
+/** Creates a fault with an eviction policy under which Redis may evict any key, including tokens and subscribers. */
+function createEvictionFault(): FaultCase {
+  let endTokenLoss: () => Promise<void>
   return {
-    ...REDIS,
+    ...REDIS_FAULT,
     name: 'Redis: evicts random keys (allkeys-random)',
     isManual: true,
     numbers: ['F-15'],
     refuses: [],
     async begin({ redis }, ledger) {
-      over = startTokenLoss(ledger)
-      const used = Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1])
+      endTokenLoss = startTokenLoss(ledger)
+      const usedBytes = Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1])
       await redis.config('SET', 'maxmemory-policy', 'allkeys-random')
-      await redis.config('SET', 'maxmemory', String(used - 20_000))
+      await redis.config('SET', 'maxmemory', String(usedBytes - 20_000))
     },
     async end({ redis }) {
       await redis.config('SET', 'maxmemory', '256mb')
       await redis.config('SET', 'maxmemory-policy', 'noeviction')
-      await over()
+      await endTokenLoss()
     },
   }
 }
 
-const readSnapshot = ({ stack }: FaultyStack) => path.join(path.dirname(stack.redis.logFile), 'dump.rdb')
+const toSnapshotPath = ({ stack }: FaultyStack) => path.join(path.dirname(stack.redis.logFile), 'dump.rdb')
 
-/** Makes snapshots fail by a folder at the path of the file; Redis then refuses writes while snapshots are enabled. */
-async function failToSave(system: FaultyStack): Promise<void> {
-  await mkdir(readSnapshot(system), { recursive: true })
+/** Creates a folder at the path of the snapshot, so that snapshots fail. Redis then refuses writes while snapshots are enabled. */
+async function startSnapshotFailure(system: FaultyStack): Promise<void> {
+  await mkdir(toSnapshotPath(system), { recursive: true })
   await system.redis.config('SET', 'save', '3600 1000000')
   await system.redis.bgsave()
 }
 
-async function saveNoMore(system: FaultyStack): Promise<void> {
+async function endSnapshotFailure(system: FaultyStack): Promise<void> {
   await system.redis.config('SET', 'save', '')
-  await rm(readSnapshot(system), { recursive: true })
+  await rm(toSnapshotPath(system), { recursive: true })
 }

@@ -11,16 +11,16 @@ const KEY_BYTES = 2_000
 const KEY_LOAD_MICROSECONDS = 15_000
 const PATIENCE_MS = 30_000
 
-/** Makes Redis the replica of a server with much data, which takes time to load. */
-export function redisLoading(): FaultCase {
+/** Creates a fault in which Redis becomes the replica of a server with much data, which takes time to load. */
+export function createRedisLoadingFault(): FaultCase {
   const resources = new AsyncDisposableStack()
-  let over: () => Promise<void>
+  let endTokenLoss: () => Promise<void>
   let master: { port: number; adminUrl: string }
   return {
     name: 'Redis: loads another data set (LOADING)',
     numbers: ['F-15', 'F-16'],
     parts: ['auth redis'],
-    // Not always a read, since an API may use a cached introspection until its lease expires.
+    // A read is not always refused, since an API may use a cached introspection until its lease expires.
     refuses: ['token', 'revoke'],
     isManual: true,
     async prepare({ stack, redis }) {
@@ -29,9 +29,9 @@ export function redisLoading(): FaultCase {
       master = resources.use(
         await startRedis({ program: stack.redis.child.spawnfile, port: stack.redis.port + 1, folder }),
       )
-      const full = new Redis(master.adminUrl)
-      for (let key = 0; key < KEYS; key += 1) await full.set(`other:${key}`, 'x'.repeat(KEY_BYTES))
-      full.disconnect()
+      const masterClient = new Redis(master.adminUrl)
+      for (let key = 0; key < KEYS; key += 1) await masterClient.set(`other:${key}`, 'x'.repeat(KEY_BYTES))
+      masterClient.disconnect()
       const { username, password } = new URL(master.adminUrl)
       await redis.config('SET', 'masteruser', username)
       await redis.config('SET', 'masterauth', password)
@@ -40,7 +40,7 @@ export function redisLoading(): FaultCase {
       await redis.config('SET', 'repl-diskless-sync-delay', '0')
     },
     async begin({ redis }, ledger) {
-      over = startTokenLoss(ledger)
+      endTokenLoss = startTokenLoss(ledger)
       await redis.replicaof('127.0.0.1', master.port)
     },
     async end({ redis }) {
@@ -51,7 +51,7 @@ export function redisLoading(): FaultCase {
       await redis.replicaof('NO', 'ONE')
       await redis.config('SET', 'key-load-delay', '0')
       await redis.flushall()
-      await over()
+      await endTokenLoss()
     },
     async finish() {
       await resources.disposeAsync()

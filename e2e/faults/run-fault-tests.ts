@@ -11,7 +11,7 @@ import { faultTests } from './fault-tests.ts'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const VITEST = 'node_modules/vitest/vitest.mjs'
 /** The time-out for all tests of a fault in one file. */
-const MOST_MS = 300_000
+const TIMEOUT_MS = 300_000
 
 /** The result of a test of a fault. */
 export interface TestResult {
@@ -19,7 +19,7 @@ export interface TestResult {
   readonly file: string
   readonly title: string
   readonly outcome: 'passed' | 'failed' | 'not run'
-  /** The first line of the error of a failed test. */
+  /** The first line of a failed test's error. */
   readonly why?: string
 }
 
@@ -35,7 +35,7 @@ const Report = z.object({
 })
 export type Ran = z.input<typeof Report>['testResults'][number]['assertionResults']
 
-/** The faults without a scenario, because they do not concern a running stack: `npm run faults` runs their tests. */
+/** Lists the faults without a scenario, since they do not concern a running stack: `npm run faults` runs their tests. */
 export function testedNumbers(scenarios: readonly { numbers: readonly FaultNumber[] }[]): FaultNumber[] {
   const inScenarios = new Set(scenarios.flatMap(({ numbers }) => numbers))
   return (Object.keys(FAULT_NUMBERS) as FaultNumber[]).filter((number) => !inScenarios.has(number))
@@ -45,17 +45,17 @@ export function testedNumbers(scenarios: readonly { numbers: readonly FaultNumbe
 export async function runFaultTests(number: FaultNumber): Promise<TestResult[]> {
   const results: TestResult[] = []
   for (const [file, tests] of Map.groupBy(faultTests().get(number) ?? [], (each) => each.file)) {
-    const ran = await runFile(file, number)
-    for (const { title } of tests) results.push({ number, file, title, ...findOutcome(ran, title) })
+    const runs = await runFile(file, number)
+    for (const { title } of tests) results.push({ number, file, title, ...findOutcome(runs, title) })
   }
   return results
 }
 
-/** A test may run on several databases. */
-export function findOutcome(ran: Ran, title: string): Pick<TestResult, 'outcome' | 'why'> {
-  const its = ran.filter((each) => each.title.includes(title))
-  if (its.length === 0) return { outcome: 'not run' }
-  const failed = its.find(({ status }) => status !== 'passed')
+/** Finds the outcome of a test. It may have run several times, on different databases. */
+export function findOutcome(runs: Ran, title: string): Pick<TestResult, 'outcome' | 'why'> {
+  const matches = runs.filter((each) => each.title.includes(title))
+  if (matches.length === 0) return { outcome: 'not run' }
+  const failed = matches.find(({ status }) => status !== 'passed')
   if (!failed) return { outcome: 'passed' }
   return { outcome: 'failed', why: failed.failureMessages?.[0]?.split('\n')[0] ?? failed.status }
 }
@@ -67,11 +67,15 @@ async function runFile(file: string, number: FaultNumber): Promise<Ran> {
   const report = path.join(folder, 'report.json')
   const config = file.startsWith('e2e/system/') ? ['--config', 'vitest.system.config.ts'] : []
   const options = ['--reporter=json', `--outputFile=${report}`, '--testNamePattern', number]
-  const words = [VITEST, 'run', ...config, ...options, file]
-  const ended = promisify(execFile)(process.execPath, words, { cwd: ROOT, timeout: MOST_MS })
-  // The report shows failed tests; after a time-out there is no report.
-  await ended.catch(() => undefined)
+  const args = [VITEST, 'run', ...config, ...options, file]
+  const testRun = promisify(execFile)(process.execPath, args, { cwd: ROOT, timeout: TIMEOUT_MS })
+  // Failed tests are in the report. After a time-out there is no report.
+  await testRun.catch(() => undefined)
   const text = await readFile(report, 'utf8').catch(() => undefined)
   if (text === undefined) return []
-  return Report.parse(JSON.parse(text)).testResults.flatMap((each) => each.assertionResults)
+  return readVitestReport(text)
 }
+
+/** Reads the tests in the output of Vitest's reporter `json`. */
+export const readVitestReport = (text: string): Ran =>
+  Report.parse(JSON.parse(text)).testResults.flatMap((each) => each.assertionResults)

@@ -14,7 +14,7 @@ interface Phases {
 }
 export const SHORT = { steady: 0.5, recovery: 0.5 } as const
 
-/** @property rate requests a second */
+/** The phases of a run, and the number of requests per second. */
 export interface Traffic extends Phases {
   readonly rate: number
 }
@@ -22,11 +22,11 @@ export interface Traffic extends Phases {
 export interface FaultResult extends Judgement {
   readonly fault: string
   readonly numbers: readonly FaultNumber[]
-  /** What was acknowledged and is lost, or was revoked and is still accepted. */
+  /** Acknowledged writes that are lost, and revoked tokens that are still accepted. */
   readonly lost: readonly string[]
 }
 
-/** Injects one fault into the stack under load, and then checks that everything acknowledged is still so. */
+/** Injects one fault into the stack under load, and then checks that no acknowledged change is lost. */
 export async function runFault(
   system: FaultyStack,
   ledger: Ledger,
@@ -36,10 +36,15 @@ export async function runFault(
   const { origin } = system.stack
   const startedAt = performance.now()
   await fault.prepare?.(system, ledger)
-  const { entries, ...facts } = await underLoad(system, ledger, fault, longer(traffic, fault.minSeconds))
-  const judgement = judge(entries, { ...fault, ...facts })
+  const { entries, ...observations } = await injectUnderLoad(
+    system,
+    ledger,
+    fault,
+    extendPhases(traffic, fault.minSeconds),
+  )
+  const judgement = judge(entries, { ...fault, ...observations })
   const wrong = [...judgement.wrong]
-  if (!failedCheckShown(fault, ledger)) wrong.push(`health: ${fault.failsCheck} never failed`)
+  if (!wasFailedCheckObserved(fault, ledger)) wrong.push(`health: ${fault.failsCheck} never failed`)
   for (const { name, isRunning } of [...system.stack.auth, ...system.stack.resource]) {
     if (!isRunning) wrong.push(`${name} ended`)
   }
@@ -50,32 +55,33 @@ export async function runFault(
     wrong,
     fault: fault.name,
     numbers: fault.numbers,
-    lost: [...lost, ...(await halfRows(system))],
+    lost: [...lost, ...(await findIncompleteRows(system))],
   }
 }
 
-/** The result of a fault whose scenario threw. The run continues with the other faults. */
-export function notRun({ name, numbers }: FaultCase, error: unknown): FaultResult {
+/** Creates the result of a fault whose scenario threw. The run continues with the other faults. */
+export function createFailedResult({ name, numbers }: FaultCase, error: unknown): FaultResult {
   const wrong = [`the scenario failed: ${error instanceof Error ? error.message : String(error)}`]
   const counts = { requests: 0, good: 0, refused: 0, excused: 0, outcomes: new Map<string, number>() }
   const times = { firstGoodSeconds: undefined, slowestSeconds: 0, shedSeconds: undefined }
   return { fault: name, numbers, wrong, lost: [], ...counts, ...times }
 }
 
-/** The longest duration of a fault whose required effects have not been seen. */
-const SHOWN_WITHIN_MS = 20_000
+/** The maximum duration of a fault whose required effects have not been observed. */
+const MAX_UNOBSERVED_MS = 20_000
 
-const failedCheckShown = ({ failsCheck }: FaultCase, { health }: Ledger) =>
+const wasFailedCheckObserved = ({ failsCheck }: FaultCase, { health }: Ledger) =>
   failsCheck === undefined || health.has(`${failsCheck} failed`)
 
-const longer = (traffic: Traffic, minSeconds: Phases = traffic): Traffic => ({
+const extendPhases = (traffic: Traffic, minSeconds: Phases = traffic): Traffic => ({
   rate: traffic.rate,
   steady: Math.max(traffic.steady, minSeconds.steady),
   held: Math.max(traffic.held, minSeconds.held),
   recovery: Math.max(traffic.recovery, minSeconds.recovery),
 })
 
-async function underLoad(
+/** Runs the phases of a fault under load. Returns the requests, and the times at which the fault began and ended. */
+async function injectUnderLoad(
   system: FaultyStack,
   ledger: Ledger,
   fault: FaultCase,
@@ -87,28 +93,28 @@ async function underLoad(
     rate,
     retries: fault.retries ?? 0,
   })
-  await load.sent(seconds.steady * rate)
+  await load.waitUntilSent(seconds.steady * rate)
   ledger.health.clear()
   const faultedAt = performance.now()
   await fault.begin(system, ledger)
-  await load.sent(seconds.held * rate)
+  await load.waitUntilSent(seconds.held * rate)
   const isObserved = () =>
     (fault.isObserved?.() ?? true) &&
-    failedCheckShown(fault, ledger) &&
+    wasFailedCheckObserved(fault, ledger) &&
     findUnseenRefusals(load.entries, { ...fault, faultedAt }).length === 0
-  while (!isObserved() && performance.now() < faultedAt + SHOWN_WITHIN_MS) await load.sent(10)
+  while (!isObserved() && performance.now() < faultedAt + MAX_UNOBSERVED_MS) await load.waitUntilSent(10)
   await fault.end(system, ledger)
   const backAt = performance.now()
-  const waiting = () =>
+  const listUnrecovered = () =>
     listAffected(fault.parts).filter((name) => findFirstGood(load.entries, name, backAt) === undefined)
-  while (waiting().length > 0 && performance.now() < backAt + 2 * (fault.graceMs ?? GRACE_MS))
-    await load.sent(10)
-  await load.sent(seconds.recovery * rate)
+  while (listUnrecovered().length > 0 && performance.now() < backAt + 2 * (fault.graceMs ?? GRACE_MS))
+    await load.waitUntilSent(10)
+  await load.waitUntilSent(seconds.recovery * rate)
   return { entries: load.entries, stalls: load.stalls, faultedAt, backAt }
 }
 
-/** Checks that no incomplete registration is stored. The connection of a person has no secret. */
-async function halfRows({ admin }: FaultyStack): Promise<string[]> {
+/** Checks that no incomplete registration is stored. Connections of people have no secret. */
+async function findIncompleteRows({ admin }: FaultyStack): Promise<string[]> {
   const { rowCount } = await admin.auth.query(
     `select id from agents where status = 'active' and jwks is null and app_client_id is null and not exists (select from agent_secrets where agent_id = agents.id)`,
   )

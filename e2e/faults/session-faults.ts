@@ -1,59 +1,59 @@
 import type { Pool } from '@plainpath/postgres'
-import { connectionFault, type FaultCase, repeatedFault } from './fault-case.ts'
+import { createConnectionFault, createRepeatedFault, type FaultCase } from './fault-case.ts'
 
-const SERVER = { parts: ['auth database', 'api database'] } as const
-const OURS = `datname in ('plainpath_auth', 'plainpath_resource') and application_name <> 'plainpath faults'`
+const SERVER_FAULT = { parts: ['auth database', 'api database'] } as const
+const APP_SESSIONS = `datname in ('plainpath_auth', 'plainpath_resource') and application_name <> 'plainpath faults'`
 /** The roles of the apps, which own no tables. */
 const APP_ROLES = `select rolname from pg_roles where not rolsuper and rolcanlogin and exists (
-  select from pg_stat_activity where usename = rolname and ${OURS})`
+  select from pg_stat_activity where usename = rolname and ${APP_SESSIONS})`
 
 /** Faults of single connections to PostgreSQL, and of locks. */
 export const SESSION_FAULTS: readonly FaultCase[] = [
-  repeatedFault({
-    ...SERVER,
+  createRepeatedFault({
+    ...SERVER_FAULT,
     name: 'Postgres: one connection killed, five times a second',
     numbers: ['F-04'],
     refuses: [],
     maxRefusedShare: 0.03,
     act: async ({ admin }) => {
       await admin.server.query(
-        `select pg_terminate_backend(pid) from pg_stat_activity where ${OURS} order by state = 'idle', random() limit 1`,
+        `select pg_terminate_backend(pid) from pg_stat_activity where ${APP_SESSIONS} order by state = 'idle', random() limit 1`,
       )
       await admin.server.query('select pg_sleep(0.2)')
     },
   }),
-  connectionFault({
+  createConnectionFault({
     name: 'Postgres of auth: the replies to inserts of agents are lost, the rows stored',
     numbers: ['F-05'],
-    ways: ['auth database'],
+    connections: ['auth database'],
     parts: ['auth database'],
     refuses: ['register'],
-    // The name of the prepared statement, which is sent each time; its text is sent once.
+    // The name of the prepared statement. It is sent each time, unlike the text of the statement.
     fault: { kind: 'lose-reply-to', request: 'add-agent\0' },
   }),
-  connectionFault({
+  createConnectionFault({
     name: 'Postgres of the API: the replies to inserts of the waitlist lost, the rows stored',
     numbers: ['F-05'],
-    ways: ['api database'],
+    connections: ['api database'],
     parts: ['api database'],
     refuses: ['join'],
     isManual: true,
     fault: { kind: 'lose-reply-to', request: 'add-waitlist-entry\0' },
   }),
   {
-    ...SERVER,
+    ...SERVER_FAULT,
     name: 'Postgres: no more connections for the roles of the apps (53300)',
     numbers: ['F-11'],
     refuses: ['register', 'join'],
     failsCheck: 'database',
     begin: async ({ admin }) => {
       await limitConnections(admin.server, 0)
-      await endSessions(admin.server)
+      await terminateSessions(admin.server)
     },
     end: ({ admin }) => limitConnections(admin.server, -1),
   },
   {
-    ...SERVER,
+    ...SERVER_FAULT,
     name: 'Postgres: new connections hang, the open ones work',
     numbers: ['F-24'],
     refuses: [],
@@ -61,15 +61,15 @@ export const SESSION_FAULTS: readonly FaultCase[] = [
     begin: (system) => system.put({ kind: 'hang-new' }, 'auth database', 'api database'),
     end: (system) => system.put({ kind: 'pass' }, 'auth database', 'api database'),
   },
-  lockStorm('agents', 'auth'),
-  lockStorm('waitlist_entries', 'api'),
+  createLockFault('agents', 'auth'),
+  createLockFault('waitlist_entries', 'api'),
 ]
 
-/** Locks a table, so that soon every connection of the pools waits for the lock. */
-function lockStorm(table: string, app: 'auth' | 'api'): FaultCase {
+/** Creates a fault that locks a table, so that soon every connection of the pools waits for the lock. */
+function createLockFault(table: string, app: 'auth' | 'api'): FaultCase {
   const part = app === 'auth' ? 'auth database' : 'api database'
-  let letGo: (() => void) | undefined
-  let held: Promise<void> | undefined
+  let releaseLock: (() => void) | undefined
+  let lock: Promise<void> | undefined
   return {
     name: `Postgres: table ${table} locked`,
     numbers: ['F-11', 'F-12'],
@@ -77,36 +77,37 @@ function lockStorm(table: string, app: 'auth' | 'api'): FaultCase {
     refuses: [app === 'auth' ? 'register' : 'join'],
     isManual: app === 'api',
     async begin(system) {
-      const taken = Promise.withResolvers<void>()
-      const over = Promise.withResolvers<void>()
-      letGo = over.resolve
-      held = holdLock(system.admin[app], table, taken.resolve, over.promise)
-      await Promise.race([taken.promise, held])
+      const locked = Promise.withResolvers<void>()
+      const released = Promise.withResolvers<void>()
+      releaseLock = released.resolve
+      lock = holdLock(system.admin[app], table, locked.resolve, released.promise)
+      await Promise.race([locked.promise, lock])
     },
     async end() {
-      letGo?.()
-      await held
+      releaseLock?.()
+      await lock
     },
   }
 }
 
-function holdLock(db: Pool, table: string, taken: () => void, over: Promise<void>): Promise<void> {
+/** Locks a table until `released` resolves. Calls `onLocked` when it has the lock. */
+function holdLock(db: Pool, table: string, onLocked: () => void, released: Promise<void>): Promise<void> {
   return db.transaction(async (tx) => {
     await tx.query(`set local idle_in_transaction_session_timeout = 0`)
     await tx.query(`set local lock_timeout = 0`)
     await tx.query(`lock table ${table} in access exclusive mode`)
-    taken()
-    await over
+    onLocked()
+    await released
   })
 }
 
-async function limitConnections(server: Pool, most: number): Promise<void> {
+async function limitConnections(server: Pool, limit: number): Promise<void> {
   const { rows } = await server.query<{ rolname: string }>(
-    most === 0 ? APP_ROLES : 'select rolname from pg_roles where rolconnlimit = 0',
+    limit === 0 ? APP_ROLES : 'select rolname from pg_roles where rolconnlimit = 0',
   )
-  for (const { rolname } of rows) await server.query(`alter role "${rolname}" connection limit ${most}`)
+  for (const { rolname } of rows) await server.query(`alter role "${rolname}" connection limit ${limit}`)
 }
 
-async function endSessions(server: Pool): Promise<void> {
-  await server.query(`select pg_terminate_backend(pid) from pg_stat_activity where ${OURS}`)
+async function terminateSessions(server: Pool): Promise<void> {
+  await server.query(`select pg_terminate_backend(pid) from pg_stat_activity where ${APP_SESSIONS}`)
 }

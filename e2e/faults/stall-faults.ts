@@ -13,8 +13,8 @@ const run = promisify(execFile)
 
 const PARTS = ['auth', 'api', 'auth database', 'api database', 'auth redis', 'introspection'] as const
 const MAX_CRASH_MS = 60_000
-/** The memory that a process may still use above its limit. */
-const MORE_MEMORY_BYTES = 32 * 1_048_576
+/** The memory that a process may allocate in addition to its present use. */
+const EXTRA_MEMORY_BYTES = 32 * 1_048_576
 
 /** Faults of a process that hangs, or runs out of memory. */
 export const STALL_FAULTS: readonly FaultCase[] = [
@@ -25,12 +25,12 @@ export const STALL_FAULTS: readonly FaultCase[] = [
     refuses: [],
     maxRefusedShare: 0.2,
     begin: async ({ stack, misbehave }) => {
-      for (const app of firstOfEach(stack)) misbehave(app, 'block')
+      for (const app of listFirstInstances(stack)) misbehave(app, 'block')
     },
     end: async () => {},
   },
-  crashesUnderLoad('the heap of one process of each app reaches its limit', async () => {}),
-  crashesUnderLoad('one process of each app gets no more memory (ENOMEM)', limitMemory),
+  createCrashFault('the heap of one process of each app reaches its limit', async () => {}),
+  createCrashFault('one process of each app gets no more memory (ENOMEM)', limitMemory),
   {
     name: 'one process of each app is suspended until its liveness probe restarts it',
     numbers: ['F-33'],
@@ -40,24 +40,24 @@ export const STALL_FAULTS: readonly FaultCase[] = [
     maxResponseMs: 7_000,
     isManual: true,
     begin: async (system) => {
-      const stopped = firstOfEach(system.stack)
-      for (const app of stopped) app.child.kill('SIGSTOP')
-      await Promise.all(stopped.map((app) => restartWhenNotLive(app, system)))
+      const suspendedApps = listFirstInstances(system.stack)
+      for (const app of suspendedApps) app.child.kill('SIGSTOP')
+      await Promise.all(suspendedApps.map((app) => restartWhenNotLive(app, system)))
     },
     end: async () => {},
   },
 ]
 
-const firstOfEach = ({ auth, resource }: FaultyStack['stack']) =>
+const listFirstInstances = ({ auth, resource }: FaultyStack['stack']) =>
   [auth[0], resource[0]].filter((app) => app !== undefined)
 
-/** The process ends under load and is started again, as an orchestrator would. */
-function crashesUnderLoad(name: string, prepare: (app: RunningApp) => Promise<void>): FaultCase {
+/** Creates a fault in which a process crashes under load and is started again, as an orchestrator would do. */
+function createCrashFault(name: string, prepare: (app: RunningApp) => Promise<void>): FaultCase {
   const crash = async (app: RunningApp, { misbehave }: FaultyStack) => {
     await prepare(app)
-    const exited = once(app.child, 'exit', { signal: AbortSignal.timeout(MAX_CRASH_MS) })
+    const exit = once(app.child, 'exit', { signal: AbortSignal.timeout(MAX_CRASH_MS) })
     misbehave(app, 'leak')
-    await exited
+    await exit
     await app.start()
   }
   return {
@@ -68,18 +68,18 @@ function crashesUnderLoad(name: string, prepare: (app: RunningApp) => Promise<vo
     maxRefusedShare: 0.3,
     isManual: true,
     begin: async (system) =>
-      void (await Promise.all(firstOfEach(system.stack).map((app) => crash(app, system)))),
+      void (await Promise.all(listFirstInstances(system.stack).map((app) => crash(app, system)))),
     end: async () => {},
   }
 }
 
 async function limitMemory({ child }: RunningApp): Promise<void> {
   const status = await readFile(`/proc/${child.pid}/status`, 'utf8')
-  const taken = Number(/^VmSize:\s+(\d+) kB$/m.exec(status)?.[1]) * 1_024
-  await run('prlimit', ['--pid', String(child.pid), `--as=${taken + MORE_MEMORY_BYTES}:unlimited`])
+  const usedBytes = Number(/^VmSize:\s+(\d+) kB$/m.exec(status)?.[1]) * 1_024
+  await run('prlimit', ['--pid', String(child.pid), `--as=${usedBytes + EXTRA_MEMORY_BYTES}:unlimited`])
 }
 
-/** Kills a hanging process as Kubernetes does with the probe of the manifest. */
+/** Kills and restarts a hanging process, as Kubernetes does with the probe of the manifest. */
 async function restartWhenNotLive(app: RunningApp, { admin }: FaultyStack): Promise<void> {
   const kind = app.name.startsWith('auth') ? 'auth' : 'resource'
   const probe = readPods().find(({ name }) => name === kind)?.containers[0]?.livenessProbe

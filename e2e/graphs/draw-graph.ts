@@ -11,15 +11,22 @@ const PLOT = { left: 56, top: 32, right: WIDTH - 16, bottom: HEIGHT - 56 }
 const COLOURS = ['#1f6feb', '#b35900', '#1a7f37', '#8250df', '#cf222e', '#57606a', '#0f766e', '#9a6700']
 const MINUTE = 60
 
-/** Draws lines over time as SVG, on white for dark viewers. @param unit such as `s`, written after each number */
+/** Draws series over time as SVG, on a white background for dark viewers. @param unit the text after each number, such as `s` */
 export function drawGraph(title: string, unit: string, series: readonly Series[]): string {
   const points = series.flatMap((each) => each.points).filter(([, value]) => Number.isFinite(value))
-  const [from, to] = [Math.min(...points.map(([at]) => at)), Math.max(...points.map(([at]) => at))]
-  const most = roundUp(Math.max(...points.map(([, value]) => value), 0))
-  const x = (at: number) => PLOT.left + ((at - from) / (to - from || 1)) * (PLOT.right - PLOT.left)
-  const y = (value: number) => PLOT.bottom - (value / most) * (PLOT.bottom - PLOT.top)
-  const steps = [0, 0.25, 0.5, 0.75, 1].map((part) => part * most)
-  const minutes = Array.from({ length: Math.floor((to - from) / MINUTE) + 1 }, (_, minute) => minute)
+  const [startTime, endTime] = [
+    Math.min(...points.map(([time]) => time)),
+    Math.max(...points.map(([time]) => time)),
+  ]
+  const maxValue = roundUp(Math.max(...points.map(([, value]) => value), 0))
+  const x = (time: number) =>
+    PLOT.left + ((time - startTime) / (endTime - startTime || 1)) * (PLOT.right - PLOT.left)
+  const y = (value: number) => PLOT.bottom - (value / maxValue) * (PLOT.bottom - PLOT.top)
+  const steps = [0, 0.25, 0.5, 0.75, 1].map((share) => share * maxValue)
+  const minutes = Array.from(
+    { length: Math.floor((endTime - startTime) / MINUTE) + 1 },
+    (_, minute) => minute,
+  )
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="sans-serif" font-size="11" role="img">
 <title>${escapeXml(title)}</title>
 <rect width="${WIDTH}" height="${HEIGHT}" fill="#fff"/>
@@ -30,24 +37,28 @@ ${steps
       `<path d="M${PLOT.left} ${y(value).toFixed(1)}H${PLOT.right}" stroke="#d8dee4"/><text x="${PLOT.left - 6}" y="${(y(value) + 4).toFixed(1)}" text-anchor="end" fill="#57606a">${formatNumber(value)}${unit}</text>`,
   )
   .join('\n')}
-${minutes.map((minute) => `<text x="${x(from + minute * MINUTE).toFixed(1)}" y="${PLOT.bottom + 16}" text-anchor="${minute === 0 ? 'start' : 'end'}" fill="#57606a">${minute} min</text>`).join('\n')}
+${minutes.map((minute) => `<text x="${x(startTime + minute * MINUTE).toFixed(1)}" y="${PLOT.bottom + 16}" text-anchor="${minute === 0 ? 'start' : 'end'}" fill="#57606a">${minute} min</text>`).join('\n')}
 ${series.map(({ points: line }, index) => `<path d="${drawPath(line, x, y)}" fill="none" stroke="${pickColour(index)}" stroke-width="1.6"/>`).join('\n')}
-${series.map(({ name }, index) => legend(name, index)).join('\n')}
+${series.map(({ name }, index) => drawLegend(name, index)).join('\n')}
 </svg>
 `
 }
 
 const pickColour = (index: number) => COLOURS[index % COLOURS.length] ?? '#000'
 
-function legend(name: string, index: number): string {
+function drawLegend(name: string, index: number): string {
   const [left, top] = [PLOT.left + (index % 4) * 165, PLOT.bottom + 30 + Math.floor(index / 4) * 14]
   return `<rect x="${left}" y="${top - 8}" width="10" height="10" fill="${pickColour(index)}"/><text x="${left + 14}" y="${top + 1}">${escapeXml(name.slice(0, 26))}</text>`
 }
 
-function drawPath(points: Series['points'], x: (at: number) => number, y: (value: number) => number): string {
+function drawPath(
+  points: Series['points'],
+  x: (time: number) => number,
+  y: (value: number) => number,
+): string {
   return points
     .filter(([, value]) => Number.isFinite(value))
-    .map(([at, value], index) => `${index === 0 ? 'M' : 'L'}${x(at).toFixed(1)} ${y(value).toFixed(1)}`)
+    .map(([time, value], index) => `${index === 0 ? 'M' : 'L'}${x(time).toFixed(1)} ${y(value).toFixed(1)}`)
     .join('')
 }
 

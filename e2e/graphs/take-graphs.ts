@@ -25,7 +25,7 @@ const PANELS = [
 ]
 const SENDERS = 6
 const CALM_MS = 60_000
-const AWAY_MS = 15_000
+const OUTAGE_MS = 15_000
 
 const Dashboard = z.looseObject({
   panels: z.array(
@@ -47,30 +47,35 @@ const QueryResponse = z.object({
   }),
 })
 
-/** Repeats the journey of an agent until it is stopped. */
-async function work(sender: Sender, stop: AbortSignal): Promise<void> {
+/** Repeats an agent's journey until it is stopped. */
+async function repeatJourney(sender: Sender, stop: AbortSignal): Promise<void> {
   for (let round = 0; !stop.aborted; round += 1) {
     try {
-      await journey(sender, round)
+      await runJourney(sender, round)
     } catch {
       await pause(200)
     }
   }
 }
 
-async function journey(sender: Sender, round: number): Promise<void> {
+async function runJourney(sender: Sender, round: number): Promise<void> {
   const agent = await sender.send({ method: 'POST', path: '/api/agent/register', ...json({}) })
   const { client_id: id, client_secret: secret } = JSON.parse(agent.text) as Record<string, string>
-  const asClient = basic(id ?? '', secret ?? '')
+  const credentials = basic(id ?? '', secret ?? '')
   const post = (where: string, fields: Record<string, string>) => {
-    const sent = form(fields)
-    return sender.send({ method: 'POST', path: where, ...sent, headers: { ...sent.headers, ...asClient } })
+    const content = form(fields)
+    return sender.send({
+      method: 'POST',
+      path: where,
+      ...content,
+      headers: { ...content.headers, ...credentials },
+    })
   }
   const { access_token: token = '' } = JSON.parse(
     (await post('/oauth/token', { grant_type: 'client_credentials' })).text,
   ) as Record<string, string>
-  if (!token) throw new Error('no token: the store is away')
-  for (let read = 0; read < 10; read += 1) {
+  if (!token) throw new Error('no token: the store is unavailable')
+  for (let readCount = 0; readCount < 10; readCount += 1) {
     await sender.send({ path: '/api/guides', headers: { Authorization: `Bearer ${token}` } })
     await pause(60)
   }
@@ -84,14 +89,14 @@ async function journey(sender: Sender, round: number): Promise<void> {
 }
 
 /** Waits a minute, kills an API process, makes Redis unavailable, and waits again. */
-async function happen({ resource, redis }: Stack): Promise<void> {
+async function causeEvents({ resource, redis }: Stack): Promise<void> {
   await pause(CALM_MS)
   await resource[1]?.stop('SIGKILL')
-  await pause(AWAY_MS)
+  await pause(OUTAGE_MS)
   await resource[1]?.start()
   await pause(CALM_MS / 2)
   await redis.stop('SIGTERM')
-  await pause(AWAY_MS)
+  await pause(OUTAGE_MS)
   await redis.start()
   await pause(CALM_MS)
 }
@@ -109,13 +114,13 @@ const { url } = resources.use(
 )
 const stopping = new AbortController()
 const startedAt = Date.now() / 1000
-const senders = Array.from({ length: SENDERS }, (_, each) =>
-  createSender(stack.origin, { from: `127.0.0.${50 + each}` }),
+const senders = Array.from({ length: SENDERS }, (_, index) =>
+  createSender(stack.origin, { from: `127.0.0.${50 + index}` }),
 )
-const working = senders.map((sender) => work(sender, stopping.signal))
-await happen(stack)
+const journeys = senders.map((sender) => repeatJourney(sender, stopping.signal))
+await causeEvents(stack)
 stopping.abort()
-await Promise.all(working)
+await Promise.all(journeys)
 for (const sender of senders) sender[Symbol.dispose]()
 
 const { panels } = Dashboard.parse(
@@ -136,14 +141,14 @@ for (const { title, fieldConfig, targets } of panels.filter((panel) => PANELS.in
     const { data } = QueryResponse.parse(await (await fetch(`${url}/api/v1/query_range?${range}`)).json())
     for (const { metric, values } of data.result) {
       const name = legendFormat.replaceAll(/\{\{(\w+)\}\}/g, (_, label: string) => metric[label] ?? '')
-      series.push({ name, points: values.map(([at, value]) => [at, Number(value)] as const) })
+      series.push({ name, points: values.map(([time, value]) => [time, Number(value)] as const) })
     }
   }
-  const moving = series.filter(({ points }) => points.some(([, value]) => value > 0))
+  const nonZeroSeries = series.filter(({ points }) => points.some(([, value]) => value > 0))
   const name = title.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')
   await writeFile(
     path.join(FOLDER, `${name}.svg`),
-    drawGraph(title, UNITS[fieldConfig.defaults.unit] ?? '', moving),
+    drawGraph(title, UNITS[fieldConfig.defaults.unit] ?? '', nonZeroSeries),
   )
   process.stdout.write(`${name}\n`)
 }

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { createSender, form, type HttpResponse, json, type Sender } from '../send.ts'
 
-/** An app as an OAuth client: it discovers, registers, and exchanges codes and refresh tokens, and calls the MCP server. */
+/** An app as an OAuth client: it discovers, registers, exchanges codes and refresh tokens, and calls the MCP server. */
 export interface App extends Disposable {
   readonly clientId: string
   readonly server: ServerMetadata
@@ -14,7 +14,7 @@ export interface App extends Disposable {
   /** Sends a form to the token endpoint. Undefined fields are left out. */
   token(fields: Fields): Promise<TokenResponse>
   revoke(token: string, fields?: Fields): Promise<HttpResponse>
-  /** Sends a message to the signed-in MCP address, or to the one given. */
+  /** Sends a message to the signed-in MCP address, or to another path. */
   mcp(message: McpMessage, options?: McpOptions): Promise<HttpResponse>
   call(token: string, name: string, args: Readonly<Record<string, unknown>>): Promise<ToolResult>
 }
@@ -39,7 +39,7 @@ interface ResourceMetadata {
 
 export interface AuthorizeOptions {
   readonly redirectUri: string
-  /** Replace or remove parameters of a plain request, which has the published resource and scope. */
+  /** Replaces parameters of a plain request, which has the published resource and scope. Undefined removes a parameter. */
   readonly changes?: Fields
 }
 export interface Authorization {
@@ -60,15 +60,17 @@ export interface TokenResponse {
   readonly error_description?: string
 }
 
+type Revision = '2025-06-18' | '2025-11-25' | '2026-07-28'
+
 export interface McpMessage {
   readonly method: string
   readonly params?: Readonly<Record<string, unknown>>
 }
 export interface McpOptions {
   readonly token?: string | undefined
-  /** Where it is sent; the signed-in address when absent. */
+  /** The path to which the message is sent; by default the signed-in address. */
   readonly path?: string
-  readonly version?: '2025-11-25' | '2026-07-28'
+  readonly version?: Revision
   readonly headers?: Readonly<Record<string, string>>
 }
 interface ToolResult {
@@ -80,42 +82,50 @@ interface ToolResult {
 
 export interface AppOptions {
   readonly origin: string
-  /** A client that is known already: registered, or by its document. */
+  /** The id of a client that is already registered, or the URL of its document. */
   readonly clientId?: string
-  /** Registers with these metadata (RFC 7591). */
+  /** The metadata with which the app registers (RFC 7591), unless it has a `clientId`. */
   readonly registration?: Readonly<Record<string, unknown>>
   readonly userAgents?: { readonly oauth: string; readonly mcp: string }
   readonly clientInfo?: { readonly name: string; readonly version: string }
   readonly capabilities?: Readonly<Record<string, unknown>>
+  /** The default revision of its messages. */
+  readonly revision?: Revision
+  /** The paths at which the app requests resource metadata. It uses the first response. By default the URL in the challenge. */
+  readonly metadataPaths?: readonly string[]
   /** Adds the fields that authenticate the app at the token endpoint. */
   readonly authenticate?: (clientId: string, server: ServerMetadata) => Promise<Fields>
   readonly from?: string
 }
 
-/** Discovers the server from the challenge of its MCP address, as every host does, and registers if it has to. */
+/** Discovers the server from the challenge of its MCP address, as every host does, and registers if necessary. */
 export async function openApp(options: AppOptions): Promise<App> {
   const { origin, userAgents, clientInfo = { name: 'an app', version: '1' }, capabilities = {} } = options
+  const { revision = '2025-11-25' } = options
   await using opening = new AsyncDisposableStack()
   const sender = opening.use(createSender(origin, options.from === undefined ? {} : { from: options.from }))
   const oauthHeaders = userAgents ? { 'user-agent': userAgents.oauth } : {}
   const mcpHeaders = userAgents ? { 'user-agent': userAgents.mcp } : {}
   const getJson = <T>(url: string) => readJson<T>(sender, url, oauthHeaders)
 
-  const mcp: App['mcp'] = (message, more = {}) =>
+  const mcp: App['mcp'] = (message, overrides = {}) =>
     sendMcp(sender, message, {
-      ...more,
-      headers: { ...mcpHeaders, ...more.headers },
+      version: revision,
+      ...overrides,
+      headers: { ...mcpHeaders, ...overrides.headers },
       clientInfo,
       capabilities,
     })
 
-  const challenged = await mcp(initialize(clientInfo, capabilities))
+  const challengeResponse = await mcp(initialize(clientInfo, capabilities, revision))
   const metadataUrl = /resource_metadata="([^"]+)"/.exec(
-    challenged.headers.get('www-authenticate') ?? '',
+    challengeResponse.headers.get('www-authenticate') ?? '',
   )?.[1]
-  if (challenged.status !== 401 || metadataUrl === undefined)
-    throw new Error(`${challenged.status} without a challenge: ${challenged.text}`)
-  const resource = await getJson<ResourceMetadata>(metadataUrl)
+  if (challengeResponse.status !== 401 || metadataUrl === undefined)
+    throw new Error(`${challengeResponse.status} without a challenge: ${challengeResponse.text}`)
+  const resource = await getFirst<ResourceMetadata>(options.metadataPaths ?? [metadataUrl], (url) =>
+    getJson(new URL(url, origin).href),
+  )
   const [issuer = ''] = resource.authorization_servers
   const server = await getJson<ServerMetadata>(`${issuer}/.well-known/oauth-authorization-server`)
   const clientId =
@@ -127,12 +137,12 @@ export async function openApp(options: AppOptions): Promise<App> {
     sender.send({
       method: 'POST',
       path: new URL(url).pathname,
-      body: form(presentFields(fields)).body,
+      body: form(dropUndefined(fields)).body,
       headers: { ...form({}).headers, accept: 'application/json', ...oauthHeaders },
     })
   const token: App['token'] = async (fields) => {
-    const own = { client_id: clientId, ...(await authenticate(clientId, server)) }
-    const response = await sendForm(server.token_endpoint, { ...own, ...fields })
+    const clientFields = { client_id: clientId, ...(await authenticate(clientId, server)) }
+    const response = await sendForm(server.token_endpoint, { ...clientFields, ...fields })
     return { status: response.status, ...(JSON.parse(response.text) as object) }
   }
   return {
@@ -145,12 +155,12 @@ export async function openApp(options: AppOptions): Promise<App> {
       const verifier = randomBytes(32).toString('base64url')
       const state = randomBytes(16).toString('base64url')
       const url = new URL(server.authorization_endpoint)
-      const parameters = presentFields({
+      const parameters = dropUndefined({
         response_type: 'code',
         client_id: clientId,
         redirect_uri: redirectUri,
         state,
-        code_challenge: challengeFor(verifier),
+        code_challenge: computeChallenge(verifier),
         code_challenge_method: 'S256',
         resource: resource.resource,
         scope: resource.scopes_supported.join(' '),
@@ -176,8 +186,8 @@ export async function openApp(options: AppOptions): Promise<App> {
         ...changes,
       }),
     async revoke(revoked, fields = {}) {
-      const own = { client_id: clientId, ...(await authenticate(clientId, server)) }
-      return sendForm(server.revocation_endpoint, { ...own, token: revoked, ...fields })
+      const clientFields = { client_id: clientId, ...(await authenticate(clientId, server)) }
+      return sendForm(server.revocation_endpoint, { ...clientFields, token: revoked, ...fields })
     },
     async call(accessToken, name, args) {
       const response = await mcp(
@@ -235,17 +245,27 @@ interface RawToolResult {
   readonly structuredContent?: Readonly<Record<string, unknown>>
 }
 
-const presentFields = (fields: Fields): Record<string, string> =>
+const dropUndefined = (fields: Fields): Record<string, string> =>
   Object.fromEntries(
     Object.entries(fields).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   )
 
-const challengeFor = (verifier: string) => createHash('sha256').update(verifier).digest('base64url')
+const computeChallenge = (verifier: string) => createHash('sha256').update(verifier).digest('base64url')
 
-export const initialize = (clientInfo: object, capabilities: object): McpMessage => ({
-  method: 'initialize',
-  params: { protocolVersion: '2025-11-25', capabilities, clientInfo },
-})
+/** Creates the first message of an MCP session. */
+export const initialize = (
+  clientInfo: object,
+  capabilities: object,
+  protocolVersion: Revision = '2025-11-25',
+): McpMessage => ({ method: 'initialize', params: { protocolVersion, capabilities, clientInfo } })
+
+/** Requests all URLs, one after another. @returns the response for the first */
+async function getFirst<T>(urls: readonly string[], get: (url: string) => Promise<T>): Promise<T> {
+  const [first = '', ...others] = urls
+  const firstResponse = await get(first)
+  for (const url of others) await get(url)
+  return firstResponse
+}
 
 const modernMeta = (clientInfo: object, clientCapabilities: object) => ({
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -281,17 +301,18 @@ async function register(
   return (JSON.parse(response.text) as { client_id: string }).client_id
 }
 
+/** Sends client metadata to the registration endpoint (RFC 7591). */
 export const sendRegistration = (
   sender: Sender,
   server: Pick<ServerMetadata, 'registration_endpoint'>,
   metadata: Readonly<Record<string, unknown>>,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<HttpResponse> => {
-  const sent = json(metadata)
+  const content = json(metadata)
   return sender.send({
     method: 'POST',
     path: new URL(server.registration_endpoint).pathname,
-    body: sent.body,
-    headers: { ...sent.headers, ...headers },
+    body: content.body,
+    headers: { ...content.headers, ...headers },
   })
 }

@@ -9,26 +9,26 @@ import { BUTTONS, SIGN_IN_CODE } from './person.ts'
 /** A person at a page of Chromium, with a mailbox. */
 export interface ChromiumPerson {
   readonly email: string
-  /** Signs in on the page that an app opened, from the address to Allow. */
+  /** Signs in on the page that an app opened: enters the address and the code, and presses Allow. */
   signIn(page: Page): Promise<void>
-  /** Opens the end link of the newest mail, and ends everything that is lent. */
+  /** Opens the end link of the newest mail, and revokes all access. */
   endEverything(page: Page): Promise<void>
 }
 
-const MAILED = { timeout: 20_000 }
+const MAIL_TIMEOUT = { timeout: 20_000 }
 
-/** @param options.checkPages every page has to be accessible, which needs scripts */
+/** Creates a person. @param options.checkPages true to check the accessibility of every page, which needs scripts */
 export function chromiumPerson(
   mail: Pick<MailServer, 'received'>,
   { checkPages = false }: { readonly checkPages?: boolean } = {},
 ): ChromiumPerson {
   const email = `person.${randomUUID().slice(0, 13)}@canary.example.org`
   const texts = () => mail.received.filter(({ to }) => to.includes(email)).map(({ text }) => text)
-  const newest = (find: (text: string) => string | undefined) =>
+  const findNewest = (find: (text: string) => string | undefined) =>
     texts()
       .flatMap((text) => find(text) || [])
       .at(-1)
-  const look = (page: Page) => (checkPages ? expectAccessible(page) : Promise.resolve())
+  const checkPage = (page: Page) => (checkPages ? expectAccessible(page) : Promise.resolve())
   const press = (page: Page, button: string) =>
     page
       .getByRole('button', { name: new RegExp(`^${button}`) })
@@ -37,24 +37,24 @@ export function chromiumPerson(
   return {
     email,
     async signIn(page) {
-      await look(page)
+      await checkPage(page)
       await page.locator('input[name=email]').fill(email)
       await press(page, BUTTONS.continue)
       await page.locator('input[name=code]').waitFor()
-      await look(page)
-      const code = () => newest((text) => SIGN_IN_CODE.exec(text)?.[1]?.replace(' ', ''))
-      await expect.poll(code, MAILED).toBeDefined()
+      await checkPage(page)
+      const code = () => findNewest((text) => SIGN_IN_CODE.exec(text)?.[1]?.replace(' ', ''))
+      await expect.poll(code, MAIL_TIMEOUT).toBeDefined()
       await page.locator('input[name=code]').fill(code() ?? '')
       await press(page, BUTTONS.allow)
     },
     async endEverything(page) {
-      const link = () => newest((text) => linkIn(text, 'end'))
-      await expect.poll(link, MAILED).toBeDefined()
+      const link = () => findNewest((text) => linkIn(text, 'end'))
+      await expect.poll(link, MAIL_TIMEOUT).toBeDefined()
       await page.goto(link() ?? '')
-      await look(page)
+      await checkPage(page)
       await press(page, BUTTONS.end)
       await page.waitForLoadState()
-      await look(page)
+      await checkPage(page)
     },
   }
 }

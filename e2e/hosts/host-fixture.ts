@@ -1,16 +1,16 @@
 /*
- * What a fixture of a chat host or IDE has: what was documented or recorded of it, and nothing that our server decides; and what
- * several fixtures have in common.
+ * The type of the fixtures of chat hosts and IDEs: documented or recorded behaviour, without anything that our server decides. Also
+ * the values that several fixtures share.
  */
 
-/** A URI in which `PORT` stands for the random port that a program listens on. */
+/** A URI in which `PORT` stands for the random port on which a program listens. */
 type RedirectUri = string
 
-/** How a host makes itself known: by the URL of its document, or by registering (RFC 7591). */
+/** The way in which a host identifies itself: by the URL of its document, or by registering (RFC 7591). */
 type Introduction =
   | {
       readonly by: 'document'
-      /** Absent where each connection has a document of its own. */
+      /** Absent if each connection has its own document. */
       readonly clientId?: string
       /** The document without `client_id`, and without the keys of `private_key_jwt`. */
       readonly document: Readonly<Record<string, unknown>>
@@ -22,9 +22,9 @@ export interface HostFixture {
   readonly source: string
   readonly introduction: Introduction
   readonly redirectUri: RedirectUri
-  /** What it sends as `resource`, to the authorization endpoint and to the token endpoint. */
+  /** Its values of `resource` at the authorization endpoint and at the token endpoint. */
   readonly resource: 'as published' | 'with a slash' | 'nothing'
-  /** What it sends as `scope`. */
+  /** Its value of `scope`. */
   readonly scope:
     | 'challenged'
     | 'challenged, with a space before'
@@ -36,11 +36,18 @@ export interface HostFixture {
   /** Signs client assertions (RFC 7523) with a key of its document. */
   readonly assertion?: 'RS256'
   readonly userAgents: { readonly oauth: string; readonly mcp: string }
-  /** What it names itself in `initialize`, and what it says that it can do. */
+  /** The name and the capabilities that it sends in `initialize`. */
   readonly clientInfo: { readonly name: string; readonly version: string }
   readonly capabilities: Readonly<Record<string, unknown>>
-  /** Whether it sends `server/discover` before `initialize`. */
+  /** The revision in its `initialize`; by default 2025-11-25. */
+  readonly revision?: '2025-06-18'
+  /** True if the host sends `server/discover` before `initialize`. */
   readonly discoversFirst?: boolean
+  /**
+   * The resource metadata that the host requests, in order. It uses the first that exists. `path` is the well-known path followed
+   * by the path of the MCP address, `root` the well-known path alone. By default the host requests the URL in the challenge.
+   */
+  readonly metadataAt?: readonly ('path' | 'root')[]
 }
 
 const BOTH_GRANTS = ['authorization_code', 'refresh_token']
@@ -71,6 +78,7 @@ export const CHATGPT = {
   userAgents: { oauth: 'Python/3.12 aiohttp/3.12.15', mcp: 'openai-mcp/1.0.0 (ChatGPT)' },
   clientInfo: { name: 'openai-mcp (ChatGPT)', version: '1.0.0' },
   capabilities: { experimental: { 'openai/visibility': { enabled: true } }, ...MCP_APPS },
+  metadataAt: ['path', 'root'],
 } as const
 
 export const CURSOR = {
@@ -83,6 +91,7 @@ export const CURSOR = {
     roots: { listChanged: false },
     elicitation: {},
   },
+  metadataAt: ['path', 'root'],
 } as const
 
 export const VS_CODE = {
@@ -103,7 +112,7 @@ export const GEMINI = {
   capabilities: {},
 } as const
 
-/** Its document, as django-oauth-toolkit 1845 and Altinity/altinity-mcp 118 quote it. */
+/** The document that django-oauth-toolkit 1845 and Altinity/altinity-mcp 118 quote. */
 export const CHATGPT_DOCUMENT = {
   client_uri: 'https://chatgpt.com/',
   grant_types: BOTH_GRANTS,
@@ -115,7 +124,7 @@ export const CHATGPT_DOCUMENT = {
   token_endpoint_auth_signing_alg: 'RS256',
 } as const
 
-/** Cursor, Cursor Agents and Grok Bot register all three in one request. */
+/** Cursor, Cursor Agents and Grok Bot register all three redirect URIs in one request. */
 export const CURSOR_REGISTRATION = {
   client_name: 'Cursor',
   redirect_uris: [

@@ -1,30 +1,19 @@
 /*
- * The chat hosts and IDEs that people connect from, each as it sends. Sources are GitHub issues unless they say otherwise.
+ * The chat hosts and IDEs from which people connect, with the requests of each. Sources are GitHub issues unless stated otherwise.
  */
 import {
   CHATGPT,
   CHATGPT_DOCUMENT,
   CLAUDE,
-  CLAUDE_CODE,
-  CURSOR,
-  CURSOR_REGISTRATION,
   GEMINI,
   GROK,
   GROK_URIS,
   type HostFixture,
   PUBLIC_CLIENT,
-  VS_CODE,
-  VS_CODE_DOCUMENT,
-  VS_CODE_REGISTRATION,
 } from './host-fixture.ts'
+import { PROGRAMS } from './program-fixtures.ts'
 
-const CODEX = {
-  userAgents: { oauth: 'codex_cli_rs/0.147.0', mcp: 'codex_cli_rs/0.147.0' },
-  clientInfo: { name: 'codex-mcp-client', version: '0.147.0' },
-  capabilities: { elicitation: {} },
-} as const
-
-export const HOSTS: readonly HostFixture[] = [
+const CHAT_APPS: readonly HostFixture[] = [
   {
     ...CLAUDE,
     name: 'Claude, by its document',
@@ -57,7 +46,7 @@ export const HOSTS: readonly HostFixture[] = [
         client_name: 'Claude',
         redirect_uris: ['https://claude.ai/api/mcp/auth_callback'],
         ...PUBLIC_CLIENT,
-        // The scope of the resource, copied.
+        // Claude copies the scope of the resource.
         scope: 'contact:write',
         application_type: 'web',
       },
@@ -87,46 +76,31 @@ export const HOSTS: readonly HostFixture[] = [
     parameters: { prompt: 'consent' },
   },
   {
-    ...CLAUDE_CODE,
-    name: 'Claude Code, by its document, without resource',
-    source: 'anthropics/claude-code 37767, 41011, 64705, 90497',
+    ...CLAUDE,
+    name: 'Claude on a desktop, in an earlier revision',
+    source: 'anthropics/claude-ai-mcp 217, 680; brendanlong/lion-reader 986',
+    clientInfo: { name: 'claude-ai', version: '0.1.0' },
+    revision: '2025-06-18',
+    discoversFirst: false,
+    metadataAt: ['path', 'path'],
     introduction: {
-      by: 'document',
-      clientId: 'https://claude.ai/oauth/claude-code-client-metadata',
-      // No application_type, and no port.
-      document: {
-        client_name: 'Claude Code',
-        client_uri: 'https://claude.ai',
-        redirect_uris: ['http://localhost/callback', 'http://127.0.0.1/callback'],
+      by: 'registration',
+      body: {
+        client_name: 'Claude',
+        redirect_uris: ['https://claude.ai/api/mcp/auth_callback'],
         ...PUBLIC_CLIENT,
       },
     },
-    redirectUri: 'http://localhost:PORT/callback',
-    resource: 'nothing',
+    redirectUri: 'https://claude.ai/api/mcp/auth_callback',
+    resource: 'as published',
     scope: 'challenged',
     parameters: { prompt: 'consent' },
   },
   {
-    ...CLAUDE_CODE,
-    name: 'Claude Code, registered, with a slash',
-    source: 'elmohq/elmo 684; anthropics/claude-code 52871, 94630; anthropics/claude-ai-mcp 155',
-    introduction: {
-      by: 'registration',
-      body: {
-        client_name: 'Claude Code (plainpath)',
-        redirect_uris: ['http://localhost:3118/callback'],
-        ...PUBLIC_CLIENT,
-        application_type: 'native',
-      },
-    },
-    redirectUri: 'http://localhost:3118/callback',
-    resource: 'with a slash',
-    scope: 'challenged',
-  },
-  {
     ...CHATGPT,
     name: 'ChatGPT, by a document of the connection, without keys',
-    source: 'gamedevpl/www.gamedev.pl 641; developers.openai.com/plugins/build/auth',
+    source:
+      'gamedevpl/www.gamedev.pl 641; developers.openai.com/plugins/build/auth; onkernel/kernel-mcp-server 91',
     introduction: {
       by: 'document',
       document: {
@@ -154,6 +128,23 @@ export const HOSTS: readonly HostFixture[] = [
   },
   {
     ...CHATGPT,
+    name: 'ChatGPT, by its document',
+    source: 'Altinity/altinity-mcp 118; developers.openai.com/plugins/build/auth',
+    introduction: {
+      by: 'document',
+      clientId: 'https://chatgpt.com/oauth/client.json',
+      document: {
+        ...CHATGPT_DOCUMENT,
+        redirect_uris: ['https://chatgpt.com/connector_platform_oauth_redirect'],
+        jwks_uri: 'https://chatgpt.com/oauth/jwks.json',
+      },
+    },
+    redirectUri: 'https://chatgpt.com/connector_platform_oauth_redirect',
+    resource: 'as published',
+    scope: 'challenged',
+  },
+  {
+    ...CHATGPT,
     name: 'ChatGPT, registered',
     source: 'developers.openai.com/plugins/build/auth',
     introduction: {
@@ -167,42 +158,6 @@ export const HOSTS: readonly HostFixture[] = [
     redirectUri: 'https://chatgpt.com/connector/oauth/abcDEF123456',
     resource: 'as published',
     scope: 'challenged',
-  },
-  {
-    ...CHATGPT,
-    ...CODEX,
-    name: 'Codex, by its document',
-    source: 'anomalyco/opencode pull 47737',
-    introduction: {
-      by: 'document',
-      clientId: 'https://chatgpt.com/oauth/codex/client.json',
-      document: {
-        client_name: 'Codex',
-        redirect_uris: ['http://127.0.0.1/callback', 'http://localhost/callback'],
-        token_endpoint_auth_method: 'none',
-      },
-    },
-    redirectUri: 'http://127.0.0.1:PORT/callback',
-    resource: 'as published',
-    scope: 'nothing',
-  },
-  {
-    ...CHATGPT,
-    ...CODEX,
-    name: 'Codex, registered',
-    source: 'elmohq/elmo 684; openai/codex 15643',
-    introduction: {
-      by: 'registration',
-      body: {
-        client_name: 'Codex',
-        redirect_uris: ['http://127.0.0.1:PORT/callback/XQmvk2F8'],
-        ...PUBLIC_CLIENT,
-        application_type: 'native',
-      },
-    },
-    redirectUri: 'http://127.0.0.1:PORT/callback/XQmvk2F8',
-    resource: 'as published',
-    scope: 'nothing',
   },
   {
     ...GROK,
@@ -233,64 +188,6 @@ export const HOSTS: readonly HostFixture[] = [
     redirectUri: 'https://console.x.ai/connectors-oauth-exchange-code/',
     resource: 'nothing',
     scope: 'all of the metadata',
-  },
-  {
-    ...CURSOR,
-    name: 'Cursor on a desktop',
-    source: 'erp-mafia/accounted 2225; gamedevpl/www.gamedev.pl 483',
-    introduction: { by: 'registration', body: CURSOR_REGISTRATION },
-    redirectUri: 'cursor://anysphere.cursor-mcp/oauth/callback',
-    resource: 'as published',
-    scope: 'challenged',
-  },
-  {
-    ...CURSOR,
-    name: 'Cursor Agents and Grok Bot',
-    source: 'bytebase/bytebase 20510; vuetifyjs/mcp 40, 41',
-    introduction: { by: 'registration', body: CURSOR_REGISTRATION },
-    redirectUri: 'https://www.cursor.com/agents/mcp/oauth/callback',
-    resource: 'as published',
-    scope: 'challenged',
-  },
-  {
-    ...CURSOR,
-    name: 'Cursor with a loopback address',
-    source: 'erp-mafia/accounted 2225',
-    introduction: { by: 'registration', body: CURSOR_REGISTRATION },
-    redirectUri: 'http://localhost:8787/callback',
-    resource: 'nothing',
-    scope: 'nothing',
-  },
-  {
-    ...VS_CODE,
-    name: 'VS Code, by its document, on a random port',
-    source: 'microsoft/vscode src/vs/base/common/oauth.ts; stacklok/toolhive 6290',
-    introduction: {
-      by: 'document',
-      clientId: 'https://vscode.dev/oauth/client-metadata.json',
-      document: VS_CODE_DOCUMENT,
-    },
-    redirectUri: 'http://127.0.0.1:PORT/',
-    resource: 'as published',
-    scope: 'challenged',
-  },
-  {
-    ...VS_CODE,
-    name: 'VS Code, registered, through its site',
-    source: 'microsoft/vscode src/vs/base/common/oauth.ts; cap-js/mcp 47',
-    introduction: { by: 'registration', body: VS_CODE_REGISTRATION },
-    redirectUri: 'https://vscode.dev/redirect',
-    resource: 'as published',
-    scope: 'challenged',
-  },
-  {
-    ...VS_CODE,
-    name: 'VS Code Insiders, registered, through its site',
-    source: 'microsoft/vscode src/vs/base/common/oauth.ts',
-    introduction: { by: 'registration', body: VS_CODE_REGISTRATION },
-    redirectUri: 'https://insiders.vscode.dev/redirect',
-    resource: 'as published',
-    scope: 'challenged',
   },
   {
     ...GEMINI,
@@ -325,23 +222,6 @@ export const HOSTS: readonly HostFixture[] = [
     scope: 'challenged',
   },
   {
-    ...GEMINI,
-    name: 'Gemini CLI',
-    source: 'google-gemini/gemini-cli 20017',
-    clientInfo: { name: 'gemini-cli-mcp-client-plainpath', version: '0.30.0' },
-    introduction: {
-      by: 'registration',
-      body: {
-        client_name: 'Gemini CLI MCP Client',
-        redirect_uris: ['http://localhost:PORT/oauth/callback'],
-        ...PUBLIC_CLIENT,
-      },
-    },
-    redirectUri: 'http://localhost:PORT/oauth/callback',
-    resource: 'as published',
-    scope: 'challenged',
-  },
-  {
     name: 'Le Chat',
     source: 'odoo-mcp-pro 21; gtm-mcp-server 3',
     introduction: {
@@ -359,23 +239,6 @@ export const HOSTS: readonly HostFixture[] = [
     clientInfo: { name: 'mistral', version: '1.0.0' },
     capabilities: {},
   },
-  {
-    name: 'OpenCode',
-    source: 'elmohq/elmo 684; anomalyco/opencode 50510',
-    introduction: {
-      by: 'registration',
-      body: {
-        client_name: 'OpenCode',
-        client_uri: 'https://opencode.ai',
-        redirect_uris: ['http://127.0.0.1:19876/mcp/oauth/callback'],
-        ...PUBLIC_CLIENT,
-      },
-    },
-    redirectUri: 'http://127.0.0.1:19876/mcp/oauth/callback',
-    resource: 'as published',
-    scope: 'nothing',
-    userAgents: { oauth: 'opencode/1.0.0', mcp: 'opencode/1.0.0' },
-    clientInfo: { name: 'opencode', version: '1.0.0' },
-    capabilities: {},
-  },
 ]
+
+export const HOSTS: readonly HostFixture[] = [...CHAT_APPS, ...PROGRAMS]

@@ -4,25 +4,25 @@ import { documentFor } from './hostile-authorizations.ts'
 import { publishDocument } from './publish-document.ts'
 import { atApi, CLAUDE_URI, type HostileRow, type Outcome, type Scene, useToken, useTokens } from './scene.ts'
 
-/** An app with a code that it has not redeemed. */
-async function withCode(scene: Scene, app: App = scene.app) {
+/** Lets a person sign in. Returns the callback, whose code the app has not redeemed. */
+async function obtainCode(scene: Scene, app: App = scene.app) {
   const person = scene.person()
   const authorization = app.authorize({ redirectUri: CLAUDE_URI })
   return { person, authorization, callback: await person.signIn(authorization.url) }
 }
 
 /** Redeems a code with changes. */
-const exchange =
+const exchangeWith =
   (hostile: Fields | ((scene: Scene, authorization: Authorization) => Fields)) =>
   async (scene: Scene, isHostile: boolean): Promise<Outcome> => {
-    const { authorization, callback } = await withCode(scene)
+    const { authorization, callback } = await obtainCode(scene)
     const changes = typeof hostile === 'function' ? hostile(scene, authorization) : hostile
     await scene.attack()
     return useTokens(scene.app, await scene.app.exchange(authorization, callback, isHostile ? changes : {}))
   }
 
 /** Refreshes with changes. */
-const refresh =
+const refreshWith =
   (hostile: (scene: Scene) => Fields) =>
   async (scene: Scene, isHostile: boolean): Promise<Outcome> => {
     const { app, refreshToken } = await scene.connect()
@@ -30,7 +30,7 @@ const refresh =
     return useTokens(app, await app.refresh(refreshToken, isHostile ? hostile(scene) : {}))
   }
 
-/** Makes every used refresh token look as if it had been used that long ago. */
+/** Makes every used refresh token look as if it was used earlier. */
 const ageRefreshes = (scene: Scene, seconds: number) =>
   scene.db.query(
     `update oauth_records set consumed_at = consumed_at - make_interval(secs => $1)
@@ -48,7 +48,7 @@ export const HOSTILE_TOKENS: readonly HostileRow[] = [
     what: 'a code that was redeemed',
     refused: invalidGrant,
     async run(scene, isHostile) {
-      const { authorization, callback } = await withCode(scene)
+      const { authorization, callback } = await obtainCode(scene)
       if (isHostile) await scene.app.exchange(authorization, callback)
       await scene.attack()
       return useTokens(scene.app, await scene.app.exchange(authorization, callback))
@@ -58,7 +58,7 @@ export const HOSTILE_TOKENS: readonly HostileRow[] = [
     what: 'the token of a code that was redeemed twice',
     refused: unauthorized,
     async run(scene, isHostile) {
-      const { authorization, callback } = await withCode(scene)
+      const { authorization, callback } = await obtainCode(scene)
       const { access_token: token = '' } = await scene.app.exchange(authorization, callback)
       await scene.attack()
       if (isHostile) await scene.app.exchange(authorization, callback)
@@ -69,48 +69,52 @@ export const HOSTILE_TOKENS: readonly HostileRow[] = [
     what: 'a code of another app',
     refused: invalidGrant,
     async run(scene, isHostile) {
-      const { authorization, callback } = await withCode(scene)
+      const { authorization, callback } = await obtainCode(scene)
       await scene.attack()
       const app = isHostile ? scene.other : scene.app
       return useTokens(app, await app.exchange(authorization, callback))
     },
   },
-  { what: 'a code without the verifier', refused: invalidGrant, run: exchange({ code_verifier: undefined }) },
+  {
+    what: 'a code without the verifier',
+    refused: invalidGrant,
+    run: exchangeWith({ code_verifier: undefined }),
+  },
   {
     what: 'a code with another verifier',
     refused: invalidGrant,
-    run: exchange({ code_verifier: 'A'.repeat(43) }),
+    run: exchangeWith({ code_verifier: 'A'.repeat(43) }),
   },
   {
     what: 'a code with the challenge as the verifier',
     refused: invalidGrant,
-    run: exchange((_scene, { url }) => ({ code_verifier: url.searchParams.get('code_challenge') ?? '' })),
+    run: exchangeWith((_scene, { url }) => ({ code_verifier: url.searchParams.get('code_challenge') ?? '' })),
   },
   {
     what: 'a code with another redirect URI of the list',
     refused: invalidGrant,
-    run: exchange({ redirect_uri: 'https://claude.com/api/mcp/auth_callback' }),
+    run: exchangeWith({ redirect_uri: 'https://claude.com/api/mcp/auth_callback' }),
   },
   {
     what: 'a code with no redirect URI',
-    refused: { at: 'token', status: 400 },
-    run: exchange({ redirect_uri: undefined }),
+    refused: { at: 'token', status: 400, error: 'invalid_request' },
+    run: exchangeWith({ redirect_uri: undefined }),
   },
   {
     what: 'a code for another resource',
     refused: invalidTarget,
-    run: exchange({ resource: 'https://other.example/mcp' }),
+    run: exchangeWith({ resource: 'https://other.example/mcp' }),
   },
   {
     what: 'a code for the API of agents',
     refused: invalidTarget,
-    run: exchange(({ origin }) => ({ resource: `${origin}/api` })),
+    run: exchangeWith(({ origin }) => ({ resource: `${origin}/api` })),
   },
   {
     what: 'a code after its minute',
     refused: invalidGrant,
     async run(scene, isHostile) {
-      const { authorization, callback } = await withCode(scene)
+      const { authorization, callback } = await obtainCode(scene)
       if (isHostile)
         await scene.db.query(
           `update oauth_records set expires_at = now() - interval '1 second' where id like 'AuthorizationCode:%'`,
@@ -123,7 +127,7 @@ export const HOSTILE_TOKENS: readonly HostileRow[] = [
     what: 'a code after the person ended the access',
     refused: invalidGrant,
     async run(scene, isHostile) {
-      const { person, authorization, callback } = await withCode(scene)
+      const { person, authorization, callback } = await obtainCode(scene)
       if (isHostile) await person.endEverything()
       await scene.attack()
       return useTokens(scene.app, await scene.app.exchange(authorization, callback))
@@ -131,7 +135,7 @@ export const HOSTILE_TOKENS: readonly HostileRow[] = [
   },
   {
     what: 'a code of an app whose document no longer returns there',
-    refused: { at: 'token' },
+    refused: invalidGrant,
     run: (scene, isHostile) =>
       afterDocumentChanged(scene, isHostile, {
         redirect_uris: ['https://claude.com/api/mcp/auth_callback'],
@@ -139,7 +143,7 @@ export const HOSTILE_TOKENS: readonly HostileRow[] = [
   },
   {
     what: 'a code of an app whose document now has another id',
-    refused: { at: 'token' },
+    refused: invalidClient,
     run: (scene, isHostile) =>
       afterDocumentChanged(scene, isHostile, { client_id: 'https://evil.example/app' }),
   },
@@ -242,12 +246,12 @@ export const HOSTILE_TOKENS: readonly HostileRow[] = [
   {
     what: 'a refresh token for another resource',
     refused: invalidTarget,
-    run: refresh(() => ({ resource: 'https://other.example/mcp' })),
+    run: refreshWith(() => ({ resource: 'https://other.example/mcp' })),
   },
   {
     what: 'a refresh token for the API of agents',
     refused: invalidTarget,
-    run: refresh(({ origin }) => ({ resource: `${origin}/api` })),
+    run: refreshWith(({ origin }) => ({ resource: `${origin}/api` })),
   },
   {
     what: 'a refresh token as an access token',
@@ -269,41 +273,41 @@ export const HOSTILE_TOKENS: readonly HostileRow[] = [
   },
   {
     what: 'the grant of agents, as an app',
-    refused: { at: 'token' },
-    run: exchange(() => ({ grant_type: 'client_credentials', code: undefined })),
+    refused: invalidClient,
+    run: exchangeWith(() => ({ grant_type: 'client_credentials', code: undefined })),
   },
   {
     what: 'a grant that does not exist',
-    refused: { at: 'token' },
-    run: exchange(() => ({ grant_type: 'password', username: 'a', password: 'b' })),
+    refused: invalidClient,
+    run: exchangeWith(() => ({ grant_type: 'password', username: 'a', password: 'b' })),
   },
   {
     what: 'a code with a secret, which the app does not have',
     refused: invalidClient,
-    run: exchange({ client_secret: 'guessed' }),
+    run: exchangeWith({ client_secret: 'guessed' }),
   },
   {
     what: 'a code without an app',
-    refused: { at: 'token' },
-    run: exchange({ client_id: undefined }),
+    refused: invalidClient,
+    run: exchangeWith({ client_id: undefined }),
   },
   {
     what: 'a code as an agent with its own secret',
     refused: { at: 'api', status: 400 },
     async run(scene, isHostile) {
-      const { authorization, callback } = await withCode(scene)
+      const { authorization, callback } = await obtainCode(scene)
       const agent = await scene.registerAgent()
       await scene.attack()
       if (!isHostile) return useTokens(scene.app, await scene.app.exchange(authorization, callback))
-      const sent = form({
+      const content = form({
         grant_type: 'authorization_code',
         code: callback.searchParams.get('code') ?? '',
         redirect_uri: CLAUDE_URI,
         code_verifier: authorization.verifier,
       })
-      const headers = { ...sent.headers, ...basic(agent.client_id, agent.client_secret) }
+      const headers = { ...content.headers, ...basic(agent.client_id, agent.client_secret) }
       return atApi(
-        await scene.sender.send({ method: 'POST', path: '/oauth/token', body: sent.body, headers }),
+        await scene.sender.send({ method: 'POST', path: '/oauth/token', body: content.body, headers }),
       )
     },
   },
@@ -336,17 +340,17 @@ export const HOSTILE_TOKENS: readonly HostileRow[] = [
     async run(scene, isHostile) {
       const { app, accessToken } = await scene.connect()
       const agent = await scene.registerAgent()
-      const sent = form({ grant_type: 'client_credentials' })
-      const headers = { ...sent.headers, ...basic(agent.client_id, agent.client_secret) }
+      const content = form({ grant_type: 'client_credentials' })
+      const headers = { ...content.headers, ...basic(agent.client_id, agent.client_secret) }
       const { text } = await scene.sender.send({
         method: 'POST',
         path: '/oauth/token',
-        body: sent.body,
+        body: content.body,
         headers,
       })
-      const { access_token: foreign } = JSON.parse(text) as { access_token: string }
+      const { access_token: agentToken } = JSON.parse(text) as { access_token: string }
       await scene.attack()
-      return useToken(app, isHostile ? foreign : accessToken)
+      return useToken(app, isHostile ? agentToken : accessToken)
     },
   },
   {
@@ -361,18 +365,19 @@ export const HOSTILE_TOKENS: readonly HostileRow[] = [
     },
   },
   {
-    what: 'an access token after another app tried to revoke it',
-    refused: { at: 'granted' },
-    async run(scene) {
+    what: 'the revocation of an access token by another app, which the token survives',
+    refused: { at: 'api', status: 400, error: 'foreign-token' },
+    async run(scene, isHostile) {
       const { app, accessToken } = await scene.connect()
       await scene.attack()
-      await scene.other.revoke(accessToken)
-      return useToken(app, accessToken)
+      const response = isHostile ? await scene.other.revoke(accessToken) : undefined
+      const outcome = await useToken(app, accessToken)
+      return response && outcome.at === 'granted' ? atApi(response) : outcome
     },
   },
 ]
 
-/** Redeems a code after the document of its app has changed, and was fetched again. */
+/** Redeems a code after the document of its app has changed and must be fetched again. */
 async function afterDocumentChanged(scene: Scene, isHostile: boolean, changes: object): Promise<Outcome> {
   const { url, change } = publishDocument(scene.documents, (id) => documentFor(id))
   const clientId = { client_id: url }

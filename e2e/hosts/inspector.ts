@@ -12,10 +12,10 @@ export interface Inspector extends AsyncDisposable {
   connectUrl(serverUrl: string): string
 }
 
-/** What its program `mcp-inspector` is; the package has no other entry. */
+/** The file behind its program `mcp-inspector`; the package has no other entry. */
 const LAUNCHER = '@modelcontextprotocol/inspector/clients/launcher/build/index.js'
 
-/** @param folder has its log, and its home, so that it neither reads nor writes what is on this machine */
+/** Starts the inspector. @param folder contains its log and its home, so that it does not use files of this machine */
 export async function startInspector(folder: string): Promise<Inspector> {
   const [port = 0] = await freePorts(1)
   const token = randomBytes(16).toString('hex')
@@ -24,7 +24,7 @@ export async function startInspector(folder: string): Promise<Inspector> {
   const catalog = path.join(home, 'servers.json')
   await writeFile(catalog, JSON.stringify({ mcpServers: {} }))
   const program = fileURLToPath(import.meta.resolve(LAUNCHER))
-  const started = await startManagedProcess({
+  const inspectorProcess = await startManagedProcess({
     name: 'inspector',
     command: [process.execPath, program, '--web'],
     env: {
@@ -43,6 +43,6 @@ export async function startInspector(folder: string): Promise<Inspector> {
       const query = new URLSearchParams({ serverUrl, transport: 'http', autoConnect: token })
       return `http://localhost:${port}/?${query.toString()}`
     },
-    [Symbol.asyncDispose]: () => started[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => inspectorProcess[Symbol.asyncDispose](),
   }
 }

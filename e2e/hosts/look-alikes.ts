@@ -1,4 +1,4 @@
-/** A redirect URI that resembles one of a host, and the list of hosts does not contain. */
+/** A redirect URI that resembles one of a host, but is not in the list of hosts. */
 export interface LookAlike {
   readonly what: string
   readonly redirectUri: string
@@ -12,7 +12,7 @@ const GEMINI_PREFIX = 'https://oauth-redirect.googleusercontent.com/r/user-bound
 const CURSOR_URI = 'cursor://anysphere.cursor-mcp/oauth/callback'
 const LOOPBACK_URI = 'http://localhost:8787/callback'
 
-/** Each fails wherever a client can name it: in a registration, in a document, and in an authorization request. */
+/** The service refuses each of these in a registration, in a document, and in an authorization request. */
 export const LOOK_ALIKES: readonly LookAlike[] = [
   { what: 'another host', redirectUri: 'https://claude.ai.example/api/mcp/auth_callback', of: CLAUDE_URI },
   { what: 'the host as a suffix', redirectUri: 'https://notclaude.ai/api/mcp/auth_callback', of: CLAUDE_URI },

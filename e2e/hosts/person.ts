@@ -4,26 +4,26 @@ import { waitUntil } from '@plainpath/stack/managed-process'
 import { linkIn } from '../lend-mailbox-to.ts'
 import { openPlainBrowser, type Page, type PlainBrowser } from './plain-browser.ts'
 
-const MAILED_MS = 20_000
+const DELIVERY_MS = 20_000
 
 /** A person with a mailbox and a browser without scripts. */
 export interface Person extends Disposable {
   readonly email: string
   readonly browser: PlainBrowser
-  /** Opens what an app sent the browser to, gives the address, types the code that is mailed, and allows. */
+  /** Opens the page to which an app sent the browser, enters the address and the mailed code, and allows. */
   signIn(authorizationUrl: URL): Promise<URL>
-  /** The page that asks for the address. */
+  /** Opens the page that asks for the address. */
   begin(authorizationUrl: URL): Promise<Page>
-  /** Gives the address. @returns the page that asks for the code, and the code that was mailed for it */
+  /** Enters the address. @returns the page that asks for the code, and the mailed code */
   giveAddress(page: Page): Promise<{ readonly page: Page; readonly code: string }>
   /** Types the code and allows. @throws {Error} when the browser does not leave for the app */
   allow(page: Page, code: string): Promise<URL>
   deny(page: Page): Promise<URL>
-  /** The codes that were mailed to sign in, oldest first. Waits for `count` of them. */
+  /** Waits for `count` mailed sign-in codes, and returns all codes, oldest first. */
   codes(count: number): Promise<readonly string[]>
-  /** The end link of the newest mail that has one. */
+  /** Returns the end link of the newest mail that has one. */
   endLink(): Promise<string>
-  /** Ends everything that is lent, on the page behind that link. */
+  /** Opens the end link and revokes all access. */
   endEverything(): Promise<Page>
 }
 
@@ -31,15 +31,16 @@ export interface PersonOptions {
   readonly origin: string
   readonly mail: Pick<MailServer, 'received'>
   readonly email?: string
-  /** Any of 127.0.0.0/8. */
+  /** The address of the browser, in 127.0.0.0/8. */
   readonly from?: string
 }
 
-export function newPerson({ origin, mail, email = newAddress(), from }: PersonOptions): Person {
+/** Creates a person. Mails to the address must arrive in `mail`. */
+export function newPerson({ origin, mail, email = createAddress(), from }: PersonOptions): Person {
   const browser = openPlainBrowser(origin, from)
-  const mailed = () => mail.received.filter(({ to }) => to.includes(email))
-  const codesSoFar = () =>
-    mailed().flatMap(({ text }) => SIGN_IN_CODE.exec(text)?.[1]?.replace(' ', '') ?? [])
+  const listMails = () => mail.received.filter(({ to }) => to.includes(email))
+  const listCodes = () =>
+    listMails().flatMap(({ text }) => SIGN_IN_CODE.exec(text)?.[1]?.replace(' ', '') ?? [])
   const person: Person = {
     email,
     browser,
@@ -53,28 +54,28 @@ export function newPerson({ origin, mail, email = newAddress(), from }: PersonOp
       return page
     },
     async giveAddress(page) {
-      const before = codesSoFar().length
-      const next = await browser.press(page, BUTTONS.continue, { email })
-      if (next.status !== 200) throw new Error(`${next.status} ${next.heading}: ${next.text}`)
-      return { page: next, code: (await person.codes(before + 1)).at(-1) ?? '' }
+      const codesBefore = listCodes().length
+      const codePage = await browser.press(page, BUTTONS.continue, { email })
+      if (codePage.status !== 200) throw new Error(`${codePage.status} ${codePage.heading}: ${codePage.text}`)
+      return { page: codePage, code: (await person.codes(codesBefore + 1)).at(-1) ?? '' }
     },
     async allow(page, code) {
-      return left(await browser.press(page, BUTTONS.allow, { code }))
+      return requireDeparture(await browser.press(page, BUTTONS.allow, { code }))
     },
     async deny(page) {
-      return left(await browser.press(page, BUTTONS.deny))
+      return requireDeparture(await browser.press(page, BUTTONS.deny))
     },
     async codes(count) {
-      if (!(await waitUntil(() => codesSoFar().length >= count, MAILED_MS)))
-        throw new Error(`${codesSoFar().length} codes were mailed instead of ${count}`)
-      return codesSoFar()
+      if (!(await waitUntil(() => listCodes().length >= count, DELIVERY_MS)))
+        throw new Error(`${listCodes().length} codes were mailed instead of ${count}`)
+      return listCodes()
     },
     async endLink() {
       const link = () =>
-        mailed()
+        listMails()
           .flatMap(({ text }) => linkIn(text, 'end') || [])
           .at(-1)
-      if (!(await waitUntil(() => link() !== undefined, MAILED_MS)))
+      if (!(await waitUntil(() => link() !== undefined, DELIVERY_MS)))
         throw new Error('no mail has an end link')
       return link() ?? ''
     },
@@ -86,9 +87,9 @@ export function newPerson({ origin, mail, email = newAddress(), from }: PersonOp
   return person
 }
 
-const newAddress = () => `person.${randomUUID().slice(0, 13)}@example.org`
+const createAddress = () => `person.${randomUUID().slice(0, 13)}@example.org`
 
-/** What the buttons of the sign-in pages begin with. */
+/** The first words of the buttons on the sign-in pages. */
 export const BUTTONS = {
   continue: 'Continue',
   allow: 'Allow',
@@ -100,7 +101,8 @@ export const BUTTONS = {
 /** The line of the mail that has the code and nothing else. */
 export const SIGN_IN_CODE = /^ +(\d{3} ?\d{3})$/m
 
-function left(page: Page): URL {
+/** Returns the address for which the browser left the service. @throws {Error} if it stayed */
+function requireDeparture(page: Page): URL {
   if (!page.left)
     throw new Error(`the browser stayed at ${page.path}: ${page.status} ${page.heading}: ${page.text}`)
   return page.left

@@ -1,15 +1,15 @@
 import { createSender, form, type HttpResponse } from '../send.ts'
 
-/** A page as a browser without scripts has it after it followed the redirects of the service. */
+/** A page in a browser without scripts, after the browser followed the redirects of the service. */
 export interface Page {
   readonly status: number
   readonly headers: Headers
   readonly html: string
   /** The path of the page, with its query. */
   readonly path: string
-  /** The address elsewhere that the service sent the browser to, which was not opened. */
+  /** The address outside the service to which the service redirected the browser, which did not open it. */
   readonly left?: URL
-  /** Every address that a redirect led to, in order. */
+  /** The target of every redirect, in order. */
   readonly redirects: readonly string[]
   /** The first heading. */
   readonly heading: string
@@ -17,7 +17,7 @@ export interface Page {
   readonly text: string
 }
 
-/** A browser of one person, on an address of its own. It keeps cookies, and sends what browsers add to requests. */
+/** The browser of one person, with its own IP address. It stores cookies, and sends the headers that browsers add. */
 export interface PlainBrowser extends Disposable {
   /** Opens an address of the service: a path, or a URL of which the path is used. */
   open(address: string | URL, headers?: Readonly<Record<string, string>>): Promise<Page>
@@ -25,14 +25,15 @@ export interface PlainBrowser extends Disposable {
    * Presses a button of a page, as the person who filled in its form.
    *
    * @param button the beginning of the button's text
-   * @param options.headers replace those of a browser, to send what only another site could cause
+   * @param options.headers replace the headers of a browser, to send a request that only another site could cause
+   * @param options.follows false to stay at a redirect
    * @throws {Error} when the page has no such button
    */
   press(
     page: Page,
     button: string,
     fields?: Readonly<Record<string, string>>,
-    options?: { readonly headers?: Readonly<Record<string, string>> },
+    options?: { readonly headers?: Readonly<Record<string, string>>; readonly follows?: boolean },
   ): Promise<Page>
   /** Sends a form that no page offered. */
   post(
@@ -56,14 +57,16 @@ interface Cookie {
 const MAX_REDIRECTS = 10
 
 /**
- * @param origin the address of the service, whose cookies and redirects it follows
- * @param from any of 127.0.0.0/8, so that one machine can be many people
+ * Creates a browser.
+ *
+ * @param origin the address of the service, whose cookies it keeps and whose redirects it follows
+ * @param from an address in 127.0.0.0/8, so that one machine can act as many people
  */
 export function openPlainBrowser(origin: string, from?: string): PlainBrowser {
   const sender = createSender(origin, from === undefined ? {} : { from })
   const jar = new Map<string, Cookie>()
 
-  function keep({ headers }: HttpResponse): void {
+  function storeCookies({ headers }: HttpResponse): void {
     for (const line of headers.getSetCookie()) {
       const cookie = parseCookie(line)
       const key = `${cookie.name} ${cookie.path}`
@@ -72,7 +75,7 @@ export function openPlainBrowser(origin: string, from?: string): PlainBrowser {
       else jar.set(key, cookie)
     }
   }
-  function cookieHeader(path: string): Record<string, string> {
+  function createCookieHeader(path: string): Record<string, string> {
     const pathname = path.split('?')[0] ?? ''
     const matching = [...jar.values()].filter(
       (each) => each.path === '/' || pathname === each.path || pathname.startsWith(`${each.path}/`),
@@ -83,37 +86,54 @@ export function openPlainBrowser(origin: string, from?: string): PlainBrowser {
   }
 
   async function request(
-    first: string,
-    how: { readonly body?: string; readonly headers: Readonly<Record<string, string>> },
+    startPath: string,
+    {
+      follows = true,
+      ...init
+    }: {
+      readonly body?: string
+      readonly headers: Readonly<Record<string, string>>
+      readonly follows?: boolean
+    },
   ): Promise<Page> {
     const redirects: string[] = []
-    let path = first
-    let sent: { method: string; body?: string; headers: Readonly<Record<string, string>> } = {
-      method: how.body === undefined ? 'GET' : 'POST',
-      ...how,
+    let path = startPath
+    let content: { method: string; body?: string; headers: Readonly<Record<string, string>> } = {
+      method: init.body === undefined ? 'GET' : 'POST',
+      ...init,
     }
     for (;;) {
       const response = await sender.send({
-        ...sent,
+        ...content,
         path,
-        headers: { ...NAVIGATION, ...sent.headers, ...cookieHeader(path) },
+        headers: { ...NAVIGATION, ...content.headers, ...createCookieHeader(path) },
       })
-      keep(response)
+      storeCookies(response)
       const location = response.headers.get('location')
       if (location === null || response.status < 300 || response.status > 399)
         return toPage(response, path, redirects)
       redirects.push(location)
       const target = new URL(location, `${origin}${path}`)
       if (target.origin !== origin) return { ...toPage(response, path, redirects), left: target }
+      if (!follows) return toPage(response, path, redirects)
       if (redirects.length > MAX_REDIRECTS) throw new Error(`redirected in circles: ${redirects.join(' ')}`)
       path = `${target.pathname}${target.search}`
-      sent = { method: 'GET', headers: {} }
+      content = { method: 'GET', headers: {} }
     }
   }
 
-  const post: PlainBrowser['post'] = (path, fields, headers = {}) => {
+  const post = (
+    path: string,
+    fields: Readonly<Record<string, string>>,
+    headers: Readonly<Record<string, string>> = {},
+    follows = true,
+  ) => {
     const { body, headers: type } = form(fields)
-    return request(path, { body, headers: { ...sameOrigin(origin), ...type, ...headers } })
+    return request(path, {
+      body,
+      headers: { ...createSameOriginHeaders(origin), ...type, ...headers },
+      follows,
+    })
   }
   return {
     get cookies() {
@@ -123,9 +143,9 @@ export function openPlainBrowser(origin: string, from?: string): PlainBrowser {
       const { pathname, search } = new URL(address, origin)
       return request(`${pathname}${search}`, { headers })
     },
-    press(page, button, fields = {}, { headers = {} } = {}) {
-      const found = findForm(page, button)
-      return post(found.action, { ...found.fields, ...fields }, headers)
+    press(page, button, fields = {}, { headers = {}, follows = true } = {}) {
+      const offeredForm = findForm(page, button)
+      return post(offeredForm.action, { ...offeredForm.fields, ...fields }, headers, follows)
     },
     post,
     takeCookies(other) {
@@ -140,7 +160,7 @@ const NAVIGATION = {
   'sec-fetch-mode': 'navigate',
   'sec-fetch-dest': 'document',
 }
-const sameOrigin = (origin: string) => ({ origin, 'sec-fetch-site': 'same-origin' })
+const createSameOriginHeaders = (origin: string) => ({ origin, 'sec-fetch-site': 'same-origin' })
 
 function parseCookie(line: string): Cookie {
   const [pair = '', ...attributes] = line.split(/; */)
@@ -156,12 +176,12 @@ function toPage({ status, headers, text: html }: HttpResponse, path: string, red
     html,
     path,
     redirects,
-    heading: plainText(/<h1[^>]*>([\s\S]*?)<\/h1>/.exec(html)?.[1] ?? ''),
-    text: plainText(/<main[^>]*>([\s\S]*?)<\/main>/.exec(html)?.[1] ?? html),
+    heading: toPlainText(/<h1[^>]*>([\s\S]*?)<\/h1>/.exec(html)?.[1] ?? ''),
+    text: toPlainText(/<main[^>]*>([\s\S]*?)<\/main>/.exec(html)?.[1] ?? html),
   }
 }
 
-/** Finds the form with a button, and what it sends: its hidden and filled fields, and the button's own value. */
+/** Finds the form with a button, and the fields that it sends: hidden and filled ones, and the button's own value. */
 export function findForm(
   page: Page,
   button: string,
@@ -175,7 +195,7 @@ export function findForm(
       if (name !== undefined && isChosen) fields[name] = attribute(attributes, 'value') ?? ''
     }
     for (const [, attributes = '', inner = ''] of content.matchAll(/<button([^>]*)>([\s\S]*?)<\/button>/g)) {
-      const text = plainText(inner)
+      const text = toPlainText(inner)
       buttons.push(text)
       if (!text.startsWith(button)) continue
       const name = attribute(attributes, 'name')
@@ -197,4 +217,5 @@ const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>',
 const unescape = (text: string) =>
   text.replaceAll(/&(amp|lt|gt|quot|#39);/g, (_all, name: string) => ENTITIES[name] ?? '')
 
-const plainText = (html: string) => unescape(html.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ')).trim()
+const toPlainText = (html: string) =>
+  unescape(html.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ')).trim()

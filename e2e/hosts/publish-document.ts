@@ -1,9 +1,13 @@
 import type { DocumentServer } from '@plainpath/auth/document-server'
 
-/** Any key, since the document that has it is replaced at once. */
+/** A placeholder for the key. The document that contains it is replaced at once. */
 const NO_KEY = { jwk: { kty: 'OKP' } }
 
-/** Publishes the JSON that is made for a new URL, and returns how it can be changed. Undefined is not found. */
+/**
+ * Publishes a document at a new URL. If `describe` returns undefined, the URL is not found.
+ *
+ * @returns the URL, and a function that replaces the document
+ */
 export function publishDocument(documents: DocumentServer, describe: (url: string) => object | undefined) {
   const published = documents.publish([NO_KEY])
   published.change(describe(published.client_id))

@@ -8,7 +8,7 @@ import { type Connected, connect } from './connect.ts'
 import { newPerson, type Person } from './person.ts'
 import type { Page } from './plain-browser.ts'
 
-/** What came of a step: where it ended, and how. */
+/** The outcome of a step. */
 export interface Outcome {
   /** `granted`: the app has a token that the MCP server accepts. `page`: the browser stayed at the service. */
   readonly at: 'granted' | 'page' | 'callback' | 'token' | 'mcp' | 'api'
@@ -18,12 +18,12 @@ export interface Outcome {
   readonly heading?: string
 }
 
-/** A hostile request, and the same without what is hostile about it. */
+/** A hostile request, with a harmless twin. */
 export interface HostileRow {
   readonly what: string
   readonly refused: Outcome
   /**
-   * Does what leads to the step, calls `scene.attack()`, and takes the step.
+   * Prepares the hostile step, calls `scene.attack()`, and takes the step.
    *
    * @param isHostile false for the positive twin, which must end in `granted`
    */
@@ -33,16 +33,16 @@ export interface HostileRow {
 export const CLAUDE_URI = 'https://claude.ai/api/mcp/auth_callback'
 export const LOOPBACK_URI = 'http://localhost:8787/callback'
 
-/** What all rows share: apps that are registered once, and new people for each row. */
+/** The state that all rows share: apps that are registered once, and new people for each row. */
 export interface Scene extends AsyncDisposable {
   readonly system: SystemWithMail
   readonly documents: DocumentServer
   readonly origin: string
-  /** Returns to a site. */
+  /** An app that returns to a site. */
   readonly app: App
-  /** Another app, which returns to the same site. */
+  /** Another app that returns to the same site. */
   readonly other: App
-  /** Returns to a program on this computer. */
+  /** An app that returns to a program on this computer. */
   readonly native: App
   readonly db: Pool
   readonly sender: Sender
@@ -50,9 +50,9 @@ export interface Scene extends AsyncDisposable {
   /** Lets a new person sign in with `app`. */
   connect(): Promise<Connected>
   registerAgent(): Promise<AgentCredentials>
-  /** Counts what is granted from now on. */
+  /** Starts to count the grants. */
   attack(): Promise<void>
-  /** @returns how many claims, codes and refresh tokens were granted since `attack` */
+  /** Returns the number of claims, codes and refresh tokens granted since `attack`. */
   grantedSince(): Promise<number>
   /** Redeems the callback, and uses the token. */
   redeem(app: App, authorization: Authorization, callback: URL): Promise<Outcome>
@@ -64,12 +64,13 @@ const REGISTRATION = {
   response_types: ['code'],
   token_endpoint_auth_method: 'none',
 }
+/** Creates the metadata with which an app registers. */
 export const registrationFor = (...redirectUris: readonly string[]) => ({
   ...REGISTRATION,
   redirect_uris: redirectUris,
 })
 
-/** Opens the scene. @param system has production limits times a thousand, and the documents */
+/** Opens the scene. @param system has a thousand times the production limits, and trusts the documents */
 export async function openScene(system: SystemWithMail, documents: DocumentServer): Promise<Scene> {
   await using opening = new AsyncDisposableStack()
   const { origin } = system
@@ -81,7 +82,7 @@ export async function openScene(system: SystemWithMail, documents: DocumentServe
   const db = opening.use(openPool(system.adminUrls.auth, { max: 2 }))
   const sender = opening.use(createSender(origin))
   const resources = opening.move()
-  let before = 0
+  let grantsBefore = 0
   const scene: Scene = {
     system,
     documents,
@@ -100,9 +101,9 @@ export async function openScene(system: SystemWithMail, documents: DocumentServe
       return JSON.parse(text) as AgentCredentials
     },
     async attack() {
-      before = await countGranted(db)
+      grantsBefore = await countGrants(db)
     },
-    grantedSince: async () => (await countGranted(db)) - before,
+    grantedSince: async () => (await countGrants(db)) - grantsBefore,
     async redeem(redeemer, authorization, callback) {
       if (!callback.searchParams.has('code')) return atCallback(callback)
       return useTokens(redeemer, await redeemer.exchange(authorization, callback))
@@ -112,7 +113,7 @@ export async function openScene(system: SystemWithMail, documents: DocumentServe
   return scene
 }
 
-async function countGranted(db: Pool): Promise<number> {
+async function countGrants(db: Pool): Promise<number> {
   const { rows } = await db.query<{ granted: number }>(
     `select (select count(*) from claims where ended_at is null)::int
        + (select count(*) from oauth_records where id ~ '^(AuthorizationCode|RefreshToken):' and consumed_at is null)::int
@@ -130,21 +131,23 @@ export async function useTokens(
   return useToken(app, token)
 }
 
+/** Lists the tools of the signed-in MCP server with a token. */
 export async function useToken(app: App, token: string): Promise<Outcome> {
   const { status } = await app.mcp({ method: 'tools/list' }, { token })
   return status === 200 ? { at: 'granted' } : { at: 'mcp', status }
 }
 
-/** The response to a request for a token is in the fragment. */
+/** Returns the outcome for a callback. An error for `response_type=token` is in the fragment. */
 export const atCallback = ({ searchParams, hash }: URL): Outcome => ({
   at: 'callback',
   error: searchParams.get('error') ?? new URLSearchParams(hash.slice(1)).get('error') ?? 'none',
 })
 
-/** Tells where the browser is. */
+/** Returns the outcome for the page or the callback at which the browser is. */
 export const atPage = (page: Page): Outcome =>
   page.left ? atCallback(page.left) : { at: 'page', status: page.status, heading: page.heading }
 
+/** Returns the outcome for a response of an API. */
 export const atApi = ({ status, text }: { readonly status: number; readonly text: string }): Outcome => {
   const { error, code } = JSON.parse(text || '{}') as { error?: string; code?: string }
   return { at: 'api', status, error: code ?? error ?? 'none' }

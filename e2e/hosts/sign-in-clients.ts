@@ -20,12 +20,12 @@ interface SignedIn extends AsyncDisposable {
     name: string,
     args: Readonly<Record<string, unknown>>,
   ): Promise<{ readonly isError?: boolean; readonly structuredContent?: Readonly<Record<string, unknown>> }>
-  /** Gets new tokens with the refresh token, and uses them from now on. */
+  /** Requests new tokens with the refresh token, and uses them from then on. */
   refresh(): Promise<void>
   accessToken(): string
 }
 
-/** Takes the person to the page, and returns the address that the browser was sent to. */
+/** Shows the page to the person, and returns the address to which the browser was redirected. */
 type SignIn = (authorizationUrl: URL) => Promise<URL>
 
 /** A client library, unmodified, with its own authorization code flow. It returns to a program on this computer. */
@@ -35,9 +35,9 @@ export interface SignInClient {
   connect(url: string, options: { readonly redirectUri: string; readonly signIn: SignIn }): Promise<SignedIn>
 }
 
-const ME = { name: 'plainpath-test', version: '1.0.0' }
+const CLIENT_INFO = { name: 'plainpath-test', version: '1.0.0' }
 
-const metadataFor = (redirectUri: string) => ({
+const createMetadata = (redirectUri: string) => ({
   client_name: 'A client library',
   redirect_uris: [redirectUri],
   grant_types: ['authorization_code', 'refresh_token'],
@@ -45,8 +45,8 @@ const metadataFor = (redirectUri: string) => ({
   token_endpoint_auth_method: 'none',
 })
 
-/** Stores in memory what a provider of either SDK has to store. */
-function memoryProvider(redirectUri: string) {
+/** Creates a provider for either SDK, which stores its state in memory. */
+function createMemoryProvider(redirectUri: string) {
   const stored: {
     client?: { client_id: string }
     tokens?: { access_token: string; token_type: string; refresh_token?: string }
@@ -57,7 +57,7 @@ function memoryProvider(redirectUri: string) {
   } = {}
   const provider = {
     redirectUrl: redirectUri,
-    clientMetadata: metadataFor(redirectUri),
+    clientMetadata: createMetadata(redirectUri),
     state: () => (stored.state = crypto.randomUUID()),
     clientInformation: () => stored.client,
     saveClientInformation: (client: { client_id: string }) => void (stored.client = client),
@@ -81,9 +81,9 @@ interface AnyClient {
   close(): Promise<void>
 }
 
-/** Connects twice, as hosts with an SDK do: the first time ends with the page of the server. */
+/** Connects twice, as hosts with an SDK do: the first attempt ends with an authorization request. */
 async function connectSdk(
-  { stored }: Pick<ReturnType<typeof memoryProvider>, 'stored'>,
+  { stored }: Pick<ReturnType<typeof createMemoryProvider>, 'stored'>,
   signIn: SignIn,
   sdk: {
     open(): Promise<{ client: AnyClient; transport: AnyTransport; connect(): Promise<void> }>
@@ -109,7 +109,7 @@ async function connectSdk(
     listTools: async () => (await client.listTools()).tools.map(({ name }) => name),
     call: async (name, args) => (await client.callTool({ name, arguments: { ...args } })) as never,
     async refresh() {
-      // An SDK refreshes after a 401.
+      // An SDK refreshes after a 401, which this invalid token causes.
       stored.tokens = { ...stored.tokens!, access_token: `ppt_${'A'.repeat(43)}` }
       await client.close()
       ;({ client, connect } = await sdk.open())
@@ -123,11 +123,11 @@ async function connectSdk(
 const connectSdk2 =
   (mode: 'auto' | 'legacy'): SignInClient['connect'] =>
   async (url, { redirectUri, signIn }) => {
-    const memory = memoryProvider(redirectUri)
+    const memory = createMemoryProvider(redirectUri)
     return connectSdk(memory, signIn, {
       isUnauthorized: (error) => error instanceof UnauthorizedError,
       async open() {
-        const client = new Client(ME, { versionNegotiation: { mode } })
+        const client = new Client(CLIENT_INFO, { versionNegotiation: { mode } })
         const authProvider = memory.provider as unknown as OAuthClientProvider
         const transport = new StreamableHTTPClientTransport(new URL(url), { authProvider })
         return { client: client as unknown as AnyClient, transport, connect: () => client.connect(transport) }
@@ -136,16 +136,16 @@ const connectSdk2 =
   }
 
 const connectSdk1: SignInClient['connect'] = async (url, { redirectUri, signIn }) => {
-  const memory = memoryProvider(redirectUri)
+  const memory = createMemoryProvider(redirectUri)
   return connectSdk(memory, signIn, {
     isUnauthorized: (error) => error instanceof UnauthorizedError1,
     async open() {
-      const client = new Client1(ME)
+      const client = new Client1(CLIENT_INFO)
       const authProvider = memory.provider as unknown as OAuthClientProvider1
       const transport = new StreamableHTTPClientTransport1(new URL(url), { authProvider })
       return {
         client: client as unknown as AnyClient,
-        // It does not look at the issuer.
+        // This SDK does not check the issuer.
         transport: { finishAuth: (parameters) => transport.finishAuth(parameters.get('code') ?? '') },
         connect: () => client.connect(transport),
       }
@@ -158,13 +158,17 @@ const insecure = { [oauth.allowInsecureRequests]: true } as const
 /** Discovers, registers, authorizes and refreshes with `oauth4webapi`, and sends messages of the protocol itself. */
 const connectOauth4webapi: SignInClient['connect'] = async (url, { redirectUri, signIn }) => {
   const identifier = new URL(url)
-  const discoveredResource = await oauth.resourceDiscoveryRequest(identifier, insecure)
-  const resource = await oauth.processResourceDiscoveryResponse(identifier, discoveredResource)
+  const resourceResponse = await oauth.resourceDiscoveryRequest(identifier, insecure)
+  const resource = await oauth.processResourceDiscoveryResponse(identifier, resourceResponse)
   const issuer = new URL(resource.authorization_servers?.[0] ?? '')
-  const discovered = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...insecure })
-  const server = await oauth.processDiscoveryResponse(issuer, discovered)
-  const registered = await oauth.dynamicClientRegistrationRequest(server, metadataFor(redirectUri), insecure)
-  const client = await oauth.processDynamicClientRegistrationResponse(registered)
+  const discoveryResponse = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...insecure })
+  const server = await oauth.processDiscoveryResponse(issuer, discoveryResponse)
+  const registration = await oauth.dynamicClientRegistrationRequest(
+    server,
+    createMetadata(redirectUri),
+    insecure,
+  )
+  const client = await oauth.processDynamicClientRegistrationResponse(registration)
   const verifier = oauth.generateRandomCodeVerifier()
   const state = oauth.generateRandomState()
   const authorizationUrl = new URL(server.authorization_endpoint ?? '')
@@ -179,7 +183,7 @@ const connectOauth4webapi: SignInClient['connect'] = async (url, { redirectUri, 
     code_challenge_method: 'S256',
   }).toString()
   const parameters = oauth.validateAuthResponse(server, client, await signIn(authorizationUrl), state)
-  const granted = await oauth.authorizationCodeGrantRequest(
+  const tokenResponse = await oauth.authorizationCodeGrantRequest(
     server,
     client,
     oauth.None(),
@@ -188,7 +192,7 @@ const connectOauth4webapi: SignInClient['connect'] = async (url, { redirectUri, 
     verifier,
     { additionalParameters: { resource: resource.resource }, ...insecure },
   )
-  let tokens = await oauth.processAuthorizationCodeResponse(server, client, granted)
+  let tokens = await oauth.processAuthorizationCodeResponse(server, client, tokenResponse)
 
   async function send(method: string, params: object = {}): Promise<Readonly<Record<string, unknown>>> {
     const headers = new Headers({
@@ -210,21 +214,21 @@ const connectOauth4webapi: SignInClient['connect'] = async (url, { redirectUri, 
     if (error !== undefined) throw new Error(JSON.stringify(error))
     return result as Readonly<Record<string, unknown>>
   }
-  const first = initialize(ME, {})
+  const first = initialize(CLIENT_INFO, {})
   await send(first.method, first.params)
   return {
     listTools: async () =>
       ((await send('tools/list'))['tools'] as { name: string }[]).map(({ name }) => name),
     call: async (name, args) => await send('tools/call', { name, arguments: args }),
     async refresh() {
-      const refreshed = await oauth.refreshTokenGrantRequest(
+      const refreshResponse = await oauth.refreshTokenGrantRequest(
         server,
         client,
         oauth.None(),
         tokens.refresh_token ?? '',
         insecure,
       )
-      tokens = await oauth.processRefreshTokenResponse(server, client, refreshed)
+      tokens = await oauth.processRefreshTokenResponse(server, client, refreshResponse)
     },
     accessToken: () => tokens.access_token,
     [Symbol.asyncDispose]: async () => {},

@@ -7,7 +7,7 @@ import {
   respondJson,
   startDocumentHost,
 } from '@plainpath/auth/document-host'
-import { PROBLEM_CODES, type ProblemCode, problemKind } from '@plainpath/http'
+import { getProblemKind, PROBLEM_CODES, type ProblemCode } from '@plainpath/http'
 import { type MailServer, startMailServer } from '@plainpath/mail/testing'
 import { AGENT_ERRORS, JWT_BEARER_GRANT } from '@plainpath/metadata'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
@@ -79,12 +79,12 @@ const GRANT = { grant_type: 'client_credentials' }
 const tokenOf = async (as: Agent, form: Record<string, string> = GRANT) =>
   (await succeed<{ access_token: string }>(send('POST', '/oauth/token', { as, form }))).access_token
 
-/** Begins a verification. @returns what the person can do with the mailed link */
+/** Begins a verification. @returns the actions that the mailed link gives the person */
 async function begin(as: Agent) {
   const email = `ana-${randomUUID()}@example.org`
   await succeed(send('POST', '/api/agent/claim', { as, json: { email } }))
   const mailed = () => mail.received.find(({ to }) => to.includes(email))
-  await expect.poll(mailed, { timeout: 10_000 }).toBeDefined()
+  await expect.poll(mailed).toBeDefined()
   const attempt = new URL(linkIn(mailed()?.text ?? '', 'attempt')).searchParams.get('attempt') ?? ''
   const press = async (answer: 'yes' | 'no') =>
     (await send('POST', '/claim', { form: { attempt, answer } })).text()
@@ -282,7 +282,7 @@ async function newKey() {
 
 describe('/auth/errors.md', () => {
   test.for(AGENT_ERRORS)('$code is what the mistake leads to', async ({ code, status, error }) => {
-    const kind = problemKind(code as ProblemCode)
+    const kind = getProblemKind(code as ProblemCode)
     expect(PROBLEM_CODES).toContain(code)
     expect(status).toBe(kind.status)
     const mistake = MISTAKES[code]
@@ -302,7 +302,7 @@ describe('/auth/errors.md', () => {
     }).toEqual({ code, status, error })
   })
 
-  test('has a row for each, once', async () => {
+  test('has one row for each error', async () => {
     const codes = AGENT_ERRORS.map(({ code }) => code)
     expect(new Set(codes).size).toBe(codes.length)
     expect([...Object.keys(MISTAKES), ...Object.keys(ELSEWHERE)].sort()).toEqual(codes.toSorted())

@@ -22,7 +22,7 @@ afterAll(() => resources.disposeAsync())
 /**
  * Runs a block of the README as a program of somebody who installed the built package. Only the origin is another.
  *
- * @param answers what the person types, given what was printed so far; undefined while there is nothing to type
+ * @param answers returns the person's input for the output so far; undefined while there is nothing to type
  */
 async function run(
   marker: string,
@@ -87,11 +87,11 @@ test('the next ones register once, and a message is sent when the person has con
 
 test('an agent with a key registers it once, and reads a guide with a token that is bound to it', async () => {
   const registrations = () => system.logged.filter((line) => line.includes('/api/agent/register')).length
-  const before = registrations()
+  const requestsBefore = registrations()
   const [first, second] = [await run('run: key'), await run('run: key')]
   expect(first).toMatch(/work permit/i)
   expect(second).toBe(first)
-  expect(registrations() - before).toBe(1)
+  expect(registrations() - requestsBefore).toBe(1)
   expect((await stat(path.join(client.project, 'agent-key.json'))).mode & 0o777).toBe(0o600)
 })
 

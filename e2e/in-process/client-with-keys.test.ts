@@ -101,9 +101,9 @@ describe.for([
     const shared = await send(clients[0])
     expect((await send(clients[1])).id).toBe(shared.id)
     // Without one, a second client cannot know what the first has sent: they share no secret.
-    const [own, others] = [await clients[0]!.sendMessage(MESSAGE), await clients[1]!.sendMessage(MESSAGE)]
-    expect(new Set([shared.id, own.id, others.id]).size).toBe(3)
+    const [first, second] = [await clients[0]!.sendMessage(MESSAGE), await clients[1]!.sendMessage(MESSAGE)]
+    expect(new Set([shared.id, first.id, second.id]).size).toBe(3)
     await clients[0]!.deleteRegistration()
-    await expect(clients[1]!.messageStatus(own.id)).rejects.toMatchObject({ name: 'PlainpathError' })
+    await expect(clients[1]!.messageStatus(first.id)).rejects.toMatchObject({ name: 'PlainpathError' })
   })
 })

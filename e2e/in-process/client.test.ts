@@ -85,7 +85,7 @@ test('sends a message once in repeated calls, reads its state, and withdraws it'
   expect(client.credentials).toBeUndefined()
 })
 
-test('says what to do when nobody has confirmed the agent, or the code is wrong', async () => {
+test('says what to do if no person has confirmed the agent, or the code is wrong', async () => {
   const client = new Plainpath(system.origin)
   await client.register()
   await expect(client.sendMessage(MESSAGE)).rejects.toMatchObject({ status: 409, code: 'no-claim' })

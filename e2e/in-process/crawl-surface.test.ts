@@ -35,7 +35,7 @@ const MAILED = new Set([
   '/contact/withdraw',
 ])
 
-test('every public path that works is named', async () => {
+test('documents name every public path that is served', async () => {
   const unnamed: string[] = []
   for (const { method, path } of system.surface)
     if (!(await isNamed(method, path))) unnamed.push(`${method} ${path}`)
@@ -64,7 +64,7 @@ async function isAlias(path: string): Promise<boolean> {
   return visits.some((visit) => visit.status === 200 && visit.text === text)
 }
 
-test('everything that is described exists', () => {
+test('every documented path exists', () => {
   const served = new Set(system.surface.map(({ method, path }) => `${method} ${path}`))
   expect([...described].filter((operation) => !served.has(operation))).toEqual([])
 })

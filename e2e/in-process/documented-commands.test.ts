@@ -57,7 +57,7 @@ async function expectPrivate(file: string): Promise<void> {
   expect((await stat(file)).mode & 0o777).toBe(0o600)
 }
 
-test('with the commands of /auth/domain.md, an agent with a domain reads a guide', async () => {
+test('an agent with a domain reads a guide with the commands of /auth/domain.md', async () => {
   await using shell = await openShell()
   const id = documents.url(DOMAIN, '/plainpath-client.json')
   const blocks = (await readCommands('/auth/domain.md')).map((block) => block.replaceAll(SHOWN_ID, id))
@@ -70,7 +70,7 @@ test('with the commands of /auth/domain.md, an agent with a domain reads a guide
   expect(await shell.run(`id=${id}`, readGuide)).toContain('"talkToAnAttorneyWhen":')
 })
 
-test('with the commands of /auth/dpop.md after those of /auth.md, an agent reads a guide with a bound token', async () => {
+test('an agent reads a guide with a bound token, with the commands of /auth.md and then /auth/dpop.md', async () => {
   await using shell = await openShell()
   const [register = ''] = await readCommands('/auth.md')
   const [storeProgram = '', readGuide = '', ...others] = await readCommands('/auth/dpop.md')

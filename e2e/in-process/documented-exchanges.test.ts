@@ -87,7 +87,7 @@ async function follow(path: string) {
 /** Plays the person: opens the mailed link and reads the code. @returns the code that is shown, and the real one */
 async function codeOf({ body = '' }: DocumentedExchange, email: string): Promise<[string, string]> {
   const mailed = () => mail.received.find(({ to }) => to.includes(email))
-  await expect.poll(mailed, { timeout: 10_000 }).toBeDefined()
+  await expect.poll(mailed).toBeDefined()
   const attempt = new URL(linkIn(mailed()?.text ?? '', 'attempt')).searchParams.get('attempt') ?? ''
   const page = await fetch(`${system.origin}/claim`, {
     method: 'POST',

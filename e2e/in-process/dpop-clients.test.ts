@@ -58,7 +58,7 @@ const CLIENTS: Readonly<Record<string, (bound: object) => Promise<Registered>>> 
   },
 }
 
-/** What a library does as one client. */
+/** The operations of a library as one client. */
 interface Session {
   getToken(): Promise<{ access_token: string; token_type: string }>
   /** Reads a guide with a token that is bound to the key of this session. @returns the status */
@@ -66,7 +66,7 @@ interface Session {
   revoke(token: string): Promise<void>
 }
 
-/** How often the server asked for a nonce. */
+/** The number of times that the server required a nonce. */
 let nonceErrors = 0
 const counting: typeof fetch = async (input, init) => {
   const response = await fetch(input, init)
@@ -104,7 +104,7 @@ async function withOauth4webapi({ clientId, credential }: Registered, alg: Algor
       await oauth.clientCredentialsGrantRequest(server, client, authentication, {}, { DPoP, ...options }),
     )
   return {
-    /** As its documentation says: repeats the request once for a nonce error. */
+    /** Repeats the request once for a nonce error, as the documentation of the library shows. */
     async getToken() {
       try {
         return await request()

@@ -41,7 +41,7 @@ interface WithKey {
   readonly jwk: JWK
 }
 
-/** What a library does as one client. */
+/** The operations of a library as one client. */
 interface Session {
   getToken(): Promise<string | undefined>
   /** Absent where the library cannot revoke. */

@@ -7,8 +7,8 @@ import { type HostileRow, openScene, type Scene } from '../hosts/scene.ts'
 import { startSystemWithMail } from '../start-system-with-mail.ts'
 
 /*
- * What somebody may try to get the access of a person: each row is refused and grants nothing, and the same row without what
- * is hostile about it gets a token that works.
+ * Attempts to get the access of a person. Each row is refused and grants nothing, and the same row without its hostile part gets
+ * a token that works.
  */
 
 const resources = new AsyncDisposableStack()

@@ -1,8 +1,9 @@
 import { randomInt, randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { type DocumentServer, startDocumentServer } from '@plainpath/auth/document-server'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type App, openApp, parseMessage, type ServerMetadata, sendMcp } from '../hosts/app.ts'
+import { type App, initialize, openApp, parseMessage, type ServerMetadata, sendMcp } from '../hosts/app.ts'
 import { type Connected, requireCallback, requireTokens } from '../hosts/connect.ts'
 import type { HostFixture } from '../hosts/host-fixture.ts'
 import { HOSTS } from '../hosts/host-fixtures.ts'
@@ -15,6 +16,16 @@ import { type SystemWithMail, startSystemWithMail } from '../start-system-with-m
  * Every chat host and IDE as it sends: it introduces itself, a person signs in, and it uses, refreshes and loses its tokens.
  */
 
+const CHAT_HOSTS = JSON.parse(
+  readFileSync(new URL('../../apps/auth/chat-hosts.json', import.meta.url), 'utf8'),
+) as {
+  hosts: {
+    redirectUris: string[]
+    redirectUriPrefixes: string[]
+    documents: { metadata: { client_id: string } }[]
+  }[]
+}
+
 const resources = new AsyncDisposableStack()
 let documents: DocumentServer
 let system: SystemWithMail
@@ -26,9 +37,22 @@ beforeAll(async () => {
 })
 afterAll(() => resources.disposeAsync())
 
-test('every fixture has a name of its own, and says where it is from', () => {
+test('every fixture has a unique name, and names its source', () => {
   expect(new Set(HOSTS.map(({ name }) => name)).size).toBe(HOSTS.length)
   for (const { source } of HOSTS) expect(source).toMatch(/\S/)
+})
+
+test('every redirect URI, prefix and document of the list of hosts is used by a fixture', () => {
+  const used = HOSTS.map(({ redirectUri }) => redirectUri)
+  const documented = HOSTS.flatMap(({ introduction }) =>
+    introduction.by === 'document' ? (introduction.clientId ?? []) : [],
+  )
+  for (const { redirectUris, redirectUriPrefixes, documents: copies } of CHAT_HOSTS.hosts) {
+    expect(used).toEqual(expect.arrayContaining(redirectUris))
+    for (const prefix of redirectUriPrefixes)
+      expect(used.filter((uri) => uri.startsWith(prefix) && uri.length > prefix.length)).not.toEqual([])
+    expect(documented).toEqual(expect.arrayContaining(copies.map(({ metadata }) => metadata.client_id)))
+  }
 })
 
 /** A fixture with the port that its program listens on this time. */
@@ -40,11 +64,23 @@ interface Host {
 
 type Documents = 'pinned' | 'published'
 
+const METADATA_PATHS = {
+  path: '/.well-known/oauth-protected-resource/mcp',
+  root: '/.well-known/oauth-protected-resource',
+} as const
+
 async function openHost(fixture: HostFixture, documentsAre: Documents): Promise<Host> {
   const port = String(randomInt(49_152, 65_536))
   const withPort = <T>(value: T): T => JSON.parse(JSON.stringify(value).replaceAll('PORT', port)) as T
-  const { introduction, userAgents, clientInfo, capabilities } = fixture
-  const common = { origin: system.origin, userAgents, clientInfo, capabilities }
+  const { introduction, userAgents, clientInfo, capabilities, revision, metadataAt } = fixture
+  const common = {
+    origin: system.origin,
+    userAgents,
+    clientInfo,
+    capabilities,
+    ...(revision && { revision }),
+    ...(metadataAt && { metadataPaths: metadataAt.map((at) => METADATA_PATHS[at]) }),
+  }
   const redirectUri = withPort(fixture.redirectUri)
   if (introduction.by === 'registration')
     return {
@@ -127,10 +163,10 @@ async function startSession({ fixture, app }: Host, token: string): Promise<read
     const discovered = await app.mcp({ method: 'server/discover' }, { token, version: '2026-07-28' })
     expect(discovered.status).toBe(200)
   }
-  const { clientInfo, capabilities } = fixture
-  const params = { protocolVersion: '2025-11-25', capabilities, clientInfo }
-  const initialized = await app.mcp({ method: 'initialize', params }, { token })
-  expect([initialized.status, initialized.text]).toEqual([200, expect.stringContaining('2025-11-25')])
+  const { clientInfo, capabilities, revision } = fixture
+  const initialized = await app.mcp(initialize(clientInfo, capabilities, revision), { token })
+  const { result: agreed } = parseMessage(initialized.text)
+  expect([initialized.status, agreed]).toMatchObject([200, { protocolVersion: revision ?? '2025-11-25' }])
   expect((await app.mcp({ method: 'notifications/initialized' }, { token })).status).toBe(202)
   const listed = await app.mcp({ method: 'tools/list' }, { token })
   const { result } = parseMessage(listed.text) as { result: { tools: { name: string }[] } }
@@ -196,21 +232,23 @@ async function expectChallenge({ app, fixture }: Host, token: string): Promise<v
 }
 
 /** Those that differ in what they send to the MCP server. */
-const MCP_HOSTS = [...new Map(HOSTS.map((host) => [host.userAgents.mcp, host])).values()]
+const MCP_HOSTS = [
+  ...new Map(HOSTS.map((host) => [`${host.userAgents.mcp} ${host.clientInfo.name}`, host])).values(),
+]
 
 describe('asks at the public address without signing in, and is never sent to a sign-in:', () => {
   test.for(MCP_HOSTS.map((host) => [host.name, host] as const))('%s', async ([, host]) => {
-    const { userAgents, clientInfo, capabilities, discoversFirst } = host
+    const { userAgents, clientInfo, capabilities, discoversFirst, revision: version = '2025-11-25' } = host
     using sender = createSender(system.mcpPublicOrigin)
     const headers = { 'user-agent': userAgents.mcp }
     const send = (method: string, params: Record<string, unknown> = {}, token?: string) =>
-      sendMcp(sender, { method, params }, { headers, clientInfo, capabilities, token })
+      sendMcp(sender, { method, params }, { headers, clientInfo, capabilities, token, version })
     // An ended token of the other address makes no difference.
     for (const token of [undefined, `ppt_${'A'.repeat(43)}`]) {
       const discover = { method: 'server/discover' }
       const modern = { headers, clientInfo, capabilities, token, version: '2026-07-28' } as const
       if (discoversFirst) expect((await sendMcp(sender, discover, modern)).status).toBe(200)
-      const first = { protocolVersion: '2025-11-25', capabilities, clientInfo }
+      const first = { protocolVersion: version, capabilities, clientInfo }
       expect((await send('initialize', first, token)).status).toBe(200)
       expect((await send('notifications/initialized', {}, token)).status).toBe(202)
       const listed = await send('tools/list', {}, token)
@@ -219,6 +257,9 @@ describe('asks at the public address without signing in, and is never sent to a 
       const call = { name: 'answer_question', arguments: { question: 'When do I renew my green card?' } }
       const answered = await send('tools/call', call, token)
       expect([answered.status, answered.text]).toEqual([200, expect.stringContaining('"outcome"')])
+      // A tool of the other address is unknown here. No refusal, which would begin a sign-in.
+      const other = await send('tools/call', { name: 'send_contact_message', arguments: {} }, token)
+      expect([other.status, other.headers.get('www-authenticate')]).toEqual([200, null])
     }
     for (const name of ['oauth-protected-resource', 'oauth-authorization-server', 'openid-configuration'])
       for (const path of [`/.well-known/${name}`, `/.well-known/${name}/mcp`]) {

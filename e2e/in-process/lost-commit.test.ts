@@ -8,7 +8,7 @@ import type { RegisteredAgent } from '../system/open-system.ts'
 import { startSystem } from './start-system.ts'
 
 test('F-05, F-28 returns the stored message when it is sent again with its key after the reply to its COMMIT was lost', {
-  timeout: 60_000,
+  timeout: 120_000,
 }, async () => {
   await using opening = new AsyncDisposableStack()
   const mail = opening.use(await startMailServer())
@@ -30,7 +30,7 @@ test('F-05, F-28 returns the stored message when it is sent again with its key a
   const sent = json({ topic: 'question', message: 'May I renew it from abroad?' })
   const headers = { ...sent.headers, authorization: `Bearer ${token}`, 'idempotency-key': 'key-1' }
   const send = () => sender.send({ method: 'POST', path: '/api/contact', ...sent, headers })
-  const db = opening.use(openPool(system.adminUrls.resource, { max: 1 }))
+  const db = opening.use(openPool(system.adminUrls.resource, { max: 1, patience: 5 }))
   const kept = async () =>
     (
       await db.query<{ id: string; mails: number }>(
@@ -45,22 +45,26 @@ test('F-05, F-28 returns the stored message when it is sent again with its key a
     return (await kept()).length
   }
   // On a busy machine the response may be 503 before anything is stored.
-  await expect.poll(sendAndLook, { timeout: 20_000 }).toBe(1)
+  await expect.poll(sendAndLook).toBe(1)
   expect(proxy?.lostBytes).toBeGreaterThan(0)
   const [message, ...others] = await kept()
   expect([message?.mails, others]).toEqual([2, []])
 
   await proxy?.set({ kind: 'pass' })
-  for (const _time of [1, 2]) {
-    const again = await send()
-    expect([again.status, JSON.parse(again.text)]).toMatchObject([
-      202,
-      { id: message?.id, status: 'received' },
-    ])
+  // Until the API has replaced the connections that lost replies, which takes longer on a busy machine, a repetition may be
+  // 503. Any other response has the stored message.
+  const responses: { status: number; text: string }[] = []
+  const sendAgain = async () => {
+    const response = await send()
+    responses.push(response)
+    return response.status
   }
+  for (const _time of [1, 2]) await expect.poll(sendAgain).toBe(202)
+  for (const { status, text } of responses.filter((response) => response.status !== 503))
+    expect([status, JSON.parse(text)]).toMatchObject([202, { id: message?.id, status: 'received' }])
   expect(await kept()).toEqual([message])
   const queued = async () =>
     (await db.query(`select from mails where about = $1 and state <> 'sent'`, [message?.id])).rowCount
-  await expect.poll(queued, { timeout: 20_000 }).toBe(0)
+  await expect.poll(queued).toBe(0)
   expect(mail.received.filter(({ to }) => to.includes(STAFF_INBOX))).toHaveLength(1)
 })

@@ -10,20 +10,20 @@ afterAll(() => system[Symbol.asyncDispose]())
 
 /** Records where a client sends requests, and the responses. */
 function recordRequests() {
-  const seen: { url: string; method: string; status: number }[] = []
+  const requests: { url: string; method: string; status: number }[] = []
   const watchedFetch: typeof fetch = async (input, init) => {
     const response = await fetch(input, init)
-    seen.push({ url: new Request(input).url, method: init?.method ?? 'GET', status: response.status })
+    requests.push({ url: new Request(input).url, method: init?.method ?? 'GET', status: response.status })
     return response
   }
-  return { seen, fetch: watchedFetch }
+  return { requests, fetch: watchedFetch }
 }
 
 describe.for(MCP_CLIENTS)('$name', ({ connect, version }) => {
   test('uses the public address without any request for OAuth, although it could sign in', async () => {
     const url = `${system.mcpPublicOrigin}/mcp`
     const credentials = { clientId: 'x', clientSecret: 'y', expectedIssuer: system.origin }
-    const { seen, fetch } = recordRequests()
+    const { requests, fetch } = recordRequests()
     await using client = await connect(url, { credentials, oldToken: `ppt_${'A'.repeat(43)}`, fetch })
     expect(client.version).toBe(version)
     expect(client.instructions).toContain(`${system.origin}/mcp`)
@@ -38,16 +38,16 @@ describe.for(MCP_CLIENTS)('$name', ({ connect, version }) => {
     const question = 'When do I renew my green card?'
     const { structuredContent } = await client.call('answer_question', { question })
     expect(structuredContent).toMatchObject({ outcome: 'information' })
-    expect(seen.filter((request) => request.url !== url)).toEqual([])
-    expect(seen.filter(({ method, status }) => method === 'POST' && status >= 300)).toEqual([])
+    expect(requests.filter((request) => request.url !== url)).toEqual([])
+    expect(requests.filter(({ method, status }) => method === 'POST' && status >= 300)).toEqual([])
   })
 
   test('is asked to sign in at the other address before anything else', async () => {
     const url = `${system.origin}/mcp`
-    const { seen, fetch } = recordRequests()
+    const { requests, fetch } = recordRequests()
     await expect(connect(url, { fetch })).rejects.toThrow(/401|[Uu]nauthorized|invalid_token/)
-    expect(seen.length).toBeGreaterThan(0)
-    expect(seen.filter(({ status }) => status !== 401)).toEqual([])
+    expect(requests.length).toBeGreaterThan(0)
+    expect(requests.filter(({ status }) => status !== 401)).toEqual([])
   })
 })
 

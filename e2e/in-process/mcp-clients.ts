@@ -19,9 +19,9 @@ export interface Credentials {
   readonly expectedIssuer: string
 }
 
-/** Those of a client that authenticates with a key. */
+/** The credentials of a client that authenticates with a key. */
 export interface KeyCredentials {
-  /** May be the URL of a document. */
+  /** The client id, which may be the URL of a document. */
   readonly clientId: string
   readonly privateKey: Record<string, unknown>
   readonly algorithm: string
@@ -45,14 +45,14 @@ export interface Connection extends AsyncDisposable {
 
 export interface ConnectOptions {
   readonly credentials?: Credentials | KeyCredentials
-  /** Whether to get a token before the first message; otherwise the client requests one after a 401. */
+  /** True to request a token before the first message; otherwise the client requests one after a 401. */
   readonly signIn?: boolean
   /** A token that the client already has. */
   readonly oldToken?: string
   readonly fetch?: typeof fetch
 }
 
-const ME = { name: 'plainpath-test', version: '1.0.0' }
+const CLIENT_INFO = { name: 'plainpath-test', version: '1.0.0' }
 
 interface AnyClient {
   getServerVersion(): unknown
@@ -63,7 +63,7 @@ interface AnyClient {
   close(): Promise<void>
 }
 
-const connection = (client: AnyClient, version: string | undefined): Connection => ({
+const createConnection = (client: AnyClient, version: string | undefined): Connection => ({
   serverInfo: client.getServerVersion(),
   capabilities: client.getServerCapabilities(),
   instructions: client.getInstructions(),
@@ -73,13 +73,13 @@ const connection = (client: AnyClient, version: string | undefined): Connection 
   [Symbol.asyncDispose]: () => client.close(),
 })
 
-const held = (token: string) => ({ access_token: token, token_type: 'Bearer' })
+const createTokens = (token: string) => ({ access_token: token, token_type: 'Bearer' })
 
-const provider2 = (credentials: Credentials | KeyCredentials) =>
+const createProvider2 = (credentials: Credentials | KeyCredentials) =>
   'privateKey' in credentials
     ? new PrivateKeyJwtProvider(credentials)
     : new ClientCredentialsProvider(credentials)
-const provider1 = (credentials: Credentials | KeyCredentials) =>
+const createProvider1 = (credentials: Credentials | KeyCredentials) =>
   'privateKey' in credentials
     ? new PrivateKeyJwtProvider1(credentials)
     : new ClientCredentialsProvider1(credentials)
@@ -88,16 +88,16 @@ const provider1 = (credentials: Credentials | KeyCredentials) =>
 const connect2 =
   (mode: 'auto' | 'legacy') =>
   async (url: string, { credentials, signIn, oldToken, fetch }: ConnectOptions): Promise<Connection> => {
-    const authProvider = credentials && provider2(credentials)
-    if (authProvider && oldToken) authProvider.saveTokens(held(oldToken))
+    const authProvider = credentials && createProvider2(credentials)
+    if (authProvider && oldToken) authProvider.saveTokens(createTokens(oldToken))
     if (authProvider && signIn) await auth(authProvider, { serverUrl: url })
-    const client = new Client(ME, { versionNegotiation: { mode } })
+    const client = new Client(CLIENT_INFO, { versionNegotiation: { mode } })
     const transport = new StreamableHTTPClientTransport(new URL(url), {
       ...(authProvider && { authProvider }),
       ...(fetch && { fetch }),
     })
     await client.connect(transport)
-    return connection(client, client.getNegotiatedProtocolVersion())
+    return createConnection(client, client.getNegotiatedProtocolVersion())
   }
 
 /** Connects with `@modelcontextprotocol/sdk` 1.x. */
@@ -105,16 +105,16 @@ async function connect1(
   url: string,
   { credentials, signIn, oldToken, fetch }: ConnectOptions,
 ): Promise<Connection> {
-  const authProvider = credentials && provider1(credentials)
-  if (authProvider && oldToken) authProvider.saveTokens(held(oldToken))
+  const authProvider = credentials && createProvider1(credentials)
+  if (authProvider && oldToken) authProvider.saveTokens(createTokens(oldToken))
   if (authProvider && signIn) await auth1(authProvider, { serverUrl: url })
-  const client = new Client1(ME)
+  const client = new Client1(CLIENT_INFO)
   const transport = new StreamableHTTPClientTransport1(new URL(url), {
     ...(authProvider && { authProvider }),
     ...(fetch && { fetch }),
   })
   await client.connect(transport)
-  return connection(client, transport.protocolVersion)
+  return createConnection(client, transport.protocolVersion)
 }
 
 /** The official clients, and the revision that each negotiates with us. */

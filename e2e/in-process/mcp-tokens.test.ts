@@ -115,7 +115,7 @@ describe.for(MCP_CLIENTS)('with $name, an agent', ({ connect }) => {
   test('learns how a person lets it send messages, and requests no token in vain', async () => {
     const { posts, fetch } = recordPosts()
     await using client = await connect(url, { credentials: await register(), signIn: true, fetch })
-    const before = posts.length
+    const requestsBefore = posts.length
     for (const [name, args] of [
       ['send_contact_message', { topic: 'question', message: 'When do I renew?' }],
       ['get_contact_message', { id: crypto.randomUUID() }],
@@ -125,6 +125,6 @@ describe.for(MCP_CLIENTS)('with $name, an agent', ({ connect }) => {
       expect(result.isError).toBe(true)
       expect(result.content[0]?.text).toContain(serviceUrls(system.origin).authVerifiedEmail)
     }
-    expect(posts.slice(before).map((post) => post.url)).toEqual([url, url, url])
+    expect(posts.slice(requestsBefore).map((post) => post.url)).toEqual([url, url, url])
   })
 })

@@ -21,20 +21,20 @@ const newAddress = () => `ana-${crypto.randomUUID()}@example.org`
 
 /** Records the `Authorization` headers that the client sends to the MCP server, and the responses. */
 function recordRequests() {
-  const seen: { authorized: boolean; status: number }[] = []
+  const requests: { authorized: boolean; status: number }[] = []
   const watchedFetch: typeof fetch = async (input, init) => {
     const response = await fetch(input, init)
     const authorized = new Headers(init?.headers).has('authorization')
     if (new Request(input).url === url && init?.method === 'POST')
-      seen.push({ authorized, status: response.status })
+      requests.push({ authorized, status: response.status })
     return response
   }
-  return { seen, fetch: watchedFetch }
+  return { requests, fetch: watchedFetch }
 }
 
 describe.for(MCP_CLIENTS)('with $name, an agent that knows the MCP address', ({ connect, version }) => {
   test('lists and calls every tool without a token', async () => {
-    const { seen, fetch } = recordRequests()
+    const { requests, fetch } = recordRequests()
     await using client = await connect(url, { fetch })
     expect(client.version).toBe(version)
     const tools = await client.listTools()
@@ -73,7 +73,9 @@ describe.for(MCP_CLIENTS)('with $name, an agent that knows the MCP address', ({ 
       body: JSON.stringify({ question }),
     })
     expect(answered.structuredContent).toEqual(await posted.json())
-    expect(answered.content[0]?.text).toMatch(/^## .+[\s\S]*ask again with `facts`/)
+    expect(answered.content[0]?.text).toMatch(
+      /^## .+[\s\S]*call `answer_question` again with the answers in `facts`/,
+    )
     const handedOff = await client.call('answer_question', { question, facts: { 'long-absence': true } })
     expect(handedOff.structuredContent).toMatchObject({
       outcome: 'hand_off',
@@ -86,12 +88,12 @@ describe.for(MCP_CLIENTS)('with $name, an agent that knows the MCP address', ({ 
     expect(joined.structuredContent).toMatchObject({ status: 'joined', referralSlug: expect.any(String) })
     const again = await client.call('join_waitlist', { email: email.toUpperCase() })
     expect(again.structuredContent).toEqual({ status: 'already_joined' })
-    expect(seen.filter(({ authorized }) => authorized)).toEqual([])
-    expect(seen.every(({ status }) => status < 300)).toBe(true)
+    expect(requests.filter(({ authorized }) => authorized)).toEqual([])
+    expect(requests.every(({ status }) => status < 300)).toBe(true)
   })
 
   test('gets a token from the address and the credentials of a fresh registration, and uses it', async () => {
-    const { seen, fetch } = recordRequests()
+    const { requests, fetch } = recordRequests()
     await using client = await connect(url, { credentials: await register(), signIn: true, fetch })
     expect(await client.listTools()).toHaveLength(9)
     const list = await client.call('list_guides', { limit: 1 })
@@ -99,17 +101,17 @@ describe.for(MCP_CLIENTS)('with $name, an agent that knows the MCP address', ({ 
     const next = list.structuredContent?.['next']
     expect((await client.call('list_guides', { limit: 1, cursor: next })).isError).toBeFalsy()
     expect((await client.call('join_waitlist', { email: newAddress() })).isError).toBeFalsy()
-    expect(seen.length).toBeGreaterThan(3)
-    expect(seen.filter(({ authorized, status }) => !authorized || status >= 300)).toEqual([])
+    expect(requests.length).toBeGreaterThan(3)
+    expect(requests.filter(({ authorized, status }) => !authorized || status >= 300)).toEqual([])
   })
 
   test('is challenged for a revoked token, gets another and continues', async () => {
-    const { seen, fetch } = recordRequests()
+    const { requests, fetch } = recordRequests()
     const oldToken = `ppt_${'A'.repeat(43)}`
     await using client = await connect(url, { credentials: await register(), oldToken, fetch })
     expect((await client.call('list_guides', {})).isError).toBeFalsy()
-    expect(seen[0]).toEqual({ authorized: true, status: 401 })
-    expect(seen.slice(1).filter(({ authorized, status }) => !authorized || status >= 300)).toEqual([])
+    expect(requests[0]).toEqual({ authorized: true, status: 401 })
+    expect(requests.slice(1).filter(({ authorized, status }) => !authorized || status >= 300)).toEqual([])
   })
 
   test('gets the mistakes in arguments, and how to correct them', async () => {

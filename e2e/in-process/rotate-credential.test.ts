@@ -100,11 +100,11 @@ const secretsOf = async () =>
 test('no request fails while the API credential is changed and the old one removed', async () => {
   const before = await readFile(secretFile(), 'utf8')
   const stop = useSteadily()
-  const told: string[] = []
+  const commandErrors: string[] = []
   for (let round = 0; round < 2; round += 1) {
     const rotated = await command('rotate', id(), '--secret-file', secretFile(), '--replace')
     expect(rotated).toMatchObject({ code: 0, printed: expect.stringContaining('Both are good.') })
-    told.push(rotated.errors)
+    commandErrors.push(rotated.errors)
     expect(rotated.errors).toMatch(/^\{.*"event":"api-secret-added".*\}$/)
     expect(await secretsOf()).toHaveLength(2)
     let finished = await command('finish', id())
@@ -121,7 +121,7 @@ test('no request fails while the API credential is changed and the old one remov
   expect(after).not.toBe(before)
   for (const file of [secretFile(), serversFile()]) expect((await stat(file)).mode & 0o777).toBe(0o600)
   for (const secret of [before, after])
-    expect([...logged, ...told].join('')).not.toContain(secret.trim().slice(4))
+    expect([...logged, ...commandErrors].join('')).not.toContain(secret.trim().slice(4))
 }, 60_000)
 
 test('an invalid file has no effect, logs an error, and is read again once it is valid', async () => {
@@ -129,7 +129,7 @@ test('an invalid file has no effect, logs an error, and is read again once it is
   const status = async () =>
     (await (await fetch(`${operations[0]}/ready`)).json()) as { resource_servers: { problem?: string } }
   await writeFile(serversFile(), text.slice(0, 40))
-  await expect.poll(async () => (await status()).resource_servers.problem, { timeout: 5_000 }).toBeDefined()
+  await expect.poll(async () => (await status()).resource_servers.problem).toBeDefined()
   expect(await Promise.all(apis.map(use))).toEqual([200, 200])
   expect((await fetch(`${operations[0]}/ready`)).status).toBe(200)
   expect(await (await fetch(`${operations[0]}/metrics`)).text()).toContain(
@@ -137,5 +137,5 @@ test('an invalid file has no effect, logs an error, and is read again once it is
   )
   expect(logged.filter((line) => line.includes('cannot be loaded')).length).toBeGreaterThan(0)
   await writeFile(serversFile(), text)
-  await expect.poll(async () => (await status()).resource_servers.problem, { timeout: 5_000 }).toBeUndefined()
+  await expect.poll(async () => (await status()).resource_servers.problem).toBeUndefined()
 })

@@ -10,7 +10,7 @@ import { openSystemEnvironment } from '../system-environment.ts'
 
 export interface System extends AsyncDisposable {
   readonly origin: string
-  /** The origin of the public MCP server, on a port of its own; `origin` without that option. */
+  /** The origin of the public MCP server. It has its own port with the option `publicMcp`, and is `origin` otherwise. */
   readonly mcpPublicOrigin: string
   readonly adminUrls: { readonly auth: string; readonly resource: string }
   /** The internal listener of auth, and the header with which the API authenticates there. */
@@ -24,11 +24,11 @@ export interface System extends AsyncDisposable {
 
 export interface SystemOptions {
   readonly limitsFactor?: number
-  /** Whether the MCP server also has its public address. */
+  /** True if the MCP server also has its public address. */
   readonly publicMcp?: boolean
-  /** Has the documents of clients that are known by a URL. */
+  /** The server with the documents of clients whose id is a URL. */
   readonly documents?: Pick<DocumentServer, 'settings' | 'runtime'>
-  /** Settings besides those of every test. */
+  /** Settings in addition to those of every test. */
   readonly env?: Readonly<Record<string, string>>
   /** Replaces the address of the API's database, for example by that of a fault proxy. */
   readonly beforeDatabase?: (url: string) => Promise<string>
@@ -38,8 +38,8 @@ export interface SystemOptions {
 export async function startSystem(options: SystemOptions = {}): Promise<System> {
   await using opening = new AsyncDisposableStack()
   const logged: string[] = []
-  const common = {
-    // Includes the reads that production logs leave out.
+  const sharedDependencies = {
+    // Logs the reads that production logs omit, too.
     log: {
       ...createLog({ service: 'e2e', write: (line) => logged.push(line) }),
       logsEveryRead: true as const,
@@ -64,7 +64,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     ...options.documents?.settings,
     ...options.env,
   }
-  const deps = { ...common, ...system.dependencies }
+  const deps = { ...sharedDependencies, ...system.dependencies }
   const documents = options.documents?.runtime ?? {}
   const auth = opening.use(await openAuth(loadAuthConfig(env), { ...deps, documents }))
   const internal = opening.use(await serve(auth.internalApp.callback(), LISTEN))
@@ -81,7 +81,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     internalUrl: internal.url,
     resourceServer: { authorization: `Basic ${credentials.toString('base64')}` },
     logged,
-    surface: [...auth.surface, ...resource.surface],
+    surface: [...auth.surface, ...resource.publicEndpoints],
     adminUrls: system.adminUrls,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }

@@ -12,7 +12,7 @@ const repository = openRepository(path.resolve(import.meta.dirname, '../..'))
 test.for([
   ['auth', AUTH],
   ['resource', RESOURCE],
-] as const)('docs/storage.md knows the tables and columns that %s has', async ([app, folder]) => {
+] as const)('docs/storage.md lists exactly the tables and columns of %s', async ([app, folder]) => {
   await using database = await openTestDatabase({ folder, name: `storage_${app}` })
   await using db = openPool(database.ownerUrl, { max: 1 })
   const { rows } = await db.query<{ name: string }>(
@@ -21,8 +21,8 @@ test.for([
          else data_type end as name
      from information_schema.columns where table_schema = 'public' and table_name <> 'schema_migrations' order by 1`,
   )
-  const told = readTables(repository, app).flatMap(({ name, columns }) =>
+  const documented = readTables(repository, app).flatMap(({ name, columns }) =>
     columns.map((column) => `${name}.${column.name} ${column.type}`),
   )
-  expect(told.toSorted()).toEqual(rows.map(({ name }) => name).toSorted())
+  expect(documented.toSorted()).toEqual(rows.map(({ name }) => name).toSorted())
 })

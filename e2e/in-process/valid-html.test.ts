@@ -1,5 +1,7 @@
+import { renderPage } from '@plainpath/pages'
 import { HtmlValidate } from 'html-validate'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { LINKED_PAGES } from '../pages/linked-pages.ts'
 import { ASKED, SITE_PAGES } from '../pages/site-pages.ts'
 import { type System, startSystem } from './start-system.ts'
 
@@ -11,7 +13,7 @@ afterAll(() => system[Symbol.asyncDispose]())
 
 const validator = new HtmlValidate({ extends: ['html-validate:standard', 'html-validate:a11y'] })
 
-/** Returns one line for each violation: the rule, what is wrong, and where. */
+/** Returns one line for each violation: the rule, the message, and the place. */
 async function violations(markup: string): Promise<string[]> {
   const { results } = await validator.validateString(markup)
   return results.flatMap(({ messages }) =>
@@ -41,6 +43,13 @@ test.for(FORMS)('the response of %s to %j is valid HTML', async ([address, field
   })
   expect(answered.headers.get('content-type')).toBe('text/html; charset=utf-8')
   expect(await violations(await answered.text())).toEqual([])
+})
+
+test.for(Object.entries(LINKED_PAGES))('the page %s is valid HTML, behind a link', async ([, body]) => {
+  const { origin } = system
+  expect(
+    await violations(renderPage({ origin, path: '/claim', title: 'A page', body, noindex: true })),
+  ).toEqual([])
 })
 
 test('the validator finds a mistake', async () => {

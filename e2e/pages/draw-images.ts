@@ -5,10 +5,10 @@ import { openBrowser } from './open-browser.ts'
 
 const FOLDER = path.resolve(import.meta.dirname, '../../packages/pages/src/images')
 
-/** Draws the images of the pages, for programs that take no SVG: icons, and the card that a message with a link shows. */
+// Draws the images of the pages for programs that do not support SVG: icons, and the card that previews a link.
 await using browser = await openBrowser()
 
-async function draw(size: { width: number; height: number }, markup: string): Promise<Buffer> {
+async function drawImage(size: { width: number; height: number }, markup: string): Promise<Buffer> {
   const page = await browser.newPage({ viewport: size })
   await page.setContent(`<style>* { margin: 0 } svg { display: block }</style>${markup}`)
   const image = await page.screenshot()
@@ -16,11 +16,14 @@ async function draw(size: { width: number; height: number }, markup: string): Pr
   return image
 }
 
-const icon = (size: number) =>
-  draw({ width: size, height: size }, ICON_SVG.replace('<svg ', `<svg width="${size}" height="${size}" `))
+const drawIcon = (size: number) =>
+  drawImage(
+    { width: size, height: size },
+    ICON_SVG.replace('<svg ', `<svg width="${size}" height="${size}" `),
+  )
 
-/** An ICO file with one image, which may be a PNG: a directory of one entry, then the image. */
-function ico(png: Buffer, size: number): Buffer {
+/** Creates an ICO file with one image, which may be a PNG: a directory of one entry, then the image. */
+function createIco(png: Buffer, size: number): Buffer {
   const header = Buffer.alloc(22)
   header.writeUInt16LE(1, 2)
   header.writeUInt16LE(1, 4)
@@ -39,6 +42,6 @@ const CARD = `<body style="background: #fbf8f1; color: #211e1a; font: 44px/1.4 s
 <p>Plain-English guides to U.S. immigration</p>
 <p style="margin-top: 40px; font-size: 32px; color: #4b463e">Not a law firm. Not the government.</p></div>`
 
-await writeFile(path.join(FOLDER, 'favicon.ico'), ico(await icon(32), 32))
-await writeFile(path.join(FOLDER, 'apple-touch-icon.png'), await icon(180))
-await writeFile(path.join(FOLDER, 'card.png'), await draw({ width: 1200, height: 630 }, CARD))
+await writeFile(path.join(FOLDER, 'favicon.ico'), createIco(await drawIcon(32), 32))
+await writeFile(path.join(FOLDER, 'apple-touch-icon.png'), await drawIcon(180))
+await writeFile(path.join(FOLDER, 'card.png'), await drawImage({ width: 1200, height: 630 }, CARD))

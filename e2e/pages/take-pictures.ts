@@ -19,31 +19,31 @@ const LOOKS = {
 
 async function post(address: string, body: object, headers = {}) {
   using sender = createSender(origin)
-  const sent = json(body)
+  const content = json(body)
   return await sender.send({
     method: 'POST',
     path: address,
-    ...sent,
-    headers: { ...sent.headers, ...headers },
+    ...content,
+    headers: { ...content.headers, ...headers },
   })
 }
 
-/** Returns the link in the mail of a verification. */
-async function claimLink(email: string): Promise<string> {
+/** Begins a verification, and returns the link in its mail. */
+async function createClaimLink(email: string): Promise<string> {
   const agent = JSON.parse(
     (await post('/api/agent/register', { client_name: 'Case helper of the library' })).text,
   )
   await post('/api/agent/claim', { email }, basic(agent.client_id, agent.client_secret))
-  const [asked] = await mail.mails(1, email)
-  return asked?.text.match(/http\S+\/claim\?attempt=\S+/)?.[0] ?? ''
+  const [firstMail] = await mail.mails(1, email)
+  return firstMail?.text.match(/http\S+\/claim\?attempt=\S+/)?.[0] ?? ''
 }
 
-/** Returns the address at which a person begins to sign in with an app. */
-async function signInAddress(): Promise<string> {
+/** Registers an app, and returns the address at which a person begins to sign in with it. */
+async function createSignInAddress(): Promise<string> {
   const redirectUri = 'https://claude.ai/api/mcp/auth_callback'
-  const registered = await post('/oauth/register', { client_name: 'Claude', redirect_uris: [redirectUri] })
+  const registration = await post('/oauth/register', { client_name: 'Claude', redirect_uris: [redirectUri] })
   const request = {
-    client_id: String(JSON.parse(registered.text).client_id),
+    client_id: String(JSON.parse(registration.text).client_id),
     redirect_uri: redirectUri,
     response_type: 'code',
     code_challenge: createHash('sha256').update('any verifier').digest('base64url'),
@@ -52,7 +52,7 @@ async function signInAddress(): Promise<string> {
   return `${origin}/oauth/authorize?${new URLSearchParams(request)}`
 }
 
-/** Writes pictures of the top of each page into `docs/pages/`, for reviews of changes to pages. */
+// Writes pictures of the top of each page into `docs/pages/`, so that changes to pages can be reviewed.
 await using resources = new AsyncDisposableStack()
 const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-pictures-'))
 resources.defer(() => rm(folder, { recursive: true, force: true }))
@@ -70,12 +70,12 @@ await mkdir(FOLDER, { recursive: true })
 for (const [look, options] of Object.entries(LOOKS)) {
   const page = await browser.newPage(options)
   if (look === 'print') await page.emulateMedia({ media: 'print' })
-  const take = (name: string) => page.screenshot({ path: path.join(FOLDER, `${name}-${look}.png`) })
+  const takePicture = (name: string) => page.screenshot({ path: path.join(FOLDER, `${name}-${look}.png`) })
   for (const [name, address] of Object.entries(SITE_PAGES)) {
     await page.goto(`${origin}${address}`)
-    await take(name)
+    await takePicture(name)
   }
-  // What follows a form is not printed.
+  // The pages that follow a form have no print picture.
   if (look === 'print') {
     await page.close()
     continue
@@ -85,54 +85,62 @@ for (const [look, options] of Object.entries(LOOKS)) {
     await page.fill('#question', question)
     await page.getByRole('button', { name: 'Ask', exact: true }).click()
     await page.locator('.question').waitFor()
-    await take(`ask-${name}`)
+    await takePicture(`ask-${name}`)
   }
   const press = (button: string) => page.getByRole('button', { name: button, exact: true }).click()
   const summary = page.locator('.summary')
   await page.goto(`${origin}/ask`)
   await press('Ask')
   await summary.waitFor()
-  await take('ask-mistake')
+  await takePicture('ask-mistake')
   await page.goto(`${origin}/contact`)
   await press('Send me the link')
   await summary.waitFor()
-  await take('contact-mistake')
+  await takePicture('contact-mistake')
+  await page.locator('#topic').check()
+  await page.fill('#message', 'Which form do I need?')
+  await page.fill('#email', `writer-${look}@example.org`)
+  await press('Send me the link')
+  await summary.waitFor({ state: 'detached' })
+  await takePicture('contact-sent')
   await page.goto(`${origin}/waitlist`)
   await page.fill('#email', 'nobody')
   await press('Join the waitlist')
   await summary.waitFor()
-  await take('waitlist-mistake')
+  await takePicture('waitlist-mistake')
   await page.fill('#email', `${look}@example.org`)
   await press('Join the waitlist')
   await page.locator('#referral').waitFor()
-  await take('waitlist-joined')
+  await takePicture('waitlist-joined')
   await page.goto(`${origin}${SITE_PAGES['guide-with-exit']}`)
   await page.locator('.risk summary').click()
-  await take('guide-risk-open')
+  await takePicture('guide-risk-open')
   await page.goto(`${origin}${SITE_PAGES.guide}`)
   const source = page.locator('.text summary').first()
   await source.click()
   await source.evaluate('(mark) => mark.scrollIntoView({ block: "center" })')
-  await take('guide-source-open')
-  await page.goto(await claimLink(`person-${look}@example.org`))
-  await take('claim')
+  await takePicture('guide-source-open')
+  await page.goto(await createClaimLink(`person-${look}@example.org`))
+  await takePicture('claim')
   await page.getByRole('button', { name: /^Yes/ }).click()
-  await take('claim-code')
-  await page.goto(await signInAddress())
-  await take('sign-in')
+  await takePicture('claim-code')
+  await page.goto(`${origin}/claim?attempt=${'x'.repeat(43)}`)
+  await takePicture('claim-gone')
+  await page.goto(await createSignInAddress())
+  await takePicture('sign-in')
   await page.fill('#email', 'nobody')
   await press('Continue')
   await summary.waitFor()
-  await take('sign-in-mistake')
+  await takePicture('sign-in-mistake')
   await page.fill('#email', `app-${look}@example.org`)
   await press('Continue')
   await page.locator('#code').waitFor()
-  await take('sign-in-code')
+  await takePicture('sign-in-code')
   await page.fill('#code', '000000')
   await press('Allow')
   await summary.waitFor()
-  await take('sign-in-wrong-code')
+  await takePicture('sign-in-wrong-code')
   await page.goto(`${origin}/oauth/sign-in/${'x'.repeat(21)}`)
-  await take('sign-in-gone')
+  await takePicture('sign-in-gone')
   await page.close()
 }

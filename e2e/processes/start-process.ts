@@ -45,7 +45,7 @@ export async function startProcess(
   try {
     await listening
   } catch (error) {
-    // A process that waits for its stores would never end by itself.
+    // A process that waits for its stores would not end by itself.
     child.kill('SIGKILL')
     throw error
   } finally {

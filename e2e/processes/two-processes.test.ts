@@ -40,12 +40,12 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => resources.disposeAsync())
 
-/** The largest number of refused attempts; with more the joins would not be simultaneous. */
-const MOST_REFUSED = 1_000
+/** With more refused attempts, the joins would not be simultaneous. */
+const MAX_REFUSALS = 1_000
 
 const at = (processes: readonly AppProcess[], index: number) => processes[index % processes.length]?.url ?? ''
 
-test('of 200 simultaneous joins with one address over two processes, one is 201 and 199 are 200', async () => {
+test('one of 200 simultaneous joins with one address over two processes is 201, and 199 are 200', async () => {
   let refused = 0
   /** A busy instance may respond with 503; the client then repeats the request. */
   const join = async (index: number): Promise<number> => {
@@ -55,7 +55,7 @@ test('of 200 simultaneous joins with one address over two processes, one is 201 
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ email: index % 3 ? 'race@example.org' : 'Race@EXAMPLE.org' }),
       })
-      if (status !== 503 || (refused += 1) > MOST_REFUSED) return status
+      if (status !== 503 || (refused += 1) > MAX_REFUSALS) return status
     }
   }
   const statuses = await Promise.all(Array.from({ length: 200 }, (_each, index) => join(index)))
@@ -110,12 +110,14 @@ function secretsOf(env: Readonly<Record<string, string>>): string[] {
 test('no key or secret is in the arguments or the environment of a process', () => {
   expect(secrets.length).toBeGreaterThanOrEqual(5)
   for (const { child } of [...auth, ...api]) {
-    const told = ['cmdline', 'environ'].map((name) => readFileSync(`/proc/${child.pid}/${name}`, 'utf8'))
-    expect(told[0]?.split('\0').slice(1)).toEqual([expect.stringMatching(/main\.ts$/), 'serve', ''])
-    expect(told[1]).toContain('_KEK_FILE=')
+    const processFiles = ['cmdline', 'environ'].map((name) =>
+      readFileSync(`/proc/${child.pid}/${name}`, 'utf8'),
+    )
+    expect(processFiles[0]?.split('\0').slice(1)).toEqual([expect.stringMatching(/main\.ts$/), 'serve', ''])
+    expect(processFiles[1]).toContain('_KEK_FILE=')
     for (const secret of secrets) {
       expect(secret.length).toBeGreaterThanOrEqual(22)
-      expect(told.join('')).not.toContain(secret)
+      expect(processFiles.join('')).not.toContain(secret)
     }
   }
 })

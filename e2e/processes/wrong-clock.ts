@@ -1,9 +1,9 @@
-/** Is loaded first and shifts the wall clock of the process by the given milliseconds. */
-const ahead = Number(process.env['WRONG_BY_MS'])
-const Right = Date
-export const wrongNow = () => Right.now() + ahead
+// This module is loaded first. It shifts the wall clock of the process by `WRONG_BY_MS` milliseconds.
+const offsetMs = Number(process.env['WRONG_BY_MS'])
+const RealDate = Date
+export const wrongNow = () => RealDate.now() + offsetMs
 
-globalThis.Date = new Proxy(Right, {
-  construct: (target, given) => Reflect.construct(target, given.length > 0 ? given : [wrongNow()]),
+globalThis.Date = new Proxy(RealDate, {
+  construct: (target, args) => Reflect.construct(target, args.length > 0 ? args : [wrongNow()]),
   get: (target, name) => (name === 'now' ? wrongNow : Reflect.get(target, name)),
 })

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
 
-/** What runs in production until the next release: a commit of this history, and the name of its tag. */
+/** The release that runs in production until the next one: a commit of this history, and the name of its tag. */
 export interface Release {
   readonly tag: string
   readonly commit: string
@@ -18,16 +18,16 @@ const Releases = z
   )
   .min(1, 'names no release')
 
-/** Why there is no release to run, and what to do about it. */
+/** Thrown when there is no release to run. The message names the reason and the remedy. */
 class NoRelease extends Error {
   override readonly name = 'NoRelease'
 }
 
 /**
- * The newest release of `docs/releases.json`, which is the last one. The file goes wherever a clone goes, tags do not;
- * those that are there must say the same.
+ * Returns the newest release, which is the last one in `docs/releases.json`. Every clone has this file, but not every clone has
+ * the tags. The tags that exist must agree with it.
  *
- * @param root of a clone with its whole history
+ * @param root the root of a clone with its whole history
  * @throws {NoRelease}
  */
 export function newestRelease(root: string): Release {
@@ -36,10 +36,10 @@ export function newestRelease(root: string): Release {
     execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim()
   for (const tag of git('tag', '--list', 'release-*').split('\n').filter(Boolean)) {
     const commit = git('rev-parse', `${tag}^{commit}`)
-    const named = releases.find((release) => release.tag === tag)
-    if (named?.commit !== commit)
+    const listedRelease = releases.find((release) => release.tag === tag)
+    if (listedRelease?.commit !== commit)
       throw new NoRelease(
-        `The tag ${tag} is at ${commit}; docs/releases.json says ${named?.commit ?? 'nothing of it'}.`,
+        `The tag ${tag} is at ${commit}; docs/releases.json says ${listedRelease?.commit ?? 'nothing of it'}.`,
       )
   }
   const newest = releases.at(-1) ?? { tag: '', commit: '' }

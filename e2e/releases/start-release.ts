@@ -3,7 +3,7 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { freePorts } from '@plainpath/http/free-ports'
 import type { AppName } from '@plainpath/metadata'
-import { settingsKnownTo } from '@plainpath/stack/check-out'
+import { selectKnownSettings } from '@plainpath/stack/check-out'
 import { type ManagedProcess, startManagedProcess } from '@plainpath/stack/managed-process'
 import type { ReleaseUrls } from './smoke.ts'
 
@@ -13,19 +13,19 @@ export interface RunningRelease extends AsyncDisposable, ReleaseUrls {
 
 const findMain = (root: string, app: AppName) => path.join(root, 'apps', app, 'src/main.ts')
 
-/** One process of each app, as the code below `root` is. @param env settings, of which each gets those that it knows */
+/** Starts one process of each app from the code below `root`. @param options.env each app receives the settings that it knows */
 export async function startRelease(
   root: string,
   { name, env, folder }: { name: string; env: Readonly<Record<string, string>>; folder: string },
 ): Promise<RunningRelease> {
   await using opening = new AsyncDisposableStack()
   const [port = 0, internal = 0, operations = 0, apiPort = 0, apiOperations = 0] = await freePorts(5)
-  const start = async (app: AppName, more: Record<string, string>) =>
+  const start = async (app: AppName, extraSettings: Record<string, string>) =>
     opening.use(
       await startManagedProcess({
         name: `${name}-${app}`,
         command: [process.execPath, findMain(root, app), 'serve'],
-        env: settingsKnownTo(root, app, { ...env, ...more }),
+        env: selectKnownSettings(root, app, { ...env, ...extraSettings }),
         logFile: path.join(folder, `${name}-${app}.log`),
         readyLine: '"msg":"listening"',
       }),
@@ -60,6 +60,6 @@ export async function runCommand(
   env: Readonly<Record<string, string>>,
 ): Promise<void> {
   await promisify(execFile)(process.execPath, [findMain(root, app), ...args], {
-    env: settingsKnownTo(root, app, env),
+    env: selectKnownSettings(root, app, env),
   })
 }

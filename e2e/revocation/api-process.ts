@@ -1,57 +1,65 @@
 import { type ApiProcess, INTERVALS, type World } from './world.ts'
 
 interface Connection {
-  subscribed: boolean
-  open: boolean
-  silent: boolean
-  /** The latest arrival in each direction, since messages keep their order. */
-  toStore: number
-  toApi: number
-  heardAt: number
+  isSubscribed: boolean
+  isOpen: boolean
+  isSilent: boolean
+  /** The arrival of the last message in each direction, since messages keep their order. */
+  lastStoreArrivalAt: number
+  lastApiArrivalAt: number
+  lastReceivedAt: number
 }
 
-const SILENCE_MS = 1_500
+const MAX_SILENCE_MS = 1_500
 const { leaseMs, renewMs } = INTERVALS
 
-export function apiProcess(
+/** Creates an API process with the code under test. @param clock the speed and offset of its clock */
+export function createApiProcess(
   world: World,
   name: string,
   clock: { readonly speed: number; readonly offset: number },
 ): ApiProcess {
   const { time, random, store } = world
-  const local = () => clock.offset + time.now() * clock.speed
-  const subscriber = world.parts.revocationSubscriber({ name, leaseMs, cacheMs: 30_000, maxCached: 100 })
-  const waiting = new Map<object, ((active: boolean) => void)[]>()
+  const readLocalTime = () => clock.offset + time.now() * clock.speed
+  const subscriber = world.parts.createRevocationSubscriber({
+    name,
+    leaseMs,
+    cacheMs: 30_000,
+    maxCached: 100,
+  })
+  const waitersByIntrospection = new Map<object, ((active: boolean) => void)[]>()
   let pausedUntil = 0
   let slowUntil = 0
   let slowMs = 0
   let connection: Connection | undefined
 
-  /** Runs an action in this process; later, if the process hangs at that time. */
-  function runAt(at: number, act: () => void): void {
-    time.at(at, () => (time.now() < pausedUntil ? runAt(pausedUntil, act) : act()))
+  /** Runs an action in this process. If the process hangs at that time, the action runs later. */
+  function runAt(at: number, action: () => void): void {
+    time.at(at, () => (time.now() < pausedUntil ? runAt(pausedUntil, action) : action()))
   }
-  const hop = () => (random.happens(0.03) ? random.between(0, 400) : random.between(0.1, 2))
+  const drawHopMs = () => (random.happens(0.03) ? random.between(0, 400) : random.between(0.1, 2))
 
-  function toApi(target: Connection, act: () => void, later = 0): void {
-    const slow = time.now() < slowUntil ? random.between(0, slowMs) : 0
-    target.toApi = Math.max(target.toApi, time.now() + hop() + slow)
-    runAt(target.toApi + later, () => {
-      if (!target.open || target.silent) return
-      target.heardAt = time.now()
-      act()
+  /** Runs an action when a message from the store arrives at this process. */
+  function sendToApi(target: Connection, action: () => void, extraDelayMs = 0): void {
+    const slowDelayMs = time.now() < slowUntil ? random.between(0, slowMs) : 0
+    target.lastApiArrivalAt = Math.max(target.lastApiArrivalAt, time.now() + drawHopMs() + slowDelayMs)
+    runAt(target.lastApiArrivalAt + extraDelayMs, () => {
+      if (!target.isOpen || target.isSilent) return
+      target.lastReceivedAt = time.now()
+      action()
     })
   }
 
   /** Sends a command. It reaches the store even if the connection breaks afterwards. */
-  function send<T>(target: Connection, step: () => T, then: (response: T) => void): void {
-    if (target.silent) return
-    target.toStore = Math.max(target.toStore, time.now() + hop())
-    time.at(target.toStore, () => {
-      if (time.now() < world.storeAwayUntil) return
+  function send<T>(target: Connection, step: () => T, onResponse: (response: T) => void): void {
+    if (target.isSilent) return
+    target.lastStoreArrivalAt = Math.max(target.lastStoreArrivalAt, time.now() + drawHopMs())
+    time.at(target.lastStoreArrivalAt, () => {
+      if (time.now() < world.storeUnavailableUntil) return
       const response = step()
       // A reply may be handled after notifications that arrived together with it.
-      if (target.open) toApi(target, () => then(response), random.happens(0.3) ? random.between(0, 2) : 0)
+      if (target.isOpen)
+        sendToApi(target, () => onResponse(response), random.happens(0.3) ? random.between(0, 2) : 0)
     })
   }
 
@@ -64,103 +72,108 @@ export function apiProcess(
         send(
           target,
           () => store.subscribe(command.id, command.previous),
-          (granted) => run(subscriber.subscribed(command, granted, local())),
+          (granted) => run(subscriber.onSubscribed(command, granted, readLocalTime())),
         )
       else
         send(
           target,
-          () => store.acknowledge(command.mark, command.id, command.seen),
-          (number) => run(subscriber.acknowledged(command, number, local())),
+          () => store.acknowledge(command.mark, command.id, command.lastSeen),
+          (number) => run(subscriber.onAcknowledged(command, number, readLocalTime())),
         )
     }
   }
 
   function connect(): void {
     const target: Connection = {
-      subscribed: false,
-      open: true,
-      silent: false,
-      toStore: 0,
-      toApi: 0,
-      heardAt: time.now(),
+      isSubscribed: false,
+      isOpen: true,
+      isSilent: false,
+      lastStoreArrivalAt: 0,
+      lastApiArrivalAt: 0,
+      lastReceivedAt: time.now(),
     }
     connection = target
     send(
       target,
-      () => (target.subscribed = true),
-      () => run(subscriber.connected(local())),
+      () => (target.isSubscribed = true),
+      () => run(subscriber.onConnected(readLocalTime())),
     )
     const tick = () => {
       if (connection !== target) return
-      if (time.now() - target.heardAt > SILENCE_MS) return close(target)
-      run(subscriber.tick(local()))
+      if (time.now() - target.lastReceivedAt > MAX_SILENCE_MS) return close(target)
+      run(subscriber.tick(readLocalTime()))
       runAt(time.now() + renewMs, tick)
     }
     runAt(time.now() + renewMs, tick)
   }
   function close(target: Connection): void {
-    target.open = false
-    target.subscribed = false
+    target.isOpen = false
+    target.isSubscribed = false
     if (connection !== target) return
     connection = undefined
-    subscriber.disconnected()
+    subscriber.onDisconnected()
     runAt(time.now() + random.between(50, 500), connect)
   }
   connect()
 
-  function introspect(token: string, then: (active: boolean, mark: string | undefined) => void): void {
-    const late = () => (random.happens(0.1) ? random.between(0, 3_000) : random.between(0.2, 10))
+  function introspect(token: string, onResponse: (active: boolean, mark: string | undefined) => void): void {
+    const drawDelayMs = () => (random.happens(0.1) ? random.between(0, 3_000) : random.between(0.2, 10))
     const revoker = world.revokers[random.below(world.revokers.length)]!
-    time.at(time.now() + late(), () => {
+    time.at(time.now() + drawDelayMs(), () => {
       const { active, mark } = revoker.introspect(token)
-      runAt(time.now() + late(), () => then(active, mark))
+      runAt(time.now() + drawDelayMs(), () => onResponse(active, mark))
     })
   }
 
   return {
     request(token) {
       runAt(time.now(), () => {
-        const beganAt = time.now()
-        const settle = (how: string) => (active: boolean) => {
+        const startedAt = time.now()
+        const settle = (sourceName: string) => (active: boolean) => {
           if (!active) return
           world.granted += 1
           const respondedAt = world.respondedAt.get(token) ?? Number.POSITIVE_INFINITY
-          if (beganAt > respondedAt)
-            world.violations.push(`${token} ${how} at ${beganAt}, ended at ${respondedAt}`)
+          if (startedAt > respondedAt)
+            world.violations.push(`${token} ${sourceName} at ${startedAt}, ended at ${respondedAt}`)
         }
-        const found = subscriber.find(token, local())
-        const source = found
-          ? ({ from: 'cache', introspection: found } as const)
-          : subscriber.begin(token, local())
+        const cached = subscriber.findCached(token, readLocalTime())
+        const source = cached
+          ? ({ from: 'cache', introspection: cached } as const)
+          : subscriber.beginIntrospection(token, readLocalTime())
         if (source.from === 'cache') {
           world.fromMemory += 1
           settle('cache')(true)
         } else if (source.from === 'uncached') introspect(token, settle('uncached'))
-        else if (source.from === 'shared') waiting.get(source.inFlight)!.push(settle('shared'))
+        else if (source.from === 'shared') waitersByIntrospection.get(source.inFlight)!.push(settle('shared'))
         else {
-          const all = [settle('new')]
-          waiting.set(source.inFlight, all)
+          const waiters = [settle('new')]
+          waitersByIntrospection.set(source.inFlight, waiters)
           introspect(token, (active, mark) => {
-            subscriber.finish(source.inFlight, createIntrospection(token, active, mark), local())
-            for (const each of all) each(active)
+            subscriber.finishIntrospection(
+              source.inFlight,
+              createIntrospection(token, active, mark),
+              readLocalTime(),
+            )
+            for (const each of waiters) each(active)
           })
         }
       })
     },
     publish(notice) {
       const target = connection
-      if (target?.subscribed && target.open) toApi(target, () => run(subscriber.notified(notice, local())))
+      if (target?.isSubscribed && target.isOpen)
+        sendToApi(target, () => run(subscriber.onNotification(notice, readLocalTime())))
     },
     cut() {
       const target = connection
       if (!target) return
       // Data in transit is lost. The process may notice the failure only later.
-      target.silent = true
-      target.subscribed = false
+      target.isSilent = true
+      target.isSubscribed = false
       runAt(time.now() + (random.happens(0.5) ? 0 : random.between(0, 300)), () => close(target))
     },
     fallSilent() {
-      if (connection) connection.silent = true
+      if (connection) connection.isSilent = true
     },
     pause(ms) {
       pausedUntil = Math.max(pausedUntil, time.now() + ms)
@@ -174,8 +187,10 @@ export function apiProcess(
 
 const JKT = 'A'.repeat(43)
 
-type Answer = Parameters<ReturnType<World['parts']['revocationSubscriber']>['finish']>[1]
-function createIntrospection(token: string, active: boolean, mark: string | undefined): Answer {
+type Introspection = Parameters<
+  ReturnType<World['parts']['createRevocationSubscriber']>['finishIntrospection']
+>[1]
+function createIntrospection(token: string, active: boolean, mark: string | undefined): Introspection {
   if (!active) return { active: false }
   const [clientId = '', number] = token.split('/')
   return {
@@ -185,7 +200,7 @@ function createIntrospection(token: string, active: boolean, mark: string | unde
     audience: [],
     expiresAt: new Date(8.64e15),
     identityType: 'anonymous',
-    // Every other token is bound to a key, which makes no difference.
+    // Every other token is bound to a key, which must make no difference.
     ...(Number(number) % 2 === 0 && { jkt: JKT }),
     ...(mark !== undefined && { revocationMark: mark }),
   }

@@ -4,57 +4,57 @@ import path from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { Parts } from './world.ts'
 
-/** The files that contain only pure functions, and import only types and each other. */
+/** The modules to mutate. They contain only pure functions, and import only types and each other. */
 const FILES = {
   'revocation-subscriber.ts': '@plainpath/resource/revocation-subscriber',
   'revocation-wait.ts': '@plainpath/auth/revocation-wait',
 } as const
 
-/** Removes one safeguard: replaces `from`, which must occur in the file exactly once, by `to`. */
+/** A change that removes one safeguard: it replaces `from`, which must occur exactly once in `file`, with `to`. */
 export interface Mutant {
-  /** The name of docs/revocation/revocation.pml, if the model has the safeguard. */
+  /** Begins with the build option of docs/revocation/revocation.pml, if that model has the safeguard. */
   readonly name: string
   readonly file: keyof typeof FILES
   readonly from: string
   readonly to: string
-  /** A seed of `samplePlan` for which the mutant violates R-LIN. */
+  /** A seed for `samplePlan` with which the mutant violates R-LIN (docs/revocation/README.md). */
   readonly seed: number
 }
 
 export const MUTANTS: readonly Mutant[] = [
   {
-    name: 'NO_WAIT: a revoker answers at once',
+    name: 'NO_WAIT: a revoker responds without waiting',
     file: 'revocation-wait.ts',
     from: `if (now >= deadline) return`,
-    to: `return { do: 'respond' }\n  if (now >= deadline) return`,
+    to: `return { kind: 'respond' }\n  if (now >= deadline) return`,
     seed: 1,
   },
   {
-    name: 'NO_LEASE: what is kept is used without a lease',
+    name: 'NO_LEASE: cached introspections are used without a lease',
     file: 'revocation-subscriber.ts',
-    from: `    begin(hash: string, now: number): Source {
+    from: `    beginIntrospection(hash, now) {
       if (!isValid(now)) return { from: 'uncached' }
       const introspection = cache.find(hash, now)`,
-    to: `    begin(hash: string, now: number): Source {
+    to: `    beginIntrospection(hash, now) {
       const introspection = cache.find(hash, now)`,
     seed: 3,
   },
   {
-    name: 'FOUND_WITHOUT_LEASE: what is kept is found without a lease',
+    name: 'FOUND_WITHOUT_LEASE: `findCached` returns cached introspections without a lease',
     file: 'revocation-subscriber.ts',
-    from: `find: (hash: string, now: number) => (isValid(now) ? cache.find(hash, now) : undefined)`,
-    to: `find: (hash: string, now: number) => cache.find(hash, now)`,
+    from: `findCached: (hash, now) => (isValid(now) ? cache.find(hash, now) : undefined)`,
+    to: `findCached: (hash, now) => cache.find(hash, now)`,
     seed: 3,
   },
   {
-    name: 'NO_GENERATION: an answer is kept although a notice came meanwhile',
+    name: 'NO_GENERATION: a result is cached although a notification arrived meanwhile',
     file: 'revocation-subscriber.ts',
     from: `if (inFlightByHash.get(inFlight.hash) !== inFlight) return`,
     to: ``,
     seed: 1,
   },
   {
-    name: 'JOIN_ANY: a look-up begun before a notice is shared after it',
+    name: 'JOIN_ANY: an introspection begun before a notification is shared after it',
     file: 'revocation-subscriber.ts',
     from: `if (revoked.kind === 'token') inFlightByHash.delete(revoked.hash)
     else inFlightByHash.clear()`,
@@ -62,7 +62,7 @@ export const MUTANTS: readonly Mutant[] = [
     seed: 1,
   },
   {
-    name: 'JOIN_WITHOUT_LEASE: look-ups are shared without a lease',
+    name: 'JOIN_WITHOUT_LEASE: introspections in flight are shared without a lease',
     file: 'revocation-subscriber.ts',
     from: `      if (!isValid(now)) return { from: 'uncached' }
       const introspection = cache.find(hash, now)`,
@@ -70,7 +70,7 @@ export const MUTANTS: readonly Mutant[] = [
     seed: 9,
   },
   {
-    name: 'NO_ATOMIC_GRANT: on the answer to a join, what is from before it stays',
+    name: 'NO_ATOMIC_GRANT: a new subscription keeps introspections from before it',
     file: 'revocation-subscriber.ts',
     from: `      remove({ kind: 'everything' })
       subscription = { id: command.id`,
@@ -78,29 +78,29 @@ export const MUTANTS: readonly Mutant[] = [
     seed: 5,
   },
   {
-    name: 'NO_BIRTH_MARK: a list is believed that may have been lost a moment ago',
+    name: 'NO_BIRTH_MARK: a revoker trusts a list of subscribers that the store may have just lost',
     file: 'revocation-wait.ts',
-    from: `knownMark.mark === raised.mark ? knownMark.since + full : deadline`,
+    from: `knownMark.mark === published.mark ? knownMark.since + fullWaitMs : deadline`,
     to: `0`,
     seed: 18,
   },
   {
-    name: 'LEASE_FROM_ANSWER: a lease is counted from when it was granted',
+    name: 'LEASE_FROM_REPLY: a lease counts from the reply, not from when the command was sent',
     file: 'revocation-subscriber.ts',
     from: `Math.max(leaseUntil, command.sentAt + options.leaseMs)`,
     to: `Math.max(leaseUntil, now + options.leaseMs)`,
     seed: 246,
   },
   {
-    name: 'RENEW_ANYWAY: a lease is prolonged although the store has a higher number',
+    name: 'RENEW_ANYWAY: a lease is renewed although the store has a higher number',
     file: 'revocation-subscriber.ts',
-    from: `if (number === command.seen) leaseUntil`,
+    from: `if (number === command.lastSeen) leaseUntil`,
     to: `leaseUntil`,
     seed: 1113,
   },
 ]
 
-/** Loads the files, with the mutant applied, from a temporary folder. */
+/** Imports copies of the modules from a temporary folder, after applying the mutant, if any. */
 export async function loadParts(mutant: Mutant | undefined): Promise<Parts> {
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-mutant-'))
   try {

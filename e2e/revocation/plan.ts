@@ -3,7 +3,7 @@ import { LENGTH_MS, type Plan } from './simulation.ts'
 
 const KINDS = ['cut', 'half-open', 'pause', 'slow', 'flush', 'restart', 'failover'] as const
 
-/** Generates schedules of faults, each with a seed for what it leaves open. */
+/** Generates schedules of faults, each with a seed for all other choices. */
 export const plans: fc.Arbitrary<Plan> = fc.record({
   seed: fc.nat(),
   faults: fc.array(

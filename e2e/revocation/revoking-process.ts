@@ -3,27 +3,31 @@ import { INTERVALS, type RevokingProcess, type World } from './world.ts'
 
 const parseClient = (token: string) => token.split('/')[0]!
 
-export function revokingProcess(
+/** Creates an auth process with the code under test. @param clock the speed and offset of its clock */
+export function createRevokingProcess(
   world: World,
   clock: { readonly speed: number; readonly offset: number },
 ): RevokingProcess {
   const { time, random, store, parts } = world
-  const local = () => clock.offset + time.now() * clock.speed
+  const readLocalTime = () => clock.offset + time.now() * clock.speed
   const toGlobal = (at: number) => (at - clock.offset) / clock.speed
-  let knownMark: ReturnType<typeof parts.knowMark> | undefined
-  const hop = () => (random.happens(0.05) ? random.between(0, 150) : random.between(0.1, 3))
+  let knownMark: ReturnType<typeof parts.updateKnownMark> | undefined
+  const drawHopMs = () => (random.happens(0.05) ? random.between(0, 150) : random.between(0.1, 3))
 
   /** Sends a command to the store. While the store is unavailable there is no reply. */
-  function callStore<T>(step: () => T, then: (reply: T) => void): void {
-    time.at(time.now() + hop(), () => {
-      if (time.now() < world.storeAwayUntil) return
+  function callStore<T>(step: () => T, onReply: (reply: T) => void): void {
+    time.at(time.now() + drawHopMs(), () => {
+      if (time.now() < world.storeUnavailableUntil) return
       const reply = step()
-      time.at(time.now() + hop(), () => then(reply))
+      time.at(time.now() + drawHopMs(), () => onReply(reply))
     })
   }
 
   function ensureMark(): void {
-    callStore(store.ensureMark, (mark) => (knownMark = parts.knowMark(knownMark, mark, local())))
+    callStore(
+      store.ensureMark,
+      (mark) => (knownMark = parts.updateKnownMark(knownMark, mark, readLocalTime())),
+    )
     time.at(time.now() + 1_000, ensureMark)
   }
   ensureMark()
@@ -31,46 +35,47 @@ export function revokingProcess(
   return {
     introspect: (token) => ({ active: store.isActive(token), mark: knownMark?.mark }),
     revoke(tokens, kind, onResponse) {
-      const [first = ''] = tokens
-      const ended: Revocation =
-        kind === 'token' ? { kind, hash: first } : { kind: 'client', id: parseClient(first) }
+      const [firstToken = ''] = tokens
+      const revocation: Revocation =
+        kind === 'token' ? { kind, hash: firstToken } : { kind: 'client', id: parseClient(firstToken) }
       const respond = () => {
         for (const token of tokens)
           if (!world.respondedAt.has(token)) world.respondedAt.set(token, time.now())
         onResponse()
       }
       const publish = () => {
-        const notice = store.publishRevocation(ended)
+        const notice = store.publishRevocation(revocation)
         for (const api of world.apis) api.publish(notice)
         return notice
       }
       const announce = () =>
-        callStore(publish, ({ mark, number }) => {
-          const raised = { mark, number, at: local() }
-          knownMark = parts.knowMark(knownMark, mark, raised.at)
+        callStore(publish, ({ mark, number: sequenceNumber }) => {
+          const published = { mark, sequenceNumber, publishedAt: readLocalTime() }
+          knownMark = parts.updateKnownMark(knownMark, mark, published.publishedAt)
           let polls = 0
           let lastPoll: { mark: string; pending: number } | undefined
-          const go = (): void => {
-            const step = parts.nextStep(
-              raised,
+          const proceed = (): void => {
+            const step = parts.decideNextStep(
+              published,
               { knownMark: knownMark!, polls, lastPoll },
-              local(),
+              readLocalTime(),
               INTERVALS,
             )
-            if (step.do === 'respond') return respond()
-            if (step.do !== 'poll') return callStore(() => store.removePending(mark, number), respond)
+            if (step.kind === 'respond') return respond()
+            if (step.kind !== 'poll')
+              return callStore(() => store.removePending(mark, sequenceNumber), respond)
             time.at(toGlobal(step.at), () =>
               callStore(
-                () => store.countPending(number),
-                (found) => {
+                () => store.countPending(sequenceNumber),
+                (poll) => {
                   polls += 1
-                  lastPoll = found
-                  go()
+                  lastPoll = poll
+                  proceed()
                 },
               ),
             )
           }
-          go()
+          proceed()
         })
       callStore(() => tokens.forEach(store.remove), announce)
     },

@@ -1,7 +1,7 @@
-import { apiProcess } from './api-process.ts'
-import { revokingProcess } from './revoking-process.ts'
+import { createApiProcess } from './api-process.ts'
+import { createRevokingProcess } from './revoking-process.ts'
 import { type StoreSnapshot, storeModel } from './store-model.ts'
-import { randomness, virtualTime } from './virtual-time.ts'
+import { createVirtualTime, randomness } from './virtual-time.ts'
 import type { Parts, World } from './world.ts'
 
 type FaultKind = 'cut' | 'half-open' | 'pause' | 'slow' | 'flush' | 'restart' | 'failover'
@@ -32,19 +32,19 @@ export const LENGTH_MS = 30_000
 const PROCESSES = 2
 /** Every other client is a person's connection. */
 const CLIENTS = 4
-/** The largest deviation of the speed of a clock. The margin of leases covers it. */
+/** The largest deviation of a clock's speed. The lease margin covers it. */
 const DRIFT = 0.04
 
 /** Simulates two API processes and two revoking processes in virtual time, with requests, revocations and planned faults. */
 export function simulate(parts: Parts, plan: Plan): Outcome {
   const world: World = {
     parts,
-    time: virtualTime(),
+    time: createVirtualTime(),
     random: randomness(plan.seed),
     store: storeModel(),
     apis: [],
     revokers: [],
-    storeAwayUntil: 0,
+    storeUnavailableUntil: 0,
     respondedAt: new Map(),
     violations: [],
     granted: 0,
@@ -53,30 +53,35 @@ export function simulate(parts: Parts, plan: Plan): Outcome {
   const { time, random } = world
   for (let number = 0; number < PROCESSES; number += 1) {
     const clock = { speed: random.between(1 - DRIFT, 1 + DRIFT), offset: random.between(0, 1e6) }
-    world.revokers.push(revokingProcess(world, { speed: random.between(1 - DRIFT, 1 + DRIFT), offset: 0 }))
-    world.apis.push(apiProcess(world, `api-${number}`, clock))
+    world.revokers.push(
+      createRevokingProcess(world, { speed: random.between(1 - DRIFT, 1 + DRIFT), offset: 0 }),
+    )
+    world.apis.push(createApiProcess(world, `api-${number}`, clock))
   }
-  const clients = Array.from({ length: CLIENTS }, (_, number) => newTokens(world, number))
-  const use = () => {
+  const clients = Array.from({ length: CLIENTS }, (_, number) => createTokens(world, number))
+  const sendRequest = () => {
     if (time.now() >= LENGTH_MS) return
     const tokens = clients[random.below(CLIENTS)]!
     world.apis[random.below(PROCESSES)]!.request(tokens[random.below(tokens.length)]!)
-    time.at(time.now() + random.between(1, 20), use)
+    time.at(time.now() + random.between(1, 20), sendRequest)
   }
   let revocations = 0
   const revoke = () => {
     if (time.now() >= LENGTH_MS) return
-    const place = random.below(CLIENTS)
-    const tokens = clients[place]!
-    const answered = () => (revocations += 1)
+    const clientIndex = random.below(CLIENTS)
+    const tokens = clients[clientIndex]!
+    const onResponse = () => (revocations += 1)
     const revoker = world.revokers[random.below(PROCESSES)]!
     // A person ends a connection more often than its app revokes a token.
-    if (random.happens(isPerson(place) ? 0.7 : 0.2)) revoker.revoke(tokens, 'client', answered)
-    else revoker.revoke(tokens.slice(0, 1), 'token', answered)
-    time.at(time.now() + random.between(50, 3_000), () => (clients[place] = newTokens(world, place)))
+    if (random.happens(isPerson(clientIndex) ? 0.7 : 0.2)) revoker.revoke(tokens, 'client', onResponse)
+    else revoker.revoke(tokens.slice(0, 1), 'token', onResponse)
+    time.at(
+      time.now() + random.between(50, 3_000),
+      () => (clients[clientIndex] = createTokens(world, clientIndex)),
+    )
     time.at(time.now() + random.between(20, 1_000), revoke)
   }
-  time.at(0, use)
+  time.at(0, sendRequest)
   time.at(random.between(0, 1_000), revoke)
   takeCopies(world)
   for (const fault of plan.faults) time.at(fault.at, () => applyFault(world, fault))
@@ -86,26 +91,30 @@ export function simulate(parts: Parts, plan: Plan): Outcome {
 
 const isPerson = (client: number) => client % 2 === 1
 
-let issued = 0
+let tokenCount = 0
 /**
  * Creates the tokens `<client>/<number>` of a client: one, or two for the connection of a person, whose app has refreshed. They
  * are stored immediately, without the network.
  */
-function newTokens({ store }: World, client: number): readonly string[] {
-  const tokens = Array.from({ length: isPerson(client) ? 2 : 1 }, () => `client-${client}/${(issued += 1)}`)
+function createTokens({ store }: World, client: number): readonly string[] {
+  const tokens = Array.from(
+    { length: isPerson(client) ? 2 : 1 },
+    () => `client-${client}/${(tokenCount += 1)}`,
+  )
   tokens.forEach(store.save)
   return tokens
 }
 
 const copies = new WeakMap<World, { at: number; snapshot: StoreSnapshot }[]>()
+/** Copies the store every 50 ms, as replication to a standby would. */
 function takeCopies(world: World): void {
-  const taken: { at: number; snapshot: StoreSnapshot }[] = []
-  copies.set(world, taken)
-  const take = () => {
-    taken.push({ at: world.time.now(), snapshot: world.store.copy() })
-    if (world.time.now() < LENGTH_MS) world.time.at(world.time.now() + 50, take)
+  const storeCopies: { at: number; snapshot: StoreSnapshot }[] = []
+  copies.set(world, storeCopies)
+  const takeCopy = () => {
+    storeCopies.push({ at: world.time.now(), snapshot: world.store.copy() })
+    if (world.time.now() < LENGTH_MS) world.time.at(world.time.now() + 50, takeCopy)
   }
-  take()
+  takeCopy()
 }
 
 function applyFault(world: World, { kind, ms, member }: PlannedFault): void {
@@ -117,10 +126,10 @@ function applyFault(world: World, { kind, ms, member }: PlannedFault): void {
   else if (kind === 'slow') api.slowDown(ms)
   else if (kind === 'flush') store.flush()
   else {
-    const old = copies.get(world)!.findLast(({ at }) => at <= time.now() - ms)
-    store.restart(kind === 'failover' ? old?.snapshot : undefined)
+    const oldCopy = copies.get(world)!.findLast(({ at }) => at <= time.now() - ms)
+    store.restart(kind === 'failover' ? oldCopy?.snapshot : undefined)
     // A restart closes all connections. The server is available again at once, or after a moment.
     for (const each of world.apis) each.cut()
-    world.storeAwayUntil = time.now() + world.random.between(0, 200)
+    world.storeUnavailableUntil = time.now() + world.random.between(0, 200)
   }
 }

@@ -20,28 +20,29 @@ export interface Client {
   readonly client_secret: string
 }
 
-/** Two instances of each app in this process, with their own Redis, and fault proxies before the stores of the first API. */
+/** Two instances of each app in this process, with their own Redis. Fault proxies separate the first API from Redis and auth. */
 export interface CachedSystem extends AsyncDisposable {
   readonly env: Readonly<Record<string, string>>
   readonly redis: RunningRedis
   readonly admin: Redis
-  /** The proxies from the first API to Redis, and to auth. */
+  /** The fault proxies from the first API to Redis and to auth. */
   readonly toRedis: FaultProxy
   readonly toAuth: FaultProxy
   readonly logged: readonly string[]
   newClient(): Promise<Client>
   newToken(client: Client): Promise<string>
-  /** Revokes at one of the auth instances, and returns the status. */
-  revoke(client: Client, token: string, at?: number): Promise<number>
-  end(client: Client, at?: number): Promise<number>
-  /** Sends a request with the token to one of the APIs, and returns the status. */
-  read(token: string, at?: number): Promise<number>
-  metric(app: AppName, name: string, at?: number): Promise<number>
+  /** Revokes a token at an auth instance, and returns the status. */
+  revoke(client: Client, token: string, instance?: number): Promise<number>
+  end(client: Client, instance?: number): Promise<number>
+  /** Sends a request with the token to an API instance, and returns the status. */
+  read(token: string, instance?: number): Promise<number>
+  metric(app: AppName, name: string, instance?: number): Promise<number>
 }
 
 const ANY_PORT = { port: 0, host: '127.0.0.1', drainSeconds: 1 }
 const ORIGIN = 'http://localhost:8080'
 
+/** Starts the system. It requires Debian's `redis-server`. */
 export async function startCachedSystem(): Promise<CachedSystem> {
   await using opening = new AsyncDisposableStack()
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-cached-'))
@@ -68,14 +69,14 @@ export async function startCachedSystem(): Promise<CachedSystem> {
     return opening.use(await serve(handler, ANY_PORT))
   }
   const toAuth = opening.use(await startFaultProxy({ host: '127.0.0.1', port: auths[0]!.internal.port }))
-  const proxied = new URL(redis.urls.resource)
-  proxied.port = String(toRedis.port)
+  const proxiedRedisUrl = new URL(redis.urls.resource)
+  proxiedRedisUrl.port = String(toRedis.port)
   const apis = await Promise.all(
     [
-      { RESOURCE_AUTH_URL: `http://127.0.0.1:${toAuth.port}`, RESOURCE_REDIS_URL: proxied.href },
+      { RESOURCE_AUTH_URL: `http://127.0.0.1:${toAuth.port}`, RESOURCE_REDIS_URL: proxiedRedisUrl.href },
       { RESOURCE_AUTH_URL: auths[1]!.internal.url },
-    ].map(async (own) => {
-      const api = opening.use(await openResource(loadResourceConfig({ ...env, ...own }), deps))
+    ].map(async (ownSettings) => {
+      const api = opening.use(await openResource(loadResourceConfig({ ...env, ...ownSettings }), deps))
       const sender = opening.use(createSender((await listen(api.handler)).url))
       const operations = opening.use(createSender((await listen(api.operationsApp.callback())).url))
       return { sender, operations }
@@ -86,11 +87,11 @@ export async function startCachedSystem(): Promise<CachedSystem> {
   opening.defer(() => admin.disconnect())
   const resources = opening.move()
   const host = new URL(ORIGIN).host
-  const send = (sender: Sender, sent: Parameters<Sender['send']>[0]) =>
-    sender.send({ ...sent, headers: { host, ...sent.headers } })
-  const post = (at: number, where: string, client: Client, body: Record<string, string>) => {
+  const send = (sender: Sender, request: Parameters<Sender['send']>[0]) =>
+    sender.send({ ...request, headers: { host, ...request.headers } })
+  const post = (instance: number, endpoint: string, client: Client, body: Record<string, string>) => {
     const headers = { ...form(body).headers, ...basic(client.client_id, client.client_secret) }
-    return send(auths[at]!.sender, { method: 'POST', path: where, ...form(body), headers })
+    return send(auths[instance]!.sender, { method: 'POST', path: endpoint, ...form(body), headers })
   }
   return {
     env,
@@ -107,17 +108,20 @@ export async function startCachedSystem(): Promise<CachedSystem> {
       const { text } = await post(0, '/oauth/token', client, { grant_type: 'client_credentials' })
       return (JSON.parse(text) as { access_token: string }).access_token
     },
-    revoke: async (client, token, at = 0) => (await post(at, '/oauth/revoke', client, { token })).status,
-    async end(client, at = 0) {
+    revoke: async (client, token, instance = 0) =>
+      (await post(instance, '/oauth/revoke', client, { token })).status,
+    async end(client, instance = 0) {
       const headers = basic(client.client_id, client.client_secret)
-      return (await send(auths[at]!.sender, { method: 'DELETE', path: '/api/agent', headers })).status
+      return (await send(auths[instance]!.sender, { method: 'DELETE', path: '/api/agent', headers })).status
     },
-    async read(token, at = 0) {
+    async read(token, instance = 0) {
       const headers = { authorization: `Bearer ${token}` }
-      return (await send(apis[at]!.sender, { path: '/api/guides', headers })).status
+      return (await send(apis[instance]!.sender, { path: '/api/guides', headers })).status
     },
-    async metric(app, name, at = 0) {
-      const { text } = await { auth: auths, resource: apis }[app][at]!.operations.send({ path: '/metrics' })
+    async metric(app, name, instance = 0) {
+      const { text } = await { auth: auths, resource: apis }[app][instance]!.operations.send({
+        path: '/metrics',
+      })
       return Number(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'm').exec(text)?.[1])
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),

@@ -3,11 +3,11 @@ import {
   ACKNOWLEDGE,
   COUNT_PENDING,
   ENSURE_MARK,
+  getRevocationChannel,
+  getRevocationKey,
   PUBLISH,
   parseNotification,
   REMOVE_PENDING,
-  revocationChannel,
-  revocationKey,
   type Script,
   SUBSCRIBE,
 } from '@plainpath/revocation'
@@ -17,7 +17,7 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { storeModel } from './store-model.ts'
 
 const name = `plainpath-test-${randomBytes(8).toString('hex')}:revocation`
-const key = revocationKey(name)
+const key = getRevocationKey(name)
 let redis: Redis
 let subscriber: Redis
 const received: string[] = []
@@ -25,7 +25,7 @@ beforeAll(async () => {
   redis = new Redis(inject('redisUrl') ?? '')
   subscriber = new Redis(inject('redisUrl') ?? '')
   subscriber.on('message', (_channel, text: string) => received.push(text))
-  await subscriber.subscribe(revocationChannel(name))
+  await subscriber.subscribe(getRevocationChannel(name))
 })
 afterAll(async () => {
   await redis.del(key)
@@ -103,7 +103,7 @@ test('the Redis scripts return the same as the model of the store', async () => 
           results.push(simulated.name(model.ensureMark()))
         } else if (step.do === 'raise') {
           const begun = randomBytes(8).toString('hex')
-          const [mark, highest] = await run(PUBLISH, begun, revocationChannel(name), 'client c')
+          const [mark, highest] = await run(PUBLISH, begun, getRevocationChannel(name), 'client c')
           results.push([real.name(mark), highest])
           const notice = model.publishRevocation({ kind: 'client', id: 'c' })
           results.push([simulated.name(notice.mark), notice.number])

@@ -16,16 +16,16 @@ export interface StoreSnapshot {
 /** Models the scripts of packages/revocation in memory. `store-model.redis.test.ts` compares the model with Redis. */
 export function storeModel() {
   let server = 1
-  let marks = 0
+  let markCount = 0
   let state: StoreState | undefined
   let tokens = new Map<string, number>()
   const currentState = () => (state?.server === server ? state : undefined)
 
-  function begin(): StoreState {
+  function ensureState(): StoreState {
     const current = currentState()
     if (current) return current
-    marks += 1
-    state = { server, mark: `mark-${marks}`, number: 0, subscribers: new Map() }
+    markCount += 1
+    state = { server, mark: `mark-${markCount}`, number: 0, subscribers: new Map() }
     return state
   }
 
@@ -33,9 +33,9 @@ export function storeModel() {
     save: (token: string) => void tokens.set(token, server),
     remove: (token: string) => void tokens.delete(token),
     isActive: (token: string) => tokens.get(token) === server,
-    ensureMark: () => begin().mark,
+    ensureMark: () => ensureState().mark,
     publishRevocation(ended: Revocation): RevocationNotification {
-      const current = begin()
+      const current = ensureState()
       current.number += 1
       return { mark: current.mark, number: current.number, revoked: ended }
     },
@@ -46,9 +46,9 @@ export function storeModel() {
     removePending(mark: string, number: number): number {
       const current = currentState()
       if (current?.mark !== mark) return 0
-      const silent = [...current.subscribers].filter(([, seen]) => seen < number)
-      for (const [id] of silent) current.subscribers.delete(id)
-      return silent.length
+      const pendingSubscribers = [...current.subscribers].filter(([, seen]) => seen < number)
+      for (const [id] of pendingSubscribers) current.subscribers.delete(id)
+      return pendingSubscribers.length
     },
     subscribe(id: string, previous: string) {
       const current = currentState()

@@ -7,40 +7,40 @@ export function randomness(seed: number) {
     mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
-  const between = (least: number, most: number) => least + next() * (most - least)
+  const between = (earliest: number, latest: number) => earliest + next() * (latest - earliest)
   return {
     between,
     below: (count: number) => Math.floor(next() * count),
-    happens: (part: number) => next() < part,
+    happens: (share: number) => next() < share,
   }
 }
 export type Randomness = ReturnType<typeof randomness>
 
-/** Creates a clock that advances from one scheduled action to the next. */
-export function virtualTime() {
+/** Creates a virtual clock that advances from one scheduled action to the next. */
+export function createVirtualTime() {
   let now = 0
   let serial = 0
   const heap: { at: number; serial: number; act(): void }[] = []
-  const before = (a: number, b: number) => heap[a]!.at - heap[b]!.at || heap[a]!.serial - heap[b]!.serial
+  const order = (a: number, b: number) => heap[a]!.at - heap[b]!.at || heap[a]!.serial - heap[b]!.serial
   const swap = (a: number, b: number) => {
-    const kept = heap[a]!
+    const saved = heap[a]!
     heap[a] = heap[b]!
-    heap[b] = kept
+    heap[b] = saved
   }
   function sink(): void {
     for (let at = 0; ; ) {
       const children = [2 * at + 1, 2 * at + 2].filter((child) => child < heap.length)
-      const least = children.reduce((best, child) => (before(child, best) < 0 ? child : best), at)
-      if (least === at) return
-      swap(at, least)
-      at = least
+      const earliest = children.reduce((best, child) => (order(child, best) < 0 ? child : best), at)
+      if (earliest === at) return
+      swap(at, earliest)
+      at = earliest
     }
   }
   return {
     now: () => now,
     at(when: number, act: () => void): void {
       heap.push({ at: Math.max(when, now), serial: (serial += 1), act })
-      for (let at = heap.length - 1; at > 0 && before(at, (at - 1) >> 1) < 0; at = (at - 1) >> 1)
+      for (let at = heap.length - 1; at > 0 && order(at, (at - 1) >> 1) < 0; at = (at - 1) >> 1)
         swap(at, (at - 1) >> 1)
     },
     run(end: number): void {
@@ -58,4 +58,4 @@ export function virtualTime() {
     },
   }
 }
-export type VirtualTime = ReturnType<typeof virtualTime>
+export type VirtualTime = ReturnType<typeof createVirtualTime>

@@ -6,9 +6,9 @@ import type { Randomness, VirtualTime } from './virtual-time.ts'
 
 /** The code under test: the pure functions of both apps, or mutants of them. */
 export interface Parts {
-  readonly revocationSubscriber: typeof revocationSubscriber.revocationSubscriber
-  readonly nextStep: typeof revocationWait.nextStep
-  readonly knowMark: typeof revocationWait.knowMark
+  readonly createRevocationSubscriber: typeof revocationSubscriber.createRevocationSubscriber
+  readonly decideNextStep: typeof revocationWait.decideNextStep
+  readonly updateKnownMark: typeof revocationWait.updateKnownMark
 }
 
 /** A process of the API: it receives revocations over a connection that may fail, and serves requests. */
@@ -17,9 +17,9 @@ export interface ApiProcess {
   /** Delivers a notification if the process is subscribed now and the connection does not fail. */
   publish(notice: RevocationNotification): void
   cut(): void
-  /** The connection stays open but transmits nothing, until the process times it out. */
+  /** Keeps the connection open but transmits nothing, until the process times it out. */
   fallSilent(): void
-  /** The process hangs; its clock continues. */
+  /** Suspends the process while its clock continues. */
   pause(ms: number): void
   /** Delays all data from the store, for two seconds. */
   slowDown(ms: number): void
@@ -33,7 +33,7 @@ export interface RevokingProcess {
   introspect(token: string): { active: boolean; mark: string | undefined }
 }
 
-/** What all processes of a simulation share. */
+/** The state that all processes of a simulation share. */
 export interface World {
   readonly parts: Parts
   readonly time: VirtualTime
@@ -42,8 +42,8 @@ export interface World {
   readonly apis: ApiProcess[]
   readonly revokers: RevokingProcess[]
   /** The time until which no process can reach the store. */
-  storeAwayUntil: number
-  /** By token, when its revocation was acknowledged first. */
+  storeUnavailableUntil: number
+  /** The time of the first acknowledged revocation of each token. */
   readonly respondedAt: Map<string, number>
   readonly violations: string[]
   granted: number

@@ -1,8 +1,14 @@
-import { exampleMails as mailsOfAuth } from '@plainpath/auth/example-mails'
-import { PROBLEM_CODES, problemKind } from '@plainpath/http'
-import { agentCommands, authDocuments, RETENTION, resourceDocuments, serviceUrls } from '@plainpath/metadata'
+import { exampleMails as listAuthMails } from '@plainpath/auth/example-mails'
+import { getProblemKind, PROBLEM_CODES } from '@plainpath/http'
+import {
+  createAuthDocuments,
+  createResourceDocuments,
+  listAgentCommands,
+  RETENTION,
+  serviceUrls,
+} from '@plainpath/metadata'
 import * as pages from '@plainpath/pages'
-import { exampleMails as mailsOfResource } from '@plainpath/resource/example-mails'
+import { exampleMails as listResourceMails } from '@plainpath/resource/example-mails'
 
 const URLS = serviceUrls('https://plainpath.example')
 const CONFIG = {
@@ -19,7 +25,7 @@ const SIGN_IN = {
   app: { name: 'Claude', place: { kind: 'computer' }, clientHost: 'claude.ai' },
 } as const
 const QUESTION = { secret: 'secret', matchPhrase: 'amber river', agent: AGENT }
-const CLOSED = [
+const CLOSED_REASONS = [
   'unknown',
   'completed',
   'locked',
@@ -30,31 +36,31 @@ const CLOSED = [
   'no-codes-left',
 ] as const
 
-/** What people and agents are given to read, by what it is. */
+/** Renders every text that people and agents read, by name. */
 export function servedTexts(): Record<string, string> {
-  const documents = [...authDocuments(URLS), ...resourceDocuments(URLS, CONFIG)]
+  const documents = [...createAuthDocuments(URLS), ...createResourceDocuments(URLS, CONFIG)]
   const bodies: Record<string, pages.Html> = {
-    privacy: pages.privacyPage(RETENTION),
-    terms: pages.termsPage('0.1.0'),
-    getHelp: pages.getHelpPage(),
-    getHelpInSpanish: pages.spanishHelpPage(),
-    guides: pages.guidesPage([]),
-    contact: pages.contactPage(),
-    contactMailed: pages.contactMailedPage(),
-    waitlist: pages.waitlistPage({}),
-    joined: pages.joinedPage({ referralUrl: 'https://plainpath.example' }),
-    alreadyJoined: pages.alreadyJoinedPage(),
-    claimQuestion: pages.claimQuestionPage({ ...QUESTION, codesLeft: 1, shown: true }),
-    claimWithoutCodes: pages.claimQuestionPage({ ...QUESTION, codesLeft: 0, shown: true }),
-    claimCode: pages.claimCodePage({ ...QUESTION, codesLeft: 1, code: '493027' }),
-    endClaim: pages.endClaimPage({
+    privacy: pages.renderPrivacyPage(RETENTION),
+    terms: pages.renderTermsPage('0.1.0'),
+    getHelp: pages.renderGetHelpPage(),
+    getHelpInSpanish: pages.renderSpanishHelpPage(),
+    guides: pages.renderGuidesPage([]),
+    contact: pages.renderContactPage(),
+    contactMailed: pages.renderContactMailedPage(),
+    waitlist: pages.renderWaitlistPage({}),
+    joined: pages.renderJoinedPage({ referralUrl: 'https://plainpath.example' }),
+    alreadyJoined: pages.renderAlreadyJoinedPage(),
+    claimQuestion: pages.renderClaimQuestionPage({ ...QUESTION, codesLeft: 1, shown: true }),
+    claimWithoutCodes: pages.renderClaimQuestionPage({ ...QUESTION, codesLeft: 0, shown: true }),
+    claimCode: pages.renderClaimCodePage({ ...QUESTION, codesLeft: 1, code: '493027' }),
+    endClaim: pages.renderEndClaimPage({
       secret: 'secret',
       agent: AGENT,
       since: '2026-11-20',
       until: '2026-12-20',
     }),
-    endedClaim: pages.endedClaimPage(),
-    lentAccess: pages.lentAccessPage({
+    endedClaim: pages.renderEndedClaimPage(),
+    lentAccess: pages.renderLentAccessPage({
       secret: 'secret',
       lent: [AGENT, APP].map((agent) => ({
         secret: 'secret',
@@ -63,46 +69,50 @@ export function servedTexts(): Record<string, string> {
         until: '2026-12-20',
       })),
     }),
-    alreadyEnded: pages.alreadyEndedPage(),
-    connect: pages.connectPage({ signedIn: 'https://plainpath.example/mcp', open: undefined, documents: [] }),
-    signIn: pages.signInPage({ ...SIGN_IN, lastCode: 'locked' }),
-    signInCode: pages.signInCodePage({
+    alreadyEnded: pages.renderAlreadyEndedPage(),
+    connect: pages.renderConnectPage({
+      signedInUrl: 'https://plainpath.example/mcp',
+      publicUrl: undefined,
+      documents: [],
+    }),
+    signIn: pages.renderSignInPage({ ...SIGN_IN, lastCode: 'locked' }),
+    signInCode: pages.renderSignInCodePage({
       ...SIGN_IN,
       email: 'ana@example.org',
       attempt: 'cla_x',
       codesLeft: 1,
     }),
-    signInTooSoon: pages.signInCodePage({
+    signInTooSoon: pages.renderSignInCodePage({
       ...SIGN_IN,
       email: 'ana@example.org',
       attempt: 'cla_x',
       codesLeft: 1,
       isTooSoon: true,
     }),
-    signInWithoutCodes: pages.noCodesLeftPage({ ...SIGN_IN, canStillType: true }),
-    signInAllowed: pages.allowedPage(SIGN_IN),
-    noSignIn: pages.noSignInPage(),
-    brokenEndLink: pages.brokenEndLinkPage(),
-    ...Object.fromEntries(CLOSED.map((why) => [`claim ${why}`, pages.closedClaimPage(why)])),
+    signInWithoutCodes: pages.renderNoCodesLeftPage({ ...SIGN_IN, canStillType: true }),
+    signInAllowed: pages.renderAllowedPage(SIGN_IN),
+    noSignIn: pages.renderNoSignInPage(),
+    brokenEndLink: pages.renderBrokenEndLinkPage(),
+    ...Object.fromEntries(CLOSED_REASONS.map((why) => [`claim ${why}`, pages.renderClosedClaimPage(why)])),
   }
   return {
     ...Object.fromEntries(
       documents.map(({ path, content }) => [path, typeof content === 'string' ? content : content()]),
     ),
     ...Object.fromEntries(
-      Object.entries(bodies).map(([name, body]) => [`page ${name}`, pages.markupOf(body)]),
+      Object.entries(bodies).map(([name, body]) => [`page ${name}`, pages.toMarkup(body)]),
     ),
     ...Object.fromEntries(
-      PROBLEM_CODES.map((code) => [`problem ${code}`, JSON.stringify(problemKind(code))]),
+      PROBLEM_CODES.map((code) => [`problem ${code}`, JSON.stringify(getProblemKind(code))]),
     ),
     ...Object.fromEntries(
-      [...mailsOfAuth(), ...mailsOfResource()].map(({ subject, text }, index) => [
+      [...listAuthMails(), ...listResourceMails()].map(({ subject, text }, index) => [
         `mail ${index}: ${subject}`,
         text,
       ]),
     ),
-    commands: agentCommands(URLS)
-      .map(({ does }) => does)
+    commands: listAgentCommands(URLS)
+      .map(({ description }) => description)
       .join('\n'),
   }
 }

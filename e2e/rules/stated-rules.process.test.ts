@@ -28,7 +28,7 @@ const WORDS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eig
 const COUNTED =
   'codes|tries|mails|digits|public keys|of \\d|(random |printable )?characters|were shown|in all'
 
-/** The ways in which the figures of today are stated. */
+/** The wordings that state the current figures. */
 const OLD = Object.entries(RULES).flatMap(([name, value]) => {
   if (!name.endsWith('Ms')) return [`\\b(${value}|${WORDS[value] ?? value}) (${COUNTED})`]
   return Object.entries(UNITS)
@@ -41,7 +41,7 @@ const OLD = Object.entries(RULES).flatMap(([name, value]) => {
     })
 })
 
-/** What no rule says: how long limits count, and how often the sweep comes. */
+/** Durations that are not in `RULES`: the windows of limits, and the interval of the sweep. */
 const OTHERS =
   /mail(<\/span>)?s a day|for a day and|for a day\.|and a minute|at most an hour and a few minutes/gi
 

@@ -1,11 +1,11 @@
 import { writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { shutdownSignal } from '@plainpath/http'
+import { waitForShutdownSignal } from '@plainpath/http'
 import { seedRandom } from '../faults/random.ts'
 import { thisCommit } from '../this-commit.ts'
 import { runSoak } from './run-soak.ts'
-import { hasPassed, soakDocument, soakTable } from './soak-table.ts'
+import { hasPassed, renderSoakDocument, soakTable } from './soak-table.ts'
 
 const HELP = `npm run soak -- [options]
 Lets the whole topology work under a steady load while keys rotate, tokens are revoked and processes are killed, and
@@ -24,9 +24,9 @@ const { values: options } = parseArgs({
 })
 const print = (text: string) => process.stdout.write(`${text}\n`)
 const RESULTS = fileURLToPath(new URL('RESULTS.md', import.meta.url))
-const WRITTEN_FROM_MINUTES = 60
+const MIN_STORED_MINUTES = 60
 
-/** Runs the soak test. Returns false when something was wrong, lost or grew. */
+/** Runs the soak test. Returns false if a response was wrong, a change was lost, or memory grew. */
 async function main(): Promise<boolean> {
   const [minutes, rate] = [Number(options.minutes), Number(options.rate)]
   if (!(minutes > 0 && rate > 0)) throw new RangeError('--minutes and --rate are numbers above 0')
@@ -34,7 +34,7 @@ async function main(): Promise<boolean> {
   const commit = await thisCommit()
   print(`Commit ${commit}, seed ${options.seed}, ${minutes} minutes at ${rate} requests a second`)
   const stopping = new AbortController()
-  void shutdownSignal().then(() => stopping.abort())
+  void waitForShutdownSignal().then(() => stopping.abort())
   const result = await runSoak({ minutes, rate, print, stopped: stopping.signal })
   if (!result) {
     print('The run was stopped early, so there is no result.')
@@ -42,8 +42,8 @@ async function main(): Promise<boolean> {
   }
   print(`\n${soakTable(result)}\n`)
   for (const line of [...result.wrong, ...result.lost]) print(line)
-  if (minutes >= WRITTEN_FROM_MINUTES)
-    await writeFile(RESULTS, soakDocument(result, { commit, minutes, rate }))
+  if (minutes >= MIN_STORED_MINUTES)
+    await writeFile(RESULTS, renderSoakDocument(result, { commit, minutes, rate }))
   return hasPassed(result)
 }
 

@@ -28,7 +28,7 @@ export interface SoakResult {
   readonly memory: Readonly<Record<string, readonly number[]>>
 }
 
-/** With these settings each step of a rotation is due at once, so that it takes seconds. */
+/** With these settings, each step of a rotation is due immediately, so that a rotation takes seconds. */
 const SETTINGS = {
   AUTH_KEYS_MAX_AGE_SECONDS: '0',
   AUTH_KEYS_TRUST_SECONDS: '1',
@@ -40,7 +40,7 @@ const SETTINGS = {
 const STEP_SECONDS = 5
 const SAMPLE_SECONDS = 15
 const MINUTE_SECONDS = 60
-/** After its start a process does not get requests yet, and its cache is empty. */
+/** The time after a start in which a process receives no requests yet, or has an empty cache. */
 const BACK_MS = 5_000
 /** Shorter than the lifetime of a token. */
 const TOKEN_MS = 50 * 60_000
@@ -49,8 +49,8 @@ const TOKEN_MS = 50 * 60_000
  * Runs load, kills, key rotations and memory measurements at once.
  *
  * @param options.print receives a line per minute
- * @param options.stopped ends it early
- * @returns undefined when it was ended early
+ * @param options.stopped ends the run early
+ * @returns undefined if the run was ended early
  */
 export async function runSoak(options: {
   minutes: number
@@ -64,36 +64,39 @@ export async function runSoak(options: {
   const stack = resources.use(await startStack({ folder, limitsFactor: 1_000_000, settings: SETTINGS }))
   const ledger = await prepareLedger(stack.origin)
   const load = resources.use(startLoad({ origin: stack.origin, ledger, rate: options.rate }))
-  const over = AbortSignal.any([AbortSignal.timeout(options.minutes * 60_000), options.stopped])
-  const ended = once(over, 'abort')
-  const every = async (seconds: number, work: () => Promise<void>) => {
-    for (; !over.aborted; await Promise.race([load.sent(seconds * options.rate), ended])) await work()
+  const endSignal = AbortSignal.any([AbortSignal.timeout(options.minutes * 60_000), options.stopped])
+  const endPromise = once(endSignal, 'abort')
+  const repeatEvery = async (seconds: number, action: () => Promise<void>) => {
+    for (; !endSignal.aborted; await Promise.race([load.waitUntilSent(seconds * options.rate), endPromise]))
+      await action()
   }
-  const away: { readonly from: number; to: number }[] = []
+  const downtimes: { readonly from: number; to: number }[] = []
   const memory: Record<string, number[]> = {}
-  const rotated = new Set<string>()
+  const signingKids = new Set<string>()
   let failedCommands = 0
 
   await Promise.all([
-    every(MINUTE_SECONDS, () => killOne(stack, away)),
-    every(STEP_SECONDS, async () => {
-      const signing = await rotate(stack)
-      if (signing === undefined) failedCommands += 1
-      else rotated.add(signing)
+    repeatEvery(MINUTE_SECONDS, () => killRandomProcess(stack, downtimes)),
+    repeatEvery(STEP_SECONDS, async () => {
+      const signingKid = await rotateKeys(stack)
+      if (signingKid === undefined) failedCommands += 1
+      else signingKids.add(signingKid)
     }),
-    every(SAMPLE_SECONDS, async () => {
+    repeatEvery(SAMPLE_SECONDS, async () => {
       for (const { name, child } of [...stack.auth, ...stack.resource])
         (memory[name] ??= []).push(await residentMegabytes(child.pid))
-      forgetExpired(ledger)
+      removeExpiredTokens(ledger)
     }),
-    every(MINUTE_SECONDS, async () => options.print(progress(load, ledger, away.length, memory))),
+    repeatEvery(MINUTE_SECONDS, async () =>
+      options.print(formatProgress(load, ledger, downtimes.length, memory)),
+    ),
   ])
   await load[Symbol.asyncDispose]()
   if (options.stopped.aborted) return undefined
 
   const refused = load.entries.filter(({ outcome }) => outcome === 'refused')
   const isProvoked = ({ startedAt, endedAt }: { startedAt: number; endedAt: number }) =>
-    away.some(({ from, to }) => startedAt <= to + BACK_MS && endedAt >= from)
+    downtimes.some(({ from, to }) => startedAt <= to + BACK_MS && endedAt >= from)
   return {
     requests: load.entries.length,
     refused: refused.length,
@@ -101,27 +104,30 @@ export async function runSoak(options: {
     wrong: load.entries.flatMap(({ operation, why }) => (why ? [`${operation}: ${why}`] : [])),
     lost: await checkAcknowledged(stack.origin, ledger),
     revocations: ledger.endedTokens.length,
-    rotations: Math.max(0, rotated.size - 1),
+    rotations: Math.max(0, signingKids.size - 1),
     failedCommands,
-    kills: away.length,
+    kills: downtimes.length,
     memory,
   }
 }
 
-/** Kills processes other than the first of each app, whose memory is measured. */
-async function killOne(stack: Stack, away: { readonly from: number; to: number }[]): Promise<void> {
+/** Kills and restarts a process other than the first of each app, whose memory must stay flat. */
+async function killRandomProcess(
+  stack: Stack,
+  downtimes: { readonly from: number; to: number }[],
+): Promise<void> {
   const victims = [...stack.auth.slice(1), ...stack.resource.slice(1)]
   const victim = victims[Math.floor(random() * victims.length)]
   if (!victim) return
-  const gone = { from: performance.now(), to: Number.POSITIVE_INFINITY }
-  away.push(gone)
+  const downtime = { from: performance.now(), to: Number.POSITIVE_INFINITY }
+  downtimes.push(downtime)
   await victim.stop('SIGKILL')
   await victim.start()
-  gone.to = performance.now()
+  downtime.to = performance.now()
 }
 
-/** Does the due step of a rotation. Returns the signing key; undefined when a command failed. */
-async function rotate({ env }: Stack): Promise<string | undefined> {
+/** Performs the due step of a rotation. Returns the `kid` of the signing key; undefined if a command failed. */
+async function rotateKeys({ env }: Stack): Promise<string | undefined> {
   if ((await runAuth(['keys', 'rotate', '--json'], env)).code !== 0) return undefined
   const { code, printed } = await runAuth(['keys', 'list', '--json'], env)
   if (code !== 0) return undefined
@@ -129,21 +135,22 @@ async function rotate({ env }: Stack): Promise<string | undefined> {
   return keys.find(({ state }) => state === 'signing')?.kid
 }
 
-function forgetExpired(ledger: Ledger): void {
-  const expired = (token: KnownToken) => token.requestedAt < performance.now() - TOKEN_MS
+/** Removes old tokens from the ledger, which would otherwise be judged after their expiry. */
+function removeExpiredTokens(ledger: Ledger): void {
+  const hasExpired = (token: KnownToken) => token.requestedAt < performance.now() - TOKEN_MS
   for (const tokens of [ledger.tokens, ledger.liveTokens])
-    tokens.splice(0, Number.POSITIVE_INFINITY, ...tokens.filter((token) => !expired(token)))
+    tokens.splice(0, Number.POSITIVE_INFINITY, ...tokens.filter((token) => !hasExpired(token)))
 }
 
-function progress(
+function formatProgress(
   { entries }: Load,
   ledger: Ledger,
   kills: number,
   memory: Readonly<Record<string, readonly number[]>>,
 ): string {
   const count = (outcome: string) => entries.filter((entry) => entry.outcome === outcome).length
-  const ended = ledger.endedTokens.length
-  const now = Object.entries(memory).map(([name, samples]) => `${name} ${samples.at(-1) ?? 0} MB`)
+  const endedTokenCount = ledger.endedTokens.length
+  const memoryFigures = Object.entries(memory).map(([name, samples]) => `${name} ${samples.at(-1) ?? 0} MB`)
   const counts = `${entries.length} requests, ${count('refused')} refused, ${count('wrong')} wrong`
-  return `${counts}, ${ended} tokens ended, ${kills} kills; ${now.join(', ')}`
+  return `${counts}, ${endedTokenCount} tokens ended, ${kills} kills; ${memoryFigures.join(', ')}`
 }

@@ -5,8 +5,15 @@ import { hasPassed, isFlat, soakTable } from './soak-table.ts'
 const FLAT = [60, 80, 90, 91, 90, 92, 91, 90, 93, 92, 91, 92]
 const GROWING = [60, 70, 80, 90, 100, 110, 120, 130, 140, 150, 160, 170]
 const PASSED: SoakResult = {
-  ...{ requests: 1_000, refused: 3, refusedUnprovoked: 0, wrong: [], lost: [] },
-  ...{ revocations: 60, rotations: 4, failedCommands: 0, kills: 2 },
+  requests: 1_000,
+  refused: 3,
+  refusedUnprovoked: 0,
+  wrong: [],
+  lost: [],
+  revocations: 60,
+  rotations: 4,
+  failedCommands: 0,
+  kills: 2,
   memory: { 'auth-1': FLAT, 'auth-2': GROWING },
 }
 

@@ -2,14 +2,14 @@ import { cpus } from 'node:os'
 import type { SoakResult } from './run-soak.ts'
 
 const PARTS = 6
-/** The growth of the last part against the one before the middle that counts; less is noise of the garbage collector. */
-const FLAT = 1.15
+/** The maximum growth from the third part to the last. Less growth is noise of the garbage collector. */
+const MAX_GROWTH = 1.15
 
 const median = (values: readonly number[]) =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 
-/** Medians of equal parts of the time. */
-const parts = (samples: readonly number[]): number[] =>
+/** Returns the medians of equal parts of the run. */
+const computePartMedians = (samples: readonly number[]): number[] =>
   Array.from({ length: PARTS }, (_, part) =>
     median(
       samples.slice(
@@ -20,16 +20,17 @@ const parts = (samples: readonly number[]): number[] =>
   )
 
 /** The first process of each app is never killed. */
-const isLasting = (name: string) => name.endsWith('-1')
+const isNeverKilled = (name: string) => name.endsWith('-1')
 
+/** Returns whether memory stayed flat. */
 export function isFlat(samples: readonly number[]): boolean {
-  const [, , early = 0, , , late = 0] = parts(samples)
-  return late <= early * FLAT
+  const [, , early = 0, , , late = 0] = computePartMedians(samples)
+  return late <= early * MAX_GROWTH
 }
 
 export const hasPassed = (result: SoakResult): boolean =>
   result.wrong.length + result.lost.length + result.refusedUnprovoked === 0 &&
-  Object.entries(result.memory).every(([name, samples]) => !isLasting(name) || isFlat(samples))
+  Object.entries(result.memory).every(([name, samples]) => !isNeverKilled(name) || isFlat(samples))
 
 /** Formats the result as Markdown. */
 export function soakTable(result: SoakResult): string {
@@ -46,7 +47,7 @@ export function soakTable(result: SoakResult): string {
   ]
   const memory = Object.entries(result.memory).map(
     ([name, samples]) =>
-      `| ${name}${isLasting(name) ? '' : ' (killed at times)'} | ${parts(samples).join(' | ')} | ${isLasting(name) ? (isFlat(samples) ? 'yes' : 'NO') : ''} |`,
+      `| ${name}${isNeverKilled(name) ? '' : ' (killed at times)'} | ${computePartMedians(samples).join(' | ')} | ${isNeverKilled(name) ? (isFlat(samples) ? 'yes' : 'NO') : ''} |`,
   )
   return [
     '| what | count |',
@@ -59,7 +60,7 @@ export function soakTable(result: SoakResult): string {
   ].join('\n')
 }
 
-export function soakDocument(
+export function renderSoakDocument(
   result: SoakResult,
   { commit, minutes, rate }: { commit: string; minutes: number; rate: number },
 ): string {

@@ -198,7 +198,7 @@ test.for(LOSSES)(
   async ([_what, lose]) => {
     const token = await known()
     await lose()
-    // As soon as a request gets 200 again.
+    // Wait until a request gets 200 again.
     await expect.poll(() => system.revoke(client, token), { timeout: 10_000, interval: 5 }).toBe(200)
     expect(await everywhere(token)).toEqual([401, 401])
     await leased()

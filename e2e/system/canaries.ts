@@ -13,7 +13,7 @@ import type { System } from './open-system.ts'
 const KEY_FILES =
   /(^|\/)(auth-kek|auth-hash-key|resource-kek|resource-hash-key|resource-client-secret|resource-server\.json|database-passwords\.json|redis-\d+\.acl)$/
 
-/** Checks, after all other tests, that no confidential value of them is stored anywhere in the clear. */
+/** Checks after all other tests that none of their confidential values is stored anywhere in the clear. */
 export function describeCanaries(running: () => System): void {
   describe('of all tokens, secrets, addresses and names that the tests used,', () => {
     test('none is in PostgreSQL, in Redis, in the data directory or in a log', {
@@ -81,27 +81,27 @@ export function describeCanaries(running: () => System): void {
     }, async () => {
       const system = running()
       await using dump = await dumpEverything(system)
-      const found = await find(system, dump.folders)
-      expect(found.filter((file) => !file.startsWith(system.stack.postgres.dir))).toEqual([])
+      const files = await find(system, dump.folders)
+      expect(files.filter((file) => !file.startsWith(system.stack.postgres.dir))).toEqual([])
     })
   })
 }
 
-/** Sends questions to every endpoint that takes one, also invalid ones. @param word occurs in each question */
+/** Sends valid and invalid questions to every endpoint that accepts questions. @param word occurs in each question */
 async function sendEverywhere(system: System, word: string): Promise<void> {
   system.confidential.add(word)
   const client = system.client({ from: '127.0.0.41' })
   const question = `My ${word} was arrested. Can he renew his green card?`
   const call = { name: 'answer_question', arguments: { question } }
   const form = new URLSearchParams({ question, 'long-absence': 'yes' }).toString()
-  const sent: [path: string, body: object, status: number][] = [
+  const requests: [path: string, body: object, status: number][] = [
     ['/api/answers?explain=true', json({ question }), 200],
     ['/api/answers', json({ question, facts: { [word]: true } }), 400],
     ['/api/answers', json({ question: `${question}${'x'.repeat(1_000)}` }), 400],
     ['/api/mcp', json({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: call }), 200],
     ['/ask', { body: form, headers: { 'content-type': 'application/x-www-form-urlencoded' } }, 200],
   ]
-  for (const [target, body, status] of sent) {
+  for (const [target, body, status] of requests) {
     const accept = { accept: 'application/json, text/event-stream, text/html' }
     const { headers = {}, ...rest } = body as { headers?: object }
     const response = await client.send({
@@ -114,7 +114,7 @@ async function sendEverywhere(system: System, word: string): Promise<void> {
   }
 }
 
-/** Writes all stored data to files: both databases as text, Redis, and the folders of data and logs. */
+/** Dumps both databases and Redis to text files. Returns the folders of these files, of the data and of the logs. */
 export async function dumpEverything(system: System) {
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-dump-'))
   for (const [name, url] of Object.entries(system.adminUrls))
@@ -134,8 +134,8 @@ async function dumpDatabase(url: string): Promise<string> {
   )
   const tables = []
   for (const { name } of rows) {
-    const { rows: dumped } = await db.query<{ text: string }>(`select t::text as text from ${name} t`)
-    tables.push(name, ...dumped.map(({ text }) => text))
+    const { rows: textRows } = await db.query<{ text: string }>(`select t::text as text from ${name} t`)
+    tables.push(name, ...textRows.map(({ text }) => text))
   }
   return tables.join('\n')
 }
@@ -154,7 +154,7 @@ async function dumpRedis(url: string): Promise<string> {
 
 async function readValue(redis: Redis, key: string): Promise<string> {
   const type = await redis.type(key)
-  const read: Record<string, () => Promise<unknown>> = {
+  const readers: Record<string, () => Promise<unknown>> = {
     string: async () => (await redis.getBuffer(key))?.toString('latin1'),
     hash: () => redis.hgetall(key),
     set: () => redis.smembers(key),
@@ -162,17 +162,17 @@ async function readValue(redis: Redis, key: string): Promise<string> {
     list: () => redis.lrange(key, '0', '-1'),
     stream: () => redis.xrange(key, '-', '+'),
   }
-  const value = await read[type]?.()
+  const value = await readers[type]?.()
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 /** Finds the files that contain one of the values in any encoding. Does not return the values. */
 export async function find(system: System, folders: readonly string[]): Promise<string[]> {
-  const patterns = await mkdtemp(path.join(tmpdir(), 'plainpath-patterns-'))
+  const patternFolder = await mkdtemp(path.join(tmpdir(), 'plainpath-patterns-'))
   try {
-    const file = path.join(patterns, 'patterns')
-    await writeFile(file, [...new Set([...system.confidential].flatMap(spellings))].join('\n'))
-    // Except for mails that are written to files without a mail server.
+    const file = path.join(patternFolder, 'patterns')
+    await writeFile(file, [...new Set([...system.confidential].flatMap(listSpellings))].join('\n'))
+    // Excludes mails, which are written to files if there is no mail server.
     const options = ['-r', '-a', '-F', '-l', '--exclude-dir=outbox', '-f', file]
     const { status, stdout, stderr } = spawnSync('grep', [...options, ...folders], {
       encoding: 'utf8',
@@ -180,21 +180,21 @@ export async function find(system: System, folders: readonly string[]): Promise<
       maxBuffer: 16 * 1024 * 1024,
       timeout: 90_000,
     })
-    // 1: nothing found; 2: a file was deleted while it was read, such as one of the database.
+    // Status 1: no match. Status 2: a file was deleted while grep read it, such as one of the database.
     if (status === null || (status === 2 && !/No such file/.test(stderr)))
       throw new Error(stderr || 'grep took too long')
-    return [...new Set(stdout.split('\n'))].filter((found) => found !== '' && !KEY_FILES.test(found))
+    return [...new Set(stdout.split('\n'))].filter((name) => name !== '' && !KEY_FILES.test(name))
   } finally {
-    await rm(patterns, { recursive: true, force: true })
+    await rm(patternFolder, { recursive: true, force: true })
   }
 }
 
 /** Lists encodings of a value: plain, hex, both base64 alphabets at each of the three offsets, and URL encoding. */
-function spellings(value: string): string[] {
+function listSpellings(value: string): string[] {
   const bytes = Buffer.from(value)
   const base64 = [0, 1, 2].flatMap((offset) => {
     const shifted = Buffer.concat([Buffer.alloc(offset), bytes])
-    // Cuts off the characters at both ends that depend on adjacent bytes.
+    // Removes the characters at both ends that depend on adjacent bytes.
     return (['base64', 'base64url'] as const).map((alphabet) =>
       shifted
         .toString(alphabet)

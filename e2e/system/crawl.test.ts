@@ -16,7 +16,7 @@ beforeAll(async () => {
   collector = resources.use(await startCollector())
   const { url } = collector
   stack = resources.use(await runStackCommand({ AUTH_OTLP_URL: url, RESOURCE_OTLP_URL: url }))
-}, 120_000)
+}, 300_000)
 afterAll(() => resources.disposeAsync(), 60_000)
 
 const running = async (): Promise<CrawledService> => ({
@@ -61,7 +61,7 @@ async function temporaryFolder() {
 
 test('the configured collector gets the traces of both apps', async () => {
   const senders = () => [...new Set(collector.spans().map(({ service }) => service))].toSorted()
-  await expect.poll(senders, { timeout: 20_000 }).toEqual(['plainpath-auth', 'plainpath-resource'])
+  await expect.poll(senders).toEqual(['plainpath-auth', 'plainpath-resource'])
 })
 
 test('Ctrl-C stops everything, in order', async () => {

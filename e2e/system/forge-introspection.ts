@@ -32,15 +32,15 @@ export function forgeIntrospection(
       identity_type: 'anonymous',
     },
   }
-  const signed = [header, payload]
+  const signingInput = [header, payload]
     .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
     .join('.')
   const privateKey = createPrivateKey({ key, format: 'jwk' })
-  const signature = sign(key.alg === 'ES256' ? 'sha256' : null, Buffer.from(signed), {
+  const signature = sign(key.alg === 'ES256' ? 'sha256' : null, Buffer.from(signingInput), {
     key: privateKey,
     dsaEncoding: 'ieee-p1363',
   })
-  return `${signed}.${signature.toString('base64url')}`
+  return `${signingInput}.${signature.toString('base64url')}`
 }
 
 /** Reads the `kid` from the header of a JWT. */

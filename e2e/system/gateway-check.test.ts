@@ -7,10 +7,10 @@ import { SHIPPED, startShippedGateway } from './shipped-gateway.ts'
 
 test('the gateway passes no client request on with the host of its own health check', async () => {
   await using resources = new AsyncDisposableStack()
-  const seen = { checks: new Set<string>(), passedOn: [] as string[] }
+  const hosts = { checks: new Set<string>(), passedOn: [] as string[] }
   const instance = createServer(({ headers: { host = '', ...headers } }, response) => {
-    if (headers['x-forwarded-for'] === undefined) seen.checks.add(host)
-    else seen.passedOn.push(host)
+    if (headers['x-forwarded-for'] === undefined) hosts.checks.add(host)
+    else hosts.passedOn.push(host)
     response.writeHead(204, { connection: 'close' }).end()
   }).listen(0, '127.0.0.1')
   resources.defer(async () => void instance.close())
@@ -22,5 +22,5 @@ test('the gateway passes no client request on with the host of its own health ch
     for (const host of [GATEWAY_CHECK_HOST, 'plainpath.example'])
       expect((await gateway.plain.send({ path, headers: { host } })).status).toBe(204)
   const both = ['refused.invalid', 'plainpath.example']
-  expect(seen).toEqual({ checks: new Set([GATEWAY_CHECK_HOST]), passedOn: [...both, ...both, ...both] })
+  expect(hosts).toEqual({ checks: new Set([GATEWAY_CHECK_HOST]), passedOn: [...both, ...both, ...both] })
 })

@@ -1,17 +1,17 @@
 import { readFileSync } from 'node:fs'
-import { appFor, PATHS } from '@plainpath/metadata'
-import { publicMcpOrigin } from '@plainpath/stack/start-gateway'
+import { findApp, PATHS } from '@plainpath/metadata'
+import { toPublicMcpOrigin } from '@plainpath/stack/start-gateway'
 import { describe, expect, test } from 'vitest'
 import { basic, createSender, form, json } from '../send.ts'
 import type { System } from './open-system.ts'
 
 const CADDYFILE = new URL('../../infra/gateway/Caddyfile', import.meta.url)
 
-/** Tells from an error which app sent it: only auth uses the OAuth and agent formats, on its own paths. */
-const writtenBy = (text: string) => ('error' in (JSON.parse(text) as object) ? 'auth' : 'resource')
+/** Returns which app sent an error: only auth uses the OAuth and agent formats, on its own paths. */
+const findSendingApp = (text: string) => ('error' in (JSON.parse(text) as object) ? 'auth' : 'resource')
 
 /** Counts the requests for guides that all instances of the API have served. */
-async function answeredGuides({ stack }: System): Promise<number> {
+async function countServedGuideRequests({ stack }: System): Promise<number> {
   const counts = stack.resource.map(async ({ ports }) => {
     const text = await (await fetch(`http://127.0.0.1:${ports.operations}/metrics`)).text()
     const lines = text.matchAll(/^http_request_duration_seconds_count\{[^}]*"\/api\/guides"[^}]*\} (\d+)/gm)
@@ -20,7 +20,7 @@ async function answeredGuides({ stack }: System): Promise<number> {
   return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
 }
 
-/** Tests what the gateway routes, and to which app. */
+/** Tests which paths the gateway routes, and to which app. */
 export function describeGateway(running: () => System): void {
   describe('the gateway', () => {
     test('sends each path to the app of the path table', async () => {
@@ -38,7 +38,8 @@ export function describeGateway(running: () => System): void {
       ]
       for (const path of samples) {
         const { status, text } = await sender.send({ path })
-        if (status >= 400 && /^\/(oauth|api)\//.test(path)) expect(writtenBy(text), path).toBe(appFor(path))
+        if (status >= 400 && /^\/(oauth|api)\//.test(path))
+          expect(findSendingApp(text), path).toBe(findApp(path))
         else expect([200, 404], path).toContain(status)
       }
     })
@@ -47,7 +48,7 @@ export function describeGateway(running: () => System): void {
       const system = running()
       // A 404 at that origin is a line of text, which the clients of the system would not accept.
       using sender = createSender(system.origin, { from: '127.0.0.19' })
-      const { host, origin } = new URL(publicMcpOrigin(Number(new URL(system.origin).port)))
+      const { host, origin } = new URL(toPublicMcpOrigin(Number(new URL(system.origin).port)))
       for (const path of [...PATHS.map((row) => row.path.replace('*', 'x')), '/oauth/token', '/api/guides']) {
         const { status, text } = await sender.send({ path, headers: { host } })
         expect([status, text], path).toEqual([
@@ -57,10 +58,10 @@ export function describeGateway(running: () => System): void {
       }
       const message = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
       const accept = 'application/json, text/event-stream'
-      const sent = { method: 'POST', path: '/mcp', ...json(message) }
-      const listed = await sender.send({ ...sent, headers: { ...sent.headers, accept, host } })
-      expect(listed.status).toBe(200)
-      expect(listed.text).toContain('"answer_question"')
+      const request = { method: 'POST', path: '/mcp', ...json(message) }
+      const toolList = await sender.send({ ...request, headers: { ...request.headers, accept, host } })
+      expect(toolList.status).toBe(200)
+      expect(toolList.text).toContain('"answer_question"')
     })
 
     test('does not route introspection for any client', async () => {
@@ -76,18 +77,23 @@ export function describeGateway(running: () => System): void {
           '/OAUTH/introspect',
           '/oauth/%69ntrospect',
         ]) {
-          const sent = { method: 'POST', path, ...body, headers: { ...body.headers, accept, ...credentials } }
-          expect((await system.client({ from: '127.0.0.11' }).send(sent)).status).toBe(404)
+          const request = {
+            method: 'POST',
+            path,
+            ...body,
+            headers: { ...body.headers, accept, ...credentials },
+          }
+          expect((await system.client({ from: '127.0.0.11' }).send(request)).status).toBe(404)
         }
       const [auth] = system.stack.auth
       const direct = system.client({ url: `http://127.0.0.1:${auth?.ports.internal}` })
-      const sent = {
+      const request = {
         method: 'POST',
         path: '/oauth/introspect',
         ...body,
         headers: { ...body.headers, accept, ...secrets[1] },
       }
-      expect((await direct.send(sent)).status).toBe(200)
+      expect((await direct.send(request)).status).toBe(200)
     })
 
     test('does not route the operations listeners', async () => {
@@ -113,7 +119,7 @@ export function describeGateway(running: () => System): void {
     test('serves its own host only, with the same bytes whatever headers are forged', async () => {
       const system = running()
       const sender = system.client({ from: '127.0.0.13' })
-      const forged = {
+      const forgedHeaders = {
         'x-forwarded-host': 'evil.example',
         'x-forwarded-proto': 'https',
         'x-forwarded-prefix': '/evil',
@@ -128,13 +134,13 @@ export function describeGateway(running: () => System): void {
         '/',
       ]) {
         const { text } = await sender.send({ path })
-        expect((await sender.send({ path, headers: forged })).text).toBe(text)
+        expect((await sender.send({ path, headers: forgedHeaders })).text).toBe(text)
       }
       const { port } = new URL(system.origin)
       for (const host of [`127.0.0.2:${port}`, 'evil.example', `localhost.evil.example:${port}`]) {
-        const elsewhere = await sender.send({ path: '/api/health', headers: { host } })
-        expect(elsewhere.status).toBe(421)
-        expect(elsewhere.text).toContain(`answers at ${system.origin} only`)
+        const refusal = await sender.send({ path: '/api/health', headers: { host } })
+        expect(refusal.status).toBe(421)
+        expect(refusal.text).toContain(`answers at ${system.origin} only`)
       }
     })
 
@@ -184,8 +190,8 @@ export function describeGateway(running: () => System): void {
         'invalid_request',
       ],
       ['no credentials at a client’s page', { path: '/api/agent' }, 401, 'invalid_client'],
-    ] as const)('passes on refusals of auth as they are: %s', async ([_why, sent, status, error]) => {
-      const response = await running().client({ from: '127.0.0.14' }).send(sent)
+    ] as const)('passes on refusals of auth as they are: %s', async ([_why, request, status, error]) => {
+      const response = await running().client({ from: '127.0.0.14' }).send(request)
       expect([response.status, (JSON.parse(response.text) as { error: string }).error]).toEqual([
         status,
         error,
@@ -221,8 +227,8 @@ export function describeGateway(running: () => System): void {
       ['another method', { method: 'DELETE', path: '/api/guides' }, 405, 'method-not-allowed'],
       ['an unknown path', { path: '/api/nothing' }, 404, 'not-found'],
       ['a guide that is none', { path: '/api/guides/nothing' }, 404, 'not-found'],
-    ] as const)('passes on refusals of the API as they are: %s', async ([_why, sent, status, code]) => {
-      const response = await running().client({ from: '127.0.0.15' }).send(sent)
+    ] as const)('passes on refusals of the API as they are: %s', async ([_why, request, status, code]) => {
+      const response = await running().client({ from: '127.0.0.15' }).send(request)
       expect([response.status, (JSON.parse(response.text) as { code: string }).code]).toEqual([status, code])
     })
 
@@ -235,11 +241,11 @@ export function describeGateway(running: () => System): void {
       async ([path, refusal]) => {
         const sender = running().client({ from: '127.0.0.17' })
         const tooLarge = { method: 'POST', path, ...json({ client_name: 'x'.repeat(100_000) }) }
-        for (let times = 0; times < 4; times += 1) {
+        for (let attempt = 0; attempt < 4; attempt += 1) {
           const { status, text } = await sender.send(tooLarge)
           expect([status, JSON.parse(text)]).toMatchObject([413, refusal])
-          for (const other of ['/.well-known/oauth-authorization-server', '/api/guides'])
-            expect((await sender.send({ path: other })).status).toBe(200)
+          for (const otherPath of ['/.well-known/oauth-authorization-server', '/api/guides'])
+            expect((await sender.send({ path: otherPath })).status).toBe(200)
         }
       },
     )
@@ -247,11 +253,11 @@ export function describeGateway(running: () => System): void {
     test('sends an app a GET once, whatever body it has', async () => {
       const system = running()
       const sender = system.client({ from: '127.0.0.18' })
-      const before = await answeredGuides(system)
+      const countBefore = await countServedGuideRequests(system)
       const body = 'x'.repeat(200_000)
       for (const headers of [{}, { 'transfer-encoding': 'chunked' }])
         expect((await sender.send({ path: '/api/guides', headers, body })).status).toBe(200)
-      expect((await answeredGuides(system)) - before).toBe(2)
+      expect((await countServedGuideRequests(system)) - countBefore).toBe(2)
     })
 
     test('sends errors of /oauth/ as JSON, whatever Accept says', async () => {

@@ -12,37 +12,43 @@ export function describeJourney(running: () => System): void {
       const system = running()
       const agent = await system.register()
       const issuer = new URL(system.origin)
-      const discovered = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...insecure })
-      const server = await oauth.processDiscoveryResponse(issuer, discovered)
+      const discoveryResponse = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...insecure })
+      const server = await oauth.processDiscoveryResponse(issuer, discoveryResponse)
       const client = { client_id: agent.client_id }
       const authentication = oauth.ClientSecretBasic(agent.client_secret)
-      const granted = await oauth.clientCredentialsGrantRequest(
+      const tokenResponse = await oauth.clientCredentialsGrantRequest(
         server,
         client,
         authentication,
         new URLSearchParams(),
         insecure,
       )
-      const { access_token } = await oauth.processClientCredentialsResponse(server, client, granted)
+      const { access_token } = await oauth.processClientCredentialsResponse(server, client, tokenResponse)
       system.confidential.add(access_token)
       expect(access_token).toMatch(/^ppt_[A-Za-z0-9_-]{43}$/)
 
       const sender = system.client({ from: '127.0.0.2' })
       const bearer = { authorization: `Bearer ${access_token}` }
       const list = await sender.send({ path: '/api/guides', headers: bearer })
-      const [first] = (JSON.parse(list.text) as { guides: { slug: string }[] }).guides
-      const guide = await sender.send({ path: `/api/guides/${first?.slug}`, headers: bearer })
-      expect(JSON.parse(guide.text)).toMatchObject({ slug: first?.slug, language: 'en' })
+      const [firstGuide] = (JSON.parse(list.text) as { guides: { slug: string }[] }).guides
+      const guide = await sender.send({ path: `/api/guides/${firstGuide?.slug}`, headers: bearer })
+      expect(JSON.parse(guide.text)).toMatchObject({ slug: firstGuide?.slug, language: 'en' })
 
       const email = system.newEmail()
       const join = () => sender.send({ method: 'POST', path: '/api/waitlist', ...json({ email }) })
       expect([(await join()).status, (await join()).status]).toEqual([201, 200])
 
-      const revoked = await oauth.revocationRequest(server, client, authentication, access_token, insecure)
-      await oauth.processRevocationResponse(revoked)
-      const dead = await sender.send({ path: '/api/guides', headers: bearer })
-      expect(dead.status).toBe(401)
-      expect(dead.headers.get('www-authenticate')).toContain(
+      const revocationResponse = await oauth.revocationRequest(
+        server,
+        client,
+        authentication,
+        access_token,
+        insecure,
+      )
+      await oauth.processRevocationResponse(revocationResponse)
+      const refusal = await sender.send({ path: '/api/guides', headers: bearer })
+      expect(refusal.status).toBe(401)
+      expect(refusal.headers.get('www-authenticate')).toContain(
         `resource_metadata="${system.origin}/.well-known/`,
       )
       expect((await sender.send({ path: '/api/guides' })).status).toBe(200)
@@ -56,18 +62,20 @@ export function describeJourney(running: () => System): void {
         system.client({ url: `http://127.0.0.1:${ports.public}` }),
       )
       const host = new URL(system.origin).host
-      const read = () =>
+      const readAtEachProcess = () =>
         Promise.all(
           processes.map(async (each) => {
             const headers = { host, authorization: `Bearer ${token}` }
             return (await each.send({ path: '/api/guides', headers })).status
           }),
         )
-      expect(await read()).toEqual([200, 200])
+      expect(await readAtEachProcess()).toEqual([200, 200])
       const credentials = basic(agent.client_id, agent.client_secret)
-      const ended = await system.client().send({ method: 'DELETE', path: '/api/agent', headers: credentials })
-      expect(ended.status).toBe(204)
-      expect(await read()).toEqual([401, 401])
+      const deletion = await system
+        .client()
+        .send({ method: 'DELETE', path: '/api/agent', headers: credentials })
+      expect(deletion.status).toBe(204)
+      expect(await readAtEachProcess()).toEqual([401, 401])
       expect((await system.client().send({ path: '/api/agent', headers: credentials })).status).toBe(401)
     })
   })

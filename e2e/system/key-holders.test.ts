@@ -17,6 +17,7 @@ import { linkIn, mailedLink, mailSettings, showCode } from '../lend-mailbox-to.t
 import { form, json, type Sender } from '../send.ts'
 import { openSystem, type System } from './open-system.ts'
 import { useEverywhere } from './revocation.ts'
+import { describeStolenTokens, publicListeners, scriptSettings } from './stolen-tokens.ts'
 
 /*
  * Agents that authenticate with a key, and tokens that are bound to it (DPoP), over two processes of each app: an agent that is
@@ -33,7 +34,13 @@ let requests: KeyRequests
 beforeAll(async () => {
   documents = resources.use(await startDocumentServer())
   mail = resources.use(await startMailServer())
-  system = resources.use(await openSystem({ documents, limitsFactor: 10_000, settings: mailSettings(mail) }))
+  system = resources.use(
+    await openSystem({
+      documents,
+      limitsFactor: 10_000,
+      settings: { ...mailSettings(mail), ...scriptSettings },
+    }),
+  )
   requests = keyRequests(system.origin)
 })
 afterAll(() => resources.disposeAsync())
@@ -64,14 +71,7 @@ async function newToken(holder: KeyHolder, isBound: boolean, sender: Sender): Pr
   return (JSON.parse(text) as { access_token: string }).access_token
 }
 
-/** The public listener of each process of an app, as the gateway reaches it. */
-const processes = (app: 'auth' | 'resource') =>
-  system.stack[app].map(({ ports }) => {
-    const sender = system.client({ url: `http://127.0.0.1:${ports.public}` })
-    const { host } = new URL(system.origin)
-    const send: Sender['send'] = (sent) => sender.send({ ...sent, headers: { host, ...sent.headers } })
-    return { ...sender, send }
-  })
+const processes = (app: 'auth' | 'resource') => publicListeners(system, app)
 
 /** Runs a command as a process, which trusts the authority of the documents. */
 async function runAsProcess(...words: readonly string[]): Promise<{ status: number }> {
@@ -141,6 +141,8 @@ test('of twenty simultaneous uses of one proof at two processes of the API, one 
     expect(statuses.filter((status) => status === 401)).toHaveLength(19)
   }
 })
+
+describeStolenTokens(() => ({ system, publish, newToken }))
 
 const SLOW_URLS = 40
 const SLOW_HOSTS = ['', 'agents.', 'deep.agents.', 'other.']

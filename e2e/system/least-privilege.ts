@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import type { System } from './open-system.ts'
 
 const APPS = ['auth', 'resource'] as const
-const OTHER = { auth: 'resource', resource: 'auth' } as const
+const OTHER_APP = { auth: 'resource', resource: 'auth' } as const
 
 /** Tests the rights of each app at its stores. */
 export function describeLeastPrivilege(running: () => System): void {
@@ -13,12 +13,12 @@ export function describeLeastPrivilege(running: () => System): void {
     running().stack.env[`${app.toUpperCase()}_DATABASE_URL`] ?? ''
 
   /** Sends a command to Redis as the user of an app. Returns `done`, or the first word of the error. */
-  const say = async (app: (typeof APPS)[number], ...words: [string, ...string[]]) => {
+  const sendCommand = async (app: (typeof APPS)[number], ...commandLine: [string, ...string[]]) => {
     const redis = new Redis(running().stack.redis.urls[app], { lazyConnect: true, retryStrategy: () => null })
     redis.on('error', () => {})
     try {
       await redis.connect()
-      const [command, ...args] = words
+      const [command, ...args] = commandLine
       await redis.call(command, ...args)
       return 'done'
     } catch (error) {
@@ -29,7 +29,8 @@ export function describeLeastPrivilege(running: () => System): void {
   }
 
   describe.for(APPS)('in PostgreSQL, the role of %s', (app) => {
-    const codeOf = async (sql: string, url = databaseUrl(app)) => {
+    /** Runs SQL as the role of the app. Returns `done`, or the SQLSTATE of the error. */
+    const runQuery = async (sql: string, url = databaseUrl(app)) => {
       await using db = openPool(url, { max: 1 })
       return await db.query(sql).then(
         () => 'done',
@@ -39,9 +40,9 @@ export function describeLeastPrivilege(running: () => System): void {
     const TABLE = { auth: 'agents', resource: 'waitlist_entries' }[app]
 
     test('reads and writes its rows', async () => {
-      expect(await codeOf(`select * from ${TABLE} limit 1`)).toBe('done')
-      expect(await codeOf(`update ${TABLE} set id = id where false`)).toBe('done')
-      expect(await codeOf(`delete from ${TABLE} where false`)).toBe('done')
+      expect(await runQuery(`select * from ${TABLE} limit 1`)).toBe('done')
+      expect(await runQuery(`update ${TABLE} set id = id where false`)).toBe('done')
+      expect(await runQuery(`delete from ${TABLE} where false`)).toBe('done')
     })
 
     test.for([
@@ -70,14 +71,17 @@ export function describeLeastPrivilege(running: () => System): void {
       `set session authorization postgres`,
     ])('may not: %s', async (sql) => {
       // insufficient privilege, also as "must be owner"
-      expect(await codeOf(sql)).toBe('42501')
+      expect(await runQuery(sql)).toBe('42501')
     })
 
-    test.for([`plainpath_${OTHER[app]}`, 'postgres', 'template1'])('may not connect to %s', async (name) => {
-      const url = new URL(databaseUrl(app))
-      url.pathname = `/${name}`
-      expect(await codeOf('select 1', url.href)).toBe('42501')
-    })
+    test.for([`plainpath_${OTHER_APP[app]}`, 'postgres', 'template1'])(
+      'may not connect to %s',
+      async (name) => {
+        const url = new URL(databaseUrl(app))
+        url.pathname = `/${name}`
+        expect(await runQuery('select 1', url.href)).toBe('42501')
+      },
+    )
 
     test('has no special attributes and no members', async () => {
       await using db = openPool(databaseUrl(app), { max: 1 })
@@ -109,22 +113,24 @@ export function describeLeastPrivilege(running: () => System): void {
   })
 
   describe.for(APPS)('in Redis, the user of %s', (app) => {
-    const other = OTHER[app]
+    const other = OTHER_APP[app]
 
     test('uses its own keys and channels', async () => {
-      expect(await say(app, 'SET', `${app}:planted`, '1', 'EX', '5')).toBe('done')
-      expect(await say(app, 'GET', `${app}:planted`)).toBe('done')
-      expect(await say(app, 'DEL', `${app}:planted`)).toBe('done')
-      expect(await say(app, 'PUBLISH', `${app}:planted`, '1')).toBe('done')
-      expect(await say(app, 'EVAL', `return redis.call('GET', KEYS[1])`, '1', `${app}:planted`)).toBe('done')
+      expect(await sendCommand(app, 'SET', `${app}:planted`, '1', 'EX', '5')).toBe('done')
+      expect(await sendCommand(app, 'GET', `${app}:planted`)).toBe('done')
+      expect(await sendCommand(app, 'DEL', `${app}:planted`)).toBe('done')
+      expect(await sendCommand(app, 'PUBLISH', `${app}:planted`, '1')).toBe('done')
+      expect(await sendCommand(app, 'EVAL', `return redis.call('GET', KEYS[1])`, '1', `${app}:planted`)).toBe(
+        'done',
+      )
     })
 
     test('uses the hash and the channel of revocations, and nothing else of the other app', async () => {
-      expect(await say(app, 'HGET', 'revocation:state', 'number')).toBe('done')
-      expect(await say(app, 'HSET', 'revocation:state', 'member planted', '0')).toBe('done')
-      expect(await say(app, 'HDEL', 'revocation:state', 'member planted')).toBe('done')
-      expect(await say(app, 'SUBSCRIBE', 'revocation:notices')).toBe('done')
-      expect(await say(app, 'PUBLISH', 'revocation:notices', 'planted')).toBe('done')
+      expect(await sendCommand(app, 'HGET', 'revocation:state', 'number')).toBe('done')
+      expect(await sendCommand(app, 'HSET', 'revocation:state', 'member planted', '0')).toBe('done')
+      expect(await sendCommand(app, 'HDEL', 'revocation:state', 'member planted')).toBe('done')
+      expect(await sendCommand(app, 'SUBSCRIBE', 'revocation:notices')).toBe('done')
+      expect(await sendCommand(app, 'PUBLISH', 'revocation:notices', 'planted')).toBe('done')
     })
 
     test.for<[string, ...string[]]>([
@@ -170,18 +176,18 @@ export function describeLeastPrivilege(running: () => System): void {
       ['REPLICAOF', 'NO', 'ONE'],
       ['MODULE', 'LIST'],
       ['SAVE'],
-    ])('may not: %s %s %s', async (words) => {
-      const output = await say(app, ...words)
+    ])('may not: %s %s %s', async (commandLine) => {
+      const output = await sendCommand(app, ...commandLine)
       // If a script uses a key that is not permitted, the error message contains the script's own error.
       expect(['NOPERM', 'ERR']).toContain(output)
-      if (words[0] !== 'EVAL') expect(output).toBe('NOPERM')
+      if (commandLine[0] !== 'EVAL') expect(output).toBe('NOPERM')
     })
   })
 
   test('in Redis, only auth may list keys, to count the tokens that it revoked', async () => {
-    expect(await say('auth', 'SCAN', '0', 'MATCH', 'auth:*')).toBe('done')
-    expect(await say('resource', 'SCAN', '0')).toBe('NOPERM')
-    expect(await say('resource', 'MGET', 'resource:planted')).toBe('NOPERM')
+    expect(await sendCommand('auth', 'SCAN', '0', 'MATCH', 'auth:*')).toBe('done')
+    expect(await sendCommand('resource', 'SCAN', '0')).toBe('NOPERM')
+    expect(await sendCommand('resource', 'MGET', 'resource:planted')).toBe('NOPERM')
   })
 
   test('Redis accepts no connection without a user and a password', async () => {
@@ -199,13 +205,13 @@ export function describeLeastPrivilege(running: () => System): void {
     const stores = [stack.postgres.port, stack.redis.port]
     const internal = stack.auth.map(({ ports }) => ports.internal)
     for (const { name, child, ports } of [...stack.auth, ...stack.resource]) {
-      const allowed = name.startsWith('auth') ? stores : [...stores, ...internal]
-      const own = Object.values(ports)
-      const spokenTo = listConnections(child.pid ?? 0).filter(({ local }) => !own.includes(local))
-      expect(spokenTo.length, name).toBeGreaterThan(0)
-      for (const { remote, remoteIsLoopback } of spokenTo) {
+      const allowedPorts = name.startsWith('auth') ? stores : [...stores, ...internal]
+      const ownPorts = Object.values(ports)
+      const connections = listConnections(child.pid ?? 0).filter(({ local }) => !ownPorts.includes(local))
+      expect(connections.length, name).toBeGreaterThan(0)
+      for (const { remote, remoteIsLoopback } of connections) {
         expect(remoteIsLoopback, name).toBe(true)
-        expect(allowed, name).toContain(remote)
+        expect(allowedPorts, name).toContain(remote)
       }
     }
   })

@@ -91,7 +91,7 @@ const allMailSent = async () => {
 
 /** Opens each link of each mail, as a mail scanner does, and expects no change. Returns the responses. */
 async function scanEveryMail(): Promise<string[]> {
-  await expect.poll(allMailSent, { timeout: 20_000 }).toBe(true)
+  await expect.poll(allMailSent).toBe(true)
   const before = await stored()
   const responses = new Set<string>()
   using scanner = createSender(system.origin)
@@ -111,7 +111,7 @@ async function scanEveryMail(): Promise<string[]> {
 const mailTo = (to: string, subject: RegExp) =>
   system.mail.received.find((mail) => mail.to.includes(to) && subject.test(mail.subject))
 const arrived = async (to: string, subject: RegExp) => {
-  await expect.poll(() => mailTo(to, subject), { timeout: 20_000 }).toBeDefined()
+  await expect.poll(() => mailTo(to, subject)).toBeDefined()
   return mailTo(to, subject)
 }
 
@@ -146,7 +146,7 @@ test('a person confirms an agent by keyboard, without scripts; the agent writes;
   expect(await heading(page)).toBe('Does this AI agent act for you?')
   expect(await page.locator('#match-phrase').innerText()).toBe(phrase)
   await pressByKeyboard(page, 'Yes')
-  expect(await heading(page)).toBe('Your code')
+  expect(await heading(page)).toBe('The code for your agent')
   const assertion = await completeClaim(sender, agent, await codeOn(page))
   const token = await lentToken(sender, agent, assertion)
   for (const value of [assertion, token, new URL(link).searchParams.get('attempt') ?? ''])
@@ -175,7 +175,7 @@ test('a person confirms an agent by keyboard, without scripts; the agent writes;
   const address = `/api/contact/${id}`
   const headers = { authorization: `Bearer ${token}` }
   const status = async () => JSON.parse((await sender.send({ path: address, headers })).text).status
-  await expect.poll(status, { timeout: 20_000 }).toBe('delivered')
+  await expect.poll(status).toBe('delivered')
 
   const end = linkIn((await arrived(email, /can now send us messages/))?.text ?? '', 'end')
   system.confidential.add(new URL(end).searchParams.get('end') ?? '')
@@ -219,9 +219,9 @@ describe('the pages behind mailed links', () => {
       const context = await browser.newContext({ ...options, viewport: { width: 320, height: 640 } })
       await using _closed = { [Symbol.asyncDispose]: () => context.close() }
       const page = await context.newPage()
-      const seen: string[] = []
+      const headings: string[] = []
       const checkPage = async () => {
-        seen.push(await heading(page))
+        headings.push(await heading(page))
         expect(await faults(page)).toEqual([])
       }
       const email = system.newEmail()
@@ -247,9 +247,9 @@ describe('the pages behind mailed links', () => {
       await checkPage()
       await page.goto(`${system.origin}/claim`)
       await checkPage()
-      expect(seen).toEqual([
+      expect(headings).toEqual([
         'Does this AI agent act for you?',
-        'Your code',
+        'The code for your agent',
         'This is done',
         'Do you want to end this agent’s access?',
         'The access has ended',

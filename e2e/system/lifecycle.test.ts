@@ -1,4 +1,4 @@
-import { postgresProcess } from '@plainpath/stack/postgres-process'
+import { createPostgresProcess } from '@plainpath/stack/postgres-process'
 import type { RunningApp } from '@plainpath/stack/start-app'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { checkAcknowledged } from '../faults/check-acknowledged.ts'
@@ -36,11 +36,11 @@ const processes = () => [...system.stack.auth, ...system.stack.resource]
 
 /** Waits until the gateway sends requests to a process that has just started. */
 async function untilRequested({ ports }: RunningApp): Promise<void> {
-  const asked = async () => {
+  const canServe = async () => {
     const response = await fetch(`http://127.0.0.1:${ports.operations}/metrics`)
     return /^http_request_duration_seconds_count\{.*\} [1-9]/m.test(await response.text())
   }
-  await expect.poll(asked, { timeout: BACK_MS }).toBe(true)
+  await expect.poll(canServe, { timeout: BACK_MS }).toBe(true)
 }
 
 const line = ({ operation, outcome, why = '', startedAt, endedAt }: Entry) =>
@@ -74,14 +74,14 @@ test(`F-19 each process restarted in turn under ${RATE} requests a second: no re
   timeout: 4 * BACK_MS + 60_000,
 }, async () => {
   load = startLoad({ origin: system.origin, ledger, rate: RATE })
-  await load.sent(RATE)
+  await load.waitUntilSent(RATE)
   for (const app of processes()) {
     await app.stop('SIGTERM')
     expect([app.name, app.child.exitCode]).toEqual([app.name, 0])
     await app.start()
     await untilRequested(app)
   }
-  await load.sent(RATE)
+  await load.waitUntilSent(RATE)
   await load[Symbol.asyncDispose]()
   print('restarted in turn', { failed: failed().length, blamed: blamed(failed()).length })
   expect(blamed(failed())).toEqual([])
@@ -92,16 +92,16 @@ test(`F-18 each process killed in turn under ${RATE} requests a second: only wha
   timeout: 4 * BACK_MS + 60_000,
 }, async () => {
   load = startLoad({ origin: system.origin, ledger, rate: RATE })
-  await load.sent(RATE)
+  await load.waitUntilSent(RATE)
   const deaths: { readonly from: number; readonly to: number }[] = []
   for (const app of processes()) {
     const from = performance.now()
     await app.stop('SIGKILL')
     deaths.push({ from, to: performance.now() })
-    await load.sent(RATE)
+    await load.waitUntilSent(RATE)
     await app.start()
     await untilRequested(app)
-    await load.sent(WARM_SECONDS * RATE)
+    await load.waitUntilSent(WARM_SECONDS * RATE)
   }
   await load[Symbol.asyncDispose]()
   const inFlight = ({ startedAt, endedAt, outcome }: Entry) =>
@@ -120,7 +120,7 @@ test('F-36 with all stores down, all four instances are alive and report what th
   timeout: 3 * BACK_MS,
 }, async () => {
   const { stack, origin } = system
-  const postgres = postgresProcess(stack.postgres)
+  const postgres = createPostgresProcess(stack.postgres)
   await Promise.all(processes().map((app) => app.stop('SIGKILL')))
   await Promise.all([postgres.stop('SIGQUIT'), stack.redis.stop('SIGKILL')])
   const started = processes().map((app) => app.start())

@@ -99,7 +99,7 @@ describe('two processes behind the gateway count together:', () => {
         sender.send({ method: 'POST', path: '/api/waitlist', ...json({ email: 'none' }) }),
       )
       expect(statuses(joins)).toEqual({ 400: 120, 429: 10 })
-      // With a token it may go on.
+      // Requests with a token are still served.
       const agent = await system.register(system.client({ from: newAddress() }))
       const token = await system.token(agent, system.client({ from: newAddress() }))
       const headers = { authorization: `Bearer ${token}` }
@@ -164,7 +164,7 @@ describe('a forged header changes nothing:', () => {
       (n: number) => `${Array.from({ length: 700 }, () => `198.51.100.${n}`).join(', ')}, 203.0.113.78`,
     ],
   ] satisfies [string, (n: number) => string][])(
-    'what the gateway says is one address: %s',
+    'counts what the gateway calls one address together: %s',
     ([_what, said]) =>
       whenCounted(system.stack, async () => {
         const gateway = direct('auth')

@@ -4,11 +4,11 @@ import { STAFF_INBOX } from '../lend-mailbox-to.ts'
 import { lendMailbox, type MailSystem, openMailSystem } from './lend-mailbox.ts'
 import { identifyMail, type MailLoad, startMailLoad } from './mail-load.ts'
 
-/** Before a release: MAIL_KILLS=50. */
+/** The number of kills. Run with MAIL_KILLS=50 before a release. */
 const KILLS = Number(process.env['MAIL_KILLS'] ?? 8)
 const SEED = Number(process.env['MAIL_KILLS_SEED'] ?? 20_261_120)
 const RATE = Number(process.env['MAIL_KILLS_RATE'] ?? 25)
-/** Longer than the lease of a killed worker and the interval at which another worker polls. */
+/** Exceeds the lease of a killed worker and the poll interval of the others. */
 const DELIVERED_MS = 240_000
 const KILL_MS = 20_000
 const LENDER = 'ana@lender.example.org'
@@ -19,16 +19,16 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => system?.[Symbol.asyncDispose]())
 
-/** The process to kill next, and the number of requests before that. */
-const KILLINGS = fc.sample(fc.record({ index: fc.nat(3), after: fc.integer({ min: 5, max: 60 }) }), {
+/** The index of each process to kill, in order, and the number of requests to send before that. */
+const KILL_PLAN = fc.sample(fc.record({ index: fc.nat(3), after: fc.integer({ min: 5, max: 60 }) }), {
   seed: SEED,
   numRuns: KILLS,
 })
 
-async function killUnder(load: MailLoad): Promise<Record<string, number>> {
+async function killProcesses(load: MailLoad): Promise<Record<string, number>> {
   const kills: Record<string, number> = {}
   const processes = [...system.stack.auth, ...system.stack.resource]
-  for (const { index, after } of KILLINGS) {
+  for (const { index, after } of KILL_PLAN) {
     const victim = processes[index]
     if (!victim) throw new Error('there is no such process')
     await load.sent(after)
@@ -39,7 +39,7 @@ async function killUnder(load: MailLoad): Promise<Record<string, number>> {
   return kills
 }
 
-test(`${KILLS} kills under ${RATE} requests a second: every mail that was promised arrives, and repeats only its Message-ID`, {
+test(`${KILLS} kills at ${RATE} requests a second: every promised mail arrives, and its copies share one Message-ID`, {
   timeout: KILLS * KILL_MS + DELIVERED_MS + 60_000,
 }, async () => {
   const { received } = system.mail
@@ -51,37 +51,41 @@ test(`${KILLS} kills under ${RATE} requests a second: every mail that was promis
     staffInbox: STAFF_INBOX,
     rate: RATE,
   })
-  const kills = await killUnder(load).catch(async (error: unknown) => {
+  const kills = await killProcesses(load).catch(async (error: unknown) => {
     await load.stop()
     throw error
   })
   const seconds = await load.stop()
   const stoppedAt = performance.now()
-  const missing = () => {
+  const findMissing = () => {
     const arrived = new Set(received.map(identifyMail))
     return load.promised.filter((mail) => !arrived.has(mail))
   }
   await expect
-    .poll(missing, { interval: 500, timeout: DELIVERED_MS })
+    .poll(findMissing, { interval: 500, timeout: DELIVERED_MS })
     .toEqual([])
     .finally(() => {
-      const different = new Set(received.map(identifyMail)).size
+      const distinct = new Set(received.map(identifyMail)).size
       const figures = {
-        ...{ seed: SEED, seconds, kills, requests: load.statuses, accepted: load.accepted },
+        seed: SEED,
+        seconds,
+        kills,
+        requests: load.statuses,
+        accepted: load.accepted,
         promised: load.promised.length,
-        missing: missing().length,
+        missing: findMissing().length,
         delivered: received.length,
-        repeated: received.length - different,
+        repeated: received.length - distinct,
         arrivedAfterSeconds: Math.round((performance.now() - stoppedAt) / 1000),
       }
       process.stdout.write(`\n${JSON.stringify(figures)}\n`)
     })
-  const idsOf = Map.groupBy(received, identifyMail)
-  const several = [...idsOf].filter(
-    ([, mails]) => new Set(mails.map(({ messageId }) => messageId)).size !== 1,
+  const copiesByMail = Map.groupBy(received, identifyMail)
+  const withSeveralIds = [...copiesByMail].filter(
+    ([, copies]) => new Set(copies.map(({ messageId }) => messageId)).size !== 1,
   )
-  expect(several.map(([name]) => name)).toEqual([])
-  expect(new Set(received.map(({ messageId }) => messageId)).size).toBe(idsOf.size)
+  expect(withSeveralIds.map(([mail]) => mail)).toEqual([])
+  expect(new Set(received.map(({ messageId }) => messageId)).size).toBe(copiesByMail.size)
   for (const accepted of Object.values(load.accepted)) expect(accepted).toBeGreaterThan(0)
-  expect(Object.keys(load.statuses).filter((each) => !/ (201|202|0|502|503)$/.test(each))).toEqual([])
+  expect(Object.keys(load.statuses).filter((key) => !/ (201|202|0|502|503)$/.test(key))).toEqual([])
 })

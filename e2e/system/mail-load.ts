@@ -8,7 +8,7 @@ export interface MailLoad {
   /** The number of responses by request and status, such as `join 201`; status 0 is no response. */
   readonly statuses: Readonly<Record<string, number>>
   readonly accepted: Readonly<Record<MailRequest, number>>
-  /** The mails that accepted requests promise, as `identifyMail` names them. */
+  /** The mails that accepted requests must cause, as `identifyMail` names them. */
   readonly promised: readonly string[]
   /** Resolves when `count` more requests have been sent. */
   sent(count: number): Promise<void>
@@ -37,12 +37,12 @@ export function startMailLoad(options: {
   const accepted = { join: 0, claim: 0, contact: 0 }
   const promised: string[] = []
   const inFlight = new Set<Promise<void>>()
-  const waiting = new Set<{ readonly at: number; readonly done: () => void }>()
+  const sendWaiters = new Set<{ readonly at: number; readonly done: () => void }>()
   let sent = 0
 
-  /** A killed process sends no response; the gateway responds, or the connection fails. */
-  async function ask(sending: HttpRequest, name: string): Promise<{ status: number; text: string }> {
-    const response = await sender.send({ method: 'POST', ...sending }).catch(() => ({ status: 0, text: '' }))
+  /** Sends a request and counts its status. For a killed process, the gateway responds or the connection fails. */
+  async function sendRequest(request: HttpRequest, name: string): Promise<{ status: number; text: string }> {
+    const response = await sender.send({ method: 'POST', ...request }).catch(() => ({ status: 0, text: '' }))
     statuses[`${name} ${response.status}`] = (statuses[`${name} ${response.status}`] ?? 0) + 1
     return response
   }
@@ -53,24 +53,27 @@ export function startMailLoad(options: {
   const requests: Record<MailRequest, (serial: number) => Promise<void>> = {
     async join(serial) {
       const email = `somebody@join-${serial}.example.org`
-      const { status } = await ask({ path: '/api/waitlist', ...json({ email }) }, 'join')
+      const { status } = await sendRequest({ path: '/api/waitlist', ...json({ email }) }, 'join')
       if (status === 201) accept('join', `join ${email}`)
     },
     async claim(serial) {
-      const registered = await ask({ path: '/api/agent/register' }, 'register')
-      if (registered.status !== 201) return
-      const agent = JSON.parse(registered.text) as RegisteredAgent
+      const registration = await sendRequest({ path: '/api/agent/register' }, 'register')
+      if (registration.status !== 201) return
+      const agent = JSON.parse(registration.text) as RegisteredAgent
       const email = `somebody@claim-${serial}.example.org`
       const claim = json({ email })
       const headers = { ...claim.headers, ...basic(agent.client_id, agent.client_secret) }
-      const { status } = await ask({ path: '/api/agent/claim', ...claim, headers }, 'claim')
+      const { status } = await sendRequest({ path: '/api/agent/claim', ...claim, headers }, 'claim')
       if (status === 202) accept('claim', `claim ${email}`)
     },
     async contact(serial) {
       const message = json({ topic: 'question', message: `Message ${serial} of a loaded afternoon.` })
-      const own = { authorization: `Bearer ${options.token}`, 'idempotency-key': `message-${serial}` }
-      const headers = { ...message.headers, ...own }
-      const { status, text } = await ask({ path: '/api/contact', ...message, headers }, 'contact')
+      const messageHeaders = {
+        authorization: `Bearer ${options.token}`,
+        'idempotency-key': `message-${serial}`,
+      }
+      const headers = { ...message.headers, ...messageHeaders }
+      const { status, text } = await sendRequest({ path: '/api/contact', ...message, headers }, 'contact')
       if (status !== 202) return
       const { id } = JSON.parse(text) as { id: string }
       accept('contact', `desk ${options.staffInbox} ${id}`, `receipt ${options.lender} ${id}`)
@@ -80,9 +83,9 @@ export function startMailLoad(options: {
     if (inFlight.size >= MAX_IN_FLIGHT) return
     sent += 1
     const kind = sent % 10 === 3 ? 'claim' : sent % 10 === 7 ? 'contact' : 'join'
-    const over = requests[kind](sent).finally(() => inFlight.delete(over))
-    inFlight.add(over)
-    for (const one of waiting) if (sent >= one.at) one.done()
+    const completion = requests[kind](sent).finally(() => inFlight.delete(completion))
+    inFlight.add(completion)
+    for (const waiter of sendWaiters) if (sent >= waiter.at) waiter.done()
   }
 
   const startedAt = performance.now()
@@ -96,9 +99,9 @@ export function startMailLoad(options: {
     promised,
     async sent(count) {
       const { promise, resolve } = Promise.withResolvers<void>()
-      const one = { at: sent + count, done: resolve }
-      waiting.add(one)
-      await promise.finally(() => waiting.delete(one))
+      const waiter = { at: sent + count, done: resolve }
+      sendWaiters.add(waiter)
+      await promise.finally(() => sendWaiters.delete(waiter))
     },
     async stop() {
       clearInterval(timer)
@@ -109,7 +112,7 @@ export function startMailLoad(options: {
   }
 }
 
-const KINDS = {
+const SUBJECTS = {
   join: /^Confirm that you want to be on/,
   claim: /^Did you ask an AI agent/,
   confirmed: /^An AI agent can now/,
@@ -117,9 +120,9 @@ const KINDS = {
   receipt: /^We received your message/,
 }
 
-/** Identifies a mail by kind, addressee and, if an addressee gets several of a kind, its message. */
+/** Identifies a mail by kind, addressee and, if an addressee receives several of a kind, its message. */
 export function identifyMail({ to, subject, text }: ReceivedMail): string {
-  const kind = Object.entries(KINDS).find(([, pattern]) => pattern.test(subject))?.[0] ?? subject
+  const kind = Object.entries(SUBJECTS).find(([, pattern]) => pattern.test(subject))?.[0] ?? subject
   const message = /^Message: ([\w-]{36})$/m.exec(text)?.[1]
   return [kind, ...to, ...(message ? [message] : [])].join(' ')
 }

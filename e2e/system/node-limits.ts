@@ -6,31 +6,31 @@ import { converse, request } from '../converse.ts'
 import type { System } from './open-system.ts'
 
 /** The servers, each with a path at which it reads a body. */
-const gateway = { name: 'the gateway', url: ({ origin }: System) => origin, reads: '/api/waitlist' }
+const gateway = { name: 'the gateway', url: ({ origin }: System) => origin, bodyPath: '/api/waitlist' }
 const auth = {
   name: 'an auth process',
   url: ({ stack }: System) => `http://127.0.0.1:${stack.auth[1]?.ports.public}`,
-  reads: '/api/agent/register',
+  bodyPath: '/api/agent/register',
 }
 const resource = {
   name: 'an API process',
   url: ({ stack }: System) => `http://127.0.0.1:${stack.resource[1]?.ports.public}`,
-  reads: '/api/waitlist',
+  bodyPath: '/api/waitlist',
 }
-const PLACES = [gateway, auth, resource] as const
+const SERVERS = [gateway, auth, resource] as const
 const APPS = [auth, resource] as const
 
 /** The time-outs of `server.ts` and the Caddyfile. Node checks them once a second. */
 const HEADERS_MS = 10_000
 const REQUEST_MS = { gateway: 18_000, app: 15_000 }
 const IDLE_MS = { gateway: 30_000, app: 5_000 }
-const LATE_MS = 4_000
+const MAX_DELAY_MS = 4_000
 
 /** Tests how many connections a client may keep open, and for how long. */
 export function describeNodeLimits(running: () => System): void {
   const host = () => new URL(running().origin).host
 
-  describe.concurrent.for(PLACES)('$name ends a connection', ({ url, name, reads }) => {
+  describe.concurrent.for(SERVERS)('$name ends a connection', ({ url, name, bodyPath }) => {
     test('with headers that never end, after 10 s', async () => {
       const { responses, closed, ms } = await trickle(
         url(running()),
@@ -39,7 +39,7 @@ export function describeNodeLimits(running: () => System): void {
       )
       expect(closed).toBe(true)
       expect(ms).toBeGreaterThan(HEADERS_MS - 1_000)
-      expect(ms).toBeLessThan(HEADERS_MS + LATE_MS)
+      expect(ms).toBeLessThan(HEADERS_MS + MAX_DELAY_MS)
       if (name !== gateway.name) expect(responses.map(({ status }) => status)).toEqual([408])
     })
 
@@ -48,12 +48,12 @@ export function describeNodeLimits(running: () => System): void {
       ['without a length', 'Transfer-Encoding: chunked', '1\r\n \r\n'],
     ] as const)(
       'whose body never ends, after some seconds, and says so: %s',
-      async ([_which, framing, little]) => {
+      async ([_which, framing, fewBytes]) => {
         const body = ['Content-Type: application/json', framing]
-        const begun = request(`POST ${reads}`, host(), body)
-        const { responses, closed, ms } = await trickle(url(running()), begun, little)
+        const unfinishedRequest = request(`POST ${bodyPath}`, host(), body)
+        const { responses, closed, ms } = await trickle(url(running()), unfinishedRequest, fewBytes)
         expect(closed).toBe(true)
-        expect(ms).toBeLessThan((name === gateway.name ? REQUEST_MS.gateway : REQUEST_MS.app) + LATE_MS)
+        expect(ms).toBeLessThan((name === gateway.name ? REQUEST_MS.gateway : REQUEST_MS.app) + MAX_DELAY_MS)
         expect(responses.map(({ status }) => status)).toEqual([408])
       },
     )
@@ -65,11 +65,11 @@ export function describeNodeLimits(running: () => System): void {
       expect([responses.length, closed]).toEqual([1, true])
       const idle = name === gateway.name ? IDLE_MS.gateway : IDLE_MS.app
       expect(ms).toBeGreaterThan(idle - 1_000)
-      expect(ms).toBeLessThan(idle + LATE_MS)
+      expect(ms).toBeLessThan(idle + MAX_DELAY_MS)
     })
   })
 
-  describe.for(PLACES)('$name', ({ url }) => {
+  describe.for(SERVERS)('$name', ({ url }) => {
     test.for([
       ['20 KiB in one header', () => request('GET /api/health', host(), [`X-A: ${'x'.repeat(20_480)}`])],
       [
@@ -95,34 +95,34 @@ export function describeNodeLimits(running: () => System): void {
   describe.for(APPS)('$name', ({ url }) => {
     test('refuses connections over 4096, serves the others, and reports it in a metric', async () => {
       const system = running()
-      const place = url(system)
+      const serverUrl = url(system)
       const app = [...system.stack.auth, ...system.stack.resource].find(({ ports }) =>
-        place.endsWith(`:${ports.public}`),
+        serverUrl.endsWith(`:${ports.public}`),
       )
-      const { sockets, closed } = await openIdle(Number(new URL(place).port), 4_300)
+      const { sockets, closed } = await openIdle(Number(new URL(serverUrl).port), 4_300)
       try {
         expect(closed()).toBeGreaterThanOrEqual(200)
-        const live = await fetch(`http://127.0.0.1:${app?.ports.operations}/live`)
-        expect(live.status).toBe(200)
-        const open = sockets.find((socket) => socket.readyState === 'open')
-        open?.write(request('GET /api/agent', host()))
-        const [first] = (await once(open!, 'data')) as [Buffer]
-        expect(first.toString()).toMatch(/^HTTP\/1\.1 (401|404) /)
+        const liveness = await fetch(`http://127.0.0.1:${app?.ports.operations}/live`)
+        expect(liveness.status).toBe(200)
+        const connectedSocket = sockets.find((socket) => socket.readyState === 'open')
+        connectedSocket?.write(request('GET /api/agent', host()))
+        const [firstChunk] = (await once(connectedSocket!, 'data')) as [Buffer]
+        expect(firstChunk.toString()).toMatch(/^HTTP\/1\.1 (401|404) /)
       } finally {
         for (const socket of sockets) socket.destroy()
       }
-      const after = async () => {
-        const { responses } = await converse(place, request('GET /api/agent', host()), { responses: 1 })
+      const countResponses = async () => {
+        const { responses } = await converse(serverUrl, request('GET /api/agent', host()), { responses: 1 })
         for (const response of responses) expectSafeResponse(response, { origin: system.origin })
         return responses.length
       }
-      await expect.poll(after, { timeout: 5_000 }).toBe(1)
+      await expect.poll(countResponses, { timeout: 5_000 }).toBe(1)
     })
   })
 }
 
-/** Sends a beginning and then a few bytes each second, until the server closes the connection. */
-async function trickle(url: string, beginning: string, little: string) {
+/** Sends the beginning of a request, and then a few bytes each second, until the server closes the connection. */
+async function trickle(url: string, beginning: string, fewBytes: string) {
   const startedAt = performance.now()
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname === 'localhost' ? '127.0.0.1' : hostname)
@@ -132,12 +132,12 @@ async function trickle(url: string, beginning: string, little: string) {
   })
   socket.on('error', () => undefined)
   socket.write(beginning)
-  const drip = setInterval(() => socket.write(little), 1_000)
+  const dripTimer = setInterval(() => socket.write(fewBytes), 1_000)
   // oxlint-disable-next-line no-restricted-globals -- a bound
-  const giveUp = setTimeout(() => socket.destroy(), 40_000)
+  const giveUpTimer = setTimeout(() => socket.destroy(), 40_000)
   await once(socket, 'close')
-  clearInterval(drip)
-  clearTimeout(giveUp)
+  clearInterval(dripTimer)
+  clearTimeout(giveUpTimer)
   const ms = performance.now() - startedAt
   const statuses = [...received.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map(([, status]) => ({
     status: Number(status),
@@ -145,21 +145,22 @@ async function trickle(url: string, beginning: string, little: string) {
   return { responses: statuses, closed: ms < 40_000, ms }
 }
 
+/** Opens idle connections. Returns them, and a function that counts those that the server has closed. */
 async function openIdle(port: number, count: number) {
   let closed = 0
   const sockets: Socket[] = []
-  for (let opened = 0; opened < count; opened += 100) {
-    const some = Array.from({ length: 100 }, () => connect(port, '127.0.0.1'))
-    for (const socket of some) {
+  for (let openedCount = 0; openedCount < count; openedCount += 100) {
+    const batch = Array.from({ length: 100 }, () => connect(port, '127.0.0.1'))
+    for (const socket of batch) {
       socket.on('error', () => undefined)
       socket.once('close', () => {
         closed += 1
       })
     }
-    sockets.push(...some)
-    await Promise.all(some.map((socket) => once(socket, 'connect').catch(() => undefined)))
+    sockets.push(...batch)
+    await Promise.all(batch.map((socket) => once(socket, 'connect').catch(() => undefined)))
   }
-  // The last ones are closed a moment later.
+  // The server closes the last connections a moment later.
   await expect.poll(() => closed, { timeout: 3_000 }).toBeGreaterThanOrEqual(count - 4_100)
   return { sockets, closed: () => closed }
 }

@@ -7,8 +7,8 @@ export function describeOneAway(running: () => System): void {
   describe('the gateway', () => {
     test('sends every request, with its own body, to the other process while one process of each app is down', async () => {
       const { stack, ...system } = running()
-      const away = [stack.auth[0], stack.resource[0]].filter((each) => each !== undefined)
-      await Promise.all(away.map((each) => each.stop('SIGKILL')))
+      const stoppedApps = [stack.auth[0], stack.resource[0]].filter((each) => each !== undefined)
+      await Promise.all(stoppedApps.map((each) => each.stop('SIGKILL')))
       const sender = system.client({ from: '127.0.0.17' })
       const register = (name: string) =>
         sender.send({ method: 'POST', path: '/api/agent/register', ...json({ client_name: name }) })
@@ -23,14 +23,14 @@ export function describeOneAway(running: () => System): void {
       }
       const statuses: number[] = []
       for (let n = 0; n < 8; n += 1)
-        for (const sent of [
+        for (const request of [
           { method: 'POST', path: '/api/agent/register', ...json({ client_name: 'Atlas' }) },
           { method: 'POST', path: '/api/waitlist', ...json({ email: system.newEmail() }) },
           { path: '/auth.md' },
           { path: '/api/guides' },
         ])
-          statuses.push((await sender.send(sent)).status)
-      await Promise.all(away.map((each) => each.start()))
+          statuses.push((await sender.send(request)).status)
+      await Promise.all(stoppedApps.map((each) => each.start()))
       expect(statuses).toEqual(Array.from({ length: 8 }, () => [201, 201, 200, 200]).flat())
     })
   })

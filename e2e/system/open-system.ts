@@ -18,23 +18,24 @@ export interface System extends AsyncDisposable {
   readonly folder: string
   /** The secret with which the API authenticates to auth. */
   readonly apiSecret: string
-  /** Databases with the owner's role, to read what is stored. */
+  /** Database URLs with the owner's role, to read the stored rows. */
   readonly adminUrls: { readonly auth: string; readonly resource: string }
   /** Every token, secret, e-mail address and agent name that was sent or received. None may be stored in the clear. */
   readonly confidential: Set<string>
   /**
-   * Sends to the gateway, or to `url`, from another client address, and checks each response against the invariants.
+   * Creates a sender to the gateway, or to `url`, which checks each response against the invariants.
    *
-   * @param options.from any of 127.0.0.0/8; when absent 127.0.0.1, which the apps trust as the gateway
+   * @param options.from the client's address, in 127.0.0.0/8; by default 127.0.0.1, which the apps trust as the gateway
+   * @param options.failure the 5xx status that a response may have; by default none
    */
-  client(options?: { from?: string; url?: string }): Sender
+  client(options?: { from?: string; url?: string; failure?: number }): Sender
   register(sender?: Sender): Promise<RegisteredAgent>
   token(agent: RegisteredAgent, sender?: Sender): Promise<string>
   newEmail(): string
 }
 
-export interface SystemOptions extends Pick<StackOptions, 'limitsFactor' | 'settings'> {
-  /** Has the documents of clients that are known by a URL. */
+export interface SystemOptions extends Pick<StackOptions, 'limitsFactor' | 'redirectStores' | 'settings'> {
+  /** Serves the documents of clients whose id is a URL. */
   readonly documents?: DocumentServer
 }
 
@@ -43,7 +44,7 @@ export async function openSystem({ documents, ...options }: SystemOptions = {}):
   await using opening = new AsyncDisposableStack()
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-system-'))
   opening.defer(() => rm(folder, { recursive: true, force: true }))
-  // For root the database server runs as another user, which must be able to enter its folder inside this one.
+  // If root runs this, the database server runs as another user, who must be able to enter this folder.
   await chmod(folder, 0o755)
   const lines: string[] = []
   const authorityFile = path.join(folder, 'documents.pem')
@@ -60,9 +61,12 @@ export async function openSystem({ documents, ...options }: SystemOptions = {}):
   process.stdout.write(`\n${lines.join('\n')}\n\n`)
   const confidential = new Set<string>()
   const senders = opening.use(new DisposableStack())
-  const client: System['client'] = ({ from, url = stack.origin } = {}) => {
+  const client: System['client'] = ({ from, url = stack.origin, failure } = {}) => {
     const sender = senders.use(createSender(url, from === undefined ? {} : { from }))
-    return { ...sender, send: (sent) => sendAndHold(sender, sent, confidential, { origin: stack.origin }) }
+    return {
+      ...sender,
+      send: (request) => sendAndRecord(sender, request, confidential, { origin: stack.origin, failure }),
+    }
   }
   const gateway = client({ from: '127.0.0.100' })
   let serial = 0
@@ -98,24 +102,25 @@ export async function openSystem({ documents, ...options }: SystemOptions = {}):
   }
 }
 
-async function sendAndHold(
+/** Sends a request, records its confidential values, and checks the response. */
+async function sendAndRecord(
   sender: Sender,
-  sent: HttpRequest,
+  request: HttpRequest,
   confidential: Set<string>,
   options: SafetyOptions,
 ): Promise<HttpResponse> {
-  const response = await sender.send(sent)
+  const response = await sender.send(request)
   // Documents contain only examples.
-  if (/^\/(api|oauth)\//.test(sent.path))
-    for (const value of [...confidentialIn(String(sent.body ?? '')), ...confidentialIn(response.text)])
+  if (/^\/(api|oauth)\//.test(request.path))
+    for (const value of [...findConfidential(String(request.body ?? '')), ...findConfidential(response.text)])
       confidential.add(value)
-  const isPage = sent.path.split('?')[0] === '/claim'
+  const isPage = request.path.split('?')[0] === '/claim'
   expectSafeResponse(response, { ...options, ...(isPage && { form: 'page' as const }) })
   return response
 }
 
 /** Finds the confidential values of a body. */
-function confidentialIn(text: string): string[] {
+function findConfidential(text: string): string[] {
   const secretMembers = /"(?:access_token|client_secret|client_name|email)":"((?:[^"\\]|\\.)*)"/g
   return [...text.matchAll(secretMembers)]
     .map(([, value]) => JSON.parse(`"${value}"`) as string)

@@ -2,18 +2,12 @@ import { chmod, cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { MIGRATIONS as AUTH_MIGRATIONS } from '@plainpath/auth/stores'
-import { freePorts } from '@plainpath/http/free-ports'
-import { openDataDirectory } from '@plainpath/local/data-directory'
-import { embeddedDatabases } from '@plainpath/local/databases'
-import { ensureLocalSecrets } from '@plainpath/local/secrets'
-import { serviceUrls } from '@plainpath/metadata'
-import { migrate, useEmbeddedPostgres } from '@plainpath/postgres'
+import { migrate } from '@plainpath/postgres'
 import { MIGRATIONS as RESOURCE_MIGRATIONS } from '@plainpath/resource/migrations'
-import { checkOut } from '@plainpath/stack/check-out'
-import { findDebianPrograms } from '@plainpath/stack/debian-program'
-import { startRedis } from '@plainpath/stack/start-redis'
+import { checkOutCommit } from '@plainpath/stack/check-out'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newestRelease, type Release } from '../releases/newest-release.ts'
+import { openReleaseStores } from '../releases/open-release-stores.ts'
 import { smoke } from '../releases/smoke.ts'
 import { type RunningRelease, runCommand, startRelease } from '../releases/start-release.ts'
 
@@ -32,40 +26,20 @@ beforeAll(async () => {
   resources.defer(() => rm(folder, { recursive: true, force: true }))
   // For root the database server runs as another user, which must be able to enter its folder inside this one.
   await chmod(folder, 0o755)
-  checkOut(ROOT, release.commit, path.join(folder, 'release'))
-  env = await openStoresOfBothReleases()
+  checkOutCommit(ROOT, release.commit, path.join(folder, 'release'))
+  env = {
+    ...resources.use(await openReleaseStores(folder, ORIGIN)).env,
+    AUTH_LIMITS_FACTOR: '1000',
+    RESOURCE_LIMITS_FACTOR: '1000',
+    AUTH_DRAIN_DELAY_SECONDS: '0',
+    RESOURCE_DRAIN_DELAY_SECONDS: '0',
+  }
   await runCommand(path.join(folder, 'release'), 'auth', ['migrate'], env)
   await runCommand(path.join(folder, 'release'), 'resource', ['migrate'], env)
   await runCommand(path.join(folder, 'release'), 'auth', ['keys', 'init'], env)
   old = resources.use(await startRelease(path.join(folder, 'release'), { name: release.tag, env, folder }))
 }, 180_000)
 afterAll(() => resources.disposeAsync(), 60_000)
-
-/** Opens the stores for both releases, and returns the settings that name them. */
-async function openStoresOfBothReleases(): Promise<Record<string, string>> {
-  const data = await openDataDirectory(path.join(folder, 'data'))
-  const secrets = await ensureLocalSecrets(data, serviceUrls(ORIGIN).base)
-  await chmod(path.join(folder, 'data'), 0o755)
-  const postgres = resources.use(await useEmbeddedPostgres({ dir: data.path('postgres') }))
-  const programs = await findDebianPrograms(['redis-server'], process.env['PATH'] ?? '')
-  const [port = 0] = await freePorts(1)
-  const redis = resources.use(await startRedis({ program: programs['redis-server'], port, folder }))
-  return {
-    ...secrets.files,
-    ...(await embeddedDatabases(postgres, secrets.passwords)),
-    AUTH_REDIS_URL: redis.urls.auth,
-    RESOURCE_REDIS_URL: redis.urls.resource,
-    RESOURCE_CLIENT_ID: secrets.RESOURCE_CLIENT_ID,
-    AUTH_ORIGIN: ORIGIN,
-    RESOURCE_ORIGIN: ORIGIN,
-    AUTH_OUTBOX_DIR: data.path('outbox'),
-    RESOURCE_OUTBOX_DIR: data.path('outbox'),
-    AUTH_LIMITS_FACTOR: '1000',
-    RESOURCE_LIMITS_FACTOR: '1000',
-    AUTH_DRAIN_DELAY_SECONDS: '0',
-    RESOURCE_DRAIN_DELAY_SECONDS: '0',
-  }
-}
 
 const FOLDERS = { AUTH: AUTH_MIGRATIONS, RESOURCE: RESOURCE_MIGRATIONS }
 

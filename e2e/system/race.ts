@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { basic, form, json } from '../send.ts'
 import type { System } from './open-system.ts'
 
-const JOINS = 100
+const JOINS = 40
 
 /** Tests simultaneous requests at two processes of each app. */
 export function describeRace(running: () => System): void {
@@ -14,7 +14,7 @@ export function describeRace(running: () => System): void {
       await using db = openPool(system.adminUrls.resource, { max: 1 })
       const count = async () =>
         Number((await db.query<{ n: string }>('select count(*) as n from waitlist_entries')).rows[0]?.n)
-      const before = await count()
+      const countBefore = await count()
       const senders = Array.from({ length: 20 }, (_, n) => system.client({ from: `127.0.1.${n + 1}` }))
       const spellings = [email, email.toUpperCase(), ` ${email}`]
       const responses = await Promise.all(
@@ -29,7 +29,7 @@ export function describeRace(running: () => System): void {
       const statuses = responses.map(({ status }) => status)
       expect(statuses.filter((status) => status === 201)).toHaveLength(1)
       expect(statuses.filter((status) => status === 200)).toHaveLength(JOINS - 1)
-      expect(await count()).toBe(before + 1)
+      expect(await count()).toBe(countBefore + 1)
     })
 
     test('tokens of one client are all different and active, whichever process issues and introspects them', async () => {
@@ -38,10 +38,10 @@ export function describeRace(running: () => System): void {
       const tokens = await Promise.all(Array.from({ length: 40 }, () => system.token(agent)))
       expect(new Set(tokens).size).toBe(tokens.length)
       const sender = system.client({ from: '127.0.0.3' })
-      const read = tokens.map((token) =>
+      const reads = tokens.map((token) =>
         sender.send({ path: '/api/guides', headers: { authorization: `Bearer ${token}` } }),
       )
-      expect((await Promise.all(read)).every(({ status }) => status === 200)).toBe(true)
+      expect((await Promise.all(reads)).every(({ status }) => status === 200)).toBe(true)
     })
 
     test('a client that deletes itself ten times at once is deleted once', async () => {
@@ -49,20 +49,20 @@ export function describeRace(running: () => System): void {
       const agent = await system.register()
       const headers = basic(agent.client_id, agent.client_secret)
       const sender = system.client({ from: '127.0.0.4' })
-      const ended = await Promise.all(
+      const deletions = await Promise.all(
         Array.from({ length: 10 }, () => sender.send({ method: 'DELETE', path: '/api/agent', headers })),
       )
-      const statuses = ended.map(({ status }) => status).sort()
+      const statuses = deletions.map(({ status }) => status).sort()
       expect(statuses[0]).toBe(204)
       expect(statuses.slice(1).every((status) => status === 204 || status === 401)).toBe(true)
       const grant = form({ grant_type: 'client_credentials' })
-      const later = await sender.send({
+      const refusal = await sender.send({
         method: 'POST',
         path: '/oauth/token',
         ...grant,
         headers: { ...grant.headers, ...headers },
       })
-      expect(later.status).toBe(401)
+      expect(refusal.status).toBe(401)
     })
   })
 }

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { REVOCATION } from '@plainpath/revocation'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Fault } from '../faults/fault.ts'
+import type { ProxiedConnection } from '../faults/fault-proxies.ts'
 import { type FaultyStack, startFaultyStack } from '../faults/faulty-stack.ts'
-import type { Way } from '../faults/ways.ts'
 import { type App, openApp } from '../hosts/app.ts'
 import { connect } from '../hosts/connect.ts'
 import { newPerson } from '../hosts/person.ts'
@@ -56,7 +56,7 @@ async function connectPerson(): Promise<ConnectedPerson> {
 
 interface Client {
   readonly client_id: string
-  /** For a client that is an app of a person. */
+  /** Present if the client is an app that a person connected. */
   readonly person?: ConnectedPerson
   /** Absent for a client with a document, which has a key instead. */
   readonly client_secret?: string
@@ -163,7 +163,7 @@ const NETWORK: readonly Fault[] = [
   { kind: 'stop-reading' },
   { kind: 'reset' },
 ]
-const WAYS: readonly Way[] = ['api redis', 'api redis', 'auth redis', 'introspection']
+const WAYS: readonly ProxiedConnection[] = ['api redis', 'api redis', 'auth redis', 'introspection']
 
 /** Failures of a part of the system or of its store, after which the connections work again. */
 const LOSSES: readonly { readonly what: string; happen(): Promise<unknown> }[] = [

@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { freePorts } from '@plainpath/http/free-ports'
-import { startManagedProcess } from '@plainpath/stack/managed-process'
+import type { AppName } from '@plainpath/metadata'
+import { type ManagedProcess, startManagedProcess } from '@plainpath/stack/managed-process'
 
 const MAIN = fileURLToPath(new URL('../../infra/stack/src/main.ts', import.meta.url))
-const START_MS = 110_000
+const START_MS = 290_000
 /** The command stops its own processes, each within a bound. If it is killed earlier, they keep running. */
 const STOP_MS = 60_000
 
@@ -14,25 +15,38 @@ const STOP_MS = 60_000
 export interface StackProcess extends AsyncDisposable {
   /** The origin of its gateway. */
   readonly origin: string
+  /** The directory with the data and the logs. */
+  readonly dataDirectory: string
   /** The lines of its output so far. */
   printed(): Promise<readonly string[]>
   /** Sends SIGINT like Ctrl-C, and returns the exit code. */
   interrupt(): Promise<number | null>
+  /** Runs `npm run stack -- --add APP` until the instance listens. @throws {Error} with the end of its output */
+  add(app: AppName): Promise<ManagedProcess>
 }
 
-/** Runs `npm run stack` with its own port and folder until it is ready. @throws {Error} with the end of its output */
-export async function runStackCommand(env: Readonly<Record<string, string>>): Promise<StackProcess> {
+/**
+ * Runs `npm run stack` with its own port and folder until it is ready.
+ *
+ * @param args its options
+ * @throws {Error} with the end of its output
+ */
+export async function runStackCommand(
+  env: Readonly<Record<string, string>>,
+  ...args: readonly string[]
+): Promise<StackProcess> {
   await using opening = new AsyncDisposableStack()
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-stack-'))
   opening.defer(() => rm(folder, { recursive: true, force: true }))
-  // For root the database server runs as another user, which must be able to enter its folder inside this one.
+  // If root runs this, the database server runs as another user, who must be able to enter this folder.
   await chmod(folder, 0o755)
   const [port = 0] = await freePorts(1)
-  const started = opening.use(
+  const dataDirectory = path.join(folder, 'data')
+  const stackProcess = opening.use(
     await startManagedProcess({
       name: 'npm run stack',
-      command: [process.execPath, MAIN],
-      env: { PORT: String(port), DATA_DIR: path.join(folder, 'data'), ...env },
+      command: [process.execPath, MAIN, ...args],
+      env: { PORT: String(port), DATA_DIR: dataDirectory, ...env },
       logFile: path.join(folder, 'printed.log'),
       readyLine: 'Ready: ',
       startMs: START_MS,
@@ -42,11 +56,22 @@ export async function runStackCommand(env: Readonly<Record<string, string>>): Pr
   const resources = opening.move()
   return {
     origin: `http://localhost:${port}`,
-    printed: async () => (await readFile(started.logFile, 'utf8')).trimEnd().split('\n'),
+    dataDirectory,
+    printed: async () => (await readFile(stackProcess.logFile, 'utf8')).trimEnd().split('\n'),
     async interrupt() {
-      await started.stop('SIGINT')
-      return started.child.exitCode
+      await stackProcess.stop('SIGINT')
+      return stackProcess.child.exitCode
     },
+    add: (app) =>
+      startManagedProcess({
+        name: `npm run stack -- --add ${app}`,
+        command: [process.execPath, MAIN, '--add', app],
+        env: { DATA_DIR: dataDirectory },
+        logFile: path.join(folder, 'added.log'),
+        readyLine: 'Ctrl-C stops it',
+        startMs: START_MS,
+        stopMs: STOP_MS,
+      }),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { connect } from 'node:tls'
-import type { ErrorForm } from '@plainpath/http'
+import type { ErrorFormat } from '@plainpath/http'
 import { GATEWAY_CHECK_HOST } from '@plainpath/http'
 import { freePorts } from '@plainpath/http/free-ports'
 import { expectSafeResponse } from '@plainpath/http/testing'
@@ -22,17 +22,17 @@ import {
 
 const { host } = new URL(origin)
 const mcpPublicOrigin = SHIPPED.kubernetes['PLAINPATH_MCP_PUBLIC_ORIGIN'] ?? ''
-/** No server listens here, so mails stay in the queue. */
+/** Nothing listens on this port, so mails stay in the queue. */
 const NO_MAIL_SERVER = 'smtp://127.0.0.1:9'
 const OTHER_HOSTS = ['evil.example', `${host}.evil.example`, `${host}:8443`, '127.0.0.1', GATEWAY_CHECK_HOST]
-/** A request id that the gateway generated. */
-const MADE = /^[0-9a-f]{8}-[0-9a-f-]{27}$/
+/** A request id that the gateway or an app generated. */
+const GENERATED_ID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/
 const REQUEST_ID = 'an-id.of_the-client'
 
 const resources = new AsyncDisposableStack()
 let stack: Stack
 let gateway: ShippedGateway
-let ofCompose: ShippedGateway
+let composeGateway: ShippedGateway
 let withoutApps: ShippedGateway
 let apps: { readonly auth: Sender; readonly resource: Sender }
 
@@ -51,10 +51,10 @@ beforeAll(async () => {
     running.map(({ ports }) => `127.0.0.1:${ports.public}`),
   ) as [string[], string[]]
   gateway = resources.use(await startShippedGateway(SHIPPED.kubernetes, { auth, resource }))
-  ofCompose = resources.use(await startShippedGateway(SHIPPED.compose, { auth, resource }))
-  const [nobody = 0] = await freePorts(1)
-  const away = { auth: [`127.0.0.1:${nobody}`], resource: [`127.0.0.1:${nobody}`] }
-  withoutApps = resources.use(await startShippedGateway(SHIPPED.kubernetes, away))
+  composeGateway = resources.use(await startShippedGateway(SHIPPED.compose, { auth, resource }))
+  const [unusedPort = 0] = await freePorts(1)
+  const noApps = { auth: [`127.0.0.1:${unusedPort}`], resource: [`127.0.0.1:${unusedPort}`] }
+  withoutApps = resources.use(await startShippedGateway(SHIPPED.kubernetes, noApps))
   apps = {
     auth: resources.use(createSender(`http://${auth[0]}`)),
     resource: resources.use(createSender(`http://${resource[0]}`)),
@@ -62,16 +62,16 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => resources.disposeAsync())
 
-/** Sends directly to an app on a new connection, since the apps close idle ones after some seconds. */
-const ofApp = (app: AppName, sent: HttpRequest) =>
+/** Sends directly to an app on a new connection, because the apps close idle ones after some seconds. */
+const sendTo = (app: AppName, sent: HttpRequest) =>
   apps[app].send({ ...sent, headers: { ...sent.headers, connection: 'close' } })
 
-const asked = (sent: HttpRequest, more: Readonly<Record<string, string>> = {}): HttpRequest => ({
+const addHost = (sent: HttpRequest, extraHeaders: Readonly<Record<string, string>> = {}): HttpRequest => ({
   ...sent,
-  headers: { host, ...sent.headers, ...more },
+  headers: { host, ...sent.headers, ...extraHeaders },
 })
 
-describe('the apps reject requests for another host and serve those for ours', () => {
+describe('the apps serve requests for their own host and reject those for another', () => {
   const register = { method: 'POST', path: '/api/agent/register', ...json({ client_name: 'Atlas' }) }
   const requests: [HttpRequest, number][] = [
     [register, 201],
@@ -80,13 +80,13 @@ describe('the apps reject requests for another host and serve those for ours', (
     [{ path: '/' }, 200],
   ]
 
-  test('over TLS, as Kubernetes starts it', async () => {
+  test('over TLS, with the gateway settings of Kubernetes', async () => {
     for (const [sent, status] of requests) {
-      const own = await gateway.secure.send(asked(sent))
-      expect(own.status, sent.path).toBe(status)
-      expectSafeResponse(own, { origin })
+      const accepted = await gateway.secure.send(addHost(sent))
+      expect(accepted.status, sent.path).toBe(status)
+      expectSafeResponse(accepted, { origin })
       for (const other of OTHER_HOSTS) {
-        const response = await gateway.secure.send(asked(sent, { host: other }))
+        const response = await gateway.secure.send(addHost(sent, { host: other }))
         expect(response.status, `${sent.path} ${other}`).toBe(421)
         if (!sent.path.startsWith('/oauth/')) expect(response.text).toContain(`answers at ${origin} only`)
         expectSafeResponse(response, { origin })
@@ -106,43 +106,43 @@ describe('the apps reject requests for another host and serve those for ours', (
     session.close()
   })
 
-  test('without TLS, as compose.yaml starts it', async () => {
+  test('without TLS, with the gateway settings of compose.yaml', async () => {
     for (const [sent, status] of requests) {
-      expect((await ofCompose.plain.send(asked(sent))).status).toBe(status)
+      expect((await composeGateway.plain.send(addHost(sent))).status).toBe(status)
       for (const other of OTHER_HOSTS)
-        expect((await ofCompose.plain.send(asked(sent, { host: other }))).status).toBe(421)
+        expect((await composeGateway.plain.send(addHost(sent, { host: other }))).status).toBe(421)
     }
   })
 })
 
 test.for([host, ...OTHER_HOSTS])(
-  'redirects a request without TLS to the origin on Kubernetes, whatever its Host: %s',
+  'on Kubernetes, redirects a plain HTTP request to the origin, whatever its Host: %s',
   async (name) => {
     for (const where of ['/', '/guides?q=a%22b', '//evil.example/guides', '/oauth/token'])
       for (const more of [{}, { method: 'POST', ...json({}) }]) {
-        const response = await gateway.plain.send(asked({ path: where, ...more }, { host: name }))
+        const response = await gateway.plain.send(addHost({ path: where, ...more }, { host: name }))
         expect([response.status, response.headers.get('location'), response.text]).toEqual([
           308,
           origin + where,
           '',
         ])
         expect(response.headers.get('cache-control')).toBe('no-store')
-        expect(response.headers.get('x-request-id')).toMatch(MADE)
-        // RFC 6797 section 7.2.
+        expect(response.headers.get('x-request-id')).toMatch(GENERATED_ID)
+        // RFC 6797 section 7.2: no HSTS header over plain HTTP.
         expect(response.headers.get('strict-transport-security')).toBeNull()
         expect(response.headers.get('server')).toBeNull()
       }
   },
 )
 
-test('redirects a request without TLS for the public MCP server to its own origin', async () => {
-  for (const where of ['/mcp', '/.well-known/oauth-authorization-server', '/oauth/token?x=1']) {
-    const response = await gateway.plain.send(asked({ path: where }, { host: new URL(mcpPublicOrigin).host }))
-    expect([response.status, response.headers.get('location')]).toEqual([308, mcpPublicOrigin + where])
+test('redirects a plain HTTP request for the public MCP server to the origin of that server', async () => {
+  for (const url of ['/mcp', '/.well-known/oauth-authorization-server', '/oauth/token?x=1']) {
+    const response = await gateway.plain.send(addHost({ path: url }, { host: new URL(mcpPublicOrigin).host }))
+    expect([response.status, response.headers.get('location')]).toEqual([308, mcpPublicOrigin + url])
   }
 })
 
-test('sends every path of the public MCP server to the API over TLS, which has no OAuth metadata there', async () => {
+test('over TLS, passes every path of public MCP to the API, which has no OAuth metadata there', async () => {
   const to = { host: new URL(mcpPublicOrigin).host }
   for (const where of [
     '/.well-known/oauth-authorization-server',
@@ -151,7 +151,7 @@ test('sends every path of the public MCP server to the API over TLS, which has n
     '/claim',
     '/',
   ]) {
-    const response = await gateway.secure.send(asked({ path: where }, to))
+    const response = await gateway.secure.send(addHost({ path: where }, to))
     expect([response.status, response.headers.get('content-type')]).toEqual([
       404,
       'text/plain; charset=utf-8',
@@ -160,14 +160,14 @@ test('sends every path of the public MCP server to the API over TLS, which has n
   }
   const accept = 'application/json, text/event-stream'
   const list = { method: 'POST', path: '/mcp', ...json({ jsonrpc: '2.0', id: 1, method: 'tools/list' }) }
-  const listed = await gateway.secure.send(asked(list, { ...to, accept }))
+  const listed = await gateway.secure.send(addHost(list, { ...to, accept }))
   expect([listed.status, listed.headers.get('www-authenticate')]).toEqual([200, null])
 })
 
-/** Headers of the connection, and of rate limits, which the gateway does not count. */
-const OF_THE_APPS = new Set(['connection', 'date', 'keep-alive', 'ratelimit', 'ratelimit-policy'])
-const headersThatMatter = (headers: Headers) =>
-  Object.fromEntries([...headers].filter(([name]) => !OF_THE_APPS.has(name)))
+/** Headers that may differ: those of the connection, and of rate limits, which the gateway does not count. */
+const VARYING_HEADERS = new Set(['connection', 'date', 'keep-alive', 'ratelimit', 'ratelimit-policy'])
+const comparableHeaders = (headers: Headers) =>
+  Object.fromEntries([...headers].filter(([name]) => !VARYING_HEADERS.has(name)))
 
 test.for([
   ['auth', '/api/agent/register'],
@@ -175,20 +175,20 @@ test.for([
   ['resource', '/api/waitlist'],
   ['resource', '/api/waitlist?ref=%22'],
 ] as const)('refuses a body over 16 KB with the same response as %s: %s', async ([app, where]) => {
-  const ofBytes = (count: number) => {
+  const requestOfSize = (count: number) => {
     const type = where === '/oauth/token' ? 'application/x-www-form-urlencoded' : 'application/json'
     const headers = { 'content-type': type, 'x-request-id': REQUEST_ID }
-    return asked({ method: 'POST', path: where, body: 'x'.repeat(count), headers })
+    return addHost({ method: 'POST', path: where, body: 'x'.repeat(count), headers })
   }
-  const own = await gateway.secure.send(ofBytes(100_000))
-  expect([own.status, own.headers.get('x-request-id')]).toEqual([413, REQUEST_ID])
-  expectSafeResponse(own, { origin })
-  const theirs = await ofApp(app, ofBytes(20_000))
-  expect(own.text).toBe(theirs.text)
-  expect(headersThatMatter(own.headers)).toEqual(headersThatMatter(theirs.headers))
+  const gatewayResponse = await gateway.secure.send(requestOfSize(100_000))
+  expect([gatewayResponse.status, gatewayResponse.headers.get('x-request-id')]).toEqual([413, REQUEST_ID])
+  expectSafeResponse(gatewayResponse, { origin })
+  const theirs = await sendTo(app, requestOfSize(20_000))
+  expect(gatewayResponse.text).toBe(theirs.text)
+  expect(comparableHeaders(gatewayResponse.headers)).toEqual(comparableHeaders(theirs.headers))
 })
 
-const FORMS: [HttpRequest, AppName, ErrorForm][] = [
+const FORMS: [HttpRequest, AppName, ErrorFormat][] = [
   [{ path: '/oauth/jwks.json' }, 'auth', 'oauth'],
   [{ path: '/oauth/token' }, 'auth', 'oauth'],
   [{ path: '/.well-known/oauth-authorization-server' }, 'auth', 'problem'],
@@ -210,14 +210,14 @@ const FORMS: [HttpRequest, AppName, ErrorForm][] = [
 const CORS = ['access-control-allow-origin', 'access-control-expose-headers', 'strict-transport-security']
 
 test.concurrent.for(FORMS)(
-  'refuses %o, while no app is available, in the format and with the headers of %s',
+  'while no app is available, refuses %o in the error format and with the headers of %s',
   async ([sent, app, form]) => {
-    const response = await withoutApps.secure.send(asked(sent, { 'x-request-id': REQUEST_ID }))
+    const response = await withoutApps.secure.send(addHost(sent, { 'x-request-id': REQUEST_ID }))
     expect([response.status, response.headers.get('x-request-id')]).toEqual([503, REQUEST_ID])
     expectSafeResponse(response, { origin, form, failure: 503 })
     if (form !== 'oauth' && sent.method !== 'HEAD')
       expect(JSON.parse(response.text)).toMatchObject({ instance: sent.path.split('?')[0] })
-    const theirs = await ofApp(app, asked(sent))
+    const theirs = await sendTo(app, addHost(sent))
     for (const name of CORS) expect(response.headers.get(name), name).toBe(theirs.headers.get(name))
   },
 )
@@ -233,28 +233,31 @@ test.concurrent.for([
   ['{http.request.host}', false],
   ['abcdefgh\u00e9', false],
 ] as const)(
-  'returns the id of a request if the apps do, and otherwise generates one: %s',
-  async ([sent, kept]) => {
-    const request = asked({ path: '/api/guides', headers: { 'x-request-id': sent } })
-    const [own, theirs] = await Promise.all([withoutApps.secure.send(request), ofApp('resource', request)])
-    for (const { headers } of [own, theirs])
-      expect(headers.get('x-request-id')).toEqual(kept ? sent : expect.stringMatching(MADE))
-    expectSafeResponse(own, { origin, form: 'problem', failure: 503 })
+  'returns the request id if the apps accept it, and otherwise generates one: %s',
+  async ([sent, isAccepted]) => {
+    const request = addHost({ path: '/api/guides', headers: { 'x-request-id': sent } })
+    const [gatewayResponse, theirs] = await Promise.all([
+      withoutApps.secure.send(request),
+      sendTo('resource', request),
+    ])
+    for (const { headers } of [gatewayResponse, theirs])
+      expect(headers.get('x-request-id')).toEqual(isAccepted ? sent : expect.stringMatching(GENERATED_ID))
+    expectSafeResponse(gatewayResponse, { origin, form: 'problem', failure: 503 })
   },
 )
 
-test('no line end in an id, and no part of a path, breaks the JSON', async () => {
+test('no line break in a request id, and no character of a path, breaks the JSON', async () => {
   const socket = connect({ host: '127.0.0.1', port: withoutApps.httpsPort, ...withoutApps.tls })
   // A header that continues on the next line (RFC 9112 section 5.2).
   const folded = 'X-Request-Id: abcdefgh\r\n ","code":"x\r\n'
   socket.write(`GET /api/guides HTTP/1.1\r\nHost: ${host}\r\n${folded}Connection: close\r\n\r\n`)
   const [head = '', body = ''] = (await text(socket)).split('\r\n\r\n')
   const [, id] = /^x-request-id: (.*)$/im.exec(head) ?? []
-  expect(id).toMatch(MADE)
+  expect(id).toMatch(GENERATED_ID)
   expect(JSON.parse(body)).toMatchObject({ code: 'unavailable', request_id: id })
 
   for (const where of ['/a"b', '/a\\b', '/a[b]', '/a{b}{http.request.host}', '/a<b>?q="', '/%22%0A'])
-    expect(JSON.parse((await withoutApps.secure.send(asked({ path: where }))).text)).toMatchObject({
+    expect(JSON.parse((await withoutApps.secure.send(addHost({ path: where }))).text)).toMatchObject({
       status: 503,
       code: 'unavailable',
     })

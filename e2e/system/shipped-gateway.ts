@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { freePorts } from '@plainpath/http/free-ports'
 import { findDebianPrograms } from '@plainpath/stack/debian-program'
-import { selfSignedCertificate } from '@plainpath/stack/self-signed-certificate'
+import { createSelfSignedCertificate } from '@plainpath/stack/self-signed-certificate'
 import { startGatewayWith } from '@plainpath/stack/start-gateway'
 import { readCompose, readVariables } from '@plainpath/topology/read-manifests'
 import { createSender } from '../send.ts'
@@ -13,13 +13,13 @@ export const SHIPPED = {
   kubernetes: readVariables('kubernetes/base/gateway.env'),
   compose: readCompose().services['gateway']?.environment ?? {},
 }
-/** Of the Kubernetes base. */
+/** The origin that the Kubernetes base configures. */
 export const SHIPPED_ORIGIN = SHIPPED.kubernetes['PLAINPATH_ORIGIN'] ?? ''
 const FOLDER_OF_POD = '/run/plainpath'
 
 /**
- * Starts Caddy with shipped variables, except for what depends on the machine: ports, the addresses of the apps, and
- * the folder of the certificate, which is self-signed.
+ * Starts Caddy with shipped variables, except those that depend on the machine: ports, the addresses of the apps, and the folder of
+ * the certificate, which is self-signed.
  */
 export async function startShippedGateway(
   variables: Readonly<Record<string, string | undefined>>,
@@ -29,19 +29,19 @@ export async function startShippedGateway(
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-gateway-'))
   opening.defer(() => rm(folder, { recursive: true, force: true }))
   const servername = new URL(SHIPPED_ORIGIN).host
-  const { key, certificate: ca } = selfSignedCertificate(servername)
+  const { key, certificate: ca } = createSelfSignedCertificate(servername)
   await writeFile(path.join(folder, 'tls.key'), key)
   await writeFile(path.join(folder, 'tls.crt'), ca)
   const { caddy } = await findDebianPrograms(['caddy'], process.env['PATH'] ?? '')
   const [httpPort = 0, httpsPort = 0] = await freePorts(2)
-  const here = Object.entries(variables).map(([name, value = '']) => [
+  const localVariables = Object.entries(variables).map(([name, value = '']) => [
     name,
     value.replaceAll(FOLDER_OF_POD, folder),
   ])
   opening.use(
     await startGatewayWith(
       {
-        ...(Object.fromEntries(here) as Record<string, string>),
+        ...(Object.fromEntries(localVariables) as Record<string, string>),
         PLAINPATH_HTTP_PORT: String(httpPort),
         PLAINPATH_HTTPS_PORT: String(httpsPort),
         PLAINPATH_AUTH: apps.auth.join(' '),

@@ -8,11 +8,11 @@ const CONNECTIONS = 200
 const SECONDS = 14
 /** The interval between requests of another client, at each server. */
 const PROBE_MS = 50
-const SOON_MS = 1_000
+const MAX_P99_MS = 1_000
 
 const SIZE = ['-c', String(CONNECTIONS), '-r', '200', '-l', String(SECONDS), '-p', '3', '-v', '1']
 
-/** Connections at each of the gateway, an auth process and an API process. */
+/** The attacks, each with its paths at the gateway, an auth process and an API process. */
 const MODES = [
   {
     what: 'headers',
@@ -31,14 +31,14 @@ const MODES = [
   },
 ] as const
 
-/** `slowhttptest` against the gateway and one process of each app at once, while others use the service. */
+/** Tests that others are served while `slowhttptest` attacks the gateway and one process of each app at once. */
 export function describeSlowClients(running: () => System): void {
   describe(`while ${CONNECTIONS} clients are slow at each place for ${SECONDS} s, others are served:`, () => {
     test.for(MODES)('slow $what', { timeout: 60_000 }, async ({ what, options, paths }) => {
       const system = running()
       const ports = [system.stack.auth[0]?.ports.public, system.stack.resource[0]?.ports.public]
-      const others = serveOthers(system, [system.origin, ...ports.map((port) => `http://127.0.0.1:${port}`)])
-      // In absolute form, since the apps reject a Host other than that of the gateway.
+      const probes = probeServers(system, [system.origin, ...ports.map((port) => `http://127.0.0.1:${port}`)])
+      // The requests are in absolute form, since the apps reject a Host other than that of the gateway.
       const places = [[], ...ports.map((port) => ['-d', `localhost:${port}`])]
       const attacks = places.map((proxy, n) =>
         promisify(execFile)(
@@ -48,49 +48,49 @@ export function describeSlowClients(running: () => System): void {
         ).catch((error: unknown) => ({ stdout: (error as { stdout?: string }).stdout ?? String(error) })),
       )
       const reports = await Promise.all(attacks)
-      const served = await others.stop()
-      const seen = reports.map(({ stdout }) => readReport(stdout))
+      const probeResult = await probes.stop()
+      const clientReports = reports.map(({ stdout }) => readReport(stdout))
       process.stdout.write(
-        `slow ${what}: ${JSON.stringify({ ...served, failed: served.failed.length, seen })}\n`,
+        `slow ${what}: ${JSON.stringify({ ...probeResult, failed: probeResult.failed.length, clientReports })}\n`,
       )
-      for (const report of seen) {
+      for (const report of clientReports) {
         expect(report).toMatchObject({ connected: CONNECTIONS, available: 'YES' })
-        // All connections have reached their time-out of 10 s.
+        // By then, all connections have reached their time-out of 10 s.
         if (what === 'headers') expect(report.ended).toBe('No open connections left')
       }
-      expect(served.total).toBeGreaterThan((SECONDS * 1_000) / PROBE_MS)
-      expect(served.failed).toEqual([])
-      expect(served.p99).toBeLessThan(SOON_MS)
+      expect(probeResult.total).toBeGreaterThan((SECONDS * 1_000) / PROBE_MS)
+      expect(probeResult.failed).toEqual([])
+      expect(probeResult.p99).toBeLessThan(MAX_P99_MS)
     })
   })
 }
 
-/** The last output of the program about its connections, and about a probe connection. */
+/** Reads the last report of the program about its connections, and about a probe connection. */
 function readReport(stdout: string) {
-  const all = (name: string) =>
+  const findValues = (name: string) =>
     [...stripVTControlCharacters(stdout).matchAll(new RegExp(`^${name}: +(\\w+)`, 'gm'))].map(
       ([, value]) => value,
     )
-  const first = (name: string) => all(name).find((value) => value !== '0')
+  const findFirst = (name: string) => findValues(name).find((value) => value !== '0')
   return {
     /** After five seconds, before any connection has timed out. */
-    connected: Number(first('connected')),
-    available: all('service available').at(-1),
+    connected: Number(findFirst('connected')),
+    available: findValues('service available').at(-1),
     ended: /^Exit status: (.+)$/m.exec(stripVTControlCharacters(stdout))?.[1]?.trim(),
   }
 }
 
 /** Sends a small request to each server repeatedly, as another client would. */
-function serveOthers(system: System, places: readonly string[]) {
+function probeServers(system: System, places: readonly string[]) {
   const times: number[] = []
   const failed: string[] = []
-  let going = true
+  let isRunning = true
   const host = new URL(system.origin).host
   const loops = places.map(async (url, n) => {
     const sender = system.client({ url, from: '127.0.0.30' })
     const path = n === 2 ? '/api/health' : '/oauth/jwks.json'
     for await (const _tick of every(PROBE_MS)) {
-      if (!going) break
+      if (!isRunning) break
       const startedAt = performance.now()
       const status = await sender.send({ path, headers: { host } }).then(
         (response) => response.status,
@@ -102,7 +102,7 @@ function serveOthers(system: System, places: readonly string[]) {
   })
   return {
     async stop() {
-      going = false
+      isRunning = false
       await Promise.all(loops)
       const sorted = times.toSorted((a, b) => a - b)
       return { total: times.length, failed, p99: sorted[Math.floor(sorted.length * 0.99)] ?? 0 }

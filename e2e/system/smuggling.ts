@@ -8,60 +8,60 @@ const JSON_TYPE = 'Content-Type: application/json'
 
 const CHUNKS_WIN = /^(a length and chunks|chunks and a length)$/
 
-interface Place {
+interface AttackedServer {
   readonly name: string
   url(system: System): string
   readonly line: string
   inner(system: System, host: string): string
 }
 
-const join = (system: System, host: string) => {
+const formatJoin = (system: System, host: string) => {
   const body = JSON.stringify({ email: system.newEmail() })
   return request('POST /api/waitlist', host, [JSON_TYPE, `Content-Length: ${body.length}`], body)
 }
-const register = (_system: System, host: string) =>
+const formatRegistration = (_system: System, host: string) =>
   request('POST /api/agent/register', host, ['Content-Length: 0'])
 
-const PLACES: readonly Place[] = [
-  { name: 'the gateway, to auth', url: ({ origin }) => origin, line: 'POST /oauth/token', inner: join },
+const SERVERS: readonly AttackedServer[] = [
+  { name: 'the gateway, to auth', url: ({ origin }) => origin, line: 'POST /oauth/token', inner: formatJoin },
   {
     name: 'the gateway, to the API',
     url: ({ origin }) => origin,
     line: 'POST /api/waitlist',
-    inner: register,
+    inner: formatRegistration,
   },
   {
     name: 'an auth process',
     url: ({ stack }) => `http://127.0.0.1:${stack.auth[0]?.ports.public}`,
     line: 'POST /oauth/token',
-    inner: register,
+    inner: formatRegistration,
   },
   {
     name: 'an API process',
     url: ({ stack }) => `http://127.0.0.1:${stack.resource[0]?.ports.public}`,
     line: 'POST /api/waitlist',
-    inner: join,
+    inner: formatJoin,
   },
 ]
 
-/** Tests requests that hide another request in what one of two servers could read as the body. */
+/** Tests requests that hide another request in bytes that one server reads as the body, and another as a new request. */
 export function describeSmuggling(running: () => System): void {
-  describe.for(PLACES)(
+  describe.for(SERVERS)(
     'sent to $name, a hidden request is not carried out:',
     ({ url, line, inner, name }) => {
       test.for(FRAMINGS)('$why', async (framing) => {
         const system = running()
         const { host } = new URL(system.origin)
         await using stored = await openStoredCounts(system)
-        const before = await stored.count()
+        const countsBefore = await stored.count()
         const { responses, closed } = await converse(
           url(system),
           framed(framing, host, line, inner(system, host)),
         )
         const statuses = responses.map(({ status }) => status)
         if (name.startsWith('the gateway')) {
-          // RFC 9112 section 6.3 lets a server use the chunks; then no app sees a hidden request.
-          if (CHUNKS_WIN.test(framing.why)) return await expectEachItsOwn(system)
+          // RFC 9112 §6.3 lets a server use the chunks. Then no app receives a hidden request.
+          if (CHUNKS_WIN.test(framing.why)) return await expectMatchingResponses(system)
           expect(statuses.length).toBeLessThanOrEqual(1)
         } else {
           expect(statuses).toHaveLength(1)
@@ -69,16 +69,16 @@ export function describeSmuggling(running: () => System): void {
           expect(closed).toBe(true)
         }
         expect(statuses).not.toContain(201)
-        expect(await stored.count()).toEqual(before)
-        await expectEachItsOwn(system)
+        expect(await stored.count()).toEqual(countsBefore)
+        await expectMatchingResponses(system)
       })
     },
   )
 }
 
-/** I10: expects that responses on connections that the gateway shares between clients match their requests. */
-async function expectEachItsOwn(system: System): Promise<void> {
-  const expected: Record<string, string> = {
+/** Expects responses to match their requests, on connections that the gateway shares between clients. */
+async function expectMatchingResponses(system: System): Promise<void> {
+  const expectedTexts: Record<string, string> = {
     '/oauth/jwks.json': '"keys"',
     '/api/health': '"checks"',
     '/api/guides/avoid-scams': '"avoid-scams"',
@@ -86,7 +86,7 @@ async function expectEachItsOwn(system: System): Promise<void> {
     '/.well-known/oauth-protected-resource': '"authorization_servers"',
   }
   const sender = system.client({ from: '127.0.0.20' })
-  const paths = [...Object.keys(expected), ...Object.keys(expected)]
+  const paths = [...Object.keys(expectedTexts), ...Object.keys(expectedTexts)]
   const responses = await Promise.all(paths.map((path) => sender.send({ path })))
-  responses.forEach(({ text }, n) => expect(text).toContain(expected[paths[n] ?? '']))
+  responses.forEach(({ text }, n) => expect(text).toContain(expectedTexts[paths[n] ?? '']))
 }

@@ -12,19 +12,19 @@ const ROUNDS = 5
  */
 export async function whenCounted(stack: Stack, body: () => Promise<void>): Promise<void> {
   for (let round = 1; ; round += 1) {
-    const before = await uncounted(stack)
+    const uncountedBefore = await countUncounted(stack)
     try {
       return await body()
     } catch (error) {
-      if (round === ROUNDS || (await uncounted(stack)) === before) throw error
+      if (round === ROUNDS || (await countUncounted(stack)) === uncountedBefore) throw error
       process.stdout.write(`\nRound ${round} is void: a process counted limits by itself.\n`)
-      await forgetCounts(stack)
+      await deleteCounts(stack)
     }
   }
 }
 
 /** Counts the decisions about limits that processes made without Redis. */
-async function uncounted({ auth, resource }: Stack): Promise<number> {
+async function countUncounted({ auth, resource }: Stack): Promise<number> {
   const counts = await Promise.all(
     [...auth, ...resource].map((app) => metric(app, 'limit_decisions_total', 'decision="uncounted"')),
   )
@@ -32,7 +32,7 @@ async function uncounted({ auth, resource }: Stack): Promise<number> {
   return counts.reduce((sum, count) => sum + (count || 0), 0)
 }
 
-async function forgetCounts({ redis }: Stack): Promise<void> {
+async function deleteCounts({ redis }: Stack): Promise<void> {
   const admin = new Redis(redis.adminUrl)
   try {
     const keys = await admin.keys('*:limit:*')

@@ -105,7 +105,7 @@ describe('signals', () => {
       process.on(signal, () => { say(signal); setTimeout(() => process.exit(0), 300) })
     setInterval(() => {}, 1000)
     say('ready')`
-  const said = () => checkout.read('said').split('\n').filter(Boolean)
+  const readLines = () => checkout.read('said').split('\n').filter(Boolean)
 
   beforeEach(async () => {
     await checkout.start(['hello.mjs']).ended
@@ -119,20 +119,20 @@ describe('signals', () => {
     ['SIGHUP', 'SIGTERM'],
   ] as const)('passes %s on once, as %s, and waits for the program to drain', async (sent, heard) => {
     const started = checkout.start(['drains.mjs'])
-    await expect.poll(said).toEqual(['ready'])
+    await expect.poll(readLines).toEqual(['ready'])
     started.process.kill(sent)
-    await expect.poll(said).toHaveLength(2)
+    await expect.poll(readLines).toHaveLength(2)
     started.process.kill(sent)
     expect((await started.ended).code).toBe(0)
-    expect(said()).toEqual(['ready', heard])
+    expect(readLines()).toEqual(['ready', heard])
   })
 
   it('stops the program when the bootstrap is killed', async () => {
     const started = checkout.start(['drains.mjs'])
-    await expect.poll(said).toEqual(['ready'])
+    await expect.poll(readLines).toEqual(['ready'])
     started.process.kill('SIGKILL')
     await started.ended
-    await expect.poll(said).toEqual(['ready', 'SIGTERM'])
+    await expect.poll(readLines).toEqual(['ready', 'SIGTERM'])
   })
 
   it('stops the program when npm has ended', async () => {
@@ -155,7 +155,7 @@ describe('signals', () => {
       }, 20)`,
     )
     await checkout.start(['grandparent.mjs']).ended
-    await expect.poll(said, { timeout: 3000 }).toEqual(['ready', 'SIGTERM'])
+    await expect.poll(readLines, { timeout: 3000 }).toEqual(['ready', 'SIGTERM'])
   })
 
   it('reports the signal that ended the program as a shell does', async () => {

@@ -24,10 +24,10 @@ export interface Checkout extends Disposable {
   read(file: string): string
   /** The calls of npm and pnpm, one per line. */
   calls(): string[]
-  start(args: readonly string[], env?: Record<string, string>): Started
+  start(args: readonly string[], env?: Record<string, string>): StartedProcess
 }
 
-interface Started {
+interface StartedProcess {
   readonly process: ChildProcess
   readonly ended: Promise<{ code: number | null; signal: string | null; stdout: string; stderr: string }>
 }
@@ -58,12 +58,12 @@ export function openCheckout(): Checkout {
     read,
     calls: () => read('calls').split('\n').filter(Boolean),
     start: (args, env) =>
-      start([path.join(root, 'scripts/bootstrap.mjs'), ...args], { ...environment(root), ...env }),
+      start([path.join(root, 'scripts/bootstrap.mjs'), ...args], { ...createEnvironment(root), ...env }),
     [Symbol.dispose]: () => rmSync(root, { recursive: true }),
   }
 }
 
-const environment = (root: string) => ({
+const createEnvironment = (root: string) => ({
   PATH: [path.join(root, 'fake'), process.env['PATH']].join(path.delimiter),
   CALLS: path.join(root, 'calls'),
   PNPM: pnpmProgram(root),
@@ -71,14 +71,14 @@ const environment = (root: string) => ({
   REAL_NODE: process.execPath,
 })
 
-/** Starts from a folder that is not the checkout: the bootstrap must not depend on where it is called. */
-function start(args: readonly string[], env: Record<string, string>): Started {
+/** Starts a process in another folder than the checkout, since the bootstrap must not depend on its working directory. */
+function start(args: readonly string[], env: Record<string, string>): StartedProcess {
   const child = spawn(process.execPath, args, { cwd: os.tmpdir(), env, stdio: ['ignore', 'pipe', 'pipe'] })
   let stdout = ''
   let stderr = ''
   child.stdout.on('data', (chunk) => (stdout += chunk))
   child.stderr.on('data', (chunk) => (stderr += chunk))
-  const ended = new Promise<Awaited<Started['ended']>>((resolve) => {
+  const ended = new Promise<Awaited<StartedProcess['ended']>>((resolve) => {
     child.on('close', (code, signal) => resolve({ code, signal, stdout, stderr }))
   })
   return { process: child, ended }

@@ -25,7 +25,7 @@ describe('the machine', () => {
     expect(() => checkMachine(machine)).toThrow(message)
   })
 
-  it('rejects another C library, and one that is too old', () => {
+  it('rejects another C library, and a version that is too old', () => {
     expect(() => checkLibrary('2.28')).not.toThrow()
     expect(() => checkLibrary('2.100')).not.toThrow()
     expect(() => checkLibrary('2.9')).toThrow('Plainpath needs glibc 2.28 or newer; this machine has 2.9.')

@@ -12,8 +12,8 @@ import { PNPM_FOLDER, pnpmPackage } from './pnpm.mjs'
 
 const PACKAGE = pnpmPackage()
 const VERSION = '12.21.0'
-/** A fake pnpm that records its calls and installs nothing. */
-const PROGRAM = `#!/bin/sh
+/** A fake pnpm that records its calls, and creates the folders of an installation without packages. */
+const FAKE_PNPM = `#!/bin/sh
 echo "pnpm $*" >> "$CALLS"
 mkdir -p node_modules/.bin packages/one/node_modules
 ln -sf "$REAL_NODE" node_modules/.bin/node
@@ -21,7 +21,7 @@ ln -sf "$REAL_NODE" node_modules/.bin/node
 
 const folder = mkdtempSync(path.join(os.tmpdir(), 'tampered-pnpm-'))
 let tarball: Buffer
-/** A registry that has the fake pnpm under the pinned version, with its SHA-512. */
+/** A registry that serves the fake pnpm as the pinned version, with the SHA-512 of the fake. */
 const registry = createServer((request, response) => {
   if (request.url?.endsWith('.tgz')) return response.end(tarball)
   const { port } = registry.address() as AddressInfo
@@ -38,7 +38,7 @@ beforeAll(async () => {
     path.join(folder, 'package/package.json'),
     JSON.stringify({ name: PACKAGE, version: VERSION }),
   )
-  writeFileSync(path.join(folder, 'package/pnpm'), PROGRAM, { mode: 0o755 })
+  writeFileSync(path.join(folder, 'package/pnpm'), FAKE_PNPM, { mode: 0o755 })
   execFileSync('tar', ['--create', '--gzip', '--file=pnpm.tgz', 'package'], { cwd: folder })
   tarball = readFileSync(path.join(folder, 'pnpm.tgz'))
   registry.listen(0, '127.0.0.1')
@@ -49,31 +49,31 @@ afterAll(() => {
   rmSync(folder, { recursive: true })
 })
 
-/** Runs a program of a checkout whose npm uses this registry. @param lockfile changes the lockfile of pnpm */
-async function start(lockfile: (text: string) => string) {
+/** Runs a program in a checkout whose npm uses this registry. @param editLockfile edits the lockfile of pnpm */
+async function runProgram(editLockfile: (text: string) => string) {
   using checkout = openCheckout()
   checkout.write('hello.mjs', 'console.log("started")')
-  rmSync(path.join(checkout.root, 'fake'), { recursive: true })
+  rmSync(path.join(checkout.root, 'fake'), { recursive: true }) // The real npm runs instead of the fake one.
   const file = path.join(PNPM_FOLDER, 'package-lock.json')
-  checkout.write(file, lockfile(checkout.read(file)))
+  checkout.write(file, editLockfile(checkout.read(file)))
   const { port } = registry.address() as AddressInfo
-  const ended = await checkout.start(['hello.mjs'], {
+  const result = await checkout.start(['hello.mjs'], {
     npm_config_registry: `http://127.0.0.1:${port}`,
     npm_config_cache: path.join(checkout.root, 'cache'),
   }).ended
-  return { ...ended, calls: checkout.calls() }
+  return { ...result, calls: checkout.calls() }
 }
 
-test('does not run a pnpm whose SHA-512 differs from that of the lockfile', async () => {
-  const { code, stdout, stderr, calls } = await start((lockfile) => lockfile)
+test('does not run a pnpm whose SHA-512 differs from the one in the lockfile', async () => {
+  const { code, stdout, stderr, calls } = await runProgram((text) => text)
   expect({ code, stdout, calls }).toEqual({ code: 1, stdout: '', calls: [] })
   expect(stderr).toMatch(
     /the registry gave something else than the lockfile names, and nothing of it was run/,
   )
 })
 
-test('runs it when the lockfile has its SHA-512', async () => {
-  const { code, stdout, calls } = await start((text) => {
+test('runs a pnpm whose SHA-512 is the one in the lockfile', async () => {
+  const { code, stdout, calls } = await runProgram((text) => {
     const lockfile = JSON.parse(text) as { packages: Record<string, { integrity: string }> }
     lockfile.packages[`node_modules/${PACKAGE}`]!.integrity = computeIntegrity(tarball)
     return JSON.stringify(lockfile)

@@ -1,20 +1,24 @@
+/*
+ * A Vitest setup file for the unit project: a test that tries to start a process fails, and the error says how to name its file
+ * instead.
+ */
 import childProcess from 'node:child_process'
 import { syncBuiltinESMExports } from 'node:module'
 
-/** Vitest `setupFiles` of the unit project: a test that starts a process fails and learns what to do. */
-const refuse = () => {
+const refuseProcess = () => {
   throw new Error(
-    'a unit test starts no process: name the file *.process.test.ts, or *.integration.test.ts if it needs PostgreSQL',
+    'unit tests must not start processes: name the file *.process.test.ts, or *.integration.test.ts if it needs PostgreSQL',
   )
 }
 
 Object.assign(childProcess, {
-  exec: refuse,
-  execFile: refuse,
-  execFileSync: refuse,
-  execSync: refuse,
-  fork: refuse,
-  spawn: refuse,
-  spawnSync: refuse,
+  exec: refuseProcess,
+  execFile: refuseProcess,
+  execFileSync: refuseProcess,
+  execSync: refuseProcess,
+  fork: refuseProcess,
+  spawn: refuseProcess,
+  spawnSync: refuseProcess,
 })
+// The assignment alone would not affect named imports, such as `import { spawn } from 'node:child_process'`.
 syncBuiltinESMExports()

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { inRandomOrder } from './random-order.ts'
+import { shuffleInGroups } from './random-order.ts'
 
 const FILES = ['unit', 'embedded', 'server'].flatMap((project) =>
   Array.from({ length: 20 }, (_, index) => ({ project, file: `${index}.test.ts` })),
 )
-const order = (seed: number) => inRandomOrder(FILES, seed, ({ project, file }) => [project, file])
+const order = (seed: number) => shuffleInGroups(FILES, seed, ({ project, file }) => [project, file])
 
 test('every file runs once, project after project', () => {
   expect(order(1).map(({ project }) => project)).toEqual(FILES.map(({ project }) => project))

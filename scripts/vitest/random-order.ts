@@ -1,19 +1,23 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /**
- * Runs the files of each project in random order, so that no file depends on another one. Projects stay together:
- * a worker that changes to another one loads all modules again. `--sequence.seed` repeats an order.
+ * Runs the files of each project in random order, so that no file depends on another one. The files of a project stay together,
+ * since a worker that changes to another project loads all modules again. `--sequence.seed` repeats an order.
  */
 export default class RandomOrder extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const { seed } = this.ctx.config.sequence
     process.stdout.write(`The files run in random order: --sequence.seed=${seed}\n`)
-    return inRandomOrder(files, seed, ({ project, moduleId }) => [project.name, moduleId])
+    return shuffleInGroups(files, seed, ({ project, moduleId }) => [project.name, moduleId])
   }
 }
 
-/** @param sortKeys returns the group of an entry, whose entries stay together, and the key of the entry within the group */
-export function inRandomOrder<T>(
+/**
+ * Shuffles the entries of each group. The groups keep their order.
+ *
+ * @param sortKeys returns the group of an entry, and its unique name in the group
+ */
+export function shuffleInGroups<T>(
   entries: readonly T[],
   seed: number,
   sortKeys: (entry: T) => readonly [group: string, name: string],
@@ -26,7 +30,7 @@ export function inRandomOrder<T>(
   return ranked.sort((a, b) => a.group - b.group || a.rank - b.rank).map(({ entry }) => entry)
 }
 
-/** FNV-1a, 32 bits. */
+/** Computes the 32-bit FNV-1a hash of a text. */
 function hash(text: string): number {
   let value = 0x811c9dc5
   for (const char of text) value = Math.imul(value ^ (char.codePointAt(0) ?? 0), 0x01000193)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { filesOverShare, slowestFiles } from './slow-files-reporter.ts'
+import { listFilesOverShare, listSlowestFiles } from './slow-files-reporter.ts'
 
 const FILES = [
   { file: 'unit a.test.ts', ms: 700 },
@@ -8,7 +8,7 @@ const FILES = [
 ]
 
 test('lists the slowest files with their share of the total time', () => {
-  expect(slowestFiles(FILES, 2)).toEqual([
+  expect(listSlowestFiles(FILES, 2)).toEqual([
     'The 2 slowest of 3 test files, of 10.0 s in all:',
     '    8.3 s 83.0 %  unit c.test.ts',
     '    1.0 s 10.0 %  unit b.test.ts',
@@ -16,8 +16,8 @@ test('lists the slowest files with their share of the total time', () => {
 })
 
 test('reports a file over the share, but not one with exactly the share', () => {
-  expect(filesOverShare(FILES, 0.1)).toEqual([
+  expect(listFilesOverShare(FILES, 0.1)).toEqual([
     'unit c.test.ts takes 83.0 % of the time of all test files, and 10.0 % is the most: split it, or remove what it waits for',
   ])
-  expect(filesOverShare(FILES, 0.83)).toEqual([])
+  expect(listFilesOverShare(FILES, 0.83)).toEqual([])
 })

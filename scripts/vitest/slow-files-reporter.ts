@@ -7,7 +7,7 @@ export interface FileTime {
   readonly ms: number
 }
 
-const LISTED = 10
+const LISTED_FILES = 10
 
 /**
  * A Vitest reporter that lists the slowest files of a run of more than ten. A run of all files fails when one takes more
@@ -27,14 +27,14 @@ export default class SlowFilesReporter implements Reporter {
 
   async onTestRunEnd(modules: readonly TestModule[]): Promise<void> {
     const vitest = this.#vitest
-    if (!vitest || modules.length <= LISTED) return
+    if (!vitest || modules.length <= LISTED_FILES) return
     const files = modules.map((module) => ({
       file: `${module.project.name} ${path.relative(vitest.config.root, module.moduleId)}`,
       ms: measureFile(module),
     }))
-    process.stdout.write(`\n${slowestFiles(files, LISTED).join('\n')}\n`)
+    process.stdout.write(`\n${listSlowestFiles(files, LISTED_FILES).join('\n')}\n`)
     if (this.#maxShare === undefined || !(await isWholeRun(vitest, modules))) return
-    const breaches = filesOverShare(files, this.#maxShare)
+    const breaches = listFilesOverShare(files, this.#maxShare)
     for (const breach of breaches) process.stdout.write(`FAILED: ${breach}\n`)
     if (breaches.length > 0) process.exitCode = 1
   }
@@ -52,28 +52,29 @@ async function isWholeRun(vitest: Vitest, modules: readonly TestModule[]): Promi
 }
 
 /** Formats a line for each of the slowest files: seconds, share, file. */
-export function slowestFiles(files: readonly FileTime[], count: number): string[] {
-  const all = sum(files)
+export function listSlowestFiles(files: readonly FileTime[], count: number): string[] {
+  const totalMs = sumMs(files)
   const slowest = files.toSorted((a, b) => b.ms - a.ms).slice(0, count)
   return [
-    `The ${slowest.length} slowest of ${files.length} test files, of ${seconds(all)} s in all:`,
+    `The ${slowest.length} slowest of ${files.length} test files, of ${formatSeconds(totalMs)} s in all:`,
     ...slowest.map(
-      ({ file, ms }) => `${seconds(ms).padStart(7)} s ${percent(ms / all).padStart(6)}  ${file}`,
+      ({ file, ms }) =>
+        `${formatSeconds(ms).padStart(7)} s ${formatPercent(ms / totalMs).padStart(6)}  ${file}`,
     ),
   ]
 }
 
 /** Formats a line for each file that takes more than `maxShare` of the total time. */
-export function filesOverShare(files: readonly FileTime[], maxShare: number): string[] {
-  const all = sum(files)
+export function listFilesOverShare(files: readonly FileTime[], maxShare: number): string[] {
+  const totalMs = sumMs(files)
   return files
-    .filter(({ ms }) => ms > maxShare * all)
+    .filter(({ ms }) => ms > maxShare * totalMs)
     .map(
       ({ file, ms }) =>
-        `${file} takes ${percent(ms / all)} of the time of all test files, and ${percent(maxShare)} is the most: split it, or remove what it waits for`,
+        `${file} takes ${formatPercent(ms / totalMs)} of the time of all test files, and ${formatPercent(maxShare)} is the most: split it, or remove what it waits for`,
     )
 }
 
-const sum = (files: readonly FileTime[]) => files.reduce((total, { ms }) => total + ms, 0)
-const seconds = (ms: number) => (ms / 1_000).toFixed(1)
-const percent = (share: number) => `${(100 * share).toFixed(1)} %`
+const sumMs = (files: readonly FileTime[]) => files.reduce((total, { ms }) => total + ms, 0)
+const formatSeconds = (ms: number) => (ms / 1_000).toFixed(1)
+const formatPercent = (share: number) => `${(100 * share).toFixed(1)} %`

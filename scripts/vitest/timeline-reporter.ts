@@ -3,18 +3,21 @@ import { cpus } from 'node:os'
 import path from 'node:path'
 import type { Reporter, TestModule } from 'vitest/node'
 
-/** What the worker of a test file measured. */
+/** The measurements of a test file by its worker. */
 export interface FileTimeline {
+  readonly project: string
   readonly file: string
   readonly ms: number
-  /** Of the worker only, without PostgreSQL and the processes that the tests started. */
+  /** The CPU time of the worker, without PostgreSQL and the processes that the tests started. */
   readonly cpuMs: number
+  /** The CPU time of the ended processes that the tests had started. */
+  readonly childCpuMs: number
   /** The time for which the worker waited for timers, sockets and files. */
   readonly idleMs: number
   readonly processes: number
   readonly databases: number
   readonly databaseMs: number
-  /** Milliseconds that timers ran, by the place that set them. Some run side by side. */
+  /** Milliseconds that timers ran, by the place that set them. Timers may overlap. */
   readonly timers: Readonly<Record<string, number>>
 }
 
@@ -28,8 +31,8 @@ interface RunTimeline {
   readonly files: readonly FileTimeline[]
 }
 
-const LISTED = 50
-const PLACES = 30
+const LISTED_ENTRIES = 50
+const LISTED_PLACES = 30
 
 /** A Vitest reporter that writes how the time of a run was spent, from the data of `timeline-setup.ts`. */
 export default class TimelineReporter implements Reporter {
@@ -45,7 +48,7 @@ export default class TimelineReporter implements Reporter {
     mkdirSync(path.dirname(this.#options.seen), { recursive: true })
     writeFileSync(this.#options.seen, '')
     this.#startedAt = performance.now()
-    this.#busyMs = busyMs()
+    this.#busyMs = readBusyMs()
   }
 
   onTestRunEnd(modules: readonly TestModule[]): void {
@@ -58,10 +61,10 @@ export default class TimelineReporter implements Reporter {
       })),
     )
     const loadMs = modules.reduce((sum, module) => sum + module.diagnostic().collectDuration, 0)
-    const text = timelineReport({
+    const text = renderTimeline({
       wallMs: performance.now() - this.#startedAt,
       cores: cpus().length,
-      busyMs: busyMs() - this.#busyMs,
+      busyMs: readBusyMs() - this.#busyMs,
       loadMs,
       tests,
       files: lines.map((line) => JSON.parse(line) as FileTimeline),
@@ -71,72 +74,91 @@ export default class TimelineReporter implements Reporter {
   }
 }
 
-/** CPU time of all cores since the machine started. */
-const busyMs = () =>
+/** Reads the CPU time of all cores since the machine started, in milliseconds. */
+const readBusyMs = () =>
   cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0)
 
 /** Formats a Markdown report of how the time of a run was spent. */
-function timelineReport(run: RunTimeline): string {
+function renderTimeline(run: RunTimeline): string {
   const { files } = run
   const timers = new Map<string, number>()
   for (const each of files)
     for (const [place, ms] of Object.entries(each.timers)) timers.set(place, (timers.get(place) ?? 0) + ms)
-  const workersMs = total(files, 'cpuMs')
+  const workersMs = sumMember(files, 'cpuMs')
   return [
-    ...table(
+    ...formatTable(
       ['What', 'Figure'],
       [
-        ['Wall time', seconds(run.wallMs)],
+        ['Wall time', formatSeconds(run.wallMs)],
         ['Cores busy', `${(run.busyMs / run.wallMs).toFixed(2)} of ${run.cores}`],
-        ['CPU time of test files, in the workers', seconds(workersMs)],
+        ['CPU time of test files, in the workers', formatSeconds(workersMs)],
+        ['CPU time of processes that tests started', formatSeconds(sumMember(files, 'childCpuMs'))],
         [
-          'CPU time of everything else: PostgreSQL, started programs, Vitest',
-          seconds(run.busyMs - workersMs),
+          'CPU time of everything else on the machine: PostgreSQL, Vitest, other programs',
+          formatSeconds(run.busyMs - workersMs - sumMember(files, 'childCpuMs')),
         ],
-        ['Test files', `${files.length}, ${seconds(total(files, 'ms'))} added up`],
-        ['Workers idle while a test file runs', seconds(total(files, 'idleMs'))],
-        ['Loading modules', seconds(run.loadMs)],
+        ['Test files', `${files.length}, ${formatSeconds(sumMember(files, 'ms'))} added up`],
+        ['Workers idle while a test file runs', formatSeconds(sumMember(files, 'idleMs'))],
+        ['Loading modules', formatSeconds(run.loadMs)],
         [
           'Databases made',
-          `${total(files, 'databases')} by test files, ${seconds(total(files, 'databaseMs'))}`,
+          `${sumMember(files, 'databases')} by test files, ${formatSeconds(sumMember(files, 'databaseMs'))}`,
         ],
-        ['Processes started', String(total(files, 'processes'))],
+        ['Processes started', String(sumMember(files, 'processes'))],
       ],
     ),
     '',
-    ...table(
-      ['Timers that ran out, by the place that set them', 'Time'],
-      largest([...timers], ([, ms]) => ms, PLACES).map(([place, ms]) => [place, seconds(ms)]),
+    ...formatTable(
+      ['Suite', 'Files', 'Time', 'CPU', 'CPU of started processes', 'Idle', 'Databases'],
+      [...Map.groupBy(files, ({ project }) => project)].map(([project, projectFiles]) => [
+        project,
+        String(projectFiles.length),
+        ...(['ms', 'cpuMs', 'childCpuMs', 'idleMs'] as const).map((member) =>
+          formatSeconds(sumMember(projectFiles, member)),
+        ),
+        String(sumMember(projectFiles, 'databases')),
+      ]),
     ),
     '',
-    ...table(
-      ['Slowest files', 'Time', 'CPU', 'Idle', 'Databases', 'Processes'],
-      largest(files, ({ ms }) => ms, LISTED).map((each) => [
-        each.file,
-        ...[each.ms, each.cpuMs, each.idleMs].map(seconds),
+    ...formatTable(
+      ['Timers that ran out, by the place that set them', 'Time'],
+      selectLargest([...timers], ([, ms]) => ms, LISTED_PLACES).map(([place, ms]) => [
+        place,
+        formatSeconds(ms),
+      ]),
+    ),
+    '',
+    ...formatTable(
+      ['Slowest files', 'Time', 'CPU', 'CPU of started processes', 'Idle', 'Databases', 'Processes'],
+      selectLargest(files, ({ ms }) => ms, LISTED_ENTRIES).map((each) => [
+        `${each.project} ${each.file}`,
+        ...[each.ms, each.cpuMs, each.childCpuMs, each.idleMs].map(formatSeconds),
         String(each.databases),
         String(each.processes),
       ]),
     ),
     '',
-    ...table(
+    ...formatTable(
       ['Slowest tests', 'Time'],
-      largest(run.tests, ({ ms }) => ms, LISTED).map(({ name, ms }) => [name, seconds(ms)]),
+      selectLargest(run.tests, ({ ms }) => ms, LISTED_ENTRIES).map(({ name, ms }) => [
+        name,
+        formatSeconds(ms),
+      ]),
     ),
     '',
   ].join('\n')
 }
 
-type Sum = 'ms' | 'cpuMs' | 'idleMs' | 'databases' | 'databaseMs' | 'processes'
-const total = (files: readonly FileTimeline[], member: Sum) =>
+type Sum = 'ms' | 'cpuMs' | 'childCpuMs' | 'idleMs' | 'databases' | 'databaseMs' | 'processes'
+const sumMember = (files: readonly FileTimeline[], member: Sum) =>
   files.reduce((sum, each) => sum + each[member], 0)
 
-const largest = <T>(entries: readonly T[], size: (entry: T) => number, count: number) =>
+const selectLargest = <T>(entries: readonly T[], size: (entry: T) => number, count: number) =>
   entries.toSorted((a, b) => size(b) - size(a)).slice(0, count)
 
-const table = (head: readonly string[], rows: readonly (readonly string[])[]) =>
+const formatTable = (head: readonly string[], rows: readonly (readonly string[])[]) =>
   [head, head.map((_, index) => (index === 0 ? '---' : '---:')), ...rows].map(
     (cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`,
   )
 
-const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`
+const formatSeconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`

@@ -1,6 +1,6 @@
 import childProcess from 'node:child_process'
 import { subscribe } from 'node:diagnostics_channel'
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, readFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import path from 'node:path'
 import { PerformanceObserver, performance } from 'node:perf_hooks'
@@ -10,7 +10,9 @@ import type { FileTimeline } from './timeline-reporter.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '../..')
 /** Shorter timers only yield to the event loop. */
-const SHORTEST_TIMER_MS = 10
+const MIN_TIMER_MS = 10
+/** The length of a clock tick in `/proc/self/stat`. It is the same on all current machines with Linux. */
+const MS_PER_TICK = 10
 
 interface Counts {
   processes: number
@@ -20,50 +22,68 @@ interface Counts {
   timers: Record<string, number>
 }
 
-// The files of a worker share its modules, and this file runs again for each of them, so it counts in one object.
+// This file runs again for each test file of a worker, but timers are watched only once. All runs therefore share one object.
 const shared = globalThis as { timelineCounts?: Counts }
 const isFirst = shared.timelineCounts === undefined
-shared.timelineCounts ??= noCounts()
+shared.timelineCounts ??= createCounts()
 const counts = shared.timelineCounts
-if (isFirst) watch()
+if (isFirst) watchTimers()
 
-let cpu = process.cpuUsage()
-let loop = performance.eventLoopUtilization()
+let cpuAtStart = process.cpuUsage()
+let childCpuMsAtStart = readChildCpuMs()
+let loopAtStart = performance.eventLoopUtilization()
 let startedAt = performance.now()
 beforeAll(() => {
-  Object.assign(counts, noCounts())
-  cpu = process.cpuUsage()
-  loop = performance.eventLoopUtilization()
+  Object.assign(counts, createCounts())
+  cpuAtStart = process.cpuUsage()
+  childCpuMsAtStart = readChildCpuMs()
+  loopAtStart = performance.eventLoopUtilization()
   startedAt = performance.now()
 })
 afterAll(() => {
-  const { user, system } = process.cpuUsage(cpu)
+  const { user, system } = process.cpuUsage(cpuAtStart)
   const line: FileTimeline = {
+    project:
+      (globalThis as { __vitest_worker__?: { config: { name?: string } } }).__vitest_worker__?.config.name ??
+      '',
     file: path.relative(ROOT, expect.getState().testPath ?? ''),
     ms: performance.now() - startedAt,
     cpuMs: (user + system) / 1_000,
-    idleMs: performance.eventLoopUtilization(loop).idle,
+    childCpuMs: readChildCpuMs() - childCpuMsAtStart,
+    idleMs: performance.eventLoopUtilization(loopAtStart).idle,
     ...counts,
   }
   appendFileSync(process.env['TEST_TIMELINE_FILE'] ?? '', `${JSON.stringify(line)}\n`)
 })
 
-function noCounts(): Counts {
+/** Returns the CPU time of the ended processes that this worker started; 0 if the system does not report it. */
+function readChildCpuMs(): number {
+  try {
+    const fields = readFileSync('/proc/self/stat', 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ')
+    return (Number(fields[13]) + Number(fields[14])) * MS_PER_TICK
+  } catch {
+    return 0
+  }
+}
+
+function createCounts(): Counts {
   return { processes: 0, databases: 0, databaseMs: 0, timers: {} }
 }
 
-function watch(): void {
+function watchTimers(): void {
   subscribe('child_process', () => {
     counts.processes += 1
   })
-  // The diagnostics channel does not report these.
+  // The diagnostics channel does not report these functions.
   for (const name of ['spawnSync', 'execSync', 'execFileSync'] as const) {
     const start = childProcess[name] as (...args: unknown[]) => unknown
-    const counted = (...args: unknown[]) => {
+    const countedStart = (...args: unknown[]) => {
       counts.processes += 1
       return start(...args)
     }
-    Object.assign(childProcess, { [name]: counted })
+    Object.assign(childProcess, { [name]: countedStart })
   }
   new PerformanceObserver((list) => {
     for (const { duration } of list.getEntriesByName('make a test database')) {
@@ -71,22 +91,22 @@ function watch(): void {
       counts.databaseMs += duration
     }
   }).observe({ entryTypes: ['measure'] })
-  const { setTimeout: set } = globalThis
-  const watched = (work: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) => {
-    const place = ms < SHORTEST_TIMER_MS ? undefined : callerOutside()
-    return set(
-      (...given: unknown[]) => {
+  const { setTimeout: originalSetTimeout } = globalThis
+  const watchedSetTimeout = (callback: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) => {
+    const place = ms < MIN_TIMER_MS ? undefined : findOutsideCaller()
+    return originalSetTimeout(
+      (...callbackArgs: unknown[]) => {
         if (place) counts.timers[place] = (counts.timers[place] ?? 0) + ms
-        work(...given)
+        callback(...callbackArgs)
       },
       ms,
       ...args,
     )
   }
-  Object.assign(globalThis, { setTimeout: Object.assign(watched, set) })
+  Object.assign(globalThis, { setTimeout: Object.assign(watchedSetTimeout, originalSetTimeout) })
   const { setTimeout: sleep } = timersPromises
   timersPromises.setTimeout = (async (ms = 0, ...rest: [value?: unknown, options?: object]) => {
-    const place = callerOutside()
+    const place = findOutsideCaller()
     const value = await sleep(ms, ...rest)
     counts.timers[place] = (counts.timers[place] ?? 0) + ms
     return value
@@ -94,8 +114,8 @@ function watch(): void {
   syncBuiltinESMExports()
 }
 
-/** Finds the caller in our code outside of this file, or else in a package. */
-function callerOutside(): string {
+/** Finds the nearest caller in our code outside this file, or else in a package. */
+function findOutsideCaller(): string {
   const lines = (new Error().stack ?? '').split('\n').filter((line) => !line.includes('timeline-setup'))
   const place = lines.find((line) => line.includes(ROOT) && !line.includes('node_modules')) ?? lines[1] ?? ''
   return place

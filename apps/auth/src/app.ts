@@ -1,31 +1,35 @@
 /*
  * The two Koa applications of the authorization server: the public one and the internal one. This module decides which
- * routes, error formats and CORS rules each has. The routes live with their features; `wire.ts` builds what they use;
- * middleware common to both servers is in `@plainpath/http`.
+ * routes, error formats and CORS rules each has. The routes are in the folders of their features, `wire.ts` creates their
+ * dependencies, and middleware of both servers is in `@plainpath/http`.
  */
 import {
   type AppOptions,
   createApp,
-  type ErrorForm,
+  type ErrorFormat,
+  getProblemKind,
   type Limiter,
   type Log,
   listEndpoints,
   type Metrics,
   mountRoutes,
   type ProblemDocument,
-  problemKind,
   type RawRoute,
   type Route,
   type TrustedProxies,
   type WatchedClock,
 } from '@plainpath/http'
-import { html, PAGE_CSP, problemPage, renderPage } from '@plainpath/pages'
+import { html, PAGE_CSP, renderPage, renderProblemPage } from '@plainpath/pages'
 import { isUnavailable, type ReservedPool } from '@plainpath/postgres'
 import type { Tracing } from '@plainpath/tracing'
 import type Koa from 'koa'
 import type { Context, Middleware } from 'koa'
-import type { AuthenticateClient } from './clients/authenticate-client.ts'
-import { internalOAuthRoutes, type OAuthRouteDeps, publicOAuthRoutes } from './oauth/oauth-routes.ts'
+import type { AuthenticateClient } from './clients/client-authenticator.ts'
+import {
+  createInternalOAuthRoutes,
+  createPublicOAuthRoutes,
+  type OAuthRouteDeps,
+} from './oauth/oauth-routes.ts'
 import { isRedisUnavailable } from './tokens/open-redis.ts'
 
 export interface AppDeps {
@@ -38,26 +42,26 @@ export interface AppDeps {
   tracing: Tracing | undefined
   clock: WatchedClock
   limiter: Limiter
-  db: Pick<ReservedPool, 'reserved'>
+  db: Pick<ReservedPool, 'runReserved'>
   authenticateUncached: AuthenticateClient
   routes: readonly Route[]
-  /** The routes of apps that people connect from, beside those of OAuth. */
+  /** The routes for apps that people connect, in addition to those of OAuth. */
   appRoutes: readonly RawRoute[]
-  /** The paths of the documents among the routes, which scripts of any origin may read. */
+  /** The paths of documents, which scripts of any origin may read. */
   documentPaths: readonly string[]
   oauth: OAuthRouteDeps
-  /** Signs cookies. The same at every instance. */
+  /** The key that signs cookies. It is the same in every instance. */
   cookieKey: string
-  /** The sign-in pages. */
-  signIn: readonly RawRoute[]
+  /** The routes of the pages on which a person signs in for an app. */
+  signInRoutes: readonly RawRoute[]
 }
 
 /** Builds the application for the public listener. */
-export function publicApp(deps: AppDeps): Koa {
+export function createPublicApp(deps: AppDeps): Koa {
   const publicGets = new Set(['/oauth/jwks.json', ...deps.documentPaths])
   const app = createApp({
-    ...appOptions(deps),
-    traces: deps.tracing && { tracing: deps.tracing, continues: deps.trustedProxies },
+    ...createAppOptions(deps),
+    traces: deps.tracing && { tracing: deps.tracing, trustedSenders: deps.trustedProxies },
     browsers: {
       alsoAcceptHosts: deps.alsoAcceptHosts,
       allowedOrigins: deps.corsOrigins,
@@ -67,7 +71,7 @@ export function publicApp(deps: AppDeps): Koa {
   app.keys = [deps.cookieKey]
   app.use(useReservedConnections(deps.db))
   app.use(
-    mountRoutes(publicRoutes(deps), {
+    mountRoutes(listPublicRoutes(deps), {
       limiter: deps.limiter,
       authenticators: { client: (ctx) => deps.authenticateUncached(ctx) },
     }),
@@ -75,70 +79,73 @@ export function publicApp(deps: AppDeps): Koa {
   return app
 }
 
-const publicRoutes = ({ oauth, appRoutes, signIn, routes }: AppDeps) => [
-  ...publicOAuthRoutes(oauth),
+const listPublicRoutes = ({ oauth, appRoutes, signInRoutes, routes }: AppDeps) => [
+  ...createPublicOAuthRoutes(oauth),
   ...appRoutes,
-  ...signIn,
+  ...signInRoutes,
   ...routes,
 ]
 
-/** Lists every method and path that `publicApp` serves. */
-export const publicSurface = (deps: AppDeps) => listEndpoints(publicRoutes(deps))
+/** Lists every method and path that the public application serves. */
+export const listPublicEndpoints = (deps: AppDeps) => listEndpoints(listPublicRoutes(deps))
 
 /**
  * Builds the application for the internal listener, on loopback or the pod network: resource servers introspect tokens
  * there and fetch the keys that verify the responses.
  */
-export function internalApp(deps: AppDeps): Koa {
+export function createInternalApp(deps: AppDeps): Koa {
   const { tracing, limiter } = deps
   // Only resource servers can connect here, so their trace context is trusted.
-  const traces = tracing && { tracing, continues: { has: () => true } }
-  const app = createApp({ ...appOptions(deps), traces })
-  app.use(mountRoutes(internalOAuthRoutes(deps.oauth), { limiter, authenticators: {} }))
+  const traces = tracing && { tracing, trustedSenders: { has: () => true } }
+  const app = createApp({ ...createAppOptions(deps), traces })
+  app.use(mountRoutes(createInternalOAuthRoutes(deps.oauth), { limiter, authenticators: {} }))
   return app
 }
 
-const appOptions = ({ origin, trustedProxies, log, metrics, clock }: AppDeps): AppOptions => ({
+const createAppOptions = ({ origin, trustedProxies, log, metrics, clock }: AppDeps): AppOptions => ({
   origin,
   trustedProxies,
   log,
   clock,
   csp: PAGE_CSP,
   onResponse: metrics.countResponse,
-  errorForm,
-  page: (problem) => errorPage(origin, problem),
+  chooseErrorFormat: chooseErrorFormatForPath,
+  page: (problem) => renderErrorPage(origin, problem),
   isUnavailable: (thrown) => isUnavailable(thrown) || isRedisUnavailable(thrown),
 })
 
-/** What a browser opens while a person connects an app. */
+/** The routes that a browser opens while a person connects an app. */
 const BROWSER_PATH = /^\/oauth\/(?:authorize|sign-in)(?:\/|$)/
 
-function errorForm(path: string): ErrorForm {
+function chooseErrorFormatForPath(path: string): ErrorFormat {
   if (path === '/claim' || BROWSER_PATH.test(path)) return 'page'
   if (path.startsWith('/oauth/')) return 'oauth'
   return path.startsWith('/api/agent') ? 'agent' : 'problem'
 }
 
 /**
- * Lets requests that revoke tokens, clients, secrets or claims use the reserved database connections, so that other
+ * Lets requests that revoke tokens, clients, secrets or verifications use the reserved database connections, so other
  * traffic cannot block a revocation by filling the pool.
  */
 const useReservedConnections =
-  (db: Pick<ReservedPool, 'reserved'>): Middleware =>
+  (db: Pick<ReservedPool, 'runReserved'>): Middleware =>
   (ctx, next) =>
-    isRevocation(ctx) ? db.reserved(next) : next()
+    isRevocation(ctx) ? db.runReserved(next) : next()
 
 const REVOKING_POSTS = new Set(['/oauth/revoke', '/claim'])
 
+/** Replacing the keys of an agent counts too, because removing a key revokes the agent's tokens. */
 const isRevocation = ({ method, path }: Context) =>
-  method === 'DELETE' || (method === 'POST' && REVOKING_POSTS.has(path))
+  method === 'DELETE' ||
+  (method === 'POST' && REVOKING_POSTS.has(path)) ||
+  (method === 'PUT' && path === '/api/agent/jwks')
 
 /** Renders a problem as an HTML page, for paths that people open in a browser. */
-function errorPage(origin: string, problem: ProblemDocument): string {
+function renderErrorPage(origin: string, problem: ProblemDocument): string {
   const { code, title, status, detail, instance: path } = problem
-  const { meaning, remedy } = problemKind(code)
-  const stated = detail === `${meaning} ${remedy}` ? meaning : detail
-  const body = html`${problemPage({ origin, code, title, status, meaning: stated, remedy })}
+  const { meaning, remedy } = getProblemKind(code)
+  const explanation = detail === `${meaning} ${remedy}` ? meaning : detail
+  const body = html`${renderProblemPage({ origin, code, title, status, meaning: explanation, remedy })}
 <p class="facts">Request <code>${problem.request_id}</code></p>`
   return renderPage({ title, origin, path, body, noindex: true })
 }

@@ -179,7 +179,16 @@ describe('agents', () => {
       errors: expect.stringMatching(/^\{.*"event":"client-ended".*\}$/),
     })
     expect(await listed()).toMatchObject({ status: 'disabled' })
+    expect((await run(`agents show ${id}`)).printed).not.toContain('because:')
+    await run(`agents disable ${id} --reason abuse`)
+    expect((await run(`agents show ${id}`)).printed).toContain('  because: abuse')
+    expect(JSON.parse((await run(`agents show ${id} --json`)).printed)).toMatchObject({
+      status_reason: 'abuse',
+    })
+    await run(`agents disable ${id}`)
+    expect((await run(`agents show ${id}`)).printed).toContain('  because: abuse')
     expect((await run(`agents enable ${id}`)).code).toBe(0)
+    expect((await run(`agents show ${id}`)).printed).not.toContain('abuse')
     expect(await listed()).toMatchObject({ status: 'active' })
     const again = await run(`agents enable ${id}`)
     expect(again).toEqual({ code: 1, printed: '', errors: `${id} is not disabled.` })
@@ -227,7 +236,9 @@ describe('agents', () => {
     )
     expect((await run(`agents show ${gone}`)).printed).toMatch(/expired .*no token for 90 days$/)
     expect(JSON.parse((await run(`agents show ${gone} --json`)).printed)).toMatchObject({
-      ...{ client_id: gone, status: 'expired', cause: 'idle' },
+      client_id: gone,
+      status: 'expired',
+      cause: 'idle',
     })
   })
 
@@ -241,8 +252,10 @@ describe('agents', () => {
     )
   })
 
-  test('delete works once', async () => {
+  test('delete works once, and erases the reason of a disabled agent', async () => {
+    await run(`agents disable ${id} --reason abuse`)
     expect((await run(`agents delete ${id}`)).code).toBe(0)
+    expect((await run(`agents show ${id}`)).printed).not.toContain('abuse')
     expect(await listed()).toMatchObject({ status: 'deleted' })
     expect(await listed()).not.toHaveProperty('client_name')
     expect(await listed()).not.toHaveProperty('token_endpoint_auth_method')
@@ -314,14 +327,14 @@ describe('migrate', () => {
     const owner = { AUTH_MIGRATION_DATABASE_URL: stores.database.ownerUrl }
     expect((await run('migrate', owner)).printed).toBe('Nothing to do: the tables are up to date.')
     await stores.asOwner(
-      'drop table mails, identity_assertions, tokens, claims, claim_attempts, claim_tries, claim_blocks, blocked_domains, blocked_domain_audit, client_assertions, token_stop, token_stop_audit, resource_server_followers, resource_server_secrets, expired_agents, app_clients, oauth_records, sign_ins, agent_secrets, agents, signing_keys, key_ring, key_audit, key_followers, schema_migrations cascade',
+      'drop table mails, identity_assertions, tokens, claims, claim_attempts, claim_tries, claim_blocks, blocked_domains, blocked_domain_audit, client_assertions, token_stop, token_stop_audit, resource_server_followers, resource_server_secrets, expired_agents, app_clients, oauth_records, sign_ins, agent_secrets, agents, signing_keys, key_ring, key_audit, key_followers, token_store_in_use, schema_migrations cascade',
     )
     await stores.asOwner('drop function notify_agent_changed, notify_key_ring_changed')
     expect(await run('keys list')).toMatchObject({ code: 1, printed: '' })
     const { code, printed } = await run('migrate', owner)
     expect([code, printed]).toEqual([
       0,
-      'Applied: 0001-agents, 0002-signing-keys, 0003-tokens, 0004-key-ring, 0005-claims, 0006-stop-and-credentials, 0007-agent-keys, 0008-mails, 0009-identity-assertions, 0010-clients-life, 0011-one-mail-queue, 0012-deferred-mails, 0013-url-clients, 0014-dpop, 0015-app-connections',
+      'Applied: 0001-agents, 0002-signing-keys, 0003-tokens, 0004-key-ring, 0005-claims, 0006-stop-and-credentials, 0007-agent-keys, 0008-mails, 0009-identity-assertions, 0010-clients-life, 0011-one-mail-queue, 0012-deferred-mails, 0013-url-clients, 0014-dpop, 0015-app-connections, 0016-registered-instances',
     ])
     expect((await run('keys list')).code).toBe(0)
   })
@@ -334,22 +347,22 @@ describe('migrate', () => {
   })
 })
 
+const UNAVAILABLE =
+  'PostgreSQL or Redis is unavailable (ECONNREFUSED). Nothing was stored. Run the same command again.'
+
 describe('a failure is one clear line, exit code 1:', () => {
   const nowhere = 'postgres://auth:Canary-pw@127.0.0.1:1/auth'
   test.for(['agents list', 'keys list'])('no database for %s', async (args) => {
     const { code, printed, errors } = await run(args, { AUTH_DATABASE_URL: nowhere })
     expect([code, printed]).toEqual([1, ''])
-    expect(errors.split('\n').at(-1)).toBe('PostgreSQL or Redis is unavailable (ECONNREFUSED).')
+    expect(errors.split('\n').at(-1)).toBe(UNAVAILABLE)
     expect(errors).not.toContain('Canary-pw')
   })
 
-  test('without Redis, for a command that revokes tokens; other commands work without it', async () => {
+  test('when Redis is missing, for a command that revokes tokens; other commands work without it', async () => {
     const redis = { AUTH_REDIS_URL: 'redis://:Canary-pw@127.0.0.1:1' }
     const { code, errors } = await run(`agents disable ${id}`, redis)
-    expect([code, errors.split('\n').at(-1)]).toEqual([
-      1,
-      'PostgreSQL or Redis is unavailable (ECONNREFUSED).',
-    ])
+    expect([code, errors.split('\n').at(-1)]).toEqual([1, UNAVAILABLE])
     expect(errors).not.toContain('Canary-pw')
     for (const words of ['agents list', 'claims list', 'keys list', 'stops', 'resource-servers list'])
       expect(await run(words, redis)).toMatchObject({ code: 0, errors: '' })

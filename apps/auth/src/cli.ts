@@ -1,9 +1,16 @@
-import { type CommandIo, type CommandLine, Refusal, runCommandLine, thisActor } from '@plainpath/commands'
+import {
+  type CommandIo,
+  type CommandLine,
+  getCurrentActor,
+  Refusal,
+  runCommandLine,
+} from '@plainpath/commands'
 import { createLog } from '@plainpath/http'
 import type { Environment } from '@plainpath/http/settings'
 import { isUnavailable, migrate } from '@plainpath/postgres'
 import { agentDocumentCommands } from './commands/agent-documents-command.ts'
 import { agentsCommands } from './commands/agents-command.ts'
+import { backupCommands } from './commands/backup-command.ts'
 import { claimsCommands } from './commands/claims-command.ts'
 import { configCommands } from './commands/config-command.ts'
 import { type AuthContext, defineCommand } from './commands/define-command.ts'
@@ -66,9 +73,13 @@ export const AUTH_COMMANDS: CommandLine<AuthContext> = {
     ...hostsCommands,
     ...stopCommands,
     replayCommand,
+    ...backupCommands,
     ...resourceServersCommands,
   ],
 }
+
+/** SQLSTATE `disk_full`. The statement failed, and its transaction is rolled back. */
+const DISK_FULL = '53100'
 
 /**
  * Runs a command of the authorization server.
@@ -83,7 +94,7 @@ export function runAuthCommand(
   now = () => new Date(),
 ): Promise<number> {
   const log = createLog({ service: 'auth', write: (line) => io.printError(line.trimEnd()) })
-  const actor = thisActor()
+  const actor = getCurrentActor()
   const events = createEvents()
   logSecurityEvents(events, log, actor)
   return runCommandLine(AUTH_COMMANDS, words, {
@@ -92,6 +103,10 @@ export function runAuthCommand(
     explain(error) {
       if (!isUnavailable(error) && !isRedisUnavailable(error)) return undefined
       const { code } = error as NodeJS.ErrnoException
+      if (code === DISK_FULL)
+        return new Refusal(
+          'The disk of PostgreSQL is full, so nothing was stored. Free some of it, then run the same command again.',
+        )
       return new Refusal(`PostgreSQL or Redis is unavailable${code ? ` (${code})` : ''}.`)
     },
   })

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { ConfigError, type Environment, settingRows, settingsTable } from '@plainpath/http/settings'
+import { ConfigError, type Environment, formatSettingsTable, listSettingRows } from '@plainpath/http/settings'
 import { newHashKey, newKeyEncryptionKey } from '@plainpath/sealing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { loadConfig, SETTINGS } from './config.ts'
@@ -37,6 +37,15 @@ function mistakes(env: Environment): readonly string[] {
     throw error
   }
 }
+
+test('counts an empty variable as absent, as Compose and shells write one where nothing is set', () => {
+  const empty = Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, '']))
+  expect(loadConfig({ ...empty, ...good })).toMatchObject({ redisUrl: undefined, public: { port: 8081 } })
+  expect(mistakes({ ...good, AUTH_ORIGIN: '', AUTH_KEK_FILE: '' })).toEqual([
+    'AUTH_ORIGIN is missing',
+    'AUTH_KEK_FILE is missing',
+  ])
+})
 
 test('needs only the required settings, and has defaults for the rest', () => {
   const { sealingKeys, hashKey, resourceServers, trustedProxies, ...values } = loadConfig(good)
@@ -118,16 +127,13 @@ describe('refuses, without showing the value,', () => {
     ['AUTH_ORIGIN', 'http://plainpath.example'],
     ['AUTH_ORIGIN', 'https://plainpath.example/'],
     ['AUTH_ORIGIN', 'https://plainpath.example/Canary-7f3'],
-    ['AUTH_PORT', ''],
     ['AUTH_PORT', ' '],
     ['AUTH_PORT', '65536'],
     ['AUTH_PORT', '80.5'],
     ['AUTH_PORT', '0x50'],
     ['AUTH_PORT', 'tcp://10.0.0.1:8081'],
-    ['AUTH_HOST', ''],
     ['AUTH_DATABASE_URL', 'mysql://Canary-7f3@127.0.0.1/auth'],
     ['AUTH_DATABASE_URL', 'Canary-7f3'],
-    ['AUTH_MIGRATION_DATABASE_URL', ''],
     ['AUTH_REDIS_URL', 'http://Canary-7f3@127.0.0.1'],
     ['AUTH_KEK_FILE', '/nowhere/Canary-7f3'],
     ['AUTH_HASH_KEY_FILE', ''],
@@ -145,18 +151,15 @@ describe('refuses, without showing the value,', () => {
     ['AUTH_LIMITS_FACTOR', '0'],
     ['AUTH_LIMITS_FACTOR', '-1'],
     ['AUTH_LIMITS_FACTOR', 'Infinity'],
-    ['AUTH_LIMITS_FACTOR', ''],
     ['AUTH_OTLP_URL', 'grpc://Canary-7f3:4317'],
     ['AUTH_OTLP_URL', 'http://Canary-7f3@collector:4318'],
     ['AUTH_OTLP_URL', 'http://collector:4318/?Canary-7f3'],
     ['AUTH_OTLP_URL', 'http://collector:4318/'],
-    ['AUTH_OTLP_URL', ''],
     ['AUTH_SMTP_URL', 'http://Canary-7f3'],
     ['AUTH_SMTP_URL', 'smtp://Canary-7f3@mail.example.org'],
     ['AUTH_SMTP_URL', ''],
     ['AUTH_MAIL_FROM', 'Canary-7f3'],
     ['AUTH_MAIL_FROM', 'a@example.org\r\nBcc: Canary-7f3@example.org'],
-    ['AUTH_OUTBOX_DIR', ''],
     ['AUTH_DRAIN_DELAY_SECONDS', '100'],
     ['AUTH_DRAIN_SECONDS', '601'],
     ['AUTH_SECRET', 'Canary-7f3'],
@@ -196,9 +199,9 @@ test('reports all mistakes at once', () => {
 
 test('README.md holds the table that "auth config list" prints', () => {
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
-  expect(readme).toContain(`\n${settingsTable(SETTINGS)}\n`)
+  expect(readme).toContain(`\n${formatSettingsTable(SETTINGS)}\n`)
 })
 
 test('describes every setting', () => {
-  expect(settingRows(SETTINGS).filter(({ description }) => description.length < 10)).toEqual([])
+  expect(listSettingRows(SETTINGS).filter(({ description }) => description.length < 10)).toEqual([])
 })

@@ -2,31 +2,33 @@
  * The settings of the authorization server: every `AUTH_*` variable with its schema, description and default. No other
  * module reads the environment. The settings of the signing keys are in `keys/key-settings.ts`.
  */
+import type { TrustedProxies } from '@plainpath/http'
 import {
   baseUrl,
+  createSettingsReader,
   type Environment,
   file,
   fileAndPath,
   hostAndPort,
   hostHeader,
   list,
-  numberFrom,
+  numberBetween,
   port,
   positive,
   postgresUrl,
   redisUrl,
   type Setting,
   type SettingValues,
-  settingsReader,
   text,
   trustedProxies,
   wholeNumber,
 } from '@plainpath/http/settings'
-import { findSmtpMistake, MailFrom, mailSettings, SmtpUrl } from '@plainpath/mail'
+import { completeMailSettings, findSmtpMistake, MailFrom, SmtpUrl } from '@plainpath/mail'
 import { isLoopback, Origin } from '@plainpath/metadata'
-import { parseHashKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
-import { DEFAULT_CHAT_HOSTS, parseChatHosts } from './app-clients/chat-hosts.ts'
-import { KEY_SETTINGS, keySettings } from './keys/key-settings.ts'
+import { type HashKey, parseHashKey, parseKeyEncryptionKeys, type SealingKeys } from '@plainpath/sealing'
+import { type ChatHosts, DEFAULT_CHAT_HOSTS, parseChatHosts } from './app-clients/chat-hosts.ts'
+import { KEY_SETTINGS, type KeySettings, toKeySettings } from './keys/key-settings.ts'
+import type { ResourceServer } from './resource-servers/resource-servers.ts'
 import { parseResourceServers } from './resource-servers/resource-servers-file.ts'
 
 /** Every variable of the authorization server. The table in README.md is generated from it. */
@@ -60,6 +62,12 @@ export const SETTINGS = {
   AUTH_DATABASE_URL: {
     schema: postgresUrl,
     description: 'PostgreSQL, as the role that may not change tables',
+    secret: true,
+  },
+  AUTH_SESSION_DATABASE_URL: {
+    schema: postgresUrl.optional(),
+    description:
+      'The same database and role without a pooler, for notifications and session locks; set it when AUTH_DATABASE_URL leads through a pooler in transaction mode',
     secret: true,
   },
   AUTH_MIGRATION_DATABASE_URL: {
@@ -136,7 +144,7 @@ export const SETTINGS = {
     default: '100000',
   },
   AUTH_DRAIN_DELAY_SECONDS: {
-    schema: numberFrom(0, 99),
+    schema: numberBetween(0, 99),
     description:
       'How long the server accepts requests after SIGTERM while `/ready` fails, so that load balancers stop sending them',
     default: '5',
@@ -149,19 +157,59 @@ export const SETTINGS = {
   ...KEY_SETTINGS,
 } as const satisfies Record<string, Setting>
 
-const readSettings = settingsReader({
+/** The validated settings. */
+export interface Config {
+  /** The site root, which is also the OAuth issuer. */
+  readonly origin: string
+  readonly public: ListenerAddress
+  readonly internal: ListenerAddress
+  readonly operations: ListenerAddress
+  readonly databaseUrl: string
+  /** The same database without a pooler. */
+  readonly sessionDatabaseUrl: string
+  readonly databaseIsPooled: boolean
+  readonly migrationDatabaseUrl: string | undefined
+  readonly redisUrl: string | undefined
+  readonly sealingKeys: SealingKeys
+  readonly hashKey: HashKey
+  /** The content of `resourceServersFile` at startup. */
+  readonly resourceServers: readonly ResourceServer[]
+  readonly resourceServersFile: string
+  readonly chatHosts: ChatHosts
+  readonly mail: {
+    readonly smtpUrl: string | undefined
+    readonly from: string
+    readonly outboxDirectory: string
+  }
+  readonly trustedProxies: TrustedProxies
+  readonly corsOrigins: readonly string[]
+  readonly alsoAcceptHosts: readonly string[]
+  readonly clientDocumentTestHosts: readonly string[]
+  readonly limitsFactor: number
+  readonly otlpUrl: string | undefined
+  readonly neverUsedClients: number
+  readonly drainDelaySeconds: number
+  readonly drainSeconds: number
+  readonly keys: KeySettings
+}
+
+interface ListenerAddress {
+  readonly port: number
+  readonly host: string
+}
+
+const readSettings = createSettingsReader({
   settings: SETTINGS,
   prefix: 'AUTH_',
-  emptyIsAbsent: false,
-  mistakesTogether,
+  findCombinedMistakes,
 })
 
 /**
- * Reads the `AUTH_*` variables, once, at start.
+ * Reads the `AUTH_*` variables, once, at startup.
  *
- * @throws {ConfigError} naming every invalid, missing and unknown variable, but no value
+ * @throws {ConfigError} that names every invalid, missing and unknown variable, but no value
  */
-export function loadConfig(env: Environment) {
+export function loadConfig(env: Environment): Config {
   const settings = readSettings(env)
   return Object.freeze({
     origin: settings.AUTH_ORIGIN,
@@ -169,6 +217,8 @@ export function loadConfig(env: Environment) {
     internal: { port: settings.AUTH_INTERNAL_PORT, host: settings.AUTH_INTERNAL_HOST },
     operations: { port: settings.AUTH_OPERATIONS_PORT, host: settings.AUTH_OPERATIONS_HOST },
     databaseUrl: settings.AUTH_DATABASE_URL,
+    sessionDatabaseUrl: settings.AUTH_SESSION_DATABASE_URL ?? settings.AUTH_DATABASE_URL,
+    databaseIsPooled: settings.AUTH_SESSION_DATABASE_URL !== undefined,
     migrationDatabaseUrl: settings.AUTH_MIGRATION_DATABASE_URL,
     redisUrl: settings.AUTH_REDIS_URL,
     sealingKeys: settings.AUTH_KEK_FILE,
@@ -176,7 +226,7 @@ export function loadConfig(env: Environment) {
     resourceServers: settings.AUTH_RESOURCE_SERVERS_FILE.content,
     resourceServersFile: settings.AUTH_RESOURCE_SERVERS_FILE.path,
     chatHosts: settings.AUTH_CHAT_HOSTS_FILE ?? DEFAULT_CHAT_HOSTS,
-    mail: mailSettings({
+    mail: completeMailSettings({
       origin: settings.AUTH_ORIGIN,
       smtpUrl: settings.AUTH_SMTP_URL,
       from: settings.AUTH_MAIL_FROM,
@@ -191,13 +241,13 @@ export function loadConfig(env: Environment) {
     neverUsedClients: settings.AUTH_NEVER_USED_CLIENTS,
     drainDelaySeconds: settings.AUTH_DRAIN_DELAY_SECONDS,
     drainSeconds: settings.AUTH_DRAIN_SECONDS,
-    keys: keySettings(settings),
+    keys: toKeySettings(settings),
   })
 }
 
-function mistakesTogether(values: Partial<SettingValues<typeof SETTINGS>>): string[] {
+function findCombinedMistakes(values: Partial<SettingValues<typeof SETTINGS>>): string[] {
   const { AUTH_KEYS_LEASE_SECONDS: lease, AUTH_KEYS_POLL_SECONDS: poll, AUTH_ORIGIN: origin } = values
-  const withoutMail = origin && 'AUTH_SMTP_URL' in values && findSmtpMistake(origin, values.AUTH_SMTP_URL)
+  const smtpMistake = origin && 'AUTH_SMTP_URL' in values && findSmtpMistake(origin, values.AUTH_SMTP_URL)
   return [
     ...(lease !== undefined && poll !== undefined && lease < 2 * poll
       ? ['AUTH_KEYS_LEASE_SECONDS must be at least twice AUTH_KEYS_POLL_SECONDS']
@@ -205,8 +255,6 @@ function mistakesTogether(values: Partial<SettingValues<typeof SETTINGS>>): stri
     ...(origin && !isLoopback(origin) && values.AUTH_CLIENT_DOCUMENT_TEST_HOSTS?.length
       ? ['AUTH_CLIENT_DOCUMENT_TEST_HOSTS is for an AUTH_ORIGIN on loopback only']
       : []),
-    ...(withoutMail ? [`AUTH_SMTP_URL ${withoutMail}`] : []),
+    ...(smtpMistake ? [`AUTH_SMTP_URL ${smtpMistake}`] : []),
   ]
 }
-
-export type Config = ReturnType<typeof loadConfig>

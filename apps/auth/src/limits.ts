@@ -1,41 +1,46 @@
 /*
- * The rate limits of the authorization server: which there are, their quotas, and the store that counts them in Redis.
- * How a limit is counted and enforced is in `@plainpath/http`; which route uses which limit stands with the route.
+ * The rate limits of the authorization server with their quotas, and the store that counts them in Redis. `@plainpath/http`
+ * enforces limits, and each route names the limits that it uses.
  */
 import { RULES } from '@plainpath/domain'
-import { type LimitPolicy, type LimitStore, prefetchingLimitStore, redisLimitStore } from '@plainpath/http'
+import {
+  createPrefetchingLimitStore,
+  createRedisLimitStore,
+  type LimitPolicy,
+  type LimitStore,
+} from '@plainpath/http'
 import type { Redis } from 'ioredis'
 import { runRedisScript } from './tokens/run-redis-script.ts'
 
 const MINUTE = 60
 const HOUR = 3600
-/** The longest window of a limit per address, since one abuser can exhaust it for others behind the same address. */
+/** The longest window of a limit per address. It is short, because one abuser can use up the limit of a shared address. */
 const ADDRESS_WINDOW_SECONDS = 10 * MINUTE
 
-/** Quotas before `AUTH_LIMITS_FACTOR` multiplies them. */
+/** The limits with their quotas, which `AUTH_LIMITS_FACTOR` multiplies. */
 export const LIMITS = {
   /**
-   * Unrelated agents may share an address, so the window is short: at most 2 880 registrations a day from one address.
-   * A URL client that begins counts as one.
-   * A registration that is never used occupies a row for a week; `AUTH_NEVER_USED_CLIENTS` bounds them all.
+   * Registrations, and activations of URL clients. Unrelated agents may share an address, so the window is short: it allows at most
+   * 2 880 registrations a day from one address. A registration that is never used occupies a row for a week;
+   * `AUTH_NEVER_USED_CLIENTS` limits their total.
    */
   register: [{ name: 'register-address', quota: 20, windowSeconds: ADDRESS_WINDOW_SECONDS }],
   /**
-   * Hosts register for all their people from few addresses, and some register for each connection. An app that nobody uses
-   * occupies a row for a day; `AUTH_NEVER_USED_CLIENTS` bounds them all. A document of an app that is new counts as one.
+   * Registrations of apps, and documents of new apps. A host registers for all its users from few addresses, and some hosts
+   * register for each connection. An app that nobody uses occupies a row for a day; `AUTH_NEVER_USED_CLIENTS` limits their total.
    */
   registerApp: [{ name: 'register-app-address', quota: 100, windowSeconds: ADDRESS_WINDOW_SECONDS }],
-  /** Every request that presents client credentials, over all endpoints. */
+  /** All requests with client credentials, at all endpoints together. */
   address: [{ name: 'token-address', quota: 600, windowSeconds: MINUTE }],
   client: [{ name: 'token-client', quota: 120, windowSeconds: MINUTE }],
-  /** In place of `client` where the domain is verified. Three times as many: it may be one client of a whole service. */
+  /** Replaces `client` for a client with a verified domain. It is higher, since the client may act for a whole service. */
   verified: [{ name: 'token-verified', quota: 360, windowSeconds: MINUTE }],
   /**
-   * All clients of one registrable domain, which can have any number of them without a registration. As many as one
-   * address gets, so that a domain is no way around the limits of addresses.
+   * Counts all clients of one registrable domain together, because a domain can have any number of clients without a
+   * registration. It equals the limit of one address, so a domain cannot be used to exceed that limit.
    */
   domain: [{ name: 'token-domain', quota: 600, windowSeconds: MINUTE }],
-  /** Pages for people, who may share an address. What a mailed link can do has bounds of its own. */
+  /** Pages for people, who may share an address. The actions behind a mailed link have their own limits. */
   pages: [{ name: 'pages-address', quota: 120, windowSeconds: MINUTE }],
   documents: [{ name: 'reads-address', quota: 3000, windowSeconds: MINUTE, batch: 100 }],
 } as const satisfies Record<string, readonly LimitPolicy[]>
@@ -48,29 +53,32 @@ export const CLIENT_LIMITS = {
   domain: LIMITS.domain,
 }
 
-/** Verification mails that a client may cause. Fails closed, since each mail may reach a person. */
-export const CLAIM_MAIL: LimitPolicy = {
+/**
+ * Verification mails that a client may cause. If they cannot be counted, requests are refused, since each mail may reach a
+ * person.
+ */
+export const VERIFICATION_MAILS: LimitPolicy = {
   name: 'claim-client',
   quota: RULES.claimMails,
   windowSeconds: 24 * HOUR,
   closed: true,
 }
 /**
- * Verification mails that clients of one address may cause until each of them has completed a verification (`isUnrevoked`);
- * from then on a client has `CLAIM_MAIL` alone. Clients cost nothing, and the mails that may go out to all do.
+ * Verification mails that clients at one address may cause. A client that has completed a verification (`isUnrevoked`) no longer
+ * counts here, only in `VERIFICATION_MAILS`. The limit exists because clients cost nothing, while the number of mails is capped.
  *
- * Ten in ten minutes are at most 1 440 a day from an IPv4 address or an IPv6 /64: less than the 1 600 that one domain
- * gets, so that one address cannot keep a mail provider's people from their mails, and one in eleven of the 16 000 that all
- * get. A /48 has four times as many. Sixty people an hour can be verified for the first time from behind one address.
+ * Ten in ten minutes are at most 1 440 a day from an IPv4 address or an IPv6 /64. That is less than the cap of 1 600 mails for
+ * one domain, so one address cannot block the mails to the users of a mail provider, and a tenth of the cap of 16 000 for all
+ * domains. A /48 may cause four times as many. Sixty people an hour can be verified for the first time from one address.
  */
-export const CLAIM_ADDRESS: LimitPolicy = {
+export const VERIFICATION_ADDRESS: LimitPolicy = {
   name: 'claim-address',
   quota: 10,
   windowSeconds: ADDRESS_WINDOW_SECONDS,
   closed: true,
 }
 /** Verification mails that a client may cause to one mailbox, however its address is spelled. */
-export const CLAIM_RESEND: LimitPolicy = {
+export const VERIFICATION_RESEND: LimitPolicy = {
   name: 'claim-resend',
   quota: 1,
   windowSeconds: RULES.claimResendMs / 1000,
@@ -78,8 +86,8 @@ export const CLAIM_RESEND: LimitPolicy = {
 }
 
 /**
- * Codes that browsers of one address may have mailed for sign-ins. As many as `CLAIM_ADDRESS`, for the same reason. They are
- * counted apart, so that agents behind the same address do not keep people from signing in.
+ * Codes for sign-ins that browsers at one address may request by mail. The quota equals that of `VERIFICATION_ADDRESS`, for the
+ * same reason. They are counted separately, so agents at the same address cannot keep people from signing in.
  */
 export const SIGN_IN_ADDRESS: LimitPolicy = {
   name: 'sign-in-address',
@@ -89,8 +97,8 @@ export const SIGN_IN_ADDRESS: LimitPolicy = {
 }
 
 /**
- * Documents of URL clients that requests of an address may cause to be fetched. A stored document is fetched again at most
- * every two and a half minutes, so 30 a minute are enough for 75 agents behind one address.
+ * Fetches of documents of URL clients that an address may cause. A stored document is fetched at most every two and a half
+ * minutes, so 30 a minute are enough for 75 agents at one address.
  */
 export const DOCUMENT_FETCHES: LimitPolicy = {
   name: 'document-address',
@@ -98,19 +106,26 @@ export const DOCUMENT_FETCHES: LimitPolicy = {
   windowSeconds: MINUTE,
 }
 
-/** Failed client authentications per network and client id. Refuses further failures only, never correct credentials. */
+/**
+ * Failed client authentications per network and client id. Above the limit, further failures get 429; correct credentials are
+ * still accepted.
+ */
 export const FAILED_AUTHENTICATION: LimitPolicy = {
   name: 'client-authentication',
   quota: 20,
   windowSeconds: 10 * MINUTE,
 }
 
-/** Creates the store that counts limits in Redis, for all processes together. @param prefix of every key, such as `auth:` */
-export function sharedLimits(redis: Redis, prefix: string, now: () => Date): LimitStore {
+/**
+ * Creates the store that counts limits in Redis, for all processes together.
+ *
+ * @param prefix the prefix of every key, such as `auth:`
+ */
+export function createSharedLimitStore(redis: Redis, prefix: string, now: () => Date): LimitStore {
   const limitRedis = {
     eval: (script: string, keys: string[], args: string[]) => runRedisScript(redis, script, keys, args),
     get: (key: string) => redis.get(key),
     setIfAbsent: (key: string, value: string, seconds: number) => redis.set(key, value, 'EX', seconds, 'NX'),
   }
-  return prefetchingLimitStore(redisLimitStore(limitRedis, prefix), now)
+  return createPrefetchingLimitStore(createRedisLimitStore(limitRedis, prefix), now)
 }

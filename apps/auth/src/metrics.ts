@@ -1,20 +1,20 @@
-import { createMetrics } from '@plainpath/http'
-import { type ChatHosts, redirectLabels } from './app-clients/chat-hosts.ts'
+import { createMetrics, type Metrics } from '@plainpath/http'
+import { type ChatHosts, listRedirectLabels } from './app-clients/chat-hosts.ts'
 import { DOCUMENT_OUTCOMES } from './client-documents/document-fetcher.ts'
 import { type AuthEvents, SIGN_IN_OUTCOMES } from './events.ts'
 
-/** What the authorization server counts by its events, beside its requests, limits and mail. */
-export function openMetrics(events: AuthEvents, chatHosts: ChatHosts) {
+/** Creates the metrics, and counts the events of the authorization server. Requests, limits and mail are counted elsewhere. */
+export function createAuthMetrics(events: AuthEvents, chatHosts: ChatHosts): Metrics {
   const metrics = createMetrics('auth')
-  const issued = metrics.counter('tokens_issued_total', 'Tokens issued, under each of their scopes', [
+  const countIssued = metrics.counter('tokens_issued_total', 'Tokens issued, under each of their scopes', [
     'scope',
   ])
-  const seconds = metrics.histogram(
+  const observePublication = metrics.histogram(
     'revocation_announcement_seconds',
     'Time from a revocation until the last API acknowledged it or its lease expired',
     [0.002, 0.005, 0.01, 0.05, 0.25, 1, 2.5],
   )
-  const silent = metrics.counter(
+  const countRemoved = metrics.counter(
     'revocation_members_struck_off_total',
     'API processes that did not acknowledge a revocation within a lease',
   )
@@ -24,28 +24,28 @@ export function openMetrics(events: AuthEvents, chatHosts: ChatHosts) {
     'outcome',
     DOCUMENT_OUTCOMES,
   )
-  const signIns = metrics.counter(
+  const countSignIn = metrics.counter(
     'sign_ins_total',
     'Sign-ins of people with apps, and the codes for them, by host and outcome',
     ['host', 'outcome'],
-    redirectLabels(chatHosts).flatMap((host) => SIGN_IN_OUTCOMES.map((outcome) => ({ host, outcome }))),
+    listRedirectLabels(chatHosts).flatMap((host) => SIGN_IN_OUTCOMES.map((outcome) => ({ host, outcome }))),
   )
-  events.on('sign-in', signIns)
+  events.on('sign-in', countSignIn)
   const countRegistration = metrics.counters(
     'app_registrations_total',
     'Registrations of apps that people connect from, by host; loopback for programs that name no host',
     'host',
-    [...redirectLabels(chatHosts), 'refused'],
+    [...listRedirectLabels(chatHosts), 'refused'],
   )
   events.on('app-registered', ({ host }) => countRegistration(host))
   events.on('document-fetched', ({ outcome }) => countFetch(outcome))
   events.on('token-issued', ({ scopes }) => {
-    for (const scope of scopes) issued({ scope })
+    for (const scope of scopes) countIssued({ scope })
   })
-  events.on('revocation-published', (published) => {
-    seconds(published.seconds)
-    for (let each = 0; each < published.removed; each += 1) silent()
+  events.on('revocation-published', ({ seconds, removed }) => {
+    observePublication(seconds)
+    for (let count = 0; count < removed; count += 1) countRemoved()
   })
-  events.on('swept', ({ what }) => metrics.swept(what))
+  events.on('swept', ({ what }) => metrics.recordSweep(what))
   return metrics
 }

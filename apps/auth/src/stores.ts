@@ -1,80 +1,98 @@
 /*
- * Opens the stores of the authorization server, for the server and for its commands: which of them use PostgreSQL and
- * which Redis is decided here alone. Starts no background work; `upkeep.ts` does.
+ * Opens the stores of the authorization server, for the server and for its commands. Only this module decides which of them use
+ * PostgreSQL and which Redis. It starts no background work; `upkeep.ts` does.
  */
 import { fileURLToPath } from 'node:url'
 import type { Log } from '@plainpath/http'
-import { mailQueue, scaledWaitingBounds } from '@plainpath/mail'
-import { openPool, type ReservedPool, reservedPool } from '@plainpath/postgres'
+import { createMailQueue, scaleWaitingBounds } from '@plainpath/mail'
+import { createReservedPool, openPool, type ReservedPool } from '@plainpath/postgres'
 import { REVOCATION, type RevocationOptions } from '@plainpath/revocation'
 import type { Redis } from 'ioredis'
-import { type AgentRepository, activeGeneration, agentRepository } from './agents/agent-repository.ts'
-import { type CachedAgents, cachedAgents } from './agents/cached-agents.ts'
-import { type ContactBindingStore, contactBindingStore } from './agents/contact-binding-store.ts'
-import { type UrlClientStore, urlClientStore } from './agents/url-client-store.ts'
-import { type AppClientStore, appClientStore } from './app-clients/app-client-store.ts'
-import { type IdentityAssertionStore, identityAssertionStore } from './assertions/identity-assertion-store.ts'
-import { type ClaimAttemptStore, postgresClaimAttempts } from './claims/postgres-claim-attempts.ts'
-import { type ClaimStore, isLiveClaim, postgresClaims } from './claims/postgres-claims.ts'
-import { type UsedJtiStore, usedJtiStore } from './clients/used-jti-store.ts'
-import { postgresUsedProofs, redisUsedProofs, type UsedProofStore } from './clients/used-proof-store.ts'
-import type { Config } from './config.ts'
-import { type Connections, connectionStore } from './connections/connection-store.ts'
-import { type AuthEvents, createEvents } from './events.ts'
-import { type KeyFollowers, postgresKeyFollowers } from './keys/key-followers.ts'
-import { type KeyStore, postgresKeyStore } from './keys/key-store.ts'
-import { type OAuthRecordStore, oauthRecordStore } from './oauth/oauth-record-store.ts'
+import { type AgentCache, createAgentCache } from './agents/agent-cache.ts'
+import { type AgentStore, getActiveCredentialVersion } from './agents/agent-store.ts'
+import { type ContactBindingStore, createContactBindingStore } from './agents/contact-binding-store.ts'
+import { createAgentStore } from './agents/postgres-agent-store.ts'
+import { createUrlClientStore, type UrlClientStore } from './agents/url-client-store.ts'
+import { type AppClientStore, createAppClientStore } from './app-clients/app-client-store.ts'
 import {
-  postgresResourceServerFollowers,
-  type ResourceServerFollowers,
-} from './resource-servers/resource-server-followers.ts'
-import { noOpRevoker, type Revoker, redisRevoker } from './revocation/revoker.ts'
-import { type SignInStore, signInStore } from './sign-in/sign-in-store.ts'
+  createIdentityAssertionStore,
+  type IdentityAssertionStore,
+} from './assertions/identity-assertion-store.ts'
+import { createUsedJtiStore, type UsedJtiStore } from './clients/used-jti-store.ts'
+import {
+  createPostgresUsedProofStore,
+  createRedisUsedProofStore,
+  type UsedProofStore,
+} from './clients/used-proof-store.ts'
+import type { Config } from './config.ts'
+import { type ConnectionStore, createConnectionStore } from './connections/connection-store.ts'
+import { type AuthEvents, createEvents } from './events.ts'
+import { createKeyFollowerStore, type KeyFollowerStore } from './keys/key-follower-store.ts'
+import { createKeyStore, type KeyStore } from './keys/key-store.ts'
+import { createOAuthRecordStore, type OAuthRecordStore } from './oauth/oauth-record-store.ts'
+import {
+  createResourceServerFollowerStore,
+  type ResourceServerFollowerStore,
+} from './resource-servers/resource-server-follower-store.ts'
+import {
+  createRedisRevocationPublisher,
+  noOpRevocationPublisher,
+  type RevocationPublisher,
+} from './revocation/revocation-publisher.ts'
+import { createSignInStore, type SignInStore } from './sign-in/sign-in-store.ts'
+import {
+  createEmergencyRevocationStore,
+  type EmergencyRevocationStore,
+  readCutoff,
+} from './tokens/emergency-revocation-store.ts'
 import { openRedis } from './tokens/open-redis.ts'
-import { postgresTokenStore } from './tokens/postgres-token-store.ts'
-import { redisTokenStore } from './tokens/redis-token-store.ts'
-import { readStop, type StopStore, stopStore } from './tokens/stop-store.ts'
+import { createPostgresTokenStore } from './tokens/postgres-token-store.ts'
+import { createRedisTokenStore } from './tokens/redis-token-store.ts'
 import type { TokenAuthority, TokenStore } from './tokens/token-store.ts'
 import { traceRedis } from './tokens/trace-redis.ts'
+import { createVerificationAttemptStore } from './verifications/postgres-verification-attempt-store.ts'
+import { createVerificationStore, isVerificationLive } from './verifications/postgres-verification-store.ts'
+import type { VerificationAttemptStore } from './verifications/verification-attempt-store.ts'
+import type { VerificationStore } from './verifications/verification-store.ts'
 
 export const MIGRATIONS = fileURLToPath(new URL('../migrations', import.meta.url))
-/** Prefix of every Redis key; the ACL of this app's Redis user permits no other. */
+/** The prefix of every Redis key. The Redis ACL of this app permits no other prefix. */
 const REDIS_PREFIX = 'auth:'
 
-/** Connections beside the pool that only revocations may use: see `useReservedConnections`. */
+/** The number of connections, in addition to the pool, that only revocations may use: see `useReservedConnections`. */
 const RESERVED_CONNECTIONS = 2
 
 export interface Stores extends AsyncDisposable {
   readonly db: ReservedPool
   readonly redis: Redis | undefined
   readonly redisPrefix: string
-  readonly agents: AgentRepository
-  /** The agents among them that are known by the URL of a document. */
+  readonly agents: AgentStore
+  /** The agents whose id is the URL of a document. */
   readonly urlClients: UrlClientStore
-  /** This process's cache of `agents`. */
-  readonly cachedAgents: CachedAgents
+  /** The cache of `agents` in this process. */
+  readonly agentCache: AgentCache
   readonly contactBindings: ContactBindingStore
-  /** Apps that people connect from. */
+  /** The apps that people connect. */
   readonly appClients: AppClientStore
-  readonly claims: ClaimStore
-  readonly claimAttempts: ClaimAttemptStore
+  readonly verifications: VerificationStore
+  readonly verificationAttempts: VerificationAttemptStore
   readonly signIns: SignInStore
   /** Identity assertions that this server issued to agents. */
   readonly identityAssertions: IdentityAssertionStore
   /** The sign-ins of people with apps. */
-  readonly connections: Connections
-  /** What oidc-provider stores about them. */
+  readonly connections: ConnectionStore
+  /** oidc-provider's records of sign-ins. */
   readonly oauthRecords: OAuthRecordStore
   readonly usedJtis: UsedJtiStore
-  /** Beside the tokens, in the same store. */
+  /** Used DPoP proofs, in the same store as the tokens. */
   readonly usedProofs: UsedProofStore
   readonly tokens: TokenStore
-  readonly stops: StopStore
+  readonly emergencyRevocations: EmergencyRevocationStore
   /** Publishes revocations to the APIs, which cache introspection responses. */
-  readonly revoker: Revoker
+  readonly revocationPublisher: RevocationPublisher
   readonly keys: KeyStore
-  readonly keyFollowers: KeyFollowers
-  readonly resourceServerFollowers: ResourceServerFollowers
+  readonly keyFollowers: KeyFollowerStore
+  readonly resourceServerFollowers: ResourceServerFollowerStore
 }
 
 export interface StoreOptions {
@@ -82,76 +100,84 @@ export interface StoreOptions {
   readonly now: () => Date
   /** Receives an event for each change that the stores make. */
   readonly events?: AuthEvents
-  /** Prefix of every Redis key; `auth:` when absent. */
+  /** The prefix of every Redis key; by default `auth:`. */
   readonly redisPrefix?: string
-  /** Multiplies the timeouts of PostgreSQL, for tests on a busy machine. */
+  /** Multiplies the timeouts of PostgreSQL, for commands and for tests on a busy machine. */
   readonly databasePatience?: number
-  /** Timeout of a Redis command; 200 ms when absent. */
+  /** The timeout of a Redis command; by default 200 ms. */
   readonly redisTimeoutMs?: number
-  /** The revocation channel and intervals that both apps share; `REVOCATION` when absent. */
+  /** The revocation channel and intervals that both apps share; by default `REVOCATION`. */
   readonly revocation?: RevocationOptions
 }
 
-/** Opens the stores. Disposing the result closes them. @throws when Redis is unavailable or may evict keys */
+/**
+ * Opens the stores. Disposing the result closes them.
+ *
+ * @throws if Redis is unavailable or may evict keys
+ */
 export async function openStores(config: Config, options: StoreOptions): Promise<Stores> {
   const { log, now, events = createEvents(), redisPrefix = REDIS_PREFIX, revocation = REVOCATION } = options
   const { sealingKeys, hashKey } = config
-  await using opening = new AsyncDisposableStack()
-  const pool = { log, patience: options.databasePatience }
-  const db = opening.use(
-    reservedPool(
-      openPool(config.databaseUrl, { ...pool, applicationName: 'plainpath-auth' }),
+  await using stack = new AsyncDisposableStack()
+  const poolOptions = { log, patience: options.databasePatience, isPooled: config.databaseIsPooled }
+  const db = stack.use(
+    createReservedPool(
+      openPool(config.databaseUrl, { ...poolOptions, applicationName: 'plainpath-auth' }),
       openPool(config.databaseUrl, {
-        ...pool,
+        ...poolOptions,
         applicationName: 'plainpath-auth revocation',
         max: RESERVED_CONNECTIONS,
-        stay: true,
+        keepIdleConnections: true,
       }),
     ),
   )
   const redis =
     config.redisUrl === undefined
       ? undefined
-      : opening.use(await openRedis(config.redisUrl, log, options.redisTimeoutMs))
+      : stack.use(await openRedis(config.redisUrl, log, options.redisTimeoutMs))
   if (redis && config.otlpUrl) traceRedis(redis)
 
-  const mails = mailQueue({ sealingKeys, hashKey, waiting: scaledWaitingBounds(config.limitsFactor) })
-  const agents = agentRepository(db, { sealingKeys, addMail: mails.add, events, now })
+  const mails = createMailQueue({ sealingKeys, hashKey, waiting: scaleWaitingBounds(config.limitsFactor) })
+  const agents = createAgentStore(db, { sealingKeys, addMail: mails.add, events, now })
   const authority: TokenAuthority = {
-    findGeneration: async (id) => activeGeneration(await agents.find(id)),
-    isLiveClaim: (id) => isLiveClaim(db, id, now()),
-    stop: () => readStop(db),
+    findCredentialVersion: async (id) => getActiveCredentialVersion(await agents.find(id)),
+    isVerificationLive: (id) => isVerificationLive(db, id, now()),
+    readCutoff: () => readCutoff(db),
   }
   const tokens = redis
-    ? redisTokenStore(redis, { prefix: redisPrefix, authority, now })
-    : postgresTokenStore(db, { now })
-  const revoker = redis ? redisRevoker(redis, revocation, events) : noOpRevoker
+    ? createRedisTokenStore(redis, { prefix: redisPrefix, authority, now })
+    : createPostgresTokenStore(db, { now })
+  const revocationPublisher = redis
+    ? createRedisRevocationPublisher(redis, revocation, events)
+    : noOpRevocationPublisher
   const claimDeps = { db, sealingKeys, hashKey, addMail: mails.add, events }
-  const claims = postgresClaims({ ...claimDeps, tokens, revoker })
-  const resources = opening.move()
+  const verifications = createVerificationStore({ ...claimDeps, tokens, revocationPublisher })
+  const resources = stack.move()
   return {
     db,
     redis,
     redisPrefix,
     agents,
-    urlClients: urlClientStore(db, events),
-    cachedAgents: cachedAgents(agents, { skipSharedLoads: db.isReserved }),
-    contactBindings: contactBindingStore(db, events),
-    appClients: appClientStore(db, sealingKeys),
-    claims,
-    claimAttempts: postgresClaimAttempts(claimDeps),
-    signIns: signInStore(claimDeps),
-    identityAssertions: identityAssertionStore(db),
-    connections: connectionStore({ db, sealingKeys, claims }),
-    oauthRecords: oauthRecordStore(db, { sealingKeys, now }),
-    usedJtis: usedJtiStore(db),
-    usedProofs: redis ? redisUsedProofs(redis, { prefix: redisPrefix }) : postgresUsedProofs(db),
+    urlClients: createUrlClientStore(db, events),
+    agentCache: createAgentCache(agents, { skipSharedLoads: db.isReserved }),
+    contactBindings: createContactBindingStore(db, events),
+    appClients: createAppClientStore(db, sealingKeys),
+    verifications,
+    verificationAttempts: createVerificationAttemptStore(claimDeps),
+    signIns: createSignInStore(claimDeps),
+    identityAssertions: createIdentityAssertionStore(db),
+    connections: createConnectionStore({ db, sealingKeys, verifications }),
+    oauthRecords: createOAuthRecordStore(db, { sealingKeys, now }),
+    usedJtis: createUsedJtiStore(db),
+    usedProofs: redis
+      ? createRedisUsedProofStore(redis, { prefix: redisPrefix })
+      : createPostgresUsedProofStore(db),
     tokens,
-    stops: stopStore(db, events),
-    revoker,
-    keys: postgresKeyStore(db, sealingKeys, events),
-    keyFollowers: postgresKeyFollowers(db),
-    resourceServerFollowers: postgresResourceServerFollowers(db),
+    emergencyRevocations: createEmergencyRevocationStore(db, events),
+    revocationPublisher,
+    keys: createKeyStore(db, sealingKeys, events),
+    keyFollowers: createKeyFollowerStore(db),
+    resourceServerFollowers: createResourceServerFollowerStore(db),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }

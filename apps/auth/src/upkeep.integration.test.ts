@@ -27,7 +27,7 @@ afterAll(async () => {
 
 function eventsCountedBy(metrics: Metrics) {
   const events = createEvents()
-  events.on('swept', ({ what }) => metrics.swept(what))
+  events.on('swept', ({ what }) => metrics.recordSweep(what))
   return events
 }
 
@@ -43,15 +43,15 @@ test('expires unused agents, deletes their tombstones, and updates the counts', 
     { stores, metrics, events: eventsCountedBy(metrics), log, now: () => now, everyMs: 5 },
   )
   now = after(7)
-  await expect.poll(() => rows('agents'), { timeout: 10_000 }).toBe(2)
-  await expect.poll(() => gauge('agents_never_used'), { timeout: 10_000 }).toBe(0)
+  await expect.poll(() => rows('agents')).toBe(2)
+  await expect.poll(() => gauge('agents_never_used')).toBe(0)
   now = after(71)
-  await expect.poll(() => gauge('agents_idle'), { timeout: 10_000 }).toBe(2)
+  await expect.poll(() => gauge('agents_idle')).toBe(2)
   expect(await rows('expired_agents')).toBe(1)
   now = after(92)
-  await expect.poll(() => rows('agents'), { timeout: 10_000 }).toBe(1)
+  await expect.poll(() => rows('agents')).toBe(1)
   now = after(98)
-  await expect.poll(() => rows('expired_agents'), { timeout: 10_000 }).toBe(1)
+  await expect.poll(() => rows('expired_agents')).toBe(1)
 })
 
 test('shows when each sweep last succeeded, and that one has stopped succeeding', async () => {

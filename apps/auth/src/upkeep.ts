@@ -1,16 +1,15 @@
 /*
- * The background jobs of the server: deleting expired rows, which PostgreSQL does not do by itself, and expiring unused
- * agents. What each job deletes is decided in the module of its table.
+ * The background jobs of the server: they delete expired rows, which PostgreSQL does not do by itself, and expire unused agents.
+ * The module of each table decides which rows a job deletes.
  */
 import { durationIn } from '@plainpath/domain'
 import { type Log, type Metrics, runRepeatedly } from '@plainpath/http'
 import { clockAgrees, type Database } from '@plainpath/postgres'
-import { COUNTS_AS_IDLE_MS, countUnused } from './agents/agent-counts.ts'
-import { expireAgents, forgetExpiredAgents } from './agents/agent-expiry.ts'
+import { countUnused, IDLE_AFTER_MS } from './agents/agent-counts.ts'
+import { deleteTombstones, expireAgents } from './agents/agent-expiry.ts'
 import { sweepSecrets } from './agents/agent-secret.ts'
 import { sweepAppClients } from './app-clients/app-client-store.ts'
 import { sweepIdentityAssertions } from './assertions/identity-assertion-store.ts'
-import { sweepClaims } from './claims/sweep-claims.ts'
 import { sweepUsedJtis } from './clients/used-jti-store.ts'
 import type { Config } from './config.ts'
 import type { AuthEvents } from './events.ts'
@@ -18,19 +17,24 @@ import { sweepOAuthRecords } from './oauth/oauth-record-store.ts'
 import { sweepSignIns } from './sign-in/sign-in-store.ts'
 import type { Stores } from './stores.ts'
 import { sweepTokens } from './tokens/sweep-tokens.ts'
+import { sweepVerifications } from './verifications/sweep-verifications.ts'
 
-/** Deletes a batch of expired rows. @returns how many; 0 when none is left */
+/**
+ * Deletes a batch of expired rows.
+ *
+ * @returns the number of deleted rows; 0 when none is left
+ */
 type Sweep = (db: Database, now: Date) => Promise<number>
 
-/** Tombstones of expired agents that are retained, as a multiple of `AUTH_NEVER_USED_CLIENTS`. */
-const EXPIRED_FOR_EACH = 10
+/** The number of retained tombstones of expired agents, as a multiple of `AUTH_NEVER_USED_CLIENTS`. */
+const TOMBSTONES_PER_UNUSED_AGENT = 10
 
 interface SweepDeps {
   readonly db: Database
   readonly events: AuthEvents
   readonly log: Log
   readonly now: () => Date
-  /** A minute when absent. */
+  /** The interval of the jobs; by default a minute. */
   readonly everyMs?: number
 }
 
@@ -39,53 +43,54 @@ interface UpkeepDeps extends Omit<SweepDeps, 'db'> {
   readonly metrics: Pick<Metrics, 'gauge'>
 }
 
-/** Starts the jobs, each once a minute, until disposed. */
+/** Starts the jobs, which run once a minute until the result is disposed. */
 export function startUpkeep(config: Pick<Config, 'neverUsedClients'>, deps: UpkeepDeps): AsyncDisposable {
   const { stores, metrics, events } = deps
   const { neverUsedClients } = config
-  const neverUsed = metrics.gauge('agents_never_used', 'Registered agents that never got a token')
-  const idle = metrics.gauge(
+  const setNeverUsed = metrics.gauge('agents_never_used', 'Registered agents that never got a token')
+  const setIdle = metrics.gauge(
     'agents_idle',
-    `Registered agents that got no token for ${durationIn('day', COUNTS_AS_IDLE_MS)}`,
+    `Registered agents that got no token for ${durationIn('day', IDLE_AFTER_MS)}`,
   )
-  const running = new AsyncDisposableStack()
-  const regularly = (what: string, sweep: Sweep) =>
-    running.use(sweepRegularly(what, sweep, { ...deps, db: stores.db }))
+  const jobs = new AsyncDisposableStack()
+  const start = (what: string, sweep: Sweep) => jobs.use(startSweep(what, sweep, { ...deps, db: stores.db }))
 
   // Redis expires its tokens itself.
-  if (!stores.redis) regularly('expired tokens', sweepTokens)
-  regularly('identity assertions', sweepIdentityAssertions)
-  regularly('spent assertions', sweepUsedJtis)
-  regularly('claims', sweepClaims)
-  regularly('sign-ins', async (db, at) => (await sweepOAuthRecords(db, at)) + (await sweepSignIns(db, at)))
-  regularly('unused apps', (db, at) => sweepAppClients(db, at, neverUsedClients))
-  regularly('unused agents', async (db, at) => {
-    const ended = await expireAgents({ ...stores, events }, at, neverUsedClients)
-    if (ended > 0) return ended
-    const counted = await countUnused(db, at)
-    neverUsed(counted.neverUsed)
-    idle(counted.idle)
+  if (!stores.redis) start('expired tokens', sweepTokens)
+  start('identity assertions', sweepIdentityAssertions)
+  start('spent assertions', sweepUsedJtis)
+  start('claims', sweepVerifications)
+  start('sign-ins', async (db, time) => (await sweepOAuthRecords(db, time)) + (await sweepSignIns(db, time)))
+  start('unused apps', (db, time) => sweepAppClients(db, time, neverUsedClients))
+  start('unused agents', async (db, time) => {
+    const expiredCount = await expireAgents({ ...stores, events }, time, neverUsedClients)
+    if (expiredCount > 0) return expiredCount
+    const unused = await countUnused(db, time)
+    setNeverUsed(unused.neverUsed)
+    setIdle(unused.idle)
     return 0
   })
-  regularly('expired agents', (db, at) => forgetExpiredAgents(db, at, EXPIRED_FOR_EACH * neverUsedClients))
-  regularly('ended secrets', sweepSecrets)
-  return running
+  start('expired agents', (db, time) =>
+    deleteTombstones(db, time, TOMBSTONES_PER_UNUSED_AGENT * neverUsedClients),
+  )
+  start('ended secrets', sweepSecrets)
+  return jobs
 }
 
 /**
- * Runs `sweep` once a minute until disposed, batch by batch until nothing is left. A run that fails is logged, and the
- * next one tries again.
+ * Runs `sweep` once a minute until the result is disposed. Each run deletes batch by batch until nothing is left. A failed run is
+ * logged, and the next run tries again.
  *
- * @param what names the rows, in the log and as a metric label
+ * @param what the name of the rows in the log, and their metric label
  */
-export function sweepRegularly(
+export function startSweep(
   what: string,
   sweep: Sweep,
   { db, events, log, now, everyMs = 60_000 }: SweepDeps,
 ): AsyncDisposable {
-  const sweeping = runRepeatedly(async (isStopped) => {
+  const job = runRepeatedly(async (isStopped) => {
     try {
-      // With a clock that is days ahead, everything would seem to have expired.
+      // If the clock were days ahead, everything would seem to have expired.
       if (!(await clockAgrees(db))) return log.warn(`${what} were not swept: the clock is not synchronised`)
       while ((await sweep(db, now())) > 0) if (isStopped()) return
       events.emit('swept', { what })
@@ -94,6 +99,6 @@ export function sweepRegularly(
     }
   })
   events.emit('swept', { what })
-  sweeping.start(everyMs)
-  return sweeping
+  job.start(everyMs)
+  return job
 }

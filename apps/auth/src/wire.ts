@@ -1,216 +1,206 @@
 /*
  * The composition root of the server: creates every object once, from settings and runtime dependencies, and connects
- * them. It opens stores and starts background work, but does not listen (`serve.ts`) and holds no business rules.
+ * them. It opens stores and starts background work. It opens no ports (`serve.ts` does) and contains no business rules.
  */
 import {
+  createDocumentRoutes,
   createLimiter,
+  createMemoryLimitStore,
+  createOperationsApp,
   createReadiness,
-  documentRoutes,
-  memoryLimitStore,
-  operationsApp,
-  poolMetrics,
   type RawRoute,
+  type Readiness,
+  registerPoolMetrics,
   watchClock,
-  withSynchronisedClock,
 } from '@plainpath/http'
-import { mailTransport, openMailer, scaledMailCaps } from '@plainpath/mail'
-import { API_VERSION, authDocuments, serviceUrls } from '@plainpath/metadata'
-import { databaseTime, listen, schemaIsCurrent } from '@plainpath/postgres'
+import { createMailTransport, openMailer, scaleMailCaps } from '@plainpath/mail'
+import { API_VERSION, createAuthDocuments, serviceUrls } from '@plainpath/metadata'
+import { databaseTime, isSchemaCurrent, listen } from '@plainpath/postgres'
 import { openTracing } from '@plainpath/tracing'
-import { findExpiredAgent } from './agents/agent-expiry.ts'
-import { agentRoutes } from './agents/agent-routes.ts'
+import type Koa from 'koa'
+import { createAgentRoutes } from './agents/agent-routes.ts'
 import { bindContact } from './agents/contact-binding.ts'
-import { useMarks } from './agents/mark-use.ts'
-import { documentSource } from './agents/refresh-document.ts'
-import { internalApp, publicApp, publicSurface } from './app.ts'
+import { createUsageRecorder } from './agents/usage-recorder.ts'
+import { createInternalApp, createPublicApp, listPublicEndpoints } from './app.ts'
 import type { FindAppClient } from './app-clients/app-client.ts'
-import { appClientFinder } from './app-clients/app-client-finder.ts'
-import { readAppDocument } from './app-clients/app-document.ts'
-import { appRegistrationRoutes } from './app-clients/app-registration-routes.ts'
-import { assertionRoutes } from './assertions/assertion-routes.ts'
-import { exchangeAssertion } from './assertions/exchange-assertion.ts'
-import { claimMailHandlers } from './claims/claim-mails.ts'
-import { claimPageRoutes } from './claims/claim-page-routes.ts'
-import { claimRoutes } from './claims/claim-routes.ts'
-import { describePerson } from './claims/confirmed-person.ts'
-import {
-  type DocumentFetcherOptions,
-  openDocumentFetcher,
-  openFetcher,
-} from './client-documents/document-fetcher.ts'
-import { authenticateApp } from './clients/authenticate-app.ts'
-import {
-  type AuthenticateClient,
-  type AuthenticateClientDeps,
-  authenticateClient,
-} from './clients/authenticate-client.ts'
-import { urlClientFinder } from './clients/url-clients.ts'
+import { createAppRegistrationRoutes } from './app-clients/app-registration-routes.ts'
+import { createAssertionRoutes } from './assertions/assertion-routes.ts'
+import { verifyPresentedAssertion } from './assertions/verify-presented-assertion.ts'
+import type { DocumentFetcherOptions } from './client-documents/document-fetcher.ts'
+import { createAppAuthenticator } from './clients/app-authenticator.ts'
 import type { Config } from './config.ts'
 import { createEvents, logSecurityEvents } from './events.ts'
-import { keyMetrics, openKeyFollower } from './keys/key-follower.ts'
-import { LIMITS, sharedLimits } from './limits.ts'
-import { openMetrics } from './metrics.ts'
-import { appAdapters } from './oauth/app-adapters.ts'
-import { createProvider, providerSlot } from './oauth/create-provider.ts'
-import { type Interactions, interactions } from './oauth/interactions.ts'
-import { authenticatedGeneration, createInternalClientSecret } from './oauth/override-provider.ts'
-import { clientAdapter, readOnlyAdapter, tokenAdapter } from './oauth/provider-adapters.ts'
+import { createCanaryListener } from './instances/canary.ts'
+import { createInstanceDescriber } from './instances/describe-instance.ts'
+import { createKeyMetrics, openKeyFollower } from './keys/key-follower.ts'
+import { createSharedLimitStore, LIMITS } from './limits.ts'
+import { createAuthMetrics } from './metrics.ts'
+import { createAppAdapters } from './oauth/app-adapters.ts'
+import { createProvider, createProviderSlot } from './oauth/create-provider.ts'
+import { createInteractions, type Interactions } from './oauth/interactions.ts'
+import { createInternalClientSecret, getCredentialVersion } from './oauth/override-provider.ts'
+import {
+  type Adapter,
+  createClientAdapter,
+  createReadOnlyAdapter,
+  createTokenAdapter,
+} from './oauth/provider-adapters.ts'
 import { followResourceServers } from './resource-servers/follow-resource-servers.ts'
-import { signInRoutes } from './sign-in/sign-in-routes.ts'
+import { createSignInRoutes } from './sign-in/sign-in-routes.ts'
 import { MIGRATIONS, openStores, type StoreOptions, type Stores } from './stores.ts'
 import { startUpkeep } from './upkeep.ts'
+import { describePerson } from './verifications/confirmed-person.ts'
+import { createVerificationMailHandlers } from './verifications/verification-mails.ts'
+import { createVerificationPageRoutes } from './verifications/verification-page-routes.ts'
+import { createVerificationRoutes } from './verifications/verification-routes.ts'
+import { wireClients } from './wire/wire-clients.ts'
 
-/** What the process provides beside its settings: clock, log, and overrides for tests. */
+/** Values that the process provides in addition to its settings: the clock, the log, and overrides for tests. */
 export interface RuntimeDependencies extends Omit<StoreOptions, 'events'> {
-  /** Called with one line per mail, including its link, when mail is written to files. */
-  readonly announce?: (line: string) => void
-  /** How client documents are fetched, for tests; by DNS and with the authorities that Node trusts when absent. */
+  /** Called for each mail that is written to a file, with one line that contains the link in the mail. */
+  readonly announceMail?: (line: string) => void
+  /** In tests: replaces DNS and the trusted certificate authorities for fetching client documents. */
   readonly documents?: Pick<DocumentFetcherOptions, 'ca' | 'resolve'>
-  /** Finds apps, and builds the pages of their sign-ins, for tests. */
+  /** In tests: replaces the sign-in pages, and the function that finds apps. */
   readonly apps?: { find: FindAppClient; signIn?(interactions: Interactions, stores: Stores): RawRoute[] }
 }
 
+/** The running server. Disposing it stops the background work and closes the stores. */
+export interface AuthServer extends AsyncDisposable {
+  readonly publicApp: Koa
+  readonly internalApp: Koa
+  readonly operationsApp: Koa
+  /** Every method and path of the public application. */
+  readonly surface: ReturnType<typeof listPublicEndpoints>
+  readonly readiness: Readiness
+  readonly findAppClient: FindAppClient
+}
+
 /**
- * Opens the stores, starts background work and builds the three applications. Disposing the result stops and closes
- * all of it.
+ * Opens the stores, starts background work and builds the public, internal and operations applications.
  *
- * @throws when a store is unavailable or there is no usable signing key
+ * @throws if a store is unavailable or there is no usable signing key
  */
-export async function openAuth(config: Config, runtime: RuntimeDependencies) {
-  const { log, now, announce = () => undefined } = runtime
-  const { hashKey, sealingKeys } = config
+export async function openAuth(config: Config, runtime: RuntimeDependencies): Promise<AuthServer> {
+  const { log, now, announceMail = () => undefined } = runtime
+  const { hashKey, sealingKeys, chatHosts, limitsFactor } = config
   const urls = serviceUrls(config.origin)
-  await using opening = new AsyncDisposableStack()
+  // Closes all open resources if a later step throws.
+  await using stack = new AsyncDisposableStack()
   const events = createEvents()
   logSecurityEvents(events, log)
-  const metrics = openMetrics(events, config.chatHosts)
-  const tracing = opening.use(
+  const metrics = createAuthMetrics(events, config.chatHosts)
+  const tracing = stack.use(
     await openTracing({ url: config.otlpUrl, service: 'plainpath-auth', version: API_VERSION, log }),
   )
 
-  const stores = opening.use(await openStores(config, { ...runtime, events }))
-  const { db, redis, agents, cachedAgents, claims, claimAttempts } = stores
+  const stores = stack.use(await openStores(config, { ...runtime, events }))
+  const { db, redis, agents, agentCache, verifications, verificationAttempts } = stores
   await db.openReserved()
-  poolMetrics(metrics, db)
-  const clock = opening.use(watchClock({ storeTime: () => databaseTime(db), log, onSkew: metrics.clockSkew }))
+  registerPoolMetrics(metrics, db)
+  const clock = stack.use(watchClock({ readTime: () => databaseTime(db), log, onSkew: metrics.setSkew }))
   const limiter = createLimiter({
-    store: redis ? sharedLimits(redis, stores.redisPrefix, now) : memoryLimitStore(now),
+    store: redis ? createSharedLimitStore(redis, stores.redisPrefix, now) : createMemoryLimitStore(now),
     factor: config.limitsFactor,
     now,
     log,
-    onDecision: metrics.limited,
+    onDecision: metrics.countLimitDecision,
   })
 
-  // Background work, which runs until the server is disposed.
-  opening.use(await stores.revoker.followMark())
-  opening.use(startUpkeep(config, { stores, metrics, events, log, now }))
-  const resourceServers = opening.use(
+  // Start the background work, which stops when the server is disposed: followers, sweeps, notifications, mail.
+  stack.use(await stores.revocationPublisher.trackStoreMark())
+  stack.use(startUpkeep(config, { stores, metrics, events, log, now }))
+  const resourceServers = stack.use(
     await followResourceServers({
-      first: config.resourceServers,
+      initialServers: config.resourceServers,
       file: config.resourceServersFile,
       followers: stores.resourceServerFollowers,
-      reportMs: config.keys.pollMs,
+      reportIntervalMs: config.keys.pollMs,
       metrics,
       log,
     }),
   )
-  const signing = opening.use(
+  const signing = stack.use(
     await openKeyFollower({
       ...config.keys,
       keys: stores.keys,
       followers: stores.keyFollowers,
+      describe: await createInstanceDescriber(config, stores),
       log,
-      onStatus: keyMetrics(metrics),
+      onStatus: createKeyMetrics(metrics),
     }),
   )
-  const channels = { agents_changed: cachedAgents.forget, key_ring_changed: signing.pollSoon }
+  const listeners = { agents_changed: agentCache.invalidate, key_ring_changed: signing.pollSoon }
+  const canaryListener = createCanaryListener(stores, signing.instanceId, log)
   const onReconnected = () => {
-    cachedAgents.forgetAll()
+    agentCache.invalidateAll()
     signing.pollSoon()
   }
-  opening.use(await listen(config.databaseUrl, channels, { onReconnected, log }))
-  opening.use(
+  stack.use(
+    await listen(config.sessionDatabaseUrl, { ...listeners, ...canaryListener }, { onReconnected, log }),
+  )
+  stack.use(
     openMailer({
-      databaseUrl: config.databaseUrl,
+      databaseUrl: config.sessionDatabaseUrl,
       db,
       sealingKeys,
       hashKey,
-      transport: mailTransport(config.mail, announce),
+      transport: createMailTransport(config.mail, announceMail),
       from: config.mail.from,
-      handlers: claimMailHandlers({ attempts: claimAttempts, now }),
-      caps: scaledMailCaps(config.limitsFactor),
+      handlers: createVerificationMailHandlers({ attempts: verificationAttempts, now }),
+      caps: scaleMailCaps(config.limitsFactor),
       log,
       metrics,
       now,
     }),
   )
 
-  const { chatHosts } = config
-  const fetching: DocumentFetcherOptions = {
-    ...runtime.documents,
-    testHosts: config.clientDocumentTestHosts,
+  const clients = wireClients(config, {
+    stores,
+    clock,
+    limiter,
+    events,
     now,
-    onOutcome: (outcome) => events.emit('document-fetched', { outcome }),
-  }
-  const fetchDocument = documentSource(openDocumentFetcher(fetching).fetch, now)
-  // A fetcher of its own, so that made-up apps leave agents their bounds.
-  const fetchAppDocument = openFetcher(readAppDocument(chatHosts, now), fetching).fetch
-  const findAppClient: FindAppClient =
-    runtime.apps?.find ??
-    appClientFinder({ ...stores, fetchDocument: fetchAppDocument, chatHosts, limiter, now })
-  // Without a synchronised clock, neither the expiry of assertions nor that of old secrets can be judged.
-  const authenticateBy = (find: AuthenticateClientDeps['find']): AuthenticateClient => {
-    const authenticate = authenticateClient({
-      find,
-      findExpired: (id) => findExpiredAgent(db, id, now()),
-      findUrlClient: urlClientFinder({ ...stores, fetchDocument, limiter, now }, find),
-      usedJtis: stores.usedJtis,
-      issuer: config.origin,
-      hashKey,
-      limiter,
-      now,
-    })
-    return (...request) => withSynchronisedClock(clock, () => authenticate(...request))
-  }
-  /** Uses this process's cache of agents. */
-  const authenticate = authenticateBy(cachedAgents.find)
-  /** Reads PostgreSQL, for requests that change an agent: a secret that was just removed must not work there. */
-  const authenticateUncached = authenticateBy(agents.find)
+    documentOverrides: runtime.documents,
+  })
+  const { authenticate, authenticateUncached } = clients
+  const findAppClient = runtime.apps?.find ?? clients.findAppClient
 
+  // The OAuth provider. Each change of the keys replaces it.
   const internalClientSecret = createInternalClientSecret()
-  const dpopNonceSecret = hashKey.deriveKey('dpop-nonce')
   const cookieKey = hashKey.deriveKey('cookies').toString('base64url')
-  const marks = useMarks({ cachedAgents, agents, now })
+  const usage = createUsageRecorder({ agentCache, agents, now })
   const { connections, oauthRecords } = stores
-  const models: Record<string, ReturnType<typeof readOnlyAdapter>> = {
-    Client: clientAdapter(cachedAgents.find, resourceServers.current),
-    ClientCredentials: tokenAdapter(stores, {
-      marks,
+  const adapters: Record<string, Adapter> = {
+    Client: createClientAdapter(agentCache.find, resourceServers.current),
+    ClientCredentials: createTokenAdapter(stores, {
+      usage,
       events,
-      authenticatedGeneration,
-      bindContact: (id, generation) => bindContact(stores, id, generation),
+      getCredentialVersion,
+      bindContact: (id, credentialVersion) => bindContact(stores, id, credentialVersion),
     }),
-    ...appAdapters({ records: oauthRecords, connections, tokens: stores.tokens, marks, events, now }),
+    ...createAppAdapters({ records: oauthRecords, connections, tokens: stores.tokens, usage, events, now }),
   }
-  const provider = providerSlot(
-    (ring) =>
+  const provider = createProviderSlot(
+    (keys) =>
       createProvider({
         internalClientSecret,
-        dpopNonceSecret,
-        useProof: stores.usedProofs.use,
-        revocationMark: () => stores.revoker.mark,
+        dpopNonceSecret: hashKey.deriveKey('dpop-nonce'),
+        markProofUsed: stores.usedProofs.markUsed,
+        getStoreMark: () => stores.revocationPublisher.storeMark,
         urls,
-        adapter: (model) => models[model] ?? readOnlyAdapter(`this server never stores a ${model}`),
-        ring,
+        adapter: (model) => adapters[model] ?? createReadOnlyAdapter(`this server never stores a ${model}`),
+        keys,
         resourceServers: resourceServers.current,
-        exchangeAssertion: (assertion, clientId) =>
-          exchangeAssertion(
-            { assertions: stores.identityAssertions, keys: signing.keys, issuer: urls.origin, now: now() },
+        verifyPresentedAssertion: (assertion, clientId) =>
+          verifyPresentedAssertion(
+            { assertions: stores.identityAssertions, keys: signing.keys, issuer: urls.origin },
             assertion,
             clientId,
+            now(),
           ),
-        findPerson: async (claimId) => {
-          const person = await claims.findPerson(claimId, now())
+        findPerson: async (verificationId) => {
+          const person = await verifications.findPerson(verificationId, now())
           return person && describePerson(person)
         },
         connections,
@@ -222,37 +212,51 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies) {
   )
   signing.start(provider.swap)
 
-  const waiting = interactions({ ...stores, provider, findAppClient, urls, now })
-  const signIn =
-    runtime.apps?.signIn?.(waiting, stores) ??
-    signInRoutes({ interactions: waiting, stores, hashKey, urls, limiter, events, chatHosts, now })
+  const interactions = createInteractions({ ...stores, provider, findAppClient, urls, now })
+  const signInRoutes =
+    runtime.apps?.signIn?.(interactions, stores) ??
+    createSignInRoutes({
+      interactions,
+      stores,
+      hashKey,
+      urls,
+      limiter,
+      events,
+      chatHosts,
+      now,
+    })
 
-  const { limitsFactor } = config
+  // Routes and applications.
   const routeDeps = { stores, hashKey, urls, signing, overlapMs: config.keys.overlapMs, limitsFactor, now }
-  const documents = authDocuments(urls)
+  const documents = createAuthDocuments(urls)
   const routes = [
-    ...agentRoutes(routeDeps),
-    ...claimRoutes(routeDeps),
-    ...claimPageRoutes(routeDeps),
-    ...assertionRoutes(routeDeps),
-    ...documentRoutes(documents, { address: LIMITS.documents }),
+    ...createAgentRoutes(routeDeps),
+    ...createVerificationRoutes(routeDeps),
+    ...createVerificationPageRoutes(routeDeps),
+    ...createAssertionRoutes(routeDeps),
+    ...createDocumentRoutes(documents, { address: LIMITS.documents }),
   ]
   const oauth = {
     provider,
     urls,
     authenticate,
     findAppClient,
-    authenticateApp: authenticateApp({ find: findAppClient, usedJtis: stores.usedJtis, urls, limiter, now }),
+    authenticateApp: createAppAuthenticator({
+      find: findAppClient,
+      usedJtis: stores.usedJtis,
+      urls,
+      limiter,
+      now,
+    }),
     internalClientSecret,
     resourceServers,
     signing,
     keySettings: config.keys,
     stores,
-    marks,
+    usage,
     limiter,
     now,
   }
-  const documentPaths = documents.map(({ path }) => path)
   const deps = {
     ...config,
     log,
@@ -263,27 +267,26 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies) {
     db,
     authenticateUncached,
     routes,
-    appRoutes: appRegistrationRoutes({ ...stores, chatHosts, events, now }),
-    documentPaths,
+    appRoutes: createAppRegistrationRoutes({ ...stores, chatHosts, events, now }),
+    documentPaths: documents.map(({ path }) => path),
     oauth,
     cookieKey,
-    signIn,
+    signInRoutes,
   }
   const readiness = createReadiness({
-    database: () => schemaIsCurrent(db, MIGRATIONS),
+    database: () => isSchemaCurrent(db, MIGRATIONS),
     keys: async () => signing.isReady(),
     clock: async () => clock.isSynchronised(),
     ...(redis && { redis: async () => (await redis.ping()) === 'PONG' }),
   })
   const details = () => ({ keys: signing.status, resource_servers: resourceServers.status() })
-  const resources = opening.move()
-  return {
-    publicApp: publicApp(deps),
-    surface: publicSurface(deps),
-    internalApp: internalApp(deps),
-    operationsApp: operationsApp({ readiness, registry: metrics.registry, details }),
-    readiness,
-    findAppClient,
-    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  const apps = {
+    publicApp: createPublicApp(deps),
+    surface: listPublicEndpoints(deps),
+    internalApp: createInternalApp(deps),
+    operationsApp: createOperationsApp({ readiness, registry: metrics.registry, details }),
   }
+  // From here on, the caller disposes the open resources. Until here, a failure disposes them.
+  const resources = stack.move()
+  return { ...apps, readiness, findAppClient, [Symbol.asyncDispose]: () => resources.disposeAsync() }
 }

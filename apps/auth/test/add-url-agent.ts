@@ -20,7 +20,13 @@ export async function addUrlAgent(
 ): Promise<KeyAgent> {
   const key = await newKey()
   const keys = [{ ...key.jwk, alg: 'ES256', use: 'sig' }]
-  const about = { id: url, scopes: ['guides:read', 'waitlist:write'], status: 'active', generation: 1, keys }
+  const about = {
+    id: url,
+    scopes: ['guides:read', 'waitlist:write'],
+    status: 'active',
+    credentialVersion: 1,
+    keys,
+  }
   await stores.asOwner(AS_FETCHED)
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
   await using opened = await openStores(loadConfig(await stores.settingsFor(origin)), {

@@ -13,7 +13,7 @@ import {
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { countStored, expectRefusal, expectSafe, type Refusal } from './expect-refusal.ts'
 import {
-  asserted,
+  assertionFields,
   assertionOf,
   inHeader,
   type KeyAgent,
@@ -70,7 +70,7 @@ const parsed = (response: HttpResponse) =>
 
 describe('registering keys', () => {
   test('returns the keys with their kids, and no secret', async () => {
-    const before = await countStored(auth)
+    const storedBefore = await countStored(auth)
     const response = await post({
       client_name: 'Atlas',
       jwks: { keys: [{ ...p256, ext: true, key_ops: ['verify'] }] },
@@ -95,7 +95,7 @@ describe('registering keys', () => {
       claim_url: 'https://plainpath.example/api/agent/claim',
       post_claim_scopes: ['guides:read', 'waitlist:write', 'contact:write'],
     })
-    expect(await countStored(auth)).toEqual({ ...before, agents: Number(before['agents']) + 1 })
+    expect(await countStored(auth)).toEqual({ ...storedBefore, agents: Number(storedBefore['agents']) + 1 })
   })
 
   test.for([
@@ -198,7 +198,7 @@ describe('PUT /api/agent/jwks', () => {
 
   test('replaces all keys, and rejects an old one, also with an assertion made before', async () => {
     const agent = await registerKeys(auth)
-    const early = asserted(await assertionOf(auth, agent))
+    const early = assertionFields(await assertionOf(auth, agent))
     const key = await newKey()
     expect((await put(await inHeader(auth, agent), { keys: [key.jwk] })).status).toBe(200)
     expect((await tokenFor(auth, early)).status).toBe(401)
@@ -217,7 +217,7 @@ describe('PUT /api/agent/jwks', () => {
     expect([response.status, parsed(response)['error']]).toEqual([400, 'invalid_client_metadata'])
   }
 
-  test.for(['GET', 'POST', 'DELETE', 'PATCH'])('%s is 405', async (method) => {
+  test.for(['GET', 'POST', 'DELETE', 'PATCH'])('rejects %s with 405', async (method) => {
     await expectRefusal(auth, () => send(auth.url, { method, path: '/api/agent/jwks' }), {
       status: 405,
       code: 'method-not-allowed',
@@ -226,7 +226,7 @@ describe('PUT /api/agent/jwks', () => {
     })
   })
 
-  test('another site’s script cannot replace keys', async () => {
+  test('refuses to replace keys for a script of another site', async () => {
     const agent = await register(auth)
     const headers = { ...asAgent(agent), 'sec-fetch-site': 'cross-site' }
     await expectRefusal(auth, () => put(headers, { keys: [p256] }), {
@@ -250,7 +250,7 @@ describe.for([
     agent = await registerKeys(auth)
   })
 
-  test('works, once for each assertion', async () => {
+  test('accepts each assertion once', async () => {
     const fresh = await registerKeys(auth)
     const headers = await inHeader(auth, fresh)
     expect((await sendWith(headers)).status).toBe(method === 'DELETE' ? 204 : 200)
@@ -284,7 +284,7 @@ describe.for([
     'client-assertion': await assertionOf(auth, agent, claims),
   })
 
-  test('refuses two of them', async () => {
+  test('refuses a request with two of these headers', async () => {
     const lines = await Promise.all(
       [1, 2].map(async () => `Client-Assertion: ${await assertionOf(auth, agent)}`),
     )

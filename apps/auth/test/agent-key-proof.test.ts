@@ -84,7 +84,7 @@ describe('accepts a proof, and the response has no warning:', () => {
     expect((await tokenByKey(auth, { client_id: who.client_id, key: one })).status).toBe(200)
   })
 
-  test('of the key that is new, beside one that the client has', async () => {
+  test('of a new key, beside a key that the client has already', async () => {
     const keyed = await registerKeys(auth, one)
     const headers = { 'client-assertion': await assertionOf(auth, keyed) }
     const proof = await proofOf(auth, keyed, { key: two, set: [one, two] })
@@ -120,7 +120,10 @@ describe('accepts keys without a proof, and the response', () => {
 })
 
 const invalid = (says: RegExp): Refusal => ({
-  ...{ status: 400, code: 'invalid-key-proof', error: 'invalid_proof', form: 'agent' },
+  status: 400,
+  code: 'invalid-key-proof',
+  error: 'invalid_proof',
+  form: 'agent',
   says,
 })
 
@@ -131,8 +134,8 @@ describe('a proof is refused, and nothing is stored or changed:', () => {
   const HEADER = /^#\/proof: may have typ, alg and kid only/
   const KEY = /^#\/proof: does not name a key of this set/
   const SIGNATURE = /^#\/proof: was not signed with the key/
-  const ISSUER = /^#\/proof: must have your client_id as the claim iss/
-  const AUDIENCE = /^#\/proof: must have exactly the URL of this endpoint as the claim aud/
+  const ISSUER = /^#\/proof: must have your client_id as the iss claim/
+  const AUDIENCE = /^#\/proof: must have exactly the URL of this endpoint as the aud claim/
   const TOO_LONG = /^#\/proof: may be valid for at most 5 minutes/
   const NOT_YET = /^#\/proof: is not valid yet/
   const EXPIRED = /^#\/proof: has expired/
@@ -249,7 +252,10 @@ describe('a proof is refused, and nothing is stored or changed:', () => {
     ['4 097 characters', 'x'.repeat(4097)],
   ] satisfies [string, unknown][])('%s is not even read', async ([_why, proof]) => {
     const malformed: Refusal = {
-      ...{ status: 400, code: 'invalid-client-metadata', error: 'invalid_client_metadata', form: 'agent' },
+      status: 400,
+      code: 'invalid-client-metadata',
+      error: 'invalid_client_metadata',
+      form: 'agent',
     }
     await expectRefusal(auth, () => put(agent, { keys: [one], proof }), malformed)
   })
@@ -267,7 +273,7 @@ test('accepts a proof once, and does not mark a rejected one as used', async () 
   await expectRefusal(
     auth,
     () => put(other, { keys: [one], proof }),
-    invalid(/must have your client_id as the claim iss/),
+    invalid(/must have your client_id as the iss claim/),
   )
   expect((await put(who, { keys: [one], proof })).status).toBe(200)
   const keyed = { client_id: who.client_id, key: one }

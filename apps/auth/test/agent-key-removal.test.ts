@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { asAgent, getToken, isActive, register } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import {
-  asserted,
+  assertionFields,
   assertionOf,
   inHeader,
   type KeyAgent,
@@ -59,7 +59,7 @@ describe.for(TOKEN_PLACES)('PUT /api/agent/jwks, tokens in %s:', (tokens) => {
     for (const at of [auth, other]) expect(await activeAt(await tokenOf(renewed, at))).toEqual([true, true])
   })
 
-  test('revokes them too for a client that keeps another key, which gets a new token at once', async () => {
+  test('revokes them also for a client that keeps another key, and issues that client a new token at once', async () => {
     const [kept, leaked] = [await newKey(), await newKey()]
     const agent = await registerKeys(auth, kept, leaked)
     const token = await tokenOf({ ...agent, key: leaked })
@@ -100,7 +100,10 @@ describe.for(TOKEN_PLACES)('PUT /api/agent/jwks, tokens in %s:', (tokens) => {
     await auth.stores.asOwner('alter table agents disable trigger agents_changed')
     try {
       await replace(agent, kept)
-      const late = await tokenFor(other, asserted(await assertionOf(other, { ...agent, key: removed })))
+      const late = await tokenFor(
+        other,
+        assertionFields(await assertionOf(other, { ...agent, key: removed })),
+      )
       expect(late.status).toBe(401)
       expect(await activeAt(await tokenOf(agent, other))).toEqual([false, false])
     } finally {

@@ -32,12 +32,12 @@ async function registered(request: Partial<HttpRequest> = {}) {
 
 /** The good twin of every refusal. */
 async function expectAccepted() {
-  const before = await countStored(auth)
+  const storedBefore = await countStored(auth)
   await registered(json({ client_name: 'Atlas' }))
   expect(await countStored(auth)).toEqual({
-    ...before,
-    agents: Number(before['agents']) + 1,
-    agent_secrets: Number(before['agent_secrets']) + 1,
+    ...storedBefore,
+    agents: Number(storedBefore['agents']) + 1,
+    agent_secrets: Number(storedBefore['agent_secrets']) + 1,
   })
 }
 
@@ -98,7 +98,7 @@ describe('POST /api/agent/register', () => {
     expect(JSON.parse(shown.text)).toMatchObject({ client_name: name })
   })
 
-  test('the client chooses neither id, secret, scopes nor grants', async () => {
+  test('ignores an id, a secret, scopes and grants that the client chooses', async () => {
     const other = await register(auth)
     const { agent } = await registered(
       json({
@@ -111,7 +111,7 @@ describe('POST /api/agent/register', () => {
         redirect_uris: ['java\tscript:alert(1)', 'https://evil.example/'],
         software_statement: 'e30.e30.',
         is_admin: true,
-        generation: 99,
+        credentialVersion: 99,
         status: 'active',
         expires_in: 1e9,
         registration_client_uri: 'https://evil.example/',
@@ -124,7 +124,7 @@ describe('POST /api/agent/register', () => {
     })
     expect(agent['client_id']).not.toBe(other.client_id)
     expect(agent['client_secret']).not.toBe('chosen')
-    // What is not offered is not named.
+    // The service does not offer the registration management of RFC 7592.
     expect(Object.keys(agent)).not.toContain('registration_client_uri')
     expect(await isActive(auth, await getToken(auth, other))).toBe(true)
   })
@@ -240,12 +240,12 @@ describe('POST /api/agent/register refuses, storing nothing,', () => {
     expect(errors.map(({ pointer }) => pointer)).toEqual(['#/client_name', '#/type'])
   })
 
-  test('a body of exactly 16 KiB is read', async () => {
+  test('reads a body of exactly 16 KiB', async () => {
     const { response } = await registered(text(`{"a":"${'x'.repeat(16_384 - 8)}"}`))
     expect(response.status).toBe(201)
   })
 
-  test('16 levels are read', async () => {
+  test('reads 16 levels of nesting', async () => {
     const { response } = await registered(text(deep(16)))
     expect(response.status).toBe(201)
   })
@@ -278,7 +278,7 @@ describe('POST /api/agent/register refuses, storing nothing,', () => {
     await expectAccepted()
   })
 
-  test('no second Host', async () => {
+  test('a second Host header', async () => {
     const request = rawRequest('POST /api/agent/register', ['Host: plainpath.example', 'Content-Length: 0'])
     await expectRefusal(auth, async () => (await sendRaw(auth.url, request))[0]!, invalid)
     await expectAccepted()

@@ -143,7 +143,7 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
     await triggers('enable')
   })
 
-  test('after a lost response: revokes the unknown secret, keeps the known one, and issues another', async () => {
+  test('revokes the unknown secret after a lost response, keeps the known one, and issues another', async () => {
     const agent = await register(auth)
     await added(agent)
     const [known, lost] = await findSecrets(agent)
@@ -204,7 +204,7 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
     expect((await added(renewed)).response.status).toBe(201)
   })
 
-  test('refuses what is no secret of this client: unknown, ended, another’s, no id', async () => {
+  test('refuses to remove a secret that is unknown, removed, of another client, or without an id', async () => {
     const [agent, stranger] = [await register(auth), await register(auth)]
     const { agent: renewed } = await added(agent)
     const { id: theirs } = await added(stranger)

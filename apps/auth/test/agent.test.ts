@@ -106,15 +106,15 @@ describe.for(TOKEN_PLACES)('/api/agent, tokens in %s,', (tokens) => {
     })
   })
 
-  test('no header changes a method', async () => {
-    const before = await countStored(auth)
+  test('ignores headers that would override the method', async () => {
+    const storedBefore = await countStored(auth)
     const headers = { ...asAgent(agent), 'x-http-method-override': 'DELETE', 'x-http-method': 'DELETE' }
     expect((await send(auth.url, { path: '/api/agent', headers })).status).toBe(200)
     expect((await requestToken(auth, agent)).status).toBe(200)
-    expect((await countStored(auth))['agent_secrets']).toBe(before['agent_secrets'])
+    expect((await countStored(auth))['agent_secrets']).toBe(storedBefore['agent_secrets'])
   })
 
-  test.for(['POST', 'PUT', 'PATCH'])('%s is 405', async (method) => {
+  test.for(['POST', 'PUT', 'PATCH'])('rejects %s with 405', async (method) => {
     const expected: Refusal = {
       status: 405,
       code: 'method-not-allowed',
@@ -128,7 +128,7 @@ describe.for(TOKEN_PLACES)('/api/agent, tokens in %s,', (tokens) => {
     )
   })
 
-  test('another site’s script cannot delete', async () => {
+  test('refuses to delete the client for a script of another site', async () => {
     const headers = { ...asAgent(agent), 'sec-fetch-site': 'cross-site' }
     await expectRefusal(auth, () => send(auth.url, { method: 'DELETE', path: '/api/agent', headers }), {
       status: 403,

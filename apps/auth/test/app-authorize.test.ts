@@ -27,9 +27,9 @@ beforeAll(async () => {
 afterAll(() => under[Symbol.asyncDispose]())
 
 const app = (members = {}) => {
-  const made = exampleApp(members)
-  under.apps.set(made.id, made)
-  return made
+  const added = exampleApp(members)
+  under.apps.set(added.id, added)
+  return added
 }
 const newBrowser = () => new Browser(under.auth.url)
 
@@ -61,7 +61,7 @@ describe('a request that gets a page, and never a redirect:', () => {
     look('data:text/html,x'),
     look('http://localhost:1234/callback'),
   ])('%s', async ([, change]) => {
-    const before = await countStored(under.auth)
+    const storedBefore = await countStored(under.auth)
     for (const more of [{}, { response_type: 'token' }, { prompt: 'none' }, { code_challenge: undefined }]) {
       const answer = await authorize(newBrowser(), app(), newRequest(), { ...more, ...change })
       expect(answer).toMatchObject({ status: 400 })
@@ -71,7 +71,7 @@ describe('a request that gets a page, and never a redirect:', () => {
       expect(answer.headers.getSetCookie()).toEqual([])
       expect(answer.text).not.toContain('evil.example')
     }
-    expect(await countStored(under.auth)).toEqual(before)
+    expect(await countStored(under.auth)).toEqual(storedBefore)
   })
 
   test.for(['client_id', 'redirect_uri'])('%s twice', async (name) => {
@@ -108,12 +108,12 @@ describe('a request that is refused at the app, with iss:', () => {
     ['form_post', { response_mode: 'form_post' }, 'unsupported_response_mode'],
     ['fragment', { response_mode: 'fragment' }, 'unsupported_response_mode'],
   ])('%s', async ([, change, error]) => {
-    const before = await countStored(under.auth)
+    const storedBefore = await countStored(under.auth)
     const request = newRequest()
     const browser = newBrowser()
     const back = locationOf(await authorize(browser, app(), request, change))
     expect(back.origin + back.pathname).toBe(CALLBACK)
-    // What would come with a token in the fragment is refused there.
+    // An error response goes to the fragment if the token would have gone there.
     const sent = change['response_type']?.includes('token')
       ? new URLSearchParams(back.hash.slice(1))
       : back.searchParams
@@ -124,7 +124,7 @@ describe('a request that is refused at the app, with iss:', () => {
       state: request.state,
     })
     expect(browser.cookies.size).toBe(0)
-    expect(await countStored(under.auth)).toEqual(before)
+    expect(await countStored(under.auth)).toEqual(storedBefore)
   })
 })
 
@@ -185,7 +185,7 @@ describe('a sign-in', () => {
     const page = locationOf(await authorize(browser, client, request))
     return { client, browser, request, page }
   }
-  const seen = async (browser: Browser, page: URL) =>
+  const readInteraction = async (browser: Browser, page: URL) =>
     JSON.parse((await browser.open(page.href)).text) as { client_id: string | null }
   const allow = (browser: Browser, page: URL, form: Record<string, string> = {}) =>
     browser.open(page.href, { method: 'POST', body: new URLSearchParams({ answer: 'allow', ...form }) })
@@ -212,7 +212,7 @@ describe('a sign-in', () => {
     expect(answer.headers.get('referrer-policy')).toBe('no-referrer')
   })
 
-  test('is asked for again each time, in the same browser', async () => {
+  test('is required again for each request of the same browser', async () => {
     const { client, browser, page } = await begin()
     await answerSignIn(browser, page)
     const again = locationOf(await authorize(browser, client, newRequest()))
@@ -220,8 +220,8 @@ describe('a sign-in', () => {
     expect(again.pathname).not.toBe(page.pathname)
   })
 
-  test('that is denied gives the app access_denied, with iss and state, and stores nothing', async () => {
-    const before = await countStored(under.auth)
+  test('gives the app access_denied with iss and state if the person denies it, and stores nothing', async () => {
+    const storedBefore = await countStored(under.auth)
     const { browser, page, request } = await begin()
     const back = await answerSignIn(browser, page, { answer: 'deny' })
     expect(Object.fromEntries(back.searchParams)).toEqual({
@@ -230,15 +230,15 @@ describe('a sign-in', () => {
       iss: ORIGIN,
       state: request.state,
     })
-    expect(await countStored(under.auth)).toEqual(before)
+    expect(await countStored(under.auth)).toEqual(storedBefore)
     expect((await allow(browser, page)).status).toBe(404)
   })
 
   test('belongs to the browser that began it', async () => {
     const { client, browser, page } = await begin()
-    expect(await seen(browser, page)).toEqual({ client_id: client.id, redirect_uri: CALLBACK })
+    expect(await readInteraction(browser, page)).toEqual({ client_id: client.id, redirect_uri: CALLBACK })
     const other = newBrowser()
-    expect(await seen(other, page)).toMatchObject({ client_id: null })
+    expect(await readInteraction(other, page)).toMatchObject({ client_id: null })
     expect((await allow(other, page)).status).toBe(404)
     const uid = page.pathname.split('/').at(-1) ?? ''
     // The id alone is no secret: it is in the address.
@@ -257,12 +257,12 @@ describe('a sign-in', () => {
     expect(locationOf(await browser.open(answered.href)).searchParams.get('code')).toBeTruthy()
   })
 
-  test('cannot be completed with the cookies of another one of the same browser', async () => {
+  test('cannot be completed with the cookies of another sign-in of the same browser', async () => {
     const browser = newBrowser()
     const [one, two] = [await begin(app(), browser), await begin(app(), browser)]
     // Two tabs.
-    expect(await seen(browser, one.page)).toMatchObject({ client_id: one.client.id })
-    expect(await seen(browser, two.page)).toMatchObject({ client_id: two.client.id })
+    expect(await readInteraction(browser, one.page)).toMatchObject({ client_id: one.client.id })
+    expect(await readInteraction(browser, two.page)).toMatchObject({ client_id: two.client.id })
     const cookies = [...browser.cookies.values()].filter(({ path }) => path === one.page.pathname)
     const swapped = await newBrowser().open(two.page.href, {
       headers: { cookie: cookies.map(({ name, value }) => `${name}=${value}`).join('; ') },
@@ -276,7 +276,7 @@ describe('a sign-in', () => {
     }
   })
 
-  test('is over once it was answered: back button and reload lead to a page', async () => {
+  test('ends with the decision: the back button and a reload lead to a page', async () => {
     const { browser, page } = await begin()
     const resume = locationOf(await allow(browser, page))
     expect(locationOf(await browser.open(resume.href)).searchParams.get('code')).toBeTruthy()
@@ -286,7 +286,7 @@ describe('a sign-in', () => {
       expect(answer.headers.get('content-type')).toMatch(/^text\/html/)
     }
     expect((await allow(browser, page)).status).toBe(404)
-    expect(await seen(browser, page)).toMatchObject({ client_id: null })
+    expect(await readInteraction(browser, page)).toMatchObject({ client_id: null })
   })
 
   test('gives a code once to simultaneous requests of the browser', async () => {
@@ -300,12 +300,12 @@ describe('a sign-in', () => {
   test('is not continued by HEAD, which a scanner may send', async () => {
     const { browser, page } = await begin()
     const resume = locationOf(await allow(browser, page))
-    const before = await countStored(under.auth)
+    const storedBefore = await countStored(under.auth)
     expect(await browser.open(resume.href, { method: 'HEAD' })).toMatchObject({ status: 200, text: '' })
     expect(await browser.open(`/oauth/authorize?client_id=x`, { method: 'HEAD' })).toMatchObject({
       status: 200,
     })
-    expect(await countStored(under.auth)).toEqual(before)
+    expect(await countStored(under.auth)).toEqual(storedBefore)
     expect(locationOf(await browser.open(resume.href)).searchParams.get('code')).toBeTruthy()
   })
 
@@ -319,30 +319,32 @@ describe('a sign-in', () => {
     const [early, late] = [await begin(), await begin()]
     const resume = locationOf(await allow(late.browser, late.page))
     for (const { client } of [early, late]) change(client.id)
-    expect(await seen(early.browser, early.page)).toMatchObject({ client_id: null })
+    expect(await readInteraction(early.browser, early.page)).toMatchObject({ client_id: null })
     expect((await allow(early.browser, early.page)).status).toBe(404)
     const answer = await late.browser.open(resume.href)
     expect(answer).toMatchObject({ status: 400 })
     expect(answer.headers.get('location')).toBeNull()
   })
 
-  test('is not completed with the connection of another app, one that has ended, or an agent', async () => {
+  test('cannot be completed with the connection of another app, an ended connection, or an agent', async () => {
     const { client, browser, page } = await begin()
     const others = await connectionWithClaim(under.stores, app().id, under.clock.now)
     const ended = await connectionWithClaim(under.stores, client.id, under.clock.now)
-    await under.stores.connections.end(ended, 'person', under.clock.now)
+    await under.stores.connections.revoke(ended, 'person', under.clock.now)
     const unproven = await under.stores.connections.begin({ clientId: client.id, host: 'x' }, under.clock.now)
     for (const agent of [others, ended, unproven])
       expect(await allow(browser, page, { agent })).toMatchObject({ status: 404 })
-    const own = await connectionWithClaim(under.stores, client.id, under.clock.now)
-    expect(locationOf(await allow(browser, page, { agent: own })).pathname).toMatch(/^\/oauth\/authorize\//)
+    const connection = await connectionWithClaim(under.stores, client.id, under.clock.now)
+    expect(locationOf(await allow(browser, page, { agent: connection })).pathname).toMatch(
+      /^\/oauth\/authorize\//,
+    )
   })
 
-  test('whose claim ends before the browser comes back gives no code', async () => {
+  test('gives no code if its claim ends before the browser comes back', async () => {
     const { client, browser, page } = await begin()
     const agent = await connectionWithClaim(under.stores, client.id, under.clock.now)
     const resume = locationOf(await allow(browser, page, { agent }))
-    await under.stores.connections.end(agent, 'person', under.clock.now)
+    await under.stores.connections.revoke(agent, 'person', under.clock.now)
     const answer = await browser.open(resume.href)
     expect(answer.headers.get('location') ?? '').not.toContain('code=')
   })
@@ -350,7 +352,7 @@ describe('a sign-in', () => {
   test('expires after half an hour', async () => {
     const { browser, page } = await begin()
     under.clock.now = new Date(under.clock.now.getTime() + RULES.signInMs)
-    expect(await seen(browser, page)).toMatchObject({ client_id: null })
+    expect(await readInteraction(browser, page)).toMatchObject({ client_id: null })
     expect((await allow(browser, page)).status).toBe(404)
   })
 })

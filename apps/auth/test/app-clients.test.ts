@@ -4,18 +4,18 @@ import {
   createApp,
   createLimiter,
   createLog,
-  memoryLimitStore,
+  createMemoryLimitStore,
   parseTrustedProxies,
   serve,
 } from '@plainpath/http'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { urlClientStore } from '../src/agents/url-client-store.ts'
+import { createUrlClientStore } from '../src/agents/url-client-store.ts'
 import type { AppClient } from '../src/app-clients/app-client.ts'
-import { appClientFinder } from '../src/app-clients/app-client-finder.ts'
-import { type AppClientStore, appClientStore } from '../src/app-clients/app-client-store.ts'
-import { readAppDocument } from '../src/app-clients/app-document.ts'
+import { createAppClientFinder } from '../src/app-clients/app-client-finder.ts'
+import { type AppClientStore, createAppClientStore } from '../src/app-clients/app-client-store.ts'
+import { createAppDocumentReader } from '../src/app-clients/app-document.ts'
 import { type ChatHosts, DEFAULT_CHAT_HOSTS, parseChatHosts } from '../src/app-clients/chat-hosts.ts'
-import { openFetcher } from '../src/client-documents/document-fetcher.ts'
+import { createDocumentFetcher } from '../src/client-documents/document-fetcher.ts'
 import {
   type CertificateAuthority,
   type DocumentHost,
@@ -37,7 +37,7 @@ beforeAll(async () => {
   authority = await openAuthority()
   ca = await openCertificateAuthority()
   host = await startDocumentHost(await ca.issue([NAME]))
-  store = appClientStore(authority.db, authority.sealingKeys)
+  store = createAppClientStore(authority.db, authority.sealingKeys)
 })
 afterAll(async () => {
   await host[Symbol.asyncDispose]()
@@ -62,11 +62,11 @@ async function startFinder({
 } = {}) {
   const log = createLog({ service: 'test', write: () => {} })
   const outcomes: string[] = []
-  const find = appClientFinder({
+  const find = createAppClientFinder({
     appClients: store,
-    urlClients: urlClientStore(authority.db, authority.events),
-    fetchDocument: openFetcher(
-      readAppDocument(hosts, () => now),
+    urlClients: createUrlClientStore(authority.db, authority.events),
+    fetchDocument: createDocumentFetcher(
+      createAppDocumentReader(hosts, () => now),
       {
         testHosts: [`${NAME}:${host.port}`],
         ca: ca.pem,
@@ -75,14 +75,14 @@ async function startFinder({
       },
     ).fetch,
     chatHosts: hosts,
-    limiter: createLimiter({ store: memoryLimitStore(() => now), factor, now: () => now, log }),
+    limiter: createLimiter({ store: createMemoryLimitStore(() => now), factor, now: () => now, log }),
     now: () => now,
   })
   const app = createApp({
     origin: 'http://127.0.0.1',
     trustedProxies: parseTrustedProxies(''),
     log,
-    errorForm: () => 'problem',
+    chooseErrorFormat: () => 'problem',
     clock: { requireSynchronised: () => {} },
     csp: '',
   })
@@ -146,7 +146,7 @@ describe('an app with a document', () => {
     expect(app.fetched()).toBe(2)
   })
 
-  test('of keys is found with them', async () => {
+  test('is found with its keys if it authenticates by keys', async () => {
     const key = await newKey()
     const app = publish({ token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [key.jwk] } })
     await using finder = await startFinder()
@@ -180,7 +180,7 @@ describe('an app with a document', () => {
     },
   )
 
-  test('is the same for a host that refuses, one that is not there, and an address that is not public', async () => {
+  test('gets the same refusal if its host refuses, does not exist, or has no public address', async () => {
     const down = publish()
     down.fail()
     await using finder = await startFinder()
@@ -205,17 +205,17 @@ describe('an app with a document', () => {
     'https://u@apps.example/x',
     'https://apps.example/x#y',
     'https://apps.example/a/../x',
-  ])('is not looked for under %j', async (id) => {
+  ])('is not fetched for the client_id %j', async (id) => {
     await using finder = await startFinder()
     expect(await finder.find(id)).toEqual({ status: 404 })
     expect(finder.outcomes).toEqual([])
   })
 
-  test('of a blocked domain is not found, also when it is stored', async () => {
+  test('is not found if its domain is blocked, even if the document is stored', async () => {
     const app = publish()
     await using finder = await startFinder()
     expect(await finder.find(app.id)).toMatchObject({ status: 200 })
-    const urlClients = urlClientStore(authority.db, authority.events)
+    const urlClients = createUrlClientStore(authority.db, authority.events)
     const audit = { by: { user: 'test', host: 'test' }, reason: 'test' }
     await urlClients.setBlocked('block', NAME, audit, now)
     expect(await finder.find(app.id)).toEqual({ status: 404 })
@@ -224,7 +224,7 @@ describe('an app with a document', () => {
     expect(await finder.find(app.id)).toMatchObject({ status: 200 })
   })
 
-  test('does not replace what was read later', async () => {
+  test('does not replace a document that was requested later', async () => {
     const id = publish().id
     const metadata = {
       redirectUris: [LOOPBACK],
@@ -241,13 +241,13 @@ describe('an app with a document', () => {
     expect(await store.find(id)).toMatchObject({ redirectUris: ['http://localhost/older'] })
   })
 
-  test('costs its address a fetch each time, and a registration when it is new', async () => {
+  test("counts against the fetches of the caller's address, and against its registrations if it is new", async () => {
     await using few = await startFinder({ factor: 0.1 })
     const apps = Array.from({ length: 4 }, () => publish())
     for (const { id } of apps.slice(0, 3)) expect(await few.find(id)).toMatchObject({ status: 200 })
     expect(await few.find(apps[3]?.id ?? '')).toEqual({ status: 429 })
     expect(apps[3]?.fetched()).toBe(0)
-    // What is stored costs nothing.
+    // A stored document costs nothing.
     expect(await few.find(apps[0]?.id ?? '')).toMatchObject({ status: 200 })
   })
 })
@@ -297,7 +297,7 @@ describe('an app whose document is in the list of hosts', () => {
     expect(app.fetched()).toBe(1)
   })
 
-  test('is found by the copy when its address has fetched too much', async () => {
+  test("is found by the copy if the caller's address has used up its fetches", async () => {
     const app = publish()
     await using finder = await startFinder({ hosts: listed(app.id), factor: 0.03 })
     await finder.find(publish().id)
@@ -305,7 +305,7 @@ describe('an app whose document is in the list of hosts', () => {
     expect(await finder.find(app.id)).toMatchObject({ status: 200, client: copy })
   })
 
-  test('is found by its document when there is one, and by the stored one after that', async () => {
+  test('is found by its document while its host serves one, and by the stored document after that', async () => {
     const app = publish(
       { redirect_uris: ['https://listed.example/cb', LOOPBACK] },
       { 'cache-control': 'no-store' },
@@ -320,13 +320,13 @@ describe('an app whose document is in the list of hosts', () => {
     expect(app.fetched()).toBe(2)
   })
 
-  test('is not found when its document says that it is none', async () => {
+  test('is not found, not even by the copy, if its document is invalid', async () => {
     const app = publish({ redirect_uris: ['https://evil.example/cb'] })
     await using finder = await startFinder({ hosts: listed(app.id) })
     expect(await finder.find(app.id)).toEqual({ status: 404 })
   })
 
-  test('has no copy when it is an app of keys', async () => {
+  test('has no copy if it authenticates by keys', async () => {
     const app = publish()
     app.fail()
     const keyed = {
@@ -349,7 +349,7 @@ describe('an app whose document is in the list of hosts', () => {
     expect(await one.find(app.id)).toEqual({ status: 404 })
   })
 
-  test('is not found any more when its address leaves the list', async () => {
+  test('is not found any more after its URL leaves the list', async () => {
     const app = publish({ redirect_uris: ['https://listed.example/cb'] })
     await using before = await startFinder({ hosts: listed(app.id) })
     expect(await before.find(app.id)).toMatchObject({ status: 200 })

@@ -1,7 +1,7 @@
 import { RULES } from '@plainpath/domain'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { endAgent } from '../src/agents/end-agent.ts'
-import { stopTokens } from '../src/tokens/stop-tokens.ts'
+import { deactivateAgent } from '../src/agents/deactivate-agent.ts'
+import { revokeInEmergency } from '../src/tokens/emergency-revocation.ts'
 import { introspect, isActive, register, requestToken } from './agent-client.ts'
 import {
   type AppsUnderTest,
@@ -79,7 +79,7 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
     expect(elsewhere.payload.token_introspection).toEqual({ active: false })
   })
 
-  test('two sign-ins are two connections', async () => {
+  test('has a connection for each sign-in', async () => {
     const [one, two] = [await connect(under), await connect(under)]
     expect((await connectionOf(under, one.access)).agentId).not.toBe(
       (await connectionOf(under, two.access)).agentId,
@@ -111,41 +111,44 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
       tokensIn(under.auth, await redeemCode(under.auth, client, code))
     })
 
-    test('of another app is refused', async () => {
+    test('is refused if it was issued to another app', async () => {
       const [client, other] = [addApp(under), addApp(under)]
       const code = await getCode(under, client)
       await expectRefusal(under.auth, () => redeemCode(under.auth, other, code), invalidGrant)
       tokensIn(under.auth, await redeemCode(under.auth, client, code))
     })
 
-    test.for([undefined, '', RESOURCE, `${RESOURCE}/`])('is good with resource %o', async (resource) => {
-      const client = addApp(under)
-      const code = await getCode(under, client, { resource })
-      const { access } = tokensIn(under.auth, await redeemCode(under.auth, client, code, { resource }))
-      expect(await introspected(under, access)).toMatchObject({ aud: RESOURCE })
-    })
+    test.for([undefined, '', RESOURCE, `${RESOURCE}/`])(
+      'is accepted with the resource %o',
+      async (resource) => {
+        const client = addApp(under)
+        const code = await getCode(under, client, { resource })
+        const { access } = tokensIn(under.auth, await redeemCode(under.auth, client, code, { resource }))
+        expect(await introspected(under, access)).toMatchObject({ aud: RESOURCE })
+      },
+    )
 
-    test('that is used twice ends the connection', async () => {
+    test('ends the connection if it is used twice', async () => {
       const client = addApp(under)
       const code = await getCode(under, client)
       const first = tokensIn(under.auth, await redeemCode(under.auth, client, code))
-      const { claimId } = await connectionOf(under, first.access)
+      const { verificationId } = await connectionOf(under, first.access)
       expectProblem(await redeemCode(under.there, client, code), invalidGrant)
       await expectEnded(under, first)
       expectProblem(await refresh(under.auth, client, first.refresh), invalidGrant)
-      expect(await under.stores.claims.find(claimId)).toMatchObject({ endedBy: 'reused' })
+      expect(await under.stores.verifications.find(verificationId)).toMatchObject({ endedBy: 'reused' })
     })
 
-    test('that is used several times at once gives tokens once, and they are ended', async () => {
+    test('gives tokens once if it is used several times at once, and these are revoked', async () => {
       const client = addApp(under)
       const code = await getCode(under, client)
       const answers = await Promise.all(
         [under.auth, under.there, under.auth, under.there].map((at) => redeemCode(at, client, code)),
       )
-      const given = answers.filter(({ status }) => status === 200)
-      expect(given.length).toBeLessThanOrEqual(1)
+      const successes = answers.filter(({ status }) => status === 200)
+      expect(successes.length).toBeLessThanOrEqual(1)
       for (const answer of answers.filter(({ status }) => status !== 200)) expectProblem(answer, invalidGrant)
-      for (const answer of given) await expectEnded(under, tokensIn(under.auth, answer))
+      for (const answer of successes) await expectEnded(under, tokensIn(under.auth, answer))
     })
 
     test('expires after a minute', async () => {
@@ -157,7 +160,7 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
       await expectRefusal(under.auth, () => redeemCode(under.auth, client, late), invalidGrant)
     })
 
-    test('does nothing for an agent', async () => {
+    test('is refused to an agent', async () => {
       const client = addApp(under)
       const code = await getCode(under, client)
       const agent = await register(under.auth)
@@ -185,7 +188,7 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
       }
     })
 
-    test('gives tokens to two requests at once, and again within a minute', async () => {
+    test('gives tokens to two simultaneous requests, and again within a minute', async () => {
       const { app: client, refresh: token } = await connect(under)
       const answers = await Promise.all([under.auth, under.there].map((at) => refresh(at, client, token)))
       wait(RULES.refreshGraceMs)
@@ -197,20 +200,23 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
       }
     })
 
-    test('that is used again later ends the connection, with all its tokens', async () => {
+    test('ends the connection with all its tokens if it is used again later', async () => {
       const first = await connect(under)
       const { app: client } = first
-      const { agentId, claimId } = await connectionOf(under, first.access)
+      const { agentId, verificationId } = await connectionOf(under, first.access)
       const next = tokensIn(under.auth, await refresh(under.auth, client, first.refresh))
       wait(RULES.refreshGraceMs + 1)
       expectProblem(await refresh(under.there, client, first.refresh), invalidGrant)
       await expectEnded(under, first)
       await expectEnded(under, next)
       expectProblem(await refresh(under.auth, client, next.refresh), invalidGrant)
-      expect(await under.stores.claims.find(claimId)).toMatchObject({ agentId, endedBy: 'reused' })
+      expect(await under.stores.verifications.find(verificationId)).toMatchObject({
+        agentId,
+        endedBy: 'reused',
+      })
     })
 
-    test('of another app is refused, and ends nothing', async () => {
+    test('is refused if it was issued to another app, and ends nothing', async () => {
       const first = await connect(under)
       const other = addApp(under)
       for (const ms of [0, RULES.refreshGraceMs + 1]) {
@@ -230,7 +236,7 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
       await expectRefusal(under.auth, () => refresh(under.auth, client, change(token)), invalidGrant)
     })
 
-    test('is no access token', async () => {
+    test('is not accepted as an access token', async () => {
       const { refresh: token } = await connect(under)
       expect(await activeAt(under, token)).toEqual([false, false])
     })
@@ -246,8 +252,8 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
 
     test('when the person ends the claim', async () => {
       const [connected, other] = [await connect(under), await connect(under)]
-      const { claimId } = await connectionOf(under, connected.access)
-      await under.stores.claims.end(claimId, 'person', under.clock.now)
+      const { verificationId } = await connectionOf(under, connected.access)
+      await under.stores.verifications.revoke(verificationId, 'person', under.clock.now)
       await expectGone(connected)
       expect(await activeAt(under, other.access)).toEqual([true, true])
     })
@@ -269,11 +275,11 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
       async (how) => {
         const connected = await connect(under)
         const { agentId } = await connectionOf(under, connected.access)
-        await endAgent(under.stores, agentId as never, how)
+        await deactivateAgent(under.stores, agentId as never, how)
         await expectGone(connected)
         if (how === 'disabled')
           expect(await under.stores.agents.enable(agentId as never, under.clock.now)).toBe(true)
-        under.stores.cachedAgents.forgetAll()
+        under.stores.agentCache.invalidateAll()
         await expectGone(connected)
       },
     )
@@ -282,16 +288,16 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
       const [connected, other] = [await connect(under), await connect(under)]
       const { agentId } = await connectionOf(under, connected.access)
       const scope = { kind: 'client', clientId: agentId } as never
-      await stopTokens({ ...under.stores, by }, scope, { reason: 'test' })
+      await revokeInEmergency({ ...under.stores, by }, scope, { reason: 'test' })
       await expectGone(connected)
       expect(await activeAt(under, other.access)).toEqual([true, true])
       tokensIn(under.auth, await refresh(under.auth, other.app, other.refresh))
     })
 
-    test('with an emergency revocation of all tokens; codes end too, and a new sign-in works', async () => {
+    test('with an emergency revocation of all tokens; codes end too, and a new sign-in works afterwards', async () => {
       const connected = await connect(under)
       const code = await getCode(under, connected.app)
-      await stopTokens({ ...under.stores, by }, { kind: 'all-tokens' }, { reason: 'test' })
+      await revokeInEmergency({ ...under.stores, by }, { kind: 'all-tokens' }, { reason: 'test' })
       await expectGone(connected)
       expectProblem(await redeemCode(under.auth, connected.app, code), invalidGrant)
       const again = await connect(under, connected.app)
@@ -299,14 +305,14 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
       tokensIn(under.auth, await refresh(under.auth, again.app, again.refresh))
     })
 
-    test('with an emergency revocation of what was issued before, also if it was refreshed since', async () => {
+    test('with an emergency revocation of earlier tokens, also if they were refreshed since', async () => {
       const connected = await connect(under)
       wait(5_000)
       const at = under.clock.now
       wait(5_000)
       const next = tokensIn(under.auth, await refresh(under.auth, connected.app, connected.refresh))
       const later = await connect(under)
-      const stopped = await stopTokens(
+      const stopped = await revokeInEmergency(
         { ...under.stores, by },
         { kind: 'issued-before', at },
         { reason: 'test' },

@@ -94,15 +94,15 @@ export async function connectionWithClaim(stores: Stores, clientId: string, now:
     createdAt: now,
     email: `canary-${randomBytes(6).toString('hex')}@example.org`,
   })
-  await stores.claimAttempts.begin(attempt, linkMail(attempt))
+  await stores.verificationAttempts.begin(attempt, linkMail(attempt))
   const hash = sha256(randomBytes(8))
-  await stores.claimAttempts.press(attempt.id, hash, now)
-  const redeemed = await stores.claims.redeem(exampleRedemption(attempt.id, hash, now))
+  await stores.verificationAttempts.showCode(attempt.id, hash, now)
+  const redeemed = await stores.verifications.redeem(exampleRedemption(attempt.id, hash, now))
   if (!redeemed.ok) throw new Error(redeemed.error)
   return agentId
 }
 
-/** What an app makes for each request: state, and a code verifier with its challenge. */
+/** Creates the values that an app generates for each request: state, and a code verifier with its challenge. */
 export function newRequest() {
   const verifier = randomBytes(32).toString('base64url')
   return {
@@ -236,9 +236,9 @@ export async function connect(
 
 /** Makes an app known to the servers. */
 export function addApp(under: AppsUnderTest, members: Partial<AppClient> = {}): AppClient {
-  const made = exampleApp(members)
-  under.apps.set(made.id, made)
-  return made
+  const added = exampleApp(members)
+  under.apps.set(added.id, added)
+  return added
 }
 
 export const introspected = async (under: AppsUnderTest, token: string) =>
@@ -246,8 +246,8 @@ export const introspected = async (under: AppsUnderTest, token: string) =>
 
 /** Reads which connection a token belongs to. */
 export async function connectionOf(under: AppsUnderTest, token: string) {
-  const { client_id: agentId, registration_id: claimId } = await introspected(under, token)
-  return { agentId: String(agentId), claimId: String(claimId) }
+  const { client_id: agentId, registration_id: verificationId } = await introspected(under, token)
+  return { agentId: String(agentId), verificationId: String(verificationId) }
 }
 
 /** Asks both servers whether a token is active. */

@@ -17,7 +17,7 @@ import {
 } from './app-flow.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { expectProblem, expectRefusal, type Refusal } from './expect-refusal.ts'
-import { asserted, assertionOf, newKey } from './key-agent.ts'
+import { assertionFields, assertionOf, newKey } from './key-agent.ts'
 import { TOKEN_PLACES } from './open-auth-stores.ts'
 import type { HttpResponse } from './send.ts'
 import { ORIGIN } from './start-auth.ts'
@@ -45,7 +45,7 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
       tokensIn(under.auth, await redeemCode(under.auth, client, code))
     })
 
-    test('tokens when it is gone', async () => {
+    test('tokens when the app is removed', async () => {
       const { app: client, refresh: token } = await connect(under)
       under.apps.delete(client.id)
       await expectRefusal(under.auth, () => refresh(under.auth, client, token), invalidClient)
@@ -53,7 +53,7 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
       tokensIn(under.auth, await refresh(under.auth, client, token))
     })
 
-    test('tokens without an assertion when its document asks for private_key_jwt by now', async () => {
+    test('tokens without an assertion when its document now requires private_key_jwt', async () => {
       const client = addApp(under, { id: 'https://host.example/client.json', source: 'document' })
       const code = await getCode(under, client)
       const key = await newKey()
@@ -62,7 +62,7 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
       const assertion = async (claims = {}, by = key) => {
         const iat = Math.floor(under.clock.now.getTime() / 1000)
         const signer = { client_id: client.id, key: by }
-        return asserted(await assertionOf(under.auth, signer, { iat, exp: iat + 60, ...claims }))
+        return assertionFields(await assertionOf(under.auth, signer, { iat, exp: iat + 60, ...claims }))
       }
       await expectRefusal(under.auth, () => redeemCode(under.auth, client, code), invalidClient)
       const foreign = await assertion({}, await newKey())
@@ -123,14 +123,14 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
 
     test('the connection, with its refresh token', async () => {
       const connected = await connect(under)
-      const { claimId } = await connectionOf(under, connected.access)
+      const { verificationId } = await connectionOf(under, connected.access)
       expect(await revokeToken(connected.app, connected.refresh)).toMatchObject({ status: 200, text: '{}' })
       await expectEnded(under, connected)
-      expect(await under.stores.claims.find(claimId)).toMatchObject({ endedBy: 'agent' })
+      expect(await under.stores.verifications.find(verificationId)).toMatchObject({ endedBy: 'agent' })
       expect(await revokeToken(connected.app, connected.refresh)).toMatchObject({ status: 200 })
     })
 
-    test('nothing of another app, nor of an agent', async () => {
+    test('neither tokens of another app nor those of an agent', async () => {
       const [connected, other] = [await connect(under), addApp(under)]
       const agents = await getToken(under.auth, await register(under.auth))
       for (const token of [connected.access, connected.refresh, agents])

@@ -137,7 +137,7 @@ describe('POST /oauth/register', () => {
     expect((await registerApp({ redirect_uris: URIS })).status).toBe(201)
   })
 
-  test('refuses a form', async () => {
+  test('refuses a form body', async () => {
     const form = new URLSearchParams({ redirect_uris: URIS[0] ?? '' }).toString()
     await expectRefusal(auth, () => post(form, 'application/x-www-form-urlencoded'), {
       status: 415,
@@ -145,7 +145,7 @@ describe('POST /oauth/register', () => {
     })
   })
 
-  test('refuses a page of another site', async () => {
+  test('refuses a request from a page of another site', async () => {
     await expectRefusal(
       auth,
       () =>
@@ -154,7 +154,7 @@ describe('POST /oauth/register', () => {
     )
   })
 
-  test('counts by host', async () => {
+  test('counts registrations by the host of the redirect URIs', async () => {
     const before = await counted()
     await registerApp({ redirect_uris: URIS })
     await registerApp({ redirect_uris: ['http://localhost:1234/callback'] })
@@ -166,7 +166,7 @@ describe('POST /oauth/register', () => {
   })
 })
 
-test('an address that registers too often has to wait, and agents behind it do not', async () => {
+test('limits registrations of apps by address, without effect on agents at that address', async () => {
   await using limited = await startInstance(auth.stores, { env: { AUTH_LIMITS_FACTOR: '0.03' } })
   const ask = () =>
     send(limited.url, {
@@ -187,7 +187,7 @@ test('an address that registers too often has to wait, and agents behind it do n
   expect((await send(limited.url, { method: 'POST', path: '/api/agent/register' })).status).toBe(201)
 })
 
-test('an instance with another list of hosts accepts what is on it', async () => {
+test('accepts the hosts of a configured list', async () => {
   const { mkdtemp, writeFile, rm } = await import('node:fs/promises')
   const folder = await mkdtemp('/tmp/plainpath-hosts-')
   try {

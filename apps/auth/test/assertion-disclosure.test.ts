@@ -3,7 +3,7 @@ import { json, register } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { expectProblem, type Refusal } from './expect-refusal.ts'
 import {
-  asserted,
+  assertionFields,
   assertionOf,
   inHeader,
   type KeyAgent,
@@ -34,7 +34,7 @@ afterAll(async () => {
 const asField = (path: string, fields: Record<string, string>) => (assertion: string) => ({
   method: 'POST',
   path,
-  body: new URLSearchParams({ ...fields, ...asserted(assertion) }),
+  body: new URLSearchParams({ ...fields, ...assertionFields(assertion) }),
 })
 const asHeader = (request: HttpRequest) => (assertion: string) => ({
   ...request,
@@ -87,7 +87,10 @@ async function replacedKey(): Promise<KeyAgent> {
 describe.for(ENDPOINTS)('%s', ([_endpoint, shape, request]) => {
   const present = (assertion: string) => send(auth.url, request(assertion))
   const refusal = (says: RegExp): Refusal => ({
-    ...{ status: 401, code: 'invalid-client', error: 'invalid_client', form: shape },
+    status: 401,
+    code: 'invalid-client',
+    error: 'invalid_client',
+    form: shape,
     says,
   })
 
@@ -125,7 +128,7 @@ describe.for(ENDPOINTS)('%s', ([_endpoint, shape, request]) => {
     const known = await registerKeys(auth)
     const mistakes: [Record<string, unknown>, Record<string, unknown>, RegExp][] = [
       [{ exp: seconds() - 60, iat: undefined }, {}, /has expired/],
-      [{ aud: `${auth.origin}/oauth/token` }, {}, /^The claim aud must be exactly/],
+      [{ aud: `${auth.origin}/oauth/token` }, {}, /^The aud claim must be exactly/],
       [{}, { typ: 'at+jwt' }, /^The header parameter typ/],
     ]
     for (const [claims, header, says] of mistakes) {

@@ -22,11 +22,15 @@ vi.setConfig({ testTimeout: 60_000 })
 
 const RETRY = { 'retry-after': /^[1-9]\d*$/ }
 const limited = (says: RegExp): Refusal => ({
-  ...{ status: 429, code: 'rate-limited', error: 'rate_limited', says, headers: RETRY },
+  status: 429,
+  code: 'rate-limited',
+  error: 'rate_limited',
+  says,
+  headers: RETRY,
   form: 'agent',
 })
 
-test('a client may cause ten mails a day, and one a minute to a mailbox', async () => {
+test('limits a client to ten mails a day, and one a minute to each mailbox', async () => {
   await using under = await startClaims({ env: { AUTH_LIMITS_FACTOR: '1' } })
   const { auth } = under
   const agent = await register(auth)
@@ -41,7 +45,7 @@ test('a client may cause ten mails a day, and one a minute to a mailbox', async 
   expect((await claim(auth, await register(auth), { email: newAddress() })).status).toBe(202)
 })
 
-test('the pause between two mails of a client holds for the mailbox, however it is spelled', async () => {
+test('applies the pause between two mails of a client to every spelling of a mailbox', async () => {
   await using under = await startClaims({ env: { AUTH_LIMITS_FACTOR: '1' } })
   const { auth, clock } = under
   const agent = await register(auth)
@@ -75,7 +79,7 @@ describe('an address that others share', () => {
     return send(auth.url, { method: 'POST', path: '/api/agent/claim', headers: all, body })
   }
 
-  test('causes ten verification mails in ten minutes by whatever clients, those of another go on', async () => {
+  test('causes at most ten verification mails in ten minutes over all its clients, without effect on other addresses', async () => {
     await using under = await startClaims({ env: ENV })
     const { auth } = under
     const claimAs = async (address: string, n: number) =>
@@ -109,7 +113,7 @@ describe('an address that others share', () => {
     expect((await claimFrom(auth, ABUSED, await clientFrom(auth, ABUSED))).status).toBe(202)
   })
 
-  test('keeps its allowance whatever verified clients do; one whose person ended it counts again', async () => {
+  test('keeps its allowance whatever verified clients do, and counts a client again after its person ended the claim', async () => {
     await using under = await startClaims({ env: ENV })
     const { auth, stores } = under
     const verified = await register(auth)
@@ -130,7 +134,7 @@ describe('an address that others share', () => {
   })
 })
 
-test('one mailbox gets five mails a day, of whatever clients, with the same response', async () => {
+test('sends a mailbox five mails a day over all clients, with the same response to further requests', async () => {
   await using under = await startClaims({ env: { AUTH_LIMITS_FACTOR: '1' } })
   const { auth } = under
   const email = newAddress()
@@ -146,7 +150,7 @@ test('one mailbox gets five mails a day, of whatever clients, with the same resp
     return rows.map(({ state }) => state)
   }
   await expect
-    .poll(states, { timeout: 10_000 })
+    .poll(states)
     .toEqual([...['dropped', 'dropped', 'dropped'], ...['sent', 'sent', 'sent', 'sent', 'sent']])
   expect(under.mail.received).toHaveLength(5)
 })
@@ -156,23 +160,25 @@ test('sends the mails that confirm a claim, with the link that ends it, and its 
   const email = newAddress()
   const { agent } = await confirmed(under, { email })
   const mails = () => under.mail.received.map(({ text }) => /\/claim\?(attempt|end)=/.exec(text)?.[1])
-  await expect.poll(mails, { timeout: 10_000 }).toEqual(['attempt', 'end'])
+  await expect.poll(mails).toEqual(['attempt', 'end'])
   expect((await claim(under.auth, await register(under.auth), { email })).status).toBe(202)
   const dropped = () => under.stores.db.query(`select kind from mails where state = 'dropped'`)
-  await expect.poll(async () => (await dropped()).rows, { timeout: 10_000 }).toEqual([{ kind: 'claim-link' }])
+  await expect.poll(async () => (await dropped()).rows).toEqual([{ kind: 'claim-link' }])
   expect(mails()).toHaveLength(2)
   expect((await endClaim(under.auth, agent)).status).toBe(204)
-  await expect.poll(mails, { timeout: 10_000 }).toEqual(['attempt', 'end', undefined])
+  await expect.poll(mails).toEqual(['attempt', 'end', undefined])
 })
 
-test('an agent that only knows the address uses no try and locks nobody out', async () => {
+test('does not let an agent that only knows an address use up tries or lock anybody out', async () => {
   await using under = await startClaims()
   const email = newAddress()
   const stranger = await begin(under, { email })
   for (let n = 0; n < 20; n++)
     expect((await complete(under.auth, stranger.agent, { otp: '123456' })).status).toBe(409)
-  const own = await begin(under, { email })
-  expect((await complete(under.auth, own.agent, { otp: await showCode(under.auth, own) })).status).toBe(200)
+  const attempt = await begin(under, { email })
+  expect(
+    (await complete(under.auth, attempt.agent, { otp: await showCode(under.auth, attempt) })).status,
+  ).toBe(200)
 })
 
 test('locks a mailbox for a day after ten tries, and keeps its claims live', async () => {
@@ -185,24 +191,24 @@ test('locks a mailbox for a day after ten tries, and keeps its claims live', asy
     const code = wrongCode(await showCode(auth, stranger))
     for (let n = 0; n < 5; n++) expect((await complete(auth, stranger.agent, { otp: code })).status).toBe(400)
   }
-  const own = await begin(under, { email })
+  const attempt = await begin(under, { email })
   const locked = { status: 410, code: 'otp-locked', error: 'otp_locked', form: 'agent' } as const
-  expectProblem(await complete(auth, own.agent, { otp: await showCode(auth, own) }), locked)
+  expectProblem(await complete(auth, attempt.agent, { otp: await showCode(auth, attempt) }), locked)
   expect((await requestAssertion(auth, before.agent)).status).toBe(200)
   clock.now = new Date(clock.now.getTime() + DAY_MS + 60_000)
-  const next = await begin(under, { email, agent: own.agent })
+  const next = await begin(under, { email, agent: attempt.agent })
   expect((await complete(auth, next.agent, { otp: await showCode(auth, next) })).status).toBe(200)
 })
 
-test('a mailbox that strangers had filled gets mail again after a day', async () => {
+test('sends mail again after a day to a mailbox whose allowance strangers had used up', async () => {
   await using under = await startClaims({ env: { AUTH_LIMITS_FACTOR: '1' } })
   const { auth, clock } = under
   const email = newAddress()
   for (let n = 0; n < 6; n++) expect((await claim(auth, await register(auth), { email })).status).toBe(202)
-  await expect.poll(() => under.mail.received.length, { timeout: 20_000 }).toBe(5)
+  await expect.poll(() => under.mail.received.length).toBe(5)
   clock.now = new Date(clock.now.getTime() + DAY_MS + 60_000)
-  const own = await begin(under, { email })
-  expect((await complete(auth, own.agent, { otp: await showCode(auth, own) })).status).toBe(200)
+  const attempt = await begin(under, { email })
+  expect((await complete(auth, attempt.agent, { otp: await showCode(auth, attempt) })).status).toBe(200)
 })
 
 test('responds 503 while the database is unavailable, and neither grants nor loses a try', async () => {
@@ -216,13 +222,14 @@ test('responds 503 while the database is unavailable, and neither grants nor los
   )
   await proxy.refuse()
   const away: Refusal = {
-    ...{ status: 503, code: 'unavailable', error: 'temporarily_unavailable', headers: RETRY },
+    status: 503,
+    code: 'unavailable',
+    error: 'temporarily_unavailable',
+    headers: RETRY,
     form: 'agent',
   }
   expectProblem(await complete(cut, attempt.agent, { otp }), away)
   expectProblem(await claim(cut, attempt.agent, { email: newAddress() }), away)
   await proxy.restore()
-  await expect
-    .poll(async () => (await complete(cut, attempt.agent, { otp })).status, { timeout: 10_000 })
-    .toBe(200)
+  await expect.poll(async () => (await complete(cut, attempt.agent, { otp })).status).toBe(200)
 })

@@ -2,12 +2,12 @@ import { randomInt } from 'node:crypto'
 import { sha256 } from '@plainpath/sealing'
 import { expect } from 'vitest'
 import { z } from 'zod'
-import { postgresClaimAttempts } from '../src/claims/postgres-claim-attempts.ts'
-import { postgresClaims } from '../src/claims/postgres-claims.ts'
 import { loadConfig } from '../src/config.ts'
 import { createEvents } from '../src/events.ts'
-import { noOpRevoker } from '../src/revocation/revoker.ts'
-import { redisTokenStore } from '../src/tokens/redis-token-store.ts'
+import { noOpRevocationPublisher } from '../src/revocation/revocation-publisher.ts'
+import { createRedisTokenStore } from '../src/tokens/redis-token-store.ts'
+import { createVerificationAttemptStore } from '../src/verifications/postgres-verification-attempt-store.ts'
+import { createVerificationStore } from '../src/verifications/postgres-verification-store.ts'
 import { asAgent, type Registered } from './agent-client.ts'
 import { exampleAttempt, exampleRedemption, linkMail } from './example-claim.ts'
 import { send } from './send.ts'
@@ -16,7 +16,7 @@ import type { RunningAuth } from './start-auth.ts'
 /**
  * Gives an agent a claim as if the person had done their part, without their mail and pages.
  *
- * @param options.forMs how long the claim stands; 30 days when absent
+ * @param options.forMs how long the claim stands; by default 30 days
  */
 export async function claimMailbox(
   auth: RunningAuth,
@@ -33,29 +33,30 @@ export async function claimMailbox(
     addMail: async () => undefined,
     events: createEvents(),
   }
-  const attempts = postgresClaimAttempts(deps)
+  const attempts = createVerificationAttemptStore(deps)
   const now = new Date()
   const attempt = exampleAttempt(agent.client_id, { email, createdAt: now })
   const code = sha256(email)
   expect(await attempts.begin(attempt, linkMail(attempt))).toBe(true)
-  expect((await attempts.press(attempt.id, code, now)).ok).toBe(true)
+  expect((await attempts.showCode(attempt.id, code, now)).ok).toBe(true)
   const redemption = exampleRedemption(attempt.id, code, now)
   const expiresAt =
     options.forMs === undefined ? redemption.expiresAt : new Date(now.getTime() + options.forMs)
   const { redis } = auth.stores
   const tokens =
-    redis && redisTokenStore(redis.redis, { prefix: redis.prefix, authority: NEVER_CALLED, now: () => now })
-  const claims = postgresClaims({
+    redis &&
+    createRedisTokenStore(redis.redis, { prefix: redis.prefix, authority: NEVER_CALLED, now: () => now })
+  const claims = createVerificationStore({
     ...deps,
     tokens: tokens ?? { revokeTokensOf: async () => undefined },
-    revoker: noOpRevoker,
+    revocationPublisher: noOpRevocationPublisher,
   })
   expect((await claims.redeem({ ...redemption, expiresAt })).ok).toBe(true)
   return { registrationId: attempt.registrationId, email }
 }
 
 const never = () => Promise.reject(new Error('nothing is looked up here'))
-const NEVER_CALLED = { findGeneration: never, isLiveClaim: never, stop: never }
+const NEVER_CALLED = { findCredentialVersion: never, isVerificationLive: never, readCutoff: never }
 
 const Issued = z.looseObject({ identity_assertion: z.string(), expires: z.iso.datetime() })
 

@@ -1,4 +1,4 @@
-import { longDate } from '@plainpath/pages'
+import { formatLongDate } from '@plainpath/pages'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deleteAgent, register } from './agent-client.ts'
 import {
@@ -43,7 +43,7 @@ const describeAgent = (name: string, registered: string) => `The agent calls its
 That name is unverified: an agent can give itself any name. It registered with us on
 ${registered}.`
 
-/** How many mails about the ends of claims were queued for an agent. */
+/** Counts the queued mails that tell people of the ends of an agent's claims. */
 const endMailsOf = async (agentId: string) => {
   const { rows } = await under.stores.db.query(
     `select id from mails where kind = 'claim-ended' and about in (select id from claims where agent_id = $1)`,
@@ -53,7 +53,7 @@ const endMailsOf = async (agentId: string) => {
 }
 const endLink = async (email: string) => secretIn((await under.mail.mails(2, email))[1]?.text ?? '')
 
-test('the mail that asks a person contains nothing from the agent, and says what to do and what follows', async () => {
+test('the verification mail contains no text of the agent, and says what to do and what follows', async () => {
   const agent = await register(under.auth, HOSTILE)
   const { email, phrase, secret } = await begin(under, { agent })
   const [mail] = await under.mail.mails(1, email)
@@ -93,7 +93,10 @@ ${NO_LAW_FIRM}`)
 test('the mails about the access of an agent name it safely, and say what it may do, since when, and how to end it', async () => {
   const { auth, clock } = under
   const { agent, email } = await confirmed(under, { agent: await register(auth, HOSTILE) })
-  const [since, until] = [longDate(clock.now), longDate(new Date(clock.now.getTime() + DAYS_30_MS))]
+  const [since, until] = [
+    formatLongDate(clock.now),
+    formatLongDate(new Date(clock.now.getTime() + DAYS_30_MS)),
+  ]
   const end = await endLink(email)
   auth.confidential.add(end)
   const [, told] = await under.mail.mails(2, email)
@@ -184,14 +187,14 @@ describe('a person gets one mail when', () => {
       under.mail.received.filter(
         ({ to, subject }) => to.includes(claim.email) && subject.startsWith('An AI agent can no longer'),
       )
-    await expect.poll(ends, { timeout: 10_000 }).toHaveLength(1)
+    await expect.poll(ends).toHaveLength(1)
     expect(ends()[0]?.text.startsWith(`${says}\n`)).toBe(true)
     expect(ends()[0]?.text).toContain('\n   “Atlas the helper”\n')
     await endClaim(under.auth, agent)
     expect(await endMailsOf(agent.client_id)).toBe(1)
   })
 
-  test('the person, the agent and the deletion end the access at once, at two instances', async () => {
+  test('the person, the agent and the deletion end the access simultaneously, at two instances', async () => {
     await using there = await under.another()
     const { agent, email } = await confirmed(under)
     const end = await endLink(email)
@@ -231,7 +234,7 @@ test('an agent whose confirmation has ended learns that, and is asked not to ask
   expect((await requestAssertion(auth, guessing)).status).toBe(401)
 })
 
-test('the page behind the first link offers a new code where it has shown one', async () => {
+test('the page behind the first link offers a new code after it has shown one', async () => {
   const { secret } = await begin(under)
   const button = async () =>
     /value="yes">([^<]*)</.exec((await openClaimPage(under.auth, { attempt: secret })).text)?.[1]

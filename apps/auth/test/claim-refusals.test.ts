@@ -31,7 +31,10 @@ afterAll(async () => {
 })
 
 const invalid = (says?: RegExp): Refusal => ({
-  ...{ status: 400, code: 'invalid-request', error: 'invalid_request', form: 'agent' },
+  status: 400,
+  code: 'invalid-request',
+  error: 'invalid_request',
+  form: 'agent',
   ...(says && { says }),
 })
 
@@ -84,13 +87,13 @@ describe('POST /api/agent/claim refuses, and keeps and mails nothing:', () => {
       { email: newAddress() },
       { login_hint: newAddress(), claim_token: 'of another dialect', unknown: { member: true } },
     ]) {
-      const before = await countStored(auth)
+      const storedBefore = await countStored(auth)
       expect((await claim(auth, agent, body)).status).toBe(202)
       const after = await countStored(auth)
       expect(after).toEqual({
-        ...before,
-        claim_attempts: Number(before['claim_attempts']) + 1,
-        mails: Number(before['mails']) + 1,
+        ...storedBefore,
+        claim_attempts: Number(storedBefore['claim_attempts']) + 1,
+        mails: Number(storedBefore['mails']) + 1,
       })
     }
   })
@@ -177,7 +180,7 @@ describe('/claim', () => {
     ['SQL', { attempt: "' or 1=1 --" }],
     ['markup', { attempt: '"><script>alert(1)</script>' }],
   ] satisfies [string, Record<string, string>][])('%s leads nowhere', async ([_what, query]) => {
-    const before = await countStored(auth)
+    const storedBefore = await countStored(auth)
     const pages = [
       await openClaimPage(auth, query),
       await pressButton(auth, { ...query, answer: 'yes' }),
@@ -188,7 +191,7 @@ describe('/claim', () => {
       expect([page.status, headingIn(page.text)]).toEqual([404, 'This link does not work'])
       expect(page.text).not.toContain('<script')
     }
-    expect(await countStored(auth)).toEqual(before)
+    expect(await countStored(auth)).toEqual(storedBefore)
   })
 
   test('says so when a link to end a claim is invalid', async () => {
@@ -212,7 +215,7 @@ describe('/claim', () => {
       headers: { origin: 'null' },
       body: new URLSearchParams(yes),
     })
-    expect([old.status, headingIn(old.text)]).toEqual([200, 'Your code'])
+    expect([old.status, headingIn(old.text)]).toEqual([200, 'The code for your agent'])
   })
 
   test('logs no link secrets and no codes', async () => {

@@ -56,11 +56,11 @@ const liveClaims = async (agentId: string) => {
 test('a person confirms an agent with the phrase, the page and the code', async () => {
   const agent = await register(auth, 'Atlas <the agent> & co')
   const email = newAddress()
-  const asked = await claim(auth, agent, { email })
-  expect(asked.status).toBe(202)
-  await expectSafe(auth, asked)
+  const beginResponse = await claim(auth, agent, { email })
+  expect(beginResponse.status).toBe(202)
+  await expectSafe(auth, beginResponse)
   auth.confidential.add(email)
-  const begun = JSON.parse(asked.text)
+  const begun = JSON.parse(beginResponse.text)
   expect(begun).toEqual({
     registration_id: expect.stringMatching(/^clm_[\w-]{22}$/),
     claim_attempt_id: expect.stringMatching(/^cla_[\w-]{22}$/),
@@ -143,7 +143,7 @@ async function expectPage(page: Awaited<ReturnType<typeof openClaimPage>>) {
   expect(page.text).not.toContain('example.org')
 }
 
-test('nothing changes when a scanner opens every link of every mail', async () => {
+test('changes nothing when a scanner opens every link of every mail', async () => {
   const attempt = await begin(under)
   await expect.poll(() => stateOf(attempt.id)).toMatchObject({ state: 'sent' })
   const rows = async () =>
@@ -225,7 +225,7 @@ test('allows ten tries a day for a mailbox, over all attempts and agents', async
   expect(statuses.slice(10)).toEqual([410, 410, 410, 410, 410])
 })
 
-test('a code is valid for ten minutes, and the next press gives another', async () => {
+test('accepts a code for ten minutes, and shows another at the next press', async () => {
   const attempt = await begin(under)
   const first = await showCode(auth, attempt)
   under.clock.now = new Date(under.clock.now.getTime() + 10 * MINUTE_MS)
@@ -265,7 +265,7 @@ test('rejects the code of another agent, address or attempt', async () => {
   expect((await sayYes(auth, mine)).status).toBe(410)
 })
 
-test('the end without the middle, and what is over begins again nowhere', async () => {
+test('rejects steps that are out of order, and every step after the attempt is over', async () => {
   const agent = await register(auth)
   const unknown = { status: 400, code: 'claim-unknown', error: 'invalid_claim_token', form: 'agent' } as const
   expectProblem(await complete(auth, agent, { otp: '123456' }), unknown)
@@ -349,7 +349,7 @@ describe('how a code may be written:', () => {
   })
 })
 
-test('an agent ends its claim and withdraws its attempt, and keeps its other tokens', async () => {
+test('lets an agent end its claim and withdraw its attempt, and keeps its other tokens valid', async () => {
   const attempt = await confirmed(under)
   const token = await getToken(auth, attempt.agent)
   const open = await begin(under, { agent: attempt.agent })

@@ -5,7 +5,7 @@ import { asAgent, json, type Registered, register, requestToken } from './agent-
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { expectProblem, type Refusal } from './expect-refusal.ts'
 import {
-  asserted,
+  assertionFields,
   assertionOf,
   type KeyAgent,
   newKey,
@@ -22,34 +22,34 @@ const nobody: Refusal = { status: 401, code: 'invalid-client', error: 'invalid_c
 describe.for(TOKEN_PLACES)('assertions at two instances on one database, tokens in %s:', (tokens) => {
   let stores: AuthStores
   let here: RunningAuth
-  let there: RunningAuth
+  let otherInstance: RunningAuth
   beforeAll(async () => {
     stores = await openAuthStores(tokens)
     here = await startInstance(stores)
-    there = await startInstance(stores)
+    otherInstance = await startInstance(stores)
   })
   afterAll(async () => {
     await expectNothingInClear(here)
-    for (const each of [here, there, stores]) await each[Symbol.asyncDispose]()
+    for (const each of [here, otherInstance, stores]) await each[Symbol.asyncDispose]()
   })
 
   test('accepts exactly one of ten simultaneous uses of an assertion, over both instances', async () => {
     const agent = await registerKeys(here)
     for (let round = 0; round < 5; round++) {
-      const fields = asserted(await assertionOf(here, agent))
-      const uses = Array.from({ length: 10 }, (_, n) => tokenFor(n % 2 ? here : there, fields))
+      const fields = assertionFields(await assertionOf(here, agent))
+      const uses = Array.from({ length: 10 }, (_, n) => tokenFor(n % 2 ? here : otherInstance, fields))
       const responses = await Promise.all(uses)
       expect(responses.map(({ status }) => status).toSorted()).toEqual([200, ...Array(9).fill(401)])
       for (const refused of responses.filter(({ status }) => status === 401)) expectProblem(refused, nobody)
     }
   })
 
-  test('two clients may use one jti, and each of them one jti once', async () => {
+  test('accepts the same jti from two clients, once from each', async () => {
     const [one, other] = [await registerKeys(here), await registerKeys(here)]
     const using = async (agent: KeyAgent, jti = 'the-same') =>
-      (await tokenFor(here, asserted(await assertionOf(here, agent, { jti })))).status
+      (await tokenFor(here, assertionFields(await assertionOf(here, agent, { jti })))).status
     expect([await using(one), await using(other), await using(one)]).toEqual([200, 200, 401])
-    // Whatever is put before or behind it, it is another jti of the same client, and nobody else’s.
+    // With any text before or behind it, a jti is another jti of the same client, and of no other client.
     const alike = [`${other.client_id}the-same`, `${other.client_id}\nthe-same`, 'the-same\n', 'the-same ']
     for (const jti of alike)
       expect([jti, await using(one, jti), await using(one, jti)]).toEqual([jti, 200, 401])
@@ -61,25 +61,26 @@ describe.for(TOKEN_PLACES)('assertions at two instances on one database, tokens 
     await using timed = await startInstance(stores, { now: () => clock.now })
     const agent = await registerKeys(timed)
     const exp = Math.floor(clock.now.getTime() / 1000) + 60
-    const spent = asserted(await assertionOf(timed, agent, { exp }))
+    const spent = assertionFields(await assertionOf(timed, agent, { exp }))
     expect((await tokenFor(timed, spent)).status).toBe(200)
     clock.now = new Date((exp + CLOCK_TOLERANCE_SECONDS - 1) * 1000)
     await sweepUsedJtis(stores.db, clock.now)
     expectProblem(await tokenFor(timed, spent), nobody)
-    expect((await tokenFor(timed, asserted(await assertionOf(timed, agent, { exp })))).status).toBe(200)
+    const response = await tokenFor(timed, assertionFields(await assertionOf(timed, agent, { exp })))
+    expect(response.status).toBe(200)
     clock.now = new Date((exp + CLOCK_TOLERANCE_SECONDS) * 1000)
-    expectProblem(await tokenFor(timed, asserted(await assertionOf(timed, agent, { exp }))), nobody)
+    expectProblem(await tokenFor(timed, assertionFields(await assertionOf(timed, agent, { exp }))), nobody)
   })
 
   test('rejects a used assertion after a restart and a flushed Redis', async () => {
     const agent = await registerKeys(here)
     const first = await startInstance(stores)
-    const fields = asserted(await assertionOf(first, agent))
+    const fields = assertionFields(await assertionOf(first, agent))
     expect((await tokenFor(first, fields)).status).toBe(200)
     await first[Symbol.asyncDispose]()
     await stores.redis?.lose()
     await using again = await startInstance(stores)
-    for (const each of [again, here, there]) expectProblem(await tokenFor(each, fields), nobody)
+    for (const each of [again, here, otherInstance]) expectProblem(await tokenFor(each, fields), nobody)
     expect((await tokenByKey(again, agent)).status).toBe(200)
   })
 
@@ -97,11 +98,11 @@ describe.for(TOKEN_PLACES)('assertions at two instances on one database, tokens 
 
   test('rejects a replaced key at an instance with a stale cache', async () => {
     const agent = await registerKeys(here)
-    expect((await tokenByKey(there, agent)).status).toBe(200)
+    expect((await tokenByKey(otherInstance, agent)).status).toBe(200)
     await stores.asOwner('alter table agents disable trigger agents_changed')
     try {
       expect((await replaceKeys(agent, await newKey())).status).toBe(200)
-      expectProblem(await tokenByKey(there, agent), nobody)
+      expectProblem(await tokenByKey(otherInstance, agent), nobody)
     } finally {
       await stores.asOwner('alter table agents enable trigger agents_changed')
     }
@@ -109,12 +110,12 @@ describe.for(TOKEN_PLACES)('assertions at two instances on one database, tokens 
 
   test('accepts keys that replace a secret at the other instance', async () => {
     const agent = await register(here)
-    expect((await requestToken(there, agent)).status).toBe(200)
+    expect((await requestToken(otherInstance, agent)).status).toBe(200)
     const key = await newKey()
     expect((await replaceKeys(agent, key)).status).toBe(200)
-    await expect.poll(async () => (await requestToken(there, agent)).status).toBe(401)
+    await expect.poll(async () => (await requestToken(otherInstance, agent)).status).toBe(401)
     await expect
-      .poll(async () => (await tokenByKey(there, { client_id: agent.client_id, key })).status)
+      .poll(async () => (await tokenByKey(otherInstance, { client_id: agent.client_id, key })).status)
       .toBe(200)
   })
 

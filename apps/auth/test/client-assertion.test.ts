@@ -6,7 +6,7 @@ import { asAgent, basic, GRANT, type Registered, register } from './agent-client
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { countStored, expectRefusal, type Refusal } from './expect-refusal.ts'
 import {
-  asserted,
+  assertionFields,
   assertionOf,
   honestClaims,
   inHeader,
@@ -53,7 +53,7 @@ type Claims = Record<string, unknown>
 const saying =
   (claims: () => Claims, header: Claims = {}, of = () => agent) =>
   async () =>
-    tokenFor(auth, asserted(await assertionOf(auth, of(), claims(), header)))
+    tokenFor(auth, assertionFields(await assertionOf(auth, of(), claims(), header)))
 const honest = (header: Claims, of = () => agent) => saying(() => ({}), header, of)
 const raw = (...parts: unknown[]) =>
   parts.map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')
@@ -61,7 +61,7 @@ const raw = (...parts: unknown[]) =>
 /** The same header and claims under another signature. */
 async function signedAs(header: Claims, sign: (input: string) => string): Promise<HttpResponse> {
   const input = raw({ kid: agent.key.jwk.kid, ...header }, honestClaims(auth, agent))
-  return tokenFor(auth, asserted(`${input}.${sign(input)}`))
+  return tokenFor(auth, assertionFields(`${input}.${sign(input)}`))
 }
 
 /** The same rightly signed, which no library would do under such a header. */
@@ -69,7 +69,7 @@ async function signedWith(header: Claims): Promise<HttpResponse> {
   const input = raw({ kid: agent.key.jwk.kid, ...header }, honestClaims(auth, agent))
   const how = { name: 'ECDSA', hash: 'SHA-256' }
   const signature = await crypto.subtle.sign(how, agent.key.privateKey, Buffer.from(input))
-  return tokenFor(auth, asserted(`${input}.${Buffer.from(signature).toString('base64url')}`))
+  return tokenFor(auth, assertionFields(`${input}.${Buffer.from(signature).toString('base64url')}`))
 }
 
 describe('a client with a key gets a token', () => {
@@ -92,10 +92,10 @@ describe('a client with a key gets a token', () => {
     ['with its own client_id beside it', async () => withId(agent.client_id)],
     ['with a jti of 256 characters', saying(() => ({ jti: randomUUID().padEnd(256, 'x') }))],
   ] satisfies [string, () => Promise<HttpResponse>][])('%s', async ([_how, sent]) => {
-    const before = await countStored(auth)
+    const storedBefore = await countStored(auth)
     const response = await sent()
     expect([response.status, response.text]).toEqual([200, expect.stringContaining('"ppt_')])
-    const added = Number(before['client_assertions']) + 1
+    const added = Number(storedBefore['client_assertions']) + 1
     expect(await countStored(auth)).toMatchObject({ client_assertions: added })
   })
 })
@@ -109,11 +109,11 @@ const ENCRYPTED = [
 ].map((header) => `${raw(header)}.AAAA.AAAA.AAAA.AAAA`)
 
 const withId = async (client_id: string) =>
-  tokenFor(auth, { ...asserted(await assertionOf(auth, agent)), client_id })
+  tokenFor(auth, { ...assertionFields(await assertionOf(auth, agent)), client_id })
 
 describe('an assertion is refused, and not even spent,', () => {
-  const AUDIENCE = /^The claim aud must be exactly https:\/\/plainpath\.example, as a string/
-  const ISSUER = /^The claims iss and sub must both be your client_id/
+  const AUDIENCE = /^The aud claim must be exactly https:\/\/plainpath\.example, as a string/
+  const ISSUER = /^The iss and sub claims must both be your client_id/
   const EXPIRED = /^The assertion has expired \(exp\)/
   const TOO_LONG = /^The assertion is valid for too long/
   const NOT_YET = /^The assertion is not valid yet: iat or nbf/
@@ -126,7 +126,7 @@ describe('an assertion is refused, and not even spent,', () => {
   const UNPROVEN =
     /^The signature cannot be verified: the client that sub names is unknown, it has no key with this kid/
   const SECRET = /^The client is unknown, or its credentials are not accepted/
-  const claim = (name: string) => new RegExp(`^The claim ${name} must be `)
+  const claim = (name: string) => new RegExp(`^The ${name} claim must be `)
 
   test.for([
     ['for another server', saying(() => ({ aud: 'https://other.example' })), AUDIENCE],
@@ -195,14 +195,18 @@ describe('an assertion is refused, and not even spent,', () => {
     ['an access token by its type', honest({ typ: 'at+jwt' }), TYPE],
     ['an introspection response by its type', honest({ typ: 'token-introspection+jwt' }), TYPE],
     ['an identity assertion by its type', honest({ typ: 'identity-assertion+jwt' }), TYPE],
-    ['what is no JWT', () => tokenFor(auth, asserted('e30.e30')), NO_JWT],
-    ['an empty header and no claims', () => tokenFor(auth, asserted('e30.e30.')), ALGORITHM],
+    ['what is no JWT', () => tokenFor(auth, assertionFields('e30.e30')), NO_JWT],
+    ['an empty header and no claims', () => tokenFor(auth, assertionFields('e30.e30.')), ALGORITHM],
     ...ENCRYPTED.map((jwe, n): [string, () => Promise<HttpResponse>, RegExp] => [
       `an encrypted JWT, ${n}`,
-      () => tokenFor(auth, asserted(jwe)),
+      () => tokenFor(auth, assertionFields(jwe)),
       NO_JWT,
     ]),
-    ['four parts', async () => tokenFor(auth, asserted(`${await assertionOf(auth, agent)}.AAAA`)), NO_JWT],
+    [
+      'four parts',
+      async () => tokenFor(auth, assertionFields(`${await assertionOf(auth, agent)}.AAAA`)),
+      NO_JWT,
+    ],
     ['the assertion of a client that has a secret', () => ofSecretClient(), UNPROVEN],
     ['the secret of a client that has keys', () => secretOfKeyClient(), SECRET],
   ] satisfies [string, () => Promise<HttpResponse>, RegExp][])('%s', async ([_why, sent, says]) => {
@@ -217,7 +221,10 @@ describe('an assertion is refused, and not even spent,', () => {
     const { privateKey } = await generateKeyPair('RS256')
     const header = { alg: 'RS256', kid: agent.key.jwk.kid! }
     const claims = honestClaims(auth, agent) as never
-    return tokenFor(auth, asserted(await new SignJWT(claims).setProtectedHeader(header).sign(privateKey)))
+    return tokenFor(
+      auth,
+      assertionFields(await new SignJWT(claims).setProtectedHeader(header).sign(privateKey)),
+    )
   }
   async function unencoded() {
     const payload = JSON.stringify(honestClaims(auth, agent))
@@ -225,22 +232,22 @@ describe('an assertion is refused, and not even spent,', () => {
       .setProtectedHeader({ alg: 'ES256', kid: agent.key.jwk.kid!, b64: false, crit: ['b64'] })
       .sign(agent.key.privateKey)
     const encoded = Buffer.from(payload).toString('base64url')
-    return tokenFor(auth, asserted(`${signed.protected}.${encoded}.${signed.signature}`))
+    return tokenFor(auth, assertionFields(`${signed.protected}.${encoded}.${signed.signature}`))
   }
   async function selfSigned(header: Claims) {
     const key = await newKey('ES256', agent.key.jwk.kid)
     const more = header['jwk'] ? { jwk: key.jwk } : header
-    return tokenFor(auth, asserted(await assertionOf(auth, { ...agent, key }, {}, more)))
+    return tokenFor(auth, assertionFields(await assertionOf(auth, { ...agent, key }, {}, more)))
   }
   const byFirstAs = async ({ jwk }: KeyPair) =>
-    tokenFor(auth, asserted(await assertionOf(auth, twoKeys, {}, { kid: jwk.kid })))
+    tokenFor(auth, assertionFields(await assertionOf(auth, twoKeys, {}, { kid: jwk.kid })))
   const byOther = async () =>
     tokenFor(
       auth,
-      asserted(await assertionOf(auth, { ...agent, key: other.key }, {}, { kid: agent.key.jwk.kid })),
+      assertionFields(await assertionOf(auth, { ...agent, key: other.key }, {}, { kid: agent.key.jwk.kid })),
     )
   const ofSecretClient = async () =>
-    tokenFor(auth, asserted(await assertionOf(auth, { client_id: secret.client_id, key: agent.key })))
+    tokenFor(auth, assertionFields(await assertionOf(auth, { client_id: secret.client_id, key: agent.key })))
   const secretOfKeyClient = () =>
     send(auth.url, {
       method: 'POST',
@@ -250,9 +257,9 @@ describe('an assertion is refused, and not even spent,', () => {
     })
 })
 
-test('for a token endpoint at another host, sent to that host', async () => {
+test('refuses an assertion for a token endpoint at another host that is sent to that host', async () => {
   const assertion = await assertionOf(auth, agent, { aud: 'http://evil.example/oauth/token' })
-  const body = new URLSearchParams({ ...GRANT, ...asserted(assertion) }).toString()
+  const body = new URLSearchParams({ ...GRANT, ...assertionFields(assertion) }).toString()
   const type = 'Content-Type: application/x-www-form-urlencoded'
   const headers = [type, `Content-Length: ${body.length}`]
   const request = async (host?: string) =>
@@ -283,15 +290,15 @@ describe('is 400, and spends nothing:', () => {
   })
 
   const typed = async (client_assertion_type: string) =>
-    tokenFor(auth, { ...asserted(await assertion()), client_assertion_type })
+    tokenFor(auth, { ...assertionFields(await assertion()), client_assertion_type })
   const post = (headers: Record<string, string>, body: URLSearchParams) =>
     send(auth.url, { method: 'POST', path: '/oauth/token', headers, body })
   async function twice(name: string) {
-    const body = new URLSearchParams({ ...GRANT, ...asserted(await assertion()) })
+    const body = new URLSearchParams({ ...GRANT, ...assertionFields(await assertion()) })
     body.append(name, body.get(name)!)
     return post({}, body)
   }
   const beside = async (headers: Record<string, string>, fields: Record<string, string>) =>
-    post(headers, new URLSearchParams({ ...GRANT, ...asserted(await assertion()), ...fields }))
+    post(headers, new URLSearchParams({ ...GRANT, ...assertionFields(await assertion()), ...fields }))
   const headerOnly = async () => post(await inHeader(auth, agent), new URLSearchParams(GRANT))
 })

@@ -237,7 +237,7 @@ describe('an unknown, a wrong, a deleted and a disabled client', () => {
     expect(others).toEqual([unknown, unknown, unknown])
   })
 
-  test('a disabled client that is enabled is let in again', async () => {
+  test('accepts a disabled client again after it was enabled', async () => {
     const client = await register(auth)
     await auth.stores.db.query(`update agents set status = 'disabled' where id = $1`, [client.client_id])
     await expect.poll(async () => (await requestToken(auth, client)).status).toBe(401)

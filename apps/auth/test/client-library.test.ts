@@ -80,7 +80,7 @@ describe('a client library that knows nothing of us', () => {
     },
   )
 
-  test('understands why it gets none', async () => {
+  test('reads from the error why it gets no token', async () => {
     await expect(grant(oauth.ClientSecretBasic('wrong'))).rejects.toMatchObject({
       name: 'WWWAuthenticateChallengeError',
       status: 401,

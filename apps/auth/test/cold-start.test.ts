@@ -34,7 +34,7 @@ interface RunningServe extends AsyncDisposable {
   readonly ended: Promise<number | null>
   /** Gets a path of the operations listener: its JSON, and the status as `code`; undefined before it listens. */
   getOperations(path: string): Promise<Record<string, unknown> | undefined>
-  /** Tells whether the public listener is open. */
+  /** Returns whether the public listener is open. */
   isOpen(): Promise<boolean>
 }
 

@@ -4,6 +4,7 @@ import { newKeyEncryptionKey } from '@plainpath/sealing'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { getToken } from './agent-client.ts'
 import { type ClaimsUnderTest, confirmed, startClaims } from './claim-client.ts'
+import { openAuthStores } from './open-auth-stores.ts'
 import { runAuth } from './run-auth.ts'
 import { securityEventsIn } from './security-events-in.ts'
 import { ORIGIN } from './start-auth.ts'
@@ -101,10 +102,14 @@ test('emits an event that names the operator for each command that revokes or ch
 })
 
 test('emits one event for re-encrypting keys', async () => {
-  const old = await readFile(env['AUTH_KEK_FILE'] ?? '', 'utf8')
-  const AUTH_KEK_FILE = `${env['AUTH_KEK_FILE']}-of-commands`
+  // Without an instance, which would have to have the new key first.
+  await using stores = await openAuthStores()
+  const instanceSettings: Record<string, string> = { ...(await stores.settingsFor(ORIGIN)), ...SHORT }
+  const old = await readFile(instanceSettings['AUTH_KEK_FILE'] ?? '', 'utf8')
+  const AUTH_KEK_FILE = `${instanceSettings['AUTH_KEK_FILE']}-of-commands`
   await writeFile(AUTH_KEK_FILE, `${newKeyEncryptionKey()}\n${old}`)
-  const rewrap = (...more: string[]) => run(['keys rewrap --json', ...more].join(' '), { AUTH_KEK_FILE })
+  const rewrap = (...more: string[]) =>
+    run(['keys rewrap --json', ...more].join(' '), { ...instanceSettings, AUTH_KEK_FILE })
   expect((await rewrap('--dry-run')).events).toEqual([])
   const done = await rewrap()
   const { keys: kids } = JSON.parse(done.printed) as { keys: string[] }
@@ -124,11 +129,21 @@ const TOLD = [
   ...['agents disable', 'agents enable', 'agents delete', 'claims revoke', 'stop'],
   ...['grants revoke', 'grants revoke-host'],
   ...['agents block', 'agents refresh', 'agents unblock'],
-  ...['resource-servers rotate', 'resource-servers finish', 'replay'],
+  ...['resource-servers rotate', 'resource-servers finish', 'replay', 'restore'],
 ]
 /** They change nothing that runs: `create` writes a secret that no server knows yet. */
 const NOT_TOLD = [
-  ...['serve', 'migrate', 'config check', 'config list', 'keys list', 'keys verify', 'keys audit', 'stops'],
+  ...[
+    'serve',
+    'migrate',
+    'backup',
+    'config check',
+    'config list',
+    'keys list',
+    'keys verify',
+    'keys audit',
+    'stops',
+  ],
   ...[
     'agents blocks',
     'agents list',

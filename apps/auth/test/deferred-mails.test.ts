@@ -87,7 +87,7 @@ test('while 40 verification mails of a network wait, another is refused with 429
       under,
       'select (select count(*) from mails) as mails, (select count(*) from claim_attempts) as attempts',
     )
-  const before = await stored()
+  const storedBefore = await stored()
   const refused = await claim(auth, agent, { email })
   expectProblem(refused, {
     status: 429,
@@ -97,7 +97,7 @@ test('while 40 verification mails of a network wait, another is refused with 429
     headers: { 'retry-after': /^600$/ },
     form: 'agent',
   })
-  expect(await stored()).toEqual(before)
+  expect(await stored()).toEqual(storedBefore)
   await rows(under, `delete from mails where id = (select id from mails where ${WAITING} limit 1)`)
   expect((await claim(auth, await register(auth), { email: newAddress() })).status).toBe(202)
 })

@@ -52,7 +52,7 @@ type Respond = (request: IncomingMessage, response: ServerResponse) => void
 
 export interface DocumentHost extends AsyncDisposable {
   readonly port: number
-  /** What arrived, as `host/path`. */
+  /** The received requests, as `host/path`. */
   readonly requests: string[]
   /** Returns the URL of a path under one of its names. */
   url(name: string, path: string): AgentId

@@ -1,5 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { openCertificateAuthority, respondJson, startDocumentHost } from './document-host.ts'
+import {
+  type DocumentHost,
+  openCertificateAuthority,
+  respondJson,
+  startDocumentHost,
+} from './document-host.ts'
 import type { KeyPair } from './key-agent.ts'
 
 const CLIENT_DOMAIN = 'clients.test'
@@ -10,7 +15,7 @@ const HOSTS = [
 
 /** Serves documents of clients with TLS on loopback. */
 export interface DocumentServer extends AsyncDisposable {
-  /** What an instance needs to fetch from it. */
+  /** The settings with which an instance can fetch from this server. */
   readonly settings: { readonly AUTH_CLIENT_DOCUMENT_TEST_HOSTS: string }
   readonly runtime: { readonly ca: string }
   /** Serves a document at a new URL, of a client that signs with the first key. */
@@ -30,11 +35,13 @@ export interface UrlAgent<Key = KeyPair> {
   readonly client_id: string
   readonly key: Key
   readonly host: string
-  /** How often its document was fetched. */
+  /** Returns the number of times that the document was fetched. */
   fetched(): number
   /** Serves something else from now on; undefined serves 404. */
   change(document: object | undefined): void
   changeKeys(...keys: readonly PublicPart[]): void
+  /** Responds in this way from now on. */
+  respond(respond: Parameters<DocumentHost['serve']>[1]): void
   /** Accepts requests from now on, and never responds. */
   hang(): void
 }
@@ -73,6 +80,7 @@ export async function startDocumentServer(): Promise<DocumentServer> {
         fetched: () => host.requests.filter((each) => `https://${each}` === client_id).length,
         change,
         changeKeys: (...changed) => change(documentOf(client_id, changed)),
+        respond: (respond) => host.serve(path, respond),
         hang: () => host.serve(path, () => {}),
       }
     },

@@ -29,7 +29,7 @@ export interface ProofParts {
 
 export const publicPart = ({ jwk: { kid: _kid, ...jwk } }: KeyPair): JWK => jwk
 
-/** What an honest client says. */
+/** Creates the header and claims of a valid proof. */
 export const honestProof = (auth: RunningAuth, key: KeyPair, nonce: string): ProofParts => ({
   header: { typ: 'dpop+jwt', alg: key.alg, jwk: publicPart(key) },
   claims: { jti: randomUUID(), htm: 'POST', htu: `${auth.origin}/oauth/token`, iat: seconds(), nonce },

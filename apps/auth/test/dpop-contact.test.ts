@@ -33,20 +33,20 @@ import { type RunningAuth, startAuth, startInstance } from './start-auth.ts'
 
 describe.for(TOKEN_PLACES)('DPoP with the jwt-bearer grant, tokens in %s:', (tokens) => {
   let auth: RunningAuth
-  let there: RunningAuth
+  let otherInstance: RunningAuth
   let agent: Registered
   let key: KeyPair
   let other: KeyPair
   beforeAll(async () => {
     auth = await startAuth({ tokens, env: { AUTH_CORS_ORIGINS: 'https://app.example' } })
-    there = await startInstance(auth.stores)
+    otherInstance = await startInstance(auth.stores)
     agent = await register(auth)
     ;[key, other] = [await newKey(), await newKey()]
     await getToken(auth, agent)
   })
   afterAll(async () => {
     await expectNothingInClear(auth)
-    await there[Symbol.asyncDispose]()
+    await otherInstance[Symbol.asyncDispose]()
     await auth[Symbol.asyncDispose]()
   })
 
@@ -55,7 +55,7 @@ describe.for(TOKEN_PLACES)('DPoP with the jwt-bearer grant, tokens in %s:', (tok
     tokenIn(auth, await requestBound(at, by, await proofOf(), fields))
   const introspected = async (token: string, at = auth) =>
     (await introspect(at, token)).payload.token_introspection
-  const activeAt = (token: string) => Promise.all([isActive(auth, token), isActive(there, token)])
+  const activeAt = (token: string) => Promise.all([isActive(auth, token), isActive(otherInstance, token)])
 
   describe('the jwt-bearer grant', () => {
     const ALL = 'guides:read waitlist:write contact:write'
@@ -84,13 +84,13 @@ describe.for(TOKEN_PLACES)('DPoP with the jwt-bearer grant, tokens in %s:', (tok
         identity_type: 'verified_email',
         cnf: { jkt: await thumbprintOf(key) },
       })
-      await expectRefusal(auth, () => requestBound(there, by, proof, guides), {
+      await expectRefusal(auth, () => requestBound(otherInstance, by, proof, guides), {
         ...INVALID_PROOF,
         says: 'used before',
       })
       const fresh = await proofOf()
       const responses = await Promise.all(
-        [auth, there, auth].map((at) => requestBound(at, by, fresh, guides)),
+        [auth, otherInstance, auth].map((at) => requestBound(at, by, fresh, guides)),
       )
       expect(responses.map(({ status }) => status).toSorted()).toEqual([200, 400, 400])
       expect(await describeAgent(by)).not.toHaveProperty('dpop_required_scopes')
@@ -123,11 +123,11 @@ describe.for(TOKEN_PLACES)('DPoP with the jwt-bearer grant, tokens in %s:', (tok
       expect(await activeAt(await bind(by, fields))).toEqual([true, true])
     })
 
-    test('requires one for contact:write once a bound token had it, until the client allows it again', async () => {
+    test('requires a proof for contact:write once a bound token had that scope, until the client allows bearer tokens again', async () => {
       const { by, fields } = await confirmed()
-      const bearer = tokenIn(auth, await requestBound(there, by, undefined, fields))
+      const bearer = tokenIn(auth, await requestBound(otherInstance, by, undefined, fields))
       expect(await activeAt(bearer)).toEqual([true, true])
-      const before = auth.logged.length
+      const linesBefore = auth.logged.length
       const bound = await bind(by, fields)
       expect(await introspected(bound)).toMatchObject({ active: true, scope: ALL })
       expect([await activeAt(bearer), await activeAt(bound)]).toEqual([
@@ -136,9 +136,11 @@ describe.for(TOKEN_PLACES)('DPoP with the jwt-bearer grant, tokens in %s:', (tok
       ])
       expect((await describeAgent(by))['dpop_required_scopes']).toEqual(['contact:write'])
 
-      await expect.poll(async () => (await requestBound(there, by, undefined, fields)).status).toBe(400)
+      await expect
+        .poll(async () => (await requestBound(otherInstance, by, undefined, fields)).status)
+        .toBe(400)
       const refused = { ...PROOF_REQUIRED, says: 'DELETE /api/agent/dpop-required-scopes' }
-      for (const at of [auth, there])
+      for (const at of [auth, otherInstance])
         for (const scope of [undefined, 'contact:write', ALL])
           await expectRefusal(
             auth,
@@ -146,12 +148,11 @@ describe.for(TOKEN_PLACES)('DPoP with the jwt-bearer grant, tokens in %s:', (tok
             refused,
           )
       const guides = { ...fields, scope: 'guides:read waitlist:write' }
-      expect(await activeAt(tokenIn(auth, await requestBound(there, by, undefined, guides)))).toEqual([
-        true,
-        true,
-      ])
+      expect(await activeAt(tokenIn(auth, await requestBound(otherInstance, by, undefined, guides)))).toEqual(
+        [true, true],
+      )
 
-      const again = await bind(by, fields, there)
+      const again = await bind(by, fields, otherInstance)
       expect([await activeAt(bound), await activeAt(again)]).toEqual([
         [true, true],
         [true, true],
@@ -167,22 +168,24 @@ describe.for(TOKEN_PLACES)('DPoP with the jwt-bearer grant, tokens in %s:', (tok
       expect(await activeAt(await bind(by, fields))).toEqual([true, true])
       expect(await activeAt(free)).toEqual([false, false])
       const client_id = by.client_id
-      expect(securityEventsIn(auth.logged.slice(before))).toEqual([
+      expect(securityEventsIn(auth.logged.slice(linesBefore))).toEqual([
         { event: 'contact-bound', client_id },
         { event: 'contact-unbound', client_id },
         { event: 'contact-bound', client_id },
       ])
     })
 
-    test('the first bound tokens at once are all active', async () => {
+    test('issues active tokens to simultaneous first requests for bound tokens', async () => {
       const { by, fields } = await confirmed()
-      const bound = await Promise.all([auth, there, auth, there].map((at) => bind(by, fields, at)))
+      const bound = await Promise.all(
+        [auth, otherInstance, auth, otherInstance].map((at) => bind(by, fields, at)),
+      )
       for (const token of bound) expect(await activeAt(token)).toEqual([true, true])
     })
 
     test('rejects a bearer token for contact:write that an instance with a stale cache issues', async () => {
       const { by, fields } = await confirmed()
-      tokenIn(auth, await requestBound(there, by, undefined, fields))
+      tokenIn(auth, await requestBound(otherInstance, by, undefined, fields))
       const alter = (what: 'disable' | 'enable') =>
         auth.stores.asOwner(
           `alter table agents ${what} trigger agents_changed; alter table agents ${what} trigger agents_dpop_changed`,
@@ -190,7 +193,7 @@ describe.for(TOKEN_PLACES)('DPoP with the jwt-bearer grant, tokens in %s:', (tok
       await alter('disable')
       try {
         const bound = await bind(by, fields)
-        const late = tokenIn(auth, await requestBound(there, by, undefined, fields))
+        const late = tokenIn(auth, await requestBound(otherInstance, by, undefined, fields))
         expect([await activeAt(bound), await activeAt(late)]).toEqual([
           [true, true],
           [false, false],
@@ -200,7 +203,7 @@ describe.for(TOKEN_PLACES)('DPoP with the jwt-bearer grant, tokens in %s:', (tok
       }
     })
 
-    test('only the client allows it again', async () => {
+    test('only the client can allow bearer tokens for contact:write again', async () => {
       const { by, fields } = await confirmed()
       await bind(by, fields)
       expect((await unbind({ ...by, client_secret: 'pps_wrong' })).status).toBe(401)

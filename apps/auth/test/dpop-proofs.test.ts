@@ -250,20 +250,20 @@ const HOSTILE: readonly Hostile[] = [
 
 describe.for(TOKEN_PLACES)('DPoP proofs at the token endpoint, tokens in %s:', (tokens) => {
   let auth: RunningAuth
-  let there: RunningAuth
+  let otherInstance: RunningAuth
   let agent: Registered
   let key: KeyPair
   let other: KeyPair
   beforeAll(async () => {
     auth = await startAuth({ tokens, env: { AUTH_CORS_ORIGINS: 'https://app.example' } })
-    there = await startInstance(auth.stores)
+    otherInstance = await startInstance(auth.stores)
     agent = await register(auth)
     ;[key, other] = [await newKey(), await newKey()]
     await getToken(auth, agent)
   })
   afterAll(async () => {
     await expectNothingInClear(auth)
-    await there[Symbol.asyncDispose]()
+    await otherInstance[Symbol.asyncDispose]()
     await auth[Symbol.asyncDispose]()
   })
 
@@ -310,28 +310,31 @@ describe.for(TOKEN_PLACES)('DPoP proofs at the token endpoint, tokens in %s:', (
         `Content-Length: ${body.length}`,
         `DPoP: ${proof}`,
       ]
-      const before = await countStored(auth)
+      const storedBefore = await countStored(auth)
       const [response] = await sendRaw(auth.url, rawRequest('POST /oauth/token', lines, body, host))
       expect(response?.status).toBe(421)
-      expect(await countStored(auth)).toEqual(before)
+      expect(await countStored(auth)).toEqual(storedBefore)
     })
   })
 
-  test.for([
-    ['a host in another case', { htu: 'https://PLAINPATH.example/oauth/token' }],
-    ['the default port', { htu: 'https://plainpath.example:443/oauth/token' }],
-    ['a query and a fragment, which are ignored', { htu: 'https://plainpath.example/oauth/token?a=b#c' }],
-    ['an iat of almost a minute ago', { iat: seconds() - 30 }],
-    ['a jti of 256 characters', { jti: 'x'.repeat(256) }],
-    ['claims of its own', { ath: 'none', note: 'x' }],
-  ] as [string, object][])('accepts %s', async ([_what, claims]) => {
-    expect(tokenIn(auth, await requestBound(auth, agent, await proofOf(claims)))).toMatch(/^ppt_/)
+  test.for<[what: string, claims: () => object]>([
+    ['a host in another case', () => ({ htu: 'https://PLAINPATH.example/oauth/token' })],
+    ['the default port', () => ({ htu: 'https://plainpath.example:443/oauth/token' })],
+    [
+      'a query and a fragment, which are ignored',
+      () => ({ htu: 'https://plainpath.example/oauth/token?a=b#c' }),
+    ],
+    ['an iat of almost a minute ago', () => ({ iat: seconds() - 50 })],
+    ['a jti of 256 characters', () => ({ jti: 'x'.repeat(256) })],
+    ['claims of its own', () => ({ ath: 'none', note: 'x' })],
+  ])('accepts %s', async ([_what, claims]) => {
+    expect(tokenIn(auth, await requestBound(auth, agent, await proofOf(claims())))).toMatch(/^ppt_/)
   })
 
   test.for([-1, 0, 1])(
     'accepts the nonce of %i minutes from now at both instances, and offers the newest',
     async (minutes) => {
-      for (const at of [auth, there]) {
+      for (const at of [auth, otherInstance]) {
         const response = await requestBound(at, agent, await proofOf({ nonce: await nonceOf(auth, minutes) }))
         expect(response.status, response.text).toBe(200)
         const offered = response.headers.get('dpop-nonce')
@@ -341,9 +344,9 @@ describe.for(TOKEN_PLACES)('DPoP proofs at the token endpoint, tokens in %s:', (
   )
 
   test('accepts at one instance the nonce that another offered', async () => {
-    const offered = (await requestBound(there, agent, await proofOf({ nonce: undefined }))).headers.get(
-      'dpop-nonce',
-    )
+    const offered = (
+      await requestBound(otherInstance, agent, await proofOf({ nonce: undefined }))
+    ).headers.get('dpop-nonce')
     const response = await requestBound(auth, agent, await proofOf({ nonce: offered }))
     expect(response.status, response.text).toBe(200)
   })

@@ -23,27 +23,35 @@ import {
 } from './dpop-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { expectProblem, expectRefusal } from './expect-refusal.ts'
-import { asserted, assertionOf, inHeader, type KeyPair, newKey, putKeys, registerKeys } from './key-agent.ts'
+import {
+  assertionFields,
+  assertionOf,
+  inHeader,
+  type KeyPair,
+  newKey,
+  putKeys,
+  registerKeys,
+} from './key-agent.ts'
 import { TOKEN_PLACES } from './open-auth-stores.ts'
 import { send } from './send.ts'
 import { type RunningAuth, startAuth, startInstance } from './start-auth.ts'
 
 describe.for(TOKEN_PLACES)('DPoP at the token endpoint, tokens in %s:', (tokens) => {
   let auth: RunningAuth
-  let there: RunningAuth
+  let otherInstance: RunningAuth
   let agent: Registered
   let key: KeyPair
   let other: KeyPair
   beforeAll(async () => {
     auth = await startAuth({ tokens, env: { AUTH_CORS_ORIGINS: 'https://app.example' } })
-    there = await startInstance(auth.stores)
+    otherInstance = await startInstance(auth.stores)
     agent = await register(auth)
     ;[key, other] = [await newKey(), await newKey()]
     await getToken(auth, agent)
   })
   afterAll(async () => {
     await expectNothingInClear(auth)
-    await there[Symbol.asyncDispose]()
+    await otherInstance[Symbol.asyncDispose]()
     await auth[Symbol.asyncDispose]()
   })
 
@@ -52,27 +60,27 @@ describe.for(TOKEN_PLACES)('DPoP at the token endpoint, tokens in %s:', (tokens)
     tokenIn(auth, await requestBound(at, by, await proofOf(), fields))
   const introspected = async (token: string, at = auth) =>
     (await introspect(at, token)).payload.token_introspection
-  const activeAt = (token: string) => Promise.all([isActive(auth, token), isActive(there, token)])
+  const activeAt = (token: string) => Promise.all([isActive(auth, token), isActive(otherInstance, token)])
 
   test.for(['ES256', 'EdDSA', 'Ed25519'] as const)('binds a token to a key of %s', async (alg) => {
-    const own = await newKey(alg)
-    const response = await requestBound(auth, agent, await dpopProof(auth, own))
+    const proofKey = await newKey(alg)
+    const response = await requestBound(auth, agent, await dpopProof(auth, proofKey))
     const token = tokenIn(auth, response)
     expect(JSON.parse(response.text)).toMatchObject({
       token_type: 'DPoP',
       expires_in: 3600,
       scope: 'guides:read waitlist:write',
     })
-    for (const at of [auth, there])
+    for (const at of [auth, otherInstance])
       expect(await introspected(token, at)).toMatchObject({
         active: true,
         client_id: agent.client_id,
         token_type: 'DPoP',
-        cnf: { jkt: await thumbprintOf(own) },
+        cnf: { jkt: await thumbprintOf(proofKey) },
       })
   })
 
-  test('a token without a proof is a bearer token', async () => {
+  test('issues a bearer token to a request without a proof', async () => {
     const response = await requestBound(auth, agent, undefined)
     expect(JSON.parse(response.text)).toMatchObject({ token_type: 'Bearer' })
     expect(response.headers.get('dpop-nonce')).toBeNull()
@@ -84,14 +92,18 @@ describe.for(TOKEN_PLACES)('DPoP at the token endpoint, tokens in %s:', (tokens)
   describe('a proof is accepted once:', () => {
     const used = { ...INVALID_PROOF, says: 'used before' }
 
-    test('in sequence, at either instance', async () => {
+    test('when it is sent again, at either instance', async () => {
       const proof = await proofOf()
       tokenIn(auth, await requestBound(auth, agent, proof))
-      for (const at of [auth, there]) await expectRefusal(auth, () => requestBound(at, agent, proof), used)
+      for (const at of [auth, otherInstance])
+        await expectRefusal(auth, () => requestBound(at, agent, proof), used)
     })
 
-    test('of three at once, and of ten over both instances', async () => {
-      for (const ats of [[auth, auth, auth], Array.from({ length: 10 }, (_, n) => (n % 2 ? auth : there))]) {
+    test('when it is sent three times at once, and ten times over both instances', async () => {
+      for (const ats of [
+        [auth, auth, auth],
+        Array.from({ length: 10 }, (_, n) => (n % 2 ? auth : otherInstance)),
+      ]) {
         const proof = await proofOf()
         const responses = await Promise.all(ats.map((at) => requestBound(at, agent, proof)))
         const [won, ...lost] = responses.toSorted((a, b) => a.status - b.status)
@@ -108,7 +120,7 @@ describe.for(TOKEN_PLACES)('DPoP at the token endpoint, tokens in %s:', (tokens)
       tokenIn(auth, await requestBound(auth, another, sameJti))
     })
 
-    test('and not used up by a request that is refused for its client or scope', async () => {
+    test('even after a request that was refused for its client or scope', async () => {
       const proof = await proofOf()
       const stranger = { ...agent, client_secret: 'pps_wrong' }
       const nobody = { status: 401, code: 'invalid-client', error: 'invalid_client' }
@@ -123,7 +135,7 @@ describe.for(TOKEN_PLACES)('DPoP at the token endpoint, tokens in %s:', (tokens)
       tokenIn(auth, await requestBound(auth, agent, proof))
     })
 
-    test('and not used up by a request over a limit', async () => {
+    test('even after a request over a limit', async () => {
       await using strict = await startInstance(auth.stores, { env: { AUTH_LIMITS_FACTOR: '0.01' } })
       const [another, proof] = [await register(auth), await proofOf()]
       let status = 200
@@ -146,7 +158,7 @@ describe.for(TOKEN_PLACES)('DPoP at the token endpoint, tokens in %s:', (tokens)
       expect([response.status, bound['dpop_bound_access_tokens']]).toEqual([201, true])
       const described = await send(auth.url, { path: '/api/agent', headers: asAgent(bound) })
       expect(JSON.parse(described.text)).toMatchObject({ dpop_bound_access_tokens: true })
-      for (const at of [auth, there]) {
+      for (const at of [auth, otherInstance]) {
         await expectRefusal(auth, () => requestBound(at, bound, undefined), {
           ...PROOF_REQUIRED,
           says: 'DPoP header',
@@ -176,7 +188,7 @@ describe.for(TOKEN_PLACES)('DPoP at the token endpoint, tokens in %s:', (tokens)
   describe('a bound token is revoked, as a bearer token is, by', () => {
     test('its client, without a proof', async () => {
       const [token, kept] = [await bind(), await bind()]
-      expect((await revoke(there, agent, token)).status).toBe(200)
+      expect((await revoke(otherInstance, agent, token)).status).toBe(200)
       expect([await activeAt(token), await activeAt(kept)]).toEqual([
         [false, false],
         [true, true],
@@ -187,13 +199,13 @@ describe.for(TOKEN_PLACES)('DPoP at the token endpoint, tokens in %s:', (tokens)
       const another = await register(auth)
       const token = await bind(another)
       expect(await activeAt(token)).toEqual([true, true])
-      expect((await deleteAgent(there, another)).status).toBe(204)
+      expect((await deleteAgent(otherInstance, another)).status).toBe(204)
       expect(await activeAt(token)).toEqual([false, false])
     })
 
     test('the removal of a key of its client, whichever key it is bound to', async () => {
       const byKey = await registerKeys(auth)
-      const fields = async () => ({ ...GRANT, ...asserted(await assertionOf(auth, byKey)) })
+      const fields = async () => ({ ...GRANT, ...assertionFields(await assertionOf(auth, byKey)) })
       const requestBoundTo = async (bound: KeyPair) =>
         send(auth.url, {
           method: 'POST',

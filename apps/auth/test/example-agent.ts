@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { Agent } from '@plainpath/domain'
 import { newHashKey, newKeyEncryptionKey, parseHashKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
-import type { AgentRecord } from '../src/agents/agent-repository.ts'
+import type { AgentRecord } from '../src/agents/agent-store.ts'
 
 export const exampleSealingKeys = () => parseKeyEncryptionKeys(newKeyEncryptionKey())
 export const exampleHashKey = () => parseHashKey(newHashKey())
@@ -14,7 +14,7 @@ export function exampleAgent(members: Partial<Agent> = {}): AgentRecord {
       id: `agt_${randomBytes(16).toString('base64url')}`,
       scopes: ['guides:read', 'waitlist:write'],
       status: 'active',
-      generation: 1,
+      credentialVersion: 1,
       ...members,
       registeredAt,
     }),

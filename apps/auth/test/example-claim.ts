@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { RULES } from '@plainpath/domain'
 import type { Database } from '@plainpath/postgres'
 import { sha256 } from '@plainpath/sealing'
-import type { ClaimMail, NewAttempt } from '../src/claims/postgres-claim-attempts.ts'
-import type { NewClaim } from '../src/claims/postgres-claims.ts'
+import type { NewAttempt, VerificationMail } from '../src/verifications/verification-attempt-store.ts'
+import type { NewVerification } from '../src/verifications/verification-store.ts'
 
 const random = () => randomBytes(16).toString('base64url')
 
@@ -28,7 +28,7 @@ export function exampleAttempt(agentId: string, change: Partial<NewAttempt> = {}
   }
 }
 
-export const linkMail = (attempt: NewAttempt): ClaimMail => ({
+export const linkMail = (attempt: NewAttempt): VerificationMail => ({
   kind: 'claim-link',
   about: attempt.id,
   to: attempt.email,
@@ -36,21 +36,27 @@ export const linkMail = (attempt: NewAttempt): ClaimMail => ({
   text: 'link',
 })
 
-export const exampleRedemption = (attemptId: string, codeHash: Buffer, now: Date): NewClaim => ({
+export const exampleRedemption = (attemptId: string, codeHash: Buffer, now: Date): NewVerification => ({
   attemptId,
   codeHash,
-  endLinkHash: sha256(random()),
+  revocationLinkHash: sha256(random()),
   now,
   expiresAt: new Date(now.getTime() + RULES.claimMs),
-  mail: (claim, to) => ({ kind: 'claim-confirmed', about: claim.id, to, subject: 'done', text: 'done' }),
+  composeMail: (claim, to) => ({
+    kind: 'claim-confirmed',
+    about: claim.id,
+    to,
+    subject: 'done',
+    text: 'done',
+  }),
 })
 
 /** Keeps in memory what the transaction would queue; `kept` has only what was committed if `tx` is. */
 export function mailbag() {
-  const mails: ClaimMail[] = []
+  const mails: VerificationMail[] = []
   return {
     mails,
-    add: async (tx: Database, mail: ClaimMail) => {
+    add: async (tx: Database, mail: VerificationMail) => {
       await tx.query('select 1')
       mails.push(mail)
     },

@@ -1,5 +1,9 @@
-import { claimConfirmedMail, claimEndedMail, claimLinkMail } from '../src/claims/claim-mails.ts'
-import { signInCodeMail } from '../src/sign-in/sign-in-code-mail.ts'
+import { composeSignInCodeMail } from '../src/sign-in/sign-in-code-mail.ts'
+import {
+  composeConfirmedMail,
+  composeEndedMail,
+  composeLinkMail,
+} from '../src/verifications/verification-mails.ts'
 
 const DAY = new Date('2026-11-20T12:00:00Z')
 const ADDRESS = 'ana@example.org'
@@ -17,7 +21,7 @@ const LINK = 'https://plainpath.example/claim?attempt=secret'
 
 /** Each mail that the authorization server sends. */
 export const exampleMails = () => [
-  claimLinkMail({
+  composeLinkMail({
     id: 'cla_example',
     email: ADDRESS,
     matchPhrase: 'amber river',
@@ -25,7 +29,7 @@ export const exampleMails = () => [
     network: '127.0.0.1',
   }),
   ...APPS.map(({ appHost }) =>
-    signInCodeMail({
+    composeSignInCodeMail({
       id: 'cla_example',
       email: ADDRESS,
       code: '493027',
@@ -35,17 +39,17 @@ export const exampleMails = () => [
     }),
   ),
   ...[AGENT, AT_DOMAIN, ...APPS].map((agent) =>
-    claimConfirmedMail(
+    composeConfirmedMail(
       { id: 'clm_example', verifiedAt: DAY, expiresAt: UNTIL },
       { to: ADDRESS, agent, url: LINK },
     ),
   ),
   ...(['person', 'agent', 'superseded', 'agent-deleted', 'operator'] as const).map((by) =>
-    claimEndedMail({ claimId: 'clm_example', to: ADDRESS, agent: AGENT, by, endedAt: UNTIL }),
+    composeEndedMail({ verificationId: 'clm_example', to: ADDRESS, agent: AGENT, by, endedAt: UNTIL }),
   ),
   ...(['person', 'agent', 'operator', 'reused'] as const).flatMap((by) =>
     APPS.slice(0, 2).map((agent) =>
-      claimEndedMail({ claimId: 'clm_example', to: ADDRESS, agent, by, endedAt: UNTIL }),
+      composeEndedMail({ verificationId: 'clm_example', to: ADDRESS, agent, by, endedAt: UNTIL }),
     ),
   ),
 ]

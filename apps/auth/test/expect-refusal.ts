@@ -4,18 +4,18 @@ import { countRows } from './open-authority.ts'
 import { type HttpResponse, send } from './send.ts'
 import type { RunningAuth } from './start-auth.ts'
 
-/** How a failure is written: `oauth` is RFC 6749 alone, `agent` problem details with its `error`, `problem` problem details alone. */
+/** The form of an error response: `oauth` is RFC 6749 alone, `agent` problem details with `error`, `problem` problem details alone. */
 type Form = 'oauth' | 'agent' | 'problem'
 
 export interface Refusal {
   readonly status: number
-  /** Of the problem: the last segment of its address. */
+  /** The code of the problem: the last segment of its `type`. */
   readonly code: string
-  /** `error` of RFC 6749 §5.2; `invalid_request` when absent. */
+  /** `error` of RFC 6749 §5.2; by default `invalid_request`. */
   readonly error?: string
   readonly form?: Form
   readonly headers?: Readonly<Record<string, string | RegExp>>
-  /** What `detail` or `error_description` says. */
+  /** The text of `detail` or `error_description`. */
   readonly says?: string | RegExp
 }
 
@@ -67,7 +67,7 @@ export async function expectRefusal(
   return response
 }
 
-/** How much of everything is stored. */
+/** Counts the rows of each table and the keys in Redis. */
 export async function countStored(auth: RunningAuth): Promise<Record<string, number>> {
   const rows = await countRows(auth.stores.db)
   const inRedis = await auth.stores.redis?.keys()

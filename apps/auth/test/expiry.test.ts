@@ -43,7 +43,7 @@ describe.for(TOKEN_PLACES)('expiry, tokens in %s:', (tokens) => {
     await auth[Symbol.asyncDispose]()
   })
 
-  /** As each instance does once a minute. @returns how many ended */
+  /** Expires agents, as each instance does once a minute. @returns the number of expired agents */
   async function expire(): Promise<number> {
     const config = loadConfig(await auth.stores.settingsFor(auth.origin))
     const { redis } = auth.stores
@@ -115,7 +115,7 @@ describe.for(TOKEN_PLACES)('expiry, tokens in %s:', (tokens) => {
     expect((await register(auth)).client_id).not.toBe(idle.client_id)
   })
 
-  test('without its credentials, an expired client looks like an unknown or deleted one', async () => {
+  test('an expired client looks like an unknown or deleted one to callers without its credentials', async () => {
     const [expired, deleted] = [await register(auth), await register(auth)]
     const secret = expired.client_secret
     expect((await deleteAgent(auth, deleted)).status).toBe(204)
@@ -136,7 +136,7 @@ describe.for(TOKEN_PLACES)('expiry, tokens in %s:', (tokens) => {
     expect(new Set(names).size).toBe(1)
   })
 
-  test('reveals an expired client to a caller with its key, and not to one with another key', async () => {
+  test('reveals an expired client to a caller with its key, and not to a caller with another key', async () => {
     const [agent, stranger] = [await registerKeys(auth), await registerKeys(auth)]
     wait(7)
     expect(await expire()).toBeGreaterThan(0)

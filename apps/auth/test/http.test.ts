@@ -42,7 +42,7 @@ const misdirected: Refusal = {
 }
 const invalid: Refusal = { status: 400, code: 'invalid-request' }
 
-test('the good twin of every case here gets a token', async () => {
+test('the valid counterpart of every case here gets a token', async () => {
   expect((await raw(tokenRequest())).status).toBe(200)
 })
 
@@ -92,11 +92,11 @@ describe('the Host', () => {
     expectProblem(await raw(forged), { ...misdirected, form: 'problem' })
   })
 
-  test('an absolute target with our authority is served', async () => {
+  test('is accepted in an absolute request target', async () => {
     expect((await raw(tokenRequest({ line: `POST ${ORIGIN}/oauth/token` }))).status).toBe(200)
   })
 
-  test('the internal listener accepts any Host', async () => {
+  test('is not checked by the internal listener', async () => {
     const request = rawRequest('GET /oauth/jwks.json', [], '', 'auth.internal:8091')
     expect((await sendRaw(auth.internalUrl, request))[0]?.status).toBe(200)
   })
@@ -107,18 +107,18 @@ describe('a body', () => {
     [...chunks.map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`), '0\r\n\r\n'].join('')
   const CHUNKED = 'Transfer-Encoding: chunked'
 
-  test('in chunks is read', async () => {
+  test('is read in chunks', async () => {
     const body = chunked(BODY.slice(0, 5), BODY.slice(5))
     expect((await raw(tokenRequest({ headers: [CHUNKED], body }))).status).toBe(200)
   })
 
-  test('trailers change nothing', async () => {
+  test('is read without its trailers', async () => {
     const trailer = 'Authorization: Basic AAAA\r\n'
     const body = chunked(BODY).replace(/0\r\n\r\n$/, `0\r\n${trailer}\r\n`)
     expect((await raw(tokenRequest({ headers: [CHUNKED, 'Trailer: Authorization'], body }))).status).toBe(200)
   })
 
-  test('over 16 KiB in chunks is refused', async () => {
+  test('is refused over 16 KiB, also in chunks', async () => {
     const body = chunked(BODY, `&x=${'x'.repeat(9_000)}`, 'x'.repeat(9_000))
     await expectRefusal(auth, () => raw(tokenRequest({ headers: [CHUNKED], body })), {
       status: 413,
@@ -127,7 +127,7 @@ describe('a body', () => {
     })
   })
 
-  test('whose length is a lie upwards is refused before it is read', async () => {
+  test('is refused before it is read if its Content-Length is too large', async () => {
     await expectRefusal(auth, () => raw(tokenRequest({ headers: ['Content-Length: 999999999'] })), {
       status: 413,
       code: 'content-too-large',
@@ -135,8 +135,8 @@ describe('a body', () => {
     })
   })
 
-  test('whose end is uncertain is refused by closing', async () => {
-    const before = await countStored(auth)
+  test('is refused if its end is ambiguous, and the connection is closed', async () => {
+    const storedBefore = await countStored(auth)
     for (const headers of [
       [length(BODY), CHUNKED],
       [length(BODY), length(BODY), 'Content-Length: 5'],
@@ -156,10 +156,10 @@ describe('a body', () => {
       expect(responses[0]?.headers.get('connection')).toBe('close')
       expect(JSON.parse(responses[0]!.text)).toHaveProperty('status', responses[0]?.status)
     }
-    expect(await countStored(auth)).toEqual(before)
+    expect(await countStored(auth)).toEqual(storedBefore)
   })
 
-  test('on GET is ignored, and the next request gets its own response', async () => {
+  test('is ignored on GET, and the next request gets its own response', async () => {
     const get = [`GET /oauth/jwks.json HTTP/1.1`, 'Host: plainpath.example', length(BODY), '', BODY].join(
       '\r\n',
     )
@@ -177,7 +177,7 @@ describe('I10 requests on one connection', () => {
     expect(responses.map(({ status }) => status)).toEqual([...paths.map((_, n) => (n % 2 ? 200 : 404)), 200])
   })
 
-  test('a body that was too large is the last thing that is read', async () => {
+  test('get no response after a body that was too large', async () => {
     const large = tokenRequest({ body: 'x'.repeat(20_000) }).replace('Connection: close\r\n', '')
     const responses = await sendRaw(auth.url, large + tokenRequest())
     expect(responses.map(({ status }) => status)).toEqual([413])

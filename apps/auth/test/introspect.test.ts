@@ -111,7 +111,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
       await expectInactive(presented)
     },
   )
-  test('a token but for one letter is not active', async () => {
+  test('reports a token with one letter changed as inactive', async () => {
     const last = token.at(-1) === 'A' ? 'B' : 'A'
     for (const near of [
       token.slice(0, -1),
@@ -123,13 +123,13 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
       await expectInactive(near)
     expect(await isActive(auth, token)).toBe(true)
   })
-  test('a client secret is not active', () => expectInactive(agent.client_secret))
-  test('another API learns nothing about the token', async () => {
+  test('reports a client secret as inactive', () => expectInactive(agent.client_secret))
+  test('reveals nothing about a token to another API', async () => {
     await expectInactive(token, 'rs_other')
     expect(await isActive(auth, token)).toBe(true)
   })
 
-  test('a revoked token, and one of a deleted or disabled client, is not active', async () => {
+  test('reports a revoked token, and one of a deleted or disabled client, as inactive', async () => {
     const [deleted, disabled] = [await register(auth), await register(auth)]
     const ended = [await getToken(auth, agent), await getToken(auth, deleted), await getToken(auth, disabled)]
     await revoke(auth, agent, ended[0]!)
@@ -141,7 +141,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
     for (const each of ended) await expectInactive(each)
   })
 
-  test('an expired token is not active', async () => {
+  test('reports an expired token as inactive', async () => {
     const short = await getToken(auth, agent)
     if (auth.stores.redis) await auth.stores.redis.lose('token:*')
     else await auth.stores.db.query(`update tokens set expires_at = now() - interval '1 second'`)
@@ -164,20 +164,20 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
     expect(await isActive(auth, timely)).toBe(true)
   })
 
-  test.for(['access_token', 'refresh_token', CANARY])('the hint %o does not matter', async (hint) => {
+  test.for(['access_token', 'refresh_token', CANARY])('ignores the hint %o', async (hint) => {
     const response = await post({ body: new URLSearchParams({ token, token_type_hint: hint }) })
     expect(response.status).toBe(200)
     expect(decodeProtectedHeader(response.text)).toMatchObject({ typ: 'token-introspection+jwt' })
   })
 
-  test('responses are not cacheable', async () => {
+  test('forbids caching of responses', async () => {
     const response = await requestIntrospection(auth, token)
     expect(response.headers.get('cache-control')).toBe('no-store')
     expect(response.headers.get('access-control-allow-origin')).toBeNull()
     await expectSafe(auth, response)
   })
 
-  test('a response is neither a token nor a credential', async () => {
+  test('issues responses that are accepted neither as a token nor as a credential', async () => {
     const response = (await requestIntrospection(auth, token)).text
     await expectInactive(response)
     await expectRefusal(auth, () => post({ headers: { authorization: `Bearer ${response}` } }), nobody)
@@ -249,7 +249,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
     expect(auth.logged.join('')).not.toContain(CANARY)
   })
 
-  test('two Authorization headers are refused', async () => {
+  test('refuses two Authorization headers', async () => {
     const { authorization } = asApi(auth)
     const body = 'token=x'
     const headers = [
@@ -270,7 +270,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
     expect(auth.logged.join('')).not.toContain(CANARY)
   })
 
-  test('the public cannot reach it', async () => {
+  test('is not served on the public listener', async () => {
     const request = {
       method: 'POST',
       path: '/oauth/introspect',

@@ -36,7 +36,7 @@ export async function registerKeys(auth: RunningAuth, ...keys: KeyPair[]): Promi
 
 export const seconds = () => Math.floor(Date.now() / 1000)
 
-/** What an honest client says; a claim that is given replaces it, undefined takes it away. */
+/** Creates the claims of a valid assertion, which a test may replace or remove. */
 export const honestClaims = (auth: RunningAuth, { client_id }: Pick<KeyAgent, 'client_id'>) => ({
   iss: client_id,
   sub: client_id,
@@ -61,7 +61,8 @@ export async function assertionOf(
   return signed
 }
 
-export const asserted = (assertion: string): Record<string, string> => ({
+/** Creates the form fields that authenticate a client with an assertion. */
+export const assertionFields = (assertion: string): Record<string, string> => ({
   client_assertion: assertion,
   client_assertion_type: CLIENT_ASSERTION_TYPE,
 })
@@ -74,20 +75,20 @@ export const tokenFor = (auth: RunningAuth, fields: Record<string, string>): Pro
   })
 
 export const tokenByKey = async (auth: RunningAuth, agent: KeyAgent): Promise<HttpResponse> =>
-  tokenFor(auth, asserted(await assertionOf(auth, agent)))
+  tokenFor(auth, assertionFields(await assertionOf(auth, agent)))
 
-/** Where there is no form. */
+/** Creates the header that authenticates a client at endpoints without a form. */
 export const inHeader = async (auth: RunningAuth, agent: KeyAgent) => ({
   'client-assertion': await assertionOf(auth, agent),
 })
 
-/** What an honest client says to prove a key of the set; a claim that is given replaces it, undefined takes it away. */
+/** Creates a valid proof of a key of the set. A given claim replaces the valid one; undefined removes it. */
 export async function proofOf(
   auth: RunningAuth,
   { client_id }: Pick<KeyAgent, 'client_id'>,
   given: {
     key: KeyPair
-    /** The whole set; the key alone when absent. */
+    /** The whole set; by default the key alone. */
     set?: readonly KeyPair[]
     claims?: Record<string, unknown>
     header?: Record<string, unknown>

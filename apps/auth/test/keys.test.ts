@@ -105,7 +105,7 @@ test('every instance adopts each step of a rotation, and a token stays valid thr
   expect(metrics).not.toContain(old)
 })
 
-test('a step that is too early says when it is safe, as text and as JSON', async () => {
+test('refuses a step that is too early and says when it will be safe, as text and as JSON', async () => {
   await start()
   await keys('generate')
   await keys('publish')
@@ -122,7 +122,7 @@ test('a step that is too early says when it is safe, as text and as JSON', async
   })
 })
 
-test('rotate performs the step that is due, and nothing in a dry run', async () => {
+test('rotate performs the step that is due, and changes nothing in a dry run', async () => {
   await start()
   const before = await ring()
   expect((await keys('rotate')).printed).toContain('Nothing is due. Next: generate')
@@ -130,9 +130,7 @@ test('rotate performs the step that is due, and nothing in a dry run', async () 
   expect((await ring()).ring_version).toBe(before.ring_version)
   for (const step of ['generate', 'publish', 'activate', 'retire'])
     await expect
-      .poll(async () => (await keys(step === 'generate' ? 'rotate --now' : 'rotate')).printed, {
-        timeout: 5_000,
-      })
+      .poll(async () => (await keys(step === 'generate' ? 'rotate --now' : 'rotate')).printed)
       .toContain(`Done: ${step}`)
   expect((await ring()).keys.map(({ state }) => state)).toEqual(['retired', 'signing'])
 })
@@ -169,12 +167,12 @@ test('reports an unreadable end of the audit as a metric, and keeps running', as
   await owner.query('alter table key_audit rename to key_audit_away')
   try {
     await owner.query('update key_ring set version = version + 1')
-    await expect.poll(metric, { timeout: 10_000 }).toContain('key_audit_readable{service="auth"} 0')
+    await expect.poll(metric).toContain('key_audit_readable{service="auth"} 0')
     expect((await ready(one)).body).toMatchObject({ status: 'ready', keys: { audit_unread: true } })
   } finally {
     await owner.query('alter table key_audit_away rename to key_audit')
   }
-  await expect.poll(metric, { timeout: 10_000 }).toContain('key_audit_readable{service="auth"} 1')
+  await expect.poll(metric).toContain('key_audit_readable{service="auth"} 1')
   expect((await ready(one)).body['keys']).not.toHaveProperty('audit_unread')
 })
 
@@ -221,8 +219,8 @@ test('when revoke returns, no instance signs with the key or publishes it, and t
   })
 })
 
-describe('an instance that cannot know', () => {
-  test('without notifications polls, and adopts changes', async () => {
+describe('an instance', () => {
+  test('polls without notifications, and adopts changes', async () => {
     const one = await start()
     await using owner = openPool(stores.database.ownerUrl)
     await owner.query('alter table signing_keys disable trigger all')
@@ -232,7 +230,7 @@ describe('an instance that cannot know', () => {
     await expect.poll(async () => (await jwks(one)).length).toBe(2)
   })
 
-  test('an instance with a tampered row is not ready, logs it, keeps running, and recovers', async () => {
+  test('is not ready with a tampered row, logs it, keeps running, and recovers', async () => {
     const one = await start()
     const token = await getToken(one, await register(one))
     await keys('generate')
@@ -256,7 +254,7 @@ describe('an instance that cannot know', () => {
     expect((await ring()).keys).toHaveLength(2)
   })
 
-  test('an instance that cannot decrypt a new ring stops signing after its lease, and rotation does not wait for it', async () => {
+  test('stops signing after its lease if it cannot decrypt a new ring, and rotation does not wait for it', async () => {
     const one = await start()
     const token = await getToken(one, await register(one))
     const leaked = await kidOf('signing')
@@ -271,7 +269,7 @@ describe('an instance that cannot know', () => {
     expect(revoked).toMatchObject({ code: 0 })
   })
 
-  test('and cannot open any key does not start, and makes none', async () => {
+  test('does not start if it can decrypt no key, and generates none', async () => {
     const file = `${env['AUTH_KEK_FILE']}-other`
     await writeFile(file, newKeyEncryptionKey())
     await expect(start({ AUTH_KEK_FILE: file })).rejects.toThrow('cannot be read')

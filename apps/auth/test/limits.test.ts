@@ -10,195 +10,208 @@ import {
   revoke,
 } from './agent-client.ts'
 import { CANARY, expectProblem, expectSafe, type Refusal } from './expect-refusal.ts'
-import { asserted, assertionOf, registerKeys, tokenByKey, tokenFor } from './key-agent.ts'
+import { assertionFields, assertionOf, registerKeys, tokenByKey, tokenFor } from './key-agent.ts'
 import { TOKEN_PLACES } from './open-auth-stores.ts'
 import { countRows } from './open-authority.ts'
 import { type HttpResponse, send } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
-/** The gateway of these tests is the test itself, so that it can have any address. */
+/** Each test acts as the trusted gateway, so that it can send requests from any client address. */
 const BEHIND_GATEWAY = { AUTH_TRUSTED_PROXIES: '127.0.0.1' }
-const from = (address: string) => ({ 'x-forwarded-for': address })
-const limited = (policy: string): Refusal => ({
+const ADDRESS = '203.0.113.9'
+const OTHER_ADDRESS = '203.0.113.10'
+
+const forwardedFor = (address: string) => ({ 'x-forwarded-for': address })
+
+/** Creates the expected refusal of a request that exceeds a limit. */
+const rateLimitRefusal = (policy: string): Refusal => ({
   status: 429,
   code: 'rate-limited',
   error: 'rate_limited',
   says: `The limit '${policy}' allows`,
   headers: { 'retry-after': /^[1-9][0-9]*$/ },
 })
-/** Ten at once, which a busy machine can serve in time. */
-async function times<T>(count: number, work: (index: number) => Promise<T>): Promise<T[]> {
-  const done: T[] = []
-  for (let begun = 0; begun < count; begun += 10) {
-    const batch = Array.from({ length: Math.min(10, count - begun) }, (_, n) => work(begun + n))
-    done.push(...(await Promise.all(batch)))
+
+/** Runs a task `count` times, in batches of ten, which even a busy machine serves in time. */
+async function runInBatches<T>(count: number, task: (index: number) => Promise<T>): Promise<T[]> {
+  const results: T[] = []
+  for (let start = 0; start < count; start += 10) {
+    const batch = Array.from({ length: Math.min(10, count - start) }, (_, n) => task(start + n))
+    results.push(...(await Promise.all(batch)))
   }
-  return done
-}
-const statuses = (responses: HttpResponse[]) => {
-  const counted: Record<number, number> = {}
-  for (const { status } of responses) counted[status] = (counted[status] ?? 0) + 1
-  return counted
+  return results
 }
 
-describe.for(TOKEN_PLACES)('limits, counted as with tokens in %s:', (tokens) => {
-  const start = (factor: string) =>
+/** Counts the responses with each status. */
+function countStatuses(responses: HttpResponse[]): Record<number, number> {
+  const counts: Record<number, number> = {}
+  for (const { status } of responses) counts[status] = (counts[status] ?? 0) + 1
+  return counts
+}
+
+describe.for(TOKEN_PLACES)('rate limits, with tokens in %s:', (tokens) => {
+  /** Starts the app behind the gateway, with all quotas multiplied by the factor. */
+  const startWithFactor = (factor: string) =>
     startAuth({ tokens, env: { ...BEHIND_GATEWAY, AUTH_LIMITS_FACTOR: factor } })
-  const signUp = (auth: RunningAuth, address: string) =>
-    send(auth.url, { method: 'POST', path: '/api/agent/register', headers: from(address) })
-  const tryAs = (auth: RunningAuth, id: string, secret: string, address = '203.0.113.9') =>
+  const registerFrom = (auth: RunningAuth, address: string) =>
+    send(auth.url, { method: 'POST', path: '/api/agent/register', headers: forwardedFor(address) })
+  const requestTokenFrom = (auth: RunningAuth, address: string, id: string, secret: string) =>
     send(auth.url, {
       method: 'POST',
       path: '/oauth/token',
-      headers: { ...basic(id, secret), ...from(address) },
+      headers: { ...basic(id, secret), ...forwardedFor(address) },
       body: new URLSearchParams(GRANT),
     })
 
-  test('an address registers at most 20 agents at once, without effect on other addresses', async () => {
-    await using auth = await start('1')
-    const responses = await times(25, () => signUp(auth, '203.0.113.1'))
-    expect(statuses(responses)).toEqual({ 201: 20, 429: 5 })
-    const refused = responses.find(({ status }) => status === 429)!
-    expectProblem(refused, {
-      ...limited('register-address'),
+  test('an address may register 20 agents in ten minutes; other addresses are unaffected', async () => {
+    await using auth = await startWithFactor('1')
+    const responses = await runInBatches(25, () => registerFrom(auth, '203.0.113.1'))
+    expect(countStatuses(responses)).toEqual({ 201: 20, 429: 5 })
+    const refusal = responses.find(({ status }) => status === 429)!
+    expectProblem(refusal, {
+      ...rateLimitRefusal('register-address'),
       form: 'agent',
       says: /"register-address" allows 20 in 600 s/,
     })
-    expect(JSON.parse(refused.text)).toMatchObject({ policy: 'register-address' })
-    expect(refused.headers.get('ratelimit-policy')).toBe('"register-address";q=20;w=600')
-    expect(refused.headers.get('ratelimit')).toMatch(/"register-address";r=0;t=\d+$/)
-    expect((await signUp(auth, '203.0.113.2')).status).toBe(201)
+    expect(JSON.parse(refusal.text)).toMatchObject({ policy: 'register-address' })
+    expect(refusal.headers.get('ratelimit-policy')).toBe('"register-address";q=20;w=600')
+    expect(refusal.headers.get('ratelimit')).toMatch(/"register-address";r=0;t=\d+$/)
+    expect((await registerFrom(auth, '203.0.113.2')).status).toBe(201)
   })
 
-  test('ignores addresses that a client puts before the gateway’s in X-Forwarded-For', async () => {
-    await using auth = await start('1')
-    const responses = await times(25, (n) => signUp(auth, `198.51.100.${n}, 203.0.113.1`))
-    expect(statuses(responses)).toEqual({ 201: 20, 429: 5 })
+  test('X-Forwarded-For entries before the gateway’s entry do not change which address is counted', async () => {
+    await using auth = await startWithFactor('1')
+    const responses = await runInBatches(25, (n) => registerFrom(auth, `198.51.100.${n}, 203.0.113.1`))
+    expect(countStatuses(responses)).toEqual({ 201: 20, 429: 5 })
   })
 
-  test('ignores X-Forwarded-For without a trusted proxy', async () => {
+  test('forwarding headers do not change which address is counted if no proxy is trusted', async () => {
     await using auth = await startAuth({ tokens, env: { AUTH_LIMITS_FACTOR: '1' } })
-    const responses = await times(25, (n) =>
+    const responses = await runInBatches(25, (n) =>
       send(auth.url, {
         method: 'POST',
         path: '/api/agent/register',
         headers: {
-          ...from(`198.51.100.${n}`),
+          ...forwardedFor(`198.51.100.${n}`),
           'x-real-ip': `198.51.100.${n}`,
           forwarded: `for=198.51.100.${n}`,
         },
       }),
     )
-    expect(statuses(responses)).toEqual({ 201: 20, 429: 5 })
+    expect(countStatuses(responses)).toEqual({ 201: 20, 429: 5 })
   })
 
-  test('counts an IPv6 network of one subscriber as one address', async () => {
-    await using auth = await start('1')
-    const responses = await times(25, (n) => signUp(auth, `2001:db8:1:2::${(n + 1).toString(16)}`))
-    expect(statuses(responses)).toEqual({ 201: 20, 429: 5 })
-    expect((await signUp(auth, '2001:db8:1:3::1')).status).toBe(201)
+  test('the addresses of one IPv6 /64 share a registration limit', async () => {
+    await using auth = await startWithFactor('1')
+    const responses = await runInBatches(25, (n) =>
+      registerFrom(auth, `2001:db8:1:2::${(n + 1).toString(16)}`),
+    )
+    expect(countStatuses(responses)).toEqual({ 201: 20, 429: 5 })
+    expect((await registerFrom(auth, '2001:db8:1:3::1')).status).toBe(201)
   })
 
-  test('a client gets its tokens a minute, and another client at the same address its own', async () => {
-    await using auth = await start('0.1')
+  test('each client has its own token limit, even if clients share an address', async () => {
+    await using auth = await startWithFactor('0.1')
     const [busy, other] = [await register(auth), await register(auth)]
-    const responses = await times(17, () => requestToken(auth, busy))
-    expect(statuses(responses)).toEqual({ 200: 12, 429: 5 })
-    expectProblem(responses.find(({ status }) => status === 429)!, limited('token-client'))
+    const responses = await runInBatches(17, () => requestToken(auth, busy))
+    expect(countStatuses(responses)).toEqual({ 200: 12, 429: 5 })
+    expectProblem(responses.find(({ status }) => status === 429)!, rateLimitRefusal('token-client'))
     expect((await requestToken(auth, other)).status).toBe(200)
   })
 
-  test('limits failed authentications after 20, and never a correct secret', async () => {
-    await using auth = await start('1')
+  test('refuses a client after 20 failed authentications, but never refuses the correct secret', async () => {
+    await using auth = await startWithFactor('1')
     const [agent, other] = [await register(auth), await register(auth)]
-    const responses = await times(25, () => tryAs(auth, agent.client_id, 'wrong'))
-    expect(statuses(responses)).toEqual({ 401: 20, 429: 5 })
-    const refused = responses.find(({ status }) => status === 429)!
-    expectProblem(refused, limited('client-authentication'))
-    await expectSafe(auth, refused)
-    expect((await tryAs(auth, agent.client_id, agent.client_secret)).status).toBe(200)
-    // Counted for this client at this address alone: nobody can lock out another.
-    expect((await tryAs(auth, other.client_id, 'wrong')).status).toBe(401)
-    expect((await tryAs(auth, agent.client_id, 'wrong', '203.0.113.10')).status).toBe(401)
-    expect((await tryAs(auth, agent.client_id, 'wrong')).status).toBe(429)
+    const responses = await runInBatches(25, () => requestTokenFrom(auth, ADDRESS, agent.client_id, 'wrong'))
+    expect(countStatuses(responses)).toEqual({ 401: 20, 429: 5 })
+    const refusal = responses.find(({ status }) => status === 429)!
+    expectProblem(refusal, rateLimitRefusal('client-authentication'))
+    await expectSafe(auth, refusal)
+    expect((await requestTokenFrom(auth, ADDRESS, agent.client_id, agent.client_secret)).status).toBe(200)
+    // Failures count for one client at one address, so nobody can lock out another client.
+    expect((await requestTokenFrom(auth, ADDRESS, other.client_id, 'wrong')).status).toBe(401)
+    expect((await requestTokenFrom(auth, OTHER_ADDRESS, agent.client_id, 'wrong')).status).toBe(401)
+    expect((await requestTokenFrom(auth, ADDRESS, agent.client_id, 'wrong')).status).toBe(429)
   })
 
-  test('failed and repeated assertions are counted with them, and a right one is never refused', async () => {
-    await using auth = await start('1')
+  test('invalid and replayed assertions count as failed authentications; a valid assertion is never refused', async () => {
+    await using auth = await startWithFactor('1')
     const agent = await registerKeys(auth)
-    const spent = asserted(await assertionOf(auth, agent))
-    expect((await tokenFor(auth, spent)).status).toBe(200)
-    const wrong = asserted(await assertionOf(auth, agent, { aud: 'https://other.example' }))
-    const responses = await times(25, (n) => tokenFor(auth, n % 2 ? spent : wrong))
-    expect(statuses(responses)).toEqual({ 401: 20, 429: 5 })
-    expectProblem(responses.find(({ status }) => status === 429)!, limited('client-authentication'))
+    const replayed = assertionFields(await assertionOf(auth, agent))
+    expect((await tokenFor(auth, replayed)).status).toBe(200)
+    const wrongAudience = assertionFields(await assertionOf(auth, agent, { aud: 'https://other.example' }))
+    const responses = await runInBatches(25, (n) => tokenFor(auth, n % 2 ? replayed : wrongAudience))
+    expect(countStatuses(responses)).toEqual({ 401: 20, 429: 5 })
+    expectProblem(responses.find(({ status }) => status === 429)!, rateLimitRefusal('client-authentication'))
     expect((await tokenByKey(auth, agent)).status).toBe(200)
   })
 
-  test('counts failures over one IPv6 network together', async () => {
-    await using auth = await start('1')
+  test('failed authentications from the addresses of one IPv6 /64 count together', async () => {
+    await using auth = await startWithFactor('1')
     const { client_id } = await register(auth)
-    const responses = await times(25, (n) =>
-      tryAs(auth, client_id, 'wrong', `2001:db8:1:2::${(n + 1).toString(16)}`),
+    const responses = await runInBatches(25, (n) =>
+      requestTokenFrom(auth, `2001:db8:1:2::${(n + 1).toString(16)}`, client_id, 'wrong'),
     )
-    expect(statuses(responses)).toEqual({ 401: 20, 429: 5 })
+    expect(countStatuses(responses)).toEqual({ 401: 20, 429: 5 })
   })
 
-  test('a flood of registrations from three hundred networks costs registered clients nothing', {
+  test('a registered client still gets tokens while 300 networks register agents', {
     timeout: 60_000,
   }, async () => {
-    await using auth = await start('0.05')
-    const here = JSON.parse((await signUp(auth, '192.0.2.1')).text) as {
+    await using auth = await startWithFactor('0.05')
+    const { client_id, client_secret } = JSON.parse((await registerFrom(auth, '192.0.2.1')).text) as {
       client_id: string
       client_secret: string
     }
-    const served: number[] = []
-    const flood = await times(300, async (n) => {
-      const response = await signUp(auth, `2001:db8:${n.toString(16)}::1`)
-      if (n % 60 === 0) served.push((await tryAs(auth, here.client_id, here.client_secret)).status)
+    const tokenStatuses: number[] = []
+    const responses = await runInBatches(300, async (n) => {
+      const response = await registerFrom(auth, `2001:db8:${n.toString(16)}::1`)
+      if (n % 60 === 0) {
+        const { status } = await requestTokenFrom(auth, ADDRESS, client_id, client_secret)
+        tokenStatuses.push(status)
+      }
       return response
     })
-    // Each network has one in ten minutes: 20, times the factor.
-    expect(statuses(flood)).toEqual({ 201: 300 })
-    expect(statuses(await times(300, (n) => signUp(auth, `2001:db8:${n.toString(16)}::2`)))).toEqual({
-      429: 300,
-    })
-    expect(served).toEqual([200, 200, 200, 200, 200])
+    // Each network may register one agent in ten minutes: the quota of 20 times the factor 0.05.
+    expect(countStatuses(responses)).toEqual({ 201: 300 })
+    const laterResponses = await runInBatches(300, (n) => registerFrom(auth, `2001:db8:${n.toString(16)}::2`))
+    expect(countStatuses(laterResponses)).toEqual({ 429: 300 })
+    expect(tokenStatuses).toEqual([200, 200, 200, 200, 200])
     expect(await countRows(auth.stores.db)).toMatchObject({ agents: 301 })
   })
 
-  test('counts an unknown client like a known one', async () => {
-    await using auth = await start('1')
-    const known = await register(auth)
-    const seen = []
-    for (const id of [known.client_id, `agt_${'A'.repeat(22)}`]) {
-      const { headers } = await tryAs(auth, id, 'wrong')
-      seen.push(headers.get('ratelimit')?.split(', ').at(-1)?.replace(/t=\d+/, ''))
+  test('a failed authentication counts the same for an unknown client as for a registered client', async () => {
+    await using auth = await startWithFactor('1')
+    const registered = await register(auth)
+    const limitHeaders = []
+    for (const id of [registered.client_id, `agt_${'A'.repeat(22)}`]) {
+      const { headers } = await requestTokenFrom(auth, ADDRESS, id, 'wrong')
+      limitHeaders.push(headers.get('ratelimit')?.split(', ').at(-1)?.replace(/t=\d+/, ''))
     }
-    expect(seen).toEqual(['"client-authentication";r=19;', '"client-authentication";r=19;'])
+    expect(limitHeaders).toEqual(['"client-authentication";r=19;', '"client-authentication";r=19;'])
   })
 
   test('every endpoint announces and enforces its limits', async () => {
-    await using auth = await start('0.001')
+    await using auth = await startWithFactor('0.001')
     const agent = await register(auth)
     const requests: [string, () => Promise<HttpResponse>, Refusal][] = [
       [
         'register',
         () => send(auth.url, { method: 'POST', path: '/api/agent/register' }),
-        { ...limited('register-address'), form: 'agent', says: /"register-address"/ },
+        { ...rateLimitRefusal('register-address'), form: 'agent', says: /"register-address"/ },
       ],
-      ['token', () => requestToken(auth, agent), limited('token-address')],
-      ['revoke', () => revoke(auth, agent, CANARY), limited('token-address')],
+      ['token', () => requestToken(auth, agent), rateLimitRefusal('token-address')],
+      ['revoke', () => revoke(auth, agent, CANARY), rateLimitRefusal('token-address')],
       [
         'agent',
         () => send(auth.url, { path: '/api/agent', headers: asAgent(agent) }),
-        { ...limited('token-address'), form: 'agent', says: /"token-address"/ },
+        { ...rateLimitRefusal('token-address'), form: 'agent', says: /"token-address"/ },
       ],
-      ['jwks', () => send(auth.url, { path: '/oauth/jwks.json' }), limited('reads-address')],
+      ['jwks', () => send(auth.url, { path: '/oauth/jwks.json' }), rateLimitRefusal('reads-address')],
       [
         'metadata',
         () => send(auth.url, { path: '/.well-known/oauth-authorization-server' }),
-        { ...limited('reads-address'), form: 'problem', says: /"reads-address"/ },
+        { ...rateLimitRefusal('reads-address'), form: 'problem', says: /"reads-address"/ },
       ],
     ]
     for (const [name, request, expected] of requests) {
@@ -212,11 +225,11 @@ describe.for(TOKEN_PLACES)('limits, counted as with tokens in %s:', (tokens) => 
     expect(auth.logged.join('')).not.toContain('127.0.0.1')
   })
 
-  test('does not limit introspection by a resource server', async () => {
-    await using auth = await start('0.001')
+  test('introspection by a resource server is not limited', async () => {
+    await using auth = await startWithFactor('0.001')
     const agent = await register(auth)
     const token = await getToken(auth, agent)
-    const responses = await times(5, () => requestIntrospection(auth, token))
-    expect(statuses(responses)).toEqual({ 200: 5 })
+    const responses = await runInBatches(5, () => requestIntrospection(auth, token))
+    expect(countStatuses(responses)).toEqual({ 200: 5 })
   })
 })

@@ -7,20 +7,20 @@ import { openTestDatabase, type TestDatabase } from '@plainpath/postgres/testing
 import { newHashKey, newKeyEncryptionKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
 import { inject } from 'vitest'
 import { initKeys } from '../src/keys/key-operations.ts'
-import { postgresKeyStore } from '../src/keys/key-store.ts'
+import { createKeyStore } from '../src/keys/key-store.ts'
 import { createResourceServer } from '../src/resource-servers/resource-servers.ts'
 import { MIGRATIONS } from '../src/stores.ts'
 import { openScratchRedis, type ScratchRedis } from './open-scratch-redis.ts'
 
 export type TokenPlace = 'Postgres' | 'Redis'
 
-/** Where tokens can be stored in this run: PostgreSQL always, Redis if there is one. */
+/** The stores in which this run can store tokens: PostgreSQL always, Redis if one is available. */
 export const TOKEN_PLACES: readonly TokenPlace[] = inject('redisUrl') ? ['Postgres', 'Redis'] : ['Postgres']
 
-/** What instances behind one gateway share: a database, perhaps Redis, key files, the first signing key. */
+/** The resources that instances behind one gateway share: a database, optionally Redis, key files, and the first signing key. */
 export interface AuthStores extends AsyncDisposable {
   readonly database: TestDatabase
-  /** As the app's own role. */
+  /** Connections with the app's role. */
   readonly db: Pool
   readonly redis: ScratchRedis | undefined
   /** Secrets of the resource servers: `rs_api`'s audience is our API, `rs_other`'s is another one. */
@@ -42,10 +42,10 @@ export async function openAuthStores(tokens: TokenPlace = 'Postgres'): Promise<A
     return path.join(folder, name)
   }
   const database = opening.use(await openTestDatabase({ folder: MIGRATIONS, name: 'auth' }))
-  const db = opening.use(openPool(database.appUrl, { applicationName: 'plainpath-auth test' }))
+  const db = opening.use(openPool(database.appUrl, { applicationName: 'plainpath-auth test', patience: 5 }))
   const redis = tokens === 'Redis' ? opening.use(await openScratchRedis()) : undefined
   const kek = newKeyEncryptionKey()
-  await initKeys({ keys: postgresKeyStore(db, parseKeyEncryptionKeys(kek)) })
+  await initKeys({ keys: createKeyStore(db, parseKeyEncryptionKeys(kek)) })
   const files = {
     AUTH_KEK_FILE: await file('kek', kek),
     AUTH_HASH_KEY_FILE: await file('hash-key', newHashKey()),
@@ -81,10 +81,10 @@ export async function openAuthStores(tokens: TokenPlace = 'Postgres'): Promise<A
   }
 }
 
-/** Where nobody listens. */
+/** An address on which nothing listens. */
 const NO_MAIL_SERVER = 'smtp://127.0.0.1:9'
 
 async function runAs(url: string, sql: string): Promise<void> {
-  await using db = openPool(url, { max: 1 })
+  await using db = openPool(url, { max: 1, patience: 5 })
   await db.query(sql)
 }

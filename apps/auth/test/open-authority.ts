@@ -1,13 +1,18 @@
 import { openPool, type Pool } from '@plainpath/postgres'
 import { openTestDatabase, type TestDatabase } from '@plainpath/postgres/testing'
 import type { SealingKeys } from '@plainpath/sealing'
-import { type AgentRepository, activeGeneration, agentRepository } from '../src/agents/agent-repository.ts'
-import { isLiveClaim } from '../src/claims/postgres-claims.ts'
+import { type AgentStore, getActiveCredentialVersion } from '../src/agents/agent-store.ts'
+import { createAgentStore } from '../src/agents/postgres-agent-store.ts'
 import { type AuthEvents, createEvents } from '../src/events.ts'
-import { noOpRevoker } from '../src/revocation/revoker.ts'
+import { noOpRevocationPublisher } from '../src/revocation/revocation-publisher.ts'
 import { MIGRATIONS } from '../src/stores.ts'
-import { readStop, type StopStore, stopStore } from '../src/tokens/stop-store.ts'
+import {
+  createEmergencyRevocationStore,
+  type EmergencyRevocationStore,
+  readCutoff,
+} from '../src/tokens/emergency-revocation-store.ts'
 import type { TokenAuthority } from '../src/tokens/token-store.ts'
+import { isVerificationLive } from '../src/verifications/postgres-verification-store.ts'
 import { exampleSealingKeys } from './example-agent.ts'
 
 /** A database of its own with our tables, and the real agents in it: the authority on generations. */
@@ -16,22 +21,25 @@ export interface Authority extends AsyncDisposable {
   readonly db: Pool
   readonly sealingKeys: SealingKeys
   readonly events: AuthEvents
-  readonly agents: AgentRepository
-  readonly stops: StopStore
+  readonly agents: AgentStore
+  readonly stops: EmergencyRevocationStore
   /** @param now when claims are looked at */
   tokenAuthority(now: () => Date): TokenAuthority
 }
 
-/** For claims of which no token is looked at. */
-export const NO_TOKENS = { tokens: { revokeTokensOf: async () => undefined }, revoker: noOpRevoker }
+/** For claims whose tokens the test ignores. */
+export const NO_TOKENS = {
+  tokens: { revokeTokensOf: async () => undefined },
+  revocationPublisher: noOpRevocationPublisher,
+}
 
 export async function openAuthority(): Promise<Authority> {
   await using opening = new AsyncDisposableStack()
   const database = opening.use(await openTestDatabase({ folder: MIGRATIONS, name: 'auth' }))
-  const db = opening.use(openPool(database.appUrl, { applicationName: 'plainpath-auth test' }))
+  const db = opening.use(openPool(database.appUrl, { applicationName: 'plainpath-auth test', patience: 5 }))
   const sealingKeys = exampleSealingKeys()
   const events = createEvents()
-  const agents = agentRepository(db, {
+  const agents = createAgentStore(db, {
     sealingKeys,
     addMail: async () => undefined,
     events,
@@ -44,11 +52,11 @@ export async function openAuthority(): Promise<Authority> {
     sealingKeys,
     events,
     agents,
-    stops: stopStore(db, events),
+    stops: createEmergencyRevocationStore(db, events),
     tokenAuthority: (now) => ({
-      findGeneration: async (id) => activeGeneration(await agents.find(id)),
-      isLiveClaim: (id) => isLiveClaim(db, id, now()),
-      stop: () => readStop(db),
+      findCredentialVersion: async (id) => getActiveCredentialVersion(await agents.find(id)),
+      isVerificationLive: (id) => isVerificationLive(db, id, now()),
+      readCutoff: () => readCutoff(db),
     }),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
@@ -68,13 +76,13 @@ export async function dumpTables(db: Pool): Promise<string> {
   return dumps.join('\n')
 }
 
-/** What `bytea` columns hold, read as text. */
+/** Decodes the values of `bytea` columns as text. */
 const readableBytes = (row: string) =>
   [...row.matchAll(/\\x([0-9a-f]+)/g)]
     .map(([, hex]) => Buffer.from(hex ?? '', 'hex').toString('latin1'))
     .join(' ')
 
-/** How many rows each table holds. */
+/** Counts the rows of each table. */
 export async function countRows(db: Pool): Promise<Record<string, number>> {
   const tables = [
     ...['agents', 'agent_secrets', 'expired_agents', 'client_assertions', 'signing_keys', 'tokens'],

@@ -9,12 +9,12 @@ import { openRedis } from '../src/tokens/open-redis.ts'
 export interface ScratchRedis extends AsyncDisposable {
   readonly url: string
   readonly redis: Redis
-  /** Of every key; random. */
+  /** The random prefix of every key. */
   readonly prefix: string
   /** A channel of this test's own, with leases so short that no test waits for one. */
   readonly revocation: RevocationOptions
   keys(pattern?: string): Promise<string[]>
-  /** Forgets the keys that match, as a flushed or restarted Redis has; all of ours when absent. */
+  /** Forgets the keys that match, as a flushed or restarted Redis has; by default all of ours. */
   lose(pattern?: string): Promise<void>
   /** Keys and values, as text. */
   dump(): Promise<string>

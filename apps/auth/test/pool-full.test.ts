@@ -36,7 +36,7 @@ describe.for(TOKEN_PLACES)(
     const letGo = Promise.withResolvers<void>()
 
     beforeAll(async () => {
-      auth = await startAuth({ tokens })
+      auth = await startAuth({ tokens, productionTimeouts: true })
       claiming = await register(auth)
       ending = await register(auth)
       revoked = await getToken(auth, claiming)
@@ -75,7 +75,7 @@ describe.for(TOKEN_PLACES)(
 test.for(TOKEN_PLACES)(
   'F-11 when PostgreSQL has no connection left (53300), what ends tokens has its own, and all else is refused: tokens in %s',
   async (tokens) => {
-    await using auth = await startAuth({ tokens })
+    await using auth = await startAuth({ tokens, productionTimeouts: true })
     const { asAdmin, database } = auth.stores
     const revoking = await register(auth)
     const ending = await register(auth)

@@ -1,10 +1,10 @@
+import { startRedis } from '@plainpath/http/testing/start-redis'
 import { Redis } from 'ioredis'
 import { expect, test, vi } from 'vitest'
 import { deleteAgent, getToken, isActive, register, requestToken, revoke } from './agent-client.ts'
 import { openAuthStores } from './open-auth-stores.ts'
 import { send } from './send.ts'
 import { startInstance } from './start-auth.ts'
-import { startRedis } from './start-redis.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
 
@@ -15,8 +15,8 @@ test('commands and keys that Redis shows contain no token, secret, name or addre
   await using redis = await startRedis({ 'slowlog-log-slower-than': '0', 'slowlog-max-len': '10000' })
   const admin = new Redis(redis.url)
   const watcher = await new Redis(redis.url).monitor()
-  const seen: string[] = []
-  watcher.on('monitor', (_time: string, command: string[]) => void seen.push(command.join(' ')))
+  const commands: string[] = []
+  watcher.on('monitor', (_time: string, command: string[]) => void commands.push(command.join(' ')))
   try {
     await using auth = await startInstance(stores, {
       env: { AUTH_REDIS_URL: redis.url, AUTH_LIMITS_FACTOR: '1', AUTH_TRUSTED_PROXIES: '127.0.0.1' },
@@ -29,10 +29,10 @@ test('commands and keys that Redis shows contain no token, secret, name or addre
     await revoke(auth, agent, tokens[0]!)
     expect(await isActive(auth, tokens[0]!)).toBe(false)
     await deleteAgent(auth, agent)
-    await expect.poll(() => seen.join('\n'), { timeout: 10_000 }).toMatch(/token:.*\n(.*\n)*.*generation:/)
+    await expect.poll(() => commands.join('\n')).toMatch(/token:.*\n(.*\n)*.*generation:/)
     const slow = JSON.stringify(await admin.slowlog('GET', 10_000))
     expect(slow).toContain('token:')
-    const collected = [...seen, slow, String(await admin.call('LATENCY', 'LATEST'))].join('\n')
+    const collected = [...commands, slow, String(await admin.call('LATENCY', 'LATEST'))].join('\n')
     const hidden = [
       ...auth.confidential,
       agent.client_secret,

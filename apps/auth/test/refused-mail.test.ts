@@ -26,7 +26,7 @@ async function beginSettled(
   const response = await claim(under.auth, agent, { email: newAddress() })
   expect(response.status, response.text).toBe(202)
   const begun = JSON.parse(response.text) as Begun
-  await expect.poll(() => stateOf(under, begun), { timeout: 10_000 }).toBe(state)
+  await expect.poll(() => stateOf(under, begun)).toBe(state)
   return { begun, response }
 }
 

@@ -74,7 +74,7 @@ test('revokes again after a restore, from the log, everything revoked since the 
     await register(auth),
   ]
   const claim = await confirmed(under)
-  const before = auth.logged.length
+  const linesBefore = auth.logged.length
   const addedBefore = await addSecret(beside)
   const restore = await backUp(stores.database.adminUrl)
 
@@ -94,10 +94,10 @@ test('revokes again after a restore, from the log, everything revoked since the 
     await run('agents', 'enable', enabled.client_id),
   ]
   expect(commands.map(({ code }) => code)).toEqual([0, 0, 0])
-  // Of several instances, so in no order.
+  // Several instances wrote the lines, so they are in no order.
   await writeFile(
     LOG,
-    [...commands.map(({ errors }) => errors), ...auth.logged.slice(before)].toReversed().join('\n'),
+    [...commands.map(({ errors }) => errors), ...auth.logged.slice(linesBefore)].toReversed().join('\n'),
   )
 
   await restore()

@@ -2,7 +2,7 @@ import { chmod, copyFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs
 import { hostname, tmpdir, userInfo } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { fingerprint, secretDigest } from '../src/resource-servers/resource-servers.ts'
+import { hashSecret, toFingerprint } from '../src/resource-servers/resource-servers.ts'
 import { basic, getToken, register, SIGNED } from './agent-client.ts'
 import { commandWaits } from './command-waits.ts'
 import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
@@ -43,7 +43,7 @@ async function run(args: string) {
 const securityEvent = (event: string, secret: string) => ({
   event,
   resource_server: 'rs_api',
-  fingerprint: fingerprint(secretDigest(secret)),
+  fingerprint: toFingerprint(hashSecret(secret)),
   by: 'operator',
   user: userInfo().username,
   host: hostname(),
@@ -60,7 +60,7 @@ async function introspects(auth: RunningAuth, secret: string, token = `ppt_${'A'
   return response.status
 }
 const ROTATE = 'rotate rs_api --secret-file FILE --replace'
-/** For commands that must give up: they would wait for a lease and 10 s. */
+/** A time-out for commands that must give up; by default they wait for a lease and 10 s. */
 const SOON = '--timeout 0.5'
 
 test('accepts both secrets after rotate, and only the newer after finish', async () => {
@@ -81,7 +81,7 @@ test('accepts both secrets after rotate, and only the newer after finish', async
     events: [],
   })
   await expect
-    .poll(() => run('finish rs_api'), { timeout: 10_000 })
+    .poll(() => run('finish rs_api'))
     .toMatchObject({ code: 0, events: [securityEvent('api-secret-ended', old)] })
   for (const auth of [one, two])
     expect([await introspects(auth, old, token), await introspects(auth, next, token)]).toEqual([401, 200])
@@ -97,17 +97,17 @@ test('refuses finish while nobody uses the newer secret, and allows the rotation
   expect((await run(ROTATE)).code).toBe(0)
   const next = await secretNow()
   await expect
-    .poll(async () => (await run('finish rs_api --json')).printed, { timeout: 10_000 })
+    .poll(async () => (await run('finish rs_api --json')).printed)
     .toMatch(/^{"ok":false,"reason":"Nobody has used/)
   expect((await run('finish rs_api --call-off')).code).toBe(1)
   expect(await introspects(one, old)).toBe(200)
   await expect
-    .poll(() => run('finish rs_api --call-off'), { timeout: 10_000 })
+    .poll(() => run('finish rs_api --call-off'))
     .toMatchObject({ code: 0, events: [securityEvent('api-secret-ended', next)] })
   expect([await introspects(one, old), await introspects(one, next)]).toEqual([200, 401])
 })
 
-describe('where the file that is served cannot be written, a copy is changed', () => {
+describe('a rotation in a copy of the file, if the served file cannot be written,', () => {
   let copy: string
   let rotate: string
   let finish: string
@@ -118,7 +118,7 @@ describe('where the file that is served cannot be written, a copy is changed', (
   })
   const putInPlace = () => `Put ${copy} in place of ${serversFile}. Run the same command again.`
 
-  test('and put in place, twice', async () => {
+  test('continues after each time that the copy is put in place', async () => {
     const one = await start()
     const [old, served] = [stores.secrets.rs_api, await textNow()]
     expect(await run(`${rotate} --dry-run`)).toMatchObject({ code: 0 })
@@ -135,14 +135,14 @@ describe('where the file that is served cannot be written, a copy is changed', (
       expect(await uses()).toEqual([200, 200])
       return (await run(`${finish}${more}`)).errors
     }
-    await expect.poll(() => finishing(''), { timeout: 10_000 }).toContain('After a leak: --even-if-used')
+    await expect.poll(() => finishing('')).toContain('After a leak: --even-if-used')
     expect(await finishing(` --even-if-used ${SOON}`)).toContain(putInPlace())
     await copyFile(copy, serversFile)
     expect(await run(finish)).toMatchObject({ code: 0, errors: '', events: [] })
     expect(await uses()).toEqual([401, 200])
   })
 
-  test('does not report success while no instance runs and the file is not in place', async () => {
+  test('does not report success while no instance runs and the copy is not in place', async () => {
     expect(await run(`${rotate} ${SOON}`)).toMatchObject({
       code: 1,
       errors: expect.stringContaining(putInPlace()),
@@ -179,9 +179,7 @@ test('finish resumes when an instance had not loaded the file', async () => {
     expect(await introspects(one, next)).toBe(200)
     return (await run(`finish rs_api ${SOON}`)).errors
   }
-  await expect
-    .poll(finishing, { timeout: 10_000 })
-    .toMatch(/may still be accepted by: .*\. Run the same command again\.$/)
+  await expect.poll(finishing).toMatch(/may still be accepted by: .*\. Run the same command again\.$/)
   const resumed = run('finish rs_api')
   await commandWaits(stores.db)
   await copyFile(serversFile, elsewhere)
@@ -195,7 +193,7 @@ test('resumes a rotation that was killed before it wrote the secret, with the sa
   const servers = JSON.parse(await textNow()) as { client_id: string; secrets: string[] }[]
   const begun = `rss_${'B'.repeat(43)}`
   await writeFile(`${secretFile}.next`, `${begun}\n`, { mode: 0o600 })
-  for (const each of servers) if (each.client_id === 'rs_api') each.secrets.push(secretDigest(begun))
+  for (const each of servers) if (each.client_id === 'rs_api') each.secrets.push(hashSecret(begun))
   await writeFile(serversFile, JSON.stringify(servers))
   const resumed = await run(`${ROTATE} --json`)
   expect(resumed.code).toBe(0)

@@ -66,11 +66,11 @@ describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
     ['NUL', 'a\0b'],
     ['8 kB', 'x'.repeat(8_000)],
   ] satisfies [string, string][])('%s is not an error', async ([_what, token]) => {
-    const before = await countStored(auth)
+    const storedBefore = await countStored(auth)
     const response = await revoke(auth, agent, token)
     expect([response.status, response.text]).toEqual([200, '{}'])
     expect(response.headers.get('cache-control')).toBe('no-store')
-    expect(await countStored(auth)).toEqual(before)
+    expect(await countStored(auth)).toEqual(storedBefore)
   })
 
   test('accepts a token that was revoked before', async () => {
@@ -79,7 +79,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
     expect((await revoke(auth, agent, token)).status).toBe(200)
   })
 
-  test.for(['access_token', 'refresh_token', CANARY, ''])('the hint %o does not matter', async (hint) => {
+  test.for(['access_token', 'refresh_token', CANARY, ''])('ignores the hint %o', async (hint) => {
     const token = await getToken(auth, agent)
     const response = await post({ body: new URLSearchParams({ token, token_type_hint: hint }) })
     expect(response.status).toBe(200)
@@ -110,7 +110,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
     ['an unknown client', basic(`agt_${'A'.repeat(22)}`, 'x')],
     ['Bearer', { authorization: `Bearer ${CANARY}` }],
   ]
-  test.for(OF_NOBODY)('%s ends nothing', async ([_why, headers]) => {
+  test.for(OF_NOBODY)('revokes nothing with %s', async ([_why, headers]) => {
     const token = await getToken(auth, agent)
     await expectRefusal(auth, () => post({ headers, body: new URLSearchParams({ token }) }), nobody)
     expect(await isActive(auth, token)).toBe(true)
@@ -142,7 +142,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
     expect([await isActive(auth, first), await isActive(auth, second)]).toEqual([true, true])
   })
 
-  test.for(['GET', 'PUT', 'DELETE', 'PATCH'])('%s is 405', async (method) => {
+  test.for(['GET', 'PUT', 'DELETE', 'PATCH'])('rejects %s with 405', async (method) => {
     const expected = { status: 405, code: 'method-not-allowed', headers: { allow: /^POST$/ } }
     await expectRefusal(auth, () => send(auth.url, { method, path: '/oauth/revoke' }), expected)
   })
@@ -159,10 +159,10 @@ describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
       revokedAt = Math.min(revokedAt, performance.now())
     })
     await Promise.all(revocations)
-    const seen = [
+    const introspections = [
       ...(await Promise.all(looks)),
       { beganAt: performance.now(), active: await isActive(auth, token) },
     ]
-    expect(seen.filter(({ beganAt, active }) => active && beganAt > revokedAt)).toEqual([])
+    expect(introspections.filter(({ beganAt, active }) => active && beganAt > revokedAt)).toEqual([])
   })
 })

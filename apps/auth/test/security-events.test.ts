@@ -37,12 +37,12 @@ afterAll(async () => {
 
 /** The events that were logged while `work` ran. */
 async function eventsOf(work: () => Promise<unknown>) {
-  const before = under.auth.logged.length
+  const linesBefore = under.auth.logged.length
   await work()
-  return securityEventsIn(under.auth.logged.slice(before))
+  return securityEventsIn(under.auth.logged.slice(linesBefore))
 }
 
-test('logs a new claim, and one that the agent ends', async () => {
+test('logs a new claim, and a claim that the agent ends', async () => {
   const attempt = await begin(under)
   const otp = await showCode(under.auth, attempt)
   expect(await eventsOf(() => complete(under.auth, attempt.agent, { otp: wrongCode(otp) }))).toEqual([])
@@ -56,7 +56,7 @@ test('logs a new claim, and one that the agent ends', async () => {
   expect(await eventsOf(() => endClaim(under.auth, attempt.agent))).toEqual([])
 })
 
-test('logs an attempt that five wrong codes lock, and a code after that', async () => {
+test('logs an attempt that is locked by five wrong codes, and each code after that', async () => {
   const attempt = await begin(under)
   const otp = await showCode(under.auth, attempt)
   const tryWrong = () => complete(under.auth, attempt.agent, { otp: wrongCode(otp) })

@@ -1,4 +1,4 @@
-import { appHostOf } from '@plainpath/domain'
+import { formatAppHost } from '@plainpath/domain'
 import { type MailServer, startMailServer } from '@plainpath/mail/testing'
 import { expect } from 'vitest'
 import type { AppClient } from '../src/app-clients/app-client.ts'
@@ -137,7 +137,7 @@ export class Tab {
 
 export const codesTo = (under: SignInsUnderTest, email: string): string[] =>
   under.mail.received
-    .filter(({ to, subject }) => to.includes(email) && subject === 'Your code for Plainpath')
+    .filter(({ to, subject }) => to.includes(email) && subject === 'Your sign-in code for Plainpath')
     .map(({ text }) => /^ {3}(\d{3}) (\d{3})$/m.exec(text)?.slice(1).join('') ?? '')
 
 async function mailedCodes(under: SignInsUnderTest, email: string, count: number): Promise<string[]> {
@@ -150,7 +150,7 @@ async function mailedCodes(under: SignInsUnderTest, email: string, count: number
 export const hostApp = (redirectUri: string, members: Partial<AppClient> = {}): AppClient =>
   exampleApp({
     redirectUris: [redirectUri],
-    applicationType: appHostOf(redirectUri).includes('.') ? 'web' : 'native',
+    applicationType: formatAppHost(redirectUri).includes('.') ? 'web' : 'native',
     ...members,
   })
 

@@ -30,7 +30,7 @@ afterAll(async () => {
   await under[Symbol.asyncDispose]()
 })
 
-describe('nobody learns anything about an address', () => {
+describe('a sign-in reveals nothing about an address:', () => {
   test('the response is the same for each, also at the wrong code and with the right code of a spent mailbox', async () => {
     const claims = under as unknown as ClaimsUnderTest
     const [fresh, confirmed, blocked, spent] = [
@@ -47,11 +47,11 @@ describe('nobody learns anything about an address', () => {
       const code = await tab.askForCode(spent)
       for (let n = 0; n < 5; n++) await tab.press('code', { code: wrongCode(code) })
     }
-    const seen = []
+    const responses = []
     for (const email of [fresh, confirmed, blocked, spent]) {
       const tab = await Tab.open(under)
       const mailed = await tab.press('email', { email })
-      await expect.poll(() => codesTo(under, email).length, { timeout: 10_000 }).toBeGreaterThan(0)
+      await expect.poll(() => codesTo(under, email).length).toBeGreaterThan(0)
       const page = tab.shown.text
       const wrong = await tab.press('code', { code: wrongCode(codesTo(under, email).at(-1) ?? '') })
       const changing = [
@@ -63,7 +63,7 @@ describe('nobody learns anything about an address', () => {
       ]
       const plain = (text: string) => changing.reduce((rest, each) => rest.replaceAll(each, '…'), text)
       const headers = [...mailed.headers].filter(([name]) => !/date|request-id|ratelimit|cookie/.test(name))
-      seen.push([
+      responses.push([
         mailed.status,
         plain(JSON.stringify(headers)),
         plain(mailed.text),
@@ -72,8 +72,8 @@ describe('nobody learns anything about an address', () => {
         plain(wrong.text),
       ])
     }
-    for (const each of seen) expect(each).toEqual(seen[0])
-    expect(seen[0]?.[0]).toBe(303)
+    for (const each of responses) expect(each).toEqual(responses[0])
+    expect(responses[0]?.[0]).toBe(303)
   })
 
   test('a mailbox with ten wrong codes within a day accepts none, and says no more than "wrong"', async () => {
@@ -96,8 +96,8 @@ describe('nobody learns anything about an address', () => {
   })
 })
 
-describe('mails are bounded', () => {
-  test('three codes for a sign-in, to whichever address', async () => {
+describe('the mails of sign-ins are limited to', () => {
+  test('three codes for a sign-in, over all addresses', async () => {
     const tab = await Tab.open(under)
     for (let n = 0; n < 3; n++) {
       if (n > 0) await tab.press('address')
@@ -135,17 +135,23 @@ describe('mails are bounded', () => {
       expect((await tab.press('email', { email })).status).toBe(303)
       headings.push(tab.heading)
     }
-    expect(headings).toEqual(Array(6).fill('Type the code, and decide'))
+    expect(headings).toEqual(Array(6).fill('Type the sign-in code, then press Allow or Deny'))
     const inState = (state: string) => countRows(limited, 'mails where state = $1', [state])
-    await expect.poll(() => inState('dropped'), { timeout: 10_000 }).toBe(1)
-    await expect.poll(() => codesTo(limited, email).length, { timeout: 10_000 }).toBe(5)
-    expect(await inState('queued')).toBe(0)
+    await expect.poll(() => inState('dropped')).toBe(1)
+    await expect.poll(() => codesTo(limited, email).length).toBe(5)
+    await expect.poll(() => inState('queued')).toBe(0)
   })
 
   test.for([
-    ['', 'Type your e-mail address'],
-    ['nobody', 'This is not an e-mail address.'],
-    ['a@b@', 'This is not an e-mail address.'],
+    ['', 'Type your <span class="form-name">e-mail</span> address'],
+    [
+      'nobody',
+      'This is not an <span class="form-name">e-mail</span> address. Type one such as ana@example.org.',
+    ],
+    [
+      'a@b@',
+      'This is not an <span class="form-name">e-mail</span> address. Type one such as ana@example.org.',
+    ],
   ] as const)(
     '"%s" is no address: nothing is mailed, and the page says so beside the field',
     async ([email, mistake]) => {
@@ -166,7 +172,7 @@ describe('a link in any mail', () => {
       under.mail.received.filter(
         ({ to, subject }) => to.includes(email) && subject.includes('can now send us'),
       )
-    await expect.poll(() => found().length, { timeout: 10_000 }).toBeGreaterThan(nth)
+    await expect.poll(() => found().length).toBeGreaterThan(nth)
     const secret = secretIn(found()[nth]?.text ?? '')
     under.auth.confidential.add(secret)
     return secret
@@ -175,16 +181,16 @@ describe('a link in any mail', () => {
     countRows(under, 'claims where ended_at is null and id = any($1)', [ids.get(email) ?? []])
   const ids = new Map<string, string[]>()
   async function lend(email: string, hosts: readonly string[]) {
-    const made: string[] = []
+    const registrationIds: string[] = []
     for (const host of hosts) {
       const app = hostApp(`https://${host}/cb`)
-      made.push((await signedIn(under, { app, email })).registrationId)
+      registrationIds.push((await signedIn(under, { app, email })).registrationId)
     }
-    ids.set(email, made)
-    return made
+    ids.set(email, registrationIds)
+    return registrationIds
   }
 
-  test('lists all that the person has given, ends one, and leads to the others', async () => {
+  test('lists all access that the person has given, ends one, and leads to the others', async () => {
     const email = newAddress()
     const stranger = await signedIn(under, { app: hostApp('https://stranger.example/cb') })
     await lend(email, ['one.example', 'two.example'])
@@ -217,12 +223,12 @@ describe('a link in any mail', () => {
     const ended = await pressButton(under.auth, { end: await endLinkTo(email, 1), all: 'yes' })
     expect(ended.status).toBe(200)
     expect(await liveOf(email)).toBe(0)
-    const told = () =>
+    const endMails = () =>
       under.mail.received.filter(
         ({ to, subject }) =>
           to.includes(email) && subject === 'An app can no longer send us messages for you',
       )
-    await expect.poll(() => told().length, { timeout: 10_000 }).toBe(3)
-    expect(told()[0]?.text).toContain("You ended an app's access to Plainpath.")
+    await expect.poll(() => endMails().length).toBe(3)
+    expect(endMails()[0]?.text).toContain("You ended an app's access to Plainpath.")
   })
 })

@@ -40,11 +40,11 @@ const triesOf = (tab: Tab) =>
     .then(({ rows }) => rows[0]?.tries)
 
 const ASKS = 'Do you want to connect this app?'
-const TYPE = 'Type the code, and decide'
+const TYPE = 'Type the sign-in code, then press Allow or Deny'
 const GONE = 'This page no longer works'
 
 describe('a sign-in', () => {
-  test('goes by the address, a code in a mail and the decision, back to the app', async () => {
+  test('leads from the address, a code in a mail and the decision back to the app', async () => {
     const tab = await Tab.open(under, { app: hostApp('https://claude.example/cb', { name: 'Cl <b>aude' }) })
     expect([tab.shown.status, tab.heading]).toEqual([200, ASKS])
     expect(tab.shown.text).toContain('<bdi>claude.example</bdi>')
@@ -70,7 +70,7 @@ describe('a sign-in', () => {
       under.mail.received.find(
         ({ to, subject }) => to.includes(tab.email) && subject.startsWith('An app can now'),
       )
-    await expect.poll(confirmed, { timeout: 10_000 }).toBeDefined()
+    await expect.poll(confirmed).toBeDefined()
     const text = (await confirmed())?.text ?? ''
     expect(text).toContain('It is an app at claude[.]example.')
     expect(secretIn(text)).toMatch(/^[A-Za-z0-9_-]{43}$/)
@@ -106,7 +106,7 @@ describe('a sign-in', () => {
     expect(tab.shown.headers.get('content-security-policy')).toContain(`form-action 'self' https: ${source};`)
   })
 
-  test('is denied on either page, which gives nothing, mails nothing more and blocks nobody', async () => {
+  test('can be denied on either page, which grants nothing, sends no further mail and blocks nobody', async () => {
     for (const goOn of [false, true]) {
       const tab = await Tab.open(under)
       if (goOn) await tab.askForCode()
@@ -125,7 +125,7 @@ describe('a sign-in', () => {
     ).toBe(0)
   })
 
-  test('that was denied or timed out can begin anew from the app', async () => {
+  test('can be started again from the app after it was denied or timed out', async () => {
     const tab = await Tab.open(under)
     await tab.press('deny')
     const { back } = await signedIn(under, { app: tab.app })
@@ -234,8 +234,8 @@ describe('a code works for one purpose, in one sign-in, in one browser', () => {
     const agent = await register(under.auth)
     const answer = await complete(under.auth, agent, { otp: code, claim_attempt_id: tab.field('attempt') })
     expect([answer.status, JSON.parse(answer.text).code]).toEqual([400, 'claim-unknown'])
-    const own = await begin(claims(), { agent, email: tab.email })
-    await showCode(under.auth, own)
+    const attempt = await begin(claims(), { agent, email: tab.email })
+    await showCode(under.auth, attempt)
     const wrong = await complete(under.auth, agent, { otp: code })
     expect([wrong.status, JSON.parse(wrong.text).code]).toEqual([400, 'otp-invalid'])
     expect((await tab.allow(code)).searchParams.get('code')).not.toBeNull()
@@ -279,7 +279,7 @@ describe('a code works for one purpose, in one sign-in, in one browser', () => {
     expect((await tab.allow(code)).searchParams.get('code')).not.toBeNull()
   })
 
-  test('a newer code replaces the one before, which is then no try', async () => {
+  test('a newer code replaces the earlier one, which then does not count as a try', async () => {
     const tab = await Tab.open(under)
     const first = await tab.askForCode()
     const old = await tab.another()
@@ -293,8 +293,8 @@ describe('a code works for one purpose, in one sign-in, in one browser', () => {
   })
 })
 
-describe('two tabs and the back button', () => {
-  test('every tab shows where the sign-in stands', async () => {
+describe('a sign-in with two tabs or the back button', () => {
+  test('shows its current state in every tab', async () => {
     const tab = await Tab.open(under)
     const other = await tab.another()
     const code = await tab.askForCode()
@@ -309,7 +309,7 @@ describe('two tabs and the back button', () => {
     expect(await claimsOf(under, tab)).toBe(1)
   })
 
-  test('loading the page of the code again mails no code, nor does a second click', async () => {
+  test('sends no second code when the page of the code is reloaded or the button clicked twice', async () => {
     const tab = await Tab.open(under)
     const stale = await tab.another()
     await tab.askForCode()
@@ -327,7 +327,7 @@ describe('two tabs and the back button', () => {
     expect(tab.shown.text).toContain('We sent you a code less than a minute ago.')
   })
 
-  test('another address can be typed in, and only its code works', async () => {
+  test('accepts another address, after which only its code works', async () => {
     const tab = await Tab.open(under)
     const first = await tab.askForCode()
     expect((await tab.press('address')).status).toBe(200)
@@ -339,7 +339,7 @@ describe('two tabs and the back button', () => {
     expect((await tab.allow(second)).searchParams.get('code')).not.toBeNull()
   })
 
-  test('a browser that lost its way after the code was right continues, or denies, which ends the claim', async () => {
+  test('can be continued or denied if the response to the right code failed; denying ends the claim', async () => {
     for (const step of ['continue', 'deny'] as const) {
       const tab = await Tab.open(under)
       const code = await tab.askForCode()
@@ -366,7 +366,7 @@ describe('two tabs and the back button', () => {
     }
   })
 
-  test('a second press of Allow at the same time grants once', async () => {
+  test('grants once when Allow is pressed twice at the same time', async () => {
     const tab = await Tab.open(under)
     const code = await tab.askForCode()
     const other = await tab.another()

@@ -15,19 +15,21 @@ export interface RunningAuth extends AsyncDisposable {
   readonly stores: AuthStores
   /** Every line it logged. */
   readonly logged: readonly string[]
-  /** What was sent or given in confidence: tokens, secrets, names. Nothing may hold it in clear. */
+  /** The confidential values that were sent or returned: tokens, secrets, names. Nothing may store or log them in clear. */
   readonly confidential: Set<string>
 }
 
 export interface StartOptions {
-  /** `loopback` for `http://127.0.0.1:<port>`; `ORIGIN` when absent. */
+  /** `loopback` for `http://127.0.0.1:<port>`; by default `ORIGIN`. */
   origin?: string
-  /** The Redis command timeout. Long when absent, because a machine that runs tests is busy. */
+  /** The Redis command timeout. The default is long, because a machine that runs tests is busy. */
   redisTimeoutMs?: number
+  /** Timeouts of PostgreSQL are those of production; else long, since a machine that runs tests is busy. */
+  productionTimeouts?: boolean
   now?: () => Date
   /** Settings beside the usual ones, or instead of them. */
   env?: Record<string, string>
-  /** How documents of clients are fetched. */
+  /** Replaces how client documents are fetched. */
   documents?: RuntimeDependencies['documents']
   /** The apps that people connect from, and the pages on which they sign in. */
   apps?: RuntimeDependencies['apps']
@@ -62,6 +64,7 @@ export async function startInstance(stores: AuthStores, options: StartOptions = 
         revocation: stores.redis.revocation,
       }),
       redisTimeoutMs: options.redisTimeoutMs ?? 3_000,
+      ...(!options.productionTimeouts && { databasePatience: 5 }),
       ...(options.documents && { documents: options.documents }),
       ...(options.apps && { apps: options.apps }),
     }),

@@ -1,3 +1,4 @@
+import { API_VERSION } from '@plainpath/metadata'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { getToken, isActive, type Registered, register, requestToken } from './agent-client.ts'
 import { exampleAgent } from './example-agent.ts'
@@ -76,7 +77,11 @@ export function describeStopCommand(
         took_ms: expect.any(Number),
         confirmed: { store: place, epoch: expect.any(Number), issued_before: null },
         audit_head: expect.stringMatching(/^[A-Za-z0-9_-]{43}$/),
-        instances: [expect.any(String), expect.any(String)],
+        instances: Array.from({ length: 2 }, () => ({
+          host: expect.any(String),
+          release: API_VERSION,
+          state: 'proven',
+        })),
       })
       for (const each of system.instances) {
         const token = await getToken(each, one.agent)
@@ -130,10 +135,10 @@ export function describeStopCommand(
         requestToken(system.instances[n % 2] ?? system.instances[0], agent),
       )
       const [stopped] = await Promise.all([system.auth('stop --all-tokens --reason a+drill'), ...issuing])
-      expect(stopped.code).toBe(0)
+      expect(stopped).toMatchObject({ code: 0 })
       expect(await activeAnywhere([early])).toBe(false)
-      const given = (await Promise.all(issuing)).filter(({ status }) => status === 200)
-      const tokens = given.map(({ text }) => (JSON.parse(text) as { access_token: string }).access_token)
+      const successes = (await Promise.all(issuing)).filter(({ status }) => status === 200)
+      const tokens = successes.map(({ text }) => (JSON.parse(text) as { access_token: string }).access_token)
       expect(tokens.length).toBeGreaterThan(0)
       expect((await system.auth('stop --all-tokens --reason again')).code).toBe(0)
       expect(await activeAnywhere(tokens)).toBe(false)

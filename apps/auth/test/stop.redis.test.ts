@@ -1,7 +1,7 @@
+import { startRedis } from '@plainpath/http/testing/start-redis'
 import { expect, test } from 'vitest'
 import { getToken, isActive, register } from './agent-client.ts'
 import { startFaultProxy } from './start-fault-proxy.ts'
-import { startRedis } from './start-redis.ts'
 import { describeStopCommand, openStopper } from './stop.contract.ts'
 
 describeStopCommand('Redis', async () => {

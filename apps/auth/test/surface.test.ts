@@ -1,7 +1,7 @@
 import { ANONYMOUS_SCOPES, Scope } from '@plainpath/domain'
 import {
   APP_GRANT_TYPES,
-  authorizationServerMetadata,
+  createAuthorizationServerMetadata,
   JWT_BEARER_GRANT,
   serviceUrls,
 } from '@plainpath/metadata'
@@ -10,7 +10,7 @@ import { z } from 'zod'
 import { asAgent, GRANT, getToken, type Registered, register } from './agent-client.ts'
 import { claimMailbox, getAssertion } from './claim-mailbox.ts'
 import { CANARY, expectProblem, expectSafe, type Refusal } from './expect-refusal.ts'
-import { asserted, assertionOf, newKey, registerKeys } from './key-agent.ts'
+import { assertionFields, assertionOf, newKey, registerKeys } from './key-agent.ts'
 import { rawRequest, send, sendRaw } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
@@ -53,7 +53,7 @@ const INTERNAL: Record<string, string[]> = {
   '/oauth/introspect': ['POST'],
   '/oauth/jwks.json': ['GET', 'HEAD'],
 }
-/** What oidc-provider would serve, and near misses of what we do. */
+/** Paths that oidc-provider would serve, and paths similar to ours. */
 const NOWHERE = [
   ...[
     '/',
@@ -111,7 +111,7 @@ describe.for([
   ['public', PUBLIC, () => auth.url],
   ['internal', INTERNAL, () => auth.internalUrl],
 ] satisfies [string, Record<string, string[]>, () => string][])('the %s listener', ([_name, served, url]) => {
-  test.for(Object.entries(served))('answers at %s', async ([path, allowed]) => {
+  test.for(Object.entries(served))('serves %s', async ([path, allowed]) => {
     for (const method of METHODS) {
       const { status, headers } = await send(url(), { method, path, headers: { accept: 'text/html' } })
       // A page says that it has nothing for this link.
@@ -158,7 +158,7 @@ test('the operations listener serves /live, /ready and /metrics, without secrets
 describe('/.well-known/oauth-authorization-server', () => {
   const read = async () => {
     const answer = await send(auth.url, { path: '/.well-known/oauth-authorization-server' })
-    const document = authorizationServerMetadata(serviceUrls('https://plainpath.example'))
+    const document = createAuthorizationServerMetadata(serviceUrls('https://plainpath.example'))
     expect(JSON.parse(answer.text)).toEqual(document)
     return { answer, document }
   }
@@ -212,12 +212,12 @@ describe('/.well-known/oauth-authorization-server', () => {
         body: new URLSearchParams(fields),
       })
     const { client_id, client_secret } = agent
-    const ways: Record<string, [Record<string, string>, Record<string, string>]> = {
+    const credentialsByMethod: Record<string, [Record<string, string>, Record<string, string>]> = {
       client_secret_basic: [asAgent(agent), {}],
       client_secret_post: [{}, { client_id, client_secret }],
     }
     // Apps authenticate with none, and have grants of their own: see `app-connections.test.ts`.
-    const methods = [...Object.keys(ways), 'none', 'private_key_jwt']
+    const methods = [...Object.keys(credentialsByMethod), 'none', 'private_key_jwt']
     expect(document.revocation_endpoint_auth_methods_supported.toSorted()).toEqual(methods)
     expect(document.token_endpoint_auth_methods_supported.toSorted()).toEqual(methods)
     const algorithms = document.token_endpoint_auth_signing_alg_values_supported
@@ -237,13 +237,13 @@ describe('/.well-known/oauth-authorization-server', () => {
     ) => JSON.parse((await post(way[0], { ...way[1], ...fields })).text) as unknown
     for (const [grant_type, { scopes, more }] of Object.entries(grants))
       for (const scope of scopes)
-        for (const way of Object.values(ways))
-          expect(await granted(way, { grant_type, scope, ...more })).toMatchObject({
+        for (const credentials of Object.values(credentialsByMethod))
+          expect(await granted(credentials, { grant_type, scope, ...more })).toMatchObject({
             scope,
             token_type: 'Bearer',
           })
     for (const signer of signers) {
-      const fields = { ...asserted(await assertionOf(auth, signer)), grant_type: 'client_credentials' }
+      const fields = { ...assertionFields(await assertionOf(auth, signer)), grant_type: 'client_credentials' }
       expect(await granted([{}, fields], {})).toMatchObject({ scope: ANONYMOUS_SCOPES.join(' ') })
     }
   })
@@ -291,7 +291,7 @@ describe.for(['/.well-known/oauth-authorization-server', '/oauth/jwks.json', '/a
       await expectSafe(auth, again!)
     })
 
-    test('HEAD has the headers of GET', async () => {
+    test('has the same headers for HEAD as for GET', async () => {
       const [get, head] = [await send(auth.url, { path }), await send(auth.url, { method: 'HEAD', path })]
       expect([head.status, head.text]).toEqual([200, ''])
       for (const name of ['content-type', 'content-length', 'etag', 'cache-control', 'vary'])
@@ -304,14 +304,14 @@ describe.for(['/.well-known/oauth-authorization-server', '/oauth/jwks.json', '/a
       expect(answer.headers.get('cache-control')).toBe('private, no-store')
     })
 
-    test('any site may read it, without credentials', async () => {
+    test('may be read by any site, without credentials', async () => {
       const { headers } = await send(auth.url, { path, headers: { origin: 'https://reader.example' } })
       expect(headers.get('access-control-allow-origin')).toBe('*')
       expect(headers.get('access-control-allow-credentials')).toBeNull()
       expect(headers.get('access-control-expose-headers')).toContain('X-Request-Id')
     })
 
-    test('no header of the request changes a byte', async () => {
+    test('has the same bytes whatever headers the request has', async () => {
       const { text } = await send(auth.url, { path })
       const headers = {
         'x-forwarded-host': 'evil.example',
@@ -327,7 +327,7 @@ describe.for(['/.well-known/oauth-authorization-server', '/oauth/jwks.json', '/a
   },
 )
 
-test('no other site’s script reads what a POST answers', async () => {
+test('forbids scripts of other sites to read the response to a POST', async () => {
   const token = await getToken(auth, agent)
   for (const origin of ['https://evil.example', 'null', 'https://plainpath.example.evil.example'])
     for (const path of ['/oauth/token', '/oauth/revoke', '/api/agent/register']) {

@@ -68,14 +68,14 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
       headers: { ...asAgent(agent), ...request.headers },
     })
   async function expectGranted(request: Partial<HttpRequest> = fields()) {
-    const before = await countStored(auth)
+    const storedBefore = await countStored(auth)
     const response = await post(request)
     expect(response.status, response.text).toBe(200)
     const token = JSON.parse(response.text) as Record<string, string>
     auth.confidential.add(String(token['access_token']))
     const after = await countStored(auth)
     const place = tokens === 'Redis' ? 'redisTokens' : 'tokens'
-    expect(after).toEqual({ ...before, [place]: Number(before[place]) + 1 })
+    expect(after).toEqual({ ...storedBefore, [place]: Number(storedBefore[place]) + 1 })
     return { response, token }
   }
 
@@ -171,7 +171,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
     [
       'only a scope that needs an e-mail address',
       fields({ scope: 'contact:write' }),
-      { ...scope, says: /contact:write. A person must first confirm the client by e-mail/ },
+      { ...scope, says: /contact:write\. For that scope, a person must first confirm the client by e-mail/ },
     ],
     ['a quote in the scope', fields({ scope: 'guides:read"' }), scope],
     ['a backslash in the scope', fields({ scope: 'guides:read\\' }), scope],
@@ -262,7 +262,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
     expect(await Promise.all(all.slice(0, 5).map((token) => isActive(auth, token)))).not.toContain(false)
   })
 
-  test('logs nothing of rejected requests’ content', async () => {
+  test('does not log the content of rejected requests', async () => {
     await requestToken(auth, agent, { ...GRANT, scope: CANARY, resource: CANARY })
     await post({ ...fields(), path: `/oauth/token?token=${CANARY}` })
     expect(auth.logged.join('')).not.toContain(CANARY)

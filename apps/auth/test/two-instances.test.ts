@@ -16,26 +16,26 @@ import { type RunningAuth, startInstance } from './start-auth.ts'
 describe.for(TOKEN_PLACES)('two instances on one database, tokens in %s:', (tokens) => {
   let stores: AuthStores
   let here: RunningAuth
-  let there: RunningAuth
+  let otherInstance: RunningAuth
   beforeAll(async () => {
     stores = await openAuthStores(tokens)
     here = await startInstance(stores)
-    there = await startInstance(stores)
+    otherInstance = await startInstance(stores)
   })
   afterAll(async () => {
     await expectNothingInClear(here)
     await here[Symbol.asyncDispose]()
-    await there[Symbol.asyncDispose]()
+    await otherInstance[Symbol.asyncDispose]()
     await stores[Symbol.asyncDispose]()
   })
 
   /** An agent that both instances hold in memory, and a token of it. */
   async function knownToBoth(): Promise<{ agent: Registered; token: string }> {
     const agent = await register(here)
-    await getToken(there, agent)
+    await getToken(otherInstance, agent)
     return { agent, token: await getToken(here, agent) }
   }
-  const activeAt = (token: string) => Promise.all([isActive(here, token), isActive(there, token)])
+  const activeAt = (token: string) => Promise.all([isActive(here, token), isActive(otherInstance, token)])
   const setStatus = (agent: Registered, status: 'active' | 'disabled') =>
     stores.db.query(
       `update agents set status = $2, generation = generation + case when $2 = 'disabled' then 1 else 0 end where id = $1`,
@@ -55,21 +55,21 @@ describe.for(TOKEN_PLACES)('two instances on one database, tokens in %s:', (toke
     }
   }
 
-  test('both sign with the same key and publish the same documents', async () => {
+  test('sign with the same key and publish the same documents', async () => {
     for (const path of ['/oauth/jwks.json', '/.well-known/oauth-authorization-server'])
-      expect((await send(here.url, { path })).text).toBe((await send(there.url, { path })).text)
+      expect((await send(here.url, { path })).text).toBe((await send(otherInstance.url, { path })).text)
   })
 
-  test('a token revoked at one instance is rejected at the other', async () => {
+  test('reject a token that was revoked at the other', async () => {
     const { agent, token } = await knownToBoth()
     expect(await activeAt(token)).toEqual([true, true])
-    expect((await revoke(there, agent, token)).status).toBe(200)
+    expect((await revoke(otherInstance, agent, token)).status).toBe(200)
     expect(await activeAt(token)).toEqual([false, false])
   })
 
   test('a client deleted at one instance is rejected at the other, with all its tokens', async () => {
     const { agent, token } = await knownToBoth()
-    expect((await deleteAgent(there, agent)).status).toBe(204)
+    expect((await deleteAgent(otherInstance, agent)).status).toBe(204)
     expect(await activeAt(token)).toEqual([false, false])
     await expect.poll(async () => (await requestToken(here, agent)).status).toBe(401)
   })
@@ -77,7 +77,7 @@ describe.for(TOKEN_PLACES)('two instances on one database, tokens in %s:', (toke
   test('rejects a deleted client’s tokens, also one issued by an instance with a stale cache', async () => {
     const { agent, token } = await knownToBoth()
     await whileNobodyHears(async () => {
-      expect((await deleteAgent(there, agent)).status).toBe(204)
+      expect((await deleteAgent(otherInstance, agent)).status).toBe(204)
       const late = await getToken(here, agent)
       expect(await activeAt(token)).toEqual([false, false])
       expect(await activeAt(late)).toEqual([false, false])
@@ -87,7 +87,7 @@ describe.for(TOKEN_PLACES)('two instances on one database, tokens in %s:', (toke
   test('rejects tokens issued during a deletion once its response is sent', async () => {
     const { agent } = await knownToBoth()
     const issuing = Array.from({ length: 20 }, () => requestToken(here, agent))
-    expect((await deleteAgent(there, agent)).status).toBe(204)
+    expect((await deleteAgent(otherInstance, agent)).status).toBe(204)
     const issued = (await Promise.all(issuing)).filter(({ status }) => status === 200)
     for (const { text } of issued) {
       const { access_token } = JSON.parse(text) as { access_token: string }
@@ -114,10 +114,10 @@ describe.for(TOKEN_PLACES)('two instances on one database, tokens in %s:', (toke
   test('both receive the notification of a changed row', async () => {
     const { agent } = await knownToBoth()
     await setStatus(agent, 'disabled')
-    for (const each of [here, there])
+    for (const each of [here, otherInstance])
       await expect.poll(async () => (await requestToken(each, agent)).status).toBe(401)
     await setStatus(agent, 'active')
-    for (const each of [here, there])
+    for (const each of [here, otherInstance])
       await expect.poll(async () => (await requestToken(each, agent)).status).toBe(200)
   })
 
@@ -129,7 +129,7 @@ describe.for(TOKEN_PLACES)('two instances on one database, tokens in %s:', (toke
       await stores.asAdmin(
         `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'plainpath listen'`,
       )
-      await expect.poll(async () => (await requestToken(here, agent)).status, { timeout: 5_000 }).toBe(401)
+      await expect.poll(async () => (await requestToken(here, agent)).status).toBe(401)
     })
   })
 })

@@ -280,6 +280,18 @@ describe('commands for URL clients:', () => {
       expect((await run('agents', 'unblock', 'other.clients.test', '--reason', 'done')).code).toBe(0)
     })
 
+    test('says how many agents it disables', async () => {
+      const block = (...more: string[]) =>
+        run('agents', 'block', 'third.clients.test', '--reason', 'why', ...more)
+      await newClient('third.clients.test')
+      expect((await block('--dry-run')).printed).toBe('Would block third.clients.test, and disable 1 agent.')
+      expect((await block()).printed).toMatch(
+        /^third\.clients\.test is blocked; 1 agent is disabled, and its tokens are revoked\.\nAudit head: [\w-]{43}$/,
+      )
+      expect((await block()).printed).toMatch(/^third\.clients\.test was blocked; 1 agent is disabled/)
+      expect((await run('agents', 'unblock', 'third.clients.test', '--reason', 'done')).code).toBe(0)
+    })
+
     test.for(['', 'a b', 'https://x.example', 'x.example/y', '*.example.org', '.', 'user@x.example'])(
       'refuses %j, which is no domain',
       async (domain) => {
@@ -299,7 +311,7 @@ describe('commands for URL clients:', () => {
     })
     expect(begun.status, begun.text).toBe(202)
     const itsMail = () => mail.received.findLast(({ to }) => to.includes(email))
-    await expect.poll(itsMail, { timeout: 10_000 }).toBeDefined()
+    await expect.poll(itsMail).toBeDefined()
     const page = await sayYes(auth, { secret: secretIn(itsMail()?.text ?? '') })
     const completed = await sendAs(auth, agent, clock, {
       method: 'POST',

@@ -203,7 +203,7 @@ describe('limits of an address:', () => {
   })
 })
 
-test('needs a proof for each token when its document says so, also when it says so later', async () => {
+test('a client needs a proof for each token when its document says so, also when it says so later', async () => {
   setBack(clock, 0)
   const bound = (agent: ReturnType<typeof publish>) => ({
     ...documentOf(agent.client_id, keys),

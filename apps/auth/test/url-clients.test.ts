@@ -107,7 +107,7 @@ describe.for(TOKEN_PLACES)('a client that is known by the URL of its document, t
     expect(agent.fetched()).toBe(1)
   })
 
-  test('one of simultaneous first requests adds the row, and all get tokens', async () => {
+  test('is added once by simultaneous first requests, which all get tokens', async () => {
     const agent = publish()
     const requests = await Promise.all(
       [auth, other, auth, other].map((each) => getUrlToken(each, agent, clock)),
@@ -115,7 +115,16 @@ describe.for(TOKEN_PLACES)('a client that is known by the URL of its document, t
     for (const { token } of requests) expect(await activeAt(token)).toEqual([true, true])
   })
 
-  test('a key that is added is used once the stored copy is short', async () => {
+  test('gets a token at an instance that has just cached that it is unknown', async () => {
+    const agent = publish()
+    const early = await requestUrlToken(auth, agent, clock, { path: '/oauth/revoke', fields: { token: 'x' } })
+    expect(early.status, early.text).toBe(401)
+    await getUrlToken(other, agent, clock)
+    const { token } = await getUrlToken(auth, agent, clock)
+    expect(await activeAt(token)).toEqual([true, true])
+  })
+
+  test('can use an added key once the stored document is about to expire', async () => {
     const agent = publish()
     setBack(clock, 1_900)
     await getUrlToken(auth, agent, clock)
@@ -127,7 +136,7 @@ describe.for(TOKEN_PLACES)('a client that is known by the URL of its document, t
     expect(await activeAt(token)).toEqual([true, true])
   })
 
-  test('a key that is gone ends the tokens at both instances when the document is fetched again', async () => {
+  test('loses its tokens at both instances when the document is fetched again without a key', async () => {
     const agent = publish()
     agent.changeKeys(...keys)
     setBack(clock, 1_900)
@@ -147,7 +156,7 @@ describe.for(TOKEN_PLACES)('a client that is known by the URL of its document, t
     expect(await activeAt(fresh.token)).toEqual([true, true])
   })
 
-  test('a document without keys ends the tokens, and names what is wrong', async () => {
+  test('loses its tokens when the document has no keys, and the refusal names the mistake', async () => {
     const agent = publish()
     setBack(clock, 1_900)
     const { token } = await getUrlToken(auth, agent, clock)
@@ -157,7 +166,7 @@ describe.for(TOKEN_PLACES)('a client that is known by the URL of its document, t
     expect(await activeAt(token)).toEqual([false, false])
   })
 
-  test('no token outlasts the stored document', async () => {
+  test('gets no token that outlasts the stored document', async () => {
     const agent = publish({ maxAge: 600 })
     const present = Date.now()
     setBack(clock, 892, present)
@@ -204,7 +213,7 @@ describe.for(TOKEN_PLACES)('a client that is known by the URL of its document, t
     expect(await activeAt(token)).toEqual([false, false])
   })
 
-  test('leaves with DELETE, and begins anew with a token request only', async () => {
+  test('is removed by DELETE, and can begin again with a token request only', async () => {
     const agent = publish()
     const { token } = await getUrlToken(auth, agent, clock)
     const used = await signedNow(auth, agent, clock)
@@ -228,7 +237,7 @@ describe.for(TOKEN_PLACES)('a client that is known by the URL of its document, t
     expect(await activeAt(token)).toEqual([false, false])
   })
 
-  test('expires without a trace when it is not used, and begins anew', async () => {
+  test('expires without a trace if it is not used, and can begin again', async () => {
     const agent = publish()
     setBack(clock, 92 * 86_400)
     const { token } = await getUrlToken(auth, agent, clock)
@@ -242,7 +251,7 @@ describe.for(TOKEN_PLACES)('a client that is known by the URL of its document, t
     expect(await activeAt(token)).toEqual([false, false])
   })
 
-  test('that never got a token gives way in a flood', async () => {
+  test('is expired by a flood if it never got a token', async () => {
     const agent = publish()
     setBack(clock, 3_700)
     const refused = await requestUrlToken(auth, agent, clock, { fields: { scope: 'contact:write' } })
@@ -265,7 +274,7 @@ describe.for(TOKEN_PLACES)('a client that is known by the URL of its document, t
       ...(redis && { redisPrefix: redis.prefix, revocation: redis.revocation }),
     })
   }
-  /** As each instance does once a minute. */
+  /** Expires agents, as each instance does once a minute. */
   async function expire(neverUsed = 1_000): Promise<number> {
     await using opened = await openSameStores()
     return await expireAgents({ ...opened, events: createEvents() }, clock.now, neverUsed)
@@ -316,7 +325,7 @@ describe.for(TOKEN_PLACES)('a client that is known by the URL of its document, t
             where locktype = 'advisory' and not granted and datname = current_database()`)
       ).rowCount
     let blocked: Promise<unknown> = Promise.resolve()
-    const begun = await opened.urlClients.begin(
+    const begun = await opened.urlClients.activate(
       id,
       { keys: [key], dpopBound: false, fetchedAt: clock.now, expiresAt },
       { clientId: id, jti: 'a block waits', key, expiresAt },
@@ -327,7 +336,7 @@ describe.for(TOKEN_PLACES)('a client that is known by the URL of its document, t
     )
     expect(begun.ok).toBe(true)
     await blocked
-    expect(await opened.urlClients.listOfDomain('third.clients.test', 10)).toEqual([id])
+    expect(await opened.urlClients.listByDomain('third.clients.test', 10)).toEqual([id])
     await opened.urlClients.setBlocked('unblock', 'third.clients.test', by, clock.now)
   })
 
@@ -352,9 +361,7 @@ describe.for(TOKEN_PLACES)('a client that is known by the URL of its document, t
     const fetched = agent.fetched()
     for (const seconds of [DAY_MS / 1000, 0]) {
       setBack(clock, seconds)
-      await expect
-        .poll(async () => (await requestUrlToken(auth, agent, clock)).status, { timeout: 5_000 })
-        .toBe(401)
+      await expect.poll(async () => (await requestUrlToken(auth, agent, clock)).status).toBe(401)
       await expectRefusal(auth, () => requestUrlToken(auth, agent, clock), UNPROVEN)
     }
     expect(agent.fetched()).toBe(fetched)

@@ -1,4 +1,4 @@
-import { longDate } from '@plainpath/pages'
+import { formatLongDate } from '@plainpath/pages'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { addUrlAgent } from './add-url-agent.ts'
 import {
@@ -21,7 +21,7 @@ import {
 } from './claim-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { expectProblem } from './expect-refusal.ts'
-import { asserted, assertionOf, inHeader, type KeyAgent, tokenByKey, tokenFor } from './key-agent.ts'
+import { assertionFields, assertionOf, inHeader, type KeyAgent, tokenByKey, tokenFor } from './key-agent.ts'
 import { TOKEN_PLACES } from './open-auth-stores.ts'
 import { runAuth } from './run-auth.ts'
 import { securityEventsIn } from './security-events-in.ts'
@@ -85,9 +85,9 @@ describe('the verified domain of an agent', () => {
     return (await runAuth(args, settings, () => under.clock.now)).printed
   }
   const eventsOf = async (work: () => Promise<unknown>) => {
-    const before = under.auth.logged.length
+    const linesBefore = under.auth.logged.length
     await work()
-    return securityEventsIn(under.auth.logged.slice(before))
+    return securityEventsIn(under.auth.logged.slice(linesBefore))
   }
 
   test('is its domain, in GET /api/agent, with the limits that apply', async () => {
@@ -130,7 +130,7 @@ describe('the verified domain of an agent', () => {
     const { secret, mail, registrationId } = await beginByUrl(email)
     expect(mail?.text).not.toContain('example.org (')
     expect(mail?.text).not.toMatch(/agent(\[\.\]|\.)example/)
-    const today = longDate(under.clock.now)
+    const today = formatLongDate(under.clock.now)
     const page = (await openClaimPage(auth, { attempt: secret })).text
     expect(page).toContain(
       `<p>The agent is at <strong>${HOST}</strong> (domain checked). It has shown us that it controls this domain. We did not check who runs it.</p>`,
@@ -166,7 +166,7 @@ It first contacted us on ${today}.
     const verified = await tokenFor(auth, {
       grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
       assertion: assertion ?? '',
-      ...asserted(await assertionOf(auth, agent)),
+      ...assertionFields(await assertionOf(auth, agent)),
     })
     expect(await aboutToken(auth, accessToken(verified))).toMatchObject({
       identity_type: 'verified_email',
@@ -248,9 +248,9 @@ It first contacted us on ${today}.
       / {2}e-mail verified {2}"An agent at agent\.example\.org \(domain checked\)"$/m,
     )
     const claims = JSON.parse(await command('claims', 'list', '--json')) as Record<string, unknown>[]
-    const own = claims.find(({ client_id: id }) => id === forger.client_id)
-    expect(own).toMatchObject({ email_verified: true })
-    expect(own).not.toHaveProperty('verified_domain')
+    const forgedClaim = claims.find(({ client_id: id }) => id === forger.client_id)
+    expect(forgedClaim).toMatchObject({ email_verified: true })
+    expect(forgedClaim).not.toHaveProperty('verified_domain')
   })
 
   test('shows a host with other letters in its ASCII form', async () => {
@@ -265,7 +265,7 @@ It first contacted us on ${today}.
 describe.for(TOKEN_PLACES)('limits of agents with a domain, counted as with tokens in %s,', (tokens) => {
   const policies = (response: HttpResponse) => response.headers.get('ratelimit-policy')
 
-  test('are higher at the token endpoint, and those of registered agents are as before', async () => {
+  test('are higher at the token endpoint, and those of registered agents do not change', async () => {
     await using auth = await startAuth({ tokens, env: { AUTH_LIMITS_FACTOR: '0.01' } })
     const agent = await addUrlAgent(auth, URL_ID)
     const response = await tokenByKey(auth, agent)

@@ -1,12 +1,12 @@
 import type { RequestHandler } from '@plainpath/http'
-import { type AppName, appFor } from '@plainpath/metadata'
+import { type AppName, findApp } from '@plainpath/metadata'
 
 /** Routes each request to the app that the path table names, as the gateway does when the apps run separately. */
 export function combineApps(apps: Readonly<Record<AppName, RequestHandler>>): RequestHandler {
-  return (request, response) => apps[appFor(parsePath(request.url ?? '/'))](request, response)
+  return (request, response) => apps[findApp(parsePath(request.url ?? '/'))](request, response)
 }
 
-/** Returns the path as it was sent; for a target in absolute form (RFC 9112 §3.2.2), the part after the authority. */
+/** Returns the path of a request target, not decoded. An absolute target (RFC 9112 §3.2.2) loses its scheme and authority. */
 function parsePath(target: string): string {
   const withoutAuthority = target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')
   return withoutAuthority.split(/[?#]/, 1)[0] || '/'

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { AUTH_COMMANDS } from '@plainpath/auth/cli'
-import { commandsPage } from '@plainpath/commands'
+import { formatCommandsPage } from '@plainpath/commands'
 import { RESOURCE_COMMANDS } from '@plainpath/resource/cli'
 import { expect, test } from 'vitest'
 
@@ -9,12 +9,15 @@ const root = path.resolve(import.meta.dirname, '../../..')
 const LINES = [AUTH_COMMANDS, RESOURCE_COMMANDS]
 
 test('`npm run generate` would not change docs/commands.md', () => {
-  expect(readFileSync(path.join(root, 'docs/commands.md'), 'utf8')).toBe(commandsPage(LINES))
+  expect(readFileSync(path.join(root, 'docs/commands.md'), 'utf8')).toBe(formatCommandsPage(LINES))
 })
 
-/** Matches `auth keys list`, `npm run auth -- keys list` and `apps/auth/src/main.ts keys list` in documents. */
+/**
+ * Matches `auth keys list`, `npm run auth -- keys list`, `apps/auth/src/main.ts keys list`, and the bundle in an image,
+ * `--disable-proto=throw auth.mjs keys list`, in documents.
+ */
 const COMMAND =
-  /(?:`|^\$ |npm run |apps\/)(auth|resource)(?:\/src\/main\.ts| --)? ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?/gm
+  /(?:`|^\$ |npm run |apps\/|=throw )(auth|resource)(?:\/src\/main\.ts|\.mjs| --)? ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?/gm
 
 test('documents name only commands that exist', () => {
   const files = globSync(['*.md', 'docs/**/*.md', 'infra/**/*.md', 'apps/*/README.md', 'e2e/**/*.md'], {

@@ -3,14 +3,20 @@ import { access, constants, link, mkdir, readFile, rm, writeFile } from 'node:fs
 import path from 'node:path'
 import { LocalError } from './local-settings.ts'
 
+/** The name of the advisory lock that `npm start` or a stack holds while it serves a data directory. */
+export const DATA_DIRECTORY_LOCK = 'plainpath npm start'
+
 /** The directory in which `npm start` stores its data. Only the user may read its files (mode 0600). */
 export interface DataDirectory {
   path(...names: string[]): string
   /**
-   * Creates a file with the result of `make` unless it exists, and reads it. When several processes call this at once, one
+   * Creates a file with the result of `createContent` unless it exists, and reads it. When several processes call this at once, one
    * creates the file and all read the same content.
    */
-  createFileOnce(name: string, make: () => string): Promise<{ path: string; content: string; isNew: boolean }>
+  createFileOnce(
+    name: string,
+    createContent: () => string,
+  ): Promise<{ path: string; content: string; isNew: boolean }>
 }
 
 /**
@@ -20,7 +26,7 @@ export interface DataDirectory {
  */
 export async function openDataDirectory(directory: string): Promise<DataDirectory> {
   try {
-    // For root the database server runs as another user, which must be able to enter its folder inside this one.
+    // If this process runs as root, the database server runs as another user, who must be able to enter its folder inside this one.
     await mkdir(directory, { recursive: true, mode: process.getuid?.() === 0 ? 0o755 : 0o700 })
     await access(directory, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (error) {
@@ -31,10 +37,18 @@ export async function openDataDirectory(directory: string): Promise<DataDirector
   }
   return {
     path: (...names) => path.join(directory, ...names),
-    async createFileOnce(name, make) {
+    async createFileOnce(name, createContent) {
       const file = path.join(directory, name)
-      const isNew = await writeOnce(file, make)
-      return { path: file, content: await readFile(file, 'utf8'), isNew }
+      try {
+        const isNew = await writeOnce(file, createContent)
+        return { path: file, content: await readFile(file, 'utf8'), isNew }
+      } catch (error) {
+        const { code, syscall } = error as NodeJS.ErrnoException
+        if (code === undefined || syscall === undefined) throw error
+        throw new LocalError(
+          `The file ${file} cannot be used (${code}). Let the user who runs this own it, and everything else in ${directory}.`,
+        )
+      }
     },
   }
 }
@@ -43,7 +57,7 @@ export async function openDataDirectory(directory: string): Promise<DataDirector
  * Writes a temporary file and links it into place, so that no process ever reads an incomplete file. Returns false if the file
  * existed.
  */
-async function writeOnce(file: string, make: () => string): Promise<boolean> {
+async function writeOnce(file: string, createContent: () => string): Promise<boolean> {
   if (
     await access(file).then(
       () => true,
@@ -51,15 +65,15 @@ async function writeOnce(file: string, make: () => string): Promise<boolean> {
     )
   )
     return false
-  const draft = `${file}.${randomBytes(6).toString('hex')}`
-  await writeFile(draft, make(), { mode: 0o600, flag: 'wx', flush: true })
+  const temporaryFile = `${file}.${randomBytes(6).toString('hex')}`
+  await writeFile(temporaryFile, createContent(), { mode: 0o600, flag: 'wx', flush: true })
   try {
-    await link(draft, file)
+    await link(temporaryFile, file)
     return true
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
     throw error
   } finally {
-    await rm(draft, { force: true })
+    await rm(temporaryFile, { force: true })
   }
 }

@@ -11,39 +11,39 @@ import {
 import { MIGRATIONS as RESOURCE_MIGRATIONS } from '@plainpath/resource/migrations'
 import { openDataDirectory } from './data-directory.ts'
 import { type DatabasePasswords, ensureLocalSecrets } from './local-secrets.ts'
-import { type Environment, type LocalSettings, localSettings, PROJECT_FOLDER } from './local-settings.ts'
+import { type Environment, type LocalSettings, PROJECT_FOLDER, readLocalSettings } from './local-settings.ts'
 import { type Step, silentStep } from './terminal.ts'
 
 /**
- * Prepares the data directory, keys, and the embedded PostgreSQL with its roles and databases; creates what is missing.
- * Settings of an app in the environment (`AUTH_*`, `RESOURCE_*`) take precedence. It never uses a PostgreSQL server that the
- * environment does not name.
+ * Prepares the data directory, the secrets, and the embedded PostgreSQL with its roles and databases. Creates whatever is missing.
+ * App settings in the environment (`AUTH_*`, `RESOURCE_*`) take precedence. Uses no PostgreSQL server except the embedded one and
+ * those that the environment names.
  *
  * @returns the settings of both apps; disposing stops the embedded server unless another process uses it
  */
 export async function openLocalEnvironment(settings: LocalSettings, environment: Environment, step: Step) {
-  await using opening = new AsyncDisposableStack()
+  await using cleanup = new AsyncDisposableStack()
   const { origin, port, publicMcp, limitsFactor } = settings
   const data = await openDataDirectory(settings.dataDirectory)
   const secrets = await step(
     'keys and secrets',
     () => ensureLocalSecrets(data, serviceUrls(origin).base),
-    ({ created }) => (created > 0 ? `made ${created} files, readable by you alone` : 'found'),
+    ({ createdCount }) => (createdCount > 0 ? `made ${createdCount} files, readable by you alone` : 'found'),
   )
-  const embedded = !environment['AUTH_DATABASE_URL'] || !environment['RESOURCE_DATABASE_URL']
-  const server = embedded
-    ? opening.use(
+  const needsEmbeddedServer = !environment['AUTH_DATABASE_URL'] || !environment['RESOURCE_DATABASE_URL']
+  const server = needsEmbeddedServer
+    ? cleanup.use(
         await step(
           'PostgreSQL',
           () => useEmbeddedPostgres({ dir: data.path('postgres') }),
-          (used) =>
-            `${used.started ? 'started' : 'was running'} on 127.0.0.1:${used.port}, data in ${used.dir}`,
+          ({ started, port: serverPort, dir }) =>
+            `${started ? 'started' : 'was running'} on 127.0.0.1:${serverPort}, data in ${dir}`,
         ),
       )
     : undefined
   const databases =
     server && (await step('roles and databases', () => embeddedDatabases(server, secrets.passwords)))
-  const alsoAccept = `127.0.0.1:${port},[::1]:${port}`
+  const alsoAcceptedHosts = `127.0.0.1:${port},[::1]:${port}`
   const env: Environment = {
     ...databases,
     ...secrets.files,
@@ -51,19 +51,19 @@ export async function openLocalEnvironment(settings: LocalSettings, environment:
     AUTH_ORIGIN: origin,
     RESOURCE_ORIGIN: origin,
     ...(publicMcp && { RESOURCE_MCP_PUBLIC_ORIGIN: publicMcp.origin }),
-    AUTH_ALSO_ACCEPT_HOSTS: alsoAccept,
-    RESOURCE_ALSO_ACCEPT_HOSTS: alsoAccept,
+    AUTH_ALSO_ACCEPT_HOSTS: alsoAcceptedHosts,
+    RESOURCE_ALSO_ACCEPT_HOSTS: alsoAcceptedHosts,
     AUTH_OUTBOX_DIR: data.path('outbox'),
     RESOURCE_OUTBOX_DIR: data.path('outbox'),
     AUTH_LIMITS_FACTOR: String(limitsFactor),
     RESOURCE_LIMITS_FACTOR: String(limitsFactor),
-    // `npm start` replaces it by the address of its internal listener. Commands do not use it.
+    // `npm start` replaces this with the address of its internal listener. Commands do not use it.
     RESOURCE_AUTH_URL: 'http://127.0.0.1:8091',
     ...Object.fromEntries(
       Object.entries(environment).filter(([name, value]) => /^(AUTH|RESOURCE)_/.test(name) && value),
     ),
   }
-  const resources = opening.move()
+  const resources = cleanup.move()
   return {
     env,
     /** Undefined when the environment names servers for both apps. */
@@ -106,18 +106,18 @@ export async function migrateBoth(env: Environment): Promise<number> {
 
 type RunCommand = (args: readonly string[], env: Environment, io: CommandIo) => Promise<number>
 
-const HELP = new Set(['help', '--help', '-h'])
+const HELP_ARGUMENTS = new Set(['help', '--help', '-h'])
 
 /**
- * Runs a command of an app on the data of `npm start`, which may be running or not, or on the servers that the variables of the
- * app name. `help` opens nothing.
+ * Runs an app's command on the data of `npm start`, whether or not that is running, or on the servers that the app's variables
+ * name. A request for help opens nothing.
  */
 export async function runOnLocalData(
   run: RunCommand,
   args: readonly string[],
   env: Environment,
 ): Promise<number> {
-  if (args.length === 0 || args.some((arg) => HELP.has(arg))) return run(args, env, TERMINAL)
-  await using local = await openLocalEnvironment(localSettings(env, PROJECT_FOLDER), env, silentStep)
+  if (args.length === 0 || args.some((arg) => HELP_ARGUMENTS.has(arg))) return run(args, env, TERMINAL)
+  await using local = await openLocalEnvironment(readLocalSettings(env, PROJECT_FOLDER), env, silentStep)
   return await run(args, local.env, TERMINAL)
 }

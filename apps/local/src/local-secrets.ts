@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { createResourceServer, secretDigest } from '@plainpath/auth/resource-servers'
+import { createResourceServer, hashSecret } from '@plainpath/auth/resource-servers'
 import { replaceFile } from '@plainpath/auth/resource-servers-file'
 import { newHashKey, newKeyEncryptionKey } from '@plainpath/sealing'
 import { z } from 'zod'
 import type { DataDirectory } from './data-directory.ts'
+import { LocalError } from './local-settings.ts'
 
 const ROLES = ['auth_owner', 'auth_app', 'resource_owner', 'resource_app'] as const
 const DatabasePasswords = z.record(z.enum(ROLES), z.string())
@@ -14,35 +15,37 @@ const Credential = z.strictObject({ server: z.object({ client_id: z.string() }).
 const RESOURCE_CLIENT_ID = 'rs_plainpath_api'
 
 /**
- * Creates the keys and secrets of both apps, unless they exist, and reads them. The apps share only the API credential.
+ * Creates the keys and secrets of both apps unless they exist, and reads them. The apps share only the API credential.
  *
  * @param audience the API root for which the credential may introspect tokens
  */
 export async function ensureLocalSecrets(data: DataDirectory, audience: string) {
-  const line = (make: () => string) => () => `${make()}\n`
-  const authKek = await data.createFileOnce('auth-kek', line(newKeyEncryptionKey))
-  const authHash = await data.createFileOnce('auth-hash-key', line(newHashKey))
-  const resourceKek = await data.createFileOnce('resource-kek', line(newKeyEncryptionKey))
-  const resourceHash = await data.createFileOnce('resource-hash-key', line(newHashKey))
-  const passwords = await data.createFileOnce('database-passwords.json', () => JSON.stringify(newPasswords()))
-  // The secret and its hash are first created in one file: if each had its own, two processes could create one file each.
-  const pair = await data.createFileOnce('resource-server.json', () =>
+  const withNewline = (createSecret: () => string) => () => `${createSecret()}\n`
+  const authKek = await data.createFileOnce('auth-kek', withNewline(newKeyEncryptionKey))
+  const authHash = await data.createFileOnce('auth-hash-key', withNewline(newHashKey))
+  const resourceKek = await data.createFileOnce('resource-kek', withNewline(newKeyEncryptionKey))
+  const resourceHash = await data.createFileOnce('resource-hash-key', withNewline(newHashKey))
+  const passwords = await data.createFileOnce('database-passwords.json', () =>
+    JSON.stringify(createPasswords()),
+  )
+  // One file contains the secret and its hash: if each had its own file, two processes could each create one of the two.
+  const credentialFile = await data.createFileOnce('resource-server.json', () =>
     JSON.stringify(createResourceServer(RESOURCE_CLIENT_ID, audience)),
   )
-  const credential = Credential.parse(JSON.parse(pair.content))
+  const credential = parseFile(credentialFile, Credential)
   const secret = await data.createFileOnce('resource-client-secret', () => credential.secret)
   // The credential may have been rotated after these files were created, at this origin or another.
-  const entry = { ...credential.server, audience, secrets: [secretDigest(secret.content.trim())] }
-  const servers = await data.createFileOnce(`resource-servers-${slug(audience)}.json`, () =>
+  const entry = { ...credential.server, audience, secrets: [hashSecret(secret.content.trim())] }
+  const servers = await data.createFileOnce(`resource-servers-${toFileName(audience)}.json`, () =>
     JSON.stringify([entry]),
   )
   if (!servers.content.includes(entry.secrets[0] ?? ''))
     await replaceFile(servers.path, JSON.stringify([entry]))
-  const files = [authKek, authHash, resourceKek, resourceHash, passwords, pair, secret, servers]
+  const files = [authKek, authHash, resourceKek, resourceHash, passwords, credentialFile, secret, servers]
   return {
     /** The number of files that this call created: 0 except on the first start. */
-    created: files.filter((file) => file.isNew).length,
-    passwords: DatabasePasswords.parse(JSON.parse(passwords.content)),
+    createdCount: files.filter((file) => file.isNew).length,
+    passwords: parseFile(passwords, DatabasePasswords),
     files: {
       AUTH_KEK_FILE: authKek.path,
       AUTH_HASH_KEY_FILE: authHash.path,
@@ -55,7 +58,18 @@ export async function ensureLocalSecrets(data: DataDirectory, audience: string) 
   }
 }
 
-const newPasswords = () =>
+/** Parses a file of the data directory. @throws {LocalError} that names the file without quoting its content */
+function parseFile<T>({ path, content }: { path: string; content: string }, type: z.ZodType<T>): T {
+  try {
+    return type.parse(JSON.parse(content))
+  } catch {
+    throw new LocalError(
+      `The file ${path} is incomplete or damaged. Put back the one from a backup of the data directory.`,
+    )
+  }
+}
+
+const createPasswords = () =>
   Object.fromEntries(ROLES.map((role) => [role, randomBytes(24).toString('base64url')]))
 
-const slug = (url: string) => url.replaceAll(/[^A-Za-z0-9]+/g, '-')
+const toFileName = (url: string) => url.replaceAll(/[^A-Za-z0-9]+/g, '-')

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { localSettings } from './local-settings.ts'
+import { readLocalSettings } from './local-settings.ts'
 
-const read = (env: Record<string, string>) => localSettings(env, '/project')
+const read = (env: Record<string, string>) => readLocalSettings(env, '/project')
 
 test('the public MCP server is at the next port, unless another one is named', () => {
   const at = (port: number) => ({ port, origin: `http://localhost:${port}` })

@@ -3,17 +3,17 @@ import { fileURLToPath } from 'node:url'
 import { isLoopback, Origin } from '@plainpath/metadata'
 import { z } from 'zod'
 
-/** The service cannot start on this machine. The message is one line that says what to do. */
+/** Thrown if the service cannot start on this machine. The message is one line that says what to do. */
 export class LocalError extends Error {
   override readonly name = 'LocalError'
 }
 
-/** The root of the checkout. A relative `DATA_DIR` starts there, not in the folder in which a command is called. */
+/** The root of the checkout. A relative `DATA_DIR` is resolved against this folder, not against the working directory. */
 export const PROJECT_FOLDER = fileURLToPath(new URL('../../..', import.meta.url))
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-export type LocalSettings = Readonly<ReturnType<typeof localSettings>>
+export type LocalSettings = Readonly<ReturnType<typeof readLocalSettings>>
 
 const LOOPBACK_LIMITS_FACTOR = 100
 
@@ -22,9 +22,9 @@ const Port = z.coerce.number('must be a number').int().min(1).max(65_535)
 /**
  * Reads `PORT`, `ORIGIN`, `MCP_PORT`, `DATA_DIR` and `LIMITS_FACTOR` of `npm start`.
  *
- * @throws {LocalError} that names every invalid one
+ * @throws {LocalError} that names every invalid variable
  */
-export function localSettings(env: Environment, projectFolder: string) {
+export function readLocalSettings(env: Environment, projectFolder: string) {
   const parsed = z
     .object({
       PORT: Port.default(8080),
@@ -44,16 +44,16 @@ export function localSettings(env: Environment, projectFolder: string) {
   return {
     port,
     origin,
-    publicMcp: publicMcp(origin, MCP_PORT ?? port + 1),
-    /** Absolute. */
+    publicMcp: choosePublicMcp(origin, MCP_PORT ?? port + 1),
+    /** An absolute path. */
     dataDirectory: path.resolve(projectFolder, DATA_DIR),
     limitsFactor: LIMITS_FACTOR ?? (isLoopback(origin) ? LOOPBACK_LIMITS_FACTOR : 1),
   }
 }
 
 /**
- * Returns the port and the origin of the MCP server that works without sign-in. Undefined for an origin that other machines reach:
- * a second port of this machine would be of no use to them.
+ * Returns the port and origin of the MCP server that works without sign-in; undefined for an origin that other machines use,
+ * because they cannot reach this machine's second port.
  */
-const publicMcp = (origin: string, port: number) =>
+const choosePublicMcp = (origin: string, port: number) =>
   origin.startsWith('http:') ? { port, origin: `http://localhost:${port}` } : undefined

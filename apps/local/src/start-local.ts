@@ -1,5 +1,6 @@
 import { loadConfig as loadAuthConfig } from '@plainpath/auth/config'
 import { initKeys } from '@plainpath/auth/key-operations'
+import { verifyResourceServer } from '@plainpath/auth/resource-servers'
 import { openStores } from '@plainpath/auth/stores'
 import { openAuth } from '@plainpath/auth/wire'
 import { type RequestHandler, type RunningServer, serve } from '@plainpath/http'
@@ -8,6 +9,7 @@ import { loadConfig as loadResourceConfig } from '@plainpath/resource/config'
 import { publishFirstGuides } from '@plainpath/resource/publish-first-guides'
 import { openResource } from '@plainpath/resource/wire'
 import { combineApps } from './combine-apps.ts'
+import { DATA_DIRECTORY_LOCK } from './data-directory.ts'
 import { migrateBoth, openLocalEnvironment } from './local-environment.ts'
 import type { Environment, LocalSettings } from './local-settings.ts'
 import { LocalError } from './local-settings.ts'
@@ -17,24 +19,24 @@ import { plainLog } from './terminal.ts'
 const DRAIN_SECONDS = 10
 
 /**
- * Starts both apps in one process on one origin, and the public MCP server on a second port. It opens the ports first, so that an
- * occupied one is reported at once. Until everything is ready, each request gets a 503.
+ * Starts both apps in one process on one origin, and the public MCP server on a second port. It opens the ports first, so that it
+ * reports an occupied port at once. Until everything is ready, each request gets a 503.
  *
- * @throws {LocalError} and the errors of `ONE_LINE_ERRORS`
+ * @throws {LocalError} and the other errors that `runProgram` prints as one line
  */
 export async function startLocal(
   settings: LocalSettings,
   environment: Environment,
   { print, step }: { print: (line: string) => void; step: Step },
 ): Promise<AsyncDisposable> {
-  await using opening = new AsyncDisposableStack()
+  await using cleanup = new AsyncDisposableStack()
   const now = () => new Date()
-  let handler: RequestHandler = notReady
-  let resourceHandler: RequestHandler = notReady
+  let handler: RequestHandler = respondStarting
+  let resourceHandler: RequestHandler = respondStarting
   for (const host of ['127.0.0.1', '::1']) {
     const listen = async (port: number, variable: string, handle: RequestHandler) => {
       const server = await listenOn(host, port, { variable, handle })
-      if (server) opening.use(server)
+      if (server) cleanup.use(server)
     }
     await listen(settings.port, 'PORT', (request, response) => handler(request, response))
     if (settings.publicMcp)
@@ -42,15 +44,16 @@ export async function startLocal(
         resourceHandler(request, response),
       )
   }
-  const local = opening.use(await openLocalEnvironment(settings, environment, step))
-  if (local.server) await lockDataDirectory(opening, local.server.url, settings.dataDirectory)
+  const localEnvironment = cleanup.use(await openLocalEnvironment(settings, environment, step))
+  if (localEnvironment.server)
+    await lockDataDirectory(cleanup, localEnvironment.server.url, settings.dataDirectory)
   await step(
     'tables',
-    () => migrateBoth(local.env),
+    () => migrateBoth(localEnvironment.env),
     (count) => (count > 0 ? `applied ${count} migrations` : 'up to date'),
   )
 
-  const authConfig = loadAuthConfig(local.env)
+  const authConfig = loadAuthConfig(localEnvironment.env)
   const authLog = plainLog('auth', print)
   await step(
     'signing key',
@@ -60,28 +63,40 @@ export async function startLocal(
     },
     (kid) => (kid ? `made ${kid}` : 'found'),
   )
-  const auth = opening.use(await openAuth(authConfig, { log: authLog, now, announce: print }))
-  const loopback = { port: 0, host: '127.0.0.1', drainSeconds: DRAIN_SECONDS }
-  const internal = opening.use(await serve(auth.internalApp.callback(), loopback))
+  const auth = cleanup.use(await openAuth(authConfig, { log: authLog, now, announceMail: print }))
+  const internalListener = { port: 0, host: '127.0.0.1', drainSeconds: DRAIN_SECONDS }
+  const internalServer = cleanup.use(await serve(auth.internalApp.callback(), internalListener))
   const resourceConfig = loadResourceConfig({
-    ...local.env,
-    RESOURCE_AUTH_URL: environment['RESOURCE_AUTH_URL'] || internal.url,
+    ...localEnvironment.env,
+    RESOURCE_AUTH_URL: environment['RESOURCE_AUTH_URL'] || internalServer.url,
   })
+  requireSameCredential(authConfig, resourceConfig)
   await step(
     'guides',
     () => publishFirstGuides(resourceConfig.databaseUrl, now()),
     (count) => (count > 0 ? `published ${count}` : 'found'),
   )
-  const resource = opening.use(
+  const resource = cleanup.use(
     await openResource(resourceConfig, { log: plainLog('resource', print), now, announce: print }),
   )
   resourceHandler = resource.handler
   handler = combineApps({ auth: auth.publicApp.callback(), resource: resource.handler })
   await step('service', () => checkHealth(settings.origin, settings.port))
-  return opening.move()
+  return cleanup.move()
 }
 
-const notReady: RequestHandler = (_request, response) => {
+/** Checks that auth accepts the API's credential, which the API needs to introspect tokens. @throws {LocalError} if it does not */
+function requireSameCredential(
+  { resourceServers }: Pick<ReturnType<typeof loadAuthConfig>, 'resourceServers'>,
+  { clientId, clientSecret }: Pick<ReturnType<typeof loadResourceConfig>, 'clientId' | 'clientSecret'>,
+): void {
+  if (!verifyResourceServer(resourceServers, { clientId, secret: clientSecret }))
+    throw new LocalError(
+      'The credential of the API differs between the apps: RESOURCE_CLIENT_ID and the secret in RESOURCE_CLIENT_SECRET_FILE are not those of an entry in AUTH_RESOURCE_SERVERS_FILE. Unset the ones that you set, or set all three to files that belong together.',
+    )
+}
+
+const respondStarting: RequestHandler = (_request, response) => {
   response.writeHead(503, {
     'retry-after': '1',
     'content-type': 'application/problem+json',
@@ -97,7 +112,7 @@ const notReady: RequestHandler = (_request, response) => {
   )
 }
 
-/** Returns undefined when the machine does not have the address, which can be so for `::1`. */
+/** Listens on an address. @returns undefined if the machine lacks the address, such as `::1` */
 async function listenOn(
   host: string,
   port: number,
@@ -121,22 +136,22 @@ async function listenOn(
 }
 
 async function lockDataDirectory(
-  opening: AsyncDisposableStack,
+  cleanup: AsyncDisposableStack,
   url: string,
   directory: string,
 ): Promise<void> {
-  const lock = await holdLock(url, 'plainpath npm start')
+  const lock = await holdLock(url, DATA_DIRECTORY_LOCK)
   if (!lock)
     throw new LocalError(
-      `Another npm start serves ${directory}. Stop it, or set DATA_DIR to another directory.`,
+      `Another npm start or stack serves ${directory}. Stop it, or set DATA_DIR to another directory.`,
     )
-  opening.use(lock)
+  cleanup.use(lock)
 }
 
 async function checkHealth(origin: string, port: number): Promise<void> {
-  const health = await fetch(`http://127.0.0.1:${port}/api/health`, { signal: AbortSignal.timeout(10_000) })
-  if (health.status !== 200)
+  const response = await fetch(`http://127.0.0.1:${port}/api/health`, { signal: AbortSignal.timeout(10_000) })
+  if (response.status !== 200)
     throw new LocalError(
-      `The service responds with ${health.status} at ${origin}/api/health. The lines above say why.`,
+      `The service responds with ${response.status} at ${origin}/api/health. The lines above say why.`,
     )
 }

@@ -5,8 +5,8 @@ import type { LocalSettings } from './local-settings.ts'
 /** Runs one step of a start, and reports its result. */
 export type Step = <T>(name: string, work: () => Promise<T>, outcome?: (result: T) => string) => Promise<T>
 
-/** Prints each step with its result and the time that it took. */
-export const printSteps =
+/** Creates a `Step` that prints each step with its duration and result. */
+export const createStepPrinter =
   (print: (line: string) => void): Step =>
   async (name, work, outcome) => {
     const startedAt = performance.now()
@@ -21,7 +21,7 @@ export const silentStep: Step = (_name, work) => work()
 
 /** Creates the log of `npm start`: short lines for people instead of JSON. */
 export function plainLog(service: string, print: (line: string) => void): Log {
-  const logAt =
+  const createLogFunction =
     (level: string) =>
     (message: string, fields: LogFields = {}) => {
       const time = new Date().toTimeString().slice(0, 8)
@@ -31,16 +31,21 @@ export function plainLog(service: string, print: (line: string) => void): Log {
           `${time} ${String(method).padEnd(6)} ${String(status)} ${String(ms).padStart(6)} ms  ${String(route)}`,
         )
       }
-      const formatted = Object.entries(fields).map(
+      const formattedFields = Object.entries(fields).map(
         ([name, value]) => `${name}=${JSON.stringify(name === 'error' ? describeError(value) : value)}`,
       )
-      print(`${time} ${level} ${service}: ${message} ${formatted.join(' ')}`.trimEnd())
+      print(`${time} ${level} ${service}: ${message} ${formattedFields.join(' ')}`.trimEnd())
     }
-  return { info: logAt('info'), warn: logAt('warn'), error: logAt('error'), logsEveryRead: true }
+  return {
+    info: createLogFunction('info'),
+    warn: createLogFunction('warn'),
+    error: createLogFunction('error'),
+    logsEveryRead: true,
+  }
 }
 
-/** Returns what `npm start` prints when the service is ready: the address, and three commands to try. */
-export function welcomeLines({ origin, publicMcp, limitsFactor }: LocalSettings): string[] {
+/** Formats the lines that `npm start` prints when the service is ready: the address, and three commands to try. */
+export function formatWelcome({ origin, publicMcp, limitsFactor }: LocalSettings): string[] {
   const urls = serviceUrls(origin, publicMcp?.origin)
   return [
     '',
@@ -63,7 +68,7 @@ export function welcomeLines({ origin, publicMcp, limitsFactor }: LocalSettings)
   ]
 }
 
-/** Errors whose message says what to do. Any other error is a bug, and is printed with its stack. */
+/** The errors whose message says what to do. Any other error is a bug, and is thrown with its stack. */
 const ONE_LINE_ERRORS = new Set(['LocalError', 'EmbeddedPostgresError', 'ConfigError'])
 
 /** Runs a program and returns its exit code. For an expected error it prints one line and returns 1. */

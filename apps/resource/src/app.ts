@@ -1,13 +1,13 @@
 import {
   type AppOptions,
   type Authenticators,
-  acceptedHosts,
   createApp,
-  type ErrorForm,
+  createFastPath,
+  type ErrorFormat,
   type FastPathOptions,
-  fastPath,
   type Limiter,
   type Log,
+  listAcceptedHosts,
   type Metrics,
   mountRoutes,
   type RawRoute,
@@ -20,32 +20,31 @@ import { PAGE_CSP } from '@plainpath/pages'
 import { isUnavailable } from '@plainpath/postgres'
 import type { Tracing } from '@plainpath/tracing'
 import type { Middleware } from 'koa'
-import { refuseTokenInQuery } from './auth/bearer.ts'
 import { AuthorizationServerFailure } from './auth/introspection.ts'
+import { refuseTokenInQuery } from './auth/refuse-token-in-query.ts'
 import { UsedProofsUnavailable } from './auth/used-proofs.ts'
 import type { Config } from './config.ts'
 import type { GuideCatalog } from './guides/guide-catalog.ts'
-import { errorPage } from './pages/error-page.ts'
+import { renderErrorPage } from './pages/error-page.ts'
 
 /**
- * Creates the handler of the public listener: the fast path for cached GETs, then the Koa app with all routes. Requests for the
- * host of the public MCP server go to an app of their own. It decides nothing about a single route, and opens no connection
- * (`wire.ts` does).
+ * Creates the handler of the public listener: the fast path for cached GETs, then the Koa app with all routes. A separate app
+ * serves the host of the public MCP server. `wire.ts` passes in the routes and everything that needs a connection.
  */
-export function publicHandler(deps: {
+export function createPublicHandler(deps: {
   readonly config: Pick<
     Config,
     'origin' | 'mcpPublicOrigin' | 'trustedProxies' | 'corsOrigins' | 'alsoAcceptHosts'
   >
   readonly urls: ServiceUrls
-  /** What the page for a missing address offers. */
+  /** The guides that the "Page not found" page lists. */
   readonly guides: { current(): GuideCatalog }
   readonly routes: readonly (Route | RawRoute)[]
   /** The routes on the origin of the public MCP server; used only if the settings name one. */
   readonly publicMcpRoutes: readonly Route[]
   readonly limiter: Limiter
   /** Finds responses that are served from memory, before Koa. */
-  readonly fastPathOptions: Pick<FastPathOptions, 'find' | 'cachedCaller'>
+  readonly fastPathOptions: Pick<FastPathOptions, 'find' | 'findCachedCaller'>
   readonly authenticators: Authenticators
   readonly metrics: Metrics
   readonly tracing: Tracing | undefined
@@ -53,14 +52,14 @@ export function publicHandler(deps: {
   readonly log: Log
 }): RequestHandler {
   const { config, urls, guides, limiter, authenticators, metrics, tracing, clock, log } = deps
-  const observed = {
+  const baseOptions = {
     ...config,
     log,
     onResponse: metrics.countResponse,
-    traces: tracing && { tracing, continues: config.trustedProxies },
+    traces: tracing && { tracing, trustedSenders: config.trustedProxies },
   }
-  const common = {
-    ...observed,
+  const appOptions = {
+    ...baseOptions,
     clock,
     csp: PAGE_CSP,
     isUnavailable: (thrown: unknown) =>
@@ -69,57 +68,57 @@ export function publicHandler(deps: {
       isUnavailable(thrown),
   }
   const app = createApp({
-    ...common,
-    errorForm,
-    page: (problem) => errorPage({ origin: config.origin, guides }, problem),
+    ...appOptions,
+    chooseErrorFormat,
+    page: (problem) => renderErrorPage({ origin: config.origin, guides }, problem),
     browsers: {
       alsoAcceptHosts: config.alsoAcceptHosts,
       allowedOrigins: config.corsOrigins,
       isPublicGet: () => true,
-      isPublicPost: (path) => PUBLIC_POSTS.has(path),
+      isPublicPost: (path) => PUBLIC_POST_PATHS.has(path),
     },
   })
   app.use(refuseTokenInQuery(urls))
   app.use(mountRoutes(deps.routes, { limiter, authenticators }))
   const { mcpPublicOrigin } = config
   const handler = mcpPublicOrigin
-    ? byHost({
-        hosts: acceptedHosts(mcpPublicOrigin),
-        handler: publicMcpApp(
-          common,
+    ? createHostSwitch({
+        hosts: listAcceptedHosts(mcpPublicOrigin),
+        handler: createPublicMcpHandler(
+          appOptions,
           mcpPublicOrigin,
           mountRoutes(deps.publicMcpRoutes, { limiter, authenticators }),
         ),
-        otherwise: app.callback(),
+        defaultHandler: app.callback(),
       })
     : app.callback()
-  return fastPath(handler, { ...observed, ...deps.fastPathOptions, limiter })
+  return createFastPath(handler, { ...baseOptions, ...deps.fastPathOptions, limiter })
 }
 
-/** Chooses a handler by the header `Host`. The handlers check it again, and with it the target of the request. */
-const byHost =
-  (choice: {
+/** Creates a handler that passes each request to one of two others, by its `Host` header. Both check the header again. */
+const createHostSwitch =
+  (options: {
     hosts: ReadonlySet<string>
     handler: RequestHandler
-    otherwise: RequestHandler
+    defaultHandler: RequestHandler
   }): RequestHandler =>
   (request, response) =>
-    choice.hosts.has(request.headers.host?.toLowerCase() ?? '')
-      ? choice.handler(request, response)
-      : choice.otherwise(request, response)
+    options.hosts.has(request.headers.host?.toLowerCase() ?? '')
+      ? options.handler(request, response)
+      : options.defaultHandler(request, response)
 
 /**
- * Creates the app on the origin of the public MCP server. Every other path is a 404 in plain text, above all the metadata of OAuth
- * and OpenID: a host that finds any there asks the person to sign in, and never goes on without.
+ * Creates the handler for the origin of the public MCP server. Any path without a route gets a plain-text 404. This matters most
+ * for OAuth and OpenID metadata: a chat app that finds such metadata requires the person to sign in.
  */
-function publicMcpApp(
-  common: Omit<AppOptions, 'errorForm'>,
+function createPublicMcpHandler(
+  appOptions: Omit<AppOptions, 'chooseErrorFormat'>,
   servedOrigin: string,
   routes: Middleware,
 ): RequestHandler {
   const app = createApp({
-    ...common,
-    errorForm: () => 'oauth',
+    ...appOptions,
+    chooseErrorFormat: () => 'oauth',
     browsers: {
       servedOrigin,
       alsoAcceptHosts: [],
@@ -137,12 +136,12 @@ function publicMcpApp(
   return app.callback()
 }
 
-const MCP = '/mcp'
-/** Scripts of any origin may POST there: what it does depends on no cookie. */
-const PUBLIC_POSTS: ReadonlySet<string> = new Set([operations.answerQuestion.path, MCP])
+const MCP_PATH = '/mcp'
+/** Paths that accept POST requests from scripts of any origin, because they ignore cookies. */
+const PUBLIC_POST_PATHS: ReadonlySet<string> = new Set([operations.answerQuestion.path, MCP_PATH])
 
-/** Errors for programs are JSON even in a browser. Apps that a person signs in with read them as OAuth puts them. */
-function errorForm(path: string): ErrorForm {
-  if (path === MCP) return 'oauth'
+/** Chooses the error format by path. API paths return JSON even to browsers. At `/mcp`, chat apps expect errors as in OAuth. */
+function chooseErrorFormat(path: string): ErrorFormat {
+  if (path === MCP_PATH) return 'oauth'
   return /^\/(?:api|\.well-known|openapi\.json)(?:\/|$)/.test(path) ? 'problem' : 'page'
 }

@@ -1,8 +1,15 @@
-import { type CommandIo, type CommandLine, Refusal, runCommandLine, thisActor } from '@plainpath/commands'
+import {
+  type CommandIo,
+  type CommandLine,
+  getCurrentActor,
+  Refusal,
+  runCommandLine,
+} from '@plainpath/commands'
 import { createLog } from '@plainpath/http'
 import { isUnavailable, migrate } from '@plainpath/postgres'
 import { SealError } from '@plainpath/sealing'
 import { answersCommands } from './commands/answers-command.ts'
+import { backupCommands } from './commands/backup-command.ts'
 import { configCommands } from './commands/config-command.ts'
 import { contactCommands } from './commands/contact-command.ts'
 import { defineCommand, type ResourceContext } from './commands/define-command.ts'
@@ -52,13 +59,14 @@ export const RESOURCE_COMMANDS: CommandLine<ResourceContext> = {
     ...waitlistCommands,
     ...contactCommands,
     ...restoreCommands,
+    ...backupCommands,
   ],
 }
 
 /**
  * Runs the command line of the API.
  *
- * @param words without `node` and the file
+ * @param words the arguments, without `node` and the script's path
  * @returns the exit code: 0 done, 1 refused or failed, 2 wrong usage or settings
  */
 export function runResourceCommand(
@@ -69,7 +77,7 @@ export function runResourceCommand(
   const log = createLog({ service: 'resource', write: (line) => io.printError(line.trimEnd()) })
   return runCommandLine(RESOURCE_COMMANDS, words, {
     io,
-    context: { env, now: () => new Date(), log, operator: thisActor() },
+    context: { env, now: () => new Date(), log, operator: getCurrentActor() },
     explain(error) {
       if (error instanceof SealError)
         return new Refusal('An address or a message cannot be opened with the key-encryption keys there are.')

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { settingsTable } from '@plainpath/http/settings'
+import { formatSettingsTable } from '@plainpath/http/settings'
 import { afterAll, describe, expect, test } from 'vitest'
 import { keyFolder } from '../test/key-folder.ts'
 import { ConfigError, loadConfig, loadMigrationConfig, readSettings } from './config.ts'
@@ -93,6 +93,11 @@ describe('the settings', () => {
     expect(mistakes({ RESOURCE_ALSO_ACCEPT_HOSTS: '127.0.0.1:8082,mcp.plainpath.example' })).toEqual([
       expect.stringMatching(/^RESOURCE_MCP_PUBLIC_ORIGIN must have another host or port/),
     ])
+  })
+
+  test('count as absent when they are empty', () => {
+    const empty = Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, '']))
+    expect(loadConfig({ ...empty, ...GOOD })).toMatchObject({ redisUrl: undefined, public: { port: 8082 } })
   })
 
   test('hold messages ten minutes, or as many as they say: from none to an hour', () => {
@@ -215,6 +220,6 @@ test('migrating needs the addresses of the database alone, and grants to the rol
 
 test('README.md has the table of the settings as they are', () => {
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
-  expect(readme).toContain(settingsTable(SETTINGS))
+  expect(readme).toContain(formatSettingsTable(SETTINGS))
   expect(Object.keys(SETTINGS).filter((name) => !readme.includes(name))).toEqual([])
 })

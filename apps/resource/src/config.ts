@@ -1,94 +1,136 @@
 import { MINUTE_MS } from '@plainpath/domain'
-import { ConfigError, type Environment, type SettingValues, settingsReader } from '@plainpath/http/settings'
-import { findSmtpMistake, mailSettings } from '@plainpath/mail'
+import type { TrustedProxies } from '@plainpath/http'
+import {
+  ConfigError,
+  createSettingsReader,
+  type Environment,
+  type SettingValues,
+} from '@plainpath/http/settings'
+import { completeMailSettings, findSmtpMistake, type MailSettings } from '@plainpath/mail'
 import { isLoopback } from '@plainpath/metadata'
+import type { HashKey, SealingKeys } from '@plainpath/sealing'
 import { SETTINGS } from './settings.ts'
 
 export { ConfigError, type Environment }
 
-export const readSettings = settingsReader({
+export const readSettings = createSettingsReader({
   settings: SETTINGS,
   prefix: 'RESOURCE_',
-  emptyIsAbsent: true,
-  mistakesTogether,
+  findCombinedMistakes,
 })
 
+/** The parsed settings. `settings.ts` describes each. */
+export interface Config {
+  readonly origin: string
+  readonly mcpPublicOrigin: string | undefined
+  readonly public: ListenerAddress
+  readonly operations: ListenerAddress
+  readonly databaseUrl: string
+  /** A database URL that bypasses the pooler, for notifications. */
+  readonly sessionDatabaseUrl: string
+  readonly databaseIsPooled: boolean
+  readonly redisUrl: string | undefined
+  readonly sealingKeys: SealingKeys
+  readonly hashKey: HashKey
+  readonly authUrls: readonly string[]
+  readonly clientId: string
+  readonly clientSecret: string
+  readonly clientSecretFile: string
+  readonly mail: MailSettings
+  readonly staffInbox: string
+  readonly contactHoldMs: number
+  readonly trustedProxies: TrustedProxies
+  readonly corsOrigins: readonly string[]
+  readonly alsoAcceptHosts: readonly string[]
+  readonly limitsFactor: number
+  readonly securityContact: string | undefined
+  readonly otlpUrl: string | undefined
+  readonly drainDelaySeconds: number
+  readonly drainSeconds: number
+}
+
+interface ListenerAddress {
+  readonly port: number
+  readonly host: string
+}
+
 /**
- * Reads the settings of the app, once, at start. An empty variable counts as absent.
+ * Reads the app's settings. An empty variable counts as absent.
  *
- * @throws {ConfigError} naming every bad, missing and unknown `RESOURCE_*` variable
+ * @throws {ConfigError} that names every invalid, missing and unknown `RESOURCE_*` variable
  */
-export function loadConfig(env: Environment) {
-  const read = readSettings(env)
+export function loadConfig(env: Environment): Config {
+  const settings = readSettings(env)
   return Object.freeze({
-    origin: read.RESOURCE_ORIGIN,
-    mcpPublicOrigin: read.RESOURCE_MCP_PUBLIC_ORIGIN,
-    public: { port: read.RESOURCE_PORT, host: read.RESOURCE_HOST },
-    operations: { port: read.RESOURCE_OPERATIONS_PORT, host: read.RESOURCE_OPERATIONS_HOST },
-    databaseUrl: read.RESOURCE_DATABASE_URL,
-    redisUrl: read.RESOURCE_REDIS_URL,
-    sealingKeys: read.RESOURCE_KEK_FILE,
-    hashKey: read.RESOURCE_HASH_KEY_FILE,
-    authUrls: read.RESOURCE_AUTH_URL,
-    clientId: read.RESOURCE_CLIENT_ID,
-    clientSecret: read.RESOURCE_CLIENT_SECRET_FILE.content,
-    clientSecretFile: read.RESOURCE_CLIENT_SECRET_FILE.path,
-    mail: mailSettings({
-      origin: read.RESOURCE_ORIGIN,
-      smtpUrl: read.RESOURCE_SMTP_URL,
-      from: read.RESOURCE_MAIL_FROM,
-      outboxDirectory: read.RESOURCE_OUTBOX_DIR,
+    origin: settings.RESOURCE_ORIGIN,
+    mcpPublicOrigin: settings.RESOURCE_MCP_PUBLIC_ORIGIN,
+    public: { port: settings.RESOURCE_PORT, host: settings.RESOURCE_HOST },
+    operations: { port: settings.RESOURCE_OPERATIONS_PORT, host: settings.RESOURCE_OPERATIONS_HOST },
+    databaseUrl: settings.RESOURCE_DATABASE_URL,
+    sessionDatabaseUrl: settings.RESOURCE_SESSION_DATABASE_URL ?? settings.RESOURCE_DATABASE_URL,
+    databaseIsPooled: settings.RESOURCE_SESSION_DATABASE_URL !== undefined,
+    redisUrl: settings.RESOURCE_REDIS_URL,
+    sealingKeys: settings.RESOURCE_KEK_FILE,
+    hashKey: settings.RESOURCE_HASH_KEY_FILE,
+    authUrls: settings.RESOURCE_AUTH_URL,
+    clientId: settings.RESOURCE_CLIENT_ID,
+    clientSecret: settings.RESOURCE_CLIENT_SECRET_FILE.content,
+    clientSecretFile: settings.RESOURCE_CLIENT_SECRET_FILE.path,
+    mail: completeMailSettings({
+      origin: settings.RESOURCE_ORIGIN,
+      smtpUrl: settings.RESOURCE_SMTP_URL,
+      from: settings.RESOURCE_MAIL_FROM,
+      outboxDirectory: settings.RESOURCE_OUTBOX_DIR,
     }),
-    staffInbox: read.RESOURCE_DESK_ADDRESS ?? `desk@${mailHost(read.RESOURCE_ORIGIN)}`,
-    contactHoldMs: read.RESOURCE_CONTACT_HOLD * MINUTE_MS,
-    trustedProxies: read.RESOURCE_TRUSTED_PROXIES,
-    corsOrigins: read.RESOURCE_CORS_ORIGINS,
-    alsoAcceptHosts: read.RESOURCE_ALSO_ACCEPT_HOSTS,
-    limitsFactor: read.RESOURCE_LIMITS_FACTOR,
-    securityContact: read.RESOURCE_SECURITY_CONTACT,
-    otlpUrl: read.RESOURCE_OTLP_URL,
-    drainDelaySeconds: read.RESOURCE_DRAIN_DELAY_SECONDS,
-    drainSeconds: read.RESOURCE_DRAIN_SECONDS,
+    staffInbox: settings.RESOURCE_DESK_ADDRESS ?? `desk@${getMailDomain(settings.RESOURCE_ORIGIN)}`,
+    contactHoldMs: settings.RESOURCE_CONTACT_HOLD * MINUTE_MS,
+    trustedProxies: settings.RESOURCE_TRUSTED_PROXIES,
+    corsOrigins: settings.RESOURCE_CORS_ORIGINS,
+    alsoAcceptHosts: settings.RESOURCE_ALSO_ACCEPT_HOSTS,
+    limitsFactor: settings.RESOURCE_LIMITS_FACTOR,
+    securityContact: settings.RESOURCE_SECURITY_CONTACT,
+    otlpUrl: settings.RESOURCE_OTLP_URL,
+    drainDelaySeconds: settings.RESOURCE_DRAIN_DELAY_SECONDS,
+    drainSeconds: settings.RESOURCE_DRAIN_SECONDS,
   })
 }
 
-/** Returns the domain for our own addresses. For an origin on this machine it is one that never resolves (RFC 2606 §2). */
-const mailHost = (origin: string) => (isLoopback(origin) ? 'localhost.invalid' : new URL(origin).hostname)
-
-export type Config = ReturnType<typeof loadConfig>
+/** Returns the domain of our own e-mail addresses. For an origin on this machine, the domain never resolves (RFC 2606 §2). */
+const getMailDomain = (origin: string) =>
+  isLoopback(origin) ? 'localhost.invalid' : new URL(origin).hostname
 
 /**
- * Reads only the settings that `migrate` needs, so that its job holds no other secret. Without the URL of the owner it connects
- * as the role of the app.
+ * Reads only the settings that `migrate` needs, so that its job needs no other secret. Without RESOURCE_MIGRATION_DATABASE_URL, it
+ * connects as the app's role.
  */
 export function loadMigrationConfig(env: Environment) {
-  const read = readSettings(env, ['RESOURCE_MIGRATION_DATABASE_URL', 'RESOURCE_DATABASE_URL'])
-  const appRole = decodeURIComponent(new URL(read.RESOURCE_DATABASE_URL).username)
+  const settings = readSettings(env, ['RESOURCE_MIGRATION_DATABASE_URL', 'RESOURCE_DATABASE_URL'])
+  const appRole = decodeURIComponent(new URL(settings.RESOURCE_DATABASE_URL).username)
   return Object.freeze({
-    url: read.RESOURCE_MIGRATION_DATABASE_URL ?? read.RESOURCE_DATABASE_URL,
+    url: settings.RESOURCE_MIGRATION_DATABASE_URL ?? settings.RESOURCE_DATABASE_URL,
     ...(appRole && { appRole }),
   })
 }
 
 export type SettingName = keyof typeof SETTINGS
-export type Values<Name extends SettingName> = Pick<SettingValues<typeof SETTINGS>, Name>
+export type SelectedSettings<Name extends SettingName> = Pick<SettingValues<typeof SETTINGS>, Name>
 
-function mistakesTogether(values: Partial<SettingValues<typeof SETTINGS>>): string[] {
+function findCombinedMistakes(values: Partial<SettingValues<typeof SETTINGS>>): string[] {
   const { RESOURCE_ORIGIN: origin, RESOURCE_SMTP_URL: smtpUrl } = values
   const { RESOURCE_MCP_PUBLIC_ORIGIN: mcpPublicOrigin, RESOURCE_ALSO_ACCEPT_HOSTS: hosts = [] } = values
-  const withoutMail = origin && 'RESOURCE_SMTP_URL' in values && findSmtpMistake(origin, smtpUrl)
-  const sameHost = origin && mcpPublicOrigin && findHostMistake(origin, mcpPublicOrigin, hosts)
+  const smtpMistake = origin && 'RESOURCE_SMTP_URL' in values && findSmtpMistake(origin, smtpUrl)
+  const hostMistake = origin && mcpPublicOrigin && findHostMistake(origin, mcpPublicOrigin, hosts)
   return [
-    ...(withoutMail ? [`RESOURCE_SMTP_URL ${withoutMail}`] : []),
-    ...(sameHost ? [`RESOURCE_MCP_PUBLIC_ORIGIN ${sameHost}`] : []),
+    ...(smtpMistake ? [`RESOURCE_SMTP_URL ${smtpMistake}`] : []),
+    ...(hostMistake ? [`RESOURCE_MCP_PUBLIC_ORIGIN ${hostMistake}`] : []),
   ]
 }
 
-/** Requests for the public MCP server are recognised by their Host alone. */
-function findHostMistake(origin: string, mcpPublicOrigin: string, alsoAccepted: readonly string[]) {
-  const [main, other] = [new URL(origin), new URL(mcpPublicOrigin)]
-  if (main.protocol !== other.protocol) return 'must begin with the same scheme as RESOURCE_ORIGIN'
-  return [main.host, ...alsoAccepted].includes(other.host)
+/** Describes the mistake if both origins accept the same host. Only `Host` distinguishes requests for the public MCP server. */
+function findHostMistake(origin: string, mcpPublicOrigin: string, alsoAcceptHosts: readonly string[]) {
+  const [mainUrl, mcpUrl] = [new URL(origin), new URL(mcpPublicOrigin)]
+  if (mainUrl.protocol !== mcpUrl.protocol) return 'must begin with the same scheme as RESOURCE_ORIGIN'
+  return [mainUrl.host, ...alsoAcceptHosts].includes(mcpUrl.host)
     ? 'must have another host or port than RESOURCE_ORIGIN and RESOURCE_ALSO_ACCEPT_HOSTS'
     : undefined
 }

@@ -5,21 +5,21 @@ import { ERASE_CONTENT } from './contact/contact-message.ts'
 import { recordStaffAct } from './staff-audit.ts'
 
 /** A waitlist entry or a message to staff. */
-type Erased = 'entry' | 'message'
-export type LogErasure = (what: Erased, id: string) => void
+type ErasedKind = 'entry' | 'message'
+export type LogErasure = (kind: ErasedKind, id: string) => void
 
 /**
- * Creates a function that logs an erasure under the random id of the row, which identifies nobody once the row is gone. The
- * log is not part of a database backup: after a restore, `resource replay` reads it and erases the rows again.
+ * Creates a function that logs an erasure with the row's random id, which identifies nobody after the erasure. The log is not
+ * part of a database backup: after a restore, `resource replay` reads it and erases the rows again.
  *
  * @param operator the user who runs a command; absent in the server
  */
-export const createErasureLog =
+export const createErasureLogger =
   (log: Log, operator?: { readonly user: string; readonly host: string }): LogErasure =>
-  (what, id) =>
+  (kind, id) =>
     log.info('security event', {
-      event: `${what}-erased`,
-      [`${what}_id`]: id,
+      event: `${kind}-erased`,
+      [`${kind}_id`]: id,
       ...(operator && { by: 'operator', ...operator }),
     })
 
@@ -29,56 +29,81 @@ const Erasure = z.discriminatedUnion('event', [
   SecurityEvent.extend({ event: z.literal('message-erased'), message_id: z.uuid() }),
 ])
 
-/** Ids of rows that were erased. */
+/** The ids of erased rows. */
 interface Erasures {
   readonly entries: ReadonlySet<string>
   readonly messages: ReadonlySet<string>
 }
 
-/** Reads from the lines of a log which rows were erased. Ignores all other lines. */
+/** Finds the erasures among the lines of a log. */
 export async function readErasures(lines: AsyncIterable<object>): Promise<Erasures> {
   const entries = new Set<string>()
   const messages = new Set<string>()
-  for await (const each of lines) {
-    const { data } = Erasure.safeParse(each)
+  for await (const line of lines) {
+    const { data } = Erasure.safeParse(line)
     if (data?.event === 'entry-erased') entries.add(data.entry_id)
     if (data?.event === 'message-erased') messages.add(data.message_id)
   }
   return { entries, messages }
 }
 
-const ERASE = {
+const ERASE_STATEMENTS = {
   entries: `
-    with gone as (delete from waitlist_entries where id = any ($1) returning id, email_hash),
-    links as (delete from waitlist_links where email_hash in (select email_hash from gone))
-    select id from gone`,
+    with deleted as (delete from waitlist_entries where id = any ($1) returning id, email_hash),
+    links as (delete from waitlist_links where email_hash in (select email_hash from deleted))
+    select id from deleted`,
   messages: `
     update contact_messages set ${ERASE_CONTENT}, erased_at = now()
     where id = any ($1) and state <> 'erased' returning id`,
 }
 
-/** Erases rows that a restore brought back, in one transaction, and records it in the audit. @returns how many rows it erased */
+/**
+ * Erases rows that a restore brought back, in one transaction, and records this in the audit.
+ *
+ * @returns the number of erased rows
+ */
 export const replayErasures = (
   db: Pool,
   erasures: Erasures,
-  by: { readonly actor: string; readonly now: Date },
+  audit: { readonly actor: string; readonly now: Date },
 ): Promise<{ entries: number; messages: number }> =>
   db.transaction(async (tx) => {
-    const entries = await erase(tx, ERASE.entries, erasures.entries)
-    const messages = await erase(tx, ERASE.messages, erasures.messages)
+    const entries = await eraseInBatches(tx, ERASE_STATEMENTS.entries, erasures.entries)
+    const messages = await eraseInBatches(tx, ERASE_STATEMENTS.messages, erasures.messages)
     const about = `${entries} entries, ${messages} messages`
-    await recordStaffAct(tx, { actor: by.actor, action: 'replay', about }, by.now)
+    await recordStaffAct(tx, { actor: audit.actor, action: 'replay', about }, audit.now)
     return { entries, messages }
   })
 
-const AT_ONCE = 1_000
+/**
+ * Erases all entries, messages and queued mails, for a restore without a log of the erasures since the backup.
+ *
+ * @returns the number of erased rows
+ */
+export const eraseEverything = (
+  db: Pool,
+  audit: { readonly actor: string; readonly now: Date },
+): Promise<{ entries: number; messages: number }> =>
+  db.transaction(async (tx) => {
+    await tx.query('delete from waitlist_links')
+    const { rowCount: entries } = await tx.query('delete from waitlist_entries')
+    const { rowCount: messages } = await tx.query(
+      `update contact_messages set ${ERASE_CONTENT}, erased_at = now() where state <> 'erased'`,
+    )
+    await tx.query(`delete from mails where state = 'queued'`)
+    const about = `${entries} entries, ${messages} messages`
+    await recordStaffAct(tx, { actor: audit.actor, action: 'erase everything', about }, audit.now)
+    return { entries, messages }
+  })
 
-async function erase(tx: Database, statement: string, ids: ReadonlySet<string>): Promise<number> {
-  const all = [...ids]
-  let erased = 0
-  for (let from = 0; from < all.length; from += AT_ONCE) {
-    const { rowCount } = await tx.query(statement, [all.slice(from, from + AT_ONCE)])
-    erased += rowCount
+const BATCH_SIZE = 1_000
+
+async function eraseInBatches(tx: Database, statement: string, ids: ReadonlySet<string>): Promise<number> {
+  const allIds = [...ids]
+  let erasedCount = 0
+  for (let start = 0; start < allIds.length; start += BATCH_SIZE) {
+    const { rowCount } = await tx.query(statement, [allIds.slice(start, start + BATCH_SIZE)])
+    erasedCount += rowCount
   }
-  return erased
+  return erasedCount
 }

@@ -6,54 +6,54 @@ const HOUR = 3600
 
 const READS_ADDRESS: LimitPolicy = { name: 'reads-address', quota: 3000, windowSeconds: MINUTE, batch: 100 }
 const READS_CLIENT: LimitPolicy = { name: 'reads-client', quota: 600, windowSeconds: MINUTE, batch: 20 }
-/** In place of `READS_CLIENT` where the domain is verified. Three times as many: it may be one client of a whole service. */
+/** Replaces `READS_CLIENT` for a client with a verified domain, which may serve many people. It is three times as high. */
 const READS_VERIFIED: LimitPolicy = { name: 'reads-verified', quota: 1800, windowSeconds: MINUTE, batch: 60 }
 /**
- * All clients of one registrable domain, which can have any number of them without a registration. As many as one address
- * gets, so that a domain is no way around the limits of addresses.
+ * Counts all clients of a registrable domain together, because one domain can have any number of unregistered clients. It equals
+ * the limit for an address, so that a domain is no way around that limit.
  */
 const READS_DOMAIN: LimitPolicy = { name: 'reads-domain', quota: 3000, windowSeconds: MINUTE, batch: 100 }
 
-/** The limits of an authenticated client, whatever it requests. */
-const EACH_CLIENT = { client: [READS_CLIENT], verified: [READS_VERIFIED], domain: [READS_DOMAIN] }
+/** Limits for an authenticated client. They count its requests to all routes. */
+const CLIENT_LIMITS = { client: [READS_CLIENT], verified: [READS_VERIFIED], domain: [READS_DOMAIN] }
 
 /**
- * The limits of the routes. RESOURCE_LIMITS_FACTOR multiplies them.
+ * The route limits. RESOURCE_LIMITS_FACTOR multiplies them.
  *
- * Where one person could use up the limit of all people who share an address, the window is short: a request counts for at most
- * 5.5 minutes. Ten minutes after an abuse has stopped, everybody at that address is served again.
+ * A limit that everybody at an address shares has a short window, because one person could use it up. Everybody at the address is
+ * served again within ten minutes after the abuse stops.
  */
 export const LIMITS = {
   reads: {
     address: [READS_ADDRESS],
     anonymous: [{ name: 'reads-anonymous', quota: 120, windowSeconds: MINUTE, batch: 10 }],
-    ...EACH_CLIENT,
+    ...CLIENT_LIMITS,
   },
-  /** Pages, documents and health: many people can share an address, and these cost little. */
+  /** For pages, documents and health. The quota is high, because many people can share an address, and these requests are cheap. */
   pages: { address: [READS_ADDRESS] },
-  /** The routes of mailed links. Nobody can guess 256 random bits, so this limit only bounds the work. */
+  /** For mailed links. Nobody can guess their 256 random bits, so this limit only bounds the load. */
   links: { address: [{ name: 'links-address', quota: 100, windowSeconds: FIVE_MINUTES }] },
   /**
-   * Messages of agents. Requests with a token are counted by registration and by mailbox, not by address: a person had to verify
-   * a mailbox for the token, so nobody else at the address can use up these limits. `guardIntrospection` bounds the cost of
-   * unknown tokens. The limit `anonymous` only counts requests that are refused for lack of a token.
+   * For messages from agents. Requests with a token count against their registration and mailbox instead of their address. A
+   * person had to verify the mailbox, so nobody else at the address can use up these limits. `guardIntrospection` bounds the cost
+   * of unknown tokens. `anonymous` counts only requests that are refused for lack of a token.
    */
   contact: {
     anonymous: [{ name: 'contact-anonymous', quota: 60, windowSeconds: FIVE_MINUTES }],
-    ...EACH_CLIENT,
+    ...CLIENT_LIMITS,
   },
-  /** The form of the page: two messages a minute, as many as joins, since a mail to the typed address follows each. */
+  /** For the contact form. Allows two messages a minute, as for the waitlist, because each mails the typed address. */
   contactForm: { address: [{ name: 'contact-form', quota: 10, windowSeconds: FIVE_MINUTES }] },
   waitlist: { address: [{ name: 'waitlist-address', quota: 120, windowSeconds: HOUR }] },
 } as const satisfies Record<string, RouteLimits>
 
-/** Joins of one mailbox, counted by its canonical address. */
+/** Limits how often one mailbox joins the waitlist. The key is the canonical address. */
 export const WAITLIST_EMAIL: LimitPolicy = { name: 'waitlist-email', quota: 5, windowSeconds: HOUR }
 
-/** Requests for removal of one mailbox, counted by its canonical address. Each may send a mail. */
+/** Limits removal requests for one mailbox, each of which may send a mail. The key is the canonical address. */
 export const WAITLIST_FORGET_EMAIL: LimitPolicy = { name: 'waitlist-forget', quota: 5, windowSeconds: HOUR }
 
-/** Messages of one registration. Each sends mail, so requests are refused while they cannot be counted. */
+/** Limits the messages from one registration. While the store fails, requests are refused, because each message sends mail. */
 export const CONTACT_REGISTRATION: LimitPolicy = {
   name: 'contact-registration',
   quota: 10,
@@ -61,7 +61,7 @@ export const CONTACT_REGISTRATION: LimitPolicy = {
   closed: true,
 }
 
-/** Messages for one verified mailbox, which may have confirmed many agents. */
+/** Limits the messages from one verified mailbox, which may have confirmed many agents. */
 export const CONTACT_MAILBOX: LimitPolicy = {
   name: 'contact-mailbox',
   quota: 20,
@@ -69,7 +69,7 @@ export const CONTACT_MAILBOX: LimitPolicy = {
   closed: true,
 }
 
-/** Messages from the page, counted by the canonical address that was typed. */
+/** Limits the messages from the contact form. The key is the canonical form of the typed address. */
 export const CONTACT_EMAIL: LimitPolicy = {
   name: 'contact-email',
   quota: 5,

@@ -1,22 +1,25 @@
 import type { EventEmitter } from 'node:events'
-import { type LimitRedis, type Log, runScript } from '@plainpath/http'
+import { type LimitRedisClient, type Log, runCachedScript } from '@plainpath/http'
 import { traced } from '@plainpath/tracing'
 import { createClient } from 'redis'
 
-const ANSWER_TIMEOUT_MS = 200
+const REPLY_TIMEOUT_MS = 200
 const CONNECT_TIMEOUT_MS = 1_000
 const PING_MS = 500
-/** A connection on which no ping was answered for so many intervals is dropped and opened again. */
-const SILENT_INTERVALS = 3
-const LONGEST_RETRY_MS = 1_000
+/** After this many intervals without a reply to a ping, the connection is closed and opened again. */
+const MAX_SILENT_INTERVALS = 3
+const MAX_RETRY_MS = 1_000
 
-/** The commands of this app. Every key begins with `resource:`, since its Redis user has access to no others. */
-export interface Redis extends LimitRedis, AsyncDisposable {
-  /** Calls the listener each time a connection can be used, also after Redis was away. */
+/** The Redis commands that this app uses. Every key begins with `resource:`, because the app's Redis user can access no others. */
+export interface Redis extends LimitRedisClient, AsyncDisposable {
+  /** Calls the listener when the connection becomes usable: once at the start, and after each outage. */
   onReady(listener: () => void): void
 }
 
-/** Opens a connection at once, connected or not: while Redis is away each call fails at once. Callers use `inTime`. */
+/**
+ * Connects to Redis in the background and returns at once. While Redis is unavailable, calls fail immediately. Wrap calls in
+ * `withReplyTimeout`.
+ */
 export function openRedis(url: string, { log }: { log: Log }): Redis {
   const redis = createClient({
     url,
@@ -27,86 +30,96 @@ export function openRedis(url: string, { log }: { log: Log }): Redis {
     pingInterval: PING_MS,
     socket: {
       connectTimeout: CONNECT_TIMEOUT_MS,
-      socketTimeout: SILENT_INTERVALS * PING_MS,
-      reconnectStrategy: (retries) => Math.min(50 * 2 ** Math.min(retries, 10), LONGEST_RETRY_MS),
+      socketTimeout: MAX_SILENT_INTERVALS * PING_MS,
+      reconnectStrategy: (retries) => Math.min(50 * 2 ** Math.min(retries, 10), MAX_RETRY_MS),
     },
   })
   reportOutages(redis, log)
   const connect = () =>
-    redis.connect().catch((error: unknown) => log.warn('there is no connection to Redis', { error }))
-  let connected = connect()
-  const watch = onSilence(redis, () => {
+    redis.connect().catch((error: unknown) => log.warn('cannot connect to Redis', { error }))
+  let connectAttempt = connect()
+  const silenceTimer = watchSilence(redis, () => {
     redis.destroy()
-    connected = connect()
+    connectAttempt = connect()
   })
   return {
     eval: (script, keys, args) =>
-      traced(EVAL, () =>
-        runScript<unknown>(
+      traced(EVAL_CALL, () =>
+        runCachedScript<unknown>(
           script,
           (name) => redis.evalSha(name, { keys, arguments: args }),
           () => redis.eval(script, { keys, arguments: args }),
         ),
       ),
-    get: (key) => traced(GET, () => redis.get(key)),
+    get: (key) => traced(GET_CALL, () => redis.get(key)),
     setIfAbsent: (key, value, seconds) =>
-      traced(SET, () =>
+      traced(SET_CALL, () =>
         redis.set(key, value, { condition: 'NX', expiration: { type: 'EX', value: seconds } }),
       ),
     onReady: (listener) => void redis.on('ready', listener),
     async [Symbol.asyncDispose]() {
-      clearInterval(watch)
+      clearInterval(silenceTimer)
       redis.destroy()
-      await connected
+      await connectAttempt
     },
   }
 }
 
-/** A command as traces record it: its name, without keys and values. */
-const command = (name: string) => {
-  const call = { name, attributes: { 'db.system.name': 'redis', 'db.operation.name': name.toUpperCase() } }
-  return () => call
+/** Creates the trace description of a command, without keys and values. */
+const createCallDescription = (name: string) => {
+  const description = {
+    name,
+    attributes: { 'db.system.name': 'redis', 'db.operation.name': name.toUpperCase() },
+  }
+  return () => description
 }
-const [EVAL, GET, SET] = [command('eval'), command('get'), command('set')] as const
+const [EVAL_CALL, GET_CALL, SET_CALL] = [
+  createCallDescription('eval'),
+  createCallDescription('get'),
+  createCallDescription('set'),
+] as const
 
 /**
- * Rejects after 0.2 s. The client's own time-out ends when a command was sent, so a server that fell silent would hold it.
+ * Rejects if a call takes longer than 0.2 s. The client's own timeout covers only the sending of a command, so a call to a silent
+ * server would otherwise never settle.
  */
-export async function inTime<T>(call: Promise<T>): Promise<T> {
-  const { promise: late, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new Error('Redis did not answer in time')), ANSWER_TIMEOUT_MS)
-  return Promise.race([call, late]).finally(() => clearTimeout(timer))
+export async function withReplyTimeout<T>(call: Promise<T>): Promise<T> {
+  const { promise: timeout, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new Error('Redis did not answer in time')), REPLY_TIMEOUT_MS)
+  return Promise.race([call, timeout]).finally(() => clearTimeout(timer))
 }
 
 /**
- * Calls back when a connection that can be used is silent. Node's time-out of a socket counts what is sent, too: while
- * commands are sent, it never ends a connection on which nothing arrives. Counts intervals and not time, so that a process
- * that stood still does not blame Redis.
+ * Calls `reconnect` when nothing arrives on an open connection. Node's socket timeout does not detect this while commands are
+ * sent, because sending restarts it. Counts intervals instead of time, so that a process that was suspended keeps its connection.
  */
-function onSilence(redis: EventEmitter & { readonly isReady: boolean }, drop: () => void): NodeJS.Timeout {
-  let silent = 0
+function watchSilence(
+  redis: EventEmitter & { readonly isReady: boolean },
+  reconnect: () => void,
+): NodeJS.Timeout {
+  let silentIntervals = 0
   const recordPing = () => {
-    silent = 0
+    silentIntervals = 0
   }
   redis.on('ping-interval', recordPing)
   redis.on('ready', recordPing)
   return setInterval(() => {
-    silent = redis.isReady ? silent + 1 : 0
-    if (silent <= SILENT_INTERVALS) return
-    silent = 0
-    drop()
+    silentIntervals = redis.isReady ? silentIntervals + 1 : 0
+    if (silentIntervals <= MAX_SILENT_INTERVALS) return
+    silentIntervals = 0
+    reconnect()
   }, PING_MS).unref()
 }
 
-/** One line when Redis goes, one when it is back; each retry would say the same again. */
+/** Logs one line when Redis becomes unavailable and one when it is back, instead of one for each retry. */
 function reportOutages(redis: EventEmitter, log: Log): void {
-  let away = false
+  let isUnavailable = false
   redis.on('error', (error: Error) => {
-    if (!away) log.warn('Redis is away', { error })
-    away = true
+    if (!isUnavailable) log.warn('Redis is unavailable', { error })
+    isUnavailable = true
   })
   redis.on('ready', () => {
-    if (away) log.info('Redis is back')
-    away = false
+    if (isUnavailable) log.info('Redis is available again')
+    isUnavailable = false
   })
 }

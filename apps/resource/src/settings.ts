@@ -19,7 +19,11 @@ import { Origin } from '@plainpath/metadata'
 import { parseHashKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
 import { z } from 'zod'
 
-/** Parses the file of the API credential. @throws {Error} with a text that continues the name of the setting */
+/**
+ * Parses the content of the API credential file.
+ *
+ * @throws {Error} with a message that follows the setting's name
+ */
 export function parseClientSecret(content: string): string {
   const secret = content.trim()
   if (!/^[\x21-\x7E]{16,200}$/.test(secret))
@@ -27,16 +31,13 @@ export function parseClientSecret(content: string): string {
   return secret
 }
 
-const webOrigin = z
+const WebOrigin = z
+  .string()
+  .refine((value) => URL.parse(value)?.origin === value, 'must be origins such as https://app.example.org')
+const ReportContact = z
   .string()
   .refine(
-    (written) => URL.parse(written)?.origin === written,
-    'must be origins such as https://app.example.org',
-  )
-const contact = z
-  .string()
-  .refine(
-    (written) => /^(https|mailto):$/.test(URL.parse(written)?.protocol ?? ''),
+    (value) => /^(https|mailto):$/.test(URL.parse(value)?.protocol ?? ''),
     'must be a URL that begins with https:// or mailto:',
   )
 
@@ -66,23 +67,29 @@ export const SETTINGS = {
   },
   RESOURCE_DATABASE_URL: {
     schema: postgresUrl,
-    description: 'PostgreSQL of this app, as the lesser role.',
+    description: 'PostgreSQL of this app, as the role that may not change tables.',
+    secret: true,
+  },
+  RESOURCE_SESSION_DATABASE_URL: {
+    schema: postgresUrl.optional(),
+    description:
+      'The same database and role without a pooler, for notifications; set it when RESOURCE_DATABASE_URL leads through a pooler in transaction mode.',
     secret: true,
   },
   RESOURCE_MIGRATION_DATABASE_URL: {
     schema: postgresUrl.optional(),
-    description: 'The same database as the role that owns the tables; only `migrate` uses it.',
+    description: 'The same database as the owner of its tables; for `migrate` only.',
     secret: true,
   },
   RESOURCE_REDIS_URL: {
     schema: redisUrl.optional(),
     description:
-      'Redis that counts requests for all processes, remembers the proofs that were used, and notifies them of revocations: the one of auth. Without it each process counts for itself, and introspects each token.',
+      'The Redis of the authorization server. All processes count requests in it, record used DPoP proofs, and receive revocations. Without it, each process counts by itself and introspects each token.',
     secret: true,
   },
   RESOURCE_KEK_FILE: {
     schema: file(parseKeyEncryptionKeys),
-    description: 'File of key-encryption keys, newest first, one `kek-<id>:<key>` a line.',
+    description: 'File of key-encryption keys, newest first, one `kek-<id>:<key>` per line.',
   },
   RESOURCE_HASH_KEY_FILE: {
     schema: file(parseHashKey),
@@ -91,17 +98,17 @@ export const SETTINGS = {
   RESOURCE_AUTH_URL: {
     schema: list(baseUrl).refine((urls) => urls.length > 0, 'must name a listener'),
     description:
-      'Internal listener of the authorization server, such as `http://auth:8091`; several, separated by commas, share the requests, and those of one that is away.',
+      'Internal listener of the authorization server, such as `http://auth:8091`; requests are spread over several, separated by commas, and go to the others when one is unavailable.',
   },
   RESOURCE_CLIENT_ID: {
     schema: z
       .string()
       .regex(/^[A-Za-z0-9._-]{1,100}$/, 'must be 1 to 100 letters, digits, dots, underscores or hyphens'),
-    description: 'Who this API is at the introspection endpoint.',
+    description: 'The client_id of this API at the introspection endpoint.',
   },
   RESOURCE_CLIENT_SECRET_FILE: {
     schema: fileAndPath(parseClientSecret),
-    description: 'File with the secret of that client; read again every second, and when it is refused.',
+    description: 'File with that client’s secret; read every second, and again when the secret is refused.',
   },
   RESOURCE_SMTP_URL: {
     schema: SmtpUrl.optional(),
@@ -115,7 +122,7 @@ export const SETTINGS = {
   },
   RESOURCE_OUTBOX_DIR: {
     schema: text,
-    description: 'Directory where mail becomes files for a day, without RESOURCE_SMTP_URL.',
+    description: 'Directory for mail without RESOURCE_SMTP_URL, as files that are kept for a day.',
     default: '.data/outbox',
   },
   RESOURCE_DESK_ADDRESS: {
@@ -132,22 +139,22 @@ export const SETTINGS = {
   RESOURCE_TRUSTED_PROXIES: {
     schema: trustedProxies,
     description:
-      'Addresses and networks of proxies whose `X-Forwarded-For` and `traceparent` are believed, separated by commas.',
+      'Addresses and networks of proxies whose `X-Forwarded-For` and `traceparent` are trusted, separated by commas.',
     default: '',
   },
   RESOURCE_CORS_ORIGINS: {
-    schema: list(webOrigin),
+    schema: list(WebOrigin),
     description: 'Origins whose scripts may POST, separated by commas.',
     default: '',
   },
   RESOURCE_ALSO_ACCEPT_HOSTS: {
     schema: list(hostHeader),
     description:
-      'Further Host values to answer for, separated by commas. Documents still name RESOURCE_ORIGIN.',
+      'Further values of Host that are accepted, separated by commas. Documents still name RESOURCE_ORIGIN.',
     default: '',
   },
   RESOURCE_SECURITY_CONTACT: {
-    schema: contact.optional(),
+    schema: ReportContact.optional(),
     description:
       'Where `/.well-known/security.txt` sends reports, such as `mailto:security@plainpath.example`. Without it: `security@` the host of RESOURCE_ORIGIN.',
   },

@@ -1,6 +1,6 @@
 import type { Database } from '@plainpath/postgres'
 
-/** An act of staff that the audit records. */
+/** A staff act that the audit records. */
 export interface StaffAct {
   /** The name of the user who ran the command. */
   readonly actor: string
@@ -10,18 +10,22 @@ export interface StaffAct {
     | 'contact list'
     | 'contact show'
     | 'contact erase'
+    | 'contact assign'
+    | 'contact answered'
+    | 'contact close'
     | 'replay'
+    | 'erase everything'
     | 'answers pause'
     | 'answers resume'
     | 'guides withdraw'
     | 'guides restore'
     | 'triggers disable'
     | 'triggers enable'
-  /** Ids, numbers and the reasons of operators; never an address. */
+  /** Contains ids, numbers or operators' reasons, but never an address. */
   readonly about: string
 }
 
-/** Records an act of staff in the transaction that performs it: if it cannot be recorded, it is not performed. */
+/** Records a staff act in the transaction that performs it. If the record cannot be written, the act fails too. */
 export async function recordStaffAct(tx: Database, act: StaffAct, now: Date): Promise<void> {
   await tx.query('insert into desk_audit (at, actor, action, about) values ($1, $2, $3, $4)', [
     now,

@@ -1,60 +1,62 @@
-import { describeStatus, freshnessStatus } from '@plainpath/guides'
+import { describeStatus, summarizeFreshness } from '@plainpath/guides'
 import {
   type Authenticators,
   createLimiter,
   createMetrics,
+  createOperationsApp,
   createReadiness,
   type Log,
   listEndpoints,
-  operationsApp,
-  poolMetrics,
   type RawRoute,
   type Readiness,
+  type RequestHandler,
   type Route,
+  registerPoolMetrics,
 } from '@plainpath/http'
 import type { Mailer } from '@plainpath/mail'
-import { API_VERSION, type McpEndpoint, mcpEndpoints, serviceUrls } from '@plainpath/metadata'
+import { API_VERSION, createMcpEndpoints, type McpEndpoint, serviceUrls } from '@plainpath/metadata'
 import { openPool, type Pool } from '@plainpath/postgres'
 import { REVOCATION, type RevocationOptions } from '@plainpath/revocation'
 import { openTracing } from '@plainpath/tracing'
 import type Koa from 'koa'
-import { answerMetrics } from './answers/answer-metrics.ts'
-import { answerRoutes } from './answers/answer-routes.ts'
-import { type AnswerService, answerService } from './answers/answer-service.ts'
-import { publicHandler } from './app.ts'
+import { createAnswerMetrics } from './answers/answer-metrics.ts'
+import { createAnswerRoutes } from './answers/answer-routes.ts'
+import { type AnswerService, createAnswerService } from './answers/answer-service.ts'
+import { createPublicHandler } from './app.ts'
 import {
-  authorizationServerClient,
+  createAuthorizationServerClient,
   type RequestAuthorizationServer,
 } from './auth/authorization-server-client.ts'
-import { requireAuthorizationServer } from './auth/authorization-server-keys.ts'
-import { bearerCheck, cachedBearer, proofUse, verifiedPerson } from './auth/bearer.ts'
+import { createAuthorizationServerCheck } from './auth/authorization-server-keys.ts'
+import { createBearerCheck, createCachedBearerCheck, createProofUse } from './auth/bearer.ts'
 import type { Introspect } from './auth/introspection.ts'
-import { introspectionMetrics } from './auth/introspection-client.ts'
+import { createIntrospectionMetrics } from './auth/introspection-client.ts'
+import { createVerifiedPersonFinder } from './auth/verified-person.ts'
 import type { Config } from './config.ts'
-import { contactRoutes } from './contact/contact-routes.ts'
-import { ownMessages } from './contact/own-messages.ts'
-import { sendMessage } from './contact/send-message.ts'
+import { createContactRoutes } from './contact/contact-routes.ts'
+import { createOwnMessages } from './contact/own-messages.ts'
+import { createSendMessage } from './contact/send-message.ts'
 import type { GuideCatalog } from './guides/guide-catalog.ts'
-import { feedRoute } from './guides/guide-feed.ts'
-import { guideLister } from './guides/guide-listing.ts'
+import { createFeedRoute } from './guides/guide-feed.ts'
+import { createGuideLister } from './guides/guide-listing.ts'
 import { registerGuideMetrics } from './guides/guide-metrics.ts'
-import { earlierGuides, guideResponses } from './guides/guide-responses.ts'
-import { type GuideDeps, guideRoutes } from './guides/guide-routes.ts'
-import { currentSchema } from './health/current-schema.ts'
-import { healthRoutes, sharedCheck } from './health/health-routes.ts'
-import { mcpRoute, publicMcpRoute, signedInMcpRoutes } from './mcp/mcp-route.ts'
+import { createEarlierGuideReader, createGuideResponses } from './guides/guide-responses.ts'
+import { createGuideRoutes, type GuideDeps } from './guides/guide-routes.ts'
+import { createSchemaCheck } from './health/current-schema.ts'
+import { createHealthRoutes, createSharedCheck } from './health/health-routes.ts'
+import { createMcpRoute, createPublicMcpRoute, createSignedInMcpRoutes } from './mcp/mcp-route.ts'
 import type { McpDeps } from './mcp/mcp-server.ts'
-import { registerTools } from './mcp/register-tools.ts'
-import { requestStates } from './mcp/request-state.ts'
-import { mcpTools } from './mcp/tools.ts'
-import { metadataRoutes } from './metadata/metadata-routes.ts'
+import { createToolRegistrar } from './mcp/register-tools.ts'
+import { createRequestStates } from './mcp/request-state.ts'
+import { createTools } from './mcp/tools.ts'
+import { createMetadataRoutes } from './metadata/metadata-routes.ts'
 import { MIGRATIONS } from './migrations.ts'
-import { contactPageRoutes } from './pages/contact-page-routes.ts'
-import { pageRoutes } from './pages/page-routes.ts'
-import { waitlistLinkRoutes } from './pages/waitlist-page-routes.ts'
+import { createContactPageRoutes } from './pages/contact-page-routes.ts'
+import { createPageRoutes } from './pages/page-routes.ts'
+import { createWaitlistLinkRoutes } from './pages/waitlist-page-routes.ts'
 import type { Retention } from './retention/start-retention.ts'
-import { joinWaitlist } from './waitlist/join-waitlist.ts'
-import { waitlistRoutes } from './waitlist/waitlist-routes.ts'
+import { createJoinWaitlist } from './waitlist/join-waitlist.ts'
+import { createWaitlistRoutes } from './waitlist/waitlist-routes.ts'
 import { startBackgroundWork } from './wire/wire-background.ts'
 import { createIntrospection, createSubscriber } from './wire/wire-introspection.ts'
 import { openStores, type Stores } from './wire/wire-stores.ts'
@@ -62,9 +64,9 @@ import { openStores, type Stores } from './wire/wire-stores.ts'
 /** The API before it listens. Disposing closes its connections. */
 export interface Resource extends AsyncDisposable {
   /** Handles the requests of the public listener. */
-  readonly handler: ReturnType<typeof publicHandler>
+  readonly handler: RequestHandler
   /** Every public method and path. */
-  readonly surface: readonly { readonly method: string; readonly path: string }[]
+  readonly publicEndpoints: readonly { readonly method: string; readonly path: string }[]
   readonly operationsApp: Koa
   readonly readiness: Readiness
   readonly mailer: Mailer
@@ -76,18 +78,15 @@ export interface ResourceDeps {
   readonly now: () => Date
   /** Receives a line with the link of each mail that is written to a file instead of being sent. */
   readonly announce?: (line: string) => void
-  /** How many times longer than in production PostgreSQL may take: for tests on a busy machine. */
+  /** The factor by which PostgreSQL may take longer than in production, for tests on a busy machine. */
   readonly databasePatience?: number
-  /** How long to wait for the authorization server; a second when absent. */
+  /** The time-out for the authorization server; by default a second. */
   readonly introspectionTimeoutMs?: number | undefined
-  /** The revocation channel and intervals that both apps share; `REVOCATION` when absent. */
+  /** The revocation channel and intervals that both apps share; by default `REVOCATION`. */
   readonly revocation?: RevocationOptions
 }
 
-/**
- * Creates every object of the API, once, and connects them. Stores and the authorization server need not be available yet.
- * What each object does is decided in its own module.
- */
+/** Creates and connects every object of the API. The stores and the authorization server need not be available yet. */
 export async function openResource(
   config: Config,
   {
@@ -99,29 +98,39 @@ export async function openResource(
     revocation = REVOCATION,
   }: ResourceDeps,
 ): Promise<Resource> {
-  await using opening = new AsyncDisposableStack()
+  await using cleanup = new AsyncDisposableStack()
   const urls = serviceUrls(config.origin, config.mcpPublicOrigin)
-  const tracing = opening.use(
+  const tracing = cleanup.use(
     await openTracing({ url: config.otlpUrl, service: 'plainpath-resource', version: API_VERSION, log }),
   )
-  const db = opening.use(
-    openPool(config.databaseUrl, { applicationName: 'plainpath resource', log, patience: databasePatience }),
+  const db = cleanup.use(
+    openPool(config.databaseUrl, {
+      applicationName: 'plainpath resource',
+      log,
+      patience: databasePatience,
+      isPooled: config.databaseIsPooled,
+    }),
   )
   const metrics = createMetrics('resource')
-  poolMetrics(metrics, db)
-  const tokenMetrics = introspectionMetrics(metrics)
-  const stores = openStores(config, { db, log, now }, opening)
+  registerPoolMetrics(metrics, db)
+  const tokenMetrics = createIntrospectionMetrics(metrics)
+  const stores = openStores(config, { db, log, now }, cleanup)
   const subscriber = config.redisUrl ? createSubscriber(revocation) : undefined
-  const answers = answerService({ origin: urls.origin, metrics: answerMetrics(metrics), now, log })
-  const onGuides = (catalog: GuideCatalog) => answers.prepare(catalog)
+  const answers = createAnswerService({
+    origin: urls.origin,
+    metrics: createAnswerMetrics(metrics),
+    now,
+    log,
+  })
+  const onGuidesChanged = (catalog: GuideCatalog) => answers.prepare(catalog)
   const { clock, clientSecret, guides, mailer, retention } = await startBackgroundWork(
     config,
-    { db, stores, subscriber, revocation, metrics, tokenMetrics, log, now, announce, onGuides },
-    opening,
+    { db, stores, subscriber, revocation, metrics, tokenMetrics, log, now, announce, onGuidesChanged },
+    cleanup,
   )
   registerGuideMetrics(metrics.registry, guides)
 
-  const requestServer = authorizationServerClient(config.authUrls)
+  const requestServer = createAuthorizationServerClient(config.authUrls)
   const { introspect, introspectWithEmail, findCached } = createIntrospection(config, {
     requestServer,
     issuer: urls.origin,
@@ -131,11 +140,17 @@ export async function openResource(
     now,
     timeoutMs: introspectionTimeoutMs,
   })
-  const lister = guideLister(config.hashKey, urls)
-  const forms = guideResponses(urls)
-  const guideDeps = { guides, earlier: earlierGuides(db, now, guides), lister, forms, urls }
-  const guideApi = guideRoutes(guideDeps)
-  const bearer = bearerCheck({ introspect, urls, clock, now })
+  const lister = createGuideLister(config.hashKey, urls)
+  const guideResponses = createGuideResponses(urls)
+  const guideDeps = {
+    guides,
+    readEarlierGuide: createEarlierGuideReader(db, now, guides),
+    lister,
+    guideResponses,
+    urls,
+  }
+  const guideApi = createGuideRoutes(guideDeps)
+  const bearer = createBearerCheck({ introspect, urls, clock, now })
   const { otherRoutes, publicMcpRoutes } = createRoutes(config, {
     db,
     stores,
@@ -148,7 +163,7 @@ export async function openResource(
   })
   const routes = [...guideApi.routes, ...otherRoutes]
   const readiness = createReadiness({
-    schema: currentSchema(db, MIGRATIONS),
+    schema: createSchemaCheck(db, MIGRATIONS),
     guides: async () => guides.current().size > 0,
     clock: async () => clock.isSynchronised(),
   })
@@ -157,36 +172,36 @@ export async function openResource(
     factor: config.limitsFactor,
     now,
     log,
-    onDecision: metrics.limited,
+    onDecision: metrics.countLimitDecision,
   })
-  const resources = opening.move()
+  const resources = cleanup.move()
   return {
-    handler: publicHandler({
+    handler: createPublicHandler({
       config,
       urls,
       guides,
       routes,
       publicMcpRoutes,
       fastPathOptions: {
-        find: guideApi.findPrepared,
-        cachedCaller: cachedBearer({ findCached, urls, clock, now }),
+        find: guideApi.findFastPathResponse,
+        findCachedCaller: createCachedBearerCheck({ findCached, urls, clock, now }),
       },
       limiter,
       authenticators: {
         bearer,
-        useProof: proofUse({ usedProofs: stores.usedProofs, urls, clock }),
+        useProof: createProofUse({ usedProofs: stores.usedProofs, urls, clock }),
       },
       metrics,
       tracing,
       clock,
       log,
     }),
-    surface: listEndpoints(routes),
-    operationsApp: operationsApp({
+    publicEndpoints: listEndpoints(routes),
+    operationsApp: createOperationsApp({
       readiness,
       registry: metrics.registry,
       pages: {
-        '/guides': () => `${describeStatus(freshnessStatus(guides.current().list().guides, now()))}\n`,
+        '/guides': () => `${describeStatus(summarizeFreshness(guides.current().list().guides, now()))}\n`,
       },
     }),
     readiness,
@@ -196,7 +211,7 @@ export async function openResource(
   }
 }
 
-/** Creates all routes except those of the guides, which the fast path serves too. */
+/** Creates all routes except the guide routes, which the fast path also serves. */
 function createRoutes(
   { corsOrigins, securityContact, hashKey }: Config,
   deps: {
@@ -212,44 +227,53 @@ function createRoutes(
 ): { otherRoutes: (Route | RawRoute)[]; publicMcpRoutes: Route[] } {
   const { db, requestServer, introspectWithEmail, bearer, guideDeps, answers, now } = deps
   const { waitlist, contact } = deps.stores
-  const { guides, lister, forms, urls } = guideDeps
-  const join = joinWaitlist({ waitlist, urls, now })
-  const person = verifiedPerson({ introspectWithEmail, urls, now })
-  const send = sendMessage({ contact, verifiedPerson: person, now })
-  const own = ownMessages({ contact, now })
-  const tools = mcpTools({ ...guideDeps, answers, joinWaitlist: join, sendMessage: send, ownMessages: own })
-  const states = requestStates({ hashKey, now })
-  const mcpDeps = (endpoint: McpEndpoint): McpDeps => ({
+  const { guides, lister, guideResponses, urls } = guideDeps
+  const joinWaitlist = createJoinWaitlist({ waitlist, urls, now })
+  const findVerifiedPerson = createVerifiedPersonFinder({ introspectWithEmail, urls, now })
+  const sendMessage = createSendMessage({ contact, findVerifiedPerson, now })
+  const ownMessages = createOwnMessages({ contact, findVerifiedPerson, now })
+  const tools = createTools({
+    ...guideDeps,
+    answers,
+    joinWaitlist,
+    sendMessage,
+    ownMessages,
+  })
+  const requestStates = createRequestStates({ hashKey, now })
+  const createMcpDeps = (endpoint: McpEndpoint): McpDeps => ({
     urls,
     endpoint,
-    registerTools: registerTools(tools, endpoint.tools, urls),
-    requestStates: states,
+    registerTools: createToolRegistrar(tools, endpoint.tools, urls),
+    requestStates,
   })
-  const endpoints = mcpEndpoints(urls)
+  const endpoints = createMcpEndpoints(urls)
   const otherRoutes = [
-    ...healthRoutes({
-      publishedGuides: () => guides.current().size,
+    ...createHealthRoutes({
+      countPublishedGuides: () => guides.current().size,
       checks: {
-        database: sharedCheck(() => db.query('select 1'), now),
-        auth: sharedCheck(requireAuthorizationServer(requestServer), now),
+        database: createSharedCheck(() => db.query('select 1'), now),
+        auth: createSharedCheck(createAuthorizationServerCheck(requestServer), now),
       },
       answers: answers.state,
     }),
-    ...answerRoutes({ answers, guides }),
-    feedRoute({ guides, urls }),
-    ...waitlistRoutes({ joinWaitlist: join, waitlist, urls, now }),
-    ...waitlistLinkRoutes({ waitlist, urls, now }),
-    ...contactRoutes({ sendMessage: send, ownMessages: own }),
-    ...contactPageRoutes({ contact, guides, urls, now }),
-    mcpRoute({ ...mcpDeps(endpoints.agents), allowedOrigins: corsOrigins }),
-    ...signedInMcpRoutes({ ...mcpDeps(endpoints.signedIn), bearer }),
-    ...metadataRoutes({
+    ...createAnswerRoutes({ answers, guides }),
+    createFeedRoute({ guides, urls }),
+    ...createWaitlistRoutes({ joinWaitlist, waitlist, urls, now }),
+    ...createWaitlistLinkRoutes({ waitlist, urls, now }),
+    ...createContactRoutes({ sendMessage, ownMessages }),
+    ...createContactPageRoutes({ contact, guides, urls, now }),
+    createMcpRoute({ ...createMcpDeps(endpoints.agents), allowedOrigins: corsOrigins }),
+    ...createSignedInMcpRoutes({ ...createMcpDeps(endpoints.signedIn), bearer }),
+    ...createMetadataRoutes({
       urls,
       startedAt: now(),
       securityContact,
       guides: () => guides.current().list().guides,
     }),
-    ...pageRoutes({ guides, lister, forms, joinWaitlist: join, answers, urls }),
+    ...createPageRoutes({ guides, lister, guideResponses, joinWaitlist, answers, urls }),
   ]
-  return { otherRoutes, publicMcpRoutes: endpoints.public ? [publicMcpRoute(mcpDeps(endpoints.public))] : [] }
+  return {
+    otherRoutes,
+    publicMcpRoutes: endpoints.public ? [createPublicMcpRoute(createMcpDeps(endpoints.public))] : [],
+  }
 }

@@ -127,7 +127,7 @@ test('a retired guide is in no answer', async () => {
   const settings = { RESOURCE_DATABASE_URL: api.databaseUrl }
   await runResource(['guides', 'publish'], settings)
   await runResource(
-    ['guides', 'retire', 'renew-green-card', '--successor', 'replace-lost-green-card'],
+    ['guides', 'retire', 'renew-green-card', '--successor', 'replace-lost-green-card', '--yes'],
     settings,
   )
   const guides = async () =>

@@ -19,14 +19,18 @@ const postQuestion = (body: unknown, headers = {}, path = PATH): Promise<HttpRes
 const answerTo = async (body: unknown) => Answer.parse((await postQuestion(body)).json())
 
 describe('POST /api/answers', () => {
-  test('answers with sections, their sources, and questions to put to the person; nobody may keep it', async () => {
+  test('answers with sections, their sources, and questions for the person, and forbids caching', async () => {
     const response = await postQuestion({ question: RENEW })
     expect(response.status).toBe(200)
     expect(response.headers).toMatchObject({ 'cache-control': 'no-store' })
     expect(response.headers['ratelimit-policy']).toMatch(/"reads-address".*"reads-anonymous"/)
     const { outcome, passages, check, disclaimer } = Answer.parse(response.json())
     expect(outcome).toBe('information')
-    expect(passages[0]).toMatchObject({ guide: 'renew-green-card', answers: true })
+    expect(passages[0]).toMatchObject({
+      guide: 'renew-green-card',
+      guideTitle: 'Renew a 10-year green card (Form I-90)',
+      answers: true,
+    })
     expect(passages[0]?.url).toMatch(/^http.*\/guides\/renew-green-card/)
     expect(passages[0]?.sources[0]).toMatchObject({ stale: expect.any(Boolean), url: expect.any(String) })
     expect(check.length).toBeGreaterThan(0)
@@ -45,7 +49,7 @@ describe('POST /api/answers', () => {
     expect(denied.outcome).toBe('hand_off')
   })
 
-  test('a fact that is true hands off; one that is false takes its question out of check', async () => {
+  test('a true fact hands off; a false fact removes its question from check', async () => {
     const { check } = await answerTo({ question: RENEW })
     const trigger = check[0]?.trigger ?? ''
     const without = await answerTo({ question: RENEW, facts: { [trigger]: false } })
@@ -57,7 +61,7 @@ describe('POST /api/answers', () => {
     })
   })
 
-  test('says why no guide answers', async () => {
+  test('states the reason if no guide answers', async () => {
     expect(await answerTo({ question: 'What is the weather in Denver tomorrow?' })).toMatchObject({
       outcome: 'out_of_scope',
       passages: [],
@@ -67,7 +71,7 @@ describe('POST /api/answers', () => {
     expect(spanish.outOfScope?.notices.map(({ language }) => language)).toEqual(['es', 'en'])
   })
 
-  test('explains itself when it is asked to, and only then', async () => {
+  test('includes an explanation only if the request asks for one', async () => {
     const explained = await postQuestion({ question: RENEW }, {}, `${PATH}?explain=true`)
     expect(explained.json()).toMatchObject({ explain: { language: 'en', scores: expect.any(Array) } })
     expect((await postQuestion({ question: RENEW }, {}, `${PATH}?explain=false`)).json()).not.toHaveProperty(
@@ -160,7 +164,7 @@ describe('POST /api/answers refuses', () => {
   })
 })
 
-test('nothing of a question reaches the log, a metric or the body of a failure', async () => {
+test('no part of a question reaches the log, a metric or the body of a failure', async () => {
   const word = 'zanzibarquux'
   const question = `My uncle ${word} was arrested. Can he renew his green card?`
   for (const body of [
@@ -187,7 +191,7 @@ test('nothing of a question reaches the log, a metric or the body of a failure',
 })
 
 describe('GET /api/triggers', () => {
-  test('lists them, the most urgent first, and may be kept', async () => {
+  test('lists the triggers, the most urgent first, and may be cached', async () => {
     const listed = await sendRequest(api.origin, { path: '/api/triggers' })
     expect(listed.headers).toMatchObject({ 'cache-control': 'public, max-age=300', etag: expect.any(String) })
     const { triggers } = listed.json() as { triggers: Record<string, unknown>[] }

@@ -1,4 +1,4 @@
-import { guideSections, loadGuides } from '@plainpath/guides'
+import { listGuideSections, loadGuides } from '@plainpath/guides'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { runResource } from './run-resource.ts'
 import { sendRequest } from './send-request.ts'
@@ -117,19 +117,19 @@ describe('the form gets an answer', () => {
   test('with help while answers are paused', async () => {
     const settings = { RESOURCE_DATABASE_URL: api.databaseUrl }
     await runResource(['answers', 'pause'], settings)
-    await expect.poll(async () => (await send({ question: RENEW })).status, { timeout: 15_000 }).toBe(503)
+    await expect.poll(async () => (await send({ question: RENEW })).status).toBe(503)
     const { body } = await send({ question: RENEW })
     expect(heading(body)).toBe('We cannot answer questions now')
     expect(body).toContain('href="tel:911"')
     await runResource(['answers', 'resume'], settings)
-    await expect.poll(async () => (await send({ question: RENEW })).status, { timeout: 15_000 }).toBe(200)
+    await expect.poll(async () => (await send({ question: RENEW })).status).toBe(200)
   })
 })
 
 test('every section has an anchor on the page of its guide, to which answers link', async () => {
   for (const guide of loadGuides()) {
     const { body } = await get(`/guides/${guide.slug}`)
-    for (const { key } of guideSections(guide).filter((section) => section.key !== 'intro'))
+    for (const { key } of listGuideSections(guide).filter((section) => section.key !== 'intro'))
       expect(body).toContain(`<h2 id="${key}">`)
     const ids = [...body.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id)
     expect(ids).toEqual([...new Set(ids)])
@@ -139,7 +139,7 @@ test('every section has an anchor on the page of its guide, to which answers lin
 describe('the link to report a mistake', () => {
   test('opens the form with the passage, and nothing else', async () => {
     const guide = loadGuides().find(({ slug }) => slug === 'renew-green-card')
-    const section = guide && guideSections(guide).find(({ key }) => key !== 'intro')
+    const section = guide && listGuideSections(guide).find(({ key }) => key !== 'intro')
     const { body } = await get(`/contact?passage=${encodeURIComponent(section?.id ?? '')}`)
     expect(body).toMatch(/<input [^>]*name="topic" type="radio" value="correction"[^>]* checked>/)
     expect(body).toContain(`>About “${section?.heading}” (${section?.id}):\n\n</textarea>`)

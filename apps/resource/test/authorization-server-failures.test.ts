@@ -28,7 +28,7 @@ const without = (name: string) => (reply: IntrospectionReply) => {
   const { [name]: _, ...rest } = claims(reply)
   reply.payload.token_introspection = rest
 }
-/** Where a redirect would lead. */
+/** The server to which a redirect would lead. */
 let evilAsked = 0
 const evil = await serve(
   (_request, response) => {
@@ -52,7 +52,7 @@ const TAMPERED: [why: string, tamper: (reply: IntrospectionReply) => void][] = [
   ['another media type', (reply) => (reply.type = 'application/jwt')],
   ['plain JSON', (reply) => Object.assign(reply, { type: 'application/json', body: '{"active":true}' })],
   ['nothing', (reply) => (reply.body = '')],
-  ['what is no JWT', (reply) => (reply.body = 'active')],
+  ['a body that is not a JWT', (reply) => (reply.body = 'active')],
   ['10 MB', (reply) => (reply.body = 'A'.repeat(10_000_000))],
   [
     'a few bytes that become 10 MB',
@@ -212,7 +212,7 @@ describe('a wrong introspection response is 503, never 200 and never 401:', () =
     expect(ms).toBeLessThan(4_000)
   })
 
-  test('says so in the log, without the token', () => {
+  test('is logged without the token', () => {
     const failures = api.logged.filter((line) => line.includes('"level":"error"'))
     // Those that fail in the same way are logged as one.
     expect(failures.length).toBeGreaterThanOrEqual(TAMPERED.length / 2)
@@ -221,7 +221,7 @@ describe('a wrong introspection response is 503, never 200 and never 401:', () =
 })
 
 describe('the keys of the authorization server', () => {
-  test('are fetched once, however many ask', async () => {
+  test('are fetched once for any number of simultaneous requests', async () => {
     await using fresh = await startResource()
     fresh.auth.trustSeconds = 60
     const responses = await Promise.all(Array.from({ length: 20 }, () => read(fresh.auth.issue(), fresh)))
@@ -238,7 +238,7 @@ describe('the keys of the authorization server', () => {
     expect(fresh.auth.requests.keys).toBeLessThan(5)
   })
 
-  test('are asked for again after a failure', async () => {
+  test('are requested again after a failure', async () => {
     await using fresh = await startResource()
     fresh.auth.keySetStatus = 500
     expectProblem(await read(fresh.auth.issue(), fresh), { status: 503, code: 'unavailable' })
@@ -247,7 +247,7 @@ describe('the keys of the authorization server', () => {
   })
 })
 
-test('how many introspections are under way is shown', async () => {
+test('a metric shows the number of in-flight introspections', async () => {
   const shown = async () => {
     const metrics = await (await fetch(`${api.operations.url}/metrics`)).text()
     return metrics.match(/(?<=^introspections_under_way\{about="token",.*\} )\d+$/m)?.[0]
@@ -263,7 +263,7 @@ test('how many introspections are under way is shown', async () => {
   expect(await shown()).toBe('0')
 })
 
-test('without an authorization server bearer requests are 503; guides, pages and the waitlist work', async () => {
+test('bearer requests are 503 without an authorization server; guides, pages and the waitlist work', async () => {
   await using alone = await startResource({ env: { RESOURCE_AUTH_URL: await deadUrl() } })
   expectProblem(await read(`ppt_${'A'.repeat(43)}`, alone), { status: 503, code: 'unavailable' })
   for (const path of [

@@ -17,7 +17,7 @@ const read = (authorization: string | string[]) =>
 const introspections = () => api.auth.requests.introspection
 
 describe('a token that is sent where none is needed', () => {
-  test('lets the request through when it is valid, and the response must not be cached', async () => {
+  test('is accepted if it is valid, and the response must not be cached', async () => {
     const response = await read(`Bearer ${api.auth.issue()}`)
     expect(response.status).toBe(200)
     expect(response.headers['cache-control']).toBe('private, no-store')
@@ -48,7 +48,7 @@ describe('a token that is sent where none is needed', () => {
     expectProblem(await read(`Bearer ${token}`), { status: 401, code: 'invalid-token' })
   })
 
-  test('is shown to the authorization server alone, with our credential and no header of the caller', async () => {
+  test('is sent only to the authorization server, with our credential and no header of the caller', async () => {
     const authorization = `Bearer ${api.auth.issue()}`
     await sendRequest(api.origin, {
       path: '/api/guides',
@@ -101,12 +101,12 @@ describe('a token is refused', () => {
     ['behind a tab', () => `Bearer\t${valid()}`, 0],
     ['when it is missing', () => 'Bearer', 0],
   ])('%s', async ([, authorization, introspected]) => {
-    const before = introspections()
+    const introspectionsBefore = introspections()
     const response = await read(authorization())
     expectProblem(response, { status: 401, code: 'invalid-token' })
     expect(response.headers['www-authenticate']).toBe(challenge('invalid_token'))
     expect(response.json()['detail']).toMatch(/This operation works without Authorization\.$/)
-    expect(introspections() - before).toBe(introspected)
+    expect(introspections() - introspectionsBefore).toBe(introspected)
   })
 
   test.for([

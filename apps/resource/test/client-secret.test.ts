@@ -15,10 +15,10 @@ test('when its secret is refused the API reads its file at once, and no request 
   expect((await read()).status).toBe(200)
   await writeFile(path.join(api.keys, 'client-secret'), `${NEXT}\n`)
   api.auth.clientSecret = NEXT
-  const before = api.auth.requests.introspection
+  const introspectionsBefore = api.auth.requests.introspection
   const responses = await Promise.all(Array.from({ length: 20 }, read))
   expect(responses.map(({ status }) => status)).toEqual(Array(20).fill(200))
-  expect(api.auth.requests.introspection - before).toBeLessThanOrEqual(40)
+  expect(api.auth.requests.introspection - introspectionsBefore).toBeLessThanOrEqual(40)
   // The file is ahead of this authorization server.
   api.auth.clientSecret = CLIENT_SECRET
   expect((await read()).status).toBe(200)

@@ -17,12 +17,12 @@ describe('the Idempotency-Key of a message', () => {
     holding.later(MINUTE_MS)
     expect(await person.sent(body, 'key-1')).toEqual(first)
     expect((await person.at('DELETE', first['id'])).status).toBe(204)
-    const before = await holding.contact.kept()
+    const keptBefore = await holding.contact.kept()
     const refused = await person.send(body, 'key-1')
     expectProblem(refused, { status: 409, code: 'message-withdrawn' })
     expect(refused.json()['detail']).toContain('new Idempotency-Key')
     expectProblem(await person.send(newMessage(), 'key-1'), { status: 422, code: 'idempotency-key-reused' })
-    expect(await holding.contact.kept()).toBe(before)
+    expect(await holding.contact.kept()).toBe(keptBefore)
     const second = await person.sent(body, 'key-2')
     expect(second['id']).not.toBe(first['id'])
     expect((await person.at('GET', second['id'])).json()['status']).toBe('received')
@@ -43,11 +43,11 @@ describe('the same message again', () => {
     const body = { ...newMessage(), guideSlug: 'work-permit' }
     const { id } = await person.sent(body, 'key-1')
     holding.later(DAY_MS - 1)
-    const before = await holding.contact.kept()
+    const keptBefore = await holding.contact.kept()
     const refused = await person.send({ ...body, message: ` ${body.message}\r\n` })
     expectProblem(refused, { status: 409, code: 'duplicate-message' })
     expect(refused.json()).toMatchObject({ first: id, detail: expect.stringContaining(String(id)) })
-    expect(await holding.contact.kept()).toBe(before)
+    expect(await holding.contact.kept()).toBe(keptBefore)
   })
 
   test.for([
@@ -82,7 +82,7 @@ describe('the same message again', () => {
     expect([sent.status, sent.json()['id'] === id]).toEqual([202, false])
   })
 
-  test('of several at once, one is sent', async () => {
+  test('is sent once when several arrive at the same time', async () => {
     const person = holding.newPerson()
     for (let time = 0; time < 10; time += 1) {
       const body = newMessage()

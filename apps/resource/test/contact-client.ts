@@ -10,7 +10,7 @@ export interface ContactApi extends AsyncDisposable {
   /** A token of somebody who verified this address. */
   tokenOf(email: string, registrationId: string, change?: Record<string, unknown>): string
   send(token: string | undefined, body: unknown, headers?: Record<string, string>): Promise<HttpResponse>
-  /** What stands in the table, the mails and the jobs. */
+  /** The stored rows of the table, the mails and the jobs. */
   kept(): Promise<number>
   becomes(id: unknown, state: string): Promise<void>
 }

@@ -47,7 +47,7 @@ describe('a message', () => {
     expect((await person.at('GET', sent['id'])).json()).toMatchObject({ status: 'delivered', heldUntil })
   })
 
-  test('says when an answer comes, and where help is that cannot wait, in the response and in the receipt', async () => {
+  test('states when an answer comes and where to find urgent help, in the response and in the receipt', async () => {
     const person = holding.newPerson()
     const reply = (await person.sent())['reply']
     expect(reply).toMatchObject({
@@ -107,7 +107,7 @@ advice.
     // The server took the mail before its row says so.
     const mails = 'select kind, state, mail_sealed from mails where about = $1 order by 1'
     await expect
-      .poll(() => holding.rows(mails, [id]), { timeout: 10_000 })
+      .poll(() => holding.rows(mails, [id]))
       .toEqual([
         { kind: 'contact-desk', state: 'dropped', mail_sealed: null },
         { kind: 'contact-receipt', state: 'sent', mail_sealed: null },
@@ -119,7 +119,7 @@ advice.
     expect(holding.toDesk(id)).toEqual([])
   })
 
-  test('by the link of the receipt: opening changes nothing, its button erases the message, once', async () => {
+  test('by the link of the receipt needs its button, which erases the message once; opening the link changes nothing', async () => {
     const person = holding.newPerson()
     const { id } = await person.sent()
     const link = await person.link()
@@ -205,7 +205,7 @@ advice.
 })
 
 describe('retention', () => {
-  test('forgets the hash of a content after 24 hours, and all that a message says 90 days after delivery', async () => {
+  test('erases the hash of the content after 24 hours, and the content 90 days after delivery', async () => {
     const person = holding.newPerson()
     const { id } = await person.sent({ ...newMessage(), handOff: { triggers: ['smuggling'] } })
     await holding.deliver(id, 10 * MINUTE_MS)

@@ -25,16 +25,16 @@ describe('while an address sends messages without a good token,', () => {
     { why: 'one without the scope', token: () => contact.api.auth.issue() },
   ])('$why, a client with a verified e-mail there is served up to its own limit', async ({ token }) => {
     const verified = contact.tokenOf('ana@example.org', 'reg_ana')
-    const seen = await sendRequest(contact.api.origin, {
+    const response = await sendRequest(contact.api.origin, {
       path: `/api/contact/${randomUUID()}`,
       headers: { authorization: `Bearer ${verified}` },
     })
-    expect(seen.status).toBe(404)
-    const before = await contact.kept()
+    expect(response.status).toBe(404)
+    const keptBefore = await contact.kept()
     const sent = token()
     const abuse = await times(100, () => contact.send(sent, newMessage()))
     for (const status of statusesOf(abuse)) expect([401, 403, 429]).toContain(status)
-    expect(await contact.kept()).toBe(before)
+    expect(await contact.kept()).toBe(keptBefore)
     for (let time = 0; time < 10; time++)
       expect((await contact.send(verified, newMessage())).status).toBe(202)
     const refused = await contact.send(verified, newMessage())
@@ -47,11 +47,11 @@ test('one mailbox sends twenty messages an hour, however many agents and spellin
   const token = (index: number) => contact.tokenOf(`ana+${index}@example.org`, `reg_${index}`)
   for (let time = 0; time < 20; time++)
     expect((await contact.send(token(time), newMessage())).status).toBe(202)
-  const before = await contact.kept()
+  const keptBefore = await contact.kept()
   const refused = await contact.send(token(20), newMessage())
   expectProblem(refused, { status: 429, code: 'rate-limited' })
   expect(refused.json()['policy']).toBe('contact-mailbox')
-  expect(await contact.kept()).toBe(before)
+  expect(await contact.kept()).toBe(keptBefore)
   expect((await contact.send(contact.tokenOf('ben@example.org', 'reg_ben'), newMessage())).status).toBe(202)
 })
 

@@ -110,7 +110,8 @@ ${holding.contact.api.origin}/claim?end=${END_SECRET}`
       receipt({
         first: 'An AI agent sent us this message for you.',
         topic: 'A question about a guide',
-        ...{ link, id },
+        link,
+        id,
         access: access("Atlas' https[:]//evil[.]example", end),
       }),
     )
@@ -128,13 +129,11 @@ ${holding.contact.api.origin}/claim?end=${END_SECRET}`
       receipt({
         first: 'An AI agent sent us this message for you.',
         topic: 'I need an attorney',
-        ...{ link: linkOf(mail?.text), id },
+        link: linkOf(mail?.text),
+        id,
         more: 'Our staff are also told why you need an attorney. If you do not want that, withdraw the\nmessage.\n\n',
         help: [...LISTS, ...HOTLINES].join('\n'),
-        access: access(
-          '',
-          'To end its access, use the link in the e-mail that told you about the agent.',
-        ).replace(
+        access: access('', 'To end its access, use the link in the e-mail that told you about it.').replace(
           /^[^]*?any name\. It registered with us on\n/,
           'The agent gave us no name. It registered with us on ',
         ),
@@ -150,9 +149,10 @@ ${holding.contact.api.origin}/claim?end=${END_SECRET}`
       receipt({
         first: 'An AI agent sent us this message for you.',
         topic: 'A question about a guide',
-        ...{ link: linkOf(mail?.text), id },
+        link: linkOf(mail?.text),
+        id,
         access: `If you do not want this agent to send us messages:
-To end its access, use the link in the e-mail that told you about the agent.`,
+To end its access, use the link in the e-mail that told you about it.`,
       }),
     )
   })
@@ -206,7 +206,8 @@ advice.
     receipt({
       first: 'We received your message. This is a copy of it.',
       topic: 'Something else',
-      ...{ link: linkOf(mail?.text), id },
+      link: linkOf(mail?.text),
+      id,
       access: 'If it was not you who sent the message, withdraw it by the link above.',
     }),
   )

@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => holding[Symbol.asyncDispose]())
 
-/** What the contract says of a message. */
+/** The contract for a message. */
 interface Model {
   readonly id: string
   readonly content: string
@@ -81,7 +81,7 @@ async function wait(minutes: number, messages: readonly Model[]): Promise<void> 
   }
 }
 
-test('in any order of sending, withdrawing and waiting, staff get each message once, unless it was withdrawn in time', {
+test('staff get each message once unless it was withdrawn in time, in any order of sending, withdrawing and waiting', {
   timeout: 120_000,
 }, async () => {
   const property = fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 12 }), async (steps) => {

@@ -10,7 +10,7 @@ export const FORM = {
   'sec-fetch-site': 'same-origin',
 }
 
-/** What is stored of a message that was erased. */
+/** The stored row of a message that was erased. */
 export const ERASED = {
   state: 'erased',
   message_sealed: null,
@@ -21,7 +21,7 @@ export const ERASED = {
   withdraw_hash: null,
 }
 
-/** What is stored of a message that was withdrawn: its link can still say so. */
+/** The stored row of a message that was withdrawn: its link can still say so. */
 export const WITHDRAWN = { ...ERASED, withdraw_hash: expect.any(Buffer) }
 
 /** The API with a hold of ten minutes, by a clock that the test moves, and people who write. */

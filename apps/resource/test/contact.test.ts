@@ -177,7 +177,7 @@ describe('a token is refused, and nothing is stored:', () => {
     expect(await contact.kept()).toBe(before)
   })
 
-  test('a message of another registration is 404, like one that never was', async () => {
+  test('a message of another registration is 404, like one that does not exist', async () => {
     const { id } = (await contact.send(ana(), newMessage())).json()
     const eve = contact.tokenOf('eve@example.org', 'reg_eve')
     const strange = ['6f6c0f0e-6f2b-4d1c-9a5e-2a9d1f6f3b10', id]

@@ -153,11 +153,11 @@ test.for([
   const stored = () =>
     rows(`select (select count(*) from mails) as mails, (select count(*) from waitlist_entries) as entries,
             (select count(*) from waitlist_links) as links, (select count(*) from contact_messages) as messages`)
-  const before = await stored()
+  const storedBefore = await stored()
   const refused = await post(row.path, row.body)
   expect([refused.status, refused.headers['retry-after']]).toEqual([429, '600'])
   if (row.path.startsWith('/api')) expectProblem(refused, { status: 429, code: 'rate-limited' })
-  expect(await stored()).toEqual(before)
+  expect(await stored()).toEqual(storedBefore)
   await rows(`delete from mails where id = (select id from mails where ${WAITING} limit 1)`)
   expect((await post(row.path, row.body)).status).toBe(row.positive)
 })

@@ -28,12 +28,12 @@ export async function newProofKey(alg = 'ES256'): Promise<ProofKeyPair> {
 /** The request that a proof is for. */
 export interface Proven {
   readonly method?: string
-  /** With the scheme and the host. */
+  /** The absolute URL. */
   readonly url: string
   readonly token: string
 }
 
-/** What a proof says otherwise; a member that is undefined is left out. */
+/** The members of a proof that differ from a correct one; a member that is undefined is left out. */
 export interface ProofChange {
   readonly header?: Readonly<Record<string, unknown>>
   readonly claims?: Readonly<Record<string, unknown>>
@@ -109,7 +109,7 @@ export function sendBound(
   })
 }
 
-/** What every refusal of a bound request has. */
+/** The members of every refusal of a bound request. */
 export function expectRefused(
   api: Pick<RunningResource, 'origin'>,
   response: HttpResponse,

@@ -6,7 +6,7 @@ import { startResource } from './start-resource.ts'
 
 describeInstances('PostgreSQL', () => startInstances())
 
-test('without PostgreSQL a bound request is 503, and nobody else is affected', async () => {
+test('a bound request is 503 without PostgreSQL, and other requests succeed', async () => {
   await using api = await startResource({
     env: { RESOURCE_DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' },
   })

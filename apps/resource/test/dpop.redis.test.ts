@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto'
+import { type OwnRedis, startRedis } from '@plainpath/http/testing/start-redis'
 import {
   ENSURE_MARK,
   formatRevocation,
+  getRevocationChannel,
+  getRevocationKey,
   PUBLISH,
   REVOCATION,
-  revocationChannel,
-  revocationKey,
 } from '@plainpath/revocation'
 import { createClient } from 'redis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { hashOf, makeProof, newProofKey, type ProofKeyPair, sendBound } from './dpop-client.ts'
 import { describeInstances, startInstances } from './dpop-instances.ts'
 import { expectProblem, sendRequest } from './send-request.ts'
-import { type OwnRedis, startRedis } from './start-redis.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
 const resources = new AsyncDisposableStack()
@@ -27,18 +27,18 @@ beforeAll(async () => {
 afterAll(() => resources.disposeAsync())
 
 describeInstances('Redis', async () => {
-  const own = await startRedis()
-  const instances = await startInstances({ env: { RESOURCE_REDIS_URL: own.url } })
+  const ownRedis = await startRedis()
+  const instances = await startInstances({ env: { RESOURCE_REDIS_URL: ownRedis.url } })
   return {
     ...instances,
     async [Symbol.asyncDispose]() {
       await instances[Symbol.asyncDispose]()
-      await own[Symbol.asyncDispose]()
+      await ownRedis[Symbol.asyncDispose]()
     },
   }
 })
 
-const KEY = revocationKey(REVOCATION.name)
+const KEY = getRevocationKey(REVOCATION.name)
 /** Does what a revoker does, in Redis. */
 async function withRedis<T>(
   call: (admin: Awaited<ReturnType<ReturnType<typeof createClient>['connect']>>) => Promise<T>,
@@ -58,7 +58,7 @@ const publishRevocation = (token: string) =>
       keys: [KEY],
       arguments: [
         randomUUID(),
-        revocationChannel(REVOCATION.name),
+        getRevocationChannel(REVOCATION.name),
         formatRevocation({ kind: 'token', hash: hashOf(token) }),
       ],
     }),
@@ -77,12 +77,12 @@ test('the cached introspection is used for a bound token, under each proof, unti
   const [bound, bearer] = [api.auth.issueBound(key.jkt), api.auth.issue()]
   const introspections = () => api.auth.requests.introspection
   const isCached = async () => {
-    const before = introspections()
+    const introspectionsBefore = introspections()
     expect([(await read(bound)).status, (await readAsBearer(bearer)).status]).toEqual([200, 200])
-    return introspections() === before
+    return introspections() === introspectionsBefore
   }
   await expect.poll(isCached).toBe(true)
-  const before = introspections()
+  const introspectionsBefore = introspections()
   const once = [await proofFor(bound)]
   expect((await sendBound(api, { token: bound, proofs: once })).status).toBe(200)
   expectProblem(await sendBound(api, { token: bound, proofs: once }), {
@@ -100,7 +100,7 @@ test('the cached introspection is used for a bound token, under each proof, unti
     expect(refused.status).toBe(401)
     expect(refused.headers['www-authenticate']).toMatch(/^DPoP /)
   }
-  expect(introspections()).toBe(before)
+  expect(introspections()).toBe(introspectionsBefore)
   api.auth.revoke(bound)
   await publishRevocation(bound)
   await expect.poll(async () => (await read(bound)).status).toBe(401)
@@ -108,7 +108,7 @@ test('the cached introspection is used for a bound token, under each proof, unti
   api.auth.tamper()
 })
 
-test('without Redis a bound request is 503, nobody else is affected, and a lost store accepts no earlier proof', async () => {
+test('a bound request is 503 without Redis, other requests succeed, and a lost store accepts no earlier proof', async () => {
   const [bound, bearer] = [api.auth.issueBound(key.jkt), api.auth.issue()]
   await expect.poll(async () => (await read(bound)).status).toBe(200)
   const earlier = [

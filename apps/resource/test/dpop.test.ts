@@ -210,10 +210,10 @@ describe('a proof is accepted', () => {
   })
 
   test.for(['ES256', 'Ed25519', 'EdDSA'])('by a key of %s', async (alg) => {
-    const own = await newProofKey(alg)
-    const bound = api.auth.issueBound(own.jkt)
+    const proofKey = await newProofKey(alg)
+    const bound = api.auth.issueBound(proofKey.jkt)
     for (const _request of [1, 2]) {
-      const response = await send({ token: bound, proofs: [await proof({}, { token: bound }, own)] })
+      const response = await send({ token: bound, proofs: [await proof({}, { token: bound }, proofKey)] })
       expect(response.status, response.body).toBe(200)
     }
   })
@@ -307,6 +307,20 @@ describe('a token and its scheme have to fit:', () => {
     const path = `/api/guides?access_token=${token}`
     expectProblem(await send({ path, proofs: [await proof()] }), { status: 400, code: 'invalid-request' })
   })
+})
+
+test('a proof by another key is refused, also when the key of the token was never seen', async () => {
+  const fresh = await newProofKey()
+  const bound = api.auth.issueBound(fresh.jkt)
+  const before = await stored()
+  for (const each of [otherKey, key])
+    expectRefused(
+      api,
+      await send({ token: bound, proofs: [await proof({}, { token: bound }, each)] }),
+      BAD_PROOF,
+    )
+  expect(await stored()).toBe(before)
+  expect((await send({ token: bound, proofs: [await proof({}, { token: bound }, fresh)] })).status).toBe(200)
 })
 
 test('a proof is accepted once', async () => {

@@ -1,6 +1,11 @@
 import { serviceUrls } from '@plainpath/metadata'
-import { confirmMail, receiptMail, staffMail, withdrawnMail } from '../src/contact/contact-mails.ts'
-import { forgetMail, joinedMail } from '../src/waitlist/waitlist-mails.ts'
+import {
+  composeConfirmMail,
+  composeReceiptMail,
+  composeStaffMail,
+  composeWithdrawnMail,
+} from '../src/contact/contact-mails.ts'
+import { composeForgetMail, composeJoinedMail } from '../src/waitlist/waitlist-mails.ts'
 
 const ADDRESS = 'ana@example.org'
 const DAY = new Date('2026-11-20T12:00:00Z')
@@ -27,17 +32,17 @@ export function exampleMails() {
     createdAt: DAY,
   } as const
   return [
-    joinedMail(urls, {
+    composeJoinedMail(urls, {
       email: ADDRESS,
       referralSlug: 'example',
       confirmSecret: 'secret',
       removeSecret: 'secret',
     }),
-    forgetMail(urls, { email: ADDRESS, removeSecret: 'secret' }),
-    staffMail('desk@plainpath.example', message, 'person'),
-    staffMail('desk@plainpath.example', message, { agent: AT_DOMAIN }),
+    composeForgetMail(urls, { email: ADDRESS, removeSecret: 'secret' }),
+    composeStaffMail('desk@plainpath.example', message, 'person'),
+    composeStaffMail('desk@plainpath.example', message, { agent: AT_DOMAIN }),
     ...[{ agent: AGENT }, { agent: AT_DOMAIN }, { agent: undefined }, 'person' as const].map((writer) =>
-      receiptMail(urls, {
+      composeReceiptMail(urls, {
         ...message,
         receivedAt: DAY,
         heldUntil: new Date('2026-11-20T12:07:00Z'),
@@ -45,8 +50,9 @@ export function exampleMails() {
         writer,
       }),
     ),
-    withdrawnMail(message),
-    withdrawnMail({ ...message, agentDomain: AT_DOMAIN.verifiedDomain }),
-    confirmMail(urls, { replyTo: ADDRESS, secret: 'secret' }),
+    composeWithdrawnMail(urls, message),
+    composeWithdrawnMail(urls, { ...message, agentDomain: AT_DOMAIN.verifiedDomain }),
+    composeWithdrawnMail(urls, { ...message, agent: { ...AGENT, appHost: 'claude.ai' } }),
+    composeConfirmMail(urls, { replyTo: ADDRESS, secret: 'secret' }),
   ]
 }

@@ -37,12 +37,12 @@ async function fail(count: number, from = address): Promise<void> {
 
 test('refuses further tokens of an address of which 30 failed within a minute, without introspection', async () => {
   await fail(30)
-  const before = introspections()
+  const introspectionsBefore = introspections()
   const refused = await read(unknown())
   expectProblem(refused, { status: 429, code: 'rate-limited' })
   expect(refused.json()).toMatchObject({ policy: 'failed-tokens' })
   expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(60)
-  expect(introspections()).toBe(before)
+  expect(introspections()).toBe(introspectionsBefore)
   clock.at += 1.2 * MINUTE_MS
   expectProblem(await read(unknown()), { status: 401, code: 'invalid-token' })
 })
@@ -75,9 +75,9 @@ test('counts a token from when it turned out to be revoked', async () => {
   await fail(30)
   api.auth.revoke(token)
   expectProblem(await read(token), { status: 401, code: 'invalid-token' })
-  const before = introspections()
+  const introspectionsBefore = introspections()
   expectProblem(await read(token), { status: 429, code: 'rate-limited' })
-  expect(introspections()).toBe(before)
+  expect(introspections()).toBe(introspectionsBefore)
 })
 
 test('counts the /64 of an IPv6 address, and four times as many for its /48', async () => {
@@ -94,9 +94,9 @@ test('introspects no more than 16 unverified tokens of an address at once, and e
   api.auth.tamper((reply) => {
     reply.delayMs = 700
   })
-  const before = introspections()
+  const introspectionsBefore = introspections()
   const many = Array.from({ length: 17 }, () => read(unknown()))
-  await expect.poll(() => introspections() - before).toBe(16)
+  await expect.poll(() => introspections() - introspectionsBefore).toBe(16)
   const valid = await Promise.all([read(verified), read(verified, newAddress())])
   expect(valid.map(({ status }) => status)).toEqual([200, 200])
   const statuses = (await Promise.all(many)).map(({ status }) => status)
@@ -109,12 +109,12 @@ test('keeps half of all introspections for tokens that it verified before', asyn
   api.auth.tamper((reply) => {
     reply.delayMs = 1_500
   })
-  const before = introspections()
+  const introspectionsBefore = introspections()
   const many = Array.from({ length: 9 }, () => {
     const from = newAddress()
     return Array.from({ length: 16 }, () => read(unknown(), from))
   }).flat()
-  await expect.poll(() => introspections() - before).toBe(128)
+  await expect.poll(() => introspections() - introspectionsBefore).toBe(128)
   expect((await read(verified)).status).toBe(200)
   const statuses = (await Promise.all(many)).map(({ status }) => status)
   expect(statuses.filter((status) => status === 503)).toHaveLength(16)

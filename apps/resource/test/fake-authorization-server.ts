@@ -30,7 +30,7 @@ type Claims = Record<string, unknown>
 /** The internal listener of an authorization server: signs introspection responses (RFC 9701) about the tokens it issued. */
 export interface FakeAuthorizationServer extends AsyncDisposable {
   readonly url: string
-  /** How many requests introspection and the key set received. */
+  /** The numbers of requests for introspections and for the key set. */
   readonly requests: { introspection: number; keys: number }
   /** The parameter `claims` of each introspection, empty where there was none. */
   readonly requestedClaims: string[]

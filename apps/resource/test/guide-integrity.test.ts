@@ -59,7 +59,7 @@ test.for([
   async ([_what, change]) => {
     await using before = await startResource()
     await publishGuides(before.db, packaged, NOW)
-    await expect.poll(() => guide(before), { timeout: 10_000 }).toMatchObject({ title: first.title })
+    await expect.poll(() => guide(before)).toMatchObject({ title: first.title })
     const published = await guide(before)
     await alter(before, change)
     await using after = await startResource({ beside: before })
@@ -83,6 +83,6 @@ test('a version of another release is served as it is stored', async () => {
   await using api = await startResource()
   await publishGuides(api.db, packaged, NOW)
   await publishGuides(api.db, [{ ...first, version: first.version + 1, title: 'Of the next release' }], NOW)
-  await expect.poll(() => guide(api), { timeout: 10_000 }).toMatchObject({ title: 'Of the next release' })
+  await expect.poll(() => guide(api)).toMatchObject({ title: 'Of the next release' })
   expect([await altered(api), alteredLines(api)]).toEqual([0, []])
 })

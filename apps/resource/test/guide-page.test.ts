@@ -1,4 +1,4 @@
-import { guideSections, loadGuides } from '@plainpath/guides'
+import { listGuideSections, loadGuides } from '@plainpath/guides'
 import { LEAVE_HEADERS, LEAVE_SCRIPT, NEUTRAL_SITE, PAGE_CSP, STYLESHEET } from '@plainpath/pages'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isSensitiveGuide } from '../src/pages/sensitive-guides.ts'
@@ -46,7 +46,9 @@ describe.for(guides.map(({ slug }) => slug))('the page of the guide %s', (slug) 
     if (!guide) throw new Error('no guide')
     const body = unmarked((await get(`/guides/${slug}`)).body)
     expect(body).toContain(`<strong>Who this is for:</strong> ${escaped(guide.audience)}`)
-    for (const { id, key, heading } of guideSections(guide).filter((section) => section.key !== 'intro')) {
+    for (const { id, key, heading } of listGuideSections(guide).filter(
+      (section) => section.key !== 'intro',
+    )) {
       expect(body).toContain(`<li><a href="#${key}">${escaped(heading)}</a></li>`)
       expect(body).toContain(`<h2 id="${key}">${escaped(heading)}</h2>`)
       expect(body).toContain(`href="/contact?passage=${encodeURIComponent(id)}"`)
@@ -93,7 +95,7 @@ describe('a guide about abuse, crime victims or detention', () => {
   /** Guides that have them, but are about something else. */
   const OTHERS = ['change-of-address', 'check-case-status', 'family-petition', 'foia-request', 'h1b-basics']
 
-  test('is known as one, or named here as an exception', () => {
+  test('is marked as one, or listed here as an exception', () => {
     const likely = guides.filter(({ body }) => (body.match(RISK) ?? []).length >= 5).map(({ slug }) => slug)
     expect(likely.filter((slug) => !isSensitiveGuide(slug) && !OTHERS.includes(slug))).toEqual([])
     expect(likely).toEqual(
@@ -117,7 +119,7 @@ describe('a guide about abuse, crime victims or detention', () => {
     expect(body.match(/<script[^>]*>/g)).toEqual([`<script src="${LEAVE_SCRIPT.path}" defer>`])
   })
 
-  test('says nothing of its subject in the title, or where its link is shown', async () => {
+  test('does not reveal its subject in the title or in previews of its link', async () => {
     const { body } = await get('/guides/vawa-basics')
     expect(body).toContain('<title>Guide – Plainpath</title>')
     expect(body).toContain('<meta property="og:title" content="Guide">')

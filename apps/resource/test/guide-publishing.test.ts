@@ -68,12 +68,12 @@ describe('publishing', () => {
     const publications = (async () => {
       while (version < 15) await publish(api, retitled((version += 1)))
     })()
-    const seen = new Set<string>()
-    while (version < 15 || seen.size === 0) {
+    const servedTitles = new Set<string>()
+    while (version < 15 || servedTitles.size === 0) {
       const list = (await get(api, '/api/guides')).json()['guides'] as { title: string }[]
       const titles = new Set(list.map(({ title }) => title))
       expect([list.length, titles.size]).toEqual([packaged.length, 1])
-      for (const title of titles) seen.add(title)
+      for (const title of titles) servedTitles.add(title)
     }
     await publications
   })

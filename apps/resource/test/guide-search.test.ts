@@ -82,7 +82,7 @@ describe('the page of results', () => {
     for (const query of ['', '?q=', '?q=a&q=b', `?q=${'x'.repeat(3000)}`, '?q=%3Cscript%3E', '?other=1']) {
       const { status, body } = await get(`/search${query}`)
       expect([query, status]).toEqual([query, 200])
-      expect(body).not.toContain('<script')
+      expect(body).not.toMatch(/<script(?! src="\/assets\/leave-)/)
     }
     expect((await get('/search?q=zzzzz')).body).toContain('No guide found')
   })
@@ -94,11 +94,7 @@ describe('the page of results', () => {
 
   test('links the sections that matched, each of which exists', async () => {
     const { body } = await get('/search?q=when+can+I+start+to+work')
-    const sections = [
-      ...body.matchAll(
-        /<p class="snippet"><span class="facts">From this guide:<\/span> <a href="(\/guides\/[^"#]+)#([^"]+)">/g,
-      ),
-    ]
+    const sections = [...body.matchAll(/<p class="snippet"><a href="(\/guides\/[^"#]+)#([^"]+)">/g)]
     expect(sections.length).toBeGreaterThan(2)
     for (const [, page = '', anchor] of sections) expect((await get(page)).body).toContain(`id="${anchor}"`)
   })

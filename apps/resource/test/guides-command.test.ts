@@ -22,14 +22,15 @@ const all = loadGuides().length
 
 test('the life of the guides, from the first publication to a retirement', async () => {
   expect(await run('list')).toEqual({ code: 0, out: 'Nothing is published.', errors: '' })
-  expect((await run('diff')).out).toContain(`${all} of ${all} guides differ`)
+  expect((await run('diff')).out).toContain(`${all} guides would be published, 0 are unchanged.`)
   expect((await run('diff')).out).toMatch(/^work-permit {2}new, version \d+$/m)
 
   expect(await run('publish')).toMatchObject({
     code: 0,
-    out: expect.stringContaining(`${all} of ${all} guides differ`),
+    out: expect.stringContaining(`Published ${all} guides. The other 0 are unchanged.`),
   })
-  expect((await run('publish')).out).toContain(`0 of ${all} guides differ`)
+  expect((await run('publish')).out).toBe(`Published 0 guides. The other ${all} are unchanged.`)
+  expect((await run('diff')).out).toBe(`0 guides would be published, ${all} are unchanged.`)
   expect(JSON.parse((await run('diff', '--json')).out)).toMatchObject({
     guides: expect.arrayContaining([
       expect.objectContaining({ slug: 'work-permit', step: 'same', differs: [] }),
@@ -44,15 +45,24 @@ test('the life of the guides, from the first publication to a retirement', async
   )
   expect((await run('list')).out).toMatch(/^work-permit {2}.* reviewed \d{4}-\d\d-\d\d by A\. Attorney/m)
 
-  expect((await run('retire', 'work-permit', '--successor', 'find-legal-help')).code).toBe(0)
+  const retire = ['retire', 'work-permit', '--successor', 'find-legal-help']
+  const would = 'Would retire work-permit permanently and refer readers to find-legal-help.'
+  expect(await run(...retire)).toEqual({
+    code: 1,
+    out: would,
+    errors: 'Nothing was changed. To retire it, add --yes.',
+  })
+  expect(await run(...retire, '--dry-run')).toEqual({ code: 0, out: would, errors: '' })
+  expect((await run('list')).out).not.toContain('retired')
+  expect((await run(...retire, '--yes')).code).toBe(0)
   expect((await run('list')).out).toContain('work-permit  retired, read find-legal-help')
-  expect((await run('publish')).out).toContain('work-permit  retired')
+  expect((await run('diff')).out).toBe(`0 guides would be published, ${all} are unchanged.`)
 })
 
 test.for([
   [['retire', 'nothing', '--successor', 'find-legal-help'], 'nothing is not published.'],
-  [['retire', 'find-legal-help', '--successor', 'nothing'], 'is not another published guide.'],
-  [['retire', 'work-permit', '--successor', 'find-legal-help'], 'work-permit is retired already.'],
+  [['retire', 'find-legal-help', '--successor', 'nothing'], 'the successor must be another published guide.'],
+  [['retire', 'work-permit', '--successor', 'find-legal-help'], 'work-permit is already retired.'],
   [['review', 'nothing', '--by', 'A. Attorney'], 'nothing is not published.'],
   [['review', 'find-legal-help', '--by', ' '], '--by must be a name'],
   [['review', 'find-legal-help', '--by', 'A. Attorney', '--version', '999'], 'was never published'],
@@ -106,7 +116,7 @@ test('a recheck shows what it would write, and writes nothing without --yes', as
   expect(shown.errors).toContain('Nothing was written')
   writeFileSync(file, JSON.stringify({ ...reading, verdicts: [] }))
   const refused = await run('recheck', file, '--yes')
-  expect(refused).toMatchObject({ code: 0, out: expect.stringContaining('stays: not found in the copy') })
+  expect(refused).toMatchObject({ code: 0, out: expect.stringContaining('unchanged: not found in the copy') })
 })
 
 test('the first start publishes the guides of the release, later ones nothing', async () => {

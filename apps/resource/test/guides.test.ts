@@ -35,20 +35,20 @@ describe('GET /api/guides', () => {
     })
   })
 
-  test('gives all of it in parts, and each part once', async () => {
-    const seen: string[] = []
+  test('returns the whole list page by page, each guide once', async () => {
+    const listed: string[] = []
     let query = '?limit=2'
     for (;;) {
       const { guides, next } = await list(query)
       expect(guides.length).toBeLessThanOrEqual(2)
-      seen.push(...guides.map(({ slug }) => slug))
+      listed.push(...guides.map(({ slug }) => slug))
       if (next === null) break
       query = `?limit=2&cursor=${next}`
     }
-    expect(seen).toEqual(slugs)
+    expect(listed).toEqual(slugs)
   })
 
-  test('ends without an empty part when the last one is full', async () => {
+  test('ends without an empty page if the last page is full', async () => {
     expect((await list(`?limit=${slugs.length}`)).next).toBeNull()
   })
 
@@ -124,7 +124,7 @@ describe('GET /api/guides', () => {
 })
 
 describe('GET /api/guides/{slug}', () => {
-  test('gives every member of the contract and no other', async () => {
+  test('returns every member of the contract and no other', async () => {
     for (const slug of slugs) {
       const guide = (await get(`/api/guides/${slug}`)).json()
       expect(Object.keys(guide).sort()).toEqual(
@@ -168,7 +168,7 @@ describe('GET /api/guides/{slug}', () => {
     }
   })
 
-  test('says where its page is, and which day the copies of its sources are from', async () => {
+  test('names its page, and the day of the copies of its sources', async () => {
     const guide = (await get('/api/guides/work-permit')).json()
     expect(guide['url']).toBe(`${api.origin}/guides/work-permit`)
     const packaged = loadGuides().find(({ slug }) => slug === 'work-permit')
@@ -264,8 +264,8 @@ describe('GET /api/guides/{slug}', () => {
     )
   })
 
-  test('says nothing about which guide was read in the log', async () => {
-    // Of reads that went well one in a hundred is logged.
+  test('does not log which guide was read', async () => {
+    // Only one in a hundred successful reads is logged.
     for (let count = 0; count < 100; count += 1) await get(`/api/guides/${slugs[0]}?about=me`)
     const line = api.logged.findLast((each) => each.includes('"msg":"request"')) ?? ''
     expect(JSON.parse(line)).toMatchObject({ route: '/api/guides/{slug}', status: 200, method: 'GET' })

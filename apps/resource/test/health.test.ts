@@ -36,7 +36,7 @@ test('health is degraded, and still 200, when a part is down', async () => {
   })
 })
 
-test('its checks are shared for a second', async () => {
+test('health shares its checks for a second', async () => {
   await using api = await startResource()
   const startedAt = performance.now()
   await Promise.all(Array.from({ length: 50 }, () => health(api.origin)))

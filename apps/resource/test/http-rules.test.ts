@@ -60,9 +60,16 @@ describe('a public GET', () => {
     const { headers } = await get(path, { origin: 'https://anywhere.example' })
     expect(headers['access-control-allow-origin']).toBe('*')
     expect(headers).not.toHaveProperty('access-control-allow-credentials')
-    for (const name of ['WWW-Authenticate', 'Retry-After', 'RateLimit', 'RateLimit-Policy', 'X-Request-Id']) {
-      expect(headers['access-control-expose-headers']).toContain(name)
-    }
+    const exposed = headers['access-control-expose-headers']?.split(', ')
+    for (const name of [
+      'DPoP-Nonce',
+      'WWW-Authenticate',
+      'Retry-After',
+      'RateLimit',
+      'RateLimit-Policy',
+      'X-Request-Id',
+    ])
+      expect(exposed).toContain(name)
   })
 
   test('may be read by any origin when it fails, too', async () => {
@@ -96,13 +103,14 @@ describe('a preflight', () => {
       },
     })
 
-  test('lets any origin read with Authorization', async () => {
+  test('lets any origin read with Authorization and a DPoP proof', async () => {
     const { status, headers } = await preflight('/api/guides', 'https://anywhere.example', 'GET')
     expect(status).toBe(204)
     expect(headers).toMatchObject({
       'access-control-allow-origin': '*',
-      'access-control-allow-headers': expect.stringContaining('Authorization'),
     })
+    const accepted = headers['access-control-allow-headers']?.split(', ')
+    expect(accepted).toEqual(expect.arrayContaining(['Authorization', 'DPoP']))
   })
 
   test('lets the configured origins write, and no other', async () => {

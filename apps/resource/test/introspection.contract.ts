@@ -1,9 +1,9 @@
 import { createMetrics } from '@plainpath/http'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { describe, expect, test } from 'vitest'
-import { authorizationServerClient } from '../src/auth/authorization-server-client.ts'
-import { authorizationServerKeys } from '../src/auth/authorization-server-keys.ts'
-import { introspectionClient, introspectionMetrics } from '../src/auth/introspection-client.ts'
+import { createAuthorizationServerClient } from '../src/auth/authorization-server-client.ts'
+import { createAuthorizationServerKeys } from '../src/auth/authorization-server-keys.ts'
+import { createIntrospectionClient, createIntrospectionMetrics } from '../src/auth/introspection-client.ts'
 
 /** An authorization server as this API uses it: its internal listener, a credential for it, and two tokens. */
 export interface IntrospectionServer extends AsyncDisposable {
@@ -103,15 +103,15 @@ export function describeBoundIntrospection(kind: string, open: () => Promise<Bou
 }
 
 function createClient({ url, issuer, clientId, clientSecret }: IntrospectionServer) {
-  const requestServer = authorizationServerClient([url])
-  return introspectionClient({
+  const requestServer = createAuthorizationServerClient([url])
+  return createIntrospectionClient({
     requestServer,
     issuer,
     clientId,
     clientSecret: { current: () => clientSecret, alternativeTo: async () => undefined },
-    keys: authorizationServerKeys(requestServer),
+    keys: createAuthorizationServerKeys(requestServer),
     now: () => new Date(),
-    metrics: introspectionMetrics(createMetrics('resource')),
+    metrics: createIntrospectionMetrics(createMetrics('resource')),
   })
 }
 

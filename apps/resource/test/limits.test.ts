@@ -17,7 +17,7 @@ async function statuses(count: number, question: (n: number) => ReturnType<typeo
 }
 
 describe('the limits of an address', () => {
-  test('are counted in the process while Redis is away', async () => {
+  test('are counted in the process while Redis is unavailable', async () => {
     await using api = await startResource({
       env: { RESOURCE_LIMITS_FACTOR: '1', RESOURCE_REDIS_URL: 'redis://127.0.0.1:1' },
     })
@@ -32,7 +32,7 @@ describe('the limits of an address', () => {
     expect((await statuses(125, (n) => read(api.origin, `10.0.0.${n}`))).ok).toBe(120)
   })
 
-  test('are those of the hop before a trusted proxy', async () => {
+  test('apply to the hop before a trusted proxy', async () => {
     await using api = await startResource({
       env: { RESOURCE_LIMITS_FACTOR: '1', RESOURCE_TRUSTED_PROXIES: '127.0.0.1' },
     })

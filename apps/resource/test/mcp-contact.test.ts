@@ -70,9 +70,9 @@ test('the same message again is not sent, and the model learns which was the fir
   const token = tokenOf('cleo')
   const message = newMessage()
   const { id } = resultOf(await call('send_contact_message', message, token)).structuredContent
-  const before = await holding.contact.kept()
+  const keptBefore = await holding.contact.kept()
   expect(toolErrorOf(await call('send_contact_message', message, token))).toContain(id)
-  expect(await holding.contact.kept()).toBe(before)
+  expect(await holding.contact.kept()).toBe(keptBefore)
 })
 
 test.for(['get_contact_message', 'withdraw_contact_message'])(
@@ -109,31 +109,31 @@ describe.for(TOOLS)('%s', (name) => {
       scope: 'contact:write',
     },
   ])('refuses $why with a challenge', async ({ token, status, code, scope }) => {
-    const before = await holding.contact.kept()
+    const keptBefore = await holding.contact.kept()
     const refused = await call(name, args(), token())
     expectProblem(refused, { status, code })
     expect(refused.headers['www-authenticate']).toContain(`scope="${scope}"`)
     expect(refused.headers['www-authenticate']).toContain(
       `resource_metadata="${holding.contact.api.origin}/.well-known/oauth-protected-resource/api/mcp"`,
     )
-    expect(await holding.contact.kept()).toBe(before)
+    expect(await holding.contact.kept()).toBe(keptBefore)
   })
 
   test('explains how to get the scope, which client credentials never give', async () => {
-    const before = await holding.contact.kept()
+    const keptBefore = await holding.contact.kept()
     const response = await call(name, args(), holding.contact.api.auth.issue())
     expect(response.headers).not.toHaveProperty('www-authenticate')
     const text = toolErrorOf(response)
     expect(text).toContain('contact:write needs the verified_email flow')
     expect(text).toContain(serviceUrls(holding.contact.api.origin).authVerifiedEmail)
     expect(text).toMatch(/\(insufficient-scope\)$/)
-    expect(await holding.contact.kept()).toBe(before)
+    expect(await holding.contact.kept()).toBe(keptBefore)
   })
 })
 
 test('the model learns of mistakes that other arguments would fix', async () => {
-  const before = await holding.contact.kept()
+  const keptBefore = await holding.contact.kept()
   const refused = await call('send_contact_message', { ...newMessage(), topic: 'spam' }, tokenOf('gus'))
   expect(toolErrorOf(refused)).toContain('topic')
-  expect(await holding.contact.kept()).toBe(before)
+  expect(await holding.contact.kept()).toBe(keptBefore)
 })

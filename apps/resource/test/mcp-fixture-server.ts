@@ -2,17 +2,17 @@ import {
   createApp,
   createLimiter,
   createLog,
-  memoryLimitStore,
+  createMemoryLimitStore,
   mountRoutes,
   parseTrustedProxies,
   serve,
 } from '@plainpath/http'
-import { mcpEndpoints, serviceUrls } from '@plainpath/metadata'
+import { createMcpEndpoints, serviceUrls } from '@plainpath/metadata'
 import { newHashKey, parseHashKey } from '@plainpath/sealing'
 import { z } from 'zod'
-import { mcpRoute } from '../src/mcp/mcp-route.ts'
+import { createMcpRoute } from '../src/mcp/mcp-route.ts'
 import type { RegisterTools } from '../src/mcp/register-tools.ts'
-import { requestStates } from '../src/mcp/request-state.ts'
+import { createRequestStates } from '../src/mcp/request-state.ts'
 
 const IMAGE = {
   type: 'image',
@@ -84,18 +84,18 @@ export async function startMcpFixtureServer(): Promise<AsyncDisposable & { reado
     origin: urls.origin,
     trustedProxies: parseTrustedProxies(''),
     csp: '',
-    errorForm: () => 'problem',
+    chooseErrorFormat: () => 'problem',
     clock: { requireSynchronised: () => undefined },
     browsers: { alsoAcceptHosts: [], allowedOrigins: [], isPublicGet: () => true },
   })
-  const route = mcpRoute({
+  const route = createMcpRoute({
     urls,
-    endpoint: mcpEndpoints(urls).agents,
+    endpoint: createMcpEndpoints(urls).agents,
     registerTools: registerFixtures,
-    requestStates: requestStates({ hashKey: parseHashKey(newHashKey()), now }),
+    requestStates: createRequestStates({ hashKey: parseHashKey(newHashKey()), now }),
     allowedOrigins: [],
   })
-  const limiter = createLimiter({ store: memoryLimitStore(now), factor: 1, now, log })
+  const limiter = createLimiter({ store: createMemoryLimitStore(now), factor: 1, now, log })
   app.use(mountRoutes([route], { limiter, authenticators: {} }))
   const handler = app.callback()
   return { url: urls.mcp, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() }

@@ -16,7 +16,7 @@ interface Call {
   readonly args?: object
   readonly capabilities?: object
   readonly token?: string
-  /** What a client sends back with the repeated call. */
+  /** The input that a client sends back with the repeated call. */
   readonly back?: { readonly requestState?: unknown; readonly inputResponses?: object }
 }
 
@@ -79,7 +79,7 @@ test.for([{}, { elicitation: { url: {} } }, { sampling: {} }])(
     const { result } = await call({ capabilities })
     expect(result).toMatchObject({ resultType: 'complete', structuredContent: { outcome: 'information' } })
     const text = result.content[0].text as string
-    expect(text).toContain('## Put these to the person')
+    expect(text).toContain('## Ask the person these questions')
     expect(text).not.toContain('never in a form')
   },
 )
@@ -126,7 +126,7 @@ test('No takes the question away; the answer follows, with what no form may ask 
   expect(sensitive).toContain('(`criminal-history`)')
 })
 
-test.for(['decline', 'cancel'])('after %s the answer follows, and no second form', async (action) => {
+test.for(['decline', 'cancel'])('the answer follows after %s, without a second form', async (action) => {
   const { requestState } = await showForm()
   const { result } = await call({ back: { requestState, inputResponses: { check: { action } } } })
   expect(result).toMatchObject({ resultType: 'complete', structuredContent: { outcome: 'information' } })
@@ -188,7 +188,7 @@ test('a fact about something that the form did not ask is none', async () => {
   expect(result.structuredContent.outcome).toBe('information')
 })
 
-test('nothing of a form is logged', async () => {
+test('no part of a form is logged', async () => {
   const { requestState } = await showForm()
   await call({ back: { requestState, inputResponses: accept({ 'long-absence': 'Yes' }) } })
   const logged = api.logged.join('\n')

@@ -21,7 +21,7 @@ const call = (origin: string, name: string, args: object, headers: Record<string
 
 const resultOf = (body: string) => JSON.parse(/^data: (.*)$/m.exec(body)?.[1] ?? '{}').result
 
-test('without a database guides are read, and joining is 503 as on the route', async () => {
+test('guides can be read without a database, and joining is 503 as on the route', async () => {
   await using api = await startResource({ env: { RESOURCE_DATABASE_URL: DEAD_DATABASE } })
   const guide = await call(api.origin, 'get_guide', { slug: 'work-permit' })
   expect(resultOf(guide.body).structuredContent).toMatchObject({ slug: 'work-permit' })
@@ -37,7 +37,7 @@ test('without a database guides are read, and joining is 503 as on the route', a
   expect(api.logged.join('\n')).not.toContain(EMAIL)
 })
 
-test('without an authorization server a token is 503, and everything works without one', async () => {
+test('a token is 503 without an authorization server, and everything works without a token', async () => {
   await using api = await startResource({ env: { RESOURCE_AUTH_URL: await deadUrl() } })
   const authorization = `Bearer ppt_${'A'.repeat(43)}`
   expect((await call(api.origin, 'list_guides', {}, { authorization })).status).toBe(503)

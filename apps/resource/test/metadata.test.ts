@@ -1,4 +1,4 @@
-import { mcpResourceMetadata, protectedResourceMetadata, serviceUrls } from '@plainpath/metadata'
+import { createMcpResourceMetadata, createProtectedResourceMetadata, serviceUrls } from '@plainpath/metadata'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
@@ -18,14 +18,14 @@ test('the protected resource is described at both addresses with the same bytes 
   expect(plain?.body).toBe(suffixed?.body)
   for (const response of [plain, suffixed]) {
     expect(response?.headers['content-type']).toBe('application/json')
-    expect(response?.json()).toEqual(protectedResourceMetadata(serviceUrls(api.origin)))
+    expect(response?.json()).toEqual(createProtectedResourceMetadata(serviceUrls(api.origin)))
   }
 })
 
 test('the MCP server is described at its own address', async () => {
   const response = await sendRequest(api.origin, { path: '/.well-known/oauth-protected-resource/api/mcp' })
   expect(response.headers['content-type']).toBe('application/json')
-  expect(response.json()).toEqual(mcpResourceMetadata(serviceUrls(api.origin)))
+  expect(response.json()).toEqual(createMcpResourceMetadata(serviceUrls(api.origin)))
 })
 
 test.for(['/api/mcp/', '/api/mcp/server-card', '/api/guides', '/mcp/'])(

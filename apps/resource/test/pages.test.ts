@@ -1,6 +1,6 @@
 import { loadGuides } from '@plainpath/guides'
-import { PROBLEM_CODES, problemKind } from '@plainpath/http'
-import { appFor } from '@plainpath/metadata'
+import { getProblemKind, PROBLEM_CODES } from '@plainpath/http'
+import { findApp } from '@plainpath/metadata'
 import { PAGE_CSP, STYLESHEET } from '@plainpath/pages'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { expectProblem, type HttpResponse, sendRequest } from './send-request.ts'
@@ -49,19 +49,31 @@ describe('a page', () => {
     expect(styled.body).toBe(STYLESHEET.body)
   })
 
-  test('links only to pages that exist', async () => {
-    const bodies = await Promise.all(
-      [
-        ...['/', '/guides', '/get-help', '/es/obtener-ayuda', '/problems', '/nowhere', '/search?q=taxid'],
-        ...loadGuides().map(({ slug }) => `/guides/${slug}`),
-      ].map((path) => get(path)),
-    )
-    const links = bodies.flatMap(({ body }) =>
-      [...body.matchAll(/href="(\/[^"#]*)"/g)].map(([, href]) => href ?? ''),
-    )
-    const own = new Set(links.filter((href) => appFor(href) === 'resource'))
-    expect(own.size).toBeGreaterThan(100)
-    for (const href of own) expect([href, (await get(href)).status]).toEqual([href, 200])
+  test('links only to pages, and to places on them, that exist', async () => {
+    const paths = [
+      ...['/', '/guides', '/get-help', '/es/obtener-ayuda', '/problems', '/nowhere', '/search?q=taxid'],
+      ...['/ask', '/connect', '/contact', '/waitlist', '/privacy', '/terms', '/changelog', '/docs'],
+      ...loadGuides().map(({ slug }) => `/guides/${slug}`),
+    ]
+    const pages = new Map<string, ReturnType<typeof get>>()
+    const open = (path: string) => {
+      const page = pages.get(path) ?? get(path)
+      pages.set(path, page)
+      return page
+    }
+    const links = new Set<string>()
+    for (const path of paths)
+      for (const [, href = ''] of (await open(path)).body.matchAll(/href="((?:\/|#)[^"]*)"/g))
+        links.add(href.startsWith('#') ? `${path}${href}` : href)
+    const linksToOurPages = [...links]
+      .map((href) => href.split('#'))
+      .filter(([path = '']) => findApp(path) === 'resource')
+    expect(linksToOurPages.length).toBeGreaterThan(100)
+    for (const [path = '', place] of linksToOurPages) {
+      const { status, body } = await open(path)
+      expect([path, status]).toEqual([path, path === '/nowhere' ? 404 : 200])
+      if (place !== undefined) expect([place, body.includes(`id="${place}"`)]).toEqual([place, true])
+    }
   })
 })
 
@@ -118,7 +130,8 @@ describe('the page of a guide', () => {
     ['replace-lost-green-card', false],
   ] as const)('begins with 911 where the reader may be in danger: %s, %s', async ([slug, begins]) => {
     const { body } = await get(`/guides/${slug}`)
-    const line = '<p class="danger"><strong>In danger now?</strong> Call <a href="tel:911">911</a>.</p>'
+    const line =
+      '<p class="urgent"><strong>In danger now?</strong> Call <a class="phone" href="tel:911">911</a>.</p>'
     expect(body.includes(`</h1>\n${line}\n<p class="lead">`)).toBe(begins)
     expect(body.includes('tel:911')).toBe(begins)
   })
@@ -137,7 +150,7 @@ describe('the page of a guide', () => {
 test.for(PROBLEM_CODES)('/problems/%s says what it means and what to do', async (code) => {
   const response = await get(`/problems/${code}`)
   expectPage(response)
-  const { status, title } = problemKind(code)
+  const { status, title } = getProblemKind(code)
   expect(response.body).toContain(`<h1>API error: ${title}</h1>`)
   expect(response.body).toContain(`HTTP status ${status}`)
 })
@@ -172,7 +185,7 @@ describe('an error is a page for people', () => {
     async (accept) => expectProblem(await get('/nowhere', accept), { status: 404, code: 'not-found' }),
   )
 
-  test('that repeats nothing of the address', async () => {
+  test('that contains no part of the address', async () => {
     const response = await get('/nowhere/%3Cscript%3Ealert(1)%3C/script%3E?secret=canary')
     expect(response.body).not.toMatch(/alert\(1\)|canary/)
   })

@@ -78,7 +78,7 @@ describe('no request is asked to sign in', () => {
     ['an empty header', { headers: { authorization: '' } }],
     ['the host of ChatGPT', { headers: { 'user-agent': 'openai-mcp/1.0.0 (ChatGPT)' } }],
     ['a cookie', { headers: { cookie: 'session=1' } }],
-  ])('with %s, while the authorization server is away', async ([, more]) => {
+  ])('with %s, while the authorization server is unavailable', async ([, more]) => {
     for (const message of [{ method: 'tools/list' }, toolCall('list_guides')]) {
       const answered = await send(message, more)
       expect(answered.status).toBe(200)
@@ -166,11 +166,11 @@ test('a script of any origin may call, without credentials', async () => {
     const answered = await send({ method: 'tools/list' }, { headers })
     expect(answered.status).toBe(200)
     expect(answered.headers['access-control-allow-origin']).toBe('*')
-    const asked = {
+    const preflightHeaders = {
       'access-control-request-method': 'POST',
       'access-control-request-headers': 'authorization',
     }
-    const preflight = await get('/mcp', { origin, ...asked }, 'OPTIONS')
+    const preflight = await get('/mcp', { origin, ...preflightHeaders }, 'OPTIONS')
     expect(preflight.headers).toMatchObject({
       'access-control-allow-origin': '*',
       'access-control-allow-headers': expect.stringMatching(/Authorization.*MCP-Protocol-Version/),
@@ -179,7 +179,7 @@ test('a script of any origin may call, without credentials', async () => {
   }
 })
 
-test('the Host decides, and nothing else', async () => {
+test('only the Host decides which MCP server responds', async () => {
   const list = { method: 'tools/list' }
   expect((await send(list, { headers: { host: 'LOCALHOST:8099' } })).status).toBe(200)
   // The same path on the other origin is the signed-in address.
@@ -206,12 +206,12 @@ test('errors are JSON that names pages of the main origin', async () => {
   expect(answered.json()).toMatchObject({ error_uri: `${api.origin}/problems/invalid-request` })
 })
 
-test('without an origin for it, no host has it', async () => {
+test('is not served on any host without a configured origin', async () => {
   const sent = { headers: { host: HOST } }
   expect((await sendMessage(without.origin, '/mcp', { method: 'tools/list' }, sent)).status).toBe(421)
 })
 
-test('the card and the catalog name it only where it is', async () => {
+test('the card and the catalog name the public address only if it is configured', async () => {
   const { publicMcp = '' } = serviceUrls(api.origin, PUBLIC)
   for (const path of ['/api/mcp/server-card', '/.well-known/api-catalog']) {
     expect((await sendRequest(api.origin, { path })).body).toContain(`"${publicMcp}"`)

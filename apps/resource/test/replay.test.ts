@@ -61,21 +61,19 @@ test('P-2 erases again after a restore, from the log, everything that people had
   await join('forgotten@example.org')
   await join('stays@example.org')
   const waiting = () => rows(`select count(*)::int as waiting from mails where state = 'queued'`)
-  await expect.poll(waiting, { timeout: 10_000 }).toEqual([{ waiting: 0 }])
+  await expect.poll(waiting).toEqual([{ waiting: 0 }])
   contact.server.refuseNext({ at: 'rcpt', code: 450 }, { at: 'rcpt', code: 450 })
   const takenBack = await send('reg_taken')
   const refused = () =>
     rows(
       `select kind from mails where state = 'queued' and attempts = 1 and leased_until is null order by kind`,
     )
-  await expect
-    .poll(refused, { timeout: 10_000 })
-    .toEqual([{ kind: 'contact-desk' }, { kind: 'contact-receipt' }])
+  await expect.poll(refused).toEqual([{ kind: 'contact-desk' }, { kind: 'contact-receipt' }])
   const delivered = await send('reg_delivered')
   await contact.becomes(delivered.id, 'delivered')
   const restore = await backUp(contact.api.adminUrl ?? '')
 
-  const before = contact.api.logged.length
+  const linesBefore = contact.api.logged.length
   await leaveByMail('left@example.org')
   await takeBack(takenBack)
   const address = path.join(folder, 'address')
@@ -86,7 +84,7 @@ test('P-2 erases again after a restore, from the log, everything that people had
   ]
   expect(commands.map(({ code }) => code)).toEqual([0, 0])
   const lines = [
-    ...contact.api.logged.slice(before),
+    ...contact.api.logged.slice(linesBefore),
     ...commands.map(({ errors }) => `[pod/resource-7d9f] ${errors}`),
     'a line of something else {',
   ]

@@ -69,7 +69,7 @@ test('addresses and messages move to the newest key-encryption key, after which 
   await expect(access(unfinished)).rejects.toThrow('ENOENT')
 })
 
-test('every column of sealed values is one of those, but that of mails, which are gone after nine days', async () => {
+test('re-encrypts every column of sealed values except that of mails, which are erased after nine days', async () => {
   const { rows } = await contact.api.db.query<{ column: string }>(
     `select table_name || '.' || column_name as column from information_schema.columns
      where table_schema = 'public' and column_name like '%\\_sealed' order by 1`,
@@ -78,6 +78,7 @@ test('every column of sealed values is one of those, but that of mails, which ar
     'contact_messages.agent_domain_sealed',
     'contact_messages.hand_off_sealed',
     'contact_messages.message_sealed',
+    'contact_messages.note_sealed',
     'contact_messages.reply_sealed',
     'mails.mail_sealed',
     'waitlist_entries.email_sealed',

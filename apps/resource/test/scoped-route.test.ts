@@ -2,8 +2,8 @@ import {
   createApp,
   createLimiter,
   createLog,
+  createMemoryLimitStore,
   defineRoute,
-  memoryLimitStore,
   mountRoutes,
   Problem,
   serve,
@@ -11,12 +11,12 @@ import {
 import { serviceUrls } from '@plainpath/metadata'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { bearerCheck } from '../src/auth/bearer.ts'
+import { createBearerCheck } from '../src/auth/bearer.ts'
 import type { Introspection } from '../src/auth/introspection.ts'
 import { expectProblem, sendRequest } from './send-request.ts'
 
 const urls = serviceUrls('https://plainpath.example')
-/** How far the clock of this machine is ahead; the next introspection lasts until it is put so. */
+/** The time by which the clock of this machine is ahead. The next introspection sets it to `soon`, as if it took that long. */
 const clockAhead = { ms: 0, soon: 0 }
 const RIGHT = Date.parse('2026-11-20T12:00:00Z')
 const now = () => new Date(RIGHT + clockAhead.ms)
@@ -59,14 +59,14 @@ beforeAll(async () => {
     trustedProxies: { has: () => false },
     clock: { requireSynchronised: () => undefined },
     csp: '',
-    errorForm: () => 'problem',
+    chooseErrorFormat: () => 'problem',
   })
-  const limiter = createLimiter({ store: memoryLimitStore(now), factor: 1, now, log })
+  const limiter = createLimiter({ store: createMemoryLimitStore(now), factor: 1, now, log })
   const introspect = async () => {
     clockAhead.ms = clockAhead.soon
     return introspection
   }
-  const bearer = bearerCheck({ introspect, urls, clock, now })
+  const bearer = createBearerCheck({ introspect, urls, clock, now })
   app.use(mountRoutes([route], { limiter, authenticators: { bearer } }))
   origin = resources.use(await serve(app.callback(), { port: 0, host: '127.0.0.1', drainSeconds: 0 })).url
 })
@@ -82,7 +82,7 @@ test('a token with the scope is let through', async () => {
   expect(response.json()).toEqual({ caller: 'agt_AAAAAAAAAAAAAAAAAAAAAA' })
 })
 
-test('without a token the challenge names the scope and no error', async () => {
+test('the challenge for a request without a token names the scope and no error', async () => {
   const response = await read()
   expectProblem(response, { status: 401, code: 'token-required' })
   expect(response.headers['www-authenticate']).toBe(

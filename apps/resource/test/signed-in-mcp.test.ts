@@ -79,10 +79,10 @@ describe('without a token, every request is asked to sign in', () => {
   })
 
   test.for(['GET', 'DELETE', 'HEAD'])('also with %s, which is 405 with a token', async (method) => {
-    const asked = (headers: Record<string, string> = {}) =>
+    const sendWith = (headers: Record<string, string> = {}) =>
       sendRequest(origin, { method, path: '/mcp', headers })
-    expectChallenge(await asked({ accept: 'text/event-stream' }), '', method === 'DELETE' ? {} : READABLE)
-    const refused = await asked({ authorization: `Bearer ${tokenOf('ana')}` })
+    expectChallenge(await sendWith({ accept: 'text/event-stream' }), '', method === 'DELETE' ? {} : READABLE)
+    const refused = await sendWith({ authorization: `Bearer ${tokenOf('ana')}` })
     expect([refused.status, refused.headers['allow']]).toEqual([405, 'POST'])
   })
 })
@@ -99,11 +99,11 @@ describe('a token is refused', () => {
     ['that is for another service', () => tokenOf('ana', { aud: [base, mcp] })],
     ['that has expired', () => tokenOf('ana', { exp: Math.floor(Date.now() / 1000) - 1 })],
   ])('%s', async ([, token]) => {
-    const before = await contact.kept()
+    const keptBefore = await contact.kept()
     const refused = await send(toolCall('send_contact_message', newMessage()), token())
     expectChallenge(refused, 'error="invalid_token", ')
     expect(refused.json()).toMatchObject({ error: 'invalid_token', code: 'invalid-token' })
-    expect(await contact.kept()).toBe(before)
+    expect(await contact.kept()).toBe(keptBefore)
     expect((await send({ method: 'tools/list' }, tokenOf('ana'))).status).toBe(200)
   })
 
@@ -142,11 +142,11 @@ test.for<[string, (token: string) => Promise<HttpResponse>]>([
     (token) => sendMessage(origin, '/api/mcp', { method: 'tools/list' }, { headers: bearer(token) }),
   ],
 ])('a token of an app is no good at %s', async ([, use]) => {
-  const before = await contact.kept()
+  const keptBefore = await contact.kept()
   const refused = await use(tokenOf('ana'))
   expect(refused.status).toBe(401)
   expect(refused.headers['www-authenticate']).toMatch(/error="invalid_token".*oauth-protected-resource\/api/)
-  expect(await contact.kept()).toBe(before)
+  expect(await contact.kept()).toBe(keptBefore)
   const { base } = serviceUrls(origin)
   expect(
     (await use(tokenOf('ana', { aud: base, scope: 'contact:write waitlist:write' }))).status,
@@ -177,7 +177,7 @@ describe.for(ERAS)('a person who signed in, with a client of %s,', (era) => {
   })
 
   test('is challenged in the result of a tool call, if the host is ChatGPT', async () => {
-    const before = await contact.kept()
+    const keptBefore = await contact.kept()
     const message = toolCall('send_contact_message', newMessage(), era)
     for (const [token, error] of [
       [undefined, ''],
@@ -201,7 +201,7 @@ describe.for(ERAS)('a person who signed in, with a client of %s,', (era) => {
       expect(value.match(/\berror="invalid_token"/g)).toHaveLength(1)
       expect(value).toMatch(/, error_description="[^"\\]+"$/)
     }
-    expect(await contact.kept()).toBe(before)
+    expect(await contact.kept()).toBe(keptBefore)
     const sent = readMessage(await send(message, tokenOf(`gus-${era}`), { 'user-agent': CHATGPT }))
     expect(sent.result.structuredContent).toMatchObject({ status: 'received' })
   })
@@ -234,7 +234,7 @@ test.for([
   expectChallenge(await send(toolCall('list_guides'), undefined, { 'user-agent': agent }))
 })
 
-test('without the authorization server, it is 503 and no challenge, for each host', async () => {
+test('the response without an authorization server is 503, without a challenge, for each host', async () => {
   contact.api.auth.tamper((answer) => {
     answer.status = 500
   })

@@ -63,6 +63,28 @@ test('the waitlist is listed without addresses, exported once to a file for its 
   expect(await audit()).toEqual(['waitlist export: 2 entries'])
 })
 
+test('statistics of the waitlist are by week and by referrer', async () => {
+  const { rows } = await contact.api.db.query<{ id: string }>(
+    'select id from waitlist_entries order by id limit 2',
+  )
+  const [referrer, referred] = rows.map(({ id }) => id)
+  await contact.api.db.query(
+    `update waitlist_entries set referred_by = $1, confirmed_at = now(), joined_at = now() - interval '14 days' where id = $2`,
+    [referrer, referred],
+  )
+  const statistics = JSON.parse((await run('waitlist', 'stats', '--json')).out)
+  expect(statistics).toMatchObject({
+    referred: 1,
+    credited: 1,
+    referrers: [{ referrer, referred: 1, credited: 1 }],
+  })
+  expect(statistics.weeks).toHaveLength(12)
+  expect(statistics.weeks.at(-3)).toMatchObject({ joined: 1, confirmed: 1 })
+  const { out } = await run('waitlist', 'stats')
+  expect(out).toMatch(/^Joined by week, \d{4}-\d\d-\d\d to \d{4}-\d\d-\d\d: {2}▁{9}[▂-█]▁[▂-█]$/m)
+  expect(out).toContain(`${referrer}  1 referred, 1 confirmed`)
+})
+
 test('an address is forgotten in any spelling, with its links, once', async () => {
   const file = path.join(folder, 'address')
   const forget = async (address: string) => {
@@ -77,7 +99,7 @@ test('an address is forgotten in any spelling, with its links, once', async () =
   expect(await forget('cleo@example.org')).toMatchObject({ code: 1, out: '' })
   expect(await forget('nobody')).toMatchObject({
     code: 1,
-    errors: 'This is no e-mail address.',
+    errors: 'This is not an e-mail address.',
   })
   expect(await run('waitlist', 'forget', '--address-file', `${file}-none`)).toMatchObject({
     code: 1,
@@ -101,9 +123,9 @@ test('the address that is to be forgotten comes through a pipe, and one without 
     return Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
   }
   const [printed, , [code]] = await forget(['do', 'ra@example.org\n'])
-  expect([printed, code]).toEqual(['The address is off the waitlist.\n', 0])
+  expect([printed, code]).toEqual(['The address was removed from the waitlist.\n', 0])
   const [, errors, [refused]] = await forget(endlessly('dora@example.org'))
-  expect([errors, refused]).toEqual(['This is no e-mail address.\n', 1])
+  expect([errors, refused]).toEqual(['This is not an e-mail address.\n', 1])
 })
 
 function* endlessly(words: string) {
@@ -150,13 +172,61 @@ describe('messages', () => {
     expect(shown.out).toContain('Needs a lawyer: missed-hearing, smuggling\n')
   })
 
+  test('are assigned, answered and closed with a note, which the API does not show', async () => {
+    const token = contact.tokenOf('ana@example.org', 'reg_staff')
+    const { id: given } = (await contact.send(token, good)).json()
+    const id = String(given)
+    await contact.becomes(id, 'delivered')
+    const listed = async () =>
+      JSON.parse((await run('contact', 'list', '--json')).out).messages.find(
+        (each: { id: string }) => each.id === id,
+      )
+    expect(await listed()).toMatchObject({ staffState: 'delivered', owner: null })
+    expect((await run('contact', 'assign', id, '--to', 'Rosa')).out).toBe(`${id} is with Rosa, delivered.`)
+    expect((await run('contact', 'answered', id)).out).toBe(`${id} is answered.`)
+    expect(await listed()).toMatchObject({ staffState: 'answered', owner: 'Rosa' })
+    const file = path.join(folder, 'note')
+    await writeFile(file, ' ')
+    expect(await run('contact', 'close', id, '--note-file', file)).toMatchObject({ code: 1, out: '' })
+    await writeFile(file, 'Canary note')
+    expect((await run('contact', 'close', id, '--note-file', file)).out).toBe(`${id} is closed.`)
+    expect(await listed()).toMatchObject({ staffState: 'closed', owner: 'Rosa', state: 'delivered' })
+    expect((await run('contact', 'list')).out).toContain('question, closed, with Rosa')
+    expect((await run('contact', 'show', id)).out).toContain('With Rosa\n')
+    expect((await run('contact', 'show', id)).out).toContain('Note of staff:\n| Canary note')
+    for (const again of [
+      ['assign', id],
+      ['answered', id],
+      ['close', id, '--note-file', file],
+    ])
+      expect(await run('contact', ...again)).toMatchObject({ code: 1, out: '' })
+    const { rows } = await contact.api.db.query(
+      'select t::text as line from contact_messages t where id = $1',
+      [id],
+    )
+    expect(JSON.stringify(rows)).not.toContain(Buffer.from('Canary note').toString('hex'))
+    expect(await audit()).toEqual(
+      expect.arrayContaining([`contact assign: ${id}`, `contact answered: ${id}`, `contact close: ${id}`]),
+    )
+    await run('contact', 'erase', id)
+    const kept = await contact.api.db.query('select note_sealed from contact_messages where id = $1', [id])
+    expect(kept.rows).toEqual([{ note_sealed: null }])
+  })
+
   test('are erased, also after delivery, and that is audited', async () => {
     const { id } = (await contact.send(contact.tokenOf('ana@example.org', 'reg_a'), newMessage())).json()
     await contact.becomes(id, 'delivered')
     expect(await run('contact', 'erase', String(id), '--json')).toMatchObject({ code: 0 })
     expect((await audit()).at(-1)).toBe(`contact erase: ${String(id)}`)
-    for (const command of ['show', 'erase'])
-      expect(await run('contact', command, String(id))).toMatchObject({ code: 1, out: '' })
+    expect(await run('contact', 'erase', String(id))).toMatchObject({ code: 1, out: '' })
+    // The list shows that the message is erased, and so does `show`.
+    const listed = (await run('contact', 'list')).out.split('\n').find((line) => line.startsWith(String(id)))
+    expect(listed).toContain(', erased')
+    const shown = await run('contact', 'show', String(id))
+    expect(shown).toMatchObject({ code: 0, out: expect.stringMatching(/, erased\n.*were erased 20/) })
+    const unknown = '00000000-0000-4000-8000-000000000000'
+    for (const command of ['show', 'erase', 'answered'])
+      expect(await run('contact', command, unknown)).toMatchObject({ code: 1, out: '' })
     expect(await run('contact', 'show', 'x')).toMatchObject({
       code: 1,
       errors: 'This is not the id of a message.',

@@ -17,14 +17,14 @@ export interface RunningResource extends AsyncDisposable {
   readonly resource: Resource
   readonly operations: RunningServer
   readonly auth: FakeAuthorizationServer
-  /** As the owner of the tables. */
+  /** Connections with the role that owns the tables. */
   readonly db: Pool
   readonly databaseUrl: string
   /** Connects to the same database as the server's administrator; absent beside another instance. */
   readonly adminUrl: string | undefined
   /** Every line of the log. */
   readonly logged: string[]
-  /** How many people are on the waitlist. */
+  /** Counts the people on the waitlist. */
   entries(): Promise<number>
 }
 
@@ -49,7 +49,7 @@ export async function startResource(options: StartOptions = {}): Promise<Running
     ? undefined
     : opening.use(await openTestDatabase({ folder: MIGRATIONS, name: 'resource' }))
   const databaseUrl = options.beside?.databaseUrl ?? database?.appUrl ?? ''
-  const db = opening.use(openPool(database?.ownerUrl ?? databaseUrl, { max: 2 }))
+  const db = opening.use(openPool(database?.ownerUrl ?? databaseUrl, { max: 2, patience: 5 }))
   const keys = options.beside?.keys ?? keyFolder(opening)
   const logged: string[] = []
   const config = loadConfig({
@@ -70,7 +70,7 @@ export async function startResource(options: StartOptions = {}): Promise<Running
     await openResource(config, {
       log,
       now: options.now ?? (() => new Date()),
-      ...(!options.productionTimeouts && { introspectionTimeoutMs: 5_000 }),
+      ...(!options.productionTimeouts && { introspectionTimeoutMs: 5_000, databasePatience: 5 }),
     }),
   )
   handler = resource.handler

@@ -140,7 +140,7 @@ Since: November 19, 2026
     })
   })
 
-  test('names it in the mail about a withdrawal, after which nothing of it is stored', async () => {
+  test('names it in the mail about a withdrawal, and is then erased completely', async () => {
     const sent = await sendBy(at('xn--e1awd7f.example'))
     const stored = JSON.stringify(await holding.rows('select c::text from contact_messages c'))
     expect(stored).not.toContain(Buffer.from('xn--e1awd7f').toString('hex'))
@@ -164,6 +164,21 @@ Since: November 19, 2026
     expect(holding.toDesk(id)[0]?.text).toMatch(/^An app at claude\[\.\]ai wrote this for a person/)
   })
 
+  test('gives way to where the app is in the mail about a withdrawal, too, with the link that ends its access', async () => {
+    const end = 'E'.repeat(43)
+    const claim = { ...CLAIM, agent_name: FORGED, app_host: 'claude.ai', end_secret: end }
+    const sent = await sendBy({ email_verified: true, claim })
+    expect((await withdraw(sent)).status).toBe(204)
+    const [, mail] = await holding.contact.server.mails(2, sent.email)
+    expect(mail?.text).toContain(`
+An app at claude[.]ai sent it for you and then withdrew it.
+
+You do not need to do anything. If you did not want this, open this link and
+press the button to end its access:
+${holding.contact.api.origin}/claim?end=${end}
+`)
+  })
+
   test('is absent for a registered agent, whatever its name', async () => {
     const sent = await sendBy({ email_verified: true }, FORGED)
     expect(sent.receipt).toMatch(/^An AI agent sent us this message for you\.\n/)
@@ -173,7 +188,7 @@ Since: November 19, 2026
     expect(JSON.parse(await show(sent.id, '--json'))).not.toHaveProperty('verified_domain')
     expect((await withdraw(sent)).status).toBe(204)
     const [, mail] = await holding.contact.server.mails(2, sent.email)
-    expect(mail?.text).toContain('\nAn AI agent or app sent it for you and then withdrew it.\n')
+    expect(mail?.text).toContain('\nAn AI agent sent it for you and then withdrew it.\n')
     const staff = await sendBy({}, FORGED)
     await holding.deliver(staff.id, 10 * MINUTE_MS)
     expect(holding.toDesk(staff.id)[0]?.text).toMatch(

@@ -38,11 +38,11 @@ describe('after a 201', () => {
     expect(mail?.text.split('\n').every((line) => line.length < 200)).toBe(true)
     await Promise.all([join({ email: 'ana+news@example.org' }), join({ email: 'ANA+NEWS@example.org' })])
     await expect
-      .poll(() => rows(`select state from mails where kind = 'waitlist-joined'`), { timeout: 5_000 })
+      .poll(() => rows(`select state from mails where kind = 'waitlist-joined'`))
       .toEqual([{ state: 'sent' }])
   })
 
-  test('of simultaneous joins one is 201, and one mail follows', async () => {
+  test('one of several simultaneous joins is 201, and one mail follows', async () => {
     const responses = await Promise.all(Array.from({ length: 10 }, () => join({ email: 'race@example.org' })))
     expect(responses.filter(({ status }) => status === 201)).toHaveLength(1)
     await server.mails(1, 'race@example.org')
@@ -86,7 +86,7 @@ describe('after a 201', () => {
     expect(again.json()['referralSlug']).not.toBe(referralSlug)
   })
 
-  test('a person whom somebody else added gets one mail, counts for nobody, stays, and leaves by the link', async () => {
+  test('a person whom somebody else added gets one mail, counts as no referral, stays, and leaves by the link', async () => {
     const clock = { now: new Date() }
     await using timed = await startResource({
       env: { RESOURCE_SMTP_URL: server.url },
@@ -129,7 +129,7 @@ describe('after a 201', () => {
     expect([await api.entries(), await confirmed()]).toEqual(before)
   })
 
-  test('a form of another site does nothing', async () => {
+  test('refuses a form of another site', async () => {
     await join({ email: 'cross@example.org' })
     const [mail] = await server.mails(1, 'cross@example.org')
     const link = linkIn(mail?.text ?? '', 'remove')
@@ -162,9 +162,7 @@ describe('POST /api/waitlist/forget', () => {
     const [, mail] = await server.mails(2, 'there@example.org')
     expect(mail?.subject).toContain('off the Plainpath waitlist')
     await expect
-      .poll(() => rows(`select state from mails where kind = 'waitlist-forget' order by state`), {
-        timeout: 5_000,
-      })
+      .poll(() => rows(`select state from mails where kind = 'waitlist-forget' order by state`))
       .toEqual([{ state: 'dropped' }, { state: 'sent' }])
     expect(server.received.some(({ to }) => to.includes('absent@example.org'))).toBe(false)
     expect((await press(linkIn(mail?.text ?? '', 'remove'))).status).toBe(200)
@@ -186,7 +184,7 @@ describe('POST /api/waitlist/forget', () => {
     expect(await rows('select count(*) as kept from mails')).toEqual(before)
   })
 
-  test('takes five an hour for a mailbox', async () => {
+  test('accepts five requests an hour for a mailbox', async () => {
     await using limited = await startResource({ env: { RESOURCE_LIMITS_FACTOR: '1' } })
     const request = { path: '/api/waitlist/forget', ...posting({ email: 'often@example.org' }) }
     for (let time = 0; time < 5; time++) expect((await sendRequest(limited.origin, request)).status).toBe(202)

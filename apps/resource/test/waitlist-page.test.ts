@@ -23,7 +23,7 @@ const send = (fields: Record<string, string>, headers: OutgoingHttpHeaders = {})
 const linkIn = (body: string) => /<code id="referral">([^<]*)<\/code>/.exec(body)?.[1] ?? ''
 const slugOf = (link: string) => new URL(link).searchParams.get('ref') ?? ''
 
-test('somebody new gets a link once, on a page that nobody keeps', async () => {
+test('a new person gets a link once, on a page that no cache stores', async () => {
   const joined = await send({ email: ' Nia@Example.org ' })
   expect(joined.status).toBe(201)
   expect(joined.headers).toMatchObject({
@@ -78,18 +78,18 @@ describe('a mistake', () => {
   ] as const)(
     'reports %j at the top and beside the field, and what was typed stays',
     async ([email, words]) => {
-      const before = await api.entries()
+      const entriesBefore = await api.entries()
       const { status, body, headers } = await send({ email, referredBySlug: 'k3v7q2mzt5ndw4ha' })
       expect(status).toBe(400)
       expect(headers['cache-control']).toBe('no-store')
-      expect(body.split(words)).toHaveLength(3)
+      expect(body.replaceAll(/<\/?span[^>]*>/g, '').split(words)).toHaveLength(3)
       expect(body).toContain('<title>Mistake: join the waitlist')
       expect(body).toContain(
         `value="${email.replaceAll('"', '&quot;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')}"`,
       )
       expect(body).toContain('value="k3v7q2mzt5ndw4ha"')
       expect(body).not.toContain('<script')
-      expect(await api.entries()).toBe(before)
+      expect(await api.entries()).toBe(entriesBefore)
     },
   )
 })
@@ -101,11 +101,11 @@ describe('a form that is not ours', () => {
     { 'sec-fetch-site': undefined, origin: 'https://evil.example' },
     { 'sec-fetch-site': undefined, origin: 'null' },
   ])('is refused and changes nothing: %j', async (headers) => {
-    const before = await api.entries()
+    const entriesBefore = await api.entries()
     const refused = await send({ email: 'victim@example.org' }, headers)
     expect(refused.status).toBe(403)
     expect(refused.headers['content-type']).toMatch(/^text\/html/)
-    expect(await api.entries()).toBe(before)
+    expect(await api.entries()).toBe(entriesBefore)
   })
 
   test('is refused as JSON if Accept requests JSON', async () => {

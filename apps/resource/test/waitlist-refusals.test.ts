@@ -30,7 +30,7 @@ const member = (name: string, value: unknown) => ({ body: { ...good, [name]: val
 /** Each differs from `good` in one thing. */
 const BODIES: Refusal[] = [
   { why: 'an empty body', ...json('') },
-  { why: 'what is not JSON', ...json('{') },
+  { why: 'a body that is not JSON', ...json('{') },
   { why: 'an address in what is not JSON', ...json(`{"email":"${good.email}"`) },
   { why: 'trailing garbage', ...json(`${JSON.stringify(good)} x`) },
   { why: 'two documents', ...json(`${JSON.stringify(good)}{}`) },
@@ -150,7 +150,7 @@ const ADDRESSES: Refusal[] = [
   pointers: EMAIL,
 }))
 
-/** What makes a careless expression try every way to read it; as long as a body may be. */
+/** Input that makes a careless regular expression backtrack; as long as a body may be. */
 const SLOW_SHAPES: Refusal[] = [
   'a'.repeat(16_000),
   `${'a.'.repeat(7_900)}@`,
@@ -237,7 +237,7 @@ describe('POST /api/waitlist refuses', () => {
     expect(await api.entries()).toBe(0)
   })
 
-  test('nothing of all that is logged, and none of it is an error of ours', () => {
+  test('no content of a refused request is logged, and no refusal is an error of ours', () => {
     expect(api.logged.length).toBeGreaterThan(90)
     expect(api.logged.join('')).not.toMatch(/"level":"(warn|error)"/)
     expect(api.logged.join('')).not.toMatch(new RegExp(`${CANARY}|@|evil`))

@@ -46,11 +46,11 @@ describe('POST /api/waitlist', () => {
   test('responds 200 for a known address, with nothing about the entry', async () => {
     const email = newEmail()
     await join({ email })
-    const before = await api.entries()
+    const entriesBefore = await api.entries()
     const response = await join({ email })
     expect(response.status).toBe(200)
     expect(response.json()).toEqual({ status: 'already_joined' })
-    expect(await api.entries()).toBe(before)
+    expect(await api.entries()).toBe(entriesBefore)
   })
 
   test('attributes the referrer whose slug is sent, and only an exact one', async () => {
@@ -148,13 +148,13 @@ describe('POST /api/waitlist', () => {
 describe('of simultaneous requests with one address', () => {
   test('exactly one of 200 is 201, over two instances', async () => {
     await using other = await startResource({ beside: api })
-    const before = await api.entries()
+    const entriesBefore = await api.entries()
     const responses = await Promise.all(
       Array.from({ length: 200 }, (_, n) => join({ email: 'Race@Example.org' }, n % 2 === 0 ? api : other)),
     )
     const statuses = responses.map(({ status }) => status).sort()
     expect(statuses).toEqual([...Array(199).fill(200), 201])
-    expect(await api.entries()).toBe(before + 1)
+    expect(await api.entries()).toBe(entriesBefore + 1)
   })
 })
 
@@ -193,7 +193,7 @@ describe('the limits of the waitlist', () => {
   })
 })
 
-test('without its database it responds 503, and 201 again later', async () => {
+test('the waitlist responds 503 without its database, and 201 again later', async () => {
   await using lonely = await startResource()
   await lonely.db.query('alter table waitlist_entries rename to away')
   expectProblem(await join({ email: 'ana@example.org' }, lonely), { status: 500, code: 'internal-error' })

@@ -6,53 +6,58 @@ import type { AppName } from '@plainpath/metadata'
 const WORKSPACES = ['apps', 'packages']
 
 /**
- * Writes the files of a commit to `folder`, to run with the dependencies that are installed here: nothing is
- * downloaded. If a version differs, the one that is installed is used, so only the commit's own code is tried.
+ * Writes the files of a commit to `folder` and links the dependencies of this clone, so that nothing is downloaded. The installed
+ * versions may differ from those of the commit: only the commit's own code is tested.
  *
- * @param root of this clone
- * @param commit what `git archive` accepts: a commit, a tag or a branch
- * @throws {Error} that names a dependency that is not installed here
+ * @param root the root of this clone
+ * @param commit a commit, a tag or a branch, for `git archive`
+ * @throws {Error} naming a dependency that is not installed here
  */
-export function checkOut(root: string, commit: string, folder: string): void {
+export function checkOutCommit(root: string, commit: string, folder: string): void {
   mkdirSync(folder, { recursive: true })
   const archive = path.join(folder, 'commit.tar')
   execFileSync('git', ['archive', '--output', archive, commit], { cwd: root })
   execFileSync('tar', ['-xf', archive, '-C', folder])
-  const places = packagesIn(folder)
-  const own = new Map(places.map((place) => [readManifest(folder, place).name, place]))
-  const here = packagesIn(root)
-  for (const place of places) {
-    for (const name of Object.keys(readManifest(folder, place).dependencies ?? {})) {
-      const ours = own.get(name)
-      const target = ours ? path.join(folder, ours) : installed(root, [place, ...here], name)
-      const link = path.join(folder, place, 'node_modules', name)
+  const packageFolders = listPackages(folder)
+  const ownPackages = new Map(
+    packageFolders.map((packageFolder) => [readManifest(folder, packageFolder).name, packageFolder]),
+  )
+  const installedPackages = listPackages(root)
+  for (const packageFolder of packageFolders) {
+    for (const name of Object.keys(readManifest(folder, packageFolder).dependencies ?? {})) {
+      const ownFolder = ownPackages.get(name)
+      const target = ownFolder
+        ? path.join(folder, ownFolder)
+        : findInstalled(root, [packageFolder, ...installedPackages], name)
+      const link = path.join(folder, packageFolder, 'node_modules', name)
       mkdirSync(path.dirname(link), { recursive: true })
       symlinkSync(target, link)
     }
   }
 }
 
-const packagesIn = (root: string) =>
+const listPackages = (root: string) =>
   WORKSPACES.flatMap((group) => readdirSync(path.join(root, group)).map((name) => `${group}/${name}`)).filter(
-    (place) => existsSync(path.join(root, place, 'package.json')),
+    (packageFolder) => existsSync(path.join(root, packageFolder, 'package.json')),
   )
 
-const readManifest = (root: string, place: string) =>
-  JSON.parse(readFileSync(path.join(root, place, 'package.json'), 'utf8')) as {
+const readManifest = (root: string, packageFolder: string) =>
+  JSON.parse(readFileSync(path.join(root, packageFolder, 'package.json'), 'utf8')) as {
     name: string
     dependencies?: Record<string, string>
   }
 
-function installed(root: string, places: readonly string[], name: string): string {
-  const found = [...places, 'node_modules/.pnpm']
-    .map((place) => path.join(root, place, 'node_modules', name))
+/** Finds the folder of an installed dependency. @throws {Error} if it is not installed */
+function findInstalled(root: string, packageFolders: readonly string[], name: string): string {
+  const installed = [...packageFolders, 'node_modules/.pnpm']
+    .map((packageFolder) => path.join(root, packageFolder, 'node_modules', name))
     .find((candidate) => existsSync(candidate))
-  if (!found) throw new Error(`that commit needs ${name}, which is not installed here`)
-  return realpathSync(found)
+  if (!installed) throw new Error(`that commit needs ${name}, which is not installed here`)
+  return realpathSync(installed)
 }
 
-/** Returns the settings in `env` that an app knows whose code is below `root`: it refuses others. */
-export function settingsKnownTo(
+/** Selects the settings in `env` that an app's code below `root` names. The app would refuse others. */
+export function selectKnownSettings(
   root: string,
   app: AppName,
   env: Readonly<Record<string, string>>,

@@ -1,8 +1,13 @@
 import { fileURLToPath } from 'node:url'
-import { makeComposeSecrets } from './compose-secrets.ts'
+import { createComposeSecrets } from './compose-secrets.ts'
 
 const folder = fileURLToPath(new URL('../../../.data/compose', import.meta.url))
-const made = await makeComposeSecrets(folder, 'http://localhost:8080')
+const createdFiles = await createComposeSecrets(
+  folder,
+  `http://localhost:${process.env['PLAINPATH_PORT'] || '8080'}`,
+)
 console.log(
-  made.length > 0 ? `Created in ${folder}: ${made.join(', ')}` : `All files already exist in ${folder}`,
+  createdFiles.length > 0
+    ? `Created in ${folder}: ${createdFiles.join(', ')}`
+    : `All files already exist in ${folder}`,
 )

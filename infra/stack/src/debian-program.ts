@@ -6,6 +6,7 @@ const PACKAGES = {
   caddy: 'caddy',
   chromium: 'chromium',
   gcc: 'gcc',
+  pgbouncer: 'pgbouncer',
   prometheus: 'prometheus',
   promtool: 'prometheus',
   'redis-server': 'redis-server',
@@ -22,30 +23,32 @@ export class MissingPrograms extends Error {
 /**
  * Finds programs on the search path.
  *
- * @throws {MissingPrograms} that names every missing one, and the command that installs them
+ * @throws {MissingPrograms} naming all missing packages and the command that installs them
  */
 export async function findDebianPrograms<const Names extends readonly DebianProgram[]>(
   names: Names,
   searchPath: string,
 ): Promise<Record<Names[number], string>> {
-  const found = await Promise.all(names.map(async (name) => [name, await find(name, searchPath)] as const))
-  const missing = [...new Set(found.filter(([, file]) => !file).map(([name]) => PACKAGES[name]))]
+  const entries = await Promise.all(
+    names.map(async (name) => [name, await findProgram(name, searchPath)] as const),
+  )
+  const missing = [...new Set(entries.filter(([, file]) => !file).map(([name]) => PACKAGES[name]))]
   if (missing.length > 0) {
     throw new MissingPrograms(
       `Missing: ${missing.join(', ')}. On Debian: apt-get install ${missing.join(' ')}`,
     )
   }
-  return Object.fromEntries(found) as Record<Names[number], string>
+  return Object.fromEntries(entries) as Record<Names[number], string>
 }
 
-async function find(name: string, searchPath: string): Promise<string | undefined> {
+async function findProgram(name: string, searchPath: string): Promise<string | undefined> {
   for (const folder of searchPath.split(path.delimiter)) {
     const file = path.join(folder, name)
-    const usable = await access(file, constants.X_OK).then(
+    const isExecutable = await access(file, constants.X_OK).then(
       () => true,
       () => false,
     )
-    if (folder && usable) return file
+    if (folder && isExecutable) return file
   }
   return undefined
 }

@@ -16,9 +16,15 @@ export interface ManagedProcess extends AsyncDisposable {
   /** Sends the signal and waits until the process has ended. Sends SIGKILL after `stopMs`. */
   stop(signal: NodeJS.Signals): Promise<void>
   /**
+   * Waits until the current process ends without a call of `stop`.
+   *
+   * @returns the cause: `exit code 1` or `signal SIGKILL`
+   */
+  crashed(): Promise<string>
+  /**
    * Starts it again at the same addresses, and waits until it is ready. `stop` may be called meanwhile.
    *
-   * @throws {Error} as the first start does, or when it is running
+   * @throws {Error} like the first start, and also if the process is running
    */
   start(): Promise<void>
 }
@@ -29,41 +35,42 @@ interface ManagedProcessOptions {
   readonly command: readonly string[]
   readonly env: Readonly<Record<string, string>>
   readonly logFile: string
-  /** The output after which the process counts as ready. */
+  /** The output that shows that the process is ready. */
   readonly readyLine: string
-  /** The longest time until it is ready; 60 000 when absent. */
+  /** The maximum time until it is ready; by default 180 000. */
   readonly startMs?: number
-  /** The time after which a process that does not end gets SIGKILL; 15 000 when absent. */
+  /** The time that the process has to end before it receives SIGKILL; by default 15 000. */
   readonly stopMs?: number
 }
 
-const START_MS = 60_000
+const START_MS = 180_000
 const STOP_MS = 15_000
 
 /**
  * Starts a process and waits until it is ready.
  *
- * @throws {Error} with the end of its output, when it ends or is not ready in time
+ * @throws {Error} with the end of its output, if it ends or is not ready in time
  */
 export async function startManagedProcess(options: ManagedProcessOptions): Promise<ManagedProcess> {
-  let current = launch(options)
-  await current.started
+  let currentRun = launch(options)
+  await currentRun.started
   return {
     name: options.name,
     logFile: options.logFile,
     get child() {
-      return current.child
+      return currentRun.child
     },
     get isRunning() {
-      return isAlive(current.child)
+      return isAlive(currentRun.child)
     },
-    stop: (signal) => stop(current, signal),
+    stop: (signal) => stop(currentRun, signal),
+    crashed: () => currentRun.crashed,
     async start() {
-      if (isAlive(current.child)) throw new Error(`${options.name} is already running`)
-      current = launch(options)
-      await current.started
+      if (isAlive(currentRun.child)) throw new Error(`${options.name} is already running`)
+      currentRun = launch(options)
+      await currentRun.started
     },
-    [Symbol.asyncDispose]: () => stop(current, 'SIGTERM'),
+    [Symbol.asyncDispose]: () => stop(currentRun, 'SIGTERM'),
   }
 }
 
@@ -71,12 +78,15 @@ interface Run {
   readonly child: ChildProcess
   readonly log: WriteStream
   readonly stopMs: number
+  /** Resolves only when the process ends without a call of `stop`. */
+  readonly crashed: Promise<string>
+  isStopping: boolean
 }
 
 const isAlive = (child: ChildProcess) =>
   child.pid !== undefined && child.exitCode === null && child.signalCode === null
 
-/** How much of the output the error quotes when the process does not become ready. */
+/** The maximum output that the error quotes if the process does not become ready. */
 const MAX_TAIL_CHARACTERS = 2_000
 
 /** Starts the process. `started` resolves when it is ready. */
@@ -87,30 +97,32 @@ function launch(options: ManagedProcessOptions): Run & { readonly started: Promi
   const child = spawn(program, args, {
     env: { PATH: process.env['PATH'] ?? '', ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
-    // In a process group of its own, so that Ctrl-C reaches only the launcher, which stops everything in order.
+    // The process receives its own process group: Ctrl-C must reach only the launcher, which stops everything in order.
     detached: true,
   })
   const ready = Promise.withResolvers<void>()
+  const crashed = Promise.withResolvers<string>()
+  const run: Run = { child, log, stopMs, crashed: crashed.promise, isStopping: false }
   let isStarting = true
   let tail = ''
   for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (printed: Buffer) => {
-      log.write(printed)
+    stream.on('data', (chunk: Buffer) => {
+      log.write(chunk)
       if (!isStarting) return
-      const all = tail + printed.toString()
-      if (all.includes(options.readyLine)) ready.resolve()
-      tail = all.slice(-MAX_TAIL_CHARACTERS)
+      const output = tail + chunk.toString()
+      if (output.includes(options.readyLine)) ready.resolve()
+      tail = output.slice(-MAX_TAIL_CHARACTERS)
     })
   }
-  const fail = (why: string) => ready.reject(new Error(`${options.name} ${why}:\n${tail}`))
+  const fail = (reason: string) => ready.reject(new Error(`${options.name} ${reason}:\n${tail}`))
   child.once('error', (error) => fail(`cannot be started (${error.message})`))
-  // 'close' comes after all output was read, unlike 'exit'.
+  // Unlike 'exit', 'close' is emitted after all output was read.
   child.once('close', (code, signal) => {
     log.end()
     fail(`ended (${code ?? signal})`)
+    if (!run.isStopping) crashed.resolve(signal ? `signal ${signal}` : `exit code ${code}`)
   })
   const timer = setTimeout(() => fail(`was not ready in ${startMs / 1000} s`), startMs)
-  const run = { child, log, stopMs }
   const stopUnready = async (error: unknown) => {
     await stop(run, 'SIGTERM')
     throw error
@@ -119,23 +131,25 @@ function launch(options: ManagedProcessOptions): Run & { readonly started: Promi
     isStarting = false
     clearTimeout(timer)
   })
-  return { ...run, started }
+  return Object.assign(run, { started })
 }
 
-async function stop({ child, log, stopMs }: Run, signal: NodeJS.Signals): Promise<void> {
+async function stop(run: Run, signal: NodeJS.Signals): Promise<void> {
+  const { child, log, stopMs } = run
+  run.isStopping = true
   if (isAlive(child)) {
     // A process that a test has stopped (SIGSTOP) must continue before it can handle the signal.
     if (signal !== 'SIGKILL') child.kill('SIGCONT')
     child.kill(signal)
   }
-  const kill = setTimeout(() => child.kill('SIGKILL'), stopMs)
+  const killTimer = setTimeout(() => child.kill('SIGKILL'), stopMs)
   await finished(log).catch(() => {})
-  clearTimeout(kill)
+  clearTimeout(killTimer)
 }
 
 const POLL_MS = 50
 
-/** Polls a condition every 50 ms. Returns false when it does not hold within `ms`. */
+/** Polls a condition every 50 ms. Returns false if it is not true within `ms`. */
 export async function waitUntil(condition: () => boolean | Promise<boolean>, ms: number): Promise<boolean> {
   for (const deadline = performance.now() + ms; performance.now() < deadline; await sleep(POLL_MS)) {
     if (await condition()) return true

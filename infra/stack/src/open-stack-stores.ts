@@ -3,11 +3,12 @@ import { initKeys } from '@plainpath/auth/key-operations'
 import { openStores } from '@plainpath/auth/stores'
 import { createLog } from '@plainpath/http'
 import { freePorts } from '@plainpath/http/free-ports'
-import { openDataDirectory } from '@plainpath/local/data-directory'
+import { DATA_DIRECTORY_LOCK, openDataDirectory } from '@plainpath/local/data-directory'
 import { embeddedDatabases, migrateBoth } from '@plainpath/local/databases'
 import { ensureLocalSecrets } from '@plainpath/local/secrets'
+import { LocalError } from '@plainpath/local/settings'
 import { serviceUrls } from '@plainpath/metadata'
-import { type EmbeddedPostgres, useEmbeddedPostgres } from '@plainpath/postgres'
+import { type EmbeddedPostgres, holdLock, useEmbeddedPostgres } from '@plainpath/postgres'
 import { publishFirstGuides } from '@plainpath/resource/publish-first-guides'
 import { findDebianPrograms } from './debian-program.ts'
 import { type RunningRedis, startRedis } from './start-redis.ts'
@@ -20,17 +21,17 @@ export interface StoreAddresses {
   readonly RESOURCE_REDIS_URL: string
 }
 
-/** PostgreSQL with both databases migrated, the first guides and a signing key; and Redis. */
+/** The running stores. Both databases are migrated, and contain the first guides and a signing key. */
 export interface StackStores extends AsyncDisposable {
   readonly postgres: EmbeddedPostgres
   readonly redis: RunningRedis
   readonly addresses: StoreAddresses
-  /** All settings of both apps except their ports; includes `addresses`. */
+  /** All settings of both apps except their ports, including `addresses`. */
   readonly env: Readonly<Record<string, string>>
 }
 
 /**
- * Starts the stores of a stack with the data in `folder`, and creates the data if there is none.
+ * Starts the stores of a stack with the data in `folder`, and creates the data if necessary.
  *
  * @throws {MissingPrograms} when `redis-server` is not installed
  */
@@ -38,8 +39,10 @@ export async function openStackStores(options: {
   folder: string
   origin: string
   limitsFactor: number
-  /** 256 when absent. */
+  /** The memory limit of Redis; by default 256. */
   redisMb?: number
+  /** By default free ports. */
+  ports?: { readonly postgres: number | undefined; readonly redis: number }
   postgresSettings?: Readonly<Record<string, string>>
 }): Promise<StackStores> {
   const { folder, origin, limitsFactor } = options
@@ -47,11 +50,28 @@ export async function openStackStores(options: {
   const programs = await findDebianPrograms(['redis-server'], process.env['PATH'] ?? '')
   const data = await openDataDirectory(folder)
   const secrets = await ensureLocalSecrets(data, serviceUrls(origin).base)
+  const postgresPort = options.ports?.postgres
   const postgres = opening.use(
-    await useEmbeddedPostgres({ dir: data.path('postgres'), settings: options.postgresSettings ?? {} }),
+    await useEmbeddedPostgres({
+      dir: data.path('postgres'),
+      settings: {
+        ...options.postgresSettings,
+        ...(postgresPort !== undefined && { port: String(postgresPort) }),
+      },
+    }),
   )
+  const lock = await holdLock(postgres.url, DATA_DIRECTORY_LOCK)
+  if (!lock)
+    throw new LocalError(
+      `Another npm start or stack serves ${folder}. Stop it, or set DATA_DIR to another directory.`,
+    )
+  opening.use(lock)
+  if (postgresPort !== undefined && postgres.port !== postgresPort)
+    throw new LocalError(
+      `PostgreSQL already runs on the data in ${folder}, at port ${postgres.port}. Stop the programs that use it, then start the stack again.`,
+    )
   const databases = await embeddedDatabases(postgres, secrets.passwords)
-  const [port = 0] = await freePorts(1)
+  const port = options.ports?.redis ?? (await freePorts(1))[0] ?? 0
   const redis = opening.use(
     await startRedis({
       program: programs['redis-server'],
@@ -77,13 +97,17 @@ export async function openStackStores(options: {
     RESOURCE_LIMITS_FACTOR: String(limitsFactor),
     RESOURCE_AUTH_URL: 'http://127.0.0.1:9',
   }
-  await makeSigningKey(env)
+  await createSigningKey(env)
   const resources = opening.move()
   return { postgres, redis, addresses, env, [Symbol.asyncDispose]: () => resources.disposeAsync() }
 }
 
-/** Creates the first signing key, unless there is one. @param env the settings of the authorization server */
-async function makeSigningKey(env: Readonly<Record<string, string>>): Promise<void> {
+/**
+ * Creates the first signing key, unless one exists.
+ *
+ * @param env the settings of the authorization server
+ */
+async function createSigningKey(env: Readonly<Record<string, string>>): Promise<void> {
   await using stores = await openStores(loadConfig(env), {
     log: createLog({ service: 'stack', write: () => {} }),
     now: () => new Date(),

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { readFileSync, statSync } from 'node:fs'
-import { type EmbeddedPostgres, runningServer } from '@plainpath/postgres'
+import { type EmbeddedPostgres, findRunningServer } from '@plainpath/postgres'
 import { waitUntil } from './managed-process.ts'
 
 /** The process of the database server. A test may stop it and start it again at the same port. */
@@ -20,8 +20,12 @@ export interface PostgresProcess {
 const STOP_MS = 15_000
 const START_MS = 30_000
 
-/** @param command starts the server; needed if it is not running */
-export function postgresProcess(
+/**
+ * Creates the controls of a server.
+ *
+ * @param command starts the server. It is required if the server is not running
+ */
+export function createPostgresProcess(
   { dir }: Pick<EmbeddedPostgres, 'dir'>,
   command = readCommand(dir),
 ): PostgresProcess {
@@ -29,19 +33,19 @@ export function postgresProcess(
     dir,
     command,
     get isRunning() {
-      return runningServer(dir) !== undefined
+      return findRunningServer(dir) !== undefined
     },
     freeze(frozen) {
-      const pid = runningServer(dir)?.pid
+      const pid = findRunningServer(dir)?.pid
       if (pid === undefined) throw new Error('PostgreSQL does not run')
-      // The server first, so that it cannot start another process meanwhile.
+      // The server is frozen first, so that it cannot start another process meanwhile.
       for (const each of [pid, ...listChildren(pid)]) process.kill(each, frozen ? 'SIGSTOP' : 'SIGCONT')
     },
     async stop(signal) {
-      const pid = runningServer(dir)?.pid
+      const pid = findRunningServer(dir)?.pid
       if (pid === undefined) throw new Error('PostgreSQL does not run')
       process.kill(pid, signal)
-      if (!(await waitUntil(() => commandLine(pid) === undefined, STOP_MS)))
+      if (!(await waitUntil(() => readCommandLine(pid) === undefined, STOP_MS)))
         throw new Error(`PostgreSQL did not stop within ${STOP_MS / 1000} s`)
     },
     async start() {
@@ -50,7 +54,7 @@ export function postgresProcess(
       let hasExited = true
       // Processes of a killed server hold its data for a moment. A start fails until they have ended.
       const tryStart = () => {
-        if (runningServer(dir)?.ready) return true
+        if (findRunningServer(dir)?.isReady) return true
         if (!hasExited) return false
         hasExited = false
         const child = spawn(program, options, {
@@ -74,8 +78,8 @@ export function postgresProcess(
 }
 
 function readCommand(dir: string): readonly string[] {
-  const pid = runningServer(dir)?.pid
-  const command = pid === undefined ? undefined : commandLine(pid)
+  const pid = findRunningServer(dir)?.pid
+  const command = pid === undefined ? undefined : readCommandLine(pid)
   if (!command) throw new Error('PostgreSQL does not run')
   return command
 }
@@ -85,8 +89,8 @@ function listChildren(parent: number): number[] {
   return children.split(' ').filter(Boolean).map(Number)
 }
 
-/** Reads the command of a process. Undefined when there is no such process, or it is a zombie. */
-const commandLine = (pid: number) => readIfPresent(`/proc/${pid}/cmdline`)?.split('\0').slice(0, -1)
+/** Reads the command of a process. Returns undefined if the process does not exist or is a zombie. */
+const readCommandLine = (pid: number) => readIfPresent(`/proc/${pid}/cmdline`)?.split('\0').slice(0, -1)
 
 function readIfPresent(file: string): string | undefined {
   try {

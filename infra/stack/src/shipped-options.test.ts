@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { shippedOptions } from './start-app.ts'
+import { readShippedOptions } from './start-app.ts'
 
 const entryPoint = (...words: string[]) => `ENTRYPOINT ${JSON.stringify(words)}\n`
 
 test('reads the options between the program and its file', () => {
   const dockerfile = `FROM a\n${entryPoint('/node', '--one', '--two=2', 'a.ts')}CMD ["serve"]\n`
-  expect(shippedOptions(dockerfile)).toEqual(['--one', '--two=2'])
+  expect(readShippedOptions(dockerfile)).toEqual(['--one', '--two=2'])
 })
 
 test.each([
@@ -16,5 +16,5 @@ test.each([
     'the apps are started under different options',
   ],
 ])('rejects %s', (_, dockerfile, message) => {
-  expect(() => shippedOptions(dockerfile)).toThrow(message)
+  expect(() => readShippedOptions(dockerfile)).toThrow(message)
 })

@@ -10,7 +10,7 @@ import { type ManagedProcess, startManagedProcess } from './managed-process.ts'
 export interface AppPorts {
   readonly public: number
   readonly operations: number
-  /** auth only. */
+  /** The port of the internal listener, which only `auth` has. */
   readonly internal: number
 }
 
@@ -18,22 +18,22 @@ export interface RunningApp extends ManagedProcess {
   readonly ports: AppPorts
 }
 
-/** Starts an app as a process, with the Node options of its image, on loopback. */
+/** Starts an app as a process on loopback, with the Node options of its image. */
 export async function startApp(options: {
   app: AppName
   number: number
   ports: AppPorts
   env: Readonly<Record<string, string>>
-  /** Environment variables of the process besides its settings. */
+  /** Environment variables of the process in addition to its settings. */
   processEnv?: Readonly<Record<string, string>>
   folder: string
-  /** Options of Node, after those of the image. */
+  /** Node options in addition to those of the image. */
   nodeOptions?: readonly string[]
   /** A command that executes the app, such as `taskset`, with its arguments. */
   wrapper?: readonly string[]
-  /** The clone or check-out whose code runs; this one when absent. */
+  /** The clone whose code runs; by default this one. */
   root?: string
-  /** The output after which it counts as started; the log line `listening` when absent. */
+  /** The output that shows that the app is ready; by default the log line `listening`. */
   readyLine?: string
 }): Promise<RunningApp> {
   const { app, ports, folder, wrapper = [], root = ROOT } = options
@@ -41,7 +41,7 @@ export async function startApp(options: {
   const appSettings = Object.entries(options.env).filter(([name]) => name.startsWith(`${prefix}_`))
   const child = await startManagedProcess({
     name: `${app}-${options.number}`,
-    command: [...wrapper, process.execPath, ...appCommand(app, options.nodeOptions, root), 'serve'],
+    command: [...wrapper, process.execPath, ...buildAppCommand(app, options.nodeOptions, root), 'serve'],
     env: {
       ...COMPILE_CACHE,
       ...options.processEnv,
@@ -59,36 +59,50 @@ export async function startApp(options: {
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 /** The options of Node in the entry points of `infra/Dockerfile`. */
-const SHIPPED_OPTIONS = shippedOptions(readFileSync(path.join(ROOT, 'infra/Dockerfile'), 'utf8'))
+const SHIPPED_OPTIONS = readShippedOptions(readFileSync(path.join(ROOT, 'infra/Dockerfile'), 'utf8'))
 
 /** Returns the arguments of Node that run an app as its image does, without the command of the app. */
-const appCommand = (app: AppName, nodeOptions: readonly string[] = [], root = ROOT): readonly string[] => [
-  ...SHIPPED_OPTIONS,
-  ...nodeOptions,
-  path.join(root, `apps/${app}/src/main.ts`),
-]
+const buildAppCommand = (
+  app: AppName,
+  nodeOptions: readonly string[] = [],
+  root = ROOT,
+): readonly string[] => [...SHIPPED_OPTIONS, ...nodeOptions, path.join(root, `apps/${app}/src/main.ts`)]
 
 /**
- * Lets a start use the output of `compileApps`. The cache depends on the code only, so it is stored with the packages and not
- * with the data of a stack.
+ * Lets an app use the output of `compileApps`. The cache depends only on the code, so it is stored with the packages and not with
+ * the data of a stack.
  */
 const COMPILE_CACHE = { NODE_COMPILE_CACHE: path.join(ROOT, 'node_modules/.cache/plainpath') }
 
-/** Compiles both apps, as the build of the image does, so that a start does not have to strip types. */
-export async function compileApps(nodeOptions: readonly string[] = []): Promise<void> {
+const COMPILATIONS = new Map<string, Promise<void>>()
+
+/**
+ * Compiles both apps, as the image build does, so that later starts need not strip types. Runs once in this process.
+ *
+ * @param root the clone whose code is compiled; by default this one
+ */
+export function compileApps(nodeOptions: readonly string[] = [], root = ROOT): Promise<void> {
+  const key = [root, ...nodeOptions].join(' ')
+  const compilation = COMPILATIONS.get(key) ?? runHelp(nodeOptions, root)
+  COMPILATIONS.set(key, compilation)
+  return compilation
+}
+
+/** Runs `--help` of both apps, which loads all modules and so fills the compile cache. */
+async function runHelp(nodeOptions: readonly string[], root: string): Promise<void> {
   const env = { PATH: process.env['PATH'] ?? '', ...COMPILE_CACHE }
   const compile = (app: AppName) =>
-    promisify(execFile)(process.execPath, [...appCommand(app, nodeOptions), '--help'], { env })
+    promisify(execFile)(process.execPath, [...buildAppCommand(app, nodeOptions, root), '--help'], { env })
   await Promise.all([compile('auth'), compile('resource')])
 }
 
 /**
- * Reads the options of Node with which the image starts the apps.
+ * Reads the Node options with which the image starts the apps.
  *
- * @param dockerfile its text; each entry point has the program, its options and the file
- * @throws {Error} when there is no entry point, or when the options of two differ
+ * @param dockerfile the text of the Dockerfile, whose entry points have the program, its options and the file
+ * @throws {Error} if there is no entry point, or if two have different options
  */
-export function shippedOptions(dockerfile: string): readonly string[] {
+export function readShippedOptions(dockerfile: string): readonly string[] {
   const entryPoints = [...dockerfile.matchAll(/^ENTRYPOINT (\[.*\])$/gm)].map(([, entryPoint = '']) =>
     z.array(z.string()).parse(JSON.parse(entryPoint)).slice(1, -1),
   )

@@ -1,3 +1,5 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type ManagedProcess, startManagedProcess } from './managed-process.ts'
 
@@ -7,18 +9,22 @@ const CADDYFILE = fileURLToPath(new URL('../../gateway/Caddyfile', import.meta.u
  * Starts Caddy with the Caddyfile of the project, without TLS.
  *
  * @param options.auth addresses such as `127.0.0.1:8081`; `options.resource` likewise
+ * @param options.logHealthChecks by default true. Set it to false if nothing listens on some of the addresses: Caddy would log
+ *   each failed check, ten times a second for each instance
  */
-export const startGateway = (options: {
+export async function startGateway(options: {
   program: string
   port: number
   auth: readonly string[]
   resource: readonly string[]
   folder: string
-}): Promise<ManagedProcess> =>
-  startGatewayWith(
+  logHealthChecks?: boolean
+}): Promise<ManagedProcess> {
+  const { logHealthChecks = true } = options
+  return startGatewayWith(
     {
       PLAINPATH_ORIGIN: `http://localhost:${options.port}`,
-      PLAINPATH_MCP_PUBLIC_ORIGIN: publicMcpOrigin(options.port),
+      PLAINPATH_MCP_PUBLIC_ORIGIN: toPublicMcpOrigin(options.port),
       PLAINPATH_MCP_HOST: '127.0.0.1',
       PLAINPATH_HTTP_PORT: String(options.port),
       PLAINPATH_SITE: 'http://',
@@ -27,19 +33,43 @@ export const startGateway = (options: {
       PLAINPATH_RESOURCE: options.resource.join(' '),
     },
     options,
+    logHealthChecks ? CADDYFILE : await writeQuietCaddyfile(options.folder),
   )
+}
 
-/** The origin of the public MCP server behind a gateway of this machine: another host than `localhost`, on the same port. */
-export const publicMcpOrigin = (port: number) => `http://127.0.0.1:${port}`
+/**
+ * Copies the Caddyfile of the project, without the log of its health checks.
+ *
+ * @returns the path of the copy
+ */
+async function writeQuietCaddyfile(folder: string): Promise<string> {
+  const text = await readFile(CADDYFILE, 'utf8')
+  const quietText = text.replace(
+    /^\{\n/,
+    '{\n\tlog {\n\t\texclude http.handlers.reverse_proxy.health_checker.active\n\t}\n',
+  )
+  if (quietText === text) throw new Error(`${CADDYFILE} does not begin with its global options`)
+  const file = path.join(folder, 'Caddyfile')
+  await writeFile(file, quietText)
+  return file
+}
 
-/** Starts Caddy with the Caddyfile of the project. @param variables those that the Caddyfile reads */
+/** Returns the origin of the public MCP server behind a local gateway. Its host differs from `localhost`. */
+export const toPublicMcpOrigin = (port: number) => `http://127.0.0.1:${port}`
+
+/**
+ * Starts Caddy with the Caddyfile of the project.
+ *
+ * @param variables the environment variables that the Caddyfile reads
+ */
 export function startGatewayWith(
   variables: Readonly<Record<string, string>>,
   { program, folder }: { program: string; folder: string },
+  caddyfile = CADDYFILE,
 ): Promise<ManagedProcess> {
   return startManagedProcess({
     name: 'gateway',
-    command: [program, 'run', '--config', CADDYFILE, '--adapter', 'caddyfile'],
+    command: [program, 'run', '--config', caddyfile, '--adapter', 'caddyfile'],
     env: { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder, ...variables },
     logFile: `${folder}/gateway.log`,
     readyLine: 'serving initial configuration',

@@ -1,5 +1,5 @@
 import { freePorts } from '@plainpath/http/free-ports'
-import { mailTransport } from '@plainpath/mail'
+import { createMailTransport } from '@plainpath/mail'
 import { expect, test } from 'vitest'
 import { startMailbox } from './start-mailbox.ts'
 
@@ -8,7 +8,7 @@ test('shows a mail with its link, and escapes markup in it', async () => {
   await using mailbox = await startMailbox(port)
   expect(await (await fetch(mailbox.url)).text()).toContain('Nothing came yet')
   const settings = { smtpUrl: mailbox.smtpUrl, from: 'no-reply@localhost', outboxDirectory: '' }
-  using transport = mailTransport(settings, () => undefined)
+  using transport = createMailTransport(settings, () => undefined)
   await transport.send({
     to: 'ana@example.org',
     subject: 'Confirm <b>',

@@ -1,23 +1,28 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type MailServer, type ReceivedMail, startMailServer } from '@plainpath/mail/testing'
-import { type Html, html, markupOf } from '@plainpath/pages'
+import { type Html, html, toMarkup } from '@plainpath/pages'
 
-const MAX_SHOWN = 200
+const MAX_SHOWN_MAILS = 200
 const LINK = /(https?:\/\/[^\s<>"]+)/
 
 /** Receives every mail of the stack and shows it in a browser. */
 export interface Mailbox extends AsyncDisposable {
-  /** For `*_SMTP_URL`. */
+  /** The value for `*_SMTP_URL`. */
   readonly smtpUrl: string
   /** The page with the newest mails. */
   readonly url: string
 }
 
-/** Starts an SMTP server that delivers nothing, and a page with the newest mails, both on loopback. */
-export async function startMailbox(port: number): Promise<Mailbox> {
+/**
+ * Starts an SMTP server that delivers nothing, and a page with the newest mails, both on loopback.
+ *
+ * @param port the port of the page
+ * @param smtpPort by default a free port
+ */
+export async function startMailbox(port: number, smtpPort = 0): Promise<Mailbox> {
   await using opening = new AsyncDisposableStack()
-  const mail: MailServer = opening.use(await startMailServer())
+  const mail: MailServer = opening.use(await startMailServer({}, smtpPort))
   const server = createServer((request, response) => {
     if (request.method !== 'GET' || request.url !== '/') {
       response.writeHead(404).end()
@@ -30,7 +35,7 @@ export async function startMailbox(port: number): Promise<Mailbox> {
       'Referrer-Policy': 'no-referrer',
       'X-Content-Type-Options': 'nosniff',
     })
-    response.end(renderMailbox(mail.received.slice(-MAX_SHOWN).toReversed()))
+    response.end(renderMailbox(mail.received.slice(-MAX_SHOWN_MAILS).toReversed()))
   })
   server.listen(port, '127.0.0.1')
   await once(server, 'listening')
@@ -47,7 +52,7 @@ export async function startMailbox(port: number): Promise<Mailbox> {
 }
 
 const renderMailbox = (mails: readonly ReceivedMail[]): string =>
-  markupOf(html`<!doctype html>
+  toMarkup(html`<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <title>Mail of the stack</title>
@@ -56,11 +61,11 @@ const renderMailbox = (mails: readonly ReceivedMail[]): string =>
 ${mails.map(
   (mail) => html`<h2>${mail.subject}</h2>
 <p>To ${mail.to.join(', ')}</p>
-<pre>${linkUrls(mail.text)}</pre>
+<pre>${renderWithLinks(mail.text)}</pre>
 `,
 )}
 </html>
 `)
 
-const linkUrls = (text: string): Html[] =>
+const renderWithLinks = (text: string): Html[] =>
   text.split(LINK).map((part) => (LINK.test(part) ? html`<a href="${part}">${part}</a>` : html`${part}`))

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises'
+import { rename, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { AppName } from '@plainpath/metadata'
@@ -7,22 +7,47 @@ import type { RunningApp } from './start-app.ts'
 
 const RULES = fileURLToPath(new URL('../../prometheus/rules.yaml', import.meta.url))
 
+type Instances = Readonly<Record<AppName, readonly RunningApp[]>>
+
+export interface Prometheus extends ManagedProcess {
+  readonly url: string
+  /** Replaces the scraped instances. Prometheus notices the change at once. */
+  scrape(instances: Instances): Promise<void>
+}
+
 /** Starts Prometheus with the alert rules of the project. It scrapes every instance and stores its data in `folder`. */
 export async function startPrometheus(options: {
   program: string
   port: number
   folder: string
-  apps: { readonly auth: readonly RunningApp[]; readonly resource: readonly RunningApp[] }
+  apps: Instances
   scrapeSeconds: number
-}): Promise<ManagedProcess & { readonly url: string }> {
+}): Promise<Prometheus> {
   const { port, folder, scrapeSeconds } = options
+  const targetsFile = (app: AppName) => path.join(folder, `prometheus-${app}.json`)
+  const writeTargets = async (instances: Instances) => {
+    for (const app of ['auth', 'resource'] as const) {
+      const targets = instances[app].map(({ name, ports }) => ({
+        targets: [`127.0.0.1:${ports.operations}`],
+        labels: { instance: name },
+      }))
+      // The file is written under another name first, so that Prometheus never reads an incomplete one.
+      const draft = `${targetsFile(app)}.draft`
+      await writeFile(draft, JSON.stringify(targets, null, 2))
+      await rename(draft, targetsFile(app))
+    }
+  }
+  let lastWrite: Promise<void> = Promise.resolve()
+  /** Serializes the writes, since concurrent calls would rename the same draft. */
+  const scrape = (instances: Instances) => {
+    lastWrite = lastWrite.catch(() => {}).then(() => writeTargets(instances))
+    return lastWrite
+  }
   const scrapeJob = (app: AppName) => ({
     job_name: app,
-    static_configs: options.apps[app].map(({ name, ports }) => ({
-      targets: [`127.0.0.1:${ports.operations}`],
-      labels: { instance: name },
-    })),
+    file_sd_configs: [{ files: [targetsFile(app)] }],
   })
+  await scrape(options.apps)
   const configuration = {
     global: { scrape_interval: `${scrapeSeconds}s`, scrape_timeout: `${scrapeSeconds}s` },
     rule_files: [RULES],
@@ -44,5 +69,5 @@ export async function startPrometheus(options: {
     logFile: path.join(folder, 'prometheus.log'),
     readyLine: 'Server is ready to receive web requests',
   })
-  return Object.assign(prometheus, { url: `http://127.0.0.1:${port}` })
+  return Object.assign(prometheus, { url: `http://127.0.0.1:${port}`, scrape })
 }

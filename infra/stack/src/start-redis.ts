@@ -5,9 +5,9 @@ import { type ManagedProcess, startManagedProcess } from './managed-process.ts'
 
 export interface RunningRedis extends ManagedProcess {
   readonly port: number
-  /** With a user for each app, which may access only the keys and channels of that app and the shared ones. */
+  /** The URLs for the apps. The user of each app may access only the keys and channels of that app and the shared ones. */
   readonly urls: { readonly auth: string; readonly resource: string }
-  /** With a user that may do everything, for tests. */
+  /** The URL for tests, with a user that may run every command. */
   readonly adminUrl: string
 }
 
@@ -22,7 +22,7 @@ export async function startRedis(options: {
   const createPassword = () => randomBytes(24).toString('base64url')
   const [auth, resource, admin] = [createPassword(), createPassword(), createPassword()]
   const aclFile = path.join(folder, `redis-${port}.acl`)
-  const acl = `${redisAcl({ auth, resource })}user admin on >${admin} ~* &* +@all\n`
+  const acl = `${formatRedisAcl({ auth, resource })}user admin on >${admin} ~* &* +@all\n`
   await writeFile(aclFile, acl, { mode: 0o600 })
   const redis = await startManagedProcess({
     name: 'redis',
@@ -36,36 +36,36 @@ export async function startRedis(options: {
     logFile: path.join(folder, 'redis.log'),
     readyLine: 'Ready to accept connections',
   })
-  const url = (user: string, password: string) => `redis://${user}:${password}@127.0.0.1:${port}`
+  const formatUrl = (user: string, password: string) => `redis://${user}:${password}@127.0.0.1:${port}`
   return Object.assign(redis, {
     port,
-    urls: { auth: url('auth', auth), resource: url('resource', resource) },
-    adminUrl: url('admin', admin),
+    urls: { auth: formatUrl('auth', auth), resource: formatUrl('resource', resource) },
+    adminUrl: formatUrl('admin', admin),
   })
 }
 
-/** Shared by auth and the API: the key with the subscribers, and the channel of revocations. */
+/** Both apps use the key with the subscribers, and the channel of revocations. */
 const SHARED_KEYS = '~revocation:state &revocation:notices'
 
 const CONNECTION_COMMANDS = '+@connection -@dangerous -@admin'
-/** Used by both apps, for rate limits and the list of subscribers. */
+/** Both apps use these commands, for rate limits and the list of subscribers. */
 const COMMON_COMMANDS =
   '+eval +evalsha +get +set +del +hget +hmget +hgetall +hset +hdel +hincrby +publish +time +info'
-/** Used besides: both subscribe to revocations, and `auth stop` counts the tokens that it revoked. */
+/** Each app also uses these: both subscribe to revocations, and `auth stop` counts the tokens that it revoked. */
 const APP_COMMANDS = {
   auth: '+subscribe +unsubscribe +scan +mget',
   resource: '+subscribe +unsubscribe',
 } as const
 
-/** Allows an app the commands that it sends, on its own and the shared keys and channels. Everything else is denied. */
-const accessRules = (app: keyof typeof APP_COMMANDS) =>
+/** Allows an app only its own commands, on its own and the shared keys and channels. */
+const formatAccessRules = (app: keyof typeof APP_COMMANDS) =>
   `~${app}:* &${app}:* ${SHARED_KEYS} -@all ${CONNECTION_COMMANDS} ${COMMON_COMMANDS} ${APP_COMMANDS[app]}`
 
-/** Writes the ACL file of Redis: a user for each app with `accessRules`, and no default user. */
-export const redisAcl = (passwords: { readonly auth: string; readonly resource: string }): string =>
+/** Formats the Redis ACL file: one user for each app, and no default user. */
+export const formatRedisAcl = (passwords: { readonly auth: string; readonly resource: string }): string =>
   [
     'user default off',
-    `user auth on >${passwords.auth} ${accessRules('auth')}`,
-    `user resource on >${passwords.resource} ${accessRules('resource')}`,
+    `user auth on >${passwords.auth} ${formatAccessRules('auth')}`,
+    `user resource on >${passwords.resource} ${formatAccessRules('resource')}`,
     '',
   ].join('\n')

@@ -1,31 +1,43 @@
 import path from 'node:path'
 import { freePorts } from '@plainpath/http/free-ports'
+import { LocalError } from '@plainpath/local/settings'
 import type { AppName } from '@plainpath/metadata'
 import type { EmbeddedPostgres } from '@plainpath/postgres'
 import { findDebianPrograms } from './debian-program.ts'
 import type { ManagedProcess } from './managed-process.ts'
 import { openStackStores, type StoreAddresses } from './open-stack-stores.ts'
-import { type AppPorts, compileApps, type RunningApp, startApp } from './start-app.ts'
-import { publicMcpOrigin, startGateway } from './start-gateway.ts'
+import { refuseBusyPorts } from './refuse-busy-ports.ts'
+import { findFreeStackPorts, listAppPorts, type StackPorts } from './stack-ports.ts'
+import { compileApps, type RunningApp, startApp } from './start-app.ts'
+import { startGateway, toPublicMcpOrigin } from './start-gateway.ts'
 import type { RunningRedis } from './start-redis.ts'
 
 export interface StackOptions {
-  /** The port of the gateway; a free one when absent. */
+  /** The port of the gateway; by default a free one. */
   readonly port?: number
   readonly folder: string
   readonly limitsFactor?: number
-  /** Settings of the apps besides those of the stack. */
+  /** The number of instances of each app at the start; by default two. */
+  readonly instances?: Readonly<Record<AppName, number>>
+  /** The maximum number of instances of each app, including those of `addInstance`; by default the number that starts. */
+  readonly maxInstances?: number
+  /** The ports of the other processes, for `maxInstances`; by default free ones. */
+  readonly ports?: StackPorts
+  /** App settings in addition to those of the stack. */
   readonly settings?: Readonly<Record<string, string>>
   readonly print?: (line: string) => void
-  /** Replaces the addresses of the stores, for example by those of fault proxies. */
-  readonly redirectStores?: (addresses: StoreAddresses) => Promise<StoreAddresses>
+  /** Replaces the store addresses, for example with those of fault proxies. May add settings with further addresses. */
+  readonly redirectStores?: (
+    addresses: StoreAddresses,
+    folder: string,
+  ) => Promise<StoreAddresses & Readonly<Record<string, string>>>
   /** Replaces the address of an internal listener of auth, for each API process. */
   readonly redirectAuth?: (url: string) => Promise<string>
-  /** Returns environment variables for a process such as `auth-1`, besides its settings. */
+  /** Returns environment variables for a process such as `auth-1`, in addition to its settings. */
   readonly processEnvFor?: (name: string) => Readonly<Record<string, string>>
 }
 
-/** Two instances of each app behind a gateway, PostgreSQL with two databases, and Redis, all as plain processes. */
+/** The instances of both apps behind a gateway, PostgreSQL with two databases, and Redis, all as plain processes. */
 export interface Stack extends AsyncDisposable {
   readonly origin: string
   readonly auth: readonly RunningApp[]
@@ -34,33 +46,57 @@ export interface Stack extends AsyncDisposable {
   readonly redis: RunningRedis
   readonly postgres: EmbeddedPostgres
   readonly env: Readonly<Record<string, string>>
+  /**
+   * Starts one more instance of an app. The gateway notices it by its health check.
+   *
+   * @throws {LocalError} if `maxInstances` of the app run already
+   */
+  addInstance(app: AppName): Promise<RunningApp>
+  /** Lets the gateway exclude an added instance, and stops the instance when it has finished its requests. */
+  removeInstance(app: AppName, instance: RunningApp): Promise<void>
 }
 
-/** The numbers of the instances of each app. */
-const INSTANCES = [1, 2]
+/** The database connections of one auth instance and one resource instance: 14 and 12. */
+const CONNECTIONS_PER_PAIR = 26
+/** Connections for commands and tests, and those that PostgreSQL reserves. */
+const OTHER_CONNECTIONS = 48
+
+/** The gateway checks ten times a second whether an instance that is about to stop should be excluded. */
+const DRAIN_DELAY_SECONDS = '2'
 
 /**
  * Starts the whole topology.
  *
- * @throws {MissingPrograms} that names the Debian packages that are missing
+ * @throws {MissingPrograms} naming the missing Debian packages
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
   await using opening = new AsyncDisposableStack()
   const print = options.print ?? (() => {})
   const { caddy } = await findDebianPrograms(['caddy', 'redis-server'], process.env['PATH'] ?? '')
-  const freePortNumbers = await freePorts(1 + INSTANCES.length * 6)
-  const takePort = () => freePortNumbers.pop() ?? 0
-  const port = options.port ?? takePort()
+  const { instances = { auth: 2, resource: 2 } } = options
+  const { maxInstances = Math.max(instances.auth, instances.resource) } = options
+  const ports = options.ports ?? (await findFreeStackPorts(maxInstances))
+  const port = options.port ?? (await freePorts(1))[0] ?? 0
   const origin = `http://localhost:${port}`
   const { folder, limitsFactor = 100 } = options
-  const { postgres, redis, ...stores } = opening.use(await openStackStores({ folder, origin, limitsFactor }))
+  const { postgres, redis, ...stores } = opening.use(
+    await openStackStores({
+      folder,
+      origin,
+      limitsFactor,
+      ports,
+      postgresSettings: {
+        max_connections: String(CONNECTIONS_PER_PAIR * maxInstances + OTHER_CONNECTIONS),
+      },
+    }),
+  )
   print(`PostgreSQL     127.0.0.1:${postgres.port}  databases plainpath_auth, plainpath_resource`)
   print(`Redis          127.0.0.1:${redis.port}  users auth, resource`)
   const env = {
     ...stores.env,
-    RESOURCE_MCP_PUBLIC_ORIGIN: publicMcpOrigin(port),
-    ...(await options.redirectStores?.(stores.addresses)),
-    // The gateway stops together with the apps, so they need not wait until it has noticed.
+    RESOURCE_MCP_PUBLIC_ORIGIN: toPublicMcpOrigin(port),
+    ...(await options.redirectStores?.(stores.addresses, folder)),
+    // The gateway stops together with the apps, so they need not wait until it excludes them.
     AUTH_DRAIN_DELAY_SECONDS: '0',
     RESOURCE_DRAIN_DELAY_SECONDS: '0',
     ...options.settings,
@@ -71,52 +107,92 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     number: number,
     extraSettings: Readonly<Record<string, string>> = {},
   ) => {
-    const ports: AppPorts = { public: takePort(), operations: takePort(), internal: takePort() }
-    const processEnv = options.processEnvFor?.(`${app}-${number}`) ?? {}
-    const started = await startApp({
+    const instance = await startApp({
       app,
       number,
-      ports,
+      ports: ports.app(app, number),
       env: { ...env, ...extraSettings },
-      processEnv,
+      processEnv: options.processEnvFor?.(`${app}-${number}`) ?? {},
       folder,
     })
-    opening.use(started)
-    print(`${started.name.padEnd(14)} 127.0.0.1:${ports.public}  operations 127.0.0.1:${ports.operations}`)
-    return started
+    const { public: publicPort, operations } = instance.ports
+    print(`${instance.name.padEnd(14)} 127.0.0.1:${publicPort}  operations 127.0.0.1:${operations}`)
+    return instance
   }
-  const auth: RunningApp[] = []
-  for (const number of INSTANCES) auth.push(await start('auth', number))
+  const runningInstances: Record<AppName, RunningApp[]> = { auth: [], resource: [] }
+  opening.defer(async () => {
+    // The stack stops every process, even if one of them fails to stop.
+    await using stopping = new AsyncDisposableStack()
+    for (const each of [...runningInstances.auth, ...runningInstances.resource]) stopping.use(each)
+  })
+  for (const number of listNumbersTo(instances.auth)) runningInstances.auth.push(await start('auth', number))
+  // Each API process receives the addresses of the auth processes that run until the stack stops.
+  const internalUrls = runningInstances.auth.map((each) => `http://127.0.0.1:${each.ports.internal}`)
   const { redirectAuth = async (url: string) => url } = options
-  const resource: RunningApp[] = []
-  for (const number of INSTANCES) {
-    // Each API process is given the addresses of all auth processes.
-    const urls = auth.map((each) => redirectAuth(`http://127.0.0.1:${each.ports.internal}`))
-    const RESOURCE_AUTH_URL = (await Promise.all(urls)).join(',')
-    resource.push(await start('resource', number, { RESOURCE_AUTH_URL }))
-  }
-  const upstreams = (apps: readonly RunningApp[]) => apps.map((app) => `127.0.0.1:${app.ports.public}`)
+  const createAuthSettings = async () => ({
+    RESOURCE_AUTH_URL: (await Promise.all(internalUrls.map(redirectAuth))).join(','),
+  })
+  for (const number of listNumbersTo(instances.resource))
+    runningInstances.resource.push(await start('resource', number, await createAuthSettings()))
+  // The gateway receives the addresses of all possible instances, since a reload of Caddy would break open connections.
+  const listUpstreams = (app: AppName) =>
+    listNumbersTo(maxInstances).map((number) => `127.0.0.1:${ports.app(app, number).public}`)
   const gateway = opening.use(
     await startGateway({
       program: caddy,
       port,
-      auth: upstreams(auth),
-      resource: upstreams(resource),
+      auth: listUpstreams('auth'),
+      resource: listUpstreams('resource'),
       folder,
+      logHealthChecks: Math.min(instances.auth, instances.resource) === maxInstances,
     }),
   )
   print(`Gateway        ${origin}  (Caddy)`)
-  print(`Public MCP     ${publicMcpOrigin(port)}/mcp`)
+  print(`Public MCP     ${toPublicMcpOrigin(port)}/mcp`)
   print(`Logs           ${path.join(folder, '*.log')}`)
+  const usedNumbers = {
+    auth: new Set(listNumbersTo(instances.auth)),
+    resource: new Set(listNumbersTo(instances.resource)),
+  }
+  const addInstance = async (app: AppName): Promise<RunningApp> => {
+    const number = listNumbersTo(maxInstances).find((each) => !usedNumbers[app].has(each))
+    if (number === undefined)
+      throw new LocalError(`${maxInstances} instances of ${app} run, and a stack can have no more.`)
+    usedNumbers[app].add(number)
+    try {
+      const requiredPorts = listAppPorts(app, number, ports.app(app, number))
+      await refuseBusyPorts(requiredPorts, 'start the stack again on other ports')
+      const instance = await start(app, number, {
+        ...(await createAuthSettings()),
+        AUTH_DRAIN_DELAY_SECONDS: DRAIN_DELAY_SECONDS,
+        RESOURCE_DRAIN_DELAY_SECONDS: DRAIN_DELAY_SECONDS,
+      })
+      runningInstances[app].push(instance)
+      return instance
+    } catch (error) {
+      usedNumbers[app].delete(number)
+      throw error
+    }
+  }
+  const removeInstance = async (app: AppName, instance: RunningApp) => {
+    await instance.stop('SIGTERM')
+    runningInstances[app].splice(runningInstances[app].indexOf(instance), 1)
+    usedNumbers[app].delete(Number(instance.name.slice(app.length + 1)))
+  }
   const resources = opening.move()
   return {
     origin,
-    auth,
-    resource,
+    auth: runningInstances.auth,
+    resource: runningInstances.resource,
     gateway,
     redis,
     postgres,
     env,
+    addInstance,
+    removeInstance,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }
+
+/** Returns the numbers from 1 to `last`. */
+const listNumbersTo = (last: number) => Array.from({ length: last }, (_, index) => index + 1)

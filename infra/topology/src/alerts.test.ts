@@ -29,17 +29,21 @@ test.for(rules)('the runbook of the alert $alert mentions it', ({ alert, annotat
   expect(readFileSync(path.join(root, annotations.runbook), 'utf8')).toContain(`\`${alert}\``)
 })
 
-test('rules.test.yaml has, for each alert, a series that raises it and one that does not', () => {
-  const { tests } = parse(readInfra('prometheus/rules.test.yaml')) as {
-    tests: { alert_rule_test: { alertname: string; exp_alerts: unknown[] }[] }[]
-  }
+interface AlertTests {
+  readonly tests: readonly { alert_rule_test: { alertname: string; exp_alerts: unknown[] }[] }[]
+}
+
+test('each alert has a series that raises it and another that does not', () => {
+  const files = ['rules.test.yaml', 'rules-over-hours.test.yaml']
+  const tests = files.flatMap((name) => (parse(readInfra(`prometheus/${name}`)) as AlertTests).tests)
   const tested = tests.flatMap((each) => each.alert_rule_test)
   const names = (fires: boolean) => {
     const matching = tested.filter(({ exp_alerts: alerts }) => alerts.length > 0 === fires)
-    return [...new Set(matching.map(({ alertname }) => alertname))]
+    return [...new Set(matching.map(({ alertname }) => alertname))].toSorted()
   }
-  expect(names(true)).toEqual(rules.map(({ alert }) => alert))
-  expect(names(false)).toEqual(rules.map(({ alert }) => alert))
+  const all = rules.map(({ alert }) => alert).toSorted()
+  expect(names(true)).toEqual(all)
+  expect(names(false)).toEqual(all)
 })
 
 const expected = ARROWS.filter(({ from }) => from === 'prometheus').map(({ to, port }) => `${to}:${port}`)

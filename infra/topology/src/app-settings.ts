@@ -6,13 +6,13 @@ import { SETTINGS as RESOURCE } from '@plainpath/resource/settings'
 interface InfraSetting {
   readonly name: string
   readonly required: boolean
-  /** As in the environment; undefined when there is none. */
+  /** The value in the environment; undefined if the setting has no default. */
   readonly default: string | undefined
-  /** Tells whether the app accepts a value of the environment. */
+  /** Returns whether the app accepts a value of the environment. */
   readonly accepts: (text: string) => boolean
 }
 
-const infraSettings = (settings: Readonly<Record<string, Setting>>): InfraSetting[] =>
+const listInfraSettings = (settings: Readonly<Record<string, Setting>>): InfraSetting[] =>
   Object.entries(settings).map(([name, { schema, default: fallback }]) => ({
     name,
     required: !schema.safeParse(fallback).success,
@@ -22,14 +22,16 @@ const infraSettings = (settings: Readonly<Record<string, Setting>>): InfraSettin
 
 /** The settings of both apps. */
 export const APP_SETTINGS: Readonly<Record<AppName, readonly InfraSetting[]>> = {
-  auth: infraSettings(AUTH),
-  resource: infraSettings(RESOURCE),
+  auth: listInfraSettings(AUTH),
+  resource: listInfraSettings(RESOURCE),
 }
 
-/** The settings that the manifests leave at their defaults, with the reason. The manifests set all others. */
+/** The settings that the manifests leave at their defaults, each with the reason. The manifests set all others. */
 export const LEFT_AT_DEFAULT: Readonly<Record<string, string>> = {
   AUTH_HOST: 'listens on all addresses of the container; network policies restrict access',
   RESOURCE_HOST: 'listens on all addresses of the container; network policies restrict access',
+  AUTH_SESSION_DATABASE_URL: 'no pooler is between the app and its database; an overlay with one sets it',
+  RESOURCE_SESSION_DATABASE_URL: 'no pooler is between the app and its database; an overlay with one sets it',
   AUTH_CORS_ORIGINS: 'no script of another origin may POST',
   RESOURCE_CORS_ORIGINS: 'no script of another origin may POST',
   AUTH_ALSO_ACCEPT_HOSTS: 'the service has one origin',

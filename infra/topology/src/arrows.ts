@@ -8,8 +8,9 @@ interface Arrow {
 }
 
 /**
- * Every connection between processes. `world` is the internet: any client, and any public host that serves the document of a client. Network policies and the networks of compose.yaml
- * allow these connections and no others. A setting that ends in `_URL` needs one.
+ * Every connection between processes. `world` is the internet: any client, and any public host that serves a client's document.
+ * Network policies and the networks of compose.yaml allow these connections and no others. Every setting that ends in `_URL` has
+ * an arrow.
  */
 export const ARROWS: readonly Arrow[] = [
   { from: 'world', to: 'gateway', port: 8443 },
@@ -34,7 +35,7 @@ export const ARROWS: readonly Arrow[] = [
   { from: 'grafana', to: 'prometheus', port: 9090 },
 ]
 
-/** The workloads in the namespace of the Kubernetes manifests. The other names of arrows are in other namespaces. */
+/** The workloads in the namespace of the Kubernetes manifests. Other ends of arrows are in other namespaces. */
 export const WORKLOADS = [
   'gateway',
   'auth',

@@ -22,6 +22,8 @@ test('the build context has what the apps need', () => {
     'pnpm-lock.yaml',
     'pnpm-workspace.yaml',
     'scripts/bootstrap/pnpm/package-lock.json',
+    'infra/bundle/package.json',
+    'infra/bundle/src/main.ts',
     'apps/auth/src/main.ts',
     'apps/auth/migrations/0001-agents.sql',
     'apps/resource/src/main.ts',
@@ -45,7 +47,7 @@ test('the build context has every template', () => {
 test('the build context has no tests, documents or local files', () => {
   const included = files.filter(isIncluded)
   const unwanted =
-    /\.(test|contract|fixture)\.ts$|\/(test|testing)\/|^(e2e|docs|infra|scripts(?!\/bootstrap\/pnpm\/)|apps\/local|\.git)|^\.|README/
+    /\.(test|contract|fixture)\.ts$|\/(test|testing)\/|^(e2e|docs|infra(?!\/bundle\/)|scripts(?!\/bootstrap\/pnpm\/)|apps\/local|\.git)|^\.|README/
   expect(included.filter((file) => unwanted.test(file))).toEqual([])
   for (const never of [
     '.data/auth-kek',

@@ -10,7 +10,7 @@ import { MIGRATIONS } from '@plainpath/auth/stores'
 import { migrate, openPool } from '@plainpath/postgres'
 import { openTestDatabase } from '@plainpath/postgres/testing'
 import { loadConfig as loadResourceConfig } from '@plainpath/resource/config'
-import { COMPOSE_ENV_FILES, makeComposeSecrets } from '@plainpath/stack/compose-secrets'
+import { COMPOSE_ENV_FILES, createComposeSecrets } from '@plainpath/stack/compose-secrets'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readPods } from './pods.ts'
 import { readCompose, readInfra, readVariables } from './read-manifests.ts'
@@ -20,7 +20,7 @@ let folder: string
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'plainpath-compose-'))
   resources.defer(() => rm(folder, { recursive: true, force: true }))
-  await makeComposeSecrets(folder, 'http://localhost:8080')
+  await createComposeSecrets(folder, 'http://localhost:8080')
 })
 afterAll(() => resources.disposeAsync())
 
@@ -33,16 +33,16 @@ test('creates every file that compose.yaml names, in a folder that only its owne
     ...Object.values(secrets).map(({ file }) => file),
     ...Object.values(services).flatMap((service) => service.env_file),
   ].map((file) => path.basename(file))
-  const made = readdirSync(folder)
-  expect(named.filter((file) => !made.includes(file))).toEqual([])
+  const created = readdirSync(folder)
+  expect(named.filter((file) => !created.includes(file))).toEqual([])
   expect(statSync(folder).mode & 0o777).toBe(0o700)
   for (const [file, names] of Object.entries(COMPOSE_ENV_FILES))
     expect([variables(file)[1]], file).toEqual(names)
 })
 
-test('changes nothing when it runs again', async () => {
+test('changes nothing if the command runs again', async () => {
   const before = readdirSync(folder).map((file) => [file, read(file)])
-  expect(await makeComposeSecrets(folder, 'http://localhost:8080')).toEqual([])
+  expect(await createComposeSecrets(folder, 'http://localhost:8080')).toEqual([])
   expect(readdirSync(folder).map((file) => [file, read(file)])).toEqual(before)
 })
 

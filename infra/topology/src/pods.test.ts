@@ -137,7 +137,7 @@ test('the image has the Node that the project pins, no shell, and a user that is
 
 test('the image compiles both apps with the options with which it runs them', () => {
   const dockerfile = readInfra('Dockerfile')
-  const [, compiled] = /^ +node (--.*) "apps\/\$app\/src\/main\.ts"/m.exec(dockerfile) ?? []
+  const [, compiled] = /^ +node (--.*) "\/srv\/plainpath\/\$app\/\$app\.mjs"/m.exec(dockerfile) ?? []
   const run = [...dockerfile.matchAll(/^ENTRYPOINT (\[.*\])$/gm)].map(([, entryPoint = '']) =>
     (JSON.parse(entryPoint) as string[]).slice(1, -1).join(' '),
   )

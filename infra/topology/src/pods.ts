@@ -10,7 +10,7 @@ const Probe = z.looseObject({
     })
     .optional(),
   tcpSocket: z.object({ port: z.string() }).optional(),
-  /** The defaults of this and the next two are those of Kubernetes. */
+  // Kubernetes defines the next three defaults.
   periodSeconds: z.int().default(10),
   timeoutSeconds: z.int().default(1),
   failureThreshold: z.int().default(3),
@@ -57,14 +57,14 @@ const PodSpec = z.looseObject({
     )
     .default([]),
 })
-const Template = z.looseObject({
+const PodTemplate = z.looseObject({
   metadata: z.looseObject({ labels: z.record(z.string(), z.string()) }),
   spec: PodSpec,
 })
 const Owner = z.looseObject({
   spec: z.looseObject({
-    template: Template.optional(),
-    jobTemplate: z.looseObject({ spec: z.looseObject({ template: Template }) }).optional(),
+    template: PodTemplate.optional(),
+    jobTemplate: z.looseObject({ spec: z.looseObject({ template: PodTemplate }) }).optional(),
   }),
 })
 

@@ -7,7 +7,7 @@ const INFRA = path.resolve(import.meta.dirname, '../..')
 
 export const readInfra = (file: string): string => readFileSync(path.join(INFRA, file), 'utf8')
 
-/** Docker takes a variable without a value from the shell that starts it, if it is set there. */
+/** Docker takes a variable without a value from the shell that starts it, if the shell sets the variable. */
 const Variables = z.record(
   z.string(),
   z
@@ -35,19 +35,23 @@ const ComposeService = z.looseObject({
   ulimits: z.record(z.string(), z.int()).optional(),
 })
 type ComposeService = z.infer<typeof ComposeService>
+/** Replaces `${NAME:-default}` with the value of the variable, as Compose does. */
+const interpolate = (text: string, env: Readonly<Record<string, string | undefined>>): string =>
+  text.replaceAll(/\$\{(\w+):-([^}]*)\}/g, (_, name: string, fallback: string) => env[name] || fallback)
+
 const Compose = z.looseObject({
   services: z.record(z.string(), ComposeService),
   networks: z.record(z.string(), z.looseObject({ internal: z.boolean().optional() })),
   secrets: z.record(z.string(), z.object({ file: z.string() })),
 })
 
-/** Reads compose.yaml with its merge keys resolved: `raw` as it is written, and parsed. */
-export function readCompose() {
-  const raw: unknown = parse(readInfra('compose.yaml'), { merge: true })
+/** Reads compose.yaml, replaces variables and resolves merge keys. Returns the parsed members, and the unparsed file as `raw`. */
+export function readCompose(env: Readonly<Record<string, string | undefined>> = {}) {
+  const raw: unknown = parse(interpolate(readInfra('compose.yaml'), env), { merge: true })
   return { raw, ...Compose.parse(raw) }
 }
 
-/** Removes the number of the instance from the name of a service: `auth-1` becomes `auth`. */
+/** Removes the instance number from a service name: `auth-1` becomes `auth`. */
 export const parseWorkload = (service: string): string => service.replace(/-\d+$/, '')
 
 export const listNetworks = (service: ComposeService): string[] =>

@@ -30,7 +30,7 @@ const request = AnswerRequest.safeParse({
   facts: Object.fromEntries(facts),
 })
 const knowledge = packagedKnowledge(ORIGIN)
-const requestedVersion = values['answers-version']
+const requiredVersion = values['answers-version']
 
 if (values.help || positionals.length === 0) {
   console.error(USAGE)
@@ -38,7 +38,7 @@ if (values.help || positionals.length === 0) {
 } else if (!request.success) {
   for (const { path, message } of request.error.issues) console.error(`${path.join('.')}: ${message}`)
   process.exitCode = 2
-} else if (requestedVersion !== undefined && requestedVersion !== knowledge.version) {
+} else if (requiredVersion !== undefined && requiredVersion !== knowledge.version) {
   console.error(`This checkout has the answers version ${knowledge.version}.`)
   process.exitCode = 1
 } else {

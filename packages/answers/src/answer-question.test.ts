@@ -1,3 +1,4 @@
+import process from 'node:process'
 import { Answer, AnswerRequest } from '@plainpath/domain'
 import { loadGuides } from '@plainpath/guides'
 import fc from 'fast-check'
@@ -22,6 +23,7 @@ describe('information', () => {
     expect(answer.passages[0]).toMatchObject({
       id: 'renew-green-card#when-to-ask-for-a-new-card',
       guide: 'renew-green-card',
+      guideTitle: 'Renew a 10-year green card (Form I-90)',
       heading: 'When to ask for a new card',
       url: 'https://plainpath.example/guides/renew-green-card#when-to-ask-for-a-new-card',
       answers: true,
@@ -31,6 +33,13 @@ describe('information', () => {
     expect(answer.passages[0]?.sources.length).toBeGreaterThan(1)
     expect(answer.check.map(({ trigger }) => trigger)).toContain('criminal-history')
     expect(answer.handOff).toBeUndefined()
+  })
+
+  test('links of a passage lead to the site from everywhere', () => {
+    const answer = ask('What do I do next to renew my 10-year green card?')
+    const markdown = answer.passages.map((passage) => passage.markdown).join('\n')
+    expect(markdown).not.toContain('](/')
+    expect(markdown).toContain('](https://plainpath.example/guides/')
   })
 
   test('of what changes, names the official page and says that the figure is missing', () => {
@@ -94,6 +103,30 @@ describe('facts', () => {
     expect(answer.handOff?.findHelp[0]).toEqual({ title: 'If you are in danger now', phone: '911' })
   })
 
+  test.for([
+    ['somebody was taken', 'ICE took my uncle from the parking lot. What can I do?', true],
+    ['somebody is in detention', 'My brother is detained in Texas. How do we get him out?', true],
+    ['somebody was taken, and the writer is afraid', 'Where is my son? ICE took him and I am scared.', true],
+    ['somebody fears an arrest', 'I am afraid that ICE arrests me at my interview. Should I go?', false],
+    ['somebody fears detention', 'I am afraid that I will be detained at my check-in.', false],
+    ['somebody fears to be taken', 'I am scared that ICE will take me at my interview.', false],
+    ['somebody fears for a relative', 'I am afraid that officers will be waiting to arrest my wife.', false],
+    [
+      'somebody heard of arrests',
+      'I heard that ICE agents take people at the courthouse. Is it safe to go?',
+      false,
+    ],
+    ['somebody has an appointment', 'My appointment with ICE is on Monday.', false],
+    ['somebody has to check in', 'My ICE check-in is on Friday. What should I bring?', false],
+    ['somebody wears a monitor', 'They put an ankle monitor on my mom. What now?', false],
+  ] as const)('the number of ICE is shown only where ICE holds a person: %s', ([, asked, isShown]) => {
+    const { handOff } = ask(asked)
+    expect(handOff?.reasons.map(({ trigger }) => trigger)).toContain('detention-ice')
+    expect(handOff?.findHelp.some(({ phone }) => phone === '1-888-351-4024')).toBe(isShown)
+    expect(handOff?.doNow.some((line) => line.includes('1-888-351-4024'))).toBe(isShown)
+    expect(handOff?.doNow[0]).toBe('Talk to a lawyer or an accredited representative today.')
+  })
+
   test('a fact that names no trigger, or is no boolean, is refused by its name', () => {
     const refused = AnswerRequest.safeParse({
       question,
@@ -104,6 +137,24 @@ describe('facts', () => {
       { path: ['facts'], keys: ['long-absense'] },
     ])
     expect(AnswerRequest.safeParse({ question, facts: { 'long-absence': true } }).success).toBe(true)
+  })
+})
+
+describe('the general part of a question that is handed off', () => {
+  const question = 'How do I know that a notario is not a real attorney?'
+
+  test('is shown where its trigger allows its guide, and is no whole answer', () => {
+    const { outcome, passages, limits } = ask(question, { 'scam-victim': true })
+    expect(outcome).toBe('hand_off')
+    expect(passages.map(({ guide }) => guide)).toContain('avoid-scams')
+    expect(passages.every(({ answers }) => !answers)).toBe(true)
+    expect(limits).toContain('what is right in your own case')
+  })
+
+  test('is not shown where the trigger does not allow it', () => {
+    const answer = ask(question, { 'criminal-history': true })
+    expect(answer).toMatchObject({ outcome: 'hand_off', passages: [] })
+    expect(answer.limits).toBeUndefined()
   })
 })
 
@@ -141,6 +192,33 @@ describe('out of scope', () => {
   ])('%s: %s', (question, reason) => {
     const answer = ask(question)
     expect(answer).toMatchObject({ outcome: 'out_of_scope', passages: [], check: [], outOfScope: { reason } })
+  })
+
+  test.each([
+    ['My mother lives on SSI. How does she show that she cannot pay for the N-400?', 'request-fee-waiver'],
+    [
+      'My green card was stolen at the hotel in Rome. The airline, the flight, the luggage: what do I need to fly home?',
+      'replace-lost-green-card',
+    ],
+    [
+      'My N-400 is open and I start a job as a nurse in Ohio. Do I go back to the old office for the interview?',
+      'apply-for-citizenship',
+    ],
+  ])(
+    'words of another subject around a form or a lost card do not put it out of scope: %s',
+    (question, guide) => {
+      const answer = ask(question)
+      expect(answer.outcome).toBe('information')
+      expect(answer.passages[0]?.guide).toBe(guide)
+    },
+  )
+
+  test.each([
+    'How much SSI do I get when I retire?',
+    'My suitcase was stolen at the hotel in Rome. Does the airline pay for the luggage?',
+    'I start a job as a nurse in Ohio. How do I get my nursing license there?',
+  ])('the same words without them do: %s', (question) => {
+    expect(ask(question).outOfScope?.reason).toBe('other-subject')
   })
 
   test('a US programme without a guide has its official page', () => {
@@ -252,9 +330,10 @@ describe('every answer', () => {
     const question = part.repeat(1000).slice(0, 1000).trim()
     ask(question)
     const times = Array.from({ length: 5 }, () => {
-      const begin = performance.now()
+      const begin = process.threadCpuUsage()
       ask(question)
-      return performance.now() - begin
+      const { user, system } = process.threadCpuUsage(begin)
+      return (user + system) / 1000
     })
     expect(Math.min(...times)).toBeLessThan(250)
   })

@@ -6,65 +6,58 @@ import {
   EMERGENCY_LINES,
   type Help,
 } from '@plainpath/domain'
-import type { QuestionType } from '@plainpath/guides'
-import type { EmergencyLine } from './fixed-texts.ts'
+import { buildExplanation } from './build-explanation.ts'
+import { describeLimits } from './describe-limits.ts'
 import type { Knowledge } from './knowledge.ts'
-import { buildPassage, type ShownPassage } from './passages.ts'
-import { findDeceit, findOtherSubject, findUncovered, type OutOfScopeReading } from './scope/out-of-scope.ts'
-import { type QuestionLanguage, questionLanguage } from './scope/question-language.ts'
-import { choosePassages, NEVER_COVERED } from './sections/choose-passages.ts'
-import type { SectionReading } from './sections/section-index.ts'
+import { buildPassage } from './passages.ts'
+import { type QuestionReading, readQuestion, selectLikelyTriggers } from './read-question.ts'
 import {
-  readTriggers,
-  type SuggestedCheck,
-  type TriggerMatch,
-  type TriggerReading,
-} from './triggers/match-triggers.ts'
-import type { TriggerFile } from './triggers/trigger-file.ts'
+  findDeceit,
+  findOtherSubject,
+  findUncovered,
+  mayBeOtherSubject,
+  type OutOfScopeReading,
+} from './scope/out-of-scope.ts'
+import { choosePassages } from './sections/choose-passages.ts'
+import type { IndexedSection } from './sections/section-index.ts'
+import type { TriggerMatch } from './triggers/match-triggers.ts'
+import type { EmergencyLine, TriggerFile } from './triggers/trigger-file.ts'
 
-const MOST_CHECKS = 5
-/** A trigger whose score is lower is no likelier than any other. */
-const LEAST_LIKELY = 0.03
-const MOST_PASSAGES_WITH_HAND_OFF = 4
-const MOST_SCORES = 10
+const MAX_CHECKS = 5
+const MAX_PASSAGES_WITH_HAND_OFF = 4
 
 export interface AnswerOptions {
-  /** Adds rules and scores. */
+  /** Adds the rules and scores to the answer. */
   readonly explain?: boolean
 }
 
-/** Everything that is read from a question before the answer is decided. */
-interface Reading {
-  readonly language: QuestionLanguage
-  readonly triggers: TriggerReading
-  readonly sections: SectionReading
-  readonly facts: Readonly<Record<string, boolean>>
-}
-
+/** An answer without its general members, and the rule that led to it. */
 interface Decision {
   readonly answer: Omit<Answer, 'disclaimer' | 'answersVersion' | 'explain'>
   readonly rule: string
 }
 
 /**
- * Answers a question from the guides, hands the person to an attorney, or says that no guide answers.
- * The same arguments give the same answer. Nothing of the question is stored or logged.
+ * Answers a question from the guides, hands the person to an attorney, or says that no guide answers it.
+ * The same arguments give the same answer. The question is neither stored nor logged.
  *
- * @param today decides which sources are stale and how dates in the question are read; its UTC day counts
+ * @param today determines which sources are stale and what dates in the question mean; only its UTC day counts
  */
-export function answerQuestion(
-  { question, facts }: AnswerRequest,
+export const answerQuestion = (
+  request: AnswerRequest,
+  knowledge: Knowledge,
+  today: Date,
+  options: AnswerOptions = {},
+): Answer => answerReading(readQuestion(request, knowledge, today), knowledge, today, options)
+
+/** Answers a question from its reading, which must come from the same knowledge and day. */
+export function answerReading(
+  reading: QuestionReading,
   knowledge: Knowledge,
   today: Date,
   { explain = false }: AnswerOptions = {},
 ): Answer {
-  const reading: Reading = {
-    language: questionLanguage(question, knowledge.sections.isKnown),
-    triggers: readTriggers(question, knowledge.triggers, today),
-    sections: knowledge.sections.find(question),
-    facts: facts ?? {},
-  }
-  const { answer, rule } = decide(question, reading, knowledge, today)
+  const { answer, rule } = decide(reading, knowledge, today)
   return {
     ...answer,
     disclaimer: findDisclaimer(knowledge),
@@ -73,41 +66,32 @@ export function answerQuestion(
   }
 }
 
-function decide(question: string, reading: Reading, knowledge: Knowledge, today: Date): Decision {
-  const { triggers, sections } = reading
-  const stated = listStatedTriggers(reading, knowledge)
-  const handOff = () => ({
-    answer: answerWithHandOff(stated, knowledge, today),
-    rule: stated.map(({ trigger }) => `trigger ${trigger.id}`).join(', '),
+function decide(reading: QuestionReading, knowledge: Knowledge, today: Date): Decision {
+  const { question, triggers, sections } = reading
+  const statedTriggers = listStatedTriggers(reading, knowledge)
+  const decideHandOff = () => ({
+    answer: answerWithHandOff(statedTriggers, reading, knowledge, today),
+    rule: statedTriggers.map(({ trigger }) => `trigger ${trigger.id}`).join(', '),
   })
-  const refuse = (refusal: OutOfScopeReading) => ({
-    answer: answerOutOfScope(refusal, reading, knowledge),
+  const decideOutOfScope = (refusal: OutOfScopeReading, checkIds: readonly string[] = []) => ({
+    answer: answerOutOfScope(refusal, checkIds, reading, knowledge),
     rule: `${refusal.reason}: ${refusal.rule}`,
   })
-  if (stated.some(({ because }) => because === 'facts')) return handOff()
-  if (reading.language !== 'en') return refuse({ reason: 'not-understood', rule: 'language' })
+  if (statedTriggers.some(({ because }) => because === 'facts')) return decideHandOff()
+  if (reading.language !== 'en') return decideOutOfScope({ reason: 'not-understood', rule: 'language' })
   const deceit = findDeceit(question, knowledge.scope)
-  if (deceit && !triggers.dangerStated) return refuse(deceit)
-  if (stated.some(({ trigger }) => trigger.urgency === 'urgent')) return handOff()
-  const other = findOtherSubject(question, knowledge.scope, new Set(knowledge.guides.keys()))
-  if (stated.length > 0 && other?.firm !== true) return handOff()
-  if (other) return refuse(other)
-  const uncovered = findUncovered(
-    question,
-    sections,
-    { triggers: sumScores(selectLikely(triggers)), other: triggers.otherSubject },
-    knowledge.scope,
-  )
-  if (uncovered) return refuse(uncovered)
+  if (deceit && !triggers.dangerStated) return decideOutOfScope(deceit)
+  if (statedTriggers.some(({ trigger }) => trigger.urgency === 'urgent')) return decideHandOff()
+  const otherSubject = findOtherSubject(question, knowledge.scope, new Set(knowledge.guides.keys()))
+  if (statedTriggers.length > 0 && otherSubject?.firm !== true) return decideHandOff()
+  if (otherSubject && (otherSubject.firm === true || mayBeOtherSubject(triggers.otherSubject)))
+    return decideOutOfScope(otherSubject)
+  const uncovered = findUncovered(question, sections.mostSimilar, triggers.otherSubject, knowledge.scope)
+  if (uncovered) return decideOutOfScope(uncovered, findPossibleTriggers(reading))
   const answer = answerFromSections(reading, knowledge, today)
-  if (answer.passages.length === 0) return refuse({ reason: 'no-guide', rule: 'no passage' })
+  if (answer.passages.length === 0) return decideOutOfScope({ reason: 'no-guide', rule: 'no passage' })
   return { answer, rule: 'sections' }
 }
-
-const selectLikely = ({ weak }: TriggerReading) => weak.filter(({ score }) => score >= LEAST_LIKELY)
-
-const sumScores = (suggested: readonly SuggestedCheck[]): number =>
-  suggested.reduce((sum, { score }) => sum + score, 0)
 
 interface StatedTrigger {
   readonly trigger: TriggerFile
@@ -115,8 +99,11 @@ interface StatedTrigger {
   readonly match: TriggerMatch | undefined
 }
 
-/** Lists the triggers that the question or the facts state, in the order in which they are reported. */
-function listStatedTriggers({ triggers, facts }: Reading, knowledge: Knowledge): readonly StatedTrigger[] {
+/** Lists the triggers that the question or the facts state, in report order. */
+function listStatedTriggers(
+  { triggers, facts }: QuestionReading,
+  knowledge: Knowledge,
+): readonly StatedTrigger[] {
   const matches = new Map(triggers.matches.map((match) => [match.trigger, match]))
   return knowledge.triggers.flatMap((trigger): StatedTrigger[] => {
     const match = matches.get(trigger.id)
@@ -126,142 +113,172 @@ function listStatedTriggers({ triggers, facts }: Reading, knowledge: Knowledge):
 }
 
 function answerWithHandOff(
-  stated: readonly StatedTrigger[],
+  statedTriggers: readonly StatedTrigger[],
+  reading: QuestionReading,
   knowledge: Knowledge,
   today: Date,
 ): Decision['answer'] {
   const { texts, origin } = knowledge
-  const allowed = stated.flatMap(({ trigger }) => trigger.mayStillSay)
-  const sections = new Set(allowed.flatMap((id) => knowledge.sections.section(id) ?? []))
-  const lines = stated.flatMap(({ trigger }) => texts.emergency[trigger.id] ?? [])
+  const allowedIds = statedTriggers.flatMap(({ trigger }) => trigger.mayStillSay)
+  const generalSections = chooseGeneralSections(statedTriggers, reading, knowledge)
+  const sections = new Set([
+    ...allowedIds.flatMap((id) => knowledge.sections.get(id) ?? []),
+    ...generalSections,
+  ])
+  // An allowed section answers the question only if the question or a fact certainly states the trigger that allows it.
+  const answeringIds = new Set(
+    statedTriggers.flatMap(({ trigger, match }) => (match?.isLikely === true ? [] : trigger.mayStillSay)),
+  )
+  const helpParts = statedTriggers.map(({ trigger, match }) => {
+    const additions = trigger.also.filter(
+      ({ patterns, unless }) =>
+        patterns.some((id) => match?.patterns.includes(id)) && !unless?.test(reading.question),
+    )
+    return {
+      doNow: [...trigger.doNow, ...additions.flatMap((addition) => addition.doNow)],
+      lines: [...trigger.lines, ...additions.flatMap((addition) => addition.lines)],
+    }
+  })
   return {
     outcome: 'hand_off',
     passages: [...sections]
-      .slice(0, MOST_PASSAGES_WITH_HAND_OFF)
-      .map((section) => buildPassage({ section, answers: true }, knowledge, today)),
+      .slice(0, MAX_PASSAGES_WITH_HAND_OFF)
+      .map((section) => ({
+        section,
+        answers: answeringIds.has(section.id) && !generalSections.includes(section),
+      }))
+      .map((passage) => buildPassage(passage, knowledge, today)),
     handOff: {
-      reasons: stated.map(({ trigger, because, match }) => ({
+      reasons: statedTriggers.map(({ trigger, because, match }) => ({
         trigger: trigger.id,
         urgency: trigger.urgency,
         why: trigger.why,
-        matched: (match?.matched ?? []).map(withoutLongNumbers),
+        matched: (match?.matched ?? []).map(removeLongNumbers),
         because,
         source: trigger.source,
       })),
-      doNow: [...new Set(stated.flatMap(({ trigger }) => trigger.doNow))],
-      findHelp: [...lookUpLines(lines), ...ATTORNEY_HELP],
+      doNow: [...new Set(helpParts.flatMap(({ doNow }) => doNow))],
+      findHelp: [...getEmergencyLines(helpParts.flatMap(({ lines }) => lines)), ...ATTORNEY_HELP],
       contact: { topic: 'attorney', url: `${origin}/contact` },
     },
     check: [],
+    ...(generalSections.length > 0 && { limits: `${texts.limitsBegin} ${texts.limitsOf.handOff}.` }),
   }
+}
+
+/** The minimum probability of a guide's subject for an urgent hand-off that no pattern states to show sections. */
+const MIN_GUIDE_SUBJECT = 0.3
+
+/**
+ * Chooses the sections that answer the general part of a handed-off question: those that its triggers allow. If all triggers are
+ * only likely, the question may be an ordinary one, so all matching sections are allowed. If one of them is urgent, the question
+ * must also be likely to be about a guide's subject.
+ */
+function chooseGeneralSections(
+  statedTriggers: readonly StatedTrigger[],
+  { question, sections, triggers }: QuestionReading,
+  { scope, guides }: Knowledge,
+): readonly IndexedSection[] {
+  if (findOtherSubject(question, scope, new Set(guides.keys())) !== undefined) return []
+  const isOnlyLikely = statedTriggers.every(
+    ({ match, trigger }) =>
+      match?.isLikely === true &&
+      (trigger.urgency !== 'urgent' || triggers.guideSubject >= MIN_GUIDE_SUBJECT),
+  )
+  const allowedIds = new Set(statedTriggers.flatMap(({ trigger }) => trigger.mayAlsoSay))
+  return choosePassages(sections)
+    .map(({ section }) => section)
+    .filter(({ id, guide }) => isOnlyLikely || allowedIds.has(id) || allowedIds.has(guide))
 }
 
 function answerOutOfScope(
   { reason, link }: OutOfScopeReading,
-  { language, sections }: Reading,
-  { texts, links, guides, origin }: Knowledge,
+  checkIds: readonly string[],
+  reading: QuestionReading,
+  knowledge: Knowledge,
 ): Decision['answer'] {
-  const inLanguages = (['es', 'en'] as const).filter((known) => known === 'en' || known === language)
+  const { language, sections } = reading
+  const { texts, links, guides, origin } = knowledge
+  const noticeLanguages = (['es', 'en'] as const).filter((code) => code === 'en' || code === language)
   const notices =
     language === 'en'
       ? [{ language: 'en', text: texts.outOfScope[reason] }]
-      : inLanguages.map((known) => ({ language: known, text: texts.languages[known] }))
+      : noticeLanguages.map((code) => ({ language: code, text: texts.languages[code] }))
   const needsHelp = reason === 'asks-to-deceive' || reason === 'no-guide' || reason === 'not-understood'
   const help = language === 'en' ? ATTORNEY_HELP : ALL_HELP
-  const page = link === undefined ? undefined : links[link]
-  const near = reason === 'no-guide' ? guides.get(sections.hits[0]?.section.guide ?? '') : undefined
+  const officialPage = link === undefined ? undefined : links[link]
+  const nearGuide = reason === 'no-guide' ? guides.get(sections.hits[0]?.section.guide ?? '') : undefined
   return {
     outcome: 'out_of_scope',
     passages: [],
     outOfScope: {
       reason,
       notices,
-      links: page === undefined ? [] : [page],
+      links: officialPage === undefined ? [] : [officialPage],
       findHelp: needsHelp ? [...help] : [],
-      ...(near !== undefined && { nearGuide: { title: near.title, url: `${origin}/guides/${near.slug}` } }),
+      ...(nearGuide !== undefined && {
+        nearGuide: { title: nearGuide.title, url: `${origin}/guides/${nearGuide.slug}` },
+      }),
     },
-    check: [],
+    check: listChecks(checkIds, reading, knowledge),
   }
 }
 
-function answerFromSections(
-  { triggers, sections, facts }: Reading,
-  knowledge: Knowledge,
-  today: Date,
-): Decision['answer'] {
-  const selection = choosePassages(sections)
+/** The minimum score of a trigger that may apply to a question that no guide covers. The person is asked whether it does. */
+const MIN_POSSIBLE_SCORE = 0.1
+
+const findPossibleTriggers = ({ triggers }: QuestionReading): readonly string[] =>
+  triggers.weak.filter(({ score }) => score >= MIN_POSSIBLE_SCORE).map(({ trigger }) => trigger)
+
+/** Lists the check questions of triggers, except those that the facts already answer. */
+function listChecks(
+  triggerIds: readonly string[],
+  { facts }: QuestionReading,
+  { triggers }: Knowledge,
+): Answer['check'] {
+  const triggersById = new Map(triggers.map((trigger) => [trigger.id, trigger]))
+  return [...new Set(triggerIds)]
+    .filter((id) => facts[id] !== false)
+    .flatMap((id) => triggersById.get(id) ?? [])
+    .slice(0, MAX_CHECKS)
+    .map(({ id, ask }) => ({ trigger: id, ask }))
+}
+
+function answerFromSections(reading: QuestionReading, knowledge: Knowledge, today: Date): Decision['answer'] {
+  const { triggers, sections } = reading
+  const chosenPassages = choosePassages(sections)
+  // A question that may be about another subject has no certain answer.
+  const selection = mayBeOtherSubject(triggers.otherSubject)
+    ? chosenPassages.map((passage) => ({ ...passage, answers: false }))
+    : chosenPassages
   const { asks, attorneyItems, guides } = knowledge
-  const items = selection.flatMap(({ section }) => guides.get(section.guide)?.talkToAnAttorneyWhen ?? [])
-  const checks = [
-    ...selectLikely(triggers).map(({ trigger }) => trigger),
+  const attorneyTexts = selection.flatMap(
+    ({ section }) => guides.get(section.guide)?.talkToAnAttorneyWhen ?? [],
+  )
+  const checkIds = [
+    ...selectLikelyTriggers(triggers).map(({ trigger }) => trigger),
     ...selection.flatMap(({ section }) => asks.get(section.guide)?.check ?? []),
-    ...items.flatMap((item) => attorneyItems.get(item) ?? []),
+    ...attorneyTexts.flatMap((text) => attorneyItems.get(text) ?? []),
   ]
-  const byId = new Map(knowledge.triggers.map((trigger) => [trigger.id, trigger]))
   const limits = describeLimits(selection, sections.types, knowledge)
   return {
     outcome: 'information',
     passages: selection.map((passage) => buildPassage(passage, knowledge, today)),
-    check: [...new Set(checks)]
-      .filter((id) => facts[id] !== false)
-      .flatMap((id) => byId.get(id) ?? [])
-      .slice(0, MOST_CHECKS)
-      .map(({ id, ask }) => ({ trigger: id, ask })),
+    check: listChecks(checkIds, reading, knowledge),
     ...(limits !== undefined && { limits }),
   }
 }
 
-/** Describes the parts of the question that no passage answers. Figures that change are never answered. */
-function describeLimits(
-  passages: readonly ShownPassage[],
-  requestedTypes: ReadonlySet<QuestionType>,
-  { texts }: Knowledge,
-): string | undefined {
-  const covered = new Set(
-    passages.filter(({ answers }) => answers).flatMap(({ section }) => [...section.types]),
-  )
-  const open: (keyof typeof texts.limitsOf)[] = [...requestedTypes].filter(
-    (type) => !covered.has(type) || NEVER_COVERED.has(type),
-  )
-  if (passages.every(({ answers }) => !answers)) open.push('subject')
-  if (open.length === 0) return undefined
-  return `${texts.limitsBegin} ${open.map((type) => texts.limitsOf[type]).join('; ')}.`
-}
-
-const lookUpLines = (names: readonly EmergencyLine[]): Help[] =>
+const getEmergencyLines = (names: readonly EmergencyLine[]): Help[] =>
   [...new Set(names)].map((name) => EMERGENCY_LINES[name])
 
-/** Five digits or more, with or without blanks or hyphens: the number of a person, a case or a card. */
+/** Matches at least five digits, possibly with separators, which may identify a person, a case or a card. */
 const LONG_NUMBER = /\d(?:[\s.-]?\d){4,}/g
 
-const withoutLongNumbers = (text: string): string => text.replace(LONG_NUMBER, '…')
+const removeLongNumbers = (text: string): string => text.replace(LONG_NUMBER, '…')
 
 function findDisclaimer({ guides }: Knowledge): string {
   const [guide] = guides.values()
   if (guide === undefined) throw new Error('no guide is published')
   return guide.disclaimer
 }
-
-function buildExplanation({ language, triggers, sections }: Reading, rule: string): Answer['explain'] {
-  return {
-    language,
-    rules: [
-      ...triggers.matches.flatMap(({ trigger, patterns }) => patterns.map((id) => `${trigger}/${id}`)),
-      ...selectLikely(triggers).flatMap(({ trigger, patterns }) =>
-        patterns.map((id) => `weak ${trigger}/${id}`),
-      ),
-      rule,
-    ],
-    questionTypes: [...sections.types],
-    scores: sections.hits.slice(0, MOST_SCORES).map(({ section, score, parts, typeMatches }) => ({
-      id: section.id,
-      score: roundToHundredths(score),
-      section: roundToHundredths(parts.section),
-      ask: roundToHundredths(parts.ask),
-      guide: roundToHundredths(parts.guide),
-      typeMatches,
-    })),
-  }
-}
-
-const roundToHundredths = (score: number): number => Math.round(score * 100) / 100

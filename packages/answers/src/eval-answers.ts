@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util'
 import type { Answer } from '@plainpath/domain'
 import { answerQuestion } from './answer-question.ts'
 import { packagedKnowledge } from './knowledge.ts'
-import { acceptedNames, type LabelledQuestion, readLabelledQuestions } from './labelled-question.ts'
+import { type LabelledQuestion, listAcceptedNames, readLabelledQuestions } from './labelled-question.ts'
 
 const USAGE = `npm run eval:answers [FILE] [--misses] [--hands LETTERS] [--split train|held-out] [--date YYYY-MM-DD]
 
@@ -14,8 +14,8 @@ FILE has a line of JSON for each question: {"id", "question", "expected", "also_
 that count as right. The first letter of an id is its
 author's. --misses also prints each question that was not answered as expected, and why.`
 
-const QUESTIONS = 'packages/answers/examples/given.jsonl'
-const TODAY = '2026-11-23'
+const DEFAULT_FILE = 'packages/answers/examples/given.jsonl'
+const DEFAULT_DATE = '2026-11-23'
 
 interface AnsweredQuestion {
   readonly labelled: LabelledQuestion
@@ -23,12 +23,12 @@ interface AnsweredQuestion {
   readonly microseconds: number
 }
 
-/** The expected label and the others that count as right. */
-const acceptedLabels = ({ expected, alsoOk }: LabelledQuestion) => [expected, ...alsoOk]
+/** Lists the expected label and the other accepted labels. */
+const listAcceptedLabels = ({ expected, alsoOk }: LabelledQuestion) => [expected, ...alsoOk]
 
-const labelKind = ({ expected }: LabelledQuestion) => expected.split(':')[0] ?? ''
+const getLabelKind = ({ expected }: LabelledQuestion) => expected.split(':')[0] ?? ''
 
-const OUTCOME: Readonly<Record<string, string>> = {
+const OUTCOMES: Readonly<Record<string, string>> = {
   answer: 'information',
   handoff: 'hand_off',
   out_of_scope: 'out_of_scope',
@@ -37,49 +37,53 @@ const OUTCOME: Readonly<Record<string, string>> = {
 const listGuides = ({ passages }: Answer) => [...new Set(passages.map(({ guide }) => guide))]
 const listTriggers = ({ handOff }: Answer) => handOff?.reasons.map(({ trigger }) => trigger) ?? []
 
-/** Tells whether the outcome is that of the expected label or of another accepted one. */
-const hasRightOutcome = ({ labelled: asked, answer }: AnsweredQuestion) =>
-  acceptedLabels(asked).some((label) => OUTCOME[label.split(':')[0] ?? ''] === answer.outcome)
+/** Returns whether an accepted label has this outcome. */
+const hasRightOutcome = ({ labelled, answer }: AnsweredQuestion) =>
+  listAcceptedLabels(labelled).some((label) => OUTCOMES[label.split(':')[0] ?? ''] === answer.outcome)
 
-const hasAcceptedHandOff = ({ labelled: asked, answer }: AnsweredQuestion) =>
+const hasAcceptedHandOff = ({ labelled, answer }: AnsweredQuestion) =>
   answer.outcome === 'hand_off' &&
-  acceptedNames(asked, 'handoff').some((trigger) => listTriggers(answer).includes(trigger))
+  listAcceptedNames(labelled, 'handoff').some((trigger) => listTriggers(answer).includes(trigger))
 
 const FIRST_CHECKS = 3
 
-const isCovered = (judged: AnsweredQuestion) =>
-  judged.answer.outcome === 'hand_off' ||
-  judged.answer.check
+/** Returns whether the question was handed off, or one of its first checks names an accepted trigger. */
+const isCovered = (question: AnsweredQuestion) =>
+  question.answer.outcome === 'hand_off' ||
+  question.answer.check
     .slice(0, FIRST_CHECKS)
-    .some(({ trigger }) => acceptedNames(judged.labelled, 'handoff').includes(trigger))
+    .some(({ trigger }) => listAcceptedNames(question.labelled, 'handoff').includes(trigger))
 
-const hasRightSection = ({ labelled: asked, answer }: AnsweredQuestion) =>
-  answer.passages.some(({ id }) => asked.sections.includes(id))
+const hasRightSection = ({ labelled, answer }: AnsweredQuestion) =>
+  answer.passages.some(({ id }) => labelled.sections.includes(id))
 
-const hasRightGuide = ({ labelled: asked, answer }: AnsweredQuestion) =>
-  acceptedNames(asked, 'answer').some((guide) => listGuides(answer).includes(guide))
+const hasRightGuide = ({ labelled, answer }: AnsweredQuestion) =>
+  listAcceptedNames(labelled, 'answer').some((guide) => listGuides(answer).includes(guide))
 
-const expectedGuide = ({ labelled: asked }: AnsweredQuestion) => asked.expected.slice('answer:'.length)
+const getExpectedGuide = ({ labelled }: AnsweredQuestion) => labelled.expected.slice('answer:'.length)
 
-/** The rates that are reported for each kind of label, each with its condition. */
-const RATES: Readonly<
-  Record<string, readonly (readonly [name: string, is: (judged: AnsweredQuestion) => boolean])[]>
-> = {
+type Condition = (question: AnsweredQuestion) => boolean
+
+/** The rates to report for each kind of label. Each has a name and a condition. */
+const RATES: Readonly<Record<string, readonly (readonly [name: string, isCounted: Condition])[]>> = {
   answer: [
-    ['right guide first', (judged) => listGuides(judged.answer)[0] === expectedGuide(judged)],
-    ['right guide among the passages', (judged) => listGuides(judged.answer).includes(expectedGuide(judged))],
+    ['right guide first', (question) => listGuides(question.answer)[0] === getExpectedGuide(question)],
+    [
+      'right guide among the passages',
+      (question) => listGuides(question.answer).includes(getExpectedGuide(question)),
+    ],
     ['right or accepted guide among the passages', hasRightGuide],
     ['refused', ({ answer }) => answer.outcome === 'out_of_scope'],
     ['handed off', ({ answer }) => answer.outcome === 'hand_off'],
     [
       'handed off for no accepted trigger',
-      (judged) => judged.answer.outcome === 'hand_off' && !hasAcceptedHandOff(judged),
+      (question) => question.answer.outcome === 'hand_off' && !hasAcceptedHandOff(question),
     ],
   ],
   handoff: [
     [
       'handed off for the expected trigger',
-      ({ labelled: asked, answer }) => listTriggers(answer).includes(asked.expected.slice('handoff:'.length)),
+      ({ labelled, answer }) => listTriggers(answer).includes(labelled.expected.slice('handoff:'.length)),
     ],
     ['handed off for an accepted trigger', hasAcceptedHandOff],
     ['handed off or covered by the first checks', isCovered],
@@ -92,98 +96,106 @@ const RATES: Readonly<
   ],
 }
 
+/** The z-score of a 95 % confidence interval. */
 const Z = 1.96
 
-/** The 95 % interval of Wilson for a share. */
-function interval(count: number, total: number): readonly [number, number] {
+/** Computes the 95 % Wilson interval of a share. */
+function computeInterval(count: number, total: number): readonly [number, number] {
   if (total === 0) return [0, 1]
   const share = count / total
   const scale = 1 + Z ** 2 / total
   const middle = share + Z ** 2 / (2 * total)
-  const half = Z * Math.sqrt((share * (1 - share)) / total + Z ** 2 / (4 * total ** 2))
-  return [(middle - half) / scale, (middle + half) / scale]
+  const halfWidth = Z * Math.sqrt((share * (1 - share)) / total + Z ** 2 / (4 * total ** 2))
+  return [(middle - halfWidth) / scale, (middle + halfWidth) / scale]
 }
 
-const percent = (share: number) => (share * 100).toFixed(1).padStart(5)
+const formatPercent = (share: number) => (share * 100).toFixed(1).padStart(5)
 
-function rate(
-  name: string,
-  of: readonly AnsweredQuestion[],
-  is: (judged: AnsweredQuestion) => boolean,
-): string {
-  const count = of.filter(is).length
-  const [low, high] = interval(count, of.length)
-  return `${name.padEnd(46)} ${percent(count / of.length)} %  (${percent(low)} to ${percent(high)})  ${count} of ${of.length}`
+function formatRate(name: string, questions: readonly AnsweredQuestion[], isCounted: Condition): string {
+  const count = questions.filter(isCounted).length
+  const [low, high] = computeInterval(count, questions.length)
+  return `${name.padEnd(46)} ${formatPercent(count / questions.length)} %  (${formatPercent(low)} to ${formatPercent(high)})  ${count} of ${questions.length}`
 }
 
-function report(judged: readonly AnsweredQuestion[], urgencies: ReadonlyMap<string, string>): void {
+function report(questions: readonly AnsweredQuestion[], urgencies: ReadonlyMap<string, string>): void {
   console.log('expected      information  hand_off  out_of_scope')
   for (const kind of Object.keys(RATES)) {
-    const of = judged.filter(({ labelled: asked }) => labelKind(asked) === kind)
-    const count = (outcome: string) => String(of.filter(({ answer }) => answer.outcome === outcome).length)
+    const group = questions.filter(({ labelled }) => getLabelKind(labelled) === kind)
+    const formatCount = (outcome: string) =>
+      String(group.filter(({ answer }) => answer.outcome === outcome).length)
     console.log(
-      `${kind.padEnd(13)} ${count('information').padStart(11)} ${count('hand_off').padStart(9)} ${count('out_of_scope').padStart(13)}`,
+      `${kind.padEnd(13)} ${formatCount('information').padStart(11)} ${formatCount('hand_off').padStart(9)} ${formatCount('out_of_scope').padStart(13)}`,
     )
   }
   for (const [kind, rates] of Object.entries(RATES)) {
-    const of = judged.filter(({ labelled: asked }) => labelKind(asked) === kind)
-    if (of.length === 0) continue
+    const group = questions.filter(({ labelled }) => getLabelKind(labelled) === kind)
+    if (group.length === 0) continue
     console.log(`\n${kind}`)
-    for (const [name, is] of rates) console.log(`  ${rate(name, of, is)}`)
+    for (const [name, isCounted] of rates) console.log(`  ${formatRate(name, group, isCounted)}`)
   }
   reportHandOffs(
-    judged.filter(({ labelled: asked }) => labelKind(asked) === 'handoff'),
+    questions.filter(({ labelled }) => getLabelKind(labelled) === 'handoff'),
     urgencies,
   )
-  const located = judged.filter(
-    ({ labelled: asked }) => labelKind(asked) === 'answer' && asked.sections.length > 0,
+  const locatedQuestions = questions.filter(
+    ({ labelled }) => getLabelKind(labelled) === 'answer' && labelled.sections.length > 0,
   )
-  if (located.length > 0) {
+  if (locatedQuestions.length > 0) {
     console.log('\nanswerable, with named sections')
-    console.log(`  ${rate('a right section among the passages', located, hasRightSection)}`)
-    const shown = located.filter(({ answer }) => answer.outcome !== 'hand_off')
-    console.log(`  ${rate('a right section, of those not handed off', shown, hasRightSection)}`)
-    console.log(`  ${rate('a right guide, of those not handed off', shown, hasRightGuide)}`)
+    console.log(`  ${formatRate('a right section among the passages', locatedQuestions, hasRightSection)}`)
+    const shownQuestions = locatedQuestions.filter(({ answer }) => answer.outcome !== 'hand_off')
+    console.log(
+      `  ${formatRate('a right section, of those not handed off', shownQuestions, hasRightSection)}`,
+    )
+    console.log(`  ${formatRate('a right guide, of those not handed off', shownQuestions, hasRightGuide)}`)
   }
-  const times = judged.map(({ microseconds: us }) => us).toSorted((a, b) => a - b)
-  const at = (share: number) => times[Math.floor(share * (times.length - 1))]?.toFixed(0)
-  console.log(`\nµs for a question: median ${at(0.5)}, 95 % within ${at(0.95)}, most ${at(1)}`)
+  const times = questions.map(({ microseconds }) => microseconds).toSorted((a, b) => a - b)
+  const formatQuantile = (share: number) => times[Math.floor(share * (times.length - 1))]?.toFixed(0)
+  console.log(
+    `\nµs for a question: median ${formatQuantile(0.5)}, 95 % within ${formatQuantile(0.95)}, most ${formatQuantile(1)}`,
+  )
 }
 
-function reportHandOffs(judged: readonly AnsweredQuestion[], urgencies: ReadonlyMap<string, string>): void {
-  const byUrgency = Map.groupBy(judged, ({ labelled: asked }) =>
-    urgencies.get(asked.expected.slice('handoff:'.length)),
+function reportHandOffs(
+  questions: readonly AnsweredQuestion[],
+  urgencies: ReadonlyMap<string, string>,
+): void {
+  const byUrgency = Map.groupBy(questions, ({ labelled }) =>
+    urgencies.get(labelled.expected.slice('handoff:'.length)),
   )
   console.log('\nhand-offs for an accepted trigger, and covered, by urgency')
   for (const urgency of ['urgent', 'high', 'normal']) {
-    const of = byUrgency.get(urgency) ?? []
-    if (of.length === 0) continue
-    console.log(`  ${rate(urgency, of, hasAcceptedHandOff)}`)
-    console.log(`  ${rate(`${urgency}, covered`, of, isCovered)}`)
+    const group = byUrgency.get(urgency) ?? []
+    if (group.length === 0) continue
+    console.log(`  ${formatRate(urgency, group, hasAcceptedHandOff)}`)
+    console.log(`  ${formatRate(`${urgency}, covered`, group, isCovered)}`)
   }
-  const byTrigger = Map.groupBy(judged, ({ labelled: asked }) => asked.expected.slice('handoff:'.length))
+  const byTrigger = Map.groupBy(questions, ({ labelled }) => labelled.expected.slice('handoff:'.length))
   console.log('\nhand-offs for an accepted trigger, by the expected one')
-  for (const [trigger, of] of [...byTrigger].toSorted(([a], [b]) => (a < b ? -1 : 1)))
-    console.log(`  ${rate(trigger, of, hasAcceptedHandOff)}`)
+  for (const [trigger, group] of [...byTrigger].toSorted(([a], [b]) => (a < b ? -1 : 1)))
+    console.log(`  ${formatRate(trigger, group, hasAcceptedHandOff)}`)
 }
 
-/** Tells whether the outcome, or every guide of an answer, differs from all accepted labels. */
-function isMiss(judged: AnsweredQuestion): boolean {
-  const { labelled: asked, answer } = judged
-  if (!hasRightOutcome(judged)) return true
-  if (answer.outcome === 'hand_off') return !hasAcceptedHandOff(judged) && labelKind(asked) === 'handoff'
+/** Returns whether the outcome, or every guide or trigger in the answer, differs from the accepted labels. */
+function isMiss(question: AnsweredQuestion): boolean {
+  const { labelled, answer } = question
+  if (!hasRightOutcome(question)) return true
+  if (answer.outcome === 'hand_off')
+    return !hasAcceptedHandOff(question) && getLabelKind(labelled) === 'handoff'
   if (answer.outcome !== 'information') return false
-  return !acceptedNames(asked, 'answer').some((guide) => listGuides(answer).includes(guide))
+  return !listAcceptedNames(labelled, 'answer').some((guide) => listGuides(answer).includes(guide))
 }
 
-function printMiss({ labelled: asked, answer }: AnsweredQuestion): void {
-  const got = {
+function printMiss({ labelled, answer }: AnsweredQuestion): void {
+  const answeredWith = {
     information: listGuides(answer).join(', '),
     hand_off: listTriggers(answer).join(', '),
     out_of_scope: answer.outOfScope?.reason ?? '',
   }[answer.outcome]
-  console.log(`${asked.id}  ${acceptedLabels(asked).join(' | ')}  got ${answer.outcome}: ${got}`)
-  console.log(`    ${asked.question}`)
+  console.log(
+    `${labelled.id}  ${listAcceptedLabels(labelled).join(' | ')}  got ${answer.outcome}: ${answeredWith}`,
+  )
+  console.log(`    ${labelled.question}`)
   console.log(`    rules: ${answer.explain?.rules.join('; ')}`)
   const scores = answer.explain?.scores.slice(0, 4).map(({ id, score }) => `${id} ${score}`)
   if (answer.outcome === 'information') console.log(`    scores: ${scores?.join('; ')}`)
@@ -195,11 +207,11 @@ const { values, positionals } = parseArgs({
     misses: { type: 'boolean', default: false },
     hands: { type: 'string' },
     split: { type: 'string' },
-    date: { type: 'string', default: TODAY },
+    date: { type: 'string', default: DEFAULT_DATE },
     help: { type: 'boolean', default: false },
   },
 })
-const file = path.resolve(positionals[0] ?? QUESTIONS)
+const file = path.resolve(positionals[0] ?? DEFAULT_FILE)
 
 if (values.help || !existsSync(file)) {
   console.error(values.help ? USAGE : `There are no questions at ${file}.\n\n${USAGE}`)
@@ -207,14 +219,14 @@ if (values.help || !existsSync(file)) {
 } else {
   const knowledge = packagedKnowledge('http://localhost:8080')
   const today = new Date(`${values.date}T00:00:00Z`)
-  const judged = readLabelledQuestions(file)
+  const questions = readLabelledQuestions(file)
     .filter(({ id }) => values.hands === undefined || values.hands.includes(id.slice(0, 1)))
     .filter(({ split }) => values.split === undefined || split === values.split)
-    .map((asked): AnsweredQuestion => {
-      const begin = performance.now()
-      const answer = answerQuestion({ question: asked.question }, knowledge, today, { explain: true })
-      return { labelled: asked, answer, microseconds: (performance.now() - begin) * 1_000 }
+    .map((labelled): AnsweredQuestion => {
+      const startedAt = performance.now()
+      const answer = answerQuestion({ question: labelled.question }, knowledge, today, { explain: true })
+      return { labelled, answer, microseconds: (performance.now() - startedAt) * 1_000 }
     })
-  if (values.misses) for (const miss of judged.filter(isMiss)) printMiss(miss)
-  report(judged, new Map(knowledge.triggers.map(({ id, urgency }) => [id, urgency])))
+  if (values.misses) for (const miss of questions.filter(isMiss)) printMiss(miss)
+  report(questions, new Map(knowledge.triggers.map(({ id, urgency }) => [id, urgency])))
 }

@@ -29,64 +29,65 @@ const questions = readFileSync(positionals[0] ?? 'packages/answers/examples/give
   .map((line) => JSON.parse(line) as Question)
   .filter(({ id }) => values.hands?.includes(id.slice(0, 1)) ?? true)
 
+/** The number of hits and the number of questions, by measure. */
 const counts = new Map<string, [number, number]>()
-function count(name: string, hit: boolean): void {
-  const [hits, all] = counts.get(name) ?? [0, 0]
-  counts.set(name, [hits + (hit ? 1 : 0), all + 1])
+function count(name: string, isHit: boolean): void {
+  const [hits, total] = counts.get(name) ?? [0, 0]
+  counts.set(name, [hits + (isHit ? 1 : 0), total + 1])
 }
 
 for (const { id, question, expected, also_ok: alsoOk } of questions) {
-  const hand = /^[A-Z]\d/.test(id) ? id.slice(0, 1) : 'all'
+  const author = /^[A-Z]\d/.test(id) ? id.slice(0, 1) : 'all'
   const { matches, weak, dangerStated } = readTriggers(question, triggers, today)
-  const found = matches.map(({ trigger }) => trigger)
-  const checks = weak.slice(0, 3).map(({ trigger }) => trigger)
-  const show = (what: string) => {
+  const statedTriggers = matches.map(({ trigger }) => trigger)
+  const checkedTriggers = weak.slice(0, 3).map(({ trigger }) => trigger)
+  const printMiss = (verdict: string) => {
     if (!values.misses) return
-    const explained = matches.map(
+    const explanations = matches.map(
       ({ trigger, patterns, matched }) => `${trigger}/${patterns.join('+')}[${matched.join(' ~ ')}]`,
     )
     console.log(
-      `${what}\t${id}\t${expected} ${alsoOk.join(' ')}\t${explained.join(' ') || '-'}\tweak: ${weak.map(({ trigger, score, patterns }) => `${trigger} ${score.toFixed(2)} ${patterns.join('+')}`).join(', ')}\n\t${question}`,
+      `${verdict}\t${id}\t${expected} ${alsoOk.join(' ')}\t${explanations.join(' ') || '-'}\tweak: ${weak.map(({ trigger, score, patterns }) => `${trigger} ${score.toFixed(2)} ${patterns.join('+')}`).join(', ')}\n\t${question}`,
     )
   }
   if (expected.startsWith('handoff:')) {
-    const right = expected.slice('handoff:'.length)
-    const accepted = [expected, ...alsoOk]
+    const expectedTrigger = expected.slice('handoff:'.length)
+    const acceptedTriggers = [expected, ...alsoOk]
       .filter((label) => label.startsWith('handoff:'))
       .map((label) => label.slice('handoff:'.length))
-    const lenient = accepted.some((label) => found.includes(label))
-    const covered = lenient || accepted.some((label) => checks.includes(label))
-    for (const name of new Set([hand, urgencies.get(right) ?? 'unknown', 'all'])) {
-      count(`${name}: hand-off, any trigger`, found.length > 0)
-      count(`${name}: hand-off, accepted trigger`, lenient)
-      count(`${name}: hand-off, expected trigger`, found.includes(right))
-      count(`${name}: covered`, covered || found.length > 0)
-      count(`${name}: covered by an accepted trigger`, covered)
+    const isAccepted = acceptedTriggers.some((label) => statedTriggers.includes(label))
+    const isCovered = isAccepted || acceptedTriggers.some((label) => checkedTriggers.includes(label))
+    for (const name of new Set([author, urgencies.get(expectedTrigger) ?? 'unknown', 'all'])) {
+      count(`${name}: hand-off, any trigger`, statedTriggers.length > 0)
+      count(`${name}: hand-off, accepted trigger`, isAccepted)
+      count(`${name}: hand-off, expected trigger`, statedTriggers.includes(expectedTrigger))
+      count(`${name}: covered`, isCovered || statedTriggers.length > 0)
+      count(`${name}: covered by an accepted trigger`, isCovered)
     }
-    if (!lenient) show(found.length > 0 ? 'OTHER' : covered ? 'CHECKED' : 'MISSED')
+    if (!isAccepted) printMiss(statedTriggers.length > 0 ? 'OTHER' : isCovered ? 'CHECKED' : 'MISSED')
   } else if (expected.startsWith('answer')) {
-    const accepted = alsoOk
+    const acceptedTriggers = alsoOk
       .filter((label) => label.startsWith('handoff:'))
       .map((label) => label.slice('handoff:'.length))
-    const isFalse = found.some((trigger) => !accepted.includes(trigger))
-    for (const name of new Set([hand, 'all'])) count(`${name}: false hand-offs`, isFalse)
-    if (isFalse) show('FALSE')
+    const isFalseHandOff = statedTriggers.some((trigger) => !acceptedTriggers.includes(trigger))
+    for (const name of new Set([author, 'all'])) count(`${name}: false hand-offs`, isFalseHandOff)
+    if (isFalseHandOff) printMiss('FALSE')
   } else {
-    const isFalse = found.length > 0 && !alsoOk.some((label) => label.startsWith('handoff:'))
-    for (const name of new Set([hand, 'all'])) {
-      count(`${name}: out of scope, with a trigger`, isFalse)
-      count(`${name}: out of scope, with a danger`, isFalse && dangerStated)
+    const isFalseHandOff = statedTriggers.length > 0 && !alsoOk.some((label) => label.startsWith('handoff:'))
+    for (const name of new Set([author, 'all'])) {
+      count(`${name}: out of scope, with a trigger`, isFalseHandOff)
+      count(`${name}: out of scope, with a danger`, isFalseHandOff && dangerStated)
     }
-    if (isFalse) show('SCOPE')
+    if (isFalseHandOff) printMiss('SCOPE')
   }
 }
-for (const [name, [hits, all]] of [...counts].toSorted(([a], [b]) => (a < b ? -1 : 1)))
-  console.log(`${name.padEnd(45)} ${hits}/${all} = ${(hits / all).toFixed(3)}`)
+for (const [name, [hits, total]] of [...counts].toSorted(([a], [b]) => (a < b ? -1 : 1)))
+  console.log(`${name.padEnd(45)} ${hits}/${total} = ${(hits / total).toFixed(3)}`)
 
-const rounds = 5
-const begun = performance.now()
-for (let round = 0; round < rounds; round += 1)
+const ROUNDS = 5
+const startedAt = performance.now()
+for (let round = 0; round < ROUNDS; round += 1)
   for (const { question } of questions) readTriggers(question, triggers, today)
 console.log(
-  `${(((performance.now() - begun) * 1000) / rounds / questions.length).toFixed(0)} µs per question`,
+  `${(((performance.now() - startedAt) * 1000) / ROUNDS / questions.length).toFixed(0)} µs per question`,
 )

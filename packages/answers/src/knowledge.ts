@@ -10,43 +10,43 @@ import {
 import { LRUCache } from 'lru-cache'
 import { type FixedTexts, loadFixedTexts, loadOfficialLinks, type OfficialLinks } from './fixed-texts.ts'
 import { loadScopeRules, type ScopeRules } from './scope/scope-rules.ts'
-import { guideNames } from './sections/everyday-names.ts'
-import { type SectionIndex, sectionIndex } from './sections/section-index.ts'
+import { loadEverydayNames } from './sections/everyday-names.ts'
+import { createSectionIndex, type SectionIndex } from './sections/section-index.ts'
 import { loadTriggers, type TriggerFile } from './triggers/trigger-file.ts'
 
-/** Raise it with every change to code that changes answers, so that `answersVersion` changes. */
-const RULES_REVISION = 4
+/** Must increase with each code change that changes answers, so that `answersVersion` changes. */
+const RULES_REVISION = 11
 
-/** The parts of answers that operators turned off. */
+/** The sections and triggers that operators have disabled. */
 export interface Switches {
-  /** Ids of sections: `guide#anchor`. */
+  /** Section ids, as `guide#anchor`. */
   readonly withdrawnSections: readonly string[]
   readonly disabledTriggers: readonly string[]
 }
 
-/** Everything from which answers are made. */
+/** The data from which questions are answered. */
 export interface Knowledge {
   readonly guides: ReadonlyMap<string, PackagedGuide>
   readonly asks: ReadonlyMap<string, GuideAsks>
   readonly attorneyItems: AttorneyItems
   readonly sections: SectionIndex
-  /** In the order in which they are reported. */
+  /** The enabled triggers, in report order. */
   readonly triggers: readonly TriggerFile[]
   readonly scope: ScopeRules
   readonly texts: FixedTexts
   readonly links: OfficialLinks
-  /** The site's address, without a slash at its end. */
+  /** The site's address, without a trailing slash. */
   readonly origin: string
   readonly version: string
 }
 
-/** Prepared knowledge, by version: turning a switch back needs no new preparation. */
+/** Caches knowledge by version, so that reverting a switch needs no new preparation. */
 const preparedByVersion = new LRUCache<string, Omit<Knowledge, 'origin'>>({ max: 4 })
 
 /**
- * Prepares everything from which answers are made. Takes up to half a second, or no time if the same was prepared recently.
+ * Prepares the knowledge for answers. Takes up to half a second, unless the same version was prepared recently.
  *
- * @param options.origin the site's address, without a slash at its end
+ * @param options.origin the site's address, without a trailing slash
  */
 export function prepareKnowledge({
   guides,
@@ -61,33 +61,33 @@ export function prepareKnowledge({
   switches?: Switches
   origin: string
 }): Knowledge {
-  const published = guides.filter(({ status }) => status === 'published')
-  const withdrawn = new Set(switches.withdrawnSections)
-  const disabled = new Set(switches.disabledTriggers)
+  const publishedGuides = guides.filter(({ status }) => status === 'published')
+  const withdrawnSections = new Set(switches.withdrawnSections)
+  const disabledTriggers = new Set(switches.disabledTriggers)
   const scope = loadScopeRules()
   const texts = loadFixedTexts()
   const links = loadOfficialLinks()
   const attorneyItems = loadAttorneyItems()
   const version = hashVersion([
     RULES_REVISION,
-    published,
+    publishedGuides,
     asks,
     [...attorneyItems],
     triggers,
     scope.data,
-    guideNames(),
+    loadEverydayNames(),
     texts,
     links,
-    [...withdrawn].toSorted(),
-    [...disabled].toSorted(),
+    [...withdrawnSections].toSorted(),
+    [...disabledTriggers].toSorted(),
   ])
   const knowledge = preparedByVersion.get(version) ?? {
-    guides: new Map(published.map((guide) => [guide.slug, guide])),
+    guides: new Map(publishedGuides.map((guide) => [guide.slug, guide])),
     asks: new Map(asks.map((file) => [file.guide, file])),
     attorneyItems,
-    sections: sectionIndex(published, asks, withdrawn),
-    // The same list while all are enabled, since triggers are compiled once for each list.
-    triggers: disabled.size === 0 ? triggers : triggers.filter(({ id }) => !disabled.has(id)),
+    sections: createSectionIndex(publishedGuides, asks, withdrawnSections),
+    // Passes on the same array if all triggers are enabled, because triggers are compiled once for each array.
+    triggers: disabledTriggers.size === 0 ? triggers : triggers.filter(({ id }) => !disabledTriggers.has(id)),
     scope,
     texts,
     links,
@@ -97,10 +97,10 @@ export function prepareKnowledge({
   return { ...knowledge, origin }
 }
 
-/** Prepares the knowledge of the packaged guides. */
+/** Prepares knowledge from the packaged guides. */
 export const packagedKnowledge = (origin: string): Knowledge =>
   prepareKnowledge({ guides: loadGuides(), origin })
 
-/** Computes a hash that is the same for the same values on every machine. */
+/** Computes a hash that depends only on the values, not on the machine. */
 const hashVersion = (values: readonly unknown[]): string =>
   createHash('sha256').update(JSON.stringify(values)).digest('base64url').slice(0, 16)

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 
 /**
- * A labelled question. Labels are `handoff:<trigger>`, `answer:<guide>` and `out_of_scope`; also accepted are `handoff`
- * and `answer` for any trigger or guide.
+ * A labelled question. Labels are `handoff:<trigger>`, `answer:<guide>` and `out_of_scope`. `alsoOk` may also contain `handoff` and
+ * `answer`, for any trigger or guide.
  */
 export interface LabelledQuestion {
   readonly id: string
@@ -15,7 +15,7 @@ export interface LabelledQuestion {
   readonly split: 'train' | 'held-out'
 }
 
-/** A line of an example file: with one label (`expected`), or with an outcome, its triggers and its sections. */
+/** A line of an example file. It has either a label (`expected`), or an outcome with triggers and sections. */
 interface Row {
   readonly id: string
   readonly question: string
@@ -36,8 +36,8 @@ export function readLabelledQuestions(file: string | URL): readonly LabelledQues
     .map((line) => parseRow(JSON.parse(line) as Row))
 }
 
-/** Lists what the accepted labels of one kind name: triggers for `handoff`, guides for `answer`. */
-export function acceptedNames(
+/** Lists the names in the accepted labels of one kind: triggers for `handoff`, guides for `answer`. */
+export function listAcceptedNames(
   { expected, alsoOk }: LabelledQuestion,
   kind: 'answer' | 'handoff',
 ): readonly string[] {
@@ -47,9 +47,9 @@ export function acceptedNames(
 }
 
 function parseRow({ id, question, sections = [], split = 'train', ...row }: Row): LabelledQuestion {
-  const others = (row.also_ok ?? []).map(normalizeLabel)
+  const otherLabels = (row.also_ok ?? []).map(normalizeLabel)
   if (row.expected !== undefined)
-    return { id, question, expected: row.expected, alsoOk: others, sections, split }
+    return { id, question, expected: row.expected, alsoOk: otherLabels, sections, split }
   const triggers = (row.triggers ?? []).map((trigger) => `handoff:${trigger}`)
   const guides = [
     ...new Set([row.guide ?? [], sections.map((section) => section.split('#')[0] ?? '')].flat()),
@@ -61,13 +61,16 @@ function parseRow({ id, question, sections = [], split = 'train', ...row }: Row)
   }[row.outcome ?? 'out_of_scope']
   const [expected] = labels
   if (expected === undefined) throw new Error(`${id}: the label of ${row.outcome} names nothing`)
-  return { id, question, expected, alsoOk: [...labels.slice(1), ...others], sections, split }
+  return { id, question, expected, alsoOk: [...labels.slice(1), ...otherLabels], sections, split }
 }
 
-const OUTCOMES: Readonly<Record<string, string>> = { information: 'answer', out_of_scope: 'out_of_scope' }
+const LABELS_BY_OUTCOME: Readonly<Record<string, string>> = {
+  information: 'answer',
+  out_of_scope: 'out_of_scope',
+}
 
 /** Converts `hand_off:asylum-fear`, `asylum-fear` and `information` to the form of the other labels. */
 function normalizeLabel(label: string): string {
   if (/^(?:answer|handoff):/.test(label)) return label
-  return OUTCOMES[label] ?? `handoff:${label.replace('hand_off:', '')}`
+  return LABELS_BY_OUTCOME[label] ?? `handoff:${label.replace('hand_off:', '')}`
 }

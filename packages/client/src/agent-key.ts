@@ -1,7 +1,7 @@
-/** The signature algorithm of a token request: JWS names (RFC 7518, RFC 8037) for the two kinds of keys that the service takes. */
+/** The JWS algorithm names (RFC 7518, RFC 8037) of the two key types that the service accepts. */
 type Algorithm = 'ES256' | 'EdDSA'
 
-/** A `CryptoKey`, as the globals of the platform declare it. */
+/** A `CryptoKey`, in the platform's own type. */
 type SigningKey = Parameters<typeof crypto.subtle.sign>[1]
 
 /** A `CryptoKeyPair`. */
@@ -17,21 +17,21 @@ interface PublicJwk {
   readonly y?: string
 }
 
-/** The request that a proof is for. */
+/** The request that a DPoP proof covers. */
 interface ProofOptions {
   readonly method: string
   readonly url: URL
   /** The access token that the request presents. */
   readonly token?: string | undefined
-  /** What the service last sent as `DPoP-Nonce`. */
+  /** The last `DPoP-Nonce` that the service sent. */
   readonly nonce?: string | undefined
 }
 
-/** Assertions are sent at once, so a minute is enough also with a slow connection. */
-const ASSERTION_SECONDS = 60
+/** The lifetime of a client assertion. It is sent at once, so a minute is enough even on a slow connection. */
+const ASSERTION_LIFETIME_SECONDS = 60
 
 /**
- * The key of an agent: it authenticates the agent (`private_key_jwt`, RFC 7523) and binds its tokens to the key (DPoP, RFC 9449). The
+ * An agent's key. It authenticates the agent (`private_key_jwt`, RFC 7523), and tokens are bound to it (DPoP, RFC 9449). The
  * private key never leaves the `CryptoKey`, which may be non-extractable.
  */
 export class AgentKey {
@@ -39,49 +39,53 @@ export class AgentKey {
   readonly #algorithm: Algorithm
   #publicJwk: Promise<PublicJwk> | undefined
 
-  /** @throws {TypeError} when the pair is neither ECDSA with P-256 nor Ed25519, or cannot sign */
+  /** @throws {TypeError} if the pair is neither ECDSA with P-256 nor Ed25519, or cannot sign */
   constructor(pair: AgentKeys) {
     this.#pair = pair
-    this.#algorithm = algorithmOf(pair)
+    this.#algorithm = detectAlgorithm(pair)
   }
 
-  /** The public key, as the member of a JWK Set. */
-  async publicJwk(): Promise<PublicJwk> {
+  /** Exports the public key as a JWK. */
+  async exportPublicJwk(): Promise<PublicJwk> {
     this.#publicJwk ??= crypto.subtle.exportKey('jwk', this.#pair.publicKey)
     const { kty, crv, x, y } = await this.#publicJwk
     return { kty, crv, x, ...(y !== undefined && { y }) } as PublicJwk
   }
 
-  /** Signs a client assertion, which is good once and for a minute. @param audience the origin of the service */
-  async assertion(clientId: string, audience: string): Promise<string> {
-    const iat = now()
-    const claims = { iss: clientId, sub: clientId, aud: audience, iat, exp: iat + ASSERTION_SECONDS }
+  /**
+   * Signs a client assertion, which can be used once within a minute.
+   *
+   * @param audience the origin of the service
+   */
+  async signAssertion(clientId: string, audience: string): Promise<string> {
+    const iat = getNowSeconds()
+    const claims = { iss: clientId, sub: clientId, aud: audience, iat, exp: iat + ASSERTION_LIFETIME_SECONDS }
     return this.#sign({ typ: 'JWT' }, { ...claims, jti: crypto.randomUUID() })
   }
 
   /** Signs a DPoP proof for one request. */
-  async proof({ method, url, token, nonce }: ProofOptions): Promise<string> {
-    const header = { typ: 'dpop+jwt', jwk: await this.publicJwk() }
+  async signProof({ method, url, token, nonce }: ProofOptions): Promise<string> {
+    const header = { typ: 'dpop+jwt', jwk: await this.exportPublicJwk() }
     return this.#sign(header, {
       jti: crypto.randomUUID(),
       htm: method,
       htu: `${url.origin}${url.pathname}`,
-      iat: now(),
-      ...(token !== undefined && { ath: base64url(await sha256(token)) }),
+      iat: getNowSeconds(),
+      ...(token !== undefined && { ath: encodeBase64url(await hashSha256(token)) }),
       ...(nonce !== undefined && { nonce }),
     })
   }
 
   async #sign(header: object, claims: object): Promise<string> {
-    const input = `${encode({ ...header, alg: this.#algorithm })}.${encode(claims)}`
+    const signingInput = `${encodeJson({ ...header, alg: this.#algorithm })}.${encodeJson(claims)}`
     const { name } = this.#pair.privateKey.algorithm
     const parameters = name === 'ECDSA' ? { name, hash: 'SHA-256' } : { name }
-    const signature = await crypto.subtle.sign(parameters, this.#pair.privateKey, utf8(input))
-    return `${input}.${base64url(signature)}`
+    const signature = await crypto.subtle.sign(parameters, this.#pair.privateKey, encodeUtf8(signingInput))
+    return `${signingInput}.${encodeBase64url(signature)}`
   }
 }
 
-function algorithmOf({ privateKey }: AgentKeys): Algorithm {
+function detectAlgorithm({ privateKey }: AgentKeys): Algorithm {
   const { name, namedCurve } = privateKey.algorithm as { name: string; namedCurve?: string }
   if (privateKey.type === 'private' && privateKey.usages.includes('sign')) {
     if (name === 'ECDSA' && namedCurve === 'P-256') return 'ES256'
@@ -91,11 +95,11 @@ function algorithmOf({ privateKey }: AgentKeys): Algorithm {
 }
 
 // oxlint-disable-next-line no-restricted-properties -- a client without a clock of its own reads the machine's
-const now = () => Math.floor(Date.now() / 1000)
-const utf8 = (text: string) => new TextEncoder().encode(text)
-const sha256 = async (text: string) => crypto.subtle.digest('SHA-256', utf8(text))
-const encode = (value: object) => base64url(utf8(JSON.stringify(value)))
-const base64url = (bytes: ArrayBuffer | Uint8Array) =>
+const getNowSeconds = () => Math.floor(Date.now() / 1000)
+const encodeUtf8 = (text: string) => new TextEncoder().encode(text)
+const hashSha256 = async (text: string) => crypto.subtle.digest('SHA-256', encodeUtf8(text))
+const encodeJson = (value: object) => encodeBase64url(encodeUtf8(JSON.stringify(value)))
+const encodeBase64url = (bytes: ArrayBuffer | Uint8Array) =>
   btoa(String.fromCharCode(...new Uint8Array(bytes)))
     .replaceAll('+', '-')
     .replaceAll('/', '_')

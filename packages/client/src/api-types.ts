@@ -1,29 +1,29 @@
 import type { operations } from './openapi-types.ts'
 
-/** What an operation reads as JSON. */
+/** The JSON request body of an operation. */
 type Body<Id extends keyof operations> = operations[Id] extends {
-  requestBody?: { content: { 'application/json': infer Sent } }
+  requestBody?: { content: { 'application/json': infer Json } }
 }
-  ? Sent
+  ? Json
   : never
 
 type Responses<Id extends keyof operations> = operations[Id]['responses']
 
-/** What an operation responds with when it succeeds. */
+/** The successful response of an operation. */
 type Result<Id extends keyof operations> = {
   [Status in keyof Responses<Id>]: Status extends 200 | 201 | 202
-    ? Responses<Id>[Status] extends { content: { 'application/json': infer Received } }
-      ? Received
+    ? Responses<Id>[Status] extends { content: { 'application/json': infer Json } }
+      ? Json
       : never
     : never
 }[keyof Responses<Id>]
 
 export type Answer = Result<'answerQuestion'>
-/** What the person has said, by trigger. */
+/** The person's statements, by trigger. */
 export type Facts = NonNullable<Body<'answerQuestion'>['facts']>
 export type Guide = Result<'getGuide'>
 export type FoundGuide = Result<'listGuides'>['guides'][number]
-/** The agent as it registers itself. The client adds `jwks` when it has keys. */
+/** The registration request of an agent. The client adds `jwks` if it has keys. */
 export type Registration = Pick<Body<'registerAgent'>, 'client_name'>
 export type RegisteredAgent = Pick<Result<'registerAgent'>, 'client_id'> & { client_secret?: string }
 export type BegunVerification = Result<'beginClaim'>

@@ -4,15 +4,15 @@ import type { Credentials } from './credentials.ts'
 export interface PlainpathOptions {
   readonly credentials?: Credentials | undefined
   /**
-   * The agent's key pair, ECDSA with P-256 or Ed25519, as `crypto.subtle.generateKey` makes it. It takes the place of a secret, and
-   * tokens are bound to it (DPoP): without the key, a stolen token is useless.
+   * The agent's key pair from `crypto.subtle.generateKey`: ECDSA with P-256, or Ed25519. It replaces the secret. Tokens are bound
+   * to it (DPoP), so that a stolen token is useless without the key.
    */
   readonly keys?: AgentKeys | undefined
-  /** For each attempt of a request; 10 s unless given. */
+  /** The timeout of each attempt; by default 10 s. */
   readonly timeoutMs?: number
 }
 
 export interface CallOptions {
-  /** Ends the call. */
+  /** Aborts the call. */
   readonly signal?: AbortSignal | undefined
 }

@@ -1,27 +1,31 @@
-/** Save them as you would a password, and give them to the next client of the same service. */
+/** The agent's credentials. Protect them like a password, and pass them to later clients of the same service. */
 export interface Credentials {
-  /** The only service that they are sent to. */
+  /** The origin of the service. The client sends the credentials nowhere else. */
   readonly origin: string
-  /** What `register` returned, or the URL of the agent's Client ID Metadata Document. */
+  /** The client id that `register` returned, or the URL of the agent's Client ID Metadata Document. */
   readonly client_id: string
   /** Absent for an agent with keys. */
   readonly client_secret?: string
 }
 
-const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/
+const LOOPBACK_HOST = /^(localhost|127(\.\d+){3}|\[::1\])$/
 
-/** Parses an origin. @throws {TypeError} unless it is `https:` or a loopback address, and has nothing else */
-export function safeOrigin(text: string): string {
+/**
+ * Parses an origin.
+ *
+ * @throws {TypeError} unless the text is only an origin, with `https:` or a loopback host
+ */
+export function parseSecureOrigin(text: string): string {
   const url = new URL(text)
-  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && LOOPBACK.test(url.hostname)))
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && LOOPBACK_HOST.test(url.hostname)))
     throw new TypeError('The origin is not https: secrets and messages would be sent in clear.')
   if (url.href !== `${url.origin}/`)
     throw new TypeError(`${url.origin} is the origin; leave out what follows it.`)
   return url.origin
 }
 
-/** Picks the members of credentials out of an object with more. */
-export const pickCredentials = (
+/** Creates credentials from an object that may have further members. */
+export const createCredentials = (
   origin: string,
   { client_id, client_secret }: Pick<Credentials, 'client_id' | 'client_secret'>,
 ): Credentials => Object.freeze({ origin, client_id, ...(client_secret !== undefined && { client_secret }) })

@@ -94,7 +94,7 @@ export interface paths {
         put?: never;
         /**
          * Join the product waitlist
-         * @description Ask the person before you send their address. Addresses are compared without regard to case; of simultaneous requests with one address, exactly one gets 201. One mail follows, with the referral link and pages to confirm and to leave; if it was never sent, a repeated request sends it again. Referrals count once confirmed. The mail can be up to two days late if there are many to its domain; if too many are waiting: 429 (`policy` `mails-waiting`). A token is optional.
+         * @description Get the person's consent before you send their address. Addresses are case-insensitive. If several requests with the same address arrive at the same time, exactly one of them gets 201. The person then gets one mail with the referral link and links to confirm and to leave. If that mail could not be delivered, another request queues a new one. A referral counts when the referred person confirms. The mail can be delayed by up to two days if many mails go to its domain. If too many mails are waiting, the response is 429 with the `policy` `mails-waiting`. A token is optional.
          */
         post: operations["joinWaitlist"];
         delete?: never;
@@ -114,7 +114,7 @@ export interface paths {
         put?: never;
         /**
          * Request removal from the waitlist
-         * @description If the address is on the list, a mail follows with a link to a page that removes it. The response is the same for every address. If too many mails are waiting: 429 (`policy` `mails-waiting`). A token is optional.
+         * @description If the address is on the waitlist, the person gets a mail with a link to the removal page. The response is the same for every address. If too many mails are waiting, the response is 429 with the `policy` `mails-waiting`. A token is optional.
          */
         post: operations["forgetWaitlist"];
         delete?: never;
@@ -499,9 +499,9 @@ export interface components {
             stale: boolean;
         };
         AnswerRequest: {
-            /** @description In plain English. Leave out names and document numbers. */
+            /** @description A question in plain English. Do not include names or document numbers. */
             question: string;
-            /** @description What the person told you, by trigger. `true` hands over to an attorney; `false` removes the question from `check`. */
+            /** @description Facts that the person told you, keyed by trigger. `true` results in a hand-off to an attorney. `false` removes the question from `check`. */
             facts?: {
                 [key: string]: boolean;
             } | null;
@@ -720,33 +720,34 @@ export interface components {
         Answer: {
             /** @enum {string} */
             outcome: "information" | "hand_off" | "out_of_scope";
-            /** @description The best first. */
+            /** @description Sorted by relevance, the best match first. */
             passages: {
-                /** @description `guide#section`; the introduction of a guide has its slug alone. */
+                /** @description `guide#section`. For the introduction of a guide, the slug alone. */
                 id: string;
                 guide: components["schemas"]["GuideSlug"];
+                guideTitle: string;
                 heading: string;
                 text: string;
-                /** @description `[n]` points at the n-th of `sources`. */
+                /** @description The text as Markdown. `[n]` refers to the nth item of `sources`. Links are absolute. */
                 markdown: string;
                 /**
                  * Format: uri
-                 * @description The section on the page for people.
+                 * @description The URL of the section on the website.
                  */
                 url: string;
-                /** @description False if the section has the subject, but not the answer: see `limits`. */
+                /** @description False if the section covers the subject but does not answer the question. See `limits`. */
                 answers: boolean;
                 sources: components["schemas"]["PassageSource"][];
             }[];
             handOff?: {
-                /** @description The most urgent first. */
+                /** @description Sorted by urgency, the most urgent reason first. */
                 reasons: {
                     trigger: string;
                     /** @enum {string} */
                     urgency: "urgent" | "high" | "normal";
                     /** @description Why an attorney is needed. */
                     why: string;
-                    /** @description The person's words, without long numbers. */
+                    /** @description The person's words that matched the trigger. Long numbers are removed. */
                     matched: string[];
                     /** @enum {string} */
                     because: "question" | "facts";
@@ -764,29 +765,29 @@ export interface components {
             outOfScope?: {
                 /** @enum {string} */
                 reason: "other-country" | "other-subject" | "no-guide" | "asks-to-deceive" | "not-understood";
-                /** @description What to tell the person; in two languages if the question is in Spanish. */
+                /** @description Text to show to the person. There are two languages if the question is in Spanish. */
                 notices: {
                     language: string;
                     text: string;
                 }[];
-                /** @description Official pages on the subject. */
+                /** @description Official pages about the subject. */
                 links: components["schemas"]["Link"][];
                 findHelp: components["schemas"]["Help"][];
-                /** @description A guide on a related subject, which does not answer the question. */
+                /** @description A guide about a related subject. It does not answer the question. */
                 nearGuide?: components["schemas"]["Link"];
             };
-            /** @description Questions to put to the person, the likeliest first. Send the answers as `facts`. */
+            /** @description Questions to ask the person, the most likely to apply first. Send the answers in `facts`. */
             check: {
                 trigger: string;
                 ask: string;
             }[];
-            /** @description What the passages do not say. */
+            /** @description What the passages do not answer. */
             limits?: string;
-            /** @description Show it with the answer. */
+            /** @description Show the disclaimer with the answer. */
             disclaimer: string;
-            /** @description The same question, facts, version and day give the same response. */
+            /** @description Requests with the same question and facts get the same response on the same day while the version is the same. */
             answersVersion: string;
-            /** @description Only with `?explain=true`. For diagnosis: its members can change. */
+            /** @description Diagnostic data, present only with `?explain=true`. Its members can change. */
             explain?: Record<string, never>;
         };
         TriggerList: {
@@ -1288,7 +1289,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description `information`: passages, and questions to put to the person. `hand_off`: why an attorney is needed, and what to do now. `out_of_scope`: why no guide answers. */
+            /** @description `information`: passages, and questions to put to the person. `hand_off`: why an attorney is needed, and what to do now. `out_of_scope`: why no guide answers, and perhaps questions to put to the person. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1396,7 +1397,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Accepted. A mail follows if the address is on the waitlist. */
+            /** @description Accepted. If the address is on the waitlist, the person gets a mail. */
             202: {
                 headers: {
                     [name: string]: unknown;

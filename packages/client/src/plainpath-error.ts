@@ -8,23 +8,23 @@ interface Failure {
   cause?: unknown
 }
 
-/** The one error that the client throws. It holds no secret and no token. */
+/** The only error that the client throws by itself. It contains no secret or token. */
 export class PlainpathError extends Error {
   override readonly name = 'PlainpathError'
-  /** The HTTP status; 0 when no response came. */
+  /** The HTTP status; 0 without a response. */
   readonly status: number
   /**
-   * What went wrong: the last segment of the problem's `type`, such as `otp-invalid`. Without a response of the service it
-   * is `timeout`, `network-error` or `unexpected-response`. Decide by it.
+   * Identifies the error for programs. It is the last segment of the problem's `type`, such as `otp-invalid`. Without a valid
+   * response of the service, it is `timeout`, `network-error` or `unexpected-response`.
    */
   readonly code: string
-  /** What is wrong and what to do next, in English. */
+  /** Describes the mistake and the next step, in English. */
   readonly detail: string
-  /** Seconds to wait before the next attempt, when the service said so. */
+  /** The seconds to wait before the next attempt, if the service stated them. */
   readonly retryAfter: number | undefined
-  /** Name it when you report a fault. */
+  /** The request id, for fault reports. */
   readonly requestId: string | undefined
-  /** The whole body of the response, with members such as `attempts_remaining`, `successor` or `findHelp`. */
+  /** The whole response body, with members such as `attempts_remaining`, `successor` or `findHelp`. */
   readonly problem: Readonly<Record<string, unknown>>
 
   constructor({ status, code, detail, retryAfter, requestId, problem, cause }: Failure) {
@@ -38,19 +38,23 @@ export class PlainpathError extends Error {
   }
 }
 
-/** Reads the three forms of error: RFC 9457 problems, the same with `error`, and RFC 6749 JSON. */
-export function errorFrom(response: Response, body: unknown): PlainpathError {
+/** Parses an error response: an RFC 9457 problem, with or without `error`, or RFC 6749 JSON. */
+export function parseError(response: Response, body: unknown): PlainpathError {
   const problem = isObject(body) ? body : {}
-  const page = text(problem['type']) ?? text(problem['error_uri'])
+  const pageUrl = toText(problem['type']) ?? toText(problem['error_uri'])
   return new PlainpathError({
     status: response.status,
-    code: text(problem['code']) ?? page?.split('/').at(-1) ?? text(problem['error']) ?? 'unexpected-response',
+    code:
+      toText(problem['code']) ??
+      pageUrl?.split('/').at(-1) ??
+      toText(problem['error']) ??
+      'unexpected-response',
     detail:
-      text(problem['detail']) ??
-      text(problem['error_description']) ??
+      toText(problem['detail']) ??
+      toText(problem['error_description']) ??
       'The response is not one of this service.',
-    retryAfter: seconds(response.headers.get('retry-after')),
-    requestId: response.headers.get('x-request-id') ?? text(problem['request_id']),
+    retryAfter: parseSeconds(response.headers.get('retry-after')),
+    requestId: response.headers.get('x-request-id') ?? toText(problem['request_id']),
     problem,
   })
 }
@@ -58,8 +62,8 @@ export function errorFrom(response: Response, body: unknown): PlainpathError {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-const text = (value: unknown): string | undefined =>
+const toText = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined
 
-const seconds = (header: string | null): number | undefined =>
+const parseSeconds = (header: string | null): number | undefined =>
   header !== null && /^\d+$/.test(header) ? Number(header) : undefined

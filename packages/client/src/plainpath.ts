@@ -14,10 +14,10 @@ import type {
   Token,
 } from './api-types.ts'
 import type { CallOptions, PlainpathOptions } from './client-options.ts'
-import { type Credentials, pickCredentials, safeOrigin } from './credentials.ts'
-import { messageKey } from './message-key.ts'
+import { type Credentials, createCredentials, parseSecureOrigin } from './credentials.ts'
+import { computeMessageKey } from './message-key.ts'
 import { PlainpathError } from './plainpath-error.ts'
-import { type ApiRequest, abandonable, send } from './send.ts'
+import { type ApiRequest, send, waitUnlessAborted } from './send.ts'
 import { TokenSource } from './token-source.ts'
 
 const DEFAULT_TIMEOUT_MS = 10_000
@@ -25,35 +25,36 @@ const CLIENT_ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-b
 const JWT_BEARER_GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 
 /**
- * A client for one agent that works for one person. It holds credentials and tokens in memory only, and puts them into no error. Each method throws a `PlainpathError`, or the abort reason of its signal.
+ * A client for one agent that works for one person. Credentials and tokens stay in memory, and errors do not contain them. Each
+ * method throws a `PlainpathError`, or the abort reason of its signal.
  */
 export class Plainpath {
   readonly #origin: string
   readonly #timeoutMs: number
   readonly #key: AgentKey | undefined
-  /** The last `DPoP-Nonce` of the token endpoint. */
+  /** The last `DPoP-Nonce` that the service sent to this client. */
   #nonce: string | undefined
-  /** Replaces the client secret in `messageKey` for an agent that has keys and no secret. */
+  /** Replaces the client secret in message keys, for an agent with keys and no secret. */
   readonly #messageSecret = crypto.randomUUID()
   #credentials: Credentials | undefined
-  #registering: Promise<Credentials> | undefined
-  /** Tokens for reading. They give the agent limits of its own. */
-  #agentTokens = this.#newAgentTokens()
-  /** Tokens with `contact:write`, for acting in the person's name. */
-  #personTokens = this.#newPersonTokens()
+  #pendingRegistration: Promise<Credentials> | undefined
+  /** Tokens for reading. With them, the agent has its own rate limits. */
+  #agentTokens = this.#createAgentTokens()
+  /** Tokens with `contact:write`, for messages on the person's behalf. */
+  #personTokens = this.#createPersonTokens()
 
   /**
-   * @param origin of the service, such as `https://plainpath.example`
-   * @throws {TypeError} when it is neither `https:` nor a loopback address, the credentials are for another origin, or there is
-   *   neither a secret nor a key that the service takes
+   * @param origin the service's origin, such as `https://plainpath.example`
+   * @throws {TypeError} if the origin is neither `https:` nor a loopback address, the credentials are for another origin, or they
+   *   have no secret and `keys` is absent or of an unsupported type
    */
   constructor(origin: string, { credentials, keys, timeoutMs = DEFAULT_TIMEOUT_MS }: PlainpathOptions = {}) {
-    this.#origin = safeOrigin(origin)
+    this.#origin = parseSecureOrigin(origin)
     if (credentials && credentials.origin !== this.#origin)
       throw new TypeError(`These credentials are for ${credentials.origin}, not for ${this.#origin}.`)
     if (credentials && !credentials.client_secret && !keys)
       throw new TypeError('These credentials have no secret: pass the keys of the agent too.')
-    this.#credentials = credentials && pickCredentials(this.#origin, credentials)
+    this.#credentials = credentials && createCredentials(this.#origin, credentials)
     this.#key = keys && new AgentKey(keys)
     this.#timeoutMs = timeoutMs
   }
@@ -72,61 +73,65 @@ export class Plainpath {
     { facts, ...options }: CallOptions & { facts?: Facts | undefined } = {},
   ): Promise<Answer> {
     const body = { question, ...(facts && { facts }) }
-    return this.#read<Answer>({ method: 'POST', url: this.#url('/api/answers'), body }, options)
+    return this.#sendReadRequest<Answer>({ method: 'POST', url: this.#url('/api/answers'), body }, options)
   }
 
-  /** Searches the guides; the best one comes first. */
+  /** Searches the guides. The best match comes first. */
   async search(
     query: string,
     { limit, ...options }: CallOptions & { limit?: number | undefined } = {},
   ): Promise<FoundGuide[]> {
     const url = this.#url('/api/guides', { q: query, limit })
-    return (await this.#read<{ guides: FoundGuide[] }>({ method: 'GET', url }, options)).guides
+    return (await this.#sendReadRequest<{ guides: FoundGuide[] }>({ method: 'GET', url }, options)).guides
   }
 
-  /** Reads a guide, with its sources. @param version an earlier version; the published one unless given */
+  /**
+   * Reads a guide, with its sources.
+   *
+   * @param version an earlier version; by default the published one
+   */
   async guide(
     slug: string,
     { version, ...options }: CallOptions & { version?: number | undefined } = {},
   ): Promise<Guide> {
     const url = this.#url(`/api/guides/${encodeURIComponent(slug)}`, { version })
-    return this.#read<Guide>({ method: 'GET', url }, options)
+    return this.#sendReadRequest<Guide>({ method: 'GET', url }, options)
   }
 
-  /** Registers the agent, unless this client has credentials. Register once for each person, and save `credentials`. */
+  /** Registers the agent, unless this client already has credentials. Register once for each person, and save `credentials`. */
   async register(registration: Registration = {}, { signal }: CallOptions = {}): Promise<Credentials> {
     if (this.#credentials) return this.#credentials
-    this.#registering ??= this.#register(registration).finally(() => {
-      this.#registering = undefined
+    this.#pendingRegistration ??= this.#register(registration).finally(() => {
+      this.#pendingRegistration = undefined
     })
-    return abandonable(this.#registering, signal)
+    return waitUnlessAborted(this.#pendingRegistration, signal)
   }
 
   /**
-   * Asks a person by e-mail to confirm that the agent acts for them. Get their permission first. Then show them `match_phrase`: the
-   * page behind the mailed link shows the same words, and then a code.
+   * Asks a person by e-mail to confirm that the agent acts for them. Get their permission first. Then show them `match_phrase`:
+   * the page that the mailed link opens shows the same words, and then a code.
    */
   async beginVerification(email: string, options: CallOptions = {}): Promise<BegunVerification> {
     const body = { email }
-    // An agent with a document is unknown to the service until its first token.
+    // The service learns about an agent with a metadata document only from its first token request.
     if (this.#requireCredentials().client_id.startsWith('https:'))
-      await abandonable(this.#agentTokens.get(), options.signal)
-    return this.#asClient<BegunVerification>({ method: 'POST', path: '/api/agent/claim', body }, options)
+      await waitUnlessAborted(this.#agentTokens.get(), options.signal)
+    return this.#sendAsClient<BegunVerification>({ method: 'POST', path: '/api/agent/claim', body }, options)
   }
 
   /** Completes the verification with the code that the person read out. */
   async completeVerification(code: string, options: CallOptions = {}): Promise<void> {
     const body = { otp: code }
     const path = '/api/agent/claim/complete'
-    await this.#asClient({ method: 'POST', path, body }, options)
-    this.#personTokens = this.#newPersonTokens()
+    await this.#sendAsClient({ method: 'POST', path, body }, options)
+    this.#personTokens = this.#createPersonTokens()
   }
 
   /**
-   * Sends a message for the person, who has confirmed the agent and agreed to the message. Show them `reply`. The same message is
-   * sent once in 24 hours: later calls return the result of the first.
+   * Sends a message for the person, who must have confirmed the agent and agreed to the message. Show them `reply`. The service
+   * accepts the same message once in 24 hours: later calls return the first result.
    *
-   * @param options.idempotencyKey a new key sends the same message again
+   * @param options.idempotencyKey identifies the message; pass a new key to send the same message again
    */
   async sendMessage(
     message: Message,
@@ -134,10 +139,10 @@ export class Plainpath {
   ): Promise<ReceivedMessage> {
     const key =
       idempotencyKey ??
-      (await messageKey(message, this.#requireCredentials().client_secret ?? this.#messageSecret))
+      (await computeMessageKey(message, this.#requireCredentials().client_secret ?? this.#messageSecret))
     const request = { method: 'POST', url: this.#url('/api/contact'), body: message } as const
     const headers = { 'Idempotency-Key': key }
-    return this.#withToken<ReceivedMessage>(
+    return this.#sendWithToken<ReceivedMessage>(
       this.#personTokens,
       { ...request, headers, repeatable: true },
       options,
@@ -147,41 +152,41 @@ export class Plainpath {
   /** Reads the state of a message. */
   async messageStatus(id: string, options: CallOptions = {}): Promise<MessageState> {
     const request = { method: 'GET', url: this.#messageUrl(id), repeatable: true } as const
-    return this.#withToken<MessageState>(this.#personTokens, request, options)
+    return this.#sendWithToken<MessageState>(this.#personTokens, request, options)
   }
 
-  /** Withdraws a message that has not been delivered; otherwise the error has the code `already-delivered`. */
+  /** Withdraws a message. If it has been delivered already, the error has the code `already-delivered`. */
   async withdraw(id: string, options: CallOptions = {}): Promise<void> {
     const request = { method: 'DELETE', url: this.#messageUrl(id), repeatable: true } as const
-    await this.#withToken(this.#personTokens, request, options)
+    await this.#sendWithToken(this.#personTokens, request, options)
   }
 
-  /** Deletes the registration: its tokens and the confirmation of the person end with it. */
+  /** Deletes the registration. This also revokes its tokens and the person's confirmation. */
   async deleteRegistration(options: CallOptions = {}): Promise<void> {
-    await this.#asClient({ method: 'DELETE', path: '/api/agent' }, options)
+    await this.#sendAsClient({ method: 'DELETE', path: '/api/agent' }, options)
     this.#credentials = undefined
-    this.#agentTokens = this.#newAgentTokens()
-    this.#personTokens = this.#newPersonTokens()
+    this.#agentTokens = this.#createAgentTokens()
+    this.#personTokens = this.#createPersonTokens()
   }
 
   async #register(registration: Registration): Promise<Credentials> {
     const url = this.#url('/api/agent/register')
-    const jwks = this.#key && { keys: [await this.#key.publicJwk()] }
+    const jwks = this.#key && { keys: [await this.#key.exportPublicJwk()] }
     const body = { ...registration, ...(jwks && { jwks, dpop_bound_access_tokens: true }) }
     const request = { method: 'POST', url, body, repeatable: false } as const
     const agent = await this.#send<RegisteredAgent>(request, {})
-    this.#credentials = pickCredentials(this.#origin, agent)
+    this.#credentials = createCredentials(this.#origin, agent)
     return this.#credentials
   }
 
-  #newAgentTokens(): TokenSource {
+  #createAgentTokens(): TokenSource {
     return new TokenSource(() => this.#requestToken({ grant_type: 'client_credentials' }))
   }
 
-  #newPersonTokens(): TokenSource {
+  #createPersonTokens(): TokenSource {
     return new TokenSource(async () => {
       const request = { method: 'POST', path: '/api/agent/assertion', repeatable: true } as const
-      const { identity_assertion: assertion } = await this.#asClient<Assertion>(request, {})
+      const { identity_assertion: assertion } = await this.#sendAsClient<Assertion>(request, {})
       return this.#requestToken({ grant_type: JWT_BEARER_GRANT, assertion })
     })
   }
@@ -190,44 +195,44 @@ export class Plainpath {
     const body = new URLSearchParams(form)
     const request = { method: 'POST', path: '/oauth/token', body, repeatable: true } as const
     try {
-      return await this.#asClient<Token>(request, {})
+      return await this.#sendAsClient<Token>(request, {})
     } catch (error) {
       if (!(error instanceof PlainpathError) || error.code !== 'use-dpop-nonce') throw error
     }
-    return this.#asClient<Token>(request, {})
+    return this.#sendAsClient<Token>(request, {})
   }
 
-  /** Sends a request that needs no token. A registered agent sends its token all the same, since that has higher limits. */
-  async #read<T>(request: Omit<ApiRequest, 'repeatable'>, options: CallOptions): Promise<T> {
-    const repeatable = { ...request, repeatable: true }
+  /** Sends a request that needs no token. A registered agent sends its token anyway, because its rate limits are higher. */
+  async #sendReadRequest<T>(request: Omit<ApiRequest, 'repeatable'>, options: CallOptions): Promise<T> {
+    const repeatableRequest = { ...request, repeatable: true }
     return this.#credentials
-      ? this.#withToken<T>(this.#agentTokens, repeatable, options)
-      : this.#send<T>(repeatable, options)
+      ? this.#sendWithToken<T>(this.#agentTokens, repeatableRequest, options)
+      : this.#send<T>(repeatableRequest, options)
   }
 
   /** Sends a request with a token. If the API refuses the token, requests a new one and tries once more. */
-  async #withToken<T>(tokens: TokenSource, request: ApiRequest, options: CallOptions): Promise<T> {
+  async #sendWithToken<T>(tokens: TokenSource, request: ApiRequest, options: CallOptions): Promise<T> {
     const sendWith = (token: string) =>
-      this.#send<T>({ ...request, sign: (unsigned) => this.#presentToken(unsigned, token) }, options)
-    const token = await abandonable(tokens.get(), options.signal)
+      this.#send<T>({ ...request, sign: (unsigned) => this.#addToken(unsigned, token) }, options)
+    const token = await waitUnlessAborted(tokens.get(), options.signal)
     try {
       return await sendWith(token)
     } catch (error) {
       if (!(error instanceof PlainpathError) || error.status !== 401) throw error
     }
     tokens.drop(token)
-    return sendWith(await abandonable(tokens.get(), options.signal))
+    return sendWith(await waitUnlessAborted(tokens.get(), options.signal))
   }
 
-  async #presentToken(request: ApiRequest, token: string): Promise<ApiRequest> {
+  async #addToken(request: ApiRequest, token: string): Promise<ApiRequest> {
     const { method, url } = request
     const headers = this.#key
-      ? { Authorization: `DPoP ${token}`, DPoP: await this.#key.proof({ method, url, token }) }
+      ? { Authorization: `DPoP ${token}`, DPoP: await this.#key.signProof({ method, url, token }) }
       : { Authorization: `Bearer ${token}` }
     return { ...request, headers: { ...request.headers, ...headers } }
   }
 
-  async #asClient<T>(
+  async #sendAsClient<T>(
     { path, repeatable = false, ...request }: ClientRequest,
     options: CallOptions,
   ): Promise<T> {
@@ -246,13 +251,13 @@ export class Plainpath {
     )
   }
 
-  /** Adds the client's authentication, and to a token request of an agent with keys a proof that it holds the key. */
+  /** Adds client authentication. A token request of an agent with keys also receives a DPoP proof. */
   async #authenticate(request: ApiRequest, { client_id, client_secret }: Credentials): Promise<ApiRequest> {
     if (!this.#key) {
       const Authorization = `Basic ${btoa(`${client_id}:${client_secret}`)}`
       return { ...request, headers: { ...request.headers, Authorization } }
     }
-    const assertion = await this.#key.assertion(client_id, this.#origin)
+    const assertion = await this.#key.signAssertion(client_id, this.#origin)
     if (!(request.body instanceof URLSearchParams))
       return { ...request, headers: { ...request.headers, 'Client-Assertion': assertion } }
     const { method, url } = request
@@ -261,7 +266,7 @@ export class Plainpath {
       ['client_assertion_type', CLIENT_ASSERTION_TYPE],
       ['client_assertion', assertion],
     ])
-    const DPoP = await this.#key.proof({ method, url, nonce: this.#nonce })
+    const DPoP = await this.#key.signProof({ method, url, nonce: this.#nonce })
     return { ...request, body, headers: { ...request.headers, DPoP } }
   }
 

@@ -1,50 +1,50 @@
-import { errorFrom, PlainpathError } from './plainpath-error.ts'
+import { PlainpathError, parseError } from './plainpath-error.ts'
 
-/** The longest `Retry-After`, in seconds, that the client waits for by itself. */
-const LONGEST_WAIT_SECONDS = 5
+/** The longest `Retry-After`, in seconds, after which the client retries by itself. */
+const MAX_RETRY_AFTER_SECONDS = 5
 
 export interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'DELETE'
   readonly url: URL
   readonly headers?: Readonly<Record<string, string>>
-  /** Sent as JSON, or as a form. */
+  /** The body. An object is sent as JSON, `URLSearchParams` as a form. */
   readonly body?: object | URLSearchParams
-  /** True when a second request does no more than the first. */
+  /** True if repeating the request has no further effect. */
   readonly repeatable: boolean
-  /** Adds what must be new in each attempt: an assertion, a proof. */
+  /** Adds the parts that must be new in each attempt: a token, an assertion, a proof. */
   readonly sign?: (request: ApiRequest) => Promise<ApiRequest>
-  /** Sees the headers of each response, also of an error. */
+  /** Receives the headers of each response, including error responses. */
   readonly onHeaders?: (headers: Headers) => void
 }
 
 export interface SendOptions {
-  /** For one attempt, from the request to the last byte of the response. */
+  /** The timeout of one attempt, from the request to the last byte of the response. */
   readonly timeoutMs: number
   readonly signal: AbortSignal | undefined
 }
 
 /**
- * Sends a request. A 429 or 503 whose `Retry-After` is at most five seconds is followed by one more attempt, if the request is
- * repeatable. Nothing else is retried.
+ * Sends a request. Retries once after a 429 or 503 response whose `Retry-After` is at most five seconds, if the request is
+ * repeatable.
  *
- * @returns the JSON of the response; undefined without a body
- * @throws {PlainpathError} or the reason of `signal`
+ * @returns the response's JSON; undefined without a body
+ * @throws {PlainpathError} or the abort reason of `signal`
  */
 export async function send(request: ApiRequest, options: SendOptions): Promise<unknown> {
   try {
     return await sendOnce(request, options)
   } catch (error) {
-    const seconds = request.repeatable ? waitBeforeRetry(error) : undefined
+    const seconds = request.repeatable ? getRetryDelaySeconds(error) : undefined
     if (seconds === undefined) throw error
     await wait(seconds * 1000, options.signal)
     return sendOnce(request, options)
   }
 }
 
-function waitBeforeRetry(error: unknown): number | undefined {
+function getRetryDelaySeconds(error: unknown): number | undefined {
   if (!(error instanceof PlainpathError) || (error.status !== 429 && error.status !== 503)) return undefined
   const { retryAfter } = error
-  return retryAfter !== undefined && retryAfter <= LONGEST_WAIT_SECONDS ? retryAfter : undefined
+  return retryAfter !== undefined && retryAfter <= MAX_RETRY_AFTER_SECONDS ? retryAfter : undefined
 }
 
 async function sendOnce(request: ApiRequest, { timeoutMs, signal }: SendOptions): Promise<unknown> {
@@ -52,7 +52,7 @@ async function sendOnce(request: ApiRequest, { timeoutMs, signal }: SendOptions)
   try {
     const signed = request.sign ? await request.sign(request) : request
     const response = await fetch(request.url, {
-      ...fetchOptions(signed),
+      ...createFetchOptions(signed),
       signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
     })
     request.onHeaders?.(response.headers)
@@ -66,8 +66,8 @@ async function sendOnce(request: ApiRequest, { timeoutMs, signal }: SendOptions)
   }
 }
 
-/** No redirect is followed, so that secrets and messages reach no other server, and no cookie is sent. */
-function fetchOptions({ method, headers, body }: ApiRequest): RequestInit {
+/** Creates the options for `fetch`. Forbids redirects, so that secrets and messages reach no other server, and omits cookies. */
+function createFetchOptions({ method, headers, body }: ApiRequest): RequestInit {
   const options = { method, headers: { ...headers }, redirect: 'error', credentials: 'omit' } as const
   if (body === undefined) return options
   if (body instanceof URLSearchParams) return { ...options, body }
@@ -80,7 +80,7 @@ function fetchOptions({ method, headers, body }: ApiRequest): RequestInit {
 
 function readResponse(response: Response, text: string): unknown {
   const body = parseJson(text)
-  if (!response.ok) throw errorFrom(response, body)
+  if (!response.ok) throw parseError(response, body)
   if (text !== '' && body === undefined)
     throw new PlainpathError({
       status: response.status,
@@ -99,22 +99,22 @@ function parseJson(text: string): unknown {
 }
 
 async function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  const timer = new Promise<void>((resolve) => void setTimeout(resolve, ms))
-  await abandonable(timer, signal)
+  const delay = new Promise<void>((resolve) => void setTimeout(resolve, ms))
+  await waitUnlessAborted(delay, signal)
 }
 
-/** Waits for work that others may share. The signal ends the waiting, not the work. */
-export async function abandonable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+/** Waits for work that callers may share. The signal aborts only the wait, not the work. */
+export async function waitUnlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return work
   signal.throwIfAborted()
-  let abandon = () => {}
+  let rejectOnAbort = () => {}
   const aborted = new Promise<never>((_, reject) => {
-    abandon = () => reject(signal.reason as Error)
-    signal.addEventListener('abort', abandon, { once: true })
+    rejectOnAbort = () => reject(signal.reason as Error)
+    signal.addEventListener('abort', rejectOnAbort, { once: true })
   })
   try {
     return await Promise.race([work, aborted])
   } finally {
-    signal.removeEventListener('abort', abandon)
+    signal.removeEventListener('abort', rejectOnAbort)
   }
 }

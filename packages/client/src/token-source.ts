@@ -1,18 +1,19 @@
 import type { Token } from './api-types.ts'
 
-/** A token is replaced this long before it expires, so that it does not expire on its way. */
-const MARGIN_MS = 60_000
+/** Tokens are renewed this long before they expire, so that they do not expire during a request. */
+const RENEWAL_MARGIN_MS = 60_000
 
-/** Keeps one access token in memory, and gets the next one when it is needed. Concurrent callers share one request. */
+/** Caches one access token in memory, and renews it on demand. Concurrent callers share one token request. */
 export class TokenSource {
-  readonly #request: () => Promise<Token>
+  readonly #requestToken: () => Promise<Token>
   #current: { readonly value: string; readonly renewAt: number } | undefined
   #pending: Promise<string> | undefined
 
-  constructor(request: () => Promise<Token>) {
-    this.#request = request
+  constructor(requestToken: () => Promise<Token>) {
+    this.#requestToken = requestToken
   }
 
+  /** Returns a valid token. */
   async get(): Promise<string> {
     if (this.#current && performance.now() < this.#current.renewAt) return this.#current.value
     this.#pending ??= this.#renew().finally(() => {
@@ -21,15 +22,15 @@ export class TokenSource {
     return this.#pending
   }
 
-  /** Forgets a token that the API refused; not one that has replaced it since. */
-  drop(refused: string): void {
-    if (this.#current?.value === refused) this.#current = undefined
+  /** Forgets a token that the API refused, unless a new token has replaced it. */
+  drop(refusedToken: string): void {
+    if (this.#current?.value === refusedToken) this.#current = undefined
   }
 
   async #renew(): Promise<string> {
-    const askedAt = performance.now()
-    const { access_token: value, expires_in } = await this.#request()
-    this.#current = { value, renewAt: askedAt + Math.max(expires_in * 1000 - MARGIN_MS, 0) }
+    const requestedAt = performance.now()
+    const { access_token: value, expires_in } = await this.#requestToken()
+    this.#current = { value, renewAt: requestedAt + Math.max(expires_in * 1000 - RENEWAL_MARGIN_MS, 0) }
     return value
   }
 }

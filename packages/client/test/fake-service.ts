@@ -13,18 +13,18 @@ export interface Received {
 interface Reply {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
-  /** Sent as JSON, or as it is when it is a text. */
+  /** A string is sent unchanged; any other value is sent as JSON. */
   readonly body?: unknown
 }
 
 export interface FakeService extends AsyncDisposable {
   readonly origin: string
   readonly received: readonly Received[]
-  /** How many requests came for a path. */
+  /** Counts the requests for a path. */
   count(path: string): number
 }
 
-/** An HTTP server for the failures that the real service does not produce on demand. A reply that is pending is never sent. */
+/** Starts an HTTP server for failures that the real service does not produce on demand. Disposal drops pending replies. */
 export async function startFakeService(
   reply: (request: Received) => Reply | Promise<Reply>,
 ): Promise<FakeService> {
@@ -32,10 +32,10 @@ export async function startFakeService(
   const server = createServer((request, response) => {
     void (async () => {
       const { method = '', url = '', headers } = request
-      const each = { method, path: url.split('?')[0] ?? '', headers, body: await text(request) }
-      received.push(each)
-      const { status = 200, headers: sent, body } = await reply(each)
-      response.writeHead(status, sent)
+      const receivedRequest = { method, path: url.split('?')[0] ?? '', headers, body: await text(request) }
+      received.push(receivedRequest)
+      const { status = 200, headers: replyHeaders, body } = await reply(receivedRequest)
+      response.writeHead(status, replyHeaders)
       response.end(typeof body === 'string' || body === undefined ? body : JSON.stringify(body))
     })()
   })
@@ -44,7 +44,7 @@ export async function startFakeService(
   return {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     received,
-    count: (path) => received.filter((each) => each.path === path).length,
+    count: (path) => received.filter((request) => request.path === path).length,
     async [Symbol.asyncDispose]() {
       const closed = once(server, 'close')
       server.close()

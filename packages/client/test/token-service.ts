@@ -3,31 +3,32 @@ import { type FakeService, type Received, startFakeService } from './fake-servic
 export const SECRET = 'pps_secret'
 export const GUIDE = '/api/guides/work-permit'
 
-/** Creates the body of a refusal. */
+/** Creates the body of an error response. */
 export const problem = (code: string) => ({ code, detail: 'What to do.', request_id: 'r-1', extra: 1 })
-/** Creates a refusal. */
+/** Creates an error response. */
 export const refusal = (status: number, code: string, retryAfter?: string) => ({
   status,
   headers: retryAfter === undefined ? {} : { 'retry-after': retryAfter },
   body: problem(code),
 })
 
-/** A service whose tokens are numbered, with other replies for some paths. */
+/** Starts a service that issues numbered tokens. `replies` overrides its replies, by path. */
 export async function startTokenService(
   replies: Readonly<
     Record<string, (request: Received, service: FakeService) => object | Promise<object>>
   > = {},
 ): Promise<FakeService> {
-  let tokens = 0
-  const usual: typeof replies = {
+  let tokenCount = 0
+  const defaultReplies: typeof replies = {
     '/api/agent/register': () => ({ status: 201, body: { client_id: 'agt_1', client_secret: SECRET } }),
-    '/oauth/token': () => ({ body: { access_token: `ppt_${(tokens += 1)}`, expires_in: 3600 } }),
+    '/oauth/token': () => ({ body: { access_token: `ppt_${(tokenCount += 1)}`, expires_in: 3600 } }),
     '/api/agent/assertion': () => ({ body: { identity_assertion: 'a.b.c' } }),
     '/api/contact': () => ({ status: 202, body: { id: '1' } }),
     [GUIDE]: () => ({ body: { slug: 'work-permit' } }),
   }
   const service: FakeService = await startFakeService(
-    (request) => (replies[request.path] ?? usual[request.path])?.(request, service) ?? { status: 404 },
+    (request) =>
+      (replies[request.path] ?? defaultReplies[request.path])?.(request, service) ?? { status: 404 },
   )
   return service
 }

@@ -26,27 +26,27 @@ const run = async (words: string, command: Pick<Command<object>, 'parameters' | 
 }
 
 test('passes arguments, defaults, and false for an absent flag to the handler', async () => {
-  const given: object[] = []
+  const receivedArguments: object[] = []
   const command = {
     parameters: {
       id: argument('<id>', 'an id'),
       rest: argument('[rest]', 'more'),
-      limit: option('--limit <number>', 'how many', { parse: wholeNumber(1, 9), default: 5 }),
+      limit: option('--limit <number>', 'the most entries to list', { parse: wholeNumber(1, 9), default: 5 }),
       dryRun: DRY_RUN,
     },
     run: async (args: object) => {
-      given.push(args)
+      receivedArguments.push(args)
       return undefined
     },
   }
   await run('things make one', command)
   await run('things make one two --limit 7 --dry-run', command)
-  expect(given).toEqual([
+  expect(receivedArguments).toEqual([
     { id: 'one', rest: undefined, limit: 5, dryRun: false },
     { id: 'one', rest: 'two', limit: 7, dryRun: true },
   ])
   expect(await run('things make one --limit 10', command)).toMatchObject({ code: 2, printed: [] })
-  expect(given).toHaveLength(2)
+  expect(receivedArguments).toHaveLength(2)
 })
 
 test.for([

@@ -4,7 +4,7 @@ import { CommanderError, Option, Command as Program } from 'commander'
 import type { Command } from './command.ts'
 import { Refusal } from './refusal.ts'
 
-/** The output of a command. Each call prints one or more lines. */
+/** Prints the output of a command. Each call prints one or more lines. */
 export interface CommandIo {
   print(text: string): void
   printError(text: string): void
@@ -15,21 +15,21 @@ export const TERMINAL: CommandIo = {
   printError: (text) => void process.stderr.write(`${text}\n`),
 }
 
-/** The command line of an app, with its table of commands. */
+/** An app's command line and its command table. */
 export interface CommandLine<Context> {
   readonly name: string
   readonly description: string
-  /** Descriptions of the first words of commands that have two. */
+  /** The descriptions of command groups, keyed by the first word of two-word commands. */
   readonly groups: Readonly<Record<string, string>>
   readonly commands: readonly Command<Context>[]
 }
 
 /**
- * Runs the command that the words name. With `--json` it prints one JSON value: the result or the refusal. Mistakes in the
- * settings and addresses that cannot be bound are explained; an error that neither this module nor `explain` knows is logged.
+ * Runs the command that `words` names. With `--json`, prints one JSON value: the result or the refusal. Explains invalid settings
+ * and listen errors. Logs any error that neither this module nor `explain` recognizes.
  *
- * @param words the arguments without `node` and the file
- * @param deps.explain turns an expected error of the app into a refusal; undefined for a bug. Never quotes a setting.
+ * @param words the command-line arguments after `node` and the script path
+ * @param deps.explain converts an expected error into a refusal that quotes no setting; returns undefined for a bug
  * @returns the exit code: 0 done, 1 refused or failed, 2 wrong usage or settings
  */
 export async function runCommandLine<Context extends { readonly log: Log }>(
@@ -40,19 +40,19 @@ export async function runCommandLine<Context extends { readonly log: Log }>(
   const { io, context, explain } = deps
   let exitCode = 0
   const run = async (program: Program, command: Command<Context>) => {
-    const asJson = program.opts()['json'] === true
-    const print = (json: unknown, text: string) => io.print(asJson ? JSON.stringify(json) : text)
+    const printsJson = program.opts()['json'] === true
+    const print = (json: unknown, text: string) => io.print(printsJson ? JSON.stringify(json) : text)
     try {
-      const answer = await command.run(readArguments(program, command), context)
-      if (answer) print(answer.json, answer.text)
-      if (answer?.refusal === undefined) return
-      io.printError(answer.refusal)
+      const output = await command.run(readArguments(program, command), context)
+      if (output) print(output.json, output.text)
+      if (output?.refusal === undefined) return
+      io.printError(output.refusal)
       exitCode = 1
     } catch (error) {
       const refusal = explainCommon(error) ?? explain(error)
       exitCode = refusal?.exitCode ?? 1
       if (!refusal) return context.log.error('the command failed', { error })
-      if (asJson) io.print(JSON.stringify({ ok: false, ...refusal.json }))
+      if (printsJson) io.print(JSON.stringify({ ok: false, ...refusal.json }))
       io.printError(refusal.message)
     }
   }
@@ -67,20 +67,20 @@ export async function runCommandLine<Context extends { readonly log: Log }>(
   }
 }
 
-const LISTENING: Readonly<Record<string, string>> = {
+const LISTEN_ERRORS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'The port is taken',
-  EACCES: 'The port may not be used by this user',
-  EADDRNOTAVAIL: 'The address is not one of this machine',
+  EACCES: 'This user may not use the port',
+  EADDRNOTAVAIL: 'The address does not belong to this machine',
 }
 
-/** Explains errors that every app may have; undefined for any other. */
+/** Converts errors that any app may have into refusals. Returns undefined for other errors. */
 function explainCommon(error: unknown): Refusal | undefined {
   if (error instanceof Refusal) return error
   if (error instanceof ConfigError)
     return new Refusal(error.message, { exitCode: 2, json: { mistakes: error.mistakes } })
   const { code = '', port, syscall } = (error ?? {}) as { code?: string; port?: number; syscall?: string }
-  const listening = syscall === 'listen' && LISTENING[code]
-  return listening ? new Refusal(`${listening}: ${port}.`) : undefined
+  const listenError = syscall === 'listen' && LISTEN_ERRORS[code]
+  return listenError ? new Refusal(`${listenError}: ${port}.`) : undefined
 }
 
 function buildParser<Context>(
@@ -96,14 +96,14 @@ function buildParser<Context>(
   for (const [name, description] of Object.entries(line.groups)) parser.command(name).description(description)
   for (const command of line.commands) {
     const [name = '', group] = command.name.split(' ').toReversed()
-    const parent = parser.commands.find((each) => each.name() === group) ?? parser
+    const parent = parser.commands.find((program) => program.name() === group) ?? parser
     const program = parent.command(name)
     program.description(command.summary)
-    for (const { declared } of Object.values(command.parameters ?? {})) {
-      if (declared instanceof Option) program.addOption(declared)
-      else program.addArgument(declared)
+    for (const { declaration } of Object.values(command.parameters ?? {})) {
+      if (declaration instanceof Option) program.addOption(declaration)
+      else program.addArgument(declaration)
     }
-    if (command.json !== false) program.option('--json', 'for programs')
+    if (command.json !== false) program.option('--json', 'print JSON, for programs')
     program.action(() => run(program, command))
   }
   return parser
@@ -113,9 +113,9 @@ function readArguments<Context>(program: Program, { parameters = {} }: Command<C
   const options = program.opts<Record<string, unknown>>()
   const words = program.processedArgs.values()
   return Object.fromEntries(
-    Object.entries(parameters).map(([name, { declared, read }]) => [
+    Object.entries(parameters).map(([name, { declaration, read }]) => [
       name,
-      read(declared instanceof Option ? options[declared.attributeName()] : words.next().value),
+      read(declaration instanceof Option ? options[declaration.attributeName()] : words.next().value),
     ]),
   )
 }

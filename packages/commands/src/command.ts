@@ -2,67 +2,75 @@ import { Argument, InvalidArgumentError, Option } from 'commander'
 
 export { InvalidArgumentError }
 
-/** An argument or option of a command, and how its value reaches the handler. */
+/** An argument or option of a command, and the conversion of its value for the handler. */
 interface Parameter<T> {
-  readonly declared: Argument | Option
-  /** Reads the value for the handler. @param value the value from the parser; undefined if it was left out */
+  readonly declaration: Argument | Option
+  /**
+   * Returns the value for the handler.
+   *
+   * @param value the value from the parser; undefined if the caller left it out
+   */
   read(value: unknown): T
 }
 
-export type Parameters = Readonly<Record<string, Parameter<unknown>>>
-export type Arguments<P extends Parameters> = { readonly [Name in keyof P]: ReturnType<P[Name]['read']> }
+/** The parameters of a command, keyed by the names that the handler uses. */
+export type CommandParameters = Readonly<Record<string, Parameter<unknown>>>
+/** The parameter values that the handler receives. */
+export type CommandArguments<P extends CommandParameters> = {
+  readonly [Name in keyof P]: ReturnType<P[Name]['read']>
+}
 
 /** The result of a command. */
 export interface CommandOutput {
   readonly text: string
-  /** Printed instead of `text` with `--json`. */
+  /** The value that `--json` prints instead of `text`. */
   readonly json?: unknown
   /** Set if the command refused something: the reason, printed with exit code 1. */
   readonly refusal?: string | undefined
 }
 
-/** A command, as the parser, the help and docs/commands.md use it. */
+/** A command, from which the parser, the help text and docs/commands.md are built. */
 export interface Command<Context> {
-  /** All its words, such as `keys list`. */
+  /** One or two words, such as `keys list`. */
   readonly name: string
   readonly summary: string
-  /** By their names in the handler; arguments have this order on the command line. */
-  readonly parameters?: Parameters
-  /** The environment variables that it reads. */
+  /** The order of the arguments here is their order on the command line. */
+  readonly parameters?: CommandParameters
+  /** The environment variables that the command reads. */
   readonly settings: 'all' | readonly string[]
-  /** What is opened before the command runs and closed after it. */
+  /** The stores that are opened before the command runs and closed afterwards. */
   readonly opens?: string
-  /** False for a command without `--json`. */
+  /** False if the command has no `--json` option. */
   readonly json?: false
-  run(args: Arguments<Parameters>, context: Context): Promise<CommandOutput | undefined>
+  run(args: CommandArguments<CommandParameters>, context: Context): Promise<CommandOutput | undefined>
 }
 
-/** A row of an app's command table. The handler gets its arguments and what the app opens for it. */
-export interface Entry<P extends Parameters, Opened>
+/** An entry in an app's command table. The handler receives the arguments and the stores that the app opened for the command. */
+export interface CommandEntry<P extends CommandParameters, Opened>
   extends Pick<Command<never>, 'name' | 'summary' | 'json'> {
   readonly parameters?: P
   /** @throws {Refusal} */
   run(
-    call: Opened & { readonly args: Arguments<P> },
+    call: Opened & { readonly args: CommandArguments<P> },
   ): CommandOutput | undefined | Promise<CommandOutput | undefined>
 }
 
+/** Parses a value. Throws `InvalidArgumentError` for wrong usage. */
 type Parse<T> = (text: string) => T
 
 /**
  * Declares an argument.
  *
- * @param usage `<name>`, or `[name]` for one that may be left out
- * @param parse throws `InvalidArgumentError` for wrong usage
+ * @param usage `<name>`, or `[name]` for an optional argument
  */
 export function argument<Usage extends `<${string}>` | `[${string}]`, T = string>(
   usage: Usage,
   description: string,
   parse?: Parse<T>,
 ): Parameter<NoInfer<T> | (Usage extends `<${string}>` ? never : undefined)> {
-  const declared = new Argument(usage, description)
-  if (parse) declared.argParser(parse)
-  return { declared, read: (given) => given as T }
+  const declaration = new Argument(usage, description)
+  if (parse) declaration.argParser(parse)
+  return { declaration, read: (value) => value as T }
 }
 
 interface OptionTraits<T> {
@@ -70,36 +78,48 @@ interface OptionTraits<T> {
   readonly choices?: readonly T[]
 }
 
-/** Either of these guarantees the handler a value. */
-interface Given<T> {
+/** With either of these traits, the handler always receives a value. */
+interface AlwaysPresent<T> {
   readonly required?: true
   readonly default?: T
 }
 
-/** Declares an option with a value. @param flags such as `--limit <number>` */
-export function option<T = string, G extends Given<T> = Given<T>>(
+/**
+ * Declares an option with a value.
+ *
+ * @param flags such as `--limit <number>`
+ */
+export function option<T = string, Presence extends AlwaysPresent<T> = AlwaysPresent<T>>(
   flags: string,
   description: string,
-  traits?: OptionTraits<T> & G,
-): Parameter<NoInfer<T> | (G extends { required: true } | { default: unknown } ? never : undefined)> {
-  const declared = new Option(flags, description).makeOptionMandatory(traits?.required ?? false)
-  if (traits?.parse) declared.argParser(traits.parse)
-  if (traits?.choices) declared.choices(traits.choices.map(String))
-  if (traits?.default !== undefined) declared.default(traits.default)
-  return { declared, read: (given) => given as T }
+  traits?: OptionTraits<T> & Presence,
+): Parameter<NoInfer<T> | (Presence extends { required: true } | { default: unknown } ? never : undefined)> {
+  const declaration = new Option(flags, description).makeOptionMandatory(traits?.required ?? false)
+  if (traits?.parse) declaration.argParser(traits.parse)
+  if (traits?.choices) declaration.choices(traits.choices.map(String))
+  if (traits?.default !== undefined) declaration.default(traits.default)
+  return { declaration, read: (value) => value as T }
 }
 
-/** Declares an option without a value. @param conflicts the `attributeName` of flags that exclude it */
+/**
+ * Declares an option without a value.
+ *
+ * @param conflicts the `attributeName` of flags that cannot be combined with this one
+ */
 export function flag(flags: string, description: string, conflicts: string[] = []): Parameter<boolean> {
-  return { declared: new Option(flags, description).conflicts(conflicts), read: (given) => given === true }
+  return {
+    declaration: new Option(flags, description).conflicts(conflicts),
+    read: (value) => value === true,
+  }
 }
 
-export const DRY_RUN = flag('--dry-run', 'say what would be done, and change nothing')
+export const DRY_RUN = flag('--dry-run', 'print what would change, without changing it')
 
+/** Creates a parser of whole numbers from `min` to `max`. */
 export const wholeNumber =
-  (least: number, most: number): Parse<number> =>
+  (min: number, max: number): Parse<number> =>
   (text) => {
     const number = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
-    if (number >= least && number <= most) return number
-    throw new InvalidArgumentError(`It must be a number from ${least} to ${most}.`)
+    if (number >= min && number <= max) return number
+    throw new InvalidArgumentError(`It must be a number from ${min} to ${max}.`)
   }

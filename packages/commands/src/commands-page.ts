@@ -12,32 +12,32 @@ A command needs nothing but what it opens: the *database* is PostgreSQL, the *st
 set, Redis. \`serve\` opens all that its app needs, and \`migrate\` connects as the owner of the tables.
 `
 
-/** The reference of all commands, docs/commands.md. */
-export const commandsPage = (lines: readonly CommandLine<never>[]): string =>
+/** Formats docs/commands.md, the reference of all commands. */
+export const formatCommandsPage = (lines: readonly CommandLine<never>[]): string =>
   [
     BEGINNING,
     ...lines.map((line) =>
       [
         `## ${line.name}\n`,
         `${line.description}.\n`,
-        ...line.commands.map((each) => section(line.name, each)),
+        ...line.commands.map((command) => formatSection(line.name, command)),
       ].join('\n'),
     ),
   ].join('\n')
 
-function section(app: string, command: Command<never>): string {
-  const declared = Object.values(command.parameters ?? {}).map((each) => each.declared)
-  const rows = declared.map((each) => {
-    const [usage, given] =
-      each instanceof Option
-        ? [each.flags, each.mandatory]
-        : [each.required ? `<${each.name()}>` : `[${each.name()}]`, each.required]
-    const fallback = each.defaultValue === undefined ? '' : ` (default: ${each.defaultValue})`
-    return `| \`${usage}\` | ${given ? '**required**: ' : ''}${each.description}${fallback} |`
+function formatSection(app: string, command: Command<never>): string {
+  const parameters = Object.values(command.parameters ?? {})
+  const rows = parameters.map(({ declaration }) => {
+    const [usage, isRequired] =
+      declaration instanceof Option
+        ? [declaration.flags, declaration.mandatory]
+        : [declaration.required ? `<${declaration.name()}>` : `[${declaration.name()}]`, declaration.required]
+    const fallback = declaration.defaultValue === undefined ? '' : ` (default: ${declaration.defaultValue})`
+    return `| \`${usage}\` | ${isRequired ? '**required**: ' : ''}${declaration.description}${fallback} |`
   })
   const settings =
     command.settings === 'all' ? 'all' : command.settings.map((name) => `\`${name}\``).join(', ')
-  const needs = [
+  const requirements = [
     `Settings: ${settings || 'none'}.`,
     command.opens === undefined ? '' : `Opens: ${command.opens}.`,
     command.json === false ? 'No `--json`.' : '',
@@ -48,7 +48,7 @@ function section(app: string, command: Command<never>): string {
     `${command.summary.charAt(0).toUpperCase()}${command.summary.slice(1)}.`,
     '',
     ...(rows.length > 0 ? ['| | |', '|---|---|', ...rows, ''] : []),
-    needs.filter(Boolean).join(' '),
+    requirements.filter(Boolean).join(' '),
     '',
   ].join('\n')
 }

@@ -1,17 +1,17 @@
 export {
-  type Arguments,
   argument,
   type Command,
+  type CommandArguments,
+  type CommandEntry,
   type CommandOutput,
+  type CommandParameters,
   DRY_RUN,
-  type Entry,
   flag,
   InvalidArgumentError,
   option,
-  type Parameters,
   wholeNumber,
 } from './command.ts'
 export { type CommandIo, type CommandLine, runCommandLine, TERMINAL } from './command-line.ts'
-export { commandsPage } from './commands-page.ts'
+export { formatCommandsPage } from './commands-page.ts'
+export { getCurrentActor } from './current-actor.ts'
 export { Refusal, refuseFileError } from './refusal.ts'
-export { thisActor } from './this-actor.ts'

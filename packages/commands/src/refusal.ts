@@ -1,9 +1,9 @@
-/** The reason why a command was not carried out, in one sentence for the person at the terminal. */
+/** Explains in one sentence, for the person at the terminal, why a command did not run or failed. */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
-  /** 1 refused or failed, 2 wrong usage or settings. */
+  /** 1 if the command refused or failed, 2 for wrong usage or settings. */
   readonly exitCode: 1 | 2
-  /** The members that a program gets with `--json`, beside `ok: false`. */
+  /** The members of the output of `--json`, in addition to `ok: false`. */
   readonly json: object
 
   constructor(reason: string, { exitCode = 1, json = { reason } }: { exitCode?: 1 | 2; json?: object } = {}) {
@@ -14,9 +14,9 @@ export class Refusal extends Error {
 }
 
 /**
- * For `.catch`: refuses when the operating system failed, and throws any other error as it is.
+ * Creates a `.catch` handler that converts operating-system errors into refusals and rethrows all other errors.
  *
- * @param describe gets the error code, such as ENOENT. The sentence names a path only where that may be repeated.
+ * @param describe receives the error code, such as ENOENT, and returns the sentence for the person at the terminal
  */
 export const refuseFileError =
   (describe: (code: string) => string) =>

@@ -27,10 +27,10 @@ export const RegisterAgentRequest = z.object({
     .meta({ description: 'Not supported: send `jwks`.' }),
 })
 
-/** The longest accepted proof of a key; a valid one has about 600 characters. */
+/** A proof of a key. A valid one has about 600 characters. */
 const KeyProof = z.string().max(4096)
 
-/** The body of `PUT /agent/jwks`: the set itself (RFC 7517 §5), and proof that the client can sign with its new keys. */
+/** The body of `PUT /agent/jwks`: the key set itself (RFC 7517 §5), and proof that the client can sign with its new keys. */
 export const ReplaceAgentKeysRequest = SentJwks.extend({
   proof: z
     .union([KeyProof, z.array(KeyProof).min(1).max(RULES.agentKeys)])
@@ -38,14 +38,14 @@ export const ReplaceAgentKeysRequest = SentJwks.extend({
     .meta({
       description:
         'A JWT signed with the new key, or a list with one for each new key. Without it the response has a `warning`.',
-      // Of the schema, not the body: no agent can send it as it is.
+      // An example of the schema, not of the body: no agent can send it unchanged.
       examples: ['eyJhbGciOiJFUzI1NiJ9.e30.c2ln'],
     }),
 })
 
 const Seconds = z.int().min(0)
 
-/** The registration as its client sees it, with the member names of RFC 7591 where it has them. */
+/** A registration as its client sees it. Members that RFC 7591 defines have the names from there. */
 export const AgentRegistration = z.object({
   client_id: z.string(),
   client_name: z.string().optional(),
@@ -91,13 +91,13 @@ export const RegisteredAgent = AgentRegistration.extend({
   client_secret: z.string().meta({ description: 'Returned only here. Store it, and keep it out of logs.' }),
 })
 
-/** The response of `POST /agent/register` with keys: there is no secret. */
+/** The response of `POST /agent/register` with keys. It has no secret. */
 export const RegisteredKeyAgent = AgentRegistration.extend({
   ...keyMembers,
   token_endpoint_auth_method: z.literal('private_key_jwt'),
 })
 
-/** One secret of a client, without the secret. */
+/** The description of a client's secret, without its value. */
 export const AgentSecret = z.object({
   secret_id: z.uuid(),
   created_at: z.iso.datetime(),
@@ -119,7 +119,7 @@ export const AddedSecret = AgentSecret.omit({ ends_at: true }).extend({
   secrets: secretList,
 })
 
-/** The response of `GET /agent`; keys if the agent has them. */
+/** The response of `GET /agent`. It contains the keys if the agent has any, and otherwise its secrets. */
 export const AgentDescription = AgentRegistration.extend({
   email_verified: z
     .boolean()

@@ -5,7 +5,7 @@ import { Help } from './help.ts'
 import { RULES } from './rules.ts'
 import { TriggerId } from './trigger.ts'
 
-/** Line ends become `\n`; the length counts code points. */
+/** The text of a question. Line endings are converted to `\n`. The length is measured in code points. */
 const Question = z
   .string()
   .transform((text) => text.replaceAll(/\r\n?/g, '\n').trim())
@@ -19,7 +19,7 @@ const Question = z
   .meta({
     minLength: 1,
     maxLength: RULES.questionCharacters,
-    description: 'In plain English. Leave out names and document numbers.',
+    description: 'A question in plain English. Do not include names or document numbers.',
   })
 
 /** The body of `POST /answers`. */
@@ -27,17 +27,17 @@ export const AnswerRequest = z.strictObject({
   question: Question,
   facts: z.partialRecord(TriggerId, z.boolean('must be true or false')).nullish().meta({
     description:
-      'What the person told you, by trigger. `true` hands over to an attorney; `false` removes the question from `check`.',
+      'Facts that the person told you, keyed by trigger. `true` results in a hand-off to an attorney. `false` removes the question from `check`.',
   }),
 })
 export type AnswerRequest = z.output<typeof AnswerRequest>
 
-/** `TriggerId`, as the trigger's file has it. */
+/** A trigger's id, as its file states it. */
 const ReportedTrigger = z.string().min(1)
 
 export const Link = z.object({ title: z.string().min(1), url: z.url() })
 
-/** What an answer says of a source. */
+/** The members of a source that an answer cites. */
 export const PassageSource = GuideSource.pick({
   title: true,
   url: true,
@@ -51,14 +51,17 @@ const Passage = z.object({
   id: z
     .string()
     .min(1)
-    .meta({ description: '`guide#section`; the introduction of a guide has its slug alone.' }),
+    .meta({ description: '`guide#section`. For the introduction of a guide, the slug alone.' }),
   guide: GuideSlug,
+  guideTitle: z.string().min(1),
   heading: z.string().min(1),
   text: z.string().min(1),
-  markdown: z.string().min(1).meta({ description: '`[n]` points at the n-th of `sources`.' }),
-  url: z.url().meta({ description: 'The section on the page for people.' }),
+  markdown: z.string().min(1).meta({
+    description: 'The text as Markdown. `[n]` refers to the nth item of `sources`. Links are absolute.',
+  }),
+  url: z.url().meta({ description: 'The URL of the section on the website.' }),
   answers: z.boolean().meta({
-    description: 'False if the section has the subject, but not the answer: see `limits`.',
+    description: 'False if the section covers the subject but does not answer the question. See `limits`.',
   }),
   sources: z.array(PassageSource),
 })
@@ -67,13 +70,15 @@ const Reason = z.object({
   trigger: ReportedTrigger,
   urgency: z.enum(['urgent', 'high', 'normal']),
   why: z.string().min(1).meta({ description: 'Why an attorney is needed.' }),
-  matched: z.array(z.string()).meta({ description: "The person's words, without long numbers." }),
+  matched: z
+    .array(z.string())
+    .meta({ description: "The person's words that matched the trigger. Long numbers are removed." }),
   because: z.enum(['question', 'facts']),
   source: Link,
 })
 
 const HandOff = z.object({
-  reasons: z.array(Reason).min(1).meta({ description: 'The most urgent first.' }),
+  reasons: z.array(Reason).min(1).meta({ description: 'Sorted by urgency, the most urgent reason first.' }),
   doNow: z.array(z.string().min(1)),
   findHelp: z.array(Help).min(1),
   contact: z.object({ topic: ContactTopic, url: z.url() }),
@@ -84,18 +89,20 @@ const OutOfScope = z.object({
   notices: z
     .array(z.object({ language: z.string().min(2), text: z.string().min(1) }))
     .min(1)
-    .meta({ description: 'What to tell the person; in two languages if the question is in Spanish.' }),
-  links: z.array(Link).meta({ description: 'Official pages on the subject.' }),
+    .meta({
+      description: 'Text to show to the person. There are two languages if the question is in Spanish.',
+    }),
+  links: z.array(Link).meta({ description: 'Official pages about the subject.' }),
   findHelp: z.array(Help),
   nearGuide: Link.optional().meta({
-    description: 'A guide on a related subject, which does not answer the question.',
+    description: 'A guide about a related subject. It does not answer the question.',
   }),
 })
 
-/** For diagnosis: callers cannot rely on its members. */
+/** Diagnostic data. Callers must not rely on its members. */
 export const AnswerExplanation = z.object({
   language: z.enum(['en', 'es', 'other']),
-  /** The rules that decided, in order. */
+  /** The rules that determined the outcome, in order. */
   rules: z.array(z.string()),
   questionTypes: z.array(z.string()),
   scores: z.array(
@@ -113,19 +120,20 @@ export const AnswerExplanation = z.object({
 /** The response of `POST /answers`. */
 export const Answer = z.object({
   outcome: z.enum(['information', 'hand_off', 'out_of_scope']),
-  passages: z.array(Passage).max(5).meta({ description: 'The best first.' }),
+  passages: z.array(Passage).max(5).meta({ description: 'Sorted by relevance, the best match first.' }),
   handOff: HandOff.optional(),
   outOfScope: OutOfScope.optional(),
   check: z.array(z.object({ trigger: ReportedTrigger, ask: z.string().min(1) })).meta({
-    description: 'Questions to put to the person, the likeliest first. Send the answers as `facts`.',
+    description: 'Questions to ask the person, the most likely to apply first. Send the answers in `facts`.',
   }),
-  limits: z.string().optional().meta({ description: 'What the passages do not say.' }),
-  disclaimer: z.string().min(1).meta({ description: 'Show it with the answer.' }),
+  limits: z.string().optional().meta({ description: 'What the passages do not answer.' }),
+  disclaimer: z.string().min(1).meta({ description: 'Show the disclaimer with the answer.' }),
   answersVersion: z.string().min(1).meta({
-    description: 'The same question, facts, version and day give the same response.',
+    description:
+      'Requests with the same question and facts get the same response on the same day while the version is the same.',
   }),
   explain: AnswerExplanation.optional().meta({
-    description: 'Only with `?explain=true`. For diagnosis: its members can change.',
+    description: 'Diagnostic data, present only with `?explain=true`. Its members can change.',
   }),
 })
 export type Answer = z.infer<typeof Answer>

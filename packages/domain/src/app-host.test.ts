@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { appHostOf, parseAppHost } from './app-host.ts'
+import { formatAppHost, parseAppHost } from './app-host.ts'
 
 test.for([
   ['https://claude.ai/api/mcp/auth_callback', 'claude.ai', { kind: 'site', host: 'claude.ai' }],
@@ -15,6 +15,6 @@ test.for([
   ['cursor://localhost/oauth/callback', 'cursor:', { kind: 'scheme', scheme: 'cursor:' }],
   ['http://localhost.example/callback', 'http:', { kind: 'scheme', scheme: 'http:' }],
 ] as const)('%s leads to %s', ([uri, appHost, place]) => {
-  expect(appHostOf(uri)).toBe(appHost)
+  expect(formatAppHost(uri)).toBe(appHost)
   expect(parseAppHost(appHost)).toEqual(place)
 })

@@ -8,8 +8,8 @@ import { RULES } from './rules.ts'
 export const RegistrationId = z.string().regex(/^clm_[A-Za-z0-9_-]{22}$/)
 export type RegistrationId = z.infer<typeof RegistrationId>
 
-/** The confirmation of an agent by a person, and when it expires. */
-export interface StandingClaim {
+/** A live e-mail verification: a person's confirmation of an agent, and when it expires. */
+export interface StandingVerification {
   readonly id: RegistrationId
   readonly expiresAt: Date
 }
@@ -33,7 +33,7 @@ export const BeginClaimRequest = z
 
 const Time = z.iso.datetime()
 
-/** The response of `POST /agent/claim`: the same for every address. */
+/** The response of `POST /agent/claim`. It is the same for every address. */
 export const BegunClaim = z.object({
   registration_id: RegistrationId.meta({ description: 'The id of the e-mail verification.' }),
   claim_attempt_id: ClaimAttemptId,

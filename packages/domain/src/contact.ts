@@ -7,7 +7,7 @@ import { orderTriggers, TriggerId } from './trigger.ts'
 export const ContactTopic = z.enum(['question', 'attorney', 'correction', 'other'])
 export type ContactTopic = z.infer<typeof ContactTopic>
 
-/** Line ends become `\n`. The length is measured in code points. */
+/** The text of a message. Line endings are converted to `\n`. The length is measured in code points. */
 export const ContactText = z
   .string()
   .transform((text) => text.replaceAll(/\r\n?/g, '\n').trim())
@@ -49,7 +49,7 @@ export const ContactRequest = z.strictObject({
 })
 export type ContactRequest = z.output<typeof ContactRequest>
 
-/** `erased`: only the fact that there was a message is stored. */
+/** The state of a message. `erased`: only the fact that there was a message is stored. */
 export const ContactStatus = z.enum(['received', 'delivered', 'erased'])
 export type ContactStatus = z.infer<typeof ContactStatus>
 

@@ -8,7 +8,7 @@ export const GuideSlug = z
   .meta({ description: 'Identifies a guide in URLs.' })
 
 const Day = z.iso.date()
-const Reviewed = Day.nullable().meta({
+const ReviewDay = Day.nullable().meta({
   description: 'The day that an attorney reviewed the guide; null before.',
 })
 
@@ -18,7 +18,7 @@ export const SourceKind = z
   .meta({ description: 'The kind of source, which decides its `limitDays`.' })
 export type SourceKind = z.infer<typeof SourceKind>
 
-/** An official page that a guide rests on. `checked` is the day of the copy that was read, never the day of writing. */
+/** An official page that supports a guide. `checked` is the day of the copy that was read, never the day of writing. */
 export const GuideSource = z.object({
   title: z.string().min(1),
   url: z.url({ protocol: /^https$/ }),
@@ -42,7 +42,7 @@ export const GuideSource = z.object({
 })
 export type GuideSource = z.infer<typeof GuideSource>
 
-/** One change of a guide that a reader of an earlier version may have to know of. */
+/** A change of a guide that can matter to readers of an earlier version. */
 export const GuideHistoryLine = z.object({
   date: Day.meta({ description: 'The day the text changed.' }),
   version: z.int().min(1).meta({ description: 'The version in which it changed.' }),
@@ -64,7 +64,7 @@ export const Guide = z.object({
   updated: Day.meta({
     description: 'The text follows its sources as of this day. `history` has the days when the text changed.',
   }),
-  reviewed: Reviewed,
+  reviewed: ReviewDay,
   stale: z.boolean().meta({
     description: 'True if at least one statement is stale.',
   }),
@@ -96,7 +96,7 @@ export const GuideListing = z.object({
   updated: Day.meta({
     description: 'The text follows its sources as of this day. `history` has the days when the text changed.',
   }),
-  reviewed: Reviewed,
+  reviewed: ReviewDay,
   url: z.url().meta({ description: 'The page for people.' }),
   apiUrl: z.url().meta({ description: 'The guide as JSON, or as Markdown with `Accept: text/markdown`.' }),
   snippet: z.string().optional().meta({

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** A place where people find help that we cannot give; an emergency line may have a phone number alone. */
+/** A place where people find help that we cannot give. An emergency line may have only a phone number. */
 export const Help = z.object({
   title: z.string().min(1),
   url: z.url().optional(),
@@ -8,8 +8,8 @@ export const Help = z.object({
 })
 export type Help = Readonly<z.infer<typeof Help>>
 
-/** A line of plain text. The address is last: nothing that follows can be taken for a part of it. */
-export const helpLine = ({ title, phone, url }: Help): string =>
+/** Formats help as a line of plain text. The URL comes last, because programs could interpret text after it as part of the URL. */
+export const formatHelpLine = ({ title, phone, url }: Help): string =>
   [title, phone, url].filter((part) => part !== undefined).join(': ')
 
 /** The Justice Department's own lists (EOIR: the Executive Office for Immigration Review, the immigration courts). */
@@ -27,7 +27,7 @@ export const ATTORNEY_LISTS = [
   },
 ] as const
 
-/** Lines for what cannot wait. */
+/** The phone lines for emergencies. */
 export const EMERGENCY_LINES = {
   danger: { title: 'If you are in danger now', phone: '911' },
   'domestic-violence': { title: 'National Domestic Violence Hotline', phone: '1-800-799-7233' },
@@ -48,7 +48,7 @@ export const EMERGENCY_LINES = {
 /** `ATTORNEY_LISTS` as help. */
 export const ATTORNEY_HELP: readonly Help[] = ATTORNEY_LISTS.map(({ title, url }) => ({ title, url }))
 
-/** For a person whose need is not known: the emergency lines first. */
+/** All help, emergency lines first, for a person whose needs we do not know. */
 export const ALL_HELP: readonly Help[] = [
   ...(['danger', 'domestic-violence', 'trafficking', 'detention', 'court'] as const).map(
     (name) => EMERGENCY_LINES[name],

@@ -22,13 +22,13 @@ const NUMBERS = [
   'twelve',
 ]
 
-/** Writes a number as in prose: `five`, but `13`. */
+/** Writes a number for use in prose: up to twelve as a word (`five`), and others in digits (`13`). */
 export const numberInWords = (count: number): string => NUMBERS[count] ?? String(count)
 
 /**
  * Writes a duration as `24 hours`, `a day` or `an hour`.
  *
- * @throws if it is not a whole number of the unit, which would state a wrong figure
+ * @throws {Error} if the duration is not a whole number of units, because the text would then be wrong
  */
 export function durationIn(unit: Unit, ms: number): string {
   const count = countWholeUnits(unit, ms)
@@ -36,7 +36,7 @@ export function durationIn(unit: Unit, ms: number): string {
   return unit === 'hour' ? 'an hour' : `a ${unit}`
 }
 
-/** Writes a duration with the number in words: `two days`, `one hour`. */
+/** Writes a duration with the number in words, such as `two days` or `one hour`. Throws like `durationIn`. */
 export function durationInWords(unit: Unit, ms: number): string {
   const count = countWholeUnits(unit, ms)
   return `${numberInWords(count)} ${unit}${count === 1 ? '' : 's'}`
@@ -49,4 +49,4 @@ function countWholeUnits(unit: Unit, ms: number): number {
 }
 
 /** Capitalises text for the start of a sentence. */
-export const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+export const capitalise = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)

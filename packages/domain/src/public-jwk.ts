@@ -6,16 +6,16 @@ import { RULES } from './rules.ts'
 /** The signature algorithms of assertions (RFC 7518 §3.1, RFC 8037, RFC 9864). The last two are the same algorithm. */
 export const ASSERTION_ALGORITHMS = ['ES256', 'EdDSA', 'Ed25519'] as const
 
-const COUNT = `must hold 1 to ${RULES.agentKeys} public keys`
+const KEY_COUNT_MESSAGE = `must hold 1 to ${RULES.agentKeys} public keys`
 
 /** The id of a key (RFC 7517 §4.5): 1 to 128 printable ASCII characters. */
 const KeyId = z.string().regex(/^[\x21-\x7E]{1,128}$/, 'must be 1 to 128 printable ASCII characters')
 
-const SEND = 'Send {"kty":"EC","crv":"P-256","x","y"} or {"kty":"OKP","crv":"Ed25519","x"}'
+const SEND_HINT = 'Send {"kty":"EC","crv":"P-256","x","y"} or {"kty":"OKP","crv":"Ed25519","x"}'
 
 /** The private members of a key (RFC 7518 §6, RFC 8037). */
 export const PRIVATE_JWK_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
-/** Members that refer to a certificate (RFC 7517 §4.6 to §4.9) or a key set: we neither fetch nor trust those. */
+/** Members that refer to a certificate (RFC 7517 §4.6 to §4.9) or a key set. We neither fetch nor trust these. */
 const FOREIGN_MEMBERS = ['x5u', 'x5c', 'x5t', 'x5t#S256', 'jku']
 
 /** A public key in a request (RFC 7517). Unknown members, such as `ext`, are ignored. */
@@ -31,21 +31,21 @@ export const SentJwk = z
     key_ops: z.array(z.string()).max(10).nullish(),
   })
   .superRefine((key, ctx) => {
-    for (const { path, message } of mistakesIn(key)) ctx.addIssue({ code: 'custom', path: [path], message })
+    for (const { path, message } of findMistakes(key)) ctx.addIssue({ code: 'custom', path: [path], message })
   })
 export type SentJwk = z.infer<typeof SentJwk>
 
-/** A set of keys in a request (RFC 7517 §5): inline only. */
+/** A key set in a request (RFC 7517 §5). */
 export const SentJwks = z.object({
   keys: z
     .array(SentJwk)
-    .min(1, COUNT)
-    .max(RULES.agentKeys, COUNT)
+    .min(1, KEY_COUNT_MESSAGE)
+    .max(RULES.agentKeys, KEY_COUNT_MESSAGE)
     .meta({ description: 'Public keys, P-256 or Ed25519.' }),
 })
 
 const algorithm = z.enum(ASSERTION_ALGORITHMS)
-/** A key of an agent, as it is stored and returned. */
+/** An agent's key, as it is stored and returned. */
 export const AgentKey = z.object({
   kty: z.enum(['EC', 'OKP']),
   crv: z.enum(['P-256', 'Ed25519']),
@@ -57,8 +57,12 @@ export const AgentKey = z.object({
 })
 export type AgentKey = Readonly<z.infer<typeof AgentKey>>
 
-/** @param kid the id that was sent, or the thumbprint of the key */
-export const agentKey = (sent: SentJwk, kid: string): AgentKey =>
+/**
+ * Creates the stored form of a key.
+ *
+ * @param kid the id from the request, or the thumbprint of the key
+ */
+export const toAgentKey = (sent: SentJwk, kid: string): AgentKey =>
   AgentKey.parse({
     kty: sent.kty,
     crv: sent.crv,
@@ -71,20 +75,20 @@ export const agentKey = (sent: SentJwk, kid: string): AgentKey =>
 
 type Mistake = { path: string; message: string }
 
-function mistakesIn(key: SentJwk): Mistake[] {
+function findMistakes(key: SentJwk): Mistake[] {
   const has = (name: string) => Object.hasOwn(key, name)
-  const unwanted: Mistake[] = [
+  const forbiddenMembers: Mistake[] = [
     ...PRIVATE_JWK_MEMBERS.filter(has).map((path) => ({
       path,
-      message: `is secret: make a new key pair, and send its public half only. ${SEND}`,
+      message: `is secret: make a new key pair, and send its public half only. ${SEND_HINT}`,
     })),
-    ...FOREIGN_MEMBERS.filter(has).map((path) => ({ path, message: `is not read here. ${SEND}` })),
+    ...FOREIGN_MEMBERS.filter(has).map((path) => ({ path, message: `is not read here. ${SEND_HINT}` })),
   ]
-  if (unwanted.length > 0) return unwanted
+  if (forbiddenMembers.length > 0) return forbiddenMembers
   const curve = CURVES.find(({ kty, crv }) => kty === key.kty && crv === key.crv)
-  if (!curve) return [{ path: 'crv', message: `is of no key that is taken. ${SEND}` }]
+  if (!curve) return [{ path: 'crv', message: `is of no key that is taken. ${SEND_HINT}` }]
   return [
-    ...curve.mistakes(key),
+    ...curve.findMistakes(key),
     ...(key.alg && !curve.algorithms.includes(key.alg)
       ? [{ path: 'alg', message: `must be ${curve.algorithms.join(' or ')} for ${curve.crv}, or left out` }]
       : []),
@@ -100,18 +104,18 @@ const CURVES = [
     kty: 'EC',
     crv: 'P-256',
     algorithms: ['ES256'],
-    mistakes({ x, y }: SentJwk): Mistake[] {
-      const [across, up] = [coordinate(x), coordinate(y)]
-      if (!across || !up) return [{ path: across ? 'y' : 'x', message: 'must be 32 bytes as base64url' }]
-      return isOnP256(across, up) ? [] : [{ path: 'x', message: 'and y are no point of P-256' }]
+    findMistakes({ x, y }: SentJwk): Mistake[] {
+      const [xBytes, yBytes] = [decodeCoordinate(x), decodeCoordinate(y)]
+      if (!xBytes || !yBytes) return [{ path: xBytes ? 'y' : 'x', message: 'must be 32 bytes as base64url' }]
+      return isOnP256(xBytes, yBytes) ? [] : [{ path: 'x', message: 'and y are no point of P-256' }]
     },
   },
   {
     kty: 'OKP',
     crv: 'Ed25519',
     algorithms: ['EdDSA', 'Ed25519'],
-    mistakes({ x, y }: SentJwk): Mistake[] {
-      const point = coordinate(x)
+    findMistakes({ x, y }: SentJwk): Mistake[] {
+      const point = decodeCoordinate(x)
       if (y != null) return [{ path: 'y', message: 'is no part of an Ed25519 key; leave it out' }]
       if (!point) return [{ path: 'x', message: 'must be 32 bytes as base64url' }]
       return isOnEd25519(point) ? [] : [{ path: 'x', message: 'is no usable point of Ed25519' }]
@@ -119,20 +123,26 @@ const CURVES = [
   },
 ]
 
-/** 32 bytes in the canonical base64url encoding. */
-function coordinate(text: string | null | undefined): Buffer | undefined {
+/** Decodes 32 bytes in the canonical base64url encoding. */
+function decodeCoordinate(text: string | null | undefined): Buffer | undefined {
   if (!text || !/^[A-Za-z0-9_-]{43}$/.test(text)) return undefined
   const bytes = Buffer.from(text, 'base64url')
   return bytes.toString('base64url') === text ? bytes : undefined
 }
 
-/** @param x and y 32 bytes each, big-endian (RFC 7518 §6.2.1) */
+/**
+ * Returns true if a point is on the curve P-256.
+ *
+ * @param x 32 bytes, big-endian (RFC 7518 §6.2.1), like `y`
+ */
 export const isOnP256 = (x: Uint8Array, y: Uint8Array): boolean =>
   p256.utils.isValidPublicKey(Uint8Array.of(0x04, ...x, ...y), false)
 
 /**
+ * Returns true if a point is a usable public key on Ed25519. Excludes the eight points of small order, for which anybody can forge
+ * signatures.
+ *
  * @param encoded a point as 32 bytes (RFC 8032 §5.1.2)
- * @returns false also for the eight points of small order, for which anybody can forge signatures
  */
 export const isOnEd25519 = (encoded: Uint8Array): boolean =>
   ed25519.utils.isValidPublicKey(encoded, false) && !ed25519.Point.fromBytes(encoded).isSmallOrder()

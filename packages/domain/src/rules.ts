@@ -1,33 +1,33 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from './in-words.ts'
 
 /**
- * The figures that documents, pages and mails promise to people and agents. The code that enforces a figure and every text
- * that states it import it from here. Times are in milliseconds.
+ * The numbers that documents, pages and mails promise to people and agents. Both the code that enforces a number and every text
+ * that states it import the number from here. Times are in milliseconds.
  */
 export const RULES = {
   /** The lifetime of an access token. */
   tokenMs: HOUR_MS,
-  /** The lifetime of the access token of an app that a person connected. */
+  /** The lifetime of a connected app's access token. */
   appTokenMs: 8 * HOUR_MS,
-  /** How long a refresh token that was used works again for the same app, which may refresh from two places at once. */
+  /** How long a used refresh token still works for the same app, which may refresh from two places at the same time. */
   refreshGraceMs: MINUTE_MS,
-  /** How long a person has to sign in, from the request of the app. */
+  /** The time limit for a person's sign-in after the app's request. */
   signInMs: HOUR_MS / 2,
-  /** When a connection expires whose sign-in was not finished. */
+  /** The time until a connection expires if its sign-in is not finished. */
   unfinishedSignInMs: HOUR_MS,
-  /** When an app expires that nobody signed in with. */
+  /** The time until an app expires if nobody signs in with it. */
   unusedAppMs: DAY_MS,
-  /** When a registration without any token expires. */
+  /** The time until a registration expires if it never receives a token. */
   neverUsedMs: 7 * DAY_MS,
-  /** When any other registration expires, counted from its last token. */
+  /** The time until any other registration expires after its last token. */
   idleMs: 90 * DAY_MS,
-  /** The granularity of the stored time of the last token. It is longer than the lifetime of a token, so that no use is missed. */
+  /** The granularity of the recorded time of the last token. It exceeds a token's lifetime, so no use is missed. */
   useRecordedMs: DAY_MS,
-  /** How long a new registration is safe from being expired by a flood of others. */
+  /** How long a new registration is safe from expiry in a flood of registrations. */
   floodMs: HOUR_MS,
-  /** How long an expired registration is reported as expired to its owner. */
+  /** How long an expired registration is reported as expired, and not as unknown. */
   tombstoneMs: 90 * DAY_MS,
-  /** How long the old secret works beside a new one. */
+  /** How long the old secret works in addition to a new one. */
   oldSecretMs: 7 * DAY_MS,
   nameCharacters: 200,
   agentKeys: 3,
@@ -35,71 +35,71 @@ export const RULES = {
   agentCachedMs: MINUTE_MS / 2,
   /** The longest lifetime of a client assertion, and its longest `jti`. */
   clientAssertionMs: 5 * MINUTE_MS,
-  /** For how long the API remembers a DPoP proof that was used: longer than any instance accepts it. */
+  /** How long the API stores a used DPoP proof, which is longer than any instance accepts it. */
   usedProofMs: 3 * MINUTE_MS,
-  /** The longest lifetime of a proof that a client can sign with a new key. */
+  /** The longest lifetime of a proof that a client controls a new key. */
   keyProofMs: 5 * MINUTE_MS,
   jtiCharacters: 256,
-  /** How old a DPoP proof may be. */
+  /** The maximum age of a DPoP proof. */
   dpopProofMs: MINUTE_MS,
-  /** How long the document of a client is cached: at least, at most, and without caching headers. */
+  /** How long a client document is cached: the minimum, the maximum, and the default without caching headers. */
   documentShortestMs: 5 * MINUTE_MS,
   documentLongestMs: DAY_MS,
   documentDefaultMs: HOUR_MS,
-  /** How long a document that could not be used is not fetched again. */
+  /** How long an unusable document is not fetched again. */
   documentFailureMs: MINUTE_MS,
-  /** Mails that a client may cause within a day, and the pause between two to one mailbox. */
+  /** The maximum number of mails that a client may cause within a day, and the pause between two mails to one mailbox. */
   claimMails: 10,
   claimResendMs: MINUTE_MS,
-  /** How long the link in a claim mail works, and a code of the page behind it. */
+  /** The lifetimes of the link in a claim mail, and of a code on the page that it opens. */
   claimLinkMs: DAY_MS,
   claimCodeMs: 10 * MINUTE_MS,
   claimCodeDigits: 6,
-  /** Codes that the page shows for one link, and codes that the agent may send. */
+  /** The maximum numbers of codes that the page shows for one link, and of codes that the agent may send. */
   claimCodes: 3,
   claimTries: 5,
   /** How long wrong codes count against a mailbox, across all agents and attempts. */
   mailboxTriesMs: DAY_MS,
   /** How long a claim attempt can be distinguished from an unknown one. */
   claimAttemptKeptMs: 2 * DAY_MS,
-  /** How long a refusal keeps further agents from sending to the mailbox. */
+  /** How long no agent can send claim mails to a mailbox after its owner declined. */
   claimBlockMs: 30 * DAY_MS,
   claimMs: 30 * DAY_MS,
-  /** Codes that are mailed for one sign-in, and the pause between two. A code lasts for `claimCodeMs`, for `claimTries` tries. */
+  /** The maximum number of codes that are mailed for one sign-in, and the pause between two. A code is valid as in a claim. */
   signInCodes: 3,
   signInResendMs: MINUTE_MS,
   endedClaimKeptMs: 30 * DAY_MS,
   identityAssertionMs: DAY_MS,
   messageCharacters: 5_000,
   questionCharacters: 1_000,
-  /** The most questions in a form that a tool shows, and how long it can be sent back. */
+  /** The maximum number of questions in a form that a tool shows, and how long the form can be submitted. */
   formQuestions: 3,
   formMs: 10 * MINUTE_MS,
   idempotencyKeyCharacters: 200,
   idempotencyMs: DAY_MS,
   /** How long the same message without an Idempotency-Key is refused. */
   duplicateMessageMs: DAY_MS,
-  /** The longest that a message with an urgent trigger waits before it goes to staff. */
+  /** The maximum time that a message with an urgent trigger waits before it is delivered to staff. */
   urgentHoldMs: MINUTE_MS,
   replyWorkingDays: 5,
-  /** The most triggers that a message names. */
+  /** The maximum number of triggers that a message names. */
   handOffTriggers: 10,
   /** How long a message from the page waits for its confirmation. */
   unconfirmedMessageMs: DAY_MS,
   deliveredMessageMs: 90 * DAY_MS,
-  /** How long a requested link to leave the waitlist works. */
+  /** The lifetime of a requested link to leave the waitlist. */
   forgetLinkMs: 7 * DAY_MS,
   referralSlugCharacters: 16,
   /** The lifetime of the random key under which limits hash their subjects. */
   limitKeyMs: 2 * DAY_MS,
-  /** Mails that one mailbox gets within a day, and how long each counts: an hour longer, to allow for clock skew. */
+  /** The maximum number of mails to one mailbox within a day, and how long each counts: an hour longer, to allow for clock skew. */
   mailsToMailbox: 5,
   mailCountedMs: DAY_MS + HOUR_MS,
-  /** How long a mail waits, at most, for room under the cap of its domain or of all. */
+  /** The maximum time that a mail waits when the cap of its domain, or of all mails, is reached. */
   mailWaitsMs: 2 * DAY_MS,
-  /** The same for a mail about something that expires after a day: an hour less. */
+  /** The same limit for a mail about something that expires after a day, which is an hour shorter than that. */
   dayMailWaitsMs: DAY_MS - HOUR_MS,
-  /** How long address and text of an undeliverable mail are stored, and how long the record that it existed. */
+  /** How long an undeliverable mail's address and text are stored, and how long the record of any mail is stored. */
   undeliveredMailMs: 8 * DAY_MS,
   mailKeptMs: 30 * DAY_MS,
 } as const

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { HandOff } from './contact.ts'
-import { findUrgency, highestUrgency, mayAskInForm, orderTriggers, TriggerId } from './trigger.ts'
+import { findHighestUrgency, findUrgency, mayAskInForm, orderTriggers, TriggerId } from './trigger.ts'
 
 test('there are 26 triggers: six urgent ones first, then seven of high urgency', () => {
   const urgencies = TriggerId.options.map(findUrgency)
@@ -11,7 +11,7 @@ test('there are 26 triggers: six urgent ones first, then seven of high urgency',
   ])
 })
 
-test('triggers come once each, the most pressing first', () => {
+test('each trigger is listed once, the most urgent first', () => {
   const sent: TriggerId[] = ['smuggling', 'asylum-fear', 'missed-hearing', 'smuggling']
   expect(orderTriggers(sent)).toEqual(['missed-hearing', 'asylum-fear', 'smuggling'])
   expect(HandOff.parse({ triggers: sent })).toEqual({
@@ -26,7 +26,7 @@ test.for([
   [['asylum-fear', 'missed-hearing'], 'urgent'],
   [['of-another-release'], 'normal'],
 ] as const)('of %j the highest urgency is %s', ([triggers, urgency]) => {
-  expect(highestUrgency(triggers)).toBe(urgency)
+  expect(findHighestUrgency(triggers)).toBe(urgency)
 })
 
 test('forms ask about none of crime, abuse, fear and status, and about no trigger of another release', () => {

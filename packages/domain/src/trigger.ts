@@ -1,10 +1,10 @@
 import { z } from 'zod'
 
-/** How soon a person needs a lawyer, the soonest first. */
+/** How urgently a person may need a lawyer, most urgent first. */
 export const URGENCIES = ['urgent', 'high', 'normal'] as const
 export type Urgency = (typeof URGENCIES)[number]
 
-/** The hand-off triggers: why a question needs a lawyer. The most pressing come first. */
+/** The hand-off triggers with their urgencies, most urgent first. Each is a reason why a question needs a lawyer. */
 const URGENCY_BY_TRIGGER = {
   'detention-ice': 'urgent',
   'missed-hearing': 'urgent',
@@ -43,18 +43,22 @@ const IDS = Object.keys(URGENCY_BY_TRIGGER) as [
 export const TriggerId = z.enum(IDS)
 export type TriggerId = z.infer<typeof TriggerId>
 
-/** Sorts triggers by urgency. @returns each once, the most pressing first */
+/** Sorts triggers by urgency, the most urgent first, and removes duplicates. */
 export const orderTriggers = (triggers: readonly TriggerId[]): TriggerId[] =>
   IDS.filter((id) => triggers.includes(id))
 
-/** Finds the urgency of a trigger. @param trigger an id; one unknown to this release counts as normal */
+/**
+ * Finds the urgency of a trigger.
+ *
+ * @param trigger a trigger's id. An id that this release does not know has normal urgency
+ */
 export const findUrgency = (trigger: string): Urgency => URGENCY_BY_ID.get(trigger) ?? 'normal'
 
-/** Finds the highest urgency of several triggers; undefined without any. */
-export const highestUrgency = (triggers: readonly string[]): Urgency | undefined =>
+/** Finds the highest urgency of several triggers. Returns undefined if there are no triggers. */
+export const findHighestUrgency = (triggers: readonly string[]): Urgency | undefined =>
   URGENCIES.find((urgency) => triggers.some((trigger) => findUrgency(trigger) === urgency))
 
-/** What a trigger's question makes a person reveal about themselves. `other`: none of what must stay out of forms. */
+/** The information that a person reveals by answering a trigger's question. Only `other` may be asked for in a form. */
 const REVEALS_BY_TRIGGER = {
   'detention-ice': 'fear',
   'missed-hearing': 'status',
@@ -87,7 +91,9 @@ const REVEALS_BY_TRIGGER = {
 const REVEALS_BY_ID = new Map<string, string>(Object.entries(REVEALS_BY_TRIGGER))
 
 /**
- * True if a chat app may show the trigger's question in a form, where the app records the answer: not if it is about crime,
- * abuse, fear or status. @param trigger an id; false for one unknown to this release
+ * Returns true if a chat app may show the trigger's question in a form. The app records the answers, so a form must not ask about
+ * crime, abuse, fear or status.
+ *
+ * @param trigger a trigger's id. The result is false for an id that this release does not know
  */
 export const mayAskInForm = (trigger: string): boolean => REVEALS_BY_ID.get(trigger) === 'other'

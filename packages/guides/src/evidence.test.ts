@@ -22,20 +22,20 @@ const check = (change: Partial<Evidence>, exceptions: Exception[] = []) =>
 test.for([
   ['a number in words and in digits', {}],
   ['two sentences in a row', { sentence: 'You have one year. One of you signs.', quote: 'within 1 year' }],
-  ['"one" that is no count', { sentence: 'One of you signs.', quote: 'the applicant shall sign' }],
+  ['"one" that is not a count', { sentence: 'One of you signs.', quote: 'the applicant shall sign' }],
   ['names of visas and sections', { sentence: 'H-1B status, 221(g).', quote: 'that status' }],
-  ['a newer copy than the source needs', { date: '2026-09-01' }],
-] as const)('finds nothing in %s', ([, change]) => expect(check(change)).toEqual([]))
+  ['a copy that is newer than the date of the source', { date: '2026-09-01' }],
+] as const)('finds no mistake in %s', ([, change]) => expect(check(change)).toEqual([]))
 
 test.for([
-  ['a guide that is not there', { guide: 'nothing' }, 'there is no guide nothing'],
-  ['a sentence that is not there', { sentence: 'Send Form I-90 within ten' }, 'the guide does not say this'],
+  ['a guide that does not exist', { guide: 'nothing' }, 'there is no guide nothing'],
+  ['a sentence not in the guide', { sentence: 'Send Form I-90 within ten' }, 'the guide does not say this'],
   ['a source that the sentence does not cite', { source: 'other' }, 'it does not cite other'],
   ['a long quote', { quote: `I-90 10 ${'word '.repeat(24)}` }, 'the quote has 26 words, at most 25'],
-  ['a copy that is older than the day of the source', { date: '2026-06-25' }, 'as of 2026-06-25'],
-  ['a form name', { quote: 'within ten days' }, 'no quote has "I-90"'],
-  ['a number', { quote: 'the I-90 within 100 days' }, 'no quote has "10"'],
-  ['a period of one year', { sentence: 'You have one year.', quote: 'within a time' }, 'no quote has "1"'],
+  ['a copy that is older than the date of the source', { date: '2026-06-25' }, 'as of 2026-06-25'],
+  ['a missing form name', { quote: 'within ten days' }, 'no quote has "I-90"'],
+  ['a missing number', { quote: 'the I-90 within 100 days' }, 'no quote has "10"'],
+  ['a missing "one year"', { sentence: 'You have one year.', quote: 'within a time' }, 'no quote has "1"'],
 ] as const)('finds %s', ([, change, mistake]) => {
   expect(check(change)).toEqual([expect.stringContaining(mistake)])
 })
@@ -45,14 +45,14 @@ test('combines all quotes of one sentence', () => {
   expect(checkEvidence([guide], quotes, [])).toEqual([])
 })
 
-test('accepts what an exception names, and reports an exception that is not needed', () => {
+test('accepts a missing number that an exception names, and reports an unneeded exception', () => {
   const { sentence } = evidenceWith()
   const exception = { guide: 'example', sentence, missing: '10', reason: 'counted from two rules' }
   expect(check({ quote: 'the I-90' }, [exception])).toEqual([])
   expect(check({}, [exception])).toEqual([expect.stringContaining('no such exception is needed')])
 })
 
-test('finds nothing in the evidence of this package', () => {
+test('finds no mistake in the evidence of this package', () => {
   const { evidence, exceptions } = loadEvidence()
   expect(checkEvidence(loadGuides(), evidence, exceptions)).toEqual([])
 })

@@ -1,7 +1,7 @@
 import { DAY_MS, type SourceKind } from '@plainpath/domain'
 import { listStatements, type Statement } from './statements.ts'
 
-/** The days after which a source that was read is stale, by kind. The reasons are in decision 30. */
+/** The number of days after `checked` for which a source stays fresh, by kind. Decision 30 gives the reasons. */
 export const LIMIT_DAYS = {
   statute: 400,
   regulation: 400,
@@ -10,48 +10,48 @@ export const LIMIT_DAYS = {
   contact: 100,
 } as const satisfies Record<SourceKind, number>
 
-interface ReadSource {
+interface CheckedSource {
   readonly kind: SourceKind
-  /** The day of the copy that was read, `YYYY-MM-DD`. */
+  /** The date of the copy that was checked, as `YYYY-MM-DD`. */
   readonly checked: string
 }
 
 /** Returns the last moment at which a source is fresh, in milliseconds since 1970. */
-export const getFreshUntil = ({ kind, checked }: ReadSource): number =>
+export const getFreshUntil = ({ kind, checked }: CheckedSource): number =>
   Date.parse(checked) + LIMIT_DAYS[kind] * DAY_MS
 
-export const isStale = (source: ReadSource, now: Date): boolean => now.getTime() > getFreshUntil(source)
+export const isStale = (source: CheckedSource, now: Date): boolean => now.getTime() > getFreshUntil(source)
 
-/** A statement is stale when all its sources are. One without sources is stale, too: removing a citation must not help. */
-const isStatementStale = (statement: Statement, staleSources: ReadonlySet<string>): boolean =>
-  statement.sources.every((id) => staleSources.has(id))
+/** A statement is stale if all its sources are, or if it has none: removing a citation must not make it fresh. */
+const isStatementStale = (statement: Statement, staleIds: ReadonlySet<string>): boolean =>
+  statement.sources.every((id) => staleIds.has(id))
 
 interface CitedText {
   readonly body: string
-  readonly sources: readonly (ReadSource & { readonly id: string })[]
+  readonly sources: readonly (CheckedSource & { readonly id: string })[]
 }
 
-const staleSourceIds = ({ sources }: Pick<CitedText, 'sources'>, now: Date): ReadonlySet<string> =>
+const findStaleSourceIds = ({ sources }: Pick<CitedText, 'sources'>, now: Date): ReadonlySet<string> =>
   new Set(sources.filter((source) => isStale(source, now)).map(({ id }) => id))
 
 /** Lists the statements of a text that are stale at `now`. */
-export function staleStatements(text: CitedText, now: Date): readonly Statement[] {
-  const stale = staleSourceIds(text, now)
-  return listStatements(text.body).filter((statement) => isStatementStale(statement, stale))
+export function listStaleStatements(text: CitedText, now: Date): readonly Statement[] {
+  const staleIds = findStaleSourceIds(text, now)
+  return listStatements(text.body).filter((statement) => isStatementStale(statement, staleIds))
 }
 
 /**
- * Returns the period around `now` in which none of the sources becomes stale: after `after`, up to and including `until`, in
- * milliseconds since 1970. Values that depend on their freshness may be cached for this period.
+ * Returns the period around `now` in which no source becomes stale. It starts after `after` and includes `until`, in
+ * milliseconds since 1970; either can be infinite. Values that depend on freshness may be cached for this period.
  */
-export function freshnessPeriod(
-  sources: readonly ReadSource[],
+export function findFreshnessPeriod(
+  sources: readonly CheckedSource[],
   now: Date,
 ): { readonly after: number; readonly until: number } {
-  const ends = sources.map(getFreshUntil)
-  const at = now.getTime()
+  const freshUntilTimes = sources.map(getFreshUntil)
+  const nowMs = now.getTime()
   return {
-    after: Math.max(...ends.filter((end) => end < at)),
-    until: Math.min(...ends.filter((end) => end >= at)),
+    after: Math.max(...freshUntilTimes.filter((time) => time < nowMs)),
+    until: Math.min(...freshUntilTimes.filter((time) => time >= nowMs)),
   }
 }

@@ -2,9 +2,9 @@ import { Guide } from '@plainpath/domain'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { EXAMPLE_GUIDE } from '../test/example-guide.ts'
-import { freshnessPeriod, LIMIT_DAYS } from './freshness.ts'
+import { findFreshnessPeriod, LIMIT_DAYS } from './freshness.ts'
 import { loadGuides } from './load-guides.ts'
-import { guideAsOf, type PackagedGuide, StoredGuide } from './packaged-guide.ts'
+import { type PackagedGuide, StoredGuide, toDatedGuide } from './packaged-guide.ts'
 
 type Source = PackagedGuide['sources'][number]
 
@@ -25,8 +25,8 @@ test.for(Object.entries(LIMIT_DAYS) as [Source['kind'], number][])(
   ([kind, days]) => {
     const cited = guide('It is so. [^a]', source('a', '2025-01-01', kind))
     const end = Date.parse('2025-01-01') + days * DAY_MS
-    expect(guideAsOf(cited, new Date(end))).toMatchObject({ stale: false, staleStatements: 0 })
-    const late = guideAsOf(cited, new Date(end + 1))
+    expect(toDatedGuide(cited, new Date(end))).toMatchObject({ stale: false, staleStatements: 0 })
+    const late = toDatedGuide(cited, new Date(end + 1))
     expect(late).toMatchObject({ stale: true, staleStatements: 1 })
     expect(late.sources[0]).toMatchObject({ kind, limitDays: days, stale: true })
   },
@@ -40,7 +40,7 @@ test.for([
   ['without any source', 'It is so.', [1, 1]],
   ['in the sections that state no facts', '## What changes often: check here\n\n- It is so.', [0, 0]],
 ] as const)('counts statements and stale statements %s', ([, body, [statements, staleStatements]]) => {
-  const dated = guideAsOf(guide(body, source('old', FIRST_STALE), source('new', LAST_FRESH)), NOW)
+  const dated = toDatedGuide(guide(body, source('old', FIRST_STALE), source('new', LAST_FRESH)), NOW)
   expect(dated).toMatchObject({ statements, staleStatements, stale: staleStatements > 0 })
 })
 
@@ -51,7 +51,7 @@ test('lists links and phone numbers that no source supports', () => {
 
 - The form: [page](https://www.uscis.gov/i-90), or call 1-800-375-5283.
 - The form again: [page](https://www.uscis.gov/i-90). See [our guide](/guides/example).`
-  expect(guideAsOf(guide(body, source('a', LAST_FRESH)), NOW).notChecked).toEqual([
+  expect(toDatedGuide(guide(body, source('a', LAST_FRESH)), NOW).notChecked).toEqual([
     'https://www.uscis.gov/i-90',
     '1-800-375-5283',
   ])
@@ -85,8 +85,8 @@ test('never makes a guide fresher when a citation is removed', () => {
           at === removed?.at ? { ...each, cited: each.cited.filter((id) => id !== removed.id) } : each,
         )
         const sources = [source('a', a), source('b', b), source('c', c)]
-        const before = guideAsOf(guide(formatBlocks(blocks), ...sources), NOW)
-        const after = guideAsOf(guide(formatBlocks(fewer), ...sources), NOW)
+        const before = toDatedGuide(guide(formatBlocks(blocks), ...sources), NOW)
+        const after = toDatedGuide(guide(formatBlocks(fewer), ...sources), NOW)
         expect(after.statements).toBe(before.statements)
         expect(after.staleStatements).toBeGreaterThanOrEqual(before.staleStatements)
         expect(after.notChecked).toEqual(expect.arrayContaining(before.notChecked))
@@ -97,8 +97,8 @@ test('never makes a guide fresher when a citation is removed', () => {
 
 test('returns the period in which no source becomes stale', () => {
   const cited = guide('It is so. [^a] [^b]', source('a', '2026-01-01'), source('b', '2026-02-01', 'statute'))
-  const readStale = (now: number) => guideAsOf(cited, new Date(now)).sources.map(({ stale }) => stale)
-  const { after, until } = freshnessPeriod(cited.sources, NOW)
+  const readStale = (now: number) => toDatedGuide(cited, new Date(now)).sources.map(({ stale }) => stale)
+  const { after, until } = findFreshnessPeriod(cited.sources, NOW)
   expect([after, until].map((end) => new Date(end).toISOString().slice(0, 10))).toEqual([
     '2026-04-11',
     '2027-03-08',
@@ -130,7 +130,7 @@ test('derives the kinds of sources from their hosts in a guide that release 0.1.
 
 test('turns each guide of this package into a valid guide of the API', () => {
   for (const each of loadGuides()) {
-    const dated = guideAsOf(each, new Date())
+    const dated = toDatedGuide(each, new Date())
     // The API adds these members.
     const served = {
       ...dated,

@@ -1,9 +1,10 @@
-/** A heading, a paragraph or one item of a list; `section` is the level-2 heading above it, if any. */
+/** A heading, a paragraph or a list item. */
 export interface Block {
   readonly kind: 'heading' | 'paragraph' | 'item'
+  /** The nearest level-2 heading above the block. */
   readonly section: string | undefined
   readonly text: string
-  /** The index of its last line in the body, from 0. */
+  /** The zero-based index of the block's last line in the body. */
   readonly lastLine: number
 }
 
@@ -11,27 +12,27 @@ const HEADING = /^#{1,6} +/
 const ITEM = /^(?:[-*+]|\d+\.) +/
 
 /**
- * Splits a body into blocks. Guides use headings, paragraphs and flat lists only. A line that begins no block continues the
- * block before it.
+ * Splits a body into blocks. Guides use only headings, paragraphs and flat lists. A line that does not begin a block continues the
+ * previous one.
  */
 export function parseBlocks(body: string): readonly Block[] {
   const blocks: Block[] = []
   let section: string | undefined
-  let open = false
+  let isBlockOpen = false
   for (const [lastLine, line] of body
     .split('\n')
     .map((raw) => raw.trim())
     .entries()) {
     const kind = HEADING.test(line) ? 'heading' : ITEM.test(line) ? 'item' : 'paragraph'
     const text = line.replace(HEADING, '').replace(ITEM, '')
-    const last = blocks.at(-1)
-    if (line === '') open = false
-    else if (kind === 'paragraph' && open && last !== undefined)
-      blocks[blocks.length - 1] = { ...last, text: `${last.text} ${text}`, lastLine }
+    const previous = blocks.at(-1)
+    if (line === '') isBlockOpen = false
+    else if (kind === 'paragraph' && isBlockOpen && previous !== undefined)
+      blocks[blocks.length - 1] = { ...previous, text: `${previous.text} ${text}`, lastLine }
     else {
       if (line.startsWith('## ')) section = text
       blocks.push({ kind, section, text, lastLine })
-      open = kind !== 'heading'
+      isBlockOpen = kind !== 'heading'
     }
   }
   return blocks
@@ -49,36 +50,36 @@ export const ATTORNEY_HEADING = 'When to talk to an attorney'
 export const SOURCE_MARKER = /\[\^([a-z0-9-]+)\]/g
 
 /**
- * Replaces the source markers of a body by numbers, in the order of their first occurrence.
+ * Replaces the source markers of a body with numbers, in the order of their first occurrence.
  *
- * @param mark formats a number; `[1]` when absent. A page may pass `` (n) => `[${n}](#source-${n})` ``.
+ * @param formatMarker formats a number; by default `[1]`. A page may pass `` (n) => `[${n}](#source-${n})` ``.
  * @returns the body, and the sources in the order of their numbers; sources without a marker come last
- * @throws {Error} when a marker names no source. `checkGuides` finds this before a guide is published.
+ * @throws {Error} if a marker has no source. `checkGuides` finds this mistake before a guide is published.
  */
-export function withNumberedSources<Source extends { readonly id: string }>(
+export function numberSources<Source extends { readonly id: string }>(
   body: string,
   sources: readonly Source[],
-  mark: (number: number, source: Source) => string = (number) => `[${number}]`,
+  formatMarker: (number: number, source: Source) => string = (number) => `[${number}]`,
 ): { body: string; sources: readonly Source[] } {
-  const numbered = new Map<string, { number: number; source: Source }>()
-  const assignNumber = (id: string) => {
-    const assigned = numbered.get(id)
-    if (assigned !== undefined) return assigned
+  const entries = new Map<string, { number: number; source: Source }>()
+  const findOrAddEntry = (id: string) => {
+    const existing = entries.get(id)
+    if (existing !== undefined) return existing
     const source = sources.find((candidate) => candidate.id === id)
     if (source === undefined) throw new Error(`no source has the id "${id}"`)
-    const entry = { number: numbered.size + 1, source }
-    numbered.set(id, entry)
+    const entry = { number: entries.size + 1, source }
+    entries.set(id, entry)
     return entry
   }
-  const separated = body.replaceAll('][^', '] [^')
-  const text = separated.replace(SOURCE_MARKER, (_, id: string) => {
-    const { number, source } = assignNumber(id)
-    return mark(number, source)
+  const bodyWithSeparateMarkers = body.replaceAll('][^', '] [^')
+  const text = bodyWithSeparateMarkers.replace(SOURCE_MARKER, (_, id: string) => {
+    const { number, source } = findOrAddEntry(id)
+    return formatMarker(number, source)
   })
-  const unmentioned = sources.filter(({ id }) => !numbered.has(id))
-  return { body: text, sources: [...[...numbered.values()].map(({ source }) => source), ...unmentioned] }
+  const uncitedSources = sources.filter(({ id }) => !entries.has(id))
+  return { body: text, sources: [...[...entries.values()].map(({ source }) => source), ...uncitedSources] }
 }
 
-/** Returns the body without its last section, for a page that renders triggers, attorney lists and disclaimer itself. */
-export const withoutAttorneySection = (body: string): string =>
+/** Removes the last section. Pages render the triggers, attorney lists and disclaimer from their own data. */
+export const removeAttorneySection = (body: string): string =>
   (body.split(`\n## ${ATTORNEY_HEADING}\n`)[0] ?? body).trimEnd()

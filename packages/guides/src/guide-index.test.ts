@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { guideIndex } from './guide-index.ts'
+import { createGuideIndex } from './guide-index.ts'
 import { loadGuides } from './load-guides.ts'
 
-const index = guideIndex(loadGuides())
+const index = createGuideIndex(loadGuides())
 const findBest = (text: string) => index.search(text, 1)[0]?.slug
 
 describe('search', () => {
@@ -52,17 +52,19 @@ describe('search', () => {
 })
 
 describe('near words', () => {
-  test('are words of the guides, the most similar first, at most as many as are wanted', () => {
-    const near = index.near('taxid', 5)
+  test('are words of the guides, the most similar first, up to the requested number', () => {
+    const near = index.suggestWords('taxid', 5)
     expect(near[0]).toBe('taxes')
-    expect(index.near('pasport applikation', 3)).toEqual(expect.arrayContaining(['passport', 'application']))
-    expect(index.near('pasport applikation', 3).length).toBeLessThanOrEqual(3)
+    expect(index.suggestWords('pasport applikation', 3)).toEqual(
+      expect.arrayContaining(['passport', 'application']),
+    )
+    expect(index.suggestWords('pasport applikation', 3).length).toBeLessThanOrEqual(3)
     for (const word of near) expect(index.search(word, 1)).toHaveLength(1)
   })
 
-  test('are none for short words, numbers and what is far from all', () => {
-    expect(index.near('zz 12345 qqqqqqqqqq', 5)).toEqual([])
-    expect(index.near('', 5)).toEqual([])
-    expect(index.near('x'.repeat(200), 5)).toEqual([])
+  test('do not exist for short words, for numbers and for words unlike all others', () => {
+    expect(index.suggestWords('zz 12345 qqqqqqqqqq', 5)).toEqual([])
+    expect(index.suggestWords('', 5)).toEqual([])
+    expect(index.suggestWords('x'.repeat(200), 5)).toEqual([])
   })
 })

@@ -1,6 +1,6 @@
 import MiniSearch from 'minisearch'
-import { type Block, parseBlocks, withoutAttorneySection } from './guide-body.ts'
-import { headingAnchor } from './guide-sections.ts'
+import { type Block, parseBlocks, removeAttorneySection } from './guide-body.ts'
+import { toHeadingAnchor } from './guide-sections.ts'
 import type { PackagedGuide } from './packaged-guide.ts'
 import { splitSentences } from './reading-grade.ts'
 import { createSpelling, SYNONYM_WORDS, splitWords, toQuestionTerms, toSearchTerms } from './search-terms.ts'
@@ -9,35 +9,35 @@ interface GuideHit {
   readonly slug: string
   /** Higher is better. Comparable only within one search. */
   readonly score: number
-  /** The sentence with the most terms of the search, and what follows it, as plain text. */
+  /** The sentence that matches the most search terms, and the text after it, as plain text. */
   readonly snippet: string
-  /** The section of the snippet; undefined before the first heading. */
+  /** The section that contains the snippet; undefined for text before the first heading. */
   readonly section: MatchedSection | undefined
 }
 
 interface MatchedSection {
   readonly heading: string
-  /** The anchor of the heading on the guide's page. */
+  /** The heading's anchor on the guide page. */
   readonly anchor: string
 }
 
 export interface GuideIndex {
-  /** Finds guides with any of the words, best first. Words after the first 40 are ignored. */
+  /** Finds guides that contain any of the words or a synonym, best match first. Words after the first 40 are ignored. */
   search(text: string, limit: number): readonly GuideHit[]
-  /** Finds words of the guides that are similar to those of the text, without repeats. Words after the first five are ignored. */
-  near(text: string, limit: number): readonly string[]
+  /** Returns distinct guide words that are similar to words of the text. Words after the first five are ignored. */
+  suggestWords(text: string, limit: number): readonly string[]
 }
 
-/** The weight of a word by the field in which it occurs. */
+/** The weight of a match in each field. */
 const BOOST = { title: 3, summary: 2, headings: 2, audience: 1, body: 1.5, triggers: 0.3 }
 const MAX_WORDS = 40
-const MAX_NEAR_WORDS = 5
+const MAX_WORDS_TO_SUGGEST_FOR = 5
 const MAX_WORD_LENGTH = 30
 
 const FIELDS = Object.keys(BOOST) as (keyof typeof BOOST)[]
 
-/** Creates a search index of guides in memory, with synonyms and spelling correction. */
-export function guideIndex(guides: readonly PackagedGuide[]): GuideIndex {
+/** Creates an in-memory search index of the guides, with synonyms and spelling correction. */
+export function createGuideIndex(guides: readonly PackagedGuide[]): GuideIndex {
   const texts = guides.map(extractFields)
   const vocabulary = texts.flatMap((text) => FIELDS.flatMap((field) => splitWords(text[field])))
   const spelling = createSpelling([...vocabulary, ...SYNONYM_WORDS])
@@ -54,7 +54,7 @@ export function guideIndex(guides: readonly PackagedGuide[]): GuideIndex {
       ...Object.fromEntries(FIELDS.map((field) => [field, toSearchTerms(splitWords(text[field])).join(' ')])),
     })),
   )
-  const snippets = new Map(texts.map(({ slug, blocks }) => [slug, snippetFinder(blocks)]))
+  const snippets = new Map(texts.map(({ slug, blocks }) => [slug, createSnippetFinder(blocks)]))
   return {
     search(text, limit) {
       const words = splitWords(text).slice(0, MAX_WORDS).map(spelling.correct)
@@ -66,26 +66,28 @@ export function guideIndex(guides: readonly PackagedGuide[]): GuideIndex {
         return { slug, score, ...(snippets.get(slug)?.(terms) ?? NO_SNIPPET) }
       })
     },
-    near(text, limit) {
-      const words = splitWords(text).slice(0, MAX_NEAR_WORDS)
-      const similar = words.filter(({ length }) => length <= MAX_WORD_LENGTH).map(spelling.near)
-      // The best of each word before the second best of any.
-      const inTurn = Array.from({ length: limit }, (_, rank) => similar.flatMap((found) => found[rank] ?? []))
-      return [...new Set(inTurn.flat())].slice(0, limit)
+    suggestWords(text, limit) {
+      const words = splitWords(text).slice(0, MAX_WORDS_TO_SUGGEST_FOR)
+      const suggestions = words.filter(({ length }) => length <= MAX_WORD_LENGTH).map(spelling.findSimilar)
+      // Every word's best suggestion comes before any word's second best.
+      const suggestionsByRank = Array.from({ length: limit }, (_, rank) =>
+        suggestions.flatMap((similarWords) => similarWords[rank] ?? []),
+      )
+      return [...new Set(suggestionsByRank.flat())].slice(0, limit)
     },
   }
 }
 
 function extractFields(guide: PackagedGuide) {
-  const blocks = parseBlocks(withoutAttorneySection(guide.body))
-  const join = (selected: readonly Block[]) => selected.map(({ text }) => text).join('\n')
+  const blocks = parseBlocks(removeAttorneySection(guide.body))
+  const joinTexts = (selected: readonly Block[]) => selected.map(({ text }) => text).join('\n')
   return {
     slug: guide.slug,
     title: guide.title,
     summary: guide.summary,
     audience: guide.audience,
-    headings: join(blocks.filter(({ kind }) => kind === 'heading')),
-    body: join(blocks.filter(({ kind }) => kind !== 'heading')),
+    headings: joinTexts(blocks.filter(({ kind }) => kind === 'heading')),
+    body: joinTexts(blocks.filter(({ kind }) => kind !== 'heading')),
     triggers: guide.talkToAnAttorneyWhen.join('\n'),
     blocks: blocks.filter(({ kind }) => kind !== 'heading'),
   }
@@ -95,9 +97,9 @@ const MAX_SNIPPET_LENGTH = 240
 
 interface Sentence {
   readonly terms: ReadonlySet<string>
-  /** The sentence and those that follow in its paragraph, up to 240 characters, as plain text. */
+  /** The sentence and the rest of its paragraph, up to 240 characters, as plain text. */
   readonly text: string
-  /** The level-2 heading above it. */
+  /** The nearest level-2 heading above the sentence. */
   readonly heading: string | undefined
 }
 
@@ -105,39 +107,42 @@ type Snippet = Pick<GuideHit, 'snippet' | 'section'>
 
 const NO_SNIPPET: Snippet = { snippet: '', section: undefined }
 
-/** Returns a function that finds the sentence with the most of the given terms; of equal ones, the first. */
-function snippetFinder(blocks: readonly Block[]): (terms: readonly string[]) => Snippet {
+/** Returns a function that finds the first sentence with the highest number of matching terms. */
+function createSnippetFinder(blocks: readonly Block[]): (terms: readonly string[]) => Snippet {
   let sentences: readonly Sentence[] | undefined
   return (terms) => {
     sentences ??= blocks.flatMap(indexSentences)
-    let best: { sentence: Sentence | undefined; found: number } = { sentence: undefined, found: -1 }
-    for (const sentence of sentences) {
-      const found = terms.filter((term) => sentence.terms.has(term)).length
-      if (found > best.found) best = { sentence, found }
+    let bestMatch: { sentence: Sentence | undefined; matchCount: number } = {
+      sentence: undefined,
+      matchCount: -1,
     }
-    if (best.sentence === undefined) return NO_SNIPPET
-    const { text, heading } = best.sentence
+    for (const sentence of sentences) {
+      const matchCount = terms.filter((term) => sentence.terms.has(term)).length
+      if (matchCount > bestMatch.matchCount) bestMatch = { sentence, matchCount }
+    }
+    if (bestMatch.sentence === undefined) return NO_SNIPPET
+    const { text, heading } = bestMatch.sentence
     return {
       snippet: text,
-      section: heading === undefined ? undefined : { heading, anchor: headingAnchor(heading) },
+      section: heading === undefined ? undefined : { heading, anchor: toHeadingAnchor(heading) },
     }
   }
 }
 
 function indexSentences({ text, section }: Block): Sentence[] {
   const sentences = splitSentences(text)
-  return sentences.map((sentence, at) => ({
+  return sentences.map((sentence, index) => ({
     terms: new Set(toSearchTerms(splitWords(sentence))),
-    text: limitLength(sentences.slice(at)),
+    text: joinUpToMaxLength(sentences.slice(index)),
     heading: section,
   }))
 }
 
-function limitLength([first = '', ...others]: readonly string[]): string {
-  let text = first
-  for (const next of others) {
-    if (text.length + next.length + 1 > MAX_SNIPPET_LENGTH) break
-    text += ` ${next}`
+function joinUpToMaxLength([firstSentence = '', ...laterSentences]: readonly string[]): string {
+  let text = firstSentence
+  for (const sentence of laterSentences) {
+    if (text.length + sentence.length + 1 > MAX_SNIPPET_LENGTH) break
+    text += ` ${sentence}`
   }
   return text.length <= MAX_SNIPPET_LENGTH
     ? text

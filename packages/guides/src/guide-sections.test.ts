@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ATTORNEY_HEADING } from './guide-body.ts'
-import { guideSections, headingAnchor } from './guide-sections.ts'
+import { listGuideSections, toHeadingAnchor } from './guide-sections.ts'
 import { loadGuides } from './load-guides.ts'
 import { loadSectionAsks } from './section-asks.ts'
 
@@ -12,13 +12,13 @@ describe('sections of a guide', () => {
     ['If your green card case is open (Form I-485)', 'if-your-green-card-case-is-open-form-i-485'],
     ['If it says "delivered", but no card came', 'if-it-says-delivered-but-no-card-came'],
   ])('gives %s the anchor that GitHub gives it', (heading, anchor) => {
-    expect(headingAnchor(heading)).toBe(anchor)
+    expect(toHeadingAnchor(heading)).toBe(anchor)
   })
 
   test('makes the text before the first heading the introduction, and numbers repeated headings', () => {
     const body =
       'First. [^a]\n\n## Steps\n\n1. See [the **form**](https://www.uscis.gov/i-90). [^a]\n\n## Steps\n\nLast.'
-    expect(guideSections({ slug: 'a-guide', title: 'A guide', body })).toEqual([
+    expect(listGuideSections({ slug: 'a-guide', title: 'A guide', body })).toEqual([
       {
         guide: 'a-guide',
         key: 'intro',
@@ -47,7 +47,7 @@ describe('sections of a guide', () => {
   })
 
   test('omits the section that refers people to an attorney', () => {
-    const headings = loadGuides().flatMap((guide) => guideSections(guide).map(({ heading }) => heading))
+    const headings = loadGuides().flatMap((guide) => listGuideSections(guide).map(({ heading }) => heading))
     expect(headings).not.toContain(ATTORNEY_HEADING)
   })
 })
@@ -58,7 +58,7 @@ describe('asks', () => {
   test.each(loadGuides().map((guide) => [guide.slug, guide] as const))(
     'exist in %s for each section, and for no other',
     (slug, guide) => {
-      const keys = guideSections(guide).map(({ key }) => key)
+      const keys = listGuideSections(guide).map(({ key }) => key)
       expect(Object.keys(asks.get(slug)?.sections ?? {}).toSorted()).toEqual(keys.toSorted())
     },
   )

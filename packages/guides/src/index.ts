@@ -1,13 +1,13 @@
 export { type AttorneyItems, loadAttorneyItems } from './attorney-items.ts'
 export { checkGuides } from './check-guides.ts'
-export { freshnessPeriod, isStale } from './freshness.ts'
-export { ATTORNEY_HEADING, withNumberedSources } from './guide-body.ts'
-export { type GuideIndex, guideIndex } from './guide-index.ts'
-export { type GuideSection, guideSections, headingAnchor, INTRO } from './guide-sections.ts'
+export { findFreshnessPeriod, isStale } from './freshness.ts'
+export { ATTORNEY_HEADING, numberSources } from './guide-body.ts'
+export { createGuideIndex, type GuideIndex } from './guide-index.ts'
+export { type GuideSection, INTRO, listGuideSections, toHeadingAnchor } from './guide-sections.ts'
 export { loadGuides } from './load-guides.ts'
 export { type FreshnessNotes, noteFreshness } from './note-freshness.ts'
 export { isOfficial } from './official-hosts.ts'
-export { type DatedGuide, guideAsOf, type PackagedGuide, StoredGuide } from './packaged-guide.ts'
+export { type DatedGuide, type PackagedGuide, StoredGuide, toDatedGuide } from './packaged-guide.ts'
 export {
   parseReadings,
   planRecheck,
@@ -17,5 +17,5 @@ export {
 } from './recheck.ts'
 export { SYNONYM_WORDS, splitWords, stemWord, toQuestionTerms, toSearchTerms } from './search-terms.ts'
 export { type GuideAsks, loadSectionAsks, QUESTION_TYPES, type QuestionType } from './section-asks.ts'
-export { describeStatus, freshnessStatus } from './source-status.ts'
+export { describeStatus, summarizeFreshness } from './source-status.ts'
 export { TRIGGERS_FOLDER } from './triggers-folder.ts'

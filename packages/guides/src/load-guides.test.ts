@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
-import { withoutAttorneySection } from './guide-body.ts'
+import { removeAttorneySection } from './guide-body.ts'
 import { loadGuides, readGuides } from './load-guides.ts'
 
 const FRONT = `slug: a
@@ -107,7 +107,7 @@ test('loads every file of content/ as the guide with its name', () => {
 
 test('removes the last section for a page that renders it differently', () => {
   for (const { body } of loadGuides()) {
-    expect(withoutAttorneySection(body)).toMatch(/## What changes often: check here\n[^#]+$/)
-    expect(body.startsWith(withoutAttorneySection(body))).toBe(true)
+    expect(removeAttorneySection(body)).toMatch(/## What changes often: check here\n[^#]+$/)
+    expect(body.startsWith(removeAttorneySection(body))).toBe(true)
   }
 })

@@ -4,22 +4,22 @@ import { parseDocument } from 'yaml'
 import { DISCLAIMER } from './guide-body.ts'
 import { FrontMatter, type PackagedGuide } from './packaged-guide.ts'
 
-/** The folder of the guides' files. */
-export const CONTENT = new URL('../content/', import.meta.url)
+/** The folder that contains the guide files. */
+export const CONTENT_FOLDER = new URL('../content/', import.meta.url)
 
-let cached: readonly PackagedGuide[] | undefined
+let loadedGuides: readonly PackagedGuide[] | undefined
 
-/** Loads the guides of this package, sorted by slug. Reads the files once per process. */
+/** Loads the guides in this package, sorted by slug. Reads the files only once per process. */
 export function loadGuides(): readonly PackagedGuide[] {
-  cached ??= readGuides(CONTENT)
-  return cached
+  loadedGuides ??= readGuides(CONTENT_FOLDER)
+  return loadedGuides
 }
 
 /**
- * Reads the guides of a folder, sorted by slug.
+ * Reads the guides in a folder, sorted by slug.
  *
- * @param folder has `<slug>.md` files; its URL ends in a slash
- * @throws {Error} that lists every mistake of every file as `file: member: what is wrong`
+ * @param folder contains a `<slug>.md` file for each guide; the URL ends in a slash
+ * @throws {Error} if any file has mistakes; the message lists every mistake in every file as `file: member: mistake`
  */
 export function readGuides(folder: URL): readonly PackagedGuide[] {
   const guides: PackagedGuide[] = []
@@ -35,15 +35,16 @@ export function readGuides(folder: URL): readonly PackagedGuide[] {
   return guides
 }
 
-const FILE = /^---\n(?<front>[\s\S]*?)\n---\n(?<body>[\s\S]*)$/
+/** Matches a guide file: front matter and body. */
+const GUIDE_FILE = /^---\n(?<front>[\s\S]*?)\n---\n(?<body>[\s\S]*)$/
 
 /**
- * Parses the file of a guide: YAML front matter between `---` lines, then Markdown.
+ * Parses a guide file: YAML front matter between `---` lines, followed by Markdown.
  *
- * @returns the guide, or all mistakes, each as `member: what is wrong`
+ * @returns the guide, or every mistake in the file as `member: mistake`
  */
 function parseGuide(text: string): Result<PackagedGuide, readonly string[]> {
-  const { front, body } = FILE.exec(text)?.groups ?? {}
+  const { front, body } = GUIDE_FILE.exec(text)?.groups ?? {}
   if (front === undefined || body === undefined)
     return err(['does not begin with front matter between --- lines'])
   const yaml = parseDocument(front)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { EXAMPLE_GUIDE } from '../test/example-guide.ts'
 import { noteFreshness } from './note-freshness.ts'
-import { guideAsOf } from './packaged-guide.ts'
+import { toDatedGuide } from './packaged-guide.ts'
 
 const [form] = EXAMPLE_GUIDE.sources
 const sources = [
@@ -10,7 +10,7 @@ const sources = [
   { ...form!, id: 'new', checked: '2026-06-26' },
 ]
 const addNotes = (body: string) =>
-  noteFreshness(guideAsOf({ ...EXAMPLE_GUIDE, sources, body }, new Date('2026-06-30')), {
+  noteFreshness(toDatedGuide({ ...EXAMPLE_GUIDE, sources, body }, new Date('2026-06-30')), {
     stale: (support) => `(${support.map(({ checked }) => checked).join(', ') || 'never'})`,
     unchecked: 'Nobody checked these.',
   })

@@ -2,15 +2,19 @@ import { parseBlocks } from './guide-body.ts'
 import type { DatedGuide } from './packaged-guide.ts'
 import { findSourceIds, isUnchecked, listFactBlocks } from './statements.ts'
 
-/** The notes on freshness that are added to the text of a guide, each one line of Markdown. */
+/** The freshness notes in a guide. Each note is one line of Markdown. */
 export interface FreshnessNotes {
-  /** The note after a stale paragraph or list item. @param sources the sources that support it, all stale; may be empty */
+  /**
+   * Returns the note for a stale paragraph or list item.
+   *
+   * @param sources the block's sources, all stale; may be empty
+   */
   stale(sources: DatedGuide['sources']): string
-  /** The note in each section with a link or phone number that has no source. */
+  /** The note for a section that has a link or phone number without a source. */
   readonly unchecked: string
 }
 
-/** Returns the body of a guide with a note after each block that is stale or was never checked. */
+/** Returns the guide's body with a note after each stale block, and one in each section with unchecked contacts. */
 export function noteFreshness(
   { body, sources }: Pick<DatedGuide, 'body' | 'sources'>,
   notes: FreshnessNotes,
@@ -18,15 +22,15 @@ export function noteFreshness(
   const lines = body.split('\n')
   for (const { text, lastLine } of listFactBlocks(body)) {
     const ids = findSourceIds(text)
-    const support = sources.filter(({ id }) => ids.includes(id))
-    if (support.every(({ stale }) => stale)) lines[lastLine] += ` ${notes.stale(support)}`
+    const citedSources = sources.filter(({ id }) => ids.includes(id))
+    if (citedSources.every(({ stale }) => stale)) lines[lastLine] += ` ${notes.stale(citedSources)}`
   }
-  for (const lastLine of lastUncheckedLines(body)) lines[lastLine] += `\n\n${notes.unchecked}`
+  for (const lastLine of findLastUncheckedLines(body)) lines[lastLine] += `\n\n${notes.unchecked}`
   return lines.join('\n')
 }
 
-/** Finds in each section the last line with a link or phone number that has no source. */
-function lastUncheckedLines(body: string): Iterable<number> {
+/** Finds, in each section, the last line that has a link or phone number without a source. */
+function findLastUncheckedLines(body: string): Iterable<number> {
   const unchecked = parseBlocks(body).filter(isUnchecked)
   return new Map(unchecked.map(({ section, lastLine }) => [section, lastLine])).values()
 }

@@ -1,31 +1,31 @@
 import { expect, test } from 'vitest'
-import { withNumberedSources } from './guide-body.ts'
+import { numberSources } from './guide-body.ts'
 import { loadGuides } from './load-guides.ts'
 
 const SOURCES = [{ id: 'a' }, { id: 'b' }, { id: 'c' }]
 
 test('numbers markers and sources in the order of their first occurrence', () => {
-  const numbered = withNumberedSources('One. [^b]\n\nTwo. [^a] [^b]', SOURCES)
+  const numbered = numberSources('One. [^b]\n\nTwo. [^a] [^b]', SOURCES)
   expect(numbered.body).toBe('One. [1]\n\nTwo. [2] [1]')
   expect(numbered.sources.map(({ id }) => id)).toEqual(['b', 'a', 'c'])
 })
 
 test('separates adjacent numbers, since [1][2] would be one link in Markdown', () => {
-  expect(withNumberedSources('One. [^a][^b]', SOURCES).body).toBe('One. [1] [2]')
+  expect(numberSources('One. [^a][^b]', SOURCES).body).toBe('One. [1] [2]')
 })
 
 test('formats numbers with the function of a page', () => {
   const mark = (number: number, { id }: { id: string }) => `[${number}](#${id})`
-  expect(withNumberedSources('One. [^b]', SOURCES, mark).body).toBe('One. [1](#b)')
+  expect(numberSources('One. [^b]', SOURCES, mark).body).toBe('One. [1](#b)')
 })
 
 test('rejects a marker that names no source', () => {
-  expect(() => withNumberedSources('One. [^z]', SOURCES)).toThrow('"z"')
+  expect(() => numberSources('One. [^z]', SOURCES)).toThrow('"z"')
 })
 
 test('leaves no marker in the guides of this package, and keeps every source', () => {
   for (const guide of loadGuides()) {
-    const numbered = withNumberedSources(guide.body, guide.sources)
+    const numbered = numberSources(guide.body, guide.sources)
     expect(numbered.body).not.toContain('[^')
     expect(new Set(numbered.sources)).toEqual(new Set(guide.sources))
   }

@@ -1,6 +1,6 @@
 /**
- * The hosts that a guide may cite or link: federal sites only, never a copy of official text on another site. They are
- * compared exactly, so look-alikes (`myuscis.com`, `www.uscis.gov.example.com`) do not match.
+ * The hosts that a guide may cite or link: only federal sites, not copies of official text elsewhere. `isOfficial` compares hosts
+ * exactly, so look-alikes (`myuscis.com`, `www.uscis.gov.example.com`) do not match.
  */
 const OFFICIAL_HOSTS: ReadonlySet<string> = new Set([
   'acis.eoir.justice.gov',
@@ -27,7 +27,7 @@ const OFFICIAL_HOSTS: ReadonlySet<string> = new Set([
   'www.uscis.gov',
 ])
 
-/** Tells whether an address is https on an official host, without user name, password or port. */
+/** Returns whether an address is https on an official host, without user name, password or port. */
 export function isOfficial(address: string): boolean {
   const url = URL.parse(address)
   return (

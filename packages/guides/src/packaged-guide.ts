@@ -1,9 +1,9 @@
 import { Guide, GuideHistoryLine, GuideSource, type SourceKind } from '@plainpath/domain'
 import { z } from 'zod'
-import { isStale, LIMIT_DAYS, staleStatements } from './freshness.ts'
+import { isStale, LIMIT_DAYS, listStaleStatements } from './freshness.ts'
 import { findUncheckedContacts, listStatements } from './statements.ts'
 
-/** A source with the id by which paragraphs cite it: `[^uscis-n400]`. */
+/** A source with the id that paragraphs cite, such as `[^uscis-n400]`. */
 const PackagedSource = z.strictObject({
   id: z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be lower-case words joined by hyphens'),
   ...GuideSource.pick({ title: true, url: true, agency: true, kind: true, checked: true, checkedBy: true })
@@ -12,7 +12,7 @@ const PackagedSource = z.strictObject({
 
 const { slug, title, summary, updated, reviewed, version, language, talkToAnAttorneyWhen } = Guide.shape
 
-/** The YAML at the beginning of a guide's file. */
+/** The YAML at the beginning of a guide file. */
 export const FrontMatter = z
   .strictObject({
     slug,
@@ -24,7 +24,7 @@ export const FrontMatter = z
     version,
     updated,
     reviewed,
-    /** The attorney who read this version. Set together with `reviewed`. */
+    /** The attorney who reviewed this version. Set together with `reviewed`. */
     reviewedBy: z.string().min(1).nullable().default(null),
     talkToAnAttorneyWhen,
     sources: z.array(PackagedSource).min(1),
@@ -42,15 +42,15 @@ export const FrontMatter = z
     }
   })
 
-/** A published guide as it is stored: the front matter and body of its file, and the disclaimer at the time. */
+/** A published guide as stored: front matter, body, and the disclaimer at the time of publication. */
 export const StoredGuide = z.preprocess(
   convertEarlierGuide,
   FrontMatter.safeExtend({ body: z.string().min(1), disclaimer: z.string().min(1) }),
 )
 
 /**
- * Converts a guide that release 0.1.0 published. It has one limit of age for all sources, `maxAgeDays`, and no kinds. The limit
- * is dropped. The kind follows from the host of a source: statute, regulation, or else a page of an agency.
+ * Converts a guide that release 0.1.0 published. Such a guide has one age limit for all sources, `maxAgeDays`, which is dropped.
+ * Its sources have no kind, so the kind is derived from the host: statute, regulation, or else agency page.
  */
 function convertEarlierGuide(stored: unknown): unknown {
   const { success, data } = EarlierGuide.safeParse(stored)
@@ -72,8 +72,8 @@ const LAW_HOST_KINDS: Readonly<Record<string, SourceKind>> = {
 const classifyHost = (url: string): SourceKind => LAW_HOST_KINDS[new URL(url).host] ?? 'agency-page'
 
 /**
- * A guide as its file has it, without what depends on the current day; `guideAsOf` adds that. Its paragraphs end in markers
- * `[^id]`, which `withNumberedSources` replaces by numbers.
+ * A guide as its file states it. `toDatedGuide` adds the members that depend on the current day. `numberSources` replaces the
+ * source markers (`[^id]`) with numbers.
  */
 export type PackagedGuide = Readonly<z.infer<typeof StoredGuide>>
 
@@ -85,9 +85,9 @@ export type DatedGuide = Omit<PackagedGuide, 'sources'> &
     readonly sources: readonly DatedSource[]
   }
 
-/** Returns the guide as it is served at `now`, with the sources and statements that are stale then. */
-export function guideAsOf(guide: PackagedGuide, now: Date): DatedGuide {
-  const stale = staleStatements(guide, now).length
+/** Adds the freshness of the guide's sources and statements at `now`. */
+export function toDatedGuide(guide: PackagedGuide, now: Date): DatedGuide {
+  const staleCount = listStaleStatements(guide, now).length
   return {
     ...guide,
     sources: guide.sources.map((source) => ({
@@ -95,9 +95,9 @@ export function guideAsOf(guide: PackagedGuide, now: Date): DatedGuide {
       limitDays: LIMIT_DAYS[source.kind],
       stale: isStale(source, now),
     })),
-    stale: stale > 0,
+    stale: staleCount > 0,
     statements: listStatements(guide.body).length,
-    staleStatements: stale,
+    staleStatements: staleCount,
     notChecked: [...findUncheckedContacts(guide.body)],
   }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { loadGuides } from './load-guides.ts'
-import { countSyllables, readingGrade, splitSentences } from './reading-grade.ts'
+import { computeReadingGrade, countSyllables, splitSentences } from './reading-grade.ts'
 
 test.for([
   ['I', 1],
@@ -38,28 +38,30 @@ test.for([
 
 test('computes the grade by the published formula', () => {
   // 6 words, 6 syllables, 1 sentence; then 3 words, 14 syllables, 1 sentence
-  expect(readingGrade('The cat sat on the mat.')).toBeCloseTo(0.39 * 6 + 11.8 * 1 - 15.59)
-  expect(readingGrade('Naturalization immigration attorney.')).toBeCloseTo(0.39 * 3 + 11.8 * (13 / 3) - 15.59)
+  expect(computeReadingGrade('The cat sat on the mat.')).toBeCloseTo(0.39 * 6 + 11.8 * 1 - 15.59)
+  expect(computeReadingGrade('Naturalization immigration attorney.')).toBeCloseTo(
+    0.39 * 3 + 11.8 * (13 / 3) - 15.59,
+  )
 })
 
 test('ignores headings, markers, emphasis and addresses of links', () => {
-  const grade = readingGrade('The cat sat on the mat.')
+  const grade = computeReadingGrade('The cat sat on the mat.')
   expect(
-    readingGrade(
+    computeReadingGrade(
       '## Naturalization\n\n**The cat** sat [on the mat](https://www.uscis.gov/i-90). [^uscis-i90]',
     ),
   ).toBe(grade)
 })
 
 test('ends a sentence at the end of a list item', () => {
-  expect(readingGrade('- The cat sat\n- The dog ran')).toBeCloseTo(0.39 * 3 + 11.8 - 15.59)
+  expect(computeReadingGrade('- The cat sat\n- The dog ran')).toBeCloseTo(0.39 * 3 + 11.8 - 15.59)
   expect(splitSentences('Is it so? "Yes." It is')).toEqual(['Is it so?', '"Yes."', 'It is'])
 })
 
 test('gives a body without sentences grade 0', () => {
-  expect(readingGrade('## Only a heading')).toBe(0)
+  expect(computeReadingGrade('## Only a heading')).toBe(0)
 })
 
 test.for(loadGuides().map(({ slug, body }) => [slug, body] as const))('grades %s 8 or below', ([, body]) => {
-  expect(readingGrade(body)).toBeLessThanOrEqual(8)
+  expect(computeReadingGrade(body)).toBeLessThanOrEqual(8)
 })

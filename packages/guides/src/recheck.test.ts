@@ -60,7 +60,7 @@ function folderWith(text: string) {
   return { folder: pathToFileURL(`${path}/`), read: () => readFileSync(join(path, 'a.md'), 'utf8') }
 }
 
-test('writes the day, how it is known and the next version, and changes no other line', () => {
+test('writes the day, its evidence and the next version, and changes no other line', () => {
   const { folder, read } = folderWith(FILE)
   const plan = planRecheck(readGuides(folder), [reading()], NOW)
   expect(plan).toMatchObject({ changes: [{ before: { checked: '2022-01-01' } }], left: [] })

@@ -2,21 +2,21 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { err, ok, type Result } from '@plainpath/domain'
 import { stringify } from 'yaml'
 import { z } from 'zod'
-import { CONTENT } from './load-guides.ts'
+import { CONTENT_FOLDER } from './load-guides.ts'
 import { isOfficial } from './official-hosts.ts'
 import type { PackagedGuide } from './packaged-guide.ts'
 import { splitSentences } from './reading-grade.ts'
 import { findSourceIds, listFactBlocks } from './statements.ts'
 
-/** The result of reading one source of one guide again. Members that are not listed here are notes for people. */
+/** The result of checking one source of one guide again. Other members in the file are notes for people. */
 const Reading = z.object({
   guide: z.string(),
   source: z.string(),
   url: z.url(),
   newest_copy_date: z.iso.date(),
-  /** How the day of the copy is known, with every day that the copy gives as `YYYY-MM-DD`. */
+  /** The evidence for the copy's date. It contains every date in the copy, as `YYYY-MM-DD`. */
   how_dated: z.string(),
-  /** The new `checkedBy` of the source. */
+  /** The source's new `checkedBy`. */
   checked_by: z.string().min(1),
   verdicts: z.array(
     z.object({ sentence_starts: z.string().min(1), verdict: z.string(), quote: z.string().default('') }),
@@ -24,7 +24,7 @@ const Reading = z.object({
 })
 export type Reading = z.infer<typeof Reading>
 
-/** Parses a file of readings, one JSON object per line. Returns the readings, or all mistakes with their lines. */
+/** Parses a file of readings, one JSON object per line. Returns the readings, or all mistakes with their line numbers. */
 export function parseReadings(jsonLines: string): Result<readonly Reading[], readonly string[]> {
   const readings: Reading[] = []
   const mistakes: string[] = []
@@ -47,7 +47,7 @@ function parseJson(line: string): unknown {
 
 type SourceReading = Pick<PackagedGuide['sources'][number], 'checked' | 'checkedBy' | 'url'>
 
-/** The change of one source of one guide by a reading. */
+/** A change to one source of a guide. */
 export interface RecheckedSource {
   readonly guide: string
   readonly source: string
@@ -57,13 +57,13 @@ export interface RecheckedSource {
 
 export interface RecheckPlan {
   readonly changes: readonly RecheckedSource[]
-  /** Readings that change nothing, each with the reason. */
+  /** The readings that change nothing, with the reason for each. */
   readonly left: readonly { readonly guide: string; readonly source: string; readonly why: string }[]
 }
 
 /**
- * Decides which sources get a new day. A copy that gives several days counts from the earliest. A source gets the day of the copy
- * only if the copy is newer and supports each paragraph and list item that cites the source.
+ * Decides which sources to update. A source receives the copy's date only if the copy is newer and supports each paragraph and list
+ * item that cites the source. If a copy states several dates, the earliest counts.
  */
 export function planRecheck(
   guides: readonly PackagedGuide[],
@@ -76,21 +76,22 @@ export function planRecheck(
     const guide = guides.find(({ slug }) => slug === reading.guide)
     const before = guide?.sources.find(({ id }) => id === reading.source)
     const { source } = reading
-    const after = { checked: earliestDay(reading), checkedBy: reading.checked_by, url: reading.url }
-    const why = guide && before ? findReasonToKeep(guide, before, reading, now) : 'no such source'
-    if (why !== undefined || !before) left.push({ guide: reading.guide, source, why: why ?? '' })
-    else changes.push({ guide: reading.guide, source, before: pickReadMembers(before), after })
+    const after = { checked: findEarliestDate(reading), checkedBy: reading.checked_by, url: reading.url }
+    const reasonToKeep = guide && before ? findReasonToKeep(guide, before, reading, now) : 'no such source'
+    if (reasonToKeep !== undefined || !before)
+      left.push({ guide: reading.guide, source, why: reasonToKeep ?? '' })
+    else changes.push({ guide: reading.guide, source, before: pickSourceReading(before), after })
   }
   return { changes, left }
 }
 
-const pickReadMembers = ({ checked, checkedBy, url }: SourceReading): SourceReading => ({
+const pickSourceReading = ({ checked, checkedBy, url }: SourceReading): SourceReading => ({
   checked,
   checkedBy,
   url,
 })
 
-const earliestDay = ({ newest_copy_date, how_dated }: Reading): string =>
+const findEarliestDate = ({ newest_copy_date, how_dated }: Reading): string =>
   [newest_copy_date, ...(how_dated.match(/\b\d{4}-\d\d-\d\d\b/g) ?? [])].toSorted()[0] ?? newest_copy_date
 
 function findReasonToKeep(
@@ -99,62 +100,60 @@ function findReasonToKeep(
   reading: Reading,
   now: Date,
 ): string | undefined {
-  const day = earliestDay(reading)
-  if (Date.parse(day) > now.getTime()) return `${day} is yet to come`
-  if (day <= before.checked) return `the copy of ${day} is not newer than ${before.checked}`
+  const date = findEarliestDate(reading)
+  if (Date.parse(date) > now.getTime()) return `${date} is yet to come`
+  if (date <= before.checked) return `the copy of ${date} is not newer than ${before.checked}`
   if (!isOfficial(reading.url)) return `${reading.url} is no official address`
-  const missing = listFactBlocks(guide.body)
+  const unsupportedText = listFactBlocks(guide.body)
     .filter(({ text }) => findSourceIds(text).includes(reading.source))
     .map(({ text }) => splitSentences(text).join(' '))
     .find((text) => !isSupported(text, reading.verdicts))
-  return missing === undefined ? undefined : `not found in the copy: ${missing.slice(0, 70)}`
+  return unsupportedText === undefined ? undefined : `not found in the copy: ${unsupportedText.slice(0, 70)}`
 }
 
-/** Tells whether the text has verdicts, and all of them are `supported`. */
+/** Returns whether the text has verdicts, and all of them are `supported`. */
 function isSupported(text: string, verdicts: Reading['verdicts']): boolean {
-  const matching = verdicts.filter(({ sentence_starts }) => text.includes(sentence_starts))
-  return matching.length > 0 && matching.every(({ verdict }) => verdict === 'supported')
+  const matchingVerdicts = verdicts.filter(({ sentence_starts }) => text.includes(sentence_starts))
+  return matchingVerdicts.length > 0 && matchingVerdicts.every(({ verdict }) => verdict === 'supported')
 }
 
-/** Writes days, `updated` and the next version into the files of the guides that a plan changes. Returns their slugs. */
-export function writeRecheck({ changes }: RecheckPlan, folder: URL = CONTENT): readonly string[] {
+/** Updates the changed sources, `updated` and `version` in the guide files. Returns the slugs of the changed guides. */
+export function writeRecheck({ changes }: RecheckPlan, folder: URL = CONTENT_FOLDER): readonly string[] {
   const slugs = [...new Set(changes.map(({ guide }) => guide))]
   for (const slug of slugs) {
     const file = new URL(`${slug}.md`, folder)
-    const matching = changes.filter(({ guide }) => guide === slug)
-    const text = matching.reduce(replaceSource, readFileSync(file, 'utf8'))
-    writeFileSync(
-      file,
-      raiseVersion(
-        text,
-        matching
-          .map(({ after }) => after.checked)
-          .toSorted()
-          .at(-1) ?? '',
-      ),
-    )
+    const guideChanges = changes.filter(({ guide }) => guide === slug)
+    const text = guideChanges.reduce(replaceSource, readFileSync(file, 'utf8'))
+    const checkDates = guideChanges.map(({ after }) => after.checked).toSorted()
+    writeFileSync(file, raiseVersion(text, checkDates.at(-1) ?? ''))
   }
   return slugs
 }
 
-/** Replaces the members of one source in the text of a file. All other lines stay as they are. */
+/** Replaces the members of one source in the text of a guide file. Other lines do not change. */
 function replaceSource(text: string, { source, after }: RecheckedSource): string {
   const lines = text.split('\n')
   const start = lines.indexOf(`  - id: ${source}`)
-  const next = lines.findIndex((line, at) => at > start && !line.startsWith('    '))
+  const end = lines.findIndex((line, index) => index > start && !line.startsWith('    '))
   if (start === -1) throw new Error(`${source} is not written as "  - id: ${source}" on a line of its own`)
   return lines
-    .map((line, at) => {
+    .map((line, index) => {
       const [member] = Object.entries(after).filter(([name]) => line.startsWith(`    ${name}: `))
-      return at > start && at < next && member ? `    ${member[0]}: ${yamlScalar(member[1])}` : line
+      return index > start && index < end && member
+        ? `    ${member[0]}: ${formatYamlScalar(member[1])}`
+        : line
     })
     .join('\n')
 }
 
-const yamlScalar = (text: string) =>
+const formatYamlScalar = (text: string) =>
   /^\d{4}-\d\d-\d\d$/.test(text) ? text : stringify(text, { lineWidth: 0 }).trimEnd()
 
-const raiseVersion = (text: string, newest: string) =>
+/** Increments `version`, and sets `updated` to the newest check date if that is later. */
+const raiseVersion = (text: string, newestCheckDate: string) =>
   text
     .replace(/^version: (\d+)$/m, (_, version: string) => `version: ${Number(version) + 1}`)
-    .replace(/^updated: (.*)$/m, (_, updated: string) => `updated: ${updated > newest ? updated : newest}`)
+    .replace(
+      /^updated: (.*)$/m,
+      (_, updated: string) => `updated: ${updated > newestCheckDate ? updated : newestCheckDate}`,
+    )

@@ -1,8 +1,9 @@
 /**
- * Groups of names for one thing: first the name that guides use, then what officials and people call it, and the number of its
- * form. Only general words of law and everyday life. Commas separate names; a line without indentation begins a group.
+ * Groups of related search terms. The first is usually the name in our guides; other names and the form number follow. A search
+ * for one term also finds the others, so a broad word widens every search that contains it. Commas separate terms, and each group
+ * begins on a line without indentation.
  */
-const NAMES = `
+const SYNONYM_GROUPS = `
 green card, permanent resident card, resident card, I-551, mica, lpr card, permanent residence,
     residency card
 permanent resident, lawful permanent resident, LPR, green card holder, legal resident, resident
@@ -90,7 +91,8 @@ appointment, interview
 letter, notice, mail
 `
 
-/** The names of one thing in each group; the first is the one that guides use. */
-export const SYNONYMS: readonly (readonly string[])[] = NAMES.trim()
+/** The groups of related search terms. */
+export const SYNONYMS: readonly (readonly string[])[] = SYNONYM_GROUPS.trim()
+  // Splits at line breaks without indentation after them.
   .split(/\n(?! )/)
-  .map((names) => names.split(',').map((name) => name.trim()))
+  .map((group) => group.split(',').map((term) => term.trim()))

@@ -12,32 +12,32 @@ const STOP_WORDS = new Set(
 
 const FORM_NUMBER = /\b([a-z]{1,4})-(\d{1,4}[a-z]?)\b/g
 
-/** Splits a text into words: lower case, without accents and apostrophes. The number of a form is one word: `i90`. */
+/** Splits a text into lower-case words without accents and apostrophes. A form number is one word, such as `i90`. */
 export function splitWords(text: string): string[] {
-  const plain = text
+  const normalized = text
     .normalize('NFKD')
     .replace(/[\u0300-\u036f'’]/g, '')
     .toLowerCase()
     .replace(FORM_NUMBER, '$1$2')
     .replace(/\b(i|n) (\d{3}[a-z]?)\b/g, '$1$2')
-  return plain.match(/[\p{L}\p{N}]+/gu) ?? []
+  return normalized.match(/[\p{L}\p{N}]+/gu) ?? []
 }
 
-/** Turns words into search terms: their stems without stop words, and a mark for each group of synonyms among them. */
+/** Returns the stems of all words except stop words, and a mark for each synonym group among the words. */
 export function toSearchTerms(words: readonly string[]): string[] {
   const stems = words.map(stemWord)
-  const meaning = stems.filter((_, index) => !STOP_WORDS.has(words[index] ?? ''))
-  return [...meaning, ...findGroupMarks(stems)]
+  const meaningful = stems.filter((_, index) => !STOP_WORDS.has(words[index] ?? ''))
+  return [...meaningful, ...findGroupMarks(stems)]
 }
 
-/** Turns the words of a question into search terms, and adds for each synonym the name that guides use. */
+/** Returns the search terms for a question's words. Adds the main name of each synonym group among them. */
 export function toQuestionTerms(words: readonly string[]): string[] {
   const terms = toSearchTerms(words)
-  const named = terms.flatMap((term) => MAIN_NAMES.get(term) ?? [])
-  return [...new Set([...terms, ...named])]
+  const mainNameTerms = terms.flatMap((term) => MAIN_NAMES.get(term) ?? [])
+  return [...new Set([...terms, ...mainNameTerms])]
 }
 
-const ENDINGS: readonly [ending: RegExp, instead: string][] = [
+const ENDINGS: readonly [ending: RegExp, replacement: string][] = [
   [/(?<=.{2})ies$/, 'y'],
   [/(?<=.{2}(?:[sxz]|[cs]h))es$/, ''],
   [/(?<=.{2}[^su])s$/, ''],
@@ -53,7 +53,7 @@ const ENDINGS: readonly [ending: RegExp, instead: string][] = [
 /** Returns a rough stem, which the forms of a word share and few other words have. */
 export function stemWord(word: string): string {
   if (/\d/.test(word)) return word
-  return ENDINGS.reduce((stem, [ending, instead]) => stem.replace(ending, instead), word)
+  return ENDINGS.reduce((stem, [ending, replacement]) => stem.replace(ending, replacement), word)
 }
 
 interface Phrase {
@@ -61,50 +61,56 @@ interface Phrase {
   readonly mark: string
 }
 
-/** Adds the number without its letter, since people write 864 for I-864. Shorter numbers have too many other meanings. */
-const withBareNumbers = (names: readonly string[]) =>
+/** Adds form numbers without their letter, because people write 864 for I-864. Shorter numbers have too many other meanings. */
+const addBareNumbers = (names: readonly string[]) =>
   names.flatMap((name) => [name, ...(/^[IN]-(\d{3}[A-Z]?)$/.exec(name)?.slice(1) ?? [])])
 
-const PHRASES = new Map<string, Phrase[]>()
+const PHRASES_BY_FIRST_STEM = new Map<string, Phrase[]>()
 for (const [group, names] of SYNONYMS.entries()) {
-  for (const name of withBareNumbers(names)) {
+  for (const name of addBareNumbers(names)) {
     const stems = splitWords(name).map(stemWord)
-    const phrases = PHRASES.get(stems[0] ?? '') ?? []
-    PHRASES.set(stems[0] ?? '', [...phrases, { stems, mark: `=${group}` }])
+    const phrases = PHRASES_BY_FIRST_STEM.get(stems[0] ?? '') ?? []
+    PHRASES_BY_FIRST_STEM.set(stems[0] ?? '', [...phrases, { stems, mark: `=${group}` }])
   }
 }
 
-/** Finds the marks of the synonym groups that are named, once for each position. */
+/** Finds the synonym groups that begin at each position, and returns their marks. */
 function findGroupMarks(stems: readonly string[]): string[] {
-  return stems.flatMap((first, at) => {
-    const matches = (PHRASES.get(first) ?? []).filter((phrase) =>
-      phrase.stems.every((stem, offset) => stems[at + offset] === stem),
+  return stems.flatMap((firstStem, position) => {
+    const matches = (PHRASES_BY_FIRST_STEM.get(firstStem) ?? []).filter((phrase) =>
+      phrase.stems.every((stem, offset) => stems[position + offset] === stem),
     )
     return [...new Set(matches.map(({ mark }) => mark))]
   })
 }
 
-/** The words of the first name of each group, by its mark. */
+/** The stems of each group's first name, by the group's mark. */
 const MAIN_NAMES: ReadonlyMap<string, readonly string[]> = new Map(
-  SYNONYMS.map(([first = ''], group) => [`=${group}`, splitWords(first).map(stemWord)] as const),
+  SYNONYMS.map(([mainName = ''], group) => [`=${group}`, splitWords(mainName).map(stemWord)] as const),
 )
 
 /** The words of all synonyms, for the vocabulary of spelling correction. */
 export const SYNONYM_WORDS: readonly string[] = SYNONYMS.flat().flatMap(splitWords)
 
-/** Corrects words against a vocabulary. Short words and numbers stay as they are: too many other words are similar. */
+/** Corrects words against a vocabulary. Short words and numbers do not change, because too many other words are similar. */
 interface Spelling {
   correct(word: string): string
-  /** Finds correct words that are similar, most similar first: more differences are allowed than for a correction. */
-  near(word: string): string[]
+  /** Returns similar words, the most similar first. They may differ more than a correction does. */
+  findSimilar(word: string): string[]
 }
 
+/** Shorter words are neither corrected nor suggested. */
 const MIN_LENGTH = 4
-/** Of the letters of a word, how many may differ in a similar one. */
-const NEAR_SHARE = 0.4
+/** The share of a word's letters in which a similar word may differ. */
+const SIMILAR_SHARE = 0.4
+/** Corrections of words with at least this many letters may differ in two places. */
 const TWO_MISTAKES_MIN_LENGTH = 8
 
-/** @param vocabulary correct words, each as often as it occurs: of two equally similar words the more frequent one wins */
+/**
+ * Creates a spelling corrector.
+ *
+ * @param vocabulary repeats each word as often as it occurs. Of equally similar words, the most frequent one wins.
+ */
 export function createSpelling(vocabulary: readonly string[]): Spelling {
   const counts = new Map<string, number>()
   for (const word of vocabulary) counts.set(word, (counts.get(word) ?? 0) + 1)
@@ -116,21 +122,22 @@ export function createSpelling(vocabulary: readonly string[]): Spelling {
     correct(word) {
       if (counts.has(word) || word.length < MIN_LENGTH || /\d/.test(word)) return word
       const maxDistance = word.length >= TWO_MISTAKES_MIN_LENGTH ? 2 : 1
-      let best = { word, distance: maxDistance + 1, count: 0 }
-      // Only words that begin with one of the first two letters are compared, which bounds the work.
+      let bestMatch = { word, distance: maxDistance + 1, count: 0 }
+      // To bound the work, only words that begin with one of the first two letters are compared.
       const candidates = [...new Set(word.slice(0, 2))].flatMap((letter) => byFirstLetter.get(letter) ?? [])
       for (const candidate of candidates) {
         if (Math.abs(candidate.length - word.length) > maxDistance) continue
         const distance = editDistance(word, candidate)
         const count = counts.get(candidate) ?? 0
-        const nearer = distance < best.distance || (distance === best.distance && count > best.count)
-        if (distance <= maxDistance && nearer) best = { word: candidate, distance, count }
+        const isBetter =
+          distance < bestMatch.distance || (distance === bestMatch.distance && count > bestMatch.count)
+        if (distance <= maxDistance && isBetter) bestMatch = { word: candidate, distance, count }
       }
-      return best.word
+      return bestMatch.word
     },
-    near(word) {
+    findSimilar(word) {
       if (word.length < MIN_LENGTH || /\d/.test(word)) return []
-      const maxDistance = Math.floor(word.length * NEAR_SHARE)
+      const maxDistance = Math.floor(word.length * SIMILAR_SHARE)
       return (byFirstLetter.get(word[0] ?? '') ?? [])
         .filter((candidate) => !/\d/.test(candidate) && !STOP_WORDS.has(candidate))
         .filter((candidate) => Math.abs(candidate.length - word.length) <= maxDistance)
@@ -148,16 +155,19 @@ export function createSpelling(vocabulary: readonly string[]): Spelling {
 
 /** Counts the letters added, omitted, changed, or swapped with the next one (optimal string alignment distance). */
 export function editDistance(a: string, b: string): number {
-  let [before, last]: [number[], number[]] = [[], Array.from({ length: b.length + 1 }, (_, index) => index)]
+  let [rowBeforePrevious, previousRow]: [number[], number[]] = [
+    [],
+    Array.from({ length: b.length + 1 }, (_, index) => index),
+  ]
   for (let i = 1; i <= a.length; i += 1) {
     const row = [i]
     for (let j = 1; j <= b.length; j += 1) {
-      const changed = (last[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      const least = Math.min(changed, (last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1)
-      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
-      row.push(swapped ? Math.min(least, (before[j - 2] ?? 0) + 1) : least)
+      const substitution = (previousRow[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
+      const distance = Math.min(substitution, (previousRow[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1)
+      const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
+      row.push(isSwap ? Math.min(distance, (rowBeforePrevious[j - 2] ?? 0) + 1) : distance)
     }
-    ;[before, last] = [last, row]
+    ;[rowBeforePrevious, previousRow] = [previousRow, row]
   }
-  return last[b.length] ?? 0
+  return previousRow[b.length] ?? 0
 }

@@ -3,7 +3,7 @@ import { GuideSlug } from '@plainpath/domain'
 import { parse } from 'yaml'
 import { z } from 'zod'
 
-/** The kinds of information that a question requests. A section lists those that it gives. */
+/** The kinds of information that a question can ask for. Each section lists the kinds that it gives. */
 export const QUESTION_TYPES = [
   'amount',
   'contact',
@@ -31,36 +31,36 @@ const SectionAsks = z
     types: z.array(z.enum(QUESTION_TYPES)).min(1),
     /** Questions that the section answers, in people's words. They are indexed and never shown. */
     asks: z.array(Phrase).max(12),
-    /** Questions on its subject that it does not answer. They find the section, and the answer says that it does not answer. */
+    /** Questions on the section's subject that it does not answer. They find the section, and the answer says so. */
     near: z.array(Phrase).default([]),
   })
   .refine(({ asks, near }) => asks.length + near.length >= 3, 'must have three asks or more')
 
 const GuideAsks = z.strictObject({
   guide: GuideSlug,
-  /** What people call the guide's subject. */
+  /** People's names for the guide's subject. */
   names: z.array(Phrase).min(1),
-  /** The triggers that would change the answer, the likeliest first. */
+  /** The triggers that would change the answer, most likely first. */
   check: z.array(z.string()).min(1).max(6),
   /** Similar subjects that another guide covers. */
   notFor: z.array(Phrase).default([]),
-  /** By the anchor of the section's heading; `intro` for the introduction. */
+  /** The asks of each section, by heading anchor; `intro` for the introduction. */
   sections: z.record(z.string(), SectionAsks),
 })
 export type GuideAsks = Readonly<z.infer<typeof GuideAsks>>
 
-const FOLDER = new URL('../sections/', import.meta.url)
+const SECTIONS_FOLDER = new URL('../sections/', import.meta.url)
 
-let cached: readonly GuideAsks[] | undefined
+let cachedAsks: readonly GuideAsks[] | undefined
 
 /**
- * Loads the files of `sections/`, sorted by slug. Reads them once per process.
+ * Loads the files in `sections/`, sorted by slug. Reads them once per process.
  *
- * @throws {Error} that lists every mistake of every file as `file: member: what is wrong`
+ * @throws {Error} if a file has mistakes; the message lists them all as `file: member: mistake`
  */
 export function loadSectionAsks(): readonly GuideAsks[] {
-  cached ??= readSectionAsks(FOLDER)
-  return cached
+  cachedAsks ??= readSectionAsks(SECTIONS_FOLDER)
+  return cachedAsks
 }
 
 function readSectionAsks(folder: URL): readonly GuideAsks[] {

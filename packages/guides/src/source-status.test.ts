@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { EXAMPLE_GUIDE } from '../test/example-guide.ts'
-import { describeStatus, freshnessStatus } from './source-status.ts'
+import { describeStatus, summarizeFreshness } from './source-status.ts'
 
 const [form] = EXAMPLE_GUIDE.sources
 const phone = { ...form!, id: 'phone', kind: 'contact', url: 'https://www.usa.gov/', agency: 'GSA' } as const
@@ -13,7 +13,7 @@ const guides = [
   },
   { ...EXAMPLE_GUIDE, slug: 'two', body: 'Send it. [^form]', sources: [form!] },
 ]
-const at = (day: string) => freshnessStatus(guides, new Date(day))
+const at = (day: string) => summarizeFreshness(guides, new Date(day))
 
 test('lists guides with the stale sources of their stale statements', () => {
   expect(at('2026-06-30').guides).toEqual([

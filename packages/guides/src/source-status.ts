@@ -1,13 +1,12 @@
-import type { SourceKind } from '@plainpath/domain'
-import { getFreshUntil, LIMIT_DAYS, staleStatements } from './freshness.ts'
+import { DAY_MS, type SourceKind } from '@plainpath/domain'
+import { getFreshUntil, LIMIT_DAYS, listStaleStatements } from './freshness.ts'
 import type { PackagedGuide } from './packaged-guide.ts'
 import { listStatements } from './statements.ts'
 
-/** A source that becomes stale within these days is due to be read again. */
+/** A source is due for a new check when it becomes stale within this many days. */
 const DUE_DAYS = 30
-const DAY_MS = 86_400_000
 
-/** The roles that read sources again, by kind. Decision 30 describes them. */
+/** The role that checks each kind of source. Decision 30 describes the roles. */
 const OWNERS = {
   statute: 'legal editor',
   regulation: 'legal editor',
@@ -18,7 +17,7 @@ const OWNERS = {
 
 type SourceState = 'stale' | 'due' | 'fresh'
 
-/** A source as it was read on one day, for all guides that cite it. Days are `YYYY-MM-DD`. */
+/** A source as checked on one day, for all guides that cite it. Days are `YYYY-MM-DD`. */
 interface SourceStatus {
   readonly title: string
   readonly url: string
@@ -27,7 +26,7 @@ interface SourceStatus {
   readonly owner: string
   readonly checked: string
   readonly limitDays: number
-  /** The last day on which it is fresh. */
+  /** The last day on which the source is fresh. */
   readonly freshUntil: string
   readonly state: SourceState
   readonly guides: readonly string[]
@@ -37,72 +36,83 @@ interface GuideStatus {
   readonly slug: string
   readonly statements: number
   readonly staleStatements: number
-  /** The stale sources of its stale statements as `id (day)`, and `no source` if a statement has none. */
+  /** The sources of the stale statements as `id (day)`, and `no source` if a statement has none. */
   readonly why: readonly string[]
 }
 
 export interface FreshnessStatus {
   readonly guides: readonly GuideStatus[]
-  /** Oldest reading first. */
+  /** Sorted by check date, oldest first. */
   readonly sources: readonly SourceStatus[]
 }
 
-type RatedGuide = Pick<PackagedGuide, 'slug' | 'body'> & {
+type CheckedGuide = Pick<PackagedGuide, 'slug' | 'body'> & {
   readonly sources: readonly Pick<
     PackagedGuide['sources'][number],
     'id' | 'title' | 'url' | 'agency' | 'kind' | 'checked'
   >[]
 }
 
-/** Reports what is stale or due at `now`, by guide and by source. */
-export function freshnessStatus(guides: readonly RatedGuide[], now: Date): FreshnessStatus {
-  return { guides: guides.map((guide) => guideStatus(guide, now)), sources: sourceStatuses(guides, now) }
+/** Returns the freshness of each guide and source at `now`. */
+export function summarizeFreshness(guides: readonly CheckedGuide[], now: Date): FreshnessStatus {
+  return { guides: guides.map((guide) => summarizeGuide(guide, now)), sources: summarizeSources(guides, now) }
 }
 
-function guideStatus(guide: RatedGuide, now: Date): GuideStatus {
-  const stale = staleStatements(guide, now)
-  const reasons = guide.sources.filter(({ id }) => stale.some(({ sources }) => sources.includes(id)))
-  const unsupported = stale.some(({ sources }) => sources.length === 0)
+function summarizeGuide(guide: CheckedGuide, now: Date): GuideStatus {
+  const staleStatements = listStaleStatements(guide, now)
+  const staleSources = guide.sources.filter(({ id }) =>
+    staleStatements.some(({ sources }) => sources.includes(id)),
+  )
+  const lacksSource = staleStatements.some(({ sources }) => sources.length === 0)
   return {
     slug: guide.slug,
     statements: listStatements(guide.body).length,
-    staleStatements: stale.length,
-    why: [...reasons.map(({ id, checked }) => `${id} (${checked})`), ...(unsupported ? ['no source'] : [])],
+    staleStatements: staleStatements.length,
+    why: [
+      ...staleSources.map(({ id, checked }) => `${id} (${checked})`),
+      ...(lacksSource ? ['no source'] : []),
+    ],
   }
 }
 
-function sourceStatuses(guides: readonly RatedGuide[], now: Date): SourceStatus[] {
-  const readings = guides.flatMap((guide) => guide.sources.map((source) => ({ ...source, slug: guide.slug })))
-  const byReading = Map.groupBy(readings, ({ url, kind, checked }) => [checked, kind, url].join(' '))
-  return [...byReading.values()]
+function summarizeSources(guides: readonly CheckedGuide[], now: Date): SourceStatus[] {
+  const citations = guides.flatMap((guide) =>
+    guide.sources.map((source) => ({ ...source, slug: guide.slug })),
+  )
+  const citationsByCheck = Map.groupBy(citations, ({ url, kind, checked }) => [checked, kind, url].join(' '))
+  return [...citationsByCheck.values()]
     .flatMap(([first, ...others]) => {
       if (!first) return []
       const { title, url, agency, kind, checked } = first
-      const until = getFreshUntil(first)
+      const freshUntil = getFreshUntil(first)
       return {
-        ...{ title, url, agency, kind, checked },
+        title,
+        url,
+        agency,
+        kind,
+        checked,
         owner: OWNERS[kind],
         limitDays: LIMIT_DAYS[kind],
-        freshUntil: new Date(until).toISOString().slice(0, 10),
-        state: classify(until, now),
+        freshUntil: new Date(freshUntil).toISOString().slice(0, 10),
+        state: getState(freshUntil, now),
         guides: [...new Set([first, ...others].map(({ slug }) => slug))],
       }
     })
     .toSorted((a, b) => (a.checked === b.checked ? (a.url < b.url ? -1 : 1) : a.checked < b.checked ? -1 : 1))
 }
 
-function classify(until: number, now: Date): SourceState {
-  if (now.getTime() > until) return 'stale'
-  return now.getTime() > until - DUE_DAYS * DAY_MS ? 'due' : 'fresh'
+function getState(freshUntil: number, now: Date): SourceState {
+  if (now.getTime() > freshUntil) return 'stale'
+  return now.getTime() > freshUntil - DUE_DAYS * DAY_MS ? 'due' : 'fresh'
 }
 
-/** Formats the status as text: what is due by agency and kind, every guide, every source by age. */
+/** Formats the status as text: due sources by agency and kind, then all guides, then all sources by age. */
 export function describeStatus({ guides, sources }: FreshnessStatus): string {
-  const stale = guides.filter(({ staleStatements: count }) => count > 0)
-  const statements = sum(guides.map((guide) => guide.statements))
-  const count = sum(guides.map(({ staleStatements: each }) => each))
+  const staleGuides = guides.filter((guide) => guide.staleStatements > 0)
+  const statementCount = sum(guides.map((guide) => guide.statements))
+  const staleCount = sum(guides.map((guide) => guide.staleStatements))
   return [
-    `${count} of ${statements} statements are stale, in ${stale.length} of ${guides.length} guides.`,
+    `${staleCount} of ${statementCount} statements are stale, in ${staleGuides.length} of ${guides.length} guides.`,
     '',
     'TO READ AGAIN, by agency and kind',
     ...formatTable(['stale', 'due', 'of', 'kind', 'owner', 'agency'], listDueGroups(sources)),
@@ -110,15 +120,25 @@ export function describeStatus({ guides, sources }: FreshnessStatus): string {
     'GUIDES',
     ...formatTable(
       ['guide', 'statements', 'stale', 'why'],
-      guides.map(({ slug, statements: all, staleStatements: old, why }) => [slug, all, old, why.join(', ')]),
+      guides.map(({ slug, statements, staleStatements, why }) => [
+        slug,
+        statements,
+        staleStatements,
+        why.join(', '),
+      ]),
     ),
     '',
     'SOURCES, oldest reading first',
     ...formatTable(
       ['checked', 'fresh until', 'state', 'kind', 'owner', 'address', 'guides'],
-      sources.map((each) => [
-        ...[each.checked, each.freshUntil, each.state, each.kind, each.owner, each.url],
-        each.guides.join(', '),
+      sources.map((source) => [
+        source.checked,
+        source.freshUntil,
+        source.state,
+        source.kind,
+        source.owner,
+        source.url,
+        source.guides.join(', '),
       ]),
     ),
   ].join('\n')
@@ -141,13 +161,13 @@ function listDueGroups(sources: readonly SourceStatus[]): Cell[][] {
 
 type Cell = string | number
 
-/** Formats rows under their names, each column as wide as its widest cell. */
-function formatTable(names: readonly string[], rows: readonly (readonly Cell[])[]): string[] {
-  const table = [names, ...rows]
-  const widths = names.map((_, at) => Math.max(...table.map((row) => String(row[at]).length)))
+/** Formats rows under column names. Each column is as wide as its widest cell. */
+function formatTable(columnNames: readonly string[], rows: readonly (readonly Cell[])[]): string[] {
+  const table = [columnNames, ...rows]
+  const widths = columnNames.map((_, column) => Math.max(...table.map((row) => String(row[column]).length)))
   return table.map((row) =>
     row
-      .map((cell, at) => String(cell).padEnd(widths[at] ?? 0))
+      .map((cell, column) => String(cell).padEnd(widths[column] ?? 0))
       .join('  ')
       .trimEnd(),
   )

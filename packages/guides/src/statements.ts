@@ -11,7 +11,7 @@ export interface Statement {
 export const listStatements = (body: string): readonly Statement[] =>
   listFactBlocks(body).flatMap(splitStatements)
 
-/** Splits a block into statements: a list item is one, a paragraph has one for each sentence. */
+/** Splits a block into statements. A list item is one statement; a paragraph has one for each sentence. */
 function splitStatements({ kind, text }: Block): readonly Statement[] {
   const sources = findSourceIds(text)
   const sentences = splitSentences(text)
@@ -22,26 +22,26 @@ function splitStatements({ kind, text }: Block): readonly Statement[] {
 }
 
 /**
- * Lists the blocks that state facts, each of which needs a source: all except headings, lines that introduce a list, and the last
- * two sections, which have links and the list of triggers.
+ * Lists the blocks that state facts and therefore need a source. Omits headings, lines that introduce a list, and the last two
+ * sections, which contain only links and triggers.
  */
 export function listFactBlocks(body: string): readonly Block[] {
   const blocks = parseBlocks(body)
-  const introduces = ({ text }: Block, index: number) =>
-    withoutMarkers(text).endsWith(':') && blocks[index + 1]?.kind === 'item'
+  const introducesList = ({ text }: Block, index: number) =>
+    removeMarkers(text).endsWith(':') && blocks[index + 1]?.kind === 'item'
   return blocks.filter(
     (block, index) =>
       block.kind !== 'heading' &&
       block.section !== CHANGES_HEADING &&
       block.section !== ATTORNEY_HEADING &&
-      !introduces(block, index),
+      !introducesList(block, index),
   )
 }
 
 export const findSourceIds = (text: string): readonly string[] =>
   [...text.matchAll(SOURCE_MARKER)].flatMap(([, id]) => id ?? [])
 
-const withoutMarkers = (text: string) => text.replace(SOURCE_MARKER, '').trim()
+const removeMarkers = (text: string) => text.replace(SOURCE_MARKER, '').trim()
 
 const EXTERNAL_LINK = /\]\((?<address>https:\/\/[^()\s]+)\)/g
 const PHONE_NUMBER = /(?<![\d-])(?:1-)?\d{3}-\d{3}-\d{4}(?![\d-])/g
@@ -52,11 +52,11 @@ const findContacts = (text: string): readonly string[] => [
   ...[...text.replace(EXTERNAL_LINK, '').matchAll(PHONE_NUMBER)].map(([number]) => number),
 ]
 
-/** Tells whether a block has a link or phone number and cites no source. */
+/** Returns whether a block has a link or phone number and cites no source. */
 export const isUnchecked = ({ text }: Block): boolean =>
   findSourceIds(text).length === 0 && findContacts(text).length > 0
 
-/** Lists the links and phone numbers that no source of the guide supports, each once. */
+/** Lists the distinct links and phone numbers in blocks that cite no source. */
 export const findUncheckedContacts = (body: string): readonly string[] => [
   ...new Set(
     parseBlocks(body)

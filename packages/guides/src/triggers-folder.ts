@@ -1,2 +1,2 @@
-/** Where the hand-off triggers are: one `<id>.yaml` each. */
+/** The folder with the hand-off triggers, one `<id>.yaml` each. */
 export const TRIGGERS_FOLDER = new URL('../triggers/', import.meta.url)

@@ -2,7 +2,7 @@ import { ATTORNEY_LISTS } from '@plainpath/domain'
 import { ATTORNEY_HEADING, CHANGES_HEADING, DISCLAIMER } from '../src/guide-body.ts'
 import type { PackagedGuide } from '../src/packaged-guide.ts'
 
-/** The smallest guide without a mistake, for tests to change in one place. */
+/** A minimal guide without mistakes. Tests change one member of it. */
 export const EXAMPLE_GUIDE: PackagedGuide = {
   slug: 'example',
   title: 'An example',

@@ -1,4 +1,4 @@
-/** @returns the CPU time of this process while `work` runs, in milliseconds: other processes on the machine do not add to it */
+/** Measures the CPU time of this process while `work` runs, in milliseconds. Other processes do not affect it. */
 export async function cpuTimeOf(work: () => unknown): Promise<number> {
   const before = process.cpuUsage()
   await work()

@@ -2,20 +2,21 @@ import { connect } from 'node:net'
 
 interface RawResponse {
   readonly status: number
-  /** Names in lower case; of several headers with one name, the last. */
+  /** The headers by lower-case name. Of several headers with one name, only the last is included. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
 export interface Conversation {
   readonly responses: readonly RawResponse[]
-  /** True when the server ended the connection. */
+  /** True if the server ended the connection. */
   readonly closed: boolean
 }
 
 /**
- * Sends bytes exactly as they are, and reads until the server ends the connection or, if `answers` is given, until
- * so many answers came.
+ * Sends bytes unchanged. Reads until the server ends the connection, or has sent `options.responses` complete responses.
+ *
+ * @param options.bodiless true if the responses have no bodies, as for HEAD
  */
 export async function converse(
   port: number,
@@ -24,19 +25,19 @@ export async function converse(
 ): Promise<Conversation> {
   const socket = connect({ port, host: '127.0.0.1' })
   const { promise, resolve, reject } = Promise.withResolvers<Conversation>()
-  let received = ''
-  const read = (closed: boolean) => {
-    const responses = parseResponses(received, options.bodiless ?? false)
+  let receivedText = ''
+  const resolveIfComplete = (closed: boolean) => {
+    const responses = parseResponses(receivedText, options.bodiless ?? false)
     if (closed || responses.length === options.responses) resolve({ responses, closed })
   }
   socket.setEncoding('latin1')
   socket.on('data', (chunk: string) => {
-    received += chunk
-    read(false)
+    receivedText += chunk
+    resolveIfComplete(false)
   })
-  socket.on('end', () => read(true))
-  // A reset ends the connection too; what came before it counts.
-  socket.on('close', () => read(true))
+  socket.on('end', () => resolveIfComplete(true))
+  // A reset also ends the connection. The bytes that arrived before it are parsed.
+  socket.on('close', () => resolveIfComplete(true))
   socket.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE') reject(error)
   })
@@ -48,11 +49,11 @@ export async function converse(
   }
 }
 
-/** All whole answers in the text, without interim ones (1xx). */
+/** Parses all complete responses in the text, and leaves out interim ones (1xx). */
 function parseResponses(text: string, bodiless: boolean): RawResponse[] {
   const responses: RawResponse[] = []
-  for (let rest = text; ; ) {
-    const head = /^HTTP\/1\.1 (?<status>\d{3})[^\r\n]*\r\n(?<lines>(?:[^\r\n]+\r\n)*)\r\n/.exec(rest)
+  for (let remainingText = text; ; ) {
+    const head = /^HTTP\/1\.1 (?<status>\d{3})[^\r\n]*\r\n(?<lines>(?:[^\r\n]+\r\n)*)\r\n/.exec(remainingText)
     if (!head?.groups) return responses
     const { status = '', lines = '' } = head.groups
     const headers = Object.fromEntries(
@@ -65,12 +66,12 @@ function parseResponses(text: string, bodiless: boolean): RawResponse[] {
         ]),
     )
     const length = bodiless || status.startsWith('1') ? 0 : Number(headers['content-length'] ?? 0)
-    const body = rest.slice(head[0].length, head[0].length + length)
+    const body = remainingText.slice(head[0].length, head[0].length + length)
     if (body.length < length) return responses
     if (!status.startsWith('1')) responses.push({ status: Number(status), headers, body })
-    rest = rest.slice(head[0].length + length)
+    remainingText = remainingText.slice(head[0].length + length)
   }
 }
 
-/** The lines of a request head, ended as HTTP has it. */
+/** Formats the head of a request: its lines with HTTP line endings, and the empty line after them. */
 export const head = (...lines: string[]) => `${lines.join('\r\n')}\r\n\r\n`

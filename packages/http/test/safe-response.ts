@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import type { ErrorForm } from '../src/problems/handle-errors.ts'
-import { PROBLEM_CODES, type ProblemCode, problemKind } from '../src/problems/problems.ts'
+import type { ErrorFormat } from '../src/problems/handle-errors.ts'
+import { getProblemKind, PROBLEM_CODES, type ProblemCode } from '../src/problems/problems.ts'
 
 /** The response to check, from any client. */
 interface ResponseFacts {
@@ -10,17 +10,17 @@ interface ResponseFacts {
 }
 
 export interface SafetyOptions {
-  /** The public origin of the service; as the problem itself tells it when absent. */
+  /** The public origin of the service; by default the origin in the problem's own URLs. */
   readonly origin?: string
-  /** How a failure must be written here; any of the forms when absent. */
-  readonly form?: ErrorForm
-  /** Tokens, secrets, names and what was only sent to see whether it comes back. */
+  /** The format that an error response must have; by default any format. */
+  readonly form?: ErrorFormat
+  /** Tokens, secrets, names and canaries that no response may contain. */
   readonly confidential?: Iterable<string>
-  /** The status that is right although it is a failure of ours: a store or a peer is away, or broken. */
+  /** The expected 5xx status, while a store or a peer is unavailable or broken. */
   readonly failure?: number | undefined
 }
 
-/** Text that reveals internals, or is not JSON. */
+/** Matches text that reveals internals or is not JSON. */
 const INTERNALS =
   /<\/?[a-z!]|\bat .*:\d+:\d+|node_modules|\/apps\/|\.ts\b|\bselect \b|\binsert into\b|ECONN|\bSQL|postgres|redis|oidc|koa|undefined|\[object/i
 
@@ -40,7 +40,7 @@ const MEMBERS: Readonly<Record<'oauth' | 'agent' | 'problem', readonly string[]>
   problem: ['code', 'detail', 'instance', 'request_id', 'status', 'title', 'type'],
 }
 
-/** Checks what must hold for every response to any request. */
+/** Checks the properties that every response must have, whatever the request. */
 export function expectSafeResponse(response: ResponseFacts, options: SafetyOptions): void {
   const { status, headers, text } = response
   if (status >= 500) expect(status, text.slice(0, 500)).toBe(options.failure)
@@ -56,48 +56,48 @@ export function expectSafeResponse(response: ResponseFacts, options: SafetyOptio
   for (const secret of options.confidential ?? [])
     if (text.includes(secret) || [...headers.values()].some((value) => value.includes(secret)))
       expect.unreachable(`the answer says back what is confidential: ${secret.slice(0, 12)}…`)
-  if (status >= 400) expectSafeRefusal(response, options.form)
+  if (status >= 400) expectSafeError(response, options.form)
 }
 
-function expectSafeRefusal({ status, headers, text }: ResponseFacts, form: ErrorForm | undefined): void {
+function expectSafeError({ status, headers, text }: ResponseFacts, form: ErrorFormat | undefined): void {
   expect(headers.get('cache-control')).toBe('no-store')
   expect(headers.get('etag')).toBeNull()
   if (status === 401) expect(headers.get('www-authenticate')).toMatch(/^(Basic|Bearer|DPoP) realm="/)
   if (status === 405) expect(headers.get('allow')).toMatch(/^[A-Z]+(, [A-Z]+)*$/)
   if (status === 429 || status === 503) expect(headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
-  // The answer to HEAD.
+  // A response to HEAD has no body.
   if (text === '') return
   const type = headers.get('content-type')?.split(';')[0]
   if (form === 'page' && type === 'text/html') return
   const body = JSON.parse(text) as Record<string, unknown>
-  // RFC 3986: nothing that a page or a log could take for something else.
+  // Only characters of RFC 3986, which cannot inject anything into a page or a log.
   if ('instance' in body) expect(body['instance']).toMatch(/^\/(?:[\w~.\-!$&'()*+,;=:@/]|%[0-9A-F]{2})*$/i)
   expect(JSON.stringify({ ...body, instance: '' })).not.toMatch(INTERNALS)
-  const written = 'error_uri' in body ? 'oauth' : 'error' in body ? 'agent' : 'problem'
-  // What is refused before any handler sees it has no place, and one form for all.
-  const early = written === 'agent' && !('instance' in body)
-  if (form !== undefined && !early) expect(written).toBe(form === 'page' ? 'problem' : form)
-  expect(type).toBe(written === 'oauth' ? 'application/json' : 'application/problem+json')
+  const format = 'error_uri' in body ? 'oauth' : 'error' in body ? 'agent' : 'problem'
+  // A request that is refused before any handler has no instance. Its response always has the same format.
+  const isUnreadable = format === 'agent' && !('instance' in body)
+  if (form !== undefined && !isUnreadable) expect(format).toBe(form === 'page' ? 'problem' : form)
+  expect(type).toBe(format === 'oauth' ? 'application/json' : 'application/problem+json')
   const {
     errors: _mistakes,
     policy: _policy,
     successor: _guide,
     first: _message,
-    attempts_remaining: _left,
+    attempts_remaining: _attempts,
     ...members
   } = body
-  const known = MEMBERS[written].filter((name) => name !== 'instance' || !early)
-  expect(Object.keys(members).sort()).toEqual(known)
+  const expectedMembers = MEMBERS[format].filter((name) => name !== 'instance' || !isUnreadable)
+  expect(Object.keys(members).sort()).toEqual(expectedMembers)
   const { code } = body
-  if (written === 'oauth') expect(String(body['error_uri']).split('/problems/').at(-1)).toBe(code)
+  if (format === 'oauth') expect(String(body['error_uri']).split('/problems/').at(-1)).toBe(code)
   expect(PROBLEM_CODES).toContain(code)
-  expect(problemKind(code as ProblemCode).status).toBe(status)
-  if (written !== 'problem')
-    expect(body['error']).toBe(problemKind(code as ProblemCode).oauth ?? 'invalid_request')
+  expect(getProblemKind(code as ProblemCode).status).toBe(status)
+  if (format !== 'problem')
+    expect(body['error']).toBe(getProblemKind(code as ProblemCode).oauth ?? 'invalid_request')
   // RFC 6749 section 5.2 allows neither quotes nor a backslash.
-  if (written !== 'problem')
+  if (format !== 'problem')
     expect(body['error_description']).toMatch(/^[\x20-\x21\x23-\x5b\x5d-\x7e]{10,1000}$/)
-  if (written !== 'oauth')
+  if (format !== 'oauth')
     expect(body).toMatchObject({ status, code, detail: expect.stringMatching(/^\P{Cc}{10,1000}$/u) })
-  if (written !== 'oauth') expect(body['request_id']).toBe(headers.get('x-request-id'))
+  if (format !== 'oauth') expect(body['request_id']).toBe(headers.get('x-request-id'))
 }

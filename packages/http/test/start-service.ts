@@ -1,10 +1,10 @@
 import Koa, { type Middleware } from 'koa'
-import { memoryLimitStore } from '../src/limits/limit-store.ts'
+import { createMemoryLimitStore } from '../src/limits/limit-store.ts'
 import { createLimiter, type Limiter } from '../src/limits/limiter.ts'
 import { createLog } from '../src/observability/log.ts'
 import { type HandleErrorsOptions, handleErrors } from '../src/problems/handle-errors.ts'
 import { parseTrustedProxies } from '../src/request/client-address.ts'
-import { requestContext } from '../src/request/request-context.ts'
+import { addRequestContext } from '../src/request/request-context.ts'
 import { type Authenticators, mountRoutes } from '../src/routing/mount-routes.ts'
 import type { RawRoute, Route } from '../src/routing/route.ts'
 import { type RunningServer, type ServeOptions, serve } from '../src/server/server.ts'
@@ -15,7 +15,7 @@ export interface ServiceOptions {
   origin?: string
   trustedProxies?: string
   errors?: Partial<HandleErrorsOptions>
-  /** Between the error handling and the routes. */
+  /** Middleware between the error handler and the routes. */
   use?: readonly Middleware[]
   routes?: readonly (Route | RawRoute)[]
   limiter?: Limiter
@@ -30,7 +30,7 @@ export interface Service extends RunningServer {
   readonly answered: { method: string; route: string; status: number; seconds: number }[]
 }
 
-/** Starts an app built from this package alone, on a free port. */
+/** Starts an app of this package's middleware and `options.routes`, on a free port. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const logged: string[] = []
   const answered: Service['answered'] = []
@@ -39,18 +39,18 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const app = new Koa()
   app.on('error', (error: Error) => log.warn('a response could not be sent', { error }))
   app.use(
-    requestContext({
+    addRequestContext({
       log,
       origin,
       trustedProxies: parseTrustedProxies(options.trustedProxies ?? ''),
       onResponse: (response) => answered.push(response),
     }),
   )
-  app.use(handleErrors({ origin, log, errorForm: () => 'problem', ...options.errors }))
+  app.use(handleErrors({ origin, log, chooseErrorFormat: () => 'problem', ...options.errors }))
   for (const middleware of options.use ?? []) app.use(middleware)
   const limiter =
     options.limiter ??
-    createLimiter({ store: memoryLimitStore(() => new Date()), factor: 1, now: () => new Date(), log })
+    createLimiter({ store: createMemoryLimitStore(() => new Date()), factor: 1, now: () => new Date(), log })
   app.use(mountRoutes(options.routes ?? [], { limiter, authenticators: options.authenticators ?? {} }))
   const server = await serve(app.callback(), {
     port: 0,

@@ -1,21 +1,22 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
+/** A proxy in front of a server, which simulates network failures. */
 export interface TcpProxy extends AsyncDisposable {
   readonly url: string
-  /** From now on nothing is passed on, and no connection ends. */
+  /** Stops forwarding bytes. Connections stay open. */
   silence(): void
-  /** Ends every connection and refuses new ones. */
+  /** Closes every connection and refuses new ones. */
   cut(): Promise<void>
-  /** Accepts again, on the same port. */
+  /** Accepts connections again, on the same port. */
   restore(): Promise<void>
 }
 
-/** Stands before the server of the URL, as a network that can fail. */
+/** Starts a proxy to the server that the URL names; its default port is that of Redis. */
 export async function startTcpProxy(url: string): Promise<TcpProxy> {
   const target = new URL(url)
   const sockets = new Set<Socket>()
-  let silent = false
+  let isSilent = false
   const server = createServer((client) => {
     const upstream = connect({ host: target.hostname, port: Number(target.port || 6379) })
     for (const [from, to] of [
@@ -24,7 +25,7 @@ export async function startTcpProxy(url: string): Promise<TcpProxy> {
     ] as const) {
       sockets.add(from)
       from.on('data', (chunk) => {
-        if (!silent) to.write(chunk)
+        if (!isSilent) to.write(chunk)
       })
       from.on('error', () => to.destroy())
       from.on('close', () => {
@@ -41,18 +42,18 @@ export async function startTcpProxy(url: string): Promise<TcpProxy> {
   const port = await listen(0)
   const cut = async () => {
     if (!server.listening) return
-    const closed = once(server, 'close')
+    const closeEvent = once(server, 'close')
     server.close()
     for (const socket of sockets) socket.destroy()
-    await closed
+    await closeEvent
   }
-  const here = new URL(url)
-  here.hostname = '127.0.0.1'
-  here.port = String(port)
+  const proxyUrl = new URL(url)
+  proxyUrl.hostname = '127.0.0.1'
+  proxyUrl.port = String(port)
   return {
-    url: here.href,
+    url: proxyUrl.href,
     silence: () => {
-      silent = true
+      isSilent = true
     },
     cut,
     async restore() {

@@ -10,7 +10,7 @@ import {
 
 const CALLER: Caller = { clientId: 'agt_1', scopes: new Set(['guides:read']) }
 
-/** Knows one token and one client. */
+/** Accepts one token and one client's credentials. */
 export const authenticators: Authenticators = {
   async bearer(ctx, scopes) {
     if (ctx.get('authorization') === 'Bearer good') {
@@ -25,7 +25,7 @@ export const authenticators: Authenticators = {
   },
 }
 
-/** A route that answers who called it. */
+/** Creates a route that responds with its caller's client id. */
 export const who = (path: `/${string}`, access: Access, limits: RouteLimits = {}): Route => ({
   method: 'get',
   path,

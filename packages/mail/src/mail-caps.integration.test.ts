@@ -16,7 +16,7 @@ const expectWaiting = async (mailing: Mailing, count: number) => {
         `select id from mails where state = 'queued' and deferred_by is not null and counted_at is null`,
       )
     ).rowCount
-  await expect.poll(rows, { timeout: 10_000 }).toBe(count)
+  await expect.poll(rows).toBe(count)
 }
 const addressees = (mailing: Mailing) => mailing.server.received.map(({ to }) => to[0]?.split('@')[0])
 
@@ -94,7 +94,7 @@ test('reserves part of a cap for mails that a person asked for', async () => {
     Array.from({ length: 12 }, (_, n) => mailing.add({ to: `n${n}@example.org`, sender: '192.0.2.1' })),
   )
   await expectWaiting(mailing, 4)
-  await expect.poll(() => mailing.server.received, { timeout: 10_000 }).toHaveLength(8)
+  await expect.poll(() => mailing.server.received).toHaveLength(8)
   for (const to of ['ana@example.org', 'ben@example.org'])
     await mailing.becomes(await mailing.add({ to, askedFor: true }), 'sent')
   await mailing.add({ to: 'cleo@example.org', askedFor: true })
@@ -126,7 +126,7 @@ test('releases mails that people asked for first, then those of the sender with 
   await expectWaiting(mailing, 6)
   await full[Symbol.asyncDispose]()
   const before = mailing.server.received.length
-  // Of the twelve, nine are for mails that no person is known to have asked for.
+  // Mails that no person is known to have asked for may use nine of the twelve.
   await mailing.start({ caps: { ...HIGH_CAPS, domain: 12 } }).upkeep()
   await mailing.server.mails(before + 4)
   await expectWaiting(mailing, 2)
@@ -134,7 +134,7 @@ test('releases mails that people asked for first, then those of the sender with 
   expect(sent.toSorted()).toEqual(['another1', 'asked', 'other1', 'some1'])
 })
 
-test('does not let a new mail overtake one that waits for the same room', async () => {
+test('does not let a new mail overtake a mail that waits for the same room', async () => {
   await using mailing = await startMailing()
   const mailer = mailing.start({ caps: { ...HIGH_CAPS, domain: 5 } })
   for (const n of [1, 2, 3, 4]) await mailing.becomes(await mailing.add({ to: `a${n}@example.org` }), 'sent')
@@ -176,7 +176,7 @@ test('counts a released mail again, instead of giving it up, when it is not deli
   mailing.server.refuseNext({ at: 'data', code: 451 })
   await mailer.upkeep()
   await expect
-    .poll(() => mailing.state(deferred), { timeout: 10_000 })
+    .poll(() => mailing.state(deferred))
     .toMatchObject({
       attempts: 1,
       leased_until: null,
@@ -338,7 +338,7 @@ test('sends nothing while mails cannot be counted', async () => {
   await locked
   mailing.start()
   const id = await mailing.add()
-  await expect.poll(() => mailing.logged.join(), { timeout: 10_000 }).toContain('a mail was not sent')
+  await expect.poll(() => mailing.logged.join()).toContain('a mail was not sent')
   expect(mailing.server.received).toEqual([])
   release()
   await lock

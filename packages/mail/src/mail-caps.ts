@@ -1,50 +1,58 @@
 /**
- * Caps: how many mails are sent to a mailbox, to a domain and in all within 24 hours. This module counts mails, lets mails
- * over the shared caps (domain, all) wait, and releases them when there is room. The reasons are in decision 31.
+ * Caps: the maximum number of mails to a mailbox, to a domain and in total within 24 hours. This module counts mails. Mails over
+ * the shared caps (`domain` and `all`) wait until it releases them. Decision 31 explains why.
  */
 import { canonicalEmail, DAY_MS, RULES } from '@plainpath/domain'
 import type { Database } from '@plainpath/postgres'
 import type { HashKey } from '@plainpath/sealing'
 import { z } from 'zod'
 
-/** The most mails that are sent within any 24 hours. */
+/** The maximum numbers of mails that are sent within any 24 hours. */
 export interface MailCaps {
   readonly mailbox: number
   readonly domain: number
   readonly all: number
 }
 
-/** The most mails that may wait for room under the shared caps. */
+/** The maximum numbers of mails that may wait for room under the shared caps. */
 export interface WaitingBounds {
-  /** Of one kind, requested by one network. */
+  /** The maximum for one kind of mail that one network requested. */
   readonly sender: number
   readonly all: number
 }
 
-const scaledBy = (factor: number) => (figure: number) => Math.max(1, Math.floor(figure * factor))
+const createScale = (factor: number) => (limit: number) => Math.max(1, Math.floor(limit * factor))
 
-/** @param factor multiplies each cap, as it multiplies rate limits; no cap falls below one */
-export function scaledMailCaps(factor: number): MailCaps {
-  const scaled = scaledBy(factor)
+/**
+ * Scales the caps.
+ *
+ * @param factor multiplies each cap, as it multiplies rate limits; no cap falls below one
+ */
+export function scaleMailCaps(factor: number): MailCaps {
+  const scale = createScale(factor)
   return {
-    mailbox: scaled(RULES.mailsToMailbox),
-    domain: scaled(2_000),
-    all: scaled(20_000),
+    mailbox: scale(RULES.mailsToMailbox),
+    domain: scale(2_000),
+    all: scale(20_000),
   }
 }
 
-/** @param factor multiplies each bound; no bound falls below one */
-export function scaledWaitingBounds(factor: number): WaitingBounds {
-  const scaled = scaledBy(factor)
-  return { sender: scaled(40), all: scaled(8_000) }
+/**
+ * Scales the bounds on waiting mails.
+ *
+ * @param factor multiplies each bound; no bound falls below one
+ */
+export function scaleWaitingBounds(factor: number): WaitingBounds {
+  const scale = createScale(factor)
+  return { sender: scale(40), all: scale(8_000) }
 }
 
-/** Returns how much of a cap a mail may use: a fifth is reserved for mails that a person asked for. */
-export const usableShare = (cap: number, askedFor: boolean): number =>
+/** Returns the part of a cap that a mail may use. A fifth of each cap is reserved for mails that a person requested. */
+export const getUsableShare = (cap: number, askedFor: boolean): number =>
   askedFor ? cap : Math.max(1, Math.floor((cap * 4) / 5))
 
 /** SQL condition on a row of `mails`: the mail waits for room under a cap. */
-export const WAITING = `state = 'queued' and deferred_by is not null and counted_at is null`
+export const IS_WAITING = `state = 'queued' and deferred_by is not null and counted_at is null`
 
 /** `counted`: the mail may be sent. `deferred`: it waits for room. `mailbox-full`: the cap of its mailbox is used up. */
 type CountResult = 'counted' | 'deferred' | 'mailbox-full'
@@ -54,8 +62,8 @@ interface CapDeps {
   readonly caps: MailCaps
 }
 
-/** Lets one worker count at a time, so that two cannot both use the last room. `lock_timeout` bounds the wait. */
-const LOCK = `select pg_advisory_xact_lock(hashtextextended('plainpath mail caps', 0))`
+/** Lets only one worker count at a time, because two workers must not both use the last room. `lock_timeout` bounds the wait. */
+const LOCK_CAPS = `select pg_advisory_xact_lock(hashtextextended('plainpath mail caps', 0))`
 
 const Counts = z.object({
   mailbox: z.int(),
@@ -67,10 +75,10 @@ const Counts = z.object({
 
 /**
  * Counts a mail under the caps. If a shared cap is used up, or if other mails already wait for room under it, the mail waits
- * instead, which costs no attempt. The cap of the mailbox is checked last, so that nobody can infer from the mails that wait
- * how many a mailbox received.
+ * instead, which costs no attempt. The mailbox cap is checked last: otherwise, waiting mails would reveal how many mails a mailbox
+ * received.
  *
- * @param tx holds the lock of the caps until it ends
+ * @param tx a transaction, which has the lock on the caps until it ends
  * @param mail.waitUntil when the mail is given up, if it has to wait
  */
 export async function countMail(
@@ -81,22 +89,22 @@ export async function countMail(
 ): Promise<CountResult> {
   const { mailbox, domain } = parseMailbox(mail.to)
   const hashes = [hashKey.hash('mail/mailbox', mailbox), hashKey.hash('mail/domain', domain)]
-  await tx.query(LOCK)
+  await tx.query(LOCK_CAPS)
   const { rows } = await tx.query(
     `select
        (select count(*) from mails where mailbox_hash = $1 and counted_at > $3) as mailbox,
        (select count(*) from mails where domain_hash = $2 and counted_at > $3) as domain,
        (select count(*) from mails where counted_at > $3) as all,
-       exists (select from mails where ${WAITING} and domain_hash = $2 and deferred_by = 'domain'
+       exists (select from mails where ${IS_WAITING} and domain_hash = $2 and deferred_by = 'domain'
                and (asked_for or not $4)) as "domainHasWaiting",
-       exists (select from mails where ${WAITING} and deferred_by = 'all' and (asked_for or not $4)) as "allHaveWaiting"`,
+       exists (select from mails where ${IS_WAITING} and deferred_by = 'all' and (asked_for or not $4)) as "allHaveWaiting"`,
     [...hashes, new Date(now.getTime() - DAY_MS), mail.askedFor],
   )
   const counts = Counts.parse(rows[0])
-  const share = (cap: number) => usableShare(cap, mail.askedFor)
-  const isDomainFull = counts.domainHasWaiting || counts.domain >= share(caps.domain)
-  const areAllFull = counts.allHaveWaiting || counts.all >= share(caps.all)
-  if (isDomainFull || areAllFull) {
+  const getShare = (cap: number) => getUsableShare(cap, mail.askedFor)
+  const isDomainFull = counts.domainHasWaiting || counts.domain >= getShare(caps.domain)
+  const isTotalFull = counts.allHaveWaiting || counts.all >= getShare(caps.all)
+  if (isDomainFull || isTotalFull) {
     await tx.query(
       `update mails set mailbox_hash = $2, domain_hash = $3, hash_key = $4, deferred_by = $5, overdue_at = $6,
          attempts = attempts - 1, leased_until = null
@@ -116,14 +124,14 @@ export async function countMail(
 const Verdict = z.enum(['counted', 'mailbox', 'domain', 'all'])
 const JudgedMail = z.object({ id: z.uuid(), verdict: Verdict })
 
-/** Released mails are older than new ones, so they are sent first. Without a bound new mails could wait behind thousands. */
-const RELEASED_AT_ONCE = 100
+/** Bounds one release. Released mails are sent before new ones, which could otherwise wait behind thousands. */
+const MAX_RELEASED = 100
 
 /**
- * Decides for each waiting mail whether it gets room. Mails that a person asked for come first, then mails of the network with
- * the fewest mails of the kind within 24 hours, then the oldest. The verdict is `counted` for a mail that gets room, `domain`
- * or `all` for the cap that it waits for, and `mailbox` if only the cap of its mailbox is used up. Returns the mails whose
- * state changes.
+ * SQL that decides which waiting mails are released. Mails that a person requested come first, then mails of the network with the
+ * fewest mails of the kind within 24 hours, then the oldest. The verdict is `counted` for a mail that may be sent, `domain` or
+ * `all` for the cap under which it waits, and `mailbox` if only its mailbox cap is used up. The query returns the mails whose state
+ * changes.
  *
  * `turn` numbers the mails of a kind that a network requested, counted ones first.
  */
@@ -133,7 +141,7 @@ const JUDGE_WAITING_MAILS = `
     select id, kind, coalesce(sender_hash, '') as sender, domain_hash, mailbox_hash, asked_for, deferred_by, created_at,
       case when asked_for then $2::bigint else $3::bigint end as domain_share,
       case when asked_for then $4::bigint else $5::bigint end as all_share
-    from mails where ${WAITING}),
+    from mails where ${IS_WAITING}),
   turns as (
     select waiting.*, coalesce(sent.count, 0)
       + row_number() over (partition by kind, sender order by created_at, id) as turn
@@ -157,55 +165,58 @@ const JUDGE_WAITING_MAILS = `
   select id, verdict from judged where verdict <> deferred_by order by has_room desc, asked_for desc, turn, created_at, id`
 
 /**
- * Releases waiting mails for which there now is room, at most 100 in one call: they are counted, and due.
+ * Releases at most 100 waiting mails for which there is room now. Released mails are counted and due.
  *
- * @returns the ids of mails that have room under the shared caps, but not under the cap of their mailbox
+ * @returns the ids of mails that have room under the shared caps, but not under their mailbox cap
  */
 export async function releaseWaitingMails(
   tx: Database,
   { caps }: Pick<CapDeps, 'caps'>,
   now: Date,
 ): Promise<readonly string[]> {
-  const { rowCount } = await tx.query(`select from mails where ${WAITING} limit 1`)
+  const { rowCount } = await tx.query(`select from mails where ${IS_WAITING} limit 1`)
   if (rowCount === 0) return []
-  await tx.query(LOCK)
+  await tx.query(LOCK_CAPS)
   const { rows } = await tx.query(JUDGE_WAITING_MAILS, [
     new Date(now.getTime() - DAY_MS),
-    ...[caps.domain, caps.all].flatMap((cap) => [usableShare(cap, true), usableShare(cap, false)]),
+    ...[caps.domain, caps.all].flatMap((cap) => [getUsableShare(cap, true), getUsableShare(cap, false)]),
     caps.mailbox,
   ])
-  const judged = z.array(JudgedMail).parse(rows)
-  const idsWith = (verdict: z.infer<typeof Verdict>) =>
-    judged.filter((mail) => mail.verdict === verdict).map(({ id }) => id)
+  const judgedMails = z.array(JudgedMail).parse(rows)
+  const selectIds = (verdict: z.infer<typeof Verdict>) =>
+    judgedMails.filter((mail) => mail.verdict === verdict).map(({ id }) => id)
   // Another mailer may be giving up a mail that waited too long: `overdue_at` excludes it.
   await tx.query(
-    `update mails set counted_at = $2, overdue_at = $2 where id = any ($1) and ${WAITING} and overdue_at > $2`,
-    [idsWith('counted').slice(0, RELEASED_AT_ONCE), now],
+    `update mails set counted_at = $2, overdue_at = $2 where id = any ($1) and ${IS_WAITING} and overdue_at > $2`,
+    [selectIds('counted').slice(0, MAX_RELEASED), now],
   )
   for (const cap of ['domain', 'all'] as const)
-    await tx.query(`update mails set deferred_by = $2 where id = any ($1) and ${WAITING}`, [
-      idsWith(cap),
+    await tx.query(`update mails set deferred_by = $2 where id = any ($1) and ${IS_WAITING}`, [
+      selectIds(cap),
       cap,
     ])
-  return idsWith('mailbox')
+  return selectIds('mailbox')
 }
 
 const GMAIL = new Set(['gmail.com', 'googlemail.com'])
 
 /**
- * Normalises an address to its mailbox, for counting only: without the plus-tag, and for Gmail without the dots. Mail is sent
- * to the address as typed.
+ * Normalises an address to its mailbox, for counting only: removes the plus-tag and, for Gmail, the dots. Mail is sent to the
+ * address as typed.
  *
  * @throws {Error} if the text is not an address
  */
 export function parseMailbox(address: string): { mailbox: string; domain: string } {
   const canonical = canonicalEmail(address)
   if (canonical === undefined) throw new Error('the addressee of a stored mail is not an e-mail address')
-  const at = canonical.lastIndexOf('@')
-  const typedDomain = canonical.slice(at + 1)
+  const atIndex = canonical.lastIndexOf('@')
+  const typedDomain = canonical.slice(atIndex + 1)
   const domain = GMAIL.has(typedDomain) ? 'gmail.com' : typedDomain
-  const local = canonical.slice(0, at)
+  const localPart = canonical.slice(0, atIndex)
   // A local part that begins with a plus would be empty without its tag.
-  const untagged = local.replace(/(?<=.)\+.*$/u, '')
-  return { mailbox: `${domain === 'gmail.com' ? untagged.replaceAll('.', '') : untagged}@${domain}`, domain }
+  const untaggedPart = localPart.replace(/(?<=.)\+.*$/u, '')
+  return {
+    mailbox: `${domain === 'gmail.com' ? untaggedPart.replaceAll('.', '') : untaggedPart}@${domain}`,
+    domain,
+  }
 }

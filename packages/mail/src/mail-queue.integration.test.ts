@@ -1,13 +1,19 @@
 import { listen } from '@plainpath/postgres'
 import { expect, test } from 'vitest'
 import { type Mailing, startMailing } from '../test/start-mailing.ts'
-import { createMailNotifier, insertMail, MAILS_CHANNEL, mailQueue, mayWait } from './mail-queue.ts'
+import {
+  buildInsertMail,
+  buildWaitingCondition,
+  createMailNotifier,
+  createMailQueue,
+  MAILS_CHANNEL,
+} from './mail-queue.ts'
 
 /** Commits a mail without notifying a mailer. */
 async function storeMail(mailing: Mailing): Promise<string> {
   const mail = { kind: 'note', about: 'x', to: 'ana@example.org', subject: 'A note', text: 'Canary text.\n' }
-  const { id, values } = mailQueue(mailing).seal(mail, mailing.clock.now)
-  const statement = `${insertMail({ first: 1 })} where ${mayWait({ first: 1 })}`
+  const { id, values } = createMailQueue(mailing).seal(mail, mailing.clock.now)
+  const statement = `${buildInsertMail({ first: 1 })} where ${buildWaitingCondition({ first: 1 })}`
   await mailing.db.query(statement, values)
   return id
 }

@@ -4,9 +4,9 @@ import { Problem } from '@plainpath/http'
 import type { Database } from '@plainpath/postgres'
 import type { HashKey, SealingKeys } from '@plainpath/sealing'
 import { contentEncryptionContext, type Mail, MailContent } from './mail.ts'
-import { scaledWaitingBounds, usableShare, WAITING, type WaitingBounds } from './mail-caps.ts'
+import { getUsableShare, IS_WAITING, scaleWaitingBounds, type WaitingBounds } from './mail-caps.ts'
 
-/** The PostgreSQL channel on which mailers learn that a mail was stored. They poll the table, too. */
+/** The PostgreSQL channel that notifies mailers of new mails. They also poll the table. */
 export const MAILS_CHANNEL = 'mails'
 const NOTIFY_MAILERS = `select pg_notify('${MAILS_CHANNEL}', '')`
 
@@ -14,27 +14,27 @@ export interface MailQueue {
   /**
    * Stores a mail in the caller's transaction. PostgreSQL notifies the mailers when the transaction commits.
    *
-   * @param dueAt when the mail is to be sent, at the earliest; its age and its `Date` count from then. `now` when absent
-   * @returns the mail's id, a UUID.
-   * @throws {Problem} 429 when too many mails wait for room: of this kind and sender, or in all
-   * @throws {z.ZodError} for an addressee that is not one address, a line end or control character in a header, a text
-   *   over 20 000 characters; its messages quote nothing.
+   * @param dueAt the earliest time to send the mail; by default `now`. The mail's age and its `Date` are measured from this time
+   * @returns the mail's id, a UUID
+   * @throws {Problem} 429 if too many mails wait for room, either of this kind and sender or in total
+   * @throws {z.ZodError} for an addressee that is not one address, a line end or control character in a header, or a text over
+   *   20,000 characters. Its messages quote nothing
    */
   add(tx: Database, mail: Mail, now: Date, dueAt?: Date): Promise<string>
   /**
-   * Seals a mail for a statement of the caller's own that contains `insertMail`. The mail is due once that statement commits;
-   * the caller then notifies the mailers with `createMailNotifier`.
+   * Seals a mail for the caller's own statement, which contains `buildInsertMail`. The mail is due once the statement has
+   * committed. The caller then notifies the mailers with `createMailNotifier`.
    *
-   * @throws {z.ZodError} as `add` does
+   * @throws {z.ZodError} like `add`
    */
   seal(mail: Mail, now: Date): SealedMail
 }
 
 /** A mail that is ready to be stored. */
 interface SealedMail {
-  /** A UUID. */
+  /** The mail's id, a UUID. */
   readonly id: string
-  /** The parameters of `insertMail`, followed by the bounds that `mayWait` compares with. */
+  /** The parameters of `buildInsertMail`, followed by the bounds for `buildWaitingCondition`. */
   readonly values: readonly unknown[]
 }
 
@@ -49,72 +49,86 @@ const COLUMNS = {
   sender_hash: 'bytea',
   asked_for: 'boolean',
 }
-const NAMES = Object.keys(COLUMNS)
+const COLUMN_NAMES = Object.keys(COLUMNS)
 
 /**
- * Returns SQL that stores a mail: a statement of its own, or a part of one.
+ * Builds SQL that stores a mail, as a separate statement or as part of another.
  *
- * @param options.first the number of its first parameter; the others follow
- * @param options.from a table of the statement: the mail is stored once for each of its rows; once when absent
+ * @param options.first the number of the first parameter; the others follow
+ * @param options.from a table of the surrounding statement; the mail is stored once for each of its rows
  */
-export function insertMail({ first, from }: { first: number; from?: string }): string {
+export function buildInsertMail({ first, from }: { first: number; from?: string }): string {
   const values = Object.values(COLUMNS).map((type, index) => `$${first + index}::${type}`)
-  return `insert into mails (${NAMES.join(', ')})
+  return `insert into mails (${COLUMN_NAMES.join(', ')})
     select ${values.join(', ')}${from ? ` from ${from}` : ''}`
 }
 
 /**
- * Returns the SQL condition under which a statement may store a mail: the number of waiting mails is below its bounds. The
- * bounds are approximate: simultaneous statements do not see each other's mails, and a mail counts as waiting only after a
- * worker found no room for it.
+ * Builds the SQL condition under which a statement may store another mail: the number of waiting mails is within its bounds. The
+ * bounds are approximate, because concurrent statements do not see each other's mails, and a mail counts as waiting only after a
+ * worker has found no room for it.
  *
- * @param options.first as for `insertMail`
+ * @param options.first as for `buildInsertMail`
  */
-export function mayWait({ first }: { first: number }): string {
-  const parameter = (name: keyof typeof COLUMNS) => `$${first + NAMES.indexOf(name)}`
-  const bound = first + NAMES.length
+export function buildWaitingCondition({ first }: { first: number }): string {
+  const parameter = (name: keyof typeof COLUMNS) => `$${first + COLUMN_NAMES.indexOf(name)}`
+  const bound = first + COLUMN_NAMES.length
   return `(${parameter('sender_hash')}::bytea is null or (
-    (select count(*) from mails where ${WAITING} and kind = ${parameter('kind')}
+    (select count(*) from mails where ${IS_WAITING} and kind = ${parameter('kind')}
      and sender_hash = ${parameter('sender_hash')}) < $${bound}::bigint
-    and (select count(*) from mails where ${WAITING}) < $${bound + 1}::bigint))`
+    and (select count(*) from mails where ${IS_WAITING}) < $${bound + 1}::bigint))`
 }
 
 const RETRY_SECONDS = 600
 
-/** Creates the problem to throw when no mail was stored because of `mayWait`. */
-export const tooManyMailsWaiting = (): Problem =>
+/** Creates the problem for a mail that was not stored because of `buildWaitingCondition`. */
+export const createTooManyMailsProblem = (): Problem =>
   new Problem('rate-limited', {
     detail: `Too many mails are waiting to be sent. Nothing was stored. Try again in ${RETRY_SECONDS} seconds.`,
     headers: { 'retry-after': String(RETRY_SECONDS) },
     extensions: { policy: 'mails-waiting' },
   })
 
-const ADD = `with mail as (${insertMail({ first: 1 })} where ${mayWait({ first: 1 })} returning id)
+const ADD_MAIL = `with mail as (${buildInsertMail({ first: 1 })} where ${buildWaitingCondition({ first: 1 })} returning id)
   ${NOTIFY_MAILERS} from mail`
 
-/** Creates the queue through which an app stores mails. `openMailer` sends them. */
-export function mailQueue(deps: {
+/** Creates the queue that stores an app's mails. `openMailer` sends them. */
+export function createMailQueue(deps: {
   sealingKeys: SealingKeys
-  /** For the hashes of senders. */
+  /** The key of the sender hashes. */
   hashKey: HashKey
-  /** The production bounds when absent. */
+  /** The bounds on waiting mails; by default those of production. */
   waiting?: WaitingBounds
 }): MailQueue {
-  const { sealingKeys, hashKey, waiting = scaledWaitingBounds(1) } = deps
+  const { sealingKeys, hashKey, waiting = scaleWaitingBounds(1) } = deps
   function seal({ kind, about, sender, askedFor = false, ...content }: Mail, dueAt: Date): SealedMail {
     const id = randomUUID()
-    const sealed = sealingKeys.seal(JSON.stringify(MailContent.parse(content)), contentEncryptionContext(id))
+    const sealedContent = sealingKeys.seal(
+      JSON.stringify(MailContent.parse(content)),
+      contentEncryptionContext(id),
+    )
     const senderHash = sender === undefined ? null : hashKey.hash('mail/sender', sender)
-    const bounds = [waiting.sender, usableShare(waiting.all, askedFor)]
-    const values = [id, kind, about, sealed, randomUUID(), dueAt, dueAt, senderHash, askedFor, ...bounds]
+    const bounds = [waiting.sender, getUsableShare(waiting.all, askedFor)]
+    const values = [
+      id,
+      kind,
+      about,
+      sealedContent,
+      randomUUID(),
+      dueAt,
+      dueAt,
+      senderHash,
+      askedFor,
+      ...bounds,
+    ]
     return { id, values }
   }
   return {
     seal,
     async add(tx, mail, now, dueAt = now) {
       const { id, values } = seal(mail, dueAt)
-      const { rowCount } = await tx.query(ADD, values)
-      if (rowCount === 0) throw tooManyMailsWaiting()
+      const { rowCount } = await tx.query(ADD_MAIL, values)
+      if (rowCount === 0) throw createTooManyMailsProblem()
       return id
     },
   }
@@ -125,15 +139,15 @@ export interface MailNotifier extends AsyncDisposable {
   notifyMailers(): void
 }
 
-/** The shortest time between two notifications. */
+/** The minimum time between two notifications. */
 const BATCH_MS = 25
 
 /**
- * Notifies mailers of mails that are already committed, once for all mails of the last 25 ms. PostgreSQL serialises commits
- * of transactions that notify, and each waits for its own write to disk: a notification in every transaction would limit
- * the rate of all of them.
+ * Creates the notifier, which notifies mailers of committed mails once every 25 ms. PostgreSQL serialises the commits of
+ * transactions that notify, and each waits for its own write to disk. A notification in every transaction would therefore limit
+ * their rate.
  *
- * A notification that fails only delays mails, since mailers also poll. Disposing sends the pending notification.
+ * A failed notification only delays mails, because mailers also poll. Disposing sends the pending notification.
  */
 export function createMailNotifier({
   db,

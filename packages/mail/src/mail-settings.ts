@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type MailTransport, outboxTransport, smtpTransport } from './mail-transport.ts'
+import { createOutboxTransport, createSmtpTransport, type MailTransport } from './mail-transport.ts'
 
 /** `smtp://user:password@host:587` or `smtps://host:465`. Its error message never quotes the value, which has a password. */
 export const SmtpUrl = z.string().refine((text) => {
@@ -15,7 +15,7 @@ export const SmtpUrl = z.string().refine((text) => {
   )
 }, 'must be a URL such as smtp://user:password@mail.example.org:587')
 
-/** The address that all mails of an app come from. */
+/** The sender address of an app's mails. */
 export const MailFrom = z
   .string()
   .max(254)
@@ -24,16 +24,20 @@ export const MailFrom = z
     'must be an address such as no-reply@plainpath.example',
   )
 
-/** How an app sends mail. */
+/** The settings with which an app sends mail. */
 export interface MailSettings {
-  /** When undefined, mails are written to `outboxDirectory`: only for an origin that no other machine can reach. */
+  /** If undefined, mails are written to `outboxDirectory`, which is allowed only for an origin that no other machine can reach. */
   readonly smtpUrl: string | undefined
   readonly from: string
   readonly outboxDirectory: string
 }
 
-/** @param given.from an address; `no-reply@<host of the origin>` when absent */
-export const mailSettings = (settings: {
+/**
+ * Adds the default sender to the settings.
+ *
+ * @param settings.from an address; by default `no-reply@<host of the origin>`
+ */
+export const completeMailSettings = (settings: {
   origin: string
   smtpUrl: string | undefined
   from: string | undefined
@@ -50,8 +54,15 @@ export const findSmtpMistake = (origin: string, smtpUrl: string | undefined): st
     ? 'is missing: mail of an https origin needs a server, such as smtp://user:password@mail.example.org:587'
     : undefined
 
-/** @param announce receives a line with the link of each mail that is written to a file */
-export const mailTransport = (settings: MailSettings, announce: (line: string) => void): MailTransport =>
+/**
+ * Creates the transport.
+ *
+ * @param announce called with one line for each mail that is written to a file. The line contains the mail's link
+ */
+export const createMailTransport = (
+  settings: MailSettings,
+  announce: (line: string) => void,
+): MailTransport =>
   settings.smtpUrl === undefined
-    ? outboxTransport({ directory: settings.outboxDirectory, announce })
-    : smtpTransport(settings.smtpUrl)
+    ? createOutboxTransport({ directory: settings.outboxDirectory, announce })
+    : createSmtpTransport(settings.smtpUrl)

@@ -6,9 +6,9 @@ import { createTransport } from 'nodemailer'
 import { z } from 'zod'
 import type { MailContent } from './mail.ts'
 
-/** A mail with all that is the same in each delivery of it. */
+/** A mail with the headers that are the same for each delivery attempt. */
 export interface OutgoingMail extends MailContent {
-  /** Without angle brackets. */
+  /** The Message-ID without angle brackets. */
   readonly messageId: string
   readonly from: string
   readonly date: Date
@@ -16,19 +16,19 @@ export interface OutgoingMail extends MailContent {
 
 export interface MailTransport extends Disposable {
   /**
-   * Delivers a mail; resolves when it was accepted.
+   * Delivers a mail. Resolves once the server has accepted it.
    *
-   * @throws {DeliveryError}
+   * @throws {DeliveryError} if the mail was not accepted
    */
   send(mail: OutgoingMail): Promise<void>
-  /** Deletes what the transport stored, after 24 hours. */
+  /** Deletes the mails that the transport stored more than 24 hours ago. */
   sweep?(now: Date): Promise<void>
 }
 
-/** A failed delivery. It carries codes but no text of the server or the mail, because such text contains addresses. */
+/** Thrown for a failed delivery. It contains codes but no text of the server or the mail, because such text contains addresses. */
 export class DeliveryError extends Error {
   override readonly name = 'DeliveryError'
-  /** Whether the server refused the addressee permanently (RFC 5321 §4.2.1, 5yz to RCPT), so that no retry helps. */
+  /** True if the server refused the addressee permanently (RFC 5321 §4.2.1, 5yz to RCPT). No retry would help. */
   readonly refused: boolean
 
   constructor(reason: { code: string; responseCode?: number | undefined; refused?: boolean }) {
@@ -55,7 +55,7 @@ const buildMessage = (mail: OutgoingMail) => ({
 
 const CONNECT_MS = 5_000
 const SOCKET_MS = 20_000
-/** Bounds a whole delivery, even if a slow server keeps sending. */
+/** The time limit for a whole delivery, even if a slow server keeps sending. */
 const DELIVERY_MS = 60_000
 
 const Failure = z.object({
@@ -68,23 +68,23 @@ const Failure = z.object({
 })
 
 /**
- * Sends over SMTP (RFC 5321), with SMTPUTF8 (RFC 6531) for addresses that need it.
+ * Creates a transport that sends over SMTP (RFC 5321), with SMTPUTF8 (RFC 6531) for addresses that need it.
  *
  * @param url `smtp://user:password@host:587`, which must offer STARTTLS unless the host is this machine, or
  *   `smtps://…:465`
  */
-export function smtpTransport(
+export function createSmtpTransport(
   url: string,
   bounds: { connectMs?: number; socketMs?: number; deliveryMs?: number } = {},
 ): MailTransport {
   const { protocol, hostname, port, username, password } = new URL(url)
-  const secure = protocol === 'smtps:'
+  const usesTls = protocol === 'smtps:'
   const connectMs = bounds.connectMs ?? CONNECT_MS
   const transporter = createTransport({
     host: hostname.replace(/^\[|\]$/g, ''),
-    port: Number(port) || (secure ? 465 : 587),
-    secure,
-    requireTLS: !secure && !isThisMachine(hostname),
+    port: Number(port) || (usesTls ? 465 : 587),
+    secure: usesTls,
+    requireTLS: !usesTls && !isThisMachine(hostname),
     ...(username && { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),
     connectionTimeout: connectMs,
     greetingTimeout: connectMs,
@@ -112,7 +112,7 @@ function describeFailure(error: unknown): DeliveryError {
   return new DeliveryError({ code, responseCode, refused })
 }
 
-/** Rejects after `ms`. It does not close the connection, which has timeouts of its own. */
+/** Rejects if `work` takes longer than `ms` milliseconds. Does not close the connection, which has its own time-outs. */
 async function withTimeout<T>(work: Promise<T>, ms: number): Promise<T> {
   const timeout = sleep(ms, undefined, { ref: false }).then(() => {
     throw new DeliveryError({ code: 'ETIMEDOUT' })
@@ -121,12 +121,12 @@ async function withTimeout<T>(work: Promise<T>, ms: number): Promise<T> {
 }
 
 /**
- * Writes each mail to `<Message-ID>.eml` in a directory (0700, files 0600) and announces its link, for a service that only
- * this machine can reach. Files are deleted after 24 hours.
+ * Creates a transport for a service that only this machine can reach. It writes each mail to `<Message-ID>.eml` in a directory
+ * (0700, files 0600) and announces its link. Files are deleted after 24 hours.
  *
  * @param options.announce receives one line: `Mail for ana@example.org: http://localhost:8080/…`
  */
-export function outboxTransport(options: {
+export function createOutboxTransport(options: {
   directory: string
   announce: (line: string) => void
 }): MailTransport {
@@ -138,7 +138,7 @@ export function outboxTransport(options: {
       await mkdir(directory, { recursive: true, mode: 0o700 })
       const name = `${mail.messageId.replaceAll(/[^\w.@-]/g, '_')}.eml`
       await writeFile(path.join(directory, name), message, { mode: 0o600 })
-      // A line that begins with `| ` quotes somebody else.
+      // Skip lines that begin with `| `, because they quote another person.
       const link = /^(?!\| ).*?(https?:\/\/\S+)/m.exec(mail.text)?.[1]
       options.announce(`Mail for ${mail.to}: ${link ?? mail.subject}`)
     },

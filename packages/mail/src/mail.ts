@@ -5,8 +5,8 @@ const Address = z.string().refine((text) => canonicalEmail(text) !== undefined &
   message: 'is not one e-mail address',
 })
 
-/** A header line (RFC 5322 §2.2) without the characters that could end or hide it: control characters, Unicode line ends. */
-const Line = z
+/** A header line (RFC 5322 §2.2) without characters that could end or hide it: control characters and Unicode line ends. */
+const HeaderLine = z
   .string()
   .min(1)
   .max(200)
@@ -14,7 +14,7 @@ const Line = z
     message: 'must be one line without control characters',
   })
 
-const Text = z
+const BodyText = z
   .string()
   .min(1)
   .max(20_000)
@@ -22,34 +22,38 @@ const Text = z
     message: 'must have no control characters but line ends and tabs',
   })
 
-/** The addressee and the plain text of a mail: the part that is stored sealed. */
+/** The addressee and plain text of a mail, which are stored encrypted. */
 export const MailContent = z.strictObject({
-  /** In the spelling that the person typed. */
+  /** The address as the person typed it. */
   to: Address,
-  subject: Line,
+  subject: HeaderLine,
   /** Lines end in `\n`. */
-  text: Text,
+  text: BodyText,
   replyTo: Address.optional(),
 })
 export type MailContent = z.infer<typeof MailContent>
 
 export interface Mail extends MailContent {
-  /** Which of the app's mails it is, such as `waitlist-joined`: a label of metrics. */
+  /** The mail kind, such as `waitlist-joined`. It is a metric label. */
   readonly kind: string
-  /** The id of what it is about, for the handlers of its kind. Never an address. */
+  /** The id of the mail's subject, such as a message, for the handlers of this kind. Never an address. */
   readonly about: string
-  /** The network that requested it, as `RequestFacts.network` returns it. Absent for a mail without a cap. */
+  /** The network that requested the mail, as `RequestFacts.network` returns it. Absent for a mail without a cap. */
   readonly sender?: string
-  /** Whether a person is known to have asked for it: part of each cap is reserved for such mails. */
+  /**
+   * True if a person is known to have asked for the mail. Such mails are sent before others, and part of each cap is reserved for
+   * them.
+   */
   readonly askedFor?: boolean
 }
 
 /**
- * How a mail was settled. `sent`: the server accepted it. `dropped`: its handler no longer wants it, the cap of its mailbox is
- * used up, or it waited too long for room under a shared cap. `dead`: the server refused it permanently, or every attempt
- * failed.
+ * The outcome of a mail:
+ * - `sent`: the server accepted it.
+ * - `dropped`: its handler no longer wants it, its mailbox cap is used up, or it waited too long for room under a shared cap.
+ * - `dead`: the server refused it permanently, or every attempt failed.
  */
 export type MailOutcome = 'sent' | 'dropped' | 'dead'
 
-/** The sealing context of a mail's content, which binds the ciphertext to its row. */
+/** Returns the encryption context of a mail's content. */
 export const contentEncryptionContext = (id: string) => `mails/${id}/mail`

@@ -7,13 +7,16 @@ import { expect, test } from 'vitest'
 import { type Mailing, MIGRATIONS, startMailing } from '../test/start-mailing.ts'
 import { contentEncryptionContext } from './mail.ts'
 
-const FIRST = '0001-mails.sql'
-const SECOND = '0002-one-mail-queue.sql'
-const THIRD = '0003-deferred-mails.sql'
+const MAILS_MIGRATION = '0001-mails.sql'
+const ONE_QUEUE_MIGRATION = '0002-one-mail-queue.sql'
+const DEFERRED_MAILS_MIGRATION = '0003-deferred-mails.sql'
 const ROOT = path.resolve(import.meta.dirname, '../../..')
 
-/** The parts of graphile-worker 0.18.0 that the migration reads. Only their owner may read the tables. */
-const GRAPHILE_WORKER = `
+/**
+ * Creates the part of the graphile-worker 0.18.0 schema that the migration reads. Row-level security hides the jobs from
+ * every role but their owner.
+ */
+const CREATE_GRAPHILE_WORKER = `
   create schema graphile_worker;
   create table graphile_worker._private_jobs (
     id bigint primary key generated always as identity, payload json not null default '{}'::json,
@@ -21,10 +24,8 @@ const GRAPHILE_WORKER = `
   alter table graphile_worker._private_jobs enable row level security;
   create view graphile_worker.jobs as select id, run_at, attempts, key, locked_at from graphile_worker._private_jobs`
 
-const seconds = (mailing: Mailing, count: number) => new Date(mailing.clock.now.getTime() + count * 1000)
-
-/** Stores a mail in the columns of the first migration. */
-async function storeInFirstSchema({ db, sealingKeys, clock }: Mailing): Promise<string> {
+/** Inserts a mail with the columns of the first migration, and returns its id. */
+async function insertWithFirstSchema({ db, sealingKeys, clock }: Mailing): Promise<string> {
   const id = randomUUID()
   const content = { to: 'ana@example.org', subject: 'A note', text: 'Canary text.\n' }
   await db.query(
@@ -35,71 +36,87 @@ async function storeInFirstSchema({ db, sealingKeys, clock }: Mailing): Promise<
   return id
 }
 
-/** Stores a mail as the release before the migration did, with a job of graphile-worker if `mail.job` is given. */
-async function storeAsPreviousRelease(
+/** Inserts a mail as the release before the migration did, with a graphile-worker job if `jobRunAt` is given. */
+async function insertAsPreviousRelease(
   mailing: Mailing,
-  mail: { attempts?: number; overdue_at: Date; leased_until?: Date; job?: Date },
+  mail: { attempts?: number; overdueAt: Date; leasedUntil?: Date; jobRunAt?: Date },
 ): Promise<string> {
-  const id = await storeInFirstSchema(mailing)
+  const id = await insertWithFirstSchema(mailing)
   await mailing.db.query('update mails set attempts = $2, overdue_at = $3, leased_until = $4 where id = $1', [
-    ...[id, mail.attempts ?? 0, mail.overdue_at, mail.leased_until ?? null],
+    id,
+    mail.attempts ?? 0,
+    mail.overdueAt,
+    mail.leasedUntil ?? null,
   ])
   await using owner = openPool(mailing.database.ownerUrl, { max: 1 })
-  if (mail.job)
+  if (mail.jobRunAt)
     await owner.query('insert into graphile_worker._private_jobs (key, run_at) values ($1, $2)', [
       `mail:${id}`,
-      mail.job,
+      mail.jobRunAt,
     ])
   return id
 }
 
-test('sends mails that were jobs of graphile-worker at the times of their jobs', async () => {
+test('each migrated mail is sent when its graphile-worker job was due, or when it was overdue if it had no usable job', async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-mails-'))
   await using cleanup = new AsyncDisposableStack()
   cleanup.defer(() => rm(folder, { recursive: true }))
-  await cp(path.join(MIGRATIONS, FIRST), path.join(folder, FIRST))
+  await cp(path.join(MIGRATIONS, MAILS_MIGRATION), path.join(folder, MAILS_MIGRATION))
   await using mailing = await startMailing(folder)
   const url = mailing.database.ownerUrl
   {
     await using owner = openPool(url, { max: 1 })
-    await owner.query(GRAPHILE_WORKER)
+    await owner.query(CREATE_GRAPHILE_WORKER)
   }
-  const at = (count: number) => seconds(mailing, count)
+  const secondsFromNow = (seconds: number) => new Date(mailing.clock.now.getTime() + seconds * 1000)
   const ids = {
-    waiting: await storeAsPreviousRelease(mailing, { overdue_at: at(75), job: at(0) }),
-    triedAgain: await storeAsPreviousRelease(mailing, { attempts: 3, overdue_at: at(80), job: at(20) }),
-    beingSent: await storeAsPreviousRelease(mailing, {
-      attempts: 1,
-      overdue_at: at(70),
-      leased_until: at(65),
-      job: at(-10),
+    untried: await insertAsPreviousRelease(mailing, {
+      overdueAt: secondsFromNow(75),
+      jobRunAt: secondsFromNow(0),
     }),
-    withoutJob: await storeAsPreviousRelease(mailing, { overdue_at: at(75) }),
+    retried: await insertAsPreviousRelease(mailing, {
+      attempts: 3,
+      overdueAt: secondsFromNow(80),
+      jobRunAt: secondsFromNow(20),
+    }),
+    leased: await insertAsPreviousRelease(mailing, {
+      attempts: 1,
+      overdueAt: secondsFromNow(70),
+      leasedUntil: secondsFromNow(65),
+      jobRunAt: secondsFromNow(-10),
+    }),
+    withoutJob: await insertAsPreviousRelease(mailing, { overdueAt: secondsFromNow(75) }),
   }
 
   const appRole = new URL(mailing.database.appUrl).username
   expect(await migrate({ url, folder: MIGRATIONS, appRole })).toEqual({
-    applied: [SECOND, THIRD].map((file) => path.parse(file).name),
+    applied: [ONE_QUEUE_MIGRATION, DEFERRED_MAILS_MIGRATION].map((file) => path.parse(file).name),
   })
-  const dueAt = async (id: string) => (await mailing.state(id))['overdue_at']
-  expect(await Promise.all(Object.values(ids).map(dueAt))).toEqual([at(0), at(20), at(70), at(75)])
+  const readDueTime = async (id: string) => (await mailing.state(id))['overdue_at']
+  expect(await Promise.all(Object.values(ids).map(readDueTime))).toEqual([
+    secondsFromNow(0),
+    secondsFromNow(20),
+    secondsFromNow(70),
+    secondsFromNow(75),
+  ])
 
   mailing.start()
-  await mailing.becomes(ids.waiting, 'sent')
+  await mailing.becomes(ids.untried, 'sent')
   expect(mailing.server.received).toHaveLength(1)
-  mailing.clock.now = at(20)
-  await mailing.becomes(ids.triedAgain, 'sent')
+  mailing.clock.now = secondsFromNow(20)
+  await mailing.becomes(ids.retried, 'sent')
   expect(mailing.server.received).toHaveLength(2)
-  mailing.clock.now = at(75)
-  await mailing.becomes(ids.beingSent, 'sent')
+  mailing.clock.now = secondsFromNow(75)
+  await mailing.becomes(ids.leased, 'sent')
   await mailing.becomes(ids.withoutJob, 'sent')
   expect(mailing.server.received).toHaveLength(4)
 })
 
-test('equals the migrations of both apps', async () => {
-  const apps = { auth: ['0008', '0011', '0012'], resource: ['0003', '0006', '0009'] }
-  for (const [app, numbers] of Object.entries(apps)) {
-    for (const [index, file] of [FIRST, SECOND, THIRD].entries()) {
+test('both apps have exact copies of the mail migrations', async () => {
+  const numbersByApp = { auth: ['0008', '0011', '0012'], resource: ['0003', '0006', '0009'] }
+  const files = [MAILS_MIGRATION, ONE_QUEUE_MIGRATION, DEFERRED_MAILS_MIGRATION]
+  for (const [app, numbers] of Object.entries(numbersByApp)) {
+    for (const [index, file] of files.entries()) {
       const copy = path.join(ROOT, `apps/${app}/migrations`, `${numbers[index]}-${file.slice(5)}`)
       expect(await readFile(copy, 'utf8')).toBe(await readFile(path.join(MIGRATIONS, file), 'utf8'))
     }

@@ -6,7 +6,7 @@ import { newHashKey, newKeyEncryptionKey, parseKeyEncryptionKeys } from '@plainp
 import { Registry } from 'prom-client'
 import { expect, test } from 'vitest'
 import { startMailing } from '../test/start-mailing.ts'
-import { mailQueue } from './mail-queue.ts'
+import { createMailQueue } from './mail-queue.ts'
 
 const later = (from: Date, minutes: number) => new Date(from.getTime() + minutes * 60_000)
 
@@ -38,7 +38,7 @@ test('sends a mail once, calls the handler of its kind, and erases its content',
 
 test('neither stores nor sends a mail whose transaction is rolled back', async () => {
   await using mailing = await startMailing()
-  const queue = mailQueue(mailing)
+  const queue = createMailQueue(mailing)
   const mail = { kind: 'note', about: 'x', to: 'eve@example.org', subject: 'No', text: 'No.' }
   await expect(
     mailing.db.transaction(async (tx) => {
@@ -110,7 +110,7 @@ test('sends a mail again under the same Message-ID when its worker was killed be
   }
   const sealingKeys = parseKeyEncryptionKeys(kek)
   const id = await mailing.db.transaction((tx) =>
-    mailQueue({ sealingKeys, hashKey: mailing.hashKey }).add(
+    createMailQueue({ sealingKeys, hashKey: mailing.hashKey }).add(
       tx,
       { kind: 'note', about: 'x', to: 'ana@example.org', subject: 'A note', text: 'x' },
       mailing.clock.now,
@@ -208,7 +208,7 @@ test('leaves a mail of an unknown kind to an instance of a newer release', async
   const id = await mailing.add({ kind: 'newer' })
   {
     await using _old = mailing.start()
-    await expect.poll(async () => (await mailing.state(id))['attempts'], { timeout: 10_000 }).toBe(1)
+    await expect.poll(async () => (await mailing.state(id))['attempts']).toBe(1)
   }
   await mailing.retryNow()
   mailing.start({ handlers: { newer: {} } })
@@ -225,7 +225,7 @@ test('starts and stops while its database is unreachable, and only logs the erro
 test('reports a sweep when it starts and after each upkeep that succeeded', async () => {
   await using mailing = await startMailing()
   const swept: string[] = []
-  const metrics = { registry: new Registry(), swept: (sweep: string) => void swept.push(sweep) }
+  const metrics = { registry: new Registry(), recordSweep: (sweep: string) => void swept.push(sweep) }
   const mailer = mailing.start({ metrics })
   expect(swept).toEqual(['mails'])
   await using owner = openPool(mailing.database.ownerUrl, { max: 1 })
@@ -248,7 +248,7 @@ test('keeps running when the database fails during a delivery, and sends the mai
   }
   const mailer = mailing.start()
   const id = await mailing.add()
-  await expect.poll(() => mailing.logged.join(), { timeout: 10_000 }).toContain('a mail was not sent')
+  await expect.poll(() => mailing.logged.join()).toContain('a mail was not sent')
   await admin.query(`alter database "${name}" allow_connections true`)
   mailing.clock.now = later(mailing.clock.now, 5)
   await expect

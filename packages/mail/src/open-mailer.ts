@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { listen } from '@plainpath/postgres'
 import type { Registry } from 'prom-client'
-import { type MailCaps, releaseWaitingMails, scaledMailCaps } from './mail-caps.ts'
-import { mailMetrics } from './mail-metrics.ts'
+import { type MailCaps, releaseWaitingMails, scaleMailCaps } from './mail-caps.ts'
+import { createMailMetrics } from './mail-metrics.ts'
 import { MAILS_CHANNEL } from './mail-queue.ts'
 import { type SendMailDeps, sendMail, settle } from './send-mail.ts'
 import {
@@ -19,9 +19,9 @@ const CONCURRENCY = 2
 const DRAIN_MS = 10_000
 
 export interface MailerIntervals {
-  /** How often a mailer polls for mails of which it was not notified, such as those whose pause is over. */
+  /** How often a mailer polls for mails that it was not notified of, such as mails whose pause has ended. */
   readonly pollMs: number
-  /** The pause before another try while the database is unavailable. */
+  /** The pause between attempts while the database is unavailable. */
   readonly restartMs: number
 }
 
@@ -30,60 +30,64 @@ export const MAILER_INTERVALS: MailerIntervals = { pollMs: 2_000, restartMs: 2_0
 type LogLine = (message: string, fields?: Record<string, unknown>) => void
 
 export interface MailerOptions extends Omit<SendMailDeps, 'caps' | 'metrics'> {
-  /** With the app's role. The mailer opens one connection of its own to receive notifications. */
+  /** The database URL with the app's role. The mailer opens its own connection to receive notifications. */
   readonly databaseUrl: string
   readonly caps?: MailCaps
-  /** `MAILER_INTERVALS` when absent. */
+  /** By default `MAILER_INTERVALS`. */
   readonly intervals?: MailerIntervals
   readonly log: { readonly warn: LogLine; readonly error: LogLine }
-  readonly metrics: { readonly registry: Registry; swept(sweep: string): void }
+  readonly metrics: { readonly registry: Registry; recordSweep(sweep: string): void }
 }
 
 export interface Mailer extends AsyncDisposable {
   /**
-   * Releases waiting mails for which the caps have room, settles mails that have no attempt left or waited too long, and
-   * erases what is past its retention. The mailer also does this every 10 s.
+   * Releases waiting mails for which there is room, settles mails that have no attempts left or waited too long, and erases data
+   * whose retention has ended. The mailer also runs this every 10 s.
    */
   upkeep(): Promise<void>
 }
 
 /**
- * Sends due mails until it is disposed; mailers of several processes share the work. While the database is unavailable, it
- * tries again every `restartMs`. Disposing leases no further mail and waits at most 10 s for deliveries in progress; a mail
- * whose delivery is interrupted is sent again after its lease.
+ * Opens a mailer, which sends due mails until it is disposed of. Mailers of several processes share the work. While the database is
+ * unavailable, the mailer tries again every `restartMs`. Disposing waits at most 10 s for deliveries in progress. If a delivery is
+ * interrupted, the mail is sent again after its lease.
  */
 export function openMailer(options: MailerOptions): Mailer {
   const { db, transport, log, now, intervals = MAILER_INTERVALS } = options
-  const metrics = mailMetrics(options.metrics.registry, { db, kinds: Object.keys(options.handlers), now })
-  const deps = { ...options, caps: options.caps ?? scaledMailCaps(1), metrics }
+  const metrics = createMailMetrics(options.metrics.registry, {
+    db,
+    kinds: Object.keys(options.handlers),
+    now,
+  })
+  const deps = { ...options, caps: options.caps ?? scaleMailCaps(1), metrics }
   const domain = options.from.slice(options.from.lastIndexOf('@') + 1)
-  const stopping = new AbortController()
+  const stop = new AbortController()
   let wakeUp = Promise.withResolvers<void>()
   const wake = () => wakeUp.resolve()
 
   async function sendUntilStopped(): Promise<void> {
-    const sending = new Set<Promise<void>>()
-    while (!stopping.signal.aborted) {
-      // Created before the query, so that a notification during the query is not missed.
+    const deliveries = new Set<Promise<void>>()
+    while (!stop.signal.aborted) {
+      // Created before the query, because a notification may arrive during the query.
       wakeUp = Promise.withResolvers<void>()
       try {
         const mail = await leaseNextMail(db, domain, now())
         if (mail === undefined) {
-          const poll = setTimeout(wake, intervals.pollMs)
+          const pollTimer = setTimeout(wake, intervals.pollMs)
           await wakeUp.promise
-          clearTimeout(poll)
+          clearTimeout(pollTimer)
           continue
         }
-        const sent = send(mail).finally(() => sending.delete(sent))
-        sending.add(sent)
-        if (sending.size >= CONCURRENCY) await Promise.race(sending)
+        const delivery = send(mail).finally(() => deliveries.delete(delivery))
+        deliveries.add(delivery)
+        if (deliveries.size >= CONCURRENCY) await Promise.race(deliveries)
       } catch (error) {
         const reason = error instanceof Error ? error.name : typeof error
         log.error('the mail worker stopped, and starts again', { reason })
-        await pause(intervals.restartMs, stopping.signal)
+        await pause(intervals.restartMs, stop.signal)
       }
     }
-    await Promise.all(sending)
+    await Promise.all(deliveries)
   }
 
   const send = (mail: LeasedMail): Promise<void> =>
@@ -91,16 +95,16 @@ export function openMailer(options: MailerOptions): Mailer {
       log.warn('a mail was not sent, and is tried again', { mail: mail.id, error }),
     )
 
-  /** Drops a mail that waited too long, and reports it unless its handler no longer wants it. */
+  /** Drops a mail that waited too long. Reports it, unless its handler no longer wants it. */
   async function giveUp({ id, kind, about }: { id: string; kind: string; about: string }): Promise<void> {
     const checkWanted = options.handlers[kind]?.isWanted
     const isWanted = checkWanted === undefined || (await checkWanted(about))
-    const hasDropped = await settle(deps, id, 'dropped', isWanted ? 'waited' : 'unwanted')
-    if (isWanted && hasDropped)
+    const wasDropped = await settle(deps, id, 'dropped', isWanted ? 'waited' : 'unwanted')
+    if (isWanted && wasDropped)
       log.error('a mail found no room under the caps in time, and is not sent', { mail: id })
   }
 
-  /** Settles mails one after the other. A failure is logged, and does not prevent the others from being settled. */
+  /** Settles mails one after the other. If one fails, logs that and continues with the others. */
   async function settleEach<T>(mails: readonly T[], settleOne: (mail: T) => Promise<unknown>): Promise<void> {
     for (const mail of mails)
       await settleOne(mail).catch((error: unknown) =>
@@ -111,21 +115,21 @@ export function openMailer(options: MailerOptions): Mailer {
   async function upkeep(): Promise<void> {
     await settleEach(await findSpentMails(db, now()), (id) => settle(deps, id, 'dead', 'spent'))
     await settleEach(await findMailsToGiveUp(db, now()), giveUp)
-    const overMailboxCap = await db.transaction((tx) => releaseWaitingMails(tx, deps, now()))
-    await settleEach(overMailboxCap, (id) => settle(deps, id, 'dropped', 'cap-mailbox'))
+    const idsOverMailboxCap = await db.transaction((tx) => releaseWaitingMails(tx, deps, now()))
+    await settleEach(idsOverMailboxCap, (id) => settle(deps, id, 'dropped', 'cap-mailbox'))
     wake()
     await forgetMails(db, now())
     await transport.sweep?.(now())
-    options.metrics.swept('mails')
+    options.metrics.recordSweep('mails')
   }
 
-  options.metrics.swept('mails')
+  options.metrics.recordSweep('mails')
   const worker = sendUntilStopped()
-  const listening = listenUntilStopped(options.databaseUrl, {
+  const listener = listenUntilStopped(options.databaseUrl, {
     wake,
     log,
     retryMs: intervals.restartMs,
-    signal: stopping.signal,
+    signal: stop.signal,
   })
   let runningUpkeep: Promise<void> | undefined
   const timer = setInterval(() => {
@@ -139,18 +143,18 @@ export function openMailer(options: MailerOptions): Mailer {
     upkeep,
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
-      stopping.abort()
+      stop.abort()
       wake()
-      const inTime = worker.then(() => true)
-      if (!(await Promise.race([inTime, sleep(DRAIN_MS, false, { ref: false })])))
+      const workerEnd = worker.then(() => true)
+      if (!(await Promise.race([workerEnd, sleep(DRAIN_MS, false, { ref: false })])))
         log.warn('a mail was being sent when the process stopped, and will be sent again')
-      await Promise.all([listening, runningUpkeep])
+      await Promise.all([listener, runningUpkeep])
       transport[Symbol.dispose]()
     },
   }
 }
 
-/** Calls `wake` when a mail is stored, and when notifications may have been lost; resolves after `signal`. */
+/** Calls `wake` when a mail is stored, and when notifications may have been lost. Resolves when `signal` is aborted. */
 async function listenUntilStopped(
   databaseUrl: string,
   options: { wake: () => void; log: MailerOptions['log']; retryMs: number; signal: AbortSignal },
@@ -163,7 +167,7 @@ async function listenUntilStopped(
         { [MAILS_CHANNEL]: wake },
         { onReconnected: wake, log },
       )
-      await aborted(signal)
+      await waitForAbort(signal)
     } catch {
       // The worker, which uses the same database, logs that it is unavailable.
       await pause(retryMs, signal)
@@ -171,7 +175,7 @@ async function listenUntilStopped(
   }
 }
 
-async function aborted(signal: AbortSignal): Promise<void> {
+async function waitForAbort(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort')
 }
 

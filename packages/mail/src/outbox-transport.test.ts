@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, stat, utimes } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, test } from 'vitest'
-import { outboxTransport } from './mail-transport.ts'
+import { createOutboxTransport } from './mail-transport.ts'
 
 const mail = {
   to: 'ana@example.org',
@@ -19,7 +19,7 @@ test('writes a mail to a file that only its owner can read, announces its link, 
   cleanup.defer(() => rm(parent, { recursive: true }))
   const directory = path.join(parent, 'outbox')
   const lines: string[] = []
-  using transport = outboxTransport({ directory, announce: (line) => lines.push(line) })
+  using transport = createOutboxTransport({ directory, announce: (line) => lines.push(line) })
   await transport.sweep?.(new Date())
   await transport.send(mail)
   expect(lines).toEqual(['Mail for ana@example.org: http://localhost:8080/waitlist/confirm?link=abc'])

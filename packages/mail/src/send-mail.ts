@@ -8,22 +8,19 @@ import type { MailMetrics, SettledReason } from './mail-metrics.ts'
 import { DeliveryError, type MailTransport } from './mail-transport.ts'
 import { type LeasedMail, MAX_ATTEMPTS, returnMail, settleMail } from './stored-mail.ts'
 
-/** What an app decides about the mails of one kind. `about` is what the mail was added with. */
+/** An app's decisions about mails of one kind. `about` is the value that the mail was added with. */
 export interface MailHandler {
-  /** Decides before each delivery whether the mail is still wanted; otherwise it is dropped. When absent, it is wanted. */
+  /** Returns false if the mail must be dropped. Called before each delivery. By default, every mail is wanted. */
   isWanted?(about: string): Promise<boolean>
-  /**
-   * Called once, in the transaction that settles the mail. If it throws, that transaction is rolled back, and the mail is tried
-   * again.
-   */
+  /** Called in the transaction that settles the mail. If it throws, the transaction is rolled back and the mail tried again. */
   onSettled?(tx: Database, about: string, outcome: MailOutcome, now: Date): Promise<void>
   /** False for mail to our own staff, which has no cap. */
   readonly capped?: boolean
-  /** The longest time from its addition that a mail may wait for room under a cap, in milliseconds; two days when absent. */
+  /** How long after its addition a mail may wait for room under a cap, in milliseconds; by default two days. */
   readonly maxWaitMs?: number
   /**
-   * Called before each attempt to send a mail that had to wait. It extends the lifetime of the mail's links, so that they work
-   * from `now` for the time that the mail states. They need no new secrets, because nobody has seen the mail.
+   * Extends the lifetime of the mail's links: from `now`, they must work for the time that the mail states. Called before each
+   * attempt to send a mail that had to wait. The links need no new secrets, because nobody has seen the mail.
    */
   renew?(about: string, now: Date): Promise<void>
 }
@@ -33,11 +30,11 @@ export interface SendMailDeps {
   readonly sealingKeys: SealingKeys
   /** Hashes mailboxes and domains, for counting. */
   readonly hashKey: HashKey
-  /** Disposed with the mailer. */
+  /** The transport. The mailer disposes of it. */
   readonly transport: MailTransport
-  /** The address that mails come from. */
+  /** The sender address. */
   readonly from: string
-  /** By kind. Mail of another kind waits for an instance that knows it. */
+  /** The handlers by kind. Mail of another kind waits for an instance that has a handler for it. */
   readonly handlers: Readonly<Record<string, MailHandler>>
   readonly caps: MailCaps
   readonly metrics: MailMetrics
@@ -45,9 +42,10 @@ export interface SendMailDeps {
 }
 
 /**
- * Delivers one mail and settles it. A mail may be delivered more than once, always under the same Message-ID.
+ * Delivers a mail and settles it. A mail may be delivered more than once, always under the same Message-ID.
  *
- * @throws {DeliveryError} when it is to be tried again, and errors of the database
+ * @throws {DeliveryError} if the delivery must be tried again
+ * @throws any database error
  */
 export async function sendMail(deps: SendMailDeps, mail: LeasedMail): Promise<void> {
   try {
@@ -56,7 +54,7 @@ export async function sendMail(deps: SendMailDeps, mail: LeasedMail): Promise<vo
     if (error instanceof DeliveryError && error.refused) await settle(deps, mail.id, 'dead', 'refused')
     else if (mail.attempts >= MAX_ATTEMPTS) await settle(deps, mail.id, 'dead', 'spent')
     else {
-      deps.metrics.failed(mail.kind)
+      deps.metrics.countFailure(mail.kind)
       await returnMail(deps.db, mail, deps.now())
       throw error
     }
@@ -65,14 +63,14 @@ export async function sendMail(deps: SendMailDeps, mail: LeasedMail): Promise<vo
 
 async function deliver(deps: SendMailDeps, mail: LeasedMail): Promise<void> {
   const handler = deps.handlers[mail.kind]
-  // A newer release may know the kind: the mail is tried again until an instance of that release leases it.
+  // A newer release may know the kind. The mail is tried again until an instance of that release leases it.
   if (handler === undefined) throw new DeliveryError({ code: 'EKIND' })
   const content = openContent(deps.sealingKeys, mail)
   if (handler.capped !== false && !mail.isCounted) {
     const { id, askedFor, createdAt } = mail
     const waitUntil = new Date(createdAt.getTime() + (handler.maxWaitMs ?? RULES.mailWaitsMs))
-    const counting = { id, to: content.to, askedFor, waitUntil }
-    const result = await deps.db.transaction((tx) => countMail(tx, deps, counting, deps.now()))
+    const countedMail = { id, to: content.to, askedFor, waitUntil }
+    const result = await deps.db.transaction((tx) => countMail(tx, deps, countedMail, deps.now()))
     if (result === 'deferred') return
     if (result === 'mailbox-full') {
       await settle(deps, id, 'dropped', 'cap-mailbox')
@@ -80,7 +78,7 @@ async function deliver(deps: SendMailDeps, mail: LeasedMail): Promise<void> {
     }
   }
   if (mail.releasedAt) await handler.renew?.(mail.about, deps.now())
-  // After the caps: unwanted mails wait like wanted ones, so waiting does not reveal which mails are wanted.
+  // Checked after the caps: unwanted mails wait like wanted ones, so waiting does not reveal which mails are wanted.
   if (handler.isWanted && !(await handler.isWanted(mail.about))) {
     await settle(deps, mail.id, 'dropped', 'unwanted')
     return
@@ -89,7 +87,7 @@ async function deliver(deps: SendMailDeps, mail: LeasedMail): Promise<void> {
     ...content,
     messageId: mail.messageId,
     from: deps.from,
-    // Dated by its release: a link that works for a day would look expired in a mail dated yesterday.
+    // The mail has the date of its release: a link that works for a day would look expired in a mail from yesterday.
     date: mail.releasedAt ?? mail.createdAt,
   })
   await settleSent(deps, mail.id)
@@ -101,28 +99,28 @@ function openContent(sealingKeys: SealingKeys, { id, sealed }: LeasedMail): Mail
   )
 }
 
-/** Much shorter than the rest of the lease. */
+/** Much shorter than the remaining lease. */
 const SETTLE_RETRY_MS = 8_000
 const PAUSE_MS = 250
 
-/** Settles a sent mail, and retries while the database is unavailable: a mail that is not settled is sent a second time. */
+/** Settles a sent mail. Retries while the database is unavailable, because a mail that is not settled is sent again. */
 async function settleSent(deps: SendMailDeps, id: string): Promise<void> {
-  const until = performance.now() + SETTLE_RETRY_MS
+  const deadline = performance.now() + SETTLE_RETRY_MS
   for (;;) {
     try {
       await settle(deps, id, 'sent', 'accepted')
       return
     } catch (error) {
-      if (!isUnavailable(error) || performance.now() > until) throw error
+      if (!isUnavailable(error) || performance.now() > deadline) throw error
       await sleep(PAUSE_MS)
     }
   }
 }
 
 /**
- * Settles a mail and calls `settled` of its handler, in one transaction.
+ * Settles a mail and calls its handler's `onSettled`, in one transaction.
  *
- * @returns false when it was settled before
+ * @returns false if the mail was settled before
  */
 export async function settle(
   deps: Pick<SendMailDeps, 'db' | 'handlers' | 'metrics' | 'now'>,
@@ -130,12 +128,12 @@ export async function settle(
   outcome: MailOutcome,
   reason: SettledReason,
 ): Promise<boolean> {
-  const settled = await deps.db.transaction(async (tx) => {
+  const settledMail = await deps.db.transaction(async (tx) => {
     const now = deps.now()
     const mail = await settleMail(tx, id, outcome, now)
     if (mail) await deps.handlers[mail.kind]?.onSettled?.(tx, mail.about, outcome, now)
     return mail
   })
-  if (settled) deps.metrics.settled(settled.kind, outcome, reason)
-  return settled !== undefined
+  if (settledMail) deps.metrics.countSettled(settledMail.kind, outcome, reason)
+  return settledMail !== undefined
 }

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { expect, test } from 'vitest'
 import { startMailServer } from '../test/mail-server.ts'
-import { DeliveryError, type OutgoingMail, smtpTransport } from './mail-transport.ts'
+import { createSmtpTransport, DeliveryError, type OutgoingMail } from './mail-transport.ts'
 
 const mail: OutgoingMail = {
   to: 'Ana+Tag@example.org',
@@ -24,7 +24,7 @@ async function catchFailure(sending: Promise<void>): Promise<unknown> {
 
 test('sends a mail as plain text to exactly one address, as typed', async () => {
   await using server = await startMailServer()
-  using transport = smtpTransport(server.url)
+  using transport = createSmtpTransport(server.url)
   await transport.send(mail)
   const [got] = server.received
   expect(got).toMatchObject({
@@ -41,14 +41,14 @@ test('sends a mail as plain text to exactly one address, as typed', async () => 
 
 test('sends to an address with UTF-8 before its @ without changing it (SMTPUTF8)', async () => {
   await using server = await startMailServer()
-  using transport = smtpTransport(server.url)
+  using transport = createSmtpTransport(server.url)
   await transport.send({ ...mail, to: 'jos\u00e9@example.org' })
   expect(server.received[0]?.to).toEqual(['jos\u00e9@example.org'])
 })
 
 test('reports a refusal with the status code only, and whether it is permanent', async () => {
   await using server = await startMailServer()
-  using transport = smtpTransport(server.url)
+  using transport = createSmtpTransport(server.url)
   server.refuseNext({ at: 'rcpt', code: 550 }, { at: 'rcpt', code: 450 }, { at: 'data', code: 552 })
   for (const refused of [true, false, false]) {
     const error = await catchFailure(transport.send(mail))
@@ -73,7 +73,7 @@ test.for([
   const silent = createServer((socket) => void socket.on('error', () => undefined).write(greeting))
   silent.listen(0, '127.0.0.1')
   await once(silent, 'listening')
-  using transport = smtpTransport(`smtp://127.0.0.1:${(silent.address() as AddressInfo).port}`, bounds)
+  using transport = createSmtpTransport(`smtp://127.0.0.1:${(silent.address() as AddressInfo).port}`, bounds)
   expect(await catchFailure(transport.send(mail))).toBeInstanceOf(DeliveryError)
   silent.close()
 })
@@ -89,12 +89,12 @@ test('never sends a password to another machine without TLS', async () => {
     },
   })
   // 0.0.0.0 reaches this machine, but the transport does not recognise it as this machine's address.
-  using elsewhere = smtpTransport(server.url.replace('127.0.0.1', 'ana:secret@0.0.0.0'))
+  using elsewhere = createSmtpTransport(server.url.replace('127.0.0.1', 'ana:secret@0.0.0.0'))
   const error = await catchFailure(elsewhere.send(mail))
   expect(error).toBeInstanceOf(DeliveryError)
   expect((error as Error).message).not.toContain('secret')
   expect([users, server.received]).toEqual([[], []])
-  using here = smtpTransport(server.url.replace('127.0.0.1', 'ana:secret@127.0.0.1'))
+  using here = createSmtpTransport(server.url.replace('127.0.0.1', 'ana:secret@127.0.0.1'))
   await here.send(mail)
   expect([users, server.received.length]).toEqual([['ana'], 1])
 })

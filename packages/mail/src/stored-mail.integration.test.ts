@@ -9,7 +9,7 @@ test('erases queued and dead mails about one subject, and leaves the mails about
   await using mailer = mailing.start()
   const states = async () => [await mailing.state(added.refused), await mailing.state(added.sent)]
   await expect
-    .poll(async () => (await states()).map((row) => row['state']).toSorted(), { timeout: 10_000 })
+    .poll(async () => (await states()).map((row) => row['state']).toSorted())
     .toEqual(['dead', 'sent'])
   await mailer[Symbol.asyncDispose]()
   const [queued, other] = [await mailing.add(), await mailing.add({ about: 'note-2' })]

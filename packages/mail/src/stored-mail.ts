@@ -2,23 +2,23 @@ import { DAY_MS, RULES } from '@plainpath/domain'
 import type { Database } from '@plainpath/postgres'
 import { z } from 'zod'
 import type { MailOutcome } from './mail.ts'
-import { WAITING } from './mail-caps.ts'
+import { IS_WAITING } from './mail-caps.ts'
 
 /**
- * The statements on the table `mails`, whose rows are the queue. A mail is due when it is `queued` and its `overdue_at` is
- * past. Leasing it moves `overdue_at` to the end of the lease, so a mail whose worker is killed becomes due again without
- * further work. A mail that waits for room under a cap (`WAITING`) is not due: its `overdue_at` is when it is given up.
+ * The statements on the table `mails`, which is the queue. A mail is due when it is `queued` and its `overdue_at` has passed.
+ * Leasing it moves `overdue_at` to the end of the lease, so a mail whose worker is killed becomes due again. A mail that
+ * waits for room under a cap (`IS_WAITING`) is not due; its `overdue_at` is when it expires.
  */
 
-/** Attempts are separated by pauses of e^n seconds: 3 s, 7 s, 20 s, … 6 h. Eleven pauses take about 16 hours. */
+/** The maximum number of attempts. The pauses between them last e^n seconds: 3 s, 7 s, 20 s, … 6 h, about 16 hours in total. */
 export const MAX_ATTEMPTS = 12
-const pauseMs = (attempts: number) => Math.exp(Math.min(10, attempts)) * 1_000
+const getPauseMs = (attempts: number) => Math.exp(Math.min(10, attempts)) * 1_000
 
-/** Exceeds the longest delivery by more than the clocks of two machines may differ. */
+/** Exceeds the longest delivery by more than the maximum difference between the clocks of two machines. */
 const LEASE_MS = 80_000
 
-const BATCH = 500
-/** Counted from the last attempt, which is within a day of the first. */
+const BATCH_SIZE = 500
+/** Measured from the last attempt, which is within a day of the first. */
 const DEAD_CONTENT_MS = RULES.undeliveredMailMs - DAY_MS
 
 const LeasedMail = z
@@ -44,19 +44,19 @@ const LeasedMail = z
     messageId,
     createdAt,
     isCounted: mail.counted_at !== null,
-    /** When it got room under the caps; null if it did not have to wait. */
+    /** When the mail was released; null if it did not have to wait. */
     releasedAt: mail.deferred_by === null ? null : mail.counted_at,
   }))
 
-/** A mail that only this worker may send until the lease ends. `attempts` includes the attempt that now begins. */
+/** A mail that only this worker may send until the lease ends. `attempts` includes the current attempt. */
 export type LeasedMail = z.output<typeof LeasedMail>
 
 /**
- * Leases the mail that has been due the longest; mails that a person asked for come before all others. Workers skip rows
- * that another worker is leasing at the same moment.
+ * Leases the mail that has been due the longest. Mails that a person requested come first. Skips rows that another worker is
+ * leasing at the same time.
  *
- * @param domain completes the Message-ID before the first attempt
- * @returns undefined when no mail is due
+ * @param domain the domain that completes the Message-ID before the first attempt
+ * @returns undefined if no mail is due
  */
 export async function leaseNextMail(
   db: Database,
@@ -76,19 +76,19 @@ export async function leaseNextMail(
   return LeasedMail.optional().parse(rows[0])
 }
 
-/** Ends the lease of a mail and schedules its next attempt, unless another worker has leased it since. */
+/** Ends a mail's lease and schedules its next attempt, unless another worker has leased it since. */
 export async function returnMail(db: Database, { id, attempts }: LeasedMail, now: Date): Promise<void> {
   await db.query(
     `update mails set leased_until = null, overdue_at = $3 where id = $1 and state = 'queued' and attempts = $2`,
-    [id, attempts, new Date(now.getTime() + pauseMs(attempts))],
+    [id, attempts, new Date(now.getTime() + getPauseMs(attempts))],
   )
 }
 
 /**
- * Settles a mail once. Its content is erased at once; the content of a dead mail is erased later by `forgetMails`. A mail that
- * is dropped at its first attempt never reached a server, and no longer counts under the caps.
+ * Settles a mail once, and erases its content, except for a dead mail, whose content `forgetMails` erases later. A mail that is
+ * dropped at its first attempt never reached a server, so it no longer counts under the caps.
  *
- * @returns undefined when the mail was settled before
+ * @returns undefined if the mail was settled before
  */
 export async function settleMail(
   tx: Database,
@@ -106,62 +106,62 @@ export async function settleMail(
   return rows[0]
 }
 
-/** Finds mails whose worker was killed during their last attempt, and returns their ids. */
+/** Finds the ids of mails whose worker was killed during their last attempt. */
 export async function findSpentMails(db: Database, now: Date): Promise<string[]> {
   const { rows } = await db.query<{ id: string }>(
     `select id from mails where state = 'queued' and overdue_at <= $1 and attempts >= ${MAX_ATTEMPTS}
-     order by overdue_at limit ${BATCH}`,
+     order by overdue_at limit ${BATCH_SIZE}`,
     [now],
   )
   return rows.map(({ id }) => id)
 }
 
-/** Finds mails that have waited for room under a cap for the longest time that they may. */
+/** Finds mails that have waited too long for room under a cap. */
 export async function findMailsToGiveUp(
   db: Database,
   now: Date,
 ): Promise<{ id: string; kind: string; about: string }[]> {
   const { rows } = await db.query<{ id: string; kind: string; about: string }>(
-    `select id, kind, about from mails where ${WAITING} and overdue_at <= $1 order by overdue_at limit ${BATCH}`,
+    `select id, kind, about from mails where ${IS_WAITING} and overdue_at <= $1 order by overdue_at limit ${BATCH_SIZE}`,
     [now],
   )
   return rows
 }
 
 /**
- * Erases what is past its retention: contents of dead mails, hashes for caps and of networks, and settled rows. At most 500
- * rows of each in one call.
+ * Erases data whose retention has ended: contents of dead mails, hashes of mailboxes, domains and networks, and settled rows. Each
+ * statement changes at most 500 rows.
  */
 export async function forgetMails(db: Database, now: Date): Promise<void> {
-  const ago = (ms: number) => new Date(now.getTime() - ms)
+  const timeBefore = (ms: number) => new Date(now.getTime() - ms)
   await db.query(
     `update mails set mail_sealed = null where id in
-       (select id from mails where state = 'dead' and mail_sealed is not null and settled_at <= $1 limit ${BATCH})`,
-    [ago(DEAD_CONTENT_MS)],
+       (select id from mails where state = 'dead' and mail_sealed is not null and settled_at <= $1 limit ${BATCH_SIZE})`,
+    [timeBefore(DEAD_CONTENT_MS)],
   )
-  // A mail that is still to be sent is counted again later. If it kept `deferred_by`, it would wait and soon be given up.
+  // A mail that was not sent yet is counted again later. Keeping `deferred_by` would make it wait, and soon be given up.
   await db.query(
     `update mails set mailbox_hash = null, domain_hash = null, hash_key = null, counted_at = null, deferred_by = null where id in
-       (select id from mails where counted_at <= $1 limit ${BATCH})`,
-    [ago(RULES.mailCountedMs)],
+       (select id from mails where counted_at <= $1 limit ${BATCH_SIZE})`,
+    [timeBefore(RULES.mailCountedMs)],
   )
   await db.query(
     `update mails set sender_hash = null, mailbox_hash = null, domain_hash = null, hash_key = null where id in
-       (select id from mails where coalesce(sender_hash, domain_hash) is not null and settled_at <= $1 limit ${BATCH})`,
-    [ago(RULES.mailCountedMs)],
+       (select id from mails where coalesce(sender_hash, domain_hash) is not null and settled_at <= $1 limit ${BATCH_SIZE})`,
+    [timeBefore(RULES.mailCountedMs)],
   )
   await db.query(
-    `delete from mails where id in (select id from mails where settled_at <= $1 limit ${BATCH})`,
-    [ago(RULES.mailKeptMs)],
+    `delete from mails where id in (select id from mails where settled_at <= $1 limit ${BATCH_SIZE})`,
+    [timeBefore(RULES.mailKeptMs)],
   )
 }
 
 /**
- * Drops all queued mails about something and erases their contents, and those of dead mails about it. A mail that a worker is
- * handing to the mail server at this moment is still sent.
+ * Drops all queued mails with this `about`, and erases their contents and those of dead mails. A mail that a worker is passing to
+ * the mail server at this moment is still sent.
  *
- * @param about what the mails were added with
- * @param tx the transaction that erases the thing itself
+ * @param about the value with which the mails were added
+ * @param tx the transaction that also erases the subject of the mails
  */
 export async function eraseMails(tx: Database, about: string, now: Date): Promise<void> {
   await tx.query(
@@ -173,7 +173,7 @@ export async function eraseMails(tx: Database, about: string, now: Date): Promis
 }
 
 /**
- * Tells whether a worker holds the lease of a mail, and may have handed it to the mail server. Locks the mail: no worker can
+ * Returns true if a worker has leased the mail and may have passed it to the mail server. Locks the mail, so that no worker can
  * lease it until `tx` ends.
  */
 export async function isBeingSent(

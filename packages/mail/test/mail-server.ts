@@ -5,31 +5,32 @@ import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp
 
 /** A mail as the SMTP server received it. */
 export interface ReceivedMail {
-  /** Of the envelope. */
+  /** The sender of the envelope. */
   readonly from: string
+  /** The addressees of the envelope. */
   readonly to: readonly string[]
   readonly messageId: string
   readonly subject: string
   readonly text: string
   readonly replyTo: string | undefined
-  /** The whole message as it came. */
+  /** The complete message as it arrived. */
   readonly raw: string
   readonly parsed: Email
 }
 
 export interface MailServer extends AsyncDisposable {
-  /** For `*_SMTP_URL`. */
+  /** The value for `*_SMTP_URL`. */
   readonly url: string
   readonly received: readonly ReceivedMail[]
   /**
    * Waits, at most 10 s, until `count` mails were received, and returns them.
    *
-   * @param to counts only mails to this addressee, compared without case
+   * @param to if set, only mails to this addressee count. Case is ignored
    */
   mails(count: number, to?: string): Promise<ReceivedMail[]>
   /** Refuses the next deliveries with these codes, in order. */
   refuseNext(...refusals: { at: 'rcpt' | 'data'; code: number }[]): void
-  /** Called with each mail after it was read and before the server accepts it. */
+  /** Called with each mail after the server has read it and before it accepts it. */
   beforeAccept: ((mail: ReceivedMail) => Promise<void>) | undefined
 }
 
@@ -39,12 +40,16 @@ const WAIT_MS = 10_000
 /** Bounds the memory of a server that runs for days. */
 const MAX_RECEIVED = 100_000
 
-/** Starts a real SMTP server on a free port of this machine. It keeps the newest 100 000 mails in memory. */
-export async function startMailServer(options: SMTPServerOptions = {}): Promise<MailServer> {
+/**
+ * Starts a real SMTP server on this machine. It stores the newest 100 000 mails in memory.
+ *
+ * @param port the port; by default a free one
+ */
+export async function startMailServer(options: SMTPServerOptions = {}, port = 0): Promise<MailServer> {
   const received: ReceivedMail[] = []
   const refusals: { at: 'rcpt' | 'data'; code: number }[] = []
-  const waiting = new Set<() => void>()
-  const refusal = (at: 'rcpt' | 'data') => {
+  const waitingChecks = new Set<() => void>()
+  const createNextRefusal = (at: 'rcpt' | 'data') => {
     if (refusals[0]?.at !== at) return undefined
     const code = refusals.shift()?.code
     return Object.assign(new Error('canary-refusal <ana@example.org>'), { responseCode: code })
@@ -53,50 +58,52 @@ export async function startMailServer(options: SMTPServerOptions = {}): Promise<
     const mail = await readMail(raw, envelope)
     received.push(mail)
     if (received.length > MAX_RECEIVED) received.shift()
-    await handle.beforeAccept?.(mail)
+    await mailServer.beforeAccept?.(mail)
     accept()
-    for (const check of waiting) check()
+    for (const check of waitingChecks) check()
   }
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ['STARTTLS'],
     logger: false,
     ...options,
-    onRcptTo: (_address, _session, done) => done(refusal('rcpt')),
+    onRcptTo: (_address, _session, done) => done(createNextRefusal('rcpt')),
     onData(stream, session, done) {
       const chunks: Buffer[] = []
       stream.on('data', (chunk: Buffer) => chunks.push(chunk))
       stream.on('end', () => {
-        const refused = refusal('data')
-        if (refused) done(refused)
+        const refusal = createNextRefusal('data')
+        if (refusal) done(refusal)
         else void receive(Buffer.concat(chunks), session.envelope, done)
       })
     },
   })
   server.on('error', () => undefined)
-  server.listen(0, '127.0.0.1')
+  server.listen(port, '127.0.0.1')
   await once(server.server, 'listening')
-  const handle: MailServer = {
+  const mailServer: MailServer = {
     url: `smtp://127.0.0.1:${(server.server.address() as AddressInfo).port}`,
     received,
     beforeAccept: undefined,
-    refuseNext: (...more) => void refusals.push(...more),
+    refuseNext: (...newRefusals) => void refusals.push(...newRefusals),
     async mails(count, to) {
-      const matching = () =>
-        received.filter((mail) => to === undefined || mail.to.some((each) => isSameAddress(each, to)))
+      const findMatching = () =>
+        received.filter(
+          (mail) => to === undefined || mail.to.some((addressee) => isSameAddress(addressee, to)),
+        )
       const { promise, resolve, reject } = Promise.withResolvers<void>()
-      const check = () => matching().length >= count && resolve()
+      const check = () => findMatching().length >= count && resolve()
       const timer = setTimeout(
-        () => reject(new Error(`waited for ${count} mails, received ${matching().length}`)),
+        () => reject(new Error(`waited for ${count} mails, received ${findMatching().length}`)),
         WAIT_MS,
       )
-      waiting.add(check)
+      waitingChecks.add(check)
       check()
       await promise.finally(() => {
         clearTimeout(timer)
-        waiting.delete(check)
+        waitingChecks.delete(check)
       })
-      return matching()
+      return findMatching()
     },
     async [Symbol.asyncDispose]() {
       const { promise, resolve } = Promise.withResolvers<void>()
@@ -104,7 +111,7 @@ export async function startMailServer(options: SMTPServerOptions = {}): Promise<
       await promise
     },
   }
-  return handle
+  return mailServer
 }
 
 const isSameAddress = (a: string, b: string) => a.toLowerCase() === b.toLowerCase()

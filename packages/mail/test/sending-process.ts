@@ -2,10 +2,11 @@ import { readFileSync } from 'node:fs'
 import { openPool } from '@plainpath/postgres'
 import { parseHashKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
 import { Registry } from 'prom-client'
-import { smtpTransport } from '../src/mail-transport.ts'
+import { createSmtpTransport } from '../src/mail-transport.ts'
 import { openMailer } from '../src/open-mailer.ts'
 
-/** Runs a mailer in a process that a test kills. Reads its database, mail server and keys as JSON from standard input. */
+/* Runs a mailer in a process that a test kills. Reads its database, mail server and keys as JSON from standard input. */
+
 const options = JSON.parse(readFileSync(0, 'utf8')) as Record<
   'databaseUrl' | 'smtpUrl' | 'kek' | 'hash',
   string
@@ -16,10 +17,10 @@ openMailer({
   db: openPool(options.databaseUrl),
   sealingKeys: parseKeyEncryptionKeys(options.kek),
   hashKey: parseHashKey(options.hash),
-  transport: smtpTransport(options.smtpUrl),
+  transport: createSmtpTransport(options.smtpUrl),
   from: 'no-reply@plainpath.example',
   handlers: { note: {} },
   log: { warn: ignore, error: ignore },
-  metrics: { registry: new Registry(), swept: ignore },
+  metrics: { registry: new Registry(), recordSweep: ignore },
   now: () => new Date(),
 })

@@ -12,8 +12,8 @@ import {
 import { Registry } from 'prom-client'
 import { expect } from 'vitest'
 import type { Mail } from '../src/mail.ts'
-import { mailQueue } from '../src/mail-queue.ts'
-import { smtpTransport } from '../src/mail-transport.ts'
+import { createMailQueue } from '../src/mail-queue.ts'
+import { createSmtpTransport } from '../src/mail-transport.ts'
 import { type Mailer, type MailerOptions, openMailer } from '../src/open-mailer.ts'
 import { type MailServer, startMailServer } from './mail-server.ts'
 
@@ -29,22 +29,22 @@ export interface Mailing extends AsyncDisposable {
   readonly registry: Registry
   /** The time that mailers see. A test may change it. */
   clock: { now: Date }
-  /** Adds a mail to Ana with the changes, and returns its id. */
+  /** Adds a mail to Ana with the given changes. Returns its id. */
   add(change?: Partial<Mail>, dueAt?: Date): Promise<string>
   /** Starts a mailer. Only the first one of a test writes its metrics to `registry`. */
   start(change?: Partial<MailerOptions>): Mailer
-  /** Reads the row of a mail; an empty object when there is none. */
+  /** Reads a mail's row. Returns an empty object if there is none. */
   state(id: string): Promise<Record<string, unknown>>
-  /** Waits, at most 40 s, until the mail is in that state, and returns its row. */
+  /** Waits, at most 40 s, until the mail has this state. Returns its row. */
   becomes(id: string, state: string): Promise<Record<string, unknown>>
-  /** Waits, at most 10 s, until one mail has failed an attempt, and makes it due now instead of after its pause of 3 s or more. */
+  /** Waits, at most 10 s, until one mail has failed an attempt. Makes it due now, and not after a pause of 3 s or more. */
   retryNow(): Promise<void>
 }
 
 /** Polls often, so that tests are fast. */
 const SHORT_INTERVALS = { pollMs: 50, restartMs: 50 }
 
-/** Opens a mail queue in a database of its own and an SMTP server. Mailers connect with the app's role. */
+/** Opens a mail queue in a new database, and starts an SMTP server. Mailers connect with the app's role. */
 export async function startMailing(folder = MIGRATIONS): Promise<Mailing> {
   await using opening = new AsyncDisposableStack()
   const database = opening.use(await openTestDatabase({ folder, name: 'mail' }))
@@ -52,15 +52,23 @@ export async function startMailing(folder = MIGRATIONS): Promise<Mailing> {
   const server = opening.use(await startMailServer())
   const sealingKeys = parseKeyEncryptionKeys(newKeyEncryptionKey())
   const hashKey = parseHashKey(newHashKey())
-  const queue = mailQueue({ sealingKeys, hashKey, waiting: { sender: 4, all: 10 } })
+  const queue = createMailQueue({ sealingKeys, hashKey, waiting: { sender: 4, all: 10 } })
   const registry = new Registry()
   const logged: string[] = []
-  const write = (message: string, fields?: object) => void logged.push(`${message} ${JSON.stringify(fields)}`)
+  const logLine = (message: string, fields?: object) =>
+    void logged.push(`${message} ${JSON.stringify(fields)}`)
   const clock = { now: new Date() }
   const resources = new AsyncDisposableStack()
   let mailerCount = 0
   const mailing: Mailing = {
-    ...{ database, db, server, sealingKeys, hashKey, logged, registry, clock },
+    database,
+    db,
+    server,
+    sealingKeys,
+    hashKey,
+    logged,
+    registry,
+    clock,
     add: (change, dueAt) =>
       db.transaction((tx) =>
         queue.add(
@@ -79,12 +87,15 @@ export async function startMailing(folder = MIGRATIONS): Promise<Mailing> {
       ),
     start(change) {
       const mailer = openMailer({
-        ...{ databaseUrl: database.appUrl, db, sealingKeys, hashKey },
+        databaseUrl: database.appUrl,
+        db,
+        sealingKeys,
+        hashKey,
         handlers: { note: {} },
-        transport: smtpTransport(server.url),
+        transport: createSmtpTransport(server.url),
         from: 'no-reply@plainpath.example',
-        log: { warn: write, error: write },
-        metrics: { registry: mailerCount++ === 0 ? registry : new Registry(), swept: () => undefined },
+        log: { warn: logLine, error: logLine },
+        metrics: { registry: mailerCount++ === 0 ? registry : new Registry(), recordSweep: () => undefined },
         now: () => mailing.clock.now,
         intervals: SHORT_INTERVALS,
         ...change,
@@ -96,28 +107,28 @@ export async function startMailing(folder = MIGRATIONS): Promise<Mailing> {
       return rows[0] ?? {}
     },
     async becomes(id, state) {
-      const end = performance.now() + 40_000
+      const deadline = performance.now() + 40_000
       for (;;) {
         const row = await mailing.state(id)
         if (row['state'] === state) return row
-        if (performance.now() > end) throw new Error(`the mail is ${String(row['state'])}, not ${state}`)
+        if (performance.now() > deadline) throw new Error(`the mail is ${String(row['state'])}, not ${state}`)
         await db.query('select pg_sleep(0.02)')
       }
     },
     retryNow: () => retryFailedMail(db, clock),
     async [Symbol.asyncDispose]() {
       await resources.disposeAsync()
-      await opened.disposeAsync()
+      await stores.disposeAsync()
     },
   }
-  const opened = opening.move()
+  const stores = opening.move()
   return mailing
 }
 
-/** Lets a test dispose a mailer before the test ends, which disposes it again. */
+/** Makes disposing idempotent: a test may dispose of a mailer before its end, which disposes of it again. */
 function disposeOnce(mailer: Mailer): () => Promise<void> {
-  let stopped: Promise<void> | undefined
-  return () => (stopped ??= Promise.resolve(mailer[Symbol.asyncDispose]()))
+  let disposal: Promise<void> | undefined
+  return () => (disposal ??= Promise.resolve(mailer[Symbol.asyncDispose]()))
 }
 
 async function retryFailedMail(db: Pool, clock: { now: Date }): Promise<void> {

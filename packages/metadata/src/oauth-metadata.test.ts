@@ -1,20 +1,20 @@
 import { describe, expect, test } from 'vitest'
 import {
-  audienceAt,
-  authorizationServerMetadata,
-  mcpResourceMetadata,
-  protectedResourceAt,
-  protectedResourceMetadata,
-  signedInMcpResourceMetadata,
+  createAuthorizationServerMetadata,
+  createMcpResourceMetadata,
+  createProtectedResourceMetadata,
+  createSignedInMcpResourceMetadata,
+  getAudience,
+  getResourceMetadataUrl,
 } from './oauth-metadata.ts'
-import { appFor } from './paths.ts'
+import { findApp } from './paths.ts'
 import { serviceUrls } from './service-urls.ts'
 
 const ORIGIN = 'https://plainpath.example'
-const server = authorizationServerMetadata(serviceUrls(ORIGIN))
-const resource = protectedResourceMetadata(serviceUrls(ORIGIN))
-const mcp = mcpResourceMetadata(serviceUrls(ORIGIN))
-const signedInMcp = signedInMcpResourceMetadata(serviceUrls(ORIGIN))
+const server = createAuthorizationServerMetadata(serviceUrls(ORIGIN))
+const resource = createProtectedResourceMetadata(serviceUrls(ORIGIN))
+const mcp = createMcpResourceMetadata(serviceUrls(ORIGIN))
+const signedInMcp = createSignedInMcpResourceMetadata(serviceUrls(ORIGIN))
 
 /** Every text in a document that is an address. */
 const addresses = (value: unknown): string[] => {
@@ -133,10 +133,10 @@ test.for(['https://plainpath.example', 'http://localhost:8080', 'http://[::1]:80
     const urls = serviceUrls(origin)
     const functions = [urls.problem('not-found'), urls.guide('visa-basics'), urls.referral('abc')]
     const documents = [
-      authorizationServerMetadata(urls),
-      protectedResourceMetadata(urls),
-      mcpResourceMetadata(urls),
-      signedInMcpResourceMetadata(urls),
+      createAuthorizationServerMetadata(urls),
+      createProtectedResourceMetadata(urls),
+      createMcpResourceMetadata(urls),
+      createSignedInMcpResourceMetadata(urls),
     ]
     for (const address of [...addresses(urls), ...functions, ...addresses(documents)]) {
       expect(address === origin || address.startsWith(`${origin}/`)).toBe(true)
@@ -149,7 +149,7 @@ test.for(['https://plainpath.example', 'http://localhost:8080', 'http://[::1]:80
 
 test('each app serves its own addresses', () => {
   const urls = serviceUrls(ORIGIN)
-  const app = (address: string) => appFor(new URL(address).pathname)
+  const app = (address: string) => findApp(new URL(address).pathname)
   for (const address of [
     urls.authorize,
     urls.registerApp,
@@ -187,15 +187,15 @@ test('each name of the resource is described where RFC 9728 §3.1 puts it', () =
   for (const [name, place] of places) {
     const { origin, pathname } = new URL(name)
     expect(place).toBe(`${origin}/.well-known/oauth-protected-resource${pathname}`)
-    expect(protectedResourceAt(urls, pathname)).toBe(place)
+    expect(getResourceMetadataUrl(urls, pathname)).toBe(place)
   }
   for (const path of ['/api/guides', '/api/mcp/server-card', '/api/mcpx', '/mcp/', '/mcpx'])
-    expect(protectedResourceAt(urls, path)).toBe(urls.protectedResource)
+    expect(getResourceMetadataUrl(urls, path)).toBe(urls.protectedResource)
 })
 
 test('a token for the signed-in MCP server is for no other path, and the reverse', () => {
   const urls = serviceUrls(ORIGIN)
-  expect(audienceAt(urls, '/mcp')).toBe(`${ORIGIN}/mcp`)
+  expect(getAudience(urls, '/mcp')).toBe(`${ORIGIN}/mcp`)
   for (const path of ['/api/mcp', '/api/guides', '/mcp/', '/MCP', '/mcpx', '/', ''])
-    expect(audienceAt(urls, path)).toBe(urls.base)
+    expect(getAudience(urls, path)).toBe(urls.base)
 })

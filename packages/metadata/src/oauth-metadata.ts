@@ -2,18 +2,18 @@ import { ASSERTION_ALGORITHMS, Scope } from '@plainpath/domain'
 import { API_TITLE, type ServiceUrls } from './service-urls.ts'
 
 export const JWT_BEARER_GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
-/** The grants of agents. */
+/** The grant types of agents. */
 export const GRANT_TYPES: readonly string[] = ['client_credentials', JWT_BEARER_GRANT]
-/** The grants of apps that people connect from. */
+/** The grant types of apps that people connect. */
 export const APP_GRANT_TYPES: readonly string[] = ['authorization_code', 'refresh_token']
-/** `none` is for apps only. */
+/** The methods of agents, and `none` for apps. */
 const CLIENT_AUTH_METHODS = ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'] as const
 
 /**
- * The document at `/.well-known/oauth-authorization-server` (RFC 8414 §2). `scopes_supported` has `offline_access`, since some
- * apps ask for no refresh token without it; every app gets one.
+ * Creates the authorization server metadata (RFC 8414 §2). Every app receives a refresh token, but some apps request one only if
+ * `scopes_supported` has `offline_access`.
  */
-export const authorizationServerMetadata = (urls: ServiceUrls) => ({
+export const createAuthorizationServerMetadata = (urls: ServiceUrls) => ({
   issuer: urls.origin,
   authorization_endpoint: urls.authorize,
   token_endpoint: urls.token,
@@ -32,15 +32,15 @@ export const authorizationServerMetadata = (urls: ServiceUrls) => ({
   revocation_endpoint_auth_methods_supported: CLIENT_AUTH_METHODS,
   revocation_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGORITHMS,
   dpop_signing_alg_values_supported: ASSERTION_ALGORITHMS,
-  protected_resources: [...resourceNames(urls), urls.signedInMcp],
+  protected_resources: [...listResourceNames(urls), urls.signedInMcp],
   service_documentation: urls.authMd,
   op_policy_uri: urls.privacy,
   op_tos_uri: urls.terms,
-  agent_auth: agentAuth(urls),
+  agent_auth: describeAgentAuth(urls),
 })
 
-/** Where agents register, in the names of auth.md 0.1. */
-function agentAuth(urls: ServiceUrls) {
+/** Describes agent registration, with the member names of auth.md 0.1. */
+function describeAgentAuth(urls: ServiceUrls) {
   const identityType = { credential_types_supported: ['access_token'], claim_uri: urls.claim }
   return {
     skill: urls.authMd,
@@ -53,25 +53,25 @@ function agentAuth(urls: ServiceUrls) {
   }
 }
 
-/** The names of the one resource that tokens of agents are for: the API, and the MCP server in it. Each is good at both addresses. */
-export const resourceNames = (urls: ServiceUrls): string[] => [urls.base, urls.mcp]
+/** Returns the two names of the agents' resource: the API, and its MCP server. A token is valid at both addresses. */
+export const listResourceNames = (urls: ServiceUrls): string[] => [urls.base, urls.mcp]
 
 const MCP_PATH = '/api/mcp'
-/** The signed-in MCP server is another resource: a token for one is no good at the other. */
+/** The signed-in MCP server is a separate resource: a token for one resource is invalid at the other. */
 const SIGNED_IN_MCP_PATH = '/mcp'
 
-/** Returns the audience of the tokens that are accepted at a path. */
-export const audienceAt = (urls: ServiceUrls, path: string): string =>
+/** Returns the token audience that a path accepts. */
+export const getAudience = (urls: ServiceUrls, path: string): string =>
   path === SIGNED_IN_MCP_PATH ? urls.signedInMcp : urls.base
 
-/** Returns the address of the metadata for the resource at a path. */
-export function protectedResourceAt(urls: ServiceUrls, path: string): string {
+/** Returns the metadata address of the resource at a path. */
+export function getResourceMetadataUrl(urls: ServiceUrls, path: string): string {
   if (path === SIGNED_IN_MCP_PATH) return urls.signedInMcpProtectedResource
   return path === MCP_PATH ? urls.mcpProtectedResource : urls.protectedResource
 }
 
-/** The metadata of the API (RFC 9728 §2). */
-export const protectedResourceMetadata = (urls: ServiceUrls) => ({
+/** Creates the API's resource metadata (RFC 9728 §2). */
+export const createProtectedResourceMetadata = (urls: ServiceUrls) => ({
   resource: urls.base,
   authorization_servers: [urls.origin],
   scopes_supported: Scope.options,
@@ -84,20 +84,20 @@ export const protectedResourceMetadata = (urls: ServiceUrls) => ({
   resource_tos_uri: urls.terms,
 })
 
-/** The same for the MCP server, whose `resource` must be its address (RFC 9728 §3.3). */
-export const mcpResourceMetadata = (urls: ServiceUrls) => ({
-  ...protectedResourceMetadata(urls),
+/** Creates the MCP server's resource metadata. `resource` must be the server's address (RFC 9728 §3.3). */
+export const createMcpResourceMetadata = (urls: ServiceUrls) => ({
+  ...createProtectedResourceMetadata(urls),
   resource: urls.mcp,
   resource_name: 'Plainpath MCP server',
   resource_documentation: urls.mcpMd,
 })
 
 /**
- * The metadata of the MCP server for people who sign in: a resource of its own, whose tokens are good nowhere else. It has one
- * scope, which is granted when the person connects: apps handle a step-up badly.
+ * Creates the resource metadata of the signed-in MCP server. Tokens for this separate resource are valid nowhere else. It has one
+ * scope, granted when the person connects, because apps handle step-up authorization badly.
  */
-export const signedInMcpResourceMetadata = (urls: ServiceUrls) => ({
-  ...mcpResourceMetadata(urls),
+export const createSignedInMcpResourceMetadata = (urls: ServiceUrls) => ({
+  ...createMcpResourceMetadata(urls),
   resource: urls.signedInMcp,
   scopes_supported: ['contact:write'],
   resource_name: 'Plainpath MCP server, signed in',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { appFor, PATHS } from './paths.ts'
+import { findApp, PATHS } from './paths.ts'
 
 /** Written down once more, since moving a path breaks its callers. */
 const AUTH = [
@@ -63,10 +63,10 @@ const RESOURCE = [
 ]
 
 test.for(AUTH)('auth answers %s', (path) => {
-  expect(appFor(path)).toBe('auth')
+  expect(findApp(path)).toBe('auth')
 })
 test.for(RESOURCE)('resource answers %s', (path) => {
-  expect(appFor(path)).toBe('resource')
+  expect(findApp(path)).toBe('resource')
 })
 
 test.for([
@@ -78,7 +78,7 @@ test.for([
   '/Claim',
   '/AUTH.md',
 ])('the path %s is compared as it was sent, so it is not auth’s', (path) => {
-  expect(appFor(path)).toBe('resource')
+  expect(findApp(path)).toBe('resource')
 })
 
 test('every line of the table counts: none is hidden behind an earlier one, and the last takes the rest', () => {
@@ -90,7 +90,7 @@ test('every line of the table counts: none is hidden behind an earlier one, and 
         (other) => other === path || (other.endsWith('/*') && sample.startsWith(other.slice(0, -1))),
       ),
     ).toBe(false)
-    expect(appFor(sample)).toBe(app)
+    expect(findApp(sample)).toBe(app)
   })
   expect(PATHS.at(-1)).toEqual({ path: '/*', app: 'resource' })
 })

@@ -1,10 +1,10 @@
 export const APP_NAMES = ['auth', 'resource'] as const
-/** What runs, scales and is deployed by itself. */
+/** An app that is deployed and scaled independently. */
 export type AppName = (typeof APP_NAMES)[number]
 
 /**
- * Which app answers which public path. A path that ends in `/*` covers everything below it. The
- * first match counts; what no line names belongs to `resource`. Gateways and launchers are checked against it.
+ * The app that serves each public path. A path that ends in `/*` covers everything below it, and the first match counts. Tests
+ * compare gateways and launchers with this table.
  */
 export const PATHS: readonly { readonly path: string; readonly app: AppName }[] = [
   { path: '/oauth/*', app: 'auth' },
@@ -18,8 +18,12 @@ export const PATHS: readonly { readonly path: string; readonly app: AppName }[] 
   { path: '/*', app: 'resource' },
 ]
 
-/** @param path of a request, without its query, as it was sent */
-export function appFor(path: string): AppName {
+/**
+ * Returns the app that serves a path.
+ *
+ * @param path the path in the request, without the query
+ */
+export function findApp(path: string): AppName {
   const covers = (pattern: string) =>
     pattern.endsWith('/*') ? path.startsWith(pattern.slice(0, -1)) : path === pattern
   return PATHS.find((entry) => covers(entry.path))?.app ?? 'resource'

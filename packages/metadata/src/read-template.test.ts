@@ -29,7 +29,7 @@ test('placeholders become values, constants and addresses of the service', () =>
   )
 })
 
-test('a value is taken as it is, also one that looks like a placeholder or a pattern', () => {
+test('a value is inserted unchanged, even if it looks like a placeholder or a pattern', () => {
   const fillIn = readTemplate(template('<{{name}}> {{other}}'), ['name', 'other'])
   expect(fillIn({ name: '{{other}} $& $1', other: 'x' })).toBe('<{{other}} $& $1> x')
 })

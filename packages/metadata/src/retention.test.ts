@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { RETENTION, retentionDocument } from './retention.ts'
+import { createRetentionDocument, RETENTION } from './retention.ts'
 
 test('docs/retention.md is what "npm run generate" writes', () => {
   const written = readFileSync(new URL('../../../docs/retention.md', import.meta.url), 'utf8')
-  expect(written).toBe(retentionDocument())
+  expect(written).toBe(createRetentionDocument())
 })
 
 test('every row says what, how and until when, in whole sentences that fit a table', () => {

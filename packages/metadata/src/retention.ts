@@ -1,14 +1,14 @@
-import { capitalised, DAY_MS, durationIn, durationInWords, RULES } from '@plainpath/domain'
+import { capitalise, DAY_MS, durationIn, durationInWords, RULES } from '@plainpath/domain'
 
-/** One kind of data about people or their agents, and how long this version keeps it. */
+/** A kind of data about people or their agents, and how long this version keeps it. */
 interface RetentionRow {
   readonly what: string
-  /** In what form. */
+  /** The form in which the data is stored. */
   readonly how: string
   readonly until: string
 }
 
-const OF_CLAIMS: readonly RetentionRow[] = [
+const CLAIM_ROWS: readonly RetentionRow[] = [
   {
     what: 'Your e-mail address, while an agent asks you to confirm it, and the two words that you compare',
     how: 'Encrypted. Keyed hashes of the address and the mailbox let us count, and remember that you said no.',
@@ -56,7 +56,7 @@ const OF_CLAIMS: readonly RetentionRow[] = [
   },
 ]
 
-const CONTACT: readonly RetentionRow[] = [
+const CONTACT_ROWS: readonly RetentionRow[] = [
   {
     what: 'A message that you wrote to us, the address for the answer, the checked domain of your agent, if it has one, and why you need a lawyer, if you agreed that we are told',
     how: 'Encrypted.',
@@ -79,7 +79,7 @@ const CONTACT: readonly RetentionRow[] = [
   },
 ]
 
-/** All that is kept. `/privacy` and `docs/retention.md` are made from it. */
+/** All data that this version keeps. `/privacy` and `docs/retention.md` are generated from this list. */
 export const RETENTION: readonly RetentionRow[] = [
   {
     what: 'Your e-mail address on the waitlist, and when you joined',
@@ -111,7 +111,7 @@ export const RETENTION: readonly RetentionRow[] = [
     how: 'Only a keyed hash of the IPv4 address, or of the beginning (/48) of the IPv6 address.',
     until: `Until the e-mail is sent or dropped, and for a day and ${durationIn('hour', RULES.mailCountedMs - DAY_MS)} more.`,
   },
-  ...CONTACT,
+  ...CONTACT_ROWS,
   {
     what: 'The name of an agent, if it gave one',
     how: 'Encrypted.',
@@ -140,17 +140,17 @@ export const RETENTION: readonly RetentionRow[] = [
   {
     what: 'That a client assertion of an agent was used',
     how: 'Only a hash of the agent’s id and the number of the assertion.',
-    until: `${capitalised(durationInWords('minute', RULES.clientAssertionMs))} after it was made, and at most a few minutes more.`,
+    until: `${capitalise(durationInWords('minute', RULES.clientAssertionMs))} after it was made, and at most a few minutes more.`,
   },
   {
     what: 'That a DPoP proof of an agent was used',
     how: 'Only a hash of the thumbprint of its key and the number of the proof.',
-    until: `${capitalised(durationInWords('minute', RULES.usedProofMs))} after it was used, and at most a few minutes more.`,
+    until: `${capitalise(durationInWords('minute', RULES.usedProofMs))} after it was used, and at most a few minutes more.`,
   },
   {
-    what: 'Access tokens of an agent',
-    how: 'Only a hash, with the id of the agent and what the token is for.',
-    until: `${capitalised(durationInWords('hour', RULES.tokenMs))} after the token was made, and at most a few minutes more.`,
+    what: 'Access tokens of an agent, or of an app in which you signed in',
+    how: 'Only a hash, with the id of the agent or app and what the token is for.',
+    until: `${capitalise(durationInWords('hour', RULES.tokenMs))} after the token was made, ${durationIn('hour', RULES.appTokenMs)} for an app, and at most a few minutes more.`,
   },
   {
     what: 'How often a network address, an agent or an e-mail address was used, for our limits',
@@ -163,23 +163,23 @@ export const RETENTION: readonly RetentionRow[] = [
     until:
       'As long as the operator of this server keeps logs; lines about changes as long as backups, 35 days, so that what ended stays so.',
   },
-  ...OF_CLAIMS,
+  ...CLAIM_ROWS,
 ]
 
-/** The table as Markdown. */
-const retentionTable = (): string =>
+/** Formats the table as Markdown. */
+const formatRetentionTable = (): string =>
   [
     '| what | how | how long |',
     '|---|---|---|',
     ...RETENTION.map(({ what, how, until }) => `| ${what} | ${how} | ${until} |`),
   ].join('\n')
 
-/** The whole of `docs/retention.md`. */
-export const retentionDocument = (): string => `# What is kept, and how long
+/** Creates the text of `docs/retention.md`. */
+export const createRetentionDocument = (): string => `# What is kept, and how long
 
 Made from \`packages/metadata/src/retention.ts\` by \`npm run generate\`, like the page \`/privacy\`.
 
-${retentionTable()}
+${formatRetentionTable()}
 
 Nothing else about a person is stored: no network address, no cookie, no search. Only the page on which you sign in with an app sets cookies in your
 browser, for half an hour at most. Guides are public.

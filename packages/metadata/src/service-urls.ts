@@ -3,12 +3,12 @@ import { z } from 'zod'
 export const API_TITLE = 'Plainpath Immigration Guidance API'
 export const API_VERSION = '0.1.0'
 
-const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]'])
+const LOOPBACK_HOSTS = new Set(['localhost', '127.0.0.1', '[::1]'])
 
-/** True for an origin that only this machine can reach. */
-export const isLoopback = (origin: string) => LOOPBACK.has(new URL(origin).hostname)
+/** Returns whether only this machine can reach an origin. */
+export const isLoopback = (origin: string) => LOOPBACK_HOSTS.has(new URL(origin).hostname)
 
-/** ORIGIN as it may be configured: https, or http on loopback; nothing behind the authority. */
+/** Validates the setting ORIGIN: an https origin, or an http origin on loopback. */
 export const Origin = z.string().refine((text) => {
   const url = URL.parse(text)
   return (
@@ -19,10 +19,10 @@ export const Origin = z.string().refine((text) => {
 }, 'must be an origin such as https://plainpath.example (http only on localhost), without a path or a trailing slash')
 
 /**
- * The addresses of the service. All but one are made from ORIGIN, the site root and OAuth issuer.
+ * Returns the service addresses. All but `publicMcp` are derived from ORIGIN, the site root and OAuth issuer.
  *
- * @param origin such as `https://plainpath.example`: scheme and authority, no path, no trailing slash
- * @param mcpPublicOrigin the origin of the MCP server that never asks for a sign-in, in the same form; another one than `origin`
+ * @param origin scheme and authority without a trailing slash, such as `https://plainpath.example`
+ * @param mcpPublicOrigin the origin of the MCP server without sign-in, in the same form; must differ from `origin`
  */
 export function serviceUrls(origin: string, mcpPublicOrigin?: string) {
   const base = `${origin}/api`
@@ -34,7 +34,7 @@ export function serviceUrls(origin: string, mcpPublicOrigin?: string) {
     token: `${origin}/oauth/token`,
     revoke: `${origin}/oauth/revoke`,
     jwks: `${origin}/oauth/jwks.json`,
-    /** Where apps that people connect from register (RFC 7591); agents use `register`. */
+    /** The registration endpoint for apps that people connect (RFC 7591). Agents use `register`. */
     registerApp: `${origin}/oauth/register`,
     register: `${base}/agent/register`,
     agent: `${base}/agent`,
@@ -42,14 +42,14 @@ export function serviceUrls(origin: string, mcpPublicOrigin?: string) {
     claim: `${base}/agent/claim`,
     authorizationServer: `${origin}/.well-known/oauth-authorization-server`,
     protectedResource: `${origin}/.well-known/oauth-protected-resource/api`,
-    /** The metadata of the API under its second name, the address of the MCP server. */
+    /** The API's resource metadata under its second name, the MCP server address. */
     mcpProtectedResource: `${origin}/.well-known/oauth-protected-resource/api/mcp`,
     apiCatalog: `${origin}/.well-known/api-catalog`,
     openapi: `${origin}/openapi.json`,
     skills: `${origin}/.well-known/agent-skills/index.json`,
     aiCatalog: `${origin}/.well-known/ai-catalog.json`,
     authMd: `${origin}/auth.md`,
-    /** What `/auth.md` leaves out. */
+    /** The documents with the details that `/auth.md` omits. */
     authVerifiedEmail: `${origin}/auth/verified-email.md`,
     authKeys: `${origin}/auth/keys.md`,
     authDomain: `${origin}/auth/domain.md`,
@@ -58,32 +58,32 @@ export function serviceUrls(origin: string, mcpPublicOrigin?: string) {
     authLifetimes: `${origin}/auth/lifetimes.md`,
     llms: `${origin}/llms.txt`,
     sitemap: `${origin}/sitemap.xml`,
-    /** The MCP server for agents, and a second name of the OAuth resource. */
+    /** The MCP server for agents. It is also a second name of the OAuth resource. */
     mcp: `${base}/mcp`,
-    /** The MCP server for people in a chat app, which requires sign-in. It is an OAuth resource of its own. */
+    /** The MCP server for people in a chat app, with sign-in. It is a separate OAuth resource. */
     signedInMcp: `${origin}/mcp`,
     signedInMcpProtectedResource: `${origin}/.well-known/oauth-protected-resource/mcp`,
-    /** The MCP server for people that works without sign-in. Undefined where no origin is configured for it. */
+    /** The MCP server for people in a chat app, without sign-in; undefined if no origin is configured. */
     publicMcp: mcpPublicOrigin === undefined ? undefined : `${mcpPublicOrigin}/mcp`,
     mcpMd: `${origin}/mcp.md`,
     serverCard: `${base}/mcp/server-card`,
-    /** The same card where clients of its earlier drafts look. */
+    /** Further addresses of the card, which clients of earlier drafts request. */
     serverCardAliases: [`${origin}/.well-known/mcp/server-card.json`, `${origin}/.well-known/mcp.json`],
     reference: `${origin}/docs`,
-    /** All guides, by situation. */
+    /** The page that lists all guides, by situation. */
     guides: `${origin}/guides`,
-    /** Urgent lines, and how to find a lawyer. */
+    /** The page with urgent phone lines, and how to find a lawyer. */
     getHelp: `${origin}/get-help`,
     getHelpInSpanish: `${origin}/es/obtener-ayuda`,
-    /** Every error, by its HTTP status. */
+    /** The page that lists all errors, by HTTP status. */
     problems: `${origin}/problems`,
-    /** The page to ask a question on. */
+    /** The question page. */
     ask: `${origin}/ask`,
     answers: `${base}/answers`,
     triggers: `${base}/triggers`,
-    /** How a person adds the MCP server to a chat app. */
+    /** The page that shows how a person adds the MCP server to a chat app. */
     connect: `${origin}/connect`,
-    /** The page to write to staff. */
+    /** The contact form. */
     contact: `${origin}/contact`,
     privacy: `${origin}/privacy`,
     terms: `${origin}/terms`,
@@ -93,7 +93,7 @@ export function serviceUrls(origin: string, mcpPublicOrigin?: string) {
     guide: (slug: string) => `${origin}/guides/${slug}`,
     guideJson: (slug: string) => `${base}/guides/${slug}`,
     referral: (slug: string) => `${origin}/?ref=${slug}`,
-    /** The pages behind mailed links. */
+    /** The pages that mailed links open. */
     claimAttempt: (secret: string) => `${origin}/claim?attempt=${secret}`,
     endClaim: (secret: string) => `${origin}/claim?end=${secret}`,
   }

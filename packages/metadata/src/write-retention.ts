@@ -1,4 +1,4 @@
 import { writeFileSync } from 'node:fs'
-import { retentionDocument } from './retention.ts'
+import { createRetentionDocument } from './retention.ts'
 
-writeFileSync(new URL('../../../docs/retention.md', import.meta.url), retentionDocument())
+writeFileSync(new URL('../../../docs/retention.md', import.meta.url), createRetentionDocument())

@@ -1,4 +1,4 @@
-import { authDocuments, resourceDocuments } from '../src/documents/documents.ts'
+import { createAuthDocuments, createResourceDocuments } from '../src/documents/documents.ts'
 import type { ResourceDocumentConfig, ServedDocument } from '../src/documents/served-document.ts'
 import { serviceUrls } from '../src/service-urls.ts'
 
@@ -30,13 +30,13 @@ interface Change extends Partial<ResourceDocumentConfig> {
   readonly origin?: string
 }
 
-/** What both apps serve, by path. */
+/** Creates the documents of both apps, by path. */
 export function documentsByPath({
   origin = ORIGIN,
   ...change
 }: Change = {}): ReadonlyMap<string, ServedDocument & { readonly content: string }> {
   const urls = serviceUrls(origin)
-  const documents = [...authDocuments(urls), ...resourceDocuments(urls, { ...CONFIG, ...change })]
+  const documents = [...createAuthDocuments(urls), ...createResourceDocuments(urls, { ...CONFIG, ...change })]
   return new Map(
     documents.map((document) => {
       const { content } = document
@@ -53,6 +53,6 @@ export function contentAt(path: string, change: Change = {}): string {
 
 export const jsonAt = (path: string, change: Change = {}) => JSON.parse(contentAt(path, change))
 
-/** The addresses in a text, without the marks that end a sentence or a quotation. */
+/** Lists the addresses in a text, without punctuation at the end. */
 export const addressesIn = (text: string): string[] =>
   [...text.matchAll(/https?:\/\/[^\s"'`<>()|\\]+/g)].map(([address]) => address.replace(/[.,:;]+$/, ''))

@@ -1,10 +1,10 @@
-/** JSON Schemas (2020-12) of the formats, written from their specifications. */
+/** JSON Schemas (2020-12) of the document formats, written from the specifications. */
 
 const uri = { type: 'string', format: 'uri' }
 const uris = { type: 'array', items: uri, minItems: 1 }
 const words = { type: 'array', items: { type: 'string' }, minItems: 1 }
 
-/** RFC 9264 §4.2: `linkset` is the only member, every relation an array of targets. */
+/** RFC 9264 §4.2: `linkset` is the only member, and every relation is an array of targets. */
 export const LINKSET = {
   type: 'object',
   required: ['linkset'],

@@ -1,34 +1,34 @@
-import { capitalised } from '@plainpath/domain'
-import { DOMAIN_CHECKED, DOMAIN_MEANING, shownName } from './agent-names.ts'
+import { capitalise } from '@plainpath/domain'
+import { cleanAgentName, DOMAIN_CHECKED, DOMAIN_MEANING } from './agent-names.ts'
 import { referToApp } from './app-names.ts'
-import { longDate } from './long-date.ts'
+import { formatLongDate } from './long-date.ts'
 
-/** What a mail says about the agent that a person gave access. */
+/** The description of an agent in a mail to the person who gave it access. */
 interface AgentInMail {
-  /** The agent's own word; nobody checked it. */
+  /** The name that the agent gave itself. Nobody verified it. */
   readonly name?: string | undefined
-  /** The host that the agent has proven to control. The agent is then named by it alone. */
+  /** The host that the agent has proven to control. If present, the mail names the agent only by this host. */
   readonly verifiedDomain?: string | undefined
-  /** For a connection, where its app is: see `appHostOf`. */
+  /** Where a connection's app is, as `formatAppHost` formats it. */
   readonly appHost?: string | undefined
   readonly registeredAt: Date
 }
 
-/** Describes an agent in plain text. Its name stands in quotation marks, on a line of its own. */
+/** Describes an agent in plain text. The agent's name is in quotation marks, on a line of its own. */
 export function describeAgentInMail({ name, verifiedDomain, appHost, registeredAt }: AgentInMail): string {
   if (appHost !== undefined) return describeAppInMail(appHost, name)
   if (verifiedDomain !== undefined)
-    return `The agent is at ${checkedDomain(verifiedDomain)}.
+    return `The agent is at ${formatCheckedDomain(verifiedDomain)}.
 ${DOMAIN_MEANING}
-It first contacted us on ${longDate(registeredAt)}.`
+It first contacted us on ${formatLongDate(registeredAt)}.`
   if (name === undefined)
-    return `The agent gave us no name. It registered with us on ${longDate(registeredAt)}.`
+    return `The agent gave us no name. It registered with us on ${formatLongDate(registeredAt)}.`
   return `The agent calls itself:
 
    “${defuseName(name)}”
 
 That name is unverified: an agent can give itself any name. It registered with us on
-${longDate(registeredAt)}.`
+${formatLongDate(registeredAt)}.`
 }
 
 const describeAppInMail = (appHost: string, name: string | undefined) =>
@@ -43,33 +43,35 @@ It calls itself:
 The app gave us that name. We did not check it.`
   }`
 
-/** Refers to an agent at the beginning of a sentence, by its domain if that is verified. An unverified name is never part of a sentence. */
+/** Refers to an agent at the start of a sentence, by its domain if verified. Our sentences never contain an unverified name. */
 export function referToAgentInMail({
   verifiedDomain,
   appHost,
 }: Pick<AgentInMail, 'verifiedDomain' | 'appHost'> = {}): string {
-  if (appHost !== undefined) return capitalised(referToApp(appHost, { inMail: true }))
-  return verifiedDomain === undefined ? 'An AI agent' : `An AI agent at ${checkedDomain(verifiedDomain)}`
+  if (appHost !== undefined) return capitalise(referToApp(appHost, { inMail: true }))
+  return verifiedDomain === undefined
+    ? 'An AI agent'
+    : `An AI agent at ${formatCheckedDomain(verifiedDomain)}`
 }
 
 /**
- * Mail programs would turn a host into a link to the agent's own website, in a mail of ours. A host with Unicode letters is
- * shown in its ASCII form (`xn--`), which no other host resembles.
+ * Writes dots as `[.]`, because mail programs would turn the host into a link to the agent's own website. A host with Unicode
+ * letters is shown in its ASCII form (`xn--`), so that it cannot look like another host.
  */
-const checkedDomain = (host: string) => `${host.replaceAll('.', '[.]')} ${DOMAIN_CHECKED}`
+const formatCheckedDomain = (host: string) => `${host.replaceAll('.', '[.]')} ${DOMAIN_CHECKED}`
 
-/** Line ends, other controls, and characters that change the direction of text or cannot be seen. */
-const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu
+/** Matches line ends, other control characters, and characters that are invisible or change the text direction. */
+const HIDDEN_CHARACTERS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu
 const QUOTATION_MARKS = /["“”„‟«»]/gu
-/** What makes mail programs turn text into a link: `://`, `@`, and a dot before what may be a domain. */
-const LINK_PARTS = /:(?=\/\/)|@|[.\u3002\uFF0E\uFF61](?=\p{L}{2})/gu
+/** Matches the characters from which mail programs make links: `://`, `@`, and a dot before a possible domain. */
+const LINK_TRIGGERS = /:(?=\/\/)|@|[.\u3002\uFF0E\uFF61](?=\p{L}{2})/gu
 
 /**
- * Keeps a name from leaving its quotation marks or its line, and from becoming a link: `evil.example` becomes
+ * Keeps a name within its quotation marks and on its line, and prevents it from becoming a link: `evil.example` becomes
  * `evil[.]example`.
  */
 const defuseName = (name: string): string =>
-  shownName(name)
-    .replaceAll(HIDDEN, ' ')
+  cleanAgentName(name)
+    .replaceAll(HIDDEN_CHARACTERS, ' ')
     .replaceAll(QUOTATION_MARKS, "'")
-    .replaceAll(LINK_PARTS, (part) => `[${part}]`)
+    .replaceAll(LINK_TRIGGERS, (trigger) => `[${trigger}]`)

@@ -1,7 +1,7 @@
 import type { Answer } from '@plainpath/domain'
 import { describe, expect, test } from 'vitest'
-import { markupOf } from './html.ts'
-import { answeredPage, askPage } from './index.ts'
+import { toMarkup } from './html.ts'
+import { renderAnsweredPage, renderAskPage } from './index.ts'
 
 const QUESTION = 'A question'
 const answer: Answer = {
@@ -12,18 +12,17 @@ const answer: Answer = {
   answersVersion: '1',
 }
 const answered = (change: Partial<Answer>) =>
-  markupOf(
-    answeredPage({
+  toMarkup(
+    renderAnsweredPage({
       question: QUESTION,
       facts: {},
       answer: { ...answer, ...change },
       passageHtml: [],
-      guideTitles: [],
     }).body,
   )
 
 test('the form says before the field that it reads English, what to leave out, and that nothing is kept', () => {
-  const markup = markupOf(askPage())
+  const markup = toMarkup(renderAskPage())
   const [, hint = ''] = /<p class="facts" id="question-hint">(.*?)<\/p>/.exec(markup) ?? []
   for (const said of ['lang="es">solo en inglés<', 'A-Number', 'We do not keep your question.'])
     expect(hint).toContain(said)
@@ -50,6 +49,7 @@ test('shows the passages that answer in full, and those that are near only when 
   const passage = (id: string, answers: boolean) => ({
     id,
     guide: 'guide',
+    guideTitle: 'Guide',
     heading: `Heading ${id}`,
     text: '',
     markdown: '',
@@ -81,7 +81,7 @@ test('an urgent hand-off says beside each phone number what to do with it, and s
           trigger: 'detention-ice',
           urgency: 'urgent',
           why: 'A detained person needs an attorney today.',
-          matched: ['took', 'ICE took', 'ICE', 'this morning'],
+          matched: ['took', 'ICE took', 'ICE', 'me', 'this morning'],
           because: 'question',
           source: { title: 'Detention', url: 'https://www.ice.gov/detain' },
         },
@@ -95,9 +95,9 @@ test('an urgent hand-off says beside each phone number what to do with it, and s
     },
   })
   expect(markup).toContain(
-    '<li><a class="phone" href="tel:1-888-351-4024">1-888-351-4024</a><br>A line of ICE<br>Call 1-888-351-4024 with the A-Number.</li>',
+    '<li><a class="phone" href="tel:1-888-351-4024">1-888-351-4024</a><br>A line of ICE<br>Call <span class="form-name">1-888-351-4024</span> with the <span class="form-name">A-Number</span>.</li>',
   )
-  expect(markup.match(/with the A-Number/g)).toHaveLength(1)
+  expect(markup.match(/with the <span class="form-name">A-Number/g)).toHaveLength(1)
   expect(markup).toContain('<p>You wrote: “ICE took”, “this morning”.</p>')
   expect(markup).toContain('<li>Do not sign a paper that you do not understand.</li>')
 })

@@ -1,7 +1,8 @@
 import { ALL_HELP, ATTORNEY_LISTS, type Help, numberInWords, RULES } from '@plainpath/domain'
+import { keepTogether } from './form-numbers.ts'
 import { type Html, html } from './html.ts'
 
-/** What to prepare before talking to an attorney. */
+/** What to prepare before a talk with an attorney. */
 export const PREPARE_FOR_ATTORNEY = [
   'Every letter from USCIS, ICE or an immigration court, with its date.',
   'Copies of the forms that were filed, and their receipts.',
@@ -11,7 +12,7 @@ export const PREPARE_FOR_ATTORNEY = [
   'Your questions, in writing.',
 ] as const
 
-/** When a person who wrote to us can expect an answer, and where to find help that cannot wait for it. */
+/** The text for a person who wrote to us: when to expect an answer, and where to find urgent help. */
 export const REPLY: { expected: string; ifYouCannotWait: string; findHelp: readonly Help[] } = {
   expected: `A person reads every message. We answer by e-mail, usually within ${numberInWords(RULES.replyWorkingDays)} working days, and urgent messages first. We cannot give legal advice.`,
   ifYouCannotWait:
@@ -20,27 +21,28 @@ export const REPLY: { expected: string; ifYouCannotWait: string; findHelp: reado
 }
 
 /** Renders `REPLY` as the last part of a page. */
-export const replyHelp = (): Html => html`<p>${REPLY.expected}</p>
+export const renderReplyHelp = (): Html => html`<p>${keepTogether(REPLY.expected)}</p>
 <h2>If you cannot wait</h2>
 <p>${REPLY.ifYouCannotWait}</p>
 <ul>
-${REPLY.findHelp.map((help) => html`<li>${helpLink(help)}${help.phone !== undefined && html`: <a href="${`tel:${help.phone}`}">${help.phone}</a>`}</li>\n`)}</ul>`
+${REPLY.findHelp.map((help) => html`<li>${renderHelpLink(help)}${help.phone !== undefined && html`: <a href="${`tel:${help.phone}`}">${help.phone}</a>`}</li>\n`)}</ul>`
 
-const helpLink = ({ title, url }: Help) => (url === undefined ? title : html`<a href="${url}">${title}</a>`)
+const renderHelpLink = ({ title, url }: Help) =>
+  url === undefined ? title : html`<a href="${url}">${title}</a>`
 
-/** Renders the highlighted block with the cases in which to talk to an attorney, and the official lists. */
-export function attorneyHelp(reasons: readonly string[]): Html {
+/** Renders the highlighted section that says when to talk to an attorney, with links to the official lists. */
+export function renderAttorneyHelp(reasons: readonly string[]): Html {
   return html`<section class="attorney" aria-labelledby="attorney">
 <h2 id="attorney">When to talk to an attorney</h2>
 <p>Do not rely on this page alone. Get legal advice first in these cases:</p>
 <ul>
 ${reasons.map((reason) => html`<li>${reason}</li>\n`)}</ul>
-${officialLists()}
+${renderOfficialLists()}
 </section>`
 }
 
-/** Renders the two official lists, and who may not give legal advice. */
-export function officialLists(): Html {
+/** Renders links to the two official lists, and says who may not give legal advice. */
+export function renderOfficialLists(): Html {
   return html`<p>Two lists of the U.S. Department of Justice help you find somebody you can trust:</p>
 <ul>
 ${ATTORNEY_LISTS.map(({ title, url, about }) => html`<li><a href="${url}">${title}</a>. ${about}</li>\n`)}</ul>

@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest'
 import {
-  alreadyEndedPage,
-  brokenEndLinkPage,
   type ClaimQuestionPage,
   type ClosedClaim,
-  claimCodePage,
-  claimQuestionPage,
-  closedClaimPage,
-  closedClaimTitle,
-  endClaimPage,
-  endedClaimPage,
+  getClosedClaimTitle,
+  renderAlreadyEndedPage,
+  renderBrokenEndLinkPage,
+  renderClaimCodePage,
+  renderClaimQuestionPage,
+  renderClosedClaimPage,
+  renderEndClaimPage,
+  renderEndedClaimPage,
 } from './claim-pages.ts'
-import { markupOf } from './html.ts'
+import { toMarkup } from './html.ts'
 
 const secret = 'A'.repeat(43)
 const question: ClaimQuestionPage = {
@@ -22,7 +22,7 @@ const question: ClaimQuestionPage = {
   shown: false,
 }
 const asked = (change: Partial<ClaimQuestionPage> = {}) =>
-  markupOf(claimQuestionPage({ ...question, ...change }))
+  toMarkup(renderClaimQuestionPage({ ...question, ...change }))
 const WHYS: readonly ClosedClaim[] = [
   ...(['unknown', 'completed', 'locked', 'declined', 'expired'] as const),
   ...(['superseded', 'failed', 'no-codes-left'] as const),
@@ -51,7 +51,7 @@ describe('the page behind a mailed link', () => {
 
   test('names an agent with a verified domain by that alone, and says what was checked', () => {
     const agent = { name: 'Atlas', verifiedDomain: 'xn--e1awd7f.example', registered: '2026-11-20' }
-    const end = markupOf(endClaimPage({ secret, agent, since: '2026-11-20', until: '2026-12-20' }))
+    const end = toMarkup(renderEndClaimPage({ secret, agent, since: '2026-11-20', until: '2026-12-20' }))
     for (const markup of [asked({ agent }), end]) {
       expect(markup).toContain('The agent is at <strong>xn--e1awd7f.example</strong> (domain checked).')
       expect(markup).toContain('We did not check who runs it.')
@@ -78,15 +78,15 @@ describe('the page behind a mailed link', () => {
 })
 
 test('the code is shown in two groups, with the words it belongs to', () => {
-  const markup = markupOf(claimCodePage({ ...question, code: '012345' }))
+  const markup = toMarkup(renderClaimCodePage({ ...question, code: '012345' }))
   expect(markup).toContain('<code id="code">012 345</code>')
   expect(markup).toContain('amber river')
-  expect(markupOf(claimCodePage({ ...question, codesLeft: 0, code: '012345' }))).not.toContain('<form')
+  expect(toMarkup(renderClaimCodePage({ ...question, codesLeft: 0, code: '012345' }))).not.toContain('<form')
 })
 
 test('the page that ends an agent’s access says since when it has that, and asks first', () => {
-  const markup = markupOf(
-    endClaimPage({ secret, agent: question.agent, since: '2026-11-20', until: '2026-12-20' }),
+  const markup = toMarkup(
+    renderEndClaimPage({ secret, agent: question.agent, since: '2026-11-20', until: '2026-12-20' }),
   )
   expect(markup).toContain(`<input name="end" type="hidden" value="${secret}">`)
   expect(markup).toContain('Since <time datetime="2026-11-20">')
@@ -98,10 +98,10 @@ test('no page says "please", shouts, or runs on: sentences have at most 26 words
     asked(),
     asked({ codesLeft: 0, shown: true }),
     asked({ agent: { verifiedDomain: 'agent.example.org', registered: '2026-11-20' } }),
-    markupOf(claimCodePage({ ...question, code: '012345' })),
-    markupOf(endClaimPage({ secret, agent: question.agent, since: '2026-11-20', until: '2026-12-20' })),
-    ...WHYS.map((why) => markupOf(closedClaimPage(why))),
-    ...[endedClaimPage(), alreadyEndedPage(), brokenEndLinkPage()].map(markupOf),
+    toMarkup(renderClaimCodePage({ ...question, code: '012345' })),
+    toMarkup(renderEndClaimPage({ secret, agent: question.agent, since: '2026-11-20', until: '2026-12-20' })),
+    ...WHYS.map((why) => toMarkup(renderClosedClaimPage(why))),
+    ...[renderEndedClaimPage(), renderAlreadyEndedPage(), renderBrokenEndLinkPage()].map(toMarkup),
   ]
   for (const markup of pages) {
     expect(markup).not.toMatch(/please|!</i)
@@ -113,7 +113,7 @@ test('no page says "please", shouts, or runs on: sentences have at most 26 words
 })
 
 test.for(WHYS)('%s: says what to do next', (why) => {
-  const markup = markupOf(closedClaimPage(why))
-  expect(markup).toContain(`<h1>${closedClaimTitle(why)}</h1>`)
+  const markup = toMarkup(renderClosedClaimPage(why))
+  expect(markup).toContain(`<h1>${getClosedClaimTitle(why)}</h1>`)
   expect(markup.match(/<p>/g)?.length).toBeGreaterThanOrEqual(2)
 })

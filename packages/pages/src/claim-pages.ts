@@ -1,98 +1,108 @@
-import { capitalised, durationIn, durationInWords, numberInWords, RULES } from '@plainpath/domain'
-import { DOMAIN_CHECKED, DOMAIN_MEANING, shownName } from './agent-names.ts'
+import { capitalise, durationIn, durationInWords, numberInWords, RULES } from '@plainpath/domain'
+import { cleanAgentName, DOMAIN_CHECKED, DOMAIN_MEANING } from './agent-names.ts'
 import { referToApp } from './app-names.ts'
+import { keepTogether } from './form-numbers.ts'
 import { type Html, html } from './html.ts'
-import { calendarDay } from './long-date.ts'
+import { renderCalendarDay } from './long-date.ts'
 
-const CODES = numberInWords(RULES.claimCodes)
-const CODE_LASTS = durationIn('minute', RULES.claimCodeMs)
-/** What a *no* does besides refusing the agent. */
+const EMAIL = keepTogether('e-mail')
+const CODES_IN_WORDS = numberInWords(RULES.claimCodes)
+const CODE_LIFETIME = durationIn('minute', RULES.claimCodeMs)
+/** The further effect of a *no*, which refuses the agent. */
 const NO_MORE_MAILS = `For ${durationIn('day', RULES.claimBlockMs)} after you say no, we send you no more e-mails like the one that brought you here. An agent that already has your permission can still ask you again.`
 
-/** What a person needs to know of an agent that says it acts for them. */
+/** The details of an agent that says it acts for a person. */
 export interface AgentOnPage {
-  /** The agent's own word; nobody checked it. */
+  /** The name that the agent gave itself. It is unverified. */
   readonly name?: string | undefined
-  /** The host that the agent has proven to control. The agent is then named by it alone. */
+  /** The host that the agent has proven to control. If present, the page names the agent only by this host. */
   readonly verifiedDomain?: string | undefined
-  /** For a connection, where its app is: see `appHostOf`. */
+  /** Where a connection's app is, as `formatAppHost` formats it. */
   readonly appHost?: string | undefined
   /** `YYYY-MM-DD`. */
   readonly registered: string
 }
 
 export interface ClaimQuestionPage {
-  /** Of the mailed link; it is the form's only way to say which attempt it is about. */
+  /** The secret in the mailed link. It identifies the attempt. */
   readonly secret: string
   readonly matchPhrase: string
   readonly agent: AgentOnPage
-  /** How many codes the page can still show. */
+  /** The number of codes that the page can still show. */
   readonly codesLeft: number
-  /** Whether it has shown one. */
+  /** True if the page has shown a code before. */
   readonly shown: boolean
 }
 
-/** The body of `/claim` behind a mailed link: asks whether this is the person's agent. Opening it changes nothing. */
-export function claimQuestionPage(page: ClaimQuestionPage): Html {
+/** Renders the page that a mailed link opens. It asks whether this is the person's agent. Opening it changes nothing. */
+export function renderClaimQuestionPage(page: ClaimQuestionPage): Html {
   return html`<h1>Does this AI agent act for you?</h1>
-<p>An AI agent says that it acts for you. It must show you these two words:</p>
+<p>An AI agent is a program, such as a chat assistant. One says that it acts for you. It must show you these two words:</p>
 <pre class="large"><code id="match-phrase">${page.matchPhrase}</code></pre>
-<p>Different words, or not yours? Close this page. Nothing happens.</p>
-${agentLines(page.agent)}
+<p>If the agent shows you other words, or you do not know the agent, close this page. Nothing happens then.</p>
+${renderAgentLines(page.agent)}
 ${page.shown && html`<p class="notice">We have shown you a code before. A new code replaces it.</p>`}
-${page.codesLeft > 0 ? yesForm(page, CODE_NEXT) : html`<p class="notice">We have shown you ${CODES} codes and cannot show more. The last code works for ${CODE_LASTS} after you saw it. After that, ask your agent to start again.</p>`}
+${page.codesLeft > 0 ? renderYesForm(page, CODE_EFFECT) : html`<p class="notice">We have shown you ${CODES_IN_WORDS} codes and cannot show more. The last code works for ${CODE_LIFETIME} after you saw it. After that, ask your agent to start again.</p>`}
 <h2>If this is not your agent, or the words differ</h2>
 <form class="form" action="/claim" method="post">
 <input name="attempt" type="hidden" value="${page.secret}">
-<p><strong>What happens next:</strong> the agent gets no access. ${NO_MORE_MAILS}</p>
+<p><strong>What happens next:</strong> the agent gets no access. ${keepTogether(NO_MORE_MAILS)}</p>
 <button type="submit" name="answer" value="no">No, this is not my agent</button>
 </form>`
 }
 
-const CODE_NEXT = html`we show you a code with ${numberInWords(RULES.claimCodeDigits)} digits. Give it to your agent, and to nobody else. The agent can then send our staff messages for you for ${durationIn('day', RULES.claimMs)}, and we reply to you by e-mail. You can end its access at any time. <a href="/privacy">What we keep</a>`
-const NEW_CODE_NEXT = html`we show you a new code. The old one then stops working. We show at most ${CODES}.`
+const CODE_EFFECT = html`we show you a code with ${numberInWords(RULES.claimCodeDigits)} digits. Give it to your agent, and to no one else. The agent can then send our staff messages for you for ${durationIn('day', RULES.claimMs)}, and we reply to you by ${EMAIL}. You can end its access at any time. <a href="/privacy">What we keep</a>`
+const NEW_CODE_EFFECT = html`we show you a new code. The old one then stops working. We show at most ${CODES_IN_WORDS}.`
 
-/** @param next what happens when the button is pressed */
-const yesForm = (
+/**
+ * Renders the form with the *yes* button.
+ *
+ * @param effect says what the button does
+ */
+const renderYesForm = (
   { secret, codesLeft, shown }: ClaimQuestionPage,
-  next: Html,
+  effect: Html,
 ) => html`<form class="form" action="/claim" method="post">
 <input name="attempt" type="hidden" value="${secret}">
-<p><strong>What happens next:</strong> ${next}</p>
+<p><strong>What happens next:</strong> ${effect}</p>
 <button type="submit" name="answer" value="yes">${shown ? 'Show a new code' : 'Yes, my agent shows the same words: show my code'}</button>
 ${codesLeft === 1 && html`<p class="facts">This is the last code that we can show.</p>`}
 </form>`
 
-function agentLines({ name, verifiedDomain, appHost, registered }: AgentOnPage): Html {
+function renderAgentLines({ name, verifiedDomain, appHost, registered }: AgentOnPage): Html {
   if (appHost !== undefined)
-    return html`<p>It is <strong>${referToApp(appHost, { inMail: false })}</strong>.${name !== undefined && html` It calls itself <strong><bdi>“${shownName(name)}”</bdi></strong>. The app gave us that name. We did not check it.`}</p>`
+    return html`<p>It is <strong>${referToApp(appHost, { inMail: false })}</strong>.${name !== undefined && html` It calls itself <strong><bdi>“${cleanAgentName(name)}”</bdi></strong>. The app gave us that name. We did not check it.`}</p>`
   return verifiedDomain === undefined
-    ? nameLines(name, registered)
+    ? renderNameLines(name, registered)
     : html`<p>The agent is at <strong>${verifiedDomain}</strong> ${DOMAIN_CHECKED}. ${DOMAIN_MEANING}</p>
-<p class="facts">It first contacted us on ${calendarDay(registered)}.</p>`
+<p class="facts">It first contacted us on ${renderCalendarDay(registered)}.</p>`
 }
 
-const nameLines = (name: string | undefined, registered: string) => html`${
+const renderNameLines = (name: string | undefined, registered: string) => html`${
   name === undefined
     ? html`<p>The agent gave us no name.</p>`
-    : html`<p>The agent calls itself <strong><bdi>“${shownName(name)}”</bdi></strong>. That name is <strong>unverified</strong>: an agent can give itself any name.</p>`
+    : html`<p>The agent calls itself <strong><bdi>“${cleanAgentName(name)}”</bdi></strong>. That name is <strong>unverified</strong>: an agent can give itself any name.</p>`
 }
-<p class="facts">It registered with us on ${calendarDay(registered)}.</p>`
+<p class="facts">It registered with us on ${renderCalendarDay(registered)}.</p>`
 
-/** The body of `/claim` after *yes*. @param page.code six digits, shown here and never again */
-export const claimCodePage = (page: Omit<ClaimQuestionPage, 'shown'> & { code: string }): Html =>
-  html`<h1>Your code</h1>
+/**
+ * Renders the page that *yes* opens.
+ *
+ * @param page.code six digits, which no other page shows
+ */
+export const renderClaimCodePage = (page: Omit<ClaimQuestionPage, 'shown'> & { code: string }): Html =>
+  html`<h1>The code for your agent</h1>
 <p>Give this code to the agent that shows you the words <strong class="form-name">${page.matchPhrase}</strong>:</p>
 <pre class="large"><code id="code">${page.code.slice(0, 3)} ${page.code.slice(3)}</code></pre>
-<p>The code works once, for ${CODE_LASTS}. We never ask you for it by <span class="form-name">e-mail</span> or phone. Give it to nobody but your agent.</p>
-<p>When your agent has used the code, we send you an <span class="form-name">e-mail</span>. It has a link. Open it when you want to end the agent’s access.</p>
+<p>The code works once, for ${CODE_LIFETIME}. We never ask you for it by ${EMAIL} or phone. Give it to no one but your agent.</p>
+<p>When your agent has used the code, we send you an ${EMAIL}. It has a link. Open it when you want to end the agent’s access.</p>
 ${
   page.codesLeft > 0 &&
   html`<h2>If the code no longer works</h2>
-${yesForm({ ...page, shown: true }, NEW_CODE_NEXT)}`
+${renderYesForm({ ...page, shown: true }, NEW_CODE_EFFECT)}`
 }`
 
-/** Why the page behind a mailed link shows no code. */
+/** The reason why a mailed link shows no code. */
 export type ClosedClaim =
   | 'unknown'
   | 'completed'
@@ -103,14 +113,16 @@ export type ClosedClaim =
   | 'failed'
   | 'no-codes-left'
 
-const AGAIN = 'If you still want this, ask your agent to start again. We then send you a new e-mail.'
+const START_AGAIN = 'If you still want this, ask your agent to start again. We then send you a new e-mail.'
 
-const CLOSED: Readonly<Record<ClosedClaim, { readonly title: string; readonly text: readonly string[] }>> = {
+const CLOSED_CLAIM_TEXTS: Readonly<
+  Record<ClosedClaim, { readonly title: string; readonly text: readonly string[] }>
+> = {
   unknown: {
     title: 'This link does not work',
     text: [
       `A part of it may be missing, or it is more than ${durationInWords('day', RULES.claimAttemptKeptMs)} old. Copy the whole link from the e-mail.`,
-      AGAIN,
+      START_AGAIN,
     ],
   },
   completed: {
@@ -122,7 +134,7 @@ const CLOSED: Readonly<Record<ClosedClaim, { readonly title: string; readonly te
   },
   locked: {
     title: 'Too many wrong codes',
-    text: ['The agent sent us too many wrong codes. This link no longer works.', AGAIN],
+    text: ['The agent sent us too many wrong codes. This link no longer works.', START_AGAIN],
   },
   declined: {
     title: 'You said no',
@@ -134,7 +146,7 @@ const CLOSED: Readonly<Record<ClosedClaim, { readonly title: string; readonly te
   },
   expired: {
     title: 'This link has expired',
-    text: [`The link in the e-mail worked for ${durationIn('hour', RULES.claimLinkMs)}.`, AGAIN],
+    text: [`The link in the e-mail worked for ${durationIn('hour', RULES.claimLinkMs)}.`, START_AGAIN],
   },
   superseded: {
     title: 'There is a newer e-mail',
@@ -144,72 +156,74 @@ const CLOSED: Readonly<Record<ClosedClaim, { readonly title: string; readonly te
   },
   failed: {
     title: 'This link does not work',
-    text: ['Something went wrong when we sent the e-mail.', AGAIN],
+    text: ['Something went wrong when we sent the e-mail.', START_AGAIN],
   },
   'no-codes-left': {
     title: 'We cannot show more codes',
     text: [
-      `We have shown you ${CODES} codes for this link. The last code works for ${CODE_LASTS} after you saw it.`,
-      AGAIN,
+      `We have shown you ${CODES_IN_WORDS} codes for this link. The last code works for ${CODE_LIFETIME} after you saw it.`,
+      START_AGAIN,
     ],
   },
 }
 
-export const closedClaimTitle = (why: ClosedClaim): string => CLOSED[why].title
+export const getClosedClaimTitle = (reason: ClosedClaim): string => CLOSED_CLAIM_TEXTS[reason].title
 
-export const closedClaimPage = (why: ClosedClaim): Html => html`<h1>${CLOSED[why].title}</h1>
-${CLOSED[why].text.map((line) => html`<p>${line}</p>\n`)}<p><a href="/">To the guides</a></p>`
+export const renderClosedClaimPage = (
+  reason: ClosedClaim,
+): Html => html`<h1>${CLOSED_CLAIM_TEXTS[reason].title}</h1>
+${CLOSED_CLAIM_TEXTS[reason].text.map((line) => html`<p>${keepTogether(line)}</p>\n`)}<p><a href="/">To the guides</a></p>`
 
-/** What ending the access leaves as it is. */
-const SENT_BEFORE =
+/** Says that ending the access does not affect earlier messages. */
+const EARLIER_MESSAGES =
   'A message that it sent before still goes to our staff, and the answer comes to you by e-mail. To withdraw a message that has not gone to our staff yet, use the link in its receipt.'
 
 /** An agent or an app that can send messages for a person. */
-export interface LentAccess {
-  /** Of the link that ends it; undefined for one that only its own mail can end, or the button for all. */
+export interface GrantedAccess {
+  /** The secret of the link that ends this access; undefined if only another mail's link, or the button for all, can end it. */
   readonly secret: string | undefined
   readonly agent: AgentOnPage
-  /** Since when it has access, `YYYY-MM-DD`, as `until`. */
+  /** The first day of the access. Days are `YYYY-MM-DD`. */
   readonly since: string
   readonly until: string
 }
 
-const kindOf = ({ appHost }: AgentOnPage) => (appHost === undefined ? 'agent' : 'app')
+const getKind = ({ appHost }: AgentOnPage) => (appHost === undefined ? 'agent' : 'app')
 
-/** The body of `/claim` behind the link that ends an agent's or an app's access, where it is the only one. Opening it changes nothing. */
-export const endClaimPage = (page: LentAccess & { secret: string }): Html =>
-  html`<h1>Do you want to end this ${kindOf(page.agent)}’s access?</h1>
-<p>Since ${calendarDay(page.since)}, an ${kindOf(page.agent) === 'app' ? 'app' : 'AI agent'} has been able to send our staff messages for you. Its access ends on ${calendarDay(page.until)}, unless you end it sooner. We reply to you by e-mail.</p>
-${agentLines(page.agent)}
+/** Renders the page behind an end-access link, for a person who has given one access. Opening it changes nothing. */
+export const renderEndClaimPage = (page: GrantedAccess & { secret: string }): Html =>
+  html`<h1>Do you want to end this ${getKind(page.agent)}’s access?</h1>
+<p>Since ${renderCalendarDay(page.since)}, an ${getKind(page.agent) === 'app' ? 'app' : 'AI agent'} has been able to send our staff messages for you. Its access ends on ${renderCalendarDay(page.until)}, unless you end it sooner. We reply to you by ${EMAIL}.</p>
+${renderAgentLines(page.agent)}
 <form class="form" action="/claim" method="post">
 <input name="end" type="hidden" value="${page.secret}">
-<p><strong>What happens next:</strong> the ${kindOf(page.agent)} can no longer send us messages for you. We erase your address from its registration, and confirm that by e-mail. ${SENT_BEFORE} <a href="/privacy">What we keep</a></p>
+<p><strong>What happens next:</strong> the ${getKind(page.agent)} can no longer send us messages for you. We erase your address from its registration, and confirm that by ${EMAIL}. ${keepTogether(EARLIER_MESSAGES)} <a href="/privacy">What we keep</a></p>
 <button type="submit">End it now</button>
 </form>`
 
-/** The heading of one of several accesses. An unverified name is not part of it. */
-const accessHeading = ({ verifiedDomain, appHost }: AgentOnPage): string => {
-  if (appHost !== undefined) return capitalised(referToApp(appHost, { inMail: false }))
+/** Formats the heading of one of several accesses. It never contains an unverified name. */
+const formatAccessHeading = ({ verifiedDomain, appHost }: AgentOnPage): string => {
+  if (appHost !== undefined) return capitalise(referToApp(appHost, { inMail: false }))
   return verifiedDomain === undefined ? 'An AI agent' : `An AI agent at ${verifiedDomain}`
 }
 
 /**
- * The body of `/claim` behind any link that ends an access, where the person has given several: all of them. Opening it
- * changes nothing.
+ * Renders the page behind an end-access link, for a person who has given several accesses. Lists all of them. Opening it changes
+ * nothing.
  *
- * @param page.secret of the link, for the button that ends all
+ * @param page.secret the link's secret, for the button that ends all
  */
-export const lentAccessPage = (page: { secret: string; lent: readonly LentAccess[] }): Html =>
+export const renderLentAccessPage = (page: { secret: string; lent: readonly GrantedAccess[] }): Html =>
   html`<h1>Who can send us messages for you</h1>
-<p>You have given access to these ${page.lent.length}. We reply to you by e-mail, whichever of them sends a message.</p>
-<p><strong>What happens when you end one:</strong> it can no longer send us messages for you. We erase your address from its registration, and confirm that by e-mail. <a href="/privacy">What we keep</a></p>
+<p>You have given access to these ${page.lent.length}. We reply to you by ${EMAIL}, whichever of them sends a message.</p>
+<p><strong>What happens when you end one:</strong> it can no longer send us messages for you. We erase your address from its registration, and confirm that by ${EMAIL}. <a href="/privacy">What we keep</a></p>
 ${page.lent.map(
-  ({ secret, agent, since, until }, index) => html`<h2 id="access-${index}">${accessHeading(agent)}</h2>
-${agentLines(agent)}
-<p class="facts">Since ${calendarDay(since)}, until ${calendarDay(until)}.</p>
+  ({ secret, agent, since, until }, index) => html`<h2 id="access-${index}">${formatAccessHeading(agent)}</h2>
+${renderAgentLines(agent)}
+<p class="facts">Since ${renderCalendarDay(since)}, until ${renderCalendarDay(until)}.</p>
 ${
   secret === undefined
-    ? html`<p>To end this one alone, use the link in the e-mail about it.</p>`
+    ? html`<p>To end this one alone, use the link in the ${EMAIL} about it.</p>`
     : html`<form class="form" action="/claim" method="post">
 <input name="end" type="hidden" value="${secret}">
 <button class="second" type="submit" aria-describedby="access-${index}">End this one</button>
@@ -222,13 +236,17 @@ ${
 <p><strong>What happens next:</strong> none of these can send us messages for you any more.</p>
 <button type="submit" name="all" value="yes">End all</button>
 </form>
-<p>${SENT_BEFORE}</p>`
+<p>${keepTogether(EARLIER_MESSAGES)}</p>`
 
-/** @param ended.left the secret of a link that ends another access, if there is one */
-export const endedClaimPage = (ended: { all?: boolean; left?: string | undefined } = {}): Html =>
+/**
+ * Renders the page after an access has ended.
+ *
+ * @param ended.left the secret of a link that ends a remaining access; undefined if none remains
+ */
+export const renderEndedClaimPage = (ended: { all?: boolean; left?: string | undefined } = {}): Html =>
   html`<h1>The access has ended</h1>
-<p>${ended.all ? 'Nobody can send us messages for you any more' : 'It can no longer send us messages for you'}, and we have erased your address from ${ended.all ? 'their registrations' : 'its registration'}. We will send you one e-mail ${ended.all && 'about each '}that confirms this.</p>
-<p>${SENT_BEFORE}</p>
+<p>${ended.all ? 'Nobody can send us messages for you any more' : 'It can no longer send us messages for you'}, and we have erased your address from ${ended.all ? 'their registrations' : 'its registration'}. We will send you one ${EMAIL} ${ended.all && 'about each '}that confirms this.</p>
+<p>${keepTogether(EARLIER_MESSAGES)}</p>
 ${
   ended.left !== undefined &&
   html`<form class="form" action="/claim" method="get">
@@ -241,14 +259,14 @@ ${
 
 export const ALREADY_ENDED_TITLE = 'This has already ended'
 
-/** Behind the link that ends an agent's access, once that has ended. */
-export const alreadyEndedPage = (): Html => html`<h1>${ALREADY_ENDED_TITLE}</h1>
+/** Renders the page behind an end-access link whose access has already ended. */
+export const renderAlreadyEndedPage = (): Html => html`<h1>${ALREADY_ENDED_TITLE}</h1>
 <p>This agent or app no longer has access to send us messages for you. You do not need to do anything.</p>
-<p>If you gave it access again later, use the link in the newest e-mail about it.</p>
+<p>If you gave it access again later, use the link in the newest ${EMAIL} about it.</p>
 <p><a href="/">To the guides</a></p>`
 
-/** Behind a link that would end an agent's access, but is none of ours. */
-export const brokenEndLinkPage = (): Html => html`<h1>${CLOSED.unknown.title}</h1>
-<p>A part of it may be missing. Or the access that it is about ended more than ${durationIn('day', RULES.endedClaimKeptMs)} ago. Copy the whole link from the e-mail.</p>
-<p>If you think that something still has access, use the link in the newest e-mail about it.</p>
+/** Renders the page behind an unknown end-access link. */
+export const renderBrokenEndLinkPage = (): Html => html`<h1>${CLOSED_CLAIM_TEXTS.unknown.title}</h1>
+<p>A part of it may be missing. Or the access that it is about ended more than ${durationIn('day', RULES.endedClaimKeptMs)} ago. Copy the whole link from the ${EMAIL}.</p>
+<p>If you think that something still has access, use the link in the newest ${EMAIL} about it.</p>
 <p><a href="/">To the guides</a></p>`

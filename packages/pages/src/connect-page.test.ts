@@ -1,11 +1,17 @@
 import { expect, test } from 'vitest'
-import { connectPage } from './connect-page.ts'
-import { markupOf } from './html.ts'
+import { renderConnectPage } from './connect-page.ts'
+import { toMarkup } from './html.ts'
 
 const SIGNED_IN = 'https://plainpath.example/mcp'
 const OPEN = 'https://mcp.plainpath.example/mcp'
 const page = (open: string | undefined) =>
-  markupOf(connectPage({ signedIn: SIGNED_IN, open, documents: [{ href: '/mcp.md', text: 'Examples' }] }))
+  toMarkup(
+    renderConnectPage({
+      signedInUrl: SIGNED_IN,
+      publicUrl: open,
+      documents: [{ href: '/mcp.md', text: 'Examples' }],
+    }),
+  )
 
 test('the page shows both addresses, the one without sign-in first, and then commands with it', () => {
   const markup = page(OPEN)
@@ -18,10 +24,10 @@ test('the page shows both addresses, the one without sign-in first, and then com
   expect(markup).toContain(`claude mcp add --transport http plainpath ${OPEN}`)
 })
 
-test('without an origin for the address without sign-in, the page names the other alone', () => {
+test('the page names only the address with sign-in if no origin is configured for the other', () => {
   const markup = page(undefined)
   expect(markup).not.toContain(OPEN)
-  expect(markup).not.toMatch(/Without sign-in|undefined/)
+  expect(markup).not.toMatch(/[Ww]ithout sign-in|No sign-in|undefined/)
   expect(markup).toContain(`claude mcp add --transport http plainpath ${SIGNED_IN}`)
 })
 

@@ -1,10 +1,10 @@
 import { PAGE_CSP } from './render-page.ts'
 import { readScript } from './served-script.ts'
 
-/** Copies commands, and shows in the page what a request for a try answers. */
+/** The script of `/docs`. It copies commands, and shows the response to a test request. */
 export const DOCS_SCRIPT = readScript('docs')
 
-/** The headers of `/docs`: its script may run, and may send requests to our own origin. */
+/** The headers of `/docs`. They allow the page's script, and requests from the script to our own origin. */
 export const DOCS_HEADERS: Readonly<Record<string, string>> = Object.freeze({
   'content-security-policy': `${PAGE_CSP}; script-src 'self'; connect-src 'self'`,
 })

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { keepForms } from './form-numbers.ts'
-import { markupOf } from './html.ts'
+import { keepTogether } from './form-numbers.ts'
+import { toMarkup } from './html.ts'
 
 const marked = (text: string) =>
   Array.from(
-    markupOf(keepForms(text)).matchAll(/<span class="form-name">([^<]*)<\/span>/g),
+    toMarkup(keepTogether(text)).matchAll(/<span class="form-name">([^<]*)<\/span>/g),
     ([, name]) => name,
   )
 
@@ -13,12 +13,13 @@ test.for([
   ['Forms I-129F, G-1055 (H-1B)', ['Forms I-129F', 'G-1055', 'H-1B']],
   ['EOIR-33, DS-160, AR-11', ['EOIR-33', 'DS-160', 'AR-11']],
   ['a 10-year card, your A-Number', ['10-year', 'A-Number']],
-  ['2026-03-01, a U-visa, a two-year card', []],
+  ['an e-mail, E-mails, 1-888-351-4024, 2026-03-01', ['e-mail', 'E-mails', '1-888-351-4024', '2026-03-01']],
+  ['a U-visa, a two-year card, e-mailed', []],
 ] as const)('%s', ([text, names]) => {
   expect(marked(text)).toEqual(names)
-  expect(markupOf(keepForms(text)).replaceAll(/<[^>]*>/g, '')).toBe(text)
+  expect(toMarkup(keepTogether(text)).replaceAll(/<[^>]*>/g, '')).toBe(text)
 })
 
 test('markup stays text', () => {
-  expect(markupOf(keepForms('<b>I-90</b>'))).toBe('&lt;b&gt;<span class="form-name">I-90</span>&lt;/b&gt;')
+  expect(toMarkup(keepTogether('<b>I-90</b>'))).toBe('&lt;b&gt;<span class="form-name">I-90</span>&lt;/b&gt;')
 })

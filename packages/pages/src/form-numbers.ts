@@ -1,11 +1,15 @@
 import { type Html, html } from './html.ts'
 
-/** Names of forms and visas, such as `Form I-765`, `N-400`, `G-1055`, `I-129F` and `H-1B`; `A-Number`, and `10-year`. */
-const UNBROKEN = /\b((?:Forms? )?[A-Z]{1,4}-\d{1,4}[A-Z]?\b|A-Numbers?\b|\d{1,2}-(?:year|month|day)\b)/
+/**
+ * Matches words that a browser must not break at a hyphen: form and visa names (`Form I-765`, `I-129F`, `H-1B`), `A-Number`,
+ * `10-year`, `e-mail`, phone numbers, and dates such as `2026-03-01`.
+ */
+export const UNBROKEN =
+  /\b((?:Forms? )?[A-Z]{1,4}-\d{1,4}[A-Z]?\b|A-Numbers?\b|\d{1,2}-(?:year|month|day)\b|[Ee]-mails?\b|1-\d{3}-\d{3}-\d{4}\b|\d{4}-\d\d-\d\d\b)/
 
 /**
- * Keeps each name of a form, and words like it, on one line. The letters stay as they are, unlike with non-breaking hyphens, which a search in
- * the page and a copied text would not match.
+ * Keeps each match of `UNBROKEN` on one line. Non-breaking hyphens would do this too, but a search in the page would miss them, and
+ * copied text would contain them.
  */
-export const keepForms = (text: string): Html =>
+export const keepTogether = (text: string): Html =>
   html`${text.split(UNBROKEN).map((part, index) => (index % 2 === 1 ? html`<span class="form-name">${part}</span>` : part))}`

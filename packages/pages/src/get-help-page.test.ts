@@ -1,10 +1,10 @@
 import { ALL_HELP, EMERGENCY_LINES } from '@plainpath/domain'
 import { expect, test } from 'vitest'
-import { markupOf } from './html.ts'
-import { getHelpPage, spanishHelpPage } from './index.ts'
+import { toMarkup } from './html.ts'
+import { renderGetHelpPage, renderSpanishHelpPage } from './index.ts'
 
-const english = markupOf(getHelpPage())
-const spanish = markupOf(spanishHelpPage())
+const english = toMarkup(renderGetHelpPage())
+const spanish = toMarkup(renderSpanishHelpPage())
 const beforeForm = (markup: string) => markup.slice(0, markup.indexOf('id="write"'))
 const all = (markup: string, pattern: RegExp) => Array.from(markup.matchAll(pattern), ([, found]) => found)
 /** Official pages and phone numbers, in order. */
@@ -27,7 +27,7 @@ test('every line and list for help is there, with its number as a link', () => {
   }
 })
 
-test('911 comes first of all, alone', () => {
+test('911 comes first, without other numbers', () => {
   for (const markup of [english, spanish]) {
     expect(all(markup, /href="tel:([^"]*)"/g)[0]).toBe('911')
     expect(item(markup, 'danger')).toMatch(
@@ -36,7 +36,7 @@ test('911 comes first of all, alone', () => {
   }
 })
 
-test('for a detained person there is one item: first a lawyer, then the line of ICE, then its locator', () => {
+test('the item for a detained person names first a lawyer, then the line of ICE, then its locator', () => {
   for (const markup of [english, spanish]) {
     expect(all(item(markup, 'detained'), /href="([^"]*)"/g)).toEqual([
       '#lawyers',

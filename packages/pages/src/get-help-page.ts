@@ -1,20 +1,20 @@
-import { keepForms } from './form-numbers.ts'
-import { contactForm } from './form-pages.ts'
+import { keepTogether } from './form-numbers.ts'
+import { renderContactForm } from './form-pages.ts'
 import { ENGLISH, GET_HELP, type HelpWords, SPANISH, TRANSLATED } from './get-help-words.ts'
 import { type Html, html } from './html.ts'
 
-/** The body of `/get-help`. The form to our staff is a part of it. */
-export const getHelpPage = (): Html => helpBody(ENGLISH, contactForm({ topic: 'attorney' }))
+/** Renders the body of `/get-help`, with the form to our staff. */
+export const renderGetHelpPage = (): Html => renderHelpBody(ENGLISH, renderContactForm({ topic: 'attorney' }))
 
-/** The same in Spanish: a text that does not change by itself, with its day. The form is in English, and linked. */
-export const spanishHelpPage = (): Html =>
-  helpBody(
+/** Renders the Spanish body. It states the translation date, and links to the form, which is in English. */
+export const renderSpanishHelpPage = (): Html =>
+  renderHelpBody(
     SPANISH,
     html`<p><a href="/contact" hreflang="en">Formulario para escribirnos (en inglés)</a></p>`,
     html`<p class="facts">Texto fijo del <time datetime="${TRANSLATED}">23 de noviembre de 2026</time>, traducido de nuestra <a href="/get-help" hreflang="en">página en inglés</a>, que puede ser más reciente. Las demás páginas, incluso las que enlazamos, están en inglés.</p>`,
   )
 
-/** What the frame of the page needs, by language. */
+/** The page's path, title, description and link to the other language, by language. */
 export const HELP_PAGES = {
   en: {
     path: GET_HELP.en,
@@ -32,17 +32,18 @@ export const HELP_PAGES = {
   },
 } as const
 
-function helpBody(words: HelpWords, form: Html, dated?: Html): Html {
+function renderHelpBody(words: HelpWords, form: Html, translationNote?: Html): Html {
   const { urgent, lawyers, bring, fraud, write } = words
   return html`<div class="help-page">
 <h1>${words.title}</h1>
+<p class="ways"><a href="#detained">${words.jumps.detained}</a> <a href="#hearing">${words.jumps.hearing}</a> <a href="#lawyers">${words.jumps.lawyers}</a></p>
 <section class="attorney" aria-labelledby="urgent">
 <h2 id="urgent">${urgent.heading}</h2>
+<p><strong>${urgent.first}</strong></p>
 <ul class="lines">
 ${urgent.lines.map(({ id, when, first, phone, text }) => html`<li id="${id}"><h3>${when}</h3>\n${first && html`<p>${first}</p>\n`}<p><a class="phone" href="${`tel:${phone}`}">${phone}</a></p>\n${text && html`<p>${text}</p>`}</li>\n`)}</ul>
-<p><strong>${urgent.closing}</strong></p>
 </section>
-${dated}
+${translationNote}
 <section aria-labelledby="lawyers">
 <h2 id="lawyers">${lawyers.heading}</h2>
 <p>${lawyers.who}</p>
@@ -50,18 +51,18 @@ ${dated}
 <ol>
 ${lawyers.places.map(({ when, text }) => html`<li><strong>${when}:</strong> ${text}</li>\n`)}</ol>
 <h3>${lawyers.callHeading}</h3>
-${list(lawyers.call)}
+${renderList(lawyers.call)}
 <h3>${lawyers.checkHeading}</h3>
-${list(lawyers.check)}
+${renderList(lawyers.check)}
 </section>
 <div class="pair">
 <section aria-labelledby="bring">
 <h2 id="bring">${bring.heading}</h2>
-${list(bring.items)}
+${renderList(bring.items)}
 </section>
 <section aria-labelledby="fraud">
 <h2 id="fraud">${fraud.heading}</h2>
-${list(fraud.signs)}
+${renderList(fraud.signs)}
 <p>${fraud.after}</p>
 </section>
 </div>
@@ -74,5 +75,5 @@ ${form}
 </div>`
 }
 
-const list = (items: readonly (Html | string)[]) => html`<ul>
-${items.map((item) => html`<li>${typeof item === 'string' ? keepForms(item) : item}</li>\n`)}</ul>`
+const renderList = (items: readonly (Html | string)[]) => html`<ul>
+${items.map((item) => html`<li>${typeof item === 'string' ? keepTogether(item) : item}</li>\n`)}</ul>`

@@ -1,11 +1,12 @@
 import { ATTORNEY_LISTS, EMERGENCY_LINES, RULES } from '@plainpath/domain'
 import { PREPARE_FOR_ATTORNEY, REPLY } from './attorney-help.ts'
+import { keepTogether } from './form-numbers.ts'
 import { type Html, html } from './html.ts'
 
 /** The paths of the page, by language. */
 export const GET_HELP = { en: '/get-help', es: '/es/obtener-ayuda' } as const
 
-/** The day of the Spanish text, which follows no change of the English one by itself. */
+/** The translation date. The Spanish text does not follow later changes to the English text. */
 export const TRANSLATED = '2026-11-23'
 
 const LEGAL_AID = 'https://www.usa.gov/legal-aid'
@@ -18,22 +19,25 @@ const CRIME_GUIDE = '/guides/u-visa-basics'
 const [COURT_LIST, ROSTERS] = ATTORNEY_LISTS
 const { danger, 'domestic-violence': family, trafficking, locator, detention, court } = EMERGENCY_LINES
 
-/** The text of the page in one language. Both languages say the same in the same order. */
+/** The page text in one language. Both languages say the same in the same order. */
 export interface HelpWords {
   readonly lang: 'en' | 'es'
   readonly title: string
   readonly description: string
+  /** Links to the sections below the first screen of a phone. */
+  readonly jumps: { readonly detained: string; readonly hearing: string; readonly lawyers: string }
   readonly urgent: {
     readonly heading: string
+    /** A hint before all calls. */
+    readonly first: string
     readonly lines: readonly {
       readonly id: string
       readonly when: string
-      /** What to know before the call. */
+      /** A hint before this call. */
       readonly first?: Html
       readonly phone: string
       readonly text?: Html
     }[]
-    readonly closing: string
   }
   readonly lawyers: {
     readonly heading: string
@@ -56,8 +60,10 @@ export const ENGLISH: HelpWords = {
   title: 'Get help',
   description:
     'Urgent phone lines, the official lists of free lawyers, what to bring, and how to spot a fraud.',
+  jumps: { detained: 'Somebody detained', hearing: 'Court hearing', lawyers: 'Free lawyer' },
   urgent: {
     heading: 'If it is urgent',
+    first: 'Use a phone that nobody else checks.',
     lines: [
       {
         id: 'danger',
@@ -87,10 +93,9 @@ export const ENGLISH: HelpWords = {
         id: 'hearing',
         when: 'You have a hearing in immigration court, or think that you missed one',
         phone: court.phone,
-        text: html`The line of the court. You can also look up the case <a href="${court.url}">online</a>. Have your A-Number ready. Do not skip a hearing. If you missed one, talk to a lawyer today.`,
+        text: html`This is the line of the court. You can also look up the case <a href="${court.url}">online</a>. Have your ${keepTogether('A-Number')} ready. Do not skip a hearing. If you missed one, talk to a lawyer today.`,
       },
     ],
-    closing: 'Use a phone that is safe for you.',
   },
   lawyers: {
     heading: 'Find a free or low-cost lawyer',
@@ -127,7 +132,7 @@ export const ENGLISH: HelpWords = {
     heading: 'How to spot a fraud',
     signs: [
       html`The person promises a visa, a green card or a faster answer. Nobody can promise this.`,
-      html`The person says they are from USCIS and asks you to pay by phone or e-mail.`,
+      html`The person says they are from USCIS and asks you to pay by phone or ${keepTogether('e-mail')}.`,
       html`The person asks you to sign an empty form, or a form with something false in it.`,
       html`The person wants to keep your passport or other original papers.`,
       html`The person gives you no receipt or no copies.`,
@@ -138,19 +143,21 @@ export const ENGLISH: HelpWords = {
   },
   write: {
     heading: 'Write to our staff',
-    text: html`${REPLY.expected} Do not wait for our answer if it is urgent.`,
+    text: html`${keepTogether(REPLY.expected)} Do not wait for our answer if it is urgent.`,
   },
   sources: html`Our guides <a href="${FIND_HELP}">Find legal help</a> and <a href="${AVOID_SCAMS}">Avoid scams</a> list the official source of each statement on this page, and the day on which we read it.`,
 }
 
-/** A plain translation of `ENGLISH`, by sentence. */
+/** A plain, sentence-by-sentence translation of `ENGLISH`. */
 export const SPANISH: HelpWords = {
   lang: 'es',
   title: 'Obtener ayuda',
   description:
     'Teléfonos para urgencias, las listas oficiales de abogados gratuitos, qué llevar y cómo reconocer un fraude.',
+  jumps: { detained: 'Persona detenida', hearing: 'Audiencia', lawyers: 'Abogado gratuito' },
   urgent: {
     heading: 'Si es urgente',
+    first: 'Use un teléfono que nadie más revise.',
     lines: [
       {
         id: 'danger',
@@ -180,10 +187,9 @@ export const SPANISH: HelpWords = {
         id: 'hearing',
         when: 'Tiene una audiencia en la corte de inmigración, o cree que faltó a una',
         phone: court.phone,
-        text: html`Es la línea de la corte. También puede consultar el caso <a href="${court.url}">en internet</a>. Tenga a mano su número de registro de extranjero (A-Number). No falte a ninguna audiencia. Si faltó a una, hable hoy mismo con un abogado.`,
+        text: html`Es la línea de la corte. También puede consultar el caso <a href="${court.url}">en internet</a>. Tenga a mano su número de registro de extranjero (${keepTogether('A-Number')}). No falte a ninguna audiencia. Si faltó a una, hable hoy mismo con un abogado.`,
       },
     ],
-    closing: 'Use un teléfono que sea seguro para usted.',
   },
   lawyers: {
     heading: 'Cómo encontrar un abogado gratuito o de bajo costo',

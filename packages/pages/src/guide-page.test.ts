@@ -1,7 +1,7 @@
 import { ATTORNEY_LISTS } from '@plainpath/domain'
 import { describe, expect, test } from 'vitest'
-import { type GuideOnPage, guidePage, sourceMark } from './guide-page.ts'
-import { markupOf, rawHtml } from './html.ts'
+import { type GuideOnPage, renderGuidePage, renderSourceMark } from './guide-page.ts'
+import { rawHtml, toMarkup } from './html.ts'
 
 const guide: GuideOnPage = {
   slug: 'renew',
@@ -42,7 +42,8 @@ const parts = {
   apiUrl: 'https://plainpath.example/api/guides/renew',
   markdownUrl: '/guides/renew.md',
 }
-const markup = (change: Partial<GuideOnPage> = {}) => markupOf(guidePage({ ...guide, ...change }, parts))
+const markup = (change: Partial<GuideOnPage> = {}) =>
+  toMarkup(renderGuidePage({ ...guide, ...change }, parts))
 
 describe('the page of a guide', () => {
   test('shows its parts in the order in which they are needed', () => {
@@ -50,8 +51,8 @@ describe('the page of a guide', () => {
       '<h1>Renew your green card</h1>',
       guide.summary,
       guide.audience,
-      '<a href="#sources">2 official sources</a> as of',
       'Not yet reviewed by an attorney.',
+      '<a href="#sources">its 2 official sources</a> as of',
       '<a href="#attorney">When to talk to an attorney first</a>',
       '<h2 id="contents">On this page</h2>',
       '<a href="#when">When to file</a>',
@@ -76,7 +77,9 @@ describe('the page of a guide', () => {
   })
 
   test('shows what the guide itself says about attorneys in place of the plain list', () => {
-    const page = markupOf(guidePage(guide, { ...parts, attorneyHtml: rawHtml('<p>Do not skip it.</p>') }))
+    const page = toMarkup(
+      renderGuidePage(guide, { ...parts, attorneyHtml: rawHtml('<p>Do not skip it.</p>') }),
+    )
     expect(page).toContain('<h2 id="attorney">When to talk to an attorney</h2>\n<p>Do not skip it.</p>')
     expect(page).not.toContain('You were arrested.')
   })
@@ -92,17 +95,17 @@ describe('the page of a guide', () => {
     const [one] = guide.sources
     if (!one) throw new Error('no source')
     expect(markup()).toContain(
-      'as of <time datetime="2026-06-26">June 26, 2026</time>, the oldest as of <time datetime="2026-03-01">March 1, 2026</time>.',
+      'as of <time datetime="2026-06-26">June 26, 2026</time>, and the oldest as of <time datetime="2026-03-01">March 1, 2026</time>.',
     )
     expect(markup({ sources: [one] })).toContain(
-      '<a href="#sources">Official source</a> as of <time datetime="2026-06-26">June 26, 2026</time>.',
+      '<a href="#sources">its official source</a> as of <time datetime="2026-06-26">June 26, 2026</time>.',
     )
   })
 
   test('opens a source behind its mark, and keeps the name of a form on one line', () => {
     const [one] = guide.sources
     if (!one) throw new Error('no source')
-    expect(markupOf(sourceMark(1, one))).toBe(
+    expect(toMarkup(renderSourceMark(1, one))).toBe(
       '<details class="source"><summary>[1]</summary><small><a href="https://www.uscis.gov/i-90">' +
         '<span class="form-name">Form I-90</span></a>. We last read this page as of ' +
         '<time datetime="2026-06-26">June 26, 2026</time>.</small></details>',
@@ -136,7 +139,7 @@ describe('the page of a guide', () => {
     const corrected = { date: '2026-11-23', version: 2, text: 'Corrected: the court counts five days.' }
     const page = markup({ history: [added, corrected] })
     expect(page).toContain(
-      '<a href="#history">Corrected <time datetime="2026-11-23">November 23, 2026</time></a>.',
+      '<a href="#history">Corrected on <time datetime="2026-11-23">November 23, 2026</time></a>.',
     )
     expect(page).toContain('<h2 id="history">Changes to this guide</h2>')
     expect(page).toContain(', version 2. Corrected: the court counts five days.</li>')

@@ -1,22 +1,22 @@
 import { describe, expect, test } from 'vitest'
-import { markupOf } from './html.ts'
-import { type HomePage, homePage } from './index.ts'
+import { toMarkup } from './html.ts'
+import { type HomePage, renderHomePage } from './index.ts'
 
-const line = `curl -d '{"client_name":"Atlas"}' "$ORIGIN/api/agent/register" && echo <done>`
+const script = `curl -d '{"client_name":"Atlas"}' "$ORIGIN/api/agent/register" && echo <done>`
 const home: HomePage = {
   guides: [{ slug: 'renew-green-card', title: 'Renew your green card', summary: 'What to file.' }],
-  commands: [{ does: 'Sign up.', line }],
+  commands: [{ description: 'Sign up.', script }],
   links: [{ href: '/auth.md', text: 'How agents sign up' }],
 }
 
 describe('the home page', () => {
   test('begins with the question box, with urgent help, what the service is not and the way in for agents below, and leads on', () => {
-    const markup = markupOf(homePage(home))
+    const markup = toMarkup(renderHomePage(home))
     const places = [
       '<h1>',
       'Ask in your own words',
       '>Ask</button>',
-      'In danger, or is somebody detained? <a href="/get-help">',
+      'In danger? <a href="/get-help">',
       'not a law firm and not the government',
       'href="#agents"',
       'href="/connect"',
@@ -29,26 +29,26 @@ describe('the home page', () => {
   })
 
   test('links each situation that has a guide, and the list of all', () => {
-    const markup = markupOf(homePage(home))
+    const markup = toMarkup(renderHomePage(home))
     expect(markup).toContain('<a href="/guides#green-card">Green card</a>')
     expect(markup).not.toContain('/guides#court')
     expect(markup).toContain('<a href="/guides">All guides</a>')
-    expect(markupOf(homePage({ ...home, guides: [] }))).toContain('No guide is published yet.')
+    expect(toMarkup(renderHomePage({ ...home, guides: [] }))).toContain('No guide is published yet.')
   })
 
   test('asks a person whom a link led here to join first', () => {
-    const markup = markupOf(homePage({ ...home, referredBySlug: 'k3v7q2mzt5ndw4ha' }))
+    const markup = toMarkup(renderHomePage({ ...home, referredBySlug: 'k3v7q2mzt5ndw4ha' }))
     expect(markup.match(/id="waitlist"/g)).toHaveLength(1)
     expect(markup.indexOf('id="waitlist"')).toBeLessThan(markup.indexOf('Guides by situation'))
   })
 
   test('shows a command so that what is copied from it is what was given', () => {
-    const shown = /<pre><code>(.*)<\/code><\/pre>/s.exec(markupOf(homePage(home)))?.[1] ?? ''
+    const shown = /<pre><code>(.*)<\/code><\/pre>/s.exec(toMarkup(renderHomePage(home)))?.[1] ?? ''
     const copied = shown.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&lt;', '<')
-    expect(copied.replaceAll('&gt;', '>').replaceAll('&amp;', '&')).toBe(line)
+    expect(copied.replaceAll('&gt;', '>').replaceAll('&amp;', '&')).toBe(script)
   })
 
   test('leaves the list of links out when there are none', () => {
-    expect(markupOf(homePage({ ...home, links: [] }))).not.toContain('To read on')
+    expect(toMarkup(renderHomePage({ ...home, links: [] }))).not.toContain('Read more')
   })
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type HtmlValue, html, markupOf, rawHtml } from './html.ts'
+import { type HtmlValue, html, rawHtml, toMarkup } from './html.ts'
 
 const SPECIAL = ['<', '>', '&', '"', "'", '`', '=', '/', ' ', ';', 'lt', '\n', '</p>', '<!--']
 
@@ -16,11 +16,11 @@ const decode = (markup: string) =>
   markup.replace(/&([a-z]+|#39);/g, (whole, name: string) => ENTITY[name] ?? whole)
 
 describe('html', () => {
-  test('leaves no <, >, & or quote of a value in text or in an attribute, and loses nothing of it', () => {
+  test('escapes every <, >, & and quote of a value in text and in an attribute, and loses no character', () => {
     const wrong = new Set<string>()
     for (const text of hostileTexts()) {
-      const inText = markupOf(html`<p>${text}</p>`).slice('<p>'.length, -'</p>'.length)
-      const inAttribute = markupOf(html`<a title="${text}">`).slice('<a title="'.length, -'">'.length)
+      const inText = toMarkup(html`<p>${text}</p>`).slice('<p>'.length, -'</p>'.length)
+      const inAttribute = toMarkup(html`<a title="${text}">`).slice('<a title="'.length, -'">'.length)
       for (const escaped of [inText, inAttribute]) {
         if (/[<>"']|&(?!(?:amp|lt|gt|quot|#39);)/.test(escaped) || decode(escaped) !== text) wrong.add(text)
       }
@@ -30,13 +30,13 @@ describe('html', () => {
 
   test('passes markup through once, also in lists within lists', () => {
     const item = html`<li>${'a & b'}</li>`
-    expect(markupOf(html`<ul>${[item, [item, rawHtml('<hr>')]]}</ul>`)).toBe(
+    expect(toMarkup(html`<ul>${[item, [item, rawHtml('<hr>')]]}</ul>`)).toBe(
       '<ul><li>a &amp; b</li><li>a &amp; b</li><hr></ul>',
     )
   })
 
   test('prints nothing for undefined, null and false, and prints zero', () => {
-    expect(markupOf(html`<p>${undefined}${null}${false}${''}${0}</p>`)).toBe('<p>0</p>')
+    expect(toMarkup(html`<p>${undefined}${null}${false}${''}${0}</p>`)).toBe('<p>0</p>')
   })
 
   test.for<{ kind: string; value: unknown }>([
@@ -54,6 +54,6 @@ describe('html', () => {
     expect(() => html`<a title=${value}>`).toThrow('quotes')
     expect(() => html`<a title="fine" ${value}>`).toThrow('quotes')
     expect(() => html`<${value}>`).toThrow('quotes')
-    expect(markupOf(html`<a title='${value}' class="a > b">1 = ${value}</a>`)).toContain('1 = x onclick')
+    expect(toMarkup(html`<a title='${value}' class="a > b">1 = ${value}</a>`)).toContain('1 = x onclick')
   })
 })

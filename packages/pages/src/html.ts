@@ -1,38 +1,38 @@
-const TEXT = Symbol('markup')
+const MARKUP = Symbol('markup')
 
-/** Markup that is safe to send. Only `html` and `rawHtml` make it; nothing parsed from a request can pass for it. */
+/** Markup that is safe to send. Only `html` and `rawHtml` create it, because a request cannot contain the symbol key. */
 export interface Html {
-  readonly [TEXT]: string
+  readonly [MARKUP]: string
 }
 
-/** What may stand in a template. `undefined`, `null` and `false` print nothing. */
+/** A value in a template. `undefined`, `null` and `false` render as nothing. */
 export type HtmlValue = string | number | Html | readonly HtmlValue[] | undefined | null | false
 
 /**
- * Builds markup. Each value is escaped for text and for quoted attributes; `Html` passes through.
+ * Builds markup. Escapes each value for text and for quoted attributes; `Html` values pass through.
  *
- * @throws {TypeError} for a value inside a tag but outside quotes, where escaping would not hold, and for a value that
- *   is not an `HtmlValue`.
+ * @throws {TypeError} for a value inside a tag but outside quotes, where escaping would not protect, and for a value that is not an
+ *   `HtmlValue`
  */
 export function html(strings: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
-  if (!CHECKED.has(strings)) checkPlaces(strings)
+  if (!CHECKED_TEMPLATES.has(strings)) checkPlaces(strings)
   let markup = strings[0] ?? ''
-  for (const [index, value] of values.entries()) markup += print(value) + (strings[index + 1] ?? '')
+  for (const [index, value] of values.entries()) markup += renderValue(value) + (strings[index + 1] ?? '')
   return rawHtml(markup)
 }
 
-/** Markup made elsewhere, such as rendered Markdown. The caller answers for it: nothing is escaped. */
-export const rawHtml = (trusted: string): Html => Object.freeze({ [TEXT]: trusted })
+/** Wraps markup from elsewhere, such as rendered Markdown, without escaping. The caller must ensure that it is safe. */
+export const rawHtml = (trusted: string): Html => Object.freeze({ [MARKUP]: trusted })
 
-/** The markup as it is sent. */
-export const markupOf = (value: Html): string => value[TEXT]
+/** Returns the markup as a string. */
+export const toMarkup = (value: Html): string => value[MARKUP]
 
-function print(value: HtmlValue): string {
+function renderValue(value: HtmlValue): string {
   if (value === undefined || value === null || value === false) return ''
   if (typeof value === 'string') return escapeText(value)
   if (typeof value === 'number') return String(value)
-  if (isList(value)) return value.map(print).join('')
-  if (TEXT in value) return markupOf(value)
+  if (isList(value)) return value.map(renderValue).join('')
+  if (MARKUP in value) return toMarkup(value)
   throw new TypeError('this value cannot stand in a page')
 }
 
@@ -47,21 +47,22 @@ const ENTITIES: Readonly<Record<string, string>> = {
 }
 const escapeText = (text: string) => text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '')
 
-/** Templates that were checked; a template in the source is the same array at every call. */
-const CHECKED = new WeakSet<TemplateStringsArray>()
+/** The templates that `checkPlaces` has accepted. Each evaluation of a template literal passes the same array. */
+const CHECKED_TEMPLATES = new WeakSet<TemplateStringsArray>()
 
+/** Where a value is: in text, in a tag outside quotes, or within one kind of quotes. */
 type Place = 'text' | 'tag' | '"' | "'"
 
 function checkPlaces(strings: TemplateStringsArray) {
   let place: Place = 'text'
   for (const text of strings.slice(0, -1)) {
-    for (const character of text) place = placeAfter(place, character)
+    for (const character of text) place = getPlaceAfter(place, character)
     if (place === 'tag') throw new TypeError('in a tag, a value needs quotes around it')
   }
-  CHECKED.add(strings)
+  CHECKED_TEMPLATES.add(strings)
 }
 
-function placeAfter(place: Place, character: string): Place {
+function getPlaceAfter(place: Place, character: string): Place {
   if (place === 'text') return character === '<' ? 'tag' : 'text'
   if (place !== 'tag') return character === place ? 'tag' : place
   if (character === '"' || character === "'") return character

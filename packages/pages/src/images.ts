@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 
-/** The icon of the site: a path. */
+/** The site icon. */
 export const ICON_SVG =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="6" fill="#0f4a33"/>' +
   '<path d="M9 27c0-9 14-7 14-13 0-5-9-4-9-9" fill="none" stroke="#fbf8f1" stroke-width="4"/></svg>'
 
-/** The icon as an address of its own: no page asks us for it. */
+/** The icon as a `data:` address, so that browsers do not request it. */
 export const ICON_URL = `data:image/svg+xml,${encodeURIComponent(ICON_SVG)}`
 
 /** A file that `e2e/pages/draw-images.ts` draws. */
@@ -16,21 +16,21 @@ interface Image {
   readonly bytes: Buffer
 }
 
-const read = (name: string) => readFileSync(new URL(`./images/${name}`, import.meta.url))
+const readImage = (name: string) => readFileSync(new URL(`./images/${name}`, import.meta.url))
 
-const card = read('card.png')
-const cardHash = createHash('sha256').update(card).digest('hex').slice(0, 16)
+const cardBytes = readImage('card.png')
+const cardHash = createHash('sha256').update(cardBytes).digest('hex').slice(0, 16)
 
-/** What a message that links to a page shows beside its title, 1200 by 630 pixels. Its path names its bytes. */
+/** The image for link previews, 1200 by 630 pixels. The path contains a hash of the bytes. */
 export const CARD_IMAGE: Image = {
   path: `/assets/plainpath-card-${cardHash}.png`,
   contentType: 'image/png',
-  bytes: card,
+  bytes: cardBytes,
 }
 
-/** The icon for programs that take no SVG, at the paths at which they ask, and the card. */
+/** The card, and the icons for programs that do not support SVG. Those programs request these paths. */
 export const IMAGES: readonly Image[] = [
-  { path: '/favicon.ico', contentType: 'image/vnd.microsoft.icon', bytes: read('favicon.ico') },
-  { path: '/apple-touch-icon.png', contentType: 'image/png', bytes: read('apple-touch-icon.png') },
+  { path: '/favicon.ico', contentType: 'image/vnd.microsoft.icon', bytes: readImage('favicon.ico') },
+  { path: '/apple-touch-icon.png', contentType: 'image/png', bytes: readImage('apple-touch-icon.png') },
   CARD_IMAGE,
 ]

@@ -1,57 +1,57 @@
 export { describeAgentInMail, referToAgentInMail } from './agent-in-mail.ts'
 export { DOMAIN_CHECKED } from './agent-names.ts'
 export { referToApp } from './app-names.ts'
-export { answeredPage, askPage, noAnswersPage } from './ask-page.ts'
-export { PREPARE_FOR_ATTORNEY, REPLY, replyHelp } from './attorney-help.ts'
+export { renderAnsweredPage, renderAskPage, renderNoAnswersPage } from './ask-page.ts'
+export { PREPARE_FOR_ATTORNEY, REPLY, renderReplyHelp } from './attorney-help.ts'
 export {
   type AgentOnPage,
   ALREADY_ENDED_TITLE,
-  alreadyEndedPage,
-  brokenEndLinkPage,
-  claimCodePage,
-  claimQuestionPage,
-  closedClaimPage,
-  closedClaimTitle,
-  endClaimPage,
-  endedClaimPage,
-  type LentAccess,
-  lentAccessPage,
+  type GrantedAccess,
+  getClosedClaimTitle,
+  renderAlreadyEndedPage,
+  renderBrokenEndLinkPage,
+  renderClaimCodePage,
+  renderClaimQuestionPage,
+  renderClosedClaimPage,
+  renderEndClaimPage,
+  renderEndedClaimPage,
+  renderLentAccessPage,
 } from './claim-pages.ts'
-export { connectPage } from './connect-page.ts'
+export { renderConnectPage } from './connect-page.ts'
 export { DOCS_HEADERS, DOCS_SCRIPT } from './docs-script.ts'
-export { keepForms } from './form-numbers.ts'
+export { keepTogether, UNBROKEN } from './form-numbers.ts'
 export {
-  alreadyJoinedPage,
   CONTACT_TOPICS,
   type ContactField,
-  contactMailedPage,
-  contactPage,
-  joinedPage,
-  linkDonePage,
-  linkPage,
-  waitlistPage,
+  renderAlreadyJoinedPage,
+  renderContactMailedPage,
+  renderContactPage,
+  renderJoinedPage,
+  renderLinkDonePage,
+  renderLinkPage,
+  renderWaitlistPage,
 } from './form-pages.ts'
-export { getHelpPage, HELP_PAGES, spanishHelpPage } from './get-help-page.ts'
+export { HELP_PAGES, renderGetHelpPage, renderSpanishHelpPage } from './get-help-page.ts'
 export { groupDigits } from './group-digits.ts'
-export { guidePage, sourceMark, staleNotice } from './guide-page.ts'
-export { guidesPage } from './guides-page.ts'
-export { type HomePage, homePage } from './home-page.ts'
-export { type Html, html, markupOf, rawHtml } from './html.ts'
+export { formatStaleNotice, renderGuidePage, renderSourceMark } from './guide-page.ts'
+export { renderGuidesPage } from './guides-page.ts'
+export { type HomePage, renderHomePage } from './home-page.ts'
+export { type Html, html, rawHtml, toMarkup } from './html.ts'
 export { ICON_SVG, IMAGES } from './images.ts'
-export { LEAVE_HEADERS, LEAVE_SCRIPT, leavePage, NEUTRAL_SITE } from './leave-page.ts'
-export { longDate } from './long-date.ts'
-export { notFoundPage } from './not-found-page.ts'
-export { changelogPage, privacyPage, termsPage } from './policy-pages.ts'
-export { problemPage, problemsPage } from './problem-page.ts'
+export { LEAVE_HEADERS, LEAVE_SCRIPT, NEUTRAL_SITE, renderQuickExit } from './leave-page.ts'
+export { formatLongDate } from './long-date.ts'
+export { renderNotFoundPage } from './not-found-page.ts'
+export { renderChangelogPage, renderPrivacyPage, renderTermsPage } from './policy-pages.ts'
+export { renderProblemPage, renderProblemsPage } from './problem-page.ts'
 export { PAGE_CSP, type Page, renderPage, STYLESHEET } from './render-page.ts'
-export { searchPage } from './search-page.ts'
-export { scriptElement } from './served-script.ts'
+export { renderSearchPage } from './search-page.ts'
+export { renderScriptElement } from './served-script.ts'
 export {
   type AppOnPage,
-  allowedPage,
-  noCodesLeftPage,
-  noSignInPage,
+  renderAllowedPage,
+  renderNoCodesLeftPage,
+  renderNoSignInPage,
+  renderSignInCodePage,
+  renderSignInPage,
   SIGN_IN_TITLE,
-  signInCodePage,
-  signInPage,
 } from './sign-in-pages.ts'

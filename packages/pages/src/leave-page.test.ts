@@ -1,26 +1,26 @@
 import { describe, expect, test } from 'vitest'
-import { markupOf } from './html.ts'
-import { LEAVE_HEADERS, LEAVE_SCRIPT, leavePage, NEUTRAL_SITE } from './leave-page.ts'
+import { toMarkup } from './html.ts'
+import { LEAVE_HEADERS, LEAVE_SCRIPT, NEUTRAL_SITE, renderQuickExit } from './leave-page.ts'
 import { PAGE_CSP } from './render-page.ts'
 
 describe('the quick exit', () => {
   test('is a plain link to a neutral site, which does not learn where people come from', () => {
-    expect(markupOf(leavePage())).toContain(
+    expect(toMarkup(renderQuickExit())).toContain(
       `<a href="${NEUTRAL_SITE}" rel="noreferrer nofollow" title="Opens Wikipedia in place of this page">Leave this page</a>`,
     )
   })
 
   test('promises nothing that works with scripts only', () => {
-    const withoutScripts = markupOf(leavePage()).replaceAll(/<span hidden>.*<\/span>|<[^>]*>/g, '')
+    const withoutScripts = toMarkup(renderQuickExit()).replaceAll(/<span hidden>.*<\/span>|<[^>]*>/g, '')
     expect(withoutScripts).not.toMatch(/shift/i)
   })
 
   test('says that a shared phone is a risk, and how to clear the history', () => {
-    expect(markupOf(leavePage())).toMatch(/somebody else use this device\? Clear your history/)
+    expect(toMarkup(renderQuickExit())).toMatch(/somebody else use this device\? How to clear your history/)
   })
 
   test('loads one script of our own, and lets no browser store the page', () => {
-    expect(markupOf(leavePage())).toContain(`<script src="${LEAVE_SCRIPT.path}" defer></script>`)
+    expect(toMarkup(renderQuickExit())).toContain(`<script src="${LEAVE_SCRIPT.path}" defer></script>`)
     expect(LEAVE_HEADERS).toEqual({
       'cache-control': 'no-store',
       'content-security-policy': `${PAGE_CSP}; script-src 'self'`,

@@ -6,15 +6,19 @@ const MONTHS = [
 ]
 
 /**
- * The day in UTC, as in "November 20, 2026". `Intl` writes the same, and reads 15 MB of tables into each process for it.
+ * Formats a date in UTC, such as "November 20, 2026". `Intl` can do the same, but loads 15 MB of tables into each process.
  *
  * @throws {RangeError} for an invalid date
  */
-export function longDate(date: Date): string {
+export function formatLongDate(date: Date): string {
   const [year = 0, month = 0, day = 0] = date.toISOString().slice(0, 10).split('-').map(Number)
   return `${MONTHS[month - 1]} ${day}, ${year}`
 }
 
-/** @param day `YYYY-MM-DD`, printed as in "November 20, 2026". */
-export const calendarDay = (day: string): Html =>
-  html`<time datetime="${day}">${longDate(new Date(day))}</time>`
+/**
+ * Renders a day, such as "November 20, 2026".
+ *
+ * @param day `YYYY-MM-DD`
+ */
+export const renderCalendarDay = (day: string): Html =>
+  html`<time datetime="${day}">${formatLongDate(new Date(day))}</time>`

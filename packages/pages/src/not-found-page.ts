@@ -1,9 +1,14 @@
 import { type Html, html } from './html.ts'
-import { otherWays } from './search-page.ts'
+import { renderOtherWays, renderSearchForm } from './search-page.ts'
 import type { GuideInList } from './situations.ts'
 
-/** What a person sees where there is no page. @param meaning says what is missing @param more follows it */
-export const notFoundPage = ({
+/**
+ * Renders the page for an unknown address.
+ *
+ * @param meaning says what is missing
+ * @param more is shown after `meaning`
+ */
+export const renderNotFoundPage = ({
   meaning,
   more,
   guides,
@@ -12,6 +17,7 @@ export const notFoundPage = ({
   more?: Html | undefined
   guides: readonly GuideInList[]
 }): Html => html`<h1>Page not found</h1>
-<p>${meaning} The page may have moved. Go to the <a href="/">home page</a> or <a href="/guides">all guides</a>.</p>
+<p>${meaning} The page may have moved. Search for it, or go to the <a href="/">home page</a>.</p>
 ${more}
-${otherWays(guides)}`
+${renderSearchForm()}
+${renderOtherWays(guides)}`

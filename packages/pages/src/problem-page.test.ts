@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { markupOf } from './html.ts'
-import { html, problemPage, problemsPage } from './index.ts'
+import { toMarkup } from './html.ts'
+import { html, renderProblemPage, renderProblemsPage } from './index.ts'
 
 test('the page of a problem says what it means, what to do, and the address that answers name', () => {
-  const markup = markupOf(
-    problemPage({
+  const markup = toMarkup(
+    renderProblemPage({
       origin: 'https://plainpath.example',
       code: 'invalid-request',
       title: 'The request is not valid',
@@ -24,7 +24,7 @@ test('the page of a problem says what it means, what to do, and the address that
 
 test('the list of problems has each once, under its status', () => {
   const problem = (code: string, status: number) => ({ code, status, title: `Title of ${code}` })
-  const markup = markupOf(problemsPage([problem('b', 404), problem('a', 400), problem('c', 404)]))
+  const markup = toMarkup(renderProblemsPage([problem('b', 404), problem('a', 400), problem('c', 404)]))
   const rows = /<th scope="rowgroup" rowspan="(\d)">(\d+)<\/th>|<a href="\/problems\/(\w)">/g
   expect(
     [...markup.matchAll(rows)].map(([, count, status, code]) => code ?? `${count} of ${status}`),

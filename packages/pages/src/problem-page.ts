@@ -1,9 +1,9 @@
 import { type Html, type HtmlValue, html } from './html.ts'
 
 interface ProblemPage {
-  /** The site root, without a slash at its end. */
+  /** The site root, without a trailing slash. */
   readonly origin: string
-  /** Kebab-case, as in the member `code` of the answer. */
+  /** The kebab-case `code` of the error response. */
   readonly code: string
   readonly title: string
   /** The HTTP status. */
@@ -12,33 +12,37 @@ interface ProblemPage {
   readonly remedy: HtmlValue
 }
 
-/** The body of `/problems/{code}`, the page that the `type` of a problem names (RFC 9457 §3.1.1). */
-export function problemPage({ origin, code, title, status, meaning, remedy }: ProblemPage): Html {
+/** Renders the body of `/problems/{code}`, to which the `type` of a problem points (RFC 9457 §3.1.1). */
+export function renderProblemPage({ origin, code, title, status, meaning, remedy }: ProblemPage): Html {
   return html`<article>
 <h1>${title}</h1>
 <p class="facts">Error <code>${code}</code>, HTTP status ${status}</p>
 <h2>What it means</h2>
-<p>${markMembers(meaning)}</p>
+<p>${markTechnicalNames(meaning)}</p>
 <h2>What to do next</h2>
-<p>${markMembers(remedy)}</p>
+<p>${markTechnicalNames(remedy)}</p>
 <section class="machines" aria-labelledby="machines">
 <h2 id="machines">For machines</h2>
-<p>An answer with this error names this page as its <code>type</code>:</p>
+<p>A response with this error names this page as its <code>type</code>:</p>
 <pre><code>${origin}/problems/${code}</code></pre>
 </section>
 </article>`
 }
 
-/** Members of a problem document, in a text that names them. */
-const MEMBERS = /\b(detail|errors)\b/
+/** Matches names of members and headers. */
+const TECHNICAL_NAMES = /\b(detail|errors|Retry-After)\b/
 
-const markMembers = (text: HtmlValue): HtmlValue =>
+const markTechnicalNames = (text: HtmlValue): HtmlValue =>
   typeof text === 'string'
-    ? text.split(MEMBERS).map((part) => (MEMBERS.test(part) ? html`<code>${part}</code>` : part))
+    ? text
+        .split(TECHNICAL_NAMES)
+        .map((part) => (TECHNICAL_NAMES.test(part) ? html`<code>${part}</code>` : part))
     : text
 
-/** The body of `/problems`: every error, by its HTTP status. */
-export function problemsPage(problems: readonly Pick<ProblemPage, 'code' | 'title' | 'status'>[]): Html {
+/** Renders the body of `/problems`: every error, by its HTTP status. */
+export function renderProblemsPage(
+  problems: readonly Pick<ProblemPage, 'code' | 'title' | 'status'>[],
+): Html {
   const statuses = [...new Set(problems.map(({ status }) => status))].toSorted((one, other) => one - other)
   return html`<div class="problems">
 <h1>Errors</h1>
@@ -46,11 +50,11 @@ export function problemsPage(problems: readonly Pick<ProblemPage, 'code' | 'titl
 <p>Most errors are <code>application/problem+json</code> (RFC 9457). The OAuth endpoints send the JSON of RFC 6749, with a <code>code</code> too. Use <code>code</code> in your program; the text can change. <a href="/auth/errors.md">The formats, and what an agent does next</a></p>
 <table class="codes">
 <thead><tr><th scope="col">Status</th> <th scope="col">Code</th> <th scope="col">Meaning</th></tr></thead>
-${statuses.map((status) => statusRows(problems.filter((problem) => problem.status === status)))}</table>
+${statuses.map((status) => renderStatusRows(problems.filter((problem) => problem.status === status)))}</table>
 </div>`
 }
 
-/** The errors of one status, which stands before the first. */
-const statusRows = (problems: readonly Pick<ProblemPage, 'code' | 'title' | 'status'>[]) => html`<tbody>
+/** Renders the errors of one status. The first row begins with the status. */
+const renderStatusRows = (problems: readonly Pick<ProblemPage, 'code' | 'title' | 'status'>[]) => html`<tbody>
 ${problems.map(({ code, title, status }, index) => html`<tr>${index === 0 && html`<th scope="rowgroup" rowspan="${problems.length}">${status}</th> `}<td><a href="/problems/${code}"><code>${code}</code></a></td> <td>${title}</td></tr>\n`)}</tbody>
 `

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import {
-  guidePage,
-  homePage,
   html,
   PAGE_CSP,
   type Page,
-  problemPage,
   rawHtml,
+  renderGuidePage,
+  renderHomePage,
   renderPage,
+  renderProblemPage,
   STYLESHEET,
 } from './index.ts'
 
@@ -41,13 +41,13 @@ function pagesWith(text: string): string[] {
   const home = {
     contact: true,
     guides: [{ slug: text, title: text, summary: text }],
-    commands: [{ does: text, line: text }],
+    commands: [{ description: text, script: text }],
     links: [{ href: text, text }],
   }
   return [
     renderPage({
       ...page,
-      body: guidePage(guide, {
+      body: renderGuidePage(guide, {
         sections: [{ id: text, key: 'when', heading: text, html: rawHtml('<p>Text</p>') }],
         related: [{ slug: text, title: text }],
         url: text,
@@ -55,10 +55,10 @@ function pagesWith(text: string): string[] {
         markdownUrl: text,
       }),
     }),
-    renderPage({ ...page, path: '/', body: homePage(home) }),
+    renderPage({ ...page, path: '/', body: renderHomePage(home) }),
     renderPage({
       ...page,
-      body: problemPage({ origin, code: text, title: text, status: 400, meaning: text, remedy: text }),
+      body: renderProblemPage({ origin, code: text, title: text, status: 400, meaning: text, remedy: text }),
     }),
   ]
 }

@@ -1,57 +1,59 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { type Html, html, markupOf } from './html.ts'
+import { type Html, html, toMarkup } from './html.ts'
 import { CARD_IMAGE, ICON_URL } from './images.ts'
 import {
-  breadcrumbs,
   type LanguageLink,
   type PageLink,
   type Place,
-  siteFooter,
-  siteHeader,
-  skipLink,
+  renderBreadcrumbs,
+  renderSiteFooter,
+  renderSiteHeader,
+  renderSkipLink,
 } from './site-frame.ts'
 
-const body = ['base', 'frame', 'leave', 'parts', 'guide', 'forms', 'docs', 'media']
+const stylesheet = ['base', 'frame', 'leave', 'parts', 'guide', 'forms', 'docs', 'media']
   .map((name) => readFileSync(new URL(`./styles/${name}.css`, import.meta.url), 'utf8'))
   .join('\n')
-const hash = createHash('sha256').update(body).digest('hex').slice(0, 16)
+  // Removes comments, because they would only slow down phones.
+  .replaceAll(/\/\*.*?\*\/\s*/gs, '')
+const stylesheetHash = createHash('sha256').update(stylesheet).digest('hex').slice(0, 16)
 
-/** The one stylesheet of all pages. Its path names its bytes (64 bits of their SHA-256), so it may be cached for good. */
+/** The stylesheet of all pages. Its path contains a hash of its bytes (64 bits of SHA-256), so it may be cached forever. */
 export const STYLESHEET = Object.freeze({
-  path: `/assets/plainpath-${hash}.css`,
+  path: `/assets/plainpath-${stylesheetHash}.css`,
   contentType: 'text/css; charset=utf-8',
-  body,
+  body: stylesheet,
 })
 
 export interface Page {
   readonly title: string
-  /** What the window, the history and shared links say instead of the title, where that says too much of the reader. */
+  /** The title for the window, the history and shared links, if `title` says too much about the reader. */
   readonly neutralTitle?: string | undefined
   readonly description?: string
-  /** BCP 47; `en` unless given. */
+  /** A BCP 47 tag; by default `en`. */
   readonly lang?: string
-  /** The direction of the text; `ltr` unless given. */
+  /** The direction of the text; by default `ltr`. */
   readonly dir?: 'ltr' | 'rtl'
-  /** The place in the navigation that the page is, or is under. */
+  /** The navigation entry to which the page belongs. */
   readonly place?: Place
-  /** The pages between the home page and this one, outermost first. Without them no breadcrumbs are shown. */
-  readonly under?: readonly PageLink[]
-  /** What stands under the header: the link that leaves the page at once. */
-  readonly leave?: Html
-  /** The same page in another language, for the header; Spanish help unless given. */
+  /** The pages between the home page and this one, outermost first. Without them, the page shows no breadcrumbs. */
+  readonly breadcrumbs?: readonly PageLink[]
+  /** The quick exit under the header. */
+  readonly quickExit?: Html
+  /** The same page in another language, for the header; by default the Spanish help. */
   readonly otherLanguage?: LanguageLink
-  /** What was searched for, for the search field of the header. */
+  /** The search terms, for the search field of the header. */
   readonly search?: string
-  /** The site root, without a slash at its end. */
+  /** The site root, without a trailing slash. */
   readonly origin: string
-  /** Without query and fragment, which may hold a secret. */
+  /** The path, without query and fragment because they may contain a secret. */
   readonly path: string
   readonly body: Html
   readonly noindex?: boolean
 }
 
-/** `img-src data:` is for the icon, which is a part of the page; without it browsers ask for `/favicon.ico`. */
+/** `img-src data:` allows the icon, which is part of the page. Without it, browsers request `/favicon.ico`. */
 export const PAGE_CSP = [
   "default-src 'none'",
   "style-src 'self'",
@@ -61,15 +63,24 @@ export const PAGE_CSP = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** The colours of the paper, for the bars of browsers. */
+/** The background colours, for browser toolbars. */
 const THEME_COLOURS = { light: '#fbf8f1', dark: '#1a1815' } as const
 
-/** The whole document: no inline script or style, nothing from another origin. */
+/** Renders the whole document. It has no inline scripts or styles, and loads nothing from other origins. */
 export function renderPage(page: Page): string {
-  const { title, neutralTitle = title, description, lang = 'en', dir = 'ltr', origin, path, under } = page
+  const {
+    title,
+    neutralTitle = title,
+    description,
+    lang = 'en',
+    dir = 'ltr',
+    origin,
+    path,
+    breadcrumbs,
+  } = page
   const address = `${origin}${path}`
   const frame = { ...page, lang, address: page.noindex ? origin : address }
-  return markupOf(html`<!doctype html>
+  return toMarkup(html`<!doctype html>
 <html lang="${lang}" dir="${dir}">
 <head>
 <meta charset="utf-8">
@@ -79,27 +90,27 @@ export function renderPage(page: Page): string {
 <meta name="theme-color" content="${THEME_COLOURS.light}" media="(prefers-color-scheme: light)">
 <meta name="theme-color" content="${THEME_COLOURS.dark}" media="(prefers-color-scheme: dark)">
 ${description !== undefined && html`<meta name="description" content="${description}">`}
-${page.noindex ? html`<meta name="robots" content="noindex">` : sharedAs({ title: neutralTitle, description, origin, address })}
+${page.noindex ? html`<meta name="robots" content="noindex">` : renderSharingTags({ title: neutralTitle, description, origin, address })}
 ${page.otherLanguage && html`<link rel="alternate" hreflang="${page.otherLanguage.lang}" href="${origin}${page.otherLanguage.href}">`}
 <link rel="icon" href="${ICON_URL}">
 <link rel="stylesheet" href="${STYLESHEET.path}">
 </head>
-<body>
-${skipLink(frame)}
-${siteHeader(frame)}
-${page.leave}
-${under && breadcrumbs(under, { lang, title })}
+${page.quickExit ? html`<body class="has-exit">` : html`<body>`}
+${renderSkipLink(frame)}
+${renderSiteHeader(frame)}
+${page.quickExit}
+${breadcrumbs && renderBreadcrumbs(breadcrumbs, { lang, title })}
 <main id="main" tabindex="-1">
 ${page.body}
 </main>
-${siteFooter(frame)}
+${renderSiteFooter(frame)}
 </body>
 </html>
 `)
 }
 
-/** The address of a page that may be found, and how a message that links it shows it (Open Graph). */
-const sharedAs = (page: {
+/** Renders the canonical address for search engines, and the link preview for messages (Open Graph). */
+const renderSharingTags = (page: {
   title: string
   description: string | undefined
   origin: string

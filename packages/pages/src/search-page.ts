@@ -1,33 +1,42 @@
-import { keepForms } from './form-numbers.ts'
-import { guideList } from './guides-page.ts'
+import { keepTogether } from './form-numbers.ts'
+import { renderGuideList } from './guides-page.ts'
 import { type Html, html } from './html.ts'
-import { type GuideInList, oftenNeeded } from './situations.ts'
+import { type GuideInList, listOftenNeeded } from './situations.ts'
 
 interface SearchPage {
-  /** What was asked for; empty before anything was. */
+  /** The search terms; empty at first. */
   readonly text: string
   /** Best first. */
   readonly results: readonly SearchResult[]
-  /** Words of the guides that are near those of the text. */
+  /** Words from the guides that are spelled like a search term. */
   readonly near: readonly string[]
-  /** All guides, of which some are offered where nothing was found. */
+  /** All guides. The page suggests some of them if the search finds nothing. */
   readonly guides: readonly GuideInList[]
 }
 
 interface SearchResult extends GuideInList {
   readonly snippet: string
-  /** The section that the snippet is of. */
+  /** The section from which the snippet is taken. */
   readonly section: { readonly heading: string; readonly anchor: string } | undefined
 }
 
-/** The body of `/search`. */
-export function searchPage({ text, ...found }: SearchPage): Html {
-  if (text === '')
-    return html`<h1>Search</h1>\n<p>Type some words, or the number of a form, into the search field at the top. In English.</p>\n${otherWays(found.guides)}`
-  return found.results.length > 0 ? foundPage(text, found.results) : nothingFoundPage(text, found)
+/** Renders the body of `/search`. */
+export function renderSearchPage({ text, ...search }: SearchPage): Html {
+  if (text === '') return html`<h1>Search</h1>\n${renderSearchForm()}\n${renderOtherWays(search.guides)}`
+  return search.results.length > 0
+    ? renderResultsPage(text, search.results)
+    : renderNoResultsPage(text, search)
 }
 
-const foundPage = (
+/** Renders the search form for the main part of a page. The header has a smaller one. */
+export const renderSearchForm = (text = ''): Html => html`<form class="form" action="/search" method="get">
+<label for="search">Search the guides</label>
+<p class="facts" id="search-hint">Some words in English, or the number of a form, such as ${keepTogether('I-90')}.</p>
+<input id="search" name="q" type="search" maxlength="200" autocomplete="off" aria-describedby="search-hint" value="${text}">
+<button type="submit">Search</button>
+</form>`
+
+const renderResultsPage = (
   text: string,
   results: SearchPage['results'],
 ) => html`<h1>${results.length === 1 ? 'One guide' : `${results.length} guides`} for “${text}”</h1>
@@ -35,29 +44,31 @@ const foundPage = (
 <ol class="guides results">
 ${results.map(
   ({ slug, title, summary, snippet, section }) =>
-    html`<li><a href="/guides/${slug}">${keepForms(title)}</a>\n<p>${keepForms(summary)}</p>\n${snippet !== '' && html`<p class="snippet"><span class="facts">From this guide:</span> ${section && html`<a href="/guides/${slug}#${section.anchor}">${section.heading}</a>: `}${keepForms(snippet)}</p>\n`}</li>\n`,
+    html`<li><a href="/guides/${slug}">${keepTogether(title)}</a>\n<p>${keepTogether(summary)}</p>\n${snippet !== '' && html`<p class="snippet">${section && html`<a href="/guides/${slug}#${section.anchor}">${keepTogether(section.heading)}</a><br>`}${keepTogether(snippet)}</p>\n`}</li>\n`,
 )}</ol>
+${renderSearchForm(text)}
 <p>Not what you need? <a href="/ask">Ask in your own words</a>, or look at <a href="/guides">all guides</a>.</p>`
 
-const nothingFoundPage = (
+const renderNoResultsPage = (
   text: string,
   { near, guides }: Pick<SearchPage, 'near' | 'guides'>,
 ) => html`<h1>No guide found for “${text}”</h1>
-${near.length > 0 && html`<p>Did you mean ${near.map(nearLink)}?</p>`}
-${otherWays(guides)}`
+${near.length > 0 && html`<p>Did you mean ${near.map(renderNearLink)}?</p>`}
+${renderSearchForm(text)}
+${renderOtherWays(guides)}`
 
-const nearLink = (word: string, index: number, words: readonly string[]) =>
+const renderNearLink = (word: string, index: number, words: readonly string[]) =>
   html`${index > 0 && (index === words.length - 1 ? ' or ' : ', ')}<a href="${`/search?q=${encodeURIComponent(word)}`}">${word}</a>`
 
-/** Where to go from a page that has nothing of its own. */
-export const otherWays = (guides: readonly GuideInList[]): Html => {
-  const offered = oftenNeeded(guides)
+/** Renders other ways to find information, for a page without results. */
+export const renderOtherWays = (guides: readonly GuideInList[]): Html => {
+  const suggestions = listOftenNeeded(guides)
   return html`<h2>Other ways to find it</h2>
 <ul>
-<li>Urgent? <a href="/get-help">Get help</a>: phone lines, and how to find a lawyer.</li>
+<li>If it is urgent, <a href="/get-help">get help</a>: phone lines, and how to find a lawyer.</li>
 <li><a href="/ask">Ask in your own words</a>.</li>
 <li>Look at <a href="/guides">all guides</a>, by situation.</li>
 <li><a href="/contact">Write to us</a>.</li>
 </ul>
-${offered.length > 0 && html`<h2>Guides that many people need</h2>\n${guideList(offered)}`}`
+${suggestions.length > 0 && html`<h2>Guides that many people need</h2>\n${renderGuideList(suggestions)}`}`
 }

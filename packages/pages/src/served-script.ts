@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { type Html, html } from './html.ts'
 
-/** A script that a page loads from our own origin. It improves the page; nothing requires it. */
+/** A script that a page loads from our own origin. The page also works without it. */
 export interface ServedScript {
-  /** Names its bytes: 64 bits of their SHA-256. */
+  /** The path contains a hash of the bytes (64 bits of SHA-256). */
   readonly path: `/assets/${string}.js`
   readonly contentType: string
   readonly body: string
 }
 
-/** Reads a script of the folder `scripts`. */
+/** Reads a script from the `scripts` folder. */
 export function readScript(name: string): ServedScript {
   const body = readFileSync(new URL(`./scripts/${name}.js`, import.meta.url), 'utf8')
   const hash = createHash('sha256').update(body).digest('hex').slice(0, 16)
@@ -21,5 +21,6 @@ export function readScript(name: string): ServedScript {
   })
 }
 
-/** The element that loads a script, which runs once the page is parsed. */
-export const scriptElement = ({ path }: ServedScript): Html => html`<script src="${path}" defer></script>`
+/** Renders the element that loads a script. The script runs once the page is parsed. */
+export const renderScriptElement = ({ path }: ServedScript): Html =>
+  html`<script src="${path}" defer></script>`

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { type Html, markupOf } from './html.ts'
+import { type Html, toMarkup } from './html.ts'
 import {
   type AppOnPage,
-  allowedPage,
-  noCodesLeftPage,
-  noSignInPage,
-  signInCodePage,
-  signInPage,
+  renderAllowedPage,
+  renderNoCodesLeftPage,
+  renderNoSignInPage,
+  renderSignInCodePage,
+  renderSignInPage,
 } from './sign-in-pages.ts'
 
 const FORM = { action: '/oauth/sign-in/uid', token: 'token' }
@@ -20,25 +20,25 @@ const SCHEME: AppOnPage = { place: { kind: 'scheme', scheme: 'cursor:' } }
 const CODE = { ...FORM, email: 'ana@example.org', attempt: 'cla_x', codesLeft: 2 }
 
 const pages: Record<string, Html> = {
-  address: signInPage({ ...FORM, app: SITE }),
-  'address again': signInPage({ ...FORM, app: COMPUTER, lastCode: 'locked' }),
-  'bad address': signInPage({
+  address: renderSignInPage({ ...FORM, app: SITE }),
+  'address again': renderSignInPage({ ...FORM, app: COMPUTER, lastCode: 'locked' }),
+  'bad address': renderSignInPage({
     ...FORM,
     app: SCHEME,
     email: '"><i>',
     mistake: 'This is not an e-mail address.',
   }),
-  code: signInCodePage({ ...CODE, app: SITE }),
-  'wrong code': signInCodePage({ ...CODE, app: COMPUTER, mistake: 'This is not the code.' }),
-  'code, too soon': signInCodePage({ ...CODE, app: SCHEME, isTooSoon: true, codesLeft: 1 }),
-  'last code': signInCodePage({ ...CODE, app: SITE, codesLeft: 0 }),
-  'no codes left': noCodesLeftPage({ ...FORM, canStillType: true }),
-  allowed: allowedPage({ ...FORM, app: SITE }),
-  gone: noSignInPage(),
+  code: renderSignInCodePage({ ...CODE, app: SITE }),
+  'wrong code': renderSignInCodePage({ ...CODE, app: COMPUTER, mistake: 'This is not the code.' }),
+  'code, too soon': renderSignInCodePage({ ...CODE, app: SCHEME, isTooSoon: true, codesLeft: 1 }),
+  'last code': renderSignInCodePage({ ...CODE, app: SITE, codesLeft: 0 }),
+  'no codes left': renderNoCodesLeftPage({ ...FORM, canStillType: true }),
+  allowed: renderAllowedPage({ ...FORM, app: SITE }),
+  gone: renderNoSignInPage(),
 }
 
 describe.for(Object.entries(pages))('the page "%s"', ([, page]) => {
-  const markup = markupOf(page)
+  const markup = toMarkup(page)
   test('has one heading, no script, and short sentences without please', () => {
     expect(markup.match(/<h1>/g)).toHaveLength(1)
     expect(markup).not.toMatch(/<script|please|!</i)
@@ -57,27 +57,27 @@ describe.for(Object.entries(pages))('the page "%s"', ([, page]) => {
 })
 
 test.for([
-  [signInPage({ ...FORM, app: SITE }), 'Continue'],
-  [signInCodePage({ ...CODE, app: SITE }), 'Allow'],
-  [allowedPage({ ...FORM, app: SITE }), 'Continue'],
+  [renderSignInPage({ ...FORM, app: SITE }), 'Continue'],
+  [renderSignInCodePage({ ...CODE, app: SITE }), 'Allow'],
+  [renderAllowedPage({ ...FORM, app: SITE }), 'Continue'],
 ] as const)('to deny is as easy as to allow: the next button, of the same kind', ([page, allow]) => {
-  expect(markupOf(page)).toMatch(
+  expect(toMarkup(page)).toMatch(
     new RegExp(
       `<button type="submit" name="step" value="\\w+">${allow}</button>\\n<button type="submit" name="step" value="deny">Deny</button>`,
     ),
   )
 })
 
-test('what happens next stands before the buttons that allow', () => {
+test('the page says what happens next above the buttons that allow', () => {
   for (const name of ['address', 'code', 'allowed']) {
-    const markup = markupOf(pages[name] ?? noSignInPage())
+    const markup = toMarkup(pages[name] ?? renderNoSignInPage())
     expect(markup.indexOf('What happens next')).toBeGreaterThan(0)
     expect(markup.indexOf('What happens next')).toBeLessThan(markup.indexOf('value="deny"'))
   }
 })
 
 test('shows where the result goes alone and large, and marks what the app says of itself', () => {
-  const markup = markupOf(signInPage({ ...FORM, app: { ...SITE, name: 'x (domain checked) <b>' } }))
+  const markup = toMarkup(renderSignInPage({ ...FORM, app: { ...SITE, name: 'x (domain checked) <b>' } }))
   expect(markup).toContain('<p class="destination" id="destination"><bdi>claude.ai</bdi></p>')
   expect(markup).toContain('“x (…) &lt;b&gt;”')
   expect(markup).toContain('The app gave us that name. We did not check it.')
@@ -86,11 +86,11 @@ test('shows where the result goes alone and large, and marks what the app says o
 })
 
 test('warns where any program could be asking, and says what a document says of its host', () => {
-  const markup = markupOf(signInPage({ ...FORM, app: COMPUTER }))
+  const markup = toMarkup(renderSignInPage({ ...FORM, app: COMPUTER }))
   expect(markup).toContain('<bdi>a program on this computer</bdi>')
   expect(markup).toContain('Any program there could.')
   expect(markup).toContain(
     'It says that it is an app of <strong>vscode.dev</strong>. On your own device, we cannot check that.',
   )
-  expect(markupOf(signInPage({ ...FORM, app: SITE }))).not.toContain('Any program there could.')
+  expect(toMarkup(renderSignInPage({ ...FORM, app: SITE }))).not.toContain('Any program there could.')
 })

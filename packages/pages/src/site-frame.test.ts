@@ -15,7 +15,7 @@ describe('the frame of a page', () => {
     const links = [...header(rendered()).matchAll(/href="([^"]*)"/g)].map(([, href]) => href)
     expect(links).toEqual(['/', '/es/obtener-ayuda', '/guides', '/ask', '/get-help', '/docs'])
     expect(header(rendered())).toContain(
-      'lang="es" hreflang="es"><span class="wide">Ayuda en </span>español</a>',
+      'lang="es" hreflang="es">Ayuda<span class="wide"> en español</span></a>',
     )
     expect(header(rendered())).toContain('action="/search" method="get"')
   })
@@ -29,15 +29,15 @@ describe('the frame of a page', () => {
   })
 
   test('shows the way down from the home page where a page names it', () => {
-    const under = [{ href: '/guides', text: 'Guides' }]
-    expect(rendered({ under })).toMatch(
+    const breadcrumbs = [{ href: '/guides', text: 'Guides' }]
+    expect(rendered({ breadcrumbs })).toMatch(
       /<ol>\s*<li><a href="\/">Home<\/a><\/li>\s*<li><a href="\/guides">Guides<\/a><\/li>\s*<li><span aria-current="page">Renew<\/span>/,
     )
     expect(rendered()).not.toContain('class="crumbs"')
   })
 
   test('has what leaves the page between the header and the text', () => {
-    const markup = rendered({ leave: html`<p id="leave"></p>` })
+    const markup = rendered({ quickExit: html`<p id="leave"></p>` })
     const places = ['</header>', '<p id="leave">', '<main'].map((part) => markup.indexOf(part))
     expect(places).toEqual(places.toSorted((a, b) => a - b))
     expect(places).not.toContain(-1)
@@ -48,14 +48,14 @@ describe('the frame of a page', () => {
   })
 
   test('is in Spanish around a Spanish page, and links its other language', () => {
-    const otherLanguage = { lang: 'en', href: '/get-help', text: 'In English' }
+    const otherLanguage = { lang: 'en', href: '/get-help', text: 'Help in English' }
     const markup = rendered({ lang: 'es', path: '/es/obtener-ayuda', place: 'help', otherLanguage })
     expect(markup).toContain('<header class="site" lang="es" dir="ltr">')
-    expect(markup).toContain('<a href="/es/obtener-ayuda" aria-current="page">Obtener ayuda</a>')
+    expect(markup).toContain('<a href="/es/obtener-ayuda" aria-current="page">Ayuda</a>')
     expect(markup).toContain('<a href="/guides">Guías <small>(en inglés)</small></a>')
     expect(markup).toContain('<a href="/ask">Preguntar <small>(en inglés)</small></a>')
     expect(markup).toContain('placeholder="Buscar en inglés"')
-    expect(markup).toContain('lang="en" hreflang="en"><span class="wide">In </span>English</a>')
+    expect(markup).toContain('lang="en" hreflang="en">Help<span class="wide"> in English</span></a>')
     expect(markup).toContain('<link rel="alternate" hreflang="en" href="https://plainpath.example/get-help">')
     expect(markup).not.toContain('Skip to the text')
   })
@@ -67,7 +67,7 @@ describe('the frame of a page', () => {
     expect(markup).toContain('<footer class="site" lang="en" dir="ltr">')
   })
 
-  test('shows a page that is linked with a card, and one that is not to be found without', () => {
+  test('adds a card for link previews, except to a page that search engines must not find', () => {
     expect(rendered()).toContain('<meta property="og:title" content="Renew">')
     expect(rendered()).toMatch(
       /og:image" content="https:\/\/plainpath\.example\/assets\/plainpath-card-[0-9a-f]{16}\.png"/,

@@ -1,30 +1,30 @@
 import { type Html, html } from './html.ts'
 
-/** The places of the navigation. */
+/** The entries of the navigation. */
 export type Place = 'guides' | 'ask' | 'help' | 'developers'
 
-/** A link to a page of ours. */
+/** A link to one of our pages. */
 export interface PageLink {
   /** A path, without the origin. */
   readonly href: string
   readonly text: string
 }
 
-/** A link to a page in another language than the page that links it. */
+/** A link to a page in another language. */
 export interface LanguageLink extends PageLink {
-  /** BCP 47. */
+  /** A BCP 47 tag. */
   readonly lang: string
 }
 
 interface Frame {
-  /** BCP 47, of the page. */
+  /** The page's language as a BCP 47 tag. */
   readonly lang: string
-  /** The address that paper shows, without query and fragment; the origin on pages that nobody finds, since it may contain anything. */
+  /** The printed address, without query and fragment; the origin for `noindex` pages, whose paths may contain anything. */
   readonly address: string
   readonly path: string
   readonly place?: Place | undefined
   readonly otherLanguage?: LanguageLink | undefined
-  /** What was searched for, which the search field keeps. */
+  /** The search terms, for the search field. */
   readonly search?: string | undefined
 }
 
@@ -48,7 +48,7 @@ const ENGLISH = {
   waitlist: 'Join the waitlist',
   privacy: 'Privacy',
   terms: 'Terms',
-  changelog: 'Changelog',
+  changelog: 'API changes',
   connect: 'Connect a chat app',
   server: 'MCP server',
   reference: 'API reference',
@@ -57,11 +57,11 @@ const ENGLISH = {
   problems: 'Errors',
 } as const
 
-type Words = Readonly<Record<Exclude<keyof typeof ENGLISH, 'places'>, string>> & {
+type FrameWords = Readonly<Record<Exclude<keyof typeof ENGLISH, 'places'>, string>> & {
   readonly places: Readonly<Record<Place, string>>
 }
 
-const SPANISH: Words = {
+const SPANISH: FrameWords = {
   lang: 'es',
   skip: 'Ir al contenido',
   search: 'Buscar en las guías (en inglés)',
@@ -73,8 +73,8 @@ const SPANISH: Words = {
   places: {
     guides: 'Guías',
     ask: 'Preguntar',
-    help: 'Obtener ayuda',
-    developers: 'Desarrolladores',
+    help: 'Ayuda',
+    developers: 'API',
   },
   inEnglish: '(en inglés)',
   what: 'Plainpath no es un bufete de abogados ni es el gobierno. Da información, no asesoría legal.',
@@ -84,7 +84,7 @@ const SPANISH: Words = {
   waitlist: 'Lista de espera',
   privacy: 'Privacidad',
   terms: 'Términos de uso',
-  changelog: 'Cambios',
+  changelog: 'Cambios de la API',
   connect: 'Conectar una aplicación de chat',
   server: 'Servidor MCP',
   reference: 'Referencia de la API',
@@ -93,22 +93,22 @@ const SPANISH: Words = {
   problems: 'Errores',
 }
 
-/** Where each place leads. In Spanish there is one page, so only `help` differs. */
-const PLACES: Readonly<Record<Place, string>> = {
+/** The path of each navigation entry. Only `help` differs in Spanish, because there is only one Spanish page. */
+const PLACE_PATHS: Readonly<Record<Place, string>> = {
   guides: '/guides',
   ask: '/ask',
   help: '/get-help',
   developers: '/docs',
 }
 
-const wordsFor = (lang: string): Words => (/^es\b/i.test(lang) ? SPANISH : ENGLISH)
+const getWords = (lang: string): FrameWords => (/^es\b/i.test(lang) ? SPANISH : ENGLISH)
 
-/** The link that skips the header, for the first place in the body. */
-export const skipLink = ({ lang }: Pick<Frame, 'lang'>): Html =>
-  html`<a class="skip" href="#main">${wordsFor(lang).skip}</a>`
+/** Renders the link that skips the header. It must come first in the body. */
+export const renderSkipLink = ({ lang }: Pick<Frame, 'lang'>): Html =>
+  html`<a class="skip" href="#main">${getWords(lang).skip}</a>`
 
-/** The header of every page: the name, Spanish help, the search and the navigation. */
-export function siteHeader({
+/** Renders the header of every page: the name, Spanish help, the search and the navigation. */
+export function renderSiteHeader({
   lang,
   address,
   path,
@@ -116,17 +116,18 @@ export function siteHeader({
   otherLanguage = SPANISH_HELP,
   search = '',
 }: Frame): Html {
-  const words = wordsFor(lang)
-  const items = (Object.entries(PLACES) as [Place, string][]).map(([each, english]) => {
-    const href = each === 'help' && words === SPANISH ? SPANISH_HELP.href : english
-    const text = html`${words.places[each]}${each !== 'help' && words.inEnglish !== '' && html` <small>${words.inEnglish}</small>`}`
-    return html`<li class="to-${each}">${place === each ? currentLink(href, text, path) : html`<a href="${href}">${text}</a>`}</li>\n`
+  const words = getWords(lang)
+  const items = (Object.entries(PLACE_PATHS) as [Place, string][]).map(([itemPlace, englishPath]) => {
+    const href = itemPlace === 'help' && words === SPANISH ? SPANISH_HELP.href : englishPath
+    const isForReaders = itemPlace === 'guides' || itemPlace === 'ask'
+    const text = html`${words.places[itemPlace]}${isForReaders && words.inEnglish !== '' && html` <small>${words.inEnglish}</small>`}`
+    return html`<li class="to-${itemPlace}">${place === itemPlace ? renderCurrentLink(href, text, path) : html`<a href="${href}">${text}</a>`}</li>\n`
   })
   return html`<header class="site" lang="${words.lang}" dir="ltr">
 <p class="printed">${address}</p>
 <div class="top">
 <a class="name" href="/">Plainpath</a>
-<a class="language" href="${otherLanguage.href}" lang="${otherLanguage.lang}" hreflang="${otherLanguage.lang}">${languageName(otherLanguage.text)}</a>
+<a class="language" href="${otherLanguage.href}" lang="${otherLanguage.lang}" hreflang="${otherLanguage.lang}">${renderLanguageName(otherLanguage.text)}</a>
 <form class="find" role="search" action="/search" method="get">
 <label class="unseen" for="site-search">${words.search}</label>
 <input id="site-search" name="q" type="search" maxlength="200" autocomplete="off" placeholder="${words.searchHint}" value="${search}">
@@ -140,22 +141,22 @@ ${items}</ul>
 </header>`
 }
 
-/** The last word is the language. A narrow screen shows it alone. */
-function languageName(text: string): Html {
-  const at = text.lastIndexOf(' ') + 1
-  return html`<span class="wide">${text.slice(0, at)}</span>${text.slice(at)}`
+/** Renders the text of a language link. A narrow screen shows only its first word: `Ayuda` or `Help`. */
+function renderLanguageName(text: string): Html {
+  const firstWordEnd = text.indexOf(' ')
+  return html`${text.slice(0, firstWordEnd)}<span class="wide">${text.slice(firstWordEnd)}</span>`
 }
 
-/** `page` for the page itself, `true` for a page below the place. */
-const currentLink = (href: string, text: Html, path: string) =>
+/** Renders the current navigation link. `aria-current` is `page` on the linked page itself, and `true` on pages below it. */
+const renderCurrentLink = (href: string, text: Html, path: string) =>
   html`<a href="${href}" aria-current="${href === path ? 'page' : 'true'}">${text}</a>`
 
-/** The pages above this one, from the home page down. The last item is the page itself, without a link. */
-export function breadcrumbs(
+/** Renders links from the home page down to this page. The last item is the page itself, without a link. */
+export function renderBreadcrumbs(
   links: readonly PageLink[],
   { lang, title }: { lang: string; title: string },
 ): Html {
-  const words = wordsFor(lang)
+  const words = getWords(lang)
   return html`<nav class="crumbs" aria-label="${words.breadcrumbs}">
 <ol>
 ${[{ href: '/', text: words.home }, ...links].map(({ href, text }) => html`<li><a href="${href}">${text}</a></li>\n`)}<li><span aria-current="page">${title}</span></li>
@@ -163,34 +164,34 @@ ${[{ href: '/', text: words.home }, ...links].map(({ href, text }) => html`<li><
 </nav>`
 }
 
-/** The footer of every page. */
-export function siteFooter({ lang }: Pick<Frame, 'lang'>): Html {
-  const words = wordsFor(lang)
-  const people = [
+/** Renders the footer of every page. */
+export function renderSiteFooter({ lang }: Pick<Frame, 'lang'>): Html {
+  const words = getWords(lang)
+  const peopleLinks = [
     { href: '/contact', text: words.contact },
     { href: '/connect', text: words.connect },
     { href: '/waitlist', text: words.waitlist },
     { href: '/privacy', text: words.privacy },
     { href: '/terms', text: words.terms },
-    { href: '/changelog', text: words.changelog },
   ]
-  const machines = [
+  const machineLinks = [
     { href: '/docs', text: words.reference },
     { href: '/auth.md', text: words.register },
     { href: '/mcp.md', text: words.server },
     { href: '/llms.txt', text: words.overview },
     { href: '/problems', text: words.problems },
+    { href: '/changelog', text: words.changelog },
   ]
   return html`<footer class="site" lang="${words.lang}" dir="ltr">
 <p>${words.what}</p>
 <div class="links">
-${linkGroup('about', words.people, people)}
-${linkGroup('developers', words.machines, machines)}
+${renderLinkGroup('about', words.people, peopleLinks)}
+${renderLinkGroup('developers', words.machines, machineLinks)}
 </div>
 </footer>`
 }
 
-const linkGroup = (name: string, heading: string, links: readonly PageLink[]) =>
+const renderLinkGroup = (name: string, heading: string, links: readonly PageLink[]) =>
   html`<nav aria-labelledby="site-${name}">
 <h2 id="site-${name}">${heading}</h2>
 <ul>

@@ -1,4 +1,4 @@
-/** A guide in a list. */
+/** The guide details that a list shows. */
 export interface GuideInList {
   readonly slug: string
   readonly title: string
@@ -6,15 +6,15 @@ export interface GuideInList {
 }
 
 interface Situation {
-  /** The fragment of its part of `/guides`. */
+  /** The fragment of the situation's section in `/guides`. */
   readonly id: string
   readonly title: string
   readonly about: string
-  /** Of its guides, those that most people need first. A guide may be in more than one situation. */
+  /** The situation's guides, most needed first. A guide may belong to several situations. */
   readonly slugs: readonly string[]
 }
 
-/** How people look for a guide: by what happens to them. */
+/** The situations by which people look for a guide. */
 export const SITUATIONS: readonly Situation[] = [
   {
     id: 'work',
@@ -51,8 +51,9 @@ export const SITUATIONS: readonly Situation[] = [
   },
   {
     id: 'protection',
-    title: 'Protection',
-    about: 'Asylum, TPS, DACA, and help for people who were harmed.',
+    title: 'Protection from harm',
+    about:
+      'Asylum, protection for people from some countries (TPS) or who came as children (DACA), and help for victims of abuse or a crime.',
     slugs: [
       ...['asylum-basics', 'tps-basics', 'daca-renewal', 'vawa-basics', 'u-visa-basics'],
       ...['special-immigrant-juveniles', 'refugee-family'],
@@ -75,25 +76,30 @@ export const SITUATIONS: readonly Situation[] = [
   },
 ]
 
-/** Guides to offer where nothing else is known of what a person needs. */
+/** The guides to suggest to a person whose needs are unknown. */
 const OFTEN_NEEDED = [
   ...['find-legal-help', 'work-permit', 'renew-green-card', 'replace-lost-green-card', 'check-case-status'],
   'apply-for-citizenship',
 ]
 
-/** The published guides of each situation. Those of none come last, under `more`; a situation without guides is left out. */
-export function guidesBySituation(guides: readonly GuideInList[]) {
-  const grouped = SITUATIONS.map(({ slugs, ...situation }) => ({
+/** Groups guides by situation, and omits empty situations. Guides without a situation come last, under `more`. */
+export function groupGuidesBySituation(guides: readonly GuideInList[]) {
+  const situationGroups = SITUATIONS.map(({ slugs, ...situation }) => ({
     ...situation,
-    guides: withSlugs(guides, slugs),
+    guides: selectBySlug(guides, slugs),
   }))
-  const known = new Set(SITUATIONS.flatMap(({ slugs }) => slugs))
-  const others = guides.filter(({ slug }) => !known.has(slug))
-  const more = { id: 'more', title: 'More guides', about: 'Guides on other subjects.', guides: others }
-  return [...grouped, more].filter((situation) => situation.guides.length > 0)
+  const slugsWithSituation = new Set(SITUATIONS.flatMap(({ slugs }) => slugs))
+  const otherGuides = guides.filter(({ slug }) => !slugsWithSituation.has(slug))
+  const otherGroup = {
+    id: 'more',
+    title: 'More guides',
+    about: 'Guides on other subjects.',
+    guides: otherGuides,
+  }
+  return [...situationGroups, otherGroup].filter((group) => group.guides.length > 0)
 }
 
-export const oftenNeeded = (guides: readonly GuideInList[]) => withSlugs(guides, OFTEN_NEEDED)
+export const listOftenNeeded = (guides: readonly GuideInList[]) => selectBySlug(guides, OFTEN_NEEDED)
 
-const withSlugs = (guides: readonly GuideInList[], slugs: readonly string[]) =>
+const selectBySlug = (guides: readonly GuideInList[], slugs: readonly string[]) =>
   slugs.flatMap((slug) => guides.find((guide) => guide.slug === slug) ?? [])

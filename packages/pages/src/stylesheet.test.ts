@@ -6,10 +6,12 @@ type Colours = Readonly<Record<string, string>>
 
 const blocks = [...STYLESHEET.body.matchAll(/:root \{(?<body>[^}]*)\}/g)].map(({ groups }) =>
   Object.fromEntries(
-    [...(groups?.['body'] ?? '').matchAll(/(--[a-z-]+): (#[0-9a-f]{3,6});/g)].map(([, n, v]) => [n, v]),
+    [...(groups?.['body'] ?? '').matchAll(/(--[a-z-]+): (#[0-9a-f]{3,6}|[A-Z][A-Za-z]+);/g)].map(
+      ([, n, v]) => [n, v],
+    ),
   ),
 )
-const [light = {}, darkChanges = {}, printChanges = {}] = blocks as Colours[]
+const [light = {}, darkChanges = {}, forcedColours = {}, printChanges = {}] = blocks as Colours[]
 const schemes: [string, Colours][] = [
   ['light', light],
   ['dark', { ...light, ...darkChanges }],
@@ -34,6 +36,8 @@ function contrast(one: string | undefined, other: string | undefined): number {
   return (bright + 0.05) / (dark + 0.05)
 }
 
+const FORCED_BUTTON = /button,\s*button\.second \{[^}]*ButtonText[^}]*\}/
+
 describe('the stylesheet', () => {
   test('has a path that names its bytes', () => {
     const hash = createHash('sha256').update(STYLESHEET.body).digest('hex')
@@ -46,12 +50,15 @@ describe('the stylesheet', () => {
   })
 
   test('names its colours in :root alone, so that the pairs below are all there are', () => {
-    const rules = STYLESHEET.body.replaceAll(/:root \{[^}]*\}/g, '')
+    const rules = STYLESHEET.body.replaceAll(/:root \{[^}]*\}/g, '').replace(FORCED_BUTTON, '')
     expect(rules).not.toMatch(/#[0-9a-f]{3,8}\b|rgb|hsl|oklch|opacity|filter/)
-    expect(blocks).toHaveLength(3)
+    expect(blocks).toHaveLength(4)
     const backgrounds = [...rules.matchAll(/background: ([^;]+);/g)].map(([, value]) => value)
     expect(new Set(backgrounds)).toEqual(
-      new Set(['var(--paper)', 'var(--code-paper)', 'var(--warm-paper)', 'var(--accent)']),
+      new Set([
+        ...['var(--paper)', 'var(--code-paper)', 'var(--warm-paper)', 'var(--accent)'],
+        'var(--warm-ink)',
+      ]),
     )
     const inks = [...rules.matchAll(/[^-]color: ([^;]+);/g)].map(([, value]) => value)
     expect(new Set(inks)).toEqual(
@@ -68,6 +75,7 @@ describe('the stylesheet', () => {
       ['--ink', '--code-paper'],
       ['--ink', '--warm-paper'],
       ['--warm-ink', '--warm-paper'],
+      ['--paper', '--warm-ink'],
     ] as const
     for (const [ink, paper] of pairs) {
       expect(contrast(colours[ink], colours[paper]), `${ink} on ${paper}`).toBeGreaterThanOrEqual(7)
@@ -78,6 +86,12 @@ describe('the stylesheet', () => {
     for (const paper of ['--paper', '--warm-paper', '--code-paper']) {
       expect(contrast(colours['--accent'], colours[paper]), paper).toBeGreaterThanOrEqual(3)
     }
+  })
+
+  test('names the colours of the system where the system forces its own, all of them', () => {
+    expect(Object.keys(forcedColours).toSorted()).toEqual(Object.keys(light).toSorted())
+    expect(new Set(Object.values(forcedColours))).toEqual(new Set(['Canvas', 'CanvasText', 'LinkText']))
+    expect(FORCED_BUTTON.exec(STYLESHEET.body)?.[0]).toMatch(/background: ButtonFace;\n\s*color: ButtonText;/)
   })
 
   test('knows the dark scheme, forced colours, print and narrow screens', () => {

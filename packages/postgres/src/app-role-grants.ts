@@ -1,11 +1,14 @@
-/** The session setting in which `APP_ROLE_GRANTS` finds the role. */
+/** The session setting from which `APP_ROLE_GRANTS` reads the app role. */
 export const APP_ROLE_SETTING = 'plainpath.app_role'
 
 export const MIGRATIONS_TABLE = 'schema_migrations'
 
 /**
- * Grants the app role exactly these privileges on the owner's tables in schema `public`: select, insert, update and delete; in
- * a table whose comment begins with `append-only` only select and insert; in the migrations table and in views only select.
+ * Grants the app role exactly these privileges on the owner's tables in schema `public`:
+ * - select on views and the migrations table
+ * - select and insert on tables whose comment begins with `append-only`
+ * - select, insert, update and delete on all other tables
+ *
  * Does nothing if the owner is the app role.
  */
 export const APP_ROLE_GRANTS = `

@@ -5,7 +5,7 @@ import { openTestDatabase, type TestDatabase, withAdmin } from '../test/test-dat
 import { ConnectionQueueFullError } from './connection-queue.ts'
 import { openPool, type Pool } from './database.ts'
 import { isUnavailable } from './database-error.ts'
-import { reservedPool } from './reserved-pool.ts'
+import { createReservedPool } from './reserved-pool.ts'
 
 const PLACES = 2
 /** Two for each place. */
@@ -77,7 +77,7 @@ test('F-11 lets two requests wait for each connection while all are in use, and 
 })
 
 test('serves a burst to the end while the server works', async () => {
-  await using pool = openPool(database.appUrl, { max: PLACES })
+  await using pool = openPool(database.appUrl, { max: PLACES, patience: 10 })
   for (const { error } of await queryTimes(pool, 60)) expect(error).toBeUndefined()
   expect(pool.usage()).toMatchObject({ inUse: 0, waiting: 0, shed: 0 })
 })
@@ -87,17 +87,17 @@ const who = async (pool: Pick<Pool, 'query'>) =>
 
 test('F-11 runs reserved work while other work fills the pool, and lets it use free connections of the pool', async () => {
   const open = (applicationName: string) => openPool(database.appUrl, { max: 1, applicationName })
-  await using pool = reservedPool(open('common'), open('kept'))
+  await using pool = createReservedPool(open('common'), open('kept'))
   await pool.openReserved()
   expect(pool.usage()).toEqual({ inUse: 0, idle: 1, waiting: 0, shed: 0, failed: 0, max: 2, open: 1 })
   expect(await who(pool)).toBe('common')
   await pool.transaction(async (tx) => {
     expect(await who(tx)).toBe('common')
-    expect(await pool.reserved(() => who(pool))).toBe('kept')
+    expect(await pool.runReserved(() => who(pool))).toBe('kept')
     expect(pool.isReserved()).toBe(false)
     expect((await ask(pool)).error).toMatchObject({ message: 'timeout exceeded when trying to connect' })
   })
-  await pool.reserved(() =>
+  await pool.runReserved(() =>
     pool.transaction(async (tx) => {
       expect(pool.isReserved()).toBe(true)
       expect(await who(tx)).toBe('kept')
@@ -109,13 +109,13 @@ test('F-11 runs reserved work while other work fills the pool, and lets it use f
 const asAdmin = (sql: string) => withAdmin(database.adminUrl, (admin) => admin.query(sql))
 
 test('F-11 makes reserved work wait for the reserved connections when the server has none left (53300)', async () => {
-  const keep = openPool(database.appUrl, { max: 2, stay: true, applicationName: 'kept' })
-  await using pool = reservedPool(openPool(database.appUrl, { max: 3 }), keep)
+  const keep = openPool(database.appUrl, { max: 2, keepIdleConnections: true, applicationName: 'kept' })
+  await using pool = createReservedPool(openPool(database.appUrl, { max: 3 }), keep)
   await pool.openReserved()
   await asAdmin(`alter database "${database.name}" connection limit 0`)
   try {
     const sleep = () => pool.query('select pg_sleep(0.02)')
-    const timings = await Promise.all(Array.from({ length: 6 }, () => pool.reserved(() => timed(sleep))))
+    const timings = await Promise.all(Array.from({ length: 6 }, () => pool.runReserved(() => timed(sleep))))
     expect(timings.map(({ error }) => error)).toEqual(timings.map(() => undefined))
   } finally {
     await asAdmin(`alter database "${database.name}" connection limit -1`)
@@ -123,8 +123,8 @@ test('F-11 makes reserved work wait for the reserved connections when the server
 })
 
 test('F-11 reopens reserved connections that are lost before they are needed', async () => {
-  const keep = openPool(database.appUrl, { max: 2, stay: true, applicationName: 'kept' })
-  await using pool = reservedPool(openPool(database.appUrl, { max: 3 }), keep, { everyMs: 20 })
+  const keep = openPool(database.appUrl, { max: 2, keepIdleConnections: true, applicationName: 'kept' })
+  await using pool = createReservedPool(openPool(database.appUrl, { max: 3 }), keep, { reopenIntervalMs: 20 })
   await pool.openReserved()
   const pids = async () => {
     const { rows } = await pool.query<{ pid: number }>(

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { ConnectionQueueFullError, connectionQueue } from './connection-queue.ts'
+import { ConnectionQueueFullError, createConnectionQueue } from './connection-queue.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 /** A queue for one connection, so two requests may wait. A request holds the connection until `serve` or `fail`. */
 function oneByOne() {
-  const queue = connectionQueue(1, { waitMs: 60_000, isServed: () => false })
+  const queue = createConnectionQueue(1, { waitMs: 60_000, stallMs: 200, isServed: () => false })
   const outcomes: string[] = []
   const using: ((failed: boolean) => void)[] = []
   const end = async (failed: boolean) => {
@@ -14,7 +14,7 @@ function oneByOne() {
     await vi.advanceTimersByTimeAsync(0)
   }
   return {
-    counts: () => queue.counts(),
+    counts: () => queue.getCounts(),
     outcomes,
     async arrive(...names: string[]) {
       for (const name of names) {

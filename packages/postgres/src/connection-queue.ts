@@ -1,9 +1,9 @@
 /*
- * Admission control in front of a connection pool: bounds how many requests wait for a database that serves none. It knows
- * nothing of PostgreSQL; `database.ts` opens the pool and says which failures count.
+ * Admission control for a connection pool: bounds how many requests wait for a database that completes none. It knows nothing about
+ * PostgreSQL: `database.ts` opens the pool and decides which failures count.
  */
 
-/** The connection queue is full and no query has completed recently. `isUnavailable` is true for it. */
+/** Thrown when the connection queue is full and no query has completed recently. `isUnavailable` returns true for it. */
 export class ConnectionQueueFullError extends Error {
   override readonly name = 'ConnectionQueueFullError'
 }
@@ -13,11 +13,11 @@ interface ConnectionQueue {
   /**
    * Runs `use` once a connection is free.
    *
-   * @throws what `use` throws; an Error after `waitMs` without a connection; {@link ConnectionQueueFullError} at once
+   * @throws the error of `use`; {@link ConnectionQueueFullError} if the queue is full; an Error after `waitMs` without a connection
    */
   run<T>(use: () => Promise<T>): Promise<T>
-  /** Returns how many use and await a connection now, and since its creation how many were refused and how many failed. */
-  counts(): {
+  /** Returns how many requests now use a connection or wait for one, and how many were refused (`shed`) or failed so far. */
+  getCounts(): {
     readonly inUse: number
     readonly waiting: number
     readonly shed: number
@@ -25,9 +25,7 @@ interface ConnectionQueue {
   }
 }
 
-/** After this long without a success, while too many wait, the database counts as stalled. */
-const STALL_MS = 200
-/** While stalled, this many may wait for each connection. */
+/** While the queue is stalled, this many requests may wait for each connection. */
 const WAITERS_PER_CONNECTION = 2
 
 interface Waiter {
@@ -35,10 +33,10 @@ interface Waiter {
   refuse(error: Error): void
 }
 
-const queueFull = () =>
+const createQueueFullError = () =>
   new ConnectionQueueFullError('the connection queue is full and no query has completed recently')
 
-function waitIn(queue: Set<Waiter>, waitMs: number, onTimeout: () => void): Promise<void> {
+function joinQueue(queue: Set<Waiter>, waitMs: number, onTimeout: () => void): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const timeOut = () => {
     onTimeout()
@@ -64,80 +62,81 @@ function waitIn(queue: Set<Waiter>, waitMs: number, onTimeout: () => void): Prom
 }
 
 /**
- * Creates a queue for `connections`. While queries complete, it may have any length, so a burst is served to the end; each
- * request waits `waitMs` at most. After 0.2 s without a success the queue is stalled: all but the first two requests for each
- * connection are refused, and so is every new one. The stall ends when as many requests as may wait have succeeded without
- * such a pause, or when nothing waits.
+ * Creates a queue for `connections` connections. While queries complete, the queue may have any length, so bursts are served; each
+ * request waits at most `waitMs`. After `stallMs` without a success, the queue is stalled: new requests are refused, and so are all
+ * waiting ones except the first two per connection. The stall ends when that many requests have succeeded without another such
+ * pause, or when nothing waits.
  *
- * @param options.isServed true for a failure of `use` that shows that the database works
+ * @param options.isServed returns true for a failure of `use` that proves that the database works
  */
-export function connectionQueue(
+export function createConnectionQueue(
   connections: number,
-  options: { waitMs: number; isServed(error: unknown): boolean },
+  options: { waitMs: number; stallMs: number; isServed(error: unknown): boolean },
 ): ConnectionQueue {
-  const most = WAITERS_PER_CONNECTION * connections
+  const maxWaiting = WAITERS_PER_CONNECTION * connections
   const queue = new Set<Waiter>()
-  let free = connections
-  let served = 0
-  let shed = 0
-  let failed = 0
-  let stalled = false
-  /** The value of `served` at which the stall ends. */
-  let recoveredAt = 0
-  let watched = false
+  let freeConnections = connections
+  let servedCount = 0
+  let shedCount = 0
+  let failedCount = 0
+  let isStalled = false
+  /** The stall ends when `servedCount` reaches this number. */
+  let recoveryCount = 0
+  let isWatched = false
 
+  /** Takes a free connection or joins the queue. */
   function enter(): Promise<void> | undefined {
-    if (free > 0) {
-      free -= 1
+    if (freeConnections > 0) {
+      freeConnections -= 1
       return undefined
     }
-    if (stalled && queue.size >= most) {
-      shed += 1
-      throw queueFull()
+    if (isStalled && queue.size >= maxWaiting) {
+      shedCount += 1
+      throw createQueueFullError()
     }
-    const waiting = waitIn(queue, options.waitMs, countFailure)
-    if (stalled || queue.size > most) watch()
-    return waiting
+    const admission = joinQueue(queue, options.waitMs, countFailure)
+    if (isStalled || queue.size > maxWaiting) watchForStall()
+    return admission
   }
 
-  function watch(): void {
-    if (watched) return
-    watched = true
-    const before = served
-    // Decided after I/O, in case responses arrived while this process was blocked.
-    const decideAfterIo = () => setImmediate(decide, before)
-    setTimeout(decideAfterIo, STALL_MS).unref()
+  function watchForStall(): void {
+    if (isWatched) return
+    isWatched = true
+    const previousCount = servedCount
+    // Check after I/O, because responses may have arrived while this process was blocked.
+    const checkAfterIo = () => setImmediate(checkForStall, previousCount)
+    setTimeout(checkAfterIo, options.stallMs).unref()
   }
 
-  function decide(before: number): void {
-    watched = false
-    if (queue.size === 0 || (!stalled && queue.size <= most)) return
-    if (served === before) stall()
-    watch()
+  function checkForStall(previousCount: number): void {
+    isWatched = false
+    if (queue.size === 0 || (!isStalled && queue.size <= maxWaiting)) return
+    if (servedCount === previousCount) stall()
+    watchForStall()
   }
 
   function stall(): void {
-    stalled = true
-    recoveredAt = served + most
-    const excess = [...queue].slice(most)
-    shed += excess.length
-    for (const waiter of excess) waiter.refuse(queueFull())
+    isStalled = true
+    recoveryCount = servedCount + maxWaiting
+    const excessWaiters = [...queue].slice(maxWaiting)
+    shedCount += excessWaiters.length
+    for (const waiter of excessWaiters) waiter.refuse(createQueueFullError())
   }
 
   function countFailure(): void {
-    failed += 1
+    failedCount += 1
   }
 
   function countSuccess(): void {
-    served += 1
-    if (served >= recoveredAt) stalled = false
+    servedCount += 1
+    if (servedCount >= recoveryCount) isStalled = false
   }
 
   function leave(): void {
-    const [next] = queue
-    if (next) return next.admit()
-    free += 1
-    stalled = false
+    const [firstWaiter] = queue
+    if (firstWaiter) return firstWaiter.admit()
+    freeConnections += 1
+    isStalled = false
   }
 
   return {
@@ -155,6 +154,11 @@ export function connectionQueue(
         leave()
       }
     },
-    counts: () => ({ inUse: connections - free, waiting: queue.size, shed, failed }),
+    getCounts: () => ({
+      inUse: connections - freeConnections,
+      waiting: queue.size,
+      shed: shedCount,
+      failed: failedCount,
+    }),
   }
 }

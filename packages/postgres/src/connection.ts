@@ -1,6 +1,6 @@
 import pg from 'pg'
 
-/** The log of failures that reach no caller. */
+/** The log for failures that are not reported to a caller. */
 export interface ErrorLog {
   error(message: string, fields?: Record<string, unknown>): void
 }
@@ -9,9 +9,9 @@ export const CONNECT_TIMEOUT_MS = 1_000
 const CLOSE_TIMEOUT_MS = 1_000
 
 /**
- * Opens one connection outside any pool. A statement on it may take `statementMs` (2 s). Disposing calls `disconnect`.
+ * Opens a connection outside any pool. Each statement on it may take `statementMs` (2 s). Disposing calls `disconnect`.
  *
- * @throws errors for which `isUnavailable` is true, and refusals of the server, such as a wrong password
+ * @throws errors for which `isUnavailable` returns true, and errors with which the server refuses the connection
  */
 export async function connect(
   url: string,
@@ -37,17 +37,17 @@ export async function connect(
   }
 }
 
-/** Closes a connection and waits at most 1 s for the server to close it too; then destroys the socket. */
+/** Closes a connection. If the server does not close it within 1 s, too, destroys the socket. */
 export async function disconnect(client: pg.Client): Promise<void> {
-  const cut = setTimeout(() => client.connection.stream.destroy(), CLOSE_TIMEOUT_MS)
+  const destroyTimer = setTimeout(() => client.connection.stream.destroy(), CLOSE_TIMEOUT_MS)
   try {
     await client.end()
   } finally {
-    clearTimeout(cut)
+    clearTimeout(destroyTimer)
   }
 }
 
-/** Ignores error events. A lost connection also fails the current or next statement; an unhandled event would end the process. */
+/** Ignores error events, which would end the process if unhandled. A lost connection also fails the current or next statement. */
 export function ignoreErrorEvents(client: pg.ClientBase): void {
   client.on('error', () => undefined)
 }
@@ -62,39 +62,43 @@ const DATE = 1082
 const DATE_ARRAY = 1182
 const TEXT_ARRAY = 1009
 
-const builtIn = pg.types.getTypeParser as (oid: number, format: 'text' | 'binary') => Parse
+const getBuiltInParser = pg.types.getTypeParser as (oid: number, format: 'text' | 'binary') => Parse
 
 /**
- * Parses columns for the connections that use it; pg's global parsers stay unchanged. `date` stays `YYYY-MM-DD` text, since a
- * Date would shift it by the time zone of the process. `bigint` becomes a number, and one beyond 2^53-1 fails the statement
- * instead of being rounded. `bytea` becomes a Buffer with memory of its own, since pg returns a slice of an 8 KiB buffer that
- * stays in memory as long as the slice. Other types are parsed by pg: `timestamptz` is a Date.
+ * The column parsers of our connections, which do not change pg's global parsers:
+ * - `date` remains `YYYY-MM-DD` text, because a Date would shift it by the process's time zone.
+ * - `bigint` becomes a number. A value beyond 2^53-1 fails the statement instead of being rounded.
+ * - `bytea` becomes a Buffer with its own memory. pg returns a slice, which would keep a whole 8 KiB buffer in memory.
+ *
+ * pg parses the other types: `timestamptz` becomes a Date.
  */
 export const rowTypes = {
   getTypeParser(oid: number, format: 'text' | 'binary' = 'text'): Parse {
-    if (format === 'binary') return builtIn(oid, format)
-    if (oid === INT8) return exactNumber
+    if (format === 'binary') return getBuiltInParser(oid, format)
+    if (oid === INT8) return parseExactNumber
     if (oid === DATE) return String
-    if (oid === BYTEA) return ownBytes
-    if (oid === BYTEA_ARRAY) return ownBytesList
-    return builtIn(oid === DATE_ARRAY ? TEXT_ARRAY : oid, format)
+    if (oid === BYTEA) return parseBytes
+    if (oid === BYTEA_ARRAY) return parseBytesList
+    return getBuiltInParser(oid === DATE_ARRAY ? TEXT_ARRAY : oid, format)
   },
 }
 
-function exactNumber(digits: string): number {
+function parseExactNumber(digits: string): number {
   const value = Number(digits)
   if (!Number.isSafeInteger(value)) throw new RangeError('a bigint column holds more than 2^53-1')
   return value
 }
 
-const ownBytes = (value: string) => copied(builtIn(BYTEA, 'text')(value) as Buffer)
+const parseBytes = (value: string) => copyBytes(getBuiltInParser(BYTEA, 'text')(value) as Buffer)
 
-const ownBytesList = (value: string) =>
-  (builtIn(BYTEA_ARRAY, 'text')(value) as (Buffer | null)[]).map((bytes) => bytes && copied(bytes))
+const parseBytesList = (value: string) =>
+  (getBuiltInParser(BYTEA_ARRAY, 'text')(value) as (Buffer | null)[]).map(
+    (bytes) => bytes && copyBytes(bytes),
+  )
 
 /** Copies into `Buffer.alloc`, which does not use the shared pool of small buffers. */
-function copied(bytes: Buffer): Buffer {
-  const own = Buffer.alloc(bytes.length)
-  bytes.copy(own)
-  return own
+function copyBytes(bytes: Buffer): Buffer {
+  const copy = Buffer.alloc(bytes.length)
+  bytes.copy(copy)
+  return copy
 }

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { ConnectionQueueFullError } from './connection-queue.ts'
 
-/** SQLSTATE classes and codes (PostgreSQL manual, appendix A) of failures that may go away by themselves, whatever the statement. */
+/** The SQLSTATE classes and codes (PostgreSQL manual, appendix A) of failures that may be transient, for any statement. */
 const UNAVAILABLE_STATES = /^(?:08...|53...|57P0[1-5]|57014|55P03|40001|40P01|25006|25P03)$/
 const UNAVAILABLE_CODES: ReadonlySet<unknown> = new Set([
   'ECONNREFUSED',
@@ -12,9 +12,9 @@ const UNAVAILABLE_CODES: ReadonlySet<unknown> = new Set([
   'EHOSTUNREACH',
   'ENETUNREACH',
 ])
-/** If one of these system calls fails, there is no connection, whatever the code: no DNS entry, no free file descriptor. */
+/** If one of these system calls fails with any code, there is no connection: no DNS entry, no free file descriptor. */
 const CONNECT_CALLS: ReadonlySet<unknown> = new Set(['connect', 'getaddrinfo'])
-/** Messages of pg and pg-pool in errors without a code. */
+/** The messages of errors without a code, from pg and pg-pool. */
 const UNAVAILABLE_MESSAGES: ReadonlySet<string> = new Set([
   'Connection terminated',
   'Connection terminated unexpectedly',
@@ -27,31 +27,35 @@ const UNAVAILABLE_MESSAGES: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Returns true for a failure of the database rather than of our code: refused or lost connections, timeouts, a full connection
- * queue, a deadlock, and a server that is starting, stopping, full or read-only. The response is then 503. A statement that
- * was interrupted may or may not have been committed.
+ * Returns true for a database failure, as opposed to a bug of ours: refused or lost connections, time-outs, a full connection
+ * queue, a deadlock, and a server that is starting, stopping, full or read-only. The response is then 503. An interrupted statement
+ * may or may not have been committed.
  */
 export function isUnavailable(error: unknown): boolean {
   for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth++) {
-    if (cause instanceof pg.DatabaseError ? UNAVAILABLE_STATES.test(cause.code ?? '') : failedToReach(cause))
+    if (
+      cause instanceof pg.DatabaseError
+        ? UNAVAILABLE_STATES.test(cause.code ?? '')
+        : isConnectionFailure(cause)
+    )
       return true
   }
   return false
 }
 
-const failedToReach = (error: Error) =>
+const isConnectionFailure = (error: Error) =>
   error instanceof ConnectionQueueFullError ||
   ('code' in error && UNAVAILABLE_CODES.has(error.code)) ||
   ('syscall' in error && CONNECT_CALLS.has(error.syscall)) ||
   UNAVAILABLE_MESSAGES.has(error.message)
 
-/** Returns true if the connection must not be used again: it is lost, or a statement may still be running on it. */
+/** Returns true if the connection must not be used again, because it is lost or a statement may still be running on it. */
 export function endsSession(error: unknown): boolean {
   return !(error instanceof pg.DatabaseError) || /^(?:08|57P|25P03)/.test(error.code ?? '')
 }
 
-/** Removes the values of rows and parameters from an error of the server, so that it may be logged. */
-export function withoutValues(error: unknown): unknown {
+/** Removes row and parameter values from a server error, so that it may be logged. */
+export function removeValues(error: unknown): unknown {
   if (!(error instanceof pg.DatabaseError)) return error
   error.detail = undefined
   error.where = undefined

@@ -7,7 +7,7 @@ import { startTcpProxy } from '../test/tcp-proxy.ts'
 import { openTestDatabase, type TestDatabase } from '../test/test-database.ts'
 import { openPool, type Pool } from './database.ts'
 import { isUnavailable } from './database-error.ts'
-import { reservedPool } from './reserved-pool.ts'
+import { createReservedPool } from './reserved-pool.ts'
 
 let database: TestDatabase
 let pool: Pool
@@ -231,9 +231,15 @@ test('prepares a named statement once for each connection, and no other', async 
   expect(prepared.rows).toEqual([{ name: 'rest', runs: 2 }])
 })
 
+test('prepares no statement behind a pooler in transaction mode', async () => {
+  await using pooled = openPool(database.appUrl, { max: 1, isPooled: true })
+  await pooled.query('select from pg_sleep($1)', [0], 'rest')
+  expect((await pooled.query('select name from pg_prepared_statements')).rows).toEqual([])
+})
+
 test('prepares named statements in a reserved pool too', async () => {
   await using one = openPool(database.appUrl, { max: 1 })
-  const both = reservedPool(one, one)
+  const both = createReservedPool(one, one)
   await both.query('select from pg_sleep($1)', [0], 'rest')
   const { rows } = await one.query('select name from pg_prepared_statements')
   expect(rows).toEqual([{ name: 'rest' }])

@@ -2,21 +2,21 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type TracedCall, traced } from '@plainpath/tracing'
 import pg from 'pg'
 import { CONNECT_TIMEOUT_MS, type ErrorLog, ignoreErrorEvents, rowTypes } from './connection.ts'
-import { connectionQueue } from './connection-queue.ts'
-import { endsSession, isUnavailable, withoutValues } from './database-error.ts'
+import { createConnectionQueue } from './connection-queue.ts'
+import { endsSession, isUnavailable, removeValues } from './database-error.ts'
 
 /*
- * The connection pool of PostgreSQL: bounds, transactions, and which failures cost a connection. Queries belong to the
- * stores; `connection-queue.ts` decides who waits, `database-error.ts` what a failure means.
+ * The PostgreSQL connection pool, with its limits and transactions. Queries belong to the stores, `connection-queue.ts` decides
+ * which requests wait, and `database-error.ts` classifies failures.
  */
 
-/** Runs queries, in a pool or in an open transaction. Stores take this as their database. */
+/** A pool or an open transaction, which runs queries. */
 export interface Database {
   /**
-   * Runs a statement. Rows are not validated: the caller parses them.
+   * Runs a statement. It does not validate rows: the caller parses them.
    *
-   * @param name prepares the statement once for each connection. Only for a frequent statement that returns no rows, since a
-   *   migration may change the columns that a prepared one returns.
+   * @param name if set, the statement is prepared under this name, once per connection. Use it only for a frequent statement that
+   *   returns no rows, because a migration may change the columns that a prepared statement returns
    */
   query<Row extends object = Record<string, unknown>>(
     text: string,
@@ -27,17 +27,17 @@ export interface Database {
 
 export interface Pool extends Database, AsyncDisposable {
   /**
-   * Runs `work` in one transaction on one connection: commits when it returns, rolls back when it throws. `tx` must not be
-   * used afterwards. After a serialization failure or a deadlock (40001, 40P01) `work` runs again, at most twice, so its
-   * other effects must be idempotent.
+   * Runs `work` in a transaction. Commits when `work` returns, and rolls back when it throws. `tx` must not be used afterwards.
+   * After a serialization failure or a deadlock (40001, 40P01), `work` runs again, at most twice, so its other effects must be
+   * idempotent.
    *
-   * @throws what `work` throws; and an Error if `work` swallowed the failure of a statement, since the server then rolls back
-   *   in place of the commit
+   * @throws the error of `work`; an Error if `work` ignored a failed statement, because the server then rolls back instead of
+   *   committing
    */
   transaction<T>(work: (tx: Database) => Promise<T>): Promise<T>
   /**
-   * Returns the connections in use, idle and open, and the requests that wait now; and since the pool was opened the requests
-   * that were refused (`shed`) and those that failed because the server was unavailable.
+   * Returns the current numbers of connections that are in use, idle and open, and of waiting requests. `shed` counts the requests
+   * that were refused since the pool was opened, and `failed` those that failed because the server was unavailable.
    */
   usage(): {
     inUse: number
@@ -53,33 +53,41 @@ export interface Pool extends Database, AsyncDisposable {
 const CLOSE_TIMEOUT_MS = 5_000
 
 /**
- * Opens a pool of at most `max` (10) connections, opened on demand. Idle ones are closed after 10 s unless `stay` is set.
- * Disposing waits 5 s for those in use.
+ * Creates a pool that opens at most `max` (10) connections on demand. It closes idle connections after 10 s, unless
+ * `keepIdleConnections` is set. Disposing waits at most 5 s for connections in use.
  *
- * Bounds: 1 s for a connection from the pool, and for one from the server; two waiting requests for each connection while no
- * query completes, others are refused at once; 2 s for a statement, 0.5 s for a lock; 5 s between two statements of a
- * transaction; 2.5 s for a server that does not respond, after which the connection is dropped.
+ * Time limits:
+ * - 1 s to get a connection from the pool, and 1 s to open one to the server
+ * - 2 s for a statement, and 0.5 s for a lock
+ * - 5 s between two statements of a transaction
+ * - 2.5 s without a response from the server, after which the connection is dropped
  *
- * Errors contain no row or parameter values. The loss of an idle connection is logged.
+ * Once no query has completed for 0.2 s, at most two requests wait for each connection, and others are refused immediately. Errors
+ * contain no row or parameter values. The loss of an idle connection is logged.
  */
 export function openPool(
   url: string,
   options: {
     max?: number
-    stay?: boolean
+    keepIdleConnections?: boolean
     applicationName?: string
     log?: ErrorLog
-    /** Multiplies the time limits, for tests on a busy machine. */
+    /** Multiplies the time limits, except the 5 s between two statements. For tests on a busy machine. */
     patience?: number | undefined
+    /**
+     * True if `url` names a pooler in transaction mode. Statements are then not prepared, because each transaction may run in
+     * another session. The pooler ignores the connection's time limits, so they are set on the role (docs/scaling.md).
+     */
+    isPooled?: boolean
   } = {},
 ): Pool {
-  const { patience = 1 } = options
+  const { patience = 1, isPooled = false } = options
   const pool = new pg.Pool({
     connectionString: url,
     application_name: options.applicationName ?? 'plainpath',
     max: options.max ?? 10,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS * patience,
-    ...(options.stay && { idleTimeoutMillis: 0 }),
+    ...(options.keepIdleConnections && { idleTimeoutMillis: 0 }),
     statement_timeout: 2_000 * patience,
     query_timeout: 2_500 * patience,
     lock_timeout: 500 * patience,
@@ -92,21 +100,22 @@ export function openPool(
     options.log?.error('lost an idle database connection', { reason: error.message }),
   )
   const { max } = pool.options
-  const queue = connectionQueue(max, {
+  const queue = createConnectionQueue(max, {
     waitMs: CONNECT_TIMEOUT_MS * patience,
+    stallMs: 200 * patience,
     isServed: (error) => !isUnavailable(error),
   })
-  const inSession = <T>(use: (session: Session) => Promise<T>): Promise<T> =>
+  const runInSession = <T>(use: (session: Session) => Promise<T>): Promise<T> =>
     queue.run(async () =>
-      withSession(await pool.connect(), (session) => repeatRolledBack(() => use(session))),
+      withSession(await pool.connect(), { isPooled }, (session) => retryIfRolledBack(() => use(session))),
     )
   return {
-    query: (...statement) => inSession((session) => session.query(...statement)),
-    transaction: (work) => inSession((session) => inTransaction(session, work)),
-    usage: () => ({ ...queue.counts(), idle: pool.idleCount, max, open: pool.totalCount }),
+    query: (...statement) => runInSession((session) => session.query(...statement)),
+    transaction: (work) => runInSession((session) => runInTransaction(session, work)),
+    usage: () => ({ ...queue.getCounts(), idle: pool.idleCount, max, open: pool.totalCount }),
     async [Symbol.asyncDispose]() {
-      const ended = pool.end().then(() => true)
-      if (!(await Promise.race([ended, sleep(CLOSE_TIMEOUT_MS, false, { ref: false })])))
+      const poolEnd = pool.end().then(() => true)
+      if (!(await Promise.race([poolEnd, sleep(CLOSE_TIMEOUT_MS, false, { ref: false })])))
         options.log?.error('the pool was closed while connections were in use')
     },
   }
@@ -118,51 +127,56 @@ interface Session {
     values?: readonly unknown[],
     name?: string,
   ): Promise<{ rows: Row[]; rowCount: number; command: string }>
-  readonly lost: boolean
+  readonly isLost: boolean
 }
 
-async function withSession<T>(client: pg.PoolClient, use: (session: Session) => Promise<T>): Promise<T> {
-  let lost = false
+async function withSession<T>(
+  client: pg.PoolClient,
+  { isPooled }: { isPooled: boolean },
+  use: (session: Session) => Promise<T>,
+): Promise<T> {
+  let isLost = false
   const session: Session = {
     async query<Row extends object>(text: string, values: readonly unknown[] = [], name?: string) {
       try {
-        const run = () => client.query<Row>({ text, values: values as unknown[], ...(name && { name }) })
-        const { rows, rowCount, command } = await traced(() => statementCall(text), run)
+        const run = () =>
+          client.query<Row>({ text, values: values as unknown[], ...(name && !isPooled && { name }) })
+        const { rows, rowCount, command } = await traced(() => describeStatement(text), run)
         return { rows, rowCount: rowCount ?? 0, command }
       } catch (error) {
-        lost ||= endsSession(error)
-        throw withoutValues(error)
+        isLost ||= endsSession(error)
+        throw removeValues(error)
       }
     },
-    get lost() {
-      return lost
+    get isLost() {
+      return isLost
     },
   }
   try {
     return await use(session)
   } finally {
-    client.release(lost)
+    client.release(isLost)
   }
 }
 
-async function inTransaction<T>(session: Session, work: (tx: Database) => Promise<T>): Promise<T> {
-  let open = true
+async function runInTransaction<T>(session: Session, work: (tx: Database) => Promise<T>): Promise<T> {
+  let isOpen = true
   const tx: Database = {
     async query(...statement) {
-      if (!open) throw new Error('the transaction has ended')
+      if (!isOpen) throw new Error('the transaction has ended')
       return session.query(...statement)
     },
   }
   await session.query('begin')
   try {
     const result = await work(tx)
-    open = false
+    isOpen = false
     const { command } = await session.query('commit')
     if (command !== 'COMMIT') throw new Error('nothing was kept: a statement of the transaction failed')
     return result
   } catch (error) {
-    open = false
-    if (!session.lost) await rollBack(session)
+    isOpen = false
+    if (!session.isLost) await rollBack(session)
     throw error
   }
 }
@@ -171,42 +185,43 @@ async function rollBack(session: Session): Promise<void> {
   try {
     await session.query('rollback')
   } catch (error) {
-    // The server itself rolls back the transaction of a connection that is lost.
-    if (!session.lost) throw error
+    // If the connection is lost, the server rolls back its transaction.
+    if (!session.isLost) throw error
   }
 }
 
-/** Serialization failure and deadlock (PostgreSQL manual, appendix A): all is rolled back, and a retry may succeed. */
-const ROLLED_BACK: ReadonlySet<unknown> = new Set(['40001', '40P01'])
-const MOST_REPEATS = 2
-const LONGEST_PAUSE_MS = 20
+/** The codes of a serialization failure and a deadlock (PostgreSQL manual, appendix A). After either, a retry may succeed. */
+const ROLLED_BACK_CODES: ReadonlySet<unknown> = new Set(['40001', '40P01'])
+const MAX_RETRIES = 2
+const BASE_PAUSE_MS = 20
 
 /**
- * Runs `work`, and repeats it at most twice if the server rolled it back in favour of another transaction. A random pause
- * before each repetition, below 20 ms and then 40 ms, keeps the two from colliding again.
+ * Runs `work`, and retries it at most twice if the server rolled it back in favour of another transaction. A random pause
+ * before each retry, up to 20 ms and then up to 40 ms, makes another collision less likely.
  *
- * @throws the last failure of `work`, and any failure of another kind at once
+ * @throws the error of the last try, or any other error immediately
  */
-async function repeatRolledBack<T>(work: () => Promise<T>): Promise<T> {
-  for (let repeats = 0; ; repeats += 1) {
+async function retryIfRolledBack<T>(work: () => Promise<T>): Promise<T> {
+  for (let retries = 0; ; retries += 1) {
     try {
       return await work()
     } catch (error) {
-      if (repeats === MOST_REPEATS || !wasRolledBack(error)) throw error
-      await sleep(Math.random() * LONGEST_PAUSE_MS * (repeats + 1))
+      if (retries === MAX_RETRIES || !wasRolledBack(error)) throw error
+      await sleep(Math.random() * BASE_PAUSE_MS * (retries + 1))
     }
   }
 }
 
-const wasRolledBack = (error: unknown) => error instanceof pg.DatabaseError && ROLLED_BACK.has(error.code)
+const wasRolledBack = (error: unknown) =>
+  error instanceof pg.DatabaseError && ROLLED_BACK_CODES.has(error.code)
 
-/** Describes a statement for traces: its text, in which values are placeholders, and never the values. */
-const statementCall = (text: string): TracedCall => ({
+/** Describes a statement for traces by its text, which contains placeholders instead of values. */
+const describeStatement = (text: string): TracedCall => ({
   name: /\w+/.exec(text)?.[0].toLowerCase() ?? 'statement',
   attributes: { 'db.system.name': 'postgresql', 'db.query.text': text },
 })
 
-/** Reads the clock of the server now, not at the start of a transaction. */
+/** Reads the server's current time, not the start time of the transaction. */
 export async function databaseTime(db: Database): Promise<Date> {
   const { rows } = await db.query<{ at: Date }>('select clock_timestamp() as at')
   const [row] = rows
@@ -214,15 +229,15 @@ export async function databaseTime(db: Database): Promise<Date> {
   return row.at
 }
 
-const MOST_APART_MS = 30_000
+export const MAX_CLOCK_DIFFERENCE_MS = 30_000
 
 /**
- * Returns false if the clocks of this machine and of the server differ by more than 30 s. Nothing must then be erased by age.
+ * Returns false if the clocks of this machine and the server differ by more than 30 s. In that case, nothing must be erased by age.
  *
- * @param wall milliseconds, as `Date.now` gives them
+ * @param wall this machine's clock in milliseconds, like `Date.now`
  */
 // oxlint-disable-next-line no-restricted-properties -- the clock that is checked
 export async function clockAgrees(db: Database, wall: () => number = Date.now): Promise<boolean> {
   const serverTime = await databaseTime(db)
-  return Math.abs(wall() - serverTime.getTime()) <= MOST_APART_MS
+  return Math.abs(wall() - serverTime.getTime()) <= MAX_CLOCK_DIFFERENCE_MS
 }

@@ -1,12 +1,12 @@
 import type { Database } from './database.ts'
 
-const BATCH = 1_000
+const BATCH_SIZE = 1_000
 
 /**
- * Deletes at most 1 000 rows in one statement. Concurrent calls are safe: each skips rows that another has locked.
+ * Deletes at most 1,000 rows in one statement. Concurrent calls are safe, because each skips rows that another call has locked.
  *
- * @param rows the table, its key, and the condition, which may include an order; in SQL
- * @returns how many rows it deleted
+ * @param rows SQL for the table, its key and the condition, which may include an order
+ * @returns the number of deleted rows
  */
 export async function deleteBatch(
   db: Database,
@@ -14,8 +14,9 @@ export async function deleteBatch(
   values: readonly unknown[],
 ): Promise<number> {
   const { rowCount } = await db.query(
-    `delete from ${table} where ${key} in
-       (select ${key} from ${table} where ${where} limit ${BATCH} for update skip locked)`,
+    // An array is computed once. PostgreSQL may run the query of an `in` again, which then selects further rows.
+    `delete from ${table} where ${key} = any(array(
+       select ${key} from ${table} where ${where} limit ${BATCH_SIZE} for update skip locked))`,
     values,
   )
   return rowCount

@@ -23,20 +23,20 @@ afterAll(async () => {
   await database?.[Symbol.asyncDispose]()
 })
 
-/** Listens on one channel and keeps what it hears. */
+/** Listens on one channel, and records notifications, logged errors and the number of connections. */
 async function listener(
   url = database.appUrl,
-  options: { heartbeatMs?: number; onNotice?: () => void } = {},
+  options: { heartbeatMs?: number; onNotification?: () => void } = {},
 ) {
-  const heard: string[] = []
+  const received: string[] = []
   const logged: string[] = []
   let connections = 0
   const subscription = await listen(
     url,
     {
       'Agents changed': (payload) => {
-        heard.push(payload)
-        options.onNotice?.()
+        received.push(payload)
+        options.onNotification?.()
       },
     },
     {
@@ -48,7 +48,7 @@ async function listener(
     },
   )
   return {
-    heard,
+    received,
     logged,
     connections: () => connections,
     [Symbol.asyncDispose]: () => subscription[Symbol.asyncDispose](),
@@ -64,42 +64,42 @@ test('receives notifications of its channel, with and without a payload', async 
   await notify('agt_1')
   await pool.query('notify "Agents changed"')
   await pool.query('notify "Agents"')
-  await vi.waitFor(() => expect(one.heard).toEqual(['agt_1', '']))
+  await vi.waitFor(() => expect(one.received).toEqual(['agt_1', '']))
 })
 
-test('logs an error of a handler, and gives the handler the next notification', async () => {
+test('logs an error that a handler throws, and calls the handler for the next notification', async () => {
   await using one = await listener(database.appUrl, {
-    onNotice: () => {
+    onNotification: () => {
       throw new Error('cannot')
     },
   })
   await notify('first')
   await notify('second')
-  await vi.waitFor(() => expect(one.heard).toEqual(['first', 'second']))
+  await vi.waitFor(() => expect(one.received).toEqual(['first', 'second']))
   expect(one.logged).toEqual(['a notification could not be handled', 'a notification could not be handled'])
 })
 
-test('reconnects when the server ends the connection, and reports it', async () => {
+test('reconnects when the server closes the connection, and logs the loss', async () => {
   await using one = await listener()
   await admin.query(`select pg_terminate_backend(pid) ${LISTENERS}`)
   await vi.waitFor(() => expect(one.connections()).toBe(2), 5_000)
   await notify('after')
-  await vi.waitFor(() => expect(one.heard).toEqual(['after']))
+  await vi.waitFor(() => expect(one.received).toEqual(['after']))
   expect(one.logged).toEqual(['a persistent database connection was lost'])
 })
 
-test('notices a connection that falls silent, and reconnects', async () => {
+test('detects a silent connection, and reconnects', async () => {
   await using proxy = await startTcpProxy(database.appUrl)
   await using one = await listener(proxy.url, { heartbeatMs: 50 })
   proxy.silence()
-  await notify('unheard')
+  await notify('lost')
   proxy.resume()
   await vi.waitFor(() => expect(one.connections()).toBe(2), 10_000)
-  await notify('heard')
-  await vi.waitFor(() => expect(one.heard).toEqual(['heard']))
+  await notify('after')
+  await vi.waitFor(() => expect(one.received).toEqual(['after']))
 })
 
-test('tries until the server is back, and stops trying when disposed', async () => {
+test('retries while the server is down, and stops when disposed', async () => {
   const proxy = await startTcpProxy(database.appUrl)
   await using one = await listener(proxy.url)
   await proxy[Symbol.asyncDispose]()
@@ -110,15 +110,15 @@ test('tries until the server is back, and stops trying when disposed', async () 
   )
 })
 
-test('leaves no connection behind', async () => {
+test('closes its connection when disposed', async () => {
   const one = await listener()
   expect((await admin.query(`select ${LISTENERS}`)).rowCount).toBe(1)
   await one[Symbol.asyncDispose]()
   expect((await admin.query(`select ${LISTENERS}`)).rowCount).toBe(0)
 })
 
-test('fails when the first connection fails', async () => {
-  const nobody = new URL(database.appUrl)
-  nobody.username = 'nobody_of_that_name'
-  await expect(listener(nobody.href)).rejects.toMatchObject({ code: expect.stringMatching(/^28/) })
+test('rejects when the first connection fails', async () => {
+  const unknownUser = new URL(database.appUrl)
+  unknownUser.username = 'no_such_user'
+  await expect(listener(unknownUser.href)).rejects.toMatchObject({ code: expect.stringMatching(/^28/) })
 })

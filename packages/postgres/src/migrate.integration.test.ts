@@ -9,7 +9,7 @@ import { dropDatabase, openEmptyDatabase } from '../test/empty-database.ts'
 import { holdLock } from './advisory-lock.ts'
 import { connect, disconnect } from './connection.ts'
 import { openPool } from './database.ts'
-import { migrate, schemaIsCurrent } from './migrate.ts'
+import { isSchemaCurrent, migrate } from './migrate.ts'
 import { ensureRolesAndDatabases } from './roles-and-databases.ts'
 
 const folder = path.join(import.meta.dirname, '../test/migrations')
@@ -80,7 +80,7 @@ describe('migrate', () => {
     await vi.waitFor(async () => expect((await sleeping()).rowCount).toBe(1), 10_000)
     child.kill('SIGKILL')
     await using whole = await folderWith({ '0003-half.sql': file('select 1') })
-    expect(await schemaIsCurrent(owner, whole.path)).toBe(false)
+    expect(await isSchemaCurrent(owner, whole.path)).toBe(false)
     expect(await migrate({ url: database.ownerUrl, folder: whole.path })).toEqual({ applied: ['0003-half'] })
     expect((await owner.query('select n from half')).rowCount).toBe(1)
     expect((await sleeping()).rowCount).toBe(0)
@@ -95,7 +95,7 @@ describe('migrate', () => {
     })
   })
 
-  test('names the migration that fails, keeps the earlier ones and nothing of it', async () => {
+  test('names the migration that fails, keeps the earlier ones and rolls it back', async () => {
     await using database = await openEmptyDatabase()
     await using broken = await folderWith({
       '0003-broken.sql': `create table half (n int); insert into notes (slug) values ('canary-7f3a'), ('canary-7f3a');`,
@@ -202,11 +202,11 @@ describe('schemaIsCurrent', () => {
   test('works for the app role', async () => {
     await using database = await openEmptyDatabase()
     await using app = openPool(database.appUrl)
-    expect(await schemaIsCurrent(app, folder)).toBe(false)
+    expect(await isSchemaCurrent(app, folder)).toBe(false)
     await migrate({ url: database.ownerUrl, folder })
-    expect(await schemaIsCurrent(app, folder)).toBe(false)
+    expect(await isSchemaCurrent(app, folder)).toBe(false)
     await migrate({ url: database.ownerUrl, folder, appRole: database.spec.app.name })
-    expect(await schemaIsCurrent(app, folder)).toBe(true)
+    expect(await isSchemaCurrent(app, folder)).toBe(true)
   })
 
   test('is false when a migration is missing, and true when the database has newer ones', async () => {
@@ -215,9 +215,9 @@ describe('schemaIsCurrent', () => {
     await using app = openPool(database.appUrl)
     const options = { url: database.ownerUrl, appRole: database.spec.app.name }
     await migrate({ ...options, folder })
-    expect(await schemaIsCurrent(app, more.path)).toBe(false)
+    expect(await isSchemaCurrent(app, more.path)).toBe(false)
     await migrate({ ...options, folder: more.path })
-    expect(await schemaIsCurrent(app, folder)).toBe(true)
+    expect(await isSchemaCurrent(app, folder)).toBe(true)
   })
 })
 
@@ -263,8 +263,8 @@ describe('ensureRolesAndDatabases', () => {
       owner: { name: `${name}_owner`, password: rolePassword },
       app: { name: `${name}_app`, password: rolePassword },
     }
-    const [made] = await ensureRolesAndDatabases(lesserUrl.href, [spec])
-    expect(await migrate({ url: made?.ownerUrl ?? '', folder, appRole: spec.app.name })).toMatchObject({
+    const [created] = await ensureRolesAndDatabases(lesserUrl.href, [spec])
+    expect(await migrate({ url: created?.ownerUrl ?? '', folder, appRole: spec.app.name })).toMatchObject({
       applied: { length: 2 },
     })
     await dropDatabase(spec)

@@ -5,75 +5,105 @@ import { setLockTimeout, takeLock } from './advisory-lock.ts'
 import { APP_ROLE_GRANTS, APP_ROLE_SETTING, MIGRATIONS_TABLE } from './app-role-grants.ts'
 import { connect } from './connection.ts'
 import type { Database } from './database.ts'
-import { withoutValues } from './database-error.ts'
+import { removeValues } from './database-error.ts'
 
 const LOCK_SECONDS = 30
 const STATEMENT_MS = 300_000
-/** A migration that cannot get a table's lock gives up rather than have every reader queue behind it. */
+/** The schema's comment while a backup is being restored. The app's role then receives no privileges. */
+export const RESTORING = 'a backup is being restored'
+/** How long a migration waits for a table lock. Meanwhile, every reader queues behind it. */
 const TABLE_LOCK_SECONDS = 2
 
 /**
- * Applies the migrations of `folder` that the database lacks: plain SQL files `NNNN-name.sql`, in the order of their numbers,
- * each in a transaction of its own with its row in `schema_migrations`. There are no down migrations. Concurrent calls are
- * safe: one applies the migrations, the others wait for it up to 30 s.
+ * Applies the migrations of `folder` that the database lacks: plain SQL files `NNNN-name.sql`, in numeric order, each in its own
+ * transaction with its row in `schema_migrations`. There are no down migrations. Concurrent calls are safe: one applies the
+ * migrations, and the others wait for it, up to 30 s.
  *
- * Files name no role. With `appRole`, each transaction also sets that role's privileges on the tables of schema `public`:
- * select, insert, update and delete, but only select and insert where `comment on table … is 'append-only…'`. Privileges in
- * other schemas are left to the files.
+ * The files name no role. If `appRole` is set, each transaction also grants that role the privileges of `APP_ROLE_GRANTS` in schema
+ * `public`. A file itself must grant privileges in other schemas.
  *
- * @param options.url connects as the role that owns the tables
- * @returns the names of the migrations it applied, such as `0001-agents`
- * @throws naming the migration that failed; earlier ones stay applied
+ * @param options.url the database URL of the role that owns the tables
+ * @returns the names of the applied migrations, such as `0001-agents`
+ * @throws {Error} that names the failed migration. Earlier migrations remain applied
  */
 export async function migrate(options: {
   url: string
   folder: string
   appRole?: string
+  /** True only for `loadBackup`: allows a database that is being restored. */
+  isRestoring?: boolean
 }): Promise<{ applied: string[] }> {
-  await migrationNames(options.folder)
+  await listMigrationNames(options.folder)
   await using client = await connect(options.url, {
     applicationName: 'plainpath migrate',
     statementMs: STATEMENT_MS,
   })
   await takeLock(client, 'plainpath migrations', LOCK_SECONDS)
+  if (options.isRestoring !== true) await refuseHalfRestored(client)
   await setLockTimeout(client, TABLE_LOCK_SECONDS)
-  // Otherwise the server would finish a long statement, with its locks, even after this process was killed.
+  // Without this, the server would finish a long statement and keep its locks after this process was killed.
   await client.query(`set client_connection_check_interval = '1s'`)
   await client.query('select set_config($1, coalesce($2, current_user::text), false)', [
     APP_ROLE_SETTING,
     options.appRole,
   ])
-  const applied = await applyNew(client, options.folder)
+  const applied = await applyMissing(client, options.folder)
   await client.query(APP_ROLE_GRANTS)
   return { applied }
 }
 
-/** Returns false if the database lacks a migration of `folder`, or does not yet let this role read its tables. */
-export const schemaIsCurrent = async (db: Database, folder: string) =>
-  (await missingMigrations(db, folder)).length === 0
+/** Refuses a database whose restore did not finish, because it still contains data that was revoked or erased after the backup. */
+async function refuseHalfRestored(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ comment: string | null }>(
+    `select obj_description('public'::regnamespace, 'pg_namespace') as comment`,
+  )
+  if (rows[0]?.comment === RESTORING)
+    throw new Error('a restore did not end; restore the backup again, into an empty database')
+}
+
+/** Returns true if this role can read the tables, and the database has every migration of `folder`. */
+export const isSchemaCurrent = async (db: Database, folder: string) =>
+  (await listMissingMigrations(db, folder)).length === 0
 
 /**
- * Lists the migrations of `folder` that were not applied; all of them if this role cannot read the tables yet. Migrations of
- * a newer release are ignored, since the previous release must run on the new schema.
+ * Lists the migrations of `folder` that were not applied. If this role cannot read the tables yet, lists all of them. Ignores
+ * migrations of a newer release, because the previous release must run on the new schema.
  */
-export async function missingMigrations(db: Database, folder: string): Promise<string[]> {
-  const expected = await migrationNames(folder)
+export async function listMissingMigrations(db: Database, folder: string): Promise<string[]> {
+  const expectedNames = await listMigrationNames(folder)
   try {
     const { rows } = await db.query<{ name: string }>(`select name from ${MIGRATIONS_TABLE}`)
-    const applied = new Set(rows.map((row) => row.name))
-    return expected.filter((name) => !applied.has(name))
+    const appliedNames = new Set(rows.map((row) => row.name))
+    return expectedNames.filter((name) => !appliedNames.has(name))
   } catch (error) {
     if (error instanceof pg.DatabaseError && (error.code === UNDEFINED_TABLE || error.code === NOT_ALLOWED))
-      return expected
+      return expectedNames
     throw error
   }
+}
+
+/**
+ * Compares the applied migrations with `folder`: `missing` were not applied, and `unknown` were applied but are not in `folder`.
+ * `isEmpty` is true if no migration of `folder` was applied.
+ */
+export async function compareMigrations(db: Database, folder: string) {
+  const expectedNames = await listMigrationNames(folder)
+  const missing = await listMissingMigrations(db, folder)
+  if (missing.length === expectedNames.length) return { isEmpty: true, missing, unknown: [] }
+  const { rows } = await db.query<{ name: string }>(`select name from ${MIGRATIONS_TABLE} order by name`)
+  const unknown = rows.map(({ name }) => name).filter((name) => !expectedNames.includes(name))
+  return { isEmpty: false, missing, unknown }
 }
 
 const UNDEFINED_TABLE = '42P01'
 const NOT_ALLOWED = '42501'
 
-/** Lists the migrations of a folder. @throws for a folder without any, a file not named `NNNN-name.sql`, a number used twice */
-async function migrationNames(folder: string): Promise<string[]> {
+/**
+ * Lists the migrations of a folder.
+ *
+ * @throws {Error} for a folder without migrations, a file that is not named `NNNN-name.sql`, or a duplicate number
+ */
+async function listMigrationNames(folder: string): Promise<string[]> {
   const files = (await readdir(folder)).filter((file) => file.endsWith('.sql')).sort()
   if (files.length === 0) throw new Error(`there are no migrations in ${folder}`)
   for (const [index, file] of files.entries()) {
@@ -85,22 +115,22 @@ async function migrationNames(folder: string): Promise<string[]> {
   return files.map((file) => path.basename(file, '.sql'))
 }
 
-async function applyNew(client: pg.Client, folder: string): Promise<string[]> {
-  let current: string | undefined
+async function applyMissing(client: pg.Client, folder: string): Promise<string[]> {
+  let currentFile: string | undefined
   /** Replaces the library's loader, which would split a file at comments such as `-- down migration`. */
   const loader = (filePaths: string[]) =>
     Promise.all(
       filePaths.map(async (filePath) => {
         const sql = await readFile(filePath, 'utf8')
         const up = (builder: { sql(text: string): void }) => {
-          current = path.basename(filePath)
+          currentFile = path.basename(filePath)
           builder.sql(`${sql}\n;${APP_ROLE_GRANTS}`)
         }
         return { id: filePath, filePaths: [filePath], actions: { up, down: false as const } }
       }),
     )
   try {
-    // Imported here, so that an app that only serves does not load it.
+    // Imported here, because an app that only serves does not need it.
     const { runner } = await import('node-pg-migrate')
     const applied = await runner({
       dbClient: client,
@@ -115,11 +145,11 @@ async function applyNew(client: pg.Client, folder: string): Promise<string[]> {
     })
     return applied.map((migration) => migration.name)
   } catch (error) {
-    withoutValues(error)
-    const where = current ? `migration ${current} failed` : 'cannot migrate'
-    throw new Error(`${where}: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+    removeValues(error)
+    const failure = currentFile ? `migration ${currentFile} failed` : 'cannot migrate'
+    throw new Error(`${failure}: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
   }
 }
 
-const quiet = () => undefined
-const SILENT = { debug: quiet, info: quiet, warn: quiet, error: quiet }
+const ignore = () => undefined
+const SILENT = { debug: ignore, info: ignore, warn: ignore, error: ignore }

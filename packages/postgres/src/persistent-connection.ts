@@ -3,40 +3,41 @@ import pg from 'pg'
 import { connect, disconnect, type ErrorLog } from './connection.ts'
 
 const FIRST_RETRY_MS = 50
-const LONGEST_RETRY_MS = 2_000
+const MAX_RETRY_MS = 2_000
 
 interface PersistentOptions {
   url: string
   applicationName: string
-  /** Prepares a new connection, for example with LISTEN. If it fails, the connection is opened again. */
+  /** Prepares a new connection, for example with LISTEN. If `prepare` fails, the connection is reopened. */
   prepare(client: pg.Client): Promise<void>
   log?: ErrorLog | undefined
-  /** How often the connection is checked with a query; default 5 s. No response in 2.5 s counts as a lost connection. */
+  /** How often a query checks the connection; by default every 5 s. Without a response in 2.5 s, the connection is lost. */
   heartbeatMs?: number | undefined
 }
 
 /**
- * Keeps one connection open until disposed. It reconnects at once, then after 50 ms, doubling to 2 s.
+ * Keeps a connection open until it is disposed of. If it is lost, reconnects immediately, then after 50 ms, and then after pauses
+ * that double to 2 s.
  *
- * @throws an error of the first connection or its `prepare`; later ones are logged
+ * @throws an error of the first connection or its `prepare`; later errors are logged
  */
 export async function keepConnected(options: PersistentOptions): Promise<AsyncDisposable> {
   const stop = new AbortController()
   let client = await open(options)
-  const running = (async () => {
+  const reconnectLoop = (async () => {
     for (;;) {
-      await untilLost(client, options.heartbeatMs ?? 5_000, stop.signal)
+      await waitUntilLost(client, options.heartbeatMs ?? 5_000, stop.signal)
       if (stop.signal.aborted) return disconnect(client)
       options.log?.error('a persistent database connection was lost', { for: options.applicationName })
-      const reopened = await reopen(options, stop.signal)
-      if (!reopened) return
-      client = reopened
+      const newClient = await reopen(options, stop.signal)
+      if (!newClient) return
+      client = newClient
     }
   })()
   return {
     async [Symbol.asyncDispose]() {
       stop.abort()
-      await running
+      await reconnectLoop
     },
   }
 }
@@ -53,7 +54,7 @@ async function open(options: PersistentOptions): Promise<pg.Client> {
 }
 
 async function reopen(options: PersistentOptions, stop: AbortSignal): Promise<pg.Client | undefined> {
-  for (let waitMs = FIRST_RETRY_MS; !stop.aborted; waitMs = Math.min(waitMs * 2, LONGEST_RETRY_MS)) {
+  for (let waitMs = FIRST_RETRY_MS; !stop.aborted; waitMs = Math.min(waitMs * 2, MAX_RETRY_MS)) {
     try {
       return await open(options)
     } catch (error) {
@@ -67,13 +68,13 @@ async function reopen(options: PersistentOptions, stop: AbortSignal): Promise<pg
   return undefined
 }
 
-async function untilLost(client: pg.Client, heartbeatMs: number, stop: AbortSignal): Promise<void> {
-  const lost = new AbortController()
-  client.once('end', () => lost.abort())
-  const ended = AbortSignal.any([stop, lost.signal])
+async function waitUntilLost(client: pg.Client, heartbeatMs: number, stop: AbortSignal): Promise<void> {
+  const lostConnection = new AbortController()
+  client.once('end', () => lostConnection.abort())
+  const stopOrLost = AbortSignal.any([stop, lostConnection.signal])
   for (;;) {
-    await pause(heartbeatMs, ended)
-    if (ended.aborted) return
+    await pause(heartbeatMs, stopOrLost)
+    if (stopOrLost.aborted) return
     try {
       await client.query('select 1')
     } catch {
@@ -86,18 +87,18 @@ async function untilLost(client: pg.Client, heartbeatMs: number, stop: AbortSign
 const pause = (ms: number, signal: AbortSignal) => sleep(ms, undefined, { signal }).catch(() => undefined)
 
 interface ListenOptions {
-  /** Called after every connection, and for the first before `listen` returns: earlier notifications may be lost. */
+  /** Called after every connection, and for the first one before `listen` returns. Earlier notifications may be lost. */
   onReconnected(): void
   log: ErrorLog
-  /** How often the connection is checked; default 5 s. */
+  /** How often the connection is checked; by default 5 s. */
   heartbeatMs?: number
 }
 
 /**
- * Receives NOTIFY on `channels` over a connection of its own until disposed, and reconnects when that is lost. A connection
- * that fell silent is noticed after the heartbeat plus 2.5 s. An error of a handler is logged, and the handler stays.
+ * Receives notifications on `channels` until it is disposed of, over a separate connection. If the connection is lost, reconnects.
+ * A silent connection is noticed after the heartbeat plus 2.5 s. Errors of handlers are logged.
  *
- * @param channels a handler for each channel, called with the payload, which is '' for a NOTIFY without one
+ * @param channels a handler for each channel, called with the payload, which is '' for a notification without one
  * @throws an error of the first connection
  */
 export function listen(

@@ -3,69 +3,74 @@ import type { Pool } from './database.ts'
 
 /** A pool with reserved connections for work that must not wait for other work. */
 export interface ReservedPool extends Pool {
-  /** Runs `work`, whose queries may use the reserved connections, also those of the functions that it calls. */
-  reserved<T>(work: () => Promise<T>): Promise<T>
+  /** Runs `work`. Queries in `work` and in the functions that it calls may use the reserved connections. */
+  runReserved<T>(work: () => Promise<T>): Promise<T>
   /**
-   * Opens the reserved connections, so that they exist when the server has none left. From then on lost ones are reopened in
-   * the background.
+   * Opens the reserved connections early, because the server may have no free connections later. Afterwards, reopens lost
+   * reserved connections in the background.
    */
   openReserved(): Promise<void>
-  /** True within such work. */
+  /** Returns whether the caller runs inside `runReserved`. */
   isReserved(): boolean
 }
 
-const REOPENED_MS = 10_000
+const REOPEN_INTERVAL_MS = 10_000
 
 /**
- * Combines two pools. Reserved work uses a connection of `reserve`; if all of those are in use, a free one of `common`; if
- * none is free either, it waits for one of `reserve`. Other work never uses `reserve`. Disposing closes both.
+ * Combines two pools. Reserved work uses a connection from `reserve`. If all of those connections are in use, reserved work uses a
+ * free connection from `shared`. If `shared` has no free connection either, reserved work waits for `reserve`. Other work never
+ * uses `reserve`. Disposing closes both pools.
  */
-export function reservedPool(
-  common: Pool,
+export function createReservedPool(
+  shared: Pool,
   reserve: Pool,
-  { everyMs = REOPENED_MS }: { everyMs?: number } = {},
+  { reopenIntervalMs = REOPEN_INTERVAL_MS }: { reopenIntervalMs?: number } = {},
 ): ReservedPool {
   const reservedWork = new AsyncLocalStorage<true>()
   const isReserved = () => reservedWork.getStore() === true
-  const openAll = () =>
+  const openAllReserved = () =>
     Promise.all(Array.from({ length: reserve.usage().max }, () => reserve.query('select 1')))
-  let reopening: NodeJS.Timeout | undefined
-  const choosePool = () => (isReserved() && (hasRoom(reserve) || !hasFree(common)) ? reserve : common)
+  let reopenTimer: NodeJS.Timeout | undefined
+  const choosePool = () =>
+    isReserved() && (hasCapacity(reserve) || !hasIdleConnection(shared)) ? reserve : shared
   return {
     query: (...statement) => choosePool().query(...statement),
     transaction: (work) => choosePool().transaction(work),
     usage() {
-      const [one, other] = [common.usage(), reserve.usage()]
+      const [sharedUsage, reserveUsage] = [shared.usage(), reserve.usage()]
       return {
-        inUse: one.inUse + other.inUse,
-        idle: one.idle + other.idle,
-        waiting: one.waiting + other.waiting,
-        shed: one.shed + other.shed,
-        failed: one.failed + other.failed,
-        max: one.max + other.max,
-        open: one.open + other.open,
+        inUse: sharedUsage.inUse + reserveUsage.inUse,
+        idle: sharedUsage.idle + reserveUsage.idle,
+        waiting: sharedUsage.waiting + reserveUsage.waiting,
+        shed: sharedUsage.shed + reserveUsage.shed,
+        failed: sharedUsage.failed + reserveUsage.failed,
+        max: sharedUsage.max + reserveUsage.max,
+        open: sharedUsage.open + reserveUsage.open,
       }
     },
-    reserved: (work) => reservedWork.run(true, work),
+    runReserved: (work) => reservedWork.run(true, work),
     isReserved,
     async openReserved() {
-      await openAll()
-      reopening ??= setInterval(() => void openAll().catch(() => undefined), everyMs).unref()
+      await openAllReserved()
+      reopenTimer ??= setInterval(
+        () => void openAllReserved().catch(() => undefined),
+        reopenIntervalMs,
+      ).unref()
     },
     async [Symbol.asyncDispose]() {
-      clearInterval(reopening)
-      await Promise.all([common[Symbol.asyncDispose](), reserve[Symbol.asyncDispose]()])
+      clearInterval(reopenTimer)
+      await Promise.all([shared[Symbol.asyncDispose](), reserve[Symbol.asyncDispose]()])
     },
   }
 }
 
-const hasRoom = (pool: Pool) => {
+const hasCapacity = (pool: Pool) => {
   const { inUse, max } = pool.usage()
   return inUse < max
 }
 
-/** Only counts open connections: a server that has none left would refuse a new one. */
-const hasFree = (pool: Pool) => {
+/** Returns true if an open connection is idle. Connections that could be opened do not count: the server may refuse them. */
+const hasIdleConnection = (pool: Pool) => {
   const { inUse, open } = pool.usage()
   return inUse < open
 }

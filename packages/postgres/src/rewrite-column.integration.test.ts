@@ -31,12 +31,12 @@ test.for(['text', 'uuid'] as const)(
   'every value of a table with a %s for a key is rewritten once, in as many batches as it takes',
   async (type) => {
     const { count, column } = await table(`of_${type}`, type)
-    expect(await rewriteColumn(db, column, { trial: true })).toBe(ROWS - 1)
+    expect(await rewriteColumn(db, column, { dryRun: true })).toBe(ROWS - 1)
     expect(await count(`value = 'old'`)).toBe(ROWS - 1)
-    expect(await rewriteColumn(db, column, { trial: false })).toBe(ROWS - 1)
+    expect(await rewriteColumn(db, column, { dryRun: false })).toBe(ROWS - 1)
     expect(await count(`value = convert_to('new of ' || id, 'utf8')`)).toBe(ROWS - 1)
     expect(await count('value is null')).toBe(1)
-    expect(await rewriteColumn(db, column, { trial: false })).toBe(0)
+    expect(await rewriteColumn(db, column, { dryRun: false })).toBe(0)
   },
 )
 
@@ -52,6 +52,6 @@ test('keeps a value that changes in the meantime', async () => {
       return db.query(text, values)
     },
   }
-  await rewriteColumn(between, column, { trial: false })
+  await rewriteColumn(between, column, { dryRun: false })
   expect([await count(`value = 'theirs'`), await count(`value = 'old'`)]).toEqual([2, 0])
 })

@@ -7,46 +7,50 @@ interface RewrittenColumn {
   readonly column: string
   /** The primary key. */
   readonly key: string
-  /** Converts a value. @returns undefined for a value that needs no change */
+  /**
+   * Converts a value.
+   *
+   * @returns undefined for a value that needs no change
+   */
   rewrite(value: Buffer, key: string): Buffer | undefined
 }
 
 const Row = z.object({ id: z.string(), value: z.instanceof(Buffer) })
-const BATCH = 500
+const BATCH_SIZE = 500
 
 /**
- * Rewrites the values of a column in batches, while other processes read and write it. A value that changes in the meantime
- * keeps its new content.
+ * Rewrites the values of a column in batches, while other processes read and write it. Does not overwrite a value that changes in
+ * the meantime.
  *
- * @param options.trial only counts
- * @returns how many values it rewrote
- * @throws what `rewrite` throws; earlier values stay rewritten
+ * @param options.dryRun if true, only counts
+ * @returns the number of values that it rewrote
+ * @throws the error of `rewrite`; earlier values remain rewritten
  */
 export async function rewriteColumn(
   db: Database,
   { table, column, key, rewrite }: RewrittenColumn,
-  { trial }: { trial: boolean },
+  { dryRun }: { dryRun: boolean },
 ): Promise<number> {
   let count = 0
-  for (let after: string | undefined; ; ) {
+  for (let lastKey: string | undefined; ; ) {
     const { rows } = await db.query(
       `select ${key} as id, ${column} as value from ${table}
-       where ${column} is not null ${after === undefined ? '' : `and ${key} > $1`} order by ${key} limit ${BATCH}`,
-      after === undefined ? [] : [after],
+       where ${column} is not null ${lastKey === undefined ? '' : `and ${key} > $1`} order by ${key} limit ${BATCH_SIZE}`,
+      lastKey === undefined ? [] : [lastKey],
     )
     for (const row of rows) {
       const { id, value } = Row.parse(row)
-      after = id
-      const rewritten = rewrite(value, id)
-      if (!rewritten) continue
+      lastKey = id
+      const newValue = rewrite(value, id)
+      if (!newValue) continue
       count += 1
-      if (!trial)
+      if (!dryRun)
         await db.query(`update ${table} set ${column} = $2 where ${key} = $1 and ${column} = $3`, [
           id,
-          rewritten,
+          newValue,
           value,
         ])
     }
-    if (rows.length < BATCH) return count
+    if (rows.length < BATCH_SIZE) return count
   }
 }

@@ -1,10 +1,10 @@
-// oxlint-disable-next-line no-restricted-imports -- SCRAM (RFC 5802) is made of it; no request waits for it
+// oxlint-disable-next-line no-restricted-imports -- SCRAM (RFC 5802) requires PBKDF2; no request waits for it
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { takeLock } from './advisory-lock.ts'
 import { connect } from './connection.ts'
 
-/** A database with two roles: the owner migrates it; the app can only connect until a migration grants it more. */
+/** A database with two roles. The owner migrates it; the app can only connect until a migration grants it more. */
 export interface DatabaseSpec {
   name: string
   owner: RoleSpec
@@ -16,15 +16,15 @@ interface RoleSpec {
 }
 
 const LOCK_SECONDS = 30
-/** Copying a template can take longer than any other statement. */
+/** Allows for copying a template, which can take longer than any other statement. */
 const STATEMENT_MS = 40_000
 
 /**
- * Creates the roles and databases that are missing, and sets all passwords. Concurrent calls are safe. Only the two roles of
- * a database and administrators can connect to it.
+ * Creates the missing roles and databases, and sets all passwords. Concurrent calls are safe. Only a database's two roles and
+ * administrators can connect to it.
  *
- * @param adminUrl connects as a role that may create roles and databases
- * @returns the URLs of each database, in the order of `specs`
+ * @param adminUrl the URL of a role that may create roles and databases
+ * @returns each database's URLs, in the order of `specs`
  */
 export async function ensureRolesAndDatabases(
   adminUrl: string,
@@ -35,7 +35,7 @@ export async function ensureRolesAndDatabases(
     statementMs: STATEMENT_MS,
   })
   await takeLock(admin, 'plainpath roles and databases', LOCK_SECONDS)
-  const addresses = []
+  const databases = []
   for (const spec of specs) {
     const { name, owner, app } = spec
     const ownerUrl = databaseUrl(adminUrl, name, owner)
@@ -43,15 +43,15 @@ export async function ensureRolesAndDatabases(
     await ensureRole(admin, app)
     await ensureDatabase(admin, spec)
     await closeSchema(ownerUrl, app.name)
-    addresses.push({ name, ownerUrl, appUrl: databaseUrl(adminUrl, name, app) })
+    databases.push({ name, ownerUrl, appUrl: databaseUrl(adminUrl, name, app) })
   }
-  return addresses
+  return databases
 }
 
 /**
- * Closes the databases that every server has to all roles but superusers. Only for a server without other users.
+ * Lets only superusers connect to the databases `postgres` and `template1`. Use it only for a server without other users.
  *
- * @param adminUrl a superuser
+ * @param adminUrl the URL of a superuser
  */
 export async function closeServerDatabases(adminUrl: string): Promise<void> {
   await using admin = await connect(adminUrl, { applicationName: 'plainpath roles' })
@@ -61,13 +61,13 @@ export async function closeServerDatabases(adminUrl: string): Promise<void> {
 
 /** Returns `url` with another database, and another user if one is given. */
 export function databaseUrl(url: string, database: string, user?: RoleSpec): string {
-  const changed = new URL(url)
-  changed.pathname = `/${encodeURIComponent(database)}`
+  const newUrl = new URL(url)
+  newUrl.pathname = `/${encodeURIComponent(database)}`
   if (user) {
-    changed.username = encodeURIComponent(user.name)
-    changed.password = encodeURIComponent(user.password)
+    newUrl.username = encodeURIComponent(user.name)
+    newUrl.password = encodeURIComponent(user.password)
   }
-  return changed.href
+  return newUrl.href
 }
 
 /** Lets only the owner, the app and administrators connect to a database. */
@@ -76,32 +76,32 @@ export async function closeDatabase(
   database: string,
   app: string,
 ): Promise<void> {
-  await admin.query(`revoke all on database ${id(database)} from public`)
-  await admin.query(`grant connect on database ${id(database)} to ${id(app)}`)
+  await admin.query(`revoke all on database ${escapeId(database)} from public`)
+  await admin.query(`grant connect on database ${escapeId(database)} to ${escapeId(app)}`)
 }
 
-const id = pg.escapeIdentifier
+const escapeId = pg.escapeIdentifier
 
 async function ensureRole(admin: pg.Client, role: RoleSpec): Promise<void> {
   const { rowCount } = await admin.query('select from pg_roles where rolname = $1', [role.name])
-  if (rowCount === 0) await admin.query(`create role ${id(role.name)}`)
+  if (rowCount === 0) await admin.query(`create role ${escapeId(role.name)}`)
   await admin.query(
-    `alter role ${id(role.name)} login password ${pg.escapeLiteral(scramVerifier(role.password))}`,
+    `alter role ${escapeId(role.name)} login password ${pg.escapeLiteral(computeScramVerifier(role.password))}`,
   )
 }
 
 async function ensureDatabase(admin: pg.Client, { name, owner, app }: DatabaseSpec): Promise<void> {
-  // An administrator without superuser rights can give a database only to a role that it is a member of.
+  // An administrator who is not a superuser can create a database only for a role of which they are a member.
   const { rows } = await admin.query<{ super: boolean }>(
     'select rolsuper as super from pg_roles where rolname = current_user',
   )
-  if (rows[0]?.super !== true) await admin.query(`grant ${id(owner.name)} to current_user`)
+  if (rows[0]?.super !== true) await admin.query(`grant ${escapeId(owner.name)} to current_user`)
   const { rowCount } = await admin.query('select from pg_database where datname = $1', [name])
-  if (rowCount === 0) await admin.query(`create database ${id(name)} owner ${id(owner.name)}`)
+  if (rowCount === 0) await admin.query(`create database ${escapeId(name)} owner ${escapeId(owner.name)}`)
   await closeDatabase(admin, name, app.name)
 }
 
-/** Closes schema `public` unless it is closed already: a migration may be granting privileges on it at the same time. */
+/** Closes schema `public` to other roles, unless it is closed already, because a migration may be granting privileges on it. */
 async function closeSchema(ownerUrl: string, app: string): Promise<void> {
   await using owner = await connect(ownerUrl, { applicationName: 'plainpath roles' })
   const { rows } = await owner.query<{ closed: boolean }>(
@@ -111,23 +111,23 @@ async function closeSchema(ownerUrl: string, app: string): Promise<void> {
   )
   if (rows[0]?.closed === true) return
   await owner.query(`revoke all on schema public from public`)
-  await owner.query(`grant usage on schema public to ${id(app)}`)
+  await owner.query(`grant usage on schema public to ${escapeId(app)}`)
 }
 
 const ITERATIONS = 4_096
 
 /**
- * Computes the SCRAM verifier that PostgreSQL stores for a password (RFC 5803 §2). Sent in place of the password, it keeps the
- * password from the server and its log.
+ * Computes the SCRAM verifier that PostgreSQL stores for a password (RFC 5803 §2). We send it instead of the password, so that
+ * neither the server nor its log receives the password.
  *
- * @param password printable ASCII, so that SASLprep (RFC 4013) changes nothing
+ * @param password printable ASCII, which SASLprep (RFC 4013) does not change
  */
-export function scramVerifier(password: string): string {
+export function computeScramVerifier(password: string): string {
   if (!/^[\x21-\x7e]+$/.test(password)) throw new Error('a database password must be printable ASCII')
   const salt = randomBytes(16)
-  const salted = pbkdf2Sync(password, salt, ITERATIONS, 32, 'sha256')
-  const keyed = (text: string) => createHmac('sha256', salted).update(text).digest()
-  const storedKey = createHash('sha256').update(keyed('Client Key')).digest('base64')
-  const serverKey = keyed('Server Key').toString('base64')
+  const saltedPassword = pbkdf2Sync(password, salt, ITERATIONS, 32, 'sha256')
+  const computeHmac = (text: string) => createHmac('sha256', saltedPassword).update(text).digest()
+  const storedKey = createHash('sha256').update(computeHmac('Client Key')).digest('base64')
+  const serverKey = computeHmac('Server Key').toString('base64')
   return `SCRAM-SHA-256$${ITERATIONS}:${salt.toString('base64')}$${storedKey}:${serverKey}`
 }

@@ -11,7 +11,10 @@ test('reads columns by the names of the type, and null as absent or the default'
   expect(Token.columns).toBe('id, issued_at, claim_id, uses')
   expect(Token.parse(row)).toStrictEqual({ id: 'one', issuedAt: new Date(0), uses: 0 })
   expect(Token.parse({ ...row, claim_id: 'clm', uses: 2, other: 1 })).toEqual({
-    ...{ id: 'one', issuedAt: new Date(0), claimId: 'clm', uses: 2 },
+    id: 'one',
+    issuedAt: new Date(0),
+    claimId: 'clm',
+    uses: 2,
   })
 })
 

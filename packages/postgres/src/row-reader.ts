@@ -1,19 +1,19 @@
 import type { z } from 'zod'
 
 /**
- * Creates a parser of rows: the column `issued_at` becomes the member `issuedAt`, and a null column is left out.
+ * Creates a row parser: the column `issued_at` becomes the member `issuedAt`, and null columns are left out.
  *
  * @returns `columns`, for a select list, and `parse`, which throws for a row that does not fit the type
  */
 export function rowReader<Shape extends z.ZodRawShape>(type: z.ZodObject<Shape>) {
-  const names = Object.keys(type.shape).map((member) => [member, snakeCased(member)] as const)
+  const memberColumns = Object.keys(type.shape).map((member) => [member, toSnakeCase(member)] as const)
   return {
-    columns: names.map(([, column]) => column).join(', '),
+    columns: memberColumns.map(([, column]) => column).join(', '),
     parse(row: Readonly<Record<string, unknown>>): z.output<z.ZodObject<Shape>> {
-      const present = names.filter(([, column]) => row[column] !== null)
-      return type.parse(Object.fromEntries(present.map(([member, column]) => [member, row[column]])))
+      const presentColumns = memberColumns.filter(([, column]) => row[column] !== null)
+      return type.parse(Object.fromEntries(presentColumns.map(([member, column]) => [member, row[column]])))
     },
   }
 }
 
-const snakeCased = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+const toSnakeCase = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)

@@ -1,18 +1,18 @@
 import pg from 'pg'
 
-/** What a database holds: what its schema is, the rows of each table, and where its sequences stand. */
+/** The contents of a database: its schema, the rows of each table, and the positions of its sequences. */
 export interface DatabaseContents {
   readonly schema: string
   readonly tables: readonly { readonly name: string; readonly rows: string }[]
   readonly sequences: readonly { readonly name: string; readonly last: string; readonly called: boolean }[]
 }
 
-const id = pg.escapeIdentifier
+const escapeId = pg.escapeIdentifier
 
-/** A table that grew beyond this is slower to read from then on, even when it was emptied. */
-const MOST_BYTES = 2_000_000
+/** A table that has grown beyond this size remains slow to read, even after its rows were deleted. */
+const MAX_TABLE_BYTES = 2_000_000
 
-/** All that migrations make, and who may use it, but for the database's name. */
+/** Hashes all objects that migrations create, with their privileges. Also returns the size of the largest table. */
 const SCHEMA = `
   with own as (select oid, nspname, nspacl from pg_namespace where nspname !~ '^pg_' and nspname <> 'information_schema'),
   lines as (
@@ -43,25 +43,29 @@ const SCHEMA = `
       where relkind = 'r') as bytes
   from lines`
 
-/** @param db connected as a superuser to a database that nobody uses */
+/**
+ * Reads the contents of a database.
+ *
+ * @param db a superuser's connection to a database that no other session uses
+ */
 export async function readContents(db: pg.Client): Promise<DatabaseContents> {
   const tables: { name: string; rows: string }[] = []
-  for (const name of await namesOf(
+  for (const name of await readNames(
     db,
     `select tablename as name from pg_tables where schemaname = 'public'`,
   )) {
     const { rows } = await db.query<{ rows: string | null }>(
-      `select json_agg(held)::text as rows from public.${id(name)} as held`,
+      `select json_agg(held)::text as rows from public.${escapeId(name)} as held`,
     )
     tables.push({ name, rows: rows[0]?.rows ?? '[]' })
   }
   const sequences: { name: string; last: string; called: boolean }[] = []
-  for (const name of await namesOf(
+  for (const name of await readNames(
     db,
     `select sequencename as name from pg_sequences where schemaname = 'public'`,
   )) {
     const { rows } = await db.query<{ last: string; called: boolean }>(
-      `select last_value as last, is_called as called from public.${id(name)}`,
+      `select last_value as last, is_called as called from public.${escapeId(name)}`,
     )
     for (const { last, called } of rows) sequences.push({ name, last, called })
   }
@@ -70,33 +74,38 @@ export async function readContents(db: pg.Client): Promise<DatabaseContents> {
 }
 
 /**
- * Brings back what was there.
+ * Restores the contents of a database.
  *
- * @param db connected as a superuser to a copy that nobody uses any more
- * @returns false, having changed nothing, where tests changed the schema or left much
+ * @param db a superuser's connection to a copy that no other session uses
+ * @returns false, without any change, if tests changed the schema or a table has grown too large
  */
 export async function restoreContents(db: pg.Client, contents: DatabaseContents): Promise<boolean> {
   const { rows } = await db.query<{ schema: string; bytes: string }>(SCHEMA)
-  const [found] = rows
-  if (found?.schema !== contents.schema || Number(found.bytes) > MOST_BYTES) return false
-  const deletions = contents.tables.map(({ name }) => `delete from public.${id(name)};`)
+  const [current] = rows
+  if (current?.schema !== contents.schema || Number(current.bytes) > MAX_TABLE_BYTES) return false
+  const deletions = contents.tables.map(({ name }) => `delete from public.${escapeId(name)};`)
   const insertions = contents.tables
-    .filter(({ rows: held }) => held !== '[]')
+    .filter(({ rows: rowsJson }) => rowsJson !== '[]')
     .map(
-      ({ name, rows: held }) =>
-        `insert into public.${id(name)} overriding system value
-         select * from json_populate_recordset(null::public.${id(name)}, ${pg.escapeLiteral(held)});`,
+      ({ name, rows: rowsJson }) =>
+        `insert into public.${escapeId(name)} overriding system value
+         select * from json_populate_recordset(null::public.${escapeId(name)}, ${pg.escapeLiteral(rowsJson)});`,
     )
   const positions = contents.sequences.map(
-    ({ name, last, called }) => `select setval('public.${id(name)}', ${last}, ${called});`,
+    ({ name, last, called }) => `select setval('public.${escapeId(name)}', ${last}, ${called});`,
   )
-  // Neither references nor what guards an audit stand in the way of a replica.
-  const all = ['set local session_replication_role = replica;', ...deletions, ...insertions, ...positions]
-  await db.query(`begin; ${all.join('\n')} commit`)
+  // In the role `replica`, neither foreign keys nor the triggers that protect audit tables prevent the deletions.
+  const statements = [
+    'set local session_replication_role = replica;',
+    ...deletions,
+    ...insertions,
+    ...positions,
+  ]
+  await db.query(`begin; ${statements.join('\n')} commit`)
   return true
 }
 
-async function namesOf(db: pg.Client, query: string): Promise<string[]> {
+async function readNames(db: pg.Client, query: string): Promise<string[]> {
   const { rows } = await db.query<{ name: string }>(query)
   return rows.map(({ name }) => name)
 }

@@ -4,7 +4,7 @@ import { connect, disconnect } from '../src/connection.ts'
 import { type DatabaseSpec, ensureRolesAndDatabases } from '../src/roles-and-databases.ts'
 import { nameInRun } from './test-run.ts'
 
-/** A database without tables, with an owner and an app role, on the server of the test's project. */
+/** Creates an empty database with an owner and an app role, on the project's server. Disposing drops all three. */
 export async function openEmptyDatabase() {
   const { adminUrl, runId, rolePassword: password } = inject('testPostgres')
   const name = nameInRun(runId, 'empty', randomBytes(4).toString('hex'))

@@ -4,8 +4,9 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 /** A proxy to a server. It can simulate a network partition: sockets stay open, but no bytes pass. */
 export interface TcpProxy extends AsyncDisposable {
   url: string
+  /** Stops forwarding bytes. */
   silence(): void
-  /** Forwards new connections again. Silenced ones stay silent. */
+  /** Forwards new connections again. Connections that were silenced remain silent. */
   resume(): void
 }
 
@@ -13,30 +14,30 @@ export interface TcpProxy extends AsyncDisposable {
 export async function startTcpProxy(url: string): Promise<TcpProxy> {
   const target = new URL(url)
   const sockets = new Set<Socket>()
-  let silent = false
-  const proxy = createServer((near) => {
-    const far = connect(Number(target.port || 5432), target.hostname)
+  let isSilent = false
+  const proxy = createServer((client) => {
+    const upstream = connect(Number(target.port || 5432), target.hostname)
     for (const [from, to] of [
-      [near, far],
-      [far, near],
+      [client, upstream],
+      [upstream, client],
     ] as const) {
       sockets.add(from)
       from.on('error', () => undefined).on('close', () => to.destroy())
-      if (silent) from.pause()
+      if (isSilent) from.pause()
       else from.pipe(to)
     }
   }).listen(0, '127.0.0.1')
   await once(proxy, 'listening')
-  const near = new URL(url)
-  near.host = `127.0.0.1:${(proxy.address() as AddressInfo).port}`
+  const proxyUrl = new URL(url)
+  proxyUrl.host = `127.0.0.1:${(proxy.address() as AddressInfo).port}`
   return {
-    url: near.href,
+    url: proxyUrl.href,
     silence() {
-      silent = true
+      isSilent = true
       for (const socket of sockets) socket.unpipe().pause()
     },
     resume() {
-      silent = false
+      isSilent = false
     },
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy()

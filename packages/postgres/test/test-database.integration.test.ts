@@ -38,9 +38,11 @@ test('each database is migrated and separate, its roles are the lesser ones', as
 
 test('many at once share one template', async () => {
   await using opened = new AsyncDisposableStack()
-  const made = await Promise.all(Array.from({ length: 4 }, () => openTestDatabase({ folder, name: 'crowd' })))
-  for (const database of made) opened.use(database)
-  expect(new Set(made.map(({ name }) => name)).size).toBe(4)
+  const testDatabases = await Promise.all(
+    Array.from({ length: 4 }, () => openTestDatabase({ folder, name: 'crowd' })),
+  )
+  for (const database of testDatabases) opened.use(database)
+  expect(new Set(testDatabases.map(({ name }) => name)).size).toBe(4)
   expect(await databases(nameInRun(inject('testPostgres').runId, 'crowd', 'template%'))).toHaveLength(1)
 })
 
@@ -49,10 +51,10 @@ test('disposing takes the database away, even one in use', async () => {
   await using pool = openPool(database.appUrl)
   await pool.query('select 1')
   await database[Symbol.asyncDispose]()
-  await expect.poll(() => databases(database.name), { timeout: 10_000 }).toEqual([])
+  await expect.poll(() => databases(database.name)).toEqual([])
 })
 
-test('what a test wrote is gone when another one gets its database', async () => {
+test('resets a database before another test gets it', async () => {
   const before = await openTestDatabase({ folder, name: 'again' })
   const { oid } = await asAdmin(before, 'select oid from pg_database where datname = current_database()')
   await asAdmin(before, `insert into notes (slug) values ('mine')`)
@@ -82,7 +84,7 @@ test.each([
   })
 })
 
-test('a new run removes the leftovers of ended runs, and nothing of running ones', async () => {
+test('a new run removes the leftovers of ended runs, but not the data of active runs', async () => {
   const { adminUrl, origin } = inject('testPostgres')
   const silent = { error: () => undefined }
   await using live = await openTestDatabase({ folder, name: 'live' })

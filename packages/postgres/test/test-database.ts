@@ -15,41 +15,43 @@ import {
 import { type DatabaseContents, readContents, restoreContents } from './database-contents.ts'
 import { nameInRun, type TestPostgres } from './test-run.ts'
 
+export { openEmptyDatabase } from './empty-database.ts'
+
 /**
- * A migrated database of its own for one test file, or one test. Disposing takes it away soon, without waiting: another
- * test of this worker gets it under another name, with what its template held, since that costs a fifth of a copy.
+ * A migrated database for one test file or one test. Disposing does not wait: it restores the template's contents in the background
+ * and renames the database, so that another test of this worker can use it. That takes a fifth of the time of a new copy.
  */
 export interface TestDatabase extends AsyncDisposable {
   readonly name: string
-  /** Connects as the role that owns the tables. */
+  /** The URL of the role that owns the tables. */
   readonly ownerUrl: string
-  /** Connects as the lesser role the app runs as. */
+  /** The URL of the app's role, which has fewer privileges. */
   readonly appUrl: string
-  /** Connects to the same database as the server's administrator. */
+  /** The URL of the server's administrator, in the same database. */
   readonly adminUrl: string
 }
 
 const LOCK_SECONDS = 30
 const TERMINATION_MS = 5_000
 
-/** With fsync off, copying files is twice as fast. With fsync on, its two checkpoints would stall all tests. */
+/** Copying files is twice as fast, but needs two checkpoints, which would stall all tests on a server with fsync. */
 const COPY_STRATEGY = { embedded: 'file_copy', TEST_POSTGRES_URL: 'wal_log' } as const
 
 /**
- * Makes a database on the server that the test's vitest project runs on, as a copy of a template that the first caller
- * of a run migrates.
+ * Creates a database on the server of the test's vitest project. It is a copy of a template, which the first caller of a run
+ * migrates.
  *
- * @param options.folder the absolute path of an app's migrations.
- * @param options.name short, of `a-z`, such as `auth`; the roles are named after it.
+ * @param options.folder the absolute path of an app's migrations
+ * @param options.name a short name of the letters a to z, such as `auth`. The roles are named after it
  */
 export async function openTestDatabase(options: { folder: string; name: string }): Promise<TestDatabase> {
   const server = inject('testPostgres')
   const startedAt = performance.now()
-  const template = await templateOf(server, options)
+  const template = await describeTemplate(server, options)
   const name = nameInRun(server.runId, options.name, randomBytes(4).toString('hex'))
-  const admin = workerAdmin(server.adminUrl)
+  const admin = getAdminPool(server.adminUrl)
   await ensureTemplate(server, admin, template, options.folder)
-  if (!(await takeReturned(admin, template, name))) await copyTemplate(server, admin, template, name)
+  if (!(await reuseReturned(admin, template, name))) await copyTemplate(server, admin, template, name)
   // For `npm run test:timeline`.
   performance.measure('make a test database', { start: startedAt })
   return {
@@ -58,8 +60,9 @@ export async function openTestDatabase(options: { folder: string; name: string }
     appUrl: databaseUrl(server.adminUrl, name, template.app),
     adminUrl: databaseUrl(server.adminUrl, name),
     async [Symbol.asyncDispose]() {
-      const returned = returnedDatabases.get(template.name) ?? []
-      returnedDatabases.set(template.name, [...returned, giveBack(server, admin, template, name)])
+      const earlierReturns = returnedDatabases.get(template.name) ?? []
+      const newReturn = returnDatabase(server, admin, template, name)
+      returnedDatabases.set(template.name, [...earlierReturns, newReturn])
     },
   }
 }
@@ -70,66 +73,75 @@ async function copyTemplate(
   template: DatabaseSpec,
   name: string,
 ): Promise<void> {
-  const copy = `${id(name)} template ${id(template.name)} owner ${id(template.owner.name)}`
+  const copy = `${escapeId(name)} template ${escapeId(template.name)} owner ${escapeId(template.owner.name)}`
   await admin.query(`create database ${copy} strategy ${COPY_STRATEGY[server.origin]}`)
-  // As on the embedded server.
-  await admin.query(`alter database ${id(name)} set synchronous_commit = off`)
+  // The embedded server has the same setting.
+  await admin.query(`alter database ${escapeId(name)} set synchronous_commit = off`)
   await closeDatabase(admin, name, template.app.name)
-  if (contentsOf.has(template.name)) return
+  if (contentsByTemplate.has(template.name)) return
   const contents = await withAdmin(databaseUrl(server.adminUrl, name), readContents)
-  contentsOf.set(template.name, contents)
+  contentsByTemplate.set(template.name, contents)
 }
 
-/** What copies of each template hold before a test uses them. */
-const contentsOf = new Map<string, DatabaseContents>()
+/** The contents of an unused copy of each template. */
+const contentsByTemplate = new Map<string, DatabaseContents>()
 
-/** The names of databases that tests of this worker gave back, by template; undefined for those that were dropped. */
+/** The names of databases that tests of this worker have returned, by template. A name is undefined if the database was dropped. */
 const returnedDatabases = new Map<string, readonly Promise<string | undefined>[]>()
 
-/** @returns false where no test gave one back that can be used again */
-async function takeReturned(admin: pg.Pool, template: DatabaseSpec, name: string): Promise<boolean> {
-  const [first, ...others] = returnedDatabases.get(template.name) ?? []
-  if (first === undefined) return false
-  returnedDatabases.set(template.name, others)
-  const returned = await first
-  if (returned === undefined) return await takeReturned(admin, template, name)
-  await admin.query(`alter database ${id(returned)} rename to ${id(name)}`)
+/**
+ * Reuses a returned database under the new name.
+ *
+ * @returns false if no test has returned a database that can be reused
+ */
+async function reuseReturned(admin: pg.Pool, template: DatabaseSpec, name: string): Promise<boolean> {
+  const [firstReturn, ...otherReturns] = returnedDatabases.get(template.name) ?? []
+  if (firstReturn === undefined) return false
+  returnedDatabases.set(template.name, otherReturns)
+  const returnedName = await firstReturn
+  if (returnedName === undefined) return await reuseReturned(admin, template, name)
+  await admin.query(`alter database ${escapeId(returnedName)} rename to ${escapeId(name)}`)
   return true
 }
 
-/** Under another name, so that what a test left running finds no database. */
-async function giveBack(
+/**
+ * Restores the template's contents in a database, so that another test can use it. Renames it first, so that work that the test
+ * left running no longer finds it.
+ *
+ * @returns the new name; undefined if the database cannot be reused
+ */
+async function returnDatabase(
   server: TestPostgres,
   admin: pg.Pool,
   template: DatabaseSpec,
   name: string,
 ): Promise<string | undefined> {
-  const returned = nameInRun(server.runId, 'returned', randomBytes(4).toString('hex'))
+  const returnedName = nameInRun(server.runId, 'returned', randomBytes(4).toString('hex'))
   try {
     await admin.query(
       `select pg_terminate_backend(pid, ${TERMINATION_MS}) from pg_stat_activity where datname = $1`,
       [name],
     )
-    await admin.query(`alter database ${id(name)} rename to ${id(returned)}`)
-    const contents = contentsOf.get(template.name)
-    const url = databaseUrl(server.adminUrl, returned)
-    if (contents && (await withAdmin(url, (db) => restoreContents(db, contents)))) return returned
+    await admin.query(`alter database ${escapeId(name)} rename to ${escapeId(returnedName)}`)
+    const contents = contentsByTemplate.get(template.name)
+    const url = databaseUrl(server.adminUrl, returnedName)
+    if (contents && (await withAdmin(url, (db) => restoreContents(db, contents)))) return returnedName
   } catch {
-    // What a test left running, or did to its roles, stands in the way.
+    // A session that a test left open, or a change to its roles, may prevent this.
   }
-  // What a worker leaves when it ends, and a drop that failed, go with the run.
-  for (const left of [name, returned])
-    admin.query(`drop database if exists ${id(left)} with (force)`).catch(() => undefined)
+  // A database whose drop fails is dropped at the end of the run.
+  for (const oldName of [name, returnedName])
+    admin.query(`drop database if exists ${escapeId(oldName)} with (force)`).catch(() => undefined)
   return undefined
 }
 
-/** A file may need dozens of databases, and connecting costs as much as a copy. */
-const admins = new Map<string, pg.Pool>()
+/** Pools by URL. They are reused, because a test file may need dozens of databases, and connecting takes as long as a copy. */
+const adminPools = new Map<string, pg.Pool>()
 
-/** The administrator's connections of this worker. They do not keep it alive. */
-function workerAdmin(adminUrl: string): pg.Pool {
-  const known = admins.get(adminUrl)
-  if (known) return known
+/** Returns this worker's pool of administrator connections. They do not keep the process alive. */
+function getAdminPool(adminUrl: string): pg.Pool {
+  const existingPool = adminPools.get(adminUrl)
+  if (existingPool) return existingPool
   const pool = new pg.Pool({
     connectionString: adminUrl,
     application_name: 'plainpath test',
@@ -138,30 +150,34 @@ function workerAdmin(adminUrl: string): pg.Pool {
     statement_timeout: ADMIN_STATEMENT_MS,
     allowExitOnIdle: true,
   })
-  // Unheard, the loss of an idle connection would end the process.
+  // Without a listener, the loss of an idle connection would end the process.
   pool.on('error', () => undefined)
-  admins.set(adminUrl, pool)
+  adminPools.set(adminUrl, pool)
   return pool
 }
 
-const id = pg.escapeIdentifier
+const escapeId = pg.escapeIdentifier
 
-/** Changed migrations, as while tests are watched, make another template. */
-async function templateOf(
+/** Names the template and its roles. Changed migrations, as in watch mode, result in another template. */
+async function describeTemplate(
   server: TestPostgres,
   { folder, name }: { folder: string; name: string },
 ): Promise<DatabaseSpec> {
   const hash = createHash('sha256')
   for (const file of (await readdir(folder)).sort()) hash.update(await readFile(path.join(folder, file)))
-  const role = (kind: string) => ({
+  const createRole = (kind: string) => ({
     name: nameInRun(server.runId, name, kind),
     password: server.rolePassword,
   })
   const version = hash.digest('hex').slice(0, 8)
-  return { name: nameInRun(server.runId, name, 'template', version), owner: role('owner'), app: role('app') }
+  return {
+    name: nameInRun(server.runId, name, 'template', version),
+    owner: createRole('owner'),
+    app: createRole('app'),
+  }
 }
 
-/** A finished template allows no connections, since one that is in use cannot be copied. */
+/** Creates the template unless it is finished. A finished one allows no connections: a database in use cannot be copied. */
 async function ensureTemplate(
   server: TestPostgres,
   admin: pg.Pool,
@@ -169,14 +185,14 @@ async function ensureTemplate(
   folder: string,
 ): Promise<void> {
   if (await isFinished(admin, template.name)) return
-  // The lock belongs to the connection, so it needs one of its own.
-  await withAdmin(server.adminUrl, async (making) => {
-    await takeLock(making, `template ${template.name}`, LOCK_SECONDS)
-    if (await isFinished(making, template.name)) return
-    await making.query(`drop database if exists ${id(template.name)} with (force)`)
-    const [made] = await ensureRolesAndDatabases(server.adminUrl, [template])
-    if (made) await migrate({ url: made.ownerUrl, folder, appRole: template.app.name })
-    await making.query(`alter database ${id(template.name)} allow_connections false`)
+  // The lock belongs to a session, so it needs a separate connection.
+  await withAdmin(server.adminUrl, async (lockClient) => {
+    await takeLock(lockClient, `template ${template.name}`, LOCK_SECONDS)
+    if (await isFinished(lockClient, template.name)) return
+    await lockClient.query(`drop database if exists ${escapeId(template.name)} with (force)`)
+    const [urls] = await ensureRolesAndDatabases(server.adminUrl, [template])
+    if (urls) await migrate({ url: urls.ownerUrl, folder, appRole: template.app.name })
+    await lockClient.query(`alter database ${escapeId(template.name)} allow_connections false`)
   })
 }
 
@@ -189,7 +205,11 @@ async function isFinished(admin: Pick<pg.Client, 'query'>, name: string): Promis
 
 const ADMIN_STATEMENT_MS = 40_000
 
-/** @param adminUrl of an administrator of the server */
+/**
+ * Runs `work` with an administrator's connection.
+ *
+ * @param adminUrl the URL of a server administrator
+ */
 export async function withAdmin<T>(adminUrl: string, work: (admin: pg.Client) => Promise<T>): Promise<T> {
   await using admin = await connect(adminUrl, {
     applicationName: 'plainpath test',
@@ -199,10 +219,10 @@ export async function withAdmin<T>(adminUrl: string, work: (admin: pg.Client) =>
 }
 
 /**
- * Remembers what every table of a database holds, as a backup does.
+ * Reads the contents of all tables of a database, like a backup.
  *
- * @param adminUrl of an administrator of the server
- * @returns brings it back, as a restore does
+ * @param adminUrl the URL of a server administrator, with the database
+ * @returns a function that restores the contents
  */
 export async function backUp(adminUrl: string): Promise<() => Promise<void>> {
   const contents = await withAdmin(adminUrl, readContents)

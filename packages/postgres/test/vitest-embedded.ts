@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { stopAbandonedServer, useEmbeddedPostgres } from '../src/embedded/embedded-postgres.ts'
-import { abortServer, POLL_MS, runningServer } from '../src/embedded/postmaster.ts'
-import { serverUser } from '../src/embedded/server-user.ts'
+import { abortServer, findRunningServer, POLL_MS } from '../src/embedded/postmaster.ts'
+import { getServerUser } from '../src/embedded/server-user.ts'
 import { beginTestRun } from './test-run.ts'
 
-const FOLDER = /^plainpath-test-[0-9a-f]{8}(?:\.new-\w+)?$/
-/** No server takes so long to start, so one that is not in use by then is nobody's. */
+const DATA_FOLDER = /^plainpath-test-[0-9a-f]{8}(?:\.new-\w+)?$/
+/** No server takes this long to start, so an older server that is not in use is abandoned. */
 const ABANDONED_AFTER_MS = 120_000
-/** The databases live as long as the run. Each worker may have several instances of both apps, with their pools. */
+/** The databases exist only during the run, so they need not be durable. Each worker may run several instances of both apps. */
 const SETTINGS = {
   fsync: 'off',
   synchronous_commit: 'off',
@@ -20,60 +20,62 @@ const SETTINGS = {
   max_connections: '300',
 }
 
-/** Vitest `globalSetup`: gives a project's tests an embedded server of their own, in a temporary folder. */
+/** Vitest `globalSetup`: starts an embedded server for a project's tests, in a temporary folder. */
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   await removeAbandoned()
   await using resources = new AsyncDisposableStack()
-  const wanted = path.join(placeOfData(), `plainpath-test-${randomBytes(4).toString('hex')}`)
-  const server = await useEmbeddedPostgres({ dir: wanted, settings: SETTINGS })
+  const requestedDir = path.join(chooseDataFolder(), `plainpath-test-${randomBytes(4).toString('hex')}`)
+  const server = await useEmbeddedPostgres({ dir: requestedDir, settings: SETTINGS })
   resources.defer(() => rm(server.dir, { recursive: true, force: true }))
   resources.use(server)
-  const { [Symbol.asyncDispose]: end, ...testPostgres } = await beginTestRun(
+  const { [Symbol.asyncDispose]: endRun, ...testPostgres } = await beginTestRun(
     { adminUrl: server.url, origin: 'embedded' },
     console,
+    { isServerTemporary: true },
   )
-  resources.defer(end)
+  resources.defer(endRun)
   project.provide('testPostgres', testPostgres)
-  const kept = resources.move()
-  const atExit = () => removeAtOnce(server.dir)
-  process.once('exit', atExit)
+  const runResources = resources.move()
+  const removeServer = () => removeServerSync(server.dir)
+  process.once('exit', removeServer)
   return async () => {
-    await kept.disposeAsync()
-    process.off('exit', atExit)
+    await runResources.disposeAsync()
+    process.off('exit', removeServer)
   }
 }
 
-const MEMORY = '/dev/shm'
+const MEMORY_FOLDER = '/dev/shm'
 const NEEDED_BYTES = 4 * 1024 ** 3
 
-/** Memory where there is enough, since a disk that is busy for a second is as slow as the apps let no store be. */
-function placeOfData(): string {
+/** Chooses memory if there is enough: a disk that is busy for a second would exceed the apps' time limits. */
+function chooseDataFolder(): string {
   try {
-    const { bavail, bsize } = statfsSync(MEMORY)
-    return bavail * bsize > NEEDED_BYTES ? MEMORY : tmpdir()
+    const { bavail, bsize } = statfsSync(MEMORY_FOLDER)
+    return bavail * bsize > NEEDED_BYTES ? MEMORY_FOLDER : tmpdir()
   } catch {
     return tmpdir()
   }
 }
 
-/** An interrupted run tears nothing down, and when the process exits nothing can be awaited. */
-function removeAtOnce(dir: string): void {
+/** Removes the server synchronously: an interrupted run has no teardown, and an exiting process cannot wait for promises. */
+function removeServerSync(dir: string): void {
   abortServer(dir)
-  const clock = new Int32Array(new SharedArrayBuffer(4))
-  for (let waits = 0; waits < 100 && runningServer(dir); waits++) Atomics.wait(clock, 0, 0, POLL_MS)
+  const sleepBuffer = new Int32Array(new SharedArrayBuffer(4))
+  for (let waitCount = 0; waitCount < 100 && findRunningServer(dir); waitCount++)
+    Atomics.wait(sleepBuffer, 0, 0, POLL_MS)
   rmSync(dir, { recursive: true, force: true })
 }
 
-/** What a killed run of ours left behind. */
+/** Removes the servers and files that killed runs have left. */
 async function removeAbandoned(): Promise<void> {
-  const user = serverUser()?.uid ?? process.getuid?.()
-  const places = [...new Set([placeOfData(), tmpdir()])]
+  const user = getServerUser()?.uid ?? process.getuid?.()
+  const parentFolders = [...new Set([chooseDataFolder(), tmpdir()])]
   const entries = await Promise.all(
-    places.map(async (place) => (await readdir(place)).map((name) => path.join(place, name))),
+    parentFolders.map(async (parent) => (await readdir(parent)).map((name) => path.join(parent, name))),
   )
-  for (const folder of entries.flat().filter((entry) => FOLDER.test(path.basename(entry)))) {
-    const found = statSync(folder, { throwIfNoEntry: false })
-    if (!found || found.uid !== user || found.mtimeMs > Date.now() - ABANDONED_AFTER_MS) continue
+  for (const folder of entries.flat().filter((entry) => DATA_FOLDER.test(path.basename(entry)))) {
+    const stats = statSync(folder, { throwIfNoEntry: false })
+    if (!stats || stats.uid !== user || stats.mtimeMs > Date.now() - ABANDONED_AFTER_MS) continue
     if (await stopAbandonedServer(folder)) await rm(folder, { recursive: true, force: true })
   }
 }

@@ -1,13 +1,13 @@
 import type { TestProject } from 'vitest/node'
 import { beginTestRun } from './test-run.ts'
 
-/** Vitest `globalSetup`: gives a project's tests the server of `TEST_POSTGRES_URL`, never another one. */
+/** Vitest `globalSetup`: uses the server of `TEST_POSTGRES_URL` for a project's tests, and never another one. */
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   const url = process.env['TEST_POSTGRES_URL']
   if (!url) throw new Error('TEST_POSTGRES_URL is not set')
-  const { [Symbol.asyncDispose]: end, ...testPostgres } = await begin(url)
+  const { [Symbol.asyncDispose]: endRun, ...testPostgres } = await begin(url)
   project.provide('testPostgres', testPostgres)
-  return async () => end()
+  return async () => endRun()
 }
 
 async function begin(adminUrl: string) {

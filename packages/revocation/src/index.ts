@@ -5,11 +5,11 @@ export {
   type RevocationNotification,
 } from './notification.ts'
 export {
+  getRevocationChannel,
+  getRevocationKey,
   REVOCATION,
   type RevocationIntervals,
   type RevocationOptions,
-  revocationChannel,
-  revocationKey,
 } from './revocation-options.ts'
 export {
   ACKNOWLEDGE,

@@ -1,12 +1,12 @@
-/** What a revocation revoked. A token is identified by base64url of its SHA-256. */
+/** A revocation of a token, of all tokens of a client, or of all tokens. A token is identified by its SHA-256 hash in base64url. */
 export type Revocation =
   | { readonly kind: 'token'; readonly hash: string }
   | { readonly kind: 'client'; readonly id: string }
   | { readonly kind: 'everything' }
 
 /**
- * A message on the revocation channel. `number` rises by one with each revocation; numbers are comparable only under the
- * same `mark`, the random id that the state got when it was created.
+ * A message on the revocation channel. `number` rises by one with each revocation. Numbers are comparable only under the same
+ * `mark`, which is the random id of the state.
  */
 export interface RevocationNotification {
   readonly mark: string
@@ -21,15 +21,15 @@ export function formatRevocation(revocation: Revocation): string {
 }
 
 /**
- * Parses `<mark> <number> <revocation>`. A revocation of an unknown kind counts as `everything`, so that an older release
- * accepts too little and never too much.
+ * Parses `<mark> <number> <revocation>`. A revocation of an unknown kind counts as `everything`: an older release may accept too
+ * little, but never too much.
  *
  * @returns undefined for text that is not a notification
  */
 export function parseNotification(text: string): RevocationNotification | undefined {
-  const [, mark, number, names = ''] = /^(\S+) (\d{1,15}) (.+)$/s.exec(text) ?? []
+  const [, mark, number, revocation = ''] = /^(\S+) (\d{1,15}) (.+)$/s.exec(text) ?? []
   if (mark === undefined) return undefined
-  const [, kind, value = ''] = /^(token|client) (\S+)$/.exec(names) ?? []
+  const [, kind, value = ''] = /^(token|client) (\S+)$/.exec(revocation) ?? []
   const revoked: Revocation =
     kind === 'token'
       ? { kind, hash: value }

@@ -1,17 +1,17 @@
 import { z } from 'zod'
 
 /*
- * The Redis scripts of the revocation protocol (docs/revocation), each one round trip. Revokers run in apps/auth,
- * subscribers in apps/resource; this module holds only what both must agree on, not when they run which script.
+ * The Redis scripts of the revocation protocol (docs/revocation). Each takes one round trip. Revokers run in apps/auth, and
+ * subscribers in apps/resource. This module contains the scripts that both must share; each app decides when it runs which script.
  *
- * `KEYS[1]` is the hash of `revocationKey`: `number`, `mark`, `server`, and for each subscriber a field `member <id>` with the
+ * `KEYS[1]` is the hash of `getRevocationKey`: `number`, `mark`, `server`, and for each subscriber a field `member <id>` with the
  * highest number that it acknowledged.
  */
 
 /**
- * Reads the state. It is valid only for the replication ID that it was written under: `master_replid` changes whenever Redis
- * starts and whenever a replica is promoted, so a snapshot or a stale copy that is loaded then never passes for the lost
- * state. `allow-oom` (Redis 7) lets revocations through when memory is full.
+ * Reads the state, which is valid only for the replication ID under which it was written. `master_replid` changes whenever Redis
+ * starts and whenever a replica is promoted, so a state from a snapshot or a stale copy is never valid. `allow-oom` (Redis 7) lets
+ * revocations through when memory is full.
  */
 const READ_STATE = `#!lua flags=allow-oom
 local server = string.match(redis.call('INFO', 'replication'), 'master_replid:(%w+)')
@@ -19,13 +19,13 @@ local found = redis.call('HMGET', KEYS[1], 'server', 'mark', 'number')
 local mark, number = found[2], tonumber(found[3])
 local valid = server and found[1] == server and mark and number`
 
-/** A script, and what it replies. */
+/** A script, and the schema of its reply. */
 export interface Script<Reply> {
   readonly lua: string
   readonly reply: z.ZodType<Reply>
 }
 
-/** Creates the state unless it is valid. Only revokers do: without a revoker, no subscriber may rely on notifications. */
+/** Creates the state unless it is valid. Only revokers run this: without a revoker, notifications are not reliable. */
 const ENSURE_STATE = `${READ_STATE}
 if not valid then
   mark, number = ARGV[1], 0
@@ -33,18 +33,22 @@ if not valid then
   redis.call('HSET', KEYS[1], 'server', server, 'mark', mark, 'number', number)
 end`
 
-/** Lua that counts in `pending` the subscribers that have not acknowledged `least`, and runs `each` for each of them. */
-const countPending = (each: string) => `
+/** Builds Lua that counts subscribers that have not acknowledged `least` (`pending`), and runs `statement` for each of them. */
+const countPending = (statement: string) => `
 local pending = 0
 local fields = redis.call('HGETALL', KEYS[1])
 for at = 1, #fields, 2 do
   if string.sub(fields[at], 1, 7) == 'member ' and tonumber(fields[at + 1]) < least then
     pending = pending + 1
-    ${each}
+    ${statement}
   end
 end`
 
-/** Makes sure that there is a state. ARGV: the mark of a new one. @returns the mark */
+/**
+ * Ensures that there is a state. ARGV: the mark of a new state.
+ *
+ * @returns the mark of the current state
+ */
 export const ENSURE_MARK = {
   lua: `${ENSURE_STATE}
 return mark`,
@@ -54,7 +58,7 @@ return mark`,
 /**
  * Increments the number and publishes a notification. ARGV: the mark of a new state, the channel, the revocation.
  *
- * @returns mark and number
+ * @returns the mark and the new number
  */
 export const PUBLISH = {
   lua: `${ENSURE_STATE}
@@ -67,7 +71,7 @@ return { mark, number }`,
 /**
  * Counts the subscribers that have not acknowledged a number. ARGV: the number.
  *
- * @returns the mark, empty when there is no valid state, and the count
+ * @returns the mark, which is empty if there is no valid state, and the count
  */
 export const COUNT_PENDING = {
   lua: `${READ_STATE}
@@ -76,7 +80,11 @@ return { valid and mark or '', pending }`,
   reply: z.tuple([z.string(), z.int()]),
 }
 
-/** Removes the subscribers that have not acknowledged a number. ARGV: mark, number. @returns how many it removed */
+/**
+ * Removes the subscribers that have not acknowledged a number. ARGV: the mark, the number.
+ *
+ * @returns the number of removed subscribers
+ */
 export const REMOVE_PENDING = {
   lua: `${READ_STATE}
 if not valid or mark ~= ARGV[1] then return 0 end
@@ -85,7 +93,11 @@ return pending`,
   reply: z.int(),
 }
 
-/** Adds a subscriber. ARGV: its new id, its previous id. @returns mark and number; null when there is no valid state */
+/**
+ * Adds a subscriber. ARGV: its new id, its previous id.
+ *
+ * @returns the mark and the current number; null if there is no valid state
+ */
 export const SUBSCRIBE = {
   lua: `${READ_STATE}
 if not valid then return false end
@@ -96,9 +108,9 @@ return { mark, number }`,
 }
 
 /**
- * Acknowledges the notifications up to a number. ARGV: mark, subscriber id, the highest number it has seen.
+ * Acknowledges the notifications up to a number. ARGV: the mark, the subscriber's id, the highest number that it has seen.
  *
- * @returns the current number; null for a subscriber that was removed, and when the state is another one
+ * @returns the current number; null if the subscriber was removed or the state has another mark
  */
 export const ACKNOWLEDGE = {
   lua: `${READ_STATE}

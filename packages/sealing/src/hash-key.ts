@@ -5,51 +5,50 @@ import { newKeyLine, parseKeyFile } from './key-file.ts'
 type HashLabel = 'client-secret' | 'access-token' | 'email-index' | 'cursor' | 'mcp-request-state'
 
 export interface HashKey {
-  /** Stored beside each hash, so that the key can be replaced. */
+  /** Stored with each hash, because the key may be replaced. */
   readonly id: string
   /**
-   * Computes HMAC-SHA-256 (32 bytes) under HKDF-SHA-256(key, info = label) (RFC 5869), so that hashes of the same value under
-   * two labels are unrelated. A string is hashed as UTF-8.
+   * Computes HMAC-SHA-256 (32 bytes) with the key HKDF-SHA-256(key, info = label) (RFC 5869), so that a value's hashes under two
+   * labels are unrelated. A string is hashed as UTF-8.
    *
    * @throws {TypeError} for an empty label
    */
   hash(label: HashLabel | (string & Record<never, never>), value: string | Uint8Array): Buffer
-  /**
-   * Derives a key of 32 bytes for another use, by HKDF-SHA-256 with the label as info. Every instance derives the same.
-   */
+  /** Derives a key of 32 bytes for another purpose, by HKDF-SHA-256 with the label as info. Every instance derives the same key. */
   deriveKey(label: 'dpop-nonce' | 'cookies'): Buffer
 }
 
 /**
  * Reads a hash key file: one line `hash-<id>:<base64url of 32 bytes>`, and `#` comments.
  *
- * @throws {Error} for a malformed file, and unless it holds exactly one key. The message names line numbers only.
+ * @throws {Error} for a malformed file, or unless it contains exactly one key. The message contains line numbers, but no keys
  */
 export function parseHashKey(fileText: string): HashKey {
-  const [line, second] = parseKeyFile('hash', fileText)
-  if (line === undefined || second !== undefined) throw new Error('bad hash file: it holds more than one key')
+  const [line, excessLine] = parseKeyFile('hash', fileText)
+  if (line === undefined || excessLine !== undefined)
+    throw new Error('bad hash file: it holds more than one key')
   const key = createSecretKey(line.bytes)
-  // Never evicted: labels are constants of the program, so there are few.
-  const derived = new Map<string, KeyObject>()
+  // Never evicted, because the labels are a few constants of the program.
+  const keysByLabel = new Map<string, KeyObject>()
   return {
     id: line.id,
     hash(label, value) {
       if (label === '') throw new TypeError('a hash needs a label')
-      const labelKey = derived.get(label) ?? derive(key, label)
-      derived.set(label, labelKey)
+      const labelKey = keysByLabel.get(label) ?? deriveLabelKey(key, label)
+      keysByLabel.set(label, labelKey)
       return createHmac('sha256', labelKey).update(value).digest()
     },
-    deriveKey: (label) => derive(key, label).export(),
+    deriveKey: (label) => deriveLabelKey(key, label).export(),
   }
 }
 
-const derive = (key: KeyObject, label: string) =>
+const deriveLabelKey = (key: KeyObject, label: string) =>
   createSecretKey(new Uint8Array(hkdfSync('sha256', key, '', label, 32)))
 
 /** Generates a line for a hash key file. */
 export const newHashKey = (): string => newKeyLine('hash')
 
-/** Computes SHA-256 (32 bytes); a string is hashed as UTF-8. Only for values that cannot be guessed: others need a `HashKey`. */
+/** Computes SHA-256 (32 bytes); a string is hashed as UTF-8. Only for values that cannot be guessed; others need a `HashKey`. */
 export const sha256 = (value: string | Uint8Array): Buffer => hash('sha256', value, 'buffer')
 
 /** Compares bytes in a time that depends only on their lengths. */

@@ -43,7 +43,7 @@ describe('a key file', () => {
     expect(message(() => parseKeyEncryptionKeys(text))).toMatch(/^Error: bad kek file: /)
   })
 
-  test('with several mistakes is refused for all of them at once', () => {
+  test('with several mistakes is refused with an error that names all of them', () => {
     const text = `kek-a1\n${good}\n${good}\nnonsense`
     expect(message(() => parseKeyEncryptionKeys(text))).toMatch(/line 1 .*line 3 repeats an id.*line 4 /)
   })

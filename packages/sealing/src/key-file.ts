@@ -12,7 +12,7 @@ const ID = '[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?'
 /**
  * Parses the keys of one kind, in the order of the file. Skips blank lines and lines that begin with `#`.
  *
- * @throws {Error} naming every invalid line by its number, never by its text, which may contain a key
+ * @throws {Error} that lists every invalid line by its number. It never quotes a line, which may contain a key
  */
 export function parseKeyFile(kind: string, fileText: string): KeyLine[] {
   const pattern = new RegExp(`^${kind}-(?<id>${ID}):(?<key>[A-Za-z0-9_-]{43})$`)

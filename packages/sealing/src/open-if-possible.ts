@@ -1,10 +1,10 @@
 import { SealError } from './sealing-keys.ts'
 
 /**
- * Runs `open`, which decrypts something that a mail needs.
+ * Runs `open`, which decrypts a value for a mail.
  *
- * @returns undefined when the key-encryption key is gone: that must not prevent what the mail is about, such as the end of an
- *   agent's access
+ * @returns undefined if the value cannot be decrypted, for example without its key. The action that the mail reports, such as
+ *   revoking an agent's access, must still succeed
  */
 export function openIfPossible<T>(open: () => T): T | undefined {
   try {

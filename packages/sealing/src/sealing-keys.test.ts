@@ -93,7 +93,7 @@ describe('an encrypted value', () => {
     )
   })
 
-  test('differs each time and contains nothing of the plaintext', () => {
+  test('differs each time and contains no part of the plaintext', () => {
     const [one, two] = [keys.seal('Atlas Atlas Atlas', context), keys.seal('Atlas Atlas Atlas', context)]
     expect(one.equals(two)).toBe(false)
     expect(one.includes('Atlas')).toBe(false)

@@ -2,27 +2,37 @@ import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, rand
 import { newKeyLine, parseKeyFile } from './key-file.ts'
 
 /*
- * Envelope encryption of stored values (AEAD; `seal` encrypts, `open` decrypts): AES-256-GCM under a fresh data key, which is
- * itself encrypted under a key-encryption key. Callers decide which columns are encrypted and when keys are rotated.
+ * Envelope encryption of stored values: `seal` encrypts and `open` decrypts with AES-256-GCM, an AEAD. Each value has a new data
+ * key, which is itself encrypted under a key-encryption key. Callers decide which columns are encrypted and when keys are rotated.
  */
 
 /**
  * Encrypts and decrypts values with a list of key-encryption keys.
  *
- * `context` names the one place that the value belongs to, such as `agents/agt_…/name`. It is not stored but authenticated
- * (associated data): a value that was copied to another row or column does not decrypt there.
+ * `context` names the only place where the value belongs, such as `agents/agt_…/name`. It is authenticated as associated data, but
+ * not stored, so a value that is copied to another row or column does not decrypt there.
  */
 export interface SealingKeys {
   /** The id of the key that `seal` uses. */
   readonly newestId: string
-  /** Encrypts a value. @throws {TypeError} for a context that is empty or not well-formed Unicode */
+  /** The ids of the keys that `open` can use, newest first. */
+  readonly ids: readonly string[]
+  /**
+   * Encrypts a value.
+   *
+   * @throws {TypeError} for a context that is empty or not well-formed Unicode
+   */
   seal(plaintext: Uint8Array | string, context: string): Buffer
-  /** Decrypts a value. @throws {SealError} for a value that is damaged, of another context, or under a key that is not in the list */
+  /**
+   * Decrypts a value.
+   *
+   * @throws {SealError} if the value is damaged, has another context, or was encrypted under a key that is not in the list
+   */
   open(sealed: Uint8Array, context: string): Buffer
   /**
-   * Encrypts a value again under the newest key and a new data key. Returns undefined if it is under the newest key already.
+   * Encrypts a value again, under the newest key and a new data key. Returns undefined if it is already under the newest key.
    *
-   * @throws {SealError} as `open` does, in both cases
+   * @throws {SealError} like `open`, in both cases
    */
   reseal(sealed: Uint8Array, context: string): Buffer | undefined
 }
@@ -30,29 +40,29 @@ export interface SealingKeys {
 /**
  * Reads a file of key-encryption keys: lines `kek-<id>:<base64url of 32 bytes>`, newest first, and `#` comments.
  *
- * @throws {Error} naming every malformed or repeated line by its number, never by its text.
+ * @throws {Error} that lists every malformed or repeated line by its number. It never quotes a line
  */
 export function parseKeyEncryptionKeys(fileText: string): SealingKeys {
   const lines = parseKeyFile('kek', fileText)
   const keys = new Map(lines.map(({ id, bytes }) => [id, createSecretKey(bytes)]))
-  const [newest] = keys
-  if (newest === undefined) throw new Error('bad kek file: it holds no key')
-  return sealingKeys(keys, newest)
+  const [newestEntry] = keys
+  if (newestEntry === undefined) throw new Error('bad kek file: it holds no key')
+  return createSealingKeys(keys, newestEntry)
 }
 
 /** Generates a line for a file of key-encryption keys. */
 export const newKeyEncryptionKey = (): string => newKeyLine('kek')
 
-function sealingKeys(
+function createSealingKeys(
   keys: ReadonlyMap<string, KeyObject>,
-  [newestId, newest]: [string, KeyObject],
+  [newestId, newestKey]: [string, KeyObject],
 ): SealingKeys {
   function seal(plaintext: Uint8Array | string, context: string): Buffer {
-    const associated = associatedData(newestId, context)
+    const associatedData = buildAssociatedData(newestId, context)
     const dataKey = randomBytes(32)
     try {
-      const wrappedDataKey = encrypt(newest, dataKey, associated.dataKey)
-      const encryptedValue = encrypt(createSecretKey(dataKey), Buffer.from(plaintext), associated.value)
+      const wrappedDataKey = encrypt(newestKey, dataKey, associatedData.dataKey)
+      const encryptedValue = encrypt(createSecretKey(dataKey), Buffer.from(plaintext), associatedData.value)
       return writeEnvelope({ keyId: newestId, wrappedDataKey, encryptedValue })
     } finally {
       dataKey.fill(0)
@@ -63,10 +73,10 @@ function sealingKeys(
     const { keyId, wrappedDataKey, encryptedValue } = readEnvelope(sealed)
     const key = keys.get(keyId)
     if (key === undefined) throw new SealError('sealed under a key-encryption key that is not in the list')
-    const associated = associatedData(keyId, context)
-    const dataKey = decrypt(key, wrappedDataKey, associated.dataKey)
+    const associatedData = buildAssociatedData(keyId, context)
+    const dataKey = decrypt(key, wrappedDataKey, associatedData.dataKey)
     try {
-      return decrypt(createSecretKey(dataKey), encryptedValue, associated.value)
+      return decrypt(createSecretKey(dataKey), encryptedValue, associatedData.value)
     } finally {
       dataKey.fill(0)
     }
@@ -77,14 +87,14 @@ function sealingKeys(
     return readEnvelope(sealed).keyId === newestId ? undefined : seal(plaintext, context)
   }
 
-  return { newestId, seal, open, reseal }
+  return { newestId, ids: [...keys.keys()], seal, open, reseal }
 }
 
-/** The associated data that binds both layers to the format, the key-encryption key and the context, and tells them apart. */
-function associatedData(keyId: string, context: string) {
+/** Builds the associated data of both layers, which binds each to the format, the key-encryption key and the context. */
+function buildAssociatedData(keyId: string, context: string) {
   if (context === '' || !context.isWellFormed()) throw new TypeError('a sealed value needs a context')
-  const bound = (layer: string) => Buffer.from(`plainpath ${layer} ${VERSION} ${keyId} ${context}`)
-  return { dataKey: bound('data-key'), value: bound('value') }
+  const encodeLayer = (layer: string) => Buffer.from(`plainpath ${layer} ${VERSION} ${keyId} ${context}`)
+  return { dataKey: encodeLayer('data-key'), value: encodeLayer('value') }
 }
 
 /**
@@ -104,18 +114,22 @@ interface Envelope {
 
 const VERSION = 1
 const WRAPPED_BYTES = 12 + 16 + 32
-const SMALLEST_VALUE_BYTES = 12 + 16
+const MIN_VALUE_BYTES = 12 + 16
 
 function writeEnvelope({ keyId, wrappedDataKey, encryptedValue }: Envelope): Buffer {
   const id = Buffer.from(keyId, 'ascii')
   return Buffer.concat([Buffer.of(VERSION, id.length), id, wrappedDataKey, encryptedValue])
 }
 
-/** Parses an envelope. @throws {SealError} for bytes that `writeEnvelope` did not write */
+/**
+ * Parses an envelope.
+ *
+ * @throws {SealError} for bytes that `writeEnvelope` did not write
+ */
 function readEnvelope(sealed: Uint8Array): Envelope {
   const idEnd = 2 + (sealed[1] ?? 0)
   const wrappedEnd = idEnd + WRAPPED_BYTES
-  if (sealed[0] !== VERSION || sealed.length < wrappedEnd + SMALLEST_VALUE_BYTES) {
+  if (sealed[0] !== VERSION || sealed.length < wrappedEnd + MIN_VALUE_BYTES) {
     throw new SealError('not a sealed value of a version this program knows')
   }
   return {
@@ -132,20 +146,24 @@ const OPTIONS = { authTagLength: TAG_BYTES }
 /**
  * Encrypts with AES-256-GCM (NIST SP 800-38D) and a random nonce. Returns nonce, tag and ciphertext.
  *
- * With random nonces a key may be used 2^32 times (§8.3); a key-encryption key is used once for each value.
+ * With random nonces, a key may be used 2^32 times (§8.3). A key-encryption key is used once for each value.
  */
-function encrypt(key: KeyObject, plaintext: Uint8Array, associated: Uint8Array): Buffer {
+function encrypt(key: KeyObject, plaintext: Uint8Array, associatedData: Uint8Array): Buffer {
   const nonce = randomBytes(NONCE_BYTES)
-  const cipher = createCipheriv('aes-256-gcm', key, nonce, OPTIONS).setAAD(associated)
+  const cipher = createCipheriv('aes-256-gcm', key, nonce, OPTIONS).setAAD(associatedData)
   const ciphertext = Buffer.concat([cipher.update(plaintext), cipher.final()])
   return Buffer.concat([nonce, cipher.getAuthTag(), ciphertext])
 }
 
-/** Decrypts. @throws {SealError} unless `encrypt` returned these bytes for this key and this associated data */
-function decrypt(key: KeyObject, encrypted: Uint8Array, associated: Uint8Array): Buffer {
+/**
+ * Decrypts the result of `encrypt`.
+ *
+ * @throws {SealError} unless `encrypt` returned these bytes for this key and this associated data
+ */
+function decrypt(key: KeyObject, encrypted: Uint8Array, associatedData: Uint8Array): Buffer {
   const nonce = encrypted.subarray(0, NONCE_BYTES)
   const tag = encrypted.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES)
-  const decipher = createDecipheriv('aes-256-gcm', key, nonce, OPTIONS).setAAD(associated).setAuthTag(tag)
+  const decipher = createDecipheriv('aes-256-gcm', key, nonce, OPTIONS).setAAD(associatedData).setAuthTag(tag)
   const plaintext = decipher.update(encrypted.subarray(NONCE_BYTES + TAG_BYTES))
   try {
     return Buffer.concat([plaintext, decipher.final()])
@@ -155,9 +173,8 @@ function decrypt(key: KeyObject, encrypted: Uint8Array, associated: Uint8Array):
 }
 
 /**
- * A value that cannot be decrypted: damaged, moved to another row, or encrypted under a key that is not in the list.
- *
- * The message names the last case, which an operator can fix by adding the key. It contains nothing of the value.
+ * Thrown if a value cannot be decrypted, because it is damaged, was moved to another row, or was encrypted under a key that is not
+ * in the list. The message identifies the last case, which an operator can fix by adding the key. It never quotes the value.
  */
 export class SealError extends Error {
   override readonly name = 'SealError'

@@ -10,12 +10,16 @@ export {
   traceHeaders,
 } from './tracing.ts'
 
-/** Opens tracing. @returns undefined without a URL; OpenTelemetry is then not even imported */
+/**
+ * Opens tracing. Without a URL, does not import OpenTelemetry.
+ *
+ * @returns undefined without a URL
+ */
 export async function openTracing(
   options: Omit<TracingOptions, 'url'> & { readonly url: string | undefined },
 ): Promise<Tracing | undefined> {
   const { url } = options
   if (url === undefined) return undefined
-  const { otlpTracing } = await import('./otlp-tracing.ts')
-  return otlpTracing({ ...options, url })
+  const { createOtlpTracing } = await import('./otlp-tracing.ts')
+  return createOtlpTracing({ ...options, url })
 }

@@ -25,18 +25,18 @@ import {
 } from '@opentelemetry/sdk-trace'
 import type { RequestSpan, RunningSpan, Tracing, TracingOptions } from './tracing.ts'
 
-/** Beyond these, spans are dropped. */
-const MOST_WAITING = 2_048
-const MOST_IN_A_BATCH = 512
-const BATCH_EVERY_MS = 1_000
-/** Further calls of a request get no span. */
-const MOST_CALLS = 200
+/** When this many spans wait, further ones are dropped. */
+const MAX_WAITING_SPANS = 2_048
+const MAX_BATCH_SPANS = 512
+const BATCH_INTERVAL_MS = 1_000
+/** A request has at most this many spans for calls to its stores. */
+const MAX_CALL_SPANS = 200
 
 /**
- * Creates tracing that exports spans in batches, in the background. No global provider or context of OpenTelemetry is set,
- * since two apps may run in one process.
+ * Creates tracing that exports spans in batches, in the background. It sets no global provider or context of OpenTelemetry, because
+ * two apps may run in one process.
  */
-export function otlpTracing(options: TracingOptions): Tracing {
+export function createOtlpTracing(options: TracingOptions): Tracing {
   const provider = new TracerProvider({
     sampler: new ParentBasedSampler({ root: new AlwaysOnSampler() }),
     resource: resourceFromAttributes({
@@ -46,34 +46,34 @@ export function otlpTracing(options: TracingOptions): Tracing {
     }),
     spanProcessors: [
       new BatchSpanProcessor({
-        exporter: boundedExporter(options),
-        maxQueueSize: MOST_WAITING,
-        maxExportBatchSize: MOST_IN_A_BATCH,
-        scheduledDelayMillis: BATCH_EVERY_MS,
-        exportTimeoutMillis: EXPORT_MS,
+        exporter: createBoundedExporter(options),
+        maxQueueSize: MAX_WAITING_SPANS,
+        maxExportBatchSize: MAX_BATCH_SPANS,
+        scheduledDelayMillis: BATCH_INTERVAL_MS,
+        exportTimeoutMillis: EXPORT_TIMEOUT_MS,
       }),
     ],
   })
   const tracer = provider.getTracer('plainpath')
   return {
-    request: (traceparent) => requestSpan(tracer, traceparent),
+    startRequest: (traceparent) => startRequestSpan(tracer, traceparent),
     async [Symbol.asyncDispose]() {
-      const late = sleep(EXPORT_MS, undefined, { ref: false })
-      await Promise.race([provider.shutdown().catch(() => undefined), late])
+      const timeLimit = sleep(EXPORT_TIMEOUT_MS, undefined, { ref: false })
+      await Promise.race([provider.shutdown().catch(() => undefined), timeLimit])
     },
   }
 }
 
-function requestSpan(tracer: Tracer, traceparent: string | undefined): RequestSpan {
-  const remote = remoteSpan(traceparent)
-  const context = remote ? trace.setSpanContext(ROOT_CONTEXT, remote) : ROOT_CONTEXT
-  // The sampler sees this name; the route is known at the end.
+function startRequestSpan(tracer: Tracer, traceparent: string | undefined): RequestSpan {
+  const remoteSpan = parseTraceparent(traceparent)
+  const context = remoteSpan ? trace.setSpanContext(ROOT_CONTEXT, remoteSpan) : ROOT_CONTEXT
+  // The sampler sees this name. The route is known only at the end.
   const span = tracer.startSpan('request', { kind: SpanKind.SERVER }, context)
-  const request = { open: true, calls: 0 }
+  const request = { isOpen: true, callCount: 0 }
   return {
-    span: runningSpan(tracer, { span, context: trace.setSpan(ROOT_CONTEXT, span), request }),
+    span: createRunningSpan(tracer, { span, context: trace.setSpan(ROOT_CONTEXT, span), request }),
     endWithResponse({ method, route, status }) {
-      request.open = false
+      request.isOpen = false
       span.updateName(`${method} ${route}`)
       span.setAttributes({
         'http.request.method': method,
@@ -90,71 +90,73 @@ interface SpanParts {
   readonly span: Span
   readonly context: Context
   /** Shared by all spans of the request. */
-  readonly request: { open: boolean; calls: number }
+  readonly request: { isOpen: boolean; callCount: number }
 }
 
-function runningSpan(tracer: Tracer, { span, context, request }: SpanParts): RunningSpan {
+function createRunningSpan(tracer: Tracer, { span, context, request }: SpanParts): RunningSpan {
   const { traceId, spanId, traceFlags } = span.spanContext()
   return {
     traceId,
     traceparent: `00-${traceId}-${spanId}-${traceFlags & TraceFlags.SAMPLED ? '01' : '00'}`,
-    isOpen: () => request.open,
-    call({ name, attributes }) {
-      if (request.calls >= MOST_CALLS) return undefined
-      request.calls += 1
+    isOpen: () => request.isOpen,
+    startCall({ name, attributes }) {
+      if (request.callCount >= MAX_CALL_SPANS) return undefined
+      request.callCount += 1
       const child = tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes: { ...attributes } }, context)
-      return runningSpan(tracer, { span: child, context: trace.setSpan(ROOT_CONTEXT, child), request })
+      return createRunningSpan(tracer, { span: child, context: trace.setSpan(ROOT_CONTEXT, child), request })
     },
-    failed(error) {
+    recordFailure(error) {
       span.setStatus({ code: SpanStatusCode.ERROR })
-      span.setAttributes(errorAttributes(error))
+      span.setAttributes(createErrorAttributes(error))
     },
     end: () => span.end(),
   }
 }
 
-const KIND = /^\w{1,40}$/
+const ERROR_KIND = /^\w{1,40}$/
 
-function errorAttributes(error: unknown): Attributes {
+function createErrorAttributes(error: unknown): Attributes {
   if (!(error instanceof Error)) return { 'error.type': typeof error }
   const { code } = error as { code?: unknown }
-  const kind = [code, error.name].filter((each) => typeof each === 'string').find((each) => KIND.test(each))
+  const kind = [code, error.name]
+    .filter((name) => typeof name === 'string')
+    .find((name) => ERROR_KIND.test(name))
   return { 'error.type': kind ?? 'Error' }
 }
 
-/** W3C Trace Context §3.2, version 00. Later versions are ignored, since neither app sends them. */
+/** Matches W3C Trace Context §3.2, version 00. Later versions are ignored, because neither app sends them. */
 const TRACEPARENT = /^00-(?<traceId>[0-9a-f]{32})-(?<spanId>[0-9a-f]{16})-(?<flags>[0-9a-f]{2})$/
 
-function remoteSpan(traceparent: string | undefined): SpanContext | undefined {
+function parseTraceparent(traceparent: string | undefined): SpanContext | undefined {
   const { traceId = '', spanId = '', flags = '' } = TRACEPARENT.exec(traceparent ?? '')?.groups ?? {}
   const traceFlags = Number.parseInt(flags, 16) & TraceFlags.SAMPLED
   const context = { traceId, spanId, traceFlags, isRemote: true }
   return isSpanContextValid(context) ? context : undefined
 }
 
-/** The time limit for exporting a batch, retries included, and for the last export when the process ends. */
-const EXPORT_MS = 2_000
-/** Enough for the whole queue, which is exported at once when the process ends: five batches. */
-const MOST_EXPORTS_AT_ONCE = 8
+/** The time limit for exporting a batch, including retries, and for the final export when the process ends. */
+const EXPORT_TIMEOUT_MS = 2_000
+/** Allows for exporting the whole queue at once when the process ends, which is five batches. */
+const MAX_CONCURRENT_EXPORTS = 8
 
-/** Exports to the collector, and logs the first failure and the first success after it. */
-function boundedExporter({ url, log }: TracingOptions): SpanExporter {
+/** Creates an exporter to the collector. It logs the first failure, and the first success after it. */
+function createBoundedExporter({ url, log }: TracingOptions): SpanExporter {
   const exporter = new OTLPTraceExporter({
     url: `${url}/v1/traces`,
-    timeoutMillis: EXPORT_MS,
-    concurrencyLimit: MOST_EXPORTS_AT_ONCE,
+    timeoutMillis: EXPORT_TIMEOUT_MS,
+    concurrencyLimit: MAX_CONCURRENT_EXPORTS,
   })
-  // A batch starts within the context of some request; its log lines must not carry that request's trace id.
-  const outside = AsyncLocalStorage.snapshot()
-  let failing = false
-  const logChange = (error: Error | undefined, failed: boolean) => {
-    if (failed && !failing) log.warn('traces cannot be delivered', { error })
-    if (!failed && failing) log.info('traces are delivered again')
-    failing = failed
+  // A batch may start within a request's context, but its log lines must not contain that request's trace id.
+  const runOutsideRequest = AsyncLocalStorage.snapshot()
+  let isFailing = false
+  const logChange = (error: Error | undefined, hasFailed: boolean) => {
+    if (hasFailed && !isFailing) log.warn('traces cannot be delivered', { error })
+    if (!hasFailed && isFailing) log.info('traces are delivered again')
+    isFailing = hasFailed
   }
   return {
     export(spans, onResult) {
-      outside(() =>
+      runOutsideRequest(() =>
         exporter.export(spans, (result) => {
           logChange(result.error, result.code !== SUCCESS)
           onResult(result)

@@ -22,7 +22,7 @@ test('records calls as children of their request, and none after the response', 
   await using collector = await startCollector()
   {
     await using tracing = await open(collector.url)
-    const { span, endWithResponse } = tracing.request(undefined)
+    const { span, endWithResponse } = tracing.startRequest(undefined)
     let inner = {}
     await runUnder(span, async () => {
       await traced(
@@ -91,7 +91,7 @@ test.for([
     await using collector = await startCollector()
     {
       await using tracing = await open(collector.url)
-      tracing.request(traceparent).endWithResponse(RESPONSE)
+      tracing.startRequest(traceparent).endWithResponse(RESPONSE)
     }
     const [span] = collector.spans()
     expect(span?.traceId).toMatch(/^[0-9a-f]{32}$/)
@@ -104,7 +104,7 @@ test('delivers no span of a request that its caller did not sample', async () =>
   await using collector = await startCollector()
   {
     await using tracing = await open(collector.url)
-    const { span, endWithResponse } = tracing.request(`00-${TRACE}-${PARENT}-00`)
+    const { span, endWithResponse } = tracing.startRequest(`00-${TRACE}-${PARENT}-00`)
     expect(span.traceparent).toMatch(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-00$`))
     endWithResponse(RESPONSE)
   }
@@ -115,7 +115,7 @@ test('keeps at most the queue’s size of spans, and at most 200 calls per reque
   await using collector = await startCollector()
   {
     await using tracing = await open(collector.url)
-    for (let each = 0; each < 10_000; each++) tracing.request(undefined).endWithResponse(RESPONSE)
+    for (let each = 0; each < 10_000; each++) tracing.startRequest(undefined).endWithResponse(RESPONSE)
   }
   expect(collector.spans().length).toBeGreaterThan(0)
   expect(collector.spans().length).toBeLessThanOrEqual(2_048 + 512)
@@ -123,7 +123,7 @@ test('keeps at most the queue’s size of spans, and at most 200 calls per reque
   await using other = await startCollector()
   {
     await using tracing = await open(other.url)
-    const { span, endWithResponse } = tracing.request(undefined)
+    const { span, endWithResponse } = tracing.startRequest(undefined)
     await runUnder(span, async () => {
       for (let each = 0; each < 300; each++)
         await traced(
@@ -139,13 +139,13 @@ test('keeps at most the queue’s size of spans, and at most 200 calls per reque
 test('logs a collector that is down or does not respond once, and delays no request', async () => {
   await using silentCollector = await startCollector({ responds: false })
   for (const url of ['http://127.0.0.1:1', silentCollector.url]) {
-    const said: string[] = []
-    const log = { info: () => undefined, warn: (message: string) => void said.push(message) }
+    const warnings: string[] = []
+    const log = { info: () => undefined, warn: (message: string) => void warnings.push(message) }
     {
       await using tracing = await open(url, log)
-      for (let each = 0; each < 2_000; each++) tracing.request(undefined).endWithResponse(RESPONSE)
+      for (let each = 0; each < 2_000; each++) tracing.startRequest(undefined).endWithResponse(RESPONSE)
     }
-    await expect.poll(() => said, { timeout: 10_000 }).toEqual(['traces cannot be delivered'])
+    await expect.poll(() => warnings).toEqual(['traces cannot be delivered'])
   }
 })
 

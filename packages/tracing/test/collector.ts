@@ -12,15 +12,15 @@ export interface CollectedSpan {
   readonly failed: boolean
 }
 
-/** Takes OTLP over HTTP with JSON, and keeps it. */
+/** A trace collector, which receives OTLP over HTTP as JSON and stores it in memory. */
 export interface Collector extends AsyncDisposable {
   readonly url: string
-  /** Every body as it came. */
+  /** The body of each request as it arrived. */
   readonly bodies: readonly string[]
   spans(): CollectedSpan[]
 }
 
-interface Exported {
+interface ExportBody {
   resourceSpans: {
     resource: { attributes: Attribute[] }
     scopeSpans: {
@@ -40,7 +40,11 @@ interface Attribute {
   value: Record<string, unknown>
 }
 
-/** Starts a collector of traces. @param options.responds false for one that accepts requests and never responds */
+/**
+ * Starts a trace collector.
+ *
+ * @param options.responds if false, the collector accepts requests but never responds
+ */
 export async function startCollector(options: { responds?: boolean } = {}): Promise<Collector> {
   const bodies: string[] = []
   const server = createServer((request, response) => {
@@ -63,25 +67,28 @@ export async function startCollector(options: { responds?: boolean } = {}): Prom
 }
 
 async function close(server: Server): Promise<void> {
-  const closed = once(server, 'close')
+  const closeEvent = once(server, 'close')
   server.close()
   server.closeAllConnections()
-  await closed
+  await closeEvent
 }
 
 function readSpans(body: string): CollectedSpan[] {
-  const { resourceSpans } = JSON.parse(body) as Exported
+  const { resourceSpans } = JSON.parse(body) as ExportBody
   return resourceSpans.flatMap(({ resource, scopeSpans }) =>
     scopeSpans.flatMap(({ spans }) =>
       spans.map(({ name, traceId, spanId, parentSpanId, attributes, status }) => ({
-        service: String(valuesOf(resource.attributes)['service.name']),
-        ...{ name, traceId, spanId, parentSpanId: parentSpanId || undefined },
-        attributes: valuesOf(attributes),
+        service: String(toAttributeValues(resource.attributes)['service.name']),
+        name,
+        traceId,
+        spanId,
+        parentSpanId: parentSpanId || undefined,
+        attributes: toAttributeValues(attributes),
         failed: status.code === 2,
       })),
     ),
   )
 }
 
-const valuesOf = (attributes: readonly Attribute[]) =>
+const toAttributeValues = (attributes: readonly Attribute[]) =>
   Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]))

@@ -6,7 +6,7 @@ import { exampleAgent } from '../../test/example-agent.ts'
 import { exampleKey } from '../../test/example-key.ts'
 import { type Authority, dumpTables, NO_TOKENS, openAuthority } from '../../test/open-authority.ts'
 import { countAgents, countUnused } from './agent-counts.ts'
-import { expireAgents, findExpiredAgent, forgetExpiredAgents } from './agent-expiry.ts'
+import { deleteTombstones, expireAgents, findExpiredAgent } from './agent-expiry.ts'
 
 const START = new Date('2026-11-20T09:00:00Z')
 const after = (ms: number, from = START) => new Date(from.getTime() + ms)
@@ -32,11 +32,11 @@ async function added(members: Parameters<typeof exampleAgent>[0] = {}) {
   await authority.agents.add(record)
   return record
 }
-const deps = (forget: (id: string) => void = () => undefined) => ({
+const deps = (invalidate: (id: string) => void = () => undefined) => ({
   ...NO_TOKENS,
   db: authority.db,
   events: authority.events,
-  cachedAgents: { forget },
+  agentCache: { invalidate },
 })
 /** @returns the ids of those that ended */
 async function expire(now: Date, neverUsed = MANY): Promise<string[]> {
@@ -50,7 +50,7 @@ async function expire(now: Date, neverUsed = MANY): Promise<string[]> {
   return ended
 }
 const find = (id: AgentId, now: Date) => findExpiredAgent(authority.db, id, now)
-const forget = (now: Date, neverUsed: number) => forgetExpiredAgents(authority.db, now, neverUsed)
+const forget = (now: Date, neverUsed: number) => deleteTombstones(authority.db, now, neverUsed)
 const alive = async () => {
   const { rows } = await authority.db.query<{ id: AgentId }>('select id from agents order by id')
   return rows.map(({ id }) => id)
@@ -133,7 +133,7 @@ describe('an agent expires', () => {
     expect(await alive()).toContain(agent.id)
   })
 
-  test('and leaves what tells its owner, for 90 days', async () => {
+  test('and is reported as expired to its owner for 90 days', async () => {
     const { agent, secrets } = await added()
     const [mine] = secrets
     const ended = { ...mine!, id: crypto.randomUUID(), digest: Buffer.alloc(32, 9), endsAt: after(DAY_MS) }
@@ -147,11 +147,15 @@ describe('an agent expires', () => {
     expect(await expire(now)).toHaveLength(2)
     const left = { cause: 'never-used', expiredAt: now }
     expect(await find(agent.id, now)).toEqual({
-      ...{ ...left, id: agent.id, keys: [] },
+      ...left,
+      id: agent.id,
+      keys: [],
       secrets: [{ digest: mine!.digest, keyId: mine!.keyId }],
     })
     expect(await find(keyed.agent.id, now)).toEqual({
-      ...{ ...left, id: keyed.agent.id, secrets: [] },
+      ...left,
+      id: keyed.agent.id,
+      secrets: [],
       keys: keyed.agent.keys,
     })
     const over = after(90 * DAY_MS, now)
@@ -163,7 +167,7 @@ describe('an agent expires', () => {
 
   test('unless it is disabled; enabling it counts as use', async () => {
     const { agent } = await added()
-    await authority.agents.end(agent.id, 'disabled', silent)
+    await authority.agents.deactivate(agent.id, 'disabled', silent)
     expect(await expire(after(1_000 * DAY_MS))).toEqual([])
     await authority.agents.enable(agent.id, after(1_000 * DAY_MS))
     expect(await expire(after(1_001 * DAY_MS))).toEqual([])
@@ -222,7 +226,7 @@ test('expires many agents in batches, also from several processes at once', asyn
   expect(await alive()).toEqual([])
 })
 
-/** What an agent is to the model: when it registered and was used, in milliseconds after the start. */
+/** An agent in the model: when it registered and was used, in milliseconds after the start. */
 interface Modelled {
   readonly id: AgentId
   readonly registered: number
@@ -259,7 +263,7 @@ const Step = fc.oneof(
   },
 )
 
-test('in a flood, expires the oldest unused agents, none younger than an hour and none with a token, while registration goes on', async () => {
+test('a flood expires the oldest unused agents, but none younger than an hour and none with a token, while others register', async () => {
   const bound = 3
   await fc.assert(
     fc.asyncProperty(fc.array(Step, { minLength: 4, maxLength: 25 }), async (steps) => {
@@ -303,9 +307,9 @@ test('counts agents of each kind', async () => {
   await added()
   await added({ lastUsedAt: START })
   const disabled = await added()
-  await authority.agents.end(disabled.agent.id, 'disabled', silent)
+  await authority.agents.deactivate(disabled.agent.id, 'disabled', silent)
   const deleted = await added()
-  await authority.agents.end(deleted.agent.id, 'deleted', silent)
+  await authority.agents.deactivate(deleted.agent.id, 'deleted', silent)
   await expire(after(7 * DAY_MS))
   await added({ registeredAt: after(7 * DAY_MS) })
   expect(await countAgents(authority.db, after(30 * DAY_MS))).toEqual({

@@ -1,15 +1,15 @@
 import { AgentId, AgentKey, RULES } from '@plainpath/domain'
 import { type Database, deleteBatch, type Pool, rowReader } from '@plainpath/postgres'
 import { z } from 'zod'
-import { removeClaimsOfAgents } from '../claims/postgres-claims.ts'
 import type { AuthEvents } from '../events.ts'
-import type { EndAgentDeps } from './end-agent.ts'
+import { deleteVerificationsOfAgents } from '../verifications/postgres-verification-store.ts'
+import type { RevocationDeps } from './deactivate-agent.ts'
 
-/** Why an agent expired. `flood`: too many agents had never got a token, and it was among the oldest of them. */
+/** Why an agent expired. `flood`: too many agents had never received a token, and this was one of the oldest of them. */
 const ExpiryCause = z.enum(['never-used', 'idle', 'flood'])
 type ExpiryCause = z.infer<typeof ExpiryCause>
 
-/** The tombstone of an expired agent: enough to recognise its secret or key, and nothing else. */
+/** The tombstone of an expired agent: only what is needed to recognise its secret or key. */
 export interface ExpiredAgent {
   readonly id: AgentId
   readonly cause: ExpiryCause
@@ -20,52 +20,54 @@ export interface ExpiredAgent {
 
 const BATCH = 200
 
-interface ExpireAgentsDeps extends EndAgentDeps {
+interface ExpireAgentsDeps extends RevocationDeps {
   readonly db: Pool
   readonly events: AuthEvents
 }
 
 interface ExpiringAgent {
   readonly id: AgentId
-  /** Higher than that of any token it may have had. */
-  readonly generation: number
+  /** Higher than the credential version of all its tokens. */
+  readonly credentialVersion: number
 }
 
 /**
- * Expires a batch of agents with their claims, in the order in which `endAgent` deletes one: revoke in the token store
- * before and after the commit, drop from the cache, publish to the APIs. None of these agents has an unexpired token,
- * so a failure to publish needs no repetition. An agent that gets a token meanwhile is not expired, and two processes
- * at once never remove more than one would.
+ * Expires a batch of agents with their verifications, in the order in which `deactivateAgent` deletes one: revoke in the token
+ * store before and after the commit, invalidate the cache, publish to the APIs. None of these agents has an unexpired token, so a
+ * failed publication need not be repeated. An agent that receives a token meanwhile does not expire. Concurrent processes never
+ * remove more agents than one process would.
  *
- * @param neverUsed how many agents that never got a token may exist, not counting those younger than an hour
- * @returns how many expired; 0 when none is left
+ * @param maxNeverUsed how many agents older than an hour may exist without ever having received a token
+ * @returns the number of expired agents; 0 when none is left
  */
-export async function expireAgents(deps: ExpireAgentsDeps, now: Date, neverUsed: number): Promise<number> {
-  const { db, tokens, cachedAgents, revoker, events } = deps
-  const revokeTokens = async (expired: readonly ExpiringAgent[]) => {
+export async function expireAgents(deps: ExpireAgentsDeps, now: Date, maxNeverUsed: number): Promise<number> {
+  const { db, tokens, agentCache, revocationPublisher, events } = deps
+  const revokeTokens = async (agents: readonly ExpiringAgent[]) => {
     await Promise.all(
-      expired.map(({ id, generation }) => tokens.revokeTokensOf({ kind: 'client', id, generation })),
+      agents.map(({ id, credentialVersion }) =>
+        tokens.revokeTokensOf({ kind: 'client', id, credentialVersion }),
+      ),
     )
   }
-  const expired = await db.transaction(async (tx) => {
+  const expiredAgents = await db.transaction(async (tx) => {
     await tx.query('set local synchronous_commit = on')
-    const removed: ExpiringAgent[] = []
-    for (const { cause, where, values } of expiryRules(now, neverUsed)) {
-      const expiring = await lockExpiring(tx, where, values, BATCH - removed.length)
-      if (expiring.length > 0) await remove(tx, expiring, cause, now)
-      removed.push(...expiring)
+    const removedAgents: ExpiringAgent[] = []
+    for (const { cause, where, values } of buildExpiryRules(now, maxNeverUsed)) {
+      const expiringAgents = await lockExpiring(tx, where, values, BATCH - removedAgents.length)
+      if (expiringAgents.length > 0) await replaceWithTombstones(tx, expiringAgents, cause, now)
+      removedAgents.push(...expiringAgents)
     }
-    await revokeTokens(removed)
-    return removed
+    await revokeTokens(removedAgents)
+    return removedAgents
   })
-  if (expired.length > 0) events.emit('clients-expired', { count: expired.length })
-  for (const { id } of expired) cachedAgents.forget(id)
-  await revokeTokens(expired)
-  await Promise.all(expired.map(({ id }) => revoker.publishRevocation({ kind: 'client', id })))
-  return expired.length
+  if (expiredAgents.length > 0) events.emit('clients-expired', { count: expiredAgents.length })
+  for (const { id } of expiredAgents) agentCache.invalidate(id)
+  await revokeTokens(expiredAgents)
+  await Promise.all(expiredAgents.map(({ id }) => revocationPublisher.publish({ kind: 'client', id })))
+  return expiredAgents.length
 }
 
-/** Finds the tombstone of an expired agent; tombstones are valid for `RULES.tombstoneMs`. */
+/** Finds the tombstone of an expired agent. Tombstones are valid for `RULES.tombstoneMs`. */
 export async function findExpiredAgent(
   db: Database,
   id: AgentId,
@@ -86,21 +88,20 @@ export async function findExpiredAgent(
 }
 
 /**
- * Deletes a batch of tombstones that are too old, or the oldest of too many.
+ * Deletes a batch of the tombstones that are too old or exceed `maxCount`, the oldest first.
  *
- * @param most how many are retained
- * @returns how many were deleted
+ * @returns the number of deleted tombstones
  */
-export const forgetExpiredAgents = (db: Database, now: Date, most: number): Promise<number> =>
+export const deleteTombstones = (db: Database, now: Date, maxCount: number): Promise<number> =>
   deleteBatch(
     db,
     {
       table: 'expired_agents',
       key: 'id',
-      where: `expired_at <= $1 or (expired_at, id) <= (${newestBeyond('expired_agents', 'expired_at', '$2')})
+      where: `expired_at <= $1 or (expired_at, id) <= (${selectNewestOverLimit('expired_agents', 'expired_at', '$2')})
         order by expired_at, id`,
     },
-    [new Date(now.getTime() - RULES.tombstoneMs), most],
+    [new Date(now.getTime() - RULES.tombstoneMs), maxCount],
   )
 
 const ExpiredRow = rowReader(
@@ -114,77 +115,82 @@ const ExpiredRow = rowReader(
   }),
 )
 
-async function remove(
+async function replaceWithTombstones(
   tx: Database,
-  expiring: readonly ExpiringAgent[],
+  expiringAgents: readonly ExpiringAgent[],
   cause: ExpiryCause,
   now: Date,
 ): Promise<void> {
-  const ids = expiring.map(({ id }) => id)
-  await tx.query(TOMBSTONES, [ids, cause, now])
-  await removeClaimsOfAgents(tx, ids)
+  const ids = expiringAgents.map(({ id }) => id)
+  await tx.query(INSERT_TOMBSTONES, [ids, cause, now])
+  await deleteVerificationsOfAgents(tx, ids)
   await tx.query('delete from agent_secrets where agent_id = any($1)', [ids])
   await tx.query('delete from agents where id = any($1)', [ids])
 }
 
 /**
- * Selects the newest row over the bound; every older row is over it too. Unlike a count to delete, this gives two
- * concurrent processes the same rows, so that they do not delete twice as many.
+ * Selects the newest row beyond the limit; every older row is beyond it too. Unlike a number of rows to delete, this selects
+ * the same rows in concurrent processes, so they do not delete twice as many.
  */
-const newestBeyond = (table: string, time: string, bound: string) =>
-  `select ${time}, id from ${table} order by ${time} desc, id desc offset ${bound} limit 1`
+const selectNewestOverLimit = (table: string, timeColumn: string, limit: string) =>
+  `select ${timeColumn}, id from ${table} order by ${timeColumn} desc, id desc offset ${limit} limit 1`
 
 const NEVER_USED = `status = 'active' and last_used_at is null and app_client_id is null`
-/** Connections whose sign-in was not finished, or of whose claim there is no record any more. A sign-in lasts less than an hour. */
-const WITHOUT_CLAIM = `app_client_id is not null and not exists (select from claims where agent_id = agents.id)`
+/**
+ * SQL for connections without a verification: the sign-in was not finished, or the verification was deleted. A sign-in lasts less
+ * than an hour.
+ */
+const UNVERIFIED_CONNECTION = `app_client_id is not null and not exists (select from claims where agent_id = agents.id)`
 
-function expiryRules(
+function buildExpiryRules(
   now: Date,
-  neverUsed: number,
+  maxNeverUsed: number,
 ): { cause: ExpiryCause; where: string; values: readonly unknown[] }[] {
-  const before = (ms: number) => new Date(now.getTime() - ms)
+  const timeAgo = (ms: number) => new Date(now.getTime() - ms)
   return [
     {
       cause: 'never-used',
-      where: `${WITHOUT_CLAIM} and registered_at <= $1 order by registered_at, id`,
-      values: [before(RULES.unfinishedSignInMs)],
+      where: `${UNVERIFIED_CONNECTION} and registered_at <= $1 order by registered_at, id`,
+      values: [timeAgo(RULES.unfinishedSignInMs)],
     },
     {
       cause: 'never-used',
       where: `${NEVER_USED} and registered_at <= $1 order by registered_at, id`,
-      values: [before(RULES.neverUsedMs)],
+      values: [timeAgo(RULES.neverUsedMs)],
     },
     {
       cause: 'idle',
       where: `status = 'active' and last_used_at <= $1 order by last_used_at, id`,
-      values: [before(RULES.idleMs + RULES.useRecordedMs)],
+      values: [timeAgo(RULES.idleMs + RULES.useRecordedMs)],
     },
     {
       cause: 'flood',
       where: `${NEVER_USED} and registered_at <= $1
-        and (registered_at, id) <= (${newestBeyond(`agents where ${NEVER_USED}`, 'registered_at', '$2')})
+        and (registered_at, id) <= (${selectNewestOverLimit(`agents where ${NEVER_USED}`, 'registered_at', '$2')})
         order by registered_at, id`,
-      values: [before(RULES.floodMs), neverUsed],
+      values: [timeAgo(RULES.floodMs), maxNeverUsed],
     },
   ]
 }
 
-/** Locks the rows that expire. PostgreSQL checks the condition again after locking, so an agent that just got a token stays. */
+/** Locks the rows that expire. PostgreSQL rechecks the condition after locking, which spares agents that just received a token. */
 async function lockExpiring(
   tx: Database,
   where: string,
   values: readonly unknown[],
   limit: number,
 ): Promise<ExpiringAgent[]> {
-  const { rows } = await tx.query<{ id: string; generation: number }>(
-    `select id, generation + 1 as generation from agents where ${where} limit ${limit} for update skip locked`,
+  const { rows } = await tx.query<{ id: string; credentialVersion: number }>(
+    `select id, generation + 1 as "credentialVersion" from agents where ${where} limit ${limit} for update skip locked`,
     [...values],
   )
-  return rows.map(({ id, generation }) => ({ id: AgentId.parse(id), generation }))
+  return rows.map(({ id, credentialVersion }) => ({ id: AgentId.parse(id), credentialVersion }))
 }
 
-/** Writes tombstones. Secrets that had already expired are left out. A URL client and a connection need none: they can begin anew. */
-const TOMBSTONES = `
+/**
+ * SQL that inserts tombstones, without expired secrets. URL clients and connections leave none, because they can start over.
+ */
+const INSERT_TOMBSTONES = `
   insert into expired_agents (id, cause, secret_hashes, hash_key_ids, jwks, expired_at)
   select agents.id, $2, array_remove(array_agg(secret_hash order by secret.id), null),
          array_remove(array_agg(hash_key_id order by secret.id), null), jwks, $3

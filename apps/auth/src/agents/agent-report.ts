@@ -1,68 +1,68 @@
 import {
   type Agent,
   type AgentId,
-  authenticationMethod,
   durationIn,
+  getAuthenticationMethod,
+  getVerifiedDomain,
   RULES,
-  verifiedDomain,
 } from '@plainpath/domain'
 import { DOMAIN_CHECKED } from '@plainpath/pages'
-import { keyThumbprint } from '../clients/key-thumbprint.ts'
-import { type AgentCounts, COUNTS_AS_IDLE_MS } from './agent-counts.ts'
+import { computeKeyThumbprint } from '../clients/key-thumbprint.ts'
+import { type AgentCounts, IDLE_AFTER_MS } from './agent-counts.ts'
 import type { ExpiredAgent } from './agent-expiry.ts'
-import { idleExpiry } from './describe-agent.ts'
-import { provenFacts } from './proven-facts.ts'
+import { computeIdleExpiry } from './describe-agent.ts'
+import { describeProvenFacts } from './proven-facts.ts'
 
 /** Formats an agent as JSON. Only an active agent has an expiry. */
-export const agentJson = async (agent: Agent, emailVerified: boolean) => ({
+export const toAgentJson = async (agent: Agent, emailVerified: boolean) => ({
   client_id: agent.id,
-  ...provenFacts(agent.id, emailVerified),
+  ...describeProvenFacts(agent.id, emailVerified),
   ...(agent.name !== undefined && { client_name: agent.name }),
   status: agent.status,
   scopes: agent.scopes,
   registered_at: agent.registeredAt.toISOString(),
   last_used_at: agent.lastUsedAt?.toISOString() ?? null,
-  ...(agent.status === 'active' && { idle_expiry: idleExpiry(agent).toISOString() }),
+  ...(agent.status === 'active' && { idle_expiry: computeIdleExpiry(agent).toISOString() }),
   ...(agent.status !== 'deleted' && { token_endpoint_auth_method: describeMethod(agent) }),
-  ...(agent.keys.length > 0 && { key_thumbprints: await Promise.all(agent.keys.map(keyThumbprint)) }),
+  ...(agent.keys.length > 0 && { key_thumbprints: await Promise.all(agent.keys.map(computeKeyThumbprint)) }),
   ...(agent.documentExpiresAt && {
     document_fetched_at: agent.documentFetchedAt?.toISOString(),
     document_expires_at: agent.documentExpiresAt.toISOString(),
   }),
 })
 
-/** Formats an agent on one line. Its name is untrusted text, so it is quoted; what it has proven is not. */
-export const agentText = async (agent: Agent, emailVerified: boolean): Promise<string> =>
+/** Formats an agent on one line. Its name is quoted, because it is untrusted text. */
+export const formatAgent = async (agent: Agent, emailVerified: boolean): Promise<string> =>
   [
     agent.id,
     agent.status.padEnd(8),
     agent.registeredAt.toISOString(),
     describeMethod(agent).padEnd('client_secret_basic'.length),
     agent.lastUsedAt ? `used ${agent.lastUsedAt.toISOString().slice(0, 10)}` : 'never used'.padEnd(15),
-    ...provenText(agent.id, emailVerified),
+    ...listProvenFacts(agent.id, emailVerified),
     agent.name === undefined ? '' : JSON.stringify(agent.name),
     agent.documentExpiresAt ? `document until ${agent.documentExpiresAt.toISOString()}` : '',
-    ...(await Promise.all(agent.keys.map(async (key) => `key ${await keyThumbprint(key)}`))),
+    ...(await Promise.all(agent.keys.map(async (key) => `key ${await computeKeyThumbprint(key)}`))),
   ]
     .filter(Boolean)
     .join('  ')
     .trimEnd()
 
-function provenText(id: AgentId, emailVerified: boolean): readonly string[] {
-  const domain = verifiedDomain(id)
+function listProvenFacts(id: AgentId, emailVerified: boolean): readonly string[] {
+  const domain = getVerifiedDomain(id)
   return [
     ...(domain === undefined ? [] : [`${domain} ${DOMAIN_CHECKED}`]),
     ...(emailVerified ? ['e-mail verified'] : []),
   ]
 }
 
-/** Returns the authentication method; empty for a deleted agent, which has no credentials left. */
-const describeMethod = (agent: Agent) => (agent.status === 'deleted' ? '' : authenticationMethod(agent))
+/** Returns the authentication method; an empty string for a deleted agent, which has no credentials. */
+const describeMethod = (agent: Agent) => (agent.status === 'deleted' ? '' : getAuthenticationMethod(agent))
 
 /** Formats an expired registration as JSON. */
-export const expiredJson = ({ id, cause, expiredAt }: ExpiredAgent) => ({
+export const toExpiredAgentJson = ({ id, cause, expiredAt }: ExpiredAgent) => ({
   client_id: id,
-  ...provenFacts(id, false),
+  ...describeProvenFacts(id, false),
   status: 'expired',
   cause,
   expired_at: expiredAt.toISOString(),
@@ -75,23 +75,23 @@ const CAUSES: Record<ExpiredAgent['cause'], string> = {
 }
 
 /** Formats an expired registration on one line, with the cause. */
-export const expiredText = ({ id, cause, expiredAt }: ExpiredAgent): string =>
+export const formatExpiredAgent = ({ id, cause, expiredAt }: ExpiredAgent): string =>
   `${id}  expired   ${expiredAt.toISOString()}  ${CAUSES[cause]}`
 
-/** Formats the counts of agents as JSON. */
-export const countsJson = ({ neverUsed, withKeys, withDomain, ...counts }: AgentCounts) => ({
+/** Formats agent counts as JSON. */
+export const toCountsJson = ({ neverUsed, withKeys, withDomain, ...counts }: AgentCounts) => ({
   ...counts,
   with_domain: withDomain,
   never_used: neverUsed,
   with_keys: withKeys,
 })
 
-/** Formats the counts of agents as a table. */
-export const countsText = (counts: AgentCounts): string =>
+/** Formats agent counts as a table. */
+export const formatCounts = (counts: AgentCounts): string =>
   [
     `active     ${counts.active}`,
     `  never used                  ${counts.neverUsed}`,
-    `${`  no token for ${durationIn('day', COUNTS_AS_IDLE_MS)}`.padEnd(30)}${counts.idle}`,
+    `${`  no token for ${durationIn('day', IDLE_AFTER_MS)}`.padEnd(30)}${counts.idle}`,
     `disabled   ${counts.disabled}`,
     `deleted    ${counts.deleted}`,
     `expired    ${counts.expired}  (in the last ${durationIn('day', RULES.tombstoneMs)})`,

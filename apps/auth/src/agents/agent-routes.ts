@@ -2,51 +2,55 @@ import {
   AgentId,
   type AgentKey,
   ASSERTION_ALGORITHMS,
-  agentKey,
   durationIn,
   RULES,
   type SentJwks,
+  toAgentKey,
 } from '@plainpath/domain'
-import { type Caller, clientLimits, defineRoute, Problem, type Route } from '@plainpath/http'
+import { type Caller, defineRoute, listClientLimits, Problem, type Route } from '@plainpath/http'
 import { operations, type ServiceUrls } from '@plainpath/metadata'
 import type { HashKey } from '@plainpath/sealing'
 import type { z } from 'zod'
 import { invalidClient } from '../clients/invalid-client.ts'
-import { keyThumbprint } from '../clients/key-thumbprint.ts'
+import { computeKeyThumbprint } from '../clients/key-thumbprint.ts'
 import { CLIENT_LIMITS, LIMITS } from '../limits.ts'
 import type { Stores } from '../stores.ts'
-import type { AgentRecord } from './agent-repository.ts'
-import { isAccepted } from './agent-secret.ts'
+import { isSecretAccepted } from './agent-secret.ts'
+import type { AgentRecord } from './agent-store.ts'
 import { unbindContact } from './contact-binding.ts'
+import { deactivateAgent } from './deactivate-agent.ts'
 import {
   describeAgent,
+  describeAgentWithCredentials,
+  describeKeys,
   describeSecrets,
-  describeWithMethod,
-  keyMembers,
   SECRET_MEMBERS,
 } from './describe-agent.ts'
-import { endAgent } from './end-agent.ts'
 import { identifyClient } from './proven-facts.ts'
 import { isUrlClient } from './refresh-document.ts'
 import { registerAgent } from './register-agent.ts'
 import { type ReplaceKeysRefusal, replaceKeys } from './replace-keys.ts'
-import { addSecret, endSecret } from './rotate-secret.ts'
+import { addSecret, removeSecret } from './rotate-secret.ts'
 
 export interface AgentRouteDeps {
-  stores: Pick<Stores, 'agents' | 'cachedAgents' | 'contactBindings' | 'claims' | 'revoker' | 'tokens'>
+  stores: Pick<
+    Stores,
+    'agents' | 'agentCache' | 'contactBindings' | 'verifications' | 'revocationPublisher' | 'tokens'
+  >
   hashKey: HashKey
   urls: ServiceUrls
   now: () => Date
-  /** Scales the limits that a client is shown. */
+  /** Scales the limits that a response lists for the client. */
   limitsFactor: number
 }
 
 /**
- * The routes for agents to manage themselves: `POST /api/agent/register`, `GET` and `DELETE /api/agent`,
- * `PUT /api/agent/jwks`, `DELETE /api/agent/dpop-required-scopes`, `POST /api/agent/secrets`, `DELETE /api/agent/secrets/{id}`. A client that is disabled or
- * deleted between authentication and change gets the same response as one that was before: `invalid-client`.
+ * Creates the routes that agents use to manage themselves: `POST /api/agent/register`, `GET` and `DELETE /api/agent`,
+ * `PUT /api/agent/jwks`, `DELETE /api/agent/dpop-required-scopes`, `POST /api/agent/secrets` and
+ * `DELETE /api/agent/secrets/{id}`. A client that is disabled or deleted after its authentication receives
+ * the same response as one that was disabled before: `invalid-client`.
  */
-export const agentRoutes = (deps: AgentRouteDeps): Route[] => [
+export const createAgentRoutes = (deps: AgentRouteDeps): Route[] => [
   defineRoute({
     ...operations.registerAgent,
     limits: { address: LIMITS.register },
@@ -60,9 +64,9 @@ export const agentRoutes = (deps: AgentRouteDeps): Route[] => [
       }
       const { agents } = deps.stores
       const { agent, secret } = await registerAgent({ agents, hashKey: deps.hashKey }, request, deps.now())
-      const described = describeAgent(agent, deps.urls)
-      if (secret === undefined) return { status: 201, body: { ...described, ...keyMembers(agent) } }
-      return { status: 201, body: { ...described, ...SECRET_MEMBERS, client_secret: secret } }
+      const description = describeAgent(agent, deps.urls)
+      if (secret === undefined) return { status: 201, body: { ...description, ...describeKeys(agent) } }
+      return { status: 201, body: { ...description, ...SECRET_MEMBERS, client_secret: secret } }
     },
   }),
   defineRoute({
@@ -71,14 +75,15 @@ export const agentRoutes = (deps: AgentRouteDeps): Route[] => [
     async handle({ caller }) {
       const record = await deps.stores.agents.find(AgentId.parse(caller.clientId))
       if (!record) throw invalidClient()
-      return { status: 200, body: await describe(record, deps) }
+      return { status: 200, body: await describeRecord(record, deps) }
     },
   }),
   defineRoute({
     ...operations.deleteAgent,
     limits: CLIENT_LIMITS,
     async handle({ caller }) {
-      if (!(await endAgent(deps.stores, AgentId.parse(caller.clientId), 'deleted'))) throw invalidClient()
+      if (!(await deactivateAgent(deps.stores, AgentId.parse(caller.clientId), 'deleted')))
+        throw invalidClient()
       return { status: 204 }
     },
   }),
@@ -94,12 +99,12 @@ export const agentRoutes = (deps: AgentRouteDeps): Route[] => [
         endpoint: deps.urls.agentKeys,
       }
       const replaced = await replaceKeys(deps.stores, request, deps.now())
-      if (!replaced.ok) throw keysProblem(replaced.error, Array.isArray(body.proof))
+      if (!replaced.ok) throw createKeysProblem(replaced.error, Array.isArray(body.proof))
       const { agent, unproven } = replaced.value
-      const described = await describe({ agent, secrets: [] }, deps)
+      const description = await describeRecord({ agent, secrets: [] }, deps)
       return {
         status: 200,
-        body: { ...described, ...(unproven.length > 0 && { warning: unprovenWarning(unproven) }) },
+        body: { ...description, ...(unproven.length > 0 && { warning: composeUnprovenWarning(unproven) }) },
       }
     },
   }),
@@ -140,7 +145,7 @@ export const agentRoutes = (deps: AgentRouteDeps): Route[] => [
     limits: CLIENT_LIMITS,
     async handle({ caller, params }) {
       const id = requireRegistered(caller)
-      const outcome = await endSecret(deps.stores, { id, secretId: params.id }, deps.now())
+      const outcome = await removeSecret(deps.stores, { id, secretId: params.id }, deps.now())
       if (outcome === 'ended') throw invalidClient()
       if (outcome === 'last') throw new Problem('last-secret')
       if (outcome === 'unknown')
@@ -152,7 +157,11 @@ export const agentRoutes = (deps: AgentRouteDeps): Route[] => [
   }),
 ]
 
-/** @throws {Problem} `client-has-document` for an agent whose credentials are not stored by request */
+/**
+ * Requires a registered agent.
+ *
+ * @throws {Problem} `client-has-document` for a URL client, whose credentials are in its document
+ */
 function requireRegistered({ clientId }: Caller): AgentId {
   const id = AgentId.parse(clientId)
   if (isUrlClient(id)) throw new Problem('client-has-document')
@@ -161,48 +170,56 @@ function requireRegistered({ clientId }: Caller): AgentId {
 
 type NamedFault = Exclude<ReplaceKeysRefusal['fault'], 'ended' | `claim-${string}`>
 const PROOF_FAULTS: Readonly<Record<NamedFault, string>> = {
-  'no-jwt': 'is not a signed JWT: three parts in base64url, the first two of them JSON objects',
+  'not-a-jwt': 'is not a signed JWT: three parts in base64url, the first two of them JSON objects',
   type: 'must have the header parameter typ jwks-proof+jwt',
   algorithm: `must have one of ${ASSERTION_ALGORITHMS.join(', ')} as the header parameter alg`,
   header: 'may have typ, alg and kid only in its header',
   key: 'does not name a key of this set that fits its algorithm: send the kid of the key that signed it',
   signature: 'was not signed with the key that it names',
-  issuer: 'must have your client_id as the claim iss',
-  audience: 'must have exactly the URL of this endpoint as the claim aud, as a string',
+  issuer: 'must have your client_id as the iss claim',
+  audience: 'must have exactly the URL of this endpoint as the aud claim, as a string',
   expired: 'has expired (exp): make a new one',
-  'too-long': `may be valid for at most ${durationIn('minute', RULES.keyProofMs)}, from iat to exp`,
+  'lifetime-too-long': `may be valid for at most ${durationIn('minute', RULES.keyProofMs)}, from iat to exp`,
   'not-yet': 'is not valid yet: iat is in the future. Check your clock',
   'key-set':
     'is for another key set: jkts must list the thumbprint (RFC 7638) of each key of this set and no other',
   'proof-used': 'was used before (jti): make a new one',
-  unproven: 'must contain a proof for each new key of the set, or be left out',
+  'proof-missing': 'must contain a proof for each new key of the set, or be left out',
 }
 
 const PROOF_CLAIMS =
   'iss, aud and jti are strings, iat and exp are whole seconds, jkts is a list of thumbprints'
 
-const isClaim = (fault: string): fault is `claim-${string}` => fault.startsWith('claim-')
+const isClaimFault = (fault: string): fault is `claim-${string}` => fault.startsWith('claim-')
 
-/** @param isList whether the request has a list of proofs, to which the JSON pointer then adds an index */
-function keysProblem({ fault, index }: ReplaceKeysRefusal, isList: boolean): Problem {
+/**
+ * Creates the problem for a refused key set.
+ *
+ * @param isList true if the request has a list of proofs; the JSON pointer then includes an index
+ */
+function createKeysProblem({ fault, index }: ReplaceKeysRefusal, isList: boolean): Problem {
   if (fault === 'ended') return invalidClient()
   const pointer = isList && index !== undefined ? `#/proof/${index}` : '#/proof'
-  const detail = isClaim(fault)
+  const detail = isClaimFault(fault)
     ? `lacks the claim ${fault.slice('claim-'.length)}, or has it in the wrong form: ${PROOF_CLAIMS}`
     : PROOF_FAULTS[fault]
   return new Problem('invalid-key-proof', { detail: `${pointer}: ${detail}.`, errors: [{ pointer, detail }] })
 }
 
-const unprovenWarning = (kids: readonly string[]) =>
+const composeUnprovenWarning = (kids: readonly string[]) =>
   `The request has no proof that you can sign with the new ${kids.length === 1 ? 'key' : 'keys'} ${kids.join(', ')}. Try it now with GET /api/agent. ` +
   'If the response is 401 and you have no other key, you must register again. Next time, send proof.'
 
-/** Gives each key the `kid` that was sent, or else its thumbprint (RFC 7638). @throws {Problem} when two have the same */
+/**
+ * Names each key by the `kid` that the client sent, or else by its thumbprint (RFC 7638).
+ *
+ * @throws {Problem} when two keys have the same `kid`
+ */
 async function nameKeys({ keys }: z.infer<typeof SentJwks>, pointer: string): Promise<readonly AgentKey[]> {
-  const named = await Promise.all(
-    keys.map(async (key) => agentKey(key, key.kid ?? (await keyThumbprint(key)))),
+  const namedKeys = await Promise.all(
+    keys.map(async (key) => toAgentKey(key, key.kid ?? (await computeKeyThumbprint(key)))),
   )
-  if (new Set(named.map(({ kid }) => kid)).size === named.length) return named
+  if (new Set(namedKeys.map(({ kid }) => kid)).size === namedKeys.length) return namedKeys
   const detail = 'contains two keys with the same kid: give each key its own, or leave kid out'
   throw new Problem('invalid-client-metadata', {
     detail: `${pointer}: ${detail}.`,
@@ -210,17 +227,17 @@ async function nameKeys({ keys }: z.infer<typeof SentJwks>, pointer: string): Pr
   })
 }
 
-async function describe(
+async function describeRecord(
   { agent, secrets }: AgentRecord,
   { stores, urls, limitsFactor, now }: AgentRouteDeps,
 ) {
-  const at = now()
-  const accepted = secrets.filter((secret) => isAccepted(secret, at))
-  const claim = await stores.claims.live(agent.id, at)
-  const limits = clientLimits(CLIENT_LIMITS, identifyClient(agent.id)).map(({ policy }) => ({
+  const requestTime = now()
+  const acceptedSecrets = secrets.filter((secret) => isSecretAccepted(secret, requestTime))
+  const verification = await stores.verifications.findLive(agent.id, requestTime)
+  const limits = listClientLimits(CLIENT_LIMITS, identifyClient(agent.id)).map(({ policy }) => ({
     policy: policy.name,
     quota: Math.max(1, Math.floor(policy.quota * limitsFactor)),
     window_seconds: policy.windowSeconds,
   }))
-  return { ...describeWithMethod({ agent, secrets: accepted }, urls, claim), limits }
+  return { ...describeAgentWithCredentials({ agent, secrets: acceptedSecrets }, urls, verification), limits }
 }

@@ -2,19 +2,19 @@ import type { AgentId } from '@plainpath/domain'
 import { type Database, deleteBatch, rowReader } from '@plainpath/postgres'
 import { z } from 'zod'
 
-/** A client secret as it is stored: `digest` is HMAC-SHA-256 under the hash key named `keyId`. */
+/** The stored form of a client secret. `digest` is HMAC-SHA-256 under the hash key with the id `keyId`. */
 const AgentSecret = z.object({
   id: z.string(),
   digest: z.instanceof(Buffer),
   keyId: z.string(),
   createdAt: z.date(),
-  /** The secret is rejected from this time; absent for one that does not expire. */
+  /** The secret is rejected from this time on. Absent if it does not expire. */
   endsAt: z.date().optional(),
 })
 export type AgentSecret = Readonly<z.infer<typeof AgentSecret>>
-const SecretRow = rowReader(AgentSecret)
+const secretRowReader = rowReader(AgentSecret)
 
-export const isAccepted = ({ endsAt }: Pick<AgentSecret, 'endsAt'>, now: Date): boolean =>
+export const isSecretAccepted = ({ endsAt }: Pick<AgentSecret, 'endsAt'>, now: Date): boolean =>
   endsAt === undefined || endsAt > now
 
 /** Reads all secrets of an agent, expired ones included, oldest first. */
@@ -24,17 +24,21 @@ export async function findSecrets(db: Database, id: AgentId): Promise<AgentSecre
      where agent_id = $1 order by created_at, ends_at nulls last`,
     [id],
   )
-  return rows.map((row) => SecretRow.parse(row))
+  return rows.map((row) => secretRowReader.parse(row))
 }
 
-export const acceptedSecrets = async (tx: Database, id: AgentId, at: Date) =>
-  (await findSecrets(tx, id)).filter((secret) => isAccepted(secret, at))
+export const findAcceptedSecrets = async (tx: Database, id: AgentId, now: Date) =>
+  (await findSecrets(tx, id)).filter((secret) => isSecretAccepted(secret, now))
 
-/** Allows for clock skew between instances. */
-const MARGIN_MS = 60_000
+/** The tolerated clock skew between instances. */
+const CLOCK_SKEW_MS = 60_000
 
-/** Deletes at most 1 000 secrets that expired at least a minute ago. @returns how many */
+/**
+ * Deletes at most 1,000 secrets that expired at least a minute ago.
+ *
+ * @returns the number of deleted secrets
+ */
 export const sweepSecrets = (db: Database, now: Date): Promise<number> =>
   deleteBatch(db, { table: 'agent_secrets', key: 'id', where: 'ends_at <= $1 order by ends_at' }, [
-    new Date(now.getTime() - MARGIN_MS),
+    new Date(now.getTime() - CLOCK_SKEW_MS),
   ])

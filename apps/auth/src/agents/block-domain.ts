@@ -1,51 +1,51 @@
 import type { AgentId } from '@plainpath/domain'
 import type { Actor } from '../audit/audit-chain.ts'
-import type { AgentRepository } from './agent-repository.ts'
-import { type EndAgentDeps, endAgent } from './end-agent.ts'
+import type { AgentStore } from './agent-store.ts'
+import { deactivateAgent, type RevocationDeps } from './deactivate-agent.ts'
 import type { UrlClientStore } from './url-client-store.ts'
 
-/** Agents that are disabled at the same time: each waits for the APIs. */
-const AT_ONCE = 10
-const BATCH = 500
+/** How many agents are disabled concurrently. Each waits until the APIs have acknowledged its revocation. */
+const CONCURRENCY = 10
+const BATCH_SIZE = 500
 
 /**
- * Blocks a domain with its subdomains. When it returns, none of its agents is active, no API accepts a token of one, and
- * none begins at any instance: agents that began before the block was stored are among those that are disabled. A
- * domain that was blocked before has its agents disabled again, since an earlier call may have failed.
+ * Blocks a domain and its subdomains. When it returns, none of its agents is active, no API accepts their tokens, and no
+ * instance accepts a new agent of the domain. Agents that registered before the block was stored are also disabled. If the domain
+ * was already blocked, its agents are disabled again, since an earlier call may have failed.
  *
- * @returns the head of the audit, undefined when the domain was blocked before; and how many agents it disabled
+ * @returns the audit head (undefined if the domain was already blocked), and the number of disabled agents
  */
 export async function blockDomain(
-  deps: EndAgentDeps & {
-    readonly agents: Pick<AgentRepository, 'end'>
-    readonly urlClients: Pick<UrlClientStore, 'setBlocked' | 'listOfDomain'>
+  deps: RevocationDeps & {
+    readonly agents: Pick<AgentStore, 'deactivate'>
+    readonly urlClients: Pick<UrlClientStore, 'setBlocked' | 'listByDomain'>
   },
   domain: string,
   audit: { by: Actor; reason: string },
   now: Date,
 ): Promise<{ readonly head: string | undefined; readonly agents: number }> {
   const head = await deps.urlClients.setBlocked('block', domain, audit, now)
-  let agents = 0
-  for await (const ids of agentsOfDomain(deps.urlClients, domain)) {
-    for (let from = 0; from < ids.length; from += AT_ONCE) {
-      const ended = await Promise.all(
-        ids.slice(from, from + AT_ONCE).map((id) => endAgent(deps, id, 'disabled')),
+  let agentCount = 0
+  for await (const ids of iterateAgentsOfDomain(deps.urlClients, domain)) {
+    for (let start = 0; start < ids.length; start += CONCURRENCY) {
+      const results = await Promise.all(
+        ids.slice(start, start + CONCURRENCY).map((id) => deactivateAgent(deps, id, 'disabled')),
       )
-      agents += ended.filter(Boolean).length
+      agentCount += results.filter(Boolean).length
     }
   }
-  return { head, agents }
+  return { head, agents: agentCount }
 }
 
-/** Iterates over the agents of a domain in batches. */
-export async function* agentsOfDomain(
-  urlClients: Pick<UrlClientStore, 'listOfDomain'>,
+/** Yields the ids of a domain’s agents in batches. */
+export async function* iterateAgentsOfDomain(
+  urlClients: Pick<UrlClientStore, 'listByDomain'>,
   domain: string,
 ): AsyncIterable<readonly AgentId[]> {
-  for (let after: AgentId | undefined; ; ) {
-    const ids = await urlClients.listOfDomain(domain, BATCH, after)
+  for (let lastId: AgentId | undefined; ; ) {
+    const ids = await urlClients.listByDomain(domain, BATCH_SIZE, lastId)
     if (ids.length > 0) yield ids
-    after = ids.at(-1)
-    if (ids.length < BATCH) return
+    lastId = ids.at(-1)
+    if (ids.length < BATCH_SIZE) return
   }
 }

@@ -1,10 +1,10 @@
-import { type AgentId, err, ok, type Result, verifiedDomain } from '@plainpath/domain'
+import { type AgentId, err, getVerifiedDomain, ok, type Result } from '@plainpath/domain'
 import { z } from 'zod'
 import { Actor } from '../audit/audit-chain.ts'
 
 const HOST = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 
-/** An entry of the audit of blocked domains, in the form that is hashed. */
+/** An entry in the audit of blocked domains, in its hashed form. */
 export const BlockEntry = z.strictObject({
   at: z.iso.datetime(),
   by: Actor,
@@ -21,8 +21,8 @@ export function parseDomain(text: string): Result<string, 'no-domain'> {
   return host.hostname.length <= 253 && HOST.test(host.hostname) ? ok(host.hostname) : err('no-domain')
 }
 
-/** Returns the host of a URL client and every domain above it, without the dot of the root; empty for a registered agent. */
-export function domainAndParents(id: AgentId): readonly string[] {
-  const labels = verifiedDomain(id)?.replace(/\.$/, '').split('.') ?? []
+/** Returns the host of a URL client and every domain above it, without a trailing dot; empty for a registered agent. */
+export function listDomainAndParents(id: AgentId): readonly string[] {
+  const labels = getVerifiedDomain(id)?.replace(/\.$/, '').split('.') ?? []
   return labels.map((_label, index) => labels.slice(index).join('.'))
 }

@@ -1,8 +1,8 @@
 import type { AgentKey } from '@plainpath/domain'
 import type { VerifiedKeyProof } from '../clients/key-proof.ts'
 
-/** Identifies a key by its material: under another `kid` or algorithm name it is still the same key. */
-const material = ({ crv, x, y = '' }: AgentKey) => `${crv} ${x} ${y}`
+/** Identifies a key by its material, since it is the same key under another `kid` or algorithm name. */
+const toKeyMaterial = ({ crv, x, y = '' }: AgentKey) => `${crv} ${x} ${y}`
 
 /**
  * Compares a client's old and new key sets.
@@ -15,12 +15,12 @@ export function compareKeys(
   after: readonly AgentKey[],
   proofs: readonly Pick<VerifiedKeyProof, 'key'>[],
 ): { readonly removes: boolean; readonly unproven: readonly string[] } {
-  const [had, has] = [new Set(before.map(material)), new Set(after.map(material))]
-  const proven = new Set(proofs.map(({ key }) => material(key)))
+  const [oldKeys, newKeys] = [new Set(before.map(toKeyMaterial)), new Set(after.map(toKeyMaterial))]
+  const provenKeys = new Set(proofs.map(({ key }) => toKeyMaterial(key)))
   return {
-    removes: before.length === 0 || before.some((key) => !has.has(material(key))),
+    removes: before.length === 0 || before.some((key) => !newKeys.has(toKeyMaterial(key))),
     unproven: after
-      .filter((key) => !had.has(material(key)) && !proven.has(material(key)))
+      .filter((key) => !oldKeys.has(toKeyMaterial(key)) && !provenKeys.has(toKeyMaterial(key)))
       .map(({ kid }) => kid),
   }
 }

@@ -6,14 +6,43 @@ import type { AuthEvents } from '../events.ts'
 const Binding = z.object({ generation: z.int(), contactBoundSince: z.int().optional() })
 const BindingRow = rowReader(Binding)
 
-export type ContactBindingStore = ReturnType<typeof contactBindingStore>
+/** The credential version since which an agent receives `contact:write` only with bound tokens, and its current version. */
+interface ContactBinding {
+  readonly since: number
+  readonly credentialVersion: number
+}
 
-/** Stores which agents get `contact:write` with bound tokens only: `contact_bound_since` of their rows. */
-export function contactBindingStore(db: Pool, events: AuthEvents) {
-  /** Runs a change under the lock of the row. @returns undefined for an agent that is unknown or not active */
-  const change = <T>(
+/** Stores which agents receive `contact:write` only with bound tokens, in the column `contact_bound_since`. */
+export interface ContactBindingStore {
+  /**
+   * Requires bound tokens for `contact:write` from now on, and raises the credential version, unless the agent has lost a
+   * credential since it was authenticated at `credentialVersion`. `beforeCommit` receives the new version; if it throws, nothing
+   * changes.
+   *
+   * @returns the new or existing binding; undefined if the agent was not bound
+   */
+  bind(
     id: AgentId,
-    work: (tx: Database, agent: z.infer<typeof Binding>) => Promise<T>,
+    credentialVersion: number,
+    beforeCommit: (credentialVersion: number) => Promise<void>,
+  ): Promise<ContactBinding | undefined>
+  /**
+   * Undoes `bind`.
+   *
+   * @returns false if the agent is not active
+   */
+  unbind(id: AgentId): Promise<boolean>
+}
+
+export function createContactBindingStore(db: Pool, events: AuthEvents): ContactBindingStore {
+  /**
+   * Runs a change while the row of the agent is locked.
+   *
+   * @returns undefined for an agent that is unknown or not active
+   */
+  const changeBinding = <T>(
+    id: AgentId,
+    change: (tx: Database, binding: z.infer<typeof Binding>) => Promise<T>,
   ): Promise<T | undefined> =>
     db.transaction(async (tx) => {
       await tx.query('set local synchronous_commit = on')
@@ -21,40 +50,28 @@ export function contactBindingStore(db: Pool, events: AuthEvents) {
         `select ${BindingRow.columns} from agents where id = $1 and status = 'active' for no key update`,
         [id],
       )
-      return rows[0] && (await work(tx, BindingRow.parse(rows[0])))
+      return rows[0] && (await change(tx, BindingRow.parse(rows[0])))
     })
 
   return {
-    /**
-     * Makes `contact:write` need bound tokens, and raises the generation, unless the agent has lost a credential since
-     * it was authenticated at `generation`. `announce` runs before the commit; if it throws, nothing changes.
-     *
-     * @returns the generation that this began with, now or earlier, and the present one; undefined when nothing is bound
-     */
-    async bind(
-      id: AgentId,
-      generation: number,
-      announce: (generation: number) => Promise<void>,
-    ): Promise<{ readonly since: number; readonly generation: number } | undefined> {
-      const bound = await change(id, async (tx, agent) => {
-        const { contactBoundSince: since } = agent
-        if (since !== undefined) return { since, generation: agent.generation, isNew: false }
-        if (agent.generation !== generation) return undefined
-        const raised = generation + 1
+    async bind(id, credentialVersion, beforeCommit) {
+      const binding = await changeBinding(id, async (tx, { generation, contactBoundSince: since }) => {
+        if (since !== undefined) return { since, credentialVersion: generation, isNew: false }
+        if (generation !== credentialVersion) return undefined
+        const raisedVersion = credentialVersion + 1
         await tx.query('update agents set generation = $2, contact_bound_since = $2 where id = $1', [
           id,
-          raised,
+          raisedVersion,
         ])
-        await announce(raised)
-        return { since: raised, generation: raised, isNew: true }
+        await beforeCommit(raisedVersion)
+        return { since: raisedVersion, credentialVersion: raisedVersion, isNew: true }
       })
-      if (bound?.isNew) events.emit('contact-bound', { client_id: id })
-      return bound
+      if (binding?.isNew) events.emit('contact-bound', { client_id: id })
+      return binding
     },
 
-    /** Ends what `bind` began. @returns false unless the agent is active */
-    async unbind(id: AgentId): Promise<boolean> {
-      const wasBound = await change(id, async (tx, { contactBoundSince }) => {
+    async unbind(id) {
+      const wasBound = await changeBinding(id, async (tx, { contactBoundSince }) => {
         if (contactBoundSince === undefined) return false
         await tx.query('update agents set contact_bound_since = null where id = $1', [id])
         return true

@@ -1,8 +1,9 @@
+import type { AgentId } from '@plainpath/domain'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
 import { type Authority, openAuthority } from '../../test/open-authority.ts'
 import { bindContact, unbindContact } from './contact-binding.ts'
-import { contactBindingStore } from './contact-binding-store.ts'
+import { createContactBindingStore } from './contact-binding-store.ts'
 
 let authority: Authority
 beforeAll(async () => {
@@ -10,101 +11,106 @@ beforeAll(async () => {
 })
 afterAll(() => authority[Symbol.asyncDispose]())
 
-async function added() {
+async function addAgent(): Promise<AgentId> {
   const record = exampleAgent()
   await authority.agents.add(record)
   return record.agent.id
 }
 
-/** The use case, with what it did to the tokens and told the APIs. */
-function open(options: { failAt?: 'revoke' | 'publish' } = {}) {
+/** Creates dependencies that record each revocation of tokens and each publication in `steps`. @param options.failAt the step that throws */
+function recordingDeps(options: { failAt?: 'revoke' | 'publish' } = {}) {
   const steps: string[] = []
-  const run = (step: string, name: 'revoke' | 'publish') => async () => {
-    if (options.failAt === name) throw new Error(`cannot ${name}`)
+  const record = async (kind: 'revoke' | 'publish', step: string) => {
+    if (options.failAt === kind) throw new Error(`cannot ${kind}`)
     steps.push(step)
   }
   const deps = {
-    contactBindings: contactBindingStore(authority.db, authority.events),
+    contactBindings: createContactBindingStore(authority.db, authority.events),
     tokens: {
       revokeTokensOf: (subject: object) =>
-        run(`revoke ${(subject as { generation: number }).generation}`, 'revoke')(),
+        record('revoke', `revoke ${(subject as { credentialVersion: number }).credentialVersion}`),
     },
-    cachedAgents: { forget: () => undefined },
-    revoker: { publishRevocation: () => run('publish', 'publish')() },
+    agentCache: { invalidate: () => undefined },
+    revocationPublisher: { publish: () => record('publish', 'publish') },
   }
   return { deps, steps }
 }
-const read = async (id: Awaited<ReturnType<typeof added>>) => {
+
+/** Reads the agent's generation, and the generation since which it is bound. */
+const readBinding = async (id: AgentId) => {
   const agent = (await authority.agents.find(id))?.agent
-  return [agent?.generation, agent?.contactBoundSince]
+  return [agent?.credentialVersion, agent?.contactBoundSince]
 }
 
 test('raises the generation before the commit, again after it, then publishes', async () => {
-  const id = await added()
-  const { deps, steps } = open()
+  const id = await addAgent()
+  const { deps, steps } = recordingDeps()
   expect(await bindContact(deps, id, 1)).toBe(2)
   expect(steps).toEqual(['revoke 2', 'revoke 2', 'publish'])
-  expect(await read(id)).toEqual([2, 2])
+  expect(await readBinding(id)).toEqual([2, 2])
 })
 
-test('raises it once, and publishes each time', async () => {
-  const id = await added()
-  await bindContact(open().deps, id, 1)
-  const { deps, steps } = open()
+test('raises the generation once when called repeatedly, and publishes each time', async () => {
+  const id = await addAgent()
+  await bindContact(recordingDeps().deps, id, 1)
+  const { deps, steps } = recordingDeps()
   expect([await bindContact(deps, id, 1), await bindContact(deps, id, 2)]).toEqual([2, 2])
   expect(steps).toEqual(['revoke 2', 'publish', 'revoke 2', 'publish'])
-  expect(await read(id)).toEqual([2, 2])
+  expect(await readBinding(id)).toEqual([2, 2])
 })
 
-test('many at once raise it once', async () => {
-  const id = await added()
-  const { deps } = open()
+test('raises the generation once for many simultaneous calls', async () => {
+  const id = await addAgent()
+  const { deps } = recordingDeps()
   const all = await Promise.all(Array.from({ length: 8 }, () => bindContact(deps, id, 1)))
   expect(all).toEqual(Array(8).fill(2))
-  expect(await read(id)).toEqual([2, 2])
+  expect(await readBinding(id)).toEqual([2, 2])
 })
 
-test('a request that was authenticated before its credential was removed gets no valid generation', async () => {
-  const id = await added()
+test('returns an outdated generation to a request that was authenticated before its credential was removed', async () => {
+  const id = await addAgent()
   const remove = () => authority.db.query('update agents set generation = generation + 1 where id = $1', [id])
   await remove()
-  const { deps, steps } = open()
+  const { deps, steps } = recordingDeps()
   expect(await bindContact(deps, id, 1)).toBe(1)
-  expect([steps, await read(id)]).toEqual([[], [2, undefined]])
+  expect([steps, await readBinding(id)]).toEqual([[], [2, undefined]])
   expect(await bindContact(deps, id, 2)).toBe(3)
   await remove()
   expect([await bindContact(deps, id, 2), await bindContact(deps, id, 3)]).toEqual([3, 3])
-  // The store of tokens never gets a number that is lower than the agent's.
+  // The token store never gets a lower generation than the agent has.
   expect(steps.at(-2)).toBe('revoke 4')
-  expect(await read(id)).toEqual([4, 3])
+  expect(await readBinding(id)).toEqual([4, 3])
 })
 
-test('an agent that is not active is not bound', async () => {
-  const id = await added()
-  await authority.agents.end(id, 'disabled', async () => {})
-  const { deps, steps } = open()
+test('does not bind a disabled agent', async () => {
+  const id = await addAgent()
+  await authority.agents.deactivate(id, 'disabled', async () => {})
+  const { deps, steps } = recordingDeps()
   expect(await bindContact(deps, id, 2)).toBe(2)
-  expect([steps, await read(id)]).toEqual([[], [2, undefined]])
+  expect([steps, await readBinding(id)]).toEqual([[], [2, undefined]])
   expect(await unbindContact(deps, id)).toBe(false)
 })
 
-test('changes nothing when the tokens cannot be revoked, and publishes later what it could not', async () => {
-  const id = await added()
-  await expect(bindContact(open({ failAt: 'revoke' }).deps, id, 1)).rejects.toThrow('cannot revoke')
-  expect(await read(id)).toEqual([1, undefined])
-  await expect(bindContact(open({ failAt: 'publish' }).deps, id, 1)).rejects.toThrow('cannot publish')
-  const { deps, steps } = open()
+test('changes nothing if revoking the tokens fails, and publishes on the next call if publishing fails', async () => {
+  const id = await addAgent()
+  await expect(bindContact(recordingDeps({ failAt: 'revoke' }).deps, id, 1)).rejects.toThrow('cannot revoke')
+  expect(await readBinding(id)).toEqual([1, undefined])
+  await expect(bindContact(recordingDeps({ failAt: 'publish' }).deps, id, 1)).rejects.toThrow(
+    'cannot publish',
+  )
+  const { deps, steps } = recordingDeps()
   expect(await bindContact(deps, id, 1)).toBe(2)
   expect(steps).toEqual(['revoke 2', 'publish'])
 })
 
-test('clearing it revokes nothing, and the next bound token sets it again', async () => {
-  const id = await added()
-  const { deps, steps } = open()
+test('unbinding revokes no token, and the next bound token binds the agent again', async () => {
+  const id = await addAgent()
+  const { deps, steps } = recordingDeps()
   await bindContact(deps, id, 1)
   steps.length = 0
-  for (let n = 0; n < 2; n++) expect(await unbindContact(deps, id)).toBe(true)
-  expect([steps, await read(id)]).toEqual([[], [2, undefined]])
+  expect(await unbindContact(deps, id)).toBe(true)
+  expect(await unbindContact(deps, id)).toBe(true)
+  expect([steps, await readBinding(id)]).toEqual([[], [2, undefined]])
   expect(await bindContact(deps, id, 2)).toBe(3)
-  expect(await read(id)).toEqual([3, 3])
+  expect(await readBinding(id)).toEqual([3, 3])
 })

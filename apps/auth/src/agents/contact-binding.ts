@@ -1,38 +1,38 @@
 /*
- * The lock on `contact:write`: once a client got a key-bound token (RFC 9449) with that scope, it gets no bearer token with
- * it any more, until it clears this. A thief of its credentials or assertion then has no use for them at that scope.
+ * The lock on `contact:write`: once a client has received a key-bound token (RFC 9449) with that scope, it receives no
+ * bearer token with the scope until it clears the lock. Stolen credentials or assertions are then useless for that scope.
  */
 import type { AgentId } from '@plainpath/domain'
-import type { CachedAgents } from './cached-agents.ts'
+import type { AgentCache } from './agent-cache.ts'
 import type { ContactBindingStore } from './contact-binding-store.ts'
-import type { EndAgentDeps } from './end-agent.ts'
+import type { RevocationDeps } from './deactivate-agent.ts'
 
 /**
- * Sets the lock, before a bound token with `contact:write` is stored. When it returns, no earlier token of the client is
- * accepted: the lock raises the generation, since bearer tokens with the scope must end at once and tokens of one client
- * are revoked together. Steps and reasons are those of `endAgent`; where the lock is set already, it is published again,
- * since an earlier call may have failed at that.
+ * Sets the lock, before a bound token with `contact:write` is stored. After it returns, no earlier token of the client is
+ * accepted. Its bearer tokens with the scope must be revoked immediately, and raising its credential version revokes all of its
+ * tokens. `deactivateAgent` explains the order of the steps. If the lock was already set, the revocation is published again,
+ * since an earlier call may have failed to publish it.
  *
- * @param generation the client's when the request was authenticated
- * @returns the generation that the token gets
+ * @param credentialVersion the client's credential version when the request was authenticated
+ * @returns the credential version to issue the token under
  */
 export async function bindContact(
-  deps: EndAgentDeps & { readonly contactBindings: Pick<ContactBindingStore, 'bind'> },
+  deps: RevocationDeps & { readonly contactBindings: Pick<ContactBindingStore, 'bind'> },
   id: AgentId,
-  generation: number,
+  credentialVersion: number,
 ): Promise<number> {
-  const revokeTokens = (raised: number) =>
-    deps.tokens.revokeTokensOf({ kind: 'client', id, generation: raised })
+  const revokeTokens = (raisedVersion: number) =>
+    deps.tokens.revokeTokensOf({ kind: 'client', id, credentialVersion: raisedVersion })
   try {
-    const bound = await deps.contactBindings.bind(id, generation, revokeTokens)
-    if (!bound) return generation
-    await revokeTokens(bound.generation)
-    deps.cachedAgents.forget(id)
-    await deps.revoker.publishRevocation({ kind: 'client', id })
-    // The step to `since` removed no credential: a request that was authenticated just before it is as good as one after it.
-    return generation === bound.since - 1 ? bound.since : generation
+    const binding = await deps.contactBindings.bind(id, credentialVersion, revokeTokens)
+    if (!binding) return credentialVersion
+    await revokeTokens(binding.credentialVersion)
+    deps.agentCache.invalidate(id)
+    await deps.revocationPublisher.publish({ kind: 'client', id })
+    // Raising the version to `since` removed no credential, so a request that was authenticated just before it is valid.
+    return credentialVersion === binding.since - 1 ? binding.since : credentialVersion
   } finally {
-    deps.cachedAgents.forget(id)
+    deps.agentCache.invalidate(id)
   }
 }
 
@@ -40,13 +40,13 @@ export async function bindContact(
 export async function unbindContact(
   deps: {
     readonly contactBindings: Pick<ContactBindingStore, 'unbind'>
-    readonly cachedAgents: Pick<CachedAgents, 'forget'>
+    readonly agentCache: Pick<AgentCache, 'invalidate'>
   },
   id: AgentId,
 ): Promise<boolean> {
   try {
     return await deps.contactBindings.unbind(id)
   } finally {
-    deps.cachedAgents.forget(id)
+    deps.agentCache.invalidate(id)
   }
 }

@@ -1,29 +1,32 @@
 import {
   type Agent,
   type AgentDescription,
-  authenticationMethod,
+  getAuthenticationMethod,
   RULES,
   Scope,
-  type StandingClaim,
+  type StandingVerification,
 } from '@plainpath/domain'
 import { GRANT_TYPES, type ServiceUrls } from '@plainpath/metadata'
 import type { z } from 'zod'
-import type { AgentRecord } from './agent-repository.ts'
 import type { AgentSecret } from './agent-secret.ts'
-import { provenFacts } from './proven-facts.ts'
+import type { AgentRecord } from './agent-store.ts'
+import { describeProvenFacts } from './proven-facts.ts'
 
-/** When the agent expires unless it gets a token before. A day later than necessary, since use is recorded once a day. */
-export const idleExpiry = ({ registeredAt, lastUsedAt }: Pick<Agent, 'registeredAt' | 'lastUsedAt'>): Date =>
+/** Computes when the agent expires if it receives no further token. Adds a day, because its last use is recorded once a day. */
+export const computeIdleExpiry = ({
+  registeredAt,
+  lastUsedAt,
+}: Pick<Agent, 'registeredAt' | 'lastUsedAt'>): Date =>
   lastUsedAt
     ? new Date(lastUsedAt.getTime() + RULES.useRecordedMs + RULES.idleMs)
     : new Date(registeredAt.getTime() + RULES.neverUsedMs)
 
-/** Describes an agent to itself, with the member names of RFC 7591 where there are any. */
+/** Describes an agent to itself. Uses the member names of RFC 7591 where it defines them. */
 export const describeAgent = (agent: Agent, urls: ServiceUrls) => ({
   client_id: agent.id,
   ...(agent.name && { client_name: agent.name }),
   identity_type: 'anonymous' as const,
-  ...provenFacts(agent.id, false),
+  ...describeProvenFacts(agent.id, false),
   grant_types: [...GRANT_TYPES],
   scopes: [...agent.scopes],
   scope: agent.scopes.join(' '),
@@ -31,7 +34,7 @@ export const describeAgent = (agent: Agent, urls: ServiceUrls) => ({
   token_endpoint: urls.token,
   resource: urls.base,
   ...(agent.dpopBound && { dpop_bound_access_tokens: true as const }),
-  idle_expiry: idleExpiry(agent).toISOString(),
+  idle_expiry: computeIdleExpiry(agent).toISOString(),
   claim_url: urls.claim,
   post_claim_scopes: [...Scope.options],
 })
@@ -41,11 +44,12 @@ export const SECRET_MEMBERS = {
   token_endpoint_auth_method: 'client_secret_basic' as const,
 }
 
-export function keyMembers({ keys }: Agent) {
-  const [algorithm, another] = new Set(keys.map(({ alg }) => alg))
+export function describeKeys({ keys }: Agent) {
+  // RFC 7591 allows one algorithm, so it is left out if the keys use several.
+  const [algorithm, anotherAlgorithm] = new Set(keys.map(({ alg }) => alg))
   return {
     token_endpoint_auth_method: 'private_key_jwt' as const,
-    ...(algorithm && !another && { token_endpoint_auth_signing_alg: algorithm }),
+    ...(algorithm && !anotherAlgorithm && { token_endpoint_auth_signing_alg: algorithm }),
     jwks: { keys: [...keys] },
   }
 }
@@ -58,21 +62,25 @@ export const describeSecrets = (secrets: readonly AgentSecret[]) =>
     ...(endsAt && { ends_at: endsAt.toISOString() }),
   }))
 
-/** Builds the response of `GET /api/agent` without its limits. @param secrets those that are accepted */
-export const describeWithMethod = (
+/**
+ * Builds the response of `GET /api/agent` without its limits.
+ *
+ * @param secrets the secrets that are accepted now
+ */
+export const describeAgentWithCredentials = (
   { agent, secrets }: AgentRecord,
   urls: ServiceUrls,
-  claim?: StandingClaim,
+  verification?: StandingVerification,
 ): Omit<z.input<typeof AgentDescription>, 'limits'> => ({
   ...describeAgent(agent, urls),
-  ...(claim && {
+  ...(verification && {
     identity_type: 'verified_email',
     email_verified: true,
-    registration_id: claim.id,
-    claim_expires_at: claim.expiresAt.toISOString(),
+    registration_id: verification.id,
+    claim_expires_at: verification.expiresAt.toISOString(),
   }),
   ...(agent.contactBoundSince !== undefined && { dpop_required_scopes: ['contact:write' as const] }),
-  ...(authenticationMethod(agent) === 'private_key_jwt'
-    ? keyMembers(agent)
+  ...(getAuthenticationMethod(agent) === 'private_key_jwt'
+    ? describeKeys(agent)
     : { ...SECRET_MEMBERS, secrets: describeSecrets(secrets) }),
 })

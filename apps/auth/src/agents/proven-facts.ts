@@ -1,24 +1,24 @@
-import { type AgentId, verifiedDomain } from '@plainpath/domain'
+import { type AgentId, getVerifiedDomain } from '@plainpath/domain'
 import type { Caller } from '@plainpath/http'
 
-/** The client as limits count it. */
+/** Identifies a client to the rate limiter. */
 export function identifyClient(id: AgentId): Pick<Caller, 'clientId' | 'verifiedDomain'> {
-  const domain = verifiedDomain(id)
+  const domain = getVerifiedDomain(id)
   return { clientId: id, ...(domain !== undefined && { verifiedDomain: domain }) }
 }
 
-/** The member `verified_domain` of a client; no member where no domain is proven. */
-export function domainMember(id: AgentId): { verified_domain?: string } {
-  const domain = verifiedDomain(id)
+/** Returns the member `verified_domain`, or no member if the client has not proven a domain. */
+export function describeVerifiedDomain(id: AgentId): { verified_domain?: string } {
+  const domain = getVerifiedDomain(id)
   return { ...(domain !== undefined && { verified_domain: domain }) }
 }
 
 /**
- * What an agent has proven, as responses, introspection and staff commands say it.
+ * Describes what an agent has proven, in the form of responses, introspection and staff commands.
  *
- * @param emailVerified whether a person verified their e-mail for this agent
+ * @param emailVerified true if a person verified their e-mail address for this agent
  */
-export const provenFacts = (id: AgentId, emailVerified: boolean) => ({
-  ...domainMember(id),
+export const describeProvenFacts = (id: AgentId, emailVerified: boolean) => ({
+  ...describeVerifiedDomain(id),
   email_verified: emailVerified,
 })

@@ -1,17 +1,22 @@
-import { type AgentId, verifiedDomain } from '@plainpath/domain'
+import { type AgentId, getVerifiedDomain } from '@plainpath/domain'
 import type { DocumentFault, FetchClientDocument } from '../client-documents/client-document.ts'
-import type { EndAgentDeps } from './end-agent.ts'
+import type { RevocationDeps } from './deactivate-agent.ts'
 import type { RefreshedClient, StoredDocument, UrlClientStore } from './url-client-store.ts'
 
-/** Tells whether the agent is known by the URL of its document. */
-export const isUrlClient = (id: AgentId): boolean => verifiedDomain(id) !== undefined
+/** Returns whether an agent's id is the URL of its document. */
+export const isUrlClient = (id: AgentId): boolean => getVerifiedDomain(id) !== undefined
 
-/** `at`: when the failed document was requested. */
+/** The result of a fetch. `requestedAt`: when the failed request was sent. */
 export type FetchedDocument =
   | { readonly ok: true; readonly value: StoredDocument }
-  | { readonly ok: false; readonly error: DocumentFault; readonly at: Date }
+  | { readonly ok: false; readonly error: DocumentFault; readonly requestedAt: Date }
 
-/** @param address of the caller @param options.isNew whether the agent is not stored */
+/**
+ * Fetches a document.
+ *
+ * @param address the address of the caller
+ * @param options.isNew true if the agent is not stored
+ */
 export type FetchDocument = (
   id: AgentId,
   address: string,
@@ -19,93 +24,98 @@ export type FetchDocument = (
 ) => Promise<FetchedDocument>
 
 /**
- * Creates the function that fetches a document and says from when it is. Simultaneous calls share a fetch, so they also share
- * the time of its request: a document must not seem newer than it is.
+ * Creates the function that fetches a document and records when it was requested. Simultaneous calls share a fetch and its
+ * time, so no document seems newer than it is.
  */
-export function documentSource(fetchClientDocument: FetchClientDocument, now: () => Date): FetchDocument {
+export function createFetchDocument(
+  fetchClientDocument: FetchClientDocument,
+  now: () => Date,
+): FetchDocument {
   const inFlight = new Map<AgentId, Promise<FetchedDocument>>()
   async function fetchOnce(...[id, address, options]: Parameters<FetchDocument>): Promise<FetchedDocument> {
-    const at = now()
-    const fetched = await fetchClientDocument(id, address, options)
-    if (!fetched.ok) return { ...fetched, at }
-    const { keys, dpopBound, lifetimeMs } = fetched.value
-    const expiresAt = new Date(at.getTime() + lifetimeMs)
-    return { ok: true, value: { keys, dpopBound, fetchedAt: at, expiresAt } }
+    const requestedAt = now()
+    const document = await fetchClientDocument(id, address, options)
+    if (!document.ok) return { ...document, requestedAt }
+    const { keys, dpopBound, lifetimeMs } = document.value
+    const expiresAt = new Date(requestedAt.getTime() + lifetimeMs)
+    return { ok: true, value: { keys, dpopBound, fetchedAt: requestedAt, expiresAt } }
   }
   return (id, address, options) => {
-    const shared = inFlight.get(id)
-    if (shared) return shared
+    const pendingFetch = inFlight.get(id)
+    if (pendingFetch) return pendingFetch
     const fetching = fetchOnce(id, address, options).finally(() => inFlight.delete(id))
     inFlight.set(id, fetching)
     return fetching
   }
 }
 
-export interface RefreshDocumentDeps extends EndAgentDeps {
+export interface RefreshDocumentDeps extends RevocationDeps {
   readonly urlClients: Pick<UrlClientStore, 'refresh' | 'expireDocument'>
 }
 
 /**
- * Applies what was fetched to an agent that exists. If a key is gone, if tokens must be bound to a key by now, or if
- * the document says that it is not that of a client with keys any more, then after it returns no earlier token of the agent is accepted. Steps and reasons are those of
- * `endAgent`. A document that could not be fetched changes nothing: the tokens end with the one that is stored.
+ * Applies a fetched document to an existing agent. If the document lacks a stored key, newly requires bound tokens or is
+ * invalid, this revokes all earlier tokens of the agent; no API accepts them once it returns. `deactivateAgent` explains the
+ * order of the steps. If the document could not be fetched, nothing changes: the tokens expire with the stored document.
  *
- * @param options.publish whether to publish also if nothing was revoked, since an earlier call may have failed at that
- * @returns what is stored now; undefined when the agent is not active, or the document was no use
+ * @param options.publish true to publish even if nothing was revoked, because an earlier call may have failed before it published
+ * @returns the stored row after the change; undefined if the agent is not active, or the document cannot be used
  */
 export async function refreshDocument(
   deps: RefreshDocumentDeps,
   id: AgentId,
-  fetched: FetchedDocument,
+  document: FetchedDocument,
   { publish = false }: { publish?: boolean } = {},
 ): Promise<RefreshedClient | undefined> {
-  if (!fetched.ok) {
-    if (fetched.error.kind === 'member') await expireDocument(deps, id, fetched.at, { onlyCurrent: true })
+  if (!document.ok) {
+    if (document.error.kind === 'member')
+      await expireDocument(deps, id, document.requestedAt, { skipExpired: true })
     return undefined
   }
-  const refreshed = await revoking(deps, id, async (revokeTokens) => {
-    const stored = await deps.urlClients.refresh(id, fetched.value, revokeTokens)
-    return { stored, generation: stored?.revoked ? stored.generation : undefined }
+  const refreshed = await changeAndRevoke(deps, id, async (revokeTokens) => {
+    const client = await deps.urlClients.refresh(id, document.value, revokeTokens)
+    return { client, credentialVersion: client?.revoked ? client.credentialVersion : undefined }
   })
-  if (publish && refreshed.generation === undefined)
-    await deps.revoker.publishRevocation({ kind: 'client', id })
-  return refreshed.stored
+  if (publish && refreshed.credentialVersion === undefined)
+    await deps.revocationPublisher.publish({ kind: 'client', id })
+  return refreshed.client
 }
 
 /**
- * Revokes the tokens of a URL client and lets its document be fetched before its next one.
+ * Revokes the tokens of a URL client. Its document is fetched again before its next token.
  *
- * @param at when the document was known to be different
- * @param options as in the store
- * @returns false when there was nothing to revoke
+ * @param requestedAt when the different document was requested
+ * @param options see `UrlClientStore.expireDocument`
+ * @returns false if there was nothing to revoke
  */
 export async function expireDocument(
   deps: RefreshDocumentDeps,
   id: AgentId,
-  at: Date,
-  options: { onlyCurrent: boolean },
+  requestedAt: Date,
+  options: { skipExpired: boolean },
 ): Promise<boolean> {
-  const { generation } = await revoking(deps, id, async (revokeTokens) => ({
-    generation: await deps.urlClients.expireDocument(id, at, options, revokeTokens),
+  const { credentialVersion } = await changeAndRevoke(deps, id, async (revokeTokens) => ({
+    credentialVersion: await deps.urlClients.expireDocument(id, requestedAt, options, revokeTokens),
   }))
-  return generation !== undefined
+  return credentialVersion !== undefined
 }
 
-/** Runs a change that may raise the generation, then revokes and publishes as `endAgent` does. */
-async function revoking<T extends { readonly generation: number | undefined }>(
-  { tokens, cachedAgents, revoker }: EndAgentDeps,
+/** Runs a change that may raise the credential version, then revokes and publishes as `deactivateAgent` does. */
+async function changeAndRevoke<T extends { readonly credentialVersion: number | undefined }>(
+  { tokens, agentCache, revocationPublisher }: RevocationDeps,
   id: AgentId,
-  change: (revokeTokens: (generation: number) => Promise<void>) => Promise<T>,
+  change: (revokeTokens: (credentialVersion: number) => Promise<void>) => Promise<T>,
 ): Promise<T> {
-  const revokeTokens = (generation: number) => tokens.revokeTokensOf({ kind: 'client', id, generation })
+  const revokeTokens = (credentialVersion: number) =>
+    tokens.revokeTokensOf({ kind: 'client', id, credentialVersion })
   try {
-    const changed = await change(revokeTokens)
-    if (changed.generation === undefined) return changed
-    await revokeTokens(changed.generation)
-    cachedAgents.forget(id)
-    await revoker.publishRevocation({ kind: 'client', id })
-    return changed
+    const result = await change(revokeTokens)
+    if (result.credentialVersion === undefined) return result
+    await revokeTokens(result.credentialVersion)
+    agentCache.invalidate(id)
+    await revocationPublisher.publish({ kind: 'client', id })
+    return result
   } finally {
-    cachedAgents.forget(id)
+    agentCache.invalidate(id)
   }
 }

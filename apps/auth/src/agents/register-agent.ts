@@ -2,17 +2,17 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { Agent, type AgentKey, type AgentName, ANONYMOUS_SCOPES } from '@plainpath/domain'
 import type { HashKey } from '@plainpath/sealing'
 import type { z } from 'zod'
-import type { AgentRepository } from './agent-repository.ts'
 import type { AgentSecret } from './agent-secret.ts'
+import type { AgentStore } from './agent-store.ts'
 
 /**
- * Registers an agent, with a random id and, unless it has keys, a random client secret. The caller chooses neither
- * these nor its scopes or grants. The secret is returned once; only its keyed hash is stored.
+ * Registers an agent, with a random id and, unless it has keys, a random client secret. The caller cannot choose these, nor
+ * its scopes or grants. The secret is returned once; only its keyed hash is stored.
  *
  * @throws only if the store fails; nothing is stored then
  */
 export async function registerAgent(
-  deps: { agents: Pick<AgentRepository, 'add'>; hashKey: HashKey },
+  deps: { agents: Pick<AgentStore, 'add'>; hashKey: HashKey },
   {
     name,
     keys = [],
@@ -25,7 +25,7 @@ export async function registerAgent(
     ...(name && { name }),
     scopes: [...ANONYMOUS_SCOPES],
     status: 'active',
-    generation: 1,
+    credentialVersion: 1,
     registeredAt: now,
     keys,
     dpopBound,
@@ -43,7 +43,7 @@ export async function registerAgent(
  * Generates a client secret: `pps_` and 256 random bits as 43 base64url characters, well within the guessing bound of
  * 2^-160 in RFC 6749 §10.10. A slow hash would add nothing: nobody can try 2^256 values, however fast each try is.
  *
- * @returns the secret, and what to store of it
+ * @returns the secret, and its stored form
  */
 export function generateSecret(hashKey: HashKey, now: Date): { secret: string; stored: AgentSecret } {
   const secret = `pps_${randomBytes(32).toString('base64url')}`

@@ -3,21 +3,21 @@ import { expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
 import { exampleKey } from '../../test/example-key.ts'
 import type { RevokedSubject } from '../tokens/token-store.ts'
-import type { AgentRepository } from './agent-repository.ts'
+import type { AgentStore } from './agent-store.ts'
 import { replaceKeys } from './replace-keys.ts'
 
 const keys = [exampleKey('one')]
-const { agent } = exampleAgent({ keys, generation: 2 })
+const { agent } = exampleAgent({ keys, credentialVersion: 2 })
 
-/** What is done, in its order, when this fails. */
+/** Returns the steps, in order, when this one fails. */
 async function replacing(failing: 'commit' | 'announce' | 'nothing', proofs: readonly string[] = []) {
   const done: string[] = []
   const note = async (what: string) => {
     done.push(what)
     if (what === failing) throw new Error(failing)
   }
-  const replaceInStore: AgentRepository['replaceKeys'] = async (_id, _keys, announce) => {
-    await announce(agent.generation)
+  const replaceInStore: AgentStore['replaceKeys'] = async (_id, _keys, announce) => {
+    await announce(agent.credentialVersion)
     await note('commit')
     return ok({ agent, unproven: [] })
   }
@@ -25,10 +25,10 @@ async function replacing(failing: 'commit' | 'announce' | 'nothing', proofs: rea
     agents: { replaceKeys: replaceInStore },
     tokens: {
       revokeTokensOf: (subject: RevokedSubject) =>
-        note(subject.kind === 'client' ? `raise ${subject.generation}` : subject.kind),
+        note(subject.kind === 'client' ? `raise ${subject.credentialVersion}` : subject.kind),
     },
-    revoker: { publishRevocation: () => note('announce') },
-    cachedAgents: { forget: () => void done.push('forget') },
+    revocationPublisher: { publish: () => note('announce') },
+    agentCache: { invalidate: () => void done.push('forget') },
   }
   const request = { id: agent.id, keys, proofs, endpoint: 'https://plainpath.example/api/agent/jwks' }
   const outcome = await replaceKeys(deps, request, new Date()).then(
@@ -49,5 +49,5 @@ test('raises the generation before and after the commit, then clears the cache, 
 })
 
 test('rejects a wrong proof before anything changes', async () => {
-  expect(await replacing('nothing', ['x'])).toEqual(['no-jwt'])
+  expect(await replacing('nothing', ['x'])).toEqual(['not-a-jwt'])
 })

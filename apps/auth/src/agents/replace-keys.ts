@@ -1,24 +1,24 @@
 import { type AgentId, type AgentKey, err, type Result } from '@plainpath/domain'
 import { type KeyProofFault, verifyKeyProofs } from '../clients/key-proof.ts'
-import type { AgentRepository, KeysFault, ReplacedKeys } from './agent-repository.ts'
-import type { EndAgentDeps } from './end-agent.ts'
+import type { AgentStore, ReplacedKeys, ReplaceKeysFault } from './agent-store.ts'
+import type { RevocationDeps } from './deactivate-agent.ts'
 
 export interface ReplaceKeysRefusal {
-  readonly fault: KeysFault | KeyProofFault
-  /** Which of the proofs is at fault; absent when none is. */
+  readonly fault: ReplaceKeysFault | KeyProofFault
+  /** The index of the invalid proof; absent if no proof is invalid. */
   readonly index?: number
 }
 
 /**
- * Replaces an agent's key set and removes its secrets. If a key or secret is removed, then after it returns that
- * credential is rejected everywhere and no earlier token of the agent is accepted, since tokens do not record the
- * credential they were issued for. A set that only adds keys revokes no token. Steps and reasons are those of
- * `endAgent`; a set that changes nothing is published again too, since an earlier call may have failed at that.
+ * Replaces an agent's key set and removes its secrets. If this removes a key or secret, that credential is then rejected
+ * everywhere, and so is every earlier token of the agent, since tokens do not record the credential they were issued for. A
+ * set that only adds keys revokes no token. `deactivateAgent` explains the order of the steps. A revocation is published even if
+ * the set changes nothing, since an earlier call may have failed to publish it.
  *
  * @param request.endpoint the URL that proofs must have as audience
  */
 export async function replaceKeys(
-  deps: EndAgentDeps & { readonly agents: Pick<AgentRepository, 'replaceKeys'> },
+  deps: RevocationDeps & { readonly agents: Pick<AgentStore, 'replaceKeys'> },
   request: {
     readonly id: AgentId
     readonly keys: readonly AgentKey[]
@@ -30,15 +30,16 @@ export async function replaceKeys(
   const { id, keys, endpoint } = request
   const proofs = await verifyKeyProofs(request.proofs, keys, { clientId: id, endpoint, now })
   if (!proofs.ok) return proofs
-  const revokeTokens = (generation: number) => deps.tokens.revokeTokensOf({ kind: 'client', id, generation })
+  const revokeTokens = (credentialVersion: number) =>
+    deps.tokens.revokeTokensOf({ kind: 'client', id, credentialVersion })
   try {
-    const replaced = await deps.agents.replaceKeys(id, { keys, proofs: proofs.value }, revokeTokens)
-    if (!replaced.ok) return err({ fault: replaced.error })
-    await revokeTokens(replaced.value.agent.generation)
-    deps.cachedAgents.forget(id)
-    await deps.revoker.publishRevocation({ kind: 'client', id })
-    return replaced
+    const result = await deps.agents.replaceKeys(id, { keys, proofs: proofs.value }, revokeTokens)
+    if (!result.ok) return err({ fault: result.error })
+    await revokeTokens(result.value.agent.credentialVersion)
+    deps.agentCache.invalidate(id)
+    await deps.revocationPublisher.publish({ kind: 'client', id })
+    return result
   } finally {
-    deps.cachedAgents.forget(id)
+    deps.agentCache.invalidate(id)
   }
 }

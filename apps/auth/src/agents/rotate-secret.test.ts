@@ -2,13 +2,13 @@ import type { AgentId } from '@plainpath/domain'
 import { expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
 import type { RevokedSubject } from '../tokens/token-store.ts'
-import type { EndedSecret } from './agent-repository.ts'
-import { endSecret } from './rotate-secret.ts'
+import type { SecretRemoval } from './agent-store.ts'
+import { removeSecret } from './rotate-secret.ts'
 
 const { id } = exampleAgent().agent
 
-/** What is done, in its order, when the store finds this. */
-async function ending(ended: EndedSecret, failing?: string) {
+/** Returns the steps, in order, for this result of the store. */
+async function ending(ended: SecretRemoval, failing?: string) {
   const done: string[] = []
   const note = async (what: string) => {
     done.push(what)
@@ -16,38 +16,38 @@ async function ending(ended: EndedSecret, failing?: string) {
   }
   const deps = {
     agents: {
-      async endSecret(
+      async removeSecret(
         _id: AgentId,
         _secretId: string,
         _now: Date,
-        announce: (generation: number) => Promise<void>,
+        announce: (credentialVersion: number) => Promise<void>,
       ) {
-        if (ended.outcome === 'gone') await announce(ended.generation)
+        if (ended.outcome === 'gone') await announce(ended.credentialVersion)
         await note('commit')
         return ended
       },
     },
     tokens: {
       revokeTokensOf: (subject: RevokedSubject) =>
-        note(subject.kind === 'client' ? `raise ${subject.generation}` : subject.kind),
+        note(subject.kind === 'client' ? `raise ${subject.credentialVersion}` : subject.kind),
     },
-    revoker: { publishRevocation: () => note('announce') },
-    cachedAgents: { forget: () => void done.push('forget') },
+    revocationPublisher: { publish: () => note('announce') },
+    agentCache: { invalidate: () => void done.push('forget') },
   }
-  const outcome = await endSecret(deps, { id, secretId: 'any' }, new Date()).catch(() => 'failed')
+  const outcome = await removeSecret(deps, { id, secretId: 'any' }, new Date()).catch(() => 'failed')
   return [...done, outcome]
 }
 
 test('raises the generation before and after the commit, then clears the cache, then publishes', async () => {
-  expect(await ending({ outcome: 'gone', generation: 2 })).toEqual([
+  expect(await ending({ outcome: 'gone', credentialVersion: 2 })).toEqual([
     ...['raise 2', 'commit', 'raise 2', 'forget', 'announce', 'forget', 'gone'],
   ])
 })
 
 test('publishes again for a secret that was removed before', async () => {
-  const failed = await ending({ outcome: 'gone', generation: 2 }, 'announce')
+  const failed = await ending({ outcome: 'gone', credentialVersion: 2 }, 'announce')
   expect(failed.at(-1)).toBe('failed')
-  expect(await ending({ outcome: 'unknown', generation: 2 })).toEqual([
+  expect(await ending({ outcome: 'unknown', credentialVersion: 2 })).toEqual([
     ...['commit', 'raise 2', 'forget', 'announce', 'forget', 'unknown'],
   ])
 })

@@ -1,13 +1,13 @@
 import { type AgentId, err, ok, type Result, RULES } from '@plainpath/domain'
 import type { HashKey } from '@plainpath/sealing'
-import type { AddSecretRefusal, AgentRepository, EndedSecret } from './agent-repository.ts'
+import type { AgentCache } from './agent-cache.ts'
 import type { AgentSecret } from './agent-secret.ts'
-import type { CachedAgents } from './cached-agents.ts'
-import type { EndAgentDeps } from './end-agent.ts'
+import type { AddSecretRefusal, AgentStore, SecretRemoval } from './agent-store.ts'
+import type { RevocationDeps } from './deactivate-agent.ts'
 import { generateSecret } from './register-agent.ts'
 
 interface AddedSecret {
-  /** Returned this once. */
+  /** The new secret in plain text, which cannot be read again. */
   readonly secret: string
   readonly added: AgentSecret
   /** All secrets that are accepted now. */
@@ -17,8 +17,8 @@ interface AddedSecret {
 /** Adds a second secret to an agent; the first expires seven days later. */
 export async function addSecret(
   deps: {
-    agents: Pick<AgentRepository, 'addSecret'>
-    cachedAgents: Pick<CachedAgents, 'forget'>
+    agents: Pick<AgentStore, 'addSecret'>
+    agentCache: Pick<AgentCache, 'invalidate'>
     hashKey: HashKey
   },
   id: AgentId,
@@ -26,33 +26,34 @@ export async function addSecret(
 ): Promise<Result<AddedSecret, AddSecretRefusal>> {
   const { secret, stored } = generateSecret(deps.hashKey, now)
   try {
-    const added = await deps.agents.addSecret(id, stored, new Date(now.getTime() + RULES.oldSecretMs))
-    return added.ok ? ok({ secret, added: stored, secrets: added.value }) : err(added.error)
+    const result = await deps.agents.addSecret(id, stored, new Date(now.getTime() + RULES.oldSecretMs))
+    return result.ok ? ok({ secret, added: stored, secrets: result.value }) : err(result.error)
   } finally {
-    deps.cachedAgents.forget(id)
+    deps.agentCache.invalidate(id)
   }
 }
 
 /**
- * Removes a secret and revokes every token of its agent. When it returns, no instance accepts the secret, and a token
- * that an instance with a stale cache issues for it is invalid. Steps and reasons are those of `endAgent`; for a secret
- * that was removed before, the revocation is published again, since an earlier call may have failed at that.
+ * Removes a secret and revokes every token of its agent. When it returns, no instance accepts the secret, and a token that an
+ * instance with a stale cache issues for it is invalid. `deactivateAgent` explains the order of the steps. For a secret that
+ * was already removed, the revocation is published again, since an earlier call may have failed to publish it.
  */
-export async function endSecret(
-  deps: EndAgentDeps & { readonly agents: Pick<AgentRepository, 'endSecret'> },
+export async function removeSecret(
+  deps: RevocationDeps & { readonly agents: Pick<AgentStore, 'removeSecret'> },
   { id, secretId }: { id: AgentId; secretId: string },
   now: Date,
-): Promise<EndedSecret['outcome']> {
-  const revokeTokens = (generation: number) => deps.tokens.revokeTokensOf({ kind: 'client', id, generation })
+): Promise<SecretRemoval['outcome']> {
+  const revokeTokens = (credentialVersion: number) =>
+    deps.tokens.revokeTokensOf({ kind: 'client', id, credentialVersion })
   try {
-    const ended = await deps.agents.endSecret(id, secretId, now, revokeTokens)
-    if ('generation' in ended) {
-      await revokeTokens(ended.generation)
-      deps.cachedAgents.forget(id)
-      await deps.revoker.publishRevocation({ kind: 'client', id })
+    const removal = await deps.agents.removeSecret(id, secretId, now, revokeTokens)
+    if ('credentialVersion' in removal) {
+      await revokeTokens(removal.credentialVersion)
+      deps.agentCache.invalidate(id)
+      await deps.revocationPublisher.publish({ kind: 'client', id })
     }
-    return ended.outcome
+    return removal.outcome
   } finally {
-    deps.cachedAgents.forget(id)
+    deps.agentCache.invalidate(id)
   }
 }

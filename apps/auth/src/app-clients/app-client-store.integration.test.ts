@@ -2,7 +2,7 @@ import { DAY_MS, HOUR_MS, RULES } from '@plainpath/domain'
 import { newKeyEncryptionKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Authority, dumpTables, openAuthority } from '../../test/open-authority.ts'
-import { type AppClientStore, appClientStore, sweepAppClients } from './app-client-store.ts'
+import { type AppClientStore, createAppClientStore, sweepAppClients } from './app-client-store.ts'
 
 let authority: Authority
 let store: AppClientStore
@@ -16,7 +16,7 @@ const APP = {
 } as const
 beforeAll(async () => {
   authority = await openAuthority()
-  store = appClientStore(authority.db, authority.sealingKeys)
+  store = createAppClientStore(authority.db, authority.sealingKeys)
 })
 afterAll(() => authority[Symbol.asyncDispose]())
 beforeEach(async () => {
@@ -30,7 +30,7 @@ const sweep = async (now: Date, unused = 1_000) => {
 const existing = async (...ids: string[]) =>
   Promise.all(ids.map(async (id) => (await store.find(id)) !== undefined))
 
-test('an app that nobody used expires after a day, another 90 days after its last use', async () => {
+test('an unused app expires after a day, a used one 90 days after its last use', async () => {
   const [unused, used] = [await store.add(APP, NOW), await store.add(APP, NOW)]
   await store.markUsed(used, NOW)
   const url = 'https://apps.example/client.json'
@@ -44,7 +44,7 @@ test('an app that nobody used expires after a day, another 90 days after its las
   expect(RULES.idleMs).toBeGreaterThan(RULES.claimMs)
 })
 
-test('of too many unused apps the oldest expire, but none of the last hour and none that is used', async () => {
+test('the oldest expire when there are too many unused apps, but no app of the last hour and no used one', async () => {
   const used = await store.add(APP, after(-2 * HOUR_MS))
   await store.markUsed(used, after(-HOUR_MS))
   const old: string[] = []
@@ -92,17 +92,17 @@ test('names are encrypted for their row, and re-encrypted under a new key', asyn
   )
   await expect(store.find(other)).rejects.toThrow(/./)
   await authority.db.query('delete from app_clients where id = $1', [other])
-  expect(await store.rewrapNames({ trial: false })).toBe(0)
+  expect(await store.reencryptNames({ dryRun: false })).toBe(0)
 })
 
 test('names are re-encrypted under the newest key-encryption key', async () => {
   const [old, young] = [newKeyEncryptionKey(), newKeyEncryptionKey()]
-  const storeUnder = (keys: string) => appClientStore(authority.db, parseKeyEncryptionKeys(keys))
+  const storeUnder = (keys: string) => createAppClientStore(authority.db, parseKeyEncryptionKeys(keys))
   const id = await storeUnder(old).add({ ...APP, name: 'Example' }, NOW)
   await storeUnder(old).add(APP, NOW)
   const both = storeUnder(`${young}\n${old}`)
-  expect(await both.rewrapNames({ trial: true })).toBe(1)
-  expect(await both.rewrapNames({ trial: false })).toBe(1)
-  expect(await both.rewrapNames({ trial: false })).toBe(0)
+  expect(await both.reencryptNames({ dryRun: true })).toBe(1)
+  expect(await both.reencryptNames({ dryRun: false })).toBe(1)
+  expect(await both.reencryptNames({ dryRun: false })).toBe(0)
   expect(await storeUnder(young).find(id)).toMatchObject({ name: 'Example' })
 })

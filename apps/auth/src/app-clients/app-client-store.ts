@@ -1,6 +1,6 @@
 /*
- * Apps in PostgreSQL: registered ones, and what was read of the documents of those that are known by a URL, so that all
- * instances share one fetch. When to fetch is decided in `app-client-finder.ts`.
+ * Stores apps in PostgreSQL: registered apps, and the metadata from the documents of URL clients, so all instances share
+ * one fetch. `app-client-finder.ts` decides when to fetch.
  */
 import { randomBytes } from 'node:crypto'
 import { AgentKey, RULES } from '@plainpath/domain'
@@ -12,9 +12,9 @@ import type { AppMetadata } from './app-metadata.ts'
 export interface StoredAppClient extends AppMetadata {
   readonly id: string
   readonly registeredAt: Date
-  /** When a person last signed in with it, a day at most too early. */
+  /** The time of the last sign-in with the app, at most a day too early. */
   readonly usedAt?: Date | undefined
-  /** Of the document at its URL; absent for a registered app. */
+  /** When the app's document was fetched; absent for a registered app. */
   readonly documentFetchedAt?: Date | undefined
   readonly documentExpiresAt?: Date | undefined
 }
@@ -34,78 +34,99 @@ const Row = rowReader(
   }),
 )
 
-/** Binds an encrypted name to its app (associated data), so that rows cannot be swapped. */
-const nameContext = (id: string) => `app_clients/${id}/name`
+/** Returns the encryption context that binds an encrypted name to its app, so rows cannot be swapped. */
+const toNameEncryptionContext = (id: string) => `app_clients/${id}/name`
 
-export type AppClientStore = ReturnType<typeof appClientStore>
+export interface AppClientStore {
+  /**
+   * Stores an app that registers, under a random id.
+   *
+   * @returns the id: `app_` and 22 characters
+   */
+  add(metadata: AppMetadata, now: Date): Promise<string>
+  /**
+   * Stores the metadata from the document at `id`. A document that was requested before the stored one is ignored: it may
+   * contain values that were removed since.
+   */
+  saveDocument(
+    id: string,
+    metadata: AppMetadata,
+    times: { readonly fetchedAt: Date; readonly expiresAt: Date },
+  ): Promise<void>
+  find(id: string): Promise<StoredAppClient | undefined>
+  /** Records that a person uses the app, at most once a day. Does nothing for an app that has no row because a copy is used. */
+  markUsed(id: string, now: Date): Promise<void>
+  /**
+   * Re-encrypts names under the newest key-encryption key.
+   *
+   * @returns the number of names under an older key
+   * @throws {SealError}
+   */
+  reencryptNames(options: { dryRun: boolean }): Promise<number>
+}
 
-/** Opens the store. */
-export function appClientStore(db: Pool, sealingKeys: SealingKeys) {
-  const values = (id: string, { redirectUris, name, applicationType, authMethod, keys }: AppMetadata) => [
+export function createAppClientStore(db: Pool, sealingKeys: SealingKeys): AppClientStore {
+  const toColumnValues = (
+    id: string,
+    { redirectUris, name, applicationType, authMethod, keys }: AppMetadata,
+  ) => [
     id,
     redirectUris,
-    name === undefined ? null : sealingKeys.seal(name, nameContext(id)),
+    name === undefined ? null : sealingKeys.seal(name, toNameEncryptionContext(id)),
     applicationType,
     authMethod,
     keys.length > 0 ? JSON.stringify(keys) : null,
   ]
 
   return {
-    /** Stores an app that registers, under a random id. @returns the id: `app_` and 22 characters */
-    async add(metadata: AppMetadata, now: Date): Promise<string> {
+    async add(metadata, now) {
       const id = `app_${randomBytes(16).toString('base64url')}`
       await db.query(
         `insert into app_clients (id, redirect_uris, name_sealed, application_type, auth_method, jwks, registered_at)
          values ($1, $2, $3, $4, $5, $6::jsonb, $7)`,
-        [...values(id, metadata), now],
+        [...toColumnValues(id, metadata), now],
       )
       return id
     },
 
-    /**
-     * Stores what was read of the document at `id`. A document that was requested before the stored one is ignored: it may
-     * hold what was removed since.
-     */
-    async saveDocument(
-      id: string,
-      metadata: AppMetadata,
-      { fetchedAt, expiresAt }: { readonly fetchedAt: Date; readonly expiresAt: Date },
-    ): Promise<void> {
-      await db.query(SAVE, [...values(id, metadata), fetchedAt, expiresAt])
+    async saveDocument(id, metadata, { fetchedAt, expiresAt }) {
+      await db.query(UPSERT_DOCUMENT, [...toColumnValues(id, metadata), fetchedAt, expiresAt])
     },
 
-    async find(id: string): Promise<StoredAppClient | undefined> {
+    async find(id) {
       const { rows } = await db.query(`select ${Row.columns} from app_clients where id = $1`, [id])
       if (!rows[0]) return undefined
       const { nameSealed, jwks: keys, ...row } = Row.parse(rows[0])
       if (!nameSealed) return { ...row, keys }
-      return { ...row, keys, name: sealingKeys.open(nameSealed, nameContext(id)).toString('utf8') }
+      return {
+        ...row,
+        keys,
+        name: sealingKeys.open(nameSealed, toNameEncryptionContext(id)).toString('utf8'),
+      }
     },
 
-    /** Records that a person uses the app, at most once a day. An app without a row, of which a copy is used, has no record. */
-    async markUsed(id: string, now: Date): Promise<void> {
+    async markUsed(id, now) {
       await db.query(
         'update app_clients set used_at = $2 where id = $1 and (used_at is null or used_at <= $3)',
         [id, now, new Date(now.getTime() - RULES.useRecordedMs)],
       )
     },
 
-    /** Re-encrypts names under the newest key-encryption key. @returns how many were under an older one @throws {SealError} */
-    rewrapNames: (options: { trial: boolean }): Promise<number> =>
+    reencryptNames: (options) =>
       rewriteColumn(
         db,
         {
           table: 'app_clients',
           column: 'name_sealed',
           key: 'id',
-          rewrite: (sealed, id) => sealingKeys.reseal(sealed, nameContext(id)),
+          rewrite: (sealed, id) => sealingKeys.reseal(sealed, toNameEncryptionContext(id)),
         },
         options,
       ),
   }
 }
 
-const SAVE = `
+const UPSERT_DOCUMENT = `
   insert into app_clients (id, redirect_uris, name_sealed, application_type, auth_method, jwks, registered_at,
     document_fetched_at, document_expires_at)
   values ($1, $2, $3, $4, $5, $6::jsonb, $7, $7, $8)
@@ -118,14 +139,14 @@ const SAVE = `
 const UNUSED = 'used_at is null'
 
 /**
- * Deletes a batch of apps that nobody used for a day, or the oldest of too many of them, and of those that were not used for
- * longer than any claim lasts.
+ * Deletes a batch of apps: apps that nobody has used for a day since registration, the oldest unused apps if there are too
+ * many, and apps that were last used longer ago than any verification lasts.
  *
- * @param unused how many apps that nobody used may exist, not counting those younger than an hour
- * @returns how many were deleted; 0 when none is left
+ * @param maxUnused how many unused apps older than an hour may exist
+ * @returns the number of deleted apps; 0 when none is left
  */
-export function sweepAppClients(db: Database, now: Date, unused: number): Promise<number> {
-  const before = (ms: number) => new Date(now.getTime() - ms)
+export function sweepAppClients(db: Database, now: Date, maxUnused: number): Promise<number> {
+  const timeAgo = (ms: number) => new Date(now.getTime() - ms)
   return deleteBatch(
     db,
     {
@@ -136,6 +157,11 @@ export function sweepAppClients(db: Database, now: Date, unused: number): Promis
           (select registered_at, id from app_clients where ${UNUSED} order by registered_at desc, id desc offset $4 limit 1))
         order by registered_at, id`,
     },
-    [before(RULES.unusedAppMs), before(RULES.idleMs + RULES.useRecordedMs), before(RULES.floodMs), unused],
+    [
+      timeAgo(RULES.unusedAppMs),
+      timeAgo(RULES.idleMs + RULES.useRecordedMs),
+      timeAgo(RULES.floodMs),
+      maxUnused,
+    ],
   )
 }

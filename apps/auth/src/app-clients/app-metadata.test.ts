@@ -237,7 +237,7 @@ describe('a document', () => {
     expect(parsed.ok && parsed.value).not.toHaveProperty('keySet')
   })
 
-  test('of Claude Code is native, though it does not say so', () => {
+  test('of Claude Code counts as native, although it does not say so', () => {
     expect(read({ redirect_uris: ['http://localhost/callback', 'http://127.0.0.1/callback'] })).toMatchObject(
       {
         value: { applicationType: 'native' },

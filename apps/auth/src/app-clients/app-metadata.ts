@@ -1,21 +1,21 @@
 /*
- * Reads the metadata of an app (RFC 7591 §2), from a registration or from its Client ID Metadata Document, and normalises it:
- * hosts send more than we offer, and leave out what would make their own redirect URIs acceptable to a strict server.
+ * Reads the metadata of an app (RFC 7591 §2) from a registration or from its Client ID Metadata Document, and normalises it:
+ * hosts send values that we do not offer, and omit members that a strict server would need to accept their redirect URIs.
  */
 import { type AgentId, AgentName, err, ok, type Result } from '@plainpath/domain'
 import { z } from 'zod'
-import { type DocumentFault, findKeySet, type KeySetPlace } from '../client-documents/client-document.ts'
+import { type DocumentFault, findKeySet, type KeySetSource } from '../client-documents/client-document.ts'
 import type { AppClient } from './app-client.ts'
 import { type ChatHosts, judgeRedirectUri } from './chat-hosts.ts'
 
-/** What is stored of an app's metadata. Everything else in it is ignored. */
+/** The stored part of an app's metadata. All other members are ignored. */
 export type AppMetadata = Pick<AppClient, 'redirectUris' | 'name' | 'applicationType' | 'authMethod' | 'keys'>
 
-/** What every app is registered for, whatever else it asks for. */
+/** The grants and response types of every app, regardless of its request. */
 export const APP_GRANT_TYPES = ['authorization_code', 'refresh_token'] as const
 export const APP_RESPONSE_TYPES = ['code'] as const
 
-/** More than any host sends: VS Code sends four. */
+/** No host sends more: VS Code sends four. */
 const MAX_REDIRECT_URIS = 10
 
 /** `pointer` is a JSON pointer to the member; `detail` is a fixed text that continues it and quotes nothing. */
@@ -27,8 +27,8 @@ export interface RegistrationFault {
 
 const Metadata = z.looseObject({})
 
-/** Lists that must contain a value, where they are sent. The rest of a list is for other servers. */
-const NEEDED = [
+/** If the app sends one of these members, it must be a list that contains this value. Other values are for other servers. */
+const REQUIRED_VALUES = [
   ['grant_types', 'authorization_code'],
   ['response_types', 'code'],
 ] as const
@@ -38,7 +38,7 @@ const MISSING_URIS =
 const NOT_LISTED =
   'is no address that apps may connect from. A program uses http on 127.0.0.1, [::1] or localhost, with any port and no query. For the address of a web site, ask the operator of this service to list it'
 
-/** The methods that a request may name. Each is replaced by `none`, which the response says (RFC 7591 §3.2.1). */
+/** The methods that a request may name. Each is replaced with `none`, which is in the response (RFC 7591 §3.2.1). */
 const REPLACED_METHODS: readonly unknown[] = [
   undefined,
   null,
@@ -53,42 +53,47 @@ export function parseRegistration(json: unknown, hosts: ChatHosts): Result<AppMe
     err({ code: 'invalid-client-metadata', pointer, detail } as const)
   const parsed = Metadata.safeParse(json)
   if (!parsed.success) return invalid('#', 'must be a JSON object')
-  const sent = parsed.data
-  const uris = readUris(sent['redirect_uris'])
+  const members = parsed.data
+  const uris = readUris(members['redirect_uris'])
   if (!uris) return err({ code: 'invalid-redirect-uri', pointer: '#/redirect_uris', detail: MISSING_URIS })
-  const refused = uris.findIndex((uri) => !judgeRedirectUri(uri, hosts).ok)
-  if (refused >= 0)
-    return err({ code: 'invalid-redirect-uri', pointer: `#/redirect_uris/${refused}`, detail: NOT_LISTED })
-  for (const [member, value] of NEEDED)
-    if (!includes(sent[member], value)) return invalid(`#/${member}`, `must contain ${value}, or be left out`)
-  if (!REPLACED_METHODS.includes(sent['token_endpoint_auth_method']))
+  const refusedIndex = uris.findIndex((uri) => !judgeRedirectUri(uri, hosts).ok)
+  if (refusedIndex >= 0)
+    return err({
+      code: 'invalid-redirect-uri',
+      pointer: `#/redirect_uris/${refusedIndex}`,
+      detail: NOT_LISTED,
+    })
+  for (const [member, value] of REQUIRED_VALUES)
+    if (!isAbsentOrIncludes(members[member], value))
+      return invalid(`#/${member}`, `must contain ${value}, or be left out`)
+  if (!REPLACED_METHODS.includes(members['token_endpoint_auth_method']))
     return invalid(
       '#/token_endpoint_auth_method',
       'must be none. An app with keys publishes a document and uses its URL as client_id',
     )
-  const name = AgentName.nullish().safeParse(sent['client_name'])
+  const name = AgentName.nullish().safeParse(members['client_name'])
   if (!name.success)
     return invalid(
       '#/client_name',
       name.error.issues[0]?.code === 'custom' ? name.error.issues[0].message : 'must be a string',
     )
-  return ok({ ...describe(uris, name.data), authMethod: 'none', keys: [] })
+  return ok({ ...describeApp(uris, name.data), authMethod: 'none', keys: [] })
 }
 
-/** A document that is an app's and fits this server, but for its keys. */
+/** A valid document of an app, before its keys are read. */
 interface ParsedAppDocument extends Omit<AppMetadata, 'authMethod' | 'keys'> {
-  /** Where the keys are that authenticate it; absent for a public client. */
-  readonly keySet?: KeySetPlace
+  /** Where to read the keys of the app; absent for a public client. */
+  readonly keySet?: KeySetSource
 }
 
-const memberFault = (member: string, detail: string) => err({ kind: 'member', member, detail } as const)
+const refuseMember = (member: string, detail: string) => err({ kind: 'member', member, detail } as const)
 
 /**
- * Reads the document that was fetched from `url`. Its own `client_id` must be that URL, character by character. Redirect URIs
- * that are not acceptable are left out, so that a host can add one before we know it; one must be left.
+ * Reads the document that was fetched from `url`. Its `client_id` must equal that URL, character by character. Redirect URIs
+ * that are not acceptable are ignored, so a host can add one before we know it, but at least one must be acceptable.
  *
- * A document that lists `none` among the methods that it supports is of a public client, whichever it prefers: an app that
- * signs with an algorithm that we do not know can then connect.
+ * A document that lists `none` among its supported methods belongs to a public client, even if it prefers another method: an app
+ * that signs with an algorithm that we do not know can then connect.
  */
 export function parseAppDocument(
   json: unknown,
@@ -97,23 +102,23 @@ export function parseAppDocument(
 ): Result<ParsedAppDocument, DocumentFault> {
   const parsed = Metadata.safeParse(json)
   if (!parsed.success || parsed.data['client_id'] !== url) return err({ kind: 'unusable' })
-  const sent = parsed.data
+  const members = parsed.data
   for (const member of ['client_secret', 'client_secret_expires_at'])
-    if (sent[member] !== undefined) return memberFault(member, 'must be absent')
-  for (const [member, value] of NEEDED)
-    if (!includes(sent[member], value)) return memberFault(member, `must contain ${value}`)
-  const uris = readUris(sent['redirect_uris'])?.filter((uri) => judgeRedirectUri(uri, hosts).ok) ?? []
+    if (members[member] !== undefined) return refuseMember(member, 'must be absent')
+  for (const [member, value] of REQUIRED_VALUES)
+    if (!isAbsentOrIncludes(members[member], value)) return refuseMember(member, `must contain ${value}`)
+  const uris = readUris(members['redirect_uris'])?.filter((uri) => judgeRedirectUri(uri, hosts).ok) ?? []
   if (uris.length === 0)
-    return memberFault('redirect_uris', 'must hold an address that apps may connect from')
-  const method = sent['token_endpoint_auth_method'] ?? 'none'
-  const { token_endpoint_auth_methods_supported: methods } = sent
+    return refuseMember('redirect_uris', 'must hold an address that apps may connect from')
+  const method = members['token_endpoint_auth_method'] ?? 'none'
+  const { token_endpoint_auth_methods_supported: methods } = members
   const isPublic = method === 'none' || (Array.isArray(methods) && methods.includes('none'))
   if (!isPublic && method !== 'private_key_jwt')
-    return memberFault('token_endpoint_auth_method', 'must be none or private_key_jwt')
-  const described = describe(uris, AgentName.safeParse(sent['client_name']).data)
-  if (isPublic) return ok(described)
-  const keySet = findKeySet(sent, url)
-  return keySet.ok ? ok({ ...described, keySet: keySet.value }) : keySet
+    return refuseMember('token_endpoint_auth_method', 'must be none or private_key_jwt')
+  const description = describeApp(uris, AgentName.safeParse(members['client_name']).data)
+  if (isPublic) return ok(description)
+  const keySet = findKeySet(members, url)
+  return keySet.ok ? ok({ ...description, keySet: keySet.value }) : keySet
 }
 
 const readUris = (value: unknown): readonly string[] | undefined => {
@@ -121,15 +126,16 @@ const readUris = (value: unknown): readonly string[] | undefined => {
   return uris.success ? uris.data : undefined
 }
 
-const includes = (list: unknown, value: string) =>
+const isAbsentOrIncludes = (list: unknown, value: string) =>
   list == null || (Array.isArray(list) && list.includes(value))
 
 /**
- * @param name empty counts as absent
- * @returns an app as `native` if one of its redirect URIs is not https: hosts leave `application_type` out, whose default,
- *   `web`, has no such URIs and no loopback URI with another port
+ * Describes an app, as `native` if one of its redirect URIs is not https: hosts omit `application_type`, whose default, `web`,
+ * allows neither such URIs nor loopback URIs with other ports.
+ *
+ * @param name an empty name counts as absent
  */
-const describe = (uris: readonly string[], name: string | null | undefined) => ({
+const describeApp = (uris: readonly string[], name: string | null | undefined) => ({
   redirectUris: [...new Set(uris)],
   ...(name && { name }),
   applicationType: uris.every((uri) => uri.startsWith('https:')) ? ('web' as const) : ('native' as const),

@@ -4,7 +4,7 @@ import type { AuthEvents } from '../events.ts'
 import { LIMITS } from '../limits.ts'
 import type { AppClientStore } from './app-client-store.ts'
 import { APP_GRANT_TYPES, APP_RESPONSE_TYPES, parseRegistration } from './app-metadata.ts'
-import { type ChatHosts, clientLabel } from './chat-hosts.ts'
+import { type ChatHosts, findClientLabel } from './chat-hosts.ts'
 
 export interface AppRegistrationDeps {
   readonly appClients: Pick<AppClientStore, 'add'>
@@ -16,10 +16,10 @@ export interface AppRegistrationDeps {
 const REGISTRATION_PATH = '/oauth/register'
 
 /**
- * Creates the route on which an app registers (RFC 7591). Each registration makes a public client, which needs no secret:
- * what is sent besides redirect URIs and a name changes nothing. An app that nobody uses expires after a day.
+ * Creates the route on which an app registers (RFC 7591). Each registration creates a public client, which needs no secret.
+ * Members other than redirect URIs and a name have no effect. An app that nobody uses expires after a day.
  */
-export const appRegistrationRoutes = (deps: AppRegistrationDeps): RawRoute[] => [
+export const createAppRegistrationRoutes = (deps: AppRegistrationDeps): RawRoute[] => [
   {
     methods: ['POST'],
     path: REGISTRATION_PATH,
@@ -38,7 +38,7 @@ async function register(ctx: Context, { appClients, chatHosts, events, now }: Ap
   const { redirectUris, name, applicationType } = parsed.value
   const registeredAt = now()
   const id = await appClients.add(parsed.value, registeredAt)
-  events.emit('app-registered', { host: clientLabel(redirectUris, chatHosts) })
+  events.emit('app-registered', { host: findClientLabel(redirectUris, chatHosts) })
   ctx.status = 201
   ctx.set('cache-control', 'no-store')
   ctx.body = {

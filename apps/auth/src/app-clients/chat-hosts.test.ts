@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import {
-  clientLabel,
   DEFAULT_CHAT_HOSTS,
+  findClientLabel,
   judgeRedirectUri,
+  listRedirectLabels,
   parseChatHosts,
-  redirectLabels,
 } from './chat-hosts.ts'
 
 const judge = (uri: string) => judgeRedirectUri(uri, DEFAULT_CHAT_HOSTS)
@@ -135,8 +135,8 @@ test.for([
   [['http://127.0.0.1/', 'https://vscode.dev/redirect'], 'vscode'],
   [['http://127.0.0.1/'], 'loopback'],
 ] as const)('counts %j as %s', ([uris, label]) => {
-  expect(clientLabel(uris, DEFAULT_CHAT_HOSTS)).toBe(label)
-  expect(redirectLabels(DEFAULT_CHAT_HOSTS)).toContain(label)
+  expect(findClientLabel(uris, DEFAULT_CHAT_HOSTS)).toBe(label)
+  expect(listRedirectLabels(DEFAULT_CHAT_HOSTS)).toContain(label)
 })
 
 describe('the file of hosts', () => {

@@ -6,13 +6,13 @@ import { readFileSync } from 'node:fs'
 import { AgentId, err, ok, type Result } from '@plainpath/domain'
 import { z } from 'zod'
 
-/** Labels that are no host's. */
+/** Labels that no host may have. */
 const RESERVED_LABELS = new Set(['loopback', 'refused'])
 
-/** A URI that a parser does not change: nothing in it has a second spelling. */
+/** Returns whether a URI has only one spelling, so a parser does not change it. */
 const isCanonical = (uri: string) => URL.parse(uri)?.href === uri && !/[#\\\s@]/.test(uri)
 
-/** An https URL, or one of a custom scheme of a program. `http` is for loopback, which needs no entry. */
+/** An https URL, or a URL with the custom scheme of a program. `http` is for loopback, which needs no entry. */
 const RedirectUri = z
   .string()
   .max(255)
@@ -29,24 +29,24 @@ const RedirectUriPrefix = z
     'must be an https URL with a path that ends in a slash',
   )
 
-/** A copy of a Client ID Metadata Document, for when the host does not serve it to us. */
+/** A copy of a Client ID Metadata Document, used when the host does not serve it to us. */
 const DocumentCopy = z.strictObject({
-  /** When somebody last read it at its URL. */
+  /** The day on which the document was last copied from its URL. */
   copied: z.iso.date(),
   metadata: z.looseObject({ client_id: AgentId.refine((id) => id.startsWith('https://'), 'must be a URL') }),
 })
 
 const ChatHost = z.strictObject({
-  /** Stored with each connection, and the label of metrics. It never changes. */
+  /** The label in metrics and stored connections. It never changes. */
   label: z
     .string()
     .regex(/^[a-z][a-z0-9-]{0,29}$/)
     .refine((label) => !RESERVED_LABELS.has(label)),
   name: z.string().min(1).max(60),
   redirectUris: z.array(RedirectUri).readonly(),
-  /** For hosts that make a redirect URI for each connection: the prefix, and then one segment. */
+  /** The prefix of hosts that create a redirect URI for each connection. One segment follows it. */
   redirectUriPrefixes: z.array(RedirectUriPrefix).readonly(),
-  /** Where the entry is from, and when that was last read. */
+  /** The source of the entry, and the day on which it was last checked. */
   source: z.string().min(1),
   checked: z.iso.date(),
   documents: z.array(DocumentCopy).readonly(),
@@ -66,11 +66,15 @@ const ChatHostsFile = z
     'must not contain a label, redirect URI or client_id twice',
   )
 
-/** A chat app or IDE, with the addresses that it uses. One without addresses runs on the person's computer. */
+/** A chat app or IDE, with the addresses that it uses. A host without addresses runs on the person's computer. */
 export type ChatHost = Readonly<z.infer<typeof ChatHost>>
 export type ChatHosts = readonly ChatHost[]
 
-/** Parses the file of `AUTH_CHAT_HOSTS_FILE`. @throws {Error} that names the first mistake and quotes nothing */
+/**
+ * Parses the file of `AUTH_CHAT_HOSTS_FILE`.
+ *
+ * @throws {Error} that names the first mistake and quotes nothing
+ */
 export function parseChatHosts(text: string): ChatHosts {
   let json: unknown
   try {
@@ -85,31 +89,31 @@ export function parseChatHosts(text: string): ChatHosts {
   throw new Error(`is no list of chat hosts: /${issue?.path.join('/')} ${mistake}`)
 }
 
-/** The list that this version comes with. */
+/** The list that is part of this release. */
 export const DEFAULT_CHAT_HOSTS = parseChatHosts(
   readFileSync(new URL('../../chat-hosts.json', import.meta.url), 'utf8'),
 )
 
-/** Where a redirect URI leads. */
+/** The host to which a redirect URI leads. */
 export interface RedirectTarget {
   /** The label of the host, or `loopback`. */
   readonly label: string
-  /** What a person is shown: the full host name, a custom scheme with what follows it, or the name of this computer. */
+  /** The text that a person sees: the full host name, a custom scheme with its path, or the name of this computer. */
   readonly host: string
-  /** `web`: a web site. `program`: a program with a scheme of its own. `loopback`: any program on the person's computer. */
+  /** `web`: a web site. `program`: a program with its own scheme. `loopback`: any program on the person's computer. */
   readonly kind: 'web' | 'program' | 'loopback'
 }
 
 export type RedirectUriFault = 'not-listed'
 
 /**
- * Any port, as RFC 8252 §7.3 wants it, and a path of plain segments. What is not in this form has several spellings, of which
- * a browser and we might read different ones.
+ * Matches a loopback URI with any port, as RFC 8252 §7.3 requires, and a path of plain segments. Other forms have several
+ * spellings, which a browser might interpret differently from us.
  */
 const LOOPBACK = /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(?::([1-9]\d{0,4}))?((?:\/[\w.~-]*)*)$/
 const MAX_PORT = 65_535
 const DOT_SEGMENT = /\/\.\.?(?:\/|$)/
-/** What may follow a prefix: one segment that is no dot segment. */
+/** Matches the part that may follow a prefix: one segment that is not a dot segment. */
 const SEGMENT = /^[\w~-][\w.~-]{0,199}$/
 
 /**
@@ -122,29 +126,29 @@ export function judgeRedirectUri(uri: string, hosts: ChatHosts): Result<Redirect
     return Number(port ?? 1) <= MAX_PORT && !DOT_SEGMENT.test(path) && uri.length <= 255
       ? ok({ label: 'loopback', host: loopback, kind: 'loopback' })
       : err('not-listed')
-  const listed = hosts.find(
+  const matchingHost = hosts.find(
     ({ redirectUris, redirectUriPrefixes }) =>
       redirectUris.includes(uri) ||
       redirectUriPrefixes.some((prefix) => uri.startsWith(prefix) && SEGMENT.test(uri.slice(prefix.length))),
   )
-  if (!listed) return err('not-listed')
+  if (!matchingHost) return err('not-listed')
   const { protocol, host } = new URL(uri)
   return protocol === 'https:'
-    ? ok({ label: listed.label, host, kind: 'web' })
-    : ok({ label: listed.label, host: `${protocol}//${host}`, kind: 'program' })
+    ? ok({ label: matchingHost.label, host, kind: 'web' })
+    : ok({ label: matchingHost.label, host: `${protocol}//${host}`, kind: 'program' })
 }
 
-/** Every label that `judgeRedirectUri` may return. */
-export const redirectLabels = (hosts: ChatHosts): readonly string[] => [
+/** Returns every label that `judgeRedirectUri` may return. */
+export const listRedirectLabels = (hosts: ChatHosts): readonly string[] => [
   ...hosts.map(({ label }) => label),
   'loopback',
 ]
 
-/** The label that a client of several redirect URIs is counted under: that of its first one at a host, else `loopback`. */
-export function clientLabel(redirectUris: readonly string[], hosts: ChatHosts): string {
+/** Returns the label under which metrics count a client: that of its first redirect URI at a host, or else `loopback`. */
+export function findClientLabel(redirectUris: readonly string[], hosts: ChatHosts): string {
   const labels = redirectUris.flatMap((uri) => {
-    const judged = judgeRedirectUri(uri, hosts)
-    return judged.ok ? [judged.value.label] : []
+    const target = judgeRedirectUri(uri, hosts)
+    return target.ok ? [target.value.label] : []
   })
   return labels.find((label) => label !== 'loopback') ?? 'loopback'
 }

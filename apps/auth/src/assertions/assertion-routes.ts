@@ -6,31 +6,36 @@ import type { Stores } from '../stores.ts'
 import { type IssueAssertionDeps, issueAssertion } from './issue-assertion.ts'
 
 export interface AssertionRouteDeps extends IssueAssertionDeps {
-  stores: Pick<Stores, 'claims' | 'identityAssertions'>
+  stores: Pick<Stores, 'verifications' | 'identityAssertions'>
 }
 
-/** `POST /api/agent/assertion`. */
-export const assertionRoutes = (deps: AssertionRouteDeps): Route[] => [
+/** Creates the route `POST /api/agent/assertion`. */
+export const createAssertionRoutes = (deps: AssertionRouteDeps): Route[] => [
   defineRoute({
     ...operations.createAssertion,
     limits: CLIENT_LIMITS,
     async handle({ caller }) {
       const id = AgentId.parse(caller.clientId)
-      const claim = await deps.stores.claims.live(id, deps.now())
-      const answer = claim && (await issueAssertion(deps, id, claim))
-      if (!answer) throw await noClaim(deps.stores, id)
-      return { status: 200, body: answer }
+      const verification = await deps.stores.verifications.findLive(id, deps.now())
+      const body = verification && (await issueAssertion(deps, id, verification))
+      if (!body) throw await createNoClaimProblem(deps.stores, id)
+      return { status: 200, body }
     },
   }),
 ]
 
-/** Tells a client, which has authenticated, whether its claim has ended; not by whom. */
-async function noClaim({ claims }: Pick<Stores, 'claims'>, id: AgentId): Promise<Problem> {
-  const ended = await claims.newest(id)
-  return new Problem('no-claim', ended && { detail: ENDED })
+/**
+ * Creates the problem for a client without a live verification. It says whether a verification has ended, but not who ended it.
+ */
+async function createNoClaimProblem(
+  { verifications }: Pick<Stores, 'verifications'>,
+  id: AgentId,
+): Promise<Problem> {
+  const endedVerification = await verifications.findNewest(id)
+  return new Problem('no-claim', endedVerification && { detail: ENDED_DETAIL })
 }
 
-const ENDED =
+const ENDED_DETAIL =
   'The confirmation of this agent has ended: its assertions and their tokens are no longer accepted. Do not ask the person ' +
   'again on your own. Begin another claim with POST /api/agent/claim only if the person tells you to. Reading guides and ' +
   'joining the waitlist need no claim.'

@@ -1,8 +1,8 @@
 import { AgentId, RegistrationId } from '@plainpath/domain'
 import { importJWK, type JWK, SignJWT } from 'jose'
 import { describe, expect, test } from 'vitest'
-import { generateKeyPair, instanceKeys, type KeyState, type SigningKey } from '../keys/signing-key.ts'
-import { readAssertion, signAssertion } from './identity-assertion.ts'
+import { generateKeyPair, type KeyState, type SigningKey, selectInstanceKeys } from '../keys/signing-key.ts'
+import { signAssertion, verifyAssertion } from './identity-assertion.ts'
 
 const ISSUER = 'https://plainpath.example'
 const now = new Date('2026-11-20T12:00:00Z')
@@ -24,7 +24,7 @@ const pairs = {
   retiring: generateKeyPair('EdDSA'),
   revoked: generateKeyPair('ES256'),
 }
-const keys = instanceKeys([
+const keys = selectInstanceKeys([
   keyIn('signing', pairs.signing),
   keyIn('retiring', pairs.retiring),
   keyIn('revoked', pairs.revoked),
@@ -32,7 +32,7 @@ const keys = instanceKeys([
 
 const assertion = {
   jti: 'f81d4fae-7dec-41d0-8765-00a0c91e6bf6',
-  claimId: RegistrationId.parse('clm_8sT1kQ0vXr2mYw5bZc7dEg'),
+  verificationId: RegistrationId.parse('clm_8sT1kQ0vXr2mYw5bZc7dEg'),
   clientId: AgentId.parse('agt_3q2-7wEhtsm0aKX9dPz1Vg'),
   issuedAt: now,
   expiresAt: later(86_400),
@@ -40,13 +40,13 @@ const assertion = {
 const payload = {
   iss: ISSUER,
   aud: ISSUER,
-  sub: assertion.claimId,
+  sub: assertion.verificationId,
   client_id: assertion.clientId,
   jti: assertion.jti,
   iat: epoch,
   exp: epoch + 86_400,
 }
-const read = (jwt: string, at = now) => readAssertion(jwt, keys, { issuer: ISSUER, now: at })
+const read = (jwt: string, at = now) => verifyAssertion(jwt, keys, { issuer: ISSUER, now: at })
 
 /** Signed by hand, so that each part can be wrong. */
 async function forge(
@@ -73,7 +73,7 @@ describe('an identity assertion', () => {
     expect((await read(await forge({}))).ok).toBe(true)
   })
 
-  test('of a key that signs no more, but is published, is read', async () => {
+  test('is accepted from a key that no longer signs, but is still published', async () => {
     expect((await read(await forge({}, { by: pairs.retiring }))).ok).toBe(true)
   })
 

@@ -7,10 +7,10 @@ import type { InstanceKeys } from '../keys/signing-key.ts'
 const TYPE = 'identity-assertion+jwt'
 const CLOCK_TOLERANCE_SECONDS = 5
 
-/** A statement that the person behind a client controls a mailbox. It holds no address. */
+/** A statement that the person behind a client controls a mailbox. It does not contain the address. */
 export interface IdentityAssertion {
   readonly jti: string
-  readonly claimId: RegistrationId
+  readonly verificationId: RegistrationId
   /** The only client that may exchange it. */
   readonly clientId: AgentId
   readonly issuedAt: Date
@@ -26,11 +26,15 @@ const Payload = z.object({
   exp: z.int(),
 })
 
-const seconds = (date: Date) => Math.floor(date.getTime() / 1000)
+const toSeconds = (date: Date) => Math.floor(date.getTime() / 1000)
 
-/** Signs an identity assertion. @param issuer also the audience, since only this server exchanges it */
+/**
+ * Signs an identity assertion.
+ *
+ * @param issuer also the audience, since only this server exchanges the assertion
+ */
 export async function signAssertion(
-  { jti, claimId, clientId, issuedAt, expiresAt }: IdentityAssertion,
+  { jti, verificationId, clientId, issuedAt, expiresAt }: IdentityAssertion,
   { signing }: InstanceKeys,
   issuer: string,
 ): Promise<string> {
@@ -38,25 +42,29 @@ export async function signAssertion(
     .setProtectedHeader({ typ: TYPE, alg: signing.alg, kid: signing.kid })
     .setIssuer(issuer)
     .setAudience(issuer)
-    .setSubject(claimId)
+    .setSubject(verificationId)
     .setJti(jti)
-    .setIssuedAt(seconds(issuedAt))
-    .setExpirationTime(seconds(expiresAt))
+    .setIssuedAt(toSeconds(issuedAt))
+    .setExpirationTime(toSeconds(expiresAt))
     .sign(await importJWK(signing as JWK, signing.alg))
 }
 
-/** Verifies and reads an identity assertion. @returns `invalid` unless a published key of this server signed it (RFC 7523 §3) */
-export async function readAssertion(
+/**
+ * Verifies the signature and the claims of an identity assertion (RFC 7523 §3). Does not check whether the assertion was revoked.
+ *
+ * @returns `invalid` unless a published key of this server signed the assertion, and it is valid at `expected.now`
+ */
+export async function verifyAssertion(
   jwt: string,
   { published }: InstanceKeys,
   expected: { issuer: string; now: Date },
 ): Promise<Result<IdentityAssertion, 'invalid'>> {
   const findKey = createLocalJWKSet({ keys: published as readonly JWK[] as JWK[] })
-  const named: JWTVerifyGetKey = async (header, input) => {
+  const findNamedKey: JWTVerifyGetKey = async (header, input) => {
     if (!header.kid) throw new Error('it names no key')
     return findKey(header, input)
   }
-  const verified = await jwtVerify(jwt, named, {
+  const verified = await jwtVerify(jwt, findNamedKey, {
     typ: TYPE,
     algorithms: ['ES256', 'EdDSA'],
     issuer: expected.issuer,
@@ -68,10 +76,10 @@ export async function readAssertion(
   const payload = Payload.safeParse(verified?.payload)
   if (!payload.success) return err('invalid')
   const { jti, sub, client_id: clientId, iat, exp } = payload.data
-  if (iat > seconds(expected.now) + CLOCK_TOLERANCE_SECONDS) return err('invalid')
+  if (iat > toSeconds(expected.now) + CLOCK_TOLERANCE_SECONDS) return err('invalid')
   return ok({
     jti,
-    claimId: sub,
+    verificationId: sub,
     clientId,
     issuedAt: new Date(iat * 1000),
     expiresAt: new Date(exp * 1000),

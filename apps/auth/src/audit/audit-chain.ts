@@ -11,81 +11,85 @@ export type Actor = z.infer<typeof Actor>
 /** A row of an append-only table whose rows are chained by their hashes. */
 const AuditRow = z.object({
   number: z.int(),
-  /** JSON, as it was hashed. */
+  /** The JSON text that was hashed. */
   entry: z.string(),
   hash: z.instanceof(Buffer),
 })
 export type AuditRow = Readonly<z.infer<typeof AuditRow>>
 const Row = rowReader(AuditRow)
 
-const NOTHING: Buffer = Buffer.alloc(32)
+const FIRST_PREVIOUS_HASH: Buffer = Buffer.alloc(32)
 
 /** Builds the row that follows `previous`, which is undefined for an empty chain. */
-export function nextChainRow(previous: AuditRow | undefined, entry: object): AuditRow {
+export function buildNextRow(previous: AuditRow | undefined, entry: object): AuditRow {
   const number = (previous?.number ?? 0) + 1
   const text = JSON.stringify(entry)
-  return { number, entry: text, hash: chainHash(previous?.hash ?? NOTHING, number, text) }
+  return { number, entry: text, hash: computeHash(previous?.hash ?? FIRST_PREVIOUS_HASH, number, text) }
 }
 
-export interface CheckedRows {
-  /** Hash of the last row, base64url; undefined for an empty chain. */
+export interface VerifiedRows {
+  /** The hash of the last row, base64url; undefined for an empty chain. */
   readonly head: string | undefined
-  /** How many rows came after the head that was given. */
+  /** The number of rows after the given head. */
   readonly newer: number
 }
 
 /**
- * Checks that no row was edited, removed or moved. Truncation at the end shows only against a head that was stored
- * elsewhere, which must still occur in the chain.
+ * Checks that no row was edited, removed or moved. Removed rows at the end can only be detected with a head that was stored
+ * elsewhere: it must still occur in the chain.
  *
  * @param rows in the order of their numbers
- * @param head base64url of a hash that the chain once ended with
+ * @param head the hash of an earlier last row, base64url
  * @returns the first fault, as a sentence
  */
-export function checkRows(rows: readonly AuditRow[], head?: string): Result<CheckedRows, string> {
-  let previous = NOTHING
-  let found = head === undefined ? rows.length : 0
+export function verifyRows(rows: readonly AuditRow[], head?: string): Result<VerifiedRows, string> {
+  let previous = FIRST_PREVIOUS_HASH
+  let headNumber = head === undefined ? rows.length : 0
   for (const [index, row] of rows.entries()) {
     if (row.number !== index + 1) return err(`Row ${index + 1} of the audit is missing.`)
-    if (!equalBytes(row.hash, chainHash(previous, row.number, row.entry)))
+    if (!equalBytes(row.hash, computeHash(previous, row.number, row.entry)))
       return err(`Row ${row.number} of the audit is not what was written, or stands in another place.`)
     previous = row.hash
-    if (encodeHead(row) === head) found = row.number
+    if (formatHead(row) === head) headNumber = row.number
   }
-  if (head !== undefined && found === 0)
+  if (head !== undefined && headNumber === 0)
     return err('No row of the audit has that head: its end was cut off, or it was rewritten.')
-  const last = rows.at(-1)
-  return ok({ head: last && encodeHead(last), newer: rows.length - found })
+  const lastRow = rows.at(-1)
+  return ok({ head: lastRow && formatHead(lastRow), newer: rows.length - headNumber })
 }
 
 /** Formats the hash of a row as a head: base64url. */
-export const encodeHead = ({ hash }: Pick<AuditRow, 'hash'>): string => hash.toString('base64url')
+export const formatHead = ({ hash }: Pick<AuditRow, 'hash'>): string => hash.toString('base64url')
 
-const chainHash = (previous: Buffer, number: number, entry: string) =>
+const computeHash = (previous: Buffer, number: number, entry: string) =>
   createHash('sha256').update(previous).update(`${number}\n`).update(entry).digest()
 
 /** Opens an append-only table of such rows. A caller of `append` must hold a lock that excludes other writers. */
-export function auditTable(table: 'key_audit' | 'token_stop_audit' | 'blocked_domain_audit') {
-  /** The last row; undefined while it is empty. */
-  async function end(db: Database): Promise<AuditRow | undefined> {
+export function openAuditTable(table: 'key_audit' | 'token_stop_audit' | 'blocked_domain_audit') {
+  /** Reads the last row; undefined for an empty table. */
+  async function readLastRow(db: Database): Promise<AuditRow | undefined> {
     const { rows } = await db.query(`select ${Row.columns} from ${table} order by number desc limit 1`)
     return rows[0] && Row.parse(rows[0])
   }
   return {
-    end,
-    async all(db: Database): Promise<readonly AuditRow[]> {
+    readLast: readLastRow,
+    async readAll(db: Database): Promise<readonly AuditRow[]> {
       const { rows } = await db.query(`select ${Row.columns} from ${table} order by number`)
       return rows.map(Row.parse)
     },
-    /** @returns the head of the audit */
+    /**
+     * Appends an entry.
+     *
+     * @returns the head of the audit
+     */
     async append(tx: Database, entry: object): Promise<string> {
-      const row = nextChainRow(await end(tx), entry)
+      const row = buildNextRow(await readLastRow(tx), entry)
       await tx.query(`insert into ${table} (${Row.columns}) values ($1, $2, $3)`, [
         row.number,
         row.entry,
         row.hash,
       ])
-      return encodeHead(row)
+      return formatHead(row)
     },
   }
 }

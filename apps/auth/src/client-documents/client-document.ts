@@ -2,20 +2,20 @@ import {
   type AgentId,
   type AgentKey,
   ASSERTION_ALGORITHMS,
-  agentKey,
   err,
   ok,
   PRIVATE_JWK_MEMBERS,
   type Result,
   RULES,
   SentJwk,
+  toAgentKey,
 } from '@plainpath/domain'
 import { z } from 'zod'
-import { keyThumbprint } from '../clients/key-thumbprint.ts'
+import { computeKeyThumbprint } from '../clients/key-thumbprint.ts'
 
-/** What this server uses of a Client ID Metadata Document. The rest of it is never read, stored or logged. */
+/** The members of a Client ID Metadata Document that this server uses. It never reads, stores or logs the other members. */
 export interface ClientDocument {
-  /** Usable public keys, one to three, each with its kid (the thumbprint where the document has none). */
+  /** One to three usable public keys. A key without a kid in the document gets its thumbprint as kid. */
   readonly keys: readonly AgentKey[]
   /** `dpop_bound_access_tokens` */
   readonly dpopBound: boolean
@@ -24,10 +24,10 @@ export interface ClientDocument {
 }
 
 /**
- * Why there is no document. `unusable` covers every failure until the document has proved to be this client's, so that
- * nobody learns what is at a URL; also that of its `jwks_uri`. After that, `member` names what is wrong in it; `detail` is a fixed
- * text that continues the name ("must be …") and quotes nothing. `busy`: too many fetches are in flight; the same request may
- * succeed later.
+ * The reason why a document cannot be used. `unusable` covers every failure before the document has named this client, and
+ * failures of its `jwks_uri`, so callers cannot probe URLs. After that, `member` names the faulty member; `detail` is a fixed
+ * text that continues the name ("must be …") and quotes nothing. `busy`: too many fetches are in flight; a later request may
+ * succeed.
  */
 export type DocumentFault = { readonly kind: 'unusable' } | { readonly kind: 'busy' } | MemberFault
 
@@ -40,31 +40,31 @@ export interface MemberFault {
 /**
  * Fetches the document of a client, with its keys.
  *
- * @param address of the caller, for its bound
- * @param options.isNew whether no client is stored for the URL
+ * @param address the address of the caller, for its limit
+ * @param options.isNew true if no client is stored for the URL
  */
-export type FetchClientDocument = FetchDocumentOf<ClientDocument>
+export type FetchClientDocument = FetchMetadataDocument<ClientDocument>
 
-/** The same for documents that are read in another way. */
-export type FetchDocumentOf<Document> = (
+/** Like `FetchClientDocument`, for another type of document. */
+export type FetchMetadataDocument<Document> = (
   url: AgentId,
   address: string,
   options: { readonly isNew: boolean },
 ) => Promise<Result<Document, DocumentFault>>
 
-/** The value of `jwks`, or the URL to fetch it from. */
-export type KeySetPlace = { readonly jwks: unknown } | { readonly uri: URL }
+/** The value of `jwks`, or the URL of the key set. */
+export type KeySetSource = { readonly jwks: unknown } | { readonly uri: URL }
 
-/** A document that is the client's and fits this server, but for its keys. */
+/** A valid document of the client, before its keys are read. */
 interface ParsedDocument {
   readonly dpopBound: boolean
-  readonly keySet: KeySetPlace
+  readonly keySet: KeySetSource
 }
 
 const Document = z.looseObject({ client_id: z.string() })
 
-/** The members that this server reads, in the order in which they are reported. Redirect URIs are for other services. */
-const RULES_OF_MEMBERS: readonly {
+/** The rules for the members that this server reads; the first broken rule is reported. Redirect URIs are for other services. */
+const MEMBER_RULES: readonly {
   readonly member: string
   readonly accepts: (value: unknown) => boolean
   readonly detail: string
@@ -97,85 +97,89 @@ export function parseClientDocument(json: unknown, url: AgentId): Result<ParsedD
   const parsed = Document.safeParse(json)
   if (!parsed.success || parsed.data.client_id !== url) return err({ kind: 'unusable' })
   const document = parsed.data
-  const broken = RULES_OF_MEMBERS.find(({ member, accepts }) => !accepts(document[member]))
-  if (broken) return memberFault(broken.member, broken.detail)
+  const brokenRule = MEMBER_RULES.find(({ member, accepts }) => !accepts(document[member]))
+  if (brokenRule) return refuseMember(brokenRule.member, brokenRule.detail)
   const keySet = findKeySet(document, url)
   return keySet.ok
     ? ok({ dpopBound: document['dpop_bound_access_tokens'] === true, keySet: keySet.value })
     : keySet
 }
 
-/** Finds the key set of a document: its `jwks`, or what its `jwks_uri` names, which must be of the same origin. */
+/** Finds the key set of a document: its `jwks`, or its `jwks_uri`, which must have the origin of the document. */
 export function findKeySet(
   { jwks, jwks_uri: uri }: Readonly<Record<string, unknown>>,
   url: AgentId,
-): Result<KeySetPlace, MemberFault> {
+): Result<KeySetSource, MemberFault> {
   if (jwks !== undefined && uri !== undefined)
-    return memberFault('jwks_uri', 'must be left out beside jwks (RFC 7591 §2)')
+    return refuseMember('jwks_uri', 'must be left out beside jwks (RFC 7591 §2)')
   if (uri === undefined) return ok({ jwks })
   const parsedUri = typeof uri === 'string' ? URL.parse(uri) : null
-  return parsedUri && isOfOrigin(parsedUri, url) && parsedUri.href === uri
+  return parsedUri && hasSameOrigin(parsedUri, url) && parsedUri.href === uri
     ? ok({ uri: parsedUri })
-    : memberFault(
+    : refuseMember(
         'jwks_uri',
         'must be an https URL of the same origin as client_id, in canonical form, without credentials or fragment',
       )
 }
 
-const isOfOrigin = (uri: URL, url: AgentId) =>
+const hasSameOrigin = (uri: URL, url: AgentId) =>
   uri.origin === new URL(url).origin && !uri.username && !uri.password && !uri.href.includes('#')
 
 const KeySet = z.looseObject({ keys: z.array(z.looseObject({ kty: z.string() })) })
 type ReadKey = z.infer<typeof KeySet>['keys'][number]
 
-const KINDS = 'EC P-256 or OKP Ed25519, for signatures'
+const ACCEPTED_KEYS = 'EC P-256 or OKP Ed25519, for signatures'
 
 /**
- * Reads the usable keys of a key set (RFC 7517 §5). Keys of other kinds are for other services, and are ignored; a private or
- * symmetric key is never: it is public now.
+ * Reads the usable keys of a key set (RFC 7517 §5). Keys of other kinds are for other services and are ignored. A private or
+ * symmetric key is a fault, because it has become public.
  *
- * @param member the member of the document that holds the set or names its URL
+ * @param member the member of the document that contains the set or names its URL
  */
 export async function parseKeySet(
   json: unknown,
   member: 'jwks' | 'jwks_uri',
 ): Promise<Result<readonly AgentKey[], MemberFault>> {
-  const set = KeySet.safeParse(json)
-  if (!set.success) return memberFault(member, `must lead to a key set with public keys: ${KINDS}`)
-  if (set.data.keys.some(isSecret))
-    return memberFault(
+  const keySet = KeySet.safeParse(json)
+  if (!keySet.success)
+    return refuseMember(member, `must lead to a key set with public keys: ${ACCEPTED_KEYS}`)
+  if (keySet.data.keys.some(isSecretKey))
+    return refuseMember(
       member,
       'must hold no private and no symmetric key: make a new key pair, and publish its public half only',
     )
-  const candidates = [...set.data.keys.entries()].filter(([, key]) => isForAssertions(key))
+  const candidates = [...keySet.data.keys.entries()].filter(([, key]) => canSignAssertions(key))
   if (candidates.length === 0 || candidates.length > RULES.agentKeys)
-    return memberFault(member, `must hold 1 to ${RULES.agentKeys} public keys: ${KINDS}`)
-  const sent: SentJwk[] = []
+    return refuseMember(member, `must hold 1 to ${RULES.agentKeys} public keys: ${ACCEPTED_KEYS}`)
+  const usableKeys: SentJwk[] = []
   for (const [index, candidate] of candidates) {
     const key = SentJwk.safeParse(candidate)
     if (!key.success)
-      return memberFault(member, `has a mistake in key ${index + 1}: ${describeMistake(key.error)}`)
-    sent.push(key.data)
+      return refuseMember(member, `has a mistake in key ${index + 1}: ${describeMistake(key.error)}`)
+    usableKeys.push(key.data)
   }
   const keys = await Promise.all(
-    sent.map(async (key) => agentKey(key, key.kid ?? (await keyThumbprint(key)))),
+    usableKeys.map(async (key) => toAgentKey(key, key.kid ?? (await computeKeyThumbprint(key)))),
   )
   return new Set(keys.map(({ kid }) => kid)).size === keys.length
     ? ok(keys)
-    : memberFault(member, 'must not hold two keys with the same kid: give each key its own, or leave kid out')
+    : refuseMember(
+        member,
+        'must not hold two keys with the same kid: give each key its own, or leave kid out',
+      )
 }
 
-/** Names a member of our schema and the rule that it breaks: never a member or value of the key itself. */
+/** Describes a mistake by the member of our schema and its rule, without members or values of the key. */
 const describeMistake = ({ issues: [issue] }: z.ZodError): string =>
   `${issue?.path[0]?.toString() ?? 'it'} ${issue?.code === 'custom' || issue?.code === 'invalid_format' ? issue.message : 'has the wrong type'}`
 
-const isSecret = (key: ReadKey): boolean =>
+const isSecretKey = (key: ReadKey): boolean =>
   key.kty === 'oct' || [...PRIVATE_JWK_MEMBERS, 'priv'].some((name) => Object.hasOwn(key, name))
 
-const isForAssertions = ({ kty, crv, use, key_ops: operations, alg }: ReadKey): boolean =>
+const canSignAssertions = ({ kty, crv, use, key_ops: operations, alg }: ReadKey): boolean =>
   ((kty === 'EC' && crv === 'P-256') || (kty === 'OKP' && crv === 'Ed25519')) &&
   (use == null || use === 'sig') &&
   (operations == null || (Array.isArray(operations) && operations.includes('verify'))) &&
-  (alg == null || ASSERTION_ALGORITHMS.some((known) => known === alg))
+  (alg == null || ASSERTION_ALGORITHMS.some((accepted) => accepted === alg))
 
-const memberFault = (member: string, detail: string) => err({ kind: 'member', member, detail } as const)
+const refuseMember = (member: string, detail: string) => err({ kind: 'member', member, detail } as const)

@@ -10,7 +10,7 @@ import {
   respondJson,
   startDocumentHost,
 } from '../../test/document-host.ts'
-import { type DocumentOutcome, openDocumentFetcher } from './document-fetcher.ts'
+import { createClientDocumentFetcher, type DocumentOutcome } from './document-fetcher.ts'
 
 const NAMES = Array.from({ length: 10 }, (_, index) => `host-${index}.example.org`)
 const [A = '', B = '', C = ''] = NAMES
@@ -29,7 +29,7 @@ afterAll(() => resources.disposeAsync())
 let outcomes: DocumentOutcome[]
 let clock: { now(): number }
 let nowMs: number
-let fetcher: ReturnType<typeof openDocumentFetcher>
+let fetcher: ReturnType<typeof createClientDocumentFetcher>
 /** Fetches the document of a client that is not stored, unless the options say otherwise. */
 const fetchDocument = (url: AgentId, address: string, { isNew = true } = {}) =>
   fetcher.fetch(url, address, { isNew })
@@ -37,7 +37,7 @@ beforeEach(() => {
   outcomes = []
   nowMs = 1_000
   clock = { now: () => nowMs }
-  fetcher = openDocumentFetcher({
+  fetcher = createClientDocumentFetcher({
     testHosts: NAMES.map((name) => `${name}:${host.port}`),
     ca,
     now: () => new Date(),

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type CachingHeaders, documentLifetimeMs } from './document-lifetime.ts'
+import { type CachingHeaders, computeDocumentLifetimeMs } from './document-lifetime.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -41,7 +41,7 @@ test.for([
 ] satisfies { headers: CachingHeaders; lifetime: number }[])(
   '$headers: $lifetime ms',
   ({ headers, lifetime }) => {
-    expect(documentLifetimeMs(headers, now)).toBe(lifetime)
+    expect(computeDocumentLifetimeMs(headers, now)).toBe(lifetime)
   },
 )
 
@@ -61,10 +61,10 @@ const headers = fc.record(
   { requiredKeys: [] },
 )
 
-test('whatever the headers say, a document is cached for five minutes to a day', () => {
+test('caches a document for five minutes to a day, whatever its headers say', () => {
   fc.assert(
     fc.property(headers, (sent) => {
-      const lifetime = documentLifetimeMs(sent, now)
+      const lifetime = computeDocumentLifetimeMs(sent, now)
       expect(lifetime).toBeGreaterThanOrEqual(5 * MINUTE)
       expect(lifetime).toBeLessThanOrEqual(DAY)
     }),
@@ -74,8 +74,10 @@ test('whatever the headers say, a document is cached for five minutes to a day',
 test('a document that is older in a cache is never cached longer', () => {
   fc.assert(
     fc.property(headers, fc.nat(100_000), fc.nat(100_000), (sent, age, more) => {
-      const younger = documentLifetimeMs({ ...sent, age: String(age) }, now)
-      expect(documentLifetimeMs({ ...sent, age: String(age + more) }, now)).toBeLessThanOrEqual(younger)
+      const younger = computeDocumentLifetimeMs({ ...sent, age: String(age) }, now)
+      expect(computeDocumentLifetimeMs({ ...sent, age: String(age + more) }, now)).toBeLessThanOrEqual(
+        younger,
+      )
     }),
   )
 })

@@ -1,7 +1,7 @@
 import { RULES } from '@plainpath/domain'
 
-const SHORTEST_MS = RULES.documentShortestMs
-const LONGEST_MS = RULES.documentLongestMs
+const MIN_MS = RULES.documentShortestMs
+const MAX_MS = RULES.documentLongestMs
 /** The lifetime of a document without caching headers. */
 const DEFAULT_MS = RULES.documentDefaultMs
 
@@ -14,28 +14,30 @@ export interface CachingHeaders {
 }
 
 /**
- * Returns how long a document may be cached, in milliseconds from `now`: what its headers say (RFC 9111 §4.2.1, as a shared
- * cache), but five minutes at least and a day at most. It is an hour when they say nothing. Directives that forbid or
- * contradict caching and values that cannot be read mean the shortest lifetime.
+ * Computes how long a document may be cached, in milliseconds from `now`. Its headers decide (RFC 9111 §4.2.1, for a shared
+ * cache), between five minutes and a day. Without caching headers, the result is an hour. Directives that forbid caching,
+ * contradictory directives and unreadable values result in the minimum.
  *
  * @param now when the response arrived
  */
-export function documentLifetimeMs(headers: CachingHeaders, now: Date): number {
-  const freshMs = freshnessMs(headers, now)
+export function computeDocumentLifetimeMs(headers: CachingHeaders, now: Date): number {
+  const freshMs = readFreshnessMs(headers, now)
   if (freshMs === undefined) return DEFAULT_MS
-  const remainingMs = freshMs - ageMs(headers.age)
-  return Math.min(Math.max(remainingMs, SHORTEST_MS), LONGEST_MS)
+  const remainingMs = freshMs - parseAgeMs(headers.age)
+  return Math.min(Math.max(remainingMs, MIN_MS), MAX_MS)
 }
 
-/** Directives under which a shared cache may not reuse a response without asking again (RFC 9111 §5.2.2). */
+/** Directives under which a shared cache may not reuse a response without revalidation (RFC 9111 §5.2.2). */
 const NOT_CACHED = new Set(['no-store', 'no-cache', 'private'])
 
-/** How long the response was fresh when its server made it; undefined when it does not say. */
-function freshnessMs(headers: CachingHeaders, now: Date): number | undefined {
+/** Returns the lifetime that the response states, counted from its creation by the server; undefined if it states none. */
+function readFreshnessMs(headers: CachingHeaders, now: Date): number | undefined {
   const directives = parseDirectives(headers['cache-control'] ?? '')
   if (directives.some(({ name }) => NOT_CACHED.has(name))) return 0
-  for (const wanted of ['s-maxage', 'max-age']) {
-    const ages = directives.filter(({ name }) => name === wanted).map(({ value }) => seconds(value))
+  for (const directive of ['s-maxage', 'max-age']) {
+    const ages = directives
+      .filter(({ name }) => name === directive)
+      .map(({ value }) => parseDeltaSeconds(value))
     if (ages.length > 0) return Math.min(...ages) * 1000
   }
   if (headers.expires === undefined) return undefined
@@ -50,14 +52,14 @@ const parseDirectives = (text: string) =>
     return { name: name.trim().toLowerCase(), value: value.trim() }
   })
 
-/** Parses delta-seconds (RFC 9111 §1.2.2), also quoted. Any other text counts as 0. */
-function seconds(text: string): number {
+/** Parses delta-seconds (RFC 9111 §1.2.2), with or without quotes. Any other text counts as 0. */
+function parseDeltaSeconds(text: string): number {
   const digits = /^(?<quote>"?)(?<digits>\d+)\k<quote>$/.exec(text)?.groups?.['digits']
   return digits === undefined ? 0 : Number(digits)
 }
 
-/** An age that cannot be read counts as older than any lifetime. */
-const ageMs = (age: string | undefined): number => {
+/** Parses the header `Age`. An unreadable age counts as older than any lifetime. */
+const parseAgeMs = (age: string | undefined): number => {
   if (age === undefined) return 0
-  return /^\d+$/.test(age) ? Number(age) * 1000 : LONGEST_MS
+  return /^\d+$/.test(age) ? Number(age) * 1000 : MAX_MS
 }

@@ -4,16 +4,16 @@ import { request as httpsRequest } from 'node:https'
 import { isIP, isIPv6, type LookupFunction } from 'node:net'
 import { err, ok, type Result } from '@plainpath/domain'
 import { JsonError, parseJson } from '@plainpath/http'
-import { documentLifetimeMs } from './document-lifetime.ts'
+import { computeDocumentLifetimeMs } from './document-lifetime.ts'
 import { isLoopbackAddress, isPublicAddress } from './public-address.ts'
-import { dnsResolver, type ResolveHost } from './resolve-host.ts'
+import { createDnsResolver, type ResolveHost } from './resolve-host.ts'
 
-/** How long one fetch may take, from the name look-up to the last byte. */
+/** The timeout of a fetch, from the name lookup to the last byte. */
 const TIMEOUT_MS = 2_000
 const MAX_BODY_BYTES = 5 * 1024
 const MAX_HEADER_BYTES = 8 * 1024
 
-/** Which step of a fetch failed. These names label a metric; callers of the service never see them. */
+/** The steps of a fetch that can fail. These names label a metric; callers of the service never see them. */
 export const FETCH_FAULTS = [
   'url',
   'name',
@@ -29,14 +29,13 @@ export type FetchFault = (typeof FETCH_FAULTS)[number]
 
 export interface FetchedJson {
   readonly json: unknown
-  /** How long it may be cached, in milliseconds from now. */
+  /** How long the document may be cached, from now. */
   readonly lifetimeMs: number
 }
 
 export interface FetchOptions {
   /**
-   * `host:port` of servers on this machine that tests may fetch from, and nowhere else on it: such a host resolves to loopback,
-   * whatever DNS says.
+   * `host:port` of the only servers on this machine from which tests may fetch. These hosts always resolve to loopback.
    */
   readonly testHosts: readonly string[]
   /** Certificate authorities as PEM, instead of those that Node trusts. For tests. */
@@ -46,10 +45,8 @@ export interface FetchOptions {
 }
 
 /**
- * Fetches a JSON document from a URL that anybody may have chosen. It connects to public addresses only, and to the very
- * addresses that it checked; it follows no redirect, and reads at most 5 KiB within 2 seconds.
- *
- * @throws nothing for what the other server does or fails to do
+ * Fetches a JSON document from an untrusted URL. It connects only to public addresses, and exactly to the addresses that it
+ * checked. It follows no redirect, and reads at most 5 KiB within 2 seconds. No failure of the other server makes it throw.
  */
 export async function fetchJson(
   url: URL,
@@ -59,24 +56,24 @@ export async function fetchJson(
   const isTestHost = options.testHosts.includes(url.host)
   if (!isFetchableUrl(url, isTestHost)) return err('url')
   const signal = AbortSignal.timeout(TIMEOUT_MS)
-  const resolve = options.resolve ?? (isTestHost ? loopback : resolveByDns)
+  const resolve = options.resolve ?? (isTestHost ? resolveToLoopback : resolveByDns)
   const addresses = isIP(url.hostname)
     ? [url.hostname]
-    : await beforeAbort(resolve(url.hostname, signal), signal)
+    : await settleBeforeAbort(resolve(url.hostname, signal), signal)
   if (signal.aborted) return err('timeout')
   if (!addresses || addresses.length === 0) return err('name')
   if (!addresses.every(isTestHost ? isLoopbackAddress : isPublicAddress)) return err('address')
-  const fetched = await exchange(url, { addresses, ca: options.ca, signal })
+  const fetched = await sendRequest(url, { addresses, ca: options.ca, signal })
   if (!fetched.ok) return signal.aborted ? err('timeout') : fetched
   const json = parseBody(fetched.value.body)
   if (!json.ok) return json
-  return ok({ json: json.value, lifetimeMs: documentLifetimeMs(fetched.value.headers, now()) })
+  return ok({ json: json.value, lifetimeMs: computeDocumentLifetimeMs(fetched.value.headers, now()) })
 }
 
-const resolveByDns = dnsResolver()
-const loopback: ResolveHost = () => Promise.resolve(['127.0.0.1'])
+const resolveByDns = createDnsResolver()
+const resolveToLoopback: ResolveHost = () => Promise.resolve(['127.0.0.1'])
 
-/** A domain name of at least two labels: not an address, and without the final dot that would make it a second name of the host. */
+/** Matches a domain name of at least two labels, but no address, and no final dot, which would be a second spelling. */
 const DOMAIN = /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z](?:[a-z0-9-]*[a-z0-9])?$/
 
 function isFetchableUrl(url: URL, isTestHost: boolean): boolean {
@@ -84,29 +81,29 @@ function isFetchableUrl(url: URL, isTestHost: boolean): boolean {
   return isTestHost || (url.port === '' && DOMAIN.test(url.hostname))
 }
 
-/** Waits until the signal aborts at the latest; then, and when the promise fails, the result is undefined. */
-const beforeAbort = <T>(promise: Promise<T>, signal: AbortSignal): Promise<T | undefined> =>
+/** Waits for a promise until the signal is aborted. Returns undefined if that happens first, or if the promise rejects. */
+const settleBeforeAbort = <T>(promise: Promise<T>, signal: AbortSignal): Promise<T | undefined> =>
   new Promise((resolve) => {
     signal.addEventListener('abort', () => resolve(undefined), { once: true })
     promise.then(resolve, () => resolve(undefined))
   })
 
-interface Exchange {
+interface RequestOptions {
   readonly addresses: readonly string[]
   readonly ca: string | undefined
   readonly signal: AbortSignal
 }
 
 /** Sends the request and reads the response. The connection is closed when it returns. */
-async function exchange(
+async function sendRequest(
   url: URL,
-  { addresses, ca, signal }: Exchange,
+  { addresses, ca, signal }: RequestOptions,
 ): Promise<Result<{ body: Buffer; headers: IncomingMessage['headers'] }, FetchFault>> {
   const request = httpsRequest(url, {
-    // A connection of its own: none that was opened for another address is reused.
+    // Opens a new connection, because a reused one may be to another address.
     agent: false,
-    lookup: lookupOf(addresses),
-    // Also where the environment says otherwise (NODE_TLS_REJECT_UNAUTHORIZED).
+    lookup: createLookup(addresses),
+    // Overrides NODE_TLS_REJECT_UNAUTHORIZED in the environment.
     rejectUnauthorized: true,
     ...(ca !== undefined && { ca }),
     headers: { accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': 'plainpath' },
@@ -117,12 +114,12 @@ async function exchange(
     const response = await new Promise<IncomingMessage | undefined>((resolve) => {
       request.on('response', resolve)
       request.on('error', () => resolve(undefined))
-      // The only event when the server switches protocols.
+      // This is the only event if the server switches protocols.
       request.on('close', () => resolve(undefined))
       request.end()
     })
     if (!response) return err('connection')
-    const fault = headersFault(response)
+    const fault = findHeadersFault(response)
     if (fault) return err(fault)
     const body = await readBody(response)
     return body.ok ? ok({ body: body.value, headers: response.headers }) : body
@@ -131,21 +128,21 @@ async function exchange(
   }
 }
 
-/** Makes the connection use these addresses and no others: a name that resolves differently now changes nothing. */
-const lookupOf =
+/** Creates the lookup that makes the connection use exactly these addresses, even if the name resolves differently by then. */
+const createLookup =
   (addresses: readonly string[]): LookupFunction =>
   (_host, { all }, callback) => {
-    const found = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }))
-    if (all) callback(null, found)
-    else callback(null, found[0]?.address ?? '', found[0]?.family)
+    const addressRecords = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }))
+    if (all) callback(null, addressRecords)
+    else callback(null, addressRecords[0]?.address ?? '', addressRecords[0]?.family)
   }
 
 const JSON_TYPE = /^application\/(?:[a-z0-9!#$&^_.-]+\+)?json[\t ]*(?:;|$)/i
 
-function headersFault({ statusCode, headers }: IncomingMessage): FetchFault | undefined {
+function findHeadersFault({ statusCode, headers }: IncomingMessage): FetchFault | undefined {
   if (statusCode !== 200) return 'status'
   if (!JSON_TYPE.test(headers['content-type'] ?? '')) return 'type'
-  // It was asked for as it is; what would grow when it is unpacked is not read.
+  // The request refuses compression, because a compressed body could grow without a bound.
   if ((headers['content-encoding'] ?? 'identity') !== 'identity') return 'type'
   return Number(headers['content-length'] ?? 0) > MAX_BODY_BYTES ? 'size' : undefined
 }

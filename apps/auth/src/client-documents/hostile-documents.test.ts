@@ -10,7 +10,11 @@ import {
   respondJson,
   startDocumentHost,
 } from '../../test/document-host.ts'
-import { type DocumentFetcherOptions, type DocumentOutcome, openDocumentFetcher } from './document-fetcher.ts'
+import {
+  createClientDocumentFetcher,
+  type DocumentFetcherOptions,
+  type DocumentOutcome,
+} from './document-fetcher.ts'
 
 const NAME = 'agent.example.org'
 const CALLER = '198.51.100.7'
@@ -38,7 +42,7 @@ const pathOf = (url: string) => new URL(url).pathname
 /** Fetches with a fetcher of its own, so that no row depends on the failure of another. */
 async function fetchDocument(url: AgentId, options: Partial<DocumentFetcherOptions> = {}) {
   const outcomes: DocumentOutcome[] = []
-  const fetcher = openDocumentFetcher({
+  const fetcher = createClientDocumentFetcher({
     testHosts: [new URL(url).host],
     ca,
     now: () => new Date(),
@@ -46,7 +50,7 @@ async function fetchDocument(url: AgentId, options: Partial<DocumentFetcherOptio
     ...options,
   })
   const result = await fetcher.fetch(url, CALLER, { isNew: true })
-  // Nothing that was fetched leaves, whatever the result.
+  // No response contains any part of the fetched document, whatever the result.
   expect(JSON.stringify(result.ok ? { ...result.value, keys: [] } : result).toLowerCase()).not.toContain(
     'canary',
   )

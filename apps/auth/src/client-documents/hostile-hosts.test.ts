@@ -11,7 +11,11 @@ import {
   respondJson,
   startDocumentHost,
 } from '../../test/document-host.ts'
-import { type DocumentFetcherOptions, type DocumentOutcome, openDocumentFetcher } from './document-fetcher.ts'
+import {
+  createClientDocumentFetcher,
+  type DocumentFetcherOptions,
+  type DocumentOutcome,
+} from './document-fetcher.ts'
 import type { FetchFault } from './fetch-json.ts'
 
 const NAME = 'agent.example.org'
@@ -41,7 +45,7 @@ function serveDocument(from: DocumentHost = host, changes: object = {}): AgentId
 /** Fetches with a fetcher of its own; the host of the URL is a test host unless the options say otherwise. */
 async function fetchDocument(url: string, options: Partial<DocumentFetcherOptions> = {}) {
   const outcomes: DocumentOutcome[] = []
-  const fetcher = openDocumentFetcher({
+  const fetcher = createClientDocumentFetcher({
     testHosts: [new URL(url).host],
     ca: authority.pem,
     now: () => new Date(),
@@ -182,7 +186,7 @@ describe('refuses a certificate:', () => {
     expect(await fetchDocument(serveDocument(honest))).toEqual(accepted)
   })
 
-  test('from the authority of this test, by default', async () => {
+  test('by default, from the authority of this test', async () => {
     expect(await fetchDocument(serveDocument(), { ca: undefined })).toEqual(refusal('connection'))
   })
 

@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
-import { dnsResolver } from './resolve-host.ts'
+import { createDnsResolver } from './resolve-host.ts'
 
 const A = 1
 const AAAA = 28
@@ -37,7 +37,7 @@ async function startNameServer(answer: (name: string, type: number) => Answer) {
   await once(socket, 'listening')
   return {
     questions,
-    resolve: dnsResolver([`127.0.0.1:${socket.address().port}`]),
+    resolve: createDnsResolver([`127.0.0.1:${socket.address().port}`]),
     [Symbol.dispose]: () => void socket.close(),
   }
 }

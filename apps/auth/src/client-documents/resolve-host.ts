@@ -1,15 +1,16 @@
 import { Resolver } from 'node:dns/promises'
 
-/** Resolves the name of a host to all of its addresses; to none when there are none or nothing answers. */
+/** Resolves a host name to all of its addresses. The list is empty if there are none, or if no name server responds. */
 export type ResolveHost = (host: string, signal: AbortSignal) => Promise<readonly string[]>
 
 /**
- * Creates the function that resolves a host by DNS alone: neither the hosts file nor a search domain can turn the name into one
- * of our own network. Unlike `dns.lookup` it occupies no thread while a name server is slow, and it ends when the signal aborts.
+ * Creates the function that resolves a host only by DNS: neither the hosts file nor a search domain can lead to a host in our
+ * own network. Unlike `dns.lookup` it occupies no thread while a name server is slow, and it stops when the signal is
+ * aborted.
  *
  * @param servers addresses of name servers, with ports; those of this machine by default
  */
-export const dnsResolver =
+export const createDnsResolver =
   (servers?: readonly string[]): ResolveHost =>
   async (host, signal) => {
     const resolver = new Resolver({ timeout: 500, tries: 2 })

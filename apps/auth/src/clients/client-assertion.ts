@@ -15,12 +15,12 @@ import {
 export const MAX_ASSERTION_LENGTH = 4096
 export const MAX_KID_LENGTH = 128
 
-/** RFC 7523 §3, its revision (rfc7523bis) for `typ`. */
+/** The accepted values of `typ` (RFC 7523 §3 and its revision, rfc7523bis). */
 const TYPES = new Set(['jwt', 'client-authentication+jwt'])
 
 /**
- * The only permitted header members. Any other (`jwk`, `jku`, `x5u`, `crit`, `b64`, …) would let the client supply the
- * key or the rules by which it is verified (RFC 7515 §4.1, RFC 8725 §3).
+ * The only permitted header members. Other members (`jwk`, `jku`, `x5u`, `crit`, `b64`, …) would let the client supply the
+ * key or the rules for verification (RFC 7515 §4.1, RFC 8725 §3).
  */
 const Header = z.strictObject({
   alg: z.enum(ASSERTION_ALGORITHMS),
@@ -46,21 +46,21 @@ const Claims = z.object({
 const MAX_LIFETIME_SECONDS = RULES.clientAssertionMs / 1000
 
 export interface ClientAssertion {
-  /** The JWT as it was sent. */
+  /** The JWT as the client sent it. */
   readonly text: string
   readonly header: z.infer<typeof Header>
   readonly claims: z.infer<typeof Claims>
 }
 
-type FormFault = 'length' | JwtFault<keyof z.infer<typeof Claims>>
-type ClaimsFault = 'issuer' | 'audience' | 'expired' | 'too-long' | 'not-yet'
+type FormFault = 'assertion-too-long' | JwtFault<keyof z.infer<typeof Claims>>
+type ClaimsFault = 'issuer' | 'audience' | 'expired' | 'lifetime-too-long' | 'not-yet'
 
-/** What is wrong with the content of an assertion. It does not depend on the client that the assertion names. */
+/** A fault in the content of an assertion. It does not depend on the client that the assertion names. */
 export type ContentFault = FormFault | ClaimsFault
 
 /** Parses an assertion without verifying it. */
 export function parseAssertion(text: string): Result<ClientAssertion, FormFault> {
-  if (text.length > MAX_ASSERTION_LENGTH) return err('length')
+  if (text.length > MAX_ASSERTION_LENGTH) return err('assertion-too-long')
   const parts = decodeJwt(text)
   const header = readHeader(Header, parts?.header)
   if (!header.ok) return header
@@ -69,9 +69,9 @@ export function parseAssertion(text: string): Result<ClientAssertion, FormFault>
 }
 
 /**
- * Validates the claims of an assertion (RFC 7523 §3): issued by and about one client, for exactly this issuer, valid for
- * at most five minutes. `parseAssertion` has rejected an array as `aud`: with two audiences, another server that
- * received the assertion could replay it here.
+ * Validates the claims of an assertion (RFC 7523 §3). Its issuer and subject must be the same client, its only audience this
+ * issuer, and its lifetime at most five minutes. `parseAssertion` has rejected an array as `aud`: with two audiences, another
+ * server that received the assertion could replay it here.
  *
  * @returns when the assertion expires, tolerance included
  */
@@ -79,22 +79,25 @@ export function validateClaims(
   { claims: { iss, sub, aud, exp, iat, nbf } }: Pick<ClientAssertion, 'claims'>,
   expected: { issuer: string; now: Date },
 ): Result<Date, ClaimsFault> {
-  const now = expected.now.getTime() / 1000
-  const latest = now + CLOCK_TOLERANCE_SECONDS
+  const nowSeconds = expected.now.getTime() / 1000
+  const latestAcceptedTime = nowSeconds + CLOCK_TOLERANCE_SECONDS
   if (iss !== sub) return err('issuer')
   if (aud !== expected.issuer) return err('audience')
-  if (exp <= now - CLOCK_TOLERANCE_SECONDS) return err('expired')
-  if (exp > latest + MAX_LIFETIME_SECONDS || (iat !== undefined && exp - iat > MAX_LIFETIME_SECONDS))
-    return err('too-long')
-  if (Math.max(iat ?? 0, nbf ?? 0) > latest) return err('not-yet')
+  if (exp <= nowSeconds - CLOCK_TOLERANCE_SECONDS) return err('expired')
+  if (
+    exp > latestAcceptedTime + MAX_LIFETIME_SECONDS ||
+    (iat !== undefined && exp - iat > MAX_LIFETIME_SECONDS)
+  )
+    return err('lifetime-too-long')
+  if (Math.max(iat ?? 0, nbf ?? 0) > latestAcceptedTime) return err('not-yet')
   return ok(new Date((exp + CLOCK_TOLERANCE_SECONDS) * 1000))
 }
 
 /**
- * Why the signature of an assertion authenticates no client. `unproven`: no key of the client made it, or there is no such
- * client. `other-key`: a key of the client made it, but not the one that `kid` names.
+ * Why a signature does not authenticate a client. `signature-unverified`: no key of the client made it, or there is no such
+ * client. `kid-mismatch`: a key of the client made it, but not the one that `kid` names.
  */
-export type SignatureFault = 'unproven' | 'other-key'
+export type SignatureFault = 'signature-unverified' | 'kid-mismatch'
 
 /** A verified assertion. It authenticates the client only once it is marked as used. */
 export interface VerifiedAssertion {
@@ -102,19 +105,19 @@ export interface VerifiedAssertion {
   readonly jti: string
   /** The key that signed it. */
   readonly key: AgentKey
-  /** From this time it is rejected as expired. */
+  /** The assertion is rejected as expired from this time on. */
   readonly expiresAt: Date
 }
 
 /**
- * Creates the function that verifies an assertion: first the claims, which takes no client, then the signature. The caller
- * marks it as used afterwards, so that nobody else can use up a client's `jti`.
+ * Creates the function that verifies an assertion: first its claims, for which no client is needed, then its signature. The
+ * caller marks it as used afterwards, so an unverified assertion cannot use up the `jti` of a client.
  *
  * Without `kid` any key of the client may have made the signature: some libraries send none, and a client that changes its
  * keys has two. A signature that no key made is verified against as many keys as a client may have, whether the client has
- * them, has fewer or does not exist, so that the response time reveals none of that.
+ * them, has fewer or does not exist, so the response time reveals none of that.
  */
-export function assertionVerifier(issuer: string) {
+export function createAssertionVerifier(issuer: string) {
   const dummyKeys = generateDummyKeys()
   return async (
     assertion: ClientAssertion,
@@ -126,25 +129,29 @@ export function assertionVerifier(issuer: string) {
     if (!expiresAt.ok) return expiresAt
     const { alg, kid } = assertion.header
     const isNamed = (key: AgentKey) => kid === undefined || key.kid === kid
-    const fitting = client?.id === sub ? client.keys.filter((key) => fitsAlgorithm(key, alg)) : []
-    const candidates = [...fitting.filter(isNamed), ...fitting.filter((key) => !isNamed(key))]
-    for (let n = 0; n < RULES.agentKeys; n++) {
-      const key = candidates[n]
+    const fittingKeys = client?.id === sub ? client.keys.filter((key) => fitsAlgorithm(key, alg)) : []
+    const candidates = [...fittingKeys.filter(isNamed), ...fittingKeys.filter((key) => !isNamed(key))]
+    for (let index = 0; index < RULES.agentKeys; index++) {
+      const key = candidates[index]
       const isSigned = await isSignedBy(assertion, key ?? dummyKeys[alg])
       if (!client || !key || !isSigned) continue
       return isNamed(key)
         ? ok({ clientId: client.id, jti, key, expiresAt: expiresAt.value })
-        : err('other-key')
+        : err('kid-mismatch')
     }
-    return err('unproven')
+    return err('signature-unverified')
   }
 }
 
-/** Generates keys to verify against where a client has none, so that it takes as long. */
+/** Generates keys against which a signature is verified if the client has no key, so the response takes as long. */
 function generateDummyKeys() {
   const members = { kid: 'nobody', use: 'sig' }
   const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' })
   const okp = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' })
-  const ofEd25519 = AgentKey.parse({ ...okp, ...members, alg: 'EdDSA' })
-  return { ES256: AgentKey.parse({ ...ec, ...members, alg: 'ES256' }), EdDSA: ofEd25519, Ed25519: ofEd25519 }
+  const ed25519Key = AgentKey.parse({ ...okp, ...members, alg: 'EdDSA' })
+  return {
+    ES256: AgentKey.parse({ ...ec, ...members, alg: 'ES256' }),
+    EdDSA: ed25519Key,
+    Ed25519: ed25519Key,
+  }
 }

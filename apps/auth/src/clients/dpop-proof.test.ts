@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { findProofFault } from './dpop-proof.ts'
 
-/* What a server over HTTP cannot be asked exactly; `test/dpop.test.ts` has the rest. */
+/* Cases that cannot be timed exactly over HTTP; `test/dpop.test.ts` has the rest. */
 
 const NOW = 1_795_183_200
 const url = 'https://plainpath.example/oauth/token'

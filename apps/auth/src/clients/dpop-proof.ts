@@ -2,15 +2,15 @@ import { ASSERTION_ALGORITHMS, RULES, SentJwk } from '@plainpath/domain'
 import { z } from 'zod'
 import { CLOCK_TOLERANCE_SECONDS, decodeJwt, type JwtFault, readClaims, readHeader } from './read-jwt.ts'
 
-/** Longer proofs are rejected unread; a typical one has about 500 characters. */
+/** A longer proof is rejected without being decoded. A typical one has about 500 characters. */
 export const MAX_PROOF_LENGTH = 4096
 const MAX_AGE_SECONDS = RULES.dpopProofMs / 1000
-const TYPE = 'dpop+jwt'
+const PROOF_TYPE = 'dpop+jwt'
 
 const Header = z.object({
-  typ: z.string().refine((typ) => typ.toLowerCase() === TYPE),
+  typ: z.string().refine((typ) => typ.toLowerCase() === PROOF_TYPE),
   alg: z.enum(ASSERTION_ALGORITHMS),
-  /** Also refuses private keys, and keys for which anybody can make signatures. */
+  /** The schema refuses private keys, and keys for which anybody can forge signatures. */
   jwk: SentJwk,
   crit: z.never().optional(),
 })
@@ -24,56 +24,64 @@ const Claims = z.object({
 })
 
 /**
- * Judges the DPoP headers of a token request in everything that needs no secret and no signature (RFC 9449 §4.3).
- * oidc-provider then verifies the signature and the nonce; it also repeats a part of this, but neither bounds `jti`, nor
- * checks `iat` beside a nonce, nor says what to do.
+ * Checks the DPoP headers of a token request (RFC 9449 §4.3), except for the signature, the nonce, and the optional claims `exp`
+ * and `nbf`. oidc-provider verifies those, and repeats some of these checks. But it does not limit the length of `jti`, does not
+ * check `iat` if there is a nonce, and does not explain faults to the client.
  *
- * @param headers their values, one for each header that was sent
- * @param expected.url of the endpoint, from the configured origin
- * @returns what is wrong, as a sentence for the client; undefined when nothing is
+ * @param headers the values of the headers, one for each DPoP header of the request
+ * @param expected.url the URL of the endpoint, from the configured origin
+ * @returns the fault, as a text for the client; undefined if there is none
  */
 export function findProofFault(
   headers: readonly string[],
   expected: { readonly url: string; readonly now: Date },
 ): string | undefined {
-  const [text, another] = headers
-  if (text === undefined || another !== undefined) return 'Send one DPoP header.'
-  if (text.length > MAX_PROOF_LENGTH) return `A proof has at most ${MAX_PROOF_LENGTH} characters.`
-  const parts = decodeJwt(text)
-  const header = readHeader(Header, parts?.header)
-  if (!header.ok) return FORM_FAULTS[header.error]
-  const claims = readClaims(Claims, parts?.claims)
-  if (!claims.ok) return FORM_FAULTS[claims.error]
+  const [proof, secondProof] = headers
+  if (proof === undefined || secondProof !== undefined) return 'Send one DPoP header.'
+  if (proof.length > MAX_PROOF_LENGTH) return `A proof has at most ${MAX_PROOF_LENGTH} characters.`
+  const decoded = decodeJwt(proof)
+  const header = readHeader(Header, decoded?.header)
+  if (!header.ok) return FORMAT_FAULTS[header.error]
+  const claims = readClaims(Claims, decoded?.claims)
+  if (!claims.ok) return FORMAT_FAULTS[claims.error]
   const { htm, htu, iat } = claims.value
-  if (htm !== 'POST') return 'The claim htm of the proof must be POST.'
-  if (withoutQuery(htu) !== expected.url) return `The claim htu of the proof must be ${expected.url}`
+  if (htm !== 'POST') return HTM_FAULT
+  if (normalizeTarget(htu) !== expected.url) return `The htu claim of the proof must be ${expected.url}`
   const age = expected.now.getTime() / 1000 - iat
   if (age > MAX_AGE_SECONDS)
     return `The proof is more than ${MAX_AGE_SECONDS} seconds old (iat). Make a new one for each request, and check your clock.`
-  if (age < -CLOCK_TOLERANCE_SECONDS) return 'The claim iat of the proof is in the future. Check your clock.'
+  if (age < -CLOCK_TOLERANCE_SECONDS) return 'The iat claim of the proof is in the future. Check your clock.'
   return undefined
 }
 
-const NO_JWT = 'The DPoP header is not one signed JWT: three parts in base64url, the first two JSON objects.'
+const HTM_FAULT = 'The htm claim of the proof must be POST.'
 
-const FORM_FAULTS: Readonly<Record<JwtFault<keyof z.infer<typeof Claims>>, string>> = {
-  'no-jwt': NO_JWT,
-  type: `The proof must have the header parameter typ ${TYPE}.`,
+const FORMAT_FAULTS: Readonly<Record<JwtFault<keyof z.infer<typeof Claims>>, string>> = {
+  'not-a-jwt':
+    'The DPoP header is not one signed JWT: three parts in base64url, the first two of them JSON objects.',
+  type: `The proof must have the header parameter typ ${PROOF_TYPE}.`,
   algorithm: `The proof must have one of ${ASSERTION_ALGORITHMS.join(', ')} as the header parameter alg.`,
   header:
     'The proof must have a public key of P-256 or Ed25519 as the header parameter jwk, without private members, and no crit.',
-  'claim-jti': `The proof must have a claim jti of 1 to ${RULES.jtiCharacters} characters: a random one.`,
-  'claim-htm': 'The claim htm of the proof must be POST.',
-  'claim-htu': 'The proof must have the URL of this endpoint as the claim htu.',
-  'claim-iat': 'The proof must have a claim iat: when it was made, in seconds since 1970.',
-  'claim-nonce': 'The claim nonce of the proof must be a string: the value of the last DPoP-Nonce header.',
+  'claim-jti': `The proof must have a jti claim: a random string of 1 to ${RULES.jtiCharacters} characters.`,
+  'claim-htm': HTM_FAULT,
+  'claim-htu': 'The proof must have an htu claim: the URL of this endpoint.',
+  'claim-iat': 'The proof must have an iat claim: the time when it was made, in seconds since 1970.',
+  'claim-nonce': 'The nonce claim of the proof must be a string: the value of the last DPoP-Nonce header.',
 }
 
-/** An absolute URL without what URL parsers drop silently: blanks, control characters, backslashes, credentials. */
+/**
+ * Matches an absolute URL without whitespace, backslashes and credentials. Unless these are refused, different URLs may count as
+ * equal: `URL.parse` removes whitespace and turns backslashes into slashes, and `normalizeTarget` drops credentials.
+ */
 const HTTP_URL = /^https?:\/\/[^\s\\@/]+\/[^\s\\]*$/i
 
-/** Normalises a URL (RFC 3986 §6.2.2, §6.2.3), without query and fragment, which RFC 9449 §4.3 has servers ignore. */
-function withoutQuery(sent: string): string | undefined {
-  const url = HTTP_URL.test(sent) ? URL.parse(sent) : null
+/**
+ * Normalizes a URL (RFC 3986 §6.2.2, §6.2.3), and removes its query and fragment, which servers ignore (RFC 9449 §4.3).
+ *
+ * @returns undefined unless it is an absolute http or https URL
+ */
+function normalizeTarget(target: string): string | undefined {
+  const url = HTTP_URL.test(target) ? URL.parse(target) : null
   return url ? url.origin + url.pathname : undefined
 }

@@ -1,8 +1,12 @@
 import { Problem } from '@plainpath/http'
 
-/** RFC 6749 §5.2 requires it when the client used the header, RFC 9110 §11.6.1 in every 401. */
+/** The challenge that RFC 9110 §11.6.1 requires in every 401, and RFC 6749 §5.2 if the client sent an Authorization header. */
 export const BASIC_CHALLENGE = { 'www-authenticate': 'Basic realm="plainpath", charset="UTF-8"' }
 
-/** Creates the problem of a client that was not authenticated. @param detail what is wrong, for those who may know it */
+/**
+ * Creates the problem for a client that was not authenticated.
+ *
+ * @param detail the fault, if the client may know it
+ */
 export const invalidClient = (detail?: string) =>
   new Problem('invalid-client', { ...(detail && { detail }), headers: BASIC_CHALLENGE })

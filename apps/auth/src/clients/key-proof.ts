@@ -8,7 +8,7 @@ import {
   RULES,
 } from '@plainpath/domain'
 import { z } from 'zod'
-import { keyThumbprint } from './key-thumbprint.ts'
+import { computeKeyThumbprint } from './key-thumbprint.ts'
 import {
   CLOCK_TOLERANCE_SECONDS,
   decodeJwt,
@@ -19,10 +19,10 @@ import {
   readHeader,
 } from './read-jwt.ts'
 
-/** Used by no other JWT of this service, so that none can be taken for another (RFC 8725 §3.11). */
+/** The `typ` of proofs. No other JWT of this service has it, so no other JWT can be used as a proof (RFC 8725 §3.11). */
 const PROOF_TYPE = 'jwks-proof+jwt'
 
-/** The only permitted members, as with client assertions: any other could supply the key or rules for verification. */
+/** The only permitted members, as in client assertions. Other members could supply the key or the rules for verification. */
 const Header = z.strictObject({
   typ: z.string().refine((typ) => typ.toLowerCase() === PROOF_TYPE),
   alg: z.enum(ASSERTION_ALGORITHMS),
@@ -42,7 +42,7 @@ type Claims = z.infer<typeof Claims>
 
 const MAX_LIFETIME_SECONDS = RULES.keyProofMs / 1000
 
-/** What is wrong with a proof. */
+/** The reason why a proof is refused. */
 export type KeyProofFault =
   | JwtFault<keyof Claims>
   | 'key'
@@ -50,13 +50,13 @@ export type KeyProofFault =
   | 'issuer'
   | 'audience'
   | 'expired'
-  | 'too-long'
+  | 'lifetime-too-long'
   | 'not-yet'
   | 'key-set'
 
 interface Expected {
   readonly clientId: AgentId
-  /** URL of the endpoint that the set is sent to. */
+  /** The URL of the endpoint to which the set is sent. */
   readonly endpoint: string
   /** Thumbprints of the keys of the set. */
   readonly thumbprints: readonly string[]
@@ -68,36 +68,40 @@ export interface VerifiedKeyProof {
   readonly jti: string
   /** The key that signed it. */
   readonly key: AgentKey
-  /** From this time it is rejected as expired. */
+  /** The proof is rejected as expired from this time on. */
   readonly expiresAt: Date
 }
 
-/** Selects the key that the header names; without `kid`, the only one. @returns undefined if its type does not fit `alg` */
+/**
+ * Selects the key that the header names; without `kid`, the only key.
+ *
+ * @returns undefined if there is no such key, or its type does not fit `alg`
+ */
 export function selectKey(
   keys: readonly AgentKey[],
   { alg, kid }: Pick<z.infer<typeof Header>, 'alg' | 'kid'>,
 ) {
-  const named =
+  const namedKey =
     kid === undefined ? (keys.length === 1 ? keys[0] : undefined) : keys.find((key) => key.kid === kid)
-  return named && fitsAlgorithm(named, alg) ? named : undefined
+  return namedKey && fitsAlgorithm(namedKey, alg) ? namedKey : undefined
 }
 
 /**
- * Validates the claims of a proof: issued by this client, for this endpoint, valid for at most five minutes, and about
+ * Validates the claims of a proof. This client must have issued it for this endpoint, for at most five minutes, and it must name
  * exactly the keys in the set.
  *
  * @returns when the proof expires, tolerance included
  */
 export function validateKeyProof(
   { iss, aud, iat, exp, jkts }: Omit<Claims, 'jti'>,
-  { clientId, endpoint, thumbprints, now: at }: Expected,
+  { clientId, endpoint, thumbprints, now }: Expected,
 ): Result<Date, KeyProofFault> {
-  const now = at.getTime() / 1000
+  const nowSeconds = now.getTime() / 1000
   if (iss !== clientId) return err('issuer')
   if (aud !== endpoint) return err('audience')
-  if (exp <= now - CLOCK_TOLERANCE_SECONDS) return err('expired')
-  if (exp - iat > MAX_LIFETIME_SECONDS) return err('too-long')
-  if (iat > now + CLOCK_TOLERANCE_SECONDS) return err('not-yet')
+  if (exp <= nowSeconds - CLOCK_TOLERANCE_SECONDS) return err('expired')
+  if (exp - iat > MAX_LIFETIME_SECONDS) return err('lifetime-too-long')
+  if (iat > nowSeconds + CLOCK_TOLERANCE_SECONDS) return err('not-yet')
   if (jkts.toSorted().join() !== thumbprints.toSorted().join()) return err('key-set')
   return ok(new Date((exp + CLOCK_TOLERANCE_SECONDS) * 1000))
 }
@@ -115,22 +119,26 @@ async function verifyKeyProof(
   if (!(await isSignedBy({ text, header: header.value }, key))) return err('signature')
   const claims = readClaims(Claims, decoded?.claims)
   if (!claims.ok) return claims
-  const judged = validateKeyProof(claims.value, expected)
-  return judged.ok ? ok({ jti: claims.value.jti, key, expiresAt: judged.value }) : judged
+  const validated = validateKeyProof(claims.value, expected)
+  return validated.ok ? ok({ jti: claims.value.jti, key, expiresAt: validated.value }) : validated
 }
 
-/** Verifies each proof. The caller marks them as used. @returns the first fault, with the index of its proof */
+/**
+ * Verifies each proof. The caller marks the proofs as used.
+ *
+ * @returns the first fault, with the index of its proof
+ */
 export async function verifyKeyProofs(
   proofs: readonly string[],
   keys: readonly AgentKey[],
-  given: Omit<Expected, 'thumbprints'>,
+  options: Omit<Expected, 'thumbprints'>,
 ): Promise<Result<readonly VerifiedKeyProof[], { readonly fault: KeyProofFault; readonly index: number }>> {
-  const expected = { ...given, thumbprints: await Promise.all(keys.map(keyThumbprint)) }
-  const verified: VerifiedKeyProof[] = []
+  const expected = { ...options, thumbprints: await Promise.all(keys.map(computeKeyThumbprint)) }
+  const verifiedProofs: VerifiedKeyProof[] = []
   for (const [index, text] of proofs.entries()) {
     const proof = await verifyKeyProof(text, keys, expected)
     if (!proof.ok) return err({ fault: proof.error, index })
-    verified.push(proof.value)
+    verifiedProofs.push(proof.value)
   }
-  return ok(verified)
+  return ok(verifiedProofs)
 }

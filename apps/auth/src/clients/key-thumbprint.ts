@@ -8,5 +8,5 @@ interface PublicKey {
 }
 
 /** Computes the SHA-256 thumbprint of a key (RFC 7638), base64url. It does not depend on `kid` and `alg`. */
-export const keyThumbprint = ({ kty, crv, x, y }: PublicKey): Promise<string> =>
+export const computeKeyThumbprint = ({ kty, crv, x, y }: PublicKey): Promise<string> =>
   calculateJwkThumbprint({ kty, crv, x, ...(y && { y }) })

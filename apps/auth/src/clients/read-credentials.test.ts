@@ -29,7 +29,7 @@ describe('the Authorization header', () => {
     ['the scheme and a blank', 'Basic '],
     ['another scheme', basic('agt_1:pps_1', 'Bearer')],
     ['the credentials without a scheme', 'YWd0XzE6cHBzXzE='],
-    ['what is not base64', 'Basic agt_1:pps_1'],
+    ['a value that is not base64', 'Basic agt_1:pps_1'],
     ['base64url', 'Basic YT8_OmI-Pw'],
     ['something behind it', `${basic('agt_1:pps_1')} x`],
     ['two of them in one', `${basic('agt_1:pps_1')}, ${basic('agt_1:pps_1')}`],

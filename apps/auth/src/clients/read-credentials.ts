@@ -7,7 +7,10 @@ interface ClientCredentials {
   readonly secret: string
 }
 
-/** `none`: no credentials. `malformed`: an unreadable header. `several`: more than one authentication method. */
+/**
+ * The reason why there are no usable credentials. `none`: no credentials. `malformed`: an unreadable header. `several`: more than
+ * one authentication method.
+ */
 type CredentialsFault = 'none' | 'malformed' | 'several' | 'mismatch'
 
 /**
@@ -37,7 +40,7 @@ export function readCredentials(
 const BASIC = /^basic +(?<encoded>[A-Za-z0-9+/]{4,}={0,2})$/i
 const MAX_HEADER_LENGTH = 1024
 
-/** Decodes RFC 7617 base64 of `id:secret`, each of them form-urlencoded first (RFC 6749 appendix B). */
+/** Decodes Basic credentials: base64 of `id:secret` (RFC 7617), whose parts are form-urlencoded (RFC 6749 appendix B). */
 function decodeBasic(header: string): ClientCredentials | undefined {
   const encoded = header.length > MAX_HEADER_LENGTH ? undefined : BASIC.exec(header)?.groups?.['encoded']
   const text = encoded && Buffer.from(encoded, 'base64').toString('utf8')
@@ -57,7 +60,7 @@ function formDecode(text: string): string | undefined {
   }
 }
 
-/** What a client presents: a secret, or an assertion, parsed but not verified. */
+/** The credentials that a client presents: a secret, or an assertion, parsed but not verified. */
 export type ClientAuthentication =
   | { readonly method: 'secret'; readonly credentials: ClientCredentials }
   | {
@@ -66,14 +69,17 @@ export type ClientAuthentication =
       readonly assertion: ReturnType<typeof parseAssertion>
     }
 
-/** `assertion-type`: missing, unknown, or without an assertion. `assertion-place`: in a header although there is a form. */
+/**
+ * `assertion-type`: the type is missing, unknown, or without an assertion. `assertion-place`: the assertion is in a header, but
+ * the endpoint takes a form.
+ */
 export type AuthenticationFault = CredentialsFault | 'assertion-type' | 'assertion-place'
 
 /**
  * Reads client authentication by secret (RFC 6749 §2.3.1) or by assertion: in the form (RFC 7523 §2.2) or, for an
  * endpoint without a form, in the header `Client-Assertion` (decision 0010).
  *
- * @param headers every header of that name
+ * @param headers the values of all `Authorization` and `Client-Assertion` headers
  * @param form the body, if the endpoint takes a form
  */
 export function readClientAuthentication(
@@ -81,19 +87,24 @@ export function readClientAuthentication(
   form?: URLSearchParams,
 ): Result<ClientAuthentication, AuthenticationFault> {
   const { authorization, clientAssertion } = headers
-  const [inHeader, another] = clientAssertion
-  const inForm = form?.get('client_assertion') || undefined
+  const [headerAssertion, anotherHeader] = clientAssertion
+  const formAssertion = form?.get('client_assertion') || undefined
   const type = form?.get('client_assertion_type') || undefined
-  const sentBeside = authorization.length > 0 || Boolean(form?.get('client_secret'))
-  if (inHeader === undefined && inForm === undefined && type === undefined) {
-    const read = readCredentials(authorization, form)
-    return read.ok ? ok({ method: 'secret', credentials: read.value }) : read
+  const hasOtherCredentials = authorization.length > 0 || Boolean(form?.get('client_secret'))
+  if (headerAssertion === undefined && formAssertion === undefined && type === undefined) {
+    const credentials = readCredentials(authorization, form)
+    return credentials.ok ? ok({ method: 'secret', credentials: credentials.value }) : credentials
   }
-  if (sentBeside || another !== undefined || (inHeader !== undefined && inForm !== undefined))
+  if (
+    hasOtherCredentials ||
+    anotherHeader !== undefined ||
+    (headerAssertion !== undefined && formAssertion !== undefined)
+  )
     return err('several')
-  if (inHeader !== undefined) return form ? err('assertion-place') : fromAssertion(inHeader, undefined)
-  if (inForm === undefined || type !== CLIENT_ASSERTION_TYPE) return err('assertion-type')
-  return fromAssertion(inForm, form?.get('client_id') || undefined)
+  if (headerAssertion !== undefined)
+    return form ? err('assertion-place') : fromAssertion(headerAssertion, undefined)
+  if (formAssertion === undefined || type !== CLIENT_ASSERTION_TYPE) return err('assertion-type')
+  return fromAssertion(formAssertion, form?.get('client_id') || undefined)
 }
 
 function fromAssertion(

@@ -2,15 +2,19 @@ import { type AgentKey, err, ok, type Result } from '@plainpath/domain'
 import { compactVerify, errors } from 'jose'
 import { z } from 'zod'
 
-/** The clock skew that is tolerated in clients. */
+/** The tolerated clock skew of clients. */
 export const CLOCK_TOLERANCE_SECONDS = 10
 
-type HeaderFault = 'no-jwt' | 'type' | 'algorithm' | 'header'
+type HeaderFault = 'not-a-jwt' | 'type' | 'algorithm' | 'header'
 
-/** What is wrong with the form of a JWT; `claim-…` names a claim that is missing or malformed. */
+/** A fault in the form of a JWT; `claim-…` names a claim that is missing or malformed. */
 export type JwtFault<Claim extends string> = HeaderFault | `claim-${Claim}`
 
-/** Decodes a signed JWT without verifying it. @returns undefined unless it has three parts */
+/**
+ * Decodes a signed JWT without verifying it.
+ *
+ * @returns undefined unless it has three parts
+ */
 export function decodeJwt(text: string): { readonly header: unknown; readonly claims: unknown } | undefined {
   const parts = text.split('.')
   return parts.length === 3 ? { header: decodePart(parts[0]), claims: decodePart(parts[1]) } : undefined
@@ -29,30 +33,30 @@ const JsonObject = z.record(z.string(), z.unknown())
 
 /** Reads a decoded header by its schema, which has the members `typ` and `alg`. */
 export function readHeader<Header>(schema: z.ZodType<Header>, header: unknown): Result<Header, HeaderFault> {
-  const read = schema.safeParse(header)
-  if (read.success) return ok(read.data)
-  if (!JsonObject.safeParse(header).success) return err('no-jwt')
-  const wrong = new Set(read.error.issues.map(({ path }) => path[0]))
-  if (wrong.has('typ')) return err('type')
-  return err(wrong.has('alg') ? 'algorithm' : 'header')
+  const parsed = schema.safeParse(header)
+  if (parsed.success) return ok(parsed.data)
+  if (!JsonObject.safeParse(header).success) return err('not-a-jwt')
+  const faultyMembers = new Set(parsed.error.issues.map(({ path }) => path[0]))
+  if (faultyMembers.has('typ')) return err('type')
+  return err(faultyMembers.has('alg') ? 'algorithm' : 'header')
 }
 
 /** Reads decoded claims by their schema. */
 export function readClaims<Shape extends z.ZodRawShape>(
   schema: z.ZodObject<Shape>,
   claims: unknown,
-): Result<z.output<z.ZodObject<Shape>>, 'no-jwt' | `claim-${keyof Shape & string}`> {
-  const read = schema.safeParse(claims)
-  if (read.success) return ok(read.data)
-  const name = read.error.issues[0]?.path[0]
-  return err(typeof name === 'string' ? `claim-${name as keyof Shape & string}` : 'no-jwt')
+): Result<z.output<z.ZodObject<Shape>>, 'not-a-jwt' | `claim-${keyof Shape & string}`> {
+  const parsed = schema.safeParse(claims)
+  if (parsed.success) return ok(parsed.data)
+  const name = parsed.error.issues[0]?.path[0]
+  return err(typeof name === 'string' ? `claim-${name as keyof Shape & string}` : 'not-a-jwt')
 }
 
-/** Tells whether a key is of the type that the algorithm signs with. */
+/** Returns whether a key has the type that the algorithm requires. */
 export const fitsAlgorithm = (key: Pick<AgentKey, 'kty'>, alg: string): boolean =>
   key.kty === (alg === 'ES256' ? 'EC' : 'OKP')
 
-/** Verifies the signature with the key, by the algorithm of the header. */
+/** Returns whether the key made the signature, by the algorithm in the header. */
 export async function isSignedBy(
   { text, header }: { readonly text: string; readonly header: { readonly alg: string } },
   { kty, crv, x, y }: AgentKey,

@@ -1,74 +1,108 @@
 /*
- * Finds the keys of a client that is known by the URL of its document, and decides when the document must be fetched
- * (again). `authenticate-client.ts` verifies the assertion with these keys.
+ * Finds the keys of a client that is known by the URL of its document, and decides when the document must be fetched, or fetched
+ * again. `client-authenticator.ts` verifies the assertion with these keys.
  */
 import { type AgentId, ANONYMOUS_SCOPES, RULES, type Scope } from '@plainpath/domain'
 import { type Limiter, Problem, spendLimits } from '@plainpath/http'
 import type { Context } from 'koa'
-import type { AgentRecord } from '../agents/agent-repository.ts'
+import type { AgentRecord } from '../agents/agent-store.ts'
 import { type FetchDocument, type RefreshDocumentDeps, refreshDocument } from '../agents/refresh-document.ts'
 import type { StoredDocument, UrlClientStore } from '../agents/url-client-store.ts'
 import type { DocumentFault } from '../client-documents/client-document.ts'
 import { DOCUMENT_FETCHES, LIMITS } from '../limits.ts'
+import type { ClientWithCredentials, MarkAssertionUsed } from './client-with-credentials.ts'
 import { invalidClient } from './invalid-client.ts'
-import type { Provable, UseAssertion } from './provable.ts'
 import type { UsedJtiStore } from './used-jti-store.ts'
 
-/** A URL client with what authenticates it now. */
-export interface UrlClient extends Provable {
+/** A URL client with its current credentials. */
+interface UrlClient extends ClientWithCredentials {
   readonly scopes: readonly Scope[]
-  readonly generation: number
-  /** When the document expires that the keys are from. */
+  /** For a client that is not stored yet, a placeholder: `markAssertionUsed` stores the client and resolves to its version. */
+  readonly credentialVersion: number
+  /** When the document with these keys expires. */
   readonly documentExpiresAt: Date
-  readonly use: UseAssertion
+  readonly markAssertionUsed: MarkAssertionUsed
 }
 
 export interface UrlClientsDeps extends RefreshDocumentDeps {
-  /** Reads PostgreSQL. */
+  /** Reads agents from PostgreSQL, without a cache. */
   readonly agents: { find(id: AgentId): Promise<AgentRecord | undefined> }
-  readonly urlClients: RefreshDocumentDeps['urlClients'] & Pick<UrlClientStore, 'begin' | 'isBlocked'>
-  readonly usedJtis: Pick<UsedJtiStore, 'use'>
+  readonly urlClients: RefreshDocumentDeps['urlClients'] & Pick<UrlClientStore, 'activate' | 'isBlocked'>
+  readonly usedJtis: Pick<UsedJtiStore, 'markUsed'>
   readonly fetchDocument: FetchDocument
   readonly limiter: Limiter
   readonly now: () => Date
 }
 
-/** `ageing`: still usable, but so short that its tokens would be too. */
+/**
+ * How fresh a stored document is.
+ *
+ * - `ageing`: the document is still usable, but more than half of its lifetime is over, and a new token would not get its full
+ *   lifetime, since it expires no later than the document.
+ * - `expired`: the document expires within a second. No token can be issued, since token lifetimes are whole seconds.
+ */
 type Freshness = 'fresh' | 'ageing' | 'expired'
 
-/** Judges a stored document. No token is issued in its last second, since the lifetime of a token is in whole seconds. */
-function judgeFreshness(
+function assessFreshness(
   { fetchedAt, expiresAt }: Pick<StoredDocument, 'fetchedAt' | 'expiresAt'>,
   now: Date,
 ): Freshness {
-  const left = expiresAt.getTime() - now.getTime()
-  if (left < 1_000) return 'expired'
-  const isShort = left < RULES.tokenMs && left < (expiresAt.getTime() - fetchedAt.getTime()) / 2
-  return isShort ? 'ageing' : 'fresh'
+  const remainingMs = expiresAt.getTime() - now.getTime()
+  if (remainingMs < 1_000) return 'expired'
+  const expiresSoon =
+    remainingMs < RULES.tokenMs && remainingMs < (expiresAt.getTime() - fetchedAt.getTime()) / 2
+  return expiresSoon ? 'ageing' : 'fresh'
 }
 
-export type FindUrlClient = ReturnType<typeof urlClientFinder>
+/**
+ * Finds a URL client whose assertion is about to be verified.
+ *
+ * @param options.isTokenRequest true at the token endpoint, where a client sends its first request. Only then is the document of
+ *   a new client, that is, an unknown or deleted one, fetched
+ * @returns undefined for a disabled client, for a new client unless `isTokenRequest`, and for a new client of a blocked domain
+ * @throws {Problem} `invalid-client` if the document cannot be used; `rate-limited` if the address caused too many fetches, or if
+ *   too many documents are being fetched
+ */
+export type FindUrlClient = (
+  ctx: Context,
+  id: AgentId,
+  options: { isTokenRequest: boolean },
+) => Promise<UrlClient | undefined>
 
 /**
- * Creates the function that finds a URL client whose assertion is about to be verified. The document is fetched when there
- * is no row, or when the stored one has expired or is about to. The row of a client that is new is added only when its
- * assertion is used.
+ * Creates the function that finds a URL client whose assertion is about to be verified. It fetches the document if the client is
+ * new, or if the stored document has expired or is ageing. The row of a new client is added when its assertion is marked as used,
+ * which happens only after the assertion was verified.
  *
- * @param findStored may read a cache
+ * @param findStored finds the stored row, possibly in a cache
  */
-export function urlClientFinder(deps: UrlClientsDeps, findStored: UrlClientsDeps['agents']['find']) {
+export function createUrlClientFinder(
+  deps: UrlClientsDeps,
+  findStored: UrlClientsDeps['agents']['find'],
+): FindUrlClient {
   const { agents, urlClients, usedJtis, limiter, now } = deps
-  /** @throws {Problem} when the document cannot be used, or the address has fetched too often */
+
+  /**
+   * Fetches the document of an active client again, and stores it.
+   *
+   * @returns undefined if the client is no longer active
+   * @throws {Problem} as `FindUrlClient`
+   */
   async function refresh(ctx: Context, id: AgentId): Promise<StoredClient | undefined> {
-    await spendFetch(ctx)
-    const fetched = await deps.fetchDocument(id, addressOf(ctx), { isNew: false })
+    await spendFetchLimit(ctx)
+    const fetched = await deps.fetchDocument(id, readCallerAddress(ctx), { isNew: false })
     const refreshed = await refreshDocument(deps, id, fetched)
-    if (!fetched.ok) throw documentProblem(fetched.error)
+    if (!fetched.ok) throw createDocumentProblem(fetched.error)
     return refreshed
   }
 
-  async function spendFetch(ctx: Context): Promise<void> {
-    spendLimits(ctx, await limiter.takeForAddress(DOCUMENT_FETCHES, addressOf(ctx)))
+  /**
+   * Counts a fetch against the limit of the caller's address.
+   *
+   * @throws {Problem} `rate-limited` over the limit
+   */
+  async function spendFetchLimit(ctx: Context): Promise<void> {
+    spendLimits(ctx, await limiter.takeForAddress(DOCUMENT_FETCHES, readCallerAddress(ctx)))
   }
 
   const toClient = (id: AgentId, stored: StoredClient): UrlClient => ({
@@ -76,115 +110,117 @@ export function urlClientFinder(deps: UrlClientsDeps, findStored: UrlClientsDeps
     keys: stored.keys,
     secrets: [],
     scopes: stored.scopes,
-    generation: stored.generation,
+    credentialVersion: stored.credentialVersion,
     documentExpiresAt: stored.expiresAt,
-    use: async (assertion) => ({ outcome: await usedJtis.use(assertion) }),
+    markAssertionUsed: async (assertion) => ({ outcome: await usedJtis.markUsed(assertion) }),
   })
 
-  async function findActive(ctx: Context, id: AgentId, stored: StoredClient): Promise<UrlClient | undefined> {
-    const freshness = judgeFreshness(stored, now())
+  /** Returns the client with its stored keys if its document is fresh. Otherwise fetches the document again. */
+  async function refreshIfNeeded(
+    ctx: Context,
+    id: AgentId,
+    stored: StoredClient,
+  ): Promise<UrlClient | undefined> {
+    const freshness = assessFreshness(stored, now())
     if (freshness === 'fresh') return toClient(id, stored)
     try {
       const refreshed = await refresh(ctx, id)
-      const isUsable = refreshed && judgeFreshness(refreshed, now()) !== 'expired'
+      const isUsable = refreshed && assessFreshness(refreshed, now()) !== 'expired'
       return isUsable ? toClient(id, refreshed) : undefined
     } catch (error) {
       if (freshness === 'expired' || !(error instanceof Problem)) throw error
-      // A document that is no longer one of a client has expired the stored one.
-      const current = toStored(await agents.find(id))
-      if (!current || judgeFreshness(current, now()) === 'expired') throw error
-      return toClient(id, current)
+      // The stored document is still usable, unless the fetched one was invalid: then `refreshDocument` has expired it.
+      const currentClient = toStoredClient(await agents.find(id))
+      if (!currentClient || assessFreshness(currentClient, now()) === 'expired') throw error
+      return toClient(id, currentClient)
     }
   }
 
-  async function findNew(ctx: Context, id: AgentId): Promise<UrlClient | undefined> {
+  /** Fetches the document of a client that is not stored. Returns undefined if its domain is blocked. */
+  async function fetchNew(ctx: Context, id: AgentId): Promise<UrlClient | undefined> {
     if (await urlClients.isBlocked(id)) return undefined
-    await spendFetch(ctx)
-    const fetched = await deps.fetchDocument(id, addressOf(ctx), { isNew: true })
-    if (!fetched.ok) throw documentProblem(fetched.error)
+    await spendFetchLimit(ctx)
+    const fetched = await deps.fetchDocument(id, readCallerAddress(ctx), { isNew: true })
+    if (!fetched.ok) throw createDocumentProblem(fetched.error)
     const document = fetched.value
     return {
       id,
       keys: document.keys,
       secrets: [],
       scopes: ANONYMOUS_SCOPES,
-      generation: 0,
+      // A placeholder: `markAssertionUsed` resolves to the version.
+      credentialVersion: 0,
       documentExpiresAt: document.expiresAt,
-      async use(assertion) {
-        // A row costs as much as a registration.
+      async markAssertionUsed(assertion) {
+        // A new row counts against the limits of registrations.
         for (const policy of LIMITS.register)
-          spendLimits(ctx, await limiter.takeForAddress(policy, addressOf(ctx)))
-        const begun = await urlClients.begin(id, document, assertion, (generation) =>
-          deps.tokens.revokeTokensOf({ kind: 'client', id, generation }),
+          spendLimits(ctx, await limiter.takeForAddress(policy, readCallerAddress(ctx)))
+        const activation = await urlClients.activate(id, document, assertion, (credentialVersion) =>
+          deps.tokens.revokeTokensOf({ kind: 'client', id, credentialVersion }),
         )
-        deps.cachedAgents.forget(id)
-        if (!begun.ok) return { outcome: begun.error === 'used' ? 'used' : 'not-current' }
-        return { outcome: 'accepted', generation: begun.value }
+        deps.agentCache.invalidate(id)
+        if (!activation.ok) return { outcome: activation.error === 'used' ? 'used' : 'not-current' }
+        return { outcome: 'accepted', credentialVersion: activation.value }
       },
     }
   }
 
-  /**
-   * Finds the client. Only a token request lets a client begin.
-   *
-   * @returns undefined for a client that is unknown, disabled or deleted, or whose domain is blocked
-   * @throws {Problem} `invalid-client` when its document cannot be used, `rate-limited` when too much is fetched
-   */
-  return async (
-    ctx: Context,
-    id: AgentId,
-    { mayBegin }: { mayBegin: boolean },
-  ): Promise<UrlClient | undefined> => {
-    const cached = toStored(await findStored(id))
-    if (cached && judgeFreshness(cached, now()) === 'fresh') return toClient(id, cached)
-    // Another instance may have fetched it meanwhile.
+  return async (ctx, id, { isTokenRequest }) => {
+    const cachedClient = toStoredClient(await findStored(id))
+    if (cachedClient && assessFreshness(cachedClient, now()) === 'fresh') return toClient(id, cachedClient)
+    // Another instance may have added the client or fetched its document since the row was cached.
     const record = await agents.find(id)
-    const stored = toStored(record)
-    if (stored) return await findActive(ctx, id, stored)
-    if (record?.agent.status === 'disabled' || !mayBegin) return undefined
-    return await findNew(ctx, id)
+    const storedClient = toStoredClient(record)
+    if (storedClient) {
+      // oidc-provider reads the cache, which may have been filled before another instance added the client.
+      deps.agentCache.invalidate(id)
+      return await refreshIfNeeded(ctx, id, storedClient)
+    }
+    if (record?.agent.status === 'disabled' || !isTokenRequest) return undefined
+    return await fetchNew(ctx, id)
   }
 }
 
+/** An active client, as it is stored. */
 interface StoredClient extends StoredDocument {
-  readonly generation: number
+  readonly credentialVersion: number
   readonly scopes: readonly Scope[]
 }
 
-/** @returns undefined unless the client is active */
-function toStored(record: AgentRecord | undefined): StoredClient | undefined {
+/** Converts the record of an active client. Returns undefined for any other. Without the times of a document, it has expired. */
+function toStoredClient(record: AgentRecord | undefined): StoredClient | undefined {
   if (record?.agent.status !== 'active') return undefined
-  const { keys, dpopBound, generation, scopes, documentFetchedAt, documentExpiresAt } = record.agent
-  const never = new Date(0)
+  const { keys, dpopBound, credentialVersion, scopes, documentFetchedAt, documentExpiresAt } = record.agent
+  const longExpired = new Date(0)
   return {
     keys,
     dpopBound,
-    generation,
+    credentialVersion,
     scopes,
-    fetchedAt: documentFetchedAt ?? never,
-    expiresAt: documentExpiresAt ?? never,
+    fetchedAt: documentFetchedAt ?? longExpired,
+    expiresAt: documentExpiresAt ?? longExpired,
   }
 }
 
-const addressOf = (ctx: Context) => String(ctx.state['address'])
+const readCallerAddress = (ctx: Context) => String(ctx.state['address'])
 
-/** How long until a place for a fetch is free: each takes two seconds at most. */
-const BUSY_SECONDS = 2
+/** The `Retry-After` while too many documents are being fetched. Each of their requests to a host takes at most this long. */
+const BUSY_RETRY_SECONDS = 2
 
 /**
- * Creates the problem of a document that cannot be used. What was fetched shows only in the name of a wrong member, and
- * only if the document named its own URL as `client_id`: otherwise anybody could read through this server.
+ * Creates the problem for a document that cannot be used. It reveals nothing of the document but the name of a faulty member, and
+ * that only if the document has its own URL as `client_id`. Otherwise callers could probe arbitrary URLs through this server.
  */
-function documentProblem(fault: DocumentFault): Problem {
+function createDocumentProblem(fault: DocumentFault): Problem {
   if (fault.kind === 'busy')
     return new Problem('rate-limited', {
-      detail: `Too many documents are being fetched for this host or address. Try again in ${BUSY_SECONDS} seconds.`,
-      headers: { 'retry-after': String(BUSY_SECONDS) },
+      detail: `Too many documents are being fetched. Try again in ${BUSY_RETRY_SECONDS} seconds.`,
+      headers: { 'retry-after': String(BUSY_RETRY_SECONDS) },
     })
-  if (fault.kind === 'unusable') return invalidClient(UNUSABLE)
-  return invalidClient(`The document at your client_id: ${fault.member} ${fault.detail}.`)
+  if (fault.kind === 'unusable') return invalidClient(UNUSABLE_DOCUMENT_DETAIL)
+  return invalidClient(`In the document at your client_id, ${fault.member} ${fault.detail}.`)
 }
 
-const UNUSABLE =
+const UNUSABLE_DOCUMENT_DETAIL =
   'There is no usable document at your client_id. Serve it on a public host with https on port 443: status 200, no redirect, ' +
   'type application/json, at most 5 KiB, within 2 seconds, with client_id equal to its URL. Failures are cached for a minute.'

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
 import { exampleKey } from '../../test/example-key.ts'
 import { type Authority, dumpTables, openAuthority } from '../../test/open-authority.ts'
-import { sweepUsedJtis, usedJtiStore } from './used-jti-store.ts'
+import { createUsedJtiStore, sweepUsedJtis } from './used-jti-store.ts'
 
 const now = new Date('2026-11-20T09:00:00Z')
 const after = (seconds: number) => new Date(now.getTime() + seconds * 1_000)
@@ -20,7 +20,7 @@ async function added(keys = [key]) {
   return agent.id
 }
 const spend = (clientId: Awaited<ReturnType<typeof added>>, jti: string, more = {}) =>
-  usedJtiStore(authority.db).use({ clientId, jti, key, expiresAt: after(60), ...more })
+  createUsedJtiStore(authority.db).markUsed({ clientId, jti, key, expiresAt: after(60), ...more })
 
 test('accepts exactly one of several simultaneous uses', async () => {
   const id = await added()
@@ -36,11 +36,11 @@ test('nothing is spent by a key that is not the client\u2019s, or for a client t
   for (const other of [exampleKey('two'), { ...key, x: exampleKey('two').x }])
     expect(await spend(id, 'jti-key', { key: other })).toBe('not-current')
   expect(await spend(exampleAgent().agent.id, 'jti-key')).toBe('not-current')
-  await authority.agents.end(id, 'disabled', async () => {})
+  await authority.agents.deactivate(id, 'disabled', async () => {})
   expect(await spend(id, 'jti-key')).toBe('not-current')
   await authority.agents.enable(id, new Date())
   expect(await spend(id, 'jti-key')).toBe('accepted')
-  await authority.agents.end(id, 'disabled', async () => {})
+  await authority.agents.deactivate(id, 'disabled', async () => {})
   expect(await spend(id, 'jti-key')).toBe('not-current')
 })
 
@@ -49,7 +49,7 @@ test('stores no jti in clear', async () => {
   expect(await dumpTables(authority.db)).not.toContain('Canary-jti')
 })
 
-test('deletes entries a minute after their assertions expired, in batches, and not before', async () => {
+test('deletes entries in batches, and not earlier than a minute after their assertions expired', async () => {
   await authority.db.query('delete from client_assertions')
   const id = await added()
   for (const seconds of [-3_600, -60, -59, 0, 60])

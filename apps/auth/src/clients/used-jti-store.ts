@@ -4,23 +4,30 @@ import { sha256 } from '@plainpath/sealing'
 import type { VerifiedAssertion } from './client-assertion.ts'
 import type { VerifiedKeyProof } from './key-proof.ts'
 
-export type UsedJtiStore = ReturnType<typeof usedJtiStore>
-
-export type JtiUse = 'accepted' | 'used' | 'not-current'
+export type JtiOutcome = 'accepted' | 'used' | 'not-current'
 
 /**
- * Stores the `jti` of each used client assertion, so that each is accepted once. In PostgreSQL, since a flushed Redis
- * would forget them.
+ * Stores the `jti` of each used client assertion, so each is accepted once. It uses PostgreSQL, because Redis could lose entries.
  */
-export function usedJtiStore(db: Database) {
+export interface UsedJtiStore {
+  /**
+   * Marks an assertion as used, atomically across all instances. The same statement reads the agent's row, so a
+   * process with a stale cache rejects a key that was replaced.
+   *
+   * @returns `used` if it was used before; `not-current` if the key no longer belongs to an active client
+   */
+  markUsed(assertion: VerifiedAssertion): Promise<JtiOutcome>
+  /**
+   * Marks an assertion of an app as used. Does not check its key, which the caller has just read.
+   *
+   * @returns false if it was used before
+   */
+  markUsedByApp(assertion: VerifiedAssertion): Promise<boolean>
+}
+
+export function createUsedJtiStore(db: Database): UsedJtiStore {
   return {
-    /**
-     * Marks an assertion as used, atomically over all instances. The same statement reads the agent's row, so that a
-     * process with a stale cache rejects a key that was replaced.
-     *
-     * @returns `used`: it was used before. `not-current`: the key is no longer one of an active client.
-     */
-    async use({ clientId, jti, key, expiresAt }: VerifiedAssertion): Promise<JtiUse> {
+    async markUsed({ clientId, jti, key, expiresAt }) {
       const { rows } = await db.query<{ isCurrent: boolean; isAdded: boolean }>(
         `with client as materialized (
            select from agents
@@ -37,8 +44,7 @@ export function usedJtiStore(db: Database) {
       if (!row?.isCurrent) return 'not-current'
       return row.isAdded ? 'accepted' : 'used'
     },
-    /** Marks an assertion of an app as used. Its keys are in no row: the caller has just read them. @returns false when it was used before */
-    async useForApp({ clientId, jti, expiresAt }: VerifiedAssertion): Promise<boolean> {
+    async markUsedByApp({ clientId, jti, expiresAt }) {
       const { rowCount } = await db.query(
         `insert into client_assertions (assertion_hash, expires_at)
          select $1, $2 where set_config('synchronous_commit', 'on', true) = 'on' on conflict do nothing`,
@@ -50,12 +56,12 @@ export function usedJtiStore(db: Database) {
 }
 
 /**
- * Marks key proofs as used, all or none, in the transaction that stores the keys. The caller must hold the lock of the
- * client's row: it keeps other requests from using a proof of this client meanwhile.
+ * Marks all key proofs as used, or none, in the transaction that stores the keys. The caller must have locked the client's
+ * row, so no other request uses a proof of this client meanwhile.
  *
- * @returns false when one of them was used before
+ * @returns false if one of them was used before
  */
-export async function useKeyProofs(
+export async function markKeyProofsUsed(
   tx: Database,
   clientId: AgentId,
   proofs: readonly VerifiedKeyProof[],
@@ -63,9 +69,9 @@ export async function useKeyProofs(
   if (proofs.length === 0) return true
   // A client may use one jti in an assertion and in a proof.
   const hashes = proofs.map(({ jti }) => sha256(`${clientId}\njwks-proof\n${jti}`))
-  const used = await tx.query('select from client_assertions where assertion_hash = any($1)', [hashes])
+  const usedRows = await tx.query('select from client_assertions where assertion_hash = any($1)', [hashes])
   const isRepeated = new Set(proofs.map(({ jti }) => jti)).size < proofs.length
-  if (isRepeated || used.rowCount !== 0) return false
+  if (isRepeated || usedRows.rowCount !== 0) return false
   await tx.query(
     `insert into client_assertions (assertion_hash, expires_at)
      select * from unnest($1::bytea[], $2::timestamptz[])`,
@@ -74,13 +80,17 @@ export async function useKeyProofs(
   return true
 }
 
-/** Allows for clock skew between instances: a `jti` deleted too early would let its assertion be used twice. */
-const MARGIN_MS = 60_000
+/** The tolerated clock skew between instances: if a `jti` were deleted too early, its assertion could be used twice. */
+const CLOCK_SKEW_MS = 60_000
 
-/** Deletes at most 1 000 entries whose assertion expired at least a minute ago. @returns how many */
+/**
+ * Deletes at most 1 000 entries whose assertion expired at least a minute ago.
+ *
+ * @returns the number of deleted entries
+ */
 export const sweepUsedJtis = (db: Database, now: Date): Promise<number> =>
   deleteBatch(
     db,
     { table: 'client_assertions', key: 'assertion_hash', where: 'expires_at <= $1 order by expires_at' },
-    [new Date(now.getTime() - MARGIN_MS)],
+    [new Date(now.getTime() - CLOCK_SKEW_MS)],
   )

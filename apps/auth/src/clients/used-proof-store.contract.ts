@@ -6,11 +6,11 @@ interface OpenedStore extends AsyncDisposable {
   readonly proofs: UsedProofStore
   /** The same store, as another instance opens it. */
   readonly elsewhere: UsedProofStore
-  /** Everything that is stored, as text. */
+  /** Returns everything that is stored, as text. */
   dump(): Promise<string>
 }
 
-/** Every UsedProofStore must pass this. */
+/** Defines the tests that every UsedProofStore must pass. */
 export function describeUsedProofStore(kind: string, open: () => Promise<OpenedStore>): void {
   describe(`${kind} store of used proofs`, () => {
     let store: OpenedStore
@@ -19,44 +19,51 @@ export function describeUsedProofStore(kind: string, open: () => Promise<OpenedS
     })
     afterAll(() => store[Symbol.asyncDispose]())
 
-    const proof = (more: { clientId?: string; jti?: string } = {}) => ({
+    const createProof = (overrides: { clientId?: string; jti?: string } = {}) => ({
       clientId: 'agt_1',
       jti: randomUUID(),
       expiresAt: new Date(Date.now() + 300_000),
-      ...more,
+      ...overrides,
     })
 
     test('accepts a proof once, at whichever instance', async () => {
-      const [one, other] = [proof(), proof()]
+      const [one, other] = [createProof(), createProof()]
       expect([
-        await store.proofs.use(one),
-        await store.proofs.use(one),
-        await store.elsewhere.use(one),
+        await store.proofs.markUsed(one),
+        await store.proofs.markUsed(one),
+        await store.elsewhere.markUsed(one),
       ]).toEqual([true, false, false])
-      expect([await store.elsewhere.use(other), await store.proofs.use(other)]).toEqual([true, false])
+      expect([await store.elsewhere.markUsed(other), await store.proofs.markUsed(other)]).toEqual([
+        true,
+        false,
+      ])
     })
 
     test('accepts exactly one of many simultaneous uses', async () => {
-      const used = proof()
-      const uses = Array.from({ length: 30 }, (_, n) => (n % 2 ? store.proofs : store.elsewhere).use(used))
+      const sharedProof = createProof()
+      const uses = Array.from({ length: 30 }, (_, n) =>
+        (n % 2 ? store.proofs : store.elsewhere).markUsed(sharedProof),
+      )
       expect((await Promise.all(uses)).filter(Boolean)).toHaveLength(1)
     })
 
     test('two clients may use one jti, and each of them similar ones', async () => {
-      const [one, jti] = [proof({ clientId: 'agt_one' }), randomUUID()]
-      const sent = [
+      const [one, jti] = [createProof({ clientId: 'agt_one' }), randomUUID()]
+      const distinctProofs = [
         { ...one, jti },
         { ...one, clientId: 'agt_two', jti },
         { ...one, jti: `${jti} ` },
         { ...one, jti: `${jti}\n` },
         { ...one, jti: jti.toUpperCase() },
       ]
-      for (const each of sent) expect(await store.proofs.use(each), each.jti).toBe(true)
-      for (const each of sent) expect(await store.proofs.use(each), each.jti).toBe(false)
+      for (const distinct of distinctProofs)
+        expect(await store.proofs.markUsed(distinct), distinct.jti).toBe(true)
+      for (const distinct of distinctProofs)
+        expect(await store.proofs.markUsed(distinct), distinct.jti).toBe(false)
     })
 
     test('stores no jti in clear', async () => {
-      await store.proofs.use(proof({ jti: 'Canary-jti-58b1' }))
+      await store.proofs.markUsed(createProof({ jti: 'Canary-jti-58b1' }))
       expect(await store.dump()).not.toContain('Canary-jti')
     })
   })

@@ -2,14 +2,14 @@ import { expect, test } from 'vitest'
 import { dumpTables, openAuthority } from '../../test/open-authority.ts'
 import { sweepUsedJtis } from './used-jti-store.ts'
 import { describeUsedProofStore } from './used-proof-store.contract.ts'
-import { postgresUsedProofs } from './used-proof-store.ts'
+import { createPostgresUsedProofStore } from './used-proof-store.ts'
 
 async function open() {
   const authority = await openAuthority()
   return {
     db: authority.db,
-    proofs: postgresUsedProofs(authority.db),
-    elsewhere: postgresUsedProofs(authority.db),
+    proofs: createPostgresUsedProofStore(authority.db),
+    elsewhere: createPostgresUsedProofStore(authority.db),
     dump: () => dumpTables(authority.db),
     [Symbol.asyncDispose]: () => authority[Symbol.asyncDispose](),
   }
@@ -21,8 +21,8 @@ test('the sweep deletes a proof once it has expired everywhere', async () => {
   await using store = await open()
   const expiresAt = new Date('2026-11-20T09:00:00Z')
   const proof = { clientId: 'agt_1', jti: 'one', expiresAt }
-  await store.proofs.use(proof)
+  await store.proofs.markUsed(proof)
   expect(await sweepUsedJtis(store.db, new Date(expiresAt.getTime() + 59_000))).toBe(0)
-  expect(await store.proofs.use(proof)).toBe(false)
+  expect(await store.proofs.markUsed(proof)).toBe(false)
   expect(await sweepUsedJtis(store.db, new Date(expiresAt.getTime() + 60_000))).toBe(1)
 })

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
 import { openScratchRedis } from '../../test/open-scratch-redis.ts'
 import { describeUsedProofStore } from './used-proof-store.contract.ts'
-import { redisUsedProofs } from './used-proof-store.ts'
+import { createRedisUsedProofStore } from './used-proof-store.ts'
 
 async function open() {
   const scratch = await openScratchRedis()
   const { redis, prefix } = scratch
   return {
     scratch,
-    proofs: redisUsedProofs(redis, { prefix }),
-    elsewhere: redisUsedProofs(redis, { prefix }),
+    proofs: createRedisUsedProofStore(redis, { prefix }),
+    elsewhere: createRedisUsedProofStore(redis, { prefix }),
     dump: scratch.dump,
     [Symbol.asyncDispose]: () => scratch[Symbol.asyncDispose](),
   }
@@ -20,7 +20,7 @@ describeUsedProofStore('Redis', open)
 test('a proof expires in Redis by itself', async () => {
   await using store = await open()
   const expiresAt = new Date(Date.now() + 300_000)
-  await store.proofs.use({ clientId: 'agt_1', jti: 'one', expiresAt })
+  await store.proofs.markUsed({ clientId: 'agt_1', jti: 'one', expiresAt })
   const [key] = await store.scratch.keys('proof:*')
   expect(await store.scratch.redis.pexpiretime(key!)).toBe(expiresAt.getTime())
 })

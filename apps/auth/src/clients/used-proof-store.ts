@@ -1,43 +1,52 @@
 /*
- * The DPoP proofs (RFC 9449) that were used, so that all instances together accept each once: in Redis where tokens are in
- * Redis, else in PostgreSQL. Why a Redis that loses them does no harm: decision 37.
+ * Stores used DPoP proofs (RFC 9449), so all instances together accept each only once. They are in Redis if tokens are,
+ * otherwise in PostgreSQL. Decision 37 explains why losing them in Redis does no harm.
  */
 import type { Database } from '@plainpath/postgres'
 import { sha256 } from '@plainpath/sealing'
 import type { Redis } from 'ioredis'
 
 interface UsedProof {
-  /** The authenticated client that sent it. Clients cannot use up the `jti` of each other. */
+  /** The authenticated client that sent the proof. Each client has its own `jti` values. */
   readonly clientId: string
   readonly jti: string
-  /** From this time it is rejected as too old. */
+  /** The proof is rejected as too old from this time on. */
   readonly expiresAt: Date
 }
 
-/** Each implementation passes `used-proof-store.contract.ts`. */
+/** Stores used proofs. Each implementation passes `used-proof-store.contract.ts`. */
 export interface UsedProofStore {
-  /** Marks a proof as used, in one atomic step. @returns false when it was used before @throws when the store is unavailable */
-  use(proof: UsedProof): Promise<boolean>
+  /**
+   * Marks a proof as used, in one atomic step.
+   *
+   * @returns false if it was used before
+   * @throws if the store is unavailable
+   */
+  markUsed(proof: UsedProof): Promise<boolean>
 }
 
-/** A client may use one `jti` in an assertion, in a proof of a new key and in a DPoP proof. */
-const proofHash = ({ clientId, jti }: UsedProof) => sha256(`${clientId}\ndpop\n${jti}`)
+/** Hashes a proof. The label lets a client use the same `jti` in an assertion, in a proof of a new key and in a DPoP proof. */
+const hashProof = ({ clientId, jti }: UsedProof) => sha256(`${clientId}\ndpop\n${jti}`)
 
-/** Opens the store in PostgreSQL, beside the used assertions; `sweepUsedJtis` deletes from it. */
-export const postgresUsedProofs = (db: Database): UsedProofStore => ({
-  async use(proof) {
+/** Creates the store in PostgreSQL, in the table of used assertions. `sweepUsedJtis` deletes expired rows. */
+export const createPostgresUsedProofStore = (db: Database): UsedProofStore => ({
+  async markUsed(proof) {
     const { rowCount } = await db.query(
       'insert into client_assertions (assertion_hash, expires_at) values ($1, $2) on conflict do nothing',
-      [proofHash(proof), proof.expiresAt],
+      [hashProof(proof), proof.expiresAt],
     )
     return rowCount === 1
   },
 })
 
-/** Opens the store in Redis, where each proof expires by itself. @param prefix of every key, such as `auth:` */
-export const redisUsedProofs = (redis: Redis, { prefix }: { prefix: string }): UsedProofStore => ({
-  async use(proof) {
-    const key = `${prefix}proof:${proofHash(proof).toString('base64url')}`
+/**
+ * Creates the store in Redis, where each proof expires by itself.
+ *
+ * @param prefix the prefix of every key, such as `auth:`
+ */
+export const createRedisUsedProofStore = (redis: Redis, { prefix }: { prefix: string }): UsedProofStore => ({
+  async markUsed(proof) {
+    const key = `${prefix}proof:${hashProof(proof).toString('base64url')}`
     return (await redis.set(key, '', 'PXAT', proof.expiresAt.getTime(), 'NX')) === 'OK'
   },
 })

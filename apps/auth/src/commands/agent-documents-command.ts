@@ -1,40 +1,45 @@
 import { argument, DRY_RUN, InvalidArgumentError, Refusal } from '@plainpath/commands'
 import { AgentId } from '@plainpath/domain'
-import { agentsOfDomain, blockDomain } from '../agents/block-domain.ts'
+import { blockDomain, iterateAgentsOfDomain } from '../agents/block-domain.ts'
 import { BlockEntry, parseDomain } from '../agents/blocked-domain.ts'
-import { documentSource, isUrlClient, refreshDocument } from '../agents/refresh-document.ts'
-import { openDocumentFetcher } from '../client-documents/document-fetcher.ts'
-import { AUDIT_PARAMETERS, auditOutput } from './audit-output.ts'
+import { createFetchDocument, isUrlClient, refreshDocument } from '../agents/refresh-document.ts'
+import { createClientDocumentFetcher } from '../client-documents/document-fetcher.ts'
+import { AUDIT_PARAMETERS, buildAuditOutput } from './audit-output.ts'
 import { defineCommand, reason } from './define-command.ts'
 
-/** The bound for each caller is for requests; a command makes one. */
+/** Stands in for the address of a caller, by which fetches are limited. A command makes only one fetch. */
 const LOOPBACK = '127.0.0.1'
 
-const url = argument('<url>', 'the client_id of an agent: an https URL', (text) => {
+const url = argument('<url>', 'the client_id of an agent, which is an https URL', (text) => {
   const id = AgentId.safeParse(text)
   if (!id.success || !isUrlClient(id.data))
     throw new InvalidArgumentError('It must be an https URL, as agents list shows it.')
   return id.data
 })
 
-const domain = argument('<domain>', 'such as agent.example.org; its subdomains count too', (text) => {
-  const parsed = parseDomain(text)
-  if (!parsed.ok) throw new InvalidArgumentError('A domain is a host name, such as agent.example.org.')
-  return parsed.value
-})
+const domain = argument(
+  '<domain>',
+  'a domain such as agent.example.org; its subdomains are included',
+  (text) => {
+    const parsed = parseDomain(text)
+    if (!parsed.ok) throw new InvalidArgumentError('A domain is a host name, such as agent.example.org.')
+    return parsed.value
+  },
+)
 
 /** The commands for agents that are known by the URL of a document, and for their domains. */
 export const agentDocumentCommands = [
   defineCommand({
     name: 'agents refresh',
-    summary: 'fetch the document of an agent now; if a key is gone, revoke its tokens before returning',
+    summary: 'fetch the document of an agent now, and revoke the tokens of a key that it no longer has',
     parameters: { url },
     opens: 'stores',
+    changes: ({ url: id }) => id,
     async run({ config, stores, args: { url: id }, now }) {
       const agent = (await stores.agents.find(id))?.agent
       if (agent?.status !== 'active') throw new Refusal(`There is no active agent ${id}.`)
-      const fetcher = openDocumentFetcher({ testHosts: config.clientDocumentTestHosts, now })
-      const fetched = await documentSource(fetcher.fetch, now)(id, LOOPBACK, { isNew: false })
+      const fetcher = createClientDocumentFetcher({ testHosts: config.clientDocumentTestHosts, now })
+      const fetched = await createFetchDocument(fetcher.fetch, now)(id, LOOPBACK, { isNew: false })
       const refreshed = await refreshDocument(stores, id, fetched, { publish: true })
       if (!fetched.ok) {
         const { error } = fetched
@@ -68,31 +73,33 @@ export const agentDocumentCommands = [
   }),
   defineCommand({
     name: 'agents block',
-    summary: 'disable every agent of a domain and refuse new ones, at every instance before returning',
+    summary: 'disable the agents of a domain and refuse new ones, at every instance',
     parameters: { domain, reason, dryRun: DRY_RUN },
     opens: 'stores',
+    changes: (args) => args.domain,
     async run({ stores, args, actor, now }) {
       if (args.dryRun) {
         let agents = 0
-        for await (const ids of agentsOfDomain(stores.urlClients, args.domain)) agents += ids.length
+        for await (const ids of iterateAgentsOfDomain(stores.urlClients, args.domain)) agents += ids.length
         return {
           json: { ok: true, done: false, domain: args.domain, agents },
-          text: `Would block ${args.domain}, and disable ${agents} agents.`,
+          text: `Would block ${args.domain}, and disable ${agents === 1 ? '1 agent' : `${agents} agents`}.`,
         }
       }
       const audit = { by: actor, reason: args.reason }
       const { head, agents } = await blockDomain(stores, args.domain, audit, now())
       return {
         json: { ok: true, done: true, domain: args.domain, agents, ...(head && { audit_head: head }) },
-        text: `${args.domain} ${head ? 'is' : 'was'} blocked; ${agents} agents are disabled, and their tokens are revoked.${headText(head)}`,
+        text: `${args.domain} ${head ? 'is' : 'was'} blocked; ${describeDisabled(agents)}.${formatHead(head)}`,
       }
     },
   }),
   defineCommand({
     name: 'agents unblock',
-    summary: 'accept new agents of a domain again; those that were disabled stay so until agents enable',
+    summary: 'accept new agents of a domain again; "agents enable" enables those that were disabled',
     parameters: { domain, reason, dryRun: DRY_RUN },
     opens: 'database',
+    changes: (args) => args.domain,
     async run({ stores, args, actor, now }) {
       const { urlClients } = stores
       const audit = { by: actor, reason: args.reason }
@@ -101,19 +108,19 @@ export const agentDocumentCommands = [
       if (!isDone) throw new Refusal(`${args.domain} is not blocked.`)
       return {
         json: { ok: true, done: !args.dryRun, domain: args.domain, ...(head && { audit_head: head }) },
-        text: `${args.dryRun ? `Would unblock ${args.domain}.` : `${args.domain} is not blocked any more.`}${headText(head)}`,
+        text: `${args.dryRun ? `Would unblock ${args.domain}.` : `${args.domain} is not blocked any more.`}${formatHead(head)}`,
       }
     },
   }),
   defineCommand({
     name: 'agents blocks',
-    summary: 'list every block of a domain and its end, oldest first',
+    summary: 'list when each domain was blocked and unblocked, oldest first',
     parameters: AUDIT_PARAMETERS,
     opens: 'database',
     async run({ stores, args }) {
-      return auditOutput(await stores.urlClients.blockAudit(), args, {
+      return buildAuditOutput(await stores.urlClients.readBlockAudit(), args, {
         entry: BlockEntry,
-        text: (entries) => entries.map(entryText).join('\n'),
+        text: (entries) => entries.map(formatEntry).join('\n'),
         none: 'No domain was ever blocked.',
       })
     },
@@ -126,7 +133,12 @@ const REVOKED = {
   none: 'no key is gone',
 }
 
-const headText = (head: string | undefined) => (head ? `\nAudit head: ${head}` : '')
+const describeDisabled = (agents: number) =>
+  agents === 1
+    ? '1 agent is disabled, and its tokens are revoked'
+    : `${agents} agents are disabled, and their tokens are revoked`
 
-const entryText = ({ at, step, domain: name, by, reason: why }: BlockEntry) =>
+const formatHead = (head: string | undefined) => (head ? `\nAudit head: ${head}` : '')
+
+const formatEntry = ({ at, step, domain: name, by, reason: why }: BlockEntry) =>
   [at, step.padEnd(7), name, `by ${by.user} on ${by.host}`, `(${why})`].join('  ')

@@ -1,18 +1,23 @@
-import { DRY_RUN, Refusal } from '@plainpath/commands'
+import { DRY_RUN, option, Refusal } from '@plainpath/commands'
 import type { AgentId } from '@plainpath/domain'
 import { countAgents } from '../agents/agent-counts.ts'
 import { findExpiredAgent } from '../agents/agent-expiry.ts'
 import {
-  agentJson,
-  agentText,
-  countsJson,
-  countsText,
-  expiredJson,
-  expiredText,
+  formatAgent,
+  formatCounts,
+  formatExpiredAgent,
+  toAgentJson,
+  toCountsJson,
+  toExpiredAgentJson,
 } from '../agents/agent-report.ts'
-import { endAgent } from '../agents/end-agent.ts'
+import { deactivateAgent } from '../agents/deactivate-agent.ts'
 import { isUrlClient } from '../agents/refresh-document.ts'
-import { clientId, defineCommand, limit } from './define-command.ts'
+import { readStatusReason } from '../agents/status-reason.ts'
+import { clientId, defineCommand, limit, parseReason } from './define-command.ts'
+
+const REASON = option('--reason <text>', 'the reason, which "agents show" prints; up to 200 characters', {
+  parse: parseReason,
+})
 
 /** The `agents` commands. Names are untrusted text, so they are shown quoted. */
 export const agentsCommands = [
@@ -23,32 +28,39 @@ export const agentsCommands = [
     opens: 'database',
     async run({ stores, args, now }) {
       const agents = await stores.agents.list(args.limit)
-      const verified = await stores.claims.findConfirmed(
+      const verified = await stores.verifications.findConfirmed(
         agents.map(({ id }) => id),
         now(),
       )
       return {
-        json: await Promise.all(agents.map((agent) => agentJson(agent, verified.has(agent.id)))),
+        json: await Promise.all(agents.map((agent) => toAgentJson(agent, verified.has(agent.id)))),
         text:
-          (await Promise.all(agents.map((agent) => agentText(agent, verified.has(agent.id))))).join('\n') ||
+          (await Promise.all(agents.map((agent) => formatAgent(agent, verified.has(agent.id))))).join('\n') ||
           'No agent has registered yet.',
       }
     },
   }),
   defineCommand({
     name: 'agents show',
-    summary: 'show one agent, also an expired one, and when it expires',
+    summary: 'show an agent and when it expires, or that it has expired',
     parameters: { id: clientId },
     opens: 'database',
     async run({ stores, args: { id }, now }) {
       const agent = (await stores.agents.find(id))?.agent
       if (agent) {
-        const emailVerified = (await stores.claims.live(id, now())) !== undefined
-        return { json: await agentJson(agent, emailVerified), text: await agentText(agent, emailVerified) }
+        const emailVerified = (await stores.verifications.findLive(id, now())) !== undefined
+        const why = await readStatusReason(stores.db, id)
+        return {
+          json: {
+            ...(await toAgentJson(agent, emailVerified)),
+            ...(why !== undefined && { status_reason: why }),
+          },
+          text: `${await formatAgent(agent, emailVerified)}${why === undefined ? '' : `  because: ${why}`}`,
+        }
       }
-      const expired = await findExpiredAgent(stores.db, id, now())
-      if (!expired) throw new Refusal(`There is no agent ${id}.`)
-      return { json: expiredJson(expired), text: expiredText(expired) }
+      const expiredAgent = await findExpiredAgent(stores.db, id, now())
+      if (!expiredAgent) throw new Refusal(`There is no agent ${id}.`)
+      return { json: toExpiredAgentJson(expiredAgent), text: formatExpiredAgent(expiredAgent) }
     },
   }),
   defineCommand({
@@ -57,47 +69,53 @@ export const agentsCommands = [
     opens: 'database',
     async run({ stores, now }) {
       const counts = await countAgents(stores.db, now())
-      return { json: countsJson(counts), text: countsText(counts) }
+      return { json: toCountsJson(counts), text: formatCounts(counts) }
     },
   }),
-  endCommand('disable', 'disabled', 'is disabled; all its tokens are revoked'),
+  defineDeactivateCommand('disable', 'disabled', 'is disabled; all its tokens are revoked'),
   defineCommand({
     name: 'agents enable',
-    summary: 'let a disabled agent get tokens again',
+    summary: 'allow a disabled agent to get tokens again',
     parameters: { id: clientId, dryRun: DRY_RUN },
     opens: 'database',
+    changes: ({ id }) => id,
     async run({ stores, args: { id, dryRun }, now }) {
       const isDisabled = async () => (await stores.agents.find(id))?.agent.status === 'disabled'
       if (!(await (dryRun ? isDisabled() : stores.agents.enable(id, now()))))
         throw new Refusal(`${id} is not disabled${isUrlClient(id) ? ', or its domain is blocked' : ''}.`)
       return dryRun
-        ? { json: changed(id, 'disabled', false), text: `Would enable ${id}.` }
-        : { json: changed(id, 'active', true), text: `${id} is active.` }
+        ? { json: toStatusJson(id, 'disabled', false), text: `Would enable ${id}.` }
+        : { json: toStatusJson(id, 'active', true), text: `${id} is active.` }
     },
   }),
-  endCommand('delete', 'deleted', 'is deleted; its tokens are revoked and its name is erased'),
+  defineDeactivateCommand('delete', 'deleted', 'is deleted; its tokens are revoked and its name is erased'),
 ]
 
-function endCommand(verb: 'disable' | 'delete', status: 'disabled' | 'deleted', done: string) {
+function defineDeactivateCommand(
+  verb: 'disable' | 'delete',
+  status: 'disabled' | 'deleted',
+  outcomeText: string,
+) {
   return defineCommand({
     name: `agents ${verb}`,
     summary: `${verb} an agent and revoke all its tokens before returning`,
-    parameters: { id: clientId, dryRun: DRY_RUN },
+    parameters: { id: clientId, reason: REASON, dryRun: DRY_RUN },
     opens: 'stores',
-    async run({ stores, args: { id, dryRun } }) {
-      const before = dryRun ? (await stores.agents.find(id))?.agent.status : undefined
-      const isThere = dryRun
-        ? before !== undefined && before !== 'deleted'
-        : await endAgent(stores, id, status)
-      if (!isThere) throw new Refusal(`There is no agent ${id}, or it was deleted.`)
+    changes: ({ id }) => id,
+    async run({ stores, args: { id, reason, dryRun } }) {
+      const currentStatus = dryRun ? (await stores.agents.find(id))?.agent.status : undefined
+      const wasFound = dryRun
+        ? currentStatus !== undefined && currentStatus !== 'deleted'
+        : await deactivateAgent(stores, id, status, reason)
+      if (!wasFound) throw new Refusal(`There is no agent ${id}, or it was deleted.`)
       return dryRun
-        ? { json: changed(id, before, false), text: `Would ${verb} ${id}.` }
-        : { json: changed(id, status, true), text: `${id} ${done}.` }
+        ? { json: toStatusJson(id, currentStatus, false), text: `Would ${verb} ${id}.` }
+        : { json: toStatusJson(id, status, true), text: `${id} ${outcomeText}.` }
     },
   })
 }
 
-const changed = (id: AgentId, status: string | undefined, done: boolean) => ({
+const toStatusJson = (id: AgentId, status: string | undefined, done: boolean) => ({
   ok: true,
   done,
   client_id: id,

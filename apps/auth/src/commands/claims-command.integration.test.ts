@@ -22,7 +22,7 @@ const printed = async (words: string) => (await run(words)).printed
 
 test('operators see claims without addresses, and end them once', async () => {
   await using opened = await openStores(loadConfig(env), { log: silent, now: () => clock })
-  const { agents, claimAttempts: attempts, claims } = opened
+  const { agents, verificationAttempts: attempts, verifications } = opened
   expect(await printed('claims list')).toBe('There is no claim.')
   const ids: string[] = []
   for (let n = 0; n < 2; n++) {
@@ -30,8 +30,8 @@ test('operators see claims without addresses, and end them once', async () => {
     await agents.add(record)
     const attempt = exampleAttempt(record.agent.id, { createdAt: at(n) })
     await attempts.begin(attempt, linkMail(attempt))
-    await attempts.press(attempt.id, Buffer.alloc(32), at(n))
-    await claims.redeem(exampleRedemption(attempt.id, Buffer.alloc(32), at(n)))
+    await attempts.showCode(attempt.id, Buffer.alloc(32), at(n))
+    await verifications.redeem(exampleRedemption(attempt.id, Buffer.alloc(32), at(n)))
     ids.push(attempt.registrationId)
   }
   const [older = '', newer = ''] = ids

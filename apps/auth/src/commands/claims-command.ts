@@ -1,63 +1,78 @@
 import { argument, flag, InvalidArgumentError, Refusal } from '@plainpath/commands'
-import { AgentId, RegistrationId, verifiedDomain } from '@plainpath/domain'
+import { AgentId, getVerifiedDomain, RegistrationId } from '@plainpath/domain'
 import { DOMAIN_CHECKED } from '@plainpath/pages'
-import { domainMember, provenFacts } from '../agents/proven-facts.ts'
-import { type Claim, isLive } from '../claims/claim.ts'
-import { type AttemptState, type ClaimAttempt, stateAt } from '../claims/claim-attempt.ts'
+import { describeProvenFacts, describeVerifiedDomain } from '../agents/proven-facts.ts'
+import { isVerificationLive, type Verification } from '../verifications/verification.ts'
+import {
+  type AttemptState,
+  computeState,
+  type VerificationAttempt,
+} from '../verifications/verification-attempt.ts'
 import { defineCommand, limit } from './define-command.ts'
 
-export const registrationId = argument('<registration_id>', 'clm_ and 22 characters', (text) => {
-  const id = RegistrationId.safeParse(text)
-  if (!id.success) throw new InvalidArgumentError('A registration_id is clm_ and 22 characters.')
-  return id.data
-})
+export const registrationId = argument(
+  '<registration_id>',
+  'the id of a registration: clm_ and 22 characters',
+  (text) => {
+    const id = RegistrationId.safeParse(text)
+    if (!id.success) throw new InvalidArgumentError('A registration_id is clm_ and 22 characters.')
+    return id.data
+  },
+)
 
-/** The `claims` commands. They never show an address: an operator who needs it asks the person. */
+/** The `claims` commands. They never show an e-mail address: an operator who needs one asks the person. */
 export const claimsCommands = [
   defineCommand({
     name: 'claims list',
     summary: 'list the newest claims, without addresses',
-    parameters: { live: flag('--live', 'only those that have not ended'), limit },
+    parameters: { live: flag('--live', 'leave out those that have ended'), limit },
     opens: 'database',
     async run({ stores, args, now }) {
-      const at = now()
-      const claims = await stores.claims.list(args.limit, args.live ? { liveAt: at } : {})
+      const currentTime = now()
+      const verifications = await stores.verifications.list(
+        args.limit,
+        args.live ? { liveAt: currentTime } : {},
+      )
       const none = args.live ? 'No claim is live.' : 'There is no claim.'
       return {
-        json: claims.map((claim) => claimJson(claim, at)),
-        text: claims.map((claim) => claimText(claim, at)).join('\n') || none,
+        json: verifications.map((verification) => toVerificationJson(verification, currentTime)),
+        text:
+          verifications.map((verification) => formatVerification(verification, currentTime)).join('\n') ||
+          none,
       }
     },
   }),
   defineCommand({
     name: 'claims show',
-    summary: 'show the state of an attempt and of its claim, without the address',
+    summary: 'show the status of an attempt and of its claim, without the address',
     parameters: { id: registrationId },
     opens: 'database',
     async run({ stores, args: { id }, now }) {
-      const at = now()
-      const attempt = await stores.claimAttempts.findByRegistration(id)
-      const claim = await stores.claims.find(id)
-      if (!attempt && !claim) throw new Refusal(`There is no claim ${id}, or it ended long ago.`)
+      const currentTime = now()
+      const attempt = await stores.verificationAttempts.findByRegistration(id)
+      const verification = await stores.verifications.find(id)
+      if (!attempt && !verification) throw new Refusal(`There is no claim ${id}, or it ended long ago.`)
       const attemptText =
-        attempt && `${attempt.id}  ${attempt.agentId}  ${STATE_MEANINGS[stateAt(attempt, at)]}`
+        attempt && `${attempt.id}  ${attempt.agentId}  ${STATE_MEANINGS[computeState(attempt, currentTime)]}`
       return {
         json: {
           registration_id: id,
-          ...(attempt && { attempt: attemptJson(attempt, at) }),
-          ...(claim && { claim: claimJson(claim, at) }),
+          ...(attempt && { attempt: toAttemptJson(attempt, currentTime) }),
+          ...(verification && { claim: toVerificationJson(verification, currentTime) }),
         },
-        text: [attemptText, claim && claimText(claim, at)].filter(Boolean).join('\n'),
+        text: [attemptText, verification && formatVerification(verification, currentTime)]
+          .filter(Boolean)
+          .join('\n'),
       }
     },
   }),
   defineCommand({
     name: 'claims revoke',
-    summary: 'revoke a claim, its assertions and its tokens before returning, and erase its address',
+    summary: 'revoke a claim with its assertions and tokens, and erase its address',
     parameters: { id: registrationId },
     opens: 'stores',
     async run({ stores, args: { id }, now }) {
-      if (!(await stores.claims.end(id, 'operator', now())))
+      if (!(await stores.verifications.revoke(id, 'operator', now())))
         throw new Refusal(`There is no claim ${id}, or it has ended.`)
       return {
         json: { registration_id: id, status: 'ended' },
@@ -80,28 +95,30 @@ const STATE_MEANINGS: Readonly<Record<AttemptState, string>> = {
   failed: 'failed: no mail server took its mail',
 }
 
-const attemptJson = (attempt: ClaimAttempt, now: Date) => ({
+const toAttemptJson = (attempt: VerificationAttempt, now: Date) => ({
   claim_attempt_id: attempt.id,
   client_id: attempt.agentId,
-  ...domainMember(AgentId.parse(attempt.agentId)),
-  state: stateAt(attempt, now),
+  ...describeVerifiedDomain(AgentId.parse(attempt.agentId)),
+  state: computeState(attempt, now),
   link_expires_at: attempt.linkExpiresAt.toISOString(),
 })
 
-const claimJson = (claim: Claim, now: Date) => ({
-  registration_id: claim.id,
-  client_id: claim.agentId,
-  ...provenFacts(AgentId.parse(claim.agentId), isLive(claim, now)),
-  status: isLive(claim, now) ? 'live' : 'ended',
-  ...(!isLive(claim, now) && { ended_by: claim.endedBy ?? 'expired' }),
-  verified_at: claim.verifiedAt.toISOString(),
-  expires_at: claim.expiresAt.toISOString(),
-  ...(claim.endedAt && { ended_at: claim.endedAt.toISOString() }),
+const toVerificationJson = (verification: Verification, now: Date) => ({
+  registration_id: verification.id,
+  client_id: verification.agentId,
+  ...describeProvenFacts(AgentId.parse(verification.agentId), isVerificationLive(verification, now)),
+  status: isVerificationLive(verification, now) ? 'live' : 'ended',
+  ...(!isVerificationLive(verification, now) && { ended_by: verification.endedBy ?? 'expired' }),
+  verified_at: verification.verifiedAt.toISOString(),
+  expires_at: verification.expiresAt.toISOString(),
+  ...(verification.endedAt && { ended_at: verification.endedAt.toISOString() }),
 })
 
-const claimText = (claim: Claim, now: Date) => {
-  const status = isLive(claim, now) ? 'live' : `ended by ${claim.endedBy ?? 'expired'}`
-  const domain = verifiedDomain(AgentId.parse(claim.agentId))
+const formatVerification = (verification: Verification, now: Date) => {
+  const status = isVerificationLive(verification, now)
+    ? 'live'
+    : `ended by ${verification.endedBy ?? 'expired'}`
+  const domain = getVerifiedDomain(AgentId.parse(verification.agentId))
   const checked = domain === undefined ? '' : `  ${domain} ${DOMAIN_CHECKED}`
-  return `${claim.id}  ${claim.agentId}  ${claim.verifiedAt.toISOString()}  ${status}${checked}`
+  return `${verification.id}  ${verification.agentId}  ${verification.verifiedAt.toISOString()}  ${status}${checked}`
 }

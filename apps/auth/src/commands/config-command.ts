@@ -1,21 +1,24 @@
-import { settingRows, settingsTable } from '@plainpath/http/settings'
+import { formatSettingsTable, listSettingRows } from '@plainpath/http/settings'
 import { loadConfig, SETTINGS } from '../config.ts'
 import { defineCommand } from './define-command.ts'
 
 export const configCommands = [
   defineCommand({
     name: 'config check',
-    summary: 'validate every setting as the server would',
+    summary: 'validate the settings, as the server does at startup',
     settings: 'all',
     run({ env }) {
       loadConfig(env)
-      const set = settingRows(SETTINGS).flatMap(({ name }) => (env[name] === undefined ? [] : name))
-      return { json: { ok: true, set }, text: `The configuration is valid. Set: ${set.join(', ')}` }
+      const setNames = listSettingRows(SETTINGS).flatMap(({ name }) => (env[name] === undefined ? [] : name))
+      return {
+        json: { ok: true, set: setNames },
+        text: `The configuration is valid. Set: ${setNames.join(', ')}`,
+      }
     },
   }),
   defineCommand({
     name: 'config list',
-    summary: 'list every setting, as the table in README.md',
-    run: () => ({ json: settingRows(SETTINGS), text: settingsTable(SETTINGS) }),
+    summary: 'print the settings table of README.md',
+    run: () => ({ json: listSettingRows(SETTINGS), text: formatSettingsTable(SETTINGS) }),
   }),
 ]

@@ -1,22 +1,26 @@
 import {
-  type Arguments,
   argument,
   type Command,
-  type Entry,
+  type CommandArguments,
+  type CommandEntry,
+  type CommandParameters,
   InvalidArgumentError,
   option,
-  type Parameters,
+  Refusal,
   wholeNumber,
 } from '@plainpath/commands'
 import { AgentId } from '@plainpath/domain'
 import type { Log } from '@plainpath/http'
 import type { Environment } from '@plainpath/http/settings'
+import { holdLock, isUnavailable } from '@plainpath/postgres'
 import type { Actor } from '../audit/audit-chain.ts'
 import { type Config, loadConfig } from '../config.ts'
 import type { AuthEvents } from '../events.ts'
+import { requireSameStores } from '../instances/require-same-stores.ts'
 import { openStores, type Stores } from '../stores.ts'
+import { isRedisUnavailable } from '../tokens/open-redis.ts'
 
-/** What every handler receives, beside its arguments and the stores that it opens. */
+/** The runtime dependencies of every handler, in addition to its arguments and stores. */
 export interface AuthContext {
   readonly env: Environment
   readonly now: () => Date
@@ -28,36 +32,47 @@ export interface AuthContext {
 
 /** Stores that need PostgreSQL only. They revoke no token, since tokens may be in Redis. */
 type DatabaseStores = Pick<Stores, 'db' | 'keys' | 'resourceServerFollowers'> & {
-  readonly agents: Pick<Stores['agents'], 'enable' | 'find' | 'list' | 'rewrapNames'>
+  readonly agents: Pick<Stores['agents'], 'enable' | 'find' | 'list' | 'reencryptNames'>
   readonly urlClients: Pick<
     Stores['urlClients'],
-    'blockAudit' | 'isDomainBlocked' | 'listOfDomain' | 'setBlocked'
+    'readBlockAudit' | 'isDomainBlocked' | 'listByDomain' | 'setBlocked'
   >
-  readonly appClients: Pick<Stores['appClients'], 'rewrapNames'>
-  readonly claims: Pick<Stores['claims'], 'find' | 'findConfirmed' | 'list' | 'listGrants' | 'live'>
-  readonly claimAttempts: Pick<Stores['claimAttempts'], 'findByRegistration'>
-  readonly stops: Pick<Stores['stops'], 'audit'>
+  readonly appClients: Pick<Stores['appClients'], 'reencryptNames'>
+  readonly verifications: Pick<
+    Stores['verifications'],
+    'find' | 'findConfirmed' | 'list' | 'listGrants' | 'findLive'
+  >
+  readonly verificationAttempts: Pick<Stores['verificationAttempts'], 'findByRegistration'>
+  readonly emergencyRevocations: Pick<Stores['emergencyRevocations'], 'readAudit'>
 }
 
-interface Opened {
+interface OpenedStores {
   readonly nothing: object
   readonly database: { readonly config: Config; readonly stores: DatabaseStores }
   readonly stores: { readonly config: Config; readonly stores: Stores }
 }
 
-interface AuthEntry<P extends Parameters, Opens extends keyof Opened>
-  extends Entry<P, AuthContext & Opened[Opens]> {
-  /** For the documentation, when the handler reads the settings itself. A command that opens stores reads all of them. */
+interface AuthCommandEntry<P extends CommandParameters, Opens extends keyof OpenedStores>
+  extends CommandEntry<P, AuthContext & OpenedStores[Opens]> {
+  /** Documents that the handler reads the settings itself. A command that opens stores always reads all of them. */
   readonly settings?: 'all'
   readonly opens?: Opens
+  /** True if the command stores encrypted data. The instances must then have the key that it encrypts under. */
+  readonly encrypts?: true
+  /** Names the resource to lock, such as an agent, for these arguments; undefined if they need no lock. */
+  readonly changes?: (args: CommandArguments<P>) => string | undefined
 }
 
 /** Longer than in the server: waiting is better than making an operator repeat the command. */
 const REDIS_TIMEOUT_MS = 2_000
+const DATABASE_PATIENCE = 4
 
-/** Defines a command. It connects only to the stores that it opens. */
-export function defineCommand<P extends Parameters, Opens extends keyof Opened = 'nothing'>(
-  entry: AuthEntry<P, Opens>,
+/**
+ * Defines a command. It connects only to the stores that it opens. If these are not the stores of the instances, it refuses to
+ * run.
+ */
+export function defineCommand<P extends CommandParameters, Opens extends keyof OpenedStores = 'nothing'>(
+  entry: AuthCommandEntry<P, Opens>,
 ): Command<AuthContext> {
   const { opens = 'nothing' } = entry
   return {
@@ -65,21 +80,51 @@ export function defineCommand<P extends Parameters, Opens extends keyof Opened =
     settings: entry.settings ?? (opens === 'nothing' ? [] : 'all'),
     async run(args, context) {
       const config = opens === 'nothing' ? undefined : loadConfig(context.env)
-      await using stores = config && (await openFor(opens, config, context))
-      // `Opened` types which of these the handler sees.
-      const call: unknown = { ...context, config, stores, args }
-      return await entry.run(call as AuthContext & Opened[Opens] & { readonly args: Arguments<P> })
+      const encrypts = entry.encrypts === true
+      await using stores =
+        config && (await openStoresFor(opens, config, context, encrypts).catch(refuseUnavailable))
+      const lockedResource = entry.changes?.(args as CommandArguments<P>)
+      await using _lock = config && lockedResource ? await lockResource(config, lockedResource) : undefined
+      // `OpenedStores` declares which of these the handler sees.
+      const handlerContext: unknown = { ...context, config, stores, args }
+      return await entry.run(
+        handlerContext as AuthContext & OpenedStores[Opens] & { readonly args: CommandArguments<P> },
+      )
     },
   }
 }
 
-async function openFor(
-  opens: keyof Opened,
+async function openStoresFor(
+  opens: keyof OpenedStores,
   config: Config,
   { log, now, events }: AuthContext,
+  encrypts: boolean,
 ): Promise<Stores> {
+  await using resources = new AsyncDisposableStack()
   const redisUrl = opens === 'stores' ? config.redisUrl : undefined
-  return await openStores({ ...config, redisUrl }, { log, now, events, redisTimeoutMs: REDIS_TIMEOUT_MS })
+  const options = { log, now, events, redisTimeoutMs: REDIS_TIMEOUT_MS, databasePatience: DATABASE_PATIENCE }
+  const stores = resources.use(await openStores({ ...config, redisUrl }, options))
+  await requireSameStores(config, stores, { usesTokens: opens === 'stores', encrypts })
+  resources.move()
+  return stores
+}
+
+/** Refuses a command whose stores are unavailable. Commands change nothing before all their stores are open. */
+function refuseUnavailable(error: unknown): never {
+  if (!isUnavailable(error) && !isRedisUnavailable(error)) throw error
+  const { code } = error as NodeJS.ErrnoException
+  throw new Refusal(
+    `PostgreSQL or Redis is unavailable${code ? ` (${code})` : ''}. Nothing was stored. Run the same command again.`,
+  )
+}
+
+async function lockResource({ sessionDatabaseUrl }: Config, resource: string): Promise<AsyncDisposable> {
+  const lock = await holdLock(sessionDatabaseUrl, `plainpath command ${resource}`)
+  if (!lock)
+    throw new Refusal(
+      `Another command is changing ${resource} now. Nothing was changed. Look at what it did, then run this one again.`,
+    )
+  return lock
 }
 
 export function parseAgentId(text: string): AgentId {
@@ -89,19 +134,26 @@ export function parseAgentId(text: string): AgentId {
   return id.data
 }
 
-export const limit = option('--limit <number>', 'how many, 1 to 1000', {
+export const limit = option('--limit <number>', 'the most rows to list, 1 to 1000', {
   parse: wholeNumber(1, 1_000),
   default: 50,
 })
 
-export const clientId = argument('<client_id>', 'agt_ and 22 characters, or an https URL', parseAgentId)
+export const clientId = argument(
+  '<client_id>',
+  'the client_id of an agent: agt_ and 22 characters, or an https URL',
+  parseAgentId,
+)
+
+/** Parses a reason that an operator gives. */
+export function parseReason(text: string): string {
+  if (!/^[^\p{Cc}]{1,200}$/u.test(text.trim()))
+    throw new InvalidArgumentError('1 to 200 characters on one line.')
+  return text.trim()
+}
 
 /** The reason that an audit records. */
-export const reason = option('--reason <text>', 'why, for the audit; up to 200 characters', {
-  parse(text: string) {
-    if (!/^[^\p{Cc}]{1,200}$/u.test(text.trim()))
-      throw new InvalidArgumentError('1 to 200 characters on one line.')
-    return text.trim()
-  },
+export const reason = option('--reason <text>', 'the reason, for the audit log; up to 200 characters', {
+  parse: parseReason,
   required: true,
 })

@@ -24,14 +24,14 @@ const endedBy = (id: string) => ({ event: 'claim-ended', registration_id: id, by
 const json = async (words: string) => JSON.parse(await printed(`${words} --json`))
 
 async function grant(
-  { claimAttempts: attempts, claims }: Stores,
+  { verificationAttempts: attempts, verifications }: Stores,
   agentId: string,
   n: number,
 ): Promise<string> {
   const attempt = exampleAttempt(agentId, { createdAt: at(n) })
   await attempts.begin(attempt, linkMail(attempt))
-  await attempts.press(attempt.id, Buffer.alloc(32), at(n))
-  expect((await claims.redeem(exampleRedemption(attempt.id, Buffer.alloc(32), at(n)))).ok).toBe(true)
+  await attempts.showCode(attempt.id, Buffer.alloc(32), at(n))
+  expect((await verifications.redeem(exampleRedemption(attempt.id, Buffer.alloc(32), at(n)))).ok).toBe(true)
   return attempt.registrationId
 }
 
@@ -75,7 +75,7 @@ test('operators see the grants of people without addresses, and end one, or all 
   )
 
   expect((await run(`grants revoke ${ofAgent}`)).errors).toContain('There is no grant')
-  expect((await opened.claims.find(ofAgent))?.endedBy).toBeUndefined()
+  expect((await opened.verifications.find(ofAgent))?.endedBy).toBeUndefined()
   const revoked = await run(`grants revoke ${first}`)
   expect(revoked.printed).toBe(`${first} has ended; its address is erased.`)
   expect(securityEventsIn(revoked.errors.split('\n'))).toMatchObject([endedBy(first)])
@@ -96,6 +96,6 @@ test('operators see the grants of people without addresses, and end one, or all 
   expect((await json('grants list --live')).map((each: { app_host: string }) => each.app_host)).toEqual([
     'loopback',
   ])
-  expect((await opened.claims.find(ofAgent))?.endedBy).toBeUndefined()
+  expect((await opened.verifications.find(ofAgent))?.endedBy).toBeUndefined()
   expect((await run('grants revoke-host https://claude.ai/')).code).toBe(2)
 })

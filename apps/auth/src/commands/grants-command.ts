@@ -1,6 +1,6 @@
 import { argument, DRY_RUN, flag, InvalidArgumentError, option, Refusal } from '@plainpath/commands'
-import { isLive } from '../claims/claim.ts'
-import type { AppGrant } from '../claims/postgres-claims.ts'
+import { isVerificationLive } from '../verifications/verification.ts'
+import type { AppGrant } from '../verifications/verification-store.ts'
 import { registrationId } from './claims-command.ts'
 import { defineCommand, limit } from './define-command.ts'
 
@@ -9,39 +9,39 @@ function parseHost(text: string): string {
     throw new InvalidArgumentError('A host such as claude.ai, loopback, or a scheme such as cursor:')
   return text
 }
-const HOST = 'where the app is: a host, loopback, or a scheme such as cursor:'
+const HOST_DESCRIPTION = 'where the app is: a host, loopback, or a scheme such as cursor:'
 
-/** The `grants` commands: what people have given apps that they signed in with. They never show an address. */
+/** The `grants` commands, for the access that people have given to apps. They never print an e-mail address. */
 export const grantsCommands = [
   defineCommand({
     name: 'grants list',
     summary: 'list the newest grants of people to apps, without addresses',
     parameters: {
-      live: flag('--live', 'only those that have not ended'),
-      host: option('--host <host>', HOST, { parse: parseHost }),
+      live: flag('--live', 'leave out those that have ended'),
+      host: option('--host <host>', HOST_DESCRIPTION, { parse: parseHost }),
       limit,
     },
     opens: 'database',
     async run({ stores, args, now }) {
-      const at = now()
-      const grants = await stores.claims.listGrants(args.limit, {
-        ...(args.live && { liveAt: at }),
+      const currentTime = now()
+      const grants = await stores.verifications.listGrants(args.limit, {
+        ...(args.live && { liveAt: currentTime }),
         ...(args.host !== undefined && { appHost: args.host }),
       })
       return {
-        json: grants.map((grant) => grantJson(grant, at)),
-        text: grants.map((grant) => grantText(grant, at)).join('\n') || 'There is no grant.',
+        json: grants.map((grant) => toGrantJson(grant, currentTime)),
+        text: grants.map((grant) => formatGrant(grant, currentTime)).join('\n') || 'There is no grant.',
       }
     },
   }),
   defineCommand({
     name: 'grants revoke',
-    summary: 'revoke a grant and its tokens before returning, and erase its address',
+    summary: 'revoke a grant with its tokens, and erase its address',
     parameters: { id: registrationId },
     opens: 'stores',
     async run({ stores, args: { id }, now }) {
-      const grant = await stores.claims.findGrant(id)
-      if (!grant || !(await stores.claims.end(id, 'operator', now())))
+      const grant = await stores.verifications.findGrant(id)
+      if (!grant || !(await stores.verifications.revoke(id, 'operator', now())))
         throw new Refusal(`There is no grant ${id}, or it has ended.`)
       return {
         json: { registration_id: id, status: 'ended' },
@@ -51,51 +51,52 @@ export const grantsCommands = [
   }),
   defineCommand({
     name: 'grants revoke-host',
-    summary: 'revoke every grant to the apps at a host, with their tokens, before returning',
-    parameters: { host: argument('<host>', HOST, parseHost), dryRun: DRY_RUN },
+    summary: 'revoke all grants to the apps at a host, with their tokens',
+    parameters: { host: argument('<host>', HOST_DESCRIPTION, parseHost), dryRun: DRY_RUN },
     opens: 'stores',
     async run({ stores, args: { host, dryRun }, now }) {
-      const { claims } = stores
+      const { verifications } = stores
       if (dryRun) {
-        const live = await claims.countGrants(host, now())
-        const json = { ok: true, done: false, host, revoked: live }
-        return { json, text: `Would revoke ${live} grants to apps at ${host}.` }
+        const liveCount = await verifications.countGrants(host, now())
+        const json = { ok: true, done: false, host, revoked: liveCount }
+        return { json, text: `Would revoke ${liveCount} grants to apps at ${host}.` }
       }
-      let revoked = 0
-      // A grant that somebody else ends meanwhile is not listed again.
+      let revokedCount = 0
+      // A grant that another process revokes meanwhile is not listed again.
       for (;;) {
-        const grants = await claims.listGrants(REVOKED_AT_ONCE, { liveAt: now(), appHost: host })
+        const grants = await verifications.listGrants(BATCH_SIZE, { liveAt: now(), appHost: host })
         if (grants.length === 0) break
-        for (const { claim } of grants) if (await claims.end(claim.id, 'operator', now())) revoked += 1
+        for (const { verification } of grants)
+          if (await verifications.revoke(verification.id, 'operator', now())) revokedCount += 1
       }
       return {
-        json: { ok: true, done: true, host, revoked },
-        text: `${revoked} grants to apps at ${host} have ended; their addresses are erased.`,
+        json: { ok: true, done: true, host, revoked: revokedCount },
+        text: `${revokedCount} grants to apps at ${host} have ended; their addresses are erased.`,
       }
     },
   }),
 ]
 
-const REVOKED_AT_ONCE = 100
+const BATCH_SIZE = 100
 
-const grantJson = ({ claim, appHost, appClientId }: AppGrant, now: Date) => ({
-  registration_id: claim.id,
-  client_id: claim.agentId,
+const toGrantJson = ({ verification, appHost, appClientId }: AppGrant, now: Date) => ({
+  registration_id: verification.id,
+  client_id: verification.agentId,
   app_host: appHost,
   app_client_id: appClientId,
-  status: isLive(claim, now) ? 'live' : 'ended',
-  ...(!isLive(claim, now) && { ended_by: claim.endedBy ?? 'expired' }),
-  verified_at: claim.verifiedAt.toISOString(),
-  expires_at: claim.expiresAt.toISOString(),
-  ...(claim.endedAt && { ended_at: claim.endedAt.toISOString() }),
+  status: isVerificationLive(verification, now) ? 'live' : 'ended',
+  ...(!isVerificationLive(verification, now) && { ended_by: verification.endedBy ?? 'expired' }),
+  verified_at: verification.verifiedAt.toISOString(),
+  expires_at: verification.expiresAt.toISOString(),
+  ...(verification.endedAt && { ended_at: verification.endedAt.toISOString() }),
 })
 
-const grantText = ({ claim, appHost, appClientId }: AppGrant, now: Date) =>
+const formatGrant = ({ verification, appHost, appClientId }: AppGrant, now: Date) =>
   [
-    claim.id,
-    claim.agentId,
-    claim.verifiedAt.toISOString(),
-    isLive(claim, now) ? 'live' : `ended by ${claim.endedBy ?? 'expired'}`,
+    verification.id,
+    verification.agentId,
+    verification.verifiedAt.toISOString(),
+    isVerificationLive(verification, now) ? 'live' : `ended by ${verification.endedBy ?? 'expired'}`,
     appHost,
     appClientId,
   ].join('  ')

@@ -11,12 +11,12 @@ export const hostsCommands = [
     settings: 'all',
     async run({ env }) {
       const { chatHosts } = loadConfig(env)
-      return { json: hostsJson(chatHosts), text: chatHosts.map(hostText).join('\n\n') }
+      return { json: toHostsJson(chatHosts), text: chatHosts.map(formatHost).join('\n\n') }
     },
   }),
 ]
 
-const hostsJson = (hosts: ChatHosts) => ({
+const toHostsJson = (hosts: ChatHosts) => ({
   ok: true,
   hosts: hosts.map(({ label, name, redirectUris, redirectUriPrefixes, source, checked, documents }) => ({
     label,
@@ -29,7 +29,15 @@ const hostsJson = (hosts: ChatHosts) => ({
   })),
 })
 
-const hostText = ({ label, name, redirectUris, redirectUriPrefixes, source, checked, documents }: ChatHost) =>
+const formatHost = ({
+  label,
+  name,
+  redirectUris,
+  redirectUriPrefixes,
+  source,
+  checked,
+  documents,
+}: ChatHost) =>
   [
     `${label}  ${name}`,
     ...redirectUris.map((uri) => `  returns to ${uri}`),

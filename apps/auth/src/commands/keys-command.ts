@@ -2,32 +2,38 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { argument, type CommandOutput, DRY_RUN, flag, option, Refusal } from '@plainpath/commands'
 import { SealError } from '@plainpath/sealing'
 import type { Actor } from '../audit/audit-chain.ts'
-import { rewrapClaims } from '../claims/postgres-claim-addresses.ts'
 import type { Config } from '../config.ts'
-import { AuditEntry } from '../keys/key-audit.ts'
+import { KeyAuditEntry } from '../keys/key-audit.ts'
 import {
-  type Followed,
+  type AdoptionStatus,
+  createKeyOperations,
   initKeys,
   type KeyOperations,
-  keyOperations,
   type StepOptions,
   verifyKeys,
 } from '../keys/key-operations.ts'
 import * as report from '../keys/key-report.ts'
 import type { KeyRefusal, StepName } from '../keys/key-ring.ts'
 import { type AppliedChange, type KeyStore, UnreadableKey } from '../keys/key-store.ts'
-import { rewrapOAuthRecords } from '../oauth/oauth-record-store.ts'
-import { AUDIT_PARAMETERS, auditOutput } from './audit-output.ts'
+import { reencryptOAuthRecords } from '../oauth/oauth-record-store.ts'
+import { reencryptVerifications } from '../verifications/reencrypt-verifications.ts'
+import { AUDIT_PARAMETERS, buildAuditOutput } from './audit-output.ts'
 import { defineCommand, reason } from './define-command.ts'
 
-const algorithm = option('--algorithm <name>', 'of a new key; as the key before it when absent', {
-  choices: ['ES256', 'EdDSA'] as const,
-})
-const NOTHING = 'Nothing to do: a key signs already.'
+const algorithm = option(
+  '--algorithm <name>',
+  'the algorithm of the new key (default: that of the signing key)',
+  {
+    choices: ['ES256', 'EdDSA'] as const,
+  },
+)
+/** The resource that only one command at a time may change. `keys revoke` does not wait for other commands. */
+const LOCKED_KEYS = 'the signing keys'
+const NOTHING_TO_DO = 'Nothing to do: a key signs already.'
 
 /**
- * The `keys` commands, for the security team. A refusal says when the step will be safe. Each takes `--dry-run`, so that
- * a script need not know which of them change anything.
+ * The `keys` commands, for the security team. A refusal says when the step will be safe. Every command accepts
+ * `--dry-run`, so a script need not know which commands change something.
  */
 export const keysCommands = [
   defineCommand({
@@ -35,98 +41,105 @@ export const keysCommands = [
     summary: 'create the first signing key; does nothing when there is one',
     parameters: { dryRun: DRY_RUN },
     opens: 'database',
+    encrypts: true,
+    changes: () => LOCKED_KEYS,
     async run({ stores: { keys }, args }) {
       if (args.dryRun) {
-        const signs = (await keys.view()).ring.keys.some(({ state }) => state === 'signing')
+        const isSigning = (await keys.view()).ring.keys.some(({ state }) => state === 'signing')
         return {
-          json: { ok: true, done: false, due: !signs },
-          text: signs ? NOTHING : 'Would make the first signing key.',
+          json: { ok: true, done: false, due: !isSigning },
+          text: isSigning ? NOTHING_TO_DO : 'Would make the first signing key.',
         }
       }
-      const made = await initKeys({ keys })
+      const newKid = await initKeys({ keys })
       return {
-        json: { ok: true, done: made !== undefined, ...(made && { kid: made }) },
-        text: made ? `Made the first signing key: ${made}` : NOTHING,
+        json: { ok: true, done: newKid !== undefined, ...(newKid && { kid: newKid }) },
+        text: newKid ? `Made the first signing key: ${newKid}` : NOTHING_TO_DO,
       }
     },
   }),
   defineCommand({
     name: 'keys list',
-    summary: 'list every key, the next step and when it is safe, and what each instance signs with',
+    summary: 'list the keys, the next step and when it is safe, and the key that each instance signs with',
     parameters: { dryRun: DRY_RUN },
     opens: 'database',
     async run(call) {
-      const all = createOperations(call)
-      const view = await all.keys.view()
-      const at = all.circumstances(view)
-      return { json: report.ringJson(view, at), text: report.ringText(view, at) }
+      const operations = createOperations(call)
+      const view = await operations.keys.view()
+      const circumstances = operations.toCircumstances(view)
+      return { json: report.toRingJson(view, circumstances), text: report.formatRing(view, circumstances) }
     },
   }),
   defineCommand({
     name: 'keys generate',
-    summary: 'create the successor of the signing key, not yet published',
+    summary: 'create the successor of the signing key, without publishing it',
     parameters: { algorithm, dryRun: DRY_RUN },
     opens: 'database',
-    run: (call) => takeStep('generate', call, { algorithm: call.args.algorithm, trial: call.args.dryRun }),
+    encrypts: true,
+    changes: () => LOCKED_KEYS,
+    run: (call) => takeStep('generate', call, { algorithm: call.args.algorithm, dryRun: call.args.dryRun }),
   }),
-  stepCommand('publish', 'add the successor to the published key set'),
-  stepCommand(
+  defineStepCommand('publish', 'add the successor to the published key set'),
+  defineStepCommand(
     'activate',
     'let the successor sign; the private part of the key before it is erased, its public part stays published',
   ),
-  stepCommand('retire', 'remove a key that no longer signs from the published key set'),
+  defineStepCommand('retire', 'remove a key that no longer signs from the published key set'),
   defineCommand({
     name: 'keys rotate',
-    summary: 'perform the step that is due, if there is one; safe to run from a scheduler',
+    summary: 'perform the next step of a rotation if it is due; a scheduler may run this at any time',
     parameters: {
-      now: flag('--now', 'begin a rotation before the key that signs has reached its age'),
+      now: flag('--now', 'start a rotation before the signing key reaches its maximum age'),
       algorithm,
       dryRun: DRY_RUN,
     },
     opens: 'database',
+    encrypts: true,
+    changes: () => LOCKED_KEYS,
     async run(call) {
-      const { now: early, algorithm: named, dryRun: trial } = call.args
-      const all = createOperations(call)
-      const done = await all.rotate({ algorithm: named, early, trial })
-      if (!done.ok) throw keyRefusal(done.error)
-      if (!('next' in done.value)) return await changeOutput(all, done.value)
-      const { next } = done.value
+      const { now: early, algorithm: chosenAlgorithm, dryRun } = call.args
+      const operations = createOperations(call)
+      const rotated = await operations.rotate({ algorithm: chosenAlgorithm, early, dryRun })
+      if (!rotated.ok) throw toRefusal(rotated.error)
+      if (!('next' in rotated.value)) return await buildChangeOutput(operations, rotated.value)
+      const { next } = rotated.value
       return {
-        json: { ok: true, done: false, next: report.dueJson(next) },
-        text: report.dueText(next, (await all.keys.view()).now),
+        json: { ok: true, done: false, next: report.toDueStepJson(next) },
+        text: report.formatDueStep(next, (await operations.keys.view()).now),
       }
     },
   }),
   defineCommand({
     name: 'keys revoke',
-    summary: 'revoke a leaked key everywhere before returning',
-    parameters: { kid: argument('<kid>', 'the key that leaked'), reason, dryRun: DRY_RUN },
+    summary: 'revoke a leaked key, and wait until no instance uses it',
+    parameters: { kid: argument('<kid>', 'the leaked key'), reason, dryRun: DRY_RUN },
     opens: 'stores',
     async run(call) {
-      const all = createOperations(call)
-      const { kid: leaked, reason: why, dryRun: trial } = call.args
-      const done = await all.revoke(leaked, { reason: why, trial })
-      if (!done.ok) throw keyRefusal(done.error)
-      const applied = 'already' in done.value ? undefined : done.value
-      if (applied && applied.head === undefined) return await changeOutput(all, applied)
+      const operations = createOperations(call)
+      const { kid: leakedKid, reason: why, dryRun } = call.args
+      const revoked = await operations.revoke(leakedKid, { reason: why, dryRun })
+      if (!revoked.ok) throw toRefusal(revoked.error)
+      const appliedChange = 'already' in revoked.value ? undefined : revoked.value
+      if (appliedChange && appliedChange.head === undefined)
+        return await buildChangeOutput(operations, appliedChange)
       const startedAt = performance.now()
-      const { version } = 'already' in done.value ? done.value.already : done.value.ring
-      const { behind } = await all.waitForInstances(version)
-      // First until no API trusts an older key set, then until none has a response cached that it verified with one.
+      const { version } = 'already' in revoked.value ? revoked.value.already : revoked.value.ring
+      const { behind } = await operations.waitForInstances(version)
+      // Waits until no API trusts an older key set, then until no API caches a response that it verified with one.
       await sleep(call.config.keys.trustMs)
-      await call.stores.revoker.publishRevocation({ kind: 'everything' })
+      await call.stores.revocationPublisher.publish({ kind: 'everything' })
       const ms = Math.round(performance.now() - startedAt)
       if (behind.length > 0)
         throw new Refusal(
-          `${leaked} is revoked, but an instance may still sign with it: ${behind.map(({ host }) => host).join(', ')}.`,
+          `${leakedKid} is revoked, but an instance may still sign with it: ${behind.map(({ host }) => host).join(', ')}.`,
         )
       const evidence = `${ms} ms after the command began to wait, no instance signs with it and no API trusts it.`
-      if (!applied)
+      if (!appliedChange)
         return {
           json: { ok: true, done: false, ended: true, waited_ms: ms },
-          text: `${leaked} was revoked already.\n${evidence}`,
+          text: `${leakedKid} was revoked already.\n${evidence}`,
         }
-      return await changeOutput(all, applied, [evidence])
+      return await buildChangeOutput(operations, appliedChange, [evidence])
     },
   }),
   defineCommand({
@@ -134,33 +147,35 @@ export const keysCommands = [
     summary: 're-encrypt every private key, name and address under the newest key-encryption key',
     parameters: { dryRun: DRY_RUN },
     opens: 'database',
+    encrypts: true,
+    changes: () => LOCKED_KEYS,
     async run(call) {
-      const trial = call.args.dryRun
+      const dryRun = call.args.dryRun
       try {
-        const keys = await call.stores.keys.rewrap(call.actor, { trial })
+        const keys = await call.stores.keys.reencrypt(call.actor, { dryRun })
         const names =
-          (await call.stores.agents.rewrapNames({ trial })) +
-          (await call.stores.appClients.rewrapNames({ trial }))
-        const claims = await rewrapClaims(call.stores.db, call.config.sealingKeys, { trial })
-        const connections = await rewrapOAuthRecords(call.stores.db, call.config.sealingKeys, { trial })
-        const moved = keys.length + names + claims + connections
+          (await call.stores.agents.reencryptNames({ dryRun })) +
+          (await call.stores.appClients.reencryptNames({ dryRun }))
+        const claims = await reencryptVerifications(call.stores.db, call.config.sealingKeys, { dryRun })
+        const connections = await reencryptOAuthRecords(call.stores.db, call.config.sealingKeys, { dryRun })
+        const reencryptedCount = keys.length + names + claims + connections
         return {
-          json: { ok: true, done: !trial && moved > 0, keys, names, claims, connections },
-          text: `${trial ? 'Would re-encrypt' : 'Re-encrypted'} ${keys.length} keys, the names of ${names} agents and apps, ${claims} values of claims and ${connections} records of connections.`,
+          json: { ok: true, done: !dryRun && reencryptedCount > 0, keys, names, claims, connections },
+          text: `${dryRun ? 'Would re-encrypt' : 'Re-encrypted'} ${keys.length} keys, the names of ${names} agents and apps, ${claims} values of claims and ${connections} records of connections.`,
         }
       } catch (error) {
         if (!(error instanceof UnreadableKey || error instanceof SealError)) throw error
-        const what =
+        const unreadable =
           error instanceof UnreadableKey
             ? `Key ${error.kid}`
             : 'The name of an agent or app, a value of a claim, or a record of a connection,'
-        throw new Refusal(`${what} cannot be opened with the key-encryption keys there are.`)
+        throw new Refusal(`${unreadable} cannot be opened with the key-encryption keys there are.`)
       }
     },
   }),
   defineCommand({
     name: 'keys verify',
-    summary: 'decrypt every key, verify the audit, and verify a signature of every instance',
+    summary: 'decrypt every key, and verify the audit log and a signature by each instance',
     parameters: { dryRun: DRY_RUN },
     opens: 'database',
     async run(call) {
@@ -176,26 +191,27 @@ export const keysCommands = [
   }),
   defineCommand({
     name: 'keys audit',
-    summary: 'list every change of a key, oldest first',
+    summary: 'list the changes of keys, oldest first',
     parameters: { ...AUDIT_PARAMETERS, dryRun: DRY_RUN },
     opens: 'database',
     async run({ stores: { keys }, args }) {
-      return auditOutput(await keys.audit(), args, {
-        entry: AuditEntry,
-        text: report.auditText,
+      return buildAuditOutput(await keys.readAudit(), args, {
+        entry: KeyAuditEntry,
+        text: report.formatAudit,
         none: 'Nothing has happened yet.',
       })
     },
   }),
 ]
 
-function stepCommand(name: StepName, summary: string) {
+function defineStepCommand(name: StepName, summary: string) {
   return defineCommand({
     name: `keys ${name}`,
     summary,
-    parameters: { kid: argument('[kid]', 'which key, where there are several'), dryRun: DRY_RUN },
+    parameters: { kid: argument('[kid]', 'the key, if several are in this state'), dryRun: DRY_RUN },
     opens: 'database',
-    run: (call) => takeStep(name, call, { kid: call.args.kid, trial: call.args.dryRun }),
+    changes: () => LOCKED_KEYS,
+    run: (call) => takeStep(name, call, { kid: call.args.kid, dryRun: call.args.dryRun }),
   })
 }
 
@@ -206,38 +222,40 @@ interface Call {
 }
 
 const createOperations = ({ config, stores, actor }: Call): KeyOperations =>
-  keyOperations({ keys: stores.keys, settings: config.keys, by: actor })
+  createKeyOperations({ keys: stores.keys, settings: config.keys, by: actor })
 
-const keyRefusal = (refusal: KeyRefusal) =>
-  new Refusal(report.refusalText(refusal), { json: report.refusalJson(refusal) })
+const toRefusal = (refusal: KeyRefusal) =>
+  new Refusal(report.formatRefusal(refusal), { json: report.toRefusalJson(refusal) })
 
 async function takeStep(name: StepName, call: Call, options: StepOptions): Promise<CommandOutput> {
-  const all = createOperations(call)
-  const done = await all.step(name, options)
-  if (!done.ok) throw keyRefusal(done.error)
-  return await changeOutput(all, done.value)
+  const operations = createOperations(call)
+  const applied = await operations.step(name, options)
+  if (!applied.ok) throw toRefusal(applied.error)
+  return await buildChangeOutput(operations, applied.value)
 }
 
 /** Waits until every instance has adopted a change, and then builds the output. */
-async function changeOutput(
-  all: KeyOperations,
+async function buildChangeOutput(
+  operations: KeyOperations,
   { change, ring, head }: AppliedChange,
-  more: readonly string[] = [],
+  extraLines: readonly string[] = [],
 ): Promise<CommandOutput> {
-  const made = head === undefined ? change.added : undefined
-  const transitions = change.transitions.map((each) =>
-    each.kid === made?.kid ? { ...each, kid: `a new ${made.algorithm} key` } : each,
+  const plannedKey = head === undefined ? change.added : undefined
+  const transitions = change.transitions.map((transition) =>
+    transition.kid === plannedKey?.kid
+      ? { ...transition, kid: `a new ${plannedKey.algorithm} key` }
+      : transition,
   )
   if (head === undefined)
     return {
       json: { ok: true, done: false, step: change.step, transitions },
-      text: `Would ${change.step}:\n${report.transitionsText(transitions)}`.trimEnd(),
+      text: `Would ${change.step}:\n${report.formatTransitions(transitions)}`.trimEnd(),
     }
-  const { live, behind } = await all.waitForInstances(ring.version)
-  const isFollowed = behind.length === 0
+  const { live, behind } = await operations.waitForInstances(ring.version)
+  const isAdopted = behind.length === 0
   return {
     json: {
-      ok: isFollowed,
+      ok: isAdopted,
       done: true,
       step: change.step,
       transitions,
@@ -247,23 +265,23 @@ async function changeOutput(
     },
     text: [
       `Done: ${change.step}`,
-      report.transitionsText(transitions),
-      followersText(live),
-      ...more,
+      report.formatTransitions(transitions),
+      formatInstances(live),
+      ...extraLines,
       `Audit head: ${head}`,
     ]
       .filter(Boolean)
       .join('\n'),
-    refusal: isFollowed
+    refusal: isAdopted
       ? undefined
       : 'The change is stored, but not every instance has adopted it. See: keys list',
   }
 }
 
-const followersText = (live: Followed['live']) =>
+const formatInstances = (live: AdoptionStatus['live']) =>
   live.length > 0
-    ? report.table(
+    ? report.formatTable(
         ['INSTANCE', 'SIGNS WITH'],
-        live.map((each) => [each.host, each.signingKid ?? 'nothing']),
+        live.map(({ host, signingKid }) => [host, signingKid ?? 'nothing']),
       )
     : 'No instance of the server is running.'

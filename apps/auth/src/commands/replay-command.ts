@@ -1,6 +1,10 @@
 import { DRY_RUN, option, refuseFileError } from '@plainpath/commands'
 import { readLog } from '@plainpath/http'
-import { type ReplayedEnds, readEndedInLog, replayEnds } from '../replay/replay-ends.ts'
+import {
+  type ReplayedRevocations,
+  readLoggedRevocations,
+  replayRevocations,
+} from '../replay/replay-revocations.ts'
 import { defineCommand } from './define-command.ts'
 
 export const replayCommand = defineCommand({
@@ -10,36 +14,36 @@ export const replayCommand = defineCommand({
   parameters: {
     log: option(
       '--log <path>',
-      'what the server and its commands logged since the backup, and nothing before; - reads standard input',
+      'the log of the server and its commands since the backup, without earlier lines; - reads standard input',
       { required: true },
     ),
     dryRun: DRY_RUN,
   },
   opens: 'stores',
   async run({ stores, args, now, actor }) {
-    const ends = await readEndedInLog(readLog(args.log)).catch(
+    const loggedRevocations = await readLoggedRevocations(readLog(args.log)).catch(
       refuseFileError((code) => `${args.log} cannot be read (${code}).`),
     )
-    const revocationsInLog: ReplayedEnds = {
-      clients: ends.clients.size,
-      claims: ends.claims.size,
-      secrets: ends.secrets.size,
-      changed: new Set([...ends.newKeys, ...ends.addedSecrets.values()]).size,
-      documents: ends.documents.size,
-      domains: ends.domains.size,
+    const revocationsInLog: ReplayedRevocations = {
+      clients: loggedRevocations.clients.size,
+      claims: loggedRevocations.claims.size,
+      secrets: loggedRevocations.secrets.size,
+      changed: new Set([...loggedRevocations.newKeys, ...loggedRevocations.addedSecrets.values()]).size,
+      documents: loggedRevocations.documents.size,
+      domains: loggedRevocations.domains.size,
     }
     if (args.dryRun)
       return {
         json: { ok: true, done: false, told: revocationsInLog },
-        text: `The log contains the revocation of ${counts(revocationsInLog)}, and new credentials of ${revocationsInLog.changed} clients.`,
+        text: `The log contains the revocation of ${formatCounts(revocationsInLog)}, and new credentials of ${revocationsInLog.changed} clients.`,
       }
-    const ended = await replayEnds(ends, stores, { now, by: actor })
+    const replayed = await replayRevocations(loggedRevocations, stores, { now, by: actor })
     return {
-      json: { ok: true, done: true, told: revocationsInLog, ended },
-      text: `Revoked again ${counts(ended)}, of ${counts(revocationsInLog)} in the log. Disabled ${ended.changed} of ${revocationsInLog.changed} clients, since the backup lacks their new credentials.`,
+      json: { ok: true, done: true, told: revocationsInLog, ended: replayed },
+      text: `Revoked again ${formatCounts(replayed)}, of ${formatCounts(revocationsInLog)} in the log. Disabled ${replayed.changed} of ${revocationsInLog.changed} clients, since the backup lacks their new credentials.`,
     }
   },
 })
 
-const counts = ({ clients, claims, secrets, documents, domains }: ReplayedEnds) =>
+const formatCounts = ({ clients, claims, secrets, documents, domains }: ReplayedRevocations) =>
   `${clients} clients, ${claims} claims, ${secrets} secrets, ${documents} changed documents and ${domains} blocked domains`

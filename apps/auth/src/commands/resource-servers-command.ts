@@ -11,13 +11,16 @@ import {
 import { holdLock } from '@plainpath/postgres'
 import type { Config } from '../config.ts'
 import type { AuthEvents } from '../events.ts'
-import { type CredentialOperations, credentialOperations } from '../resource-servers/credential-operations.ts'
-import { credentialsJson, credentialsText } from '../resource-servers/credential-report.ts'
-import type { ResourceServerFollowers } from '../resource-servers/resource-server-followers.ts'
+import {
+  type CredentialOperations,
+  createCredentialOperations,
+} from '../resource-servers/credential-operations.ts'
+import { formatCredentials, toCredentialsJson } from '../resource-servers/credential-report.ts'
+import type { ResourceServerFollowerStore } from '../resource-servers/resource-server-follower-store.ts'
 import { createResourceServer, ResourceServer } from '../resource-servers/resource-servers.ts'
 import { defineCommand } from './define-command.ts'
 
-const clientId = argument('<client_id>', 'rs_ and more', (text) => {
+const clientId = argument('<client_id>', 'the id of the API, which begins with rs_', (text) => {
   const id = ResourceServer.shape.client_id.safeParse(text)
   if (!id.success) throw new InvalidArgumentError('It must be rs_ and up to 60 of A-Z a-z 0-9 _ -.')
   return id.data
@@ -25,10 +28,10 @@ const clientId = argument('<client_id>', 'rs_ and more', (text) => {
 
 const serversFile = option(
   '--servers-file <path>',
-  'change this copy of the file in AUTH_RESOURCE_SERVERS_FILE, which you put in place: where that cannot be written',
+  'change a copy of AUTH_RESOURCE_SERVERS_FILE, which you then put in place; for a file that cannot be written',
 )
 
-const MOST_SECONDS = 3_600
+const MAX_TIMEOUT_SECONDS = 3_600
 
 const timeout = option(
   '--timeout <seconds>',
@@ -36,8 +39,8 @@ const timeout = option(
   {
     parse(text) {
       const seconds = Number(text)
-      if (/^\d+(\.\d+)?$/.test(text) && seconds <= MOST_SECONDS) return seconds
-      throw new InvalidArgumentError(`It must be a number of seconds from 0 to ${MOST_SECONDS}.`)
+      if (/^\d+(\.\d+)?$/.test(text) && seconds <= MAX_TIMEOUT_SECONDS) return seconds
+      throw new InvalidArgumentError(`It must be a number of seconds from 0 to ${MAX_TIMEOUT_SECONDS}.`)
     },
   },
 )
@@ -48,8 +51,8 @@ export const resourceServersCommands = [
     name: 'resource-servers create',
     summary: 'create a credential, and print its entry for AUTH_RESOURCE_SERVERS_FILE',
     parameters: {
-      clientId: argument('<client_id>', 'rs_ and more'),
-      audience: option('--audience <url>', 'the API root, whose tokens it may introspect', {
+      clientId: argument('<client_id>', 'the id of the API, which begins with rs_'),
+      audience: option('--audience <url>', 'the API root; the credential may introspect its tokens', {
         required: true,
       }),
       secretFile: option('--secret-file <path>', 'where to write the secret; the file must not exist yet', {
@@ -59,13 +62,13 @@ export const resourceServersCommands = [
     json: false,
     async run({ args }) {
       const { server, secret } = createResourceServer(args.clientId, args.audience)
-      const checked = ResourceServer.safeParse(server)
-      if (!checked.success)
+      const parsed = ResourceServer.safeParse(server)
+      if (!parsed.success)
         throw new Refusal('client_id must be rs_ and up to 60 of A-Z a-z 0-9 _ -, and the audience a URL.')
       await writeFile(args.secretFile, `${secret}\n`, { mode: 0o600, flag: 'wx' }).catch(
         refuseFileError((code) => `The secret file cannot be written (${code}).`),
       )
-      return { text: JSON.stringify([checked.data], null, 2) }
+      return { text: JSON.stringify([parsed.data], null, 2) }
     },
   }),
   defineCommand({
@@ -75,36 +78,39 @@ export const resourceServersCommands = [
     opens: 'database',
     async run(call) {
       const view = await createOperations({ ...call, args: {} }).view()
-      return { json: credentialsJson(view), text: credentialsText(view) }
+      return { json: toCredentialsJson(view), text: formatCredentials(view) }
     },
   }),
   defineCommand({
     name: 'resource-servers rotate',
-    summary: 'add a second secret; when every instance accepts it, write it where the API reads it',
+    summary:
+      'add a second secret, wait until every instance accepts it, then write it to the file that the API reads',
     parameters: {
       clientId,
       secretFile: option('--secret-file <path>', 'the file that the API reads', { required: true }),
-      replace: flag('--replace', 'when there is such a file'),
+      replace: flag('--replace', 'overwrite the file if it exists'),
       serversFile,
       timeout,
       dryRun: DRY_RUN,
     },
     opens: 'database',
     async run(call) {
-      const { clientId: id, secretFile, replace, dryRun: trial } = call.args
-      const done = await withFileLock(call, (all) => all.rotate(id, { secretFile, replace, trial }))
-      if (!done.ok) throw new Refusal(done.error)
-      const { fingerprint, instances, resumed } = done.value
-      if (trial)
+      const { clientId: id, secretFile, replace, dryRun } = call.args
+      const rotated = await withFileLock(call, (operations) =>
+        operations.rotate(id, { secretFile, replace, dryRun }),
+      )
+      if (!rotated.ok) throw new Refusal(rotated.error)
+      const { fingerprint, instances, resumed } = rotated.value
+      if (dryRun)
         return {
           json: { ok: true, done: false, resumes: resumed, instances },
-          text: `Would ${resumed ? 'go on to ' : ''}give ${id} a second secret. ${running(instances, 'Running')}`,
+          text: `Would ${resumed ? 'go on to ' : ''}give ${id} a second secret. ${describeInstances(instances, 'Running')}`,
         }
       return {
         json: { ok: true, done: true, fingerprint, resumed, instances },
         text: [
           `${id} has a second secret, ${fingerprint}, in ${secretFile}. Both are good.`,
-          running(instances, 'Accepted by'),
+          describeInstances(instances, 'Accepted by'),
           `When the API uses it: resource-servers finish ${id}`,
         ].join('\n'),
       }
@@ -112,63 +118,62 @@ export const resourceServersCommands = [
   }),
   defineCommand({
     name: 'resource-servers finish',
-    summary: 'remove the older secret, once nobody uses it',
+    summary: 'remove the older secret if nobody uses it any more',
     parameters: {
       clientId,
-      callOff: flag('--call-off', 'remove the newer one instead'),
-      evenIfUsed: flag(
-        '--even-if-used',
-        'after a leak: also while somebody, who may be its thief, still shows it',
-        ['callOff'],
-      ),
+      callOff: flag('--call-off', 'remove the newer secret instead'),
+      evenIfUsed: flag('--even-if-used', 'remove it although it is still used, as after a leak', ['callOff']),
       serversFile,
       timeout,
       dryRun: DRY_RUN,
     },
     opens: 'database',
     async run(call) {
-      const { clientId: id, callOff, evenIfUsed, dryRun: trial } = call.args
+      const { clientId: id, callOff, evenIfUsed, dryRun } = call.args
       const which = callOff ? 'newer' : 'older'
-      const done = await withFileLock(call, (all) => all.finish(id, { which, evenIfUsed, trial }))
-      if (!done.ok) throw new Refusal(done.error)
-      const { fingerprint, instances } = done.value
+      const finished = await withFileLock(call, (operations) =>
+        operations.finish(id, { which, evenIfUsed, dryRun }),
+      )
+      if (!finished.ok) throw new Refusal(finished.error)
+      const { fingerprint, instances } = finished.value
       return {
-        json: { ok: true, done: !trial, fingerprint, instances },
-        text: trial
+        json: { ok: true, done: !dryRun, fingerprint, instances },
+        text: dryRun
           ? `Would leave ${id} its secret ${fingerprint}.`
-          : `The only secret of ${id} is ${fingerprint}.\n${running(instances, 'Followed by')}`,
+          : `The only secret of ${id} is ${fingerprint}.\n${describeInstances(instances, 'Followed by')}`,
       }
     },
   }),
 ]
 
-const running = (hosts: readonly string[], what: string) =>
-  hosts.length > 0 ? `${what}: ${hosts.join(', ')}` : 'No instance of the server is running.'
+const describeInstances = (hosts: readonly string[], label: string) =>
+  hosts.length > 0 ? `${label}: ${hosts.join(', ')}` : 'No instance of the server is running.'
 
 interface Call {
   readonly config: Config
-  readonly stores: { readonly resourceServerFollowers: ResourceServerFollowers }
+  readonly stores: { readonly resourceServerFollowers: ResourceServerFollowerStore }
   readonly events: AuthEvents
   readonly args: { readonly serversFile?: string | undefined; readonly timeout?: number | undefined }
 }
 
 function createOperations({ config, stores, events, args }: Call): CredentialOperations {
-  const copied = args.serversFile !== undefined
-  return credentialOperations({
-    served: config.resourceServersFile,
-    copy: args.serversFile,
+  const isCopy = args.serversFile !== undefined
+  return createCredentialOperations({
+    servedFile: config.resourceServersFile,
+    copyFile: args.serversFile,
     followers: stores.resourceServerFollowers,
     leaseMs: config.keys.leaseMs,
     timeoutMs: args.timeout === undefined ? undefined : args.timeout * 1_000,
-    onWritten: (done, id, fingerprint) =>
-      void events.emit(`api-secret-${done}`, {
+    onWritten: (change, id, fingerprint) =>
+      void events.emit(`api-secret-${change}`, {
         resource_server: id,
         fingerprint,
-        ...(copied && { copy: true }),
+        ...(isCopy && { copy: true }),
       }),
   })
 }
 
+/** The system calls whose errors are reported as a file that cannot be written. */
 const FILE_CALLS: ReadonlySet<unknown> = new Set([
   'open',
   'rename',
@@ -179,12 +184,12 @@ const FILE_CALLS: ReadonlySet<unknown> = new Set([
   'chmod',
 ])
 
-/** Runs a change of the file under a lock, so that no other command changes it meanwhile. */
+/** Changes the file under a lock, so no other command changes it meanwhile. */
 async function withFileLock<T>(
   call: Call,
   change: (operations: CredentialOperations) => Promise<T>,
 ): Promise<T> {
-  await using lock = await holdLock(call.config.databaseUrl, 'plainpath resource servers')
+  await using lock = await holdLock(call.config.sessionDatabaseUrl, 'plainpath resource servers')
   if (!lock) throw new Refusal('Another command is changing the resource servers.')
   return await change(createOperations(call)).catch((error: unknown) => {
     const { code, syscall } = error as NodeJS.ErrnoException

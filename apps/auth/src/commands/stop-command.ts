@@ -1,121 +1,179 @@
+/*
+ * The commands for emergency revocation: `stop` revokes tokens and prints the evidence that they are revoked everywhere, and
+ * `stops` prints the audit. `tokens/emergency-revocation.ts` implements the revocation.
+ */
 import { flag, InvalidArgumentError, option, Refusal } from '@plainpath/commands'
-import { isLive } from '../keys/key-ring.ts'
-import { StopEntry, type StopScope } from '../tokens/stop-store.ts'
-import { type StopEvidence, type StopProgress, stopTokens, UnconfirmedStop } from '../tokens/stop-tokens.ts'
-import { AUDIT_PARAMETERS, auditOutput } from './audit-output.ts'
+import type { AgentId } from '@plainpath/domain'
+import { type InstanceProof, isProven, storeCanary } from '../instances/prove-revocation.ts'
+import {
+  type RevocationEvidence,
+  type RevocationProgress,
+  revokeInEmergency,
+  UnconfirmedRevocation,
+} from '../tokens/emergency-revocation.ts'
+import { RevocationEntry, type RevocationScope } from '../tokens/emergency-revocation-store.ts'
+import { AUDIT_PARAMETERS, buildAuditOutput } from './audit-output.ts'
 import { defineCommand, parseAgentId, reason } from './define-command.ts'
 
-const UNCONFIRMED: Record<StopProgress, string> = {
+/** The error message for a failed store, by the progress of the revocation. */
+const UNCONFIRMED_TEXTS: Record<RevocationProgress, string> = {
   unchanged: 'A store failed. Nothing was stored, and some of the tokens may already be rejected.',
   unknown: 'PostgreSQL did not confirm the change, so it is unknown whether the tokens are revoked.',
   written:
     'PostgreSQL has stored the revocation, but the token store or the APIs did not confirm it, so some tokens may still be accepted.',
 }
 
-/** The commands for emergency revocation of tokens: `stop`, and its audit, `stops`. */
+const UNPROVEN_TEXT =
+  'The revocation is stored, but it is not proven that every instance obeys it. Stop the instances that are named above, or bring them to this release and these stores; then run the same command again.'
+
+const INSTANCE_TEXTS: Record<InstanceProof['state'], string> = {
+  proven: 'proven: it accepted a test token before, and does not accept it any more.',
+  ended:
+    'has not reported for its lease, after which an instance answers no API. If no other instance answered, this database may not be the one that the service uses.',
+  old: 'NOT PROVEN: its release cannot be asked for a test token.',
+  silent: 'NOT PROVEN: it runs, but did not answer.',
+  'other-store': 'NOT PROVEN: it does not see the tokens that this command stores.',
+  'still-active': 'NOT PROVEN: it still accepts a test token that is revoked.',
+}
+
 export const stopCommands = [
   defineCommand({
     name: 'stop',
-    summary: 'revoke tokens everywhere before returning; clients may get new ones at once',
+    summary: 'revoke tokens at every instance; clients can get new ones at once',
     parameters: {
-      client: option('--client <client_id>', 'the tokens of one agent', { parse: parseAgentId }),
-      allTokens: flag('--all-tokens', 'every token there is'),
-      issuedBefore: option('--issued-before <time>', 'what was issued before, such as 2026-11-20T09:00:00Z', {
-        parse: parseTime,
-      }),
+      client: option('--client <client_id>', 'revoke the tokens of one agent', { parse: parseAgentId }),
+      allTokens: flag('--all-tokens', 'revoke all tokens'),
+      issuedBefore: option(
+        '--issued-before <time>',
+        'revoke the tokens issued before a time, such as 2026-11-20T09:00:00Z',
+        {
+          parse: parseTime,
+        },
+      ),
       reason,
-      dryRun: flag('--dry-run', 'say what would be revoked, and change nothing'),
+      dryRun: flag('--dry-run', 'print what would be revoked, without revoking it'),
     },
     opens: 'stores',
+    // A revocation of all tokens takes no lock, so it never waits for another command.
+    changes: ({ client }) => client,
     async run({ config, stores, args, actor }) {
-      const scopes: StopScope[] = [
-        ...(args.client ? [{ kind: 'client', clientId: args.client } as const] : []),
-        ...(args.allTokens ? [{ kind: 'all-tokens' } as const] : []),
-        ...(args.issuedBefore ? [{ kind: 'issued-before', at: args.issuedBefore } as const] : []),
-      ]
-      const [scope] = scopes
-      if (!scope || scopes.length > 1)
-        throw new Refusal('Say which tokens: one of --client, --all-tokens and --issued-before.', {
-          exitCode: 2,
-        })
-      const { stops, tokens, revoker } = stores
-      const done = await stopTokens({ stops, tokens, revoker, by: actor }, scope, {
-        reason: args.reason,
-        trial: args.dryRun,
-      }).catch(refuseUnconfirmed)
-      if (!done.ok) throw new Refusal(done.error)
-      const { followers, now } = await stores.keys.view()
-      const evidence: Evidence = {
-        ...done.value,
+      const scope = selectScope(args)
+      if ((await stores.keyFollowers.findLastTokenStore()) === undefined)
+        throw new Refusal(
+          'No instance of the server ever reported to this database. Set AUTH_DATABASE_URL to the one that the service uses. Nothing was changed.',
+        )
+      const { emergencyRevocations, tokens, revocationPublisher } = stores
+      const leaseMs = config.keys.leaseMs
+      await using canary = args.dryRun
+        ? undefined
+        : await storeCanary({ db: stores.db, tokens, keys: stores.keys, leaseMs }, scope)
+      const result = await revokeInEmergency(
+        { emergencyRevocations, tokens, revocationPublisher, by: actor },
         scope,
-        place: stores.redis ? 'Redis' : 'PostgreSQL',
-        instances: followers
-          .filter((each) => isLive(each, { now, policy: config.keys }))
-          .map(({ host }) => host),
+        {
+          reason: args.reason,
+          dryRun: args.dryRun,
+        },
+      ).catch(refuseUnconfirmed)
+      if (!result.ok) throw new Refusal(result.error)
+      const instances = await canary?.prove()
+      const evidence: Evidence = {
+        ...result.value,
+        scope,
+        tokenStore: stores.redis ? 'Redis' : 'PostgreSQL',
+        instances,
       }
-      return { json: evidenceJson(evidence), text: evidenceText(evidence) }
+      const refusal = isProven(instances ?? []) ? undefined : UNPROVEN_TEXT
+      return { json: toEvidenceJson(evidence), text: formatEvidence(evidence), refusal }
     },
   }),
   defineCommand({
     name: 'stops',
-    summary: 'list every stop, oldest first',
+    summary: 'list the stops, oldest first',
     parameters: AUDIT_PARAMETERS,
     opens: 'database',
     async run({ stores, args }) {
-      return auditOutput(await stores.stops.audit(), args, {
-        entry: StopEntry,
-        text: (entries) => entries.map(entryText).join('\n'),
+      return buildAuditOutput(await stores.emergencyRevocations.readAudit(), args, {
+        entry: RevocationEntry,
+        text: (entries) => entries.map(formatEntry).join('\n'),
         none: 'No tokens were ever revoked with stop.',
       })
     },
   }),
 ]
 
+/**
+ * Returns the scope that the arguments name.
+ *
+ * @throws {Refusal} unless they name exactly one
+ */
+function selectScope(args: {
+  readonly client: AgentId | undefined
+  readonly allTokens: boolean
+  readonly issuedBefore: Date | undefined
+}): RevocationScope {
+  const scopes: RevocationScope[] = []
+  if (args.client) scopes.push({ kind: 'client', clientId: args.client })
+  if (args.allTokens) scopes.push({ kind: 'all-tokens' })
+  if (args.issuedBefore) scopes.push({ kind: 'issued-before', at: args.issuedBefore })
+  const [scope] = scopes
+  if (!scope || scopes.length > 1)
+    throw new Refusal('Say which tokens: one of --client, --all-tokens and --issued-before.', { exitCode: 2 })
+  return scope
+}
+
+/** Turns the failure of a store into a refusal that says how far the revocation has progressed. */
 function refuseUnconfirmed(error: unknown): never {
-  if (!(error instanceof UnconfirmedStop)) throw error
-  const why = error.cause instanceof Error ? ` (${error.cause.message})` : ''
-  const text = `${UNCONFIRMED[error.progress]}${why} Run the same command again.`
+  if (!(error instanceof UnconfirmedRevocation)) throw error
+  const cause = error.cause instanceof Error ? ` (${error.cause.message})` : ''
+  const text = `${UNCONFIRMED_TEXTS[error.progress]}${cause} Run the same command again.`
   throw new Refusal(text, { json: { progress: error.progress, reason: text } })
 }
 
-interface Evidence extends StopEvidence {
-  readonly scope: StopScope
-  /** Where tokens are stored. */
-  readonly place: 'PostgreSQL' | 'Redis'
-  /** The hosts of the running instances. */
-  readonly instances: readonly string[]
+interface Evidence extends RevocationEvidence {
+  readonly scope: RevocationScope
+  /** The store of the tokens. */
+  readonly tokenStore: 'PostgreSQL' | 'Redis'
+  /** The proof of each instance; undefined in a dry run, or if the scope has no active agent and therefore no valid token. */
+  readonly instances: readonly InstanceProof[] | undefined
 }
 
-const evidenceJson = ({ scope, ended, endedMs, head, confirmed, place, instances }: Evidence) => ({
-  ok: true,
+const toEvidenceJson = ({
+  scope,
+  revoked,
+  elapsedMs,
+  head,
+  confirmedCutoff,
+  tokenStore,
+  instances,
+}: Evidence) => ({
+  ok: isProven(instances ?? []),
   done: head !== undefined,
   scope: scope.kind,
   ...(scope.kind === 'client' && { client_id: scope.clientId }),
   ...(scope.kind === 'issued-before' && { issued_before: scope.at.toISOString() }),
-  tokens_ended: ended.tokens,
-  counted_all: ended.complete,
-  took_ms: endedMs,
-  ...(confirmed && {
+  tokens_ended: revoked.tokens,
+  counted_all: revoked.complete,
+  took_ms: elapsedMs,
+  ...(confirmedCutoff && {
     confirmed: {
-      store: place,
-      epoch: confirmed.epoch,
-      issued_before: confirmed.issuedBefore?.toISOString() ?? null,
+      store: tokenStore,
+      epoch: confirmedCutoff.epoch,
+      issued_before: confirmedCutoff.issuedBefore?.toISOString() ?? null,
     },
   }),
   ...(head !== undefined && { audit_head: head }),
-  instances,
+  ...(instances && { instances }),
 })
 
-function evidenceText(evidence: Evidence): string {
-  const { scope, ended, head, endedMs, place, instances } = evidence
-  const count = `${ended.complete ? '' : 'at least '}${ended.tokens} ${ended.tokens === 1 ? 'token' : 'tokens'}`
-  if (head === undefined) return `Would revoke ${scopeText(scope)}: ${count} in ${place}.`
+function formatEvidence(evidence: Evidence): string {
+  const { scope, revoked, head, elapsedMs, tokenStore, instances } = evidence
+  const count = `${revoked.complete ? '' : 'at least '}${revoked.tokens} ${revoked.tokens === 1 ? 'token' : 'tokens'}`
+  if (head === undefined) return `Would revoke ${describeScope(scope)}: ${count} in ${tokenStore}.`
   return [
-    `Revoked ${scopeText(scope)}: ${count}, after ${endedMs} ms.`,
-    `PostgreSQL has stored the revocation${place === 'Redis' ? ', and Redis confirmed it' : ''}: ${stoppedText(evidence)}.`,
-    instances.length > 0
-      ? `Running: ${instances.join(', ')}. Each checks every token in ${place}, so none has to be notified.`
-      : 'No instance of the server is running.',
+    `Revoked ${describeScope(scope)}: ${count}, after ${elapsedMs} ms.`,
+    `PostgreSQL has stored the revocation${tokenStore === 'Redis' ? ', and Redis confirmed it' : ''}: ${describeCondition(evidence)}.`,
+    ...formatInstances(instances),
     scope.kind === 'client'
       ? `${scope.clientId} may get new tokens. To prevent that: agents disable ${scope.clientId}`
       : 'Clients may get new tokens.',
@@ -123,24 +181,33 @@ function evidenceText(evidence: Evidence): string {
   ].join('\n')
 }
 
-function stoppedText({ stopped, confirmed }: StopEvidence): string {
-  if (stopped.kind === 'client') return `its tokens with a generation below ${stopped.generation} are revoked`
-  const before = confirmed?.issuedBefore
-  const byTime = before ? `, and those issued before ${before.toISOString()}` : ''
-  return `tokens with an epoch below ${confirmed?.epoch ?? 0} are revoked${byTime}`
+function formatInstances(instances: Evidence['instances']): string[] {
+  if (!instances) return ['No such agent is active, so no instance accepts a token of one.']
+  return instances.length > 0
+    ? instances.map(({ host, state }) => `${host}: ${INSTANCE_TEXTS[state]}`)
+    : ['No instance of the server is running.']
 }
 
-function scopeText(scope: StopScope): string {
+/** Describes which tokens the stores now reject. */
+function describeCondition({ effect, confirmedCutoff }: RevocationEvidence): string {
+  if (effect.kind === 'client')
+    return `its tokens with a generation below ${effect.credentialVersion} are revoked`
+  const issuedBefore = confirmedCutoff?.issuedBefore
+  const timeCondition = issuedBefore ? `, and those issued before ${issuedBefore.toISOString()}` : ''
+  return `tokens with an epoch below ${confirmedCutoff?.epoch ?? 0} are revoked${timeCondition}`
+}
+
+function describeScope(scope: RevocationScope): string {
   if (scope.kind === 'client') return `the tokens of ${scope.clientId}`
   return scope.kind === 'all-tokens' ? 'all tokens' : `tokens issued before ${scope.at.toISOString()}`
 }
 
-const entryText = ({ at, scope, by, reason: why, ...entry }: StopEntry) =>
+const formatEntry = ({ at, scope, by, reason: why, ...entry }: RevocationEntry) =>
   [at, scope, entry.client_id ?? entry.issued_before ?? '', `by ${by.user} on ${by.host}`, `(${why})`]
     .filter(Boolean)
     .join('  ')
 
-/** Parses a time in whole seconds: a token's time of issue has no fraction, so one here could not decide anything. */
+/** Parses a time in whole seconds. A token's time of issue has no fraction, so a fraction here would change nothing. */
 function parseTime(text: string): Date {
   const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.0+)?(Z|[+-]\d\d:\d\d)$/.test(text)
     ? new Date(text)

@@ -1,22 +1,22 @@
 /*
- * Connections in PostgreSQL: one person's sign-in with an app. A connection is an agent without credentials of its own, so
- * that its tokens, claims, limits and revocation are those of agents (decision 0039).
+ * Stores connections in PostgreSQL. A connection is one person's sign-in with an app. It is stored as an agent without
+ * credentials, so tokens, verifications, limits and revocation work as for agents (decision 0039).
  */
 import { randomBytes } from 'node:crypto'
 import { AgentId, RegistrationId } from '@plainpath/domain'
 import { type Database, type Pool, rowReader } from '@plainpath/postgres'
 import type { SealingKeys } from '@plainpath/sealing'
 import { z } from 'zod'
-import { nameEncryptionContext } from '../claims/agent-name.ts'
-import type { ClaimStore } from '../claims/postgres-claims.ts'
+import { toNameEncryptionContext } from '../verifications/agent-name.ts'
+import type { VerificationStore } from '../verifications/verification-store.ts'
 
-/** A connection with a live claim. */
+/** A connection with a live verification. */
 const Connection = z.object({
   agentId: AgentId,
   appClientId: z.string(),
   appHost: z.string(),
-  claimId: RegistrationId,
-  /** When the claim expires. The connection ends with it. */
+  verificationId: RegistrationId,
+  /** When the verification, and with it the connection, expires. */
   expiresAt: z.date(),
 })
 export type Connection = Readonly<z.infer<typeof Connection>>
@@ -24,17 +24,17 @@ export type Connection = Readonly<z.infer<typeof Connection>>
 const Row = rowReader(Connection)
 
 /**
- * The generation of every connection. A connection has no credential that could be replaced, so a higher one means that it
- * was disabled or its tokens were revoked: the person has to sign in again.
+ * The credential version of every usable connection. A connection has no credentials to replace, so a higher version means that
+ * it was disabled or its tokens were revoked: the person must sign in again.
  */
-export const CONNECTION_GENERATION = 1
+export const CONNECTION_CREDENTIAL_VERSION = 1
 
 /** The app of a new connection. */
 export interface ConnectedApp {
   readonly clientId: string
-  /** Where the sign-in returns to, as `appHostOf` returns it. */
+  /** The host to which the sign-in returns, as `formatAppHost` formats it. */
   readonly host: string
-  /** The app's own word. */
+  /** The name that the app gave itself. */
   readonly name?: string | undefined
 }
 
@@ -48,60 +48,61 @@ export async function insertConnection(
   const id = AgentId.parse(`agt_${randomBytes(16).toString('base64url')}`)
   await tx.query(
     `insert into agents (id, name_sealed, scopes, status, generation, registered_at, last_used_at, app_client_id, app_host)
-     values ($1, $2, '{contact:write}', 'active', ${CONNECTION_GENERATION}, $3, null, $4, $5)`,
-    [id, name === undefined ? null : keys.seal(name, nameEncryptionContext(id)), now, clientId, host],
+     values ($1, $2, '{contact:write}', 'active', ${CONNECTION_CREDENTIAL_VERSION}, $3, null, $4, $5)`,
+    [id, name === undefined ? null : keys.seal(name, toNameEncryptionContext(id)), now, clientId, host],
   )
   return id
 }
 
-export type Connections = ReturnType<typeof connectionStore>
+export interface ConnectionStore {
+  /**
+   * Creates the agent of a connection whose person has not proven their address yet. It expires after an hour unless the
+   * sign-in is finished.
+   */
+  begin(app: ConnectedApp, now: Date): Promise<AgentId>
+  /**
+   * Finds a connection.
+   *
+   * @returns undefined unless its verification is live, it is active, and staff have not revoked its tokens
+   */
+  find(agentId: string, now: Date): Promise<Connection | undefined>
+  /**
+   * Revokes a connection by revoking its verification, and notifies the person by mail. When it returns, no API accepts a token
+   * of the connection.
+   *
+   * @param by `agent` if the app gave up the connection, `reused` if a code or refresh token was used twice
+   * @returns false if it was already revoked
+   */
+  revoke(agentId: string, by: 'person' | 'agent' | 'operator' | 'reused', now: Date): Promise<boolean>
+}
 
-/** Opens the store. */
-export function connectionStore(deps: {
+export function createConnectionStore(deps: {
   readonly db: Pool
   readonly sealingKeys: SealingKeys
-  readonly claims: Pick<ClaimStore, 'newest' | 'end'>
-}) {
-  const { db, sealingKeys, claims } = deps
+  readonly verifications: Pick<VerificationStore, 'findNewest' | 'revoke'>
+}): ConnectionStore {
+  const { db, sealingKeys, verifications } = deps
   return {
-    /**
-     * Creates the agent of a connection whose person has not proven their address yet. It expires after an hour unless
-     * the sign-in is finished.
-     *
-     * @param app.host where the sign-in returns to, as `appHostOf` returns it
-     */
-    async begin(app: ConnectedApp, now: Date): Promise<AgentId> {
+    async begin(app, now) {
       return await insertConnection(db, sealingKeys, app, now)
     },
 
-    /**
-     * Finds a connection.
-     *
-     * @returns undefined unless its claim is live, it is active, and none of its tokens was revoked by staff
-     */
-    async find(agentId: string, now: Date): Promise<Connection | undefined> {
+    async find(agentId, now) {
       const { rows } = await db.query(
         `select ${Row.columns} from (
-           select agents.id as agent_id, app_client_id, app_host, claims.id as claim_id, claims.expires_at
+           select agents.id as agent_id, app_client_id, app_host, claims.id as verification_id, claims.expires_at
            from agents join claims on claims.agent_id = agents.id and ended_at is null and claims.expires_at > $2
-           where agents.id = $1 and status = 'active' and generation = ${CONNECTION_GENERATION}
+           where agents.id = $1 and status = 'active' and generation = ${CONNECTION_CREDENTIAL_VERSION}
              and app_client_id is not null) connection`,
         [agentId, now],
       )
       return rows[0] && Row.parse(rows[0])
     },
 
-    /**
-     * Ends a connection by ending its claim, of which the person gets a mail. When it returns, no token of the connection
-     * is accepted anywhere.
-     *
-     * @param by `agent` when the app gave it up, `reused` when a code or refresh token was used twice
-     * @returns false when it had ended before
-     */
-    async end(agentId: string, by: 'person' | 'agent' | 'operator' | 'reused', now: Date): Promise<boolean> {
-      // Also one that has ended: an earlier call may have failed to publish that.
-      const claim = await claims.newest(agentId)
-      return claim !== undefined && (await claims.end(claim.id, by, now))
+    async revoke(agentId, by, now) {
+      // A verification that has ended is revoked again, because an earlier call may have failed to publish the revocation.
+      const verification = await verifications.findNewest(agentId)
+      return verification !== undefined && (await verifications.revoke(verification.id, by, now))
     },
   }
 }

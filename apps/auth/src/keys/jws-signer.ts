@@ -6,26 +6,25 @@ import type { PrivateJwk, PublicJwk } from './signing-key.ts'
 type SignJws = (claims: object) => string
 
 /**
- * Creates a signer that parses the key once and signs synchronously: handing a signature to the thread pool takes longer
- * than computing it.
+ * Creates a signer that parses the key once and signs synchronously, since the thread pool takes longer than the signature.
  *
  * @param typ the media type of the content, without `application/`
  */
-export function jwsSigner(jwk: PrivateJwk, typ: string): SignJws {
+export function createJwsSigner(jwk: PrivateJwk, typ: string): SignJws {
   const { alg, kid } = jwk
   const key = createPrivateKey({ key: jwk as JsonWebKey, format: 'jwk' })
-  const header = encoded({ alg, typ, kid })
+  const header = encodePart({ alg, typ, kid })
   const signBytes =
     alg === 'ES256'
-      ? (data: Buffer) => rawSignature(sign('sha256', data, key))
+      ? (data: Buffer) => toRawSignature(sign('sha256', data, key))
       : (data: Buffer) => sign(null, data, key)
   return (claims) => {
-    const input = `${header}.${encoded(claims)}`
+    const input = `${header}.${encodePart(claims)}`
     return `${input}.${signBytes(Buffer.from(input)).toString('base64url')}`
   }
 }
 
-const encoded = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url')
+const encodePart = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url')
 
 const P256_BYTES = 32
 
@@ -33,27 +32,27 @@ const P256_BYTES = 32
  * Converts an ECDSA signature from the DER of OpenSSL (RFC 3279 §2.2.3) to R and S of 32 bytes each (RFC 7518 §3.4).
  * Node's `ieee-p1363` does the same, but takes as long as a second signature.
  */
-function rawSignature(der: Buffer): Buffer {
+function toRawSignature(der: Buffer): Buffer {
   const raw = Buffer.alloc(2 * P256_BYTES)
-  // SEQUENCE and its length, then twice INTEGER, its length and its bytes: possibly fewer than 32, or led by a zero.
-  let at = 2
+  // The DER is a SEQUENCE of two INTEGERs with their lengths. Each may have fewer than 32 bytes, or a leading zero.
+  let offset = 2
   for (const end of [P256_BYTES, 2 * P256_BYTES]) {
-    const length = der[at + 1] ?? 0
-    const bytes = der.subarray(at + 2, at + 2 + length)
+    const length = der[offset + 1] ?? 0
+    const bytes = der.subarray(offset + 2, offset + 2 + length)
     const significant = bytes.subarray(Math.max(0, length - P256_BYTES))
     significant.copy(raw, end - significant.length)
-    at += 2 + length
+    offset += 2 + length
   }
   return raw
 }
 
 const PROOF_TYPE = 'plainpath-key-proof+jwt'
 
-/** Signs a proof of which key an instance signs with. It has no audience, and a type that nothing else accepts. */
+/** Signs a proof that an instance uses a key. The proof has no audience, and its type is accepted for nothing else. */
 export const signProof = (
   key: PrivateJwk,
   { instanceId, ringVersion }: { instanceId: string; ringVersion: number },
-): string => jwsSigner(key, PROOF_TYPE)({ ring_version: ringVersion, sub: instanceId })
+): string => createJwsSigner(key, PROOF_TYPE)({ ring_version: ringVersion, sub: instanceId })
 
 /** Verifies that this instance signed the proof with this key, at this version of the ring. */
 export async function verifyProof(

@@ -1,32 +1,32 @@
 import { ok, type Result } from '@plainpath/domain'
 import { z } from 'zod'
-import { Actor, type AuditRow, type CheckedRows, checkRows } from '../audit/audit-chain.ts'
+import { Actor, type AuditRow, type VerifiedRows, verifyRows } from '../audit/audit-chain.ts'
 import { KeyState } from './signing-key.ts'
 
-/** The audit entry of a change of the ring, in the form that is hashed. */
-export const AuditEntry = z.strictObject({
+/** The audit entry for a change of the ring, in its hashed form. */
+export const KeyAuditEntry = z.strictObject({
   at: z.iso.datetime(),
   by: Actor,
   step: z.string(),
   reason: z.string().optional(),
-  /** Version of the ring after the change. */
+  /** The version of the ring after the change. */
   ring_version: z.int(),
   transitions: z.array(z.strictObject({ kid: z.string(), from: KeyState.optional(), to: KeyState })),
 })
-export type AuditEntry = z.infer<typeof AuditEntry>
+export type KeyAuditEntry = z.infer<typeof KeyAuditEntry>
 
-interface CheckedChain extends CheckedRows {
-  readonly entries: readonly AuditEntry[]
+interface VerifiedKeyAudit extends VerifiedRows {
+  readonly entries: readonly KeyAuditEntry[]
 }
 
-/** Checks the rows as `checkRows` does, and parses their entries. */
-export function checkChain(rows: readonly AuditRow[], head?: string): Result<CheckedChain, string> {
-  const checked = checkRows(rows, head)
-  if (!checked.ok) return checked
-  return ok({ ...checked.value, entries: rows.map(({ entry }) => AuditEntry.parse(JSON.parse(entry))) })
+/** Verifies the rows with `verifyRows`, and parses their entries. */
+export function verifyKeyAudit(rows: readonly AuditRow[], head?: string): Result<VerifiedKeyAudit, string> {
+  const verified = verifyRows(rows, head)
+  if (!verified.ok) return verified
+  return ok({ ...verified.value, entries: rows.map(({ entry }) => KeyAuditEntry.parse(JSON.parse(entry))) })
 }
 
 /** Computes the state of each key from the audit. */
-export function statesByAudit(entries: readonly AuditEntry[]): ReadonlyMap<string, KeyState> {
+export function computeAuditedStates(entries: readonly KeyAuditEntry[]): ReadonlyMap<string, KeyState> {
   return new Map(entries.flatMap(({ transitions }) => transitions.map(({ kid, to }) => [kid, to] as const)))
 }

@@ -1,57 +1,65 @@
 /*
- * Keeps the signing keys of this instance current: performs what the state machine in `follow-key-ring.ts` decides, and
- * polls. It changes no key; the `keys` commands do (`key-operations.ts`).
+ * Keeps the signing keys of this instance current: polls, and performs the effects of the state machine in
+ * `key-follower-state.ts`. It changes no key. The `keys` commands change keys (`key-operations.ts`).
  */
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { type Log, type Metrics, Problem, runRepeatedly } from '@plainpath/http'
-import {
-  describeStatus,
-  type FollowerEffect,
-  type FollowerEvent,
-  type FollowerStatus,
-  followKeyRing,
-  INITIAL_STATE,
-  isCurrent,
-  type ReadRing,
-} from './follow-key-ring.ts'
 import { signProof } from './jws-signer.ts'
-import type { KeyFollowers } from './key-followers.ts'
+import {
+  advanceKeyFollower,
+  hasLease,
+  INITIAL_STATE,
+  type KeyFollowerEffect,
+  type KeyFollowerEvent,
+  type KeyFollowerStatus,
+  type LoadedRing,
+  toStatus,
+} from './key-follower-state.ts'
+import type { InstanceDescription, KeyFollowerStore } from './key-follower-store.ts'
 import type { KeyStore } from './key-store.ts'
-import { type InstanceKeys, instanceKeys } from './signing-key.ts'
+import { type InstanceKeys, selectInstanceKeys } from './signing-key.ts'
 
 export interface KeyFollower extends AsyncDisposable {
+  /** A random id of this process. */
+  readonly instanceId: string
   readonly keys: InstanceKeys
-  readonly status: FollowerStatus
-  /** Starts polling, until disposed. `onChange` is called with each new set of keys. */
+  readonly status: KeyFollowerStatus
+  /** Polls until the follower is disposed. Calls `onChange` with each new set of keys. */
   start(onChange: (keys: InstanceKeys) => void): void
   /** Polls the ring now instead of at the next interval, for example after a NOTIFY. */
   pollSoon(): void
-  /** True when every key can be read and the lease has not expired. */
+  /** Returns whether every key can be read and the lease has not expired. */
   isReady(): boolean
-  /** True while the lease lasts: this instance cannot have missed a change for longer than that. */
-  isCurrent(): boolean
-  /** @throws {Problem} `unavailable` when the lease has expired */
-  requireCurrent(): void
+  /** Returns whether the lease is valid. While it is, this instance has missed no change. */
+  hasLease(): boolean
+  /**
+   * Requires a valid lease.
+   *
+   * @throws {Problem} `unavailable` when the lease has expired
+   */
+  requireLease(): void
 }
 
 interface KeyFollowerDeps {
-  readonly keys: Pick<KeyStore, 'read' | 'auditEnd'>
-  readonly followers: KeyFollowers
+  readonly keys: Pick<KeyStore, 'read' | 'readLastAuditRow'>
+  readonly followers: Pick<KeyFollowerStore, 'report' | 'remove'>
+  /** Describes this instance for each report. Must not throw. */
+  readonly describe: () => Promise<InstanceDescription>
   readonly pollMs: number
-  /** How long the keys may be used after a reading. */
+  /** How long the keys may be used after they were read. */
   readonly leaseMs: number
   readonly log: Log
-  /** Called after each reading. */
-  readonly onStatus?: (status: FollowerStatus) => void
+  /** Called after each poll. */
+  readonly onStatus?: (status: KeyFollowerStatus) => void
 }
 
 /**
- * Reads the key ring and keeps it current. An instance reports itself before it reads, so a command that changes the
- * ring either finds it among the instances to wait for, or the instance reads the change. The lease starts before the
- * report; when it expires without another reading, the instance stops signing.
+ * Reads the key ring and keeps it current. An instance reports before it reads, so a command that changes the ring either waits
+ * for the instance, or the instance reads the change. The lease starts before the report. If it expires before the next read,
+ * the instance stops signing.
  *
- * @throws when the first reading fails: an instance without keys does not start, and creates none
+ * @throws if the first read fails; an instance without keys does not start
  */
 export async function openKeyFollower(deps: KeyFollowerDeps): Promise<KeyFollower> {
   const { followers, log } = deps
@@ -60,23 +68,23 @@ export async function openKeyFollower(deps: KeyFollowerDeps): Promise<KeyFollowe
   let state = INITIAL_STATE
   let onChange: (keys: InstanceKeys) => void = () => undefined
 
-  async function handle(event: FollowerEvent): Promise<void> {
-    const next = followKeyRing(state, event, deps.leaseMs)
-    state = next.state
-    for (const effect of next.effects) await perform(effect)
+  async function handle(event: KeyFollowerEvent): Promise<void> {
+    const step = advanceKeyFollower(state, event, deps.leaseMs)
+    state = step.state
+    for (const effect of step.effects) await perform(effect)
   }
 
-  async function perform(effect: FollowerEffect): Promise<void> {
-    switch (effect.do) {
+  async function perform(effect: KeyFollowerEffect): Promise<void> {
+    switch (effect.kind) {
       case 'report':
-        return followers.report({ instanceId, host, ...effect.report })
-      case 'read':
-        return handle({ type: 'ring-read', ring: await readRing(deps.keys) })
-      case 'adopt': {
+        return followers.report({ instanceId, host, ...effect.report, ...(await deps.describe()) })
+      case 'read-ring':
+        return handle({ kind: 'ring-read', ring: await readRing(deps.keys) })
+      case 'adopt-ring': {
         const { ring } = effect
         const proof = signProof(ring.keys.signing, { instanceId, ringVersion: ring.version })
         onChange(ring.keys)
-        return handle({ type: 'ring-adopted', ring, proof })
+        return handle({ kind: 'ring-adopted', ring, proof })
       }
       case 'read-audit':
         return handle(await readAudit(deps.keys, effect.ringVersion))
@@ -87,84 +95,92 @@ export async function openKeyFollower(deps: KeyFollowerDeps): Promise<KeyFollowe
     }
   }
 
-  const poll = () => handle({ type: 'poll', now: performance.now() })
+  const poll = () => handle({ kind: 'poll-started', now: performance.now() })
 
-  const following = runRepeatedly(async () => {
-    await poll().catch((error: unknown) => handle({ type: 'reading-failed', error }))
-    deps.onStatus?.(describeStatus(state))
+  const polling = runRepeatedly(async () => {
+    await poll().catch((error: unknown) => handle({ kind: 'poll-failed', error }))
+    deps.onStatus?.(toStatus(state))
   })
 
-  const forget = () =>
+  const removeInstance = () =>
     followers
-      .forget(instanceId)
+      .remove(instanceId)
       .catch((error: unknown) => log.warn('this instance could not be removed from the list', { error }))
   try {
     await poll()
   } catch (error) {
-    await forget()
+    await removeInstance()
     throw error
   }
-  deps.onStatus?.(describeStatus(state))
+  deps.onStatus?.(toStatus(state))
   return {
+    instanceId,
     get keys() {
       if (!state.ring) throw new Error('no keys were read')
       return state.ring.keys
     },
     get status() {
-      return describeStatus(state)
+      return toStatus(state)
     },
     start(listener) {
       onChange = listener
-      following.start(deps.pollMs)
+      polling.start(deps.pollMs)
     },
-    pollSoon: following.runSoon,
-    isReady: () => state.problem === undefined && isCurrent(state, performance.now()),
-    isCurrent: () => isCurrent(state, performance.now()),
-    requireCurrent() {
-      if (!isCurrent(state, performance.now())) throw new Problem('unavailable')
+    pollSoon: polling.runSoon,
+    isReady: () => state.problem === undefined && hasLease(state, performance.now()),
+    hasLease: () => hasLease(state, performance.now()),
+    requireLease() {
+      if (!hasLease(state, performance.now())) throw new Problem('unavailable')
     },
     async [Symbol.asyncDispose]() {
-      await following[Symbol.asyncDispose]()
-      await forget()
+      await polling[Symbol.asyncDispose]()
+      await removeInstance()
     },
   }
 }
 
-async function readRing(store: KeyFollowerDeps['keys']): Promise<ReadRing> {
-  const { version, keys: found } = await store.read()
-  const keys = instanceKeys(found)
-  return { version, keys, since: found.find(({ kid }) => kid === keys.signing.kid)?.stateSince }
+async function readRing(store: KeyFollowerDeps['keys']): Promise<LoadedRing> {
+  const { version, keys: storedKeys } = await store.read()
+  const keys = selectInstanceKeys(storedKeys)
+  return { version, keys, signingSince: storedKeys.find(({ kid }) => kid === keys.signing.kid)?.stateSince }
 }
 
-async function readAudit(store: KeyFollowerDeps['keys'], ringVersion: number): Promise<FollowerEvent> {
+async function readAudit(store: KeyFollowerDeps['keys'], ringVersion: number): Promise<KeyFollowerEvent> {
   try {
-    return { type: 'audit-read', ringVersion, end: await store.auditEnd() }
+    return { kind: 'audit-read', ringVersion, lastRow: await store.readLastAuditRow() }
   } catch (error) {
-    return { type: 'audit-failed', error }
+    return { kind: 'audit-read-failed', error }
   }
 }
 
-/** Registers the metrics of the signing keys. @returns the function that updates them */
-export function keyMetrics(metrics: Pick<Metrics, 'gauge'>): (status: FollowerStatus) => void {
-  const version = metrics.gauge('key_ring_version', 'Version of the key ring that this instance follows')
-  const signing = metrics.gauge('signing_key', 'The key that this instance signs with', ['kid'])
-  const since = metrics.gauge('signing_key_since_seconds', 'When that key began to sign, in Unix time')
-  const readable = metrics.gauge('key_ring_readable', '1 when this instance can read every key')
-  const auditNumber = metrics.gauge(
+/**
+ * Registers the metrics of the signing keys.
+ *
+ * @returns the function that updates them
+ */
+export function createKeyMetrics(metrics: Pick<Metrics, 'gauge'>): (status: KeyFollowerStatus) => void {
+  const setVersion = metrics.gauge('key_ring_version', 'Version of the key ring that this instance follows')
+  const setSigningKey = metrics.gauge('signing_key', 'The key that this instance signs with', ['kid'])
+  const setSigningSince = metrics.gauge(
+    'signing_key_since_seconds',
+    'When that key began to sign, in Unix time',
+  )
+  const setReadable = metrics.gauge('key_ring_readable', '1 when this instance can read every key')
+  const setAuditNumber = metrics.gauge(
     'key_audit_number',
     'Number of the last row of the key audit, and its hash',
     ['head'],
   )
-  const auditReadable = metrics.gauge(
+  const setAuditReadable = metrics.gauge(
     'key_audit_readable',
     '1 when the end of the key audit could be read after the last change',
   )
   return ({ ring_version, signing_kid, signing_since, problem, audit, audit_unread: unread }) => {
-    version(ring_version)
-    signing(1, { kid: signing_kid })
-    if (signing_since !== undefined) since(Date.parse(signing_since) / 1000)
-    readable(problem === undefined ? 1 : 0)
-    auditReadable(unread ? 0 : 1)
-    if (audit) auditNumber(audit.number, { head: audit.head })
+    setVersion(ring_version)
+    setSigningKey(1, { kid: signing_kid })
+    if (signing_since !== undefined) setSigningSince(Date.parse(signing_since) / 1000)
+    setReadable(problem === undefined ? 1 : 0)
+    setAuditReadable(unread ? 0 : 1)
+    if (audit) setAuditNumber(audit.number, { head: audit.head })
   }
 }

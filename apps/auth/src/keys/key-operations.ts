@@ -1,30 +1,30 @@
 /*
- * The operations of the `keys` commands: rotating, revoking and verifying signing keys. Which step is allowed is decided
- * in `key-ring.ts`, and storing it is up to `key-store.ts`.
+ * The operations of the `keys` commands: rotating, revoking and verifying signing keys. `key-ring.ts` decides which step is
+ * allowed, and `key-store.ts` stores it.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { thisActor } from '@plainpath/commands'
+import { getCurrentActor } from '@plainpath/commands'
 import { err, ok, type Result } from '@plainpath/domain'
 import type { Actor } from '../audit/audit-chain.ts'
 import { signProof, verifyProof } from './jws-signer.ts'
-import { checkChain, statesByAudit } from './key-audit.ts'
-import type { Follower } from './key-followers.ts'
+import { computeAuditedStates, verifyKeyAudit } from './key-audit.ts'
+import type { Follower } from './key-follower-store.ts'
 import {
   activate,
   type Circumstances,
   createFirstKey,
   type DueStep,
   findDueStep,
+  findLaggingInstances,
+  findSigningKey,
   generate,
   isLive,
   type KeyRefusal,
   type KeyRing,
-  laggards,
   publish,
   retire,
   revoke,
   type StepName,
-  signingKey,
   type Transition,
 } from './key-ring.ts'
 import type { KeySettings } from './key-settings.ts'
@@ -38,23 +38,23 @@ import {
 import { generateKeyPair, type SigningAlgorithm } from './signing-key.ts'
 
 /**
- * Creates the first signing key, unless there is one; of several concurrent callers exactly one creates it. Keys that
- * are older than the audit are added to it.
+ * Creates the first signing key, unless there is one. If several callers do so concurrently, exactly one succeeds. Existing keys
+ * that the audit lacks are added to the audit.
  *
- * @returns the kid of the new key, or undefined when there was a key already
+ * @returns the kid of the new key; undefined if there was a key already
  */
 export async function initKeys(deps: { keys: KeyStore }): Promise<string | undefined> {
-  const added = generateKeyPair('ES256')
-  const done = await deps.keys.update(thisActor(), ({ ring }) => {
+  const newKey = generateKeyPair('ES256')
+  const applied = await deps.keys.update(getCurrentActor(), ({ ring }) => {
     if (ring.version === 1 && ring.keys.length > 0)
       return ok({
         step: 'adopt',
         transitions: ring.keys.map(({ kid, state }) => ({ kid, from: undefined, to: state })),
       })
-    const step = createFirstKey(ring, added.kid)
-    return step.ok ? ok({ step: 'init', transitions: step.value, added }) : err(step.error)
+    const step = createFirstKey(ring, newKey.kid)
+    return step.ok ? ok({ step: 'init', transitions: step.value, added: newKey }) : err(step.error)
   })
-  return done.ok && done.value.change.step === 'init' ? added.kid : undefined
+  return applied.ok && applied.value.change.step === 'init' ? newKey.kid : undefined
 }
 
 interface KeyOperationsDeps {
@@ -66,23 +66,47 @@ interface KeyOperationsDeps {
 export interface StepOptions {
   readonly kid?: string | undefined
   readonly algorithm?: SigningAlgorithm | undefined
-  readonly trial?: boolean | undefined
+  readonly dryRun?: boolean | undefined
 }
 
-/** Which instances have adopted a change. */
-export interface Followed {
+/** The instances that have adopted a change, and those that have not. */
+export interface AdoptionStatus {
   readonly live: readonly Follower[]
-  /** Those that still sign by an older ring. */
+  /** The instances that still use an older ring. */
   readonly behind: readonly Follower[]
 }
 
 const POLL_MS = 50
-/** Allows for a busy machine, beyond the settings. */
-const SLACK_MS = 5_000
+/** Added to the intervals of the settings, to allow for a busy machine. */
+const EXTRA_WAIT_MS = 5_000
 
-/** Creates the operations. Each is one step, and refuses when the step is not safe yet. */
-export function keyOperations({ keys, settings, by }: KeyOperationsDeps) {
-  const circumstances = ({ now, followers }: RingView): Circumstances => ({
+/** The operations on the key ring. Each performs one step, or refuses if the step is not safe yet. */
+export interface KeyOperations {
+  readonly keys: KeyStore
+  toCircumstances(view: RingView): Circumstances
+  step(name: StepName, options?: StepOptions): Promise<Result<AppliedChange, KeyRefusal>>
+  /**
+   * Performs the next step if it is due.
+   *
+   * @param options.early true to start a rotation before the period of the signing key has passed
+   */
+  rotate(
+    options?: StepOptions & { early?: boolean | undefined },
+  ): Promise<Result<AppliedChange | { readonly next: DueStep }, KeyRefusal>>
+  /** Revokes a key immediately. If it was signing, its successor or a new key signs. A second revocation changes nothing. */
+  revoke(
+    kid: string,
+    options: { reason: string; dryRun?: boolean | undefined },
+  ): Promise<Result<AppliedChange | { readonly already: KeyRing }, KeyRefusal>>
+  /**
+   * Waits until every signing instance has adopted this version of the ring or a later one. An instance that does not
+   * report stops signing when its lease expires, so the wait is bounded.
+   */
+  waitForInstances(version: number): Promise<AdoptionStatus>
+}
+
+export function createKeyOperations({ keys, settings, by }: KeyOperationsDeps): KeyOperations {
+  const toCircumstances = ({ now, followers }: RingView): Circumstances => ({
     now,
     followers,
     policy: settings,
@@ -92,66 +116,51 @@ export function keyOperations({ keys, settings, by }: KeyOperationsDeps) {
     return (view: RingView): Result<RingChange, KeyRefusal> => {
       const { ring } = view
       if (name === 'generate') {
-        const added = generateKeyPair(algorithm ?? signingKey(ring)?.algorithm ?? 'ES256')
-        return asChange(name, generate(ring, added.kid), added)
+        const newKey = generateKeyPair(algorithm ?? findSigningKey(ring)?.algorithm ?? 'ES256')
+        return toRingChange(name, generate(ring, newKey.kid), newKey)
       }
-      const chosen = kid === undefined ? onlyOne(ring, FROM[name]) : ok(kid)
-      if (!chosen.ok) return err(chosen.error)
+      const chosenKid = kid === undefined ? selectOnlyKey(ring, REQUIRED_STATES[name]) : ok(kid)
+      if (!chosenKid.ok) return err(chosenKid.error)
       const steps = { publish, activate, retire }
-      return asChange(name, steps[name](ring, chosen.value, circumstances(view)))
+      return toRingChange(name, steps[name](ring, chosenKid.value, toCircumstances(view)))
     }
   }
 
   return {
     keys,
-    circumstances,
-    step: (name: StepName, options: StepOptions = {}) => keys.update(by, decide(name, options), options),
-    /**
-     * Performs the step that is due, if there is one.
-     *
-     * @param options.early starts a rotation before the key's period has passed
-     */
-    async rotate(
-      options: StepOptions & { early?: boolean | undefined } = {},
-    ): Promise<Result<AppliedChange | { readonly next: DueStep }, KeyRefusal>> {
+    toCircumstances,
+    step: (name, options = {}) => keys.update(by, decide(name, options), options),
+    async rotate(options = {}) {
       const view = await keys.view()
-      const next = findDueStep(view.ring, circumstances(view))
+      const next = findDueStep(view.ring, toCircumstances(view))
       if (!next) return err({ reason: 'No key signs: run "auth keys init" once.' })
-      const successor = view.ring.keys.some(({ state }) => state === 'generated' || state === 'published')
-      const begins = next.safeFrom > view.now && options.early === true && !successor
-      if (next.safeFrom > view.now && !begins) return ok({ next })
-      const { step, kid } = begins ? { step: 'generate' as const, kid: undefined } : next
+      const hasSuccessor = view.ring.keys.some(({ state }) => state === 'generated' || state === 'published')
+      const beginsRotation = next.safeFrom > view.now && options.early === true && !hasSuccessor
+      if (next.safeFrom > view.now && !beginsRotation) return ok({ next })
+      const { step, kid } = beginsRotation ? { step: 'generate' as const, kid: undefined } : next
       return keys.update(by, decide(step, { ...options, kid }), options)
     },
-    /** Revokes a key at once; the waiting successor, or a new key, signs in its place. Repeating it changes nothing. */
-    async revoke(
-      kid: string,
-      options: { reason: string; trial?: boolean | undefined },
-    ): Promise<Result<AppliedChange | { readonly already: KeyRing }, KeyRefusal>> {
+    async revoke(kid, options) {
       const { ring } = await keys.view()
-      const key = ring.keys.find((each) => each.kid === kid)
+      const key = ring.keys.find((candidate) => candidate.kid === kid)
       if (key?.state === 'revoked') return ok({ already: ring })
       const successor = generateKeyPair(key?.algorithm ?? 'ES256')
       return keys.update(
         by,
         (view) => {
-          const change = asChange('revoke', revoke(view.ring, kid, successor.kid), successor)
+          const change = toRingChange('revoke', revoke(view.ring, kid, successor.kid), successor)
           return change.ok ? ok({ ...change.value, reason: options.reason }) : change
         },
         options,
       )
     },
-    /**
-     * Waits until every signing instance has adopted this version of the ring or a later one. An instance that does not
-     * report stops signing when its lease expires, so the wait is bounded.
-     */
-    async waitForInstances(version: number): Promise<Followed> {
-      const deadline = performance.now() + settings.leaseMs + settings.pollMs + SLACK_MS
+    async waitForInstances(version) {
+      const deadline = performance.now() + settings.leaseMs + settings.pollMs + EXTRA_WAIT_MS
       for (;;) {
         const view = await keys.view()
-        const at = circumstances(view)
-        const behind = laggards({ version }, at)
-        const live = view.followers.filter((each) => isLive(each, at))
+        const circumstances = toCircumstances(view)
+        const behind = findLaggingInstances({ version }, circumstances)
+        const live = view.followers.filter((follower) => isLive(follower, circumstances))
         if (behind.length === 0 || performance.now() > deadline) return { live, behind }
         await sleep(POLL_MS)
       }
@@ -159,42 +168,45 @@ export function keyOperations({ keys, settings, by }: KeyOperationsDeps) {
   }
 }
 
-export type KeyOperations = ReturnType<typeof keyOperations>
+const REQUIRED_STATES = { publish: 'generated', activate: 'published', retire: 'retiring' } as const
 
-const FROM = { publish: 'generated', activate: 'published', retire: 'retiring' } as const
-
-function onlyOne(ring: KeyRing, state: (typeof FROM)[keyof typeof FROM]): Result<string, KeyRefusal> {
-  const [only, another] = ring.keys.filter((key) => key.state === state)
-  if (!only) return err({ reason: `No key is ${state}.` })
-  return another ? err({ reason: `Several keys are ${state}: name one.` }) : ok(only.kid)
+function selectOnlyKey(
+  ring: KeyRing,
+  state: (typeof REQUIRED_STATES)[keyof typeof REQUIRED_STATES],
+): Result<string, KeyRefusal> {
+  const [onlyKey, anotherKey] = ring.keys.filter((key) => key.state === state)
+  if (!onlyKey) return err({ reason: `No key is ${state}.` })
+  return anotherKey ? err({ reason: `Several keys are ${state}: name one.` }) : ok(onlyKey.kid)
 }
 
-function asChange(
+function toRingChange(
   step: string,
-  decided: Result<readonly Transition[], KeyRefusal>,
+  decision: Result<readonly Transition[], KeyRefusal>,
   added?: RingChange['added'],
 ): Result<RingChange, KeyRefusal> {
-  return decided.ok ? ok({ step, transitions: decided.value, ...(added && { added }) }) : err(decided.error)
+  return decision.ok
+    ? ok({ step, transitions: decision.value, ...(added && { added }) })
+    : err(decision.error)
 }
 
-interface Verification {
+interface KeyVerification {
   readonly keys: number
   readonly instances: number
-  /** Head of the audit. */
+  /** The head of the audit. */
   readonly head: string | undefined
-  /** Each fault as a sentence; empty when there is none. */
+  /** The faults, each as a sentence. */
   readonly findings: readonly string[]
 }
 
 /**
- * Verifies the signing keys: decrypts every key, signs with each that can sign and verifies the result, compares their
- * states with the audit, and verifies the proof of each live instance.
+ * Verifies the signing keys: decrypts every key, verifies a signature by each private key, compares the key states with the
+ * audit, and verifies the proof of each live instance.
  */
-export async function verifyKeys(operations: KeyOperations): Promise<Verification> {
-  const inspected = await operations.keys.inspect()
+export async function verifyKeys(operations: KeyOperations): Promise<KeyVerification> {
+  const inspectedKeys = await operations.keys.inspect()
   const view = await operations.keys.view()
   const findings: string[] = []
-  for (const key of inspected) {
+  for (const key of inspectedKeys) {
     if (key instanceof UnreadableKey)
       findings.push(`Key ${key.kid} cannot be opened, or its row was changed.`)
     else if (key.privateJwk) {
@@ -203,33 +215,33 @@ export async function verifyKeys(operations: KeyOperations): Promise<Verificatio
         findings.push(`Key ${key.kid} does not verify what it signs.`)
     }
   }
-  const chain = checkChain(await operations.keys.audit())
+  const chain = verifyKeyAudit(await operations.keys.readAudit())
   if (!chain.ok) findings.push(chain.error)
   else {
-    const written = statesByAudit(chain.value.entries)
+    const auditedStates = computeAuditedStates(chain.value.entries)
     for (const { kid, state } of view.ring.keys) {
-      const audited = written.get(kid)
-      if (audited !== state)
-        findings.push(`Key ${kid} is ${state}; by the audit it is ${audited ?? 'unknown'}.`)
+      const auditedState = auditedStates.get(kid)
+      if (auditedState !== state)
+        findings.push(`Key ${kid} is ${state}; by the audit it is ${auditedState ?? 'unknown'}.`)
     }
     const kids = new Set(view.ring.keys.map(({ kid }) => kid))
-    for (const kid of written.keys()) if (!kids.has(kid)) findings.push(`Key ${kid} is gone.`)
+    for (const kid of auditedStates.keys()) if (!kids.has(kid)) findings.push(`Key ${kid} is gone.`)
   }
-  const signing = signingKey(view.ring)
-  if (!signing) findings.push('No key signs.')
-  const live = view.followers.filter((each) => isLive(each, operations.circumstances(view)))
-  for (const each of live) {
-    if (each.problem) findings.push(`Instance ${each.host}: ${each.problem}.`)
-    else if (!signing || each.signingKid !== signing.kid || each.ringVersion !== view.ring.version)
-      findings.push(
-        `Instance ${each.host} signs with ${each.signingKid ?? 'nothing'}, by ring ${each.ringVersion}.`,
-      )
-    else if (!(await verifyProof(each.proof ?? '', signing.publicJwk, each)))
-      findings.push(`Instance ${each.host} signs what its key does not verify.`)
+  const signingKey = findSigningKey(view.ring)
+  if (!signingKey) findings.push('No key signs.')
+  const circumstances = operations.toCircumstances(view)
+  const liveFollowers = view.followers.filter((follower) => isLive(follower, circumstances))
+  for (const follower of liveFollowers) {
+    const { host, problem, ringVersion, signingKid, proof } = follower
+    if (problem) findings.push(`Instance ${host}: ${problem}.`)
+    else if (!signingKey || signingKid !== signingKey.kid || ringVersion !== view.ring.version)
+      findings.push(`Instance ${host} signs with ${signingKid ?? 'nothing'}, by ring ${ringVersion}.`)
+    else if (!(await verifyProof(proof ?? '', signingKey.publicJwk, follower)))
+      findings.push(`Instance ${host} signs what its key does not verify.`)
   }
   return {
-    keys: inspected.length,
-    instances: live.length,
+    keys: inspectedKeys.length,
+    instances: liveFollowers.length,
     head: chain.ok ? chain.value.head : undefined,
     findings,
   }

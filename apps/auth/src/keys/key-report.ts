@@ -1,4 +1,4 @@
-import type { AuditEntry } from './key-audit.ts'
+import type { KeyAuditEntry } from './key-audit.ts'
 import {
   type Circumstances,
   type DueStep,
@@ -9,17 +9,17 @@ import {
 } from './key-ring.ts'
 import type { RingView } from './key-store.ts'
 
-/** Formats a table, each column as wide as its widest cell. */
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+/** Formats a table. Each column is as wide as its widest cell. */
+export function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((cell, column) =>
     Math.max(cell.length, ...rows.map((row) => row[column]?.length ?? 0)),
   )
-  const line = (cells: readonly string[]) =>
+  const formatLine = (cells: readonly string[]) =>
     cells
       .map((cell, column) => cell.padEnd(widths[column] ?? 0))
       .join('  ')
       .trimEnd()
-  return [head, ...rows].map(line).join('\n')
+  return [head, ...rows].map(formatLine).join('\n')
 }
 
 const UNITS = [
@@ -29,32 +29,32 @@ const UNITS = [
 ] as const
 
 /** Formats a duration, such as `3 d`, `2 min`, `0.4 s`. */
-function span(ms: number): string {
-  const [size, unit] = UNITS.find(([least]) => ms >= 2 * least) ?? [1_000, 's']
+function formatDuration(ms: number): string {
+  const [size, unit] = UNITS.find(([unitMs]) => ms >= 2 * unitMs) ?? [1_000, 's']
   const count = ms / size
   return `${unit === 's' && count < 10 ? Math.round(count * 10) / 10 : Math.floor(count)} ${unit}`
 }
 
-export const refusalText = ({ reason, safeFrom }: KeyRefusal) =>
+export const formatRefusal = ({ reason, safeFrom }: KeyRefusal) =>
   safeFrom ? `${reason} It is safe from ${safeFrom.toISOString()}.` : reason
 
-export const refusalJson = ({ reason, safeFrom }: KeyRefusal) => ({
+export const toRefusalJson = ({ reason, safeFrom }: KeyRefusal) => ({
   reason,
   ...(safeFrom && { safe_from: safeFrom.toISOString() }),
 })
 
-export const transitionsText = (transitions: readonly Transition[]) =>
+export const formatTransitions = (transitions: readonly Transition[]) =>
   transitions.map(({ kid, from, to }) => `${kid}  ${from ? `${from} -> ` : ''}${to}`).join('\n')
 
-export const dueJson = ({ step, kid, safeFrom }: DueStep) => ({
+export const toDueStepJson = ({ step, kid, safeFrom }: DueStep) => ({
   step,
   ...(kid && { kid }),
   safe_from: safeFrom.toISOString(),
 })
 
 /** Builds the JSON of `keys list`. */
-export function ringJson(view: RingView, at: Circumstances) {
-  const next = findDueStep(view.ring, at)
+export function toRingJson(view: RingView, circumstances: Circumstances) {
+  const dueStep = findDueStep(view.ring, circumstances)
   return {
     ring_version: view.ring.version,
     keys: view.ring.keys.map(({ kid, algorithm, state, stateSince, createdAt }) => ({
@@ -64,9 +64,9 @@ export function ringJson(view: RingView, at: Circumstances) {
       since: stateSince.toISOString(),
       created: createdAt.toISOString(),
     })),
-    ...(next && { next: dueJson(next) }),
+    ...(dueStep && { next: toDueStepJson(dueStep) }),
     instances: view.followers
-      .filter((each) => isLive(each, at))
+      .filter((follower) => isLive(follower, circumstances))
       .map(({ host, ringVersion, signingKid, problem, seenAt }) => ({
         host,
         ring_version: ringVersion,
@@ -77,43 +77,43 @@ export function ringJson(view: RingView, at: Circumstances) {
   }
 }
 
-export function ringText(view: RingView, at: Circumstances): string {
-  const age = (since: Date) => span(view.now.getTime() - since.getTime())
-  const shown = ringJson(view, at)
+export function formatRing(view: RingView, circumstances: Circumstances): string {
+  const formatAge = (since: Date) => formatDuration(view.now.getTime() - since.getTime())
+  const report = toRingJson(view, circumstances)
   const keys = view.ring.keys.map((key) => [
     key.kid,
     key.algorithm,
     key.state,
-    age(key.stateSince),
-    age(key.createdAt),
+    formatAge(key.stateSince),
+    formatAge(key.createdAt),
   ])
-  const instances = shown.instances.map((each) => [
-    each.host,
-    each.signing_kid ?? 'nothing',
-    String(each.ring_version),
-    each.problem ?? '',
+  const instances = report.instances.map((instance) => [
+    instance.host,
+    instance.signing_kid ?? 'nothing',
+    String(instance.ring_version),
+    instance.problem ?? '',
   ])
   return [
     keys.length > 0
-      ? table(['KID', 'ALG', 'STATE', 'FOR', 'AGE'], keys)
+      ? formatTable(['KID', 'ALG', 'STATE', 'FOR', 'AGE'], keys)
       : 'There is no key yet. Make the first with: keys init',
     '',
-    dueText(findDueStep(view.ring, at), view.now),
+    formatDueStep(findDueStep(view.ring, circumstances), view.now),
     '',
     instances.length > 0
-      ? table(['INSTANCE', 'SIGNS WITH', 'RING', 'PROBLEM'], instances)
+      ? formatTable(['INSTANCE', 'SIGNS WITH', 'RING', 'PROBLEM'], instances)
       : 'No instance of the server is running.',
   ].join('\n')
 }
 
-export function dueText(next: DueStep | undefined, now: Date): string {
-  if (!next) return 'No key signs.'
-  const what = next.kid ? `${next.step} ${next.kid}` : next.step
-  if (next.safeFrom <= now) return `Due now: ${what}.`
-  return `Nothing is due. Next: ${what}, from ${next.safeFrom.toISOString()}.`
+export function formatDueStep(dueStep: DueStep | undefined, now: Date): string {
+  if (!dueStep) return 'No key signs.'
+  const stepText = dueStep.kid ? `${dueStep.step} ${dueStep.kid}` : dueStep.step
+  if (dueStep.safeFrom <= now) return `Due now: ${stepText}.`
+  return `Nothing is due. Next: ${stepText}, from ${dueStep.safeFrom.toISOString()}.`
 }
 
-export const auditText = (entries: readonly AuditEntry[]) =>
+export const formatAudit = (entries: readonly KeyAuditEntry[]) =>
   entries
     .map(({ at, by, step, reason, transitions, ring_version: version }) => {
       const keys = transitions.map(({ kid, from, to }) => `    ${kid}  ${from ? `${from} -> ` : ''}${to}`)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Follower } from './key-followers.ts'
+import type { Follower } from './key-follower-store.ts'
 import {
   activate,
   applyChange,
@@ -125,17 +125,17 @@ test('keeps exactly one signing key, published in time, for any sequence of step
   fc.assert(
     fc.property(fc.array(command, { maxLength: 60 }), (commands) => {
       let now = START
-      let made = 1
+      let generated = 1
       let current = applyChange(ring(), [{ kid: kid(0), from: undefined, to: 'signing' }], now, pairs[0])
       const publishedAt = new Map<string, number>()
       const stoppedAt = new Map<string, number>()
       for (const { step, pick, waitMs } of commands) {
         now = after(waitMs, now)
         const circumstances = { now, policy: POLICY, followers: [] }
-        const next = pairs[made]
+        const next = pairs[generated]
         const nextDue = findDueStep(current, circumstances)
         const name = step === 'due' ? (nextDue?.step ?? 'generate') : step
-        const chosen = step === 'due' ? (nextDue?.kid ?? '') : kid(pick % made)
+        const chosen = step === 'due' ? (nextDue?.kid ?? '') : kid(pick % generated)
         const result = {
           generate: () => generate(current, next?.kid ?? ''),
           publish: () => publish(current, chosen),
@@ -145,7 +145,7 @@ test('keeps exactly one signing key, published in time, for any sequence of step
         }[name]()
         if (!result.ok) continue
         if (!next) return
-        if (result.value.some((each) => each.kid === next.kid)) made += 1
+        if (result.value.some((each) => each.kid === next.kid)) generated += 1
         current = applyChange(current, result.value, now, next)
         for (const each of result.value) {
           if (each.to === 'published') publishedAt.set(each.kid, now.getTime())

@@ -1,9 +1,9 @@
 /*
- * The rules of key rotation as pure functions: which step is allowed when, and what it changes. A key goes from
+ * The rules of key rotation as pure functions: when each step is allowed, and what it changes. The state of a key changes from
  * generated to published, signing, retiring and retired, or from any state to revoked.
  */
 import { err, ok, type Result } from '@plainpath/domain'
-import type { Follower } from './key-followers.ts'
+import type { Follower } from './key-follower-store.ts'
 import type { KeySettings } from './key-settings.ts'
 import type { KeyRecord, KeyState } from './signing-key.ts'
 
@@ -15,7 +15,7 @@ export interface KeyRing {
 
 export type KeyPolicy = Pick<KeySettings, 'maxAgeMs' | 'pollMs' | 'overlapMs' | 'periodMs' | 'leaseMs'>
 
-/** `from` is undefined for a key that is new. */
+/** A change of a key state. `from` is undefined for a new key. */
 export interface Transition {
   readonly kid: string
   readonly from: KeyState | undefined
@@ -24,7 +24,7 @@ export interface Transition {
 
 export interface KeyRefusal {
   readonly reason: string
-  /** When the step will be safe, as far as is known now. */
+  /** When the step becomes safe, if nothing changes until then. */
   readonly safeFrom?: Date
 }
 
@@ -35,73 +35,78 @@ export interface Circumstances {
   readonly followers: readonly Follower[]
 }
 
-type Step = Result<readonly Transition[], KeyRefusal>
-const refuse = (reason: string, safeFrom?: Date): Step => err({ reason, ...(safeFrom && { safeFrom }) })
+type StepResult = Result<readonly Transition[], KeyRefusal>
+const refuse = (reason: string, safeFrom?: Date): StepResult => err({ reason, ...(safeFrom && { safeFrom }) })
 
-/** Creates the first key, which signs at once: no verifier has cached an earlier key set. */
-export function createFirstKey(ring: KeyRing, kid: string): Step {
-  if (signingKey(ring)) return refuse('A key signs already.')
+/** Creates the first key. It signs immediately, because no verifier can have cached an earlier key set. */
+export function createFirstKey(ring: KeyRing, kid: string): StepResult {
+  if (findSigningKey(ring)) return refuse('A key signs already.')
   return ok([{ kid, from: undefined, to: 'signing' }])
 }
 
-/** Adds a successor of the signing key. There may be one at a time. */
-export function generate(ring: KeyRing, kid: string): Step {
-  const waiting = ring.keys.find(({ state }) => state === 'generated' || state === 'published')
-  if (waiting) return refuse(`${waiting.kid} is ${waiting.state} already; it is the successor.`)
+/** Adds a successor of the signing key. There may be only one at a time. */
+export function generate(ring: KeyRing, kid: string): StepResult {
+  const successorKey = ring.keys.find(({ state }) => state === 'generated' || state === 'published')
+  if (successorKey)
+    return refuse(`${successorKey.kid} is ${successorKey.state} already; it is the successor.`)
   return ok([{ kid, from: undefined, to: 'generated' }])
 }
 
 /** Adds the successor to the published key set. */
-export function publish(ring: KeyRing, kid: string): Step {
-  return inState(ring, kid, 'generated', () => ok([{ kid, from: 'generated', to: 'published' }]))
+export function publish(ring: KeyRing, kid: string): StepResult {
+  return requireState(ring, kid, 'generated', () => ok([{ kid, from: 'generated', to: 'published' }]))
 }
 
 /**
- * Lets a published key sign. The private part of the key before it is erased; its public part stays published. Refused
+ * Lets a published key sign. The private part of the previous key is erased; its public part stays published. The step is refused
  * until every instance publishes the new key, and caches of the old key set have expired.
  */
-export function activate(ring: KeyRing, kid: string, at: Circumstances): Step {
-  return inState(ring, kid, 'published', (key) => {
-    const behind = laggards(ring, at)
+export function activate(ring: KeyRing, kid: string, circumstances: Circumstances): StepResult {
+  return requireState(ring, kid, 'published', (key) => {
+    const behind = findLaggingInstances(ring, circumstances)
     if (behind.length > 0)
       return refuse(`Not every instance publishes it yet: ${behind.map(({ host }) => host).join(', ')}.`)
-    const safeFrom = activationSafeFrom(key, at)
-    if (safeFrom > at.now) return refuse('Others may still keep the key set without it.', safeFrom)
-    const before = signingKey(ring)
+    const safeFrom = computeActivationTime(key, circumstances)
+    if (safeFrom > circumstances.now) return refuse('Others may still keep the key set without it.', safeFrom)
+    const previousKey = findSigningKey(ring)
     return ok([
-      ...(before ? [{ kid: before.kid, from: 'signing', to: 'retiring' } as const] : []),
+      ...(previousKey ? [{ kid: previousKey.kid, from: 'signing', to: 'retiring' } as const] : []),
       { kid, from: 'published', to: 'signing' },
     ])
   })
 }
 
-/** Removes a key from the published set, once nothing that it signed can be in use. */
-export function retire(ring: KeyRing, kid: string, at: Circumstances): Step {
-  return inState(ring, kid, 'retiring', (key) => {
-    const still = at.followers.filter((each) => isLive(each, at) && each.signingKid === kid)
-    if (still.length > 0)
-      return refuse(`An instance still signs with it: ${still.map(({ host }) => host).join(', ')}.`)
-    const safeFrom = retirementSafeFrom(key, at.policy)
-    if (safeFrom > at.now) return refuse('What it signed may still be in use.', safeFrom)
+/** Removes a key from the published set, once everything that it signed is out of use. */
+export function retire(ring: KeyRing, kid: string, circumstances: Circumstances): StepResult {
+  return requireState(ring, kid, 'retiring', (key) => {
+    const signingInstances = circumstances.followers.filter(
+      (follower) => isLive(follower, circumstances) && follower.signingKid === kid,
+    )
+    if (signingInstances.length > 0)
+      return refuse(
+        `An instance still signs with it: ${signingInstances.map(({ host }) => host).join(', ')}.`,
+      )
+    const safeFrom = computeRetirementTime(key, circumstances.policy)
+    if (safeFrom > circumstances.now) return refuse('What it signed may still be in use.', safeFrom)
     return ok([{ kid, from: 'retiring', to: 'retired' }])
   })
 }
 
 /**
- * Revokes a key at once, from any state.
+ * Revokes a key immediately, from any state.
  *
- * @param successor kid of a new key, used when the revoked key is the signing one and no successor waits
+ * @param newKid the kid of a new key, which signs if the revoked key is the signing key and has no successor
  */
-export function revoke(ring: KeyRing, kid: string, successor: string): Step {
-  const key = ring.keys.find((each) => each.kid === kid)
+export function revoke(ring: KeyRing, kid: string, newKid: string): StepResult {
+  const key = ring.keys.find((candidate) => candidate.kid === kid)
   if (!key) return refuse(`There is no key ${kid}.`)
   if (key.state === 'revoked') return refuse(`${kid} is revoked already.`)
   const revocation: Transition = { kid, from: key.state, to: 'revoked' }
   if (key.state !== 'signing') return ok([revocation])
-  const waiting =
+  const successorKey =
     ring.keys.find(({ state }) => state === 'published') ??
     ring.keys.find(({ state }) => state === 'generated')
-  return ok([revocation, { kid: waiting?.kid ?? successor, from: waiting?.state, to: 'signing' }])
+  return ok([revocation, { kid: successorKey?.kid ?? newKid, from: successorKey?.state, to: 'signing' }])
 }
 
 export type StepName = 'generate' | 'publish' | 'activate' | 'retire'
@@ -113,70 +118,94 @@ export interface DueStep {
   readonly safeFrom: Date
 }
 
-/** Finds the next step of the rotation, which is due from its `safeFrom`. @returns undefined when no key signs */
-export function findDueStep(ring: KeyRing, at: Circumstances): DueStep | undefined {
-  const signing = signingKey(ring)
-  if (!signing) return undefined
+/**
+ * Finds the next step of the rotation. It is due from its `safeFrom` on.
+ *
+ * @returns undefined if no key signs
+ */
+export function findDueStep(ring: KeyRing, circumstances: Circumstances): DueStep | undefined {
+  const signingKey = findSigningKey(ring)
+  if (!signingKey) return undefined
   const steps: DueStep[] = []
-  let successor = false
+  let hasSuccessor = false
   for (const key of ring.keys) {
-    const step = (name: StepName, safeFrom: Date) => steps.push({ step: name, kid: key.kid, safeFrom })
-    if (key.state === 'retiring') step('retire', retirementSafeFrom(key, at.policy))
-    if (key.state === 'published') step('activate', activationSafeFrom(key, at))
-    if (key.state === 'generated') step('publish', key.stateSince)
-    successor ||= key.state === 'published' || key.state === 'generated'
+    const addStep = (name: StepName, safeFrom: Date) => steps.push({ step: name, kid: key.kid, safeFrom })
+    if (key.state === 'retiring') addStep('retire', computeRetirementTime(key, circumstances.policy))
+    if (key.state === 'published') addStep('activate', computeActivationTime(key, circumstances))
+    if (key.state === 'generated') addStep('publish', key.stateSince)
+    hasSuccessor ||= key.state === 'published' || key.state === 'generated'
   }
-  if (!successor)
-    steps.push({ step: 'generate', kid: undefined, safeFrom: later(signing.stateSince, at.policy.periodMs) })
-  return steps.reduce((soonest, each) => (each.safeFrom < soonest.safeFrom ? each : soonest))
+  if (!hasSuccessor)
+    steps.push({
+      step: 'generate',
+      kid: undefined,
+      safeFrom: addMs(signingKey.stateSince, circumstances.policy.periodMs),
+    })
+  return steps.reduce((soonest, step) => (step.safeFrom < soonest.safeFrom ? step : soonest))
 }
 
-/** Computes the ring after a change. @throws {Error} when a transition names a key that is not in the ring */
+/**
+ * Computes the ring after a change.
+ *
+ * @throws {Error} when a transition names a key that is not in the ring
+ */
 export function applyChange(
   ring: KeyRing,
   transitions: readonly Transition[],
   now: Date,
-  added?: Pick<KeyRecord, 'kid' | 'algorithm' | 'publicJwk'>,
+  newKey?: Pick<KeyRecord, 'kid' | 'algorithm' | 'publicJwk'>,
 ): KeyRing {
   const keys = [...ring.keys]
   for (const { kid, to } of transitions) {
     const index = keys.findIndex((key) => key.kid === kid)
     const key = keys[index]
     if (key) keys[index] = { ...key, state: to, stateSince: now }
-    else if (added?.kid === kid) keys.push({ ...added, state: to, stateSince: now, createdAt: now })
+    else if (newKey?.kid === kid) keys.push({ ...newKey, state: to, stateSince: now, createdAt: now })
     else throw new Error(`a step named ${kid}, which is not in the ring`)
   }
   return { version: ring.version + 1, keys }
 }
 
-/** True when an instance reported recently enough that it may still sign. */
+/** Returns whether an instance reported recently enough that it may still sign. */
 export const isLive = (follower: Follower, { now, policy }: Pick<Circumstances, 'now' | 'policy'>) =>
   follower.seenAt.getTime() + policy.leaseMs > now.getTime()
 
-export const signingKey = (ring: KeyRing) => ring.keys.find(({ state }) => state === 'signing')
+export const findSigningKey = (ring: KeyRing) => ring.keys.find(({ state }) => state === 'signing')
 
-/** Finds the live instances that sign by an older ring. An instance that does not sign publishes nothing either. */
-export const laggards = (ring: Pick<KeyRing, 'version'>, at: Circumstances) =>
-  at.followers.filter(
-    (each) => isLive(each, at) && each.signingKid !== undefined && each.ringVersion < ring.version,
+/** Finds the live instances that use an older ring. Instances that do not sign are ignored, because they also publish no keys. */
+export const findLaggingInstances = (ring: Pick<KeyRing, 'version'>, circumstances: Circumstances) =>
+  circumstances.followers.filter(
+    (follower) =>
+      isLive(follower, circumstances) &&
+      follower.signingKid !== undefined &&
+      follower.ringVersion < ring.version,
   )
 
-const later = (from: Date, ms: number) => new Date(from.getTime() + ms)
+const addMs = (from: Date, ms: number) => new Date(from.getTime() + ms)
 
-/** A verifier may have fetched the old key set from the last instance to adopt the new one, and caches it for `maxAge`. */
-function activationSafeFrom(key: KeyRecord, { policy, followers, ...at }: Circumstances): Date {
-  const adoptedAt = followers
-    .filter((each) => isLive(each, { policy, ...at }))
+/**
+ * Computes when a key may begin to sign. The last instance to adopt the new key set may have served the old one until then, and
+ * a verifier caches it for `maxAge`.
+ */
+function computeActivationTime(key: KeyRecord, circumstances: Circumstances): Date {
+  const { policy, followers } = circumstances
+  const adoptionTimes = followers
+    .filter((follower) => isLive(follower, circumstances))
     .map(({ followedAt }) => followedAt.getTime())
-  const latest = Math.max(key.stateSince.getTime() + policy.pollMs, ...adoptedAt)
-  return new Date(latest + policy.maxAgeMs)
+  const adoptedByAllAt = Math.max(key.stateSince.getTime() + policy.pollMs, ...adoptionTimes)
+  return new Date(adoptedByAllAt + policy.maxAgeMs)
 }
 
-const retirementSafeFrom = (key: KeyRecord, { pollMs, overlapMs }: KeyPolicy) =>
-  later(key.stateSince, pollMs + overlapMs)
+const computeRetirementTime = (key: KeyRecord, { pollMs, overlapMs }: KeyPolicy) =>
+  addMs(key.stateSince, pollMs + overlapMs)
 
-function inState(ring: KeyRing, kid: string, state: KeyState, step: (key: KeyRecord) => Step): Step {
-  const key = ring.keys.find((each) => each.kid === kid)
+function requireState(
+  ring: KeyRing,
+  kid: string,
+  state: KeyState,
+  takeStep: (key: KeyRecord) => StepResult,
+): StepResult {
+  const key = ring.keys.find((candidate) => candidate.kid === kid)
   if (!key) return refuse(`There is no key ${kid}.`)
-  return key.state === state ? step(key) : refuse(`${kid} is ${key.state}, not ${state}.`)
+  return key.state === state ? takeStep(key) : refuse(`${kid} is ${key.state}, not ${state}.`)
 }

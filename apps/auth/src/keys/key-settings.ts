@@ -1,49 +1,66 @@
-import { numberFrom, type Setting } from '@plainpath/http/settings'
+import { numberBetween, type Setting } from '@plainpath/http/settings'
 
-/** Reads a duration in seconds as milliseconds. */
-const span = (least: number, most: number) => numberFrom(least, most).transform((seconds) => seconds * 1000)
+/** Parses a duration in seconds into milliseconds. */
+const secondsBetween = (min: number, max: number) =>
+  numberBetween(min, max).transform((seconds) => seconds * 1000)
 
 const DAY = 86_400
 
 /** The settings of the signing keys; durations are in seconds. */
 export const KEY_SETTINGS = {
   AUTH_KEYS_MAX_AGE_SECONDS: {
-    schema: span(0, DAY),
+    schema: secondsBetween(0, DAY),
     description: '`max-age` of the public key set; a new key signs only after it',
     default: '300',
   },
   AUTH_KEYS_TRUST_SECONDS: {
-    schema: span(0.1, 60),
+    schema: secondsBetween(0.1, 60),
     description: 'How long an API may trust a key set after fetching it; `keys revoke` waits that long',
     default: '5',
   },
   AUTH_KEYS_POLL_SECONDS: {
-    schema: span(0.1, 30),
+    schema: secondsBetween(0.1, 30),
     description: 'How often an instance reads the keys and reports what it signs with',
     default: '3',
   },
   AUTH_KEYS_LEASE_SECONDS: {
-    schema: span(1, 600),
+    schema: secondsBetween(1, 600),
     description: 'How long an instance that cannot read the keys continues to sign',
     default: '15',
   },
   AUTH_KEYS_OVERLAP_SECONDS: {
-    schema: span(0, 30 * DAY),
+    schema: secondsBetween(0, 30 * DAY),
     description: 'How long a key stays published after it stopped signing',
     default: '90000',
   },
   AUTH_KEYS_PERIOD_SECONDS: {
-    schema: span(0, 366 * DAY),
+    schema: secondsBetween(0, 366 * DAY),
     description: 'How long a key signs before its successor is due',
     default: String(90 * DAY),
   },
 } as const satisfies Record<string, Setting>
 
-type Settings = { readonly [Name in keyof typeof KEY_SETTINGS]: number }
+type SettingValues = { readonly [Name in keyof typeof KEY_SETTINGS]: number }
 
-/** @param settings as `KEY_SETTINGS` reads them */
-export const keySettings = (settings: Settings) => ({
+/** The settings of the signing keys; durations are in milliseconds unless the name says seconds. */
+export interface KeySettings {
   /** How long verifiers may cache the published keys. */
+  readonly maxAgeMs: number
+  readonly publicMaxAgeSeconds: number
+  /** How long an API may trust a key set after fetching it. */
+  readonly trustMs: number
+  /** How often an instance reads the keys. */
+  readonly pollMs: number
+  /** How long an instance that cannot read the keys continues to sign. */
+  readonly leaseMs: number
+  /** How long a key stays published after it stopped signing. */
+  readonly overlapMs: number
+  /** How long a key signs before its successor is due. */
+  readonly periodMs: number
+}
+
+/** Converts the values that were parsed with `KEY_SETTINGS`. */
+export const toKeySettings = (settings: SettingValues): KeySettings => ({
   maxAgeMs: Math.max(settings.AUTH_KEYS_MAX_AGE_SECONDS, settings.AUTH_KEYS_TRUST_SECONDS),
   publicMaxAgeSeconds: Math.floor(settings.AUTH_KEYS_MAX_AGE_SECONDS / 1000),
   trustMs: settings.AUTH_KEYS_TRUST_SECONDS,
@@ -52,4 +69,3 @@ export const keySettings = (settings: Settings) => ({
   overlapMs: settings.AUTH_KEYS_OVERLAP_SECONDS,
   periodMs: settings.AUTH_KEYS_PERIOD_SECONDS,
 })
-export type KeySettings = ReturnType<typeof keySettings>

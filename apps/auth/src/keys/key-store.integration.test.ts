@@ -4,17 +4,17 @@ import { newKeyEncryptionKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { exampleSealingKeys } from '../../test/example-agent.ts'
 import { type Authority, dumpTables, openAuthority } from '../../test/open-authority.ts'
-import { checkChain } from './key-audit.ts'
+import { verifyKeyAudit } from './key-audit.ts'
 import { initKeys } from './key-operations.ts'
 import { type Circumstances, generate, publish, retire, revoke } from './key-ring.ts'
-import { type KeyStore, postgresKeyStore, UnreadableKey } from './key-store.ts'
+import { createKeyStore, type KeyStore, UnreadableKey } from './key-store.ts'
 import { generateKeyPair, type KeyPair } from './signing-key.ts'
 
 let authority: Authority
 let keys: KeyStore
 beforeEach(async () => {
   authority = await openAuthority()
-  keys = postgresKeyStore(authority.db, authority.sealingKeys)
+  keys = createKeyStore(authority.db, authority.sealingKeys)
 })
 afterEach(() => authority[Symbol.asyncDispose]())
 
@@ -62,10 +62,10 @@ test('stores no private key in clear', async () => {
 })
 
 test('creates exactly one first key for several simultaneous starts', async () => {
-  const made = await Promise.all(Array.from({ length: 4 }, () => initKeys({ keys })))
+  const results = await Promise.all(Array.from({ length: 4 }, () => initKeys({ keys })))
   const kids = (await keys.read()).keys.map(({ kid }) => kid)
   expect(kids).toHaveLength(1)
-  expect(made.filter((kid) => kid !== undefined)).toEqual(kids)
+  expect(results.filter((kid) => kid !== undefined)).toEqual(kids)
   expect(await initKeys({ keys })).toBeUndefined()
 })
 
@@ -75,7 +75,7 @@ test('adds keys that are older than the audit to it at the next start', async ()
   await owner.query('truncate key_audit')
   await owner.query('update key_ring set version = 1')
   expect(await initKeys({ keys })).toBeUndefined()
-  const chain = checkChain(await keys.audit())
+  const chain = verifyKeyAudit(await keys.readAudit())
   expect(chain).toMatchObject({ ok: true, value: { entries: [{ step: 'adopt' }] } })
 })
 
@@ -97,7 +97,7 @@ test('lets one of two simultaneous operators take the step, and tells the other 
   expect(published.find((done) => !done.ok)).toMatchObject({
     error: { reason: `${kid} is published, not generated.` },
   })
-  expect(await keys.audit()).toHaveLength(3)
+  expect(await keys.readAudit()).toHaveLength(3)
 })
 
 test('prevents a second signing key, also for direct writes to the table', async () => {
@@ -108,7 +108,7 @@ test('prevents a second signing key, also for direct writes to the table', async
   )
 })
 
-test('changes nothing in a trial or after a refusal', async () => {
+test('changes nothing in a dry run or after a refusal', async () => {
   const kid = (await initKeys({ keys })) ?? ''
   const before = await dumpTables(authority.db)
   const tried = await keys.update(
@@ -119,7 +119,7 @@ test('changes nothing in a trial or after a refusal', async () => {
         ? ok({ step: 'revoke', transitions: [{ kid, from: 'signing', to: 'revoked' }] })
         : err(step.error)
     },
-    { trial: true },
+    { dryRun: true },
   )
   expect(tried).toMatchObject({ ok: true, value: { head: undefined, ring: { version: 3 } } })
   await keys.update(by, ({ ring, now }) => {
@@ -153,16 +153,16 @@ describe('the audit', () => {
   test('shows edits by the owner of the table', async () => {
     await initKeys({ keys })
     await add()
-    const head = checkChain(await keys.audit())
+    const head = verifyKeyAudit(await keys.readAudit())
     await using owner = openPool(authority.database.ownerUrl)
     await owner.query(`update key_audit set entry = replace(entry, 'rosa', 'carl') where number = 2`)
-    expect(checkChain(await keys.audit())).toMatchObject({
+    expect(verifyKeyAudit(await keys.readAudit())).toMatchObject({
       ok: false,
       error: expect.stringContaining('Row 2'),
     })
     await owner.query('delete from key_audit where number = 2')
-    expect(checkChain(await keys.audit()).ok).toBe(true)
-    expect(checkChain(await keys.audit(), head.ok ? head.value.head : '').ok).toBe(false)
+    expect(verifyKeyAudit(await keys.readAudit()).ok).toBe(true)
+    expect(verifyKeyAudit(await keys.readAudit(), head.ok ? head.value.head : '').ok).toBe(false)
   })
 })
 
@@ -211,7 +211,7 @@ describe('a row of the table of keys that somebody changed', () => {
 
   test('refuses to continue without the key-encryption key, and creates no new key', async () => {
     await initKeys({ keys })
-    const elsewhere = postgresKeyStore(authority.db, exampleSealingKeys())
+    const elsewhere = createKeyStore(authority.db, exampleSealingKeys())
     await expect(elsewhere.read()).rejects.toThrow(UnreadableKey)
     expect(await initKeys({ keys: elsewhere })).toBeUndefined()
     expect((await keys.read()).keys).toHaveLength(1)
@@ -219,7 +219,7 @@ describe('a row of the table of keys that somebody changed', () => {
 
   test('allows a key that cannot be decrypted to be revoked, and continues under another key-encryption key', async () => {
     const kid = (await initKeys({ keys })) ?? ''
-    keys = postgresKeyStore(authority.db, exampleSealingKeys())
+    keys = createKeyStore(authority.db, exampleSealingKeys())
     expect(await end(kid)).toMatchObject({ ok: true })
     expect((await keys.read()).keys.map(({ state }) => state)).toEqual(['revoked', 'signing'])
   })
@@ -227,15 +227,15 @@ describe('a row of the table of keys that somebody changed', () => {
 
 test('rewrap re-encrypts every private key under the newest key-encryption key, once', async () => {
   const [old, young] = [newKeyEncryptionKey(), newKeyEncryptionKey()]
-  const store = (text: string) => postgresKeyStore(authority.db, parseKeyEncryptionKeys(text))
+  const store = (text: string) => createKeyStore(authority.db, parseKeyEncryptionKeys(text))
   keys = store(old)
   await initKeys({ keys })
   await add()
   const before = await keys.read()
   const both = store(`${young}\n${old}`)
-  expect(await both.rewrap(by, { trial: true })).toHaveLength(2)
-  expect(await both.rewrap(by)).toHaveLength(2)
-  expect(await both.rewrap(by)).toEqual([])
+  expect(await both.reencrypt(by, { dryRun: true })).toHaveLength(2)
+  expect(await both.reencrypt(by)).toHaveLength(2)
+  expect(await both.reencrypt(by)).toEqual([])
   expect((await store(young).read()).keys).toEqual(before.keys)
   await expect(keys.read()).rejects.toThrow(UnreadableKey)
 })

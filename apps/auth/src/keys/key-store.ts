@@ -1,28 +1,28 @@
 /*
- * Signing keys in PostgreSQL, with private parts encrypted, and their audit. The store applies changes atomically; which
- * change is allowed is decided in `key-ring.ts`.
+ * Stores signing keys in PostgreSQL, with encrypted private keys and an audit trail. The store applies changes atomically;
+ * `key-ring.ts` decides which changes are allowed.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { err, ok, type Result } from '@plainpath/domain'
 import { type Database, type Pool, rowReader } from '@plainpath/postgres'
 import type { SealingKeys } from '@plainpath/sealing'
 import { z } from 'zod'
-import { type Actor, auditTable } from '../audit/audit-chain.ts'
+import { type Actor, type AuditRow, openAuditTable } from '../audit/audit-chain.ts'
 import { type AuthEvents, createEvents } from '../events.ts'
-import type { AuditEntry } from './key-audit.ts'
-import { type Follower, readFollowers } from './key-followers.ts'
+import type { KeyAuditEntry } from './key-audit.ts'
+import { type Follower, readFollowers } from './key-follower-store.ts'
 import { applyChange, type KeyRefusal, type KeyRing, type Transition } from './key-ring.ts'
 import {
+  computeThumbprint,
   type KeyPair,
   KeyRecord,
   type KeyState,
   PrivateJwk,
-  publicPart,
   type SigningKey,
-  thumbprint,
+  toPublicJwk,
 } from './signing-key.ts'
 
-/** A private key that cannot be decrypted, or a row that is inconsistent. An operator has to resolve it. */
+/** The error for a private key that cannot be decrypted, or whose row is inconsistent. An operator must resolve it. */
 export class UnreadableKey extends Error {
   override readonly name = 'UnreadableKey'
   readonly kid: string
@@ -35,7 +35,7 @@ export class UnreadableKey extends Error {
   }
 }
 
-/** The ring without private keys, and what decides about a step. `now` is the database's clock. */
+/** The ring without private keys, and the facts that decide whether a change is allowed. `now` is the time of the database. */
 export interface RingView {
   readonly ring: KeyRing
   readonly followers: readonly Follower[]
@@ -52,47 +52,73 @@ export interface RingChange {
 
 export interface AppliedChange {
   readonly change: RingChange
-  /** After the change. */
+  /** The ring after the change. */
   readonly ring: KeyRing
-  /** Head of the audit after the change; undefined for a trial. */
+  /** The audit head after the change; undefined for a dry run. */
   readonly head: string | undefined
 }
 
 const RingRow = z.object({ version: z.int(), now: z.date() })
 type Row = Record<string, unknown>
-const AUDIT = auditTable('key_audit')
+const AUDIT = openAuditTable('key_audit')
 
-/**
- * Opens the store. Every change locks the single row of `key_ring`.
- */
-export function postgresKeyStore(db: Pool, keys: SealingKeys, events: AuthEvents = createEvents()) {
+/** Stores the key ring. Every change locks the single row of `key_ring`. */
+export interface KeyStore {
+  /**
+   * Reads every key pair, oldest first.
+   *
+   * @throws {UnreadableKey}
+   */
+  read(): Promise<{ version: number; keys: readonly SigningKey[] }>
+  /** Reads every key pair, and returns an error in place of each key that cannot be read. */
+  inspect(): Promise<readonly (SigningKey | UnreadableKey)[]>
+  /** Reads the ring without decrypting anything. */
+  view(): Promise<RingView>
+  /**
+   * Locks the ring, calls `decide`, and applies the change together with its audit row. Erases a private key if the key's new
+   * state does not need it. Decrypts no private key.
+   *
+   * @param options.dryRun true to call `decide` without changing anything
+   */
+  update(
+    actor: Actor,
+    decide: (view: RingView) => Result<RingChange, KeyRefusal>,
+    options?: { dryRun?: boolean | undefined },
+  ): Promise<Result<AppliedChange, KeyRefusal>>
+  /**
+   * Re-encrypts every private key under the newest key-encryption key.
+   *
+   * @returns the kids of the keys that were encrypted under an older key-encryption key
+   * @throws {UnreadableKey} without changing anything
+   */
+  reencrypt(actor: Actor, options?: { dryRun?: boolean | undefined }): Promise<readonly string[]>
+  /** Reads the last audit row; undefined if the audit is empty. */
+  readLastAuditRow(): Promise<AuditRow | undefined>
+  readAudit(): Promise<readonly AuditRow[]>
+}
+
+export function createKeyStore(db: Pool, keys: SealingKeys, events: AuthEvents = createEvents()): KeyStore {
   async function insertKey(tx: Database, change: RingChange, now: Date): Promise<void> {
-    const { added } = change
-    const made = change.transitions.find(({ kid, from }) => kid === added?.kid && from === undefined)
-    if (!added || !made) return
-    const sealed = keys.seal(JSON.stringify(added.privateJwk), privateKeyEncryptionContext(added.kid))
+    const { added: newKey } = change
+    const addition = change.transitions.find(({ kid, from }) => kid === newKey?.kid && from === undefined)
+    if (!newKey || !addition) return
+    const sealed = keys.seal(JSON.stringify(newKey.privateJwk), toEncryptionContext(newKey.kid))
     await tx.query(`insert into signing_keys (${SealedKeyRow.columns}) values ($1, $2, $3, $4, $4, $5, $6)`, [
-      added.kid,
-      added.algorithm,
-      made.to,
+      newKey.kid,
+      newKey.algorithm,
+      addition.to,
       now,
-      JSON.stringify(added.publicJwk),
+      JSON.stringify(newKey.publicJwk),
       sealed,
     ])
   }
 
   return {
-    /**
-     * Reads every key with its private part, oldest first.
-     *
-     * @throws {UnreadableKey}
-     */
-    async read(): Promise<{ version: number; keys: readonly SigningKey[] }> {
+    async read() {
       const { version, rows } = await readRing(db)
       return { version, keys: rows.map((row) => toSigningKey(row, keys, version)) }
     },
-    /** Reads each key, or why it cannot be read. */
-    async inspect(): Promise<readonly (SigningKey | UnreadableKey)[]> {
+    async inspect() {
       const { version, rows } = await readRing(db)
       return rows.map((row) => {
         try {
@@ -103,86 +129,70 @@ export function postgresKeyStore(db: Pool, keys: SealingKeys, events: AuthEvents
         }
       })
     },
-    /** Reads the ring without decrypting anything. */
-    async view(): Promise<RingView> {
+    async view() {
       const { version, now, rows } = await readRing(db)
       return { ring: { version, keys: rows.map(KeyRow.parse) }, followers: await readFollowers(db), now }
     },
-    /**
-     * Decides on and applies one change under the lock, together with its audit row. Erases a private key whose new
-     * state does not need it. Decrypts no key.
-     *
-     * @param options.trial decides, but changes nothing
-     */
-    async update(
-      by: Actor,
-      decide: (view: RingView) => Result<RingChange, KeyRefusal>,
-      options?: { trial?: boolean | undefined },
-    ): Promise<Result<AppliedChange, KeyRefusal>> {
-      const done = await db.transaction<Result<AppliedChange, KeyRefusal>>(async (tx) => {
-        const view = await lockedView(tx)
-        const decided = decide(view)
-        if (!decided.ok) return err(decided.error)
-        const change = decided.value
+    async update(actor, decide, options) {
+      const result = await db.transaction<Result<AppliedChange, KeyRefusal>>(async (tx) => {
+        const view = await lockAndReadView(tx)
+        const decision = decide(view)
+        if (!decision.ok) return err(decision.error)
+        const change = decision.value
         const ring = applyChange(view.ring, change.transitions, view.now, change.added)
-        if (options?.trial) return ok({ change, ring, head: undefined })
+        if (options?.dryRun) return ok({ change, ring, head: undefined })
         await applyTransitions(tx, change, view.now)
         await insertKey(tx, change, view.now)
-        return ok({ change, ring, head: await writeAudit(tx, by, change, { ring, now: view.now }) })
+        return ok({ change, ring, head: await writeAudit(tx, actor, change, { ring, now: view.now }) })
       })
-      if (done.ok && done.value.head !== undefined) {
-        const { step, transitions } = done.value.change
+      if (result.ok && result.value.head !== undefined) {
+        const { step, transitions } = result.value.change
         events.emit('signing-keys-changed', { step, kids: transitions.map(({ kid }) => kid) })
       }
-      return done
+      return result
     },
-    /**
-     * Re-encrypts every private key under the newest key-encryption key.
-     *
-     * @returns the kids of the keys that were under another one
-     * @throws {UnreadableKey} and changes nothing
-     */
-    async rewrap(by: Actor, options?: { trial?: boolean | undefined }): Promise<readonly string[]> {
+    async reencrypt(actor, options) {
       const kids = await db.transaction(async (tx) => {
-        const { ring, now } = await lockedView(tx)
+        const { ring, now } = await lockAndReadView(tx)
         const { rows } = await readRing(tx)
-        const moved: string[] = []
+        const resealedKids: string[] = []
         for (const row of rows) {
           const { kid } = toSigningKey(row, keys, ring.version)
           const sealed = row['private_sealed'] as Buffer | null
-          const resealed = sealed && keys.reseal(sealed, privateKeyEncryptionContext(kid))
+          const resealed = sealed && keys.reseal(sealed, toEncryptionContext(kid))
           if (!resealed) continue
-          moved.push(kid)
-          if (!options?.trial)
+          resealedKids.push(kid)
+          if (!options?.dryRun)
             await tx.query('update signing_keys set private_sealed = $2 where kid = $1', [kid, resealed])
         }
-        const change = { step: 'rewrap', transitions: [], reason: `${moved.length} to ${keys.newestId}` }
-        if (moved.length > 0 && !options?.trial)
-          await writeAudit(tx, by, change, { ring: { ...ring, version: ring.version + 1 }, now })
-        return moved
+        const change = {
+          step: 'rewrap',
+          transitions: [],
+          reason: `${resealedKids.length} to ${keys.newestId}`,
+        }
+        if (resealedKids.length > 0 && !options?.dryRun)
+          await writeAudit(tx, actor, change, { ring: { ...ring, version: ring.version + 1 }, now })
+        return resealedKids
       })
-      if (kids.length > 0 && !options?.trial) events.emit('signing-keys-changed', { step: 'rewrap', kids })
+      if (kids.length > 0 && !options?.dryRun) events.emit('signing-keys-changed', { step: 'rewrap', kids })
       return kids
     },
-    /** Reads the last row of the audit; undefined while it is empty. */
-    auditEnd: () => AUDIT.end(db),
-    audit: () => AUDIT.all(db),
+    readLastAuditRow: () => AUDIT.readLast(db),
+    readAudit: () => AUDIT.readAll(db),
   }
 }
 
-export type KeyStore = ReturnType<typeof postgresKeyStore>
-
-/** Reads version and rows in one statement, so that they belong together. */
+/** Reads the version and the rows in one consistent statement. */
 async function readRing(db: Database): Promise<{ version: number; now: Date; rows: Row[] }> {
   const { rows } = await db.query(
     `select version, clock_timestamp() as now, ${SealedKeyRow.columns} from key_ring left join signing_keys on true
      order by created_at, kid`,
   )
-  if (!rows[0]) throw new Error('the table key_ring has lost its row')
+  if (!rows[0]) throw new Error('the table key_ring has no row')
   return { ...RingRow.parse(rows[0]), rows: rows.filter((row) => row['kid'] !== null) }
 }
 
-async function lockedView(tx: Database): Promise<RingView> {
+async function lockAndReadView(tx: Database): Promise<RingView> {
   await tx.query('select from key_ring for update')
   const { version, now, rows } = await readRing(tx)
   return { ring: { version, keys: rows.map(KeyRow.parse) }, followers: await readFollowers(tx), now }
@@ -194,23 +204,27 @@ async function applyTransitions(tx: Database, { transitions }: RingChange, now: 
     const { rowCount } = await tx.query(
       `update signing_keys set state = $3, state_since = $4, private_sealed = case when $5 then private_sealed end
        where kid = $1 and state = $2`,
-      [kid, from, to, now, SECRET_STATES.has(to)],
+      [kid, from, to, now, STATES_WITH_PRIVATE_KEY.has(to)],
     )
-    if (rowCount !== 1) throw new Error(`signing key ${kid} was not ${from}`)
+    if (rowCount !== 1) throw new Error(`signing key ${kid} is not in the state ${from}`)
   }
 }
 
-/** Appends to the audit and stores the new version of the ring. @returns the head of the audit */
+/**
+ * Appends an audit row and stores the new ring version.
+ *
+ * @returns the new audit head
+ */
 async function writeAudit(
   tx: Database,
-  by: Actor,
+  actor: Actor,
   change: RingChange,
   { ring, now }: { ring: KeyRing; now: Date },
 ): Promise<string> {
   const { step, reason, transitions } = change
-  const entry: AuditEntry = {
+  const entry: KeyAuditEntry = {
     at: now.toISOString(),
-    by,
+    by: actor,
     step,
     ...(reason !== undefined && { reason }),
     ring_version: ring.version,
@@ -221,31 +235,36 @@ async function writeAudit(
   return head
 }
 
-/** The states in which a key has a private part. */
-const SECRET_STATES: ReadonlySet<KeyState> = new Set(['generated', 'published', 'signing'])
+/** The states in which a private key is stored. */
+const STATES_WITH_PRIVATE_KEY: ReadonlySet<KeyState> = new Set(['generated', 'published', 'signing'])
 
 const KeyRow = rowReader(KeyRecord)
 const SealedKeyRow = rowReader(KeyRecord.extend({ privateSealed: z.instanceof(Buffer).optional() }))
 
-/** Binds an encrypted private key to its kid (associated data), so that rows cannot be swapped. */
-const privateKeyEncryptionContext = (kid: string) => `signing_keys/${kid}`
+/** Returns the encryption context. It binds an encrypted private key to its kid, so that rows cannot be swapped. */
+const toEncryptionContext = (kid: string) => `signing_keys/${kid}`
 
-/** Decrypts and checks a row. @throws {UnreadableKey} when it is inconsistent or cannot be decrypted */
+/**
+ * Decrypts the private key of a row, and checks that the row is consistent.
+ *
+ * @throws {UnreadableKey} if the row is inconsistent or its private key cannot be decrypted
+ */
 function toSigningKey(row: Row, keys: SealingKeys, ringVersion: number): SigningKey {
   const kid = String(row['kid'])
   try {
     const { privateSealed: sealed, ...record } = SealedKeyRow.parse(row)
-    const privateJwk = sealed ? openPrivate(sealed, kid, keys) : undefined
+    const privateJwk = sealed ? decryptPrivateKey(sealed, kid, keys) : undefined
     const { publicJwk, algorithm, state } = record
-    const named = publicJwk.kid === kid && publicJwk.alg === algorithm && thumbprint(publicJwk) === kid
-    const matches = privateJwk === undefined || isDeepStrictEqual(publicPart(privateJwk), publicJwk)
-    if (!named || !matches || SECRET_STATES.has(state) !== (privateJwk !== undefined))
-      throw new Error('its row contradicts itself')
+    const hasValidKid =
+      publicJwk.kid === kid && publicJwk.alg === algorithm && computeThumbprint(publicJwk) === kid
+    const isKeyPair = privateJwk === undefined || isDeepStrictEqual(toPublicJwk(privateJwk), publicJwk)
+    if (!hasValidKid || !isKeyPair || STATES_WITH_PRIVATE_KEY.has(state) !== (privateJwk !== undefined))
+      throw new Error('the row is inconsistent')
     return { ...record, privateJwk }
   } catch (cause) {
     throw new UnreadableKey(kid, ringVersion, { cause })
   }
 }
 
-const openPrivate = (sealed: Buffer, kid: string, keys: SealingKeys) =>
-  PrivateJwk.parse(JSON.parse(keys.open(sealed, privateKeyEncryptionContext(kid)).toString('utf8')))
+const decryptPrivateKey = (sealed: Buffer, kid: string, keys: SealingKeys) =>
+  PrivateJwk.parse(JSON.parse(keys.open(sealed, toEncryptionContext(kid)).toString('utf8')))

@@ -1,11 +1,11 @@
 import type { Database, Pool } from '@plainpath/postgres'
 import { expect, test } from 'vitest'
 import { type Authority, openAuthority } from '../../test/open-authority.ts'
-import { initKeys, keyOperations, verifyKeys } from './key-operations.ts'
-import { keySettings } from './key-settings.ts'
-import { postgresKeyStore } from './key-store.ts'
+import { createKeyOperations, initKeys, verifyKeys } from './key-operations.ts'
+import { toKeySettings } from './key-settings.ts'
+import { createKeyStore } from './key-store.ts'
 
-const settings = keySettings({
+const settings = toKeySettings({
   AUTH_KEYS_MAX_AGE_SECONDS: 0,
   AUTH_KEYS_TRUST_SECONDS: 0,
   AUTH_KEYS_POLL_SECONDS: 0,
@@ -37,7 +37,7 @@ function killedAt(db: Pool, nth: number): Pool & { readonly killed: boolean } {
 }
 
 async function killEverywhere(authority: Authority, step: (db: Pool) => Promise<unknown>): Promise<number> {
-  const unbroken = postgresKeyStore(authority.db, authority.sealingKeys)
+  const unbroken = createKeyStore(authority.db, authority.sealingKeys)
   for (let nth = 1; ; nth += 1) {
     const before = await unbroken.read()
     const dying = killedAt(authority.db, nth)
@@ -48,7 +48,7 @@ async function killEverywhere(authority: Authority, step: (db: Pool) => Promise<
     if (!dying.killed) return nth - 1
     expect(outcome).toBe('failed')
     expect(await unbroken.read()).toEqual(before)
-    const { findings } = await verifyKeys(keyOperations({ keys: unbroken, settings, by }))
+    const { findings } = await verifyKeys(createKeyOperations({ keys: unbroken, settings, by }))
     expect(findings).toEqual([])
   }
 }
@@ -57,12 +57,12 @@ test('rotate resumes after being killed at any statement', {
   timeout: 60_000,
 }, async () => {
   await using authority = await openAuthority()
-  const store = (db: Pool) => postgresKeyStore(db, authority.sealingKeys)
+  const store = (db: Pool) => createKeyStore(db, authority.sealingKeys)
   await initKeys({ keys: store(authority.db) })
   const steps: string[] = []
   for (let n = 0; n < 8; n += 1) {
     const kills = await killEverywhere(authority, async (db) => {
-      const done = await keyOperations({ keys: store(db), settings, by }).rotate()
+      const done = await createKeyOperations({ keys: store(db), settings, by }).rotate()
       if (done.ok && 'change' in done.value) steps.push(done.value.change.step)
     })
     expect(kills).toBeGreaterThanOrEqual(6)
@@ -74,11 +74,11 @@ test('rotate resumes after being killed at any statement', {
 
 test('revoke can be repeated after being killed at any statement', { timeout: 60_000 }, async () => {
   await using authority = await openAuthority()
-  const store = (db: Pool) => postgresKeyStore(db, authority.sealingKeys)
+  const store = (db: Pool) => createKeyStore(db, authority.sealingKeys)
   const kid = (await initKeys({ keys: store(authority.db) })) ?? ''
   expect(
     await killEverywhere(authority, (db) =>
-      keyOperations({ keys: store(db), settings, by }).revoke(kid, { reason: 'a test' }),
+      createKeyOperations({ keys: store(db), settings, by }).revoke(kid, { reason: 'a test' }),
     ),
   ).toBeGreaterThanOrEqual(6)
   const { keys } = await store(authority.db).read()

@@ -2,14 +2,14 @@ import { generateKeyPairSync } from 'node:crypto'
 import { sha256 } from '@plainpath/sealing'
 import { z } from 'zod'
 
-/** EdDSA is Ed25519 under the name that most JOSE libraries know. */
+/** The signing algorithms. `EdDSA` means Ed25519: most JOSE libraries only know that name. */
 export const SigningAlgorithm = z.enum(['ES256', 'EdDSA'])
 export type SigningAlgorithm = z.infer<typeof SigningAlgorithm>
 
 export const KeyState = z.enum(['generated', 'published', 'signing', 'retiring', 'retired', 'revoked'])
 export type KeyState = z.infer<typeof KeyState>
 
-/** A public key as `/oauth/jwks.json` shows it (RFC 7517 §4). */
+/** A public key as `/oauth/jwks.json` publishes it (RFC 7517 §4). */
 export const PublicJwk = z.strictObject({
   kty: z.enum(['EC', 'OKP']),
   crv: z.string(),
@@ -21,7 +21,7 @@ export const PublicJwk = z.strictObject({
 })
 export type PublicJwk = z.infer<typeof PublicJwk>
 
-/** `d` is the private part. It is in clear in memory only, and encrypted at rest. */
+/** A key with its private part `d`, which is unencrypted only in memory. */
 export const PrivateJwk = PublicJwk.extend({ d: z.string() })
 export type PrivateJwk = z.infer<typeof PrivateJwk>
 
@@ -41,7 +41,7 @@ export interface SigningKey extends KeyRecord {
   readonly privateJwk: PrivateJwk | undefined
 }
 
-/** The key that an instance signs with, and the published key set, in which the signing key comes first. */
+/** The key that an instance signs with, and the published key set. The signing key comes first in the set. */
 export interface InstanceKeys {
   readonly signing: PrivateJwk
   readonly published: readonly PublicJwk[]
@@ -49,8 +49,12 @@ export interface InstanceKeys {
 
 const PUBLISHED_STATES: ReadonlySet<string> = new Set(['published', 'signing', 'retiring'])
 
-/** Selects the keys for an instance. @throws {Error} that says what to run, when no key is signing */
-export function instanceKeys(keys: readonly SigningKey[]): InstanceKeys {
+/**
+ * Selects the keys for an instance.
+ *
+ * @throws {Error} that names the command to run if no key is signing
+ */
+export function selectInstanceKeys(keys: readonly SigningKey[]): InstanceKeys {
   const signing = keys.find((key) => key.state === 'signing')
   if (!signing?.privateJwk) throw new Error('no signing key: run "auth keys init" once')
   const others = keys.filter((key) => PUBLISHED_STATES.has(key.state) && key.kid !== signing.kid)
@@ -64,31 +68,31 @@ export interface KeyPair {
   readonly privateJwk: PrivateJwk
 }
 
-/** Generates a key pair. Its `kid` is its RFC 7638 thumbprint, never one that a command line would take for an option. */
+/** Generates a key pair. Its `kid` is its RFC 7638 thumbprint, and does not begin like a command-line option. */
 export function generateKeyPair(algorithm: SigningAlgorithm): KeyPair {
-  const pair = anyKeyPair(algorithm)
+  const pair = generateUncheckedPair(algorithm)
   return pair.kid.startsWith('-') ? generateKeyPair(algorithm) : pair
 }
 
-function anyKeyPair(algorithm: SigningAlgorithm): KeyPair {
+function generateUncheckedPair(algorithm: SigningAlgorithm): KeyPair {
   const { privateKey } =
     algorithm === 'ES256'
       ? generateKeyPairSync('ec', { namedCurve: 'P-256' })
       : generateKeyPairSync('ed25519')
-  const { d, ...named } = PrivateJwk.omit({ kid: true, alg: true, use: true }).parse(
+  const { d, ...members } = PrivateJwk.omit({ kid: true, alg: true, use: true }).parse(
     privateKey.export({ format: 'jwk' }),
   )
-  const kid = thumbprint(named)
-  const publicJwk = PublicJwk.parse({ ...named, kid, alg: algorithm, use: 'sig' })
+  const kid = computeThumbprint(members)
+  const publicJwk = PublicJwk.parse({ ...members, kid, alg: algorithm, use: 'sig' })
   return { kid, algorithm, publicJwk, privateJwk: { ...publicJwk, d } }
 }
 
-export function publicPart({ d: _private, ...publicJwk }: PrivateJwk): PublicJwk {
+export function toPublicJwk({ d: _private, ...publicJwk }: PrivateJwk): PublicJwk {
   return publicJwk
 }
 
 /** Computes the thumbprint of a key (RFC 7638 §3.2), base64url. */
-export function thumbprint({ crv, kty, x, y }: Pick<PublicJwk, 'crv' | 'kty' | 'x' | 'y'>): string {
+export function computeThumbprint({ crv, kty, x, y }: Pick<PublicJwk, 'crv' | 'kty' | 'x' | 'y'>): string {
   const members = kty === 'EC' ? { crv, kty, x, y } : { crv, kty, x }
   return sha256(JSON.stringify(members)).toString('base64url')
 }

@@ -12,14 +12,14 @@ test.for([
   ['waitlist:write guides:read', ok('guides:read waitlist:write')],
   ['guides:read guides:read', ok('guides:read')],
   ['guides:read contact:write admin', ok('guides:read')],
-  ['contact:write', err('nothing-left')],
-  ['Guides:Read', err('nothing-left')],
-  ['guides:read,waitlist:write', err('nothing-left')],
-  ['*', err('nothing-left')],
+  ['contact:write', err('no-scope-granted')],
+  ['Guides:Read', err('no-scope-granted')],
+  ['guides:read,waitlist:write', err('no-scope-granted')],
+  ['*', err('no-scope-granted')],
 ] as const)('asked for %o it grants %o', ([requested, granted]) => {
   expect(grantScope(requested, ALLOWED)).toEqual(granted)
 })
 
 test('grants nothing to a client without scopes', () => {
-  expect(grantScope(undefined, [])).toEqual(err('nothing-left'))
+  expect(grantScope(undefined, [])).toEqual(err('no-scope-granted'))
 })

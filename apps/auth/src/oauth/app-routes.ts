@@ -1,7 +1,7 @@
 /*
  * The OAuth requests of apps that people connect: the authorization endpoint, its continuation after the sign-in pages, and
- * the app's part of the token and revocation endpoints. They check the app and its redirect URI; then oidc-provider serves
- * the request.
+ * the parts of the token and revocation endpoints for apps. This module checks the app and its redirect URI; then oidc-provider
+ * serves the request.
  */
 import { AgentId } from '@plainpath/domain'
 import { type Limiter, Problem, type RawRoute } from '@plainpath/http'
@@ -9,13 +9,13 @@ import type { ServiceUrls } from '@plainpath/metadata'
 import { sha256 } from '@plainpath/sealing'
 import type { Context } from 'koa'
 import { type AppClient, type FindAppClient, isRedirectUriOf } from '../app-clients/app-client.ts'
-import type { AuthenticateApp } from '../clients/authenticate-app.ts'
+import type { AuthenticateApp } from '../clients/app-authenticator.ts'
 import { LIMITS } from '../limits.ts'
 import type { Stores } from '../stores.ts'
 import { REFRESH_TOKEN_PREFIX } from './app-adapters.ts'
-import { beginAppRequest } from './app-request.ts'
-import { APP_SCOPE, type ProviderSlot, ROUTES } from './create-provider.ts'
-import { SIGN_IN_GONE } from './interactions.ts'
+import { recordAppRequest } from './app-request.ts'
+import { APP_SCOPE, OAUTH_PATHS, type ProviderSlot } from './create-provider.ts'
+import { SIGN_IN_GONE_DETAIL } from './interactions.ts'
 import { type InternalClientSecret, passBrowserToProvider, passToProvider } from './override-provider.ts'
 
 export interface AppRouteDeps {
@@ -24,7 +24,10 @@ export interface AppRouteDeps {
   readonly findAppClient: FindAppClient
   readonly authenticateApp: AuthenticateApp
   readonly internalClientSecret: InternalClientSecret
-  readonly stores: Pick<Stores, 'cachedAgents' | 'connections' | 'oauthRecords' | 'tokens' | 'revoker'>
+  readonly stores: Pick<
+    Stores,
+    'agentCache' | 'connections' | 'oauthRecords' | 'tokens' | 'revocationPublisher'
+  >
   readonly limiter: Limiter
   readonly now: () => Date
 }
@@ -32,24 +35,24 @@ export interface AppRouteDeps {
 /** The grants of apps at the token endpoint. */
 export const APP_GRANTS: ReadonlySet<string> = new Set(['authorization_code', 'refresh_token'])
 
-/** Creates the routes that browsers open. */
-export const appRoutes = (deps: AppRouteDeps): RawRoute[] => [
+/** Creates the routes that a browser opens during a sign-in. */
+export const createAppRoutes = (deps: AppRouteDeps): RawRoute[] => [
   {
     methods: ['GET'],
-    path: ROUTES.authorization,
+    path: OAUTH_PATHS.authorization,
     limits: LIMITS.pages,
-    serve: (ctx) => authorize(ctx, deps),
+    serve: (ctx) => serveAuthorization(ctx, deps),
   },
   {
     methods: ['GET'],
-    path: `${ROUTES.authorization}/{uid}`,
+    path: `${OAUTH_PATHS.authorization}/{uid}`,
     limits: LIMITS.pages,
-    serve: (ctx) => resume(ctx, deps),
+    serve: (ctx) => resumeAuthorization(ctx, deps),
   },
 ]
 
-/** The parameters that are passed on. Others would ask for what this server does not have, such as an ID token. */
-const PASSED = [
+/** The parameters that are passed to the library. Others would request missing features, such as an ID token. */
+const PASSED_PARAMETERS = [
   'client_id',
   'redirect_uri',
   'response_type',
@@ -60,56 +63,68 @@ const PASSED = [
 ]
 
 /**
- * Begins a sign-in. A request whose app or redirect URI is not acceptable gets a page, never a redirect; every other error
+ * Begins a sign-in. If the app or the redirect URI is unacceptable, the response is a page, never a redirect. Every other error
  * is sent to the app, with `iss`.
  */
-async function authorize(ctx: Context, deps: AppRouteDeps): Promise<void> {
-  if (answersHead(ctx)) return
-  const sent = new URLSearchParams(ctx.querystring)
-  const client = await acceptedClient(ctx, deps, sent.getAll('client_id'), sent.getAll('redirect_uri'))
-  const passed = new URLSearchParams([...sent].filter(([name]) => PASSED.includes(name)))
-  for (const resource of sent.getAll('resource').filter(Boolean))
-    passed.append('resource', isOwnResource(resource, deps.urls) ? deps.urls.signedInMcp : resource)
-  // The app gets the one scope, whatever it asks for, and learns that from the token response (RFC 6749 §3.3).
-  passed.set('scope', APP_SCOPE)
-  // The person is always asked, so of the prompts only one that excludes it makes a difference.
-  if (sent.getAll('prompt').includes('none')) passed.set('prompt', 'none')
-  // The library refuses this one, and says so in the query: a form that posts itself would need a script.
-  if (sent.has('response_mode') && sent.get('response_mode') !== 'query') passed.set('response_mode', 'other')
-  beginAppRequest(ctx, client)
-  await passBrowserToProvider(ctx, deps, passed)
+async function serveAuthorization(ctx: Context, deps: AppRouteDeps): Promise<void> {
+  if (respondToHead(ctx)) return
+  const parameters = new URLSearchParams(ctx.querystring)
+  const client = await requireClient(
+    ctx,
+    deps,
+    parameters.getAll('client_id'),
+    parameters.getAll('redirect_uri'),
+  )
+  const passedParameters = new URLSearchParams(
+    [...parameters].filter(([name]) => PASSED_PARAMETERS.includes(name)),
+  )
+  for (const resource of parameters.getAll('resource').filter(Boolean))
+    passedParameters.append('resource', isOwnResource(resource, deps.urls) ? deps.urls.signedInMcp : resource)
+  // Every app gets the same scope, whatever it requests, and the token response says so (RFC 6749 §3.3).
+  passedParameters.set('scope', APP_SCOPE)
+  // The person is always asked, so only the value of `prompt` that forbids this has an effect.
+  if (parameters.getAll('prompt').includes('none')) passedParameters.set('prompt', 'none')
+  // The library refuses this value and reports the error in the query. Modes with a self-submitting form would need a script.
+  if (parameters.has('response_mode') && parameters.get('response_mode') !== 'query')
+    passedParameters.set('response_mode', 'other')
+  recordAppRequest(ctx, client)
+  await passBrowserToProvider(ctx, deps, passedParameters)
 }
 
-/** Continues after the sign-in pages: the app gets a code, or `access_denied`. */
-async function resume(ctx: Context, deps: AppRouteDeps): Promise<void> {
-  if (answersHead(ctx)) return
+/** Continues after the sign-in pages: the app receives a code, or `access_denied`. */
+async function resumeAuthorization(ctx: Context, deps: AppRouteDeps): Promise<void> {
+  if (respondToHead(ctx)) return
   const { provider } = deps.provider
   const uid = ctx.cookies.get(provider.cookieName('resume'))
-  const isOfBrowser = uid !== undefined && ctx.path === `${ROUTES.authorization}/${uid}`
-  const interaction = isOfBrowser ? await provider.Interaction.find(uid) : undefined
-  if (!interaction) throw new Problem('not-found', { detail: SIGN_IN_GONE })
+  const isInCookie = uid !== undefined && ctx.path === `${OAUTH_PATHS.authorization}/${uid}`
+  const interaction = isInCookie ? await provider.Interaction.find(uid) : undefined
+  if (!interaction) throw new Problem('not-found', { detail: SIGN_IN_GONE_DETAIL })
   const { client_id: id, redirect_uri: redirectUri } = interaction.params
   // The app may have changed since the sign-in began.
-  const client = await acceptedClient(ctx, deps, [String(id)], [String(redirectUri)])
+  const client = await requireClient(ctx, deps, [String(id)], [String(redirectUri)])
   const agentId = interaction.result?.login?.accountId
   if (agentId !== undefined && !(await deps.stores.connections.find(agentId, deps.now()))) {
     interaction.result = { error: 'access_denied', error_description: 'the connection has ended' }
     await interaction.persist()
   }
-  beginAppRequest(ctx, client)
+  recordAppRequest(ctx, client)
   await passBrowserToProvider(ctx, deps, new URLSearchParams())
 }
 
-/** The router passes HEAD too. A scanner that sends it must neither begin a sign-in nor use one up. */
-function answersHead(ctx: Context): boolean {
+/** Responds to HEAD, which the router passes here, too. A scanner that sends HEAD must neither begin nor finish a sign-in. */
+function respondToHead(ctx: Context): boolean {
   if (ctx.method !== 'HEAD') return false
   ctx.status = 200
   ctx.body = ''
   return true
 }
 
-/** @throws {Problem} `invalid-request` unless both are there once, the app is known, and the URI is one of the app's */
-async function acceptedClient(
+/**
+ * Finds the app and checks its redirect URI.
+ *
+ * @throws {Problem} `invalid-request` unless both are sent once, the app is known, and the URI belongs to it
+ */
+async function requireClient(
   ctx: Context,
   { findAppClient }: Pick<AppRouteDeps, 'findAppClient'>,
   ids: readonly string[],
@@ -136,8 +151,12 @@ const OTHER_REDIRECT_URI =
 const isOwnResource = (resource: string, { signedInMcp }: ServiceUrls) =>
   resource === signedInMcp || resource === `${signedInMcp}/`
 
-/** Serves a token request of an app. @throws {Problem} as the token endpoint does */
-export async function appToken(ctx: Context, deps: AppRouteDeps, form: URLSearchParams): Promise<void> {
+/**
+ * Serves a token request of an app.
+ *
+ * @throws {Problem} with an error of the token endpoint
+ */
+export async function serveAppToken(ctx: Context, deps: AppRouteDeps, form: URLSearchParams): Promise<void> {
   const client = await deps.authenticateApp(ctx, form)
   const resources = form.getAll('resource').filter(Boolean)
   if (resources.length > 1 || resources.some((resource) => !isOwnResource(resource, deps.urls)))
@@ -145,62 +164,70 @@ export async function appToken(ctx: Context, deps: AppRouteDeps, form: URLSearch
       detail: `Leave resource out, or send resource=${deps.urls.signedInMcp}`,
     })
   form.set('resource', deps.urls.signedInMcp)
-  // There is one scope, so none can be left out.
+  // There is only one scope, so a request cannot narrow it.
   form.delete('scope')
   const redirectUri = form.get('redirect_uri')
   // The document of the app may have changed since the code was issued.
   if (redirectUri && !isRedirectUriOf(client, redirectUri))
-    throw new Problem('invalid-grant', { detail: ENDED })
-  beginAppRequest(ctx, client)
+    throw new Problem('invalid-grant', { detail: ENDED_DETAIL })
+  recordAppRequest(ctx, client)
   try {
     await passToProvider(ctx, deps, form, client.id)
   } catch (error) {
     if (!(error instanceof Problem && error.code === 'invalid-grant') || error.options.detail) throw error
-    throw new Problem('invalid-grant', { detail: ENDED })
+    throw new Problem('invalid-grant', { detail: ENDED_DETAIL })
   }
 }
 
-const ENDED =
+const ENDED_DETAIL =
   'The code or refresh token is not valid: it has expired, was used before, belongs to another app or request, or the person ended the connection. ' +
   'Ask the person to connect again.'
 
 /**
- * Revokes a token for an app (RFC 7009): an access token alone, or with a refresh token the whole connection, of which the
- * person gets a mail.
+ * Revokes a token of an app (RFC 7009). Revoking a refresh token revokes the whole connection, and notifies the person by mail.
+ * An access token is revoked alone.
  *
  * @throws {Problem} `invalid-client` or `foreign-token`
  */
-export async function revokeForApp(ctx: Context, deps: AppRouteDeps, form: URLSearchParams): Promise<void> {
+export async function serveAppRevocation(
+  ctx: Context,
+  deps: AppRouteDeps,
+  form: URLSearchParams,
+): Promise<void> {
   const client = await deps.authenticateApp(ctx, form)
-  const token = requiredToken(form)
-  const { oauthRecords, connections, tokens, revoker } = deps.stores
+  const token = requireToken(form)
+  const { oauthRecords, connections, tokens, revocationPublisher } = deps.stores
   if (token.startsWith(REFRESH_TOKEN_PREFIX)) {
     const payload = (await oauthRecords.find('RefreshToken', token))?.payload
     if (!payload?.accountId) return
     if (payload.clientId !== client.id) throw new Problem('foreign-token')
-    await connections.end(payload.accountId, 'agent', deps.now())
+    await connections.revoke(payload.accountId, 'agent', deps.now())
     return
   }
   const hash = sha256(token)
-  const found = await tokens.find(hash)
-  if (found && !(await isConnectionOf(deps.stores, found.clientId, client)))
+  const storedToken = await tokens.find(hash)
+  if (storedToken && !(await belongsToApp(deps.stores, storedToken.clientId, client)))
     throw new Problem('foreign-token')
   await tokens.revoke(hash)
-  await revoker.publishRevocation({ kind: 'token', hash: hash.toString('base64url') })
+  await revocationPublisher.publish({ kind: 'token', hash: hash.toString('base64url') })
 }
 
-async function isConnectionOf(
-  { cachedAgents }: Pick<Stores, 'cachedAgents'>,
+async function belongsToApp(
+  { agentCache }: Pick<Stores, 'agentCache'>,
   agentId: AgentId,
   client: AppClient,
 ): Promise<boolean> {
-  return (await cachedAgents.find(agentId))?.agent.appClientId === client.id
+  return (await agentCache.find(agentId))?.agent.appClientId === client.id
 }
 
-/** Reads the token of a revocation or an introspection. @throws {Problem} `invalid-request` */
-export function requiredToken(form: URLSearchParams): string {
-  const [presented, another] = form.getAll('token')
-  if (!presented || another !== undefined)
+/**
+ * Reads the token of a revocation or an introspection.
+ *
+ * @throws {Problem} `invalid-request`
+ */
+export function requireToken(form: URLSearchParams): string {
+  const [token, anotherToken] = form.getAll('token')
+  if (!token || anotherToken !== undefined)
     throw new Problem('invalid-request', { detail: 'Send the parameter token exactly once.' })
-  return presented
+  return token
 }

@@ -1,10 +1,10 @@
 /*
- * Configures oidc-provider: grants, scopes, features and policies. Changes to the library beyond its configuration are in
- * `override-provider.ts`, its storage in `provider-adapters.ts`, and the routes that reach it in `oauth-routes.ts`.
+ * Configures oidc-provider: grants, scopes, features and policies. `override-provider.ts` changes the library beyond its
+ * configuration. `provider-adapters.ts` and `app-adapters.ts` contain its storage, and `oauth-routes.ts` the routes that use it.
  */
 import { ASSERTION_ALGORITHMS, RULES, Scope } from '@plainpath/domain'
 import { type Limiter, Problem, spendLimits } from '@plainpath/http'
-import { GRANT_TYPES, resourceNames, type ServiceUrls } from '@plainpath/metadata'
+import { GRANT_TYPES, listResourceNames, type ServiceUrls } from '@plainpath/metadata'
 import type { Context, Next } from 'koa'
 import compose from 'koa-compose'
 import Provider, {
@@ -14,28 +14,31 @@ import Provider, {
   errors,
   type KoaContextWithOIDC,
 } from 'oidc-provider'
-import type { Connections } from '../connections/connection-store.ts'
+import type { ConnectionStore } from '../connections/connection-store.ts'
 import type { InstanceKeys } from '../keys/signing-key.ts'
 import { LIMITS } from '../limits.ts'
 import type { ResourceServer } from '../resource-servers/resource-servers.ts'
-import { grantScope, requireProof, tokenSeconds } from './agent-token.ts'
-import { appRequestOf } from './app-request.ts'
+import { computeTokenSeconds, grantScope, requireProof } from './agent-token.ts'
+import { findAppRequest } from './app-request.ts'
 import { type JwtBearerDeps, registerJwtBearerGrant } from './jwt-bearer-grant.ts'
 import { type OverrideDeps, overrideProvider, replaceScope } from './override-provider.ts'
 
 export interface ProviderDeps extends OverrideDeps, JwtBearerDeps {
   adapter: AdapterFactory
   resourceServers: () => readonly ResourceServer[]
-  /** 32 bytes from which DPoP nonces are derived, the same at every instance. */
+  /** A 32-byte secret that DPoP nonces are derived from. It is the same in every instance. */
   dpopNonceSecret: Buffer
-  connections: Pick<Connections, 'find'>
+  connections: Pick<ConnectionStore, 'find'>
   limiter: Pick<Limiter, 'take'>
-  /** Signs the cookies that bind a sign-in to the browser that began it. The same at every instance. */
+  /** The key that signs sign-in cookies. It is the same in every instance. */
   cookieKey: string
 }
 
-/** The paths that oidc-provider serves. Requests for its other endpoints never reach it. */
-export const ROUTES = {
+/**
+ * The paths of the OAuth endpoints. oidc-provider serves them, except that `oauth-routes.ts` serves the key set, and
+ * `app-routes.ts` the revocations by apps. Requests for other endpoints of oidc-provider never reach it.
+ */
+export const OAUTH_PATHS = {
   authorization: '/oauth/authorize',
   token: '/oauth/token',
   introspection: '/oauth/introspect',
@@ -45,54 +48,61 @@ export const ROUTES = {
 
 /** The path of the sign-in pages, without the id of the interaction. */
 export const SIGN_IN_PATH = '/oauth/sign-in'
-/** The one scope of apps: with it a person's messages are sent, seen and withdrawn. What is public needs none. */
+
+/** The only scope of apps: it lets them send, see and withdraw a person's messages. Public operations need no scope. */
 export const APP_SCOPE = 'contact:write' satisfies Scope
 const AUTHORIZATION_CODE_SECONDS = 60
 
-/** Builds the Provider, without I/O or timers. A change of the key ring needs a new one. */
+/** Creates the Provider, without I/O or timers. Each change of the keys needs a new Provider. */
 export function createProvider(deps: ProviderDeps): Provider {
-  const provider = new Provider(deps.urls.origin, configuration(deps))
+  const provider = new Provider(deps.urls.origin, buildConfiguration(deps))
   overrideProvider(provider, deps)
   registerJwtBearerGrant(provider, deps)
   return provider
 }
 
 /**
- * Holds the Provider in use, so that one with a new key ring can replace it between two requests: oidc-provider reads
- * its keys only in its constructor.
+ * Holds the current Provider. Each change of the keys replaces it, because oidc-provider reads the keys only in its constructor.
  */
-export function providerSlot(build: (ring: InstanceKeys) => Provider, first: InstanceKeys) {
-  const open = (provider: Provider) => ({ provider, serve: compose(provider.middleware) })
-  let current = open(build(first))
+export interface ProviderSlot {
+  middleware(ctx: Context, next: Next): Promise<void>
+  /** The current Provider. */
+  readonly provider: Provider
+  /** Replaces the Provider with one for the new keys. */
+  swap(keys: InstanceKeys): void
+}
+
+export function createProviderSlot(
+  build: (keys: InstanceKeys) => Provider,
+  initialKeys: InstanceKeys,
+): ProviderSlot {
+  const composeProvider = (provider: Provider) => ({ provider, serve: compose(provider.middleware) })
+  let current = composeProvider(build(initialKeys))
   return {
-    middleware: (ctx: Context, next: Next): Promise<void> => current.serve(ctx, next),
-    /** The Provider in use now. */
-    get provider(): Provider {
+    middleware: (ctx, next) => current.serve(ctx, next),
+    get provider() {
       return current.provider
     },
-    swap(ring: InstanceKeys): void {
-      current = open(build(ring))
+    swap(keys) {
+      current = composeProvider(build(keys))
     },
   }
 }
 
-export type ProviderSlot = ReturnType<typeof providerSlot>
-
-function configuration(deps: ProviderDeps): Configuration {
-  const { urls, adapter, ring, resourceServers, dpopNonceSecret, now } = deps
-  const algorithm = ring.signing.alg
+function buildConfiguration(deps: ProviderDeps): Configuration {
+  const { urls, adapter, keys, resourceServers, dpopNonceSecret, now } = deps
+  const algorithm = keys.signing.alg
   return {
     adapter,
-    jwks: { keys: [ring.signing] },
-    routes: ROUTES,
+    jwks: { keys: [keys.signing] },
+    routes: OAUTH_PATHS,
     scopes: Scope.options,
-    claims: { acr: null, sid: null, auth_time: null, iss: null },
     responseTypes: ['code'],
     pkce: { required: () => true },
     allowOmittingSingleRegisteredRedirectUri: false,
     issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed('refresh_token'),
     rotateRefreshToken: true,
-    // Nothing outlasts the claim of the connection, which ends instead: see `app-adapters.ts`.
+    // The connection's verification is revoked instead, and with it all tokens: see `app-adapters.ts`.
     revokeGrantPolicy: () => false,
     expiresWithSession: async () => false,
     cookies: { keys: [deps.cookieKey] },
@@ -112,9 +122,9 @@ function configuration(deps: ProviderDeps): Configuration {
       dPoPSigningAlgValues: [...ASSERTION_ALGORITHMS],
     },
     ttl: {
-      ClientCredentials: (ctx) => tokenSeconds(ctx, now()),
-      AccessToken: (ctx) => Math.min(RULES.appTokenMs / 1000, connectionSeconds(ctx, now())),
-      RefreshToken: (ctx) => connectionSeconds(ctx, now()),
+      ClientCredentials: (ctx) => computeTokenSeconds(ctx, now()),
+      AccessToken: (ctx) => Math.min(RULES.appTokenMs / 1000, computeRemainingConnectionSeconds(ctx, now())),
+      RefreshToken: (ctx) => computeRemainingConnectionSeconds(ctx, now()),
       AuthorizationCode: AUTHORIZATION_CODE_SECONDS,
       Grant: RULES.claimMs / 1000,
       Interaction: RULES.signInMs / 1000,
@@ -125,7 +135,7 @@ function configuration(deps: ProviderDeps): Configuration {
       ctx.type = 'json'
       ctx.body = out
     },
-    // Set by the jwt-bearer grant.
+    // The jwt-bearer grant sets `extra`.
     extraTokenClaims: async (_ctx, token) => ('extra' in token ? token.extra : undefined),
     features: {
       devInteractions: { enabled: false },
@@ -137,11 +147,11 @@ function configuration(deps: ProviderDeps): Configuration {
       jwtIntrospection: { enabled: true },
       introspection: {
         enabled: true,
-        // The library's default policy lets any client introspect any token.
+        // The library's default policy lets every client that authenticates introspect every token.
         allowedPolicy: async (_ctx, client, token) => {
-          const server = resourceServers().find((each) => each.client_id === client.clientId)
+          const server = resourceServers().find(({ client_id }) => client_id === client.clientId)
           const [audience] = [(token as { aud?: string | string[] }).aud].flat()
-          // The API is one resource server with two audiences: its own, and that of the tokens of people.
+          // The API is one resource server with two audiences: its own, and the audience of the tokens of apps.
           return (
             server !== undefined &&
             (audience === server.audience || (audience === urls.signedInMcp && server.audience === urls.base))
@@ -157,23 +167,24 @@ function configuration(deps: ProviderDeps): Configuration {
       },
       resourceIndicators: {
         enabled: true,
-        defaultResource: async (ctx) => (appRequestOf(ctx) ? urls.signedInMcp : urls.base),
+        defaultResource: async (ctx) => (findAppRequest(ctx) ? urls.signedInMcp : urls.base),
         useGrantedResource: async () => true,
         getResourceServerInfo: async (ctx, resource, client) => {
-          if (appRequestOf(ctx)) {
+          if (findAppRequest(ctx)) {
             if (resource !== urls.signedInMcp) throw new errors.InvalidTarget()
             return { scope: APP_SCOPE, audience: resource, accessTokenFormat: 'opaque' }
           }
-          if (resource !== urls.base) throw otherResource(urls)
+          if (resource !== urls.base) throw createInvalidTargetProblem(urls)
           requireProof(ctx, client)
-          const allowed = Scope.options.filter((scope) => client.scope?.split(' ').includes(scope))
-          const granted = grantScope(ctx.oidc.params?.['scope'] as string | undefined, allowed)
-          if (!granted.ok) throw new Problem('invalid-scope', { detail: nothingLeft(allowed, urls) })
+          const allowedScopes = Scope.options.filter((scope) => client.scope?.split(' ').includes(scope))
+          const granted = grantScope(ctx.oidc.params?.['scope'] as string | undefined, allowedScopes)
+          if (!granted.ok)
+            throw new Problem('invalid-scope', { detail: formatNoScopeDetail(allowedScopes, urls) })
           replaceScope(ctx, granted.value)
           return {
             scope: Scope.options.join(' '),
             audience: urls.base,
-            accessTokenTTL: tokenSeconds(ctx, now()),
+            accessTokenTTL: computeTokenSeconds(ctx, now()),
             accessTokenFormat: 'opaque',
           }
         },
@@ -183,10 +194,11 @@ function configuration(deps: ProviderDeps): Configuration {
 }
 
 /**
- * Finds the account of a sign-in, a code or a refresh token, which is its connection, and counts the request against the
- * limits of an agent.
+ * Finds the connection of a sign-in, a code or a refresh token. The library calls it an account. Stores the connection in the app
+ * request, for the lifetimes of tokens and for their storage, and counts the request against the client limits of the connection.
  *
- * @returns undefined when the connection has ended, or is about to, or belongs to another app
+ * @returns undefined if the request is not from an app, or if the connection has ended, ends within a second, or belongs to
+ *   another app
  * @throws {Problem} `rate-limited`
  */
 async function findAccount(
@@ -194,28 +206,32 @@ async function findAccount(
   id: string,
   { connections, limiter, now }: Pick<ProviderDeps, 'connections' | 'limiter' | 'now'>,
 ): Promise<Account | undefined> {
-  const request = appRequestOf(ctx)
+  const request = findAppRequest(ctx)
   const connection = await connections.find(id, now())
   if (!request || connection?.appClientId !== request.client.id) return undefined
   request.connection = connection
-  if (connectionSeconds(ctx, now()) < 1) return undefined
+  if (computeRemainingConnectionSeconds(ctx, now()) < 1) return undefined
   for (const policy of LIMITS.client) spendLimits(ctx, await limiter.take(policy, connection.agentId))
   return { accountId: connection.agentId, claims: async () => ({ sub: connection.agentId }) }
 }
 
-/** Returns the rest of the lifetime of the connection that the request is about, in seconds. */
-function connectionSeconds(ctx: object, now: Date): number {
-  const connection = appRequestOf(ctx)?.connection
+/** Computes the remaining lifetime of the app request's connection, in whole seconds. */
+function computeRemainingConnectionSeconds(ctx: object, now: Date): number {
+  const connection = findAppRequest(ctx)?.connection
   if (!connection) throw new Error('a token is issued for no connection')
   return Math.floor((connection.expiresAt.getTime() - now.getTime()) / 1000)
 }
 
-/** Creates the problem for a `resource` parameter (RFC 8707) that is no name of the API. */
-export const otherResource = (urls: ServiceUrls) => {
-  const named = resourceNames(urls).map((name) => `resource=${name}`)
-  return new Problem('invalid-target', { detail: `Leave resource out, or send ${named.join(' or ')}` })
+/** Creates the problem for a `resource` parameter (RFC 8707) that does not name the API. */
+export const createInvalidTargetProblem = (urls: ServiceUrls) => {
+  const resourceParameters = listResourceNames(urls).map((name) => `resource=${name}`)
+  return new Problem('invalid-target', {
+    detail: `Leave resource out, or send ${resourceParameters.join(' or ')}`,
+  })
 }
 
-const nothingLeft = (allowed: readonly Scope[], urls: ServiceUrls) =>
-  `This client can have: ${allowed.join(' ')}. The grant client_credentials never gives contact:write. ` +
-  `A person must first confirm the client by e-mail. Begin with POST ${urls.claim}; the steps are in ${urls.authVerifiedEmail}.`
+/** Formats the detail for a client that is allowed none of the requested scopes. */
+const formatNoScopeDetail = (allowedScopes: readonly Scope[], urls: ServiceUrls) =>
+  `This client can have: ${allowedScopes.join(' ')}. The grant client_credentials never gives contact:write. ` +
+  'For that scope, a person must first confirm the client by e-mail. ' +
+  `Begin with POST ${urls.claim}; the steps are in ${urls.authVerifiedEmail}.`

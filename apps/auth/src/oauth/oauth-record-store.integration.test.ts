@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { newKeyEncryptionKey, parseKeyEncryptionKeys, SealError } from '@plainpath/sealing'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Authority, dumpTables, openAuthority } from '../../test/open-authority.ts'
-import { oauthRecordStore, rewrapOAuthRecords, sweepOAuthRecords } from './oauth-record-store.ts'
+import { createOAuthRecordStore, reencryptOAuthRecords, sweepOAuthRecords } from './oauth-record-store.ts'
 
 const START = new Date('2026-11-24T09:00:00Z')
 let authority: Authority
@@ -21,7 +21,10 @@ const wait = (ms: number) => {
 }
 const kek = newKeyEncryptionKey()
 const under = (...keys: string[]) =>
-  oauthRecordStore(authority.db, { sealingKeys: parseKeyEncryptionKeys(keys.join('\n')), now: () => now })
+  createOAuthRecordStore(authority.db, {
+    sealingKeys: parseKeyEncryptionKeys(keys.join('\n')),
+    now: () => now,
+  })
 const open = () => under(kek)
 const newId = () => randomBytes(32).toString('base64url')
 const count = async () => (await authority.db.query('select from oauth_records')).rowCount
@@ -130,11 +133,11 @@ test('is encrypted under the newest key by rewrap, and is not found when its key
   const newer = newKeyEncryptionKey()
   expect(await under(newer).find('Grant', id)).toBeUndefined()
   const keys = parseKeyEncryptionKeys(`${newer}\n${kek}`)
-  expect(await rewrapOAuthRecords(authority.db, keys, { trial: true })).toBe(1)
-  expect(await rewrapOAuthRecords(authority.db, keys, { trial: false })).toBe(1)
-  expect(await rewrapOAuthRecords(authority.db, keys, { trial: false })).toBe(0)
+  expect(await reencryptOAuthRecords(authority.db, keys, { dryRun: true })).toBe(1)
+  expect(await reencryptOAuthRecords(authority.db, keys, { dryRun: false })).toBe(1)
+  expect(await reencryptOAuthRecords(authority.db, keys, { dryRun: false })).toBe(0)
   expect(await under(newer).find('Grant', id)).toMatchObject({ payload: { accountId: 'a' } })
   await expect(
-    rewrapOAuthRecords(authority.db, parseKeyEncryptionKeys(newKeyEncryptionKey()), { trial: false }),
+    reencryptOAuthRecords(authority.db, parseKeyEncryptionKeys(newKeyEncryptionKey()), { dryRun: false }),
   ).rejects.toThrow(SealError)
 })

@@ -1,7 +1,6 @@
 /*
- * What oidc-provider stores about sign-ins, in PostgreSQL: interactions, grants, authorization codes and refresh tokens. Ids
- * are stored as SHA-256 and contents encrypted, since both hold what an app could use. Adapters are in
- * `app-adapters.ts`.
+ * Stores oidc-provider's records of sign-ins in PostgreSQL: interactions, grants, authorization codes and refresh tokens. Ids
+ * are stored as SHA-256 and contents are encrypted, since both contain secrets. The adapters are in `app-adapters.ts`.
  */
 import { type Database, deleteBatch, type Pool, rewriteColumn, rowReader } from '@plainpath/postgres'
 import { openIfPossible, type SealingKeys, sha256 } from '@plainpath/sealing'
@@ -10,17 +9,17 @@ import { z } from 'zod'
 
 export type RecordModel = 'Interaction' | 'Grant' | 'AuthorizationCode' | 'RefreshToken'
 
-export interface OAuthRecord {
+interface OAuthRecord {
   readonly payload: AdapterPayload
-  /** The emergency revocation epoch in which it was stored first. */
+  /** The revocation epoch when the record was first stored. */
   readonly epoch: number
-  /** When it was first used. */
+  /** When the record was first used. */
   readonly consumedAt: Date | undefined
 }
 
 /**
- * Refresh tokens that are stored per grant, used ones included. A grant that is refreshed every eight hours has 90 in the
- * lifetime of its claim. An older one that is presented again is unknown: refused, but not noticed as reused.
+ * How many refresh tokens are stored per grant, including used ones. A grant that is refreshed every eight hours has 90 in the
+ * lifetime of its verification. Older tokens are deleted: they are refused, but their reuse is not detected.
  */
 const MAX_REFRESH_TOKENS = 100
 
@@ -32,14 +31,36 @@ const Row = rowReader(
   }),
 )
 
-export type OAuthRecordStore = ReturnType<typeof oauthRecordStore>
+export interface OAuthRecordStore {
+  /** Finds a record, used or not, unless it has expired or an emergency revocation covers it. */
+  find(model: RecordModel, id: string): Promise<OAuthRecord | undefined>
+  /**
+   * Stores a record, or replaces its content.
+   *
+   * @param lifetimeSeconds the lifetime from now
+   */
+  save(model: RecordModel, id: string, payload: AdapterPayload, lifetimeSeconds: number): Promise<void>
+  /**
+   * Marks a record as used, durably. A second use does not change the time of the first.
+   *
+   * @returns false if it was used before
+   */
+  consume(model: RecordModel, id: string): Promise<boolean>
+  /**
+   * Removes a record.
+   *
+   * @returns false if there is no such record
+   */
+  remove(model: RecordModel, id: string): Promise<boolean>
+}
 
-/** Opens the store. */
-export function oauthRecordStore(db: Pool, deps: { sealingKeys: SealingKeys; now: () => Date }) {
+export function createOAuthRecordStore(
+  db: Pool,
+  deps: { sealingKeys: SealingKeys; now: () => Date },
+): OAuthRecordStore {
   const { sealingKeys, now } = deps
   return {
-    /** Finds a record that has not expired and that no emergency revocation covers. Used ones are found too. */
-    async find(model: RecordModel, id: string): Promise<OAuthRecord | undefined> {
+    async find(model, id) {
       const storedId = toStoredId(model, id)
       const { rows } = await db.query(
         `select payload_sealed, oauth_records.epoch, consumed_at from oauth_records cross join token_stop
@@ -49,20 +70,14 @@ export function oauthRecordStore(db: Pool, deps: { sealingKeys: SealingKeys; now
       )
       if (!rows[0]) return undefined
       const { payloadSealed, epoch, consumedAt } = Row.parse(rows[0])
-      const opened = openIfPossible(() => sealingKeys.open(payloadSealed, encryptionContext(storedId)))
-      if (!opened) return undefined
-      return { payload: JSON.parse(opened.toString('utf8')) as AdapterPayload, epoch, consumedAt }
+      const payload = openIfPossible(() => sealingKeys.open(payloadSealed, toEncryptionContext(storedId)))
+      if (!payload) return undefined
+      return { payload: JSON.parse(payload.toString('utf8')) as AdapterPayload, epoch, consumedAt }
     },
 
-    /** Stores a record, or replaces its content. @param lifetimeSeconds from now */
-    async save(
-      model: RecordModel,
-      id: string,
-      payload: AdapterPayload,
-      lifetimeSeconds: number,
-    ): Promise<void> {
+    async save(model, id, payload, lifetimeSeconds) {
       const storedId = toStoredId(model, id)
-      const at = now()
+      const savedAt = now()
       const grantId = typeof payload.grantId === 'string' ? toStoredId('Grant', payload.grantId) : null
       await db.query(
         `insert into oauth_records (id, grant_id, payload_sealed, epoch, created_at, expires_at)
@@ -71,16 +86,15 @@ export function oauthRecordStore(db: Pool, deps: { sealingKeys: SealingKeys; now
         [
           storedId,
           grantId,
-          sealingKeys.seal(JSON.stringify(payload), encryptionContext(storedId)),
-          at,
-          new Date(at.getTime() + lifetimeSeconds * 1000),
+          sealingKeys.seal(JSON.stringify(payload), toEncryptionContext(storedId)),
+          savedAt,
+          new Date(savedAt.getTime() + lifetimeSeconds * 1000),
         ],
       )
       if (model === 'RefreshToken') await db.query(REMOVE_OLDEST, [grantId])
     },
 
-    /** Marks a record as used, durably. The time of the first use stays. @returns false when it was used before */
-    async consume(model: RecordModel, id: string): Promise<boolean> {
+    async consume(model, id) {
       const { rowCount } = await db.query(
         `update oauth_records set consumed_at = $2 where id = $1 and consumed_at is null
            and set_config('synchronous_commit', 'on', true) = 'on'`,
@@ -89,8 +103,7 @@ export function oauthRecordStore(db: Pool, deps: { sealingKeys: SealingKeys; now
       return rowCount === 1
     },
 
-    /** @returns false when there is no such record */
-    async remove(model: RecordModel, id: string): Promise<boolean> {
+    async remove(model, id) {
       const { rowCount } = await db.query('delete from oauth_records where id = $1', [toStoredId(model, id)])
       return rowCount === 1
     },
@@ -98,22 +111,31 @@ export function oauthRecordStore(db: Pool, deps: { sealingKeys: SealingKeys; now
 }
 
 const toStoredId = (model: RecordModel, id: string) => `${model}:${sha256(id).toString('base64url')}`
-const encryptionContext = (storedId: string) => `oauth_records/${storedId}`
+const toEncryptionContext = (storedId: string) => `oauth_records/${storedId}`
 
 const REMOVE_OLDEST = `
   delete from oauth_records where grant_id = $1 and id like 'RefreshToken:%' and (created_at, id) <=
     (select created_at, id from oauth_records where grant_id = $1 and id like 'RefreshToken:%'
      order by created_at desc, id desc offset ${MAX_REFRESH_TOKENS} limit 1)`
 
-/** Deletes at most 1 000 expired records. @returns how many */
+/**
+ * Deletes at most 1 000 expired records.
+ *
+ * @returns the number of deleted records
+ */
 export const sweepOAuthRecords = (db: Database, now: Date): Promise<number> =>
   deleteBatch(db, { table: 'oauth_records', key: 'id', where: 'expires_at <= $1' }, [now])
 
-/** Re-encrypts records under the newest key-encryption key. @returns how many were under an older one @throws {SealError} */
-export const rewrapOAuthRecords = (
+/**
+ * Re-encrypts records under the newest key-encryption key.
+ *
+ * @returns the number of records under an older key
+ * @throws {SealError}
+ */
+export const reencryptOAuthRecords = (
   db: Pool,
   sealingKeys: SealingKeys,
-  options: { trial: boolean },
+  options: { dryRun: boolean },
 ): Promise<number> =>
   rewriteColumn(
     db,
@@ -121,7 +143,7 @@ export const rewrapOAuthRecords = (
       table: 'oauth_records',
       column: 'payload_sealed',
       key: 'id',
-      rewrite: (sealed, id) => sealingKeys.reseal(sealed, encryptionContext(id)),
+      rewrite: (sealed, id) => sealingKeys.reseal(sealed, toEncryptionContext(id)),
     },
     options,
   )

@@ -3,89 +3,109 @@
  * oidc-provider does not; then oidc-provider serves the request.
  */
 import {
-  clientLimits,
-  headersNamed,
+  allowPublicCaching,
+  findHeaders,
+  listClientLimits,
   Problem,
-  publicCaching,
   type RawRoute,
   readForm,
   spendLimits,
 } from '@plainpath/http'
-import { resourceNames, type ServiceUrls } from '@plainpath/metadata'
+import { listResourceNames, type ServiceUrls } from '@plainpath/metadata'
 import { sha256 } from '@plainpath/sealing'
 import type { Context } from 'koa'
-import type { UseMarks } from '../agents/mark-use.ts'
-import { mayNameApp } from '../clients/authenticate-app.ts'
-import type { AuthenticateClient } from '../clients/authenticate-client.ts'
+import type { UsageRecorder } from '../agents/usage-recorder.ts'
+import { mayBeApp } from '../clients/app-authenticator.ts'
+import type { AuthenticateClient } from '../clients/client-authenticator.ts'
 import { findProofFault } from '../clients/dpop-proof.ts'
 import { readCredentials } from '../clients/read-credentials.ts'
 import type { KeyFollower } from '../keys/key-follower.ts'
 import type { KeySettings } from '../keys/key-settings.ts'
 import { CLIENT_LIMITS, LIMITS } from '../limits.ts'
 import type { FollowedResourceServers } from '../resource-servers/follow-resource-servers.ts'
-import { notAResourceServer, verifyResourceServer } from '../resource-servers/resource-servers.ts'
+import { createUnknownServerProblem, verifyResourceServer } from '../resource-servers/resource-servers.ts'
 import { REFRESH_TOKEN_PREFIX } from './app-adapters.ts'
 import {
   APP_GRANTS,
   type AppRouteDeps,
-  appRoutes,
-  appToken,
-  requiredToken,
-  revokeForApp,
+  createAppRoutes,
+  requireToken,
+  serveAppRevocation,
+  serveAppToken,
 } from './app-routes.ts'
-import { otherResource, ROUTES } from './create-provider.ts'
-import { INTROSPECTED_HASH, passToProvider, WITH_EMAIL } from './override-provider.ts'
+import { createInvalidTargetProblem, OAUTH_PATHS } from './create-provider.ts'
+import { INTROSPECTED_HASH, INTROSPECTED_WITH_EMAIL, passToProvider } from './override-provider.ts'
 
 export interface OAuthRouteDeps extends AppRouteDeps {
   authenticate: AuthenticateClient
-  resourceServers: Pick<FollowedResourceServers, 'current' | 'used'>
-  signing: Pick<KeyFollower, 'keys' | 'requireCurrent' | 'isCurrent'>
+  resourceServers: Pick<FollowedResourceServers, 'current' | 'recordUse'>
+  signing: Pick<KeyFollower, 'keys' | 'requireLease' | 'hasLease'>
   keySettings: Pick<KeySettings, 'trustMs' | 'publicMaxAgeSeconds'>
-  marks: Pick<UseMarks, 'findExpiry'>
+  usage: Pick<UsageRecorder, 'findExpiry'>
 }
 
-/** The form of every access token. Anything else was never issued. */
-const TOKEN = /^ppt_[A-Za-z0-9_-]{43}$/
+/** Matches every access token that this server issues. */
+const TOKEN_FORM = /^ppt_[A-Za-z0-9_-]{43}$/
 const JWT_RESPONSE = 'application/token-introspection+jwt'
 
-/** Creates the public routes below `/oauth/`, with exact, case-sensitive paths. Everything else there is 404. */
-export function publicOAuthRoutes(deps: OAuthRouteDeps): RawRoute[] {
+/** Creates the public routes below `/oauth/`, with exact, case-sensitive paths. Any other path there gets a 404. */
+export function createPublicOAuthRoutes(deps: OAuthRouteDeps): RawRoute[] {
   const { address, documents } = LIMITS
   return [
-    { methods: ['POST'], path: ROUTES.token, limits: address, serve: (ctx) => token(ctx, deps) },
-    { methods: ['POST'], path: ROUTES.revocation, limits: address, serve: (ctx) => revoke(ctx, deps) },
-    { methods: ['GET', 'HEAD'], path: ROUTES.jwks, limits: documents, serve: (ctx) => jwks(ctx, deps) },
-    ...appRoutes(deps),
+    { methods: ['POST'], path: OAUTH_PATHS.token, limits: address, serve: (ctx) => serveToken(ctx, deps) },
+    {
+      methods: ['POST'],
+      path: OAUTH_PATHS.revocation,
+      limits: address,
+      serve: (ctx) => serveRevocation(ctx, deps),
+    },
+    {
+      methods: ['GET', 'HEAD'],
+      path: OAUTH_PATHS.jwks,
+      limits: documents,
+      serve: (ctx) => serveKeySet(ctx, deps),
+    },
+    ...createAppRoutes(deps),
   ]
 }
 
 /** Creates the routes for resource servers, on the internal listener. */
-export const internalOAuthRoutes = (deps: OAuthRouteDeps): RawRoute[] => [
-  { methods: ['POST'], path: ROUTES.introspection, limits: [], serve: (ctx) => introspect(ctx, deps) },
-  { methods: ['GET', 'HEAD'], path: ROUTES.jwks, limits: [], serve: (ctx) => internalJwks(ctx, deps) },
+export const createInternalOAuthRoutes = (deps: OAuthRouteDeps): RawRoute[] => [
+  {
+    methods: ['POST'],
+    path: OAUTH_PATHS.introspection,
+    limits: [],
+    serve: (ctx) => serveIntrospection(ctx, deps),
+  },
+  {
+    methods: ['GET', 'HEAD'],
+    path: OAUTH_PATHS.jwks,
+    limits: [],
+    serve: (ctx) => serveInternalKeySet(ctx, deps),
+  },
 ]
 
-async function token(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
+async function serveToken(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
   const hint = 'Send it as: curl -u "$CLIENT_ID:$CLIENT_SECRET" -d grant_type=client_credentials'
   if (/^application\/json\b/i.test(ctx.get('content-type'))) {
     throw new Problem('invalid-request', { detail: `The token endpoint accepts a form, not JSON. ${hint}` })
   }
   const form = await readOAuthForm(ctx, hint)
-  if (APP_GRANTS.has(form.get('grant_type') ?? '') && mayNameApp(form)) {
+  if (APP_GRANTS.has(form.get('grant_type') ?? '') && mayBeApp(form)) {
     if (ctx.req.headers['dpop'] !== undefined) requireWellFormedProof(ctx, deps)
-    return await appToken(ctx, deps, form)
+    return await serveAppToken(ctx, deps, form)
   }
-  const clientId = await authenticateForm(ctx, deps, form, { mayBegin: true })
+  const clientId = await authenticateForm(ctx, deps, form, { isTokenRequest: true })
   if (!form.get('scope')?.trim()) form.delete('scope')
   requireOwnResource(form, deps.urls)
   if (ctx.req.headers['dpop'] !== undefined) requireWellFormedProof(ctx, deps)
   await passToProvider(ctx, deps, form, clientId)
-  const expiry = deps.marks.findExpiry(clientId)
+  const expiry = deps.usage.findExpiry(clientId)
   if (expiry) ctx.body = { ...(ctx.body as object), client_expires_at: expiry.toISOString() }
 }
 
 /**
- * Checks `resource` (RFC 8707), and replaces it by the name that oidc-provider knows: a token has the same audience under
+ * Checks `resource` (RFC 8707), and replaces it with the name that oidc-provider knows. The audience of a token is the same for
  * each name of the API.
  *
  * @throws {Problem} `invalid-target`
@@ -94,123 +114,143 @@ function requireOwnResource(form: URLSearchParams, urls: ServiceUrls): void {
   const resources = form.getAll('resource').filter(Boolean)
   const [resource] = resources
   if (resource === undefined) return
-  if (resources.length > 1 || !resourceNames(urls).includes(resource)) throw otherResource(urls)
+  if (resources.length > 1 || !listResourceNames(urls).includes(resource))
+    throw createInvalidTargetProblem(urls)
   form.set('resource', urls.base)
 }
 
 /**
- * Refuses a DPoP proof that cannot be good. Only once the client is authenticated and its limits are counted, so that
- * nobody else causes this work.
+ * Refuses a DPoP proof that cannot be valid. Call this only after authenticating the client and applying its limits, so that
+ * only clients within their limits cause this work.
  *
  * @throws {Problem} `invalid-dpop-proof`
  */
 function requireWellFormedProof(ctx: Context, { urls, now }: OAuthRouteDeps): void {
-  // Node joins several headers to one.
-  const detail = findProofFault(headersNamed(ctx.req, 'dpop'), { url: urls.token, now: now() })
+  // `findHeaders` is used because Node joins repeated headers.
+  const detail = findProofFault(findHeaders(ctx.req, 'dpop'), { url: urls.token, now: now() })
   if (detail !== undefined) throw new Problem('invalid-dpop-proof', { detail })
 }
 
-async function revoke(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
+async function serveRevocation(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
   const form = await readOAuthForm(ctx, 'Send it as: -d token=$TOKEN')
-  if (await isForApp(form, deps)) await revokeForApp(ctx, deps, form)
-  else await revokeForAgent(ctx, deps, form)
+  if (await isFromApp(form, deps)) await serveAppRevocation(ctx, deps, form)
+  else await serveAgentRevocation(ctx, deps, form)
   ctx.status = 200
-  // RFC 7009 §2.2 has clients ignore the body. Some parse it as JSON all the same (simple-oauth2), and fail on an empty one.
+  // Clients should ignore the body (RFC 7009 §2.2), but some, such as simple-oauth2, parse it as JSON and fail if it is empty.
   ctx.body = {}
 }
 
-async function revokeForAgent(ctx: Context, deps: OAuthRouteDeps, form: URLSearchParams): Promise<void> {
+async function serveAgentRevocation(
+  ctx: Context,
+  deps: OAuthRouteDeps,
+  form: URLSearchParams,
+): Promise<void> {
   const clientId = await authenticateForm(ctx, deps, form)
-  const presented = requiredToken(form)
-  // RFC 7009 §2.2: an unknown token is no error.
-  if (TOKEN.test(presented)) {
+  const presentedToken = requireToken(form)
+  // An unknown token is not an error (RFC 7009 §2.2).
+  if (TOKEN_FORM.test(presentedToken)) {
     await passToProvider(ctx, deps, form, clientId)
-    // The library ignores a token that it does not find, also one that a revocation in progress hides for now. Should
-    // that revocation fail, the token would become valid again.
-    const hash = sha256(presented)
+    // The library ignores a token that it does not find, including one that a revocation in progress hides for now. If that
+    // revocation failed, the token would become valid again.
+    const hash = sha256(presentedToken)
     await deps.stores.tokens.revoke(hash)
-    // Also for a token that was revoked before: that request may still be waiting, or have failed at this step.
-    await deps.stores.revoker.publishRevocation({ kind: 'token', hash: hash.toString('base64url') })
+    // For a token that was already revoked, this publishes again: the earlier request may still wait, or may have failed here.
+    await deps.stores.revocationPublisher.publish({ kind: 'token', hash: hash.toString('base64url') })
   }
 }
 
 /**
- * Decides whether a revocation is an app's. A URL may be the id of an agent and of an app: an app without keys sends no
- * assertion, and for one with keys the token decides.
+ * Decides whether a revocation request comes from an app. A URL may be the id of both an agent and an app. An app without keys
+ * sends no assertion; otherwise, the owner of the token decides.
  */
-async function isForApp(form: URLSearchParams, { stores }: Pick<OAuthRouteDeps, 'stores'>): Promise<boolean> {
-  if (!mayNameApp(form)) return false
-  const presented = form.get('token') ?? ''
-  if (form.get('client_id')?.startsWith('app_') || presented.startsWith(REFRESH_TOKEN_PREFIX)) return true
+async function isFromApp(
+  form: URLSearchParams,
+  { stores }: Pick<OAuthRouteDeps, 'stores'>,
+): Promise<boolean> {
+  if (!mayBeApp(form)) return false
+  const presentedToken = form.get('token') ?? ''
+  if (form.get('client_id')?.startsWith('app_') || presentedToken.startsWith(REFRESH_TOKEN_PREFIX))
+    return true
   if (!form.has('client_assertion')) return true
-  const found = TOKEN.test(presented) ? await stores.tokens.find(sha256(presented)) : undefined
-  return found !== undefined && found.clientId !== form.get('client_id')
+  const storedToken = TOKEN_FORM.test(presentedToken)
+    ? await stores.tokens.find(sha256(presentedToken))
+    : undefined
+  return storedToken !== undefined && storedToken.clientId !== form.get('client_id')
 }
 
-/** Reads the form of a request, of which no parameter but `resource` may occur twice. */
+/** Reads the form of a request. No parameter except `resource` may occur twice. */
 async function readOAuthForm(ctx: Context, hint: string): Promise<URLSearchParams> {
   const form = await readForm(ctx, hint)
-  const repeated = [...new Set(form.keys())].find(
+  const repeatedName = [...new Set(form.keys())].find(
     (name) => name !== 'resource' && form.getAll(name).length > 1,
   )
-  if (repeated !== undefined)
+  if (repeatedName !== undefined)
     throw new Problem('invalid-request', {
       detail: 'A parameter occurs more than once (RFC 6749, section 3.2).',
     })
   return form
 }
 
-/** Authenticates an agent, and counts the request against its limits. @returns its id */
+/**
+ * Authenticates an agent, and counts the request against its limits.
+ *
+ * @returns its id
+ */
 async function authenticateForm(
   ctx: Context,
   deps: OAuthRouteDeps,
   form: URLSearchParams,
-  options?: { mayBegin: boolean },
+  options?: { isTokenRequest: boolean },
 ): Promise<string> {
   const client = await deps.authenticate(ctx, form, options)
-  for (const { policy, subject } of clientLimits(CLIENT_LIMITS, client))
+  for (const { policy, subject } of listClientLimits(CLIENT_LIMITS, client))
     spendLimits(ctx, await deps.limiter.take(policy, subject))
   return client.clientId
 }
 
-async function introspect(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
-  const credentials = readCredentials(headersNamed(ctx.req, 'authorization'))
+async function serveIntrospection(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
+  const credentials = readCredentials(findHeaders(ctx.req, 'authorization'))
   const verified = credentials.ok && verifyResourceServer(deps.resourceServers.current(), credentials.value)
-  if (!credentials.ok || !verified) throw notAResourceServer()
-  deps.resourceServers.used(verified)
+  if (!credentials.ok || !verified) throw createUnknownServerProblem()
+  deps.resourceServers.recordUse(verified)
   if (!ctx.get('accept').toLowerCase().includes(JWT_RESPONSE)) {
     throw new Problem('not-acceptable', {
       detail: `Introspection responses are available as ${JWT_RESPONSE} only.`,
     })
   }
-  deps.signing.requireCurrent()
+  deps.signing.requireLease()
   const request = await readForm(ctx, 'Send it as: -d token=$TOKEN')
-  const presented = requiredToken(request)
-  ctx.state[INTROSPECTED_HASH] = sha256(presented).toString('base64url')
-  ctx.state[WITH_EMAIL] = request.getAll('claims').some((claims) => claims.split(' ').includes('email'))
+  const presentedToken = requireToken(request)
+  ctx.state[INTROSPECTED_HASH] = sha256(presentedToken).toString('base64url')
+  ctx.state[INTROSPECTED_WITH_EMAIL] = request
+    .getAll('claims')
+    .some((claims) => claims.split(' ').includes('email'))
   ctx.req.headers.accept = JWT_RESPONSE
-  // The library refuses what looks like a JWT; RFC 7662 §2.2 wants "not active" for anything that is no token of ours.
-  // With the hint, it does not look among the refresh tokens for a token that it finds.
+  // The library refuses values that look like a JWT, but RFC 7662 §2.2 requires "not active" for every unknown value. With the
+  // hint, the library does not search the refresh tokens for an access token.
   const form = new URLSearchParams({
-    token: TOKEN.test(presented) ? presented : 'not-a-token',
+    token: TOKEN_FORM.test(presentedToken) ? presentedToken : 'not-a-token',
     token_type_hint: 'access_token',
   })
   await passToProvider(ctx, deps, form, verified.server.client_id)
 }
 
-/** Serves the key set from memory, so even while a store is down (contract §2); not cacheable once the lease has expired. */
-async function jwks(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
+/**
+ * Serves the key set from memory, even while a store is unavailable (contract §2). The response is not cacheable once the lease
+ * has expired.
+ */
+async function serveKeySet(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
   const content = JSON.stringify({ keys: deps.signing.keys.published })
   ctx.type = 'application/json'
   ctx.body = content
-  publicCaching(ctx, content)
-  const age = `public, max-age=${deps.keySettings.publicMaxAgeSeconds}`
-  if (!deps.signing.isCurrent()) ctx.set('cache-control', 'no-store')
-  else if (!ctx.get('authorization')) ctx.set('cache-control', age)
+  allowPublicCaching(ctx, content)
+  const cacheControl = `public, max-age=${deps.keySettings.publicMaxAgeSeconds}`
+  if (!deps.signing.hasLease()) ctx.set('cache-control', 'no-store')
+  else if (!ctx.get('authorization')) ctx.set('cache-control', cacheControl)
 }
 
 /** Serves the key set to APIs. They fetch it often; `trust_seconds` bounds how long they may trust a revoked key. */
-async function internalJwks(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
-  deps.signing.requireCurrent()
+async function serveInternalKeySet(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
+  deps.signing.requireLease()
   ctx.body = { keys: deps.signing.keys.published, trust_seconds: deps.keySettings.trustMs / 1000 }
 }

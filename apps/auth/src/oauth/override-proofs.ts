@@ -1,6 +1,6 @@
 /*
- * What this server changes in how oidc-provider checks DPoP proofs (RFC 9449). `override-provider.ts` says how to read
- * the comments, and its test has the tests that they name.
+ * Overrides how oidc-provider checks DPoP proofs (RFC 9449). `override-provider.ts` explains the format of the comments, and
+ * `override-provider.test.ts` contains the tests that they name.
  */
 import { Problem } from '@plainpath/http'
 import type Provider from 'oidc-provider'
@@ -13,42 +13,46 @@ import {
 } from 'oidc-provider/lib/helpers/grants.js'
 import type { UsedProofStore } from '../clients/used-proof-store.ts'
 
-export type UseProof = UsedProofStore['use']
+export type MarkProofUsed = UsedProofStore['markUsed']
 
 /**
- * The library finds and then saves, so that of several simultaneous uses of a proof each succeeds. It would also report
- * the replay as `invalid_grant`, without a reason.
+ * The library looks for a proof and saves it in two steps, so simultaneous uses of a proof would all succeed. It would also
+ * report a replay as `invalid_grant`, without a reason.
  *
  * Replaces `ReplayDetection.unique`, which it calls with the client's id, `jti` and a time after the nonce has expired.
  * API      public: typed.
  * Test     'marks each DPoP proof as used in one step'
  */
-export function useProofsOnce(provider: Provider, useProof: UseProof): void {
+export function acceptProofsOnce(provider: Provider, markProofUsed: MarkProofUsed): void {
   provider.ReplayDetection.unique = async (clientId, jti, exp) => {
-    if (await useProof({ clientId, jti, expiresAt: new Date(exp * 1000) })) return true
+    if (await markProofUsed({ clientId, jti, expiresAt: new Date(exp * 1000) })) return true
     throw new Problem('invalid-dpop-proof', {
       detail: 'The proof was used before (jti). Make a new one for each request, with a new jti.',
     })
   }
 }
 
-/** The checks of a DPoP proof, for a grant of our own. */
+/** The checks of a DPoP proof, for grants that this server adds to the library. */
 interface ProofChecks {
-  /** Call it first. @returns the proof; undefined when the request has none */
+  /**
+   * Validates the proof; call this first.
+   *
+   * @returns the proof; undefined if the request has none
+   */
   validate(): Promise<DPoPValidationResult | undefined>
-  /** Call it last: marks the proof as used, and binds the token to its key. */
+  /** Marks the proof as used, and binds the token to its key; call this last. */
   bind(token: ClientCredentials, proof: DPoPValidationResult | undefined): Promise<void>
 }
 
 /**
- * Checks a DPoP proof as the library's own grants do: its signature and nonce, that it is new, and that there is one
- * where the client registered `dpop_bound_access_tokens`.
+ * Checks a DPoP proof as the library's own grants do: its signature, its nonce and that it was not used before. A client that
+ * registered `dpop_bound_access_tokens` must send a proof.
  *
  * Replaces nothing: it calls the functions from which the library's grants are made.
- * API      internal: typed, but the types say that semantic versioning does not cover this module.
+ * API      internal: typed, but according to the types, semantic versioning does not cover this module.
  * Test     'the checks for own grants bind a token to the key of its proof'
  */
-export const proofChecks = (provider: Provider, ctx: TokenEndpointGrantContext): ProofChecks => ({
+export const createProofChecks = (provider: Provider, ctx: TokenEndpointGrantContext): ProofChecks => ({
   validate: () => validateDpop(provider, ctx),
   async bind(token, proof) {
     checkDpopRequired(provider, ctx, proof)
@@ -57,7 +61,7 @@ export const proofChecks = (provider: Provider, ctx: TokenEndpointGrantContext):
   },
 })
 
-/** What is left to the library to find: `dpop-proof.ts` has judged the rest. */
-export const UNVERIFIED_PROOF =
+/** The detail for proofs that fail the library's checks. `dpop-proof.ts` performs all other checks first. */
+export const UNVERIFIED_PROOF_DETAIL =
   'The signature of the proof does not verify with the key in its header (jwk), or its claims exp or nbf exclude this moment. ' +
   'Sign with the private half of that key.'

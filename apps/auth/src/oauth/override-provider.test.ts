@@ -1,6 +1,6 @@
 import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
-import type { StandingClaim } from '@plainpath/domain'
+import type { StandingVerification } from '@plainpath/domain'
 import { Problem } from '@plainpath/http'
 import { serviceUrls } from '@plainpath/metadata'
 import {
@@ -16,16 +16,16 @@ import Koa, { type Context } from 'koa'
 import compose from 'koa-compose'
 import type { Adapter, AdapterPayload, AllClientMetadata } from 'oidc-provider'
 import { expect, test } from 'vitest'
-import { CLIENT_GENERATION } from '../clients/authenticate-client.ts'
+import { CREDENTIAL_VERSION } from '../clients/client-authenticator.ts'
 import { generateKeyPair } from '../keys/signing-key.ts'
-import { createProvider, type ProviderDeps, ROUTES } from './create-provider.ts'
+import { createProvider, OAUTH_PATHS, type ProviderDeps } from './create-provider.ts'
 import {
-  authenticatedGeneration,
   createInternalClientSecret,
+  getCredentialVersion,
   INTROSPECTED_HASH,
   passToProvider,
 } from './override-provider.ts'
-import { readOnlyAdapter } from './provider-adapters.ts'
+import { createReadOnlyAdapter } from './provider-adapters.ts'
 import { throwProviderFailure } from './provider-failure.ts'
 
 const ORIGIN = 'https://plainpath.example'
@@ -50,8 +50,8 @@ const metadataOf = (members: Partial<AllClientMetadata>): AllClientMetadata => (
 /** A Provider with tokens in memory, and what it stored. */
 function open(
   models: Record<string, Partial<Adapter>> = {},
-  useProof: ProviderDeps['useProof'] = async () => true,
-  claim?: StandingClaim,
+  markProofUsed: ProviderDeps['markProofUsed'] = async () => true,
+  verification?: StandingVerification,
 ) {
   const stored = new Map<string, AdapterPayload>()
   const adapters: Record<string, Partial<Adapter>> = {
@@ -67,19 +67,19 @@ function open(
   }
   const deps: ProviderDeps = {
     urls: serviceUrls(ORIGIN),
-    adapter: (model) => ({ ...readOnlyAdapter(`${model} is not written here`), ...adapters[model] }),
-    ring: { signing: key.privateJwk, published: [key.publicJwk] },
+    adapter: (model) => ({ ...createReadOnlyAdapter(`${model} is not written here`), ...adapters[model] }),
+    keys: { signing: key.privateJwk, published: [key.publicJwk] },
     internalClientSecret: createInternalClientSecret(),
     resourceServers: () => [API],
     dpopNonceSecret: Buffer.alloc(32, 7),
-    useProof,
-    exchangeAssertion: async () => claim,
+    markProofUsed,
+    verifyPresentedAssertion: async () => verification,
     findPerson: async () => undefined,
     connections: { find: async () => undefined },
     limiter: NO_LIMITS,
     cookieKey: 'cookie-key',
     now: () => new Date(),
-    revocationMark: () => 'mark-1',
+    getStoreMark: () => 'mark-1',
   }
   return { provider: createProvider(deps), internalClientSecret: deps.internalClientSecret, stored }
 }
@@ -104,7 +104,7 @@ async function pass(
 }
 const TOKEN = { grant_type: 'client_credentials' }
 const getToken = async (opened: Opened, form: Record<string, string> = {}) =>
-  (await pass(opened, contextOf(ROUTES.token), { ...TOKEN, ...form })).body as {
+  (await pass(opened, contextOf(OAUTH_PATHS.token), { ...TOKEN, ...form })).body as {
     access_token: string
     scope: string
   }
@@ -165,7 +165,7 @@ test('caches a client exactly as long as its metadata is the same object', async
   expect(first?.scope).toBe('guides:read')
   for (const id of others) await Client.find(id)
   expect(await Client.find(AGENT)).toBe(first)
-  const ctx = await pass(opened, contextOf(ROUTES.token), TOKEN)
+  const ctx = await pass(opened, contextOf(OAUTH_PATHS.token), TOKEN)
   expect((ctx as Context & { oidc: { client: unknown } }).oidc.client).toBe(first)
   known.set(AGENT, metadataOf({ scope: 'waitlist:write' }))
   expect((await Client.find(AGENT))?.scope).toBe('waitlist:write')
@@ -176,21 +176,21 @@ test('caches a client exactly as long as its metadata is the same object', async
 test('can read the generation from the request while a token is stored', async () => {
   const read: unknown[] = []
   const opened = open({
-    ClientCredentials: { upsert: async () => void read.push(authenticatedGeneration()) },
+    ClientCredentials: { upsert: async () => void read.push(getCredentialVersion()) },
   })
-  for (const generation of [7, undefined]) {
-    const ctx = contextOf(ROUTES.token)
-    ctx.state[CLIENT_GENERATION] = generation
+  for (const credentialVersion of [7, undefined]) {
+    const ctx = contextOf(OAUTH_PATHS.token)
+    ctx.state[CREDENTIAL_VERSION] = credentialVersion
     await pass(opened, ctx, TOKEN)
   }
   expect(read).toEqual([7, undefined])
-  expect(authenticatedGeneration()).toBeUndefined()
+  expect(getCredentialVersion()).toBeUndefined()
 })
 
 test('signs introspection responses, which name their token', async () => {
   const opened = open()
   const { access_token: token } = await getToken(opened, { scope: 'guides:read' })
-  const ctx = contextOf(ROUTES.introspection, { accept: 'application/token-introspection+jwt' })
+  const ctx = contextOf(OAUTH_PATHS.introspection, { accept: 'application/token-introspection+jwt' })
   ctx.state[INTROSPECTED_HASH] = 'hash of the token'
   await pass(opened, ctx, { token }, API.client_id)
   expect(ctx.response.get('content-type')).toContain('application/token-introspection+jwt')
@@ -227,7 +227,7 @@ async function withProof(opened: Opened, { jti = 'jti-1', nonce }: { jti?: strin
     .setProtectedHeader({ typ: 'dpop+jwt', alg: 'ES256', jwk })
     .setIssuedAt()
     .sign(dpopKey.privateKey)
-  const ctx = contextOf(ROUTES.token, { dpop: proof })
+  const ctx = contextOf(OAUTH_PATHS.token, { dpop: proof })
   return { ctx, jkt: await calculateJwkThumbprint(jwk), opened }
 }
 
@@ -261,7 +261,10 @@ test('marks each DPoP proof as used in one step', async () => {
 })
 
 test('the checks for own grants bind a token to the key of its proof', async () => {
-  const claim = { id: 'reg_1', expiresAt: new Date(Date.now() + 60_000) } as unknown as StandingClaim
+  const verification = {
+    id: 'reg_1',
+    expiresAt: new Date(Date.now() + 60_000),
+  } as unknown as StandingVerification
   const grant_types = ['urn:ietf:params:oauth:grant-type:jwt-bearer']
   const bound = { dpop_bound_access_tokens: true }
   for (const members of [{}, bound]) {
@@ -270,7 +273,7 @@ test('the checks for own grants bind a token to the key of its proof', async () 
     const opened = open(
       { Client: { find: async () => client } },
       async (proof) => used.push(proof) > 0,
-      claim,
+      verification,
     )
     const form = { grant_type: grant_types[0]!, assertion: 'x', scope: 'guides:read' }
     const nonce = await offeredNonce(open({}))
@@ -278,7 +281,7 @@ test('the checks for own grants bind a token to the key of its proof', async () 
     expect((await pass(opened, ctx, form)).body).toMatchObject({ token_type: 'DPoP' })
     expect([...opened.stored.values()]).toMatchObject([{ jkt }])
     expect(used).toHaveLength(1)
-    const without = pass(opened, contextOf(ROUTES.token), form)
+    const without = pass(opened, contextOf(OAUTH_PATHS.token), form)
     if ('dpop_bound_access_tokens' in members)
       await expect(without).rejects.toMatchObject({ code: 'dpop-proof-required' })
     else expect((await without).body).toMatchObject({ token_type: 'Bearer' })
@@ -294,7 +297,9 @@ test('rethrows errors from inside the library unchanged', async () => {
   await expect(getToken(open({ Client: { find: failing } }))).rejects.toBe(surprise)
   const opened = open()
   const { access_token: token } = await getToken(opened)
-  await expect(pass(opened, contextOf(ROUTES.revocation), { token }, API.client_id)).rejects.toMatchObject({
+  await expect(
+    pass(opened, contextOf(OAUTH_PATHS.revocation), { token }, API.client_id),
+  ).rejects.toMatchObject({
     code: 'foreign-token',
   })
 })
@@ -302,11 +307,11 @@ test('rethrows errors from inside the library unchanged', async () => {
 test('the library adds no CORS headers of its own', async () => {
   const origin = 'https://app.example'
   const opened = open()
-  const refused = await pass(opened, contextOf(ROUTES.token, { origin }), TOKEN)
+  const refused = await pass(opened, contextOf(OAUTH_PATHS.token, { origin }), TOKEN)
   expect(Object.keys(refused.response.headers).filter((name) => /^access-control-|^vary/.test(name))).toEqual(
     [],
   )
-  const allowed = contextOf(ROUTES.token, { origin })
+  const allowed = contextOf(OAUTH_PATHS.token, { origin })
   allowed.set({ 'access-control-allow-origin': origin, 'access-control-expose-headers': 'X-Ours' })
   await pass(opened, allowed, TOKEN)
   expect(allowed.response.headers).toMatchObject({
@@ -316,7 +321,7 @@ test('the library adds no CORS headers of its own', async () => {
 })
 
 test('the library reads the form that the route has read', async () => {
-  const ctx = contextOf(ROUTES.token, {
+  const ctx = contextOf(OAUTH_PATHS.token, {
     authorization: `Basic ${btoa('somebody:else')}`,
     'content-type': 'text/plain',
     'content-length': '5',
@@ -338,7 +343,7 @@ test('rejects a grant that the client may not use with unauthorized_client', asy
   await expect(getToken(open(), grant)).rejects.toMatchObject({ code: 'unauthorized-client' })
 })
 
-/** What the library leaves behind, in as far as it is looked at. */
+/** The part of the library's result that the tests read. */
 const responseWith = (status: number, body: unknown, thrown?: unknown) =>
   ({ status, body, state: { ...(thrown !== undefined && { thrown }) } }) as unknown as Context
 

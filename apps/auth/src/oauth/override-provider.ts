@@ -5,33 +5,33 @@ import type { ServiceUrls } from '@plainpath/metadata'
 import { equalBytes } from '@plainpath/sealing'
 import type { Context, Middleware } from 'koa'
 import Provider, { type Adapter, type Client, type KoaContextWithOIDC } from 'oidc-provider'
-import { CLIENT_GENERATION } from '../clients/authenticate-client.ts'
-import { jwsSigner } from '../keys/jws-signer.ts'
+import { CREDENTIAL_VERSION } from '../clients/client-authenticator.ts'
+import { createJwsSigner } from '../keys/jws-signer.ts'
 import type { InstanceKeys } from '../keys/signing-key.ts'
 import { REFRESH_TOKEN_PREFIX } from './app-adapters.ts'
-import { type UseProof, useProofsOnce } from './override-proofs.ts'
+import { acceptProofsOnce, type MarkProofUsed } from './override-proofs.ts'
 import { throwProviderFailure } from './provider-failure.ts'
 
 /*
- * What this server changes in oidc-provider beyond configuration, grants, adapters, `override-proofs.ts`
- * and `provider-failure.ts`. Each part says:
+ * Overrides oidc-provider where its configuration, grants and adapters do not suffice. Further overrides are in
+ * `override-proofs.ts` and `provider-failure.ts`. The comment of each override begins with its reason, followed by:
  *
  *   Replaces  what the library does by default
  *   API       public: documented, or typed by @types/oidc-provider; internal: neither, so any release may change it
  *   Test      the test in override-provider.test.ts that fails when a release changes it
  *
- * The comment before that says why. Read this file and run those tests before you upgrade the library.
+ * Read this file and run those tests before you upgrade the library.
  */
 
 export interface OverrideDeps {
   urls: ServiceUrls
-  ring: InstanceKeys
+  keys: InstanceKeys
   internalClientSecret: InternalClientSecret
-  useProof: UseProof
-  /** Describes the person of a live claim: the address, and what mails say of the agent. */
-  findPerson(claimId: string): Promise<object | undefined>
+  markProofUsed: MarkProofUsed
+  /** Describes the person of a live e-mail verification: the address, and the facts about the agent for mails. */
+  findPerson(verificationId: string): Promise<object | undefined>
   /** The mark of the store that publishes revocations to APIs; undefined without Redis. */
-  revocationMark: () => string | undefined
+  getStoreMark: () => string | undefined
 }
 
 export function overrideProvider(provider: Provider, deps: OverrideDeps): void {
@@ -39,13 +39,13 @@ export function overrideProvider(provider: Provider, deps: OverrideDeps): void {
   prefixTokens(provider)
   acceptInternalClientSecret(provider, deps.internalClientSecret)
   cacheClients(provider)
-  useProofsOnce(provider, deps.useProof)
+  acceptProofsOnce(provider, deps.markProofUsed)
   signIntrospection(provider, deps)
   recordThrownError(provider)
 }
 
 /**
- * Otherwise URLs would be built from the Host header of the request, which the caller chooses.
+ * Without this override, the library would build URLs from the Host header of the request, which the caller chooses.
  *
  * Replaces `OIDCContext#urlFor`, by the Provider's method of the same name, which begins with the issuer.
  * API      public: both are typed.
@@ -56,8 +56,8 @@ function useConfiguredOrigin(provider: Provider): void {
 }
 
 /**
- * Access tokens are `ppt_`, and refresh tokens `ppr_`, and what the library generates: 43 base64url characters. The prefix
- * makes a token recognisable; the library can only configure the length.
+ * Adds a prefix to the 43 base64url characters that the library generates, to make tokens recognisable: `ppt_` for access tokens,
+ * `ppr_` for refresh tokens. The library configuration can only change the length.
  *
  * Replaces `generateTokenId` of `ClientCredentials`, `AccessToken` and `RefreshToken`, which it calls.
  * API      internal.
@@ -82,15 +82,15 @@ function prefixTokens(provider: Provider): void {
 /** Computes the secret that this server presents to oidc-provider for a client that it has already authenticated. */
 export type InternalClientSecret = (clientId: string) => string
 
-/** Creates secrets that only this process can know; none is stored or sent. */
+/** Creates secrets that only this process knows. They are never stored or sent. */
 export function createInternalClientSecret(): InternalClientSecret {
-  const unguessable = randomBytes(32).toString('base64url')
-  return (clientId) => `${unguessable}.${clientId}`
+  const processSecret = randomBytes(32).toString('base64url')
+  return (clientId) => `${processSecret}.${clientId}`
 }
 
 /**
- * `authenticate-client.ts` alone verifies a client's credentials, before the library sees the request. The library
- * receives an internal secret in their place (`passToProvider`).
+ * Only `client-authenticator.ts` verifies a client's credentials, before the library sees the request. The library receives an
+ * internal secret in their place (`passToProvider`).
  *
  * Replaces `Client#compareClientSecret`, which compares with `client_secret` of the client's metadata.
  * API      public: typed.
@@ -103,17 +103,17 @@ function acceptInternalClientSecret(provider: Provider, internalClientSecret: In
 }
 
 /**
- * The library builds a client from its metadata for each request, except for the last 100 clients, and that takes longer
- * than the rest of issuing a token. This cache keeps a client exactly as long as the adapter returns the same metadata
- * object, so it is never staler than this process's cache of agents.
+ * The library builds a client from its metadata for each request, except for the last 100 clients. That takes longer than all
+ * other work for a token. This cache retains a client while the adapter returns the same metadata object, so it is never staler
+ * than the agent cache of this process.
  *
  * Replaces `Client.find`, which it calls for a metadata object that is new.
  * API      public: `find` is typed; internal: `Client.adapter`.
  * Test     'caches a client exactly as long as its metadata is the same object'
  */
 function cacheClients(provider: Provider): void {
-  type Finding = { adapter: Adapter; find(id: string): Promise<Client | undefined> }
-  const clients = provider.Client as unknown as Finding
+  type ClientFinder = { adapter: Adapter; find(id: string): Promise<Client | undefined> }
+  const clients = provider.Client as unknown as ClientFinder
   const find = clients.find.bind(clients)
   const cache = new WeakMap<object, Client>()
   clients.find = async (id) => {
@@ -127,36 +127,36 @@ function cacheClients(provider: Provider): void {
 
 /** Members of `ctx.state` that the introspection route sets: the SHA-256 of the token, and whether to include the address. */
 export const INTROSPECTED_HASH = 'introspectedTokenHash'
-export const WITH_EMAIL = 'introspectedWithEmail'
+export const INTROSPECTED_WITH_EMAIL = 'introspectedWithEmail'
 
 /**
- * An RFC 9701 response does not say which token it is about, so two responses could be swapped in transit; `token_hash`
- * beside `token_introspection` prevents that. `revocation_mark` permits an API that subscribes to that store to cache the
- * response. The person of a claim is read last, only on request, and such a response is not cacheable.
+ * An RFC 9701 response does not name its token, so two responses could be swapped in transit. The claim `token_hash` prevents
+ * that. The claim `revocation_mark` permits an API that subscribes to that store to cache the response. The person of a
+ * verification is read last and only on request; such a response is not cacheable.
  *
- * The library would hand each signature to the thread pool, which takes longer than computing it. It signs nothing else.
+ * The library would compute each signature in the thread pool, which takes longer than the signature itself. It signs nothing
+ * else.
  *
  * Replaces `IdToken#issue`, which takes the key from the configured `jwks`.
  * API      public: `issue`, `ctx`, `client` and `extra` are typed; internal: that `extra.token_introspection` is the response.
  * Test     'signs introspection responses, which name their token'
  */
-function signIntrospection(
-  provider: Provider,
-  { urls, ring, findPerson, revocationMark }: OverrideDeps,
-): void {
+function signIntrospection(provider: Provider, { urls, keys, findPerson, getStoreMark }: OverrideDeps): void {
   type Introspection = { active?: boolean; registration_id?: string }
-  const sign = jwsSigner(ring.signing, 'token-introspection+jwt')
+  const sign = createJwsSigner(keys.signing, 'token-introspection+jwt')
   provider.IdToken.prototype.issue = async function issueIntrospection() {
     const state: Record<string, unknown> = this.ctx.state
     const content = this.extra['token_introspection'] as Introspection | undefined
-    const mark = revocationMark()
-    const isCacheable = !state[WITH_EMAIL] && content?.active === true && mark !== undefined
+    const mark = getStoreMark()
+    const isCacheable = !state[INTROSPECTED_WITH_EMAIL] && content?.active === true && mark !== undefined
     const person =
-      state[WITH_EMAIL] && content?.registration_id ? await findPerson(content.registration_id) : undefined
+      state[INTROSPECTED_WITH_EMAIL] && content?.registration_id
+        ? await findPerson(content.registration_id)
+        : undefined
     return sign({
       iss: urls.origin,
       aud: this.client.clientId,
-      // The library takes its times from this clock.
+      // The library uses this clock for its times.
       // oxlint-disable-next-line no-restricted-properties -- no other clock says what the library has written
       iat: Math.floor(Date.now() / 1000),
       token_hash: state[INTROSPECTED_HASH],
@@ -167,8 +167,8 @@ function signIntrospection(
 }
 
 /**
- * The library turns every error thrown inside it into a response of its own. An error that it does not know, such as a
- * `Problem` or a failure of a store, is recorded in `ctx.state.thrown`, so that the central error handler responds.
+ * The library converts every error thrown inside it into a response of its own. This override records an unknown error, such as
+ * a `Problem` or a store failure, in `ctx.state.thrown`, so the central error handler responds.
  *
  * Replaces nothing: it listens to `server_error`.
  * API      public: the event is documented; internal: that it is emitted before the middleware returns.
@@ -183,13 +183,13 @@ function recordThrownError(provider: Provider): void {
 /**
  * Passes the request of an authenticated client to oidc-provider.
  *
- * `createApp` has already applied CORS. The library would apply its own, but does not where one of the headers is set.
+ * `createApp` has already applied CORS. The library applies its own CORS unless one of the headers is already set.
  *
  * Replaces the library's own CORS.
  * API      internal: that it looks for a header that begins with `access-control-`.
  * Test     'the library adds no CORS headers of its own'
  *
- * @throws {Problem} or what was thrown inside the library
+ * @throws {Problem} or any error that was thrown inside the library
  */
 export async function passToProvider(
   ctx: Context,
@@ -212,17 +212,16 @@ export async function passToProvider(
 }
 
 /**
- * Passes the request of a browser to oidc-provider: one at the authorization endpoint, or one that comes back from the
- * sign-in pages.
+ * Passes the request of a browser to oidc-provider, either at the authorization endpoint or on its return from the sign-in pages.
  *
- * The library sets the cookie of a session that nothing stores, which is left out. Whether cookies are for https only
- * depends on the origin, since a gateway ends TLS.
+ * The library sets a cookie for its session. This server stores no sessions, so it removes the cookie. Cookies are for https only
+ * if the configured origin is https, since a gateway terminates TLS.
  *
  * Replaces the query of the request, and the cookie of the session in the response.
  * API      internal: the name of that cookie; public: that the library sets cookies by `ctx.cookies`.
  * Test     'sets no session cookie, and cookies for https only' in app-authorize.test.ts
  *
- * @throws {Problem} or what was thrown inside the library
+ * @throws {Problem} or any error that was thrown inside the library
  */
 export async function passBrowserToProvider(
   ctx: Context,
@@ -233,15 +232,15 @@ export async function passBrowserToProvider(
   ctx.cookies.secure = urls.origin.startsWith('https:')
   await provider.middleware(ctx, async () => {})
   const cookies = [ctx.response.get('set-cookie')].flat().filter(Boolean)
-  const kept = cookies.filter((cookie) => !cookie.startsWith('_session'))
-  if (kept.length > 0) ctx.set('set-cookie', kept)
+  const otherCookies = cookies.filter((cookie) => !cookie.startsWith('_session'))
+  if (otherCookies.length > 0) ctx.set('set-cookie', otherCookies)
   else ctx.remove('set-cookie')
   ctx.set('referrer-policy', 'no-referrer')
   throwProviderFailure(ctx)
 }
 
 /**
- * Gives oidc-provider the form that this server has already read, so that both act on the same content.
+ * Passes oidc-provider the form that this server has already read, so both use the same content.
  *
  * Replaces the body and headers of the request: the internal secret takes the place of the client's credentials.
  * API      internal: that the library reads while `request.readable`, by `request.iterator()`, and compares the length with
@@ -270,8 +269,8 @@ function replayForm(
 }
 
 /**
- * Gives a token another scope than the requested one: the library would issue a token without scope when none is
- * requested, or none that the client may have.
+ * Gives a token another scope than the requested one. The library would issue a token without scope if the request names no
+ * scope, or none that the client may have.
  *
  * Replaces the parameter `scope` of the request, while `getResourceServerInfo` runs.
  * API      public: `ctx.oidc.params` is typed; internal: that the library reads `scope` after `getResourceServerInfo`.
@@ -282,13 +281,13 @@ export function replaceScope(ctx: KoaContextWithOIDC, scope: string): void {
 }
 
 /**
- * Reads the generation of the client, as authenticated, while the library stores its token: adapters get no request.
+ * Returns the credential version of the client at its authentication, for adapters, which do not receive the request.
  *
  * Replaces nothing: it reads `Provider.ctx`, the request that the library is handling.
  * API      public: it is typed.
  * Test     'can read the generation from the request while a token is stored'
  */
-export const authenticatedGeneration = (): number | undefined => {
-  const generation: unknown = Provider.ctx?.state[CLIENT_GENERATION]
-  return typeof generation === 'number' ? generation : undefined
+export const getCredentialVersion = (): number | undefined => {
+  const credentialVersion: unknown = Provider.ctx?.state[CREDENTIAL_VERSION]
+  return typeof credentialVersion === 'number' ? credentialVersion : undefined
 }

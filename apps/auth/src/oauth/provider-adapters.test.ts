@@ -3,7 +3,7 @@ import { exampleAgent } from '../../test/example-agent.ts'
 import { exampleKey } from '../../test/example-key.ts'
 import { createEvents } from '../events.ts'
 import type { NewToken } from '../tokens/token-store.ts'
-import { clientAdapter, readOnlyAdapter, tokenAdapter } from './provider-adapters.ts'
+import { createClientAdapter, createReadOnlyAdapter, createTokenAdapter } from './provider-adapters.ts'
 
 const { agent } = exampleAgent()
 const server = {
@@ -18,22 +18,22 @@ test('gives the library no secret, hash or key of a client', async () => {
     agent: { ...agent, keys: [exampleKey('one')] },
     secrets: [{ id: 'secret-1', digest, keyId: 'hash-1', createdAt: new Date(0), endsAt: undefined }],
   }
-  const adapter = clientAdapter(
+  const adapter = createClientAdapter(
     async () => known,
     () => [server],
   )
-  const given = JSON.stringify([await adapter.find(agent.id), await adapter.find(server.client_id)])
-  expect(given).toContain(agent.id)
-  expect(given).toContain(server.client_id)
+  const metadata = JSON.stringify([await adapter.find(agent.id), await adapter.find(server.client_id)])
+  expect(metadata).toContain(agent.id)
+  expect(metadata).toContain(server.client_id)
   for (const hidden of [digest.toString('base64url'), digest.toString('hex'), 'sha256:', '"x"', '"kty"'])
-    expect(given).not.toContain(hidden)
+    expect(metadata).not.toContain(hidden)
 })
 
 test('finds nothing and refuses writes for a model that is never stored', async () => {
-  await expect(readOnlyAdapter('nothing is written here').upsert('id', {}, 1)).rejects.toThrow(
+  await expect(createReadOnlyAdapter('nothing is written here').upsert('id', {}, 1)).rejects.toThrow(
     'nothing is written',
   )
-  expect(await readOnlyAdapter('nothing is written here').find('id')).toBeUndefined()
+  expect(await createReadOnlyAdapter('nothing is written here').find('id')).toBeUndefined()
 })
 
 test('gives a token the generation of its credential, even if the client has a newer one by then', async () => {
@@ -44,18 +44,21 @@ test('gives a token the generation of its credential, even if the client has a n
     revoke: async () => undefined,
   }
   const storeToken = (authenticated: number | undefined) =>
-    tokenAdapter(
-      { tokens, cachedAgents: { find: async () => ({ agent: { ...agent, generation: 2 }, secrets: [] }) } },
+    createTokenAdapter(
       {
-        marks: { mark: async () => true },
+        tokens,
+        agentCache: { find: async () => ({ agent: { ...agent, credentialVersion: 2 }, secrets: [] }) },
+      },
+      {
+        usage: { recordUse: async () => true },
         events: createEvents(),
-        authenticatedGeneration: () => authenticated,
-        bindContact: async (_id, generation) => generation + 1,
+        getCredentialVersion: () => authenticated,
+        bindContact: async (_id, credentialVersion) => credentialVersion + 1,
       },
     ).upsert('ppt_x', { clientId: agent.id, aud: 'https://a.example/api', iat: 1, exp: 2 }, 1)
   await storeToken(1)
   await storeToken(2)
-  expect(saved.map(({ generation }) => generation)).toEqual([1, 2])
+  expect(saved.map(({ credentialVersion }) => credentialVersion)).toEqual([1, 2])
   await expect(storeToken(undefined)).rejects.toThrow('was not authenticated')
   expect(saved).toHaveLength(2)
 })
@@ -65,7 +68,7 @@ test('tokens are bound to a key, and contact:write stays bound', async () => {
   const stored = new Map<string, NewToken>()
   const bindings: unknown[] = []
   let contactBoundSince: number | undefined
-  const adapter = tokenAdapter(
+  const adapter = createTokenAdapter(
     {
       tokens: {
         save: async (hash, token) => {
@@ -76,17 +79,17 @@ test('tokens are bound to a key, and contact:write stays bound', async () => {
         find: async (hash) => ({ epoch: 0, ...stored.get(hash.toString('hex'))! }),
         revoke: async () => undefined,
       },
-      cachedAgents: {
+      agentCache: {
         find: async () => ({
-          agent: { ...agent, generation: 1, ...(contactBoundSince && { contactBoundSince }) },
+          agent: { ...agent, credentialVersion: 1, ...(contactBoundSince && { contactBoundSince }) },
           secrets: [],
         }),
       },
     },
     {
-      marks: { mark: async () => true },
+      usage: { recordUse: async () => true },
       events: createEvents(),
-      authenticatedGeneration: () => 1,
+      getCredentialVersion: () => 1,
       async bindContact(...given) {
         bindings.push(given)
         return 2
@@ -100,13 +103,13 @@ test('tokens are bound to a key, and contact:write stays bound', async () => {
       1,
     )
   await store('guides:read', 'thumbprint')
-  expect(saved.at(-1)).toMatchObject({ generation: 1, jkt: 'thumbprint' })
+  expect(saved.at(-1)).toMatchObject({ credentialVersion: 1, jkt: 'thumbprint' })
   expect(await adapter.find('ppt_x')).toMatchObject({ jkt: 'thumbprint' })
   await store('guides:read contact:write')
   expect(saved.at(-1)).not.toHaveProperty('jkt')
   expect(bindings).toEqual([])
   await store('guides:read contact:write', 'thumbprint')
-  expect(saved.at(-1)).toMatchObject({ generation: 2, jkt: 'thumbprint' })
+  expect(saved.at(-1)).toMatchObject({ credentialVersion: 2, jkt: 'thumbprint' })
   expect(bindings).toEqual([[agent.id, 1]])
   contactBoundSince = 2
   await store('guides:read')

@@ -1,17 +1,17 @@
 /*
- * What clients get in place of the error responses of oidc-provider. `override-provider.ts` says how to read the comment,
- * and its test has the tests that it names.
+ * Replaces the error responses of oidc-provider. `override-provider.ts` explains the format of the comments, and
+ * `override-provider.test.ts` contains the tests that they name.
  */
-import { capitalised } from '@plainpath/domain'
+import { capitalise } from '@plainpath/domain'
 import { Problem, type ProblemCode } from '@plainpath/http'
 import type { Context } from 'koa'
 import { z } from 'zod'
 import { BASIC_CHALLENGE } from '../clients/invalid-client.ts'
-import { UNVERIFIED_PROOF } from './override-proofs.ts'
+import { UNVERIFIED_PROOF_DETAIL } from './override-proofs.ts'
 
 const OAuthError = z.object({ error: z.string(), error_description: z.string().optional() })
 
-const CODES: Readonly<Record<string, ProblemCode>> = {
+const PROBLEM_CODES: Readonly<Record<string, ProblemCode>> = {
   invalid_request: 'invalid-request',
   invalid_client: 'invalid-client',
   invalid_grant: 'invalid-grant',
@@ -26,7 +26,7 @@ const CODES: Readonly<Record<string, ProblemCode>> = {
   temporarily_unavailable: 'unavailable',
 }
 
-/** What RFC 6749 §5.2 calls unauthorized_client, the library calls invalid_request. */
+/** The library's text for an `unauthorized_client` error (RFC 6749 §5.2), which it reports as `invalid_request`. */
 const NOT_ALLOWED_GRANT = 'requested grant type is not allowed for this client'
 
 /**
@@ -36,7 +36,7 @@ const NOT_ALLOWED_GRANT = 'requested grant type is not allowed for this client'
  * API      public: their members are those of RFC 6749 §5.2; internal: the text of `NOT_ALLOWED_GRANT`.
  * Test     'rejects a grant that the client may not use with unauthorized_client'
  *
- * @throws {Problem} or what was thrown inside the library; returns when the response is no error
+ * @throws {Problem} or any error that was thrown inside the library; nothing if the response is not an error
  */
 export function throwProviderFailure(ctx: Context): void {
   if (ctx.state['thrown'] !== undefined) throw ctx.state['thrown']
@@ -44,10 +44,11 @@ export function throwProviderFailure(ctx: Context): void {
   const { data, success } = OAuthError.safeParse(ctx.body)
   if (!success) throw new Problem(ctx.status === 404 ? 'not-found' : 'invalid-request')
   const { error, error_description: description } = data
-  const code = description === NOT_ALLOWED_GRANT ? 'unauthorized-client' : (CODES[error] ?? 'invalid-request')
+  const code =
+    description === NOT_ALLOWED_GRANT ? 'unauthorized-client' : (PROBLEM_CODES[error] ?? 'invalid-request')
   throw new Problem(code, {
-    ...(description && code === 'invalid-request' && { detail: `${capitalised(description)}.` }),
-    ...(code === 'invalid-dpop-proof' && { detail: UNVERIFIED_PROOF }),
+    ...(description && code === 'invalid-request' && { detail: `${capitalise(description)}.` }),
+    ...(code === 'invalid-dpop-proof' && { detail: UNVERIFIED_PROOF_DETAIL }),
     ...(code === 'invalid-client' && { headers: BASIC_CHALLENGE }),
   })
 }

@@ -1,39 +1,62 @@
 import { readFile, rename, rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { err, ok, type Result } from '@plainpath/domain'
-import type { ResourceServerFollowers } from './resource-server-followers.ts'
-import { createResourceServer, fingerprint, type ResourceServer, secretDigest } from './resource-servers.ts'
-import { exists, readResourceServers, replaceFile, writeDurably } from './resource-servers-file.ts'
+import type { ResourceServerFollowerStore } from './resource-server-follower-store.ts'
+import { createResourceServer, hashSecret, type ResourceServer, toFingerprint } from './resource-servers.ts'
+import { fileExists, readResourceServers, replaceFile, writeDurably } from './resource-servers-file.ts'
 import {
-  behind,
+  addSecret,
   type CredentialView,
-  isAtMostOneStepOn,
-  liveFollowers,
-  secretsIn,
-  withoutSecret,
-  withSecret,
+  differsByAtMostOneSecret,
+  findLateInstances,
+  findLiveFollowers,
+  listSecrets,
+  removeSecret,
 } from './rotate-credential.ts'
 
 interface CredentialOperationsDeps {
-  /** AUTH_RESOURCE_SERVERS_FILE. */
-  readonly served: string
-  /** A copy of that file, which is changed instead and created when it does not exist. */
-  readonly copy: string | undefined
-  readonly followers: Pick<ResourceServerFollowers, 'view'>
+  /** The path in AUTH_RESOURCE_SERVERS_FILE. */
+  readonly servedFile: string
+  /** The path of a copy of that file, which is changed instead, and created if it does not exist. */
+  readonly copyFile: string | undefined
+  readonly followers: Pick<ResourceServerFollowerStore, 'view'>
   readonly leaseMs: number
-  /** How long to wait until every live instance has loaded the file; `leaseMs` + 10 s when absent. */
+  /** The time limit for every live instance to load the file; by default `leaseMs` + 10 s. */
   readonly timeoutMs?: number | undefined
-  /** Called once the file has one more secret of a resource server, or one less. */
-  readonly onWritten: (done: 'added' | 'ended', clientId: string, fingerprint: string) => void
+  /** Called after a secret of a resource server was added to the file or removed from it. */
+  readonly onWritten: (change: 'added' | 'ended', clientId: string, fingerprint: string) => void
 }
 
 const POLL_MS = 100
-/** Added to the lease of an instance that stopped. An instance reads its file every second. */
-const SLACK_MS = 10_000
+/** Added to the lease in the default time limit. An instance reads its file every second. */
+const EXTRA_WAIT_MS = 10_000
 
-/** Creates the operations that change the secret of a resource server in two steps, between which both secrets are valid. */
-export function credentialOperations(deps: CredentialOperationsDeps) {
-  const { followers, leaseMs, timeoutMs = leaseMs + SLACK_MS, onWritten } = deps
+/** The operations that change a resource server's secret in two steps. Between the steps both secrets are valid. */
+export interface CredentialOperations {
+  view(): Promise<CredentialView>
+  /**
+   * Adds a second secret, waits until every instance accepts it, and only then writes it to the file of the API. No API can
+   * therefore present a secret that an instance does not know. Until then, the secret is in `<secretFile>.next`, from which a
+   * later call resumes an interrupted rotation.
+   *
+   * @returns the instances that accept both secrets, and whether this call resumed an interrupted rotation
+   */
+  rotate(
+    clientId: string,
+    options: { secretFile: string; replace: boolean; dryRun: boolean },
+  ): Promise<Result<{ fingerprint: string; instances: readonly string[]; resumed: boolean }, string>>
+  /**
+   * Removes the older secret, or the newer one to cancel a rotation. If an earlier call removed the secret, but not every
+   * instance has loaded that change or a copy still exists, this call resumes the wait.
+   */
+  finish(
+    clientId: string,
+    options: { which: 'older' | 'newer'; evenIfUsed: boolean; dryRun: boolean },
+  ): Promise<Result<{ fingerprint: string; instances: readonly string[] }, string>>
+}
+
+export function createCredentialOperations(deps: CredentialOperationsDeps): CredentialOperations {
+  const { followers, leaseMs, timeoutMs = leaseMs + EXTRA_WAIT_MS, onWritten } = deps
   const file = openServersFile(deps)
   const view = async (): Promise<CredentialView> => ({
     servers: await file.read(),
@@ -41,99 +64,92 @@ export function credentialOperations(deps: CredentialOperationsDeps) {
     leaseMs,
   })
 
-  /** Waits until every live instance has loaded the file. @returns their hosts, or which of them have not */
+  /**
+   * Waits until every live instance has loaded the file.
+   *
+   * @returns their hosts, or a sentence that names the late instances
+   */
   async function waitForInstances(clientId: string, problem: string): Promise<Result<string[], string>> {
     const deadline = performance.now() + timeoutMs
     for (;;) {
-      const now = await view()
-      const late = behind(now, clientId).map(({ host }) => host)
-      if (late.length === 0 && (await file.isServed())) return ok(liveFollowers(now).map(({ host }) => host))
+      const currentView = await view()
+      const lateHosts = findLateInstances(currentView, clientId).map(({ host }) => host)
+      if (lateHosts.length === 0 && (await file.isServed()))
+        return ok(findLiveFollowers(currentView).map(({ host }) => host))
       if (performance.now() > deadline)
         return err(
-          late.length > 0
-            ? `${problem}: ${late.join(', ')}.`
-            : `${deps.served} still has its earlier content.`,
+          lateHosts.length > 0
+            ? `${problem}: ${lateHosts.join(', ')}.`
+            : `${deps.servedFile} still has its earlier content.`,
         )
       await sleep(POLL_MS)
     }
   }
   return {
     view,
-    /**
-     * Adds a second secret, waits until every instance accepts it, and only then writes it where the API reads it, so
-     * that no API presents a secret that an instance does not know. Until then the secret is in `<secretFile>.next`,
-     * from which a later call resumes one that was interrupted.
-     *
-     * @returns the instances that accept both secrets, and whether this call resumed an interrupted one
-     */
-    async rotate(
-      clientId: string,
-      { secretFile, replace, trial }: { secretFile: string; replace: boolean; trial: boolean },
-    ): Promise<Result<{ fingerprint: string; instances: readonly string[]; resumed: boolean }, string>> {
-      const next = `${secretFile}.next`
+    async rotate(clientId, { secretFile, replace, dryRun }) {
+      const pendingFile = `${secretFile}.next`
       const conflict = await file.findConflict(clientId)
       if (conflict !== undefined) return err(conflict)
       const servers = await file.read()
-      const pending = await readIfThere(next)
-      const resumed = pending !== undefined && secretsIn(servers, clientId).includes(secretDigest(pending))
-      if (!replace && (await exists(secretFile)))
+      const pendingSecret = await readFileIfExists(pendingFile)
+      const resumed =
+        pendingSecret !== undefined && listSecrets(servers, clientId).includes(hashSecret(pendingSecret))
+      if (!replace && (await fileExists(secretFile)))
         return err(`${secretFile} is there already. To replace it: --replace`)
-      const secret = resumed ? pending : createResourceServer(clientId, 'https://none.example').secret
-      const more = resumed ? ok(servers) : withSecret(servers, clientId, secretDigest(secret))
-      if (!more.ok) return more
-      const print = fingerprint(secretDigest(secret))
-      if (trial)
+      const secret = resumed ? pendingSecret : createResourceServer(clientId, 'https://none.example').secret
+      const addition = resumed ? ok(servers) : addSecret(servers, clientId, hashSecret(secret))
+      if (!addition.ok) return addition
+      const newFingerprint = toFingerprint(hashSecret(secret))
+      if (dryRun)
         return ok({
-          fingerprint: print,
-          instances: liveFollowers(await view()).map(({ host }) => host),
+          fingerprint: newFingerprint,
+          instances: findLiveFollowers(await view()).map(({ host }) => host),
           resumed,
         })
       if (!resumed) {
-        await rm(next, { force: true })
-        await writeDurably(next, `${secret}\n`, secretFile)
-        await file.write(more.value)
-        onWritten('added', clientId, print)
+        await rm(pendingFile, { force: true })
+        await writeDurably(pendingFile, `${secret}\n`, secretFile)
+        await file.write(addition.value)
+        onWritten('added', clientId, newFingerprint)
       }
-      const waited = await waitForInstances(clientId, 'Not every instance accepts the new secret')
-      if (!waited.ok) return err(`${waited.error} The API keeps the old one. ${file.runAgain}`)
-      await rename(next, secretFile)
-      return ok({ fingerprint: print, instances: waited.value, resumed })
+      const wait = await waitForInstances(clientId, 'Not every instance accepts the new secret')
+      if (!wait.ok) return err(`${wait.error} The API keeps the old one. ${file.runAgain}`)
+      await rename(pendingFile, secretFile)
+      return ok({ fingerprint: newFingerprint, instances: wait.value, resumed })
     },
-    /**
-     * Removes the older secret, or the newer one to cancel a rotation. If the secret was removed before, but not every
-     * instance has loaded that change, it resumes there; also with a copy.
-     */
-    async finish(
-      clientId: string,
-      { trial, which, evenIfUsed }: { which: 'older' | 'newer'; evenIfUsed: boolean; trial: boolean },
-    ): Promise<Result<{ fingerprint: string; instances: readonly string[] }, string>> {
+    async finish(clientId, { dryRun, which, evenIfUsed }) {
       const conflict = await file.findConflict(clientId)
       if (conflict !== undefined) return err(conflict)
-      const before = await view()
-      const digests = secretsIn(before.servers, clientId)
-      const isPending = behind(before, clientId).length > 0 || (await file.isExistingCopy())
+      const currentView = await view()
+      const digests = listSecrets(currentView.servers, clientId)
+      const isPending = findLateInstances(currentView, clientId).length > 0 || (await file.hasCopy())
       const resumed = digests.length === 1 && isPending
-      const fewer = resumed ? ok(before.servers) : withoutSecret(before, clientId, { which, evenIfUsed })
-      if (!fewer.ok) return fewer
-      const [stays = ''] = secretsIn(fewer.value, clientId)
-      if (trial) return ok({ fingerprint: fingerprint(stays), instances: [] })
+      const removal = resumed
+        ? ok(currentView.servers)
+        : removeSecret(currentView, clientId, { which, evenIfUsed })
+      if (!removal.ok) return removal
+      const [remainingDigest = ''] = listSecrets(removal.value, clientId)
+      if (dryRun) return ok({ fingerprint: toFingerprint(remainingDigest), instances: [] })
       if (!resumed) {
-        await file.write(fewer.value)
-        onWritten('ended', clientId, fingerprint(digests.find((digest) => digest !== stays) ?? ''))
+        await file.write(removal.value)
+        onWritten(
+          'ended',
+          clientId,
+          toFingerprint(digests.find((digest) => digest !== remainingDigest) ?? ''),
+        )
       }
-      const waited = await waitForInstances(
+      const wait = await waitForInstances(
         clientId,
         'The secret is out of the file, but may still be accepted by',
       )
-      if (!waited.ok) return err(`${waited.error} ${file.runAgain}`)
-      return ok({ fingerprint: fingerprint(stays), instances: waited.value })
+      if (!wait.ok) return err(`${wait.error} ${file.runAgain}`)
+      return ok({ fingerprint: toFingerprint(remainingDigest), instances: wait.value })
     },
   }
 }
 
-export type CredentialOperations = ReturnType<typeof credentialOperations>
-
-async function readIfThere(path: string): Promise<string | undefined> {
+async function readFileIfExists(path: string): Promise<string | undefined> {
   try {
     return (await readFile(path, 'utf8')).trim()
   } catch (error) {
@@ -142,28 +158,35 @@ async function readIfThere(path: string): Promise<string | undefined> {
   }
 }
 
-/** Opens the file that commands change: the one that instances read or, where that is not writable, a copy of it. */
-function openServersFile({ served, copy }: { served: string; copy: string | undefined }) {
-  const file = copy ?? served
-  /** A copy that does not exist yet starts as the file that instances read. */
-  const read = async () => readResourceServers((await exists(file)) ? file : served)
+/** Opens the file that commands change: the file that instances read or, if that is not writable, a copy of it. */
+function openServersFile({
+  servedFile,
+  copyFile,
+}: Pick<CredentialOperationsDeps, 'servedFile' | 'copyFile'>) {
+  const file = copyFile ?? servedFile
+  /** Reads the file. A copy that does not exist yet has the content of the file that instances read. */
+  const readServers = async () => readResourceServers((await fileExists(file)) ? file : servedFile)
   return {
-    read,
+    read: readServers,
     write: (servers: readonly ResourceServer[]) => replaceFile(file, `${JSON.stringify(servers, null, 2)}\n`),
-    /** True when instances read the same content. */
+    /** Returns whether the instances read the same content. */
     isServed: async () =>
-      copy === undefined ||
-      JSON.stringify(await readResourceServers(served)) === JSON.stringify(await read()),
-    /** True for a copy that an earlier command wrote. */
-    isExistingCopy: async () => copy !== undefined && (await exists(copy)),
-    /** @returns why the copy must not be used: the file was changed in other ways, which the copy would undo */
+      copyFile === undefined ||
+      JSON.stringify(await readResourceServers(servedFile)) === JSON.stringify(await readServers()),
+    /** Returns whether an earlier command wrote a copy. */
+    hasCopy: async () => copyFile !== undefined && (await fileExists(copyFile)),
+    /**
+     * Checks whether the copy lacks changes of the served file, and would undo them.
+     *
+     * @returns the reason why the copy must not be used; undefined if it may be used
+     */
     async findConflict(clientId: string): Promise<string | undefined> {
-      if (copy === undefined) return undefined
-      const [now, copied] = [await readResourceServers(served), await read()]
-      if (isAtMostOneStepOn({ served: now, copy: copied }, clientId)) return undefined
-      return `${copy} is a copy from before other changes of ${served}. Remove it, and start again.`
+      if (copyFile === undefined) return undefined
+      const [servedServers, copyServers] = [await readResourceServers(servedFile), await readServers()]
+      if (differsByAtMostOneSecret({ served: servedServers, copy: copyServers }, clientId)) return undefined
+      return `${copyFile} is a copy from before other changes of ${servedFile}. Remove it, and start again.`
     },
-    /** What the operator has to do when the wait fails. */
-    runAgain: `${copy === undefined ? '' : `Put ${copy} in place of ${served}. `}Run the same command again.`,
+    /** The operator's next step when the wait fails. */
+    runAgain: `${copyFile === undefined ? '' : `Put ${copyFile} in place of ${servedFile}. `}Run the same command again.`,
   }
 }

@@ -1,42 +1,49 @@
-import { fingerprint } from './resource-servers.ts'
-import { behind, type CredentialView, findHistory, liveFollowers } from './rotate-credential.ts'
+import { toFingerprint } from './resource-servers.ts'
+import {
+  type CredentialView,
+  findHistory,
+  findLateInstances,
+  findLiveFollowers,
+} from './rotate-credential.ts'
 
-/** Builds the JSON of `resource-servers list`: never a secret, nor its whole hash. */
-export const credentialsJson = (view: CredentialView) => ({
+/** Builds the JSON of `resource-servers list`. It contains neither secrets nor complete hashes. */
+export const toCredentialsJson = (view: CredentialView) => ({
   resource_servers: view.servers.map(({ client_id: clientId, audience, secrets }) => ({
     client_id: clientId,
     audience,
     secrets: secrets.map((digest) => ({
-      fingerprint: fingerprint(digest),
-      age_seconds: seconds(findHistory(view, clientId, digest)?.firstSeenMsAgo),
-      used_seconds_ago: seconds(findHistory(view, clientId, digest)?.usedMsAgo),
+      fingerprint: toFingerprint(digest),
+      age_seconds: toSeconds(findHistory(view, clientId, digest)?.firstSeenMsAgo),
+      used_seconds_ago: toSeconds(findHistory(view, clientId, digest)?.usedMsAgo),
     })),
-    behind: behind(view, clientId).map(({ host }) => host),
+    behind: findLateInstances(view, clientId).map(({ host }) => host),
   })),
-  instances: liveFollowers(view).map(({ host, problem }) => ({ host, ...(problem && { problem }) })),
+  instances: findLiveFollowers(view).map(({ host, problem }) => ({ host, ...(problem && { problem }) })),
 })
 
-export function credentialsText(view: CredentialView): string {
-  const shown = credentialsJson(view)
-  const ago = (at: number | null, never: string) => (at === null ? never : `${at} s ago`)
-  const servers = shown.resource_servers.flatMap(({ client_id: id, audience, secrets, behind: late }) => [
-    `${id}  ${audience}  ${secrets.length === 1 ? '1 secret' : `${secrets.length} secrets`}`,
-    ...secrets.map(
-      (secret) =>
-        `    ${secret.fingerprint}  known since ${ago(secret.age_seconds, 'no instance has run')}, used ${ago(secret.used_seconds_ago, 'never')}`,
-    ),
-    ...(late.length > 0 ? [`    not followed yet by: ${late.join(', ')}`] : []),
-  ])
-  const instances = shown.instances.map(
+export function formatCredentials(view: CredentialView): string {
+  const report = toCredentialsJson(view)
+  const formatAgo = (seconds: number | null, never: string) => (seconds === null ? never : `${seconds} s ago`)
+  const serverLines = report.resource_servers.flatMap(
+    ({ client_id: id, audience, secrets, behind: lateHosts }) => [
+      `${id}  ${audience}  ${secrets.length === 1 ? '1 secret' : `${secrets.length} secrets`}`,
+      ...secrets.map(
+        (secret) =>
+          `    ${secret.fingerprint}  known since ${formatAgo(secret.age_seconds, 'no instance has run')}, used ${formatAgo(secret.used_seconds_ago, 'never')}`,
+      ),
+      ...(lateHosts.length > 0 ? [`    not followed yet by: ${lateHosts.join(', ')}`] : []),
+    ],
+  )
+  const instanceLines = report.instances.map(
     ({ host, problem }) => `${host}${problem ? `  cannot read its file (${problem})` : ''}`,
   )
   return [
-    ...servers,
+    ...serverLines,
     '',
-    ...(instances.length > 0
-      ? ['Running:', ...instances.map((each) => `    ${each}`)]
+    ...(instanceLines.length > 0
+      ? ['Running:', ...instanceLines.map((line) => `    ${line}`)]
       : ['No instance of the server is running.']),
   ].join('\n')
 }
 
-const seconds = (ms: number | undefined) => (ms === undefined ? null : Math.round(ms / 100) / 10)
+const toSeconds = (ms: number | undefined) => (ms === undefined ? null : Math.round(ms / 100) / 10)

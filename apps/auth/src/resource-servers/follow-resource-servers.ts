@@ -2,75 +2,80 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { isDeepStrictEqual } from 'node:util'
 import { type Log, type Metrics, runRepeatedly } from '@plainpath/http'
-import type { ResourceServerFollowers } from './resource-server-followers.ts'
-import { fingerprint, type ResourceServer, type VerifiedServer } from './resource-servers.ts'
+import type { ResourceServerFollowerStore } from './resource-server-follower-store.ts'
+import { type ResourceServer, toFingerprint, type VerifiedServer } from './resource-servers.ts'
 import { readResourceServers } from './resource-servers-file.ts'
 
 export interface FollowedResourceServers extends AsyncDisposable {
   current(): readonly ResourceServer[]
-  /** Records that a valid credential was presented. */
-  used(verified: VerifiedServer): void
-  /** The accepted secrets by fingerprint, and what is wrong with the file if it cannot be loaded. */
+  /** Records the use of a valid credential. */
+  recordUse(verified: VerifiedServer): void
+  /** Returns the fingerprints of the accepted secrets by resource server, and the error if the file cannot be loaded. */
   status(): Record<string, unknown>
 }
 
-const READ_MS = 1_000
+/** The file is read at least this often. */
+const READ_INTERVAL_MS = 1_000
 
 interface FollowDeps {
-  /** What the file held at the start. */
-  readonly first: readonly ResourceServer[]
+  /** The content of the file at startup. */
+  readonly initialServers: readonly ResourceServer[]
   readonly file: string
-  readonly followers: Pick<ResourceServerFollowers, 'report' | 'forget'>
-  /** How often this instance reports what it accepts, besides at each change. The file is read at least as often. */
-  readonly reportMs: number
+  readonly followers: Pick<ResourceServerFollowerStore, 'report' | 'remove'>
+  /** The interval at which this instance reports the secrets that it accepts. It also reports each change at once. */
+  readonly reportIntervalMs: number
   readonly metrics: Pick<Metrics, 'gauge'>
   readonly log: Log
 }
 
 /**
- * Keeps the content of AUTH_RESOURCE_SERVERS_FILE current by polling: file-change notifications miss many ways in which
- * a mounted file is replaced. Invalid content is logged and otherwise ignored, since one faulty file must not lock out
- * every API. Reports to the database which secrets this instance accepts and when each was last presented, so that an
- * operator knows when a secret can be removed.
+ * Keeps the content of AUTH_RESOURCE_SERVERS_FILE current. It polls, because file-change notifications are unreliable for
+ * mounted files. Invalid content is logged and otherwise ignored, since one faulty file must not lock out every API.
+ * Reports to the database which secrets this instance accepts and when each was last presented, so an operator knows when a
+ * secret can be removed.
  */
 export async function followResourceServers({
-  first,
+  initialServers,
   file,
   followers,
-  reportMs,
+  reportIntervalMs,
   metrics,
   log,
 }: FollowDeps): Promise<FollowedResourceServers> {
-  const readable = metrics.gauge(
+  const setReadable = metrics.gauge(
     'resource_servers_readable',
     '1 when AUTH_RESOURCE_SERVERS_FILE could be read the last time',
   )
   const instance = { instanceId: randomUUID(), host: `${hostname()}:${process.pid}` }
-  const uses = new Map<string, number>()
-  let servers = first
+  const lastUses = new Map<string, number>()
+  let servers = initialServers
   let problem: string | undefined
   let reportedAt = Number.NEGATIVE_INFINITY
 
-  /** @returns true when there is something to report */
+  /**
+   * Reads the file once.
+   *
+   * @returns true if there is a change to report
+   */
   async function readOnce(): Promise<boolean> {
-    const before = { servers, problem }
+    const previousState = { servers, problem }
     try {
-      const found = await readResourceServers(file)
+      const loadedServers = await readResourceServers(file)
       problem = undefined
-      if (before.problem !== undefined) log.info('the file of resource servers can be read again')
-      if (!isDeepStrictEqual(found, servers)) {
-        servers = found
-        log.info('loaded the file of resource servers', { secrets: found.map(describeSecrets) })
+      if (previousState.problem !== undefined) log.info('the file of resource servers can be read again')
+      if (!isDeepStrictEqual(loadedServers, servers)) {
+        servers = loadedServers
+        log.info('loaded the file of resource servers', { secrets: loadedServers.map(formatFingerprints) })
       }
     } catch (error) {
       problem = (error as NodeJS.ErrnoException).code ?? 'its content is not valid'
-      if (problem !== before.problem)
+      if (problem !== previousState.problem)
         log.error('the file of resource servers cannot be loaded: its last valid content stays in use', {
           reason: problem,
         })
     }
-    readable(problem === undefined ? 1 : 0)
-    return servers !== before.servers || problem !== before.problem
+    setReadable(problem === undefined ? 1 : 0)
+    return servers !== previousState.servers || problem !== previousState.problem
   }
 
   async function report(): Promise<void> {
@@ -78,10 +83,10 @@ export async function followResourceServers({
     reportedAt = now
     const secrets = servers.flatMap(({ client_id: clientId, secrets: digests }) =>
       digests.map((digest) => {
-        const usedAt = uses.get(useKey(clientId, fingerprint(digest)))
+        const usedAt = lastUses.get(toUseKey(clientId, toFingerprint(digest)))
         return {
           clientId,
-          fingerprint: fingerprint(digest),
+          fingerprint: toFingerprint(digest),
           ...(usedAt !== undefined && { usedMsAgo: Math.round(now - usedAt) }),
         }
       }),
@@ -94,33 +99,33 @@ export async function followResourceServers({
   }
 
   async function follow(): Promise<void> {
-    const isNews = await readOnce()
-    if (isNews || performance.now() >= reportedAt + reportMs) await report()
+    const hasChanged = await readOnce()
+    if (hasChanged || performance.now() >= reportedAt + reportIntervalMs) await report()
   }
 
-  // Reported before this instance takes requests: a command that changes a secret must wait for it.
+  // This instance reports before it accepts requests, because commands that change a secret wait for every instance's report.
   await follow()
-  const following = runRepeatedly(follow)
-  following.start(Math.min(READ_MS, reportMs))
+  const polling = runRepeatedly(follow)
+  polling.start(Math.min(READ_INTERVAL_MS, reportIntervalMs))
   return {
     current: () => servers,
-    used: ({ server, digest }) =>
-      void uses.set(useKey(server.client_id, fingerprint(digest)), performance.now()),
+    recordUse: ({ server, digest }) =>
+      void lastUses.set(toUseKey(server.client_id, toFingerprint(digest)), performance.now()),
     status: () => ({
       secrets: Object.fromEntries(
-        servers.map(({ client_id: id, secrets }) => [id, secrets.map(fingerprint)]),
+        servers.map(({ client_id: id, secrets }) => [id, secrets.map(toFingerprint)]),
       ),
       ...(problem !== undefined && { problem }),
     }),
     async [Symbol.asyncDispose]() {
-      await following[Symbol.asyncDispose]()
+      await polling[Symbol.asyncDispose]()
       await followers
-        .forget(instance.instanceId)
+        .remove(instance.instanceId)
         .catch((error: unknown) => log.warn('this instance could not be removed from the list', { error }))
     },
   }
 }
 
-const useKey = (clientId: string, print: string) => `${clientId} ${print}`
-const describeSecrets = ({ client_id: id, secrets }: ResourceServer) =>
-  `${id}: ${secrets.map(fingerprint).join(', ')}`
+const toUseKey = (clientId: string, fingerprint: string) => `${clientId} ${fingerprint}`
+const formatFingerprints = ({ client_id: id, secrets }: ResourceServer) =>
+  `${id}: ${secrets.map(toFingerprint).join(', ')}`

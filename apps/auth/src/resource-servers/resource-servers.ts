@@ -7,7 +7,7 @@ import { z } from 'zod'
 export const ResourceServer = z.strictObject({
   client_id: z.string().regex(/^rs_[A-Za-z0-9_-]{1,60}$/),
   audience: z.url(),
-  /** Each is `sha256:` and 43 base64url characters; there are two during a rotation. */
+  /** The digests of its secrets, `sha256:` and 43 base64url characters. There are two during a rotation. */
   secrets: z
     .array(z.string().regex(/^sha256:[A-Za-z0-9_-]{43}$/))
     .min(1)
@@ -20,22 +20,22 @@ export const ResourceServers = z
   .array(ResourceServer)
   .min(1)
   .refine(
-    (all) => new Set(all.map((each) => each.client_id)).size === all.length,
+    (servers) => new Set(servers.map(({ client_id }) => client_id)).size === servers.length,
     'two entries have the same client_id',
   )
 
-export const secretDigest = (secret: string) => `sha256:${sha256(secret).toString('base64url')}`
+export const hashSecret = (secret: string) => `sha256:${sha256(secret).toString('base64url')}`
 
-/** Returns the first 12 characters of a secret's hash, which identify it to people and do not help to guess it. */
-export const fingerprint = (digest: string) => digest.slice('sha256:'.length, 'sha256:'.length + 12)
+/** Returns the first 12 characters of a secret's hash. They identify the secret to people, but do not help to guess it. */
+export const toFingerprint = (digest: string) => digest.slice('sha256:'.length, 'sha256:'.length + 12)
 
-/** Creates the credential with which an API introspects tokens. The authorization server stores only its hash. */
+/** Creates the credential that an API uses to introspect tokens. The authorization server stores only its hash. */
 export function createResourceServer(
   clientId: string,
   audience: string,
 ): { server: ResourceServer; secret: string } {
   const secret = `rss_${randomBytes(32).toString('base64url')}`
-  return { server: { client_id: clientId, audience, secrets: [secretDigest(secret)] }, secret }
+  return { server: { client_id: clientId, audience, secrets: [hashSecret(secret)] }, secret }
 }
 
 /** A resource server, and the digest of the secret that it presented. */
@@ -44,20 +44,24 @@ export interface VerifiedServer {
   readonly digest: string
 }
 
-/** Verifies the credentials of a resource server. @returns undefined for an unknown id or a wrong secret, after the same work */
+/**
+ * Verifies the credentials of a resource server.
+ *
+ * @returns undefined for an unknown id or a wrong secret, after the same work
+ */
 export function verifyResourceServer(
   servers: readonly ResourceServer[],
   credentials: { clientId: string; secret: string },
 ): VerifiedServer | undefined {
-  const presented = Buffer.from(secretDigest(credentials.secret))
-  const server = servers.find((each) => each.client_id === credentials.clientId)
-  const digests = server?.secrets ?? [secretDigest('no resource server has this secret')]
-  const [digest] = digests.filter((each) => equalBytes(Buffer.from(each), presented))
+  const presentedDigest = Buffer.from(hashSecret(credentials.secret))
+  const server = servers.find(({ client_id }) => client_id === credentials.clientId)
+  const storedDigests = server?.secrets ?? [hashSecret('no resource server has this secret')]
+  const [digest] = storedDigests.filter((stored) => equalBytes(Buffer.from(stored), presentedDigest))
   return server && digest !== undefined ? { server, digest } : undefined
 }
 
-/** Creates the problem for a caller that is no resource server: the same for an unknown id and a wrong secret. */
-export const notAResourceServer = () =>
+/** Creates the problem for a caller that is not a resource server. An unknown id and a wrong secret get the same problem. */
+export const createUnknownServerProblem = () =>
   new Problem('invalid-client', {
     detail: 'Only a configured resource server may introspect tokens, with HTTP Basic.',
     headers: { 'www-authenticate': 'Basic realm="plainpath introspection"' },

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { createResourceServer, fingerprint, type ResourceServer } from './resource-servers.ts'
+import { createResourceServer, type ResourceServer, toFingerprint } from './resource-servers.ts'
 import {
-  behind,
+  addSecret,
   type CredentialView,
-  isAtMostOneStepOn,
-  withoutSecret,
-  withSecret,
+  differsByAtMostOneSecret,
+  findLateInstances,
+  removeSecret,
 } from './rotate-credential.ts'
 
 const AUDIENCE = 'https://plainpath.example/api'
@@ -27,28 +27,28 @@ const view = (change: Partial<CredentialView> = {}): CredentialView => ({
 })
 const follower = (host: string, digests: string[], seenMsAgo = 1_000) => ({
   host,
-  secrets: digests.map((digest) => ({ clientId: 'rs_api', fingerprint: fingerprint(digest) })),
+  secrets: digests.map((digest) => ({ clientId: 'rs_api', fingerprint: toFingerprint(digest) })),
   problem: undefined,
   seenMsAgo,
 })
 const used = (digest: string, usedMsAgo: number | undefined) => ({
   clientId: 'rs_api',
-  fingerprint: fingerprint(digest),
+  fingerprint: toFingerprint(digest),
   firstSeenMsAgo: 100_000,
   usedMsAgo,
 })
 
 test('adds a second secret after the first, and refuses a third', () => {
-  expect(withSecret([one], 'rs_api', newer)).toEqual({ ok: true, value: [both] })
-  expect(withSecret([both], 'rs_api', newer)).toMatchObject({
+  expect(addSecret([one], 'rs_api', newer)).toEqual({ ok: true, value: [both] })
+  expect(addSecret([both], 'rs_api', newer)).toMatchObject({
     ok: false,
     error: expect.stringContaining('finish'),
   })
-  expect(withSecret([one], 'rs_other', newer)).toMatchObject({ ok: false })
+  expect(addSecret([one], 'rs_other', newer)).toMatchObject({ ok: false })
 })
 
 test('removes the older secret when allowed, and keeps the newer', () => {
-  expect(withoutSecret(view(), 'rs_api', OLDER)).toEqual({
+  expect(removeSecret(view(), 'rs_api', OLDER)).toEqual({
     ok: true,
     value: [{ ...one, secrets: [newer] }],
   })
@@ -56,7 +56,7 @@ test('removes the older secret when allowed, and keeps the newer', () => {
 
 test('also removes a secret that was never used', () => {
   const secrets = [used(older, undefined), used(newer, 0)]
-  expect(withoutSecret(view({ secrets }), 'rs_api', OLDER).ok).toBe(true)
+  expect(removeSecret(view({ secrets }), 'rs_api', OLDER).ok).toBe(true)
 })
 
 test.for<[why: string, change: Partial<CredentialView>, says: string]>([
@@ -84,16 +84,16 @@ test.for<[why: string, change: Partial<CredentialView>, says: string]>([
     'Not every instance has loaded the file yet: auth-2.',
   ],
 ])('the older stays when %s', ([, change, says]) => {
-  expect(withoutSecret(view(change), 'rs_api', OLDER)).toEqual({
+  expect(removeSecret(view(change), 'rs_api', OLDER)).toEqual({
     ok: false,
     error: expect.stringContaining(says),
   })
 })
 
-test('after a leak the older goes although somebody uses it, and not before all know and use the newer', () => {
+test('the older credential is removed after a leak although somebody uses it, but not before all know and use the newer one', () => {
   const leaked = { which: 'older', evenIfUsed: true } as const
   const inUse = [used(older, 0), used(newer, 0)]
-  expect(withoutSecret(view({ secrets: inUse }), 'rs_api', leaked)).toMatchObject({
+  expect(removeSecret(view({ secrets: inUse }), 'rs_api', leaked)).toMatchObject({
     ok: true,
     value: [{ secrets: [newer] }],
   })
@@ -102,19 +102,19 @@ test('after a leak the older goes although somebody uses it, and not before all 
     { secrets: [used(older, 0), { ...used(newer, 0), firstSeenMsAgo: 14_900 }] },
     { secrets: inUse, followers: [follower('auth-1', [older])] },
   ]
-  for (const change of refusals) expect(withoutSecret(view(change), 'rs_api', leaked).ok).toBe(false)
+  for (const change of refusals) expect(removeSecret(view(change), 'rs_api', leaked).ok).toBe(false)
 })
 
 test('ignores an instance that has not reported for a lease', () => {
   const followers = [follower('auth-1', [older, newer]), follower('auth-2', [older], 15_000)]
-  expect(behind(view({ followers }), 'rs_api')).toEqual([])
-  expect(withoutSecret(view({ followers }), 'rs_api', OLDER).ok).toBe(true)
+  expect(findLateInstances(view({ followers }), 'rs_api')).toEqual([])
+  expect(removeSecret(view({ followers }), 'rs_api', OLDER).ok).toBe(true)
 })
 
 test('cancelling removes the newer secret while only the older one is used', () => {
-  expect(withoutSecret(view(), 'rs_api', NEWER).ok).toBe(false)
+  expect(removeSecret(view(), 'rs_api', NEWER).ok).toBe(false)
   const secrets = [used(older, 0), used(newer, undefined)]
-  expect(withoutSecret(view({ secrets }), 'rs_api', NEWER)).toEqual({ ok: true, value: [one] })
+  expect(removeSecret(view({ secrets }), 'rs_api', NEWER)).toEqual({ ok: true, value: [one] })
 })
 
 const third = createResourceServer('rs_api', AUDIENCE).server.secrets[0] ?? ''
@@ -122,7 +122,7 @@ const api = (...secrets: string[]): ResourceServer => ({ ...one, secrets })
 const other = createResourceServer('rs_other', AUDIENCE).server
 
 test.for<[is: boolean, what: string, served: ResourceServer[], copy: ResourceServer[]]>([
-  [true, 'what is served', [api(older)], [api(older)]],
+  [true, 'the served list', [api(older)], [api(older)]],
   [true, 'one secret more', [api(older), other], [api(older, newer), other]],
   [true, 'one secret less', [api(older, newer)], [api(newer)]],
   [false, 'another secret', [api(older)], [api(newer)]],
@@ -132,5 +132,5 @@ test.for<[is: boolean, what: string, served: ResourceServer[], copy: ResourceSer
   [false, 'another API less', [api(older), other], [api(older)]],
   [false, 'another secret of another API', [api(older), other], [api(older), { ...other, secrets: [third] }]],
 ])('%s: a copy with %s is what is served, or one step on', ([is, , served, copy]) => {
-  expect(isAtMostOneStepOn({ served, copy }, 'rs_api')).toBe(is)
+  expect(differsByAtMostOneSecret({ served, copy }, 'rs_api')).toBe(is)
 })

@@ -3,121 +3,138 @@
  * one may be removed. `credential-operations.ts` reads, writes and waits.
  */
 import { err, ok, type Result } from '@plainpath/domain'
-import type { ResourceServerFollower, SecretHistory } from './resource-server-followers.ts'
-import { fingerprint, type ResourceServer } from './resource-servers.ts'
+import type { ResourceServerFollower, SecretHistory } from './resource-server-follower-store.ts'
+import { type ResourceServer, toFingerprint } from './resource-servers.ts'
 
 /** The facts that decide whether a step is allowed. */
 export interface CredentialView {
   readonly servers: readonly ResourceServer[]
   readonly followers: readonly ResourceServerFollower[]
   readonly secrets: readonly SecretHistory[]
-  /** An instance that has not reported for this long serves no introspection any more. */
+  /** An instance that has not reported for this time no longer serves introspection. */
   readonly leaseMs: number
 }
 
-type Refusable<T> = Result<T, string>
+type StepResult<T> = Result<T, string>
 
-/** Adds a secret to `clientId`, newest last. @returns the changed servers, or why it is refused */
-export function withSecret(
+/**
+ * Adds a secret to `clientId`, after its older secret.
+ *
+ * @returns the changed servers, or the reason for a refusal
+ */
+export function addSecret(
   servers: readonly ResourceServer[],
   clientId: string,
   digest: string,
-): Refusable<readonly ResourceServer[]> {
-  const server = servers.find((each) => each.client_id === clientId)
+): StepResult<readonly ResourceServer[]> {
+  const server = servers.find(({ client_id }) => client_id === clientId)
   if (!server) return err(`There is no resource server ${clientId} in the file.`)
   if (server.secrets.length > 1)
     return err(`${clientId} has two secrets already. Remove one: resource-servers finish ${clientId}`)
-  return ok(replaced(servers, { ...server, secrets: [...server.secrets, digest] }))
+  return ok(replaceServer(servers, { ...server, secrets: [...server.secrets, digest] }))
 }
 
 /**
- * Checks that a copy differs from the served file by at most one secret of `clientId`, more or less. Any other difference
- * was made in only one of the two files, and installing the copy would undo it.
+ * Returns whether a copy equals the served file, except for at most one added or removed secret of `clientId`. If the file was
+ * changed in other ways, installing the copy would undo those changes.
  */
-export function isAtMostOneStepOn(
+export function differsByAtMostOneSecret(
   { served, copy }: { served: readonly ResourceServer[]; copy: readonly ResourceServer[] },
   clientId: string,
 ): boolean {
-  const others = (servers: readonly ResourceServer[]) =>
-    JSON.stringify(servers.map((each) => (each.client_id === clientId ? { ...each, secrets: [] } : each)))
-  const [before, after] = [secretsIn(served, clientId), secretsIn(copy, clientId)]
-  const [fewer, more] = before.length < after.length ? [before, after] : [after, before]
+  const withoutSecrets = (servers: readonly ResourceServer[]) =>
+    JSON.stringify(
+      servers.map((server) => (server.client_id === clientId ? { ...server, secrets: [] } : server)),
+    )
+  const [servedSecrets, copiedSecrets] = [listSecrets(served, clientId), listSecrets(copy, clientId)]
+  const [fewerSecrets, moreSecrets] =
+    servedSecrets.length < copiedSecrets.length
+      ? [servedSecrets, copiedSecrets]
+      : [copiedSecrets, servedSecrets]
   return (
-    others(served) === others(copy) &&
-    more.length - fewer.length <= 1 &&
-    fewer.every((digest) => more.includes(digest))
+    withoutSecrets(served) === withoutSecrets(copy) &&
+    moreSecrets.length - fewerSecrets.length <= 1 &&
+    fewerSecrets.every((digest) => moreSecrets.includes(digest))
   )
 }
 
-/** Finds the live instances that do not accept a secret of the file, or accept one that is not in it. */
-export function behind(view: CredentialView, clientId: string): readonly ResourceServerFollower[] {
-  const fingerprintsInFile = fingerprintsIn(view.servers, clientId)
-  return liveFollowers(view).filter((each) => {
-    const accepted = each.secrets
+/** Finds the live instances whose accepted secrets for `clientId` differ from those in the file. */
+export function findLateInstances(view: CredentialView, clientId: string): readonly ResourceServerFollower[] {
+  const fingerprintsInFile = listFingerprints(view.servers, clientId)
+  return findLiveFollowers(view).filter((follower) => {
+    const acceptedFingerprints = follower.secrets
       .filter((secret) => secret.clientId === clientId)
       .map((secret) => secret.fingerprint)
     return (
-      accepted.length !== fingerprintsInFile.length ||
-      fingerprintsInFile.some((print) => !accepted.includes(print))
+      acceptedFingerprints.length !== fingerprintsInFile.length ||
+      fingerprintsInFile.some((fingerprint) => !acceptedFingerprints.includes(fingerprint))
     )
   })
 }
 
-export const liveFollowers = ({ followers, leaseMs }: CredentialView) =>
+export const findLiveFollowers = ({ followers, leaseMs }: CredentialView) =>
   followers.filter(({ seenMsAgo }) => seenMsAgo < leaseMs)
 
 /**
- * Removes one of the two secrets of `clientId`: the older, or the newer to cancel a rotation. Allowed when every live
- * instance has known both for a lease, the remaining secret is in use, and the removed one has not been presented for a
- * lease. Instances report uses with a delay, hence the lease.
+ * Removes one of the two secrets of `clientId`: the older, or the newer one to cancel a rotation. This is allowed if every live
+ * instance has known both for a lease, the remaining secret has been used, and the other secret has not been presented for a
+ * lease. The lease is needed because instances report uses with a delay.
  *
- * @param options.evenIfUsed allows a secret that is in use to be removed: after a leak, a thief may keep using it
- * @returns the changed servers, or why it is refused
+ * @param options.evenIfUsed true to remove a secret that is in use, as a thief may keep using it after a leak
+ * @returns the changed servers, or the reason for a refusal
  */
-export function withoutSecret(
+export function removeSecret(
   view: CredentialView,
   clientId: string,
   { which, evenIfUsed = false }: { which: 'older' | 'newer'; evenIfUsed?: boolean },
-): Refusable<readonly ResourceServer[]> {
-  const server = view.servers.find((each) => each.client_id === clientId)
+): StepResult<readonly ResourceServer[]> {
+  const server = view.servers.find(({ client_id }) => client_id === clientId)
   if (!server) return err(`There is no resource server ${clientId} in the file.`)
   const [older, newer] = server.secrets
   if (older === undefined || newer === undefined)
     return err(`${clientId} has only one secret, so there is none to remove.`)
-  const [goes, stays] = which === 'older' ? [older, newer] : [newer, older]
-  const late = behind(view, clientId)
-  if (late.length > 0)
-    return err(`Not every instance has loaded the file yet: ${late.map(({ host }) => host).join(', ')}.`)
+  const [removedDigest, remainingDigest] = which === 'older' ? [older, newer] : [newer, older]
+  const lateInstances = findLateInstances(view, clientId)
+  if (lateInstances.length > 0)
+    return err(
+      `Not every instance has loaded the file yet: ${lateInstances.map(({ host }) => host).join(', ')}.`,
+    )
   const knownMs = findHistory(view, clientId, newer)?.firstSeenMsAgo ?? 0
   if (knownMs < view.leaseMs)
     return err(
-      `The secret ${fingerprint(newer)} has been known for ${seconds(knownMs)} s. It must be for ${seconds(view.leaseMs)} s.`,
+      `The secret ${toFingerprint(newer)} has been known for ${toSeconds(knownMs)} s. It must be for ${toSeconds(view.leaseMs)} s.`,
     )
-  const idle = usedMsAgo(view, clientId, goes)
-  if (!evenIfUsed && idle !== undefined && idle < view.leaseMs)
+  const removedUseMsAgo = findLastUse(view, clientId, removedDigest)
+  if (!evenIfUsed && removedUseMsAgo !== undefined && removedUseMsAgo < view.leaseMs)
     return err(
-      `The secret ${fingerprint(goes)} was used ${seconds(idle)} s ago. It can be removed when it has not been used for ${seconds(view.leaseMs)} s. After a leak: --even-if-used`,
+      `The secret ${toFingerprint(removedDigest)} was used ${toSeconds(removedUseMsAgo)} s ago. It can be removed when it has not been used for ${toSeconds(view.leaseMs)} s. After a leak: --even-if-used`,
     )
-  if (usedMsAgo(view, clientId, stays) === undefined)
-    return err(`Nobody has used the secret ${fingerprint(stays)} yet, and it would be the only one.`)
-  return ok(replaced(view.servers, { ...server, secrets: [stays] }))
+  if (findLastUse(view, clientId, remainingDigest) === undefined)
+    return err(
+      `Nobody has used the secret ${toFingerprint(remainingDigest)} yet, and it would be the only one. Send one request with a token that this API has not seen, then run the command again.`,
+    )
+  return ok(replaceServer(view.servers, { ...server, secrets: [remainingDigest] }))
 }
 
-/** Finds the history of a secret. @returns undefined when no instance has ever accepted it */
+/**
+ * Finds the history of a secret.
+ *
+ * @returns undefined if no instance has ever accepted it
+ */
 export const findHistory = ({ secrets }: CredentialView, clientId: string, digest: string) =>
-  secrets.find((each) => each.clientId === clientId && each.fingerprint === fingerprint(digest))
+  secrets.find((secret) => secret.clientId === clientId && secret.fingerprint === toFingerprint(digest))
 
-const usedMsAgo = (view: CredentialView, clientId: string, digest: string) =>
+const findLastUse = (view: CredentialView, clientId: string, digest: string) =>
   findHistory(view, clientId, digest)?.usedMsAgo
 
-const seconds = (ms: number) => Math.round(ms / 100) / 10
+const toSeconds = (ms: number) => Math.round(ms / 100) / 10
 
 /** Returns the digests of a resource server's secrets, oldest first; empty for an unknown server. */
-export const secretsIn = (servers: readonly ResourceServer[], clientId: string): readonly string[] =>
-  servers.find((each) => each.client_id === clientId)?.secrets ?? []
+export const listSecrets = (servers: readonly ResourceServer[], clientId: string): readonly string[] =>
+  servers.find(({ client_id }) => client_id === clientId)?.secrets ?? []
 
-const fingerprintsIn = (servers: readonly ResourceServer[], clientId: string) =>
-  secretsIn(servers, clientId).map(fingerprint)
+const listFingerprints = (servers: readonly ResourceServer[], clientId: string) =>
+  listSecrets(servers, clientId).map(toFingerprint)
 
-const replaced = (servers: readonly ResourceServer[], server: ResourceServer) =>
-  servers.map((each) => (each.client_id === server.client_id ? server : each))
+const replaceServer = (servers: readonly ResourceServer[], newServer: ResourceServer) =>
+  servers.map((server) => (server.client_id === newServer.client_id ? newServer : server))

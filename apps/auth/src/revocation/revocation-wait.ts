@@ -1,19 +1,22 @@
 import type { RevocationIntervals } from '@plainpath/revocation'
 
-/** The store's mark, and since when this process has known it. All times here are milliseconds of its monotonic clock. */
+/** The store's mark, and when this process first read it. All times here are milliseconds of the monotonic process clock. */
 export interface KnownMark {
   readonly mark: string
   readonly since: number
 }
 
-export interface Raised {
+/** A published revocation. */
+export interface PublishedRevocation {
+  /** The mark of the store that published it. */
   readonly mark: string
-  readonly number: number
-  /** When the store had confirmed the number. */
-  readonly at: number
+  /** The number that the store assigned to the revocation, which is comparable only under the same mark. */
+  readonly sequenceNumber: number
+  /** When the store confirmed the publication. */
+  readonly publishedAt: number
 }
 
-/** How many subscribers had not acknowledged when the store was last polled. */
+/** The number of subscribers that had not acknowledged when the store was last polled. */
 export interface PollResult {
   readonly mark: string
   readonly pending: number
@@ -22,41 +25,43 @@ export interface PollResult {
 export type WaitIntervals = Pick<RevocationIntervals, 'leaseMs' | 'marginMs'>
 
 export type NextStep =
-  | { readonly do: 'poll'; readonly at: number }
-  /** No API uses what was revoked any more. */
-  | { readonly do: 'respond' }
-  /** The leases of the subscribers that did not acknowledge have expired. */
-  | { readonly do: 'remove subscribers, then respond' }
+  /** Poll the store at this time. */
+  | { readonly kind: 'poll'; readonly at: number }
+  /** No API accepts the revoked tokens any more. */
+  | { readonly kind: 'respond' }
+  /** The leases of the subscribers that did not acknowledge have expired. Remove them first. */
+  | { readonly kind: 'remove-pending-then-respond' }
 
 const FIRST_POLL_MS = 1
-const LONGEST_PAUSE_MS = 25
+const MAX_PAUSE_MS = 25
 
-/** Updates the known mark with the one that the store returned at `now`. */
-export const knowMark = (knownMark: KnownMark | undefined, mark: string, now: number): KnownMark =>
+/** Returns the known mark after the store returned `mark` at `now`. A new mark is trusted later: see `decideNextStep`. */
+export const updateKnownMark = (knownMark: KnownMark | undefined, mark: string, now: number): KnownMark =>
   knownMark?.mark === mark ? knownMark : { mark, since: now }
 
 /**
- * Decides what a revoker does next. It trusts the list of subscribers only once it has known the mark for a lease and
- * the margin: by then, the lease of an API that subscribed before the store lost its list has expired. Until then, or
- * when a subscriber does not acknowledge, it waits for a lease and the margin after the number was raised: an API that
- * has not received the number cannot have renewed its lease since.
+ * Decides what an auth process does next after it has published a revocation. The process trusts the list of subscribers only
+ * once it has known the mark for a lease and the margin: by then, the lease of an API that subscribed before the store lost its
+ * list has expired. Until then, or if a subscriber does not acknowledge, the process waits for a lease and the margin after the
+ * publication: an API that has not received the revocation cannot have renewed its lease in that time.
  *
- * @param state.polls how often the store was polled; `seen` is the last result
+ * @param state.polls how often the store was polled
+ * @param state.lastPoll the result of the last poll
  */
-export function nextStep(
-  raised: Raised,
+export function decideNextStep(
+  published: PublishedRevocation,
   state: { readonly knownMark: KnownMark; readonly polls: number; readonly lastPoll: PollResult | undefined },
   now: number,
   intervals: WaitIntervals,
 ): NextStep {
   const { knownMark, polls, lastPoll } = state
-  const full = intervals.leaseMs + intervals.marginMs
-  const deadline = raised.at + full
-  if (now >= deadline) return { do: 'remove subscribers, then respond' }
-  const believedFrom = knownMark.mark === raised.mark ? knownMark.since + full : deadline
-  if (now < believedFrom) return { do: 'poll', at: Math.min(believedFrom, deadline) }
-  if (lastPoll && lastPoll.mark !== raised.mark) return { do: 'poll', at: deadline }
-  if (lastPoll?.pending === 0) return { do: 'respond' }
-  const pause = Math.min(FIRST_POLL_MS * 2 ** polls, LONGEST_PAUSE_MS)
-  return { do: 'poll', at: Math.min(now + pause, deadline) }
+  const fullWaitMs = intervals.leaseMs + intervals.marginMs
+  const deadline = published.publishedAt + fullWaitMs
+  if (now >= deadline) return { kind: 'remove-pending-then-respond' }
+  const trustedFrom = knownMark.mark === published.mark ? knownMark.since + fullWaitMs : deadline
+  if (now < trustedFrom) return { kind: 'poll', at: Math.min(trustedFrom, deadline) }
+  if (lastPoll && lastPoll.mark !== published.mark) return { kind: 'poll', at: deadline }
+  if (lastPoll?.pending === 0) return { kind: 'respond' }
+  const pause = Math.min(FIRST_POLL_MS * 2 ** polls, MAX_PAUSE_MS)
+  return { kind: 'poll', at: Math.min(now + pause, deadline) }
 }

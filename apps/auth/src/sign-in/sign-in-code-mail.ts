@@ -1,39 +1,40 @@
 import { durationIn, RULES } from '@plainpath/domain'
 import { readTemplate } from '@plainpath/metadata'
 import { referToApp } from '@plainpath/pages'
-import type { ClaimMail } from '../claims/postgres-claim-attempts.ts'
+import type { VerificationMail } from '../verifications/verification-attempt-store.ts'
 
-const codeText = readTemplate(
+const renderCodeText = readTemplate(
   new URL('./sign-in-code-mail.template.txt', import.meta.url),
   ['host', 'code', 'app'],
-  { codeLasts: durationIn('minute', RULES.claimCodeMs) },
+  { codeLifetime: durationIn('minute', RULES.claimCodeMs) },
 )
 
 /**
- * Composes the mail with the code of a sign-in. It has no link, which scanners open, and nothing that the app said of
- * itself, since anybody can type in an address. A person waits for it, so it goes before other mails.
+ * Composes the mail that contains the code of a sign-in. It has no link, because mail scanners open links. It names the app only
+ * by its host or scheme, and has no other text from the app, because anybody can request the mail for any address.
  *
- * @param about.id of the attempt
- * @param about.code six digits
- * @param about.network of the browser, as `addressNetworks` returns it
+ * @param signIn.id the id of the attempt
+ * @param signIn.code the six digits
+ * @param signIn.network the widest network of the browser's address (the last one of `listNetworks`)
  */
-export const signInCodeMail = (about: {
+export const composeSignInCodeMail = (signIn: {
   id: string
   email: string
   code: string
   appHost: string
   origin: string
   network: string
-}): ClaimMail => ({
+}): VerificationMail => ({
   kind: 'sign-in-code',
-  about: about.id,
-  sender: about.network,
+  about: signIn.id,
+  sender: signIn.network,
+  // A person is waiting for this mail, so the queue must send it before other mails.
   askedFor: true,
-  to: about.email,
-  subject: 'Your code for Plainpath',
-  text: codeText({
-    host: new URL(about.origin).host,
-    code: `${about.code.slice(0, 3)} ${about.code.slice(3)}`,
-    app: referToApp(about.appHost, { inMail: true }),
+  to: signIn.email,
+  subject: 'Your sign-in code for Plainpath',
+  text: renderCodeText({
+    host: new URL(signIn.origin).host,
+    code: `${signIn.code.slice(0, 3)} ${signIn.code.slice(3)}`,
+    app: referToApp(signIn.appHost, { inMail: true }),
   }),
 })

@@ -5,10 +5,10 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { exampleHashKey } from '../../test/example-agent.ts'
 import { at, START } from '../../test/example-claim.ts'
 import { type Authority, dumpTables, openAuthority } from '../../test/open-authority.ts'
-import { postgresClaimAttempts } from '../claims/postgres-claim-attempts.ts'
-import { sweepClaims } from '../claims/sweep-claims.ts'
-import { signInCodeMail } from './sign-in-code-mail.ts'
-import { signInStore, sweepSignIns } from './sign-in-store.ts'
+import { createVerificationAttemptStore } from '../verifications/postgres-verification-attempt-store.ts'
+import { sweepVerifications } from '../verifications/sweep-verifications.ts'
+import { composeSignInCodeMail } from './sign-in-code-mail.ts'
+import { createSignInStore, sweepSignIns } from './sign-in-store.ts'
 
 const hashKey = exampleHashKey()
 const statements: string[] = []
@@ -59,12 +59,16 @@ function mailCode(uid: string, email: string, now = START) {
     },
     code: { hash: randomBytes(32), expiresAt: new Date(now.getTime() + RULES.claimCodeMs) },
   }
-  const mail = signInCodeMail({
-    ...{ id, email, code: '123456', appHost: APP.host, network: '127.0.0.1' },
+  const mail = composeSignInCodeMail({
+    id,
+    email,
+    code: '123456',
+    appHost: APP.host,
+    network: '127.0.0.1',
     origin: 'https://plainpath.example',
   })
   const interaction = { uid, app: APP, expiresAt: at(RULES.signInMs) }
-  return signInStore(deps()).mailCode(interaction, { attempt, mail }, now)
+  return createSignInStore(deps()).mailCode(interaction, { attempt, mail }, now)
 }
 
 test('the statements are the same for an address that is known, blocked or new', async () => {
@@ -75,29 +79,29 @@ test('the statements are the same for an address that is known, blocked or new',
     hashKey.id,
     at(RULES.claimBlockMs),
   ])
-  const seen: string[][] = []
+  const statementsByCase: string[][] = []
   for (const email of [known, blocked, fresh]) {
     const uid = random()
     statements.splice(0)
     expect((await mailCode(uid, email)).ok).toBe(true)
-    const { open } = await signInStore(deps()).find(uid, START)
-    const { agentId } = await signInStore(deps()).find(uid, START)
-    await postgresClaimAttempts(deps()).countTry(
+    const { open } = await createSignInStore(deps()).find(uid, START)
+    const { agentId } = await createSignInStore(deps()).find(uid, START)
+    await createVerificationAttemptStore(deps()).countTry(
       { agentId: agentId ?? '', attemptId: open?.attemptId },
       START,
     )
-    seen.push([...statements])
+    statementsByCase.push([...statements])
   }
-  expect(seen[0]?.length).toBeGreaterThan(8)
-  expect(seen[1]).toEqual(seen[0])
-  expect(seen[2]).toEqual(seen[0])
+  expect(statementsByCase[0]?.length).toBeGreaterThan(8)
+  expect(statementsByCase[1]).toEqual(statementsByCase[0])
+  expect(statementsByCase[2]).toEqual(statementsByCase[0])
 })
 
 test('two requests at once mail one code, and make one connection', async () => {
   const uid = random()
   const results = await Promise.all([mailCode(uid, 'ana@example.org'), mailCode(uid, 'ana@example.org')])
   expect(results.map(({ ok }) => ok).sort()).toEqual([false, true])
-  const found = await signInStore(deps()).find(uid, START)
+  const found = await createSignInStore(deps()).find(uid, START)
   expect(found).toMatchObject({ at: { step: 'code' }, codesLeft: 2, open: { email: 'ana@example.org' } })
 })
 
@@ -107,10 +111,10 @@ test('nothing is in clear, and the address goes with the code', async () => {
   await mailCode(uid, email)
   const dumped = await dumpTables(authority.db)
   for (const canary of [uid, email, APP.name, 'canary-of-the-address']) expect(dumped).not.toContain(canary)
-  await sweepClaims(authority.db, at(RULES.claimCodeMs))
+  await sweepVerifications(authority.db, at(RULES.claimCodeMs))
   const { rows } = await authority.db.query('select from claim_attempts where email_sealed is not null')
   expect(rows).toHaveLength(0)
-  expect(await signInStore(deps()).find(uid, at(RULES.claimCodeMs))).toMatchObject({
+  expect(await createSignInStore(deps()).find(uid, at(RULES.claimCodeMs))).toMatchObject({
     at: { step: 'address', lastCode: 'expired' },
   })
 })

@@ -2,120 +2,134 @@ import { AgentId, ok, type Result, RULES } from '@plainpath/domain'
 import { type Database, deleteBatch, type Pool } from '@plainpath/postgres'
 import { type HashKey, openIfPossible, type SealingKeys, sha256 } from '@plainpath/sealing'
 import { z } from 'zod'
-import { emailEncryptionContext, findAttempt, OPEN, type StoredAttempt } from '../claims/attempt-row.ts'
-import { stateAt } from '../claims/claim-attempt.ts'
-import {
-  type AddMail,
-  beginIn,
-  type ClaimMail,
-  type NewSignInAttempt,
-} from '../claims/postgres-claim-attempts.ts'
 import { type ConnectedApp, insertConnection } from '../connections/connection-store.ts'
-import { mayMailCode, type NoCode, type SignInStep, signInStep } from './sign-in.ts'
+import {
+  findAttempt,
+  OPEN_STATES_SQL,
+  type StoredAttempt,
+  toEmailEncryptionContext,
+} from '../verifications/attempt-row.ts'
+import { addAttempt } from '../verifications/postgres-verification-attempt-store.ts'
+import { computeState } from '../verifications/verification-attempt.ts'
+import type {
+  AddMail,
+  NewSignInAttempt,
+  VerificationMail,
+} from '../verifications/verification-attempt-store.ts'
+import { type CodeMailRefusal, computeSignInStep, decideCodeMail, type SignInStep } from './sign-in.ts'
 
-/** A sign-in for its page. */
+/** The stored state of a sign-in, for its page. */
 export interface StoredSignIn {
   readonly at: SignInStep
   readonly codesLeft: number
-  /** Absent before the first code. */
+  /** The agent of the connection. Absent before the first code. */
   readonly agentId?: AgentId
-  /** While a code works: its attempt, and the address as typed. */
+  /** The attempt of the code, and the address as it was typed, while the code is valid. */
   readonly open?: { readonly attemptId: string; readonly email: string }
 }
 
 const SignInRow = z.object({ agentId: AgentId, codes: z.int() })
-const Live = z.object({ live: z.boolean() })
-
-export type SignInStore = ReturnType<typeof signInStore>
+const LiveRow = z.object({ live: z.boolean() })
 
 /**
- * Opens the store of sign-ins: which connection an interaction is about, and how many codes were mailed for it. The uid of
- * an interaction is stored as a hash.
+ * Stores the connection of each interaction, and the number of codes that were mailed for it. The uid is stored as a hash.
  */
-export function signInStore(deps: {
+export interface SignInStore {
+  /**
+   * Finds the state of a sign-in.
+   *
+   * @param uid the id of an interaction that was found for the browser
+   */
+  find(uid: string, now: Date): Promise<StoredSignIn>
+  /**
+   * Stores an attempt with a new code and queues its mail. Creates the connection first, if the sign-in has none. The same
+   * statements run for every address, so the response time reveals nothing about it.
+   *
+   * @throws {Problem} 429 if too many mails are queued
+   */
+  mailCode(
+    signIn: { uid: string; app: ConnectedApp; expiresAt: Date },
+    code: { attempt: Omit<NewSignInAttempt, 'agentId'>; mail: VerificationMail },
+    now: Date,
+  ): Promise<Result<void, CodeMailRefusal>>
+}
+
+export function createSignInStore(deps: {
   db: Pool
   sealingKeys: SealingKeys
   hashKey: HashKey
   addMail: AddMail
-}) {
+}): SignInStore {
   const { db, sealingKeys, hashKey } = deps
-  const find = async (on: Database, uid: string) => {
-    const { rows } = await on.query(
+  const findRow = async (client: Database, uid: string) => {
+    const { rows } = await client.query(
       'select agent_id as "agentId", codes from sign_ins where interaction_hash = $1',
       [sha256(uid)],
     )
     return rows[0] && SignInRow.parse(rows[0])
   }
   return {
-    /** Finds where a sign-in stands. @param uid of an interaction that was found for the browser */
-    async find(uid: string, now: Date): Promise<StoredSignIn> {
-      const row = await find(db, uid)
+    async find(uid, now) {
+      const row = await findRow(db, uid)
       if (!row) return { at: { step: 'address' }, codesLeft: RULES.signInCodes }
       const { agentId } = row
-      const newest = await findNewest(db, agentId)
+      const newestAttempt = await findCurrentAttempt(db, agentId)
       const codesLeft = Math.max(0, RULES.signInCodes - row.codes)
-      const at = signInStep(newest && stateAt(newest, now), {
+      const at = computeSignInStep(newestAttempt && computeState(newestAttempt, now), {
         codesLeft,
-        isAllowed: await hasLiveClaim(db, agentId, now),
+        isAllowed: await hasLiveVerification(db, agentId, now),
       })
-      const email = newest && openIfPossible(() => openAddress(sealingKeys, newest))
-      if (at.step !== 'code' || !newest || email === undefined) return { at, codesLeft, agentId }
-      return { at, codesLeft, agentId, open: { attemptId: newest.id, email } }
+      const email = newestAttempt && openIfPossible(() => decryptAddress(sealingKeys, newestAttempt))
+      if (at.step !== 'code' || !newestAttempt || email === undefined) return { at, codesLeft, agentId }
+      return { at, codesLeft, agentId, open: { attemptId: newestAttempt.id, email } }
     },
 
-    /**
-     * Stores an attempt with a new code and queues its mail. Creates the connection first, if the sign-in has none. The
-     * statements are the same for every address, so that their time reveals nothing about it.
-     *
-     * @param interaction.expiresAt when the interaction ends
-     * @throws {Problem} 429 when too many mails wait
-     */
-    mailCode: (
-      { uid, app, expiresAt }: { uid: string; app: ConnectedApp; expiresAt: Date },
-      { attempt, mail }: { attempt: Omit<NewSignInAttempt, 'agentId'>; mail: ClaimMail },
-      now: Date,
-    ): Promise<Result<void, NoCode>> =>
+    mailCode: ({ uid, app, expiresAt }, { attempt, mail }, now) =>
       db.transaction(async (tx) => {
-        // Two requests at once: a double click, or two tabs.
+        // If requests are simultaneous, as after a double click or from two tabs, only one creates the connection.
         await tx.query(`select pg_advisory_xact_lock(hashtextextended('sign-in ' || encode($1, 'hex'), 0))`, [
           sha256(uid),
         ])
-        const row = await find(tx, uid)
-        const newest = row && (await findNewest(tx, row.agentId))
+        const row = await findRow(tx, uid)
+        const newestAttempt = row && (await findCurrentAttempt(tx, row.agentId))
         const emailHash = hashKey.hash('email-index/claims', attempt.canonicalEmail)
-        const decided = mayMailCode(row?.codes ?? 0, newest, emailHash, now)
-        if (!decided.ok) return decided
+        const decision = decideCodeMail(row?.codes ?? 0, newestAttempt, emailHash, now)
+        if (!decision.ok) return decision
         const agentId = row?.agentId ?? (await insertConnection(tx, sealingKeys, app, now))
         await tx.query(
           `insert into sign_ins (interaction_hash, agent_id, codes, expires_at) values ($1, $2, 1, $3)
            on conflict (interaction_hash) do update set codes = sign_ins.codes + 1`,
           [sha256(uid), agentId, expiresAt],
         )
-        await beginIn(tx, deps, { ...attempt, agentId }, mail)
+        await addAttempt(tx, deps, { ...attempt, agentId }, mail)
         return ok(undefined)
       }),
   }
 }
 
-const findNewest = (db: Database, agentId: string): Promise<StoredAttempt | undefined> =>
+const findCurrentAttempt = (db: Database, agentId: string): Promise<StoredAttempt | undefined> =>
   findAttempt(
     db,
     `id = (select id from claim_attempts where agent_id = $1
-           order by state in ${OPEN} desc, created_at desc, id limit 1)`,
+           order by state in ${OPEN_STATES_SQL} desc, created_at desc, id limit 1)`,
     [agentId],
   )
 
-async function hasLiveClaim(db: Database, agentId: string, now: Date): Promise<boolean> {
+async function hasLiveVerification(db: Database, agentId: string, now: Date): Promise<boolean> {
   const { rows } = await db.query(
     'select exists (select from claims where agent_id = $1 and ended_at is null and expires_at > $2) as live',
     [agentId, now],
   )
-  return Live.parse(rows[0]).live
+  return LiveRow.parse(rows[0]).live
 }
 
-const openAddress = (keys: SealingKeys, { registrationId, emailSealed }: StoredAttempt) =>
-  emailSealed && keys.open(emailSealed, emailEncryptionContext(registrationId)).toString('utf8')
+const decryptAddress = (keys: SealingKeys, { registrationId, emailSealed }: StoredAttempt) =>
+  emailSealed && keys.open(emailSealed, toEmailEncryptionContext(registrationId)).toString('utf8')
 
-/** Deletes sign-ins whose interaction has ended, at most 1 000. @returns how many */
+/**
+ * Deletes at most 1,000 sign-ins whose interaction has expired.
+ *
+ * @returns the number of deleted sign-ins
+ */
 export const sweepSignIns = (db: Database, now: Date): Promise<number> =>
   deleteBatch(db, { table: 'sign_ins', key: 'interaction_hash', where: 'expires_at <= $1' }, [now])

@@ -1,8 +1,8 @@
 import { RULES } from '@plainpath/domain'
 import { expect, test } from 'vitest'
-import type { AttemptState } from '../claims/claim-attempt.ts'
-import { mayMailCode, type SignInAttempt, signInStep } from './sign-in.ts'
-import { pageCsp } from './sign-in-routes.ts'
+import type { AttemptState } from '../verifications/verification-attempt.ts'
+import { computeSignInStep, decideCodeMail, type SignInAttempt } from './sign-in.ts'
+import { buildPageCsp } from './sign-in-routes.ts'
 
 const start = new Date('2026-11-20T09:00:00Z')
 const after = (ms: number) => new Date(start.getTime() + ms)
@@ -34,7 +34,7 @@ test.for([
   ['the fourth', 3, attempt(), ben, 0, no('no-codes-left')],
   ['the fourth after the others expired', 3, attempt('expired'), ana, RULES.claimCodeMs, no('no-codes-left')],
 ] as const)('%s', ([, sent, newest, emailHash, ms, decided]) => {
-  expect(mayMailCode(sent, newest, emailHash, after(ms))).toEqual(decided)
+  expect(decideCodeMail(sent, newest, emailHash, after(ms))).toEqual(decided)
 })
 
 test.for([
@@ -46,12 +46,12 @@ test.for([
   ['superseded', 1, false, { step: 'address' }],
   ['locked', 0, false, { step: 'no-codes-left' }],
   ['completed', 2, true, { step: 'allowed' }],
-  // What was allowed has been ended meanwhile.
+  // The connection was ended meanwhile.
   ['completed', 2, false, { step: 'address' }],
 ] as const satisfies [unknown, number, boolean, object][])(
   'after %s, with %i codes left, allowed: %s',
   ([state, codesLeft, isAllowed, step]) => {
-    expect(signInStep(state, { codesLeft, isAllowed })).toEqual(step)
+    expect(computeSignInStep(state, { codesLeft, isAllowed })).toEqual(step)
   },
 )
 
@@ -61,6 +61,6 @@ test.for([
   ['http://[::1]:3118/cb', "form-action 'self' https: http:;"],
   ['cursor://anysphere.cursor-mcp/cb', "form-action 'self' https: cursor:;"],
 ] as const)('the form of a sign-in for %s may lead there', ([uri, directive]) => {
-  expect(pageCsp(uri)).toContain(`; ${directive} `)
-  expect(pageCsp(uri)).toContain("frame-ancestors 'none'")
+  expect(buildPageCsp(uri)).toContain(`; ${directive} `)
+  expect(buildPageCsp(uri)).toContain("frame-ancestors 'none'")
 })

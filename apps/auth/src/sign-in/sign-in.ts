@@ -1,48 +1,55 @@
 /*
- * The rules of a sign-in as pure functions: when another code may be mailed, and where a sign-in stands.
+ * The rules of a sign-in as pure functions: whether another code may be mailed, and which step its page shows.
  */
 import { err, ok, type Result, RULES } from '@plainpath/domain'
-import { type AttemptState, type ClaimAttempt, stateAt } from '../claims/claim-attempt.ts'
+import {
+  type AttemptState,
+  computeState,
+  type VerificationAttempt,
+} from '../verifications/verification-attempt.ts'
 
 /** The newest attempt of a sign-in. */
-export interface SignInAttempt extends ClaimAttempt {
+export interface SignInAttempt extends VerificationAttempt {
   readonly createdAt: Date
   readonly emailHash?: Buffer | undefined
 }
 
-/** Why no code is mailed. `too-soon`: the address got one within a minute, and it still works. */
-export type NoCode = 'no-codes-left' | 'too-soon'
+/** Why no code is mailed. `too-soon`: a code that was mailed to this address less than a minute ago is still valid. */
+export type CodeMailRefusal = 'no-codes-left' | 'too-soon'
 
 /**
- * Decides whether a code may be mailed. A code within a minute of another to the same address is most often a second click
- * on the same button.
+ * Decides whether a code may be mailed. Another request for the same address within a minute is usually a double click.
  *
- * @param sent how many were mailed for this sign-in, to whichever address
+ * @param mailedCodes how many codes were mailed for this sign-in, to any address
  */
-export function mayMailCode(
-  sent: number,
-  newest: SignInAttempt | undefined,
+export function decideCodeMail(
+  mailedCodes: number,
+  newestAttempt: SignInAttempt | undefined,
   emailHash: Buffer,
   now: Date,
-): Result<void, NoCode> {
+): Result<void, CodeMailRefusal> {
   const isRepeated =
-    newest !== undefined &&
-    stateAt(newest, now) === 'code_shown' &&
-    newest.emailHash?.equals(emailHash) === true &&
-    now.getTime() - newest.createdAt.getTime() < RULES.signInResendMs
+    newestAttempt !== undefined &&
+    computeState(newestAttempt, now) === 'code_shown' &&
+    newestAttempt.emailHash?.equals(emailHash) === true &&
+    now.getTime() - newestAttempt.createdAt.getTime() < RULES.signInResendMs
   if (isRepeated) return err('too-soon')
-  return sent >= RULES.signInCodes ? err('no-codes-left') : ok(undefined)
+  return mailedCodes >= RULES.signInCodes ? err('no-codes-left') : ok(undefined)
 }
 
-/** Where a sign-in stands: what its page shows. */
+/** The step that the page of a sign-in shows. `lastCode`: why the last code no longer works. */
 export type SignInStep =
   | { readonly step: 'address'; readonly lastCode?: 'expired' | 'locked' }
   | { readonly step: 'code' }
   | { readonly step: 'no-codes-left' }
   | { readonly step: 'allowed' }
 
-/** @param codesLeft how many codes can still be mailed */
-export function signInStep(
+/**
+ * Computes the step from the state of the newest attempt.
+ *
+ * @param codesLeft how many codes can still be mailed
+ */
+export function computeSignInStep(
   state: AttemptState | undefined,
   { codesLeft, isAllowed }: { codesLeft: number; isAllowed: boolean },
 ): SignInStep {

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
 import { type Authority, openAuthority } from '../../test/open-authority.ts'
 import { openScratchRedis, type ScratchRedis } from '../../test/open-scratch-redis.ts'
-import { noOpRevoker } from '../revocation/revoker.ts'
-import { redisTokenStore } from './redis-token-store.ts'
-import { stopTokens, type UnconfirmedStop } from './stop-tokens.ts'
+import { noOpRevocationPublisher } from '../revocation/revocation-publisher.ts'
+import { revokeInEmergency, type UnconfirmedRevocation } from './emergency-revocation.ts'
+import { createRedisTokenStore } from './redis-token-store.ts'
 import { newToken } from './token-store.contract.ts'
 import type { TokenStore } from './token-store.ts'
 
@@ -32,25 +32,25 @@ afterAll(async () => {
 })
 
 const now = () => new Date()
-const storeWithAuthority = (stop = authority.tokenAuthority(now).stop) =>
-  redisTokenStore(scratch.redis, {
+const storeWithAuthority = (readCutoff = authority.tokenAuthority(now).readCutoff) =>
+  createRedisTokenStore(scratch.redis, {
     prefix: scratch.prefix,
-    authority: { ...authority.tokenAuthority(now), stop },
+    authority: { ...authority.tokenAuthority(now), readCutoff },
     now,
   })
 async function issue(epoch?: number, store = storeWithAuthority()) {
   const hash = sha256(newToken())
   const [issuedAt, expiresAt] = [new Date(), new Date(Date.now() + 3_600_000)]
-  const token = { clientId, generation: 1, scope: '', audience: '', issuedAt, expiresAt }
+  const token = { clientId, credentialVersion: 1, scope: '', audience: '', issuedAt, expiresAt }
   await store.save(hash, { ...token, ...(epoch !== undefined && { epoch }) })
   return hash
 }
 const isActive = async (hash: Buffer) => (await storeWithAuthority().find(hash)) !== undefined
 const stop = (tokens: Partial<TokenStore> = {}) =>
-  stopTokens(
+  revokeInEmergency(
     {
-      revoker: noOpRevoker,
-      stops: authority.stops,
+      revocationPublisher: noOpRevocationPublisher,
+      emergencyRevocations: authority.stops,
       tokens: { ...storeWithAuthority(), ...tokens },
       by,
     },
@@ -66,13 +66,13 @@ test('reads the stop from the authority once, then caches it', async () => {
   let reads = 0
   const counting = storeWithAuthority(() => {
     reads += 1
-    return authority.tokenAuthority(now).stop()
+    return authority.tokenAuthority(now).readCutoff()
   })
   const hash = await issue(0)
   await scratch.lose('stop')
   await counting.find(hash)
   await counting.find(hash)
-  await counting.stop()
+  await counting.readCutoff()
   expect(reads).toBe(1)
 })
 
@@ -88,7 +88,7 @@ test('throws from find and save when the authority is unavailable', async () => 
   await scratch.lose('stop')
   const cut = storeWithAuthority(() => Promise.reject(new Error('no database')))
   await expect(cut.find(hash)).rejects.toThrow('no database')
-  await expect(cut.stop()).rejects.toThrow('no database')
+  await expect(cut.readCutoff()).rejects.toThrow('no database')
 })
 
 test('a late read from the authority does not undo a stop', async () => {
@@ -96,14 +96,14 @@ test('a late read from the authority does not undo a stop', async () => {
   await scratch.lose('stop')
   const release = Promise.withResolvers<void>()
   const late = storeWithAuthority(async () => {
-    const known = await authority.tokenAuthority(now).stop()
+    const known = await authority.tokenAuthority(now).readCutoff()
     await release.promise
     return known
   })
   const finding = late.find(hash)
-  await expect.poll(cached).toMatch(/^claimed/)
+  await expect.poll(cached).toMatch(/^lease /)
   await stop()
-  const { epoch } = await authority.tokenAuthority(now).stop()
+  const { epoch } = await authority.tokenAuthority(now).readCutoff()
   release.resolve()
   await finding
   expect(await cached()).toBe(`${epoch} 0`)
@@ -113,12 +113,12 @@ test('a late read from the authority does not undo a stop', async () => {
 test('revokes a token saved with no cached stop, when everything is stopped before the authority responds', async () => {
   const release = Promise.withResolvers<void>()
   const late = storeWithAuthority(async () => {
-    const known = await authority.tokenAuthority(now).stop()
+    const known = await authority.tokenAuthority(now).readCutoff()
     await release.promise
     return known
   })
   const issuing = issue(undefined, late)
-  await expect.poll(cached).toMatch(/^claimed/)
+  await expect.poll(cached).toMatch(/^lease /)
   await stop()
   release.resolve()
   expect(await isActive(await issuing)).toBe(false)
@@ -129,8 +129,8 @@ test('raises the cached stop again when it was lost during a stop', async () => 
   const hash = await issue()
   let raised = 0
   await stop({
-    async raiseStop(what) {
-      await storeWithAuthority().raiseStop(what)
+    async raiseCutoff(what) {
+      await storeWithAuthority().raiseCutoff(what)
       raised += 1
       if (raised > 1) return
       await scratch.lose('stop')
@@ -143,24 +143,24 @@ test('raises the cached stop again when it was lost during a stop', async () => 
 
 test('neither part of the cached stop ever decreases', async () => {
   const [early, later] = [new Date(1_000), new Date(1_790_000_000_000)]
-  await storeWithAuthority().raiseStop({ epoch: 5, issuedBefore: early })
-  await storeWithAuthority().raiseStop({ epoch: 3, issuedBefore: later })
-  await storeWithAuthority().raiseStop({ epoch: 4, issuedBefore: undefined })
+  await storeWithAuthority().raiseCutoff({ epoch: 5, issuedBefore: early })
+  await storeWithAuthority().raiseCutoff({ epoch: 3, issuedBefore: later })
+  await storeWithAuthority().raiseCutoff({ epoch: 4, issuedBefore: undefined })
   expect(await cached()).toBe('5 1790000000000')
-  expect(await storeWithAuthority().stop()).toEqual({ epoch: 5, issuedBefore: later })
+  expect(await storeWithAuthority().readCutoff()).toEqual({ epoch: 5, issuedBefore: later })
 })
 
 test('repeating a stop that failed after Redis applied it also revokes tokens issued in between', async () => {
   const before = await issue()
   let raised = 0
-  const raiseStop: TokenStore['raiseStop'] = async (what) => {
-    await storeWithAuthority().raiseStop(what)
+  const raiseCutoff: TokenStore['raiseCutoff'] = async (what) => {
+    await storeWithAuthority().raiseCutoff(what)
     raised += 1
     throw new Error('Command timed out')
   }
-  await expect(stop({ raiseStop })).rejects.toMatchObject({
+  await expect(stop({ raiseCutoff })).rejects.toMatchObject({
     progress: 'unchanged',
-  } satisfies Partial<UnconfirmedStop>)
+  } satisfies Partial<UnconfirmedRevocation>)
   expect(raised).toBe(1)
   const between = await issue()
   expect([await isActive(before), await isActive(between)]).toEqual([false, true])
@@ -173,12 +173,12 @@ test('repeating a stop that failed after Redis applied it also revokes tokens is
 
 test('a stop that fails at its last step reports that it is stored, and can be repeated', async () => {
   const hash = await issue()
-  const rows = (await authority.stops.audit()).length
+  const rows = (await authority.stops.readAudit()).length
   let raised = 0
-  const raiseStop: TokenStore['raiseStop'] = (what) =>
-    (raised += 1) === 1 ? storeWithAuthority().raiseStop(what) : failing()
-  await expect(stop({ raiseStop })).rejects.toMatchObject({ progress: 'written' })
-  expect(await authority.stops.audit()).toHaveLength(rows + 1)
+  const raiseCutoff: TokenStore['raiseCutoff'] = (what) =>
+    (raised += 1) === 1 ? storeWithAuthority().raiseCutoff(what) : failing()
+  await expect(stop({ raiseCutoff })).rejects.toMatchObject({ progress: 'written' })
+  expect(await authority.stops.readAudit()).toHaveLength(rows + 1)
   await stop()
   expect(await isActive(hash)).toBe(false)
 })

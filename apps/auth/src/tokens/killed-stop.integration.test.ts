@@ -3,12 +3,12 @@ import { sha256 } from '@plainpath/sealing'
 import { expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
 import { type Authority, openAuthority } from '../../test/open-authority.ts'
-import { checkRows } from '../audit/audit-chain.ts'
-import { noOpRevoker } from '../revocation/revoker.ts'
-import { postgresTokenStore } from './postgres-token-store.ts'
-import type { StopScope } from './stop-store.ts'
-import { stopStore } from './stop-store.ts'
-import { stopTokens } from './stop-tokens.ts'
+import { verifyRows } from '../audit/audit-chain.ts'
+import { noOpRevocationPublisher } from '../revocation/revocation-publisher.ts'
+import { revokeInEmergency } from './emergency-revocation.ts'
+import type { RevocationScope } from './emergency-revocation-store.ts'
+import { createEmergencyRevocationStore } from './emergency-revocation-store.ts'
+import { createPostgresTokenStore } from './postgres-token-store.ts'
 import { newToken } from './token-store.contract.ts'
 
 /** The database ends the connection before statement `nth`, as it does when a process is killed. */
@@ -33,16 +33,24 @@ async function issue({ db, agents }: Authority) {
   const record = exampleAgent()
   await agents.add(record)
   const clientId = record.agent.id
-  const tokens = postgresTokenStore(db, { now: () => new Date() })
+  const tokens = createPostgresTokenStore(db, { now: () => new Date() })
   const hash = sha256(newToken())
   const [issuedAt, expiresAt] = [new Date(Date.now() - 60_000), new Date(Date.now() + 60_000)]
-  const { epoch } = await tokens.stop()
-  await tokens.save(hash, { clientId, generation: 1, epoch, scope: '', audience: '', issuedAt, expiresAt })
+  const { epoch } = await tokens.readCutoff()
+  await tokens.save(hash, {
+    clientId,
+    credentialVersion: 1,
+    epoch,
+    scope: '',
+    audience: '',
+    issuedAt,
+    expiresAt,
+  })
   return { clientId, isActive: async () => (await tokens.find(hash)) !== undefined, tokens }
 }
 
 test.for(['all-tokens', 'issued-before', 'client'] as const)(
-  'whatever statement of a stop (%s) is the last one, a repeat ends the tokens, and the audit holds',
+  'a repeat ends the tokens and the audit holds if the process is killed after the statement %s',
   async (kind) => {
     await using authority = await openAuthority()
     const by = { user: 'rosa', host: 'desk' }
@@ -53,12 +61,17 @@ test.for(['all-tokens', 'issued-before', 'client'] as const)(
       const scope = kind === 'client' ? { kind, clientId } : scopes[kind]
       const dying = killedAt(authority.db, nth)
       const stop = (db: Pool) =>
-        stopTokens(
-          { revoker: noOpRevoker, stops: stopStore(db, authority.events), tokens, by },
-          scope as StopScope,
+        revokeInEmergency(
+          {
+            revocationPublisher: noOpRevocationPublisher,
+            emergencyRevocations: createEmergencyRevocationStore(db, authority.events),
+            tokens,
+            by,
+          },
+          scope as RevocationScope,
           { reason: 'a test' },
         )
-      const rows = (await authority.stops.audit()).length
+      const rows = (await authority.stops.readAudit()).length
       const failed = await stop(dying).then(
         () => false,
         () => true,
@@ -68,11 +81,11 @@ test.for(['all-tokens', 'issued-before', 'client'] as const)(
         expect(failed).toBe(true)
         // By time, an earlier round has ended what is as old.
         if (kind !== 'issued-before' || nth === 1) expect(await isActive()).toBe(true)
-        expect(await authority.stops.audit()).toHaveLength(rows)
+        expect(await authority.stops.readAudit()).toHaveLength(rows)
         expect((await stop(authority.db)).ok).toBe(true)
       } else expect(nth).toBeGreaterThan(6)
       expect(await isActive()).toBe(false)
-      expect(checkRows(await authority.stops.audit()).ok).toBe(true)
+      expect(verifyRows(await authority.stops.readAudit()).ok).toBe(true)
     }
   },
 )

@@ -1,7 +1,7 @@
 import { createLog } from '@plainpath/http'
+import { type OwnRedis, startRedis } from '@plainpath/http/testing/start-redis'
 import { describe, expect, test } from 'vitest'
 import { startFaultProxy } from '../../test/start-fault-proxy.ts'
-import { type OwnRedis, startRedis } from '../../test/start-redis.ts'
 import { isRedisUnavailable, openRedis } from './open-redis.ts'
 
 const silent = createLog({ service: 'test', write: () => undefined })
@@ -16,7 +16,7 @@ const COMMANDS = {
   ping: (redis: Opened) => redis.ping(),
 }
 
-/** @returns what each command failed with, and how long the slowest took */
+/** @returns the failure of each command, and the time of the slowest */
 async function failures(redis: Opened) {
   const startedAt = performance.now()
   const settled = await Promise.allSettled(Object.values(COMMANDS).map((send) => send(redis)))
@@ -38,7 +38,7 @@ async function expectUnavailable(redis: Opened, withinMs: number, why = /./) {
 }
 const expectAvailable = (redis: Opened) =>
   expect
-    .poll(async () => (await failures(redis)).reasons, { timeout: 5_000 })
+    .poll(async () => (await failures(redis)).reasons)
     .toEqual([undefined, undefined, undefined, undefined])
 
 test('times out on a silent Redis, drops the connection, and reconnects', async () => {
@@ -50,7 +50,7 @@ test('times out on a silent Redis, drops the connection, and reconnects', async 
   // Not because the connection is dropped, a second after it fell silent.
   await expectUnavailable(redis, 3_000, /timed out/)
   // The connection was dropped: nobody waits for it any more.
-  await expect.poll(() => redis.status, { timeout: 5_000 }).not.toBe('ready')
+  await expect.poll(() => redis.status).not.toBe('ready')
   await expectUnavailable(redis, 400)
   await proxy.restore()
   await expectAvailable(redis)
@@ -112,7 +112,7 @@ describe('a Redis that responds "not now" is unavailable:', () => {
       }
     }))
 
-  test('one that runs a script for too long', () =>
+  test('a Redis that runs a script for too long', () =>
     withServer(async (redis, server) => {
       await using other = await openRedis(server.url, silent, PATIENT_MS)
       await redis.config('SET', 'busy-reply-threshold', '20')
@@ -135,7 +135,7 @@ test('does not report an invalid command as unavailability', async () => {
 
 test('rejects a Redis that may evict keys', async () => {
   await using server = await startRedis({ 'maxmemory-policy': 'allkeys-lru' })
-  await expect(openRedis(server.url, silent)).rejects.toThrow('noeviction, not allkeys-lru')
+  await expect(openRedis(server.url, silent)).rejects.toThrow('noeviction; it runs with allkeys-lru')
 })
 
 test('fails at once when it cannot connect, or gets no response', async () => {

@@ -3,12 +3,12 @@ import type { Log } from '@plainpath/http'
 import { Redis } from 'ioredis'
 
 /**
- * Opens a connection to Redis that fails fast: each command times out after `timeoutMs` (0.2 s), connecting after 1 s,
- * and nothing queues while Redis is away. A connection that is silent for twice `timeoutMs` is replaced, so that
- * pending commands cannot pile up on it.
+ * Opens a connection to Redis that fails fast: a command times out after `timeoutMs`, connecting times out after 1 s, and no
+ * command is queued while Redis is unavailable. If commands are pending and Redis sends nothing for twice `timeoutMs`, ioredis
+ * replaces the connection, so that pending commands cannot accumulate on it. An idle connection remains open.
  *
- * @throws when Redis cannot be reached within 5 s, or when it may evict keys: an evicted token or limit would vanish
- *   silently, so only `noeviction` is accepted
+ * @throws {Error} if Redis cannot be reached within 5 s, or if its `maxmemory-policy` is not `noeviction`. Under any other policy
+ *   Redis could evict a token or a rate-limit counter without an error.
  */
 export async function openRedis(url: string, log: Log, timeoutMs = 200): Promise<Redis & AsyncDisposable> {
   const redis = new Redis(url, {
@@ -20,14 +20,14 @@ export async function openRedis(url: string, log: Log, timeoutMs = 200): Promise
     maxRetriesPerRequest: 0,
     retryStrategy: (attempt) => Math.min(50 * 2 ** Math.min(attempt, 5), 1_000),
   })
-  let reported = false
+  let isOutageReported = false
   redis.on('error', (error: Error) => {
-    if (!reported) log.error('Redis is unavailable', { error })
-    reported = true
+    if (!isOutageReported) log.error('Redis is unavailable', { error })
+    isOutageReported = true
   })
   redis.on('ready', () => {
-    if (reported) log.info('Redis is available again')
-    reported = false
+    if (isOutageReported) log.info('Redis is available again')
+    isOutageReported = false
   })
   const close = async () => redis.disconnect()
   try {
@@ -35,7 +35,9 @@ export async function openRedis(url: string, log: Log, timeoutMs = 200): Promise
     const memory = await redis.info('memory')
     const policy = /^maxmemory_policy:(?<policy>\S+)/m.exec(memory)?.groups?.['policy']
     if (policy !== 'noeviction')
-      throw new Error(`redis must run with maxmemory-policy noeviction, not ${policy ?? 'an unknown one'}`)
+      throw new Error(
+        `Redis must run with maxmemory-policy noeviction; ${policy ? `it runs with ${policy}` : 'it does not report its policy'}`,
+      )
   } catch (error) {
     await close()
     throw error
@@ -43,30 +45,30 @@ export async function openRedis(url: string, log: Log, timeoutMs = 200): Promise
   return Object.assign(redis, { [Symbol.asyncDispose]: close })
 }
 
-/** Messages of ioredis, whose errors carry no code. */
-const CLIENT_GAVE_UP =
+/** Matches the messages of ioredis errors, which have no code. */
+const CLIENT_ERROR =
   /^(Command timed out|Socket timeout|Connection is closed|Stream isn't writeable|Reached the max retries)/
-/** Error prefixes of Redis (redis.io, "Redis serialization protocol", errors) that mean "not now". */
-const SERVER_CANNOT_NOW = /^(READONLY|LOADING|MASTERDOWN|OOM|CLUSTERDOWN|MISCONF|NOREPLICAS|BUSY|TRYAGAIN) /
+/** Matches the prefixes of Redis errors (redis.io, "Redis serialization protocol") that mean that Redis is unavailable. */
+const UNAVAILABLE_REPLY = /^(READONLY|LOADING|MASTERDOWN|OOM|CLUSTERDOWN|MISCONF|NOREPLICAS|BUSY|TRYAGAIN) /
 
-const LOST: ReadonlySet<unknown> = new Set([
+const CONNECTION_ERRORS: ReadonlySet<unknown> = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
   'ETIMEDOUT',
   'EPIPE',
   'EHOSTUNREACH',
 ])
-/** System calls whose failure, whatever its code, means no connection: an unresolved name, or no file descriptor left. */
-const REACHING: ReadonlySet<unknown> = new Set(['connect', 'getaddrinfo'])
+/** The system calls that open a connection. Any failure of these, such as an unresolved host name, means no connection. */
+const CONNECTING_CALLS: ReadonlySet<unknown> = new Set(['connect', 'getaddrinfo'])
 
-/** True when Redis was unavailable, as opposed to rejecting a command as wrong. */
+/** Returns whether the error means that Redis was unavailable, and not that the command was invalid. */
 export function isRedisUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { code, syscall } = error as NodeJS.ErrnoException
   return (
-    CLIENT_GAVE_UP.test(error.message) ||
-    SERVER_CANNOT_NOW.test(error.message) ||
-    LOST.has(code) ||
-    REACHING.has(syscall)
+    CLIENT_ERROR.test(error.message) ||
+    UNAVAILABLE_REPLY.test(error.message) ||
+    CONNECTION_ERRORS.has(code) ||
+    CONNECTING_CALLS.has(syscall)
   )
 }

@@ -2,14 +2,14 @@ import { sha256 } from '@plainpath/sealing'
 import { expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
 import { type Authority, dumpTables } from '../../test/open-authority.ts'
-import { postgresTokenStore } from './postgres-token-store.ts'
-import { describeTokenStop } from './token-stop.contract.ts'
+import { describeTokenStop } from './emergency-revocation.contract.ts'
+import { createPostgresTokenStore } from './postgres-token-store.ts'
 import { describeTokenStore, newToken, openUnderTest } from './token-store.contract.ts'
-import { describeTokensOfClaims } from './token-store-claims.contract.ts'
 import { describeTokenStoreModel } from './token-store-model.contract.ts'
+import { describeTokensOfClaims } from './token-store-verifications.contract.ts'
 
 const open = async ({ db }: Authority, now: () => Date) => ({
-  tokens: postgresTokenStore(db, { now }),
+  tokens: createPostgresTokenStore(db, { now }),
   dump: () => dumpTables(db),
   async [Symbol.asyncDispose]() {},
 })
@@ -28,7 +28,7 @@ test('a client that somebody disabled by hand has no active token', async () => 
   const expiresAt = new Date(issuedAt.getTime() + 1_000)
   await store.tokens.save(hash, {
     clientId,
-    generation: 1,
+    credentialVersion: 1,
     epoch: 0,
     scope: '',
     audience: '',

@@ -1,24 +1,24 @@
 import { type AgentId, RULES } from '@plainpath/domain'
+import { startRedis } from '@plainpath/http/testing/start-redis'
 import { sha256 } from '@plainpath/sealing'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
 import { type Authority, openAuthority } from '../../test/open-authority.ts'
 import { openScratchRedis, type ScratchRedis } from '../../test/open-scratch-redis.ts'
-import { startRedis } from '../../test/start-redis.ts'
-import { endAgent } from '../agents/end-agent.ts'
-import { noOpRevoker } from '../revocation/revoker.ts'
-import { redisTokenStore } from './redis-token-store.ts'
-import { describeTokenStop } from './token-stop.contract.ts'
+import { deactivateAgent } from '../agents/deactivate-agent.ts'
+import { noOpRevocationPublisher } from '../revocation/revocation-publisher.ts'
+import { describeTokenStop } from './emergency-revocation.contract.ts'
+import { createRedisTokenStore } from './redis-token-store.ts'
 import { describeTokenStore, newToken } from './token-store.contract.ts'
 import type { RevokedSubject, TokenAuthority } from './token-store.ts'
-import { describeTokensOfClaims } from './token-store-claims.contract.ts'
 import { describeTokenStoreModel } from './token-store-model.contract.ts'
+import { describeTokensOfClaims } from './token-store-verifications.contract.ts'
 
 async function open(authority: Authority, now: () => Date) {
   const scratch = await openScratchRedis()
   return {
-    tokens: redisTokenStore(scratch.redis, {
+    tokens: createRedisTokenStore(scratch.redis, {
       prefix: scratch.prefix,
       authority: authority.tokenAuthority(now),
       now,
@@ -50,11 +50,11 @@ describe('the generations beside the tokens in Redis', () => {
   })
 
   const now = () => new Date()
-  const findGeneration = (id: AgentId) => authority.tokenAuthority(now).findGeneration(id)
-  const storeWithAuthority = (read: TokenAuthority['findGeneration']) =>
-    redisTokenStore(scratch.redis, {
+  const findGeneration = (id: AgentId) => authority.tokenAuthority(now).findCredentialVersion(id)
+  const storeWithAuthority = (read: TokenAuthority['findCredentialVersion']) =>
+    createRedisTokenStore(scratch.redis, {
       prefix: scratch.prefix,
-      authority: { ...authority.tokenAuthority(now), findGeneration: read },
+      authority: { ...authority.tokenAuthority(now), findCredentialVersion: read },
       now,
     })
   const store = () => storeWithAuthority(findGeneration)
@@ -63,10 +63,18 @@ describe('the generations beside the tokens in Redis', () => {
     await authority.agents.add(record)
     return record.agent.id
   }
-  async function issue(clientId: AgentId, generation = 1, epoch = 0) {
+  async function issue(clientId: AgentId, credentialVersion = 1, epoch = 0) {
     const hash = sha256(newToken())
     const [issuedAt, expiresAt] = [new Date(), new Date(Date.now() + 3_600_000)]
-    await store().save(hash, { clientId, generation, epoch, scope: '', audience: '', issuedAt, expiresAt })
+    await store().save(hash, {
+      clientId,
+      credentialVersion,
+      epoch,
+      scope: '',
+      audience: '',
+      issuedAt,
+      expiresAt,
+    })
     return hash
   }
   const isActive = async (hash: Buffer) => (await store().find(hash)) !== undefined
@@ -75,12 +83,12 @@ describe('the generations beside the tokens in Redis', () => {
     status: 'disabled' | 'deleted',
     revokeTokensOf: (subject: RevokedSubject) => Promise<void> = store().revokeTokensOf,
   ) =>
-    endAgent(
+    deactivateAgent(
       {
         agents: authority.agents,
         tokens: { revokeTokensOf },
-        revoker: noOpRevoker,
-        cachedAgents: { forget: () => undefined },
+        revocationPublisher: noOpRevocationPublisher,
+        agentCache: { invalidate: () => undefined },
       },
       id,
       status,
@@ -107,6 +115,16 @@ describe('the generations beside the tokens in Redis', () => {
     expect([await isActive(await issue(ended)), await isActive(others)]).toEqual([false, true])
   })
 
+  test('are read again when a failover has brought back an older one than that of a token', async () => {
+    const { id } = exampleAgent().agent
+    const renewed = storeWithAuthority(async () => 2)
+    const [revoked, hash] = [await issue(id, 1), await issue(id, 2)]
+    await scratch.redis.set(`${scratch.prefix}generation:${id}`, '1')
+    expect(await renewed.find(hash)).toMatchObject({ clientId: id, credentialVersion: 2 })
+    expect(await cached(id)).toBe('2')
+    expect(await renewed.find(revoked)).toBeUndefined()
+  })
+
   test('throws from find when the authority is unavailable', async () => {
     const failing = storeWithAuthority(() => Promise.reject(new Error('no database')))
     const hash = await issue(await register())
@@ -116,8 +134,8 @@ describe('the generations beside the tokens in Redis', () => {
 
   test('never decrease', async () => {
     const id = await register()
-    await store().revokeTokensOf({ kind: 'client', id, generation: 5 })
-    await store().revokeTokensOf({ kind: 'client', id, generation: 3 })
+    await store().revokeTokensOf({ kind: 'client', id, credentialVersion: 5 })
+    await store().revokeTokensOf({ kind: 'client', id, credentialVersion: 3 })
     expect(await cached(id)).toBe('5')
   })
 
@@ -126,12 +144,12 @@ describe('the generations beside the tokens in Redis', () => {
     const hash = await issue(id)
     const release = Promise.withResolvers<void>()
     const late = storeWithAuthority(async (read) => {
-      const generation = await findGeneration(read)
+      const credentialVersion = await findGeneration(read)
       await release.promise
-      return generation
+      return credentialVersion
     })
     const finding = late.find(hash)
-    await expect.poll(() => cached(id)).toMatch(/^claimed/)
+    await expect.poll(() => cached(id)).toMatch(/^lease /)
     await end(id, 'deleted')
     release.resolve()
     await finding
@@ -144,12 +162,12 @@ describe('the generations beside the tokens in Redis', () => {
     const hash = await issue(id)
     const release = Promise.withResolvers<void>()
     const late = storeWithAuthority(async (read) => {
-      const generation = await findGeneration(read)
+      const credentialVersion = await findGeneration(read)
       await release.promise
-      return generation
+      return credentialVersion
     })
     const finding = late.find(hash)
-    await expect.poll(() => cached(id)).toMatch(/^claimed/)
+    await expect.poll(() => cached(id)).toMatch(/^lease /)
     await end(id, 'deleted')
     await scratch.lose()
     release.resolve()
@@ -163,7 +181,7 @@ describe('the generations beside the tokens in Redis', () => {
     const raised: number[] = []
     await end(id, 'deleted', async (subject) => {
       await store().revokeTokensOf(subject)
-      if (subject.kind === 'client') raised.push(subject.generation)
+      if (subject.kind === 'client') raised.push(subject.credentialVersion)
       if (raised.length > 1) return
       await scratch.lose('generation:*')
       // The change is not committed yet, so the authority still gives the old number.
@@ -176,7 +194,7 @@ describe('the generations beside the tokens in Redis', () => {
   test('a lease that was never filled blocks nothing', async () => {
     const id = await register()
     const hash = await issue(id)
-    await scratch.redis.set(`${scratch.prefix}generation:${id}`, 'claimed by a process that died', 'EX', 10)
+    await scratch.redis.set(`${scratch.prefix}generation:${id}`, 'lease of a process that died', 'EX', 10)
     expect(await isActive(hash)).toBe(true)
     await end(id, 'disabled')
     expect(await cached(id)).toBe('2')
@@ -202,16 +220,16 @@ test('finds no token saved under another replication ID, such as before a failov
   await using server = await startRedis()
   const redis = new Redis(server.url)
   const authority = {
-    findGeneration: async () => 1,
-    isLiveClaim: async () => false,
-    stop: async () => ({ epoch: 0, issuedBefore: undefined }),
+    findCredentialVersion: async () => 1,
+    isVerificationLive: async () => false,
+    readCutoff: async () => ({ epoch: 0, issuedBefore: undefined }),
   }
-  const store = redisTokenStore(redis, { prefix: 'auth:', authority, now: () => new Date() })
+  const store = createRedisTokenStore(redis, { prefix: 'auth:', authority, now: () => new Date() })
   const hash = sha256(newToken())
   const [issuedAt, expiresAt] = [new Date(), new Date(Date.now() + 3_600_000)]
   const token = {
     clientId: exampleAgent().agent.id,
-    generation: 1,
+    credentialVersion: 1,
     epoch: 0,
     scope: '',
     audience: '',

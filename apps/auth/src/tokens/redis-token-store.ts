@@ -1,6 +1,10 @@
 /*
- * Access tokens in Redis. Beside each token, Redis holds cached copies of what can revoke it without touching it: the
- * generation of its client, the state of its claim, and the emergency revocation. The authority on these is PostgreSQL.
+ * Stores access tokens in Redis. A stored token becomes invalid, without being deleted, when one of three values changes. They are
+ * in PostgreSQL, and Redis caches them. Keys and JSON have older names for them, in parentheses:
+ *
+ * - the credential version of its client (`generation`), which rises when the client's credentials are replaced;
+ * - the state of its e-mail verification (`claim`), live or revoked;
+ * - the cutoff (`stop`), which rises in an emergency: tokens with a lower epoch, or issued before its time, are invalid.
  */
 import { randomUUID } from 'node:crypto'
 import { AgentId, RegistrationId, RULES } from '@plainpath/domain'
@@ -8,15 +12,15 @@ import type { Redis } from 'ioredis'
 import { z } from 'zod'
 import { runRedisScript } from './run-redis-script.ts'
 import {
-  isStopped,
+  isBelowCutoff,
   type NewToken,
   type TokenAuthority,
+  type TokenCutoff,
   type TokenRecord,
-  type TokenStop,
   type TokenStore,
 } from './token-store.ts'
 
-const Stored = z
+const StoredToken = z
   .string()
   .transform((text) => JSON.parse(text) as unknown)
   .pipe(
@@ -29,196 +33,251 @@ const Stored = z
       issued: z.int(),
       expires: z.int(),
       claim: RegistrationId.optional(),
+      /** The thumbprint of the key that the token is bound to (RFC 9449). */
       jkt: z.string().optional(),
     }),
   )
-const Cached = z.string().nullable()
-const Found = z.tuple([Stored, Cached, Cached, Cached]).nullable()
+const CachedText = z.string().nullable()
+const FindReply = z.tuple([StoredToken, CachedText, CachedText, CachedText]).nullable()
 
 /**
- * Reads the replication ID, which changes whenever Redis restarts and whenever a replica takes over. The last
- * revocations may be lost there, so a token is valid only under the replication ID under which it was saved.
+ * Reads the replication ID, which changes whenever Redis restarts and whenever a replica takes over. Either may lose the most
+ * recent revocations, so a token is valid only while Redis reports the ID under which it was saved.
  */
-const REPLICATION_ID = `local replication_id = string.match(redis.call('INFO', 'replication'), 'master_replid:(%w+)')`
+const READ_REPLICATION_ID = `local replication_id = string.match(redis.call('INFO', 'replication'), 'master_replid:(%w+)')`
 
 /**
- * KEYS: the token, the cached stop. ARGV: the token's JSON as `withoutEnd` gives it, its expiry in milliseconds and,
- * optionally, its epoch; without one it gets that of the cached stop. Returns the cached stop. Saves nothing when both
- * are missing.
+ * Saves a token and returns the cached cutoff, if any. KEYS: the token, the cutoff. ARGV: the JSON from
+ * `formatTokenWithoutEpoch`, the expiry (Unix time in milliseconds) and, optionally, the epoch. Without an epoch, the token gets
+ * that of the cached cutoff; if no cutoff is cached either, nothing is saved.
  */
-const SAVE = `${REPLICATION_ID}
-local stop = redis.call('GET', KEYS[2])
-local epoch = ARGV[3] or string.match(stop or '', '^(%d+) %d+$')
+const SAVE_SCRIPT = `${READ_REPLICATION_ID}
+local cutoff = redis.call('GET', KEYS[2])
+local epoch = ARGV[3] or string.match(cutoff or '', '^(%d+) %d+$')
 if epoch then redis.call('SET', KEYS[1], replication_id .. ' ' .. ARGV[1] .. ',"epoch":' .. epoch .. '}', 'PXAT', ARGV[2]) end
-return stop`
+return cutoff`
 
-/** One round trip: the token, the cached stop, and the cached numbers of the token's client and claim. */
-const FIND = `${REPLICATION_ID}
+/**
+ * Returns a token, the cached cutoff, the cached credential version of its client and the cached state of its verification in one
+ * round trip; nothing if there is no such token. KEYS: the token. ARGV: the key prefix for versions and states, the key of the
+ * cutoff.
+ */
+const FIND_SCRIPT = `${READ_REPLICATION_ID}
 local saved, token = string.match(redis.call('GET', KEYS[1]) or '', '^(%w+) (.*)$')
 if saved ~= replication_id then return false end
-local named = cjson.decode(token)
-local claim = named['claim'] and redis.call('GET', ARGV[1] .. named['claim']) or false
-return { token, redis.call('GET', ARGV[2]), redis.call('GET', ARGV[1] .. named['client']), claim }`
+local fields = cjson.decode(token)
+local claim = fields['claim'] and redis.call('GET', ARGV[1] .. fields['claim']) or false
+return { token, redis.call('GET', ARGV[2]), redis.call('GET', ARGV[1] .. fields['client']), claim }`
 
-/** Cached numbers only rise, in whatever order writers run. A lease in place of a number counts as 0. */
-const RAISE = `
-local known = tonumber(redis.call('GET', KEYS[1]) or '0') or 0
-redis.call('SET', KEYS[1], math.max(known, tonumber(ARGV[1])), 'EX', ARGV[2])`
-const RAISE_STOP = `
+/**
+ * Raises a cached number and never lowers it, so the order of writers does not matter. A lease in place of the number
+ * (see `loadFromAuthority`) counts as 0. ARGV: the number, its TTL in seconds. `RAISE_CUTOFF_SCRIPT` does the same with both
+ * numbers of a cutoff.
+ */
+const RAISE_SCRIPT = `
+local current = tonumber(redis.call('GET', KEYS[1]) or '0') or 0
+redis.call('SET', KEYS[1], math.max(current, tonumber(ARGV[1])), 'EX', ARGV[2])`
+const RAISE_CUTOFF_SCRIPT = `
 local epoch, before = string.match(redis.call('GET', KEYS[1]) or '', '^(%d+) (%d+)$')
 epoch = math.max(tonumber(epoch or '0'), tonumber(ARGV[1]))
 before = math.max(tonumber(before or '0'), tonumber(ARGV[2]))
 redis.call('SET', KEYS[1], string.format('%.0f %.0f', epoch, before), 'EX', ARGV[3])`
 
-/** Writes the value only if the key still holds this loader's lease: no revocation and no loss of data came between. */
-const FILL = `
+/** Caches a value only if the key still has the given lease: there was no revocation and no data loss since. */
+const CACHE_IF_LEASED_SCRIPT = `
 if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3]) end`
-/** Longer than any query of the authority may take. */
+
+/** Longer than a query to the authority may take. If a query took longer still, its value would not be cached. */
 const LEASE_TTL_SECONDS = 10
-/** Longer than the lifetime of any token, so that a number outlasts every token that it revokes. */
+/** Two hours longer than the lifetime of any token, so that a cached revocation outlives the tokens that it revokes. */
 const CACHED_TTL_SECONDS = 2 * 3600 + RULES.appTokenMs / 1000
 const SCAN_BATCH = 1_000
-/** Cached in place of a generation for a claim, which has none. All versions of this service share these numbers. */
-const CLAIM_IS_LIVE = 1
-const CLAIM_HAS_ENDED = 2
+/**
+ * A verification is cached as one of these numbers, beside the credential versions of clients. Revoked is the higher number, because
+ * `RAISE_SCRIPT` only raises a number. Never change them: other releases read them during a rollout.
+ */
+const LIVE_VERIFICATION = 1
+const REVOKED_VERIFICATION = 2
 
 /**
- * Opens the token store in Redis. Each token expires with its TTL, and none is valid after a restart or failover. A
- * number that is not cached (Redis was flushed, or its TTL passed) is read from the authority; a client that the
- * authority does not know has no valid token.
+ * Creates the token store in Redis. Each token expires with its TTL, and none is valid after a restart or failover. A
+ * value that is not cached (never loaded, expired or flushed) is read from the authority. The tokens of a client that the
+ * authority does not know are invalid.
  *
- * @param prefix of every key, such as `auth:`
+ * @param deps.prefix the prefix of every key, such as `auth:`
  */
-export function redisTokenStore(
+export function createRedisTokenStore(
   redis: Redis,
   deps: { prefix: string; authority: TokenAuthority; now: () => Date },
 ): TokenStore {
-  const tokenKey = (hash: Buffer) => `${deps.prefix}token:${hash.toString('base64url')}`
-  const generationPrefix = `${deps.prefix}generation:`
-  const stopKey = `${deps.prefix}stop`
+  const toTokenKey = (hash: Buffer) => `${deps.prefix}token:${hash.toString('base64url')}`
+  /**
+   * The prefix of the keys for the credential versions of clients and the states of verifications. The IDs of clients and
+   * verifications have different prefixes of their own.
+   */
+  const numberPrefix = `${deps.prefix}generation:`
+  const cutoffKey = `${deps.prefix}stop`
   const { authority } = deps
 
   /**
-   * Reads a value from the authority and caches it. A revocation may come between the two, so the value is cached only
-   * under a lease that was taken before it was read: a revocation overwrites the lease.
+   * Reads a value from the authority and caches it. A revocation may happen between reading and caching, so this first stores a
+   * lease in place of the value. Any revocation overwrites the lease, and the value is cached only if the lease is still there.
    */
   async function loadFromAuthority<T>(
     key: string,
-    read: () => Promise<T>,
-    write: (value: NonNullable<T>) => string,
+    load: () => Promise<T>,
+    format: (value: NonNullable<T>) => string,
   ): Promise<T> {
-    const lease = `claimed ${randomUUID()}`
+    const lease = `lease ${randomUUID()}`
     const isLeased = await redis.set(key, lease, 'EX', LEASE_TTL_SECONDS, 'NX')
-    const value = await read()
+    const value = await load()
     if (isLeased && value !== undefined && value !== null)
-      await redis.eval(FILL, 1, key, lease, write(value), CACHED_TTL_SECONDS)
+      await redis.eval(CACHE_IF_LEASED_SCRIPT, 1, key, lease, format(value), CACHED_TTL_SECONDS)
     return value
   }
 
+  const raiseNumber = (id: string, number: number) =>
+    redis.eval(RAISE_SCRIPT, 1, numberPrefix + id, number, CACHED_TTL_SECONDS)
   const parseOrLoadNumber = async (
     cached: string | null,
     id: string,
-    read: () => Promise<number | undefined>,
-  ) => (/^\d+$/.test(cached ?? '') ? Number(cached) : loadFromAuthority(generationPrefix + id, read, String))
-  const parseOrLoadGeneration = (cached: string | null, id: AgentId) =>
-    parseOrLoadNumber(cached, id, () => authority.findGeneration(id))
-  const isClaimLive = async (cached: string | null, id: RegistrationId) => {
-    const read = async () => ((await authority.isLiveClaim(id)) ? CLAIM_IS_LIVE : undefined)
-    return (await parseOrLoadNumber(cached, id, read)) === CLAIM_IS_LIVE
+    load: () => Promise<number | undefined>,
+  ) => (/^\d+$/.test(cached ?? '') ? Number(cached) : loadFromAuthority(numberPrefix + id, load, String))
+  const parseOrLoadCredentialVersion = async (
+    cached: string | null,
+    { clientId, credentialVersion }: TokenRecord,
+  ) => {
+    const version = await parseOrLoadNumber(cached, clientId, () => authority.findCredentialVersion(clientId))
+    if (version === undefined || version >= credentialVersion) return version
+    // The token is newer than the cached version: a failover or a snapshot has brought back an old one.
+    const current = await authority.findCredentialVersion(clientId)
+    if (current !== undefined) await raiseNumber(clientId, current)
+    return current
   }
-  const parseOrLoadStop = async (cached: string | null) =>
-    parseStop(cached) ?? loadFromAuthority(stopKey, authority.stop, formatStop)
+  const isVerificationLive = async (cached: string | null, id: RegistrationId) => {
+    // Undefined is not cached. A verification that has ended stays out of the cache until `revokeTokensOf` stores its end.
+    const load = async () => ((await authority.isVerificationLive(id)) ? LIVE_VERIFICATION : undefined)
+    return (await parseOrLoadNumber(cached, id, load)) === LIVE_VERIFICATION
+  }
+  const parseOrLoadCutoff = async (cached: string | null) =>
+    parseCutoff(cached) ?? loadFromAuthority(cutoffKey, authority.readCutoff, formatCutoff)
 
   return {
     async save(hash, token) {
       const runSave = async (...epoch: number[]) =>
-        Cached.parse(
+        CachedText.parse(
           await runRedisScript(
             redis,
-            SAVE,
-            [tokenKey(hash), stopKey],
-            [withoutEnd(token), token.expiresAt.getTime(), ...epoch],
+            SAVE_SCRIPT,
+            [toTokenKey(hash), cutoffKey],
+            [formatTokenWithoutEpoch(token), token.expiresAt.getTime(), ...epoch],
           ),
         )
       if (token.epoch !== undefined) {
         await runSave(token.epoch)
         return undefined
       }
-      const cached = parseStop(await runSave())
-      if (cached) return cached
-      const stop = await parseOrLoadStop(null)
-      await runSave(stop.epoch)
-      return stop
+      const cachedCutoff = parseCutoff(await runSave())
+      if (cachedCutoff) return cachedCutoff
+      // No cutoff was cached, so nothing was saved: load the cutoff, then save the token with its epoch.
+      const cutoff = await parseOrLoadCutoff(null)
+      await runSave(cutoff.epoch)
+      return cutoff
     },
     async find(hash) {
-      const found = Found.parse(
-        await runRedisScript(redis, FIND, [tokenKey(hash)], [generationPrefix, stopKey]),
+      const reply = FindReply.parse(
+        await runRedisScript(redis, FIND_SCRIPT, [toTokenKey(hash)], [numberPrefix, cutoffKey]),
       )
-      if (!found) return undefined
-      const [stored, cachedStop, cachedGeneration, cachedClaim] = found
-      const token = toRecord(stored)
+      if (!reply) return undefined
+      const [storedToken, cachedCutoff, cachedVersion, cachedState] = reply
+      const token = toRecord(storedToken)
       if (token.expiresAt <= deps.now()) return undefined
-      const [stop, generation, isClaimValid] = await Promise.all([
-        parseOrLoadStop(cachedStop),
-        parseOrLoadGeneration(cachedGeneration, token.clientId),
-        token.claimId === undefined || isClaimLive(cachedClaim, token.claimId),
+      const [cutoff, credentialVersion, hasLiveVerification] = await Promise.all([
+        parseOrLoadCutoff(cachedCutoff),
+        parseOrLoadCredentialVersion(cachedVersion, token),
+        token.verificationId === undefined || isVerificationLive(cachedState, token.verificationId),
       ])
-      return generation === token.generation && isClaimValid && !isStopped(token, stop) ? token : undefined
+      return credentialVersion === token.credentialVersion &&
+        hasLiveVerification &&
+        !isBelowCutoff(token, cutoff)
+        ? token
+        : undefined
     },
     async revoke(hash) {
-      await redis.del(tokenKey(hash))
+      await redis.del(toTokenKey(hash))
     },
     async revokeTokensOf(subject) {
-      const number = subject.kind === 'client' ? subject.generation : CLAIM_HAS_ENDED
-      await redis.eval(RAISE, 1, generationPrefix + subject.id, number, CACHED_TTL_SECONDS)
+      const number = subject.kind === 'client' ? subject.credentialVersion : REVOKED_VERIFICATION
+      await raiseNumber(subject.id, number)
     },
-    stop: async () => parseOrLoadStop(await redis.get(stopKey)),
-    async raiseStop({ epoch, issuedBefore }) {
-      await redis.eval(RAISE_STOP, 1, stopKey, epoch, issuedBefore?.getTime() ?? 0, CACHED_TTL_SECONDS)
+    readCutoff: async () => parseOrLoadCutoff(await redis.get(cutoffKey)),
+    async raiseCutoff({ epoch, issuedBefore }) {
+      await redis.eval(
+        RAISE_CUTOFF_SCRIPT,
+        1,
+        cutoffKey,
+        epoch,
+        issuedBefore?.getTime() ?? 0,
+        CACHED_TTL_SECONDS,
+      )
     },
-    async *all() {
+    async *iterateAll() {
       let cursor = '0'
       do {
-        const [next, keys] = await redis.scan(cursor, 'MATCH', `${deps.prefix}token:*`, 'COUNT', SCAN_BATCH)
-        cursor = next
-        const found = keys.length > 0 ? await redis.mget(keys) : []
-        yield found.flatMap((text) =>
-          text === null ? [] : toRecord(Stored.parse(text.slice(text.indexOf(' ') + 1))),
+        const [nextCursor, keys] = await redis.scan(
+          cursor,
+          'MATCH',
+          `${deps.prefix}token:*`,
+          'COUNT',
+          SCAN_BATCH,
+        )
+        cursor = nextCursor
+        const reply = keys.length > 0 ? await redis.mget(keys) : []
+        // Each value begins with the replication ID. Some of these tokens may no longer be valid.
+        yield reply.flatMap((text) =>
+          text === null ? [] : toRecord(StoredToken.parse(text.slice(text.indexOf(' ') + 1))),
         )
       } while (cursor !== '0')
     },
   }
 }
 
-/** Parses `<epoch> <milliseconds>`, where 0 milliseconds mean no time. @returns undefined for a lease or no value */
-function parseStop(cached: string | null): TokenStop | undefined {
-  const [, epoch, before] = /^(\d+) (\d+)$/.exec(cached ?? '') ?? []
+/**
+ * Parses `<epoch> <milliseconds>`, where 0 milliseconds mean no time.
+ *
+ * @returns undefined if nothing or a lease is cached
+ */
+function parseCutoff(cached: string | null): TokenCutoff | undefined {
+  const [, epoch, issuedBeforeMs] = /^(\d+) (\d+)$/.exec(cached ?? '') ?? []
   if (epoch === undefined) return undefined
-  return { epoch: Number(epoch), issuedBefore: before === '0' ? undefined : new Date(Number(before)) }
+  return {
+    epoch: Number(epoch),
+    issuedBefore: issuedBeforeMs === '0' ? undefined : new Date(Number(issuedBeforeMs)),
+  }
 }
-const formatStop = ({ epoch, issuedBefore }: TokenStop) => `${epoch} ${issuedBefore?.getTime() ?? 0}`
+const formatCutoff = ({ epoch, issuedBefore }: TokenCutoff) => `${epoch} ${issuedBefore?.getTime() ?? 0}`
 
-/** Formats the JSON of a token without its epoch and closing brace, which `SAVE` appends. */
-const withoutEnd = (token: NewToken): string =>
+/** Formats the JSON of a token without its epoch and closing brace, which `SAVE_SCRIPT` appends. */
+const formatTokenWithoutEpoch = (token: NewToken): string =>
   JSON.stringify({
     client: token.clientId,
-    generation: token.generation,
+    generation: token.credentialVersion,
     scope: token.scope,
     audience: token.audience,
     issued: token.issuedAt.getTime(),
     expires: token.expiresAt.getTime(),
-    ...(token.claimId && { claim: token.claimId }),
+    ...(token.verificationId && { claim: token.verificationId }),
     ...(token.jkt && { jkt: token.jkt }),
   }).slice(0, -1)
 
-const toRecord = (stored: z.infer<typeof Stored>): TokenRecord => ({
+const toRecord = (stored: z.infer<typeof StoredToken>): TokenRecord => ({
   clientId: stored.client,
-  generation: stored.generation,
+  credentialVersion: stored.generation,
   epoch: stored.epoch,
   scope: stored.scope,
   audience: stored.audience,
   issuedAt: new Date(stored.issued),
   expiresAt: new Date(stored.expires),
-  ...(stored.claim && { claimId: stored.claim }),
+  ...(stored.claim && { verificationId: stored.claim }),
   ...(stored.jkt && { jkt: stored.jkt }),
 })

@@ -1,14 +1,15 @@
-import { runScript } from '@plainpath/http'
+import { runCachedScript } from '@plainpath/http'
 import type { Redis } from 'ioredis'
 
+/** Runs a Lua script by its digest, and sends its text only if Redis has not cached it. */
 export const runRedisScript = (
   redis: Redis,
   script: string,
   keys: readonly string[],
   args: readonly (string | number)[],
 ): Promise<unknown> =>
-  runScript<unknown>(
+  runCachedScript<unknown>(
     script,
-    (name) => redis.evalsha(name, keys.length, ...keys, ...args),
+    (digest) => redis.evalsha(digest, keys.length, ...keys, ...args),
     () => redis.eval(script, keys.length, ...keys, ...args),
   )

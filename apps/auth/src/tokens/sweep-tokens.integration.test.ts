@@ -5,8 +5,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
 import { type Authority, openAuthority } from '../../test/open-authority.ts'
 import { createEvents } from '../events.ts'
-import { sweepRegularly } from '../upkeep.ts'
-import { postgresTokenStore } from './postgres-token-store.ts'
+import { startSweep } from '../upkeep.ts'
+import { createPostgresTokenStore } from './postgres-token-store.ts'
 import { sweepTokens } from './sweep-tokens.ts'
 import { newToken } from './token-store.contract.ts'
 
@@ -24,8 +24,16 @@ const now = new Date('2026-11-20T09:00:00Z')
 async function save(secondsLeft: number) {
   const hash = sha256(newToken())
   const expiresAt = new Date(now.getTime() + secondsLeft * 1000)
-  const token = { clientId, generation: 1, epoch: 0, scope: '', audience: '', issuedAt: now, expiresAt }
-  await postgresTokenStore(authority.db, { now: () => now }).save(hash, token)
+  const token = {
+    clientId,
+    credentialVersion: 1,
+    epoch: 0,
+    scope: '',
+    audience: '',
+    issuedAt: now,
+    expiresAt,
+  }
+  await createPostgresTokenStore(authority.db, { now: () => now }).save(hash, token)
   return hash
 }
 const kept = async () => {
@@ -55,9 +63,9 @@ test('deletes at most 1 000 tokens per statement, also from several processes at
 
 test('sweeps until disposed, and survives an unavailable database', async () => {
   const lines: string[] = []
-  const told: string[] = []
+  const sweeps: string[] = []
   const events = createEvents()
-  events.on('swept', ({ what }) => told.push(what))
+  events.on('swept', ({ what }) => sweeps.push(what))
   const log = createLog({ service: 'test', write: (line) => void lines.push(line) })
   let broken = true
   const db = {
@@ -65,7 +73,7 @@ test('sweeps until disposed, and survives an unavailable database', async () => 
       broken ? Promise.reject(new Error('no database')) : authority.db.query(...args),
   } as typeof authority.db
   {
-    await using _sweeping = sweepRegularly('expired tokens', sweepTokens, {
+    await using _sweeping = startSweep('expired tokens', sweepTokens, {
       db,
       now: () => now,
       log,
@@ -74,10 +82,10 @@ test('sweeps until disposed, and survives an unavailable database', async () => 
     })
     await save(0)
     await expect.poll(() => lines.join()).toContain('expired tokens were not swept')
-    expect(told, 'told that it begins').toEqual(['expired tokens'])
+    expect(sweeps, 'the event at the start').toEqual(['expired tokens'])
     broken = false
     await expect.poll(kept).toHaveLength(1)
-    await expect.poll(() => told.length).toBeGreaterThan(1)
+    await expect.poll(() => sweeps.length).toBeGreaterThan(1)
   }
   await save(0)
   expect(await kept()).toHaveLength(2)
@@ -86,9 +94,9 @@ test('sweeps until disposed, and survives an unavailable database', async () => 
 test('F-17 sweeps nothing while the clock is not synchronised', async () => {
   const lines: string[] = []
   const log = createLog({ service: 'test', write: (line) => void lines.push(line) })
-  const told: string[] = []
+  const sweeps: string[] = []
   const events = createEvents()
-  events.on('swept', ({ what }) => told.push(what))
+  events.on('swept', ({ what }) => sweeps.push(what))
   let hoursAhead = 1
   const db = {
     query: (text: string, values?: readonly unknown[]) =>
@@ -96,7 +104,7 @@ test('F-17 sweeps nothing while the clock is not synchronised', async () => {
         ? authority.db.query(`select clock_timestamp() - $1 * interval '1 hour' as at`, [hoursAhead])
         : authority.db.query(text, values),
   } as typeof authority.db
-  await using _sweeping = sweepRegularly('expired tokens', sweepTokens, {
+  await using _sweeping = startSweep('expired tokens', sweepTokens, {
     db,
     now: () => now,
     log,
@@ -104,12 +112,12 @@ test('F-17 sweeps nothing while the clock is not synchronised', async () => {
     everyMs: 5,
   })
   await save(0)
-  const before = await kept()
+  const keptBefore = await kept()
   await expect
     .poll(() => lines.join())
     .toContain('expired tokens were not swept: the clock is not synchronised')
-  expect(told).toEqual(['expired tokens'])
-  expect(await kept()).toEqual(before)
+  expect(sweeps).toEqual(['expired tokens'])
+  expect(await kept()).toEqual(keptBefore)
   hoursAhead = 0
   await expect.poll(kept).toHaveLength(1)
 })

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
 import type { Authority } from '../../test/open-authority.ts'
-import type { StopScope } from './stop-store.ts'
+import type { RevocationScope } from './emergency-revocation-store.ts'
 import {
   JKT,
   newToken,
@@ -13,26 +13,26 @@ import {
   type TokenStoreUnderTest,
 } from './token-store.contract.ts'
 
-/** What should be true, kept as simply as can be. */
+/** The expected state in its simplest form. */
 interface Model {
-  readonly clients: { id: AgentId; status: 'active' | 'disabled' | 'deleted'; generation: number }[]
+  readonly clients: { id: AgentId; status: 'active' | 'disabled' | 'deleted'; credentialVersion: number }[]
   readonly tokens: {
     hash: Buffer
     client: number
-    generation: number
+    credentialVersion: number
     epoch: number
     issuedAt: number
     expiresAt: number
-    gone: boolean
+    isGone: boolean
   }[]
-  /** What was stopped; the second in milliseconds. */
+  /** The emergency revocations so far; `issuedBefore` in milliseconds. */
   epoch: number
   issuedBefore: number
   now: number
 }
 interface Real {
   readonly store: TokenStoreUnderTest
-  /** Makes the store forget: its copies of generations and stops, or all it holds. Absent where nothing can be lost. */
+  /** Deletes the cached credential versions and cutoffs, or everything. Absent for a store that loses nothing. */
   lose?(what: 'cached copies' | 'everything'): Promise<void>
 }
 type Command = fc.AsyncCommand<Model, Real>
@@ -40,10 +40,10 @@ type Command = fc.AsyncCommand<Model, Real>
 const shouldBeActive = (model: Readonly<Model>, token: Model['tokens'][number]) => {
   const client = model.clients[token.client]
   return (
-    !token.gone &&
+    !token.isGone &&
     token.expiresAt > model.now &&
     client?.status === 'active' &&
-    client.generation === token.generation &&
+    client.credentialVersion === token.credentialVersion &&
     token.epoch >= model.epoch &&
     token.issuedAt >= model.issuedBefore
   )
@@ -59,14 +59,15 @@ const register = () =>
     async run(model, { store }) {
       const { agent } = exampleAgent()
       await store.authority.agents.add({ agent, secrets: [] })
-      model.clients.push({ id: agent.id, status: 'active', generation: 1 })
+      model.clients.push({ id: agent.id, status: 'active', credentialVersion: 1 })
     },
   })
 
 /**
- * @param behind how many generations the cache of the issuing process is stale
- * @param jkt the key that the token is bound to, if any: it makes no difference
- * @param late whether a stop came after the epoch of the token was asked for; else it gets its epoch as it is saved
+ * Issues a token, perhaps bound to a key, which makes no difference.
+ *
+ * @param behind by how many credential versions the cache of the issuing process is stale
+ * @param options.late true to stop everything after the epoch is read; otherwise the store assigns the epoch
  */
 const issue = (
   which: number,
@@ -79,23 +80,27 @@ const issue = (
     {
       check: (model) => {
         const client = model.clients[which]
-        // Disabling raises the generation, so nobody ever saw a disabled client active in its present one.
+        // Disabling raises the credential version, so no process saw a disabled client active at its current version.
         return (
-          client !== undefined && client.generation > behind && (behind > 0 || client.status === 'active')
+          client !== undefined &&
+          client.credentialVersion > behind &&
+          (behind > 0 || client.status === 'active')
         )
       },
       async run(model, { store }) {
         const client = model.clients[which]!
-        const generation = client.generation - behind
+        const credentialVersion = client.credentialVersion - behind
         const hash = sha256(newToken())
-        const issuedAt = wholeSecond(model.now)
+        const issuedAt = toWholeSecond(model.now)
         const expiresAt = model.now + seconds * 1000
-        const { epoch } = late ? await store.authority.tokenAuthority(() => store.clock.now).stop() : model
+        const { epoch } = late
+          ? await store.authority.tokenAuthority(() => store.clock.now).readCutoff()
+          : model
         expect(epoch).toBe(model.epoch)
         if (late) await stopAll(model, store)
         await store.tokens.save(hash, {
           clientId: client.id,
-          generation,
+          credentialVersion,
           ...(late && { epoch }),
           ...(jkt && { jkt }),
           scope: 'guides:read',
@@ -103,7 +108,15 @@ const issue = (
           issuedAt: new Date(issuedAt),
           expiresAt: new Date(expiresAt),
         })
-        model.tokens.push({ hash, client: which, generation, epoch, issuedAt, expiresAt, gone: false })
+        model.tokens.push({
+          hash,
+          client: which,
+          credentialVersion,
+          epoch,
+          issuedAt,
+          expiresAt,
+          isGone: false,
+        })
       },
     },
   )
@@ -113,18 +126,18 @@ const revoke = (which: number) =>
     check: (model) => model.tokens[which] !== undefined,
     async run(model, { store }) {
       await store.tokens.revoke(model.tokens[which]!.hash)
-      model.tokens[which]!.gone = true
+      model.tokens[which]!.isGone = true
     },
   })
 
-const end = (which: number, status: 'disabled' | 'deleted') =>
+const deactivate = (which: number, status: 'disabled' | 'deleted') =>
   command(`${status}(${which})`, {
     check: (model) => model.clients[which] !== undefined,
     async run(model, { store }) {
       const client = model.clients[which]!
-      const ended = await store.endAgent(client.id, status)
-      expect(ended).toBe(client.status !== 'deleted')
-      if (ended) Object.assign(client, { status, generation: client.generation + 1 })
+      const isDeactivated = await store.deactivateAgent(client.id, status)
+      expect(isDeactivated).toBe(client.status !== 'deleted')
+      if (isDeactivated) Object.assign(client, { status, credentialVersion: client.credentialVersion + 1 })
     },
   })
 
@@ -137,13 +150,13 @@ const enable = (which: number) =>
     },
   })
 
-const wholeSecond = (ms: number) => Math.floor(ms / 1000) * 1000
-const stopped = async (store: TokenStoreUnderTest, scope: StopScope) => (await store.stop(scope)).ok
+const toWholeSecond = (ms: number) => Math.floor(ms / 1000) * 1000
+const tryStop = async (store: TokenStoreUnderTest, scope: RevocationScope) => (await store.stop(scope)).ok
 
 async function stopAll(model: Model, store: TokenStoreUnderTest): Promise<void> {
-  expect(await stopped(store, { kind: 'all-tokens' })).toBe(true)
-  // An attempt that failed took an epoch too, so it may have risen by more than one.
-  const { epoch } = await store.authority.tokenAuthority(() => store.clock.now).stop()
+  expect(await tryStop(store, { kind: 'all-tokens' })).toBe(true)
+  // A failed attempt also reserves an epoch, so the epoch may have risen by more than one.
+  const { epoch } = await store.authority.tokenAuthority(() => store.clock.now).readCutoff()
   expect(epoch).toBeGreaterThan(model.epoch)
   model.epoch = epoch
 }
@@ -155,12 +168,12 @@ const stopBefore = (secondsAgo: number) =>
   command(`stop what was issued before ${secondsAgo} s ago`, {
     check: () => true,
     async run(model, { store }) {
-      const at = wholeSecond(model.now) - secondsAgo * 1000
-      const earlier = Date.now()
-      const done = await stopped(store, { kind: 'issued-before', at: new Date(at) })
-      if (at <= earlier) expect(done).toBe(true)
-      if (at > Date.now()) expect(done).toBe(false)
-      if (done) model.issuedBefore = Math.max(model.issuedBefore, at)
+      const cutoff = toWholeSecond(model.now) - secondsAgo * 1000
+      const startedAt = Date.now()
+      const isStopped = await tryStop(store, { kind: 'issued-before', at: new Date(cutoff) })
+      if (cutoff <= startedAt) expect(isStopped).toBe(true)
+      if (cutoff > Date.now()) expect(isStopped).toBe(false)
+      if (isStopped) model.issuedBefore = Math.max(model.issuedBefore, cutoff)
     },
   })
 
@@ -169,13 +182,13 @@ const stopClient = (which: number) =>
     check: (model) => model.clients[which] !== undefined,
     async run(model, { store }) {
       const client = model.clients[which]!
-      const done = await stopped(store, { kind: 'client', clientId: client.id })
-      expect(done).toBe(client.status !== 'deleted')
-      if (done) client.generation += 1
+      const isStopped = await tryStop(store, { kind: 'client', clientId: client.id })
+      expect(isStopped).toBe(client.status !== 'deleted')
+      if (isStopped) client.credentialVersion += 1
     },
   })
 
-const dieBeforeStopping = () =>
+const crashBeforeStopping = () =>
   command('die before stopping everything', {
     check: () => true,
     async run(_model, { store }) {
@@ -189,7 +202,7 @@ const lose = (what: 'cached copies' | 'everything') =>
     async run(model, real) {
       if (!real.lose) return
       await real.lose(what)
-      if (what === 'everything') for (const token of model.tokens) token.gone = true
+      if (what === 'everything') for (const token of model.tokens) token.isGone = true
     },
   })
 
@@ -206,38 +219,40 @@ const findAll = () =>
   command('find', {
     check: (model) => model.tokens.length > 0,
     async run(model, { store }) {
-      const found = await Promise.all(model.tokens.map(({ hash }) => store.tokens.find(hash)))
-      expect(found.map((token) => token !== undefined)).toEqual(
+      const foundTokens = await Promise.all(model.tokens.map(({ hash }) => store.tokens.find(hash)))
+      expect(foundTokens.map((token) => token !== undefined)).toEqual(
         model.tokens.map((token) => shouldBeActive(model, token)),
       )
     },
   })
 
-const which = fc.nat({ max: 2 })
+const anyClient = fc.nat({ max: 2 })
 const COMMANDS = [
   fc.constant(register()),
   fc
     .tuple(
-      which,
+      anyClient,
       fc.nat({ max: 2 }),
       fc.integer({ min: 5, max: 3600 }),
       fc.record({ late: fc.boolean(), jkt: fc.constantFrom(undefined, JKT) }),
     )
     .map((args) => issue(...args)),
   fc.nat({ max: 9 }).map(revoke),
-  fc.tuple(which, fc.constantFrom('disabled' as const, 'deleted' as const)).map((args) => end(...args)),
-  which.map(enable),
+  fc
+    .tuple(anyClient, fc.constantFrom('disabled' as const, 'deleted' as const))
+    .map((args) => deactivate(...args)),
+  anyClient.map(enable),
   fc.constant(stopEverything()),
   fc.integer({ min: -2, max: 600 }).map(stopBefore),
-  which.map(stopClient),
-  fc.constant(dieBeforeStopping()),
+  anyClient.map(stopClient),
+  fc.constant(crashBeforeStopping()),
   fc.constantFrom('cached copies' as const, 'everything' as const).map(lose),
   fc.integer({ min: 1, max: 600 }).map(wait),
   fc.constant(findAll()),
   fc.constant(findAll()),
 ]
 
-/** Whatever happens in whatever order, exactly those tokens are active that a simple model says are. */
+/** Tests that after any sequence of operations, exactly those tokens are active that a simple model expects. */
 export function describeTokenStoreModel(
   kind: string,
   open: (
@@ -247,12 +262,12 @@ export function describeTokenStoreModel(
 ): void {
   describe(`${kind} token store against a model`, () => {
     let store: TokenStoreUnderTest & AsyncDisposable
-    let lost: Real['lose']
+    let loseData: Real['lose']
     beforeAll(async () => {
       store = await openUnderTest(async (authority, now) => {
-        const opened = await open(authority, now)
-        lost = opened.lose
-        return opened
+        const openedStore = await open(authority, now)
+        loseData = openedStore.lose
+        return openedStore
       })
     })
     afterAll(() => store[Symbol.asyncDispose]())
@@ -261,7 +276,9 @@ export function describeTokenStoreModel(
       const property = fc.asyncProperty(fc.commands(COMMANDS, { size: '+1' }), (commands) =>
         fc.asyncModelRun(async () => {
           const now = Date.now()
-          const { epoch, issuedBefore } = await store.authority.tokenAuthority(() => store.clock.now).stop()
+          const { epoch, issuedBefore } = await store.authority
+            .tokenAuthority(() => store.clock.now)
+            .readCutoff()
           store.clock.now = new Date(now)
           const model: Model = {
             clients: [],
@@ -270,7 +287,7 @@ export function describeTokenStoreModel(
             epoch,
             issuedBefore: issuedBefore?.getTime() ?? 0,
           }
-          return { model, real: { store, ...(lost && { lose: lost }) } }
+          return { model, real: { store, ...(loseData && { lose: loseData }) } }
         }, commands),
       )
       await fc.assert(property, {

@@ -4,51 +4,51 @@ import { sha256 } from '@plainpath/sealing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
 import { type Authority, openAuthority } from '../../test/open-authority.ts'
-import { endAgent } from '../agents/end-agent.ts'
-import { noOpRevoker } from '../revocation/revoker.ts'
-import type { StopScope } from './stop-store.ts'
-import { stopTokens } from './stop-tokens.ts'
+import { deactivateAgent } from '../agents/deactivate-agent.ts'
+import { noOpRevocationPublisher } from '../revocation/revocation-publisher.ts'
+import { revokeInEmergency } from './emergency-revocation.ts'
+import type { RevocationScope } from './emergency-revocation-store.ts'
 import type { TokenRecord, TokenStore } from './token-store.ts'
 
 export interface OpenedTokenStore extends AsyncDisposable {
   readonly tokens: TokenStore
-  /** Everything that was written for tokens, as text. */
+  /** Returns everything that was written for tokens, as text. */
   dump(): Promise<string>
 }
 
 export interface TokenStoreUnderTest {
   readonly authority: Authority
   readonly tokens: TokenStore
-  endAgent(id: AgentId, status: 'disabled' | 'deleted'): Promise<boolean>
-  stop(scope: StopScope): ReturnType<typeof stopTokens>
+  deactivateAgent(id: AgentId, status: 'disabled' | 'deleted'): Promise<boolean>
+  stop(scope: RevocationScope): ReturnType<typeof revokeInEmergency>
   readonly clock: { now: Date }
   dump(): Promise<string>
 }
 
-/** A store on a fresh database whose agents are the authority; the clock is moved by the test. */
+/** Opens a store with an empty database as its authority. The test moves the clock. */
 export async function openUnderTest(
   open: (authority: Authority, now: () => Date) => Promise<OpenedTokenStore>,
 ): Promise<TokenStoreUnderTest & AsyncDisposable> {
-  await using opening = new AsyncDisposableStack()
-  const authority = opening.use(await openAuthority())
+  await using stack = new AsyncDisposableStack()
+  const authority = stack.use(await openAuthority())
   const clock = { now: new Date() }
-  const { tokens, dump } = opening.use(await open(authority, () => clock.now))
-  const ending = {
+  const { tokens, dump } = stack.use(await open(authority, () => clock.now))
+  const revocationDeps = {
     agents: authority.agents,
     tokens,
-    revoker: noOpRevoker,
-    cachedAgents: { forget: () => undefined },
+    revocationPublisher: noOpRevocationPublisher,
+    agentCache: { invalidate: () => undefined },
   }
-  const resources = opening.move()
+  const resources = stack.move()
   return {
     authority,
     tokens,
-    endAgent: (id, status) => endAgent(ending, id, status),
+    deactivateAgent: (id, status) => deactivateAgent(revocationDeps, id, status),
     stop: (scope) =>
-      stopTokens(
+      revokeInEmergency(
         {
-          revoker: noOpRevoker,
-          stops: authority.stops,
+          revocationPublisher: noOpRevocationPublisher,
+          emergencyRevocations: authority.stops,
           tokens,
           by: { user: 'rosa', host: 'desk' },
         },
@@ -68,7 +68,7 @@ export const newToken = () => `ppt_${randomBytes(32).toString('base64url')}`
 export const JKT = 'NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs'
 const HOUR_MS = 3_600_000
 
-/** Every TokenStore must pass this. */
+/** Defines the tests that every TokenStore must pass. */
 export function describeTokenStore(
   kind: string,
   open: (authority: Authority, now: () => Date) => Promise<OpenedTokenStore>,
@@ -85,12 +85,12 @@ export function describeTokenStore(
       await store.authority.agents.add(record)
       return record.agent.id
     }
-    function tokenOf(clientId: AgentId, generation = 1, epoch = 0): TokenRecord {
+    function buildToken(clientId: AgentId, credentialVersion = 1, epoch = 0): TokenRecord {
       const issuedAt = new Date(Math.floor(store.clock.now.getTime() / 1000) * 1000)
       const expiresAt = new Date(issuedAt.getTime() + HOUR_MS)
       return {
         clientId,
-        generation,
+        credentialVersion,
         epoch,
         scope: 'guides:read',
         audience: 'https://a.example/api',
@@ -98,12 +98,12 @@ export function describeTokenStore(
         expiresAt,
       }
     }
-    let issued = 0
-    /** What a process does that issues a token under the generation it believes in; every other one is bound to a key. */
-    async function issue(clientId: AgentId, generation = 1) {
+    let issuedCount = 0
+    /** Issues a token like a process whose cache has this credential version. Every other token is bound to a key. */
+    async function issue(clientId: AgentId, credentialVersion = 1) {
       const hash = sha256(newToken())
-      const binding = issued++ % 2 ? { jkt: JKT } : {}
-      await store.tokens.save(hash, { ...tokenOf(clientId, generation), ...binding })
+      const binding = issuedCount++ % 2 ? { jkt: JKT } : {}
+      await store.tokens.save(hash, { ...buildToken(clientId, credentialVersion), ...binding })
       return hash
     }
     const isActive = async (hash: Buffer) => (await store.tokens.find(hash)) !== undefined
@@ -111,16 +111,19 @@ export function describeTokenStore(
     test('finds each saved token with its values', async () => {
       const id = await register()
       const [first, second] = [sha256(newToken()), sha256(newToken())]
-      await store.tokens.save(first, tokenOf(id))
-      await store.tokens.save(second, { ...tokenOf(id), scope: 'guides:read waitlist:write' })
-      expect(await store.tokens.find(first)).toEqual(tokenOf(id))
-      expect(await store.tokens.find(second)).toEqual({ ...tokenOf(id), scope: 'guides:read waitlist:write' })
+      await store.tokens.save(first, buildToken(id))
+      await store.tokens.save(second, { ...buildToken(id), scope: 'guides:read waitlist:write' })
+      expect(await store.tokens.find(first)).toEqual(buildToken(id))
+      expect(await store.tokens.find(second)).toEqual({
+        ...buildToken(id),
+        scope: 'guides:read waitlist:write',
+      })
     })
 
     test('finds a token that is bound to a key with its thumbprint', async () => {
-      const [hash, bound] = [sha256(newToken()), { ...tokenOf(await register()), jkt: JKT }]
-      await store.tokens.save(hash, bound)
-      expect(await store.tokens.find(hash)).toEqual(bound)
+      const [hash, boundToken] = [sha256(newToken()), { ...buildToken(await register()), jkt: JKT }]
+      await store.tokens.save(hash, boundToken)
+      expect(await store.tokens.find(hash)).toEqual(boundToken)
     })
 
     test('finds no token that was not saved', async () => {
@@ -129,7 +132,7 @@ export function describeTokenStore(
 
     test('finds a token until the moment it expires', async () => {
       const hash = await issue(await register())
-      const { expiresAt } = tokenOf(exampleAgent().agent.id)
+      const { expiresAt } = buildToken(exampleAgent().agent.id)
       const before = store.clock.now
       store.clock.now = new Date(expiresAt.getTime() - 1)
       expect(await isActive(hash)).toBe(true)
@@ -140,9 +143,9 @@ export function describeTokenStore(
 
     test('does not find a revoked token, but finds the client’s others', async () => {
       const id = await register()
-      const [revoked, other] = [await issue(id), await issue(id)]
-      await store.tokens.revoke(revoked)
-      expect([await isActive(revoked), await isActive(other)]).toEqual([false, true])
+      const [revokedToken, otherToken] = [await issue(id), await issue(id)]
+      await store.tokens.revoke(revokedToken)
+      expect([await isActive(revokedToken), await isActive(otherToken)]).toEqual([false, true])
     })
 
     test('accepts revoking a token twice, or an unknown one', async () => {
@@ -156,7 +159,7 @@ export function describeTokenStore(
     test('stores hashes only, and finds by the whole hash', async () => {
       const token = newToken()
       const id = await register()
-      await store.tokens.save(sha256(token), tokenOf(id))
+      await store.tokens.save(sha256(token), buildToken(id))
       const dump = await store.dump()
       expect(dump).toContain(id)
       expect(dump).not.toContain(token)
@@ -168,17 +171,17 @@ export function describeTokenStore(
     })
 
     test.for(['disabled', 'deleted'] as const)('a %s client has no active token', async (status) => {
-      const [ended, other] = [await register(), await register()]
-      const [hash, others] = [await issue(ended), await issue(other)]
-      expect(await store.endAgent(ended, status)).toBe(true)
-      expect([await isActive(hash), await isActive(others)]).toEqual([false, true])
+      const [deactivatedClient, otherClient] = [await register(), await register()]
+      const [revokedToken, otherToken] = [await issue(deactivatedClient), await issue(otherClient)]
+      expect(await store.deactivateAgent(deactivatedClient, status)).toBe(true)
+      expect([await isActive(revokedToken), await isActive(otherToken)]).toEqual([false, true])
     })
 
     test.for(['disabled', 'deleted'] as const)(
       'nor one that is saved afterwards by a process that does not know yet that the client was %s',
       async (status) => {
         const id = await register()
-        await store.endAgent(id, status)
+        await store.deactivateAgent(id, status)
         expect(await isActive(await issue(id, 1))).toBe(false)
       },
     )
@@ -186,7 +189,7 @@ export function describeTokenStore(
     test('finds an enabled client’s new tokens, not its old ones', async () => {
       const id = await register()
       const before = await issue(id)
-      await store.endAgent(id, 'disabled')
+      await store.deactivateAgent(id, 'disabled')
       await store.authority.agents.enable(id, new Date())
       const [stale, after] = [await issue(id, 1), await issue(id, 2)]
       expect([await isActive(before), await isActive(stale), await isActive(after)]).toEqual([
@@ -202,7 +205,7 @@ export function describeTokenStore(
 
     test('finds no token of a client that the authority does not know', async () => {
       const hash = sha256(newToken())
-      await Promise.allSettled([store.tokens.save(hash, tokenOf(exampleAgent().agent.id))])
+      await Promise.allSettled([store.tokens.save(hash, buildToken(exampleAgent().agent.id))])
       expect(await isActive(hash)).toBe(false)
     })
 
@@ -224,23 +227,23 @@ export function describeTokenStore(
         const id = await register()
         const saving = Array.from({ length: 5 }, () => issue(id))
         const reading = saving.map(async (hash) => isActive(await hash))
-        await store.endAgent(id, 'deleted')
-        const late = await issue(id)
-        const hashes = [...(await Promise.all(saving)), late]
+        await store.deactivateAgent(id, 'deleted')
+        const lateToken = await issue(id)
+        const hashes = [...(await Promise.all(saving)), lateToken]
         await Promise.all(reading)
         return Promise.all(hashes.map(isActive))
       })
       expect((await Promise.all(rounds)).flat()).not.toContain(true)
     })
 
-    test('of two ends at once, both take effect', async () => {
+    test('both of two simultaneous ends take effect', async () => {
       const id = await register()
       const hash = await issue(id)
-      await Promise.all([store.endAgent(id, 'disabled'), store.endAgent(id, 'disabled')])
+      await Promise.all([store.deactivateAgent(id, 'disabled'), store.deactivateAgent(id, 'disabled')])
       await store.authority.agents.enable(id, new Date())
-      const generation = (await store.authority.agents.find(id))?.agent.generation
-      const hashes = [hash, await issue(id, 1), await issue(id, 2), await issue(id, generation)]
-      expect(generation).toBe(3)
+      const credentialVersion = (await store.authority.agents.find(id))?.agent.credentialVersion
+      const hashes = [hash, await issue(id, 1), await issue(id, 2), await issue(id, credentialVersion)]
+      expect(credentialVersion).toBe(3)
       expect(await Promise.all(hashes.map(isActive))).toEqual([false, false, false, true])
     })
   })

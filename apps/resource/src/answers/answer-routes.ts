@@ -9,9 +9,9 @@ export interface AnswerDeps {
   readonly guides: { current(): GuideCatalog }
 }
 
-export function answerRoutes({ answers, guides }: AnswerDeps): Route[] {
+export function createAnswerRoutes({ answers, guides }: AnswerDeps): Route[] {
   const { answerQuestion, listTriggers } = operations
-  const answer = defineRoute({
+  const answerRoute = defineRoute({
     ...answerQuestion,
     limits: LIMITS.reads,
     handle: ({ body, query }) => ({
@@ -19,10 +19,10 @@ export function answerRoutes({ answers, guides }: AnswerDeps): Route[] {
       body: answers.answer(body, { explain: query.explain === 'true' }),
     }),
   })
-  const triggers = defineRoute({
+  const triggersRoute = defineRoute({
     ...listTriggers,
     limits: LIMITS.reads,
     handle: () => ({ status: 200, prepared: answers.triggers(guides.current()) }),
   })
-  return [answer, triggers]
+  return [answerRoute, triggersRoute]
 }

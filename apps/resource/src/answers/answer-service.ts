@@ -12,24 +12,28 @@ import type { GuideCatalog } from '../guides/guide-catalog.ts'
 import { JSON_TYPE } from '../guides/guide-responses.ts'
 import type { AnswerMetrics } from './answer-metrics.ts'
 
-const TRIGGERS = loadTriggers()
-
-/** Answers questions from what is published, under the switches of operators. */
+/** Answers questions from the published guides, without the parts that operators turned off. */
 export interface AnswerService {
-  /** Prepares the following answers from a catalog. Takes 0.3 s of processor time. */
+  /** Replaces the catalog from which questions are answered. Takes 0.3 s of processor time. */
   prepare(catalog: GuideCatalog): void
-  /** Returns what operators turned off, and whether questions are answered. `unavailable` until the database was read. */
+  /** Returns the status, and what operators turned off. The status is `unavailable` until the database has been read. */
   state(): AnswersState
-  /** @throws {Problem} 503 with `findHelp` while answers are paused or unavailable */
+  /**
+   * Answers a question.
+   *
+   * @throws {Problem} 503 with `findHelp` while answers are paused or unavailable
+   */
   answer(request: AnswerRequest, options?: AnswerOptions): Answer
-  /** Returns the title of a published guide, or its slug if it was withdrawn since. */
-  guideTitle(slug: string): string
   /** Returns the enabled triggers, as `GET /triggers` lists them. */
   triggers(catalog: GuideCatalog): PreparedResponse
 }
 
-/** @param deps.origin the site's address, without a slash at its end */
-export function answerService(deps: {
+/**
+ * Creates the service. It is unavailable until `prepare` is called.
+ *
+ * @param deps.origin the site's address, without a trailing slash
+ */
+export function createAnswerService(deps: {
   origin: string
   metrics: AnswerMetrics
   now: () => Date
@@ -39,12 +43,12 @@ export function answerService(deps: {
   let state: AnswersState = { status: 'unavailable', withdrawnSections: [], disabledTriggers: [] }
   let knowledge: Knowledge | undefined
 
-  /** @returns undefined until it is known what operators turned off, and when no guide is published */
-  function prepareFrom(catalog: GuideCatalog): Knowledge | undefined {
-    const { switches, published: guides } = catalog
+  /** Prepares the knowledge. Returns undefined before the operators' switches are read, if no guide is published, or on failure. */
+  function prepareFromCatalog(catalog: GuideCatalog): Knowledge | undefined {
+    const { guides, switches } = catalog
     if (switches === undefined || guides.length === 0) return undefined
     try {
-      const prepared = prepareKnowledge({ guides, triggers: TRIGGERS, switches, origin })
+      const prepared = prepareKnowledge({ guides, triggers: loadTriggers(), switches, origin })
       warmUp(prepared, now())
       return prepared
     } catch (error) {
@@ -55,7 +59,7 @@ export function answerService(deps: {
 
   return {
     prepare(catalog) {
-      knowledge = prepareFrom(catalog)
+      knowledge = prepareFromCatalog(catalog)
       const { paused = false, withdrawnSections = [], disabledTriggers = [] } = catalog.switches ?? {}
       const status = knowledge === undefined ? 'unavailable' : paused ? 'paused' : 'ok'
       state = { status, withdrawnSections: [...withdrawnSections], disabledTriggers: [...disabledTriggers] }
@@ -63,14 +67,16 @@ export function answerService(deps: {
     },
     state: () => state,
     answer(request, options) {
-      if (knowledge === undefined || state.status !== 'ok') throw noAnswers(state.status)
+      if (knowledge === undefined || state.status !== 'ok') throw createUnavailableProblem(state.status)
       const answer = answerQuestion(request, knowledge, now(), options)
       metrics.countAnswer(answer)
       return answer
     },
-    guideTitle: (slug) => knowledge?.guides.get(slug)?.title ?? slug,
     triggers: prepareOnce((catalog) =>
-      prepareResponse(JSON_TYPE, JSON.stringify(listedTriggers(catalog.switches?.disabledTriggers ?? []))),
+      prepareResponse(
+        JSON_TYPE,
+        JSON.stringify(listEnabledTriggers(catalog.switches?.disabledTriggers ?? [])),
+      ),
     ),
   }
 }
@@ -79,15 +85,15 @@ export function answerService(deps: {
 const warmUp = (knowledge: Knowledge, today: Date) =>
   void answerQuestion({ question: 'When do I renew my green card?' }, knowledge, today)
 
-const noAnswers = (status: AnswersState['status']) =>
+const createUnavailableProblem = (status: AnswersState['status']) =>
   new Problem(status === 'paused' ? 'answers-paused' : 'answers-unavailable', {
     headers: { 'retry-after': status === 'paused' ? '300' : '2' },
     extensions: { findHelp: ALL_HELP },
   })
 
-function listedTriggers(disabled: readonly string[]): TriggerList {
-  const listed = TRIGGERS.filter(({ id }) => !disabled.includes(id))
+function listEnabledTriggers(disabledIds: readonly string[]): TriggerList {
+  const enabled = loadTriggers().filter(({ id }) => !disabledIds.includes(id))
   return TriggerList.parse({
-    triggers: listed.map((trigger) => ({ ...trigger, version: triggerVersion(trigger) })),
+    triggers: enabled.map((trigger) => ({ ...trigger, version: triggerVersion(trigger) })),
   })
 }

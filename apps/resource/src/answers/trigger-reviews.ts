@@ -3,7 +3,7 @@ import { z } from 'zod'
 
 const Row = z.object({ trigger: z.string(), version: z.string(), day: z.string(), by: z.string() })
 
-/** The record that a named attorney read a version of a trigger on a day (UTC). */
+/** A named attorney's review of a version of a trigger, with the day (UTC). */
 export type TriggerReview = Readonly<z.infer<typeof Row>>
 
 export async function recordTriggerReview(db: Database, review: TriggerReview): Promise<void> {
@@ -14,7 +14,7 @@ export async function recordTriggerReview(db: Database, review: TriggerReview): 
   )
 }
 
-/** Lists the newest review of each version of each trigger. */
+/** Lists the newest review of each trigger version. */
 export async function listTriggerReviews(db: Database): Promise<TriggerReview[]> {
   const { rows } = await db.query(
     `select distinct on (trigger_id, version) trigger_id as trigger, version,

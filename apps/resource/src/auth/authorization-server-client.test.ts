@@ -1,6 +1,6 @@
 import { type RequestHandler, type RunningServer, serve } from '@plainpath/http'
 import { expect, test } from 'vitest'
-import { authorizationServerClient, KEY_SET_PATH } from './authorization-server-client.ts'
+import { createAuthorizationServerClient, KEY_SET_PATH } from './authorization-server-client.ts'
 
 const anyPort = { port: 0, host: '127.0.0.1', drainSeconds: 0 }
 const soon = () => AbortSignal.timeout(10_000)
@@ -19,7 +19,7 @@ async function instance(name: string, port = 0) {
 test('sends requests to all instances in turn', async () => {
   await using first = await instance('first')
   await using second = await instance('second')
-  const request = authorizationServerClient([first.url, second.url])
+  const request = createAuthorizationServerClient([first.url, second.url])
   for (let n = 0; n < 6; n += 1) await request('/a', { signal: soon() })
   expect([first.paths.length, second.paths.length]).toEqual([3, 3])
 })
@@ -28,7 +28,7 @@ test('sends fewer requests to a slow instance', async () => {
   const slow: (() => void)[] = []
   await using first = await serve((_request, response) => void slow.push(() => response.end('slow')), anyPort)
   await using second = await instance('second')
-  const request = authorizationServerClient([first.url, second.url])
+  const request = createAuthorizationServerClient([first.url, second.url])
   const waiting = [request('/a', { signal: soon() }), request('/a', { signal: soon() })]
   await expect.poll(() => [slow.length, second.paths.length]).toEqual([1, 1])
   for (let n = 0; n < 6; n += 1) expect((await request('/b', { signal: soon() })).text).toBe('second')
@@ -40,7 +40,7 @@ test('sends fewer requests to a slow instance', async () => {
 test('skips an unavailable instance, and uses it again when it is back', async () => {
   const first = await instance('first')
   await using second = await instance('second')
-  const request = authorizationServerClient([first.url, second.url])
+  const request = createAuthorizationServerClient([first.url, second.url])
   const twice = async () => {
     const responses = [await request('/a', { signal: soon() }), await request('/a', { signal: soon() })]
     return responses.map(({ text }) => text).toSorted()
@@ -57,7 +57,7 @@ test('probes an instance that responds to probes with an error four times a seco
   let now = 0
   const first = await instance('first')
   await using second = await instance('second')
-  const request = authorizationServerClient([first.url, second.url], { now: () => now })
+  const request = createAuthorizationServerClient([first.url, second.url], { now: () => now })
   await first[Symbol.asyncDispose]()
   for (let n = 0; n < 2; n += 1) expect((await request('/a', { signal: soon() })).text).toBe('second')
   const paths: string[] = []
@@ -68,12 +68,12 @@ test('probes an instance that responds to probes with an error four times a seco
   await using _unready = await serve(refuse, { ...anyPort, port: first.port })
   for (const probes of [1, 2, 3]) {
     now += 250
-    const seen = async () => {
+    const countProbes = async () => {
       expect((await request('/a', { signal: soon() })).text).toBe('second')
       return paths.length
     }
-    await expect.poll(seen).toBe(probes)
-    for (let times = 0; times < 20; times += 1) expect(await seen()).toBe(probes)
+    await expect.poll(countProbes).toBe(probes)
+    for (let times = 0; times < 20; times += 1) expect(await countProbes()).toBe(probes)
   }
   expect(new Set(paths)).toEqual(new Set([KEY_SET_PATH]))
 })
@@ -92,14 +92,14 @@ const LOST: [string, RequestHandler][] = [
 test.for(LOST)('treats an instance whose connection is lost %s as unavailable', async ([, lose]) => {
   await using broken = await serve(lose, anyPort)
   await using second = await instance('second')
-  const request = authorizationServerClient([broken.url, second.url])
+  const request = createAuthorizationServerClient([broken.url, second.url])
   for (let n = 0; n < 2; n += 1) expect((await request('/a', { signal: soon() })).text).toBe('second')
 })
 
 test('sends a request once to an instance that responds with an error, and keeps using it', async () => {
   await using wrong = await serve((_request, response) => response.writeHead(500).end(), anyPort)
   await using second = await instance('second')
-  const request = authorizationServerClient([wrong.url, second.url])
+  const request = createAuthorizationServerClient([wrong.url, second.url])
   const statuses: number[] = []
   for (let n = 0; n < 4; n += 1) statuses.push((await request('/a', { signal: soon() })).status)
   expect([statuses.toSorted(), second.paths]).toEqual([
@@ -111,7 +111,7 @@ test('sends a request once to an instance that responds with an error, and keeps
 test('skips an instance that did not respond in time for later requests', async () => {
   await using silent = await serve(() => undefined, anyPort)
   await using second = await instance('second')
-  const request = authorizationServerClient([silent.url, second.url])
+  const request = createAuthorizationServerClient([silent.url, second.url])
   const inTime = async () => {
     const [outcome] = await Promise.allSettled([request('/a', { signal: AbortSignal.timeout(1_000) })])
     return outcome.status === 'fulfilled' ? outcome.value.text : outcome.reason.name
@@ -130,7 +130,7 @@ test('skips an instance that responds with 503, and tries it less and less while
   }
   await using sick = await serve(handler, anyPort)
   await using well = await instance('well')
-  const request = authorizationServerClient([sick.url, well.url], { now: () => now })
+  const request = createAuthorizationServerClient([sick.url, well.url], { now: () => now })
   const next = async (ms = 250) => {
     now += ms
     // Either may be the one whose turn it is.
@@ -161,7 +161,7 @@ test('does not blame an instance for time that others used up before or during i
   }
   await using slow = await serve(handler, anyPort)
   await using sick = await serve((_request, response) => response.writeHead(503).end(), anyPort)
-  const request = authorizationServerClient([slow.url, sick.url])
+  const request = createAuthorizationServerClient([slow.url, sick.url])
   const over = { signal: AbortSignal.abort(new RangeError('over')) }
   for (let times = 0; times < 3; times += 1) await expect(request('/none', over)).rejects.toThrow('over')
   await expect(request('/a', { signal: AbortSignal.timeout(200) })).rejects.toThrow(/timeout/)
@@ -178,7 +178,7 @@ test('throws the last failure after one try at each unavailable instance, two fo
     }, anyPort)
   await using one = await losing(0)
   await using two = await losing(1)
-  const request = authorizationServerClient([one.url, two.url])
+  const request = createAuthorizationServerClient([one.url, two.url])
   await expect(request('/a', { signal: soon() })).rejects.toMatchObject({ code: 'ECONNRESET' })
   expect(tries).toEqual([2, 2])
 })
@@ -191,6 +191,6 @@ test('returns 503 after one try at each instance when all respond with it', asyn
   }
   await using one = await serve(refuse, anyPort)
   await using two = await serve(refuse, anyPort)
-  const request = authorizationServerClient([one.url, two.url])
+  const request = createAuthorizationServerClient([one.url, two.url])
   expect([(await request('/a', { signal: soon() })).status, requests]).toEqual([503, 2])
 })

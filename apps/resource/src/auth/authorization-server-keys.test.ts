@@ -1,8 +1,8 @@
 import { serve } from '@plainpath/http'
 import { exportJWK, generateKeyPair } from 'jose'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { authorizationServerClient } from './authorization-server-client.ts'
-import { authorizationServerKeys } from './authorization-server-keys.ts'
+import { createAuthorizationServerClient } from './authorization-server-client.ts'
+import { createAuthorizationServerKeys } from './authorization-server-keys.ts'
 
 const resources = new AsyncDisposableStack()
 let now = 0
@@ -11,7 +11,7 @@ let hold: Promise<void> | undefined
 let status = 200
 let body: { keys: unknown[]; trust_seconds?: unknown }
 let url: string
-let keys: ReturnType<typeof authorizationServerKeys>
+let keys: ReturnType<typeof createAuthorizationServerKeys>
 
 const jwk = async (kid: string) => ({
   ...(await exportJWK((await generateKeyPair('ES256')).publicKey)),
@@ -36,7 +36,7 @@ url = server.url
 beforeEach(() => {
   ;[now, requests, status, hold] = [100_000, 0, 200, undefined]
   body = { keys: [one], trust_seconds: 5 }
-  keys = authorizationServerKeys(authorizationServerClient([url]), { clock: { now: () => now } })
+  keys = createAuthorizationServerKeys(createAuthorizationServerClient([url]), { clock: { now: () => now } })
 })
 afterEach(() => {
   hold = undefined

@@ -2,18 +2,18 @@ import { createLocalJWKSet, type JWTVerifyGetKey } from 'jose'
 import { z } from 'zod'
 import { KEY_SET_PATH, type RequestAuthorizationServer } from './authorization-server-client.ts'
 import { AuthorizationServerFailure } from './introspection.ts'
-import { timeoutSignal } from './request-bounded.ts'
+import { createTimeoutSignal } from './send-bounded-request.ts'
 
 const FETCH_TIMEOUT_MS = 1_000
-/** The shortest time between two fetches for a `kid` that is not in the set. */
+/** The minimum time between two fetches for a `kid` that is not in the set. */
 const COOLDOWN_MS = 1_000
 /** The pause after a failed fetch, while the cached set is trusted. */
 const RETRY_MS = 250
-/** For a key set that does not say how long to trust it. */
+/** Applies to a key set without `trust_seconds`. */
 const DEFAULT_TRUST_SECONDS = 1
 const MAX_TRUST_SECONDS = 60
 
-/** RFC 7517 §5; the member `trust_seconds` is ours. */
+/** A JWK Set (RFC 7517 §5). The member `trust_seconds` is an extension of ours. */
 const KeySet = z.object({
   keys: z.array(z.looseObject({ kid: z.string() })).max(100),
   trust_seconds: z.number().min(0).max(MAX_TRUST_SECONDS).default(DEFAULT_TRUST_SECONDS),
@@ -23,22 +23,22 @@ interface CachedKeySet {
   readonly kids: ReadonlySet<string>
   readonly find: JWTVerifyGetKey
   readonly requestedAt: number
-  /** From this time on the set is fetched again in the background. */
+  /** After this time, the set is fetched again in the background. */
   readonly staleAt: number
   readonly trustedUntil: number
 }
 
 /**
- * Finds the public keys of the authorization server (RFC 7517). It fetches the key set when it needs it, one request at a time.
+ * Creates a function that finds the authorization server's public keys (RFC 7517). It fetches the key set on demand, with one
+ * request at a time.
  *
- * A set is trusted for its own `trust_seconds`, counted from before it was requested. Revoking a key takes that long, so that
- * no API trusts the key once the revocation is confirmed. Within that time the set also serves while the authorization server
- * does not respond.
+ * A key set is trusted for its `trust_seconds`, measured from the start of the request, even if the authorization server stops
+ * responding. A key revocation is confirmed only after that time, when no API trusts the key any more.
  *
- * @param options.clock milliseconds of a monotonic clock
- * @param options.timeoutMs the time limit of one fetch; a second when absent
+ * @param options.clock a monotonic clock, in milliseconds
+ * @param options.timeoutMs the time limit of one fetch; by default a second
  */
-export function authorizationServerKeys(
+export function createAuthorizationServerKeys(
   requestServer: RequestAuthorizationServer,
   {
     clock = performance,
@@ -51,9 +51,9 @@ export function authorizationServerKeys(
 
   function fetchKeys(): Promise<CachedKeySet> {
     inFlight ??= fetchKeySet(requestServer, { clock, timeoutMs })
-      .then((fetched) => {
-        cached = fetched
-        return fetched
+      .then((fetchedSet) => {
+        cached = fetchedSet
+        return fetchedSet
       })
       .catch((error: unknown) => {
         failedAt = clock.now()
@@ -65,16 +65,16 @@ export function authorizationServerKeys(
     return inFlight
   }
 
-  /** A caller that shares a slow fetch may get a set whose trust has already ended. */
-  async function trustedKeySet(): Promise<CachedKeySet> {
+  /** Returns a trusted key set. Throws if the trust ended before the set arrived, as after a slow fetch. */
+  async function requireTrustedKeySet(): Promise<CachedKeySet> {
     if (cached && clock.now() < cached.trustedUntil) return cached
-    const fetched = await fetchKeys()
-    if (clock.now() < fetched.trustedUntil) return fetched
+    const fetchedSet = await fetchKeys()
+    if (clock.now() < fetchedSet.trustedUntil) return fetchedSet
     throw new AuthorizationServerFailure('the key set arrived after its trust had ended')
   }
 
   return async (header, input) => {
-    let set = await trustedKeySet()
+    let set = await requireTrustedKeySet()
     const now = clock.now()
     if (now >= set.staleAt && now >= failedAt + RETRY_MS) void fetchKeys().catch(() => undefined)
     if (!set.kids.has(header.kid ?? '') && (inFlight || now >= set.requestedAt + COOLDOWN_MS))
@@ -88,25 +88,25 @@ async function fetchKeySet(
   { clock, timeoutMs }: { clock: { now(): number }; timeoutMs: number },
 ): Promise<CachedKeySet> {
   const requestedAt = clock.now()
-  const { keys, trust_seconds: trust } = KeySet.parse(
+  const { keys, trust_seconds: trustSeconds } = KeySet.parse(
     JSON.parse(await requestKeySet(requestServer, timeoutMs)),
   )
   return {
     kids: new Set(keys.map(({ kid }) => kid)),
     find: createLocalJWKSet({ keys }),
     requestedAt,
-    staleAt: requestedAt + trust * 500,
-    trustedUntil: requestedAt + trust * 1_000,
+    staleAt: requestedAt + trustSeconds * 500,
+    trustedUntil: requestedAt + trustSeconds * 1_000,
   }
 }
 
 async function requestKeySet(requestServer: RequestAuthorizationServer, timeoutMs: number): Promise<string> {
-  using timeout = timeoutSignal(timeoutMs)
+  using timeout = createTimeoutSignal(timeoutMs)
   const { status, text } = await requestServer(KEY_SET_PATH, { signal: timeout.signal })
   if (status !== 200) throw new AuthorizationServerFailure(`the response for the key set was ${status}`)
   return text
 }
 
-/** @returns a check that throws when the key set does not arrive within a second: no token can be verified then */
-export const requireAuthorizationServer = (requestServer: RequestAuthorizationServer) => () =>
+/** Creates a check that throws if the key set does not arrive within a second, because no token can be verified without it. */
+export const createAuthorizationServerCheck = (requestServer: RequestAuthorizationServer) => () =>
   requestKeySet(requestServer, FETCH_TIMEOUT_MS)

@@ -2,14 +2,14 @@ import { AgentId } from '@plainpath/domain'
 import { serviceUrls } from '@plainpath/metadata'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { cachedBearer } from './bearer.ts'
+import { createCachedBearerCheck } from './bearer.ts'
 import { formatChallenge } from './challenge.ts'
 import type { ActiveIntrospection } from './introspection.ts'
-import { presentedToken } from './presented-token.ts'
+import { readPresentedToken } from './read-presented-token.ts'
 
 const TOKEN = `ppt_${'aZ09_-x'.repeat(6)}A`
 const sent = (...authorization: string[]) =>
-  presentedToken({ rawHeaders: authorization.flatMap((header) => ['Authorization', header]) })
+  readPresentedToken({ rawHeaders: authorization.flatMap((header) => ['Authorization', header]) })
 
 describe('the Authorization header', () => {
   test.for([
@@ -100,7 +100,7 @@ describe('a token with a cached introspection', () => {
     scheme?: string
   }) => {
     const clock = { isSynchronised: () => isSynchronised }
-    const find = cachedBearer({ findCached: () => introspection, urls, clock, now: () => now })
+    const find = createCachedBearerCheck({ findCached: () => introspection, urls, clock, now: () => now })
     return find({ rawHeaders: ['Authorization', `${scheme} ${TOKEN}`] })
   }
 

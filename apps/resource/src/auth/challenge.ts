@@ -1,15 +1,15 @@
 import { DPOP_ALGORITHMS } from './dpop-proof.ts'
-import type { TokenScheme } from './presented-token.ts'
+import type { TokenScheme } from './read-presented-token.ts'
 
-/** Parameters of a challenge (RFC 6750 §3, RFC 9449 §7.1, RFC 9728 §5.1). */
+/** The parameters of a challenge (RFC 6750 §3, RFC 9449 §7.1, RFC 9728 §5.1). */
 export interface Challenge {
-  /** Left out when no credentials were sent (RFC 6750 §3.1). */
+  /** Absent when no credentials were sent (RFC 6750 §3.1). */
   readonly error?: 'invalid_request' | 'invalid_token' | 'invalid_dpop_proof' | 'insufficient_scope'
   readonly scope: readonly string[]
   readonly resourceMetadata: string
 }
 
-/** The value of `WWW-Authenticate`: one challenge, every parameter quoted. */
+/** Formats the value of `WWW-Authenticate` as one challenge whose parameters are all quoted. */
 export function formatChallenge(scheme: TokenScheme, { error, scope, resourceMetadata }: Challenge): string {
   const parameters = {
     realm: 'plainpath',
@@ -18,9 +18,9 @@ export function formatChallenge(scheme: TokenScheme, { error, scope, resourceMet
     scope: scope.join(' '),
     resource_metadata: resourceMetadata,
   }
-  const written = Object.entries(parameters).map(([name, value]) => `${name}="${printable(value)}"`)
-  return `${scheme} ${written.join(', ')}`
+  const quoted = Object.entries(parameters).map(([name, value]) => `${name}="${toPrintableAscii(value)}"`)
+  return `${scheme} ${quoted.join(', ')}`
 }
 
-/** RFC 6750 §3 allows neither `"` nor `\` nor anything but printable ASCII in these values. */
-const printable = (value: string) => value.replaceAll(/["\\]/g, "'").replaceAll(/[^\x20-\x7E]/g, '?')
+/** Replaces the characters that RFC 6750 §3 does not allow in these values: `"`, `\` and everything but printable ASCII. */
+const toPrintableAscii = (value: string) => value.replaceAll(/["\\]/g, "'").replaceAll(/[^\x20-\x7E]/g, '?')

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '@plainpath/http'
 import {
   ACKNOWLEDGE,
+  getRevocationChannel,
+  getRevocationKey,
   parseNotification,
   type RevocationIntervals,
   type RevocationNotification,
-  revocationChannel,
-  revocationKey,
   type Script,
   SUBSCRIBE,
   UNSUBSCRIBE,
@@ -23,12 +23,12 @@ interface FollowDeps {
   /** The subscriber's clock: milliseconds of a monotonic clock. */
   readonly clock: { now(): number }
   readonly log: Log
-  readonly metrics: Pick<IntrospectionMetrics, 'lease'>
+  readonly metrics: Pick<IntrospectionMetrics, 'setLease'>
 }
 
 /**
- * After this many renewals without a reply the connection counts as lost. The Redis client's own timeout does not help here,
- * since it restarts with each command that is sent.
+ * After this many renewals without a reply, the connection counts as lost. The Redis client's own timeout does not help here,
+ * because it restarts whenever a command is sent.
  */
 const MAX_UNANSWERED_RENEWALS = 3
 const MAX_PAUSE_MS = 1_000
@@ -36,93 +36,101 @@ const UNSUBSCRIBE_TIMEOUT_MS = 200
 const CONNECT_TIMEOUT_MS = 1_000
 
 /**
- * Receives revocations until it is disposed of. Notifications and renewals use one connection, so that a process which receives
- * no notifications cannot renew its lease either. After the first failure of a connection it opens another one and subscribes
- * again. While there is none, each token is introspected.
+ * Receives revocations until it is disposed of. Notifications and renewals share one connection: a process that receives no
+ * notifications cannot renew its lease either. After a failure, it opens another connection and subscribes again. Without a
+ * connection, each token is introspected.
  */
 export function followRevocations(url: string, deps: FollowDeps): AsyncDisposable {
-  const stopping = new AbortController()
+  const shutdown = new AbortController()
   let failures = 0
 
-  function subscribed(): void {
-    if (failures > 0) deps.log.info('receives revocations again')
+  function handleSubscribed(): void {
+    if (failures > 0) deps.log.info('the API receives revocations again')
     failures = 0
   }
-  function failed(error: unknown): void {
-    if (failures === 0) deps.log.warn('cannot receive revocations: introspects each token', { error })
+  function handleFailure(error: unknown): void {
+    if (failures === 0)
+      deps.log.warn('the API cannot receive revocations, so it introspects each token', { error })
     failures += 1
   }
 
-  async function run(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      const connection = revocationConnection(url, deps.name)
-      await receive(connection, { ...deps, subscribed, signal: stopping.signal }).catch(failed)
+  async function receiveUntilShutdown(): Promise<void> {
+    while (!shutdown.signal.aborted) {
+      const connection = createRevocationConnection(url, deps.name)
+      await receive(connection, { ...deps, onSubscribed: handleSubscribed, signal: shutdown.signal }).catch(
+        handleFailure,
+      )
       const pause = Math.min(50 * 2 ** Math.min(failures, 10), MAX_PAUSE_MS)
-      await sleep(pause, undefined, { signal: stopping.signal }).catch(() => undefined)
+      await sleep(pause, undefined, { signal: shutdown.signal }).catch(() => undefined)
     }
   }
 
-  const running = run()
+  const receiveLoop = receiveUntilShutdown()
   return {
     async [Symbol.asyncDispose]() {
-      stopping.abort()
-      await running
+      shutdown.abort()
+      await receiveLoop
     },
   }
 }
 
-/** Receives revocations on one connection until `signal` is aborted. @throws when the connection cannot be opened, or is lost */
+/**
+ * Receives revocations on one connection until `signal` is aborted.
+ *
+ * @throws when the connection cannot be opened, or fails
+ */
 async function receive(
-  connection: ReturnType<typeof revocationConnection>,
-  deps: FollowDeps & { subscribed(): void; signal: AbortSignal },
+  connection: ReturnType<typeof createRevocationConnection>,
+  deps: FollowDeps & { onSubscribed(): void; signal: AbortSignal },
 ): Promise<void> {
   const { subscriber, clock, intervals, signal } = deps
-  const end = Promise.withResolvers<void>()
-  end.promise.catch(() => undefined)
+  const completion = Promise.withResolvers<void>()
+  // Prevents an unhandled rejection while nothing awaits the promise.
+  completion.promise.catch(() => undefined)
   let repliedAt = clock.now()
   let isOpen = false
 
   async function perform(command: Command): Promise<Command[]> {
     if (command.do === 'acknowledge') {
-      const number = await connection.acknowledge(command)
-      return subscriber.acknowledged(command, number, clock.now())
+      const lastNumber = await connection.acknowledge(command)
+      return subscriber.onAcknowledged(command, lastNumber, clock.now())
     }
-    const granted = await connection.subscribe(command)
-    if (granted) deps.subscribed()
-    return subscriber.subscribed(command, granted, clock.now())
+    const grant = await connection.subscribe(command)
+    if (grant) deps.onSubscribed()
+    return subscriber.onSubscribed(command, grant, clock.now())
   }
   const send = (commands: readonly Command[]): void => {
-    for (const command of commands) perform(command).then(handleReply).catch(end.reject)
+    for (const command of commands) perform(command).then(handleReply).catch(completion.reject)
   }
   function handleReply(commands: readonly Command[]): void {
     repliedAt = clock.now()
     send(commands)
   }
   const tick = () => {
-    deps.metrics.lease(subscriber.isValid(clock.now()))
+    deps.metrics.setLease(subscriber.isValid(clock.now()))
     if (clock.now() - repliedAt > MAX_UNANSWERED_RENEWALS * intervals.renewMs)
-      end.reject(new Error('the store did not reply in time'))
+      completion.reject(new Error('the revocation store did not reply in time'))
     else if (isOpen) send(subscriber.tick(clock.now()))
   }
 
-  const stop = () => end.resolve()
+  const stop = () => completion.resolve()
   signal.addEventListener('abort', stop)
-  connection.onLost(end.reject)
+  connection.onFailure(completion.reject)
   const timer = setInterval(tick, intervals.renewMs)
   try {
-    const opening = connection.open((notification) =>
-      handleReply(subscriber.notified(notification, clock.now())),
+    const connectAttempt = connection.open((notification) =>
+      handleReply(subscriber.onNotification(notification, clock.now())),
     )
-    await Promise.race([opening, end.promise])
+    await Promise.race([connectAttempt, completion.promise])
     isOpen = true
-    handleReply(subscriber.connected(clock.now()))
-    await end.promise
+    handleReply(subscriber.onConnected(clock.now()))
+    await completion.promise
   } finally {
     clearInterval(timer)
     signal.removeEventListener('abort', stop)
-    deps.metrics.lease(false)
-    const id = subscriber.disconnected()
-    // The lease is dropped, so revocations need not wait for this subscriber any more.
+    deps.metrics.setLease(false)
+    const id = subscriber.onDisconnected()
+    // Without a lease, this process uses no cached introspection, so revocations need not wait for it any more.
     if (id !== undefined)
       await Promise.race([
         connection.unsubscribe(id),
@@ -132,8 +140,12 @@ async function receive(
   }
 }
 
-/** Creates one connection to the revocation store. It does not reconnect. @param name of the hash and the channel */
-function revocationConnection(url: string, name: string) {
+/**
+ * Creates a connection to the revocation store. It does not reconnect.
+ *
+ * @param name the name of the Redis hash and channel
+ */
+function createRevocationConnection(url: string, name: string) {
   const client = createClient({
     url,
     RESP: 3,
@@ -143,29 +155,29 @@ function revocationConnection(url: string, name: string) {
     socket: { connectTimeout: CONNECT_TIMEOUT_MS, reconnectStrategy: false },
   })
   const run = async <Reply>({ lua, reply }: Script<Reply>, ...args: string[]): Promise<Reply> =>
-    reply.parse(await client.eval(lua, { keys: [revocationKey(name)], arguments: args }))
+    reply.parse(await client.eval(lua, { keys: [getRevocationKey(name)], arguments: args }))
   return {
-    /** Connects and listens. @param onNotification gets each notification, or undefined for one that cannot be parsed */
+    /** Connects, and passes each notification to `onNotification`; undefined for a notification that cannot be parsed. */
     async open(onNotification: (notification: RevocationNotification | undefined) => void): Promise<void> {
       await client.connect()
-      await client.subscribe(revocationChannel(name), (text: string) =>
+      await client.subscribe(getRevocationChannel(name), (text: string) =>
         onNotification(parseNotification(text)),
       )
     },
-    /** Calls `listener` once or more when the connection has failed. */
-    onLost(listener: (error: Error) => void): void {
+    /** Calls `listener` when the connection fails, possibly more than once. */
+    onFailure(listener: (error: Error) => void): void {
       client.on('error', listener)
       client.on('end', () => listener(new Error('the connection was closed')))
     },
-    /** @returns undefined when no authorization server publishes revocations in this store */
+    /** Subscribes. Returns undefined when no authorization server publishes revocations in this store. */
     async subscribe({ id, previous }: Subscribe) {
-      const granted = await run(SUBSCRIBE, id, previous)
-      return granted ? { mark: granted[0], number: granted[1] } : undefined
+      const grant = await run(SUBSCRIBE, id, previous)
+      return grant ? { mark: grant[0], number: grant[1] } : undefined
     },
-    /** @returns the store's number; undefined when the store does not know the subscription */
-    acknowledge: async ({ mark, id, seen }: Acknowledge) =>
-      (await run(ACKNOWLEDGE, mark, id, String(seen))) ?? undefined,
-    /** Removes the subscription from the list, if the store can be reached. */
+    /** Acknowledges notifications. Returns the number of the store's last notification; undefined for an unknown subscription. */
+    acknowledge: async ({ mark, id, lastSeen }: Acknowledge) =>
+      (await run(ACKNOWLEDGE, mark, id, String(lastSeen))) ?? undefined,
+    /** Removes the subscription from the store's list, if the store can be reached. */
     async unsubscribe(id: string): Promise<void> {
       if (client.isReady) await run(UNSUBSCRIBE, id).catch(() => undefined)
     },

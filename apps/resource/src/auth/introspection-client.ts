@@ -8,26 +8,26 @@ import {
   type Introspect,
   parseSignedIntrospection,
 } from './introspection.ts'
-import { timeoutSignal } from './request-bounded.ts'
-import type { Source } from './revocation-subscriber.ts'
+import type { IntrospectionSource } from './revocation-subscriber.ts'
+import { createTimeoutSignal } from './send-bounded-request.ts'
 import type { WatchedClientSecret } from './watch-client-secret.ts'
 
 const TIMEOUT_MS = 1_000
-/** Limits the introspections in flight, so that an authorization server that hangs cannot fill this process. */
+/** Bounds the introspections in flight, which would otherwise use up memory when the authorization server hangs. */
 const MAX_IN_FLIGHT = 256
 
-/** Introspects at the authorization server (RFC 7662 §2.1), and accepts only signed responses (RFC 9701 §4). */
-export function introspectionClient(options: {
+/** Creates a client that introspects tokens (RFC 7662 §2.1) and accepts only signed responses (RFC 9701 §4). */
+export function createIntrospectionClient(options: {
   readonly requestServer: RequestAuthorizationServer
-  /** The OAuth issuer, which is ORIGIN. */
+  /** The OAuth issuer: RESOURCE_ORIGIN. */
   readonly issuer: string
   readonly clientId: string
   readonly clientSecret: Pick<WatchedClientSecret, 'current' | 'alternativeTo'>
   readonly keys: JWTVerifyGetKey
   readonly now: () => Date
-  /** The time limit of one introspection; a second when absent. */
+  /** The time limit of one introspection; by default a second. */
   readonly timeoutMs?: number | undefined
-  /** Requests the person's e-mail address, too. */
+  /** If set, the response also contains the person's e-mail address. */
   readonly claims?: 'email'
   readonly metrics: IntrospectionMetrics
 }): Introspect {
@@ -46,7 +46,7 @@ export function introspectionClient(options: {
   function introspectWith(secret: string, token: string, signal: AbortSignal) {
     const headers = {
       accept: INTROSPECTION_TYPE,
-      authorization: basicCredentials(clientId, secret),
+      authorization: formatBasicCredentials(clientId, secret),
       'content-type': 'application/x-www-form-urlencoded',
       ...traceHeaders(),
     }
@@ -62,8 +62,8 @@ export function introspectionClient(options: {
   async function introspect(token: string, signal: AbortSignal) {
     const secret = clientSecret.current()
     let response = await introspectWith(secret, token, signal)
-    const other = response.status === 401 ? await clientSecret.alternativeTo(secret) : undefined
-    if (other !== undefined) response = await introspectWith(other, token, signal)
+    const otherSecret = response.status === 401 ? await clientSecret.alternativeTo(secret) : undefined
+    if (otherSecret !== undefined) response = await introspectWith(otherSecret, token, signal)
     const { status, type, text } = response
     if (status !== 200 || type !== INTROSPECTION_TYPE)
       throw new AuthorizationServerFailure(`the response to an introspection was ${status} ${type}`)
@@ -71,52 +71,65 @@ export function introspectionClient(options: {
   }
 
   let inFlight = 0
-  const count = (change: 1 | -1) => {
+  const changeInFlightCount = (change: 1 | -1) => {
     inFlight += change
-    metrics.inFlight(options.claims ?? 'token', inFlight)
+    metrics.setInFlight(options.claims ?? 'token', inFlight)
   }
   return async (token) => {
     if (inFlight >= MAX_IN_FLIGHT) throw new AuthorizationServerFailure('too many introspections in flight')
-    count(1)
-    metrics.sent()
-    using timeout = timeoutSignal(timeoutMs)
+    changeInFlightCount(1)
+    metrics.countSent()
+    using timeout = createTimeoutSignal(timeoutMs)
     const { signal } = timeout
     try {
-      return await traced(introspectionCall, () =>
+      return await traced(describeCall, () =>
         Promise.race([introspect(token, signal), rejectOnAbort(signal)]),
       )
     } catch (cause) {
-      metrics.failed()
+      metrics.countFailure()
       if (cause instanceof AuthorizationServerFailure) throw cause
       throw new AuthorizationServerFailure('introspection failed', { cause })
     } finally {
-      count(-1)
+      changeInFlightCount(-1)
     }
   }
 }
 
-const CALL = {
+const TRACED_CALL = {
   name: 'introspect',
   attributes: { 'http.request.method': 'POST', 'url.template': '/oauth/introspect' },
 }
-const introspectionCall = () => CALL
+const describeCall = () => TRACED_CALL
 
-/** RFC 6749 §2.3.1: both parts are form-encoded before they are joined. */
-function basicCredentials(clientId: string, clientSecret: string): string {
-  const encoded = (part: string) => new URLSearchParams({ part }).toString().slice('part='.length)
-  return `Basic ${Buffer.from(`${encoded(clientId)}:${encoded(clientSecret)}`).toString('base64')}`
+/** Formats HTTP Basic credentials. RFC 6749 §2.3.1 requires both parts to be form-encoded first. */
+function formatBasicCredentials(clientId: string, clientSecret: string): string {
+  const encodePart = (part: string) => new URLSearchParams({ part }).toString().slice('part='.length)
+  return `Basic ${Buffer.from(`${encodePart(clientId)}:${encodePart(clientSecret)}`).toString('base64')}`
 }
 
-/** Fetching the keys has a timeout of its own; this makes the whole introspection end with the signal. */
+/** Rejects when the signal is aborted, because fetching the keys ignores the signal and has its own time-out. */
 function rejectOnAbort(signal: AbortSignal): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>()
   signal.addEventListener('abort', () => reject(signal.reason), { once: true })
   return promise
 }
 
-/** Metrics of where introspections came from, and whether the lease is valid. */
-export function introspectionMetrics(metrics: Pick<Metrics, 'counter' | 'gauge' | 'sampled'>) {
-  const count: Record<Source['from'], () => void> = {
+export interface IntrospectionMetrics {
+  countSource(source: IntrospectionSource['from']): void
+  /** Counts an introspection that was sent to the authorization server. */
+  countSent(): void
+  /** Sets the number of introspections in flight, with or without the e-mail address. */
+  setInFlight(kind: 'token' | 'email', total: number): void
+  setLease(isValid: boolean): void
+  /** Counts an introspection without a valid response. */
+  countFailure(): void
+}
+
+/** Registers the introspection metrics. */
+export function createIntrospectionMetrics(
+  metrics: Pick<Metrics, 'counter' | 'gauge' | 'sampled'>,
+): IntrospectionMetrics {
+  const countBySource: Record<IntrospectionSource['from'], () => void> = {
     cache: metrics.counter('introspection_cache_hits_total', 'Tokens whose introspection was cached'),
     shared: metrics.counter('introspection_cache_shared_total', 'Tokens whose introspection was in flight'),
     new: metrics.counter('introspection_cache_misses_total', 'Tokens that were introspected under a lease'),
@@ -125,8 +138,8 @@ export function introspectionMetrics(metrics: Pick<Metrics, 'counter' | 'gauge' 
       'Tokens that were introspected because no lease was valid',
     ),
   }
-  const lease = metrics.gauge('revocation_lease_valid', '1 when cached introspections may be used')
-  lease(0)
+  const setLeaseGauge = metrics.gauge('revocation_lease_valid', '1 when cached introspections may be used')
+  setLeaseGauge(0)
   const inFlight = { token: 0, email: 0 }
   metrics.sampled(
     'introspections_under_way',
@@ -135,19 +148,18 @@ export function introspectionMetrics(metrics: Pick<Metrics, 'counter' | 'gauge' 
     () => inFlight,
   )
   return {
-    source: (from: Source['from']) => count[from](),
-    sent: metrics.counter(
+    countSource: (source) => countBySource[source](),
+    countSent: metrics.counter(
       'introspections_total',
       'Introspections that were sent to the authorization server',
     ),
-    /** Sets the number of introspections in flight. */
-    inFlight(about: keyof typeof inFlight, total: number) {
-      inFlight[about] = total
+    setInFlight(kind, total) {
+      inFlight[kind] = total
     },
-    lease: (valid: boolean) => lease(valid ? 1 : 0),
-    /** Counts an introspection without a valid response. */
-    failed: metrics.counter('authorization_server_failures_total', 'Introspections without a valid response'),
+    setLease: (isValid) => setLeaseGauge(isValid ? 1 : 0),
+    countFailure: metrics.counter(
+      'authorization_server_failures_total',
+      'Introspections without a valid response',
+    ),
   }
 }
-
-export type IntrospectionMetrics = ReturnType<typeof introspectionMetrics>

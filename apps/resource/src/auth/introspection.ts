@@ -14,31 +14,31 @@ export type Introspection =
       readonly audience: readonly string[]
       readonly expiresAt: Date
       readonly identityType: IdentityType
-      /** The host that the client has proven to control; absent unless proven. */
+      /** The host that the client has proven to control; absent without a proof. */
       readonly verifiedDomain?: string
-      /** The thumbprint of the key that the token is bound to (RFC 9449 §6.2); absent for a bearer token. */
+      /** The thumbprint of the key to which the token is bound (RFC 9449 §6.2); absent for a bearer token. */
       readonly jkt?: string
       readonly registrationId?: string
       /** Present only when it was requested and the person verified it. */
       readonly email?: string
-      /** The agent that the person of `email` confirmed. Absent from an authorization server of an earlier release. */
+      /** The agent that this person confirmed. Earlier releases of the authorization server leave it out. */
       readonly agent?: ConfirmedAgent
       /** The mark of the revocation store that publishes this token's revocation; undefined when no store does. */
       readonly revocationMark?: string
     }
 
-/** What the authorization server says of an agent that a person gave access. */
+/** An agent or app to which a person gave access, as the authorization server describes it. */
 export interface ConfirmedAgent {
-  /** The agent's own word; nobody checked it. */
+  /** The name that the agent gave itself. Nobody verified it. */
   readonly name?: string
   /** The host that the agent has proven to control. */
   readonly verifiedDomain?: string
-  /** Where the app is that the person connected, as `appHostOf` has it; absent for an agent. */
+  /** The host of the app that the person connected; absent for an agent. */
   readonly appHost?: string
   readonly registeredAt: Date
   readonly verifiedAt: Date
   readonly expiresAt: Date
-  /** The secret of the mailed link that ends its access; absent where that is unknown. */
+  /** The secret of the mailed link that revokes the agent's access; absent if it is unknown. */
   readonly endSecret?: string
 }
 
@@ -52,14 +52,14 @@ export type ActiveIntrospection = Extract<Introspection, { active: true }>
 export type Introspect = (token: string) => Promise<Introspection>
 
 /**
- * Introspects a token that a request from `address` presents; `clientAddress` returns that address.
+ * Introspects the token of a request from `address`, which `findClientAddress` determines.
  *
  * @throws {AuthorizationServerFailure} like `Introspect`
  * @throws {IntrospectionLimited} when a limit of the address does not allow the introspection
  */
 export type IntrospectFor = (token: string, address: string) => Promise<Introspection>
 
-/** The authorization server did not respond as agreed. The request gets 503; it is never accepted, and never a 401. */
+/** Thrown when the authorization server sends no valid response. The API then responds 503, because it cannot judge the token. */
 export class AuthorizationServerFailure extends Error {
   override readonly name = 'AuthorizationServerFailure'
 }
@@ -67,7 +67,7 @@ export class AuthorizationServerFailure extends Error {
 const Seconds = z.int().min(0)
 const Time = z.iso.datetime().transform((text) => new Date(text))
 
-const Confirmed = z
+const ConfirmedAgentClaim = z
   .object({
     agent_name: z.string().max(1_000).optional(),
     app_host: z
@@ -113,13 +113,13 @@ const TokenIntrospection = z.discriminatedUnion('active', [
         .optional(),
       registration_id: z.string().min(1).max(100).optional(),
       email: EmailAddress.optional(),
-      claim: Confirmed.optional(),
+      claim: ConfirmedAgentClaim.optional(),
     })
     .refine(({ token_type: type, cnf }) => /^dpop$/i.test(type) === (cnf !== undefined), {
       path: ['cnf'],
     })
     .transform((response): Introspection => {
-      const proven = {
+      const domain = {
         ...(response.verified_domain !== undefined && { verifiedDomain: response.verified_domain }),
       }
       return {
@@ -132,16 +132,16 @@ const TokenIntrospection = z.discriminatedUnion('active', [
         ...(response.cnf !== undefined && { jkt: response.cnf.jkt }),
         ...(response.registration_id !== undefined && { registrationId: response.registration_id }),
         ...(response.email !== undefined && { email: response.email }),
-        ...proven,
-        ...(response.claim !== undefined && { agent: { ...response.claim, ...proven } }),
+        ...domain,
+        ...(response.claim !== undefined && { agent: { ...response.claim, ...domain } }),
       }
     }),
 ])
 
 export const INTROSPECTION_TYPE = 'application/token-introspection+jwt'
 
-/** What every signed response must match. */
-interface Expected {
+/** The members that every signed response must match. */
+interface ExpectedResponse {
   /** `iss`: the OAuth issuer. */
   readonly issuer: string
   /** `aud`: our client ID at the authorization server. */
@@ -154,8 +154,8 @@ const MAX_AGE_SECONDS = 60
 const CLOCK_TOLERANCE_SECONDS = 5
 
 /**
- * Two claims are ours: `token_hash` binds the response to the introspected token; `revocation_mark` names the store that
- * publishes the token's revocation.
+ * The claims of a signed response. Two are extensions of ours: `token_hash` binds the response to the introspected token, and
+ * `revocation_mark` names the store that publishes the token's revocation.
  */
 const SignedIntrospection = z.object({
   token_hash: z.string(),
@@ -166,18 +166,18 @@ const SignedIntrospection = z.object({
 /**
  * Verifies and parses a signed introspection response (RFC 9701 §5).
  *
- * @throws {AuthorizationServerFailure} when it is not signed by a published key, is too old, is meant for another client, is
- *   about another token, or has another shape
+ * @throws {AuthorizationServerFailure} when the response is too old, malformed, not signed by a published key, or for another
+ *   client or token
  */
 export async function parseSignedIntrospection(
   jwt: string,
   token: string,
-  expected: Expected,
+  expected: ExpectedResponse,
 ): Promise<Introspection> {
   const response = SignedIntrospection.safeParse(await verifyPayload(jwt, expected))
   if (!response.success) {
-    const where = response.error.issues.map((issue) => issue.path.join('.')).join(', ')
-    throw new AuthorizationServerFailure(`the introspection response has another shape at ${where}`)
+    const invalidPaths = response.error.issues.map((issue) => issue.path.join('.')).join(', ')
+    throw new AuthorizationServerFailure(`the introspection response has another shape at ${invalidPaths}`)
   }
   if (response.data.token_hash !== sha256(token).toString('base64url'))
     throw new AuthorizationServerFailure('the introspection response is about another token')
@@ -187,7 +187,7 @@ export async function parseSignedIntrospection(
     : introspection
 }
 
-async function verifyPayload(jwt: string, expected: Expected): Promise<unknown> {
+async function verifyPayload(jwt: string, expected: ExpectedResponse): Promise<unknown> {
   const { keys, issuer, audience, now } = expected
   try {
     const { payload } = await jwtVerify(
@@ -211,4 +211,14 @@ async function verifyPayload(jwt: string, expected: Expected): Promise<unknown> 
   } catch (cause) {
     throw new AuthorizationServerFailure('the introspection response cannot be verified', { cause })
   }
+}
+
+/** Returns why an active token is not acceptable for this audience now; undefined for an acceptable token. */
+export function findIntrospectionFault(
+  introspection: ActiveIntrospection,
+  audience: string,
+  now: Date,
+): string | undefined {
+  if (!introspection.audience.includes(audience)) return 'The token is for another service.'
+  return introspection.expiresAt <= now ? 'The token has expired.' : undefined
 }

@@ -1,7 +1,11 @@
 import type { RevocationNotification } from '@plainpath/revocation'
 import { expect, test } from 'vitest'
 import type { ActiveIntrospection } from './introspection.ts'
-import { type InFlight, revocationSubscriber, type Subscribe } from './revocation-subscriber.ts'
+import {
+  createRevocationSubscriber,
+  type InFlightIntrospection,
+  type Subscribe,
+} from './revocation-subscriber.ts'
 
 const MARK = 'mark-1'
 const LEASE_MS = 2_000
@@ -24,72 +28,84 @@ const tokenRevoked = (number: number, hash: string, mark = MARK): RevocationNoti
 
 /** A subscriber whose subscription was granted at 0 with number 7. */
 function subscribed(options: { maxCached?: number; cacheMs?: number } = {}) {
-  const subscriber = revocationSubscriber({
+  const subscriber = createRevocationSubscriber({
     name: 'api',
     leaseMs: LEASE_MS,
     cacheMs: 30_000,
     maxCached: 100,
     ...options,
   })
-  const [command] = subscriber.connected(0) as [Subscribe]
-  subscriber.subscribed(command, { mark: MARK, number: 7 }, 1)
+  const [command] = subscriber.onConnected(0) as [Subscribe]
+  subscriber.onSubscribed(command, { mark: MARK, number: 7 }, 1)
   return subscriber
 }
 type Subscriber = ReturnType<typeof subscribed>
 
-function inFlight(subscriber: Subscriber, hash: string, now: number): InFlight {
-  const source = subscriber.begin(hash, now)
+function inFlight(subscriber: Subscriber, hash: string, now: number): InFlightIntrospection {
+  const source = subscriber.beginIntrospection(hash, now)
   if (source.from !== 'new') throw new Error(`${hash} was ${source.from}`)
   return source.inFlight
 }
 const cache = (subscriber: Subscriber, hash: string, now: number, result = introspection()) =>
-  subscriber.finish(inFlight(subscriber, hash, now), result, now)
-const from = (subscriber: Subscriber, hash: string, now: number) => subscriber.begin(hash, now).from
+  subscriber.finishIntrospection(inFlight(subscriber, hash, now), result, now)
+const from = (subscriber: Subscriber, hash: string, now: number) =>
+  subscriber.beginIntrospection(hash, now).from
 
 test('uses cached introspections under a lease, which counts from before the command was sent', () => {
-  const subscriber = revocationSubscriber({ name: 'api', leaseMs: LEASE_MS, cacheMs: 30_000, maxCached: 100 })
+  const subscriber = createRevocationSubscriber({
+    name: 'api',
+    leaseMs: LEASE_MS,
+    cacheMs: 30_000,
+    maxCached: 100,
+  })
   expect(from(subscriber, 'a', 0)).toBe('uncached')
-  const [command] = subscriber.connected(100) as [Subscribe]
+  const [command] = subscriber.onConnected(100) as [Subscribe]
   expect(from(subscriber, 'a', 101)).toBe('uncached')
-  subscriber.subscribed(command, { mark: MARK, number: 7 }, 900)
+  subscriber.onSubscribed(command, { mark: MARK, number: 7 }, 900)
   cache(subscriber, 'a', 901)
-  expect(subscriber.begin('a', 100 + LEASE_MS - 1)).toEqual({ from: 'cache', introspection: introspection() })
+  expect(subscriber.beginIntrospection('a', 100 + LEASE_MS - 1)).toEqual({
+    from: 'cache',
+    introspection: introspection(),
+  })
   expect(from(subscriber, 'a', 100 + LEASE_MS)).toBe('uncached')
   const [renewal] = subscriber.tick(2_000)
-  expect(renewal).toEqual({ do: 'acknowledge', id: 'api.1', mark: MARK, seen: 7, sentAt: 2_000 })
-  if (renewal?.do === 'acknowledge') subscriber.acknowledged(renewal, 7, 3_500)
+  expect(renewal).toEqual({ do: 'acknowledge', id: 'api.1', mark: MARK, lastSeen: 7, sentAt: 2_000 })
+  if (renewal?.do === 'acknowledge') subscriber.onAcknowledged(renewal, 7, 3_500)
   expect([from(subscriber, 'a', 3_999), from(subscriber, 'a', 4_000)]).toEqual(['cache', 'uncached'])
 })
 
 test('shares introspections in flight only under a lease', () => {
   const subscriber = subscribed()
   const first = inFlight(subscriber, 'a', 10)
-  expect(subscriber.begin('a', 11)).toEqual({ from: 'shared', inFlight: first })
+  expect(subscriber.beginIntrospection('a', 11)).toEqual({ from: 'shared', inFlight: first })
   expect(from(subscriber, 'b', 12)).toBe('new')
   expect(from(subscriber, 'a', LEASE_MS)).toBe('uncached')
 })
 
 test.for<[string, (subscriber: Subscriber) => unknown, Record<string, string>]>([
-  ['a token', (s) => s.notified(tokenRevoked(8, 'a'), 20), { a: 'new', b: 'cache', c: 'shared' }],
+  ['a token', (s) => s.onNotification(tokenRevoked(8, 'a'), 20), { a: 'new', b: 'cache', c: 'shared' }],
   [
     'a client',
     (s) =>
-      s.notified({ mark: MARK, number: 8, revoked: { kind: 'client', id: introspection().clientId } }, 20),
+      s.onNotification(
+        { mark: MARK, number: 8, revoked: { kind: 'client', id: introspection().clientId } },
+        20,
+      ),
     { a: 'new', b: 'cache', c: 'new' },
   ],
   [
     'everything, as after the revocation of a key',
-    (s) => s.notified({ mark: MARK, number: 8, revoked: { kind: 'everything' } }, 20),
+    (s) => s.onNotification({ mark: MARK, number: 8, revoked: { kind: 'everything' } }, 20),
     { a: 'new', b: 'new', c: 'new' },
   ],
   [
     'a number with a gap before it',
-    (s) => s.notified(tokenRevoked(9, 'z'), 20),
+    (s) => s.onNotification(tokenRevoked(9, 'z'), 20),
     { a: 'new', b: 'new', c: 'new' },
   ],
   [
     'a number that was received already',
-    (s) => s.notified(tokenRevoked(7, 'a'), 20),
+    (s) => s.onNotification(tokenRevoked(7, 'a'), 20),
     { a: 'cache', b: 'cache', c: 'shared' },
   ],
 ])('removes the introspections that a notification of %s revokes', ([, notify, expected]) => {
@@ -106,25 +122,27 @@ test.for<[string, (subscriber: Subscriber) => unknown, Record<string, string>]>(
 test('does not cache an introspection whose token was revoked while it was in flight', () => {
   const subscriber = subscribed()
   const slow = inFlight(subscriber, 'a', 10)
-  expect(subscriber.notified(tokenRevoked(8, 'a'), 500)).toMatchObject([{ do: 'acknowledge', seen: 8 }])
-  subscriber.finish(slow, introspection(), 1_500)
+  expect(subscriber.onNotification(tokenRevoked(8, 'a'), 500)).toMatchObject([
+    { do: 'acknowledge', lastSeen: 8 },
+  ])
+  subscriber.finishIntrospection(slow, introspection(), 1_500)
   expect(from(subscriber, 'a', 1_501)).toBe('new')
 })
 
 test('acknowledges a number after removing the revoked introspections, and never a lower one', () => {
   const subscriber = subscribed()
-  expect(subscriber.notified(tokenRevoked(8, 'a'), 10)).toMatchObject([{ seen: 8 }])
-  expect(subscriber.notified(tokenRevoked(8, 'a'), 11)).toEqual([])
-  expect(subscriber.tick(12)).toMatchObject([{ seen: 8 }])
+  expect(subscriber.onNotification(tokenRevoked(8, 'a'), 10)).toMatchObject([{ lastSeen: 8 }])
+  expect(subscriber.onNotification(tokenRevoked(8, 'a'), 11)).toEqual([])
+  expect(subscriber.tick(12)).toMatchObject([{ lastSeen: 8 }])
 })
 
 test.for<[string, (subscriber: Subscriber) => unknown]>([
-  ['the connection is lost', (s) => s.disconnected()],
-  ['the store does not know the subscription', (s) => s.acknowledged(acknowledgeOf(s), undefined, 20)],
-  ['the store has a number that was never received', (s) => s.acknowledged(acknowledgeOf(s), 9, 20)],
-  ['the number of the store went back', (s) => s.acknowledged(acknowledgeOf(s), 6, 20)],
-  ['a notification has another mark', (s) => s.notified(tokenRevoked(8, 'z', 'mark-2'), 20)],
-  ['a notification cannot be parsed', (s) => s.notified(undefined, 20)],
+  ['the connection is lost', (s) => s.onDisconnected()],
+  ['the store does not know the subscription', (s) => s.onAcknowledged(acknowledgeOf(s), undefined, 20)],
+  ['the store has a number that was never received', (s) => s.onAcknowledged(acknowledgeOf(s), 9, 20)],
+  ['the number of the store went back', (s) => s.onAcknowledged(acknowledgeOf(s), 6, 20)],
+  ['a notification has another mark', (s) => s.onNotification(tokenRevoked(8, 'z', 'mark-2'), 20)],
+  ['a notification cannot be parsed', (s) => s.onNotification(undefined, 20)],
 ])('drops the lease at once when %s, and removes everything before it gets another', ([, fail]) => {
   const subscriber = subscribed()
   cache(subscriber, 'a', 10)
@@ -135,11 +153,11 @@ test.for<[string, (subscriber: Subscriber) => unknown]>([
     'uncached',
     'uncached',
   ])
-  const [command] = subscriber.connected(30) as [Subscribe]
+  const [command] = subscriber.onConnected(30) as [Subscribe]
   expect(command).toMatchObject({ do: 'subscribe' })
   expect(command.id).not.toBe('api.1')
-  subscriber.subscribed(command, { mark: MARK, number: 20 }, 31)
-  subscriber.finish(slow, introspection(), 32)
+  subscriber.onSubscribed(command, { mark: MARK, number: 20 }, 31)
+  subscriber.finishIntrospection(slow, introspection(), 32)
   expect([from(subscriber, 'a', 33), from(subscriber, 'b', 33)]).toEqual(['new', 'new'])
 })
 const acknowledgeOf = (subscriber: Subscriber) => {
@@ -151,54 +169,59 @@ const acknowledgeOf = (subscriber: Subscriber) => {
 test('renews the lease only with the number of the store', () => {
   const subscriber = subscribed()
   const early = acknowledgeOf(subscriber)
-  const [acknowledgement] = subscriber.notified(tokenRevoked(8, 'a'), 16)
-  expect(subscriber.acknowledged(early, 8, 17)).toEqual([])
+  const [acknowledgement] = subscriber.onNotification(tokenRevoked(8, 'a'), 16)
+  expect(subscriber.onAcknowledged(early, 8, 17)).toEqual([])
   expect(subscriber.isValid(LEASE_MS)).toBe(false)
-  if (acknowledgement?.do === 'acknowledge') subscriber.acknowledged(acknowledgement, 8, 18)
+  if (acknowledgement?.do === 'acknowledge') subscriber.onAcknowledged(acknowledgement, 8, 18)
   expect(subscriber.isValid(LEASE_MS)).toBe(true)
 })
 
 test('acknowledges a notification that arrived before the reply to a subscribe command, after that reply', () => {
   const subscriber = subscribed()
-  subscriber.disconnected()
-  const [command] = subscriber.connected(30) as [Subscribe]
-  expect(subscriber.notified(tokenRevoked(9, 'a'), 31)).toEqual([])
-  expect(subscriber.subscribed(command, { mark: MARK, number: 8 }, 32)).toMatchObject([
-    { do: 'acknowledge', seen: 9 },
+  subscriber.onDisconnected()
+  const [command] = subscriber.onConnected(30) as [Subscribe]
+  expect(subscriber.onNotification(tokenRevoked(9, 'a'), 31)).toEqual([])
+  expect(subscriber.onSubscribed(command, { mark: MARK, number: 8 }, 32)).toMatchObject([
+    { do: 'acknowledge', lastSeen: 9 },
   ])
 })
 
 test('ignores the reply to an earlier subscribe command or renewal', () => {
   const subscriber = subscribed()
   const late = acknowledgeOf(subscriber)
-  subscriber.disconnected()
-  const [first] = subscriber.connected(30) as [Subscribe]
-  subscriber.disconnected()
-  const [second] = subscriber.connected(40) as [Subscribe]
-  subscriber.subscribed(first, { mark: MARK, number: 20 }, 41)
-  expect(subscriber.acknowledged(late, undefined, 42)).toEqual([])
+  subscriber.onDisconnected()
+  const [first] = subscriber.onConnected(30) as [Subscribe]
+  subscriber.onDisconnected()
+  const [second] = subscriber.onConnected(40) as [Subscribe]
+  subscriber.onSubscribed(first, { mark: MARK, number: 20 }, 41)
+  expect(subscriber.onAcknowledged(late, undefined, 42)).toEqual([])
   expect(subscriber.isValid(43)).toBe(false)
-  subscriber.subscribed(second, { mark: MARK, number: 20 }, 44)
+  subscriber.onSubscribed(second, { mark: MARK, number: 20 }, 44)
   expect(subscriber.isValid(45)).toBe(true)
 })
 
 test('has no lease where no server publishes revocations, and subscribes again at the next tick', () => {
-  const subscriber = revocationSubscriber({ name: 'api', leaseMs: LEASE_MS, cacheMs: 30_000, maxCached: 100 })
-  const [command] = subscriber.connected(0) as [Subscribe]
+  const subscriber = createRevocationSubscriber({
+    name: 'api',
+    leaseMs: LEASE_MS,
+    cacheMs: 30_000,
+    maxCached: 100,
+  })
+  const [command] = subscriber.onConnected(0) as [Subscribe]
   expect(subscriber.tick(1)).toEqual([])
-  expect(subscriber.subscribed(command, undefined, 2)).toEqual([])
+  expect(subscriber.onSubscribed(command, undefined, 2)).toEqual([])
   expect(subscriber.isValid(3)).toBe(false)
   expect(subscriber.tick(500)).toMatchObject([{ do: 'subscribe' }])
 })
 
-test.for<[string, Parameters<Subscriber['finish']>[1]]>([
+test.for<[string, Parameters<Subscriber['finishIntrospection']>[1]]>([
   ['that is inactive', { active: false }],
   ['that failed', undefined],
   ['whose revocation no store publishes', UNMARKED],
   ['whose revocation another store publishes', introspection({ revocationMark: 'mark-2' })],
 ])('does not cache an introspection %s', ([, result]) => {
   const subscriber = subscribed()
-  subscriber.finish(inFlight(subscriber, 'a', 10), result, 11)
+  subscriber.finishIntrospection(inFlight(subscriber, 'a', 10), result, 11)
   expect(from(subscriber, 'a', 12)).toBe('new')
 })
 
@@ -206,8 +229,8 @@ test('does not cache an introspection that arrives after the lease has expired',
   const subscriber = subscribed()
   const slow = inFlight(subscriber, 'a', 10)
   const [renewal] = subscriber.tick(LEASE_MS - 1)
-  subscriber.finish(slow, introspection(), LEASE_MS)
-  if (renewal?.do === 'acknowledge') subscriber.acknowledged(renewal, 7, LEASE_MS + 1)
+  subscriber.finishIntrospection(slow, introspection(), LEASE_MS)
+  if (renewal?.do === 'acknowledge') subscriber.onAcknowledged(renewal, 7, LEASE_MS + 1)
   expect(from(subscriber, 'a', LEASE_MS + 2)).toBe('new')
 })
 

@@ -11,65 +11,107 @@ export interface Subscribe {
   readonly previous: string
   readonly sentAt: number
 }
-/** Acknowledges every notification up to the number `seen`, and renews the lease. */
+/** Acknowledges all notifications up to the number `lastSeen`, and renews the lease. */
 export interface Acknowledge {
   readonly do: 'acknowledge'
   readonly id: string
   readonly mark: string
-  readonly seen: number
+  readonly lastSeen: number
   readonly sentAt: number
 }
 
 /** An introspection in flight. Requests with the same token may share it until a notification removes it. */
-export interface InFlight {
+export interface InFlightIntrospection {
   readonly hash: string
 }
 
-/** How a request gets the introspection of its token. */
-export type Source =
+/** The source of the introspection for a request. */
+export type IntrospectionSource =
   | { readonly from: 'cache'; readonly introspection: ActiveIntrospection }
-  | { readonly from: 'shared'; readonly inFlight: InFlight }
-  /** Introspect, then call `finish`. */
-  | { readonly from: 'new'; readonly inFlight: InFlight }
-  /** Introspect for this request alone: no lease is valid. */
+  | { readonly from: 'shared'; readonly inFlight: InFlightIntrospection }
+  /** Introspect the token, then call `finishIntrospection`. */
+  | { readonly from: 'new'; readonly inFlight: InFlightIntrospection }
+  /** Introspect the token for this request alone, because no lease is valid. */
   | { readonly from: 'uncached' }
 
 interface Subscription {
   readonly id: string
+  /** Identifies the store's sequence of notification numbers. A store that lost its data has another mark. */
   readonly mark: string
 }
 
 /**
- * The introspection cache of an API process, and the lease under which it may be used (docs/revocation). It is pure: it does
- * no input or output, and `now` is passed in as milliseconds of a monotonic clock.
+ * The introspection cache of an API process, and the lease under which it may be used (docs/revocation). It does no input or
+ * output: the methods return the commands to send, and `now` is in milliseconds of a monotonic clock.
  *
- * A request may use a cached introspection, or share one in flight, only while the lease is valid. A notification removes
- * what it revokes: requests no longer share a removed introspection, and its result is not cached.
+ * A request may use a cached introspection, or share one in flight, only while the lease is valid. A notification removes the
+ * introspections that it revokes: requests no longer share them, and their results are not cached.
  */
-export function revocationSubscriber(options: {
-  /** Unique among all processes. */
+export interface RevocationSubscriber {
+  /** Returns whether the lease is valid. */
+  isValid(now: number): boolean
+  /** The number of cached introspections. */
+  readonly size: number
+  /** Subscribes. Call it as soon as notifications can arrive. */
+  onConnected(now: number): Command[]
+  /** Drops the lease, because notifications can no longer arrive. Returns the id of the ended subscription. */
+  onDisconnected(): string | undefined
+  /** Starts the lease. `grant` is undefined if the store refused the subscription. */
+  onSubscribed(
+    command: Subscribe,
+    grant: { mark: string; number: number } | undefined,
+    now: number,
+  ): Command[]
+  /**
+   * Extends the lease, or subscribes again after a lost notification.
+   *
+   * @param number the number of the store's last notification; undefined if the store does not know this subscription
+   */
+  onAcknowledged(command: Acknowledge, number: number | undefined, now: number): Command[]
+  /**
+   * Removes the introspections that a notification revokes.
+   *
+   * @param notification undefined for a notification that cannot be parsed
+   */
+  onNotification(notification: RevocationNotification | undefined, now: number): Command[]
+  /** Renews the lease. */
+  tick(now: number): Command[]
+  /** Finds a cached introspection, for a caller that can also introspect. */
+  findCached(hash: string, now: number): ActiveIntrospection | undefined
+  /** Decides how a request gets the introspection of a token. Records a new introspection as in flight. */
+  beginIntrospection(hash: string, now: number): IntrospectionSource
+  /**
+   * Ends an introspection that `beginIntrospection` recorded, and caches its result if that is safe.
+   *
+   * @param result undefined if the introspection failed
+   */
+  finishIntrospection(inFlight: InFlightIntrospection, result: Introspection | undefined, now: number): void
+}
+
+export function createRevocationSubscriber(options: {
+  /** A name that is unique to this process. */
   readonly name: string
   readonly leaseMs: number
-  /** The longest time for which an introspection is cached, whatever the notifications say. */
+  /** The maximum time that an introspection is cached, even without any notification. */
   readonly cacheMs: number
   readonly maxCached: number
-}) {
-  const cache = introspectionCache(options.maxCached)
-  const inFlightByHash = new Map<string, InFlight>()
+}): RevocationSubscriber {
+  const cache = createIntrospectionCache(options.maxCached)
+  const inFlightByHash = new Map<string, InFlightIntrospection>()
   let isConnected = false
-  let subscriptions = 0
-  let subscribing: Subscribe | undefined
+  let subscriptionCount = 0
+  let pendingSubscribe: Subscribe | undefined
   let subscription: Subscription | undefined
-  let seen = 0
+  let lastSeen = 0
   let leaseUntil = Number.NEGATIVE_INFINITY
   /** The last notification that arrived before the reply to the pending subscribe command. */
-  let early: RevocationNotification | undefined
+  let earlyNotification: RevocationNotification | undefined
 
   const isValid = (now: number) => now < leaseUntil
 
   function remove(revoked: Revocation): void {
     cache.remove(revoked)
-    // An introspection in flight does not say which client its token belongs to.
+    // The client of a token is unknown while its introspection is in flight.
     if (revoked.kind === 'token') inFlightByHash.delete(revoked.hash)
     else inFlightByHash.clear()
   }
@@ -77,21 +119,21 @@ export function revocationSubscriber(options: {
   function dropLease(): void {
     leaseUntil = Number.NEGATIVE_INFINITY
     subscription = undefined
-    subscribing = undefined
-    early = undefined
+    pendingSubscribe = undefined
+    earlyNotification = undefined
   }
 
   function subscribe(now: number): Command[] {
     dropLease()
     if (!isConnected) return []
-    const previous = `${options.name}.${subscriptions}`
-    subscriptions += 1
-    subscribing = { do: 'subscribe', id: `${options.name}.${subscriptions}`, previous, sentAt: now }
-    return [subscribing]
+    const previous = `${options.name}.${subscriptionCount}`
+    subscriptionCount += 1
+    pendingSubscribe = { do: 'subscribe', id: `${options.name}.${subscriptionCount}`, previous, sentAt: now }
+    return [pendingSubscribe]
   }
 
   const acknowledge = ({ id, mark }: Subscription, now: number): Command[] => [
-    { do: 'acknowledge', id, mark, seen, sentAt: now },
+    { do: 'acknowledge', id, mark, lastSeen, sentAt: now },
   ]
 
   return {
@@ -99,64 +141,53 @@ export function revocationSubscriber(options: {
     get size() {
       return cache.size
     },
-    /** Call this once notifications can arrive. */
-    connected(now: number): Command[] {
+    onConnected(now) {
       isConnected = true
       return subscribe(now)
     },
-    /** Drops the lease, since notifications can no longer arrive. @returns the id of the subscription that ends */
-    disconnected(): string | undefined {
+    onDisconnected() {
       isConnected = false
       const id = subscription?.id
       dropLease()
       return id
     },
-    subscribed(
-      command: Subscribe,
-      granted: { mark: string; number: number } | undefined,
-      now: number,
-    ): Command[] {
-      if (command.id !== subscribing?.id) return []
-      subscribing = undefined
-      if (!granted) return []
-      // Notifications from before this subscription were not received, so nothing from before it may be used or shared.
+    onSubscribed(command, grant, now) {
+      if (command.id !== pendingSubscribe?.id) return []
+      pendingSubscribe = undefined
+      if (!grant) return []
+      // Notifications from before this subscription were not received, so no introspection from before it may be used or shared.
       remove({ kind: 'everything' })
-      subscription = { id: command.id, mark: granted.mark }
-      seen = granted.number
+      subscription = { id: command.id, mark: grant.mark }
+      lastSeen = grant.number
       leaseUntil = command.sentAt + options.leaseMs
-      if (early?.mark !== granted.mark || early.number <= seen) return []
-      seen = early.number
+      if (earlyNotification?.mark !== grant.mark || earlyNotification.number <= lastSeen) return []
+      lastSeen = earlyNotification.number
       return acknowledge(subscription, now)
     },
-    /** @param number the store's; undefined when the store does not know this subscription */
-    acknowledged(command: Acknowledge, number: number | undefined, now: number): Command[] {
+    onAcknowledged(command, number, now) {
       if (!subscription || command.id !== subscription.id) return []
-      if (number === undefined || number > seen || number < command.seen) return subscribe(now)
-      if (number === command.seen) leaseUntil = Math.max(leaseUntil, command.sentAt + options.leaseMs)
+      if (number === undefined || number > lastSeen || number < command.lastSeen) return subscribe(now)
+      if (number === command.lastSeen) leaseUntil = Math.max(leaseUntil, command.sentAt + options.leaseMs)
       return []
     },
-    /** @param notification undefined for one that cannot be parsed */
-    notified(notification: RevocationNotification | undefined, now: number): Command[] {
-      if (subscribing) {
-        early = notification
+    onNotification(notification, now) {
+      if (pendingSubscribe) {
+        earlyNotification = notification
         return []
       }
       if (!subscription) return []
       if (notification?.mark !== subscription.mark) return subscribe(now)
-      if (notification.number <= seen) return []
-      remove(notification.number === seen + 1 ? notification.revoked : { kind: 'everything' })
-      seen = notification.number
+      if (notification.number <= lastSeen) return []
+      remove(notification.number === lastSeen + 1 ? notification.revoked : { kind: 'everything' })
+      lastSeen = notification.number
       return acknowledge(subscription, now)
     },
-    /** Renews the lease. */
-    tick(now: number): Command[] {
+    tick(now) {
       if (subscription) return acknowledge(subscription, now)
-      return subscribing ? [] : subscribe(now)
+      return pendingSubscribe ? [] : subscribe(now)
     },
-    /** Finds a cached introspection, for a caller that can also introspect. */
-    find: (hash: string, now: number) => (isValid(now) ? cache.find(hash, now) : undefined),
-    /** Says where a request gets the introspection of a token, and records a new one in flight. */
-    begin(hash: string, now: number): Source {
+    findCached: (hash, now) => (isValid(now) ? cache.find(hash, now) : undefined),
+    beginIntrospection(hash, now) {
       if (!isValid(now)) return { from: 'uncached' }
       const introspection = cache.find(hash, now)
       if (introspection) return { from: 'cache', introspection }
@@ -166,8 +197,7 @@ export function revocationSubscriber(options: {
       inFlightByHash.set(hash, inFlight)
       return { from: 'new', inFlight }
     },
-    /** Ends an introspection that `begin` recorded, and caches its result if that is safe. @param result undefined if it failed */
-    finish(inFlight: InFlight, result: Introspection | undefined, now: number): void {
+    finishIntrospection(inFlight, result, now) {
       if (inFlightByHash.get(inFlight.hash) !== inFlight) return
       inFlightByHash.delete(inFlight.hash)
       if (!result?.active || result.revocationMark === undefined) return
@@ -177,11 +207,12 @@ export function revocationSubscriber(options: {
   }
 }
 
-export type RevocationSubscriber = ReturnType<typeof revocationSubscriber>
-
-/** Introspections by the hash of their token. When there are too many, the least recently used one is removed. */
-function introspectionCache(max: number) {
-  const entries = new Map<string, { readonly introspection: ActiveIntrospection; readonly until: number }>()
+/** Creates a cache of introspections by token hash. When it is full, the least recently used entry is removed. */
+function createIntrospectionCache(max: number) {
+  const entries = new Map<
+    string,
+    { readonly introspection: ActiveIntrospection; readonly expiresAt: number }
+  >()
   return {
     get size() {
       return entries.size
@@ -190,14 +221,14 @@ function introspectionCache(max: number) {
       const entry = entries.get(hash)
       if (!entry) return undefined
       entries.delete(hash)
-      if (now >= entry.until) return undefined
-      // A Map iterates in the order of insertion, so the entry moves to the end.
+      if (now >= entry.expiresAt) return undefined
+      // A Map iterates in insertion order, so the entry moves to the end.
       entries.set(hash, entry)
       return entry.introspection
     },
-    put(hash: string, introspection: ActiveIntrospection, until: number): void {
+    put(hash: string, introspection: ActiveIntrospection, expiresAt: number): void {
       entries.delete(hash)
-      entries.set(hash, { introspection, until })
+      entries.set(hash, { introspection, expiresAt })
       if (entries.size <= max) return
       for (const [oldest] of entries) return void entries.delete(oldest)
     },

@@ -4,7 +4,7 @@ import { openTestDatabase } from '@plainpath/postgres/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { MIGRATIONS } from '../migrations.ts'
 import { describeUsedProofs, newProof } from './used-proofs.contract.ts'
-import { postgresUsedProofs, sweepUsedProofs } from './used-proofs.ts'
+import { createPostgresUsedProofs, sweepUsedProofs } from './used-proofs.ts'
 
 const resources = new AsyncDisposableStack()
 let db: Pool
@@ -20,7 +20,7 @@ const after = (seconds: number) => new Date(NOW.getTime() + seconds * 1_000)
 const count = async () => (await db.query('select 1 from used_proofs')).rowCount
 
 describeUsedProofs('PostgreSQL', async () => {
-  const store = () => postgresUsedProofs(db, () => NOW)
+  const store = () => createPostgresUsedProofs(db, () => NOW)
   return {
     stores: [store(), store()],
     async stored() {
@@ -33,9 +33,9 @@ describeUsedProofs('PostgreSQL', async () => {
   }
 })
 
-test('deletes proofs once no instance accepts them any more, in batches, and not before', async () => {
+test('deletes proofs in batches, and not before no instance accepts them any more', async () => {
   await db.query('delete from used_proofs')
-  const store = postgresUsedProofs(db, () => NOW)
+  const store = createPostgresUsedProofs(db, () => NOW)
   const proof = newProof()
   await store.use(proof)
   expect(await sweepUsedProofs(db, after(LIFETIME_SECONDS - 1))).toBe(0)

@@ -1,11 +1,11 @@
 import { RULES } from '@plainpath/domain'
 import { createLog } from '@plainpath/http'
+import { type OwnRedis, startRedis } from '@plainpath/http/testing/start-redis'
 import { createClient } from 'redis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type OwnRedis, startRedis } from '../../test/start-redis.ts'
 import { openRedis } from '../open-redis.ts'
 import { describeUsedProofs, newProof } from './used-proofs.contract.ts'
-import { redisUsedProofs, UsedProofsUnavailable } from './used-proofs.ts'
+import { createRedisUsedProofs, UsedProofsUnavailable } from './used-proofs.ts'
 
 const log = createLog({ service: 'test', write: () => undefined })
 let server: OwnRedis
@@ -21,7 +21,7 @@ async function openStore() {
   const redis = openRedis(server.url, { log })
   const connected = Promise.withResolvers<void>()
   redis.onReady(connected.resolve)
-  const store = redisUsedProofs(redis)
+  const store = createRedisUsedProofs(redis)
   await connected.promise
   return { store, [Symbol.asyncDispose]: () => redis[Symbol.asyncDispose]() }
 }
@@ -52,10 +52,10 @@ describeUsedProofs('Redis', async () => {
   }
 })
 
-test('a proof expires by itself, once no instance accepts it any more', async () => {
+test('a stored proof has a TTL that outlasts its acceptance', async () => {
   await using opened = await openStore()
   await withAdmin((admin) => admin.flushAll())
-  // So that Redis counts as one that has forgotten nothing since long ago.
+  // Dated ahead, because an emptied Redis refuses proofs that were made before its first use.
   await opened.store.use(newProof({ iat: secondsFromNow(10) }))
   await withAdmin(async (admin) => {
     const [proof = ''] = await admin.keys('resource:proof:*')
@@ -66,19 +66,19 @@ test('a proof expires by itself, once no instance accepts it any more', async ()
   })
 })
 
-test('throws while Redis is down, and after a restart for proofs that were made before it', async () => {
+test('throws while Redis is down, and afterwards for proofs that were made before the restart', async () => {
   await using opened = await openStore()
   const proof = newProof({ iat: secondsFromNow(-30) })
   await server.kill()
   await expect(opened.store.use(proof)).rejects.toThrow(UsedProofsUnavailable)
   await server.restart()
-  const outcome = (iat: number) => opened.store.use(newProof({ iat })).catch(String)
-  await expect.poll(() => outcome(secondsFromNow(1))).toBe(true)
-  expect(await outcome(secondsFromNow(-30))).toContain('Redis may have forgotten whether the proof was used')
+  const attempt = (iat: number) => opened.store.use(newProof({ iat })).catch(String)
+  await expect.poll(() => attempt(secondsFromNow(1))).toBe(true)
+  expect(await attempt(secondsFromNow(-30))).toContain('Redis may have forgotten whether the proof was used')
   await expect(opened.store.use(proof)).rejects.toThrow(UsedProofsUnavailable)
 })
 
-test('a promoted replica counts as a Redis that may have forgotten', async () => {
+test('refuses proofs that were made before a replica was promoted', async () => {
   await using opened = await openStore()
   const iat = secondsFromNow(-20)
   await withAdmin(async (admin) => {

@@ -1,44 +1,44 @@
 import { RULES } from '@plainpath/domain'
 import { type Database, deleteBatch } from '@plainpath/postgres'
 import { sha256 } from '@plainpath/sealing'
-import { inTime, type Redis } from '../open-redis.ts'
+import { type Redis, withReplyTimeout } from '../open-redis.ts'
 import type { VerifiedProof } from './dpop-proof.ts'
 
 /**
- * Remembers the proofs that were used, so that all instances together accept each once: for longer than the 70 s in which a
- * proof is accepted, and twice the tolerated clock skew of 30 s.
+ * Remembers used proofs, so all instances together accept each proof only once. A proof is accepted for 70 s; it is remembered
+ * for longer than that plus twice the tolerated clock skew of 30 s.
  */
 export interface UsedProofs {
   /**
    * Marks a proof as used, in one atomic step.
    *
    * @returns false when it was used before
-   * @throws {UsedProofsUnavailable} when the store cannot know whether the proof was used; and the errors of PostgreSQL
+   * @throws {UsedProofsUnavailable} when the store cannot tell whether the proof was used. Also throws PostgreSQL errors
    */
   use(proof: VerifiedProof): Promise<boolean>
 }
 
-/** Redis cannot know whether a proof was used. The request gets 503; the proof is never accepted. */
+/** Thrown when Redis cannot tell whether a proof was used. The request gets 503, and the proof is never accepted. */
 export class UsedProofsUnavailable extends Error {
   override readonly name = 'UsedProofsUnavailable'
 }
 
-/** Keys cannot use up the `jti` of each other. */
-const proofHash = ({ jkt, jti }: VerifiedProof) => sha256(`${jkt}\n${jti}`)
+/** Hashes the key together with the `jti`, so that clients with different keys may use the same `jti`. */
+const hashProof = ({ jkt, jti }: VerifiedProof) => sha256(`${jkt}\n${jti}`)
 
-/** Stores used proofs in PostgreSQL, until `sweepUsedProofs` deletes them. */
-export const postgresUsedProofs = (db: Database, now: () => Date): UsedProofs => ({
+/** Creates the store of used proofs in PostgreSQL. `sweepUsedProofs` deletes old ones. */
+export const createPostgresUsedProofs = (db: Database, now: () => Date): UsedProofs => ({
   async use(proof) {
     const expiresAt = new Date(now().getTime() + RULES.usedProofMs)
     const { rowCount } = await db.query(
       'insert into used_proofs (proof_hash, expires_at) values ($1, $2) on conflict do nothing',
-      [proofHash(proof), expiresAt],
+      [hashProof(proof), expiresAt],
     )
     return rowCount === 1
   },
 })
 
-/** Deletes at most 1 000 proofs that no instance accepts any more. @returns how many */
+/** Deletes up to 1,000 proofs that no instance accepts any more, and returns how many. */
 export const sweepUsedProofs = (db: Database, now: Date): Promise<number> =>
   deleteBatch(
     db,
@@ -46,36 +46,37 @@ export const sweepUsedProofs = (db: Database, now: Date): Promise<number> =>
     [now],
   )
 
-/** The replication ID of Redis, and since when it has been that one, in seconds. */
-const SINCE = 'resource:proofs-since'
+/** The Redis key of the replication ID and the Unix time when it was first seen. */
+const REPLICATION_KEY = 'resource:proofs-since'
 
 /**
- * Sets `SINCE` under a new replication ID. KEYS: `SINCE`, and optionally a proof; ARGV: `iat` of the proof, and its lifetime
- * in seconds.
+ * Marks a proof as used, and updates `REPLICATION_KEY` when the replication ID has changed. KEYS are `REPLICATION_KEY` and,
+ * optionally, the proof's key. ARGV are the proof's `iat` and the number of seconds for which to remember it.
  */
-const USE = `
-local server = string.match(redis.call('INFO', 'replication'), 'master_replid:(%w+)')
-local known, since = string.match(redis.call('GET', KEYS[1]) or '', '^(%w+) (%d+)$')
-if not server or known ~= server then
+const USE_SCRIPT = `
+local replication_id = string.match(redis.call('INFO', 'replication'), 'master_replid:(%w+)')
+local stored_id, since = string.match(redis.call('GET', KEYS[1]) or '', '^(%w+) (%d+)$')
+if not replication_id or stored_id ~= replication_id then
   since = redis.call('TIME')[1]
-  redis.call('SET', KEYS[1], (server or '') .. ' ' .. since)
+  redis.call('SET', KEYS[1], (replication_id or '') .. ' ' .. since)
 end
 if not KEYS[2] then return 'started' end
 if tonumber(ARGV[1]) < tonumber(since) then return 'forgotten' end
 return redis.call('SET', KEYS[2], '', 'NX', 'EX', ARGV[2]) and 'accepted' or 'used'`
 
 /**
- * Stores used proofs in Redis, where each expires by itself. Redis may lose some when it restarts or a replica is promoted, and
- * then has another replication ID. A proof that was made before that may have been used, so the store refuses it.
+ * Creates the store of used proofs in Redis, where they expire by themselves. When Redis restarts or a replica is promoted, proofs
+ * may be lost, and the replication ID changes. A proof from before the change may have been used, so the store refuses it.
  */
-export function redisUsedProofs(redis: Redis): UsedProofs {
-  const run = (keys: string[], args: string[]) => inTime(redis.eval(USE, [SINCE, ...keys], args))
-  // Set early, so that it is not later than the first proofs. A failure leaves it to the first use.
-  redis.onReady(() => void run([], []).catch(() => undefined))
+export function createRedisUsedProofs(redis: Redis): UsedProofs {
+  const runUseScript = (keys: string[], args: string[]) =>
+    withReplyTimeout(redis.eval(USE_SCRIPT, [REPLICATION_KEY, ...keys], args))
+  // The key is set on connect, so that its time is earlier than any proof’s. If this fails, the first use sets it.
+  redis.onReady(() => void runUseScript([], []).catch(() => undefined))
   return {
     async use(proof) {
-      const key = `resource:proof:${proofHash(proof).toString('base64url')}`
-      const outcome = await run([key], [String(proof.iat), String(RULES.usedProofMs / 1_000)]).catch(
+      const key = `resource:proof:${hashProof(proof).toString('base64url')}`
+      const outcome = await runUseScript([key], [String(proof.iat), String(RULES.usedProofMs / 1_000)]).catch(
         (cause: unknown) => {
           throw new UsedProofsUnavailable('Redis did not store a used proof', { cause })
         },

@@ -2,68 +2,72 @@ import type { Log } from '@plainpath/http'
 
 const READ_INTERVAL_MS = 1_000
 
+/** The client secret with which this API authenticates to the authorization server. The secret may change while the API runs. */
+export interface WatchedClientSecret extends AsyncDisposable {
+  current(): string
+  /**
+   * Returns a secret other than the rejected one. If the current secret was rejected, reads the file immediately. If the file has
+   * not changed, returns the previous secret.
+   *
+   * @returns undefined if there is no other secret
+   */
+  alternativeTo(rejectedSecret: string): Promise<string | undefined>
+}
+
 /**
- * Reads RESOURCE_CLIENT_SECRET_FILE every second, and at once when the authorization server rejects the secret; concurrent
- * rejections share one read. If the file cannot be read, the secret stays as it is. The previous secret is kept too, since the
- * file may change before every instance of the authorization server accepts the new secret.
+ * Reads RESOURCE_CLIENT_SECRET_FILE every second, and immediately after the authorization server rejects the current secret.
+ * Concurrent rejections share one read. If the file cannot be read, the secret does not change. The previous secret remains
+ * available, because some authorization server instances may not accept the new secret yet.
  */
 export function watchClientSecret(deps: {
-  /** The content of the file at the start. */
+  /** The file's content at startup. */
   readonly initial: string
-  /** @throws when the file cannot be read or holds no secret; the error does not quote the file */
+  /** @throws if the file cannot be read or contains no valid secret; the error does not quote the file */
   readonly read: () => Promise<string>
   /** The interval between reads. */
   readonly intervalMs?: number
   readonly log: Log
-}) {
+}): WatchedClientSecret {
   const { log } = deps
-  let secret = deps.initial
-  let previous: string | undefined
-  let failed = false
-  let running: Promise<void> | undefined
+  let currentSecret = deps.initial
+  let previousSecret: string | undefined
+  let lastReadFailed = false
+  let pendingRead: Promise<void> | undefined
 
   async function readOnce(): Promise<void> {
     try {
-      const found = await deps.read()
-      if (failed) log.info('can read the client secret again')
-      failed = false
-      if (found === secret) return
-      previous = secret
-      secret = found
-      log.info('uses a new client secret')
+      const content = await deps.read()
+      if (lastReadFailed) log.info('the client secret file can be read again')
+      lastReadFailed = false
+      if (content === currentSecret) return
+      previousSecret = currentSecret
+      currentSecret = content
+      log.info('a new client secret is in use')
     } catch (error) {
-      if (!failed)
-        log.error('cannot read the client secret; continues with the previous one', {
-          reason: (error as NodeJS.ErrnoException).code ?? 'its content is not valid',
+      if (!lastReadFailed)
+        log.error('the client secret file cannot be read; the current secret remains in use', {
+          reason: (error as NodeJS.ErrnoException).code ?? 'the content is not a valid secret',
         })
-      failed = true
+      lastReadFailed = true
     }
   }
   const read = () => {
-    running ??= readOnce().finally(() => {
-      running = undefined
+    pendingRead ??= readOnce().finally(() => {
+      pendingRead = undefined
     })
-    return running
+    return pendingRead
   }
   const timer = setInterval(() => void read(), deps.intervalMs ?? READ_INTERVAL_MS)
   return {
-    current: () => secret,
-    /**
-     * Returns another secret than the rejected one: the content of the file, read at once, or else the previous secret.
-     *
-     * @returns undefined when there is no other secret
-     */
-    async alternativeTo(rejected: string): Promise<string | undefined> {
-      if (secret !== rejected) return secret
+    current: () => currentSecret,
+    async alternativeTo(rejectedSecret) {
+      if (currentSecret !== rejectedSecret) return currentSecret
       await read()
-      return secret === rejected ? previous : secret
+      return currentSecret === rejectedSecret ? previousSecret : currentSecret
     },
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
-      await running
+      await pendingRead
     },
   }
 }
-
-/** The secret with which this API authenticates to the authorization server. It may change while the API runs. */
-export type WatchedClientSecret = ReturnType<typeof watchClientSecret>

@@ -1,47 +1,56 @@
 import { loadTriggers, type TriggerFile, triggerVersion } from '@plainpath/answers'
 import { argument, option, Refusal } from '@plainpath/commands'
-import { guideSections, loadGuides } from '@plainpath/guides'
+import { listGuideSections, loadGuides } from '@plainpath/guides'
 import type { Database } from '@plainpath/postgres'
 import { listTriggerReviews, recordTriggerReview, type TriggerReview } from '../answers/trigger-reviews.ts'
-import { ALL_ANSWERS, listSwitchedOff, type SwitchedOff, turnOff, turnOn } from '../guides/answer-switches.ts'
+import {
+  ALL_ANSWERS,
+  listTurnedOffParts,
+  type TurnedOffPart,
+  turnOff,
+  turnOn,
+} from '../guides/answer-switches.ts'
 import { readPublishedGuides } from '../guides/read-published-guides.ts'
 import { defineCommand } from './define-command.ts'
-import { reviewer } from './guides-command.ts'
+import { reviewerOption } from './guides-command.ts'
 
-const REASON = 'why, for the audit; nothing of a person'
-const reason = option('--reason <text>', REASON, { parse: reasonText })
-const triggerId = argument('<id>', 'of a trigger; "triggers list" names them')
-const sectionId = argument(
+const REASON_HELP = 'why, for the audit; nothing of a person'
+const reasonOption = option('--reason <text>', REASON_HELP, { parse: parseReason })
+const triggerArgument = argument('<id>', 'the id of a trigger, as "triggers list" prints it')
+const sectionArgument = argument(
   '<section>',
-  'slug#anchor, as the address of the section ends; slug#intro for the beginning',
+  'the end of the section’s URL: slug#anchor, or slug#intro for the beginning',
 )
 
 /** The commands that turn answers, sections and triggers off and on. They take effect on every instance within two seconds. */
 export const answersCommands = [
   defineCommand({
     name: 'answers list',
-    summary: 'everything that is turned off: answers, sections, triggers',
+    summary: 'list what is turned off: answers, sections and triggers',
     opens: 'database',
     async run({ db }) {
-      const off = await listSwitchedOff(db)
-      return { json: { off }, text: off.map(describeSwitch).join('\n') || 'Nothing is turned off.' }
+      const turnedOffParts = await listTurnedOffParts(db)
+      return {
+        json: { off: turnedOffParts },
+        text: turnedOffParts.map(describeTurnedOffPart).join('\n') || 'Nothing is turned off.',
+      }
     },
   }),
   defineCommand({
     name: 'answers pause',
-    summary: 'answer no question, on any instance, until "answers resume"; it is audited',
-    parameters: { reason },
+    summary: 'stop answering questions at every instance, until "answers resume"; this is audited',
+    parameters: { reason: reasonOption },
     opens: 'database',
     async run({ db, args, operator, now }) {
-      const off = { ...ALL_ANSWERS, reason: args.reason }
-      if (!(await turnOff(db, off, { actor: operator.user, action: 'answers pause', now: now() })))
+      const target = { ...ALL_ANSWERS, reason: args.reason }
+      if (!(await turnOff(db, target, { actor: operator.user, action: 'answers pause', now: now() })))
         throw new Refusal('Answers are paused already.')
       return { json: { paused: true }, text: 'Answers are paused. "answers resume" undoes it.' }
     },
   }),
   defineCommand({
     name: 'answers resume',
-    summary: 'answer questions again; it is audited',
+    summary: 'answer questions again; this is audited',
     opens: 'database',
     async run({ db, operator, now }) {
       if (!(await turnOn(db, ALL_ANSWERS, { actor: operator.user, action: 'answers resume', now: now() })))
@@ -51,10 +60,10 @@ export const answersCommands = [
   }),
   defineCommand({
     name: 'triggers list',
-    summary: 'every trigger of this release, whether it is disabled, and who reviewed it',
+    summary: 'list the triggers of this release, with who reviewed each and whether it is disabled',
     opens: 'database',
     async run({ db }) {
-      const disabled = (await listSwitchedOff(db)).flatMap((row) =>
+      const disabledIds = (await listTurnedOffParts(db)).flatMap((row) =>
         row.kind === 'trigger' ? row.target : [],
       )
       const reviews = await listTriggerReviews(db)
@@ -65,7 +74,7 @@ export const answersCommands = [
           id: trigger.id,
           urgency: trigger.urgency,
           version,
-          disabled: disabled.includes(trigger.id),
+          disabled: disabledIds.includes(trigger.id),
           reviewed: review?.day ?? null,
           reviewedBy: review?.by ?? null,
         }
@@ -76,7 +85,7 @@ export const answersCommands = [
   defineCommand({
     name: 'triggers review',
     summary: 'record that a named attorney read a trigger of this release today',
-    parameters: { id: triggerId, by: reviewer },
+    parameters: { id: triggerArgument, by: reviewerOption },
     opens: 'database',
     async run({ db, args: { id, by }, now }) {
       const version = triggerVersion(requireTrigger(id))
@@ -90,25 +99,25 @@ export const answersCommands = [
   }),
   defineCommand({
     name: 'triggers disable',
-    summary: 'no longer hand anybody off by this trigger, until "triggers enable"; it is audited',
-    parameters: { id: triggerId, reason },
+    summary: 'stop handing people off by a trigger, until "triggers enable"; this is audited',
+    parameters: { id: triggerArgument, reason: reasonOption },
     opens: 'database',
-    async run({ db, args: { id, reason: why }, operator, now }) {
+    async run({ db, args: { id, reason }, operator, now }) {
       requireTrigger(id)
-      const off = { kind: 'trigger', target: id, reason: why } as const
-      if (!(await turnOff(db, off, { actor: operator.user, action: 'triggers disable', now: now() })))
+      const target = { kind: 'trigger', target: id, reason } as const
+      if (!(await turnOff(db, target, { actor: operator.user, action: 'triggers disable', now: now() })))
         throw new Refusal(`${id} is disabled already.`)
       return { json: { id, disabled: true }, text: `${id} is disabled. "triggers enable ${id}" undoes it.` }
     },
   }),
   defineCommand({
     name: 'triggers enable',
-    summary: 'hand people off by this trigger again; it is audited',
-    parameters: { id: triggerId },
+    summary: 'hand people off by a trigger again; this is audited',
+    parameters: { id: triggerArgument },
     opens: 'database',
     async run({ db, args: { id }, operator, now }) {
-      const off = { kind: 'trigger', target: id } as const
-      if (!(await turnOn(db, off, { actor: operator.user, action: 'triggers enable', now: now() })))
+      const target = { kind: 'trigger', target: id } as const
+      if (!(await turnOn(db, target, { actor: operator.user, action: 'triggers enable', now: now() })))
         throw new Refusal(`${id} is not disabled.`)
       return { json: { id, disabled: false }, text: `${id} is enabled.` }
     },
@@ -118,14 +127,14 @@ export const answersCommands = [
     summary:
       'take a section out of its guide, of search and of answers until "guides restore"; it is audited',
     parameters: {
-      section: sectionId,
-      reason: option('--reason <text>', REASON, { parse: reasonText, required: true }),
+      section: sectionArgument,
+      reason: option('--reason <text>', REASON_HELP, { parse: parseReason, required: true }),
     },
     opens: 'database',
     async run({ db, args, operator, now }) {
       const id = await requireSection(db, args.section)
-      const off = { kind: 'section', target: id, reason: args.reason } as const
-      if (!(await turnOff(db, off, { actor: operator.user, action: 'guides withdraw', now: now() })))
+      const target = { kind: 'section', target: id, reason: args.reason } as const
+      if (!(await turnOff(db, target, { actor: operator.user, action: 'guides withdraw', now: now() })))
         throw new Refusal(`${id} is withdrawn already.`)
       return {
         json: { section: id, withdrawn: true },
@@ -135,13 +144,13 @@ export const answersCommands = [
   }),
   defineCommand({
     name: 'guides restore',
-    summary: 'show a section that was withdrawn again; it is audited',
-    parameters: { section: sectionId },
+    summary: 'show a withdrawn section again; this is audited',
+    parameters: { section: sectionArgument },
     opens: 'database',
     async run({ db, args, operator, now }) {
-      const id = withoutIntro(args.section)
-      const off = { kind: 'section', target: id } as const
-      if (!(await turnOn(db, off, { actor: operator.user, action: 'guides restore', now: now() })))
+      const id = removeIntroSuffix(args.section)
+      const target = { kind: 'section', target: id } as const
+      if (!(await turnOn(db, target, { actor: operator.user, action: 'guides restore', now: now() })))
         throw new Refusal(`${id} is not withdrawn.`)
       return { json: { section: id, withdrawn: false }, text: `${id} is shown again.` }
     },
@@ -149,16 +158,16 @@ export const answersCommands = [
 ]
 
 /** Removes `#intro`: the id of an introduction is the slug alone, which in a command would look like the whole guide. */
-const withoutIntro = (section: string) => section.replace(/#intro$/, '')
+const removeIntroSuffix = (section: string) => section.replace(/#intro$/, '')
 
 async function requireSection(db: Database, section: string): Promise<string> {
   const published = await readPublishedGuides(db, () => undefined)
   const [slug = ''] = section.split('#')
   const guide = (published?.guides ?? loadGuides()).find((each) => each.slug === slug)
   if (!guide) throw new Refusal(`${slug} is not published.`)
-  const ids = guideSections(guide).map(({ id, key }) => (key === 'intro' ? `${id}#intro` : id))
+  const ids = listGuideSections(guide).map(({ id, key }) => (key === 'intro' ? `${id}#intro` : id))
   if (!ids.includes(section)) throw new Refusal(`${slug} has no such section. It has: ${ids.join(', ')}.`)
-  return withoutIntro(section)
+  return removeIntroSuffix(section)
 }
 
 function requireTrigger(id: string): TriggerFile {
@@ -178,12 +187,12 @@ function describeTrigger({ id, urgency, disabled, reviewed, reviewedBy }: Listed
   return `${id}  ${urgency}, ${review}${disabled ? ', disabled' : ''}`
 }
 
-function reasonText(text: string): string {
-  const why = text.trim()
-  if (why === '' || why.length > 500 || /\p{C}/u.test(why))
+function parseReason(text: string): string {
+  const reason = text.trim()
+  if (reason === '' || reason.length > 500 || /\p{C}/u.test(reason))
     throw new Refusal('--reason must have 1 to 500 characters.')
-  return why
+  return reason
 }
 
-const describeSwitch = ({ kind, target, reason: why, since }: SwitchedOff) =>
-  `${kind === 'answers' ? 'all answers' : `${kind} ${target}`}  since ${since.toISOString()}${why === null ? '' : `: ${why}`}`
+const describeTurnedOffPart = ({ kind, target, reason, since }: TurnedOffPart) =>
+  `${kind === 'answers' ? 'all answers' : `${kind} ${target}`}  since ${since.toISOString()}${reason === null ? '' : `: ${reason}`}`

@@ -1,4 +1,4 @@
-import { type Setting, settingsTable } from '@plainpath/http/settings'
+import { formatSettingsTable, type Setting } from '@plainpath/http/settings'
 import { loadConfig } from '../config.ts'
 import { SETTINGS } from '../settings.ts'
 import { defineCommand } from './define-command.ts'
@@ -8,7 +8,7 @@ const HIDDEN = '(secret)'
 export const configCommands = [
   defineCommand({
     name: 'config check',
-    summary: 'read every setting as the server would; say what is wrong, or what holds',
+    summary: 'validate the settings, as the server does at startup',
     settings: 'all',
     run({ env }) {
       loadConfig(env)
@@ -24,8 +24,8 @@ export const configCommands = [
   }),
   defineCommand({
     name: 'config describe',
-    summary: 'print every setting, its default and what it is, as a Markdown table',
+    summary: 'print the settings table of README.md',
     json: false,
-    run: () => ({ text: settingsTable(SETTINGS) }),
+    run: () => ({ text: formatSettingsTable(SETTINGS) }),
   }),
 ]

@@ -1,12 +1,22 @@
-import { argument, Refusal } from '@plainpath/commands'
+import { argument, type CommandOutput, option, Refusal } from '@plainpath/commands'
 import { ContactId } from '@plainpath/domain'
 import { DOMAIN_CHECKED } from '@plainpath/pages'
-import type { OpenedMessage } from '../contact/contact-message.ts'
-import { eraseMessage, type ListedMessage, listMessages, showMessage } from '../contact/manage-messages.ts'
-import { createErasureLog } from '../erasure-log.ts'
-import { defineCommand, limit } from './define-command.ts'
+import type { Pool } from '@plainpath/postgres'
+import { type DecryptedMessage, describeStaffState } from '../contact/contact-message.ts'
+import {
+  type ErasedMessage,
+  eraseMessage,
+  type ListedMessage,
+  listMessages,
+  recordStaffStep,
+  type StaffStep,
+  showMessage,
+} from '../contact/manage-messages.ts'
+import { createErasureLogger } from '../erasure-log.ts'
+import { defineCommand, limitOption, type ResourceContext } from './define-command.ts'
+import { readShortText } from './read-short-text.ts'
 
-const messageId = argument('<id>', 'of a message', (text) => {
+const messageArgument = argument('<id>', 'the id of the message', (text) => {
   if (!ContactId.safeParse(text).success) throw new Refusal('This is not the id of a message.')
   return text
 })
@@ -15,8 +25,8 @@ export const contactCommands = [
   defineCommand({
     name: 'contact list',
     summary:
-      'the newest messages, urgent ones first, without texts and addresses; opening triggers is audited',
-    parameters: { limit },
+      'list the newest messages, urgent messages first, without texts and addresses; decrypting triggers is audited',
+    parameters: { limit: limitOption },
     settings: ['RESOURCE_KEK_FILE'],
     opens: 'database',
     async run({ db, settings, args, operator, now }) {
@@ -26,13 +36,16 @@ export const contactCommands = [
         actor: operator.user,
         now: now(),
       })
-      return { json: { messages }, text: messages.map(describeListed).join('\n') || 'There are no messages.' }
+      return {
+        json: { messages },
+        text: messages.map(describeListedMessage).join('\n') || 'There are no messages.',
+      }
     },
   }),
   defineCommand({
     name: 'contact show',
-    summary: 'print a message and the address to answer; it is audited',
-    parameters: { id: messageId },
+    summary: 'print a message and the reply address; this is audited',
+    parameters: { id: messageArgument },
     settings: ['RESOURCE_KEK_FILE'],
     opens: 'database',
     async run({ db, settings, args, operator, now }) {
@@ -42,30 +55,115 @@ export const contactCommands = [
         actor: operator.user,
         now: now(),
       })
-      if (!message) throw new Refusal('No message with this id is kept.')
-      return { json: describeProven(message), text: describeOpened(message) }
+      if (!message) throw new Refusal('There is no message with this id.')
+      if ('erasedAt' in message) return { json: message, text: describeErasedMessage(message) }
+      return { json: formatAsJson(message), text: describeMessage(message) }
+    },
+  }),
+  defineCommand({
+    name: 'contact assign',
+    summary: 'assign a delivered message to a member of staff; this is audited',
+    parameters: {
+      id: messageArgument,
+      to: option('--to <name>', 'the name of the member of staff (default: the user who runs the command)', {
+        parse: parseStaffName,
+      }),
+    },
+    opens: 'database',
+    run: ({ db, args: { id, to }, operator, now }) =>
+      recordStep(db, { step: 'assign', owner: to ?? operator.user }, { id, operator, now }),
+  }),
+  defineCommand({
+    name: 'contact answered',
+    summary: 'record that staff answered a message; this is audited',
+    parameters: { id: messageArgument },
+    opens: 'database',
+    run: ({ db, args: { id }, operator, now }) => recordStep(db, { step: 'answered' }, { id, operator, now }),
+  }),
+  defineCommand({
+    name: 'contact close',
+    summary:
+      'close a message with a staff note, which is erased together with the message text; this is audited',
+    parameters: {
+      id: messageArgument,
+      noteFile: option(
+        '--note-file <path>',
+        'a file with the staff note, up to 2,000 characters; use - to read the note from standard input',
+        { required: true },
+      ),
+    },
+    settings: ['RESOURCE_KEK_FILE'],
+    opens: 'database',
+    async run({ db, settings, args: { id, noteFile }, operator, now }) {
+      const note = await readNote(noteFile)
+      const step = { step: 'close', note, sealingKeys: settings.RESOURCE_KEK_FILE } as const
+      return await recordStep(db, step, { id, operator, now })
     },
   }),
   defineCommand({
     name: 'contact erase',
-    summary: 'erase the text and address of a message; it is audited',
-    parameters: { id: messageId },
+    summary: 'erase the text and address of a message; this is audited',
+    parameters: { id: messageArgument },
     opens: 'database',
     async run({ db, args: { id }, operator, now, log }) {
       if (!(await eraseMessage(db, { id, actor: operator.user, now: now() })))
-        throw new Refusal('No message with this id is kept.')
-      createErasureLog(log, operator)('message', id)
+        throw new Refusal('There is no message with this id, or the message was already erased.')
+      createErasureLogger(log, operator)('message', id)
       return { json: { id, status: 'erased' }, text: `${id} is erased.` }
     },
   }),
 ]
 
-const describeListed = ({ id, topic, state, createdAt, ageMinutes, urgency, triggers }: ListedMessage) =>
+function parseStaffName(text: string): string {
+  const name = text.trim()
+  if (name === '' || name.length > 100 || /\p{C}/u.test(name))
+    throw new Refusal('--to must be a name of 1 to 100 characters without control or format characters.')
+  return name
+}
+
+const MAX_NOTE_CHARACTERS = 2_000
+
+async function readNote(file: string): Promise<string> {
+  const note = await readShortText(file, '--note-file', MAX_NOTE_CHARACTERS)
+  if (note === '' || note.length > MAX_NOTE_CHARACTERS)
+    throw new Refusal(`The note must have 1 to ${MAX_NOTE_CHARACTERS} characters.`)
+  return note
+}
+
+async function recordStep(
+  db: Pool,
+  step: StaffStep,
+  { id, operator, now }: Pick<ResourceContext, 'operator' | 'now'> & { readonly id: string },
+): Promise<CommandOutput> {
+  const state = await recordStaffStep(db, step, { id, actor: operator.user, now: now() })
+  if (state === undefined)
+    throw new Refusal(
+      'There is no open, delivered message with this id. "contact list" shows the state of each message.',
+    )
+  return {
+    json: { id, staffState: state },
+    text: `${id} is ${step.step === 'assign' ? `with ${step.owner}, ${state}` : state}.`,
+  }
+}
+
+const describeErasedMessage = ({ id, topic, createdAt, erasedAt }: ErasedMessage) =>
+  `Message ${id}, ${topic}, erased\nSent ${createdAt.toISOString()}. Its text and addresses were erased ${erasedAt.toISOString()}.`
+
+const describeListedMessage = ({
+  id,
+  topic,
+  staffState: state,
+  owner,
+  createdAt,
+  ageMinutes,
+  urgency,
+  triggers,
+}: ListedMessage) =>
   [
     id,
     createdAt.toISOString(),
     describeAge(ageMinutes),
-    `${topic}, ${state}`,
+    `${topic}, ${state}${owner === null ? '' : `, with ${owner}`}`,
     ...(urgency === null ? [] : [`${urgency}: ${triggers.join(', ')}`]),
   ].join('  ')
 
@@ -74,29 +172,33 @@ function describeAge(minutes: number): string {
   return minutes < 48 * 60 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / (24 * 60))} d`
 }
 
-/** A message with what its writer has proven, as other commands and the API name it. */
-const describeProven = ({ agentDomain, ...message }: OpenedMessage) => ({
+/** Converts a message to JSON. `verified_domain` and `email_verified` are named as in the API and in other commands. */
+const formatAsJson = ({ agentDomain, handling, ...message }: DecryptedMessage) => ({
   ...message,
+  ...handling,
+  staffState: describeStaffState(message.state, handling),
   ...(agentDomain !== null && { verified_domain: agentDomain }),
   email_verified: isVerified(message),
 })
 
-/** An agent can write only for a person who verified their e-mail; a person confirms it by the link in a mail. */
-const isVerified = ({ state }: Pick<OpenedMessage, 'state'>) => state !== 'unconfirmed'
+/** Returns whether the e-mail address was verified: always for an agent's message, after confirmation for a person's. */
+const isVerified = ({ state }: Pick<DecryptedMessage, 'state'>) => state !== 'unconfirmed'
 
-function writerText({ writtenBy, agentDomain, state }: OpenedMessage): string {
+function describeWriter({ writtenBy, agentDomain, state }: DecryptedMessage): string {
   const agent =
     agentDomain === null ? 'an AI agent or app' : `an AI agent at ${agentDomain} ${DOMAIN_CHECKED}`
   const writer = writtenBy === 'agent' ? agent : 'a person on the website'
   return `${writer}; e-mail ${isVerified({ state }) ? 'verified' : 'not verified'}`
 }
 
-/** Formats a message, with the lines of the person marked. They contain no control characters, so they cannot move the cursor. */
-const describeOpened = (message: OpenedMessage) =>
+/** Formats a message for a terminal, and marks the person's lines. Stored text contains no control characters. */
+const describeMessage = (message: DecryptedMessage) =>
   [
-    `Message ${message.id}, ${message.topic}, ${message.state}`,
-    `Written by ${writerText(message)}`,
+    `Message ${message.id}, ${message.topic}, ${describeStaffState(message.state, message.handling)}`,
+    ...(message.handling.owner === null ? [] : [`With ${message.handling.owner}`]),
+    `Written by ${describeWriter(message)}`,
     ...(message.triggers.length > 0 ? [`Needs a lawyer: ${message.triggers.join(', ')}`] : []),
     `Answer to ${message.replyTo}`,
     message.text.replaceAll(/^/gm, '| '),
+    ...(message.note === null ? [] : ['Note of staff:', message.note.replaceAll(/^/gm, '| ')]),
   ].join('\n')

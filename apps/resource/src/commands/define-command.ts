@@ -1,16 +1,18 @@
 import {
-  type Arguments,
   type Command,
-  type Entry,
+  type CommandArguments,
+  type CommandEntry,
+  type CommandParameters,
   option,
-  type Parameters,
+  Refusal,
   wholeNumber,
 } from '@plainpath/commands'
 import type { Log } from '@plainpath/http'
-import { openPool, type Pool } from '@plainpath/postgres'
-import { type Environment, readSettings, type SettingName, type Values } from '../config.ts'
+import { findDatabaseMistake, openPool, type Pool } from '@plainpath/postgres'
+import { type Environment, readSettings, type SelectedSettings, type SettingName } from '../config.ts'
+import { MIGRATIONS } from '../migrations.ts'
 
-/** The context of every handler, in addition to its arguments and the settings that its entry names. */
+/** The context that every handler receives, in addition to its arguments and settings. */
 export interface ResourceContext {
   readonly env: Environment
   readonly now: () => Date
@@ -19,17 +21,20 @@ export interface ResourceContext {
   readonly operator: { readonly user: string; readonly host: string }
 }
 
-interface Opened {
+interface OpenedResources {
   readonly nothing: object
   readonly database: { readonly db: Pool }
 }
 
-type HandlerContext<Name extends SettingName, Opens extends keyof Opened> = ResourceContext &
-  Opened[Opens] & { readonly settings: Values<Name> }
+type HandlerContext<Name extends SettingName, Opens extends keyof OpenedResources> = ResourceContext &
+  OpenedResources[Opens] & { readonly settings: SelectedSettings<Name> }
 
-interface ResourceEntry<P extends Parameters, Name extends SettingName, Opens extends keyof Opened>
-  extends Entry<P, HandlerContext<Name, Opens>> {
-  /** `all` only documents that the command uses every setting; its handler reads them itself. */
+interface ResourceEntry<
+  P extends CommandParameters,
+  Name extends SettingName,
+  Opens extends keyof OpenedResources,
+> extends CommandEntry<P, HandlerContext<Name, Opens>> {
+  /** The settings that the handler receives. With `all`, which only appears in help, the handler reads the settings itself. */
   readonly settings?: 'all' | readonly Name[]
   /** `database` opens the database of RESOURCE_DATABASE_URL. */
   readonly opens?: Opens
@@ -37,9 +42,9 @@ interface ResourceEntry<P extends Parameters, Name extends SettingName, Opens ex
 
 /** Defines a command. Its handler receives only the settings and the database that the entry names. */
 export function defineCommand<
-  P extends Parameters,
+  P extends CommandParameters,
   Name extends SettingName = never,
-  Opens extends keyof Opened = 'nothing',
+  Opens extends keyof OpenedResources = 'nothing',
 >(entry: ResourceEntry<P, Name, Opens>): Command<ResourceContext> {
   const opensDatabase = entry.opens === 'database'
   const ownSettings = entry.settings === 'all' ? [] : (entry.settings ?? [])
@@ -52,17 +57,35 @@ export function defineCommand<
     async run(args, context) {
       const settings = names.length > 0 ? readSettings(context.env, names) : undefined
       await using db = opensDatabase ? openCommandPool(context.env) : undefined
-      // The type of the entry decides which of these the handler can use.
-      const call: unknown = { ...context, args, settings, db }
-      return await entry.run(call as HandlerContext<Name, Opens> & { readonly args: Arguments<P> })
+      const mistake = db && (await findDatabaseMistake(db, DATABASE))
+      if (mistake !== undefined) throw new Refusal(`${mistake} Nothing was changed.`)
+      // The entry's type determines which of these the handler can use.
+      const handlerInput: unknown = { ...context, args, settings, db }
+      return await entry.run(
+        handlerInput as HandlerContext<Name, Opens> & { readonly args: CommandArguments<P> },
+      )
     },
   }
+}
+
+/** Commands wait longer for the database than the server does. Otherwise, operators would have to repeat them. */
+const DATABASE_PATIENCE = 4
+const DATABASE = {
+  app: 'resource',
+  variable: 'RESOURCE_DATABASE_URL',
+  folder: MIGRATIONS,
+  // Always true: API instances do not register themselves, and after a rollback, the API's Job publishes guides on newer tables.
+  isReleaseRunning: async () => true,
 }
 
 const openCommandPool = (env: Environment) =>
   openPool(readSettings(env, ['RESOURCE_DATABASE_URL']).RESOURCE_DATABASE_URL, {
     max: 1,
+    patience: DATABASE_PATIENCE,
     applicationName: 'plainpath resource command',
   })
 
-export const limit = option('--limit <number>', 'how many', { parse: wholeNumber(1, 10_000), default: 100 })
+export const limitOption = option('--limit <number>', 'the most entries to list', {
+  parse: wholeNumber(1, 10_000),
+  default: 100,
+})

@@ -1,122 +1,137 @@
 import { readFileSync } from 'node:fs'
-import { argument, flag, option, Refusal, wholeNumber } from '@plainpath/commands'
+import { argument, DRY_RUN, flag, option, Refusal, wholeNumber } from '@plainpath/commands'
 import {
   checkGuides,
   describeStatus,
-  freshnessStatus,
   loadGuides,
   parseReadings,
   planRecheck,
   type RecheckedSource,
   type RecheckPlan,
+  summarizeFreshness,
   writeRecheck,
 } from '@plainpath/guides'
 import { planPublishing, publishGuides, retireGuide, reviewGuide } from '../guides/publish-guides.ts'
 import type { PlannedGuide, PublishingStep } from '../guides/publishing-plan.ts'
-import { listGuides } from '../guides/read-published-guides.ts'
+import { type ListedGuide, listGuides } from '../guides/read-published-guides.ts'
 import { defineCommand } from './define-command.ts'
 
-/** The attorney who read a guide or a trigger. */
-export const reviewer = option('--by <name>', 'who read it', { parse: attorneyName, required: true })
+/** The option that names the attorney who read a guide or a trigger. */
+export const reviewerOption = option('--by <name>', 'the name of the reader', {
+  parse: parseAttorneyName,
+  required: true,
+})
 
 export const guidesCommands = [
   defineCommand({
     name: 'guides list',
-    summary: 'every published and retired guide',
+    summary: 'list the published and retired guides',
     opens: 'database',
     async run({ db, now }) {
       const guides = await listGuides(db, now())
-      return { json: { guides }, text: guides.map(describeListed).join('\n') || 'Nothing is published.' }
+      return { json: { guides }, text: guides.map(describeGuide).join('\n') || 'Nothing is published.' }
     },
   }),
   defineCommand({
     name: 'guides check',
-    summary: 'look for mistakes in every guide of this release; exit code 1 when there are any',
+    summary: 'check the guides of this release; exits with 1 if a guide has a mistake',
     run({ now }) {
       const guides = loadGuides()
       const findings = checkGuides(guides, now())
       const json = { guides: guides.length, findings }
-      if (findings.length === 0) return { json, text: `${guides.length} guides, no mistakes.` }
+      if (findings.length === 0) return { json, text: `${countGuides(guides.length)}, no mistakes.` }
       return {
         json,
         text: findings.map(({ slug, check, detail }) => `${slug}: ${check}: ${detail}`).join('\n'),
-        refusal: `${findings.length} mistakes in ${guides.length} guides.`,
+        refusal: `${count(findings.length, 'mistake')} in ${countGuides(guides.length)}.`,
       }
     },
   }),
   defineCommand({
     name: 'guides status',
-    summary: 'what is stale or due in the guides of this release: by guide, and every source by age',
+    summary: 'list the sources that are stale or due for a recheck, by guide and by age',
     run({ now }) {
-      const status = freshnessStatus(loadGuides(), now())
+      const status = summarizeFreshness(loadGuides(), now())
       return { json: status, text: describeStatus(status) }
     },
   }),
   defineCommand({
     name: 'guides recheck',
     summary:
-      'show which days a file of readings changes, and write them into the files of a clone with --yes',
+      'show which check dates a file of readings changes; with --yes, update the guide files of this clone',
     parameters: {
-      file: argument('<file>', 'JSON lines; packages/guides/README.md describes their members'),
-      yes: flag('--yes', 'write the days, and the next version of each guide'),
+      file: argument('<file>', 'a file of JSON lines, as packages/guides/README.md describes'),
+      yes: flag('--yes', 'write the dates, and raise the version of each changed guide'),
     },
     run({ args: { file, yes }, now }) {
       const readings = parseReadings(readReadings(file))
       if (!readings.ok) throw new Refusal([`${file} cannot be used.`, ...readings.error].join('\n'))
       const plan = planRecheck(loadGuides(), readings.value, now())
-      const written = yes ? writeRecheck(plan) : []
+      const writtenSlugs = yes ? writeRecheck(plan) : []
       const refusal =
         yes || plan.changes.length === 0
           ? undefined
           : 'Nothing was written. Check the changes, then add --yes.'
-      return { json: { ...plan, written }, text: describeRecheck(plan, written), refusal }
+      return { json: { ...plan, written: writtenSlugs }, text: describeRecheck(plan, writtenSlugs), refusal }
     },
   }),
   defineCommand({
     name: 'guides diff',
-    summary: 'what publishing would change',
+    summary: 'show what "guides publish" would change',
     opens: 'database',
     async run({ db }) {
       const plan = await planPublishing(db, loadGuides())
-      return { json: { guides: plan }, text: describePlan(plan) }
+      return { json: { guides: plan }, text: describeDifferences(plan) }
     },
   }),
   defineCommand({
     name: 'guides publish',
-    summary: 'publish every guide of this release that differs; all of them or none',
+    summary: 'publish the changed guides of this release, all in one transaction',
     opens: 'database',
     async run({ db, now }) {
       const guides = loadGuides()
       const mistakes = checkGuides(guides, now()).length
       if (mistakes > 0)
-        throw new Refusal(`Nothing was published: ${mistakes} mistakes. "guides check" names them.`)
-      const published = await publishGuides(db, guides, now())
-      if (!published.ok)
-        throw new Refusal(['Nothing was published.', ...published.error.map(describePlanned)].join('\n'))
-      return { json: { guides: published.value }, text: describePlan(published.value) }
+        throw new Refusal(
+          `Nothing was published: ${count(mistakes, 'mistake')}. Run "guides check" to list them.`,
+        )
+      const publication = await publishGuides(db, guides, now())
+      if (!publication.ok)
+        throw new Refusal(
+          ['Nothing was published.', ...publication.error.map(describePlannedGuide)].join('\n'),
+        )
+      return { json: { guides: publication.value }, text: describePublication(publication.value) }
     },
   }),
   defineCommand({
     name: 'guides retire',
-    summary: 'take a guide out of service for good',
+    summary: 'retire a guide permanently',
     parameters: {
-      slug: argument('<slug>', 'of a published guide'),
+      slug: argument('<slug>', 'the slug of a published guide'),
       successor: option('--successor <slug>', 'the published guide to read instead', { required: true }),
+      yes: flag('--yes', 'confirm: a retired guide can never be published again', ['dryRun']),
+      dryRun: DRY_RUN,
     },
     opens: 'database',
-    async run({ db, args: { slug, successor }, now }) {
-      const retired = await retireGuide(db, { slug, successor }, now())
-      if (!retired.ok) throw new Refusal(RETIRE_REFUSALS[retired.error](slug, successor))
-      return { json: { slug, successor }, text: `${slug} is retired; ${successor} is to be read instead.` }
+    async run({ db, args: { slug, successor, yes, dryRun }, now }) {
+      const retirement = await retireGuide(db, { slug, successor, dryRun: !yes }, now())
+      if (!retirement.ok) throw new Refusal(RETIRE_REFUSALS[retirement.error](slug, successor))
+      if (!yes)
+        return {
+          json: { ok: dryRun, done: false, slug, successor },
+          text: `Would retire ${slug} permanently and refer readers to ${successor}.`,
+          refusal: dryRun ? undefined : 'Nothing was changed. To retire it, add --yes.',
+        }
+      return { json: { slug, successor }, text: `Retired ${slug}. Readers are referred to ${successor}.` }
     },
   }),
   defineCommand({
     name: 'guides review',
     summary: 'record that a named attorney read a version of a guide today',
     parameters: {
-      slug: argument('<slug>', 'of a published guide'),
-      by: reviewer,
-      version: option('--version <number>', 'which version; the published one unless given', {
+      slug: argument('<slug>', 'the slug of a published guide'),
+      by: reviewerOption,
+      version: option('--version <number>', 'the version (default: the published one)', {
         parse: wholeNumber(1, 999_999_999),
       }),
     },
@@ -135,18 +150,19 @@ export const guidesCommands = [
 
 const RETIRE_REFUSALS = {
   'not-published': (slug: string) => `${slug} is not published.`,
-  'already-retired': (slug: string) => `${slug} is retired already.`,
+  'already-retired': (slug: string) => `${slug} is already retired.`,
   'successor-not-published': (slug: string, successor: string) =>
-    `${successor} cannot take the place of ${slug}: it is not another published guide.`,
+    `${successor} cannot replace ${slug}: the successor must be another published guide.`,
 }
 
 const REVIEW_REFUSALS = {
   'not-published': (slug: string) => `${slug} is not published.`,
   'no-such-version': (slug: string) => `That version of ${slug} was never published.`,
-  'before-the-text': (slug: string) => `Today is before the day of the text of ${slug}: look at the clock.`,
+  'before-the-text': (slug: string) =>
+    `${slug} was updated after today’s date. Check the clock of this machine.`,
 }
 
-function attorneyName(text: string): string {
+function parseAttorneyName(text: string): string {
   const name = text.trim()
   if (name === '' || name.length > 200 || /\p{C}/u.test(name))
     throw new Refusal('--by must be a name of 1 to 200 characters.')
@@ -161,55 +177,79 @@ function readReadings(file: string): string {
   }
 }
 
-/** Formats a line for each source that changes, then for each that does not, then the sum. */
-function describeRecheck({ changes, left }: RecheckPlan, written: readonly string[]): string {
-  const sum = `${changes.length} sources get a new day, ${left.length} keep theirs.`
+/** Formats one line per changed source, one per unchanged source, and a summary. */
+function describeRecheck({ changes, left }: RecheckPlan, writtenSlugs: readonly string[]): string {
+  const summary = `${count(changes.length, 'source')} would get a new check date, ${left.length} unchanged.`
   return [
-    ...changes.map(describeRechecked),
-    ...left.map(({ guide, source, why }) => `  ${guide}  ${source}  stays: ${why}`),
-    written.length > 0 ? `${sum} ${written.length} guides were written.` : sum,
+    ...changes.map(describeRecheckedSource),
+    ...left.map(({ guide, source, why }) => `  ${guide}  ${source}  unchanged: ${why}`),
+    writtenSlugs.length > 0 ? `${summary} Wrote ${countGuides(writtenSlugs.length)}.` : summary,
   ].join('\n')
 }
 
-function describeRechecked({ guide, source, before, after }: RecheckedSource): string {
+function describeRecheckedSource({ guide, source, before, after }: RecheckedSource): string {
   const members = ['checked', 'checkedBy', 'url'] as const
-  const differing = members.filter((member) => before[member] !== after[member])
+  const changedMembers = members.filter((member) => before[member] !== after[member])
   return [
     `${guide}  ${source}`,
-    ...differing.flatMap((member) => [`- ${member}: ${before[member]}`, `+ ${member}: ${after[member]}`]),
+    ...changedMembers.flatMap((member) => [
+      `- ${member}: ${before[member]}`,
+      `+ ${member}: ${after[member]}`,
+    ]),
   ].join('\n')
 }
 
-type Listed = Awaited<ReturnType<typeof listGuides>>[number]
-
-function describeListed(guide: Listed): string {
+function describeGuide(guide: ListedGuide): string {
   const { slug, version, updated, reviewed, reviewedBy, stale, successor } = guide
   if (successor !== null) return `${slug}  retired, read ${successor}`
   const review = reviewed === null ? 'not reviewed' : `reviewed ${reviewed} by ${reviewedBy}`
   return `${slug}  version ${version}, updated ${updated}, ${review}${stale ? ', stale' : ''}`
 }
 
-const STEPS: Record<PublishingStep, (guide: PlannedGuide) => string> = {
+const STEP_TEXTS: Record<PublishingStep, (guide: PlannedGuide) => string> = {
   add: ({ to }) => `new, version ${to}`,
   change: ({ from, to, differs }) => `version ${from} to ${to}: ${differs.filter(isContent).join(', ')}`,
-  same: ({ from }) => `version ${from}, the same`,
-  older: ({ from, to }) => `version ${to} here, ${from} is published and stays`,
-  draft: ({ from }) => (from === undefined ? 'draft' : `draft here, version ${from} is published and stays`),
+  same: ({ from }) => `version ${from}, unchanged`,
+  older: ({ from, to }) => `this release has version ${to}; version ${from} stays published`,
+  draft: ({ from }) =>
+    from === undefined ? 'draft' : `a draft in this release; version ${from} stays published`,
   retired: () => 'retired',
-  'not-in-release': ({ from }) => `not in this release, version ${from} is published and stays`,
+  'not-in-release': ({ from }) => `not in this release; version ${from} stays published`,
   'version-not-raised': ({ from, differs }) =>
-    `version ${from} is published with another content: raise the version (${differs.join(', ')})`,
+    `version ${from} is already published with different content: raise the version (${differs.join(', ')})`,
 }
 
 const isContent = (member: string) => member !== 'version'
 
-const describePlanned = (guide: PlannedGuide) => `${guide.slug}  ${STEPS[guide.step](guide)}`
+const describePlannedGuide = (guide: PlannedGuide) => `${guide.slug}  ${STEP_TEXTS[guide.step](guide)}`
 
-/** Formats a line for each guide, and the sum. */
-function describePlan(plan: readonly PlannedGuide[]): string {
-  const changing = plan.filter(({ step }) => step === 'add' || step === 'change').length
+const isChange = ({ step }: PlannedGuide) => step === 'add' || step === 'change'
+const isConflict = ({ step }: PlannedGuide) => step === 'version-not-raised'
+
+/** Formats one line per guide that differs from its published version, and a summary. */
+function describeDifferences(plan: readonly PlannedGuide[]): string {
+  const sameGuides = plan.filter(({ step }) => step === 'same' || step === 'retired')
+  const [changes, conflicts] = [plan.filter(isChange), plan.filter(isConflict)]
+  const remainingCount = plan.length - sameGuides.length - changes.length - conflicts.length
   return [
-    ...plan.map(describePlanned),
-    `${changing} of ${plan.length} guides differ from what was published.`,
+    ...plan.filter((guide) => !sameGuides.includes(guide)).map(describePlannedGuide),
+    `${countGuides(changes.length)} would be published, ${sameGuides.length} are unchanged${remainingCount > 0 ? `, ${remainingCount} are skipped` : ''}.`,
+    ...(conflicts.length > 0
+      ? [
+          `${countGuides(conflicts.length)} cannot be published. Nothing will be published until their versions are raised.`,
+        ]
+      : []),
   ].join('\n')
 }
+
+/** Formats one line per published guide, and a summary. */
+function describePublication(plan: readonly PlannedGuide[]): string {
+  const changes = plan.filter(isChange)
+  return [
+    ...changes.map(describePlannedGuide),
+    `Published ${countGuides(changes.length)}. The other ${plan.length - changes.length} are unchanged.`,
+  ].join('\n')
+}
+
+const count = (total: number, noun: string) => `${total} ${noun}${total === 1 ? '' : 's'}`
+const countGuides = (total: number) => count(total, 'guide')

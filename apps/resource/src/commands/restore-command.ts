@@ -13,7 +13,7 @@ export const restoreCommands = [
     opens: 'database',
     async run({ db, settings, args: { dryRun } }) {
       const { addresses, messages } = await reencryptDataKeys(db, settings.RESOURCE_KEK_FILE, {
-        trial: dryRun,
+        dryRun,
       })
       return {
         json: { ok: true, done: !dryRun && addresses + messages > 0, addresses, messages },
@@ -26,11 +26,9 @@ export const restoreCommands = [
     summary:
       'after a restore: erase again every entry and message that the log says was erased; it is audited',
     parameters: {
-      log: option(
-        '--log <path>',
-        'what the API and its commands logged since the backup; - reads it from a pipe',
-        { required: true },
-      ),
+      log: option('--log <path>', 'the log of the API and its commands since the backup; - reads a pipe', {
+        required: true,
+      }),
       dryRun: DRY_RUN,
     },
     opens: 'database',
@@ -42,16 +40,16 @@ export const restoreCommands = [
       if (args.dryRun)
         return {
           json: { ok: true, done: false, told: erasuresInLog },
-          text: `The log says that ${count(erasuresInLog)} were erased.`,
+          text: `The log says that ${describeCounts(erasuresInLog)} were erased.`,
         }
       const erased = await replayErasures(db, erasures, { actor: operator.user, now: now() })
       return {
         json: { ok: true, done: true, told: erasuresInLog, erased },
-        text: `Erased again: ${count(erased)}, of ${count(erasuresInLog)} that the log names.`,
+        text: `Erased again: ${describeCounts(erased)}, of ${describeCounts(erasuresInLog)} that the log names.`,
       }
     },
   }),
 ]
 
-const count = ({ entries, messages }: { entries: number; messages: number }) =>
+const describeCounts = ({ entries, messages }: { entries: number; messages: number }) =>
   `${entries} entries of the waitlist and ${messages} messages`

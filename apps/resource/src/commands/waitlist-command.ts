@@ -1,38 +1,54 @@
-import { createReadStream } from 'node:fs'
 import { open, rm } from 'node:fs/promises'
 import { option, Refusal, refuseFileError } from '@plainpath/commands'
 import { canonicalEmail } from '@plainpath/domain'
-import { createErasureLog } from '../erasure-log.ts'
+import { createErasureLogger } from '../erasure-log.ts'
 import {
+  countEntries,
+  countEntriesByWeek,
   exportEntries,
   forgetEntry,
   type ListedEntry,
   listEntries,
-  waitlistStatistics,
+  listReferrers,
 } from '../waitlist/manage-waitlist.ts'
-import { defineCommand, limit } from './define-command.ts'
+import { defineCommand, limitOption } from './define-command.ts'
+import { readShortText } from './read-short-text.ts'
 
-/** No address is longer. */
-const MOST_ADDRESS_LENGTH = 1_000
+/** Bounds how much is read of a file that should contain one address. */
+const MAX_ADDRESS_CHARACTERS = 1_000
 
 export const waitlistCommands = [
   defineCommand({
     name: 'waitlist stats',
-    summary: 'how many people joined, confirmed, and came through a referral',
+    summary:
+      'how many people joined, confirmed, and came through a referral: in total, by week and by referrer',
     opens: 'database',
-    async run({ db }) {
-      const statistics = await waitlistStatistics(db)
+    async run({ db, now }) {
+      const statistics = await countEntries(db)
       const { entries, confirmed, referred, credited } = statistics
+      const weeks = await countEntriesByWeek(db, now())
+      const referrers = await listReferrers(db)
       return {
-        json: statistics,
-        text: `${entries} entries, ${confirmed} of them confirmed; ${referred} referred, ${credited} of those confirmed.`,
+        json: { ...statistics, weeks, referrers },
+        text: [
+          `${entries} entries, ${confirmed} of them confirmed; ${referred} referred, ${credited} of them confirmed.`,
+          `Joined by week, ${weeks[0]?.week} to ${weeks.at(-1)?.week}:  ${drawSparkline(weeks.map(({ joined }) => joined))}`,
+          ...weeks
+            .filter(({ joined }) => joined > 0)
+            .map((week) => `  week of ${week.week}  ${week.joined} joined, ${week.confirmed} confirmed`),
+          ...(referrers.length > 0 ? ['Referred the most:'] : []),
+          ...referrers.map(
+            ({ referrer, referred: invited, credited: joined }) =>
+              `  ${referrer}  ${invited} referred, ${joined} confirmed`,
+          ),
+        ].join('\n'),
       }
     },
   }),
   defineCommand({
     name: 'waitlist list',
-    summary: 'the newest entries, without addresses',
-    parameters: { limit },
+    summary: 'list the newest entries, without addresses',
+    parameters: { limit: limitOption },
     opens: 'database',
     async run({ db, args }) {
       const entries = await listEntries(db, args.limit)
@@ -44,43 +60,48 @@ export const waitlistCommands = [
   }),
   defineCommand({
     name: 'waitlist export',
-    summary: 'write every entry with its address to a new file that only you can read; it is audited',
-    parameters: { file: option('--file <path>', 'one JSON object a line', { required: true }) },
+    summary: 'write the entries with their addresses to a new file that only you can read; this is audited',
+    parameters: {
+      file: option('--file <path>', 'the file to write, with one JSON object per line', { required: true }),
+    },
     settings: ['RESOURCE_KEK_FILE'],
     opens: 'database',
     async run({ db, settings, args, operator, now }) {
-      await using file = await newFile(args.file)
-      await using unfinished = new AsyncDisposableStack()
-      unfinished.defer(() => rm(args.file))
-      const exported = exportEntries(db, {
+      await using file = await createFile(args.file)
+      await using cleanup = new AsyncDisposableStack()
+      // An incomplete export is deleted.
+      cleanup.defer(() => rm(args.file))
+      const exportedEntries = exportEntries(db, {
         sealingKeys: settings.RESOURCE_KEK_FILE,
         actor: operator.user,
         now: now(),
       })
       let entries = 0
-      for await (const entry of exported) {
+      for await (const entry of exportedEntries) {
         await file.write(`${JSON.stringify(entry)}\n`)
         entries += 1
       }
-      unfinished.move()
+      cleanup.move()
       return { json: { entries, file: args.file }, text: `${entries} entries are in ${args.file}.` }
     },
   }),
   defineCommand({
     name: 'waitlist forget',
-    summary: 'take an address off the waitlist; it is audited',
+    summary: 'remove an address from the waitlist; this is audited',
     parameters: {
       addressFile: option(
         '--address-file <path>',
-        'what holds the address and nothing else; - reads it from a pipe, so that it is in no list of processes or commands',
+        'a file with the address and nothing else; - reads standard input, which keeps the address out of process lists and the shell history',
         { required: true },
       ),
     },
     settings: ['RESOURCE_HASH_KEY_FILE'],
     opens: 'database',
     async run({ db, settings, args, operator, now, log }) {
-      const canonical = canonicalEmail(await readAddress(args.addressFile))
-      if (canonical === undefined) throw new Refusal('This is no e-mail address.')
+      const canonical = canonicalEmail(
+        await readShortText(args.addressFile, '--address-file', MAX_ADDRESS_CHARACTERS),
+      )
+      if (canonical === undefined) throw new Refusal('This is not an e-mail address.')
       const id = await forgetEntry(db, {
         hashKey: settings.RESOURCE_HASH_KEY_FILE,
         canonicalEmail: canonical,
@@ -88,31 +109,23 @@ export const waitlistCommands = [
         now: now(),
       })
       if (id === undefined) throw new Refusal('The address is not on the waitlist.')
-      createErasureLog(log, operator)('entry', id)
-      return { json: { forgotten: true }, text: 'The address is off the waitlist.' }
+      createErasureLogger(log, operator)('entry', id)
+      return { json: { forgotten: true }, text: 'The address was removed from the waitlist.' }
     },
   }),
 ]
 
-/** @param path a file, or `-` for standard input. No error repeats it, since it may be the address by mistake */
-async function readAddress(path: string): Promise<string> {
-  let read = ''
-  try {
-    const file = path === '-' ? process.stdin : createReadStream(path)
-    for await (const chunk of file.setEncoding('utf8')) {
-      read += chunk
-      if (read.length > MOST_ADDRESS_LENGTH) break
-    }
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    throw new Refusal(`The file of --address-file cannot be read (${code ?? 'unknown reason'}).`)
-  }
-  return read.trim()
+const BARS = [...'▁▂▃▄▅▆▇█']
+
+/** Draws a bar for each count, relative to the highest count. A count of zero gets the lowest bar. */
+function drawSparkline(counts: readonly number[]): string {
+  const highest = Math.max(1, ...counts)
+  return counts.map((count) => BARS[Math.ceil((count / highest) * (BARS.length - 1))]).join('')
 }
 
-const newFile = (path: string) =>
+const createFile = (path: string) =>
   open(path, 'wx', 0o600).catch(
-    refuseFileError((code) => `${path} cannot be made (${code}). Name a file that is not there yet.`),
+    refuseFileError((code) => `${path} cannot be created (${code}). Choose a path that does not exist yet.`),
   )
 
 const describeEntry = ({ id, joinedAt, confirmedAt, referred }: ListedEntry) =>

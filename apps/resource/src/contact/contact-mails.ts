@@ -1,19 +1,25 @@
 import {
   ATTORNEY_HELP,
   durationIn,
+  findHighestUrgency,
   findUrgency,
   type Help,
-  highestUrgency,
   MINUTE_MS,
   RULES,
 } from '@plainpath/domain'
 import type { MailContent } from '@plainpath/mail'
 import { readTemplate, type ServiceUrls } from '@plainpath/metadata'
-import { CONTACT_TOPICS, describeAgentInMail, longDate, REPLY, referToAgentInMail } from '@plainpath/pages'
+import {
+  CONTACT_TOPICS,
+  describeAgentInMail,
+  formatLongDate,
+  REPLY,
+  referToAgentInMail,
+} from '@plainpath/pages'
 import type { ConfirmedAgent } from '../auth/introspection.ts'
 import type { NewMessage } from './contact-message.ts'
 
-const staffText = readTemplate(new URL('./staff-mail.template.txt', import.meta.url), [
+const fillStaffTemplate = readTemplate(new URL('./staff-mail.template.txt', import.meta.url), [
   'handOff',
   'wrote',
   'text',
@@ -22,23 +28,24 @@ const staffText = readTemplate(new URL('./staff-mail.template.txt', import.meta.
   'createdAt',
   'id',
 ])
-const receiptText = readTemplate(
+const fillReceiptTemplate = readTemplate(
   new URL('./receipt-mail.template.txt', import.meta.url),
   ['urls', 'wrote', 'topic', 'text', 'handOff', 'when', 'secret', 'help', 'id', 'notYou'],
-  { expected: wrap(REPLY.expected), ifYouCannotWait: wrap(REPLY.ifYouCannotWait) },
+  { expected: wrapLines(REPLY.expected), ifYouCannotWait: wrapLines(REPLY.ifYouCannotWait) },
 )
-const withdrawnText = readTemplate(new URL('./withdrawn-mail.template.txt', import.meta.url), [
+const fillWithdrawnTemplate = readTemplate(new URL('./withdrawn-mail.template.txt', import.meta.url), [
   'day',
   'agent',
+  'ifNotWanted',
   'id',
 ])
-const confirmText = readTemplate(
+const fillConfirmTemplate = readTemplate(
   new URL('./confirm-mail.template.txt', import.meta.url),
   ['urls', 'secret'],
-  { unconfirmedLasts: durationIn('hour', RULES.unconfirmedMessageMs) },
+  { unconfirmedRetention: durationIn('hour', RULES.unconfirmedMessageMs) },
 )
 
-/** The kinds of mail. `about` of each mail is the id of its message. */
+/** The mail kinds. The `about` of each mail is the id of its message. */
 export const CONTACT_MAIL = {
   staff: 'contact-desk',
   receipt: 'contact-receipt',
@@ -46,35 +53,35 @@ export const CONTACT_MAIL = {
   confirm: 'contact-confirm',
 } as const
 
-/** Breaks a text without long words into lines as long as those of the templates. */
-function wrap(text: string): string {
+/** Wraps a text at the line length of the templates. Longer words are not broken. */
+function wrapLines(text: string): string {
   return text.replaceAll(/(.{1,86})(?: |$)/g, '$1\n').trimEnd()
 }
 
 /**
- * The author of a message: an agent for a person, or the person on our page. `agent` is undefined if an authorization server of an
- * earlier release introspected the token.
+ * The author of a message: an agent that acts for a person, or the person, who used the contact form. `agent` is undefined if an
+ * authorization server of an earlier release introspected the token.
  */
 export type Writer = { readonly agent: ConfirmedAgent | undefined } | 'person'
 
-/** The first line of the mail to staff. */
-const wrote = (writer: Writer) =>
+/** Formats the first line of the staff mail. */
+const describeWriterForStaff = (writer: Writer) =>
   writer === 'person'
     ? 'A person who confirmed their e-mail address wrote this.'
     : `${referToAgentInMail(writer.agent)} wrote this for a person who confirmed it by e-mail.`
 
 /**
- * Composes the mail to staff. The reasons why the person needs an attorney come first. Each line of the person's text is marked,
- * so that none can pass for ours.
+ * Composes the staff mail. It begins with the reasons why the person needs an attorney. Each line of the person's text is
+ * marked, because staff must not mistake it for our own text.
  */
-export const staffMail = (staffInbox: string, message: NewMessage, writer: Writer): MailContent => ({
+export const composeStaffMail = (staffInbox: string, message: NewMessage, writer: Writer): MailContent => ({
   to: staffInbox,
   replyTo: message.replyTo,
   subject: `Message ${message.id} (${message.topic})`,
-  text: staffText({
-    handOff: handOffLines(message.triggers),
-    wrote: wrote(writer),
-    text: quoted(message.text),
+  text: fillStaffTemplate({
+    handOff: formatHandOff(message.triggers),
+    wrote: describeWriterForStaff(writer),
+    text: quoteLines(message.text),
     topic: message.topic,
     guide: message.guideSlug ?? 'none',
     createdAt: message.createdAt.toISOString(),
@@ -82,30 +89,33 @@ export const staffMail = (staffInbox: string, message: NewMessage, writer: Write
   }),
 })
 
-const quoted = (text: string) => text.replaceAll(/^/gm, '| ')
+const quoteLines = (text: string) => text.replaceAll(/^/gm, '| ')
 
-function handOffLines(triggers: readonly string[]): string {
-  const urgency = highestUrgency(triggers)
+function formatHandOff(triggers: readonly string[]): string {
+  const urgency = findHighestUrgency(triggers)
   if (urgency === undefined) return ''
-  const named = triggers.map((trigger) => `- ${trigger} (${findUrgency(trigger)})`)
-  return `Urgency: ${urgency}. The person needs an attorney, and agreed to share the reasons:\n${named.join('\n')}\n\n`
+  const reasons = triggers.map((trigger) => `- ${trigger} (${findUrgency(trigger)})`)
+  return `Urgency: ${urgency}. The person needs an attorney, and agreed to share the reasons:\n${reasons.join('\n')}\n\n`
 }
 
-/** The first line of a receipt. */
-const received = (writer: Writer) =>
+/** Formats the first line of a receipt. */
+const formatReceiptIntroduction = (writer: Writer) =>
   writer === 'person'
     ? 'We received your message. This is a copy of it.'
     : `${referToAgentInMail(writer.agent)} sent us this message for you.`
 
-/** Says that staff are told why the person needs an attorney. The reasons are not named: others may read the mailbox. */
-const HAND_OFF =
+/** Tells the person that staff learn why they need an attorney. Does not name the reasons, because others may read the mailbox. */
+const HAND_OFF_NOTICE =
   'Our staff are also told why you need an attorney. If you do not want that, withdraw the\nmessage.\n\n'
 
-/** Composes the mail to the person, which is sent as soon as the message is received. Each line of the message is marked, as in the mail to staff. */
-export const receiptMail = (
+/**
+ * Composes the receipt, which the person gets as soon as the message is received. Each line of the message is marked, as in the
+ * staff mail.
+ */
+export const composeReceiptMail = (
   urls: ServiceUrls,
   message: Pick<NewMessage, 'id' | 'topic' | 'text' | 'triggers' | 'replyTo'> & {
-    /** When it was sent, or confirmed. */
+    /** The time at which the message was sent or confirmed. */
     receivedAt: Date
     heldUntil: Date
     secret: string
@@ -114,81 +124,98 @@ export const receiptMail = (
 ): MailContent => ({
   to: message.replyTo,
   subject: 'We received your message to Plainpath',
-  text: receiptText({
+  text: fillReceiptTemplate({
     urls,
-    wrote: received(message.writer),
+    wrote: formatReceiptIntroduction(message.writer),
     topic: CONTACT_TOPICS[message.topic],
-    text: quoted(message.text),
-    handOff: message.triggers.length > 0 ? HAND_OFF : '',
-    when: whenDelivered(message.heldUntil, message.receivedAt),
+    text: quoteLines(message.text),
+    handOff: message.triggers.length > 0 ? HAND_OFF_NOTICE : '',
+    when: describeDelivery(message.heldUntil, message.receivedAt),
     secret: message.secret,
-    help: helpFor(message.topic).map(helpLines).join('\n'),
+    help: chooseHelp(message.topic).map(formatHelp).join('\n'),
     id: message.id,
     notYou:
       message.writer === 'person'
         ? 'If it was not you who sent the message, withdraw it by the link above.'
-        : accessLines(urls, message.writer.agent),
+        : describeAccess(urls, message.writer.agent),
   }),
 })
 
-function whenDelivered(heldUntil: Date, receivedAt: Date): string {
-  const time = `${heldUntil.toISOString().slice(11, 16)} UTC on ${longDate(heldUntil)}`
+function describeDelivery(heldUntil: Date, receivedAt: Date): string {
+  const time = `${heldUntil.toISOString().slice(11, 16)} UTC on ${formatLongDate(heldUntil)}`
   const holdMs = heldUntil.getTime() - receivedAt.getTime()
   return holdMs < MINUTE_MS ? `now (${time})` : `in about ${durationIn('minute', holdMs)}\n(${time})`
 }
 
-/** The lists of attorneys come first for a person who asks for one. */
-const helpFor = (topic: NewMessage['topic']): readonly Help[] =>
+/** Chooses the help to list. If the message asks for an attorney, the attorney lists come first. */
+const chooseHelp = (topic: NewMessage['topic']): readonly Help[] =>
   topic === 'attorney' ? [...new Set([...ATTORNEY_HELP, ...REPLY.findHelp])] : REPLY.findHelp
 
-const helpLines = ({ title, phone, url }: Help) =>
+const formatHelp = ({ title, phone, url }: Help) =>
   [[title, phone].filter((part) => part !== undefined).join(': '), url]
     .filter((part) => part !== undefined)
-    .map((line, nth) => `${nth === 0 ? '-' : ' '} ${line}`)
+    .map((line, index) => `${index === 0 ? '-' : ' '} ${line}`)
     .join('\n')
 
-const LINK_ELSEWHERE = 'To end its access, use the link in the e-mail that told you about the agent.'
+const END_ACCESS_BY_EARLIER_MAIL = 'To end its access, use the link in the e-mail that told you about it.'
 
-/** Describes the agent that wrote, what it may do, and how to end that. */
-function accessLines(urls: ServiceUrls, agent: ConfirmedAgent | undefined): string {
-  if (!agent) return `If you do not want this agent to send us messages:\n${LINK_ELSEWHERE}`
+/** Describes the agent that wrote the message, what it may do, and how to revoke its access. */
+function describeAccess(urls: ServiceUrls, agent: ConfirmedAgent | undefined): string {
+  if (!agent) return `If you do not want this agent to send us messages:\n${END_ACCESS_BY_EARLIER_MAIL}`
   const lines = [
     describeAgentInMail(agent),
     '',
     'What it may do: send our staff messages for you.',
-    `Since: ${longDate(agent.verifiedAt)}`,
-    `Until: ${longDate(agent.expiresAt)}, unless you end it sooner`,
+    `Since: ${formatLongDate(agent.verifiedAt)}`,
+    `Until: ${formatLongDate(agent.expiresAt)}, unless you end it sooner`,
     '',
     ...(agent.endSecret === undefined
-      ? [LINK_ELSEWHERE]
+      ? [END_ACCESS_BY_EARLIER_MAIL]
       : ['To end its access, open this link and press the button:', urls.endClaim(agent.endSecret)]),
   ]
   return lines.join('\n')
 }
 
-/** Composes the mail to the person whose agent withdrew its message before staff got it. */
-export const withdrawnMail = (message: {
-  id: string
-  replyTo: string
-  createdAt: Date
-  agentDomain: string | null
-}): MailContent => ({
+/**
+ * Composes the mail that tells a person that their agent or app withdrew its message before staff got it.
+ *
+ * @param message.agent undefined if the agent cannot be found now; the message stores its domain
+ */
+export const composeWithdrawnMail = (
+  urls: Pick<ServiceUrls, 'endClaim'>,
+  message: {
+    id: string
+    replyTo: string
+    createdAt: Date
+    agent?: ConfirmedAgent | undefined
+    agentDomain: string | null
+  },
+): MailContent => ({
   to: message.replyTo,
   subject: 'A message to Plainpath was withdrawn',
-  text: withdrawnText({
-    day: longDate(message.createdAt),
-    // Where an app is, is not stored with its messages.
-    agent:
-      message.agentDomain === null
-        ? 'An AI agent or app'
-        : referToAgentInMail({ verifiedDomain: message.agentDomain }),
+  text: fillWithdrawnTemplate({
+    day: formatLongDate(message.createdAt),
+    agent: referToWithdrawer(message),
+    ifNotWanted:
+      message.agent?.endSecret === undefined
+        ? 'If you did not want this, end its access by the\nlink in the receipt of the message.'
+        : `If you did not want this, open this link and\npress the button to end its access:\n${urls.endClaim(message.agent.endSecret)}`,
     id: message.id,
   }),
 })
 
-/** Composes the mail to a person who filled in the form. It contains nothing from the form but the address. */
-export const confirmMail = (urls: ServiceUrls, about: { replyTo: string; secret: string }): MailContent => ({
-  to: about.replyTo,
+function referToWithdrawer({ agent, agentDomain }: Parameters<typeof composeWithdrawnMail>[1]): string {
+  if (agent) return referToAgentInMail(agent)
+  // Messages do not store the host of an app. Without `agent`, the writer may be an app or an agent.
+  return agentDomain === null ? 'An AI agent or app' : referToAgentInMail({ verifiedDomain: agentDomain })
+}
+
+/** Composes the mail whose link confirms a message. It contains nothing that the person typed into the form. */
+export const composeConfirmMail = (
+  urls: ServiceUrls,
+  message: { replyTo: string; secret: string },
+): MailContent => ({
+  to: message.replyTo,
   subject: 'Send your message to Plainpath',
-  text: confirmText({ urls, secret: about.secret }),
+  text: fillConfirmTemplate({ urls, secret: message.secret }),
 })

@@ -1,7 +1,7 @@
 import { findUrgency, TriggerId } from '@plainpath/domain'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { holdEnd } from './contact-message.ts'
+import { findHoldEnd } from './contact-message.ts'
 
 const MINUTE_MS = 60_000
 
@@ -13,7 +13,7 @@ test('a message waits as long as the setting says, and with an urgent trigger a 
       fc.integer({ min: 0, max: 60 }),
       (triggers, minutes) => {
         const isUrgent = triggers.some((trigger) => findUrgency(trigger) === 'urgent')
-        const waited = holdEnd(from, triggers, minutes * MINUTE_MS).getTime() - from.getTime()
+        const waited = findHoldEnd(from, triggers, minutes * MINUTE_MS).getTime() - from.getTime()
         expect(waited).toBe((isUrgent ? Math.min(1, minutes) : minutes) * MINUTE_MS)
       },
     ),

@@ -1,4 +1,4 @@
-import { type ContactStatus, ContactTopic, highestUrgency, RULES } from '@plainpath/domain'
+import { type ContactStatus, ContactTopic, findHighestUrgency, RULES } from '@plainpath/domain'
 import type { SealingKeys } from '@plainpath/sealing'
 import { z } from 'zod'
 
@@ -11,71 +11,89 @@ export interface NewMessage {
   readonly guideSlug: string | null
   /** Ids of hand-off triggers, the most urgent first. An id may be from another release. */
   readonly triggers: readonly string[]
-  /** The domain that the agent which wrote it has proven to control; null where it has none, or a person wrote. */
+  /** The verified domain of the agent that wrote the message; null if it has none, or if a person wrote the message. */
   readonly agentDomain: string | null
-  /** Where staff reply: an address that the person has verified, or verifies by the link that is mailed to it. */
+  /** The address to which staff reply. The person has verified it, or verifies it later by a mailed link. */
   readonly replyTo: string
   readonly createdAt: Date
 }
 
 /** A decrypted message, as staff read it. */
-export interface OpenedMessage extends NewMessage {
+export interface DecryptedMessage extends NewMessage {
   readonly state: ContactStatus | 'unconfirmed'
   readonly writtenBy: 'agent' | 'person'
+  readonly handling: Handling
+  /** The note that staff wrote when they closed the message. */
+  readonly note: string | null
+}
+
+/** The handling of a message by staff. The public API does not show it. */
+export interface Handling {
+  /** The staff member who handles the message. */
+  readonly owner: string | null
+  readonly answeredAt: Date | null
+  readonly closedAt: Date | null
+}
+
+/** Returns the state that staff see. It is more detailed than the state in the public API. */
+export function describeStaffState(state: string, { answeredAt, closedAt }: Omit<Handling, 'owner'>): string {
+  if (state === 'erased') return state
+  if (closedAt) return 'closed'
+  return answeredAt ? 'answered' : state
 }
 
 /**
- * Computes when a message is delivered to staff.
+ * Returns the time at which a message is delivered to staff.
  *
- * @param from when it was sent, or confirmed
- * @param holdMs how long messages are held; a message with an urgent trigger is held for a minute at most
+ * @param receivedAt the time at which the message was sent or confirmed
+ * @param holdMs the usual hold; a message with an urgent trigger is held for a minute at most
  */
-export function holdEnd(from: Date, triggers: readonly string[], holdMs: number): Date {
-  const longest = highestUrgency(triggers) === 'urgent' ? RULES.urgentHoldMs : holdMs
-  return new Date(from.getTime() + Math.min(holdMs, longest))
+export function findHoldEnd(receivedAt: Date, triggers: readonly string[], holdMs: number): Date {
+  const maxHoldMs = findHighestUrgency(triggers) === 'urgent' ? RULES.urgentHoldMs : holdMs
+  return new Date(receivedAt.getTime() + Math.min(holdMs, maxHoldMs))
 }
 
-/** SQL as `ERASE_CONTENT`, for a withdrawal: it keeps the hash of the link, so that its page can still say what happened. */
+/** SQL like `ERASE_CONTENT`, for a withdrawn message. Retains the withdrawal link, which then says that it was withdrawn. */
 export const ERASE_WITHDRAWN = `state = 'erased', message_sealed = null, reply_sealed = null, hand_off_sealed = null,
-  agent_domain_sealed = null, link_hash = null, content_hash = null`
+  agent_domain_sealed = null, note_sealed = null, link_hash = null, content_hash = null`
 
-/** SQL that erases the content and the author of a message. The row stays. */
+/** SQL that erases a message's content and author, but not its row. */
 export const ERASE_CONTENT = `${ERASE_WITHDRAWN}, withdraw_hash = null`
 
-/** The encryption context to which a value of a message is bound. */
-export const messageEncryptionContext = (
+/** Returns the encryption context of one value of a message. */
+export const getMessageContext = (
   id: string,
-  column: 'message' | 'reply' | 'hand-off' | 'agent-domain',
+  column: 'message' | 'reply' | 'hand-off' | 'agent-domain' | 'note',
 ): string => `contact_messages/${id}/${column}`
 
-/** Encrypts the values of a message for their columns. */
-export const sealMessage = (
+/** Encrypts the values of a message, by column. */
+export const encryptMessage = (
   keys: SealingKeys,
   message: Pick<NewMessage, 'id' | 'text' | 'replyTo' | 'triggers' | 'agentDomain'>,
 ) => ({
-  message_sealed: keys.seal(message.text, messageEncryptionContext(message.id, 'message')),
-  reply_sealed: keys.seal(message.replyTo, messageEncryptionContext(message.id, 'reply')),
+  message_sealed: keys.seal(message.text, getMessageContext(message.id, 'message')),
+  reply_sealed: keys.seal(message.replyTo, getMessageContext(message.id, 'reply')),
   hand_off_sealed:
     message.triggers.length === 0
       ? null
-      : keys.seal(JSON.stringify(message.triggers), messageEncryptionContext(message.id, 'hand-off')),
+      : keys.seal(JSON.stringify(message.triggers), getMessageContext(message.id, 'hand-off')),
   agent_domain_sealed:
     message.agentDomain === null
       ? null
-      : keys.seal(message.agentDomain, messageEncryptionContext(message.id, 'agent-domain')),
+      : keys.seal(message.agentDomain, getMessageContext(message.id, 'agent-domain')),
 })
 
 const Triggers = z.array(z.string())
 
-/** Decrypts the ids of triggers. @param sealed null for a message without triggers */
-export const openTriggers = (keys: SealingKeys, id: string, sealed: Buffer | null): string[] =>
+/** Decrypts the trigger ids. `sealed` is null for a message without triggers. */
+export const decryptTriggers = (keys: SealingKeys, id: string, sealed: Buffer | null): string[] =>
   sealed === null
     ? []
-    : Triggers.parse(JSON.parse(keys.open(sealed, messageEncryptionContext(id, 'hand-off')).toString('utf8')))
+    : Triggers.parse(JSON.parse(keys.open(sealed, getMessageContext(id, 'hand-off')).toString('utf8')))
 
-/** @param sealed null where the message has no agent with a verified domain */
-export const openAgentDomain = (keys: SealingKeys, id: string, sealed: Buffer | null): string | null =>
-  sealed === null ? null : keys.open(sealed, messageEncryptionContext(id, 'agent-domain')).toString('utf8')
+/** Decrypts the agent's domain. `sealed` is null for a message from a person, or from an agent without a verified domain. */
+export const decryptAgentDomain = (keys: SealingKeys, id: string, sealed: Buffer | null): string | null =>
+  sealed === null ? null : keys.open(sealed, getMessageContext(id, 'agent-domain')).toString('utf8')
 
 const Row = z.object({
   id: z.uuid(),
@@ -88,21 +106,31 @@ const Row = z.object({
   registration_id: z.string().nullable(),
   state: z.enum(['unconfirmed', 'received', 'delivered', 'erased']),
   created_at: z.date(),
+  owner: z.string().nullable(),
+  answered_at: z.date().nullable(),
+  closed_at: z.date().nullable(),
+  note_sealed: z.instanceof(Buffer).nullable(),
 })
 
-/** Decrypts a row of `contact_messages`. @throws {z.ZodError} for a row that was erased */
-export function openMessage(keys: SealingKeys, stored: object): OpenedMessage {
-  const row = Row.parse(stored)
+/**
+ * Decrypts a row of `contact_messages`.
+ *
+ * @throws {z.ZodError} for an erased row
+ */
+export function decryptMessage(keys: SealingKeys, storedRow: object): DecryptedMessage {
+  const row = Row.parse(storedRow)
   return {
     id: row.id,
     topic: row.topic,
     guideSlug: row.guide_slug,
-    text: keys.open(row.message_sealed, messageEncryptionContext(row.id, 'message')).toString('utf8'),
-    triggers: openTriggers(keys, row.id, row.hand_off_sealed),
-    agentDomain: openAgentDomain(keys, row.id, row.agent_domain_sealed),
+    text: keys.open(row.message_sealed, getMessageContext(row.id, 'message')).toString('utf8'),
+    triggers: decryptTriggers(keys, row.id, row.hand_off_sealed),
+    agentDomain: decryptAgentDomain(keys, row.id, row.agent_domain_sealed),
     writtenBy: row.registration_id === null ? 'person' : 'agent',
-    replyTo: keys.open(row.reply_sealed, messageEncryptionContext(row.id, 'reply')).toString('utf8'),
+    replyTo: keys.open(row.reply_sealed, getMessageContext(row.id, 'reply')).toString('utf8'),
     state: row.state,
     createdAt: row.created_at,
+    handling: { owner: row.owner, answeredAt: row.answered_at, closedAt: row.closed_at },
+    note: row.note_sealed && keys.open(row.note_sealed, getMessageContext(row.id, 'note')).toString('utf8'),
   }
 }

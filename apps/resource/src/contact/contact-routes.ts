@@ -5,40 +5,40 @@ import { LIMITS } from '../limits.ts'
 import type { OwnMessages } from './own-messages.ts'
 import type { SendMessage } from './send-message.ts'
 
-export function contactRoutes(deps: { sendMessage: SendMessage; ownMessages: OwnMessages }): Route[] {
-  const send = defineRoute({
+export function createContactRoutes(deps: { sendMessage: SendMessage; ownMessages: OwnMessages }): Route[] {
+  const sendRoute = defineRoute({
     ...operations.sendContactMessage,
     limits: LIMITS.contact,
     async handle({ body, request, caller }) {
-      const key = idempotencyKey(request.header('idempotency-key'))
+      const key = parseIdempotencyKey(request.header('idempotency-key'))
       return { status: 202, body: await deps.sendMessage(body, { request, caller }, key) }
     },
   })
-  const get = defineRoute({
+  const statusRoute = defineRoute({
     ...operations.getContactMessage,
     limits: LIMITS.reads,
     async handle({ params: { id }, caller }) {
-      return { status: 200, body: await deps.ownMessages.read(id, caller) }
+      return { status: 200, body: await deps.ownMessages.readStatus(id, caller) }
     },
   })
-  const withdraw = defineRoute({
+  const withdrawRoute = defineRoute({
     ...operations.deleteContactMessage,
     limits: LIMITS.contact,
-    async handle({ params: { id }, caller }) {
-      await deps.ownMessages.withdraw(id, caller)
+    async handle({ params: { id }, request, caller }) {
+      await deps.ownMessages.withdraw(id, { request, caller })
       return { status: 204 }
     },
   })
-  return [send, get, withdraw]
+  return [sendRoute, statusRoute, withdrawRoute]
 }
 
-/** Parses an Idempotency-Key of printable ASCII. Node joins repeated headers with a comma and a blank, which is refused. */
-function idempotencyKey(sent: string): string | undefined {
-  if (sent === '') return undefined
+/** Parses an Idempotency-Key of printable ASCII. Refuses repeated headers, which Node joins with a comma and a blank. */
+function parseIdempotencyKey(header: string): string | undefined {
+  if (header === '') return undefined
   const maxCharacters = RULES.idempotencyKeyCharacters
-  if (sent.length > maxCharacters || !/^[\x21-\x7E]+$/.test(sent))
+  if (header.length > maxCharacters || !/^[\x21-\x7E]+$/.test(header))
     throw new Problem('invalid-request', {
       detail: `Idempotency-Key must be 1 to ${maxCharacters} printable characters without blanks.`,
     })
-  return sent
+  return header
 }

@@ -1,7 +1,7 @@
 import { newHashKey, parseHashKey } from '@plainpath/sealing'
 import { expect, test } from 'vitest'
 import type { NewMessage } from './contact-message.ts'
-import { contentHash } from './earlier-message.ts'
+import { hashContent } from './earlier-message.ts'
 
 test('compares messages by a hash that depends on the key of this service and on the author', () => {
   const [key, other] = [parseHashKey(newHashKey()), parseHashKey(newHashKey())]
@@ -15,8 +15,8 @@ test('compares messages by a hash that depends on the key of this service and on
     replyTo: 'ana@example.org',
     createdAt: new Date(0),
   }
-  const hash = contentHash(key, { registrationId: 'reg_1' }, message)
-  expect(contentHash(key, { registrationId: 'reg_1' }, { ...message, id: '2' })).toEqual(hash)
-  expect(contentHash(other, { registrationId: 'reg_1' }, message)).not.toEqual(hash)
-  expect(contentHash(key, { registrationId: 'reg_2' }, message)).not.toEqual(hash)
+  const hash = hashContent(key, { registrationId: 'reg_1' }, message)
+  expect(hashContent(key, { registrationId: 'reg_1' }, { ...message, id: '2' })).toEqual(hash)
+  expect(hashContent(other, { registrationId: 'reg_1' }, message)).not.toEqual(hash)
+  expect(hashContent(key, { registrationId: 'reg_2' }, message)).not.toEqual(hash)
 })

@@ -4,7 +4,7 @@ import type { HashKey } from '@plainpath/sealing'
 import { z } from 'zod'
 import type { NewMessage } from './contact-message.ts'
 
-/** The author of a message: the registration of an agent, or the canonical address that was typed on the page. */
+/** The author of a message: an agent's registration, or the canonical form of the address that was typed into the form. */
 export type Author = { readonly registrationId: string } | { readonly address: string }
 
 /** The columns by which a repeated request is recognised. */
@@ -13,51 +13,52 @@ export interface IdempotencyColumns {
   readonly request_hash: Buffer
 }
 
-/** Hashes an Idempotency-Key and the content that it was sent with. @param message.key the Idempotency-Key */
-export const idempotencyColumns = (
+/** Hashes an Idempotency-Key and the content of its request. */
+export const hashIdempotencyKey = (
   hashKey: HashKey,
   message: NewMessage & { readonly registrationId: string; readonly key: string },
 ): IdempotencyColumns => ({
   idempotency_hash: hashKey.hash('idempotency/contact', `${message.registrationId}\n${message.key}`),
-  request_hash: hashKey.hash('idempotency-request/contact', writtenContent(message)),
+  request_hash: hashKey.hash('idempotency-request/contact', serializeContent(message)),
 })
 
-/** Hashes the content of a message with its author, so that a repeated message is recognised. */
-export const contentHash = (hashKey: HashKey, author: Author, message: NewMessage): Buffer =>
-  hashKey.hash('content/contact', JSON.stringify([author, writtenContent(message)]))
+/** Hashes a message's content and author. A repeated message has the same hash. */
+export const hashContent = (hashKey: HashKey, author: Author, message: NewMessage): Buffer =>
+  hashKey.hash('content/contact', JSON.stringify([author, serializeContent(message)]))
 
-/** Serialises the content. Without triggers it equals that of the previous release, whose hashes are still compared. */
-const writtenContent = ({ topic, text, guideSlug, triggers }: NewMessage) =>
+/** Serialises the content. Without triggers, the result equals that of the previous release, whose hashes are still compared. */
+const serializeContent = ({ topic, text, guideSlug, triggers }: NewMessage) =>
   JSON.stringify([topic, text, guideSlug, ...(triggers.length > 0 ? [triggers] : [])])
 
-/** The part of a stored message that its sender receives. */
+/** The part of a stored message that is returned to its sender. */
 export interface ReceivedMessage {
   readonly id: string
   readonly heldUntil: Date
 }
 
-const Idempotent = z.object({
+const EarlierRow = z.object({
   id: z.uuid(),
   held_until: z.date(),
   request_hash: z.instanceof(Buffer),
   state: z.string(),
 })
 
-export type KeyRefusal = 'in-progress' | 'other-request' | 'withdrawn'
+export type IdempotencyRefusal = 'in-progress' | 'other-request' | 'withdrawn'
 
 /**
- * Locks an idempotency key until the transaction ends, and finds its earlier message.
+ * Locks an idempotency key until the transaction ends, and finds the message for which it was used.
  *
- * @returns the message for which the key was used in the last 24 hours, or why the key cannot be used; undefined for a new key
+ * @returns the message for which the key was used in the last 24 hours, or the reason why the key cannot be used; undefined for
+ *   a new key
  */
-export async function findByKey(
+export async function findByIdempotencyKey(
   tx: Database,
-  { idempotency_hash: hash, request_hash: request }: IdempotencyColumns,
+  { idempotency_hash: hash, request_hash: requestHash }: IdempotencyColumns,
   now: Date,
-): Promise<Result<ReceivedMessage, KeyRefusal> | undefined> {
+): Promise<Result<ReceivedMessage, IdempotencyRefusal> | undefined> {
   const { rows: locks } = await tx.query<{ held: boolean }>(
     'select pg_try_advisory_xact_lock($1::bigint) as held',
-    [lockKey(hash)],
+    [toLockKey(hash)],
   )
   if (locks[0]?.held !== true) return err('in-progress')
   await tx.query(
@@ -71,18 +72,19 @@ export async function findByKey(
     [hash],
   )
   if (!rows[0]) return undefined
-  const { id, held_until: heldUntil, ...earlier } = Idempotent.parse(rows[0])
-  if (!earlier.request_hash.equals(request)) return err('other-request')
+  const { id, held_until: heldUntil, ...earlier } = EarlierRow.parse(rows[0])
+  if (!earlier.request_hash.equals(requestHash)) return err('other-request')
   return earlier.state === 'erased' ? err('withdrawn') : ok({ id, heldUntil })
 }
 
 /**
- * Locks the content until the transaction ends, so that the second of two simultaneous equal messages finds the first.
+ * Locks the content until the transaction ends, and finds an equal message from the last 24 hours that was not withdrawn. Because
+ * of the lock, the second of two simultaneous equal messages finds the first.
  *
- * @returns the id of an equal message of the last 24 hours that was not withdrawn
+ * @returns the id of the earlier message
  */
 export async function findDuplicate(tx: Database, hash: Buffer, now: Date): Promise<string | undefined> {
-  await tx.query('select pg_advisory_xact_lock($1::bigint)', [lockKey(hash)])
+  await tx.query('select pg_advisory_xact_lock($1::bigint)', [toLockKey(hash)])
   const { rows } = await tx.query<{ id: string }>(
     `select id from contact_messages
      where content_hash = $1 and state in ('received', 'delivered') and created_at > $2
@@ -92,4 +94,4 @@ export async function findDuplicate(tx: Database, hash: Buffer, now: Date): Prom
   return rows[0]?.id
 }
 
-const lockKey = (hash: Buffer) => hash.readBigInt64BE().toString()
+const toLockKey = (hash: Buffer) => hash.readBigInt64BE().toString()

@@ -1,10 +1,17 @@
-import { ContactTopic, highestUrgency, MINUTE_MS, URGENCIES, type Urgency } from '@plainpath/domain'
+import { ContactTopic, findHighestUrgency, MINUTE_MS, URGENCIES, type Urgency } from '@plainpath/domain'
 import { eraseMails } from '@plainpath/mail'
 import type { Pool } from '@plainpath/postgres'
 import type { SealingKeys } from '@plainpath/sealing'
 import { z } from 'zod'
 import { recordStaffAct } from '../staff-audit.ts'
-import { ERASE_CONTENT, type OpenedMessage, openMessage, openTriggers } from './contact-message.ts'
+import {
+  type DecryptedMessage,
+  decryptMessage,
+  decryptTriggers,
+  describeStaffState,
+  ERASE_CONTENT,
+  getMessageContext,
+} from './contact-message.ts'
 
 const ListedRow = z.object({
   id: z.uuid(),
@@ -12,26 +19,29 @@ const ListedRow = z.object({
   state: z.string(),
   createdAt: z.date(),
   deliveredAt: z.date().nullable(),
+  owner: z.string().nullable(),
+  answeredAt: z.date().nullable(),
+  closedAt: z.date().nullable(),
   handOff: z.instanceof(Buffer).nullable(),
 })
 export interface ListedMessage extends Omit<z.infer<typeof ListedRow>, 'handOff'> {
+  /** The state that staff see, which is more detailed than the state in the public API. */
+  readonly staffState: string
   readonly ageMinutes: number
-  /** Why the person needs a lawyer, the most urgent trigger first. */
+  /** The hand-off triggers, the most urgent first. */
   readonly triggers: readonly string[]
   readonly urgency: Urgency | null
 }
 
-/**
- * Lists the newest messages without texts and addresses, those with urgent triggers first. If it decrypts triggers, it records
- * that in the audit.
- */
+/** Lists the newest messages, urgent ones first, without texts and addresses. Records the decryption of triggers in the audit. */
 export const listMessages = (
   db: Pool,
   { sealingKeys, limit, actor, now }: { sealingKeys: SealingKeys; limit: number; actor: string; now: Date },
 ): Promise<ListedMessage[]> =>
   db.transaction(async (tx) => {
     const { rows } = await tx.query(
-      `select id, topic, state, created_at as "createdAt", delivered_at as "deliveredAt", hand_off_sealed as "handOff"
+      `select id, topic, state, created_at as "createdAt", delivered_at as "deliveredAt", owner,
+         answered_at as "answeredAt", closed_at as "closedAt", hand_off_sealed as "handOff"
        from contact_messages order by created_at desc, id limit $1`,
       [limit],
     )
@@ -39,38 +49,61 @@ export const listMessages = (
       .array(ListedRow)
       .parse(rows)
       .map(({ handOff, ...message }) => {
-        const triggers = openTriggers(sealingKeys, message.id, handOff)
+        const triggers = decryptTriggers(sealingKeys, message.id, handOff)
         const ageMinutes = Math.floor((now.getTime() - message.createdAt.getTime()) / MINUTE_MS)
-        return { ...message, ageMinutes, triggers, urgency: highestUrgency(triggers) ?? null }
+        const state = describeStaffState(message.state, message)
+        return {
+          ...message,
+          staffState: state,
+          ageMinutes,
+          triggers,
+          urgency: findHighestUrgency(triggers) ?? null,
+        }
       })
-    const opened = messages.filter(({ urgency }) => urgency !== null).length
-    if (opened > 0)
+    const decryptedCount = messages.filter(({ urgency }) => urgency !== null).length
+    if (decryptedCount > 0)
       await recordStaffAct(
         tx,
-        { actor, action: 'contact list', about: `triggers of ${opened} messages` },
+        { actor, action: 'contact list', about: `triggers of ${decryptedCount} messages` },
         now,
       )
-    return messages.toSorted((one, other) => urgencyRank(one) - urgencyRank(other))
+    return messages.toSorted((a, b) => rankUrgency(a) - rankUrgency(b))
   })
 
-const urgencyRank = ({ urgency }: ListedMessage) =>
+const rankUrgency = ({ urgency }: ListedMessage) =>
   urgency === null ? URGENCIES.length : URGENCIES.indexOf(urgency)
 
-/** Decrypts a message and records that in the audit. @returns undefined for an unknown or erased message */
+/** A message whose text and addresses were erased. */
+export interface ErasedMessage {
+  readonly id: string
+  readonly topic: ContactTopic
+  readonly state: 'erased'
+  readonly createdAt: Date
+  readonly erasedAt: Date
+}
+const ErasedRow = z.object({ id: z.uuid(), topic: ContactTopic, created_at: z.date(), erased_at: z.date() })
+
+/**
+ * Decrypts a message and records this in the audit. Nothing is recorded for an erased message, which has nothing to decrypt.
+ *
+ * @returns undefined for an unknown message
+ */
 export const showMessage = (
   db: Pool,
   { sealingKeys, id, actor, now }: { sealingKeys: SealingKeys; id: string; actor: string; now: Date },
-): Promise<OpenedMessage | undefined> =>
+): Promise<DecryptedMessage | ErasedMessage | undefined> =>
   db.transaction(async (tx) => {
-    const { rows } = await tx.query(`select * from contact_messages where id = $1 and state <> 'erased'`, [
-      id,
-    ])
+    const { rows } = await tx.query('select * from contact_messages where id = $1', [id])
     if (!rows[0]) return undefined
+    if (rows[0]['state'] === 'erased') {
+      const { topic, created_at: createdAt, erased_at: erasedAt } = ErasedRow.parse(rows[0])
+      return { id, topic, state: 'erased', createdAt, erasedAt }
+    }
     await recordStaffAct(tx, { actor, action: 'contact show', about: id }, now)
-    return openMessage(sealingKeys, rows[0])
+    return decryptMessage(sealingKeys, rows[0])
   })
 
-/** Erases the text and the address of a message, even if it was delivered. @returns false if nothing is left to erase */
+/** Erases the text and address of a message, even if it was delivered. Returns false if there is nothing to erase. */
 export const eraseMessage = (
   db: Pool,
   { id, actor, now }: { id: string; actor: string; now: Date },
@@ -84,4 +117,48 @@ export const eraseMessage = (
     if (rowCount === 0) return false
     await recordStaffAct(tx, { actor, action: 'contact erase', about: id }, now)
     return true
+  })
+
+/** A step that staff take to handle a message. */
+export type StaffStep =
+  | { readonly step: 'assign'; readonly owner: string }
+  | { readonly step: 'answered' }
+  | { readonly step: 'close'; readonly note: string; readonly sealingKeys: SealingKeys }
+
+/**
+ * Records a step that staff took. If the message has no owner, the actor becomes its owner. The public API shows none of this.
+ *
+ * @returns the state that staff see; undefined for a message that is unknown, not delivered yet, erased or closed
+ */
+export const recordStaffStep = (
+  db: Pool,
+  staffStep: StaffStep,
+  { id, actor, now }: { id: string; actor: string; now: Date },
+): Promise<string | undefined> =>
+  db.transaction(async (tx) => {
+    const note =
+      staffStep.step === 'close'
+        ? staffStep.sealingKeys.seal(staffStep.note, getMessageContext(id, 'note'))
+        : null
+    const { rows } = await tx.query<{ answered_at: Date | null; closed_at: Date | null }>(
+      `update contact_messages set
+         owner = coalesce($2, owner, $3),
+         answered_at = case when $4 then $7 else answered_at end,
+         closed_at = case when $5 then $7 else closed_at end,
+         note_sealed = coalesce($6, note_sealed)
+       where id = $1 and state = 'delivered' and closed_at is null
+       returning answered_at, closed_at`,
+      [
+        id,
+        staffStep.step === 'assign' ? staffStep.owner : null,
+        actor,
+        staffStep.step === 'answered',
+        staffStep.step === 'close',
+        note,
+        now,
+      ],
+    )
+    if (!rows[0]) return undefined
+    await recordStaffAct(tx, { actor, action: `contact ${staffStep.step}`, about: id }, now)
+    return describeStaffState('delivered', { answeredAt: rows[0].answered_at, closedAt: rows[0].closed_at })
   })

@@ -1,35 +1,62 @@
-import { type Caller, Problem } from '@plainpath/http'
-import { notWithdrawn } from './contact-problems.ts'
+import type { ContactStatus } from '@plainpath/domain'
+import { type Caller, Problem, type RequestFacts } from '@plainpath/http'
+import type { FindVerifiedPerson } from '../auth/verified-person.ts'
+import { createNotWithdrawnProblem } from './contact-problems.ts'
 import type { ContactStore } from './contact-store.ts'
 
-/** Creates the functions with which routes and tools read and withdraw the messages of the calling registration. */
-export function ownMessages({
+type RequestHeaders = Pick<RequestFacts, 'header' | 'path'>
+
+/** The messages that the caller's registration sent, for the routes and the MCP tools. */
+export interface OwnMessages {
+  /**
+   * Reads the status of a message.
+   *
+   * @throws {Problem} 404 for an unknown message, or for a message of another registration
+   */
+  readStatus(id: string, caller: Caller): Promise<{ id: string; status: ContactStatus; heldUntil?: string }>
+  /**
+   * Withdraws a message.
+   *
+   * @throws {Problem} 404 for the same reasons as `readStatus`; 409 if delivery has started
+   */
+  withdraw(id: string, call: { request: RequestHeaders; caller: Caller }): Promise<void>
+}
+
+export function createOwnMessages({
   contact,
+  findVerifiedPerson,
   now,
 }: {
-  contact: Pick<ContactStore, 'find' | 'withdraw'>
+  contact: Pick<ContactStore, 'findStatus' | 'withdraw'>
+  findVerifiedPerson: FindVerifiedPerson
   now: () => Date
-}) {
+}): OwnMessages {
+  /** Finds the agent to name in the mail to the person. Returns undefined on failure: the withdrawal should still succeed. */
+  const findAgent = (request: RequestHeaders, caller: Caller) =>
+    findVerifiedPerson(request, caller).then(
+      ({ agent }) => agent,
+      () => undefined,
+    )
   return {
-    /** Reads a message. @throws {Problem} 404 for an unknown message, or one of another registration */
-    async read(id: string, caller: Caller) {
-      const state = await contact.find(id, callerRegistration(caller))
-      if (state === undefined) throw unknownMessage()
-      const { status, heldUntil } = state
+    async readStatus(id, caller) {
+      const message = await contact.findStatus(id, getRegistrationId(caller))
+      if (message === undefined) throw createUnknownMessageProblem()
+      const { status, heldUntil } = message
       return { id, status, ...(status !== 'erased' && { heldUntil: heldUntil.toISOString() }) }
     },
-    /** Withdraws a message. @throws {Problem} 404 as `read`; 409 if its delivery has begun */
-    async withdraw(id: string, caller: Caller): Promise<void> {
-      const withdrawn = await contact.withdraw({ id, registrationId: callerRegistration(caller) }, now())
-      if (withdrawn.ok) return
-      throw withdrawn.error === 'not-found' ? unknownMessage() : notWithdrawn(withdrawn.error)
+    async withdraw(id, { request, caller }) {
+      const agent = await findAgent(request, caller)
+      const target = { id, registrationId: getRegistrationId(caller), agent }
+      const withdrawal = await contact.withdraw(target, now())
+      if (withdrawal.ok) return
+      throw withdrawal.error === 'not-found'
+        ? createUnknownMessageProblem()
+        : createNotWithdrawnProblem(withdrawal.error)
     },
   }
 }
 
-export type OwnMessages = ReturnType<typeof ownMessages>
+const getRegistrationId = ({ registrationId, clientId }: Caller) => registrationId ?? clientId
 
-const callerRegistration = ({ registrationId, clientId }: Caller) => registrationId ?? clientId
-
-const unknownMessage = () =>
+const createUnknownMessageProblem = () =>
   new Problem('not-found', { detail: 'No message of this registration has this id.' })

@@ -1,29 +1,33 @@
 import { randomUUID } from 'node:crypto'
-import { ATTORNEY_LISTS, type ContactRequest } from '@plainpath/domain'
+import { ATTORNEY_LISTS, type ContactReceived, type ContactRequest } from '@plainpath/domain'
 import { type Caller, Problem, type RequestFacts } from '@plainpath/http'
 import { parseMailbox } from '@plainpath/mail'
 import { PREPARE_FOR_ATTORNEY, REPLY } from '@plainpath/pages'
-import type { VerifiedPerson } from '../auth/bearer.ts'
+import type { z } from 'zod'
+import type { FindVerifiedPerson } from '../auth/verified-person.ts'
 import { CONTACT_MAILBOX, CONTACT_REGISTRATION } from '../limits.ts'
-import { duplicateMessage } from './contact-problems.ts'
+import { createDuplicateMessageProblem } from './contact-problems.ts'
 import type { ContactStore } from './contact-store.ts'
 
 /**
- * Creates the function with which the route and the tool send a message of a person whose address is verified.
+ * Sends a message to staff, for a person whose e-mail address is verified. The route and the MCP tool use this function.
  *
- * @throws {Problem} 401 and 403 with a challenge, 409 and 422 for the key, 409 for a repeated message, 429; and errors of the store
+ * @throws {Problem} 401 and 403 with a challenge; 409 and 422 for the idempotency key; 409 for a repeated message; 429. Also
+ *   rethrows store errors
  */
-export function sendMessage(deps: {
+export type SendMessage = (
+  message: ContactRequest,
+  call: { request: Pick<RequestFacts, 'take' | 'header' | 'path'>; caller: Caller },
+  idempotencyKey?: string,
+) => Promise<z.infer<typeof ContactReceived>>
+
+export function createSendMessage(deps: {
   contact: Pick<ContactStore, 'receive'>
-  verifiedPerson: VerifiedPerson
+  findVerifiedPerson: FindVerifiedPerson
   now: () => Date
-}) {
-  return async (
-    message: ContactRequest,
-    { request, caller }: { request: Pick<RequestFacts, 'take' | 'header' | 'path'>; caller: Caller },
-    idempotencyKey?: string,
-  ) => {
-    const { registrationId, email, agent } = await deps.verifiedPerson(request, caller)
+}): SendMessage {
+  return async (message, { request, caller }, idempotencyKey) => {
+    const { registrationId, email, agent } = await deps.findVerifiedPerson(request, caller)
     await request.take(CONTACT_REGISTRATION, registrationId)
     await request.take(CONTACT_MAILBOX, parseMailbox(email).mailbox)
     const received = await deps.contact.receive({
@@ -40,7 +44,7 @@ export function sendMessage(deps: {
       idempotencyKey,
     })
     if (!received.ok) {
-      if (typeof received.error === 'object') throw duplicateMessage(received.error.duplicateOf)
+      if (typeof received.error === 'object') throw createDuplicateMessageProblem(received.error.duplicateOf)
       throw new Problem(PROBLEM_CODES[received.error])
     }
     const { id, heldUntil } = received.value
@@ -54,8 +58,6 @@ export function sendMessage(deps: {
     } as const
   }
 }
-
-export type SendMessage = ReturnType<typeof sendMessage>
 
 const REPLY_BODY = { ...REPLY, findHelp: [...REPLY.findHelp] }
 

@@ -1,20 +1,22 @@
 import { err, ok, type Result } from '@plainpath/domain'
 import { eraseMails, isBeingSent, type MailQueue } from '@plainpath/mail'
+import type { ServiceUrls } from '@plainpath/metadata'
 import type { Database } from '@plainpath/postgres'
 import { openIfPossible, type SealingKeys } from '@plainpath/sealing'
 import { z } from 'zod'
-import { CONTACT_MAIL, withdrawnMail } from './contact-mails.ts'
-import { ERASE_WITHDRAWN, messageEncryptionContext, openAgentDomain } from './contact-message.ts'
+import type { ConfirmedAgent } from '../auth/introspection.ts'
+import { CONTACT_MAIL, composeWithdrawnMail } from './contact-mails.ts'
+import { decryptAgentDomain, ERASE_WITHDRAWN, getMessageContext } from './contact-message.ts'
 
-/** The message to withdraw: one of a registration, or the one of a link. */
-export type Withdrawn =
-  | { readonly id: string; readonly registrationId: string }
+/** Identifies the message to withdraw: its id and registration, with the agent if known; or the hash of a mailed link. */
+export type WithdrawTarget =
+  | { readonly id: string; readonly registrationId: string; readonly agent: ConfirmedAgent | undefined }
   | { readonly linkHash: Buffer }
 
-/** Why a message is not withdrawn. */
+/** The reason why a message cannot be withdrawn. */
 export type WithdrawRefusal = 'not-found' | 'being-delivered' | 'delivered'
 
-const Held = z.object({
+const HeldMessage = z.object({
   state: z.string(),
   replySealed: z.instanceof(Buffer).nullable(),
   agentDomainSealed: z.instanceof(Buffer).nullable(),
@@ -22,21 +24,21 @@ const Held = z.object({
 })
 
 /**
- * Erases a message that was not delivered, and its mails. If its agent withdrew it, the person gets a mail, once. Locks the
- * mails first: the mailer that delivers one locks them in that order, too.
+ * Erases an undelivered message and its mails. If an agent withdraws the message, a mail informs the person. Locks the mails before
+ * the message, in the same order as the mailer.
  *
- * @returns the id of the message
+ * @returns the message id
  */
 export async function withdrawMessage(
   tx: Database,
-  deps: { mails: MailQueue; sealingKeys: SealingKeys },
-  which: Withdrawn,
+  deps: { mails: MailQueue; sealingKeys: SealingKeys; urls: ServiceUrls },
+  target: WithdrawTarget,
   now: Date,
 ): Promise<Result<string, WithdrawRefusal>> {
-  const byLink = 'linkHash' in which
-  const [condition, values] = byLink
-    ? ['withdraw_hash = $1', [which.linkHash]]
-    : ['id = $1 and registration_id = $2', [which.id, which.registrationId]]
+  const isByLink = 'linkHash' in target
+  const [condition, values] = isByLink
+    ? ['withdraw_hash = $1', [target.linkHash]]
+    : ['id = $1 and registration_id = $2', [target.id, target.registrationId]]
   const { rows } = await tx.query<{ id: string }>(
     `select id from contact_messages where ${condition} and state <> 'unconfirmed'`,
     values,
@@ -44,7 +46,7 @@ export async function withdrawMessage(
   if (!rows[0]) return err('not-found')
   const { id } = rows[0]
   if (await isBeingSent(tx, { kind: CONTACT_MAIL.staff, about: id }, now)) return err('being-delivered')
-  const { rows: withdrawn } = await tx.query(
+  const { rows: withdrawnRows } = await tx.query(
     `with held as (
        select id, state, reply_sealed, agent_domain_sealed, created_at from contact_messages
        where id = $1 and state <> 'delivered' for no key update)
@@ -54,22 +56,30 @@ export async function withdrawMessage(
        held.agent_domain_sealed as "agentDomainSealed"`,
     [id, now],
   )
-  if (!withdrawn[0]) return err('delivered')
-  const held = Held.parse(withdrawn[0])
-  if (held.state === 'erased') return ok(id)
+  if (!withdrawnRows[0]) return err('delivered')
+  const heldMessage = HeldMessage.parse(withdrawnRows[0])
+  if (heldMessage.state === 'erased') return ok(id)
   await eraseMails(tx, id, now)
-  const replyTo = byLink ? undefined : openAddress(deps.sealingKeys, id, held.replySealed)
+  if (isByLink) return ok(id)
+  const replyTo = decryptAddress(deps.sealingKeys, id, heldMessage.replySealed)
   if (replyTo !== undefined) {
     const agentDomain =
-      openIfPossible(() => openAgentDomain(deps.sealingKeys, id, held.agentDomainSealed)) ?? null
-    const mail = withdrawnMail({ id, replyTo, createdAt: held.createdAt, agentDomain })
+      openIfPossible(() => decryptAgentDomain(deps.sealingKeys, id, heldMessage.agentDomainSealed)) ?? null
+    const withdrawnMessage = {
+      id,
+      replyTo,
+      createdAt: heldMessage.createdAt,
+      agent: target.agent,
+      agentDomain,
+    }
+    const mail = composeWithdrawnMail(deps.urls, withdrawnMessage)
     await deps.mails.add(tx, { kind: CONTACT_MAIL.withdrawn, about: id, ...mail }, now)
   }
   return ok(id)
 }
 
-/** Decrypts the address; undefined if its key is lost, and the message is then withdrawn without a mail. */
-const openAddress = (keys: SealingKeys, id: string, sealed: Buffer | null) =>
+/** Decrypts the person's address. Returns undefined if its key is lost, so that the message is withdrawn without a mail. */
+const decryptAddress = (keys: SealingKeys, id: string, sealed: Buffer | null) =>
   openIfPossible(() =>
-    sealed === null ? undefined : keys.open(sealed, messageEncryptionContext(id, 'reply')).toString('utf8'),
+    sealed === null ? undefined : keys.open(sealed, getMessageContext(id, 'reply')).toString('utf8'),
   )

@@ -1,4 +1,4 @@
-import { type GuideSection, guideSections, type PackagedGuide } from '@plainpath/guides'
+import { type GuideSection, listGuideSections, type PackagedGuide } from '@plainpath/guides'
 import type { Database, Pool } from '@plainpath/postgres'
 import { z } from 'zod'
 import { recordStaffAct, type StaffAct } from '../staff-audit.ts'
@@ -11,46 +11,47 @@ const Row = z.object({
   reason: z.string().nullable(),
   since: z.date(),
 })
-export type SwitchedOff = z.infer<typeof Row>
-export type Switch = Pick<SwitchedOff, 'kind' | 'target'>
+/** A part of the answers that operators turned off: all answers, a section, or a trigger. */
+export type TurnedOffPart = z.infer<typeof Row>
+export type Switch = Pick<TurnedOffPart, 'kind' | 'target'>
 
 /** The target of the switch that pauses all answers. */
 export const ALL_ANSWERS: Switch = { kind: 'answers', target: 'all' }
 
-/** Lists everything that is turned off, with the reason and the time. */
-export async function listSwitchedOff(db: Database): Promise<SwitchedOff[]> {
+/** Lists everything that operators turned off, with the reason and the time. */
+export async function listTurnedOffParts(db: Database): Promise<TurnedOffPart[]> {
   const { rows } = await db.query(
     'select kind, target, reason, since from answer_switches order by kind, target',
   )
   return z.array(Row).parse(rows)
 }
 
-/** Reads what is turned off, by kind. */
+/** Reads the parts of answers that operators turned off. */
 export async function readAnswerSwitches(db: Database): Promise<AnswerSwitches> {
-  const off = await listSwitchedOff(db)
-  const targets = (kind: Switch['kind']) => off.flatMap((row) => (row.kind === kind ? row.target : []))
+  const rows = await listTurnedOffParts(db)
+  const listTargets = (kind: Switch['kind']) => rows.flatMap((row) => (row.kind === kind ? row.target : []))
   return {
-    paused: targets('answers').length > 0,
-    withdrawnSections: targets('section'),
-    disabledTriggers: targets('trigger'),
+    paused: listTargets('answers').length > 0,
+    withdrawnSections: listTargets('section'),
+    disabledTriggers: listTargets('trigger'),
   }
 }
 
-interface Act {
+interface SwitchAct {
   readonly actor: string
   readonly action: StaffAct['action']
   readonly now: Date
 }
 
 /**
- * Turns something off on every instance, and records that in the audit.
+ * Turns a part off on every instance, and records this in the audit.
  *
- * @returns false if it was off already; nothing is recorded then
+ * @returns false if the part was turned off already; then nothing is recorded
  */
 export async function turnOff(
   pool: Pool,
   { kind, target, reason }: Switch & { reason?: string | undefined },
-  { actor, action, now }: Act,
+  { actor, action, now }: SwitchAct,
 ): Promise<boolean> {
   return pool.transaction(async (tx) => {
     const { rowCount } = await tx.query(
@@ -68,11 +69,11 @@ export async function turnOff(
   })
 }
 
-/** Undoes `turnOff`. @returns false if it was on already; nothing is recorded then */
+/** Undoes `turnOff`. Returns false and records nothing if the part was not turned off. */
 export async function turnOn(
   pool: Pool,
   { kind, target }: Switch,
-  { actor, action, now }: Act,
+  { actor, action, now }: SwitchAct,
 ): Promise<boolean> {
   return pool.transaction(async (tx) => {
     const { rowCount } = await tx.query('delete from answer_switches where kind = $1 and target = $2', [
@@ -89,20 +90,20 @@ export async function turnOn(
 const WITHDRAWN_NOTICE =
   'We took the text of this section out for now. Look at the official pages that this guide names.'
 
-/** Replaces the text of each withdrawn section by a notice. Headings and anchors stay. */
+/** Replaces the text of each withdrawn section with a notice. Headings and anchors do not change. */
 export function withdrawSections<Guide extends Pick<PackagedGuide, 'slug' | 'title' | 'body'>>(
   guide: Guide,
   withdrawn: readonly string[],
 ): Guide {
-  const sections = guideSections(guide).filter(
+  const sections = listGuideSections(guide).filter(
     ({ id, markdown }) => withdrawn.includes(id) && markdown !== '',
   )
   if (sections.length === 0) return guide
-  return { ...guide, body: sections.reduce(withNotice, guide.body) }
+  return { ...guide, body: sections.reduce(replaceSection, guide.body) }
 }
 
-function withNotice(body: string, { key, heading, markdown }: GuideSection): string {
-  const from = key === 'intro' ? 0 : body.indexOf(`## ${heading}`)
-  const start = body.indexOf(markdown, Math.max(from, 0))
+function replaceSection(body: string, { key, heading, markdown }: GuideSection): string {
+  const headingIndex = key === 'intro' ? 0 : body.indexOf(`## ${heading}`)
+  const start = body.indexOf(markdown, Math.max(headingIndex, 0))
   return body.slice(0, start) + WITHDRAWN_NOTICE + body.slice(start + markdown.length)
 }

@@ -17,7 +17,7 @@ const titled = (title: string, later = 1) => [
   { ...guide, title, version: guide.version + later },
   ...packaged.slice(1),
 ]
-const soon = { interval: 10, timeout: 2_000 }
+const soon = { interval: 10 }
 
 /** A database that can be cut off, polled every 20 ms, whose notifications never arrive. */
 async function follow(options: { down?: boolean } = {}) {
@@ -35,7 +35,7 @@ async function follow(options: { down?: boolean } = {}) {
   const lines: string[] = []
   const log = createLog({ service: 'test', write: (line) => lines.push(line) })
   const guides = opening.use(
-    await followGuides({ db, url: NOBODY_LISTENS, packaged, now: () => NOW, log, pollMs: 20 }),
+    await followGuides({ db, url: NOBODY_LISTENS, releaseGuides: packaged, now: () => NOW, log, pollMs: 20 }),
   )
   const resources = opening.move()
   return {

@@ -6,13 +6,18 @@ import { type Database, listen } from '@plainpath/postgres'
 import { readAnswerSwitches, withdrawSections } from './answer-switches.ts'
 import {
   type AnswerSwitches,
+  createGuideCatalog,
   type GuideCatalog,
-  guideCatalog,
   type PublishedGuides,
-  publishedFromRelease,
   type StoredGuides,
+  treatReleaseAsPublished,
 } from './guide-catalog.ts'
-import { GUIDES_CHANNEL, readGuidesMark, readPublishedGuides, releaseText } from './read-published-guides.ts'
+import {
+  createReleaseTextFinder,
+  GUIDES_CHANNEL,
+  readGuidesFingerprint,
+  readPublishedGuides,
+} from './read-published-guides.ts'
 
 export interface FollowedGuides extends AsyncDisposable {
   /** Returns the current catalog. Call it once per request, so that the response does not mix two catalogs. */
@@ -21,121 +26,122 @@ export interface FollowedGuides extends AsyncDisposable {
 
 export interface FollowOptions {
   readonly db: Database
-  /** The database to listen on. */
+  /** The database URL for notifications. */
   readonly url: string
   /** The guides of this release. They are served until the database has been read, and if nothing was ever published. */
-  readonly packaged: readonly PackagedGuide[]
+  readonly releaseGuides: readonly PackagedGuide[]
   readonly now: () => Date
   readonly log: Log
-  /** Called with each new catalog before requests see it, to prepare responses. */
+  /** Receives each new catalog before requests use it. */
   readonly onChange?: (catalog: GuideCatalog) => void
-  /** The interval of polling, in addition to notifications; 1 s when absent. */
+  /** The polling interval, in addition to notifications; by default 1 s. */
   readonly pollMs?: number
 }
 
 /**
- * Tracks in memory which guides are published and what operators turned off. A notification or a poll finds a change within a
- * second, and one assignment replaces the whole catalog. While the database is unavailable, the last catalog is served.
+ * Keeps a catalog of the published guides and the operators' switches in memory. A notification or the next poll reveals a change
+ * within a second, and the whole catalog is then replaced at once. While the database is unavailable, the last catalog is served.
  */
 export async function followGuides(options: FollowOptions): Promise<FollowedGuides> {
-  const { db, url, packaged, now, log, onChange = () => undefined, pollMs = 1_000 } = options
-  const textOfRelease = releaseText(packaged)
-  const stop = new AbortController()
-  let published = publishedFromRelease(packaged)
-  let catalog = guideCatalog(published, now)
+  const { db, url, releaseGuides, now, log, onChange = () => undefined, pollMs = 1_000 } = options
+  const findReleaseText = createReleaseTextFinder(releaseGuides)
+  const shutdown = new AbortController()
+  let publishedGuides = treatReleaseAsPublished(releaseGuides)
+  let catalog = createGuideCatalog(publishedGuides, now)
   onChange(catalog)
-  let mark: string | undefined
-  let failing = false
+  let fingerprint: string | undefined
+  let isFailing = false
   let listener: AsyncDisposable | undefined
 
-  const refresh = oneAtATime(async () => {
+  const refresh = runOneAtATime(async () => {
     try {
-      const newMark = await readGuidesMark(db)
-      if (newMark !== mark) {
+      const newFingerprint = await readGuidesFingerprint(db)
+      if (newFingerprint !== fingerprint) {
         const switches = await readAnswerSwitches(db)
-        const read = (await readPublishedGuides(db, textOfRelease)) ?? publishedFromRelease(packaged)
-        published = reuseUnchanged(withSwitches(read, switches), published)
-        const changed = guideCatalog(published, now)
-        onChange(changed)
-        catalog = changed
-        logAltered(read, log)
-        mark = newMark
+        const storedGuides =
+          (await readPublishedGuides(db, findReleaseText)) ?? treatReleaseAsPublished(releaseGuides)
+        publishedGuides = reuseUnchanged(applySwitches(storedGuides, switches), publishedGuides)
+        const newCatalog = createGuideCatalog(publishedGuides, now)
+        onChange(newCatalog)
+        catalog = newCatalog
+        logAlteredGuides(storedGuides, log)
+        fingerprint = newFingerprint
       }
-      failing = false
+      isFailing = false
     } catch (error) {
-      if (!failing) log.warn('the published guides cannot be read; those in memory are served', { error })
-      failing = true
+      if (!isFailing) log.warn('the published guides cannot be read; those in memory are served', { error })
+      isFailing = true
     }
   })
-  const listenIfNot = async () => {
+  const ensureListening = async () => {
     try {
       const refreshNow = () => void refresh()
       listener ??= await listen(url, { [GUIDES_CHANNEL]: refreshNow }, { onReconnected: refreshNow, log })
     } catch {
-      // The database is unavailable. `refresh` logs that, and the next round tries again.
+      // The database is unavailable. `refresh` logs that, and the next poll tries again.
     }
   }
-  const round = async () => {
-    await listenIfNot()
+  const pollOnce = async () => {
+    await ensureListening()
     await refresh()
   }
 
-  await round()
-  const rounds = (async () => {
+  await pollOnce()
+  const pollLoop = (async () => {
     for (;;) {
-      await sleep(pollMs, undefined, { signal: stop.signal, ref: false }).catch(() => undefined)
-      if (stop.signal.aborted) return
-      await round()
+      await sleep(pollMs, undefined, { signal: shutdown.signal, ref: false }).catch(() => undefined)
+      if (shutdown.signal.aborted) return
+      await pollOnce()
     }
   })()
   return {
     current: () => catalog,
     async [Symbol.asyncDispose]() {
-      stop.abort()
-      await rounds
+      shutdown.abort()
+      await pollLoop
       await listener?.[Symbol.asyncDispose]()
       await refresh.settled()
     },
   }
 }
 
-/** Applies the switches of operators to the guides. */
-const withSwitches = (read: StoredGuides, switches: AnswerSwitches): PublishedGuides => ({
-  ...read,
-  guides: read.guides.map((guide) => withdrawSections(guide, switches.withdrawnSections)),
+/** Applies the operators' switches to the guides. */
+const applySwitches = (stored: StoredGuides, switches: AnswerSwitches): PublishedGuides => ({
+  ...stored,
+  guides: stored.guides.map((guide) => withdrawSections(guide, switches.withdrawnSections)),
   switches,
 })
 
-function logAltered({ altered }: StoredGuides, log: Log): void {
-  for (const slug of altered)
-    log.error('a guide was altered in the store; the text of the release is served', { slug })
+function logAlteredGuides({ alteredSlugs }: StoredGuides, log: Log): void {
+  for (const slug of alteredSlugs)
+    log.error("a guide was altered in the store; the release's text is served", { slug })
 }
 
-/** Reuses the objects of guides that did not change, so that responses prepared from them stay valid. */
-function reuseUnchanged(read: PublishedGuides, before: PublishedGuides): PublishedGuides {
-  const previous = new Map(before.guides.map((guide) => [guide.slug, guide]))
-  const guides = read.guides.map((guide) => {
-    const unchanged = previous.get(guide.slug)
-    return unchanged && isDeepStrictEqual(unchanged, guide) ? unchanged : guide
+/** Reuses the objects of unchanged guides, because responses that were prepared from them are cached by object. */
+function reuseUnchanged(stored: PublishedGuides, previous: PublishedGuides): PublishedGuides {
+  const previousBySlug = new Map(previous.guides.map((guide) => [guide.slug, guide]))
+  const guides = stored.guides.map((guide) => {
+    const previousGuide = previousBySlug.get(guide.slug)
+    return previousGuide && isDeepStrictEqual(previousGuide, guide) ? previousGuide : guide
   })
-  return { ...read, guides }
+  return { ...stored, guides }
 }
 
-/** Wraps `work` so that it never runs twice at the same time. Requests during a run cause one more run, which is recent enough for all of them. */
-function oneAtATime(work: () => Promise<void>): { (): Promise<void>; settled(): Promise<void> } {
-  let running: Promise<void> | undefined
+/** Wraps `work` so that it never runs twice at the same time. All calls during a run share one more run, which follows. */
+function runOneAtATime(work: () => Promise<void>): { (): Promise<void>; settled(): Promise<void> } {
+  let currentRun: Promise<void> | undefined
   let runAgain = false
   const run = async () => {
     do {
       runAgain = false
       await work()
     } while (runAgain)
-    running = undefined
+    currentRun = undefined
   }
   const requestRun = () => {
-    if (running) runAgain = true
-    running ??= run()
-    return running
+    if (currentRun) runAgain = true
+    currentRun ??= run()
+    return currentRun
   }
-  return Object.assign(requestRun, { settled: async () => running })
+  return Object.assign(requestRun, { settled: async () => currentRun })
 }

@@ -1,6 +1,6 @@
 import { loadGuides, type PackagedGuide } from '@plainpath/guides'
 import { describe, expect, test } from 'vitest'
-import { guideCatalog, publishedFromRelease } from './guide-catalog.ts'
+import { createGuideCatalog, treatReleaseAsPublished } from './guide-catalog.ts'
 
 const [sample] = loadGuides()
 if (!sample) throw new Error('there are no guides')
@@ -14,8 +14,8 @@ const now = () => new Date('2026-11-20T12:00:00Z')
 const slugsOf = ({ guides }: { guides: readonly { slug: string }[] }) => guides.map(({ slug }) => slug)
 
 describe('the catalog', () => {
-  const catalog = guideCatalog(
-    publishedFromRelease([guide('c'), guide('a'), guide('draft', { status: 'draft' }), guide('b')]),
+  const catalog = createGuideCatalog(
+    treatReleaseAsPublished([guide('c'), guide('a'), guide('draft', { status: 'draft' }), guide('b')]),
     now,
   )
 
@@ -43,8 +43,14 @@ describe('the catalog', () => {
   })
 
   test('returns the successor of a retired guide', () => {
-    const retired = guideCatalog(
-      { guides: [guide('a')], altered: [], switches: undefined, retired: new Map([['b', 'a']]), changes: [] },
+    const retired = createGuideCatalog(
+      {
+        guides: [guide('a')],
+        alteredSlugs: [],
+        switches: undefined,
+        successors: new Map([['b', 'a']]),
+        changes: [],
+      },
       now,
     )
     expect([
@@ -55,7 +61,7 @@ describe('the catalog', () => {
   })
 
   test('finds guides by words, those that answer best first', () => {
-    const real = guideCatalog(publishedFromRelease(loadGuides()), now)
+    const real = createGuideCatalog(treatReleaseAsPublished(loadGuides()), now)
     const [first] = real.search('lost green card', 3)
     expect(first?.guide.slug).toBe('replace-lost-green-card')
     expect(first?.snippet).toMatch(/green card/i)
@@ -68,8 +74,8 @@ describe('the catalog', () => {
     const checked = (id: string, day: string) =>
       ({ ...sample.sources[0], id, checked: day, kind: 'contact' }) as PackagedGuide['sources'][number]
     const sources = [checked('old', '2026-08-20'), checked('new', '2026-11-19')]
-    const aging = guideCatalog(
-      publishedFromRelease([guide('a', { sources, body: 'One. [^old]\n\nTwo. [^new]' })]),
+    const aging = createGuideCatalog(
+      treatReleaseAsPublished([guide('a', { sources, body: 'One. [^old]\n\nTwo. [^new]' })]),
       () => today,
     )
     const staleAt = (moment: string) => {

@@ -1,36 +1,36 @@
 import {
+  createGuideIndex,
   type DatedGuide,
-  freshnessPeriod,
+  findFreshnessPeriod,
   type GuideIndex,
-  guideAsOf,
-  guideIndex,
   type PackagedGuide,
+  toDatedGuide,
 } from '@plainpath/guides'
 
-/** The published guides and the switches of operators, at one moment. */
+/** The published guides and the operators' switches at one moment. */
 export interface PublishedGuides extends StoredGuides {
-  /** Undefined until the database was read. */
+  /** Undefined until the database has been read. */
   readonly switches: AnswerSwitches | undefined
 }
 
 /** The parts of answers that operators turned off. */
 export interface AnswerSwitches {
   readonly paused: boolean
-  /** Ids of sections: `guide#anchor`; of an introduction, the slug alone. */
+  /** Section ids: `guide#anchor`, or the slug alone for an introduction. */
   readonly withdrawnSections: readonly string[]
   readonly disabledTriggers: readonly string[]
 }
 
-/** The guides as the store has them. */
+/** The stored guides. */
 export interface StoredGuides {
-  /** The served version of each guide that is not retired, with its review. */
+  /** The served version of each guide, with its review. Retired guides are left out. */
   readonly guides: readonly PackagedGuide[]
   /** The slugs of retired guides, each with the slug of its successor. */
-  readonly retired: ReadonlyMap<string, string>
+  readonly successors: ReadonlyMap<string, string>
   /** The newest publications, newest first. */
   readonly changes: readonly GuideChange[]
-  /** The slugs of guides whose text in the store differs from this release under the same version. */
-  readonly altered: readonly string[]
+  /** The slugs of guides whose stored text differs from this release's text of the same version. */
+  readonly alteredSlugs: readonly string[]
 }
 
 /** The publication of one version of a guide. */
@@ -39,73 +39,93 @@ export interface GuideChange {
   readonly version: number
   readonly title: string
   readonly summary: string
-  /** Lines on what was corrected, added or removed since the version that was published before. */
+  /** The corrections, additions and removals since the previous published version, one on each line. */
   readonly history: readonly string[]
-  readonly at: Date
+  readonly publishedAt: Date
 }
 
 /**
  * Describes the publication of a version.
  *
- * @param since the version that was published before it; 0 for none
+ * @param previousVersion the version that was published before it; 0 for none
  */
-export function guideChange(guide: PackagedGuide, at: Date, since: number): GuideChange {
+export function createGuideChange(
+  guide: PackagedGuide,
+  publishedAt: Date,
+  previousVersion: number,
+): GuideChange {
   const { slug, version, title, summary } = guide
-  const history = guide.history.filter((line) => line.version > since).map(({ text }) => text)
-  return { slug, version, title, summary, history, at }
+  const history = guide.history.filter((line) => line.version > previousVersion).map(({ text }) => text)
+  return { slug, version, title, summary, history, publishedAt }
 }
 
-/** Treats the guides of the release as published. Used if nothing was ever published, and until the database was first read. */
-export function publishedFromRelease(packaged: readonly PackagedGuide[]): PublishedGuides {
-  const guides = packaged.filter(({ status }) => status === 'published')
+/** Treats the guides of this release as published, until the database has been read or if nothing was ever published. */
+export function treatReleaseAsPublished(releaseGuides: readonly PackagedGuide[]): PublishedGuides {
+  const guides = releaseGuides.filter(({ status }) => status === 'published')
   const changes = guides
-    .map((guide) => guideChange(guide, new Date(guide.updated), 0))
-    .toSorted((a, b) => b.at.getTime() - a.at.getTime())
-  return { guides, retired: new Map(), changes, altered: [], switches: undefined }
+    .map((guide) => createGuideChange(guide, new Date(guide.updated), 0))
+    .toSorted((a, b) => b.publishedAt.getTime() - a.publishedAt.getTime())
+  return { guides, successors: new Map(), changes, alteredSlugs: [], switches: undefined }
 }
 
-/** Creates an immutable catalog of the published guides, which is served from memory even if every store is unavailable. */
-export function guideCatalog(published: PublishedGuides, now: () => Date) {
+/** An immutable catalog of the published guides. It is served from memory, even if every store is unavailable. */
+export interface GuideCatalog {
+  readonly size: number
+  /** The published guides, sorted by slug. */
+  readonly guides: readonly PackagedGuide[]
+  /** The operators' switches; undefined until the database has been read. */
+  readonly switches: AnswerSwitches | undefined
+  /** The number of guides that were altered in the store. The release's text is served for them. */
+  readonly alteredCount: number
+  /** The newest publications, newest first. */
+  readonly changes: readonly GuideChange[]
+  /** Finds a guide. Returns the same object until another of its sources becomes stale. */
+  find(slug: string): DatedGuide | undefined
+  /** Returns the slug of a retired guide's successor. */
+  findSuccessor(slug: string): string | undefined
+  /** Lists guides by slug. If more guides follow, `next` is the last listed slug. */
+  list(page?: { after?: string | undefined; limit?: number | undefined }): {
+    guides: DatedGuide[]
+    next: string | undefined
+  }
+  /** Searches guides, best match first. Each match has the best-matching part of the guide as plain text. */
+  search(text: string, limit: number): GuideMatch[]
+  /** Suggests words of the guides that resemble those of a text, for a search without results. */
+  suggestWords(text: string, limit: number): readonly string[]
+}
+
+export function createGuideCatalog(published: PublishedGuides, now: () => Date): GuideCatalog {
   const guides = published.guides.toSorted((a, b) => (a.slug < b.slug ? -1 : 1))
   const bySlug = new Map(guides.map((guide) => [guide.slug, guide]))
   let index: GuideIndex | undefined
-  /** Returns the same object for a guide until another of its sources becomes stale. */
   const find = (slug: string): DatedGuide | undefined => {
     const guide = bySlug.get(slug)
     return guide && dateGuide(guide, now())
   }
   return {
     size: guides.length,
-    /** By slug. */
-    published: guides,
-    /** Undefined until the database was read. */
+    guides,
     switches: published.switches,
-    /** How many guides were altered in the store. They are served with the text of the release. */
-    altered: published.altered.length,
-    /** The newest publications, newest first. */
+    alteredCount: published.alteredSlugs.length,
     changes: published.changes,
     find,
-    /** Returns the slug of the successor of a retired guide. */
-    findSuccessor: (slug: string): string | undefined => published.retired.get(slug),
-    /** Lists guides by slug. `next` is the last listed slug if there are more. */
-    list({ after, limit = guides.length }: { after?: string | undefined; limit?: number | undefined } = {}) {
-      const rest = after === undefined ? guides : guides.filter(({ slug }) => slug > after)
-      const page = rest.slice(0, limit).map((guide) => dateGuide(guide, now()))
-      const last = page.at(-1)
-      return { guides: page, next: last && rest.length > limit ? last.slug : undefined }
+    findSuccessor: (slug) => published.successors.get(slug),
+    list({ after, limit = guides.length } = {}) {
+      const remainingGuides = after === undefined ? guides : guides.filter(({ slug }) => slug > after)
+      const page = remainingGuides.slice(0, limit).map((guide) => dateGuide(guide, now()))
+      const lastGuide = page.at(-1)
+      return { guides: page, next: lastGuide && remainingGuides.length > limit ? lastGuide.slug : undefined }
     },
-    /** Searches guides, best match first, each with the best-matching part of its text as plain text. */
-    search(text: string, limit: number): GuideMatch[] {
-      index ??= guideIndex(guides)
+    search(text, limit) {
+      index ??= createGuideIndex(guides)
       return index.search(text, limit).flatMap(({ slug, snippet, section }) => {
         const guide = find(slug)
         return guide ? [{ guide, snippet, section }] : []
       })
     },
-    /** Words of the guides that are similar to those of a text that finds nothing. */
-    nearWords(text: string, limit: number): readonly string[] {
-      index ??= guideIndex(guides)
-      return index.near(text, limit)
+    suggestWords(text, limit) {
+      index ??= createGuideIndex(guides)
+      return index.suggestWords(text, limit)
     },
   }
 }
@@ -117,19 +137,17 @@ interface GuideMatch {
   readonly section: { readonly heading: string; readonly anchor: string } | undefined
 }
 
-export type GuideCatalog = ReturnType<typeof guideCatalog>
-
-/** Has one object for each state of each guide, so that responses are prepared once for each state. */
-const DATED = new WeakMap<
+/** Caches one object per guide and freshness state, because responses are prepared once per object. */
+const DATED_GUIDES = new WeakMap<
   PackagedGuide,
-  { readonly as: DatedGuide; readonly after: number; readonly until: number }
+  { readonly datedGuide: DatedGuide; readonly after: number; readonly until: number }
 >()
 
 function dateGuide(guide: PackagedGuide, now: Date): DatedGuide {
-  const cached = DATED.get(guide)
-  const at = now.getTime()
-  if (cached && cached.after < at && at <= cached.until) return cached.as
-  const as = guideAsOf(guide, now)
-  DATED.set(guide, { as, ...freshnessPeriod(guide.sources, now) })
-  return as
+  const cached = DATED_GUIDES.get(guide)
+  const time = now.getTime()
+  if (cached && cached.after < time && time <= cached.until) return cached.datedGuide
+  const datedGuide = toDatedGuide(guide, now)
+  DATED_GUIDES.set(guide, { datedGuide, ...findFreshnessPeriod(guide.sources, now) })
+  return datedGuide
 }

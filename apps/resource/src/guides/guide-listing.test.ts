@@ -1,9 +1,9 @@
 import { newHashKey, parseHashKey } from '@plainpath/sealing'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { guideCursors } from './guide-listing.ts'
+import { createGuideCursors } from './guide-listing.ts'
 
-const cursors = guideCursors(parseHashKey(newHashKey()))
+const cursors = createGuideCursors(parseHashKey(newHashKey()))
 const slug = fc.stringMatching(/^[a-z0-9]{1,20}(-[a-z0-9]{1,9}){0,3}$/)
 const INVALID = { ok: false, error: 'invalid-cursor' }
 
@@ -18,7 +18,7 @@ test('a cursor gives back its slug and is safe in an address', () => {
 })
 
 test('no other text is a cursor, nor is the cursor of another key', () => {
-  const others = guideCursors(parseHashKey(newHashKey()))
+  const others = createGuideCursors(parseHashKey(newHashKey()))
   fc.assert(
     fc.property(slug, fc.string(), fc.nat(), (name, text, at) => {
       const cursor = cursors.write(name)

@@ -1,27 +1,30 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { GuideCatalog } from './guide-catalog.ts'
 
-/** Registers the metrics of how many guides are stale (`guides list` names them) and how many were altered (the log names them). */
+/**
+ * Registers the gauges that count stale and altered guides. `guides list` shows which guides are stale; the log names the altered
+ * ones.
+ */
 export function registerGuideMetrics(registry: Registry, guides: { current(): GuideCatalog }): void {
-  const show = (name: string, help: string, read: (catalog: GuideCatalog) => number) =>
+  const registerGauge = (name: string, help: string, countGuides: (catalog: GuideCatalog) => number) =>
     registry.registerMetric(
       new Gauge({
         name,
         help,
         registers: [],
         collect() {
-          this.set(read(guides.current()))
+          this.set(countGuides(guides.current()))
         },
       }),
     )
-  show(
+  registerGauge(
     'guide_stale',
-    'Published guides with a statement whose sources were all checked too long ago',
+    'Published guides with at least one statement whose sources were all checked too long ago',
     (catalog) => catalog.list().guides.filter(({ stale }) => stale).length,
   )
-  show(
+  registerGauge(
     'guide_altered',
-    'Published guides whose text in the store is not that of the release under the same version',
-    (catalog) => catalog.altered,
+    "Published guides whose stored text differs from this release's text of the same version",
+    (catalog) => catalog.alteredCount,
   )
 }

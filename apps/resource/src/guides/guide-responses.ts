@@ -1,8 +1,8 @@
 import { Guide } from '@plainpath/domain'
-import { type DatedGuide, guideAsOf, noteFreshness, withNumberedSources } from '@plainpath/guides'
+import { type DatedGuide, noteFreshness, numberSources, toDatedGuide } from '@plainpath/guides'
 import { type PreparedResponse, Problem, prepareOnce, prepareResponse } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
-import { staleNotice } from '@plainpath/pages'
+import { formatStaleNotice } from '@plainpath/pages'
 import type { Database } from '@plainpath/postgres'
 import { withdrawSections } from './answer-switches.ts'
 import { FRESHNESS_NOTES } from './freshness-notes.ts'
@@ -12,86 +12,100 @@ import { readGuideVersion } from './read-published-guides.ts'
 export const JSON_TYPE = 'application/json; charset=utf-8'
 const MARKDOWN_TYPE = 'text/markdown; charset=utf-8'
 
-/** Converts a guide to the document of the API. Its body refers to the n-th source as `[n]`, and its links are absolute. */
-export function guideDocument(guide: DatedGuide, urls: ServiceUrls): Guide {
-  const { body, sources } = withNumberedSources(guide.body, guide.sources)
+/** Converts a guide to the API's document. The body refers to the n-th source as `[n]`, and its links are absolute. */
+export function toGuideDocument(guide: DatedGuide, urls: ServiceUrls): Guide {
+  const { body, sources } = numberSources(guide.body, guide.sources)
   return {
     ...guide,
     url: urls.guide(guide.slug),
-    body: withAbsoluteLinks(body, urls),
+    body: makeLinksAbsolute(body, urls),
     sources: sources.map((source) => ({ ...source, copyFrom: source.checked })),
     talkToAnAttorneyWhen: [...guide.talkToAnAttorneyWhen],
     history: [...guide.history],
   }
 }
 
-/** Formats a guide as one Markdown text. Its body ends with when to talk to an attorney, and with the disclaimer. */
-export function guideMarkdown(guide: DatedGuide, urls: ServiceUrls): string {
-  const { body, sources } = withNumberedSources(noteFreshness(guide, FRESHNESS_NOTES), guide.sources)
-  const reviewed =
+/** Formats a guide as one Markdown text. Its body ends with the section on when to talk to an attorney, and the disclaimer. */
+export function formatGuideAsMarkdown(guide: DatedGuide, urls: ServiceUrls): string {
+  const { body, sources } = numberSources(noteFreshness(guide, FRESHNESS_NOTES), guide.sources)
+  const reviewNote =
     guide.reviewed === null ? 'Not yet reviewed by an attorney.' : `Reviewed on ${guide.reviewed}.`
-  const stale = guide.stale ? ` ${staleNotice(guide)}` : ''
+  const staleNotice = guide.stale ? ` ${formatStaleNotice(guide)}` : ''
   const history = guide.history.map(({ date, version, text }) => `- ${date}, version ${version}. ${text}`)
-  const listed = sources.map(
-    ({ title, url, agency, checked, stale: tooLongAgo }, index) =>
-      `${index + 1}. [${title}](${url}). ${agency}. Read in a copy from ${checked}${tooLongAgo ? ', which is too old' : ''}.`,
+  const sourceLines = sources.map(
+    ({ title, url, agency, checked, stale: isStale }, index) =>
+      `${index + 1}. [${title}](${url}). ${agency}. Read in a copy from ${checked}${isStale ? ', which is too old' : ''}.`,
   )
   return `# ${guide.title}
 
 ${guide.summary}
 
-${reviewed} Updated ${guide.updated}.${stale}
+${reviewNote} Updated ${guide.updated}.${staleNotice}
 
-${withAbsoluteLinks(body, urls)}
+${makeLinksAbsolute(body, urls)}
 
 ${history.length > 0 ? `## Changes to this guide\n\n${history.join('\n')}\n\n` : ''}## Sources
 
-${listed.join('\n')}
+${sourceLines.join('\n')}
 `
 }
 
-const withAbsoluteLinks = (markdown: string, { origin }: ServiceUrls) =>
+const makeLinksAbsolute = (markdown: string, { origin }: ServiceUrls) =>
   markdown.replaceAll('](/', `](${origin}/`)
 
-/** Creates the functions that prepare a guide as a response, once for each version of each guide. */
-export function guideResponses(urls: ServiceUrls) {
-  const asJson = prepareOnce<DatedGuide>((guide) =>
-    prepareResponse(JSON_TYPE, JSON.stringify(Guide.parse(guideDocument(guide, urls)))),
+/** Prepares guides as responses, once for each version of each guide. */
+export interface GuideResponses {
+  prepareJson(guide: DatedGuide): PreparedResponse
+  prepareMarkdown(guide: DatedGuide): PreparedResponse
+  /**
+   * Finds the function that prepares the accepted format, if `Accept` is empty, any type or exactly one of our types.
+   *
+   * @returns undefined if the format has to be negotiated
+   */
+  findFormatWithoutNegotiation(accept: string): ((guide: DatedGuide) => PreparedResponse) | undefined
+  /**
+   * Negotiates the format.
+   *
+   * @param accepts picks the media type that suits the request best
+   * @throws {Problem} 406 if the request accepts no type
+   */
+  negotiate(guide: DatedGuide, accepts: (...types: string[]) => string | undefined): PreparedResponse
+}
+
+export function createGuideResponses(urls: ServiceUrls): GuideResponses {
+  const prepareJson = prepareOnce<DatedGuide>((guide) =>
+    prepareResponse(JSON_TYPE, JSON.stringify(Guide.parse(toGuideDocument(guide, urls)))),
   )
-  const asMarkdown = prepareOnce<DatedGuide>((guide) =>
-    prepareResponse(MARKDOWN_TYPE, guideMarkdown(guide, urls)),
+  const prepareMarkdown = prepareOnce<DatedGuide>((guide) =>
+    prepareResponse(MARKDOWN_TYPE, formatGuideAsMarkdown(guide, urls)),
   )
   const byType: Readonly<Record<string, (guide: DatedGuide) => PreparedResponse>> = {
-    'application/json': asJson,
-    'text/markdown': asMarkdown,
+    'application/json': prepareJson,
+    'text/markdown': prepareMarkdown,
   }
   const types = Object.keys(byType)
   return {
-    asJson,
-    asMarkdown,
-    /** Chooses a form for an `Accept` that is empty, any type or one of ours; undefined if it has to be negotiated. */
-    chooseWithoutNegotiation(accept: string): ((guide: DatedGuide) => PreparedResponse) | undefined {
-      if (accept === '' || accept === '*/*') return asJson
+    prepareJson,
+    prepareMarkdown,
+    findFormatWithoutNegotiation(accept) {
+      if (accept === '' || accept === '*/*') return prepareJson
       return Object.hasOwn(byType, accept) ? byType[accept] : undefined
     },
-    /** Negotiates the form. @param accepts picks the best of some media types for the request @throws {Problem} 406 if it accepts neither */
-    negotiate(guide: DatedGuide, accepts: (...types: string[]) => string | undefined): PreparedResponse {
-      const form = byType[accepts(...types) ?? '']
-      if (!form) throw new Problem('not-acceptable', { detail: `A guide comes as ${types.join(' or ')}.` })
-      return form(guide)
+    negotiate(guide, accepts) {
+      const prepare = byType[accepts(...types) ?? '']
+      if (!prepare) throw new Problem('not-acceptable', { detail: `A guide comes as ${types.join(' or ')}.` })
+      return prepare(guide)
     },
   }
 }
 
-export type GuideResponses = ReturnType<typeof guideResponses>
-
-/** How a response refers to guides: a page links pages, the API links the API. */
+/** The URLs and texts of a response about guides: pages link to pages, and API responses link to the API. */
 interface GuideAudience {
   readonly urls: ServiceUrls
-  /** Returns the URL of a guide: its page, or its JSON. */
-  readonly address: (slug: string) => string
-  /** The detail of the problem for an unknown slug. */
-  readonly unknown: string
+  /** Returns the URL of a guide's page or JSON. */
+  readonly guideUrl: (slug: string) => string
+  /** The problem detail for an unknown slug. */
+  readonly unknownGuideDetail: string
 }
 
 /**
@@ -99,14 +113,14 @@ interface GuideAudience {
  *
  * @throws {Problem} 410 for a retired guide, with its successor; 404 for an unknown slug
  */
-export function publishedGuide(
+export function requirePublishedGuide(
   catalog: GuideCatalog,
   slug: string,
-  { urls, address, unknown }: GuideAudience,
+  { urls, guideUrl, unknownGuideDetail }: GuideAudience,
 ): DatedGuide {
   const successor = catalog.findSuccessor(slug)
   if (successor !== undefined) {
-    const url = address(successor)
+    const url = guideUrl(successor)
     throw new Problem('guide-retired', {
       detail: `This guide was retired. Read ${url} instead.`,
       headers: { link: `<${url}>; rel="successor-version"` },
@@ -114,39 +128,44 @@ export function publishedGuide(
     })
   }
   const guide = catalog.find(slug)
-  if (!guide) throw new Problem('not-found', { detail: unknown })
+  if (!guide) throw new Problem('not-found', { detail: unknownGuideDetail })
   return guide
 }
 
 /** Reads an earlier version of a guide from the store. */
-export type EarlierGuide = (slug: string, version: number) => Promise<DatedGuide | undefined>
+export type ReadEarlierGuide = (slug: string, version: number) => Promise<DatedGuide | undefined>
 
 /**
- * Finds the requested version of a guide; the published version if none is requested.
+ * Finds the requested version of a guide, by default the published one.
  *
- * @throws {Problem} 410 for a retired guide, 404 for an unknown guide or version; and errors of the store
+ * @throws {Problem} 410 for a retired guide, 404 for an unknown guide or version. Also rethrows store errors
  */
-export async function guideVersion(
-  from: { guides: { current(): GuideCatalog }; earlier: EarlierGuide },
+export async function requireGuideVersion(
+  source: { guides: { current(): GuideCatalog }; readEarlierGuide: ReadEarlierGuide },
   { slug, version }: { slug: string; version?: number | null | undefined },
-  place: GuideAudience,
+  audience: GuideAudience,
 ): Promise<DatedGuide> {
-  const served = publishedGuide(from.guides.current(), slug, place)
-  const requested = version ?? served.version
-  const guide = requested === served.version ? served : await from.earlier(slug, requested)
+  const published = requirePublishedGuide(source.guides.current(), slug, audience)
+  const requestedVersion = version ?? published.version
+  const guide =
+    requestedVersion === published.version ? published : await source.readEarlierGuide(slug, requestedVersion)
   if (guide) return guide
-  const detail = `This guide has no version ${requested}. Its newest is ${served.version}.`
+  const detail = `This guide has no version ${requestedVersion}. Its newest is ${published.version}.`
   throw new Problem('not-found', { detail })
 }
 
 /**
- * Creates the function that reads earlier versions. They are requested seldom, so they are not kept in memory: without the
- * database the response is 503. A withdrawn section is withdrawn from all versions.
+ * Creates the function that reads earlier versions. They are not cached, because they are rarely requested: without the database,
+ * the response is 503. A withdrawn section is withdrawn from all versions.
  */
-export function earlierGuides(db: Database, now: () => Date, guides: { current(): GuideCatalog }) {
-  return async (slug: string, version: number): Promise<DatedGuide | undefined> => {
+export function createEarlierGuideReader(
+  db: Database,
+  now: () => Date,
+  guides: { current(): GuideCatalog },
+): ReadEarlierGuide {
+  return async (slug, version) => {
     const guide = await readGuideVersion(db, slug, version)
-    const withdrawn = guides.current().switches?.withdrawnSections ?? []
-    return guide && guideAsOf(withdrawSections(guide, withdrawn), now())
+    const withdrawnSections = guides.current().switches?.withdrawnSections ?? []
+    return guide && toDatedGuide(withdrawSections(guide, withdrawnSections), now())
   }
 }

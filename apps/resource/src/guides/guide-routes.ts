@@ -8,98 +8,119 @@ import {
   prepareResponse,
   type Route,
 } from '@plainpath/http'
-import { MOST_GUIDES, operations, type ServiceUrls } from '@plainpath/metadata'
+import { MAX_GUIDES, operations, type ServiceUrls } from '@plainpath/metadata'
 import { LIMITS } from '../limits.ts'
 import type { GuideCatalog } from './guide-catalog.ts'
 import type { GuideLister } from './guide-listing.ts'
-import { type EarlierGuide, type GuideResponses, guideVersion, JSON_TYPE } from './guide-responses.ts'
+import {
+  type GuideResponses,
+  JSON_TYPE,
+  type ReadEarlierGuide,
+  requireGuideVersion,
+} from './guide-responses.ts'
 
 export interface GuideDeps {
   readonly guides: { current(): GuideCatalog }
-  readonly earlier: EarlierGuide
+  readonly readEarlierGuide: ReadEarlierGuide
   readonly lister: GuideLister
-  readonly forms: GuideResponses
+  readonly guideResponses: GuideResponses
   readonly urls: ServiceUrls
 }
 
-type Everything = (catalog: GuideCatalog) => PreparedResponse
+type PrepareFullList = (catalog: GuideCatalog) => PreparedResponse
 
-export function guideRoutes(deps: GuideDeps): {
+export function createGuideRoutes(deps: GuideDeps): {
   routes: Route[]
-  findPrepared: (target: string, accept: string | undefined) => FastPathResponse | undefined
+  findFastPathResponse: (target: string, accept: string | undefined) => FastPathResponse | undefined
 } {
-  const everything: Everything = prepareOnce((catalog) =>
-    prepareResponse(JSON_TYPE, JSON.stringify(GuideList.parse(deps.lister.page(catalog)))),
+  const prepareFullList: PrepareFullList = prepareOnce((catalog) =>
+    prepareResponse(JSON_TYPE, JSON.stringify(GuideList.parse(deps.lister.list(catalog)))),
   )
-  const routes = [listRoute(deps, everything), markdownRoute(deps), guideRoute(deps)]
-  return { routes, findPrepared: createFastPath(deps, everything) }
+  const routes = [createListRoute(deps, prepareFullList), createMarkdownRoute(deps), createGuideRoute(deps)]
+  return { routes, findFastPathResponse: createFastPathFinder(deps, prepareFullList) }
 }
 
-const LIST = { ...operations.listGuides, limits: LIMITS.reads }
-const GUIDE = { ...operations.getGuide, limits: LIMITS.reads }
+const LIST_OPERATION = { ...operations.listGuides, limits: LIMITS.reads }
+const GUIDE_OPERATION = { ...operations.getGuide, limits: LIMITS.reads }
 
-/** Finds the prepared responses to requests for one published guide or for all guides. They equal those of the routes. */
-function createFastPath({ guides, forms }: Pick<GuideDeps, 'guides' | 'forms'>, everything: Everything) {
-  const beforeSlug = `${LIST.path}/`
+/** Creates the function that finds the response for a published guide or the full list. It equals the response of the route. */
+function createFastPathFinder(
+  { guides, guideResponses }: Pick<GuideDeps, 'guides' | 'guideResponses'>,
+  prepareFullList: PrepareFullList,
+) {
+  const guidePrefix = `${LIST_OPERATION.path}/`
   return (target: string, accept = ''): FastPathResponse | undefined => {
-    if (target === LIST.path)
-      return { route: LIST.path, limits: LIST.limits, response: everything(guides.current()) }
-    const guide = target.startsWith(beforeSlug) && guides.current().find(target.slice(beforeSlug.length))
-    const representation = forms.chooseWithoutNegotiation(accept)
-    if (!guide || !representation) return undefined
-    return { route: GUIDE.path, limits: GUIDE.limits, response: representation(guide) }
+    if (target === LIST_OPERATION.path)
+      return {
+        route: LIST_OPERATION.path,
+        limits: LIST_OPERATION.limits,
+        response: prepareFullList(guides.current()),
+      }
+    const guide = target.startsWith(guidePrefix) && guides.current().find(target.slice(guidePrefix.length))
+    const prepare = guideResponses.findFormatWithoutNegotiation(accept)
+    if (!guide || !prepare) return undefined
+    return { route: GUIDE_OPERATION.path, limits: GUIDE_OPERATION.limits, response: prepare(guide) }
   }
 }
 
-function listRoute({ guides, lister }: GuideDeps, everything: Everything): Route {
+function createListRoute({ guides, lister }: GuideDeps, prepareFullList: PrepareFullList): Route {
   return defineRoute({
-    ...LIST,
+    ...LIST_OPERATION,
     handle({ query: { q, cursor, limit } }) {
       const catalog = guides.current()
       if (q !== undefined) {
-        if (cursor !== undefined) throw cursorInSearch()
+        if (cursor !== undefined) throw createCursorInSearchProblem()
         return {
           status: 200,
-          body: { guides: lister.search(catalog, q, limit ?? MOST_GUIDES), next: null },
+          body: { guides: lister.search(catalog, q, limit ?? MAX_GUIDES), next: null },
         }
       }
-      if (cursor === undefined && limit === undefined) return { status: 200, prepared: everything(catalog) }
-      return { status: 200, body: lister.page(catalog, { cursor, limit }) }
+      if (cursor === undefined && limit === undefined)
+        return { status: 200, prepared: prepareFullList(catalog) }
+      return { status: 200, body: lister.list(catalog, { cursor, limit }) }
     },
   })
 }
 
-const cursorInSearch = () =>
+const createCursorInSearchProblem = () =>
   new Problem('invalid-request', {
-    detail: '?cursor: cannot be sent with q. A search has one page; make it longer with limit.',
+    detail: '?cursor: cannot be sent with q. A search has only one page. Use limit to get more results.',
     errors: [{ pointer: '?cursor', detail: 'cannot be sent with q' }],
   })
 
-function guideRoute({ guides, earlier, forms, urls }: GuideDeps): Route {
+function createGuideRoute({ guides, readEarlierGuide, guideResponses, urls }: GuideDeps): Route {
   return defineRoute({
-    ...GUIDE,
+    ...GUIDE_OPERATION,
     async handle({ params: { slug }, query: { version }, request }) {
-      const guide = await guideVersion({ guides, earlier }, { slug, version }, inApi(urls))
-      return { status: 200, prepared: forms.negotiate(guide, request.accepts) }
+      const guide = await requireGuideVersion(
+        { guides, readEarlierGuide },
+        { slug, version },
+        createApiAudience(urls),
+      )
+      return { status: 200, prepared: guideResponses.negotiate(guide, request.accepts) }
     },
   })
 }
 
-/** Serves the guide as Markdown under `.md`, for clients that cannot send `Accept`. */
-function markdownRoute({ guides, earlier, forms, urls }: GuideDeps): Route {
+/** Creates the route that serves a guide as Markdown at `{slug}.md`, for clients that cannot send an `Accept` header. */
+function createMarkdownRoute({ guides, readEarlierGuide, guideResponses, urls }: GuideDeps): Route {
   return defineRoute({
-    ...GUIDE,
+    ...GUIDE_OPERATION,
     path: '/api/guides/{slug}.md',
     operationId: 'getGuideAsMarkdown',
     async handle({ params: { slug }, query: { version } }) {
-      const guide = await guideVersion({ guides, earlier }, { slug, version }, inApi(urls))
-      return { status: 200, prepared: forms.asMarkdown(guide) }
+      const guide = await requireGuideVersion(
+        { guides, readEarlierGuide },
+        { slug, version },
+        createApiAudience(urls),
+      )
+      return { status: 200, prepared: guideResponses.prepareMarkdown(guide) }
     },
   })
 }
 
-const inApi = (urls: ServiceUrls) => ({
+const createApiAudience = (urls: ServiceUrls) => ({
   urls,
-  address: urls.guideJson,
-  unknown: `No guide has this slug. GET ${urls.base}/guides lists them.`,
+  guideUrl: urls.guideJson,
+  unknownGuideDetail: `No guide has this slug. GET ${urls.base}/guides lists them.`,
 })

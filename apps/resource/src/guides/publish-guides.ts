@@ -2,7 +2,7 @@ import { err, ok, type Result } from '@plainpath/domain'
 import { loadGuides, type PackagedGuide, StoredGuide } from '@plainpath/guides'
 import { type Database, openPool, type Pool } from '@plainpath/postgres'
 import { z } from 'zod'
-import { type PlannedGuide, publishingPlan, type StoredState } from './publishing-plan.ts'
+import { createPublishingPlan, type PlannedGuide, type StoredState } from './publishing-plan.ts'
 import { notifyGuidesChanged } from './read-published-guides.ts'
 
 const StoredRow = z.object({ content: StoredGuide, retired: z.boolean() })
@@ -10,25 +10,25 @@ const StoredRow = z.object({ content: StoredGuide, retired: z.boolean() })
 /** Compares the guides of a release with the store. Changes nothing. */
 export async function planPublishing(
   db: Database,
-  packaged: readonly PackagedGuide[],
+  releaseGuides: readonly PackagedGuide[],
 ): Promise<readonly PlannedGuide[]> {
-  return publishingPlan(packaged, await readStoredGuides(db))
+  return createPublishingPlan(releaseGuides, await readStoredGuides(db))
 }
 
 /**
- * Publishes every guide whose file differs from the served version: all in one transaction, or none. Earlier versions stay in the
- * store. The commit notifies all API processes.
+ * Publishes every guide whose file differs from the served version, all in one transaction. Earlier versions stay in the store.
+ * The commit notifies all API processes.
  *
- * @returns the step of each guide; or, as an error, the guides whose content changed without a new version
+ * @returns the step for each guide; or, as an error, the guides whose content changed without a new version
  */
 export async function publishGuides(
   pool: Pool,
-  packaged: readonly PackagedGuide[],
+  releaseGuides: readonly PackagedGuide[],
   now: Date,
 ): Promise<Result<readonly PlannedGuide[], readonly PlannedGuide[]>> {
   return pool.transaction(async (tx) => {
     await lockGuides(tx)
-    const plan = await planPublishing(tx, packaged)
+    const plan = await planPublishing(tx, releaseGuides)
     const conflicts = plan.filter(({ step }) => step === 'version-not-raised')
     if (conflicts.length > 0) return err(conflicts)
     const slugsToPublish = new Set(
@@ -36,7 +36,7 @@ export async function publishGuides(
     )
     await insertVersions(
       tx,
-      packaged.filter(({ slug }) => slugsToPublish.has(slug)),
+      releaseGuides.filter(({ slug }) => slugsToPublish.has(slug)),
       now,
     )
     if (slugsToPublish.size > 0) await notifyGuidesChanged(tx)
@@ -44,39 +44,34 @@ export async function publishGuides(
   })
 }
 
-/**
- * Publishes the guides of this release if none was ever published.
- *
- * @returns how many were published now
- */
+/** Publishes the guides of this release if none was ever published. Returns the number of published guides. */
 export async function publishFirstGuides(databaseUrl: string, now: Date): Promise<number> {
   await using pool = openPool(databaseUrl, { max: 1, applicationName: 'plainpath first guides' })
   const { rowCount } = await pool.query('select from guides limit 1')
   if (rowCount > 0) return 0
-  const published = await publishGuides(pool, loadGuides(), now)
-  return published.ok ? published.value.filter(({ step }) => step === 'add').length : 0
+  const publication = await publishGuides(pool, loadGuides(), now)
+  return publication.ok ? publication.value.filter(({ step }) => step === 'add').length : 0
 }
 
-/**
- * Retires a guide for good. Requests for it, and for guides that it succeeded, are referred to `successor`.
- */
+/** Retires a guide permanently. Requests for it, and for guides that it succeeded, are referred to `successor`. */
 export async function retireGuide(
   pool: Pool,
-  guide: { slug: string; successor: string },
+  guide: { slug: string; successor: string; dryRun?: boolean },
   now: Date,
 ): Promise<Result<undefined, 'not-published' | 'already-retired' | 'successor-not-published'>> {
-  const { slug, successor } = guide
+  const { slug, successor, dryRun = false } = guide
   return pool.transaction(async (tx) => {
     await lockGuides(tx)
     const { rows } = await tx.query<{ slug: string; retired: boolean }>(
       'select slug, retired_at is not null as retired from guides where slug = any($1)',
       [[slug, successor]],
     )
-    const state = (name: string) => rows.find((row) => row.slug === name)
-    const guideState = state(slug)
+    const findState = (name: string) => rows.find((row) => row.slug === name)
+    const guideState = findState(slug)
     if (!guideState) return err('not-published')
     if (guideState.retired) return err('already-retired')
-    if (successor === slug || state(successor)?.retired !== false) return err('successor-not-published')
+    if (successor === slug || findState(successor)?.retired !== false) return err('successor-not-published')
+    if (dryRun) return ok(undefined)
     await tx.query('update guides set retired_at = $2, successor = $3 where slug = $1', [
       slug,
       now,
@@ -89,8 +84,9 @@ export async function retireGuide(
 }
 
 /**
- * Records that a named attorney read a version of a guide today (UTC); the served version if none is given. Each version needs
- * its own review.
+ * Records that a named attorney read a version of a guide today (UTC). Each version needs its own review.
+ *
+ * @param review.version by default the served version
  *
  * @returns the version and the day
  */
@@ -123,7 +119,7 @@ export async function reviewGuide(
   })
 }
 
-/** Locks the guides, so that one transaction at a time changes them. Readers do not wait. */
+/** Locks the guides: only one transaction at a time can change them. Readers do not wait. */
 async function lockGuides(tx: Database): Promise<void> {
   await tx.query('lock table guides in share row exclusive mode')
 }

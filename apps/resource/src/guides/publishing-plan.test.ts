@@ -1,6 +1,6 @@
 import { loadGuides, type PackagedGuide } from '@plainpath/guides'
 import { expect, test } from 'vitest'
-import { publishingPlan, type StoredState } from './publishing-plan.ts'
+import { createPublishingPlan, type StoredState } from './publishing-plan.ts'
 
 const [sample] = loadGuides()
 if (!sample) throw new Error('there are no guides')
@@ -31,7 +31,7 @@ test.for([
   ],
   ['a retired guide', guide({ version: 3 }), kept({}, true), 'retired', ['version']],
 ] as const)('%s', ([, file, state, step, differs]) => {
-  const [planned, ...others] = publishingPlan([file], new Map(state ? [['a', state]] : []))
+  const [planned, ...others] = createPublishingPlan([file], new Map(state ? [['a', state]] : []))
   expect(planned).toMatchObject({ slug: 'a', step, differs })
   expect(others).toEqual([])
 })
@@ -41,7 +41,7 @@ test('keeps published guides that have no file in the release, sorted by slug wi
     ['b', kept({ slug: 'b' })],
     ['0', kept({ slug: '0' }, true)],
   ])
-  expect(publishingPlan([guide()], state).map(({ slug, step }) => [slug, step])).toEqual([
+  expect(createPublishingPlan([guide()], state).map(({ slug, step }) => [slug, step])).toEqual([
     ['0', 'retired'],
     ['a', 'add'],
     ['b', 'not-in-release'],

@@ -1,18 +1,18 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { PackagedGuide } from '@plainpath/guides'
 
-/** The effect of publishing on one guide, or the reason why it has none. */
+/** The effect of publishing on a guide, or the reason why there is none. */
 export type PublishingStep =
   | 'add'
   | 'change'
   | 'same'
-  /** The version of the file is older than the served one. */
+  /** The file's version is older than the served one. */
   | 'older'
   | 'draft'
   | 'retired'
-  /** Served, but not part of this release. It stays until it is retired. */
+  /** The guide is served, but not part of this release. It stays until it is retired. */
   | 'not-in-release'
-  /** The content differs from the published one under the same version: refused. */
+  /** The guide is refused, because its content differs from the published content of the same version. */
   | 'version-not-raised'
 
 export interface PlannedGuide {
@@ -20,32 +20,32 @@ export interface PlannedGuide {
   readonly step: PublishingStep
   /** The served version. */
   readonly from?: number
-  /** The version of the file. */
+  /** The file's version. */
   readonly to?: number
   /** The members of the guide that differ. */
   readonly differs: readonly string[]
 }
 
-/** A guide in the store: the content of its file when it was published. */
+/** The served version of a guide in the store. */
 export interface StoredState {
   readonly content: PackagedGuide
   readonly retired: boolean
 }
 
-/** Compares the files of a release with the served guides, by slug. */
-export function publishingPlan(
-  packaged: readonly PackagedGuide[],
+/** Compares the files of a release with the served guides. `stored` is keyed by slug. */
+export function createPublishingPlan(
+  releaseGuides: readonly PackagedGuide[],
   stored: ReadonlyMap<string, StoredState>,
 ): readonly PlannedGuide[] {
-  const planned = packaged.map((guide) => planGuide(guide, stored.get(guide.slug)))
-  const inRelease = new Set(packaged.map(({ slug }) => slug))
-  const others = [...stored]
-    .filter(([slug]) => !inRelease.has(slug))
+  const releasePlans = releaseGuides.map((guide) => planGuide(guide, stored.get(guide.slug)))
+  const releaseSlugs = new Set(releaseGuides.map(({ slug }) => slug))
+  const otherPlans = [...stored]
+    .filter(([slug]) => !releaseSlugs.has(slug))
     .map(([slug, { content, retired }]): PlannedGuide => {
       const step = retired ? 'retired' : 'not-in-release'
       return { slug, step, from: content.version, differs: [] }
     })
-  return [...planned, ...others].toSorted((a, b) => (a.slug < b.slug ? -1 : 1))
+  return [...releasePlans, ...otherPlans].toSorted((a, b) => (a.slug < b.slug ? -1 : 1))
 }
 
 function planGuide(guide: PackagedGuide, stored: StoredState | undefined): PlannedGuide {
@@ -53,10 +53,10 @@ function planGuide(guide: PackagedGuide, stored: StoredState | undefined): Plann
   if (!stored) return { slug, step: guide.status === 'draft' ? 'draft' : 'add', to, differs: [] }
   const from = stored.content.version
   const differs = findDifferences(guide, stored.content)
-  return { slug, step: stepFor(guide, stored, differs), from, to, differs }
+  return { slug, step: chooseStep(guide, stored, differs), from, to, differs }
 }
 
-function stepFor(guide: PackagedGuide, stored: StoredState, differs: readonly string[]): PublishingStep {
+function chooseStep(guide: PackagedGuide, stored: StoredState, differs: readonly string[]): PublishingStep {
   if (stored.retired) return 'retired'
   if (guide.status === 'draft') return 'draft'
   if (differs.length === 0) return 'same'

@@ -1,18 +1,18 @@
 import { isDeepStrictEqual } from 'node:util'
-import { guideAsOf, type PackagedGuide, StoredGuide } from '@plainpath/guides'
+import { type PackagedGuide, StoredGuide, toDatedGuide } from '@plainpath/guides'
 import type { Database } from '@plainpath/postgres'
 import { z } from 'zod'
-import { guideChange, type StoredGuides } from './guide-catalog.ts'
+import { createGuideChange, type StoredGuides } from './guide-catalog.ts'
 
-/** The PostgreSQL channel for changes to published guides and switches. */
+/** The NOTIFY channel for changes to published guides and to the operators' switches. */
 export const GUIDES_CHANNEL = 'plainpath_guides'
 
-/** Notifies every instance of a change, when and if the transaction commits. */
+/** Notifies every instance of a change when the transaction commits. */
 export async function notifyGuidesChanged(tx: Database): Promise<void> {
   await tx.query('select pg_notify($1, $2)', [GUIDES_CHANNEL, ''])
 }
 
-const NEWEST_CHANGES = 50
+const MAX_CHANGES = 50
 
 const Row = z.object({
   slug: z.string(),
@@ -26,80 +26,80 @@ const Row = z.object({
   reviewedBy: z.string().nullable(),
 })
 
-/** Joins to each version `v` its latest review, as `r`. */
-const LATEST_REVIEW = `left join lateral (
+/** SQL that joins the latest review of each version `v` as `r`. */
+const JOIN_LATEST_REVIEW = `left join lateral (
     select reviewed_on, reviewed_by from guide_reviews
     where slug = v.slug and version = v.version order by id desc limit 1
   ) r on true`
 
-const ROWS = `
+const SELECT_VERSIONS = `
   select v.slug, v.version, v.content, v.published_at as "publishedAt", v.version = g.version as served,
     (select coalesce(max(version), 0) from guide_versions where slug = v.slug and version < v.version) as before,
     g.successor, r.reviewed_on as "reviewedOn", r.reviewed_by as "reviewedBy"
   from guide_versions v
   join guides g on g.slug = v.slug
-  ${LATEST_REVIEW}`
+  ${JOIN_LATEST_REVIEW}`
 
 /**
- * Reads the published guides in one statement, so that no reader sees half of a change. For a version that was altered in the store
- * it returns the text of the release.
+ * Reads the published guides, in one statement for a consistent view. For a version that was altered in the store, returns the
+ * release's text.
  *
  * @returns undefined if nothing was ever published
  */
 export async function readPublishedGuides(
   db: Database,
-  textOfRelease: ReleaseText,
+  findReleaseText: FindReleaseText,
 ): Promise<StoredGuides | undefined> {
   const { rows } = await db.query(
     `with newest as (select slug, version from guide_versions order by published_at desc, slug limit $1)
-    ${ROWS}
+    ${SELECT_VERSIONS}
     where v.version = g.version or (v.slug, v.version) in (select slug, version from newest)
     order by v.published_at desc, v.slug`,
-    [NEWEST_CHANGES],
+    [MAX_CHANGES],
   )
-  const kept = z.array(Row).parse(rows)
-  if (kept.length === 0) return undefined
-  const versions = kept.map((row) => ({ ...row, content: textOfRelease(row) ?? row.content }))
+  const storedVersions = z.array(Row).parse(rows)
+  if (storedVersions.length === 0) return undefined
+  const versions = storedVersions.map((row) => ({ ...row, content: findReleaseText(row) ?? row.content }))
   return {
-    guides: versions.filter(({ served, successor }) => served && successor === null).map(withReview),
-    retired: new Map(
+    guides: versions.filter(({ served, successor }) => served && successor === null).map(addReview),
+    successors: new Map(
       versions.flatMap(({ slug, served, successor }) =>
         served && successor !== null ? [[slug, successor] as const] : [],
       ),
     ),
     changes: versions
-      .slice(0, NEWEST_CHANGES)
-      .map(({ content, publishedAt, before }) => guideChange(content, publishedAt, before)),
-    altered: kept.flatMap((row) => (row.served && textOfRelease(row) ? row.slug : [])),
+      .slice(0, MAX_CHANGES)
+      .map(({ content, publishedAt, before }) => createGuideChange(content, publishedAt, before)),
+    alteredSlugs: storedVersions.flatMap((row) => (row.served && findReleaseText(row) ? row.slug : [])),
   }
 }
 
-/** Reads a version of a guide that is not retired, even if the version is no longer served. */
+/** Reads any published version of a guide, unless the guide is retired. */
 export async function readGuideVersion(
   db: Database,
   slug: string,
   version: number,
 ): Promise<PackagedGuide | undefined> {
-  const { rows } = await db.query(`${ROWS} where v.slug = $1 and v.version = $2 and g.successor is null`, [
-    slug,
-    version,
-  ])
+  const { rows } = await db.query(
+    `${SELECT_VERSIONS} where v.slug = $1 and v.version = $2 and g.successor is null`,
+    [slug, version],
+  )
   const [row] = z.array(Row).parse(rows)
-  return row && withReview(row)
+  return row && addReview(row)
 }
 
-/** Reads a mark that changes with every change to published guides and switches. It costs less than reading them. */
-export async function readGuidesMark(db: Database): Promise<string> {
-  const { rows } = await db.query<{ mark: string | null }>(
+/** Reads a value that changes with published guides, reviews and switches. Polling it costs less than reading the guides. */
+export async function readGuidesFingerprint(db: Database): Promise<string> {
+  const { rows } = await db.query<{ fingerprint: string | null }>(
     `select coalesce(md5(string_agg(concat_ws(' ', slug, version, successor), ',' order by slug)), '')
       || (select coalesce(max(id), 0) from guide_reviews)
       || (select coalesce(md5(string_agg(concat_ws(' ', kind, target), ',' order by kind, target)), '')
-          from answer_switches) as mark from guides`,
+          from answer_switches) as fingerprint from guides`,
   )
-  return rows[0]?.mark ?? ''
+  return rows[0]?.fingerprint ?? ''
 }
 
-const withReview = ({ content, reviewedOn, reviewedBy }: z.infer<typeof Row>): PackagedGuide =>
+const addReview = ({ content, reviewedOn, reviewedBy }: z.infer<typeof Row>): PackagedGuide =>
   reviewedOn === null ? content : { ...content, reviewed: reviewedOn, reviewedBy }
 
 interface StoredVersion {
@@ -108,18 +108,20 @@ interface StoredVersion {
   readonly content: PackagedGuide
 }
 
-/** Returns the text of the release if the store has another text under the same version. */
-type ReleaseText = (kept: StoredVersion) => PackagedGuide | undefined
+/** Returns this release's text of a guide if the stored text of the same version differs from it. */
+type FindReleaseText = (stored: StoredVersion) => PackagedGuide | undefined
 
 /**
- * Creates the check of stored texts against the release. Only the files of the release were reviewed, so another text under one of
- * their versions is not served. Versions that only the store has, from an earlier or a later release, are served as they are.
+ * Creates the function that compares stored texts with the release. Only the release's files were reviewed, so a different text
+ * under one of their versions is not served. Versions from an earlier or a later release are served as stored.
  */
-export function releaseText(packaged: readonly PackagedGuide[]): ReleaseText {
-  const bySlug = new Map(packaged.map((guide) => [guide.slug, guide]))
+export function createReleaseTextFinder(releaseGuides: readonly PackagedGuide[]): FindReleaseText {
+  const bySlug = new Map(releaseGuides.map((guide) => [guide.slug, guide]))
   return ({ slug, version, content }) => {
-    const own = bySlug.get(slug)
-    return own?.version === version && !isDeepStrictEqual(own, content) ? own : undefined
+    const packagedGuide = bySlug.get(slug)
+    return packagedGuide?.version === version && !isDeepStrictEqual(packagedGuide, content)
+      ? packagedGuide
+      : undefined
   }
 }
 
@@ -130,20 +132,33 @@ const ListedRow = z.object({
   reviewedBy: z.string().nullable(),
 })
 
-/** Every guide that was ever published, by slug, for who runs the service. */
-export async function listGuides(db: Database, now: Date) {
+/** A guide as operators see it in a list. */
+export interface ListedGuide {
+  readonly slug: string
+  readonly title: string
+  readonly version: number
+  readonly updated: string
+  readonly stale: boolean
+  /** The successor's slug; null unless the guide is retired. */
+  readonly successor: string | null
+  readonly reviewed: string | null
+  readonly reviewedBy: string | null
+}
+
+/** Lists every guide that was ever published, by slug. */
+export async function listGuides(db: Database, now: Date): Promise<ListedGuide[]> {
   const { rows } = await db.query(
     `select v.content, g.successor, r.reviewed_on as "reviewedOn", r.reviewed_by as "reviewedBy"
     from guides g
     join guide_versions v on v.slug = g.slug and v.version = g.version
-    ${LATEST_REVIEW}
+    ${JOIN_LATEST_REVIEW}
     order by g.slug`,
   )
   return z
     .array(ListedRow)
     .parse(rows)
     .map(({ content, successor, reviewedOn, reviewedBy }) => {
-      const { slug, title, version, updated, reviewed, stale } = guideAsOf(content, now)
+      const { slug, title, version, updated, reviewed, stale } = toDatedGuide(content, now)
       return {
         slug,
         title,

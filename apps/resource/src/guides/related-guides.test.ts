@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { relatedGuides } from './related-guides.ts'
+import { chooseRelatedGuides } from './related-guides.ts'
 
 const guide = (slug: string, body = '') => ({ slug, title: slug.toUpperCase(), body })
 const link = (slug: string) => `See [${slug}](/guides/${slug}).`
 const related = (of: string, guides: ReturnType<typeof guide>[]) =>
-  relatedGuides(guides.find(({ slug }) => slug === of) ?? guide(of), guides).map(({ slug }) => slug)
+  chooseRelatedGuides(guides.find(({ slug }) => slug === of) ?? guide(of), guides).map(({ slug }) => slug)
 
 describe('related guides', () => {
   test('are those that the text links to, in its order, then those that link here', () => {

@@ -1,23 +1,23 @@
 import type { DatedGuide } from '@plainpath/guides'
 
-/** The most guides that a page recommends. */
-const MOST = 4
+const MAX_RELATED_GUIDES = 4
 
 /**
- * Chooses the guides to read after this one: first those that its text links to, in that order, then those whose text links
- * to it.
+ * Chooses the guides to read next: first those that this guide links to, in that order, and then those that link to this guide.
  *
- * @param published all guides, by slug
+ * @param published all guides, sorted by slug
  */
-export function relatedGuides(
+export function chooseRelatedGuides(
   { slug, body }: Pick<DatedGuide, 'slug' | 'body'>,
   published: readonly Pick<DatedGuide, 'slug' | 'title' | 'body'>[],
 ): readonly { readonly slug: string; readonly title: string }[] {
   const bySlug = new Map(published.map((guide) => [guide.slug, guide]))
-  const linked = linkedSlugs(body).flatMap((other) => bySlug.get(other) ?? [])
-  const linking = published.filter((other) => linkedSlugs(other.body).includes(slug))
-  return [...new Set([...linked, ...linking])].filter((other) => other.slug !== slug).slice(0, MOST)
+  const linkedGuides = findLinkedSlugs(body).flatMap((other) => bySlug.get(other) ?? [])
+  const linkingGuides = published.filter((other) => findLinkedSlugs(other.body).includes(slug))
+  return [...new Set([...linkedGuides, ...linkingGuides])]
+    .filter((other) => other.slug !== slug)
+    .slice(0, MAX_RELATED_GUIDES)
 }
 
-const linkedSlugs = (body: string): string[] =>
+const findLinkedSlugs = (body: string): string[] =>
   Array.from(body.matchAll(/\]\(\/guides\/([a-z0-9-]+)/g), ([, slug = '']) => slug)

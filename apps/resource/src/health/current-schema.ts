@@ -1,18 +1,18 @@
 import type { Finding } from '@plainpath/http'
-import { type Database, isUnavailable, missingMigrations } from '@plainpath/postgres'
+import { type Database, isUnavailable, listMissingMigrations } from '@plainpath/postgres'
 
 /**
- * Creates the readiness check that every migration was applied. Once it has passed it stays passed, because migrations only go
- * forward. A later outage of the database must not take this process out of the gateway, because it still serves guides.
+ * Creates the readiness check that every migration was applied. Once it has passed, it always passes: migrations are never
+ * undone, and the gateway must not drop this process when the database fails later, because it still serves guides.
  */
-export function currentSchema(db: Database, folder: string): () => Promise<Finding> {
-  let current = false
+export function createSchemaCheck(db: Database, folder: string): () => Promise<Finding> {
+  let isCurrent = false
   return async () => {
-    if (current) return true
+    if (isCurrent) return true
     try {
-      const missing = await missingMigrations(db, folder)
-      current = missing.length === 0
-      return current || { awaited: `migrations ${missing.join(', ')}: run "resource migrate"` }
+      const missingMigrations = await listMissingMigrations(db, folder)
+      isCurrent = missingMigrations.length === 0
+      return isCurrent || { awaited: `migrations ${missingMigrations.join(', ')}: run "resource migrate"` }
     } catch (error) {
       if (!isUnavailable(error)) throw error
       return { awaited: 'PostgreSQL' }

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { sharedCheck } from './health-routes.ts'
+import { createSharedCheck } from './health-routes.ts'
 
 test('one run serves all requests within a second, and the next request runs it again', async () => {
   let time = 0
   let runs = 0
   let fails = false
-  const check = sharedCheck(
+  const check = createSharedCheck(
     async () => {
       runs += 1
       if (fails) throw new Error('down')
@@ -28,7 +28,7 @@ test('one run serves all requests within a second, and the next request runs it 
 test('a run that hangs counts as failed for waiting requests, and is not started twice', async () => {
   const { promise, resolve } = Promise.withResolvers<void>()
   let runs = 0
-  const check = sharedCheck(
+  const check = createSharedCheck(
     () => {
       runs += 1
       return promise

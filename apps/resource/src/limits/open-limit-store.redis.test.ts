@@ -84,12 +84,12 @@ test('a Redis that falls silent costs a moment, and is used again when it speaks
   await removeKeys()
 })
 
-test('without Redis each call fails at once, and one line says so', async () => {
+test('each call fails at once without Redis, and one line says so', async () => {
   logged.length = 0
   await using store = openStore('redis://:secret@127.0.0.1:1')
   for (let n = 0; n < 20; n++) await expect(store.take('a', policy)).rejects.toThrow('offline')
   await expect.poll(() => logged.length).toBe(1)
-  expect(logged[0]).toContain('Redis is away')
+  expect(logged[0]).toContain('Redis is unavailable')
   expect(logged[0]).not.toContain('secret')
 })
 

@@ -1,19 +1,19 @@
 import {
+  createPrefetchingLimitStore,
+  createRedisLimitStore,
   type LimitStore,
-  prefetchingLimitStore,
-  redisLimitStore,
   type SharedLimitStore,
 } from '@plainpath/http'
-import { inTime, type Redis } from '../open-redis.ts'
+import { type Redis, withReplyTimeout } from '../open-redis.ts'
 
-/** Counts limits in Redis for all processes together. No call takes longer than 0.2 s. */
+/** Creates the limit store in Redis, which all processes share. Each call succeeds or fails within 0.2 s. */
 export function openLimitStore(redis: Redis, { now }: { now: () => Date }): LimitStore {
-  const store = redisLimitStore(redis, 'resource:')
-  const inTimeOnly: SharedLimitStore = {
-    take: (...taking) => inTime(store.take(...taking)),
-    takeSome: (...taking) => inTime(store.takeSome(...taking)),
-    dailyKey: (day) => inTime(store.dailyKey(day)),
+  const store = createRedisLimitStore(redis, 'resource:')
+  const boundedStore: SharedLimitStore = {
+    take: (...args) => withReplyTimeout(store.take(...args)),
+    takeUpTo: (...args) => withReplyTimeout(store.takeUpTo(...args)),
+    dailyKey: (day) => withReplyTimeout(store.dailyKey(day)),
     cachedDailyKey: store.cachedDailyKey,
   }
-  return prefetchingLimitStore(inTimeOnly, now)
+  return createPrefetchingLimitStore(boundedStore, now)
 }

@@ -1,6 +1,6 @@
 import { TriggerId } from '@plainpath/domain'
 import { expect, test } from 'vitest'
-import { checkForm, readFacts } from './check-form.ts'
+import { createCheckForm, readFormFacts } from './check-form.ts'
 
 const ASK_PAGE = 'https://plainpath.example/ask'
 const checks = (triggers: readonly string[]) => ({
@@ -8,7 +8,7 @@ const checks = (triggers: readonly string[]) => ({
 })
 
 test('a form has the first three questions that it may ask, in their order', () => {
-  const form = checkForm(
+  const form = createCheckForm(
     checks([
       'abuse-victim',
       'public-charge',
@@ -19,7 +19,7 @@ test('a form has the first three questions that it may ask, in their order', () 
     ]),
     ASK_PAGE,
   )
-  expect(form?.asked).toEqual(['public-charge', 'long-absence', 'denial-or-appeal'])
+  expect(form?.askedTriggers).toEqual(['public-charge', 'long-absence', 'denial-or-appeal'])
   const question = (trigger: string) => ({
     type: 'string',
     title: `About ${trigger}?`,
@@ -45,21 +45,21 @@ const NEVER = TriggerId.options.filter(
 )
 
 test.for(NEVER)('no form asks about %s', (trigger) => {
-  expect(checkForm(checks([trigger]), ASK_PAGE)).toBeUndefined()
-  const form = checkForm(checks([trigger, 'long-absence']), ASK_PAGE)
-  expect(form?.asked).toEqual(['long-absence'])
+  expect(createCheckForm(checks([trigger]), ASK_PAGE)).toBeUndefined()
+  const form = createCheckForm(checks([trigger, 'long-absence']), ASK_PAGE)
+  expect(form?.askedTriggers).toEqual(['long-absence'])
   expect(JSON.stringify(form?.params)).not.toContain(trigger)
 })
 
 test('an answer without questions needs no form', () => {
-  expect(checkForm(checks([]), ASK_PAGE)).toBeUndefined()
+  expect(createCheckForm(checks([]), ASK_PAGE)).toBeUndefined()
 })
 
 const ASKED = ['long-absence', 'public-charge', 'denial-or-appeal']
 
 test('Yes and No are facts; anything else is none', () => {
   const content = { 'long-absence': 'Yes', 'public-charge': 'No', 'denial-or-appeal': 'I do not know' }
-  expect(readFacts({ action: 'accept', content }, ASKED)).toEqual({
+  expect(readFormFacts({ action: 'accept', content }, ASKED)).toEqual({
     'long-absence': true,
     'public-charge': false,
   })
@@ -77,5 +77,5 @@ test.for<[string, unknown]>([
   ['questions that were not asked', { action: 'accept', content: { 'abuse-victim': 'Yes', none: 'Yes' } }],
   ['text', 'Yes'],
 ])('%s gives no facts', ([, response]) => {
-  expect(readFacts(response, ASKED)).toEqual({})
+  expect(readFormFacts(response, ASKED)).toEqual({})
 })

@@ -2,53 +2,56 @@ import type { ElicitRequestFormParams } from '@modelcontextprotocol/server'
 import { type Answer, type AnswerRequest, mayAskInForm, RULES, TriggerId } from '@plainpath/domain'
 import { z } from 'zod'
 
-type Check = Answer['check'][number]
+type CheckQuestion = Answer['check'][number]
 
-/** The person's words for an answer, in the order of the form. Others count as no answer. */
+/** The choices for each question, in the form's order. Any other text counts as no answer. */
 const CHOICES = ['Yes', 'No', 'I do not know'] as const
 
-/** A form with check questions of an answer, as a client shows it. */
+/** A form with an answer's check questions, for a client to show. */
 export interface CheckForm {
   readonly params: Pick<ElicitRequestFormParams, 'message' | 'requestedSchema'>
-  /** The triggers whose questions it has. */
-  readonly asked: readonly string[]
+  /** The triggers in the questions of the form. */
+  readonly askedTriggers: readonly string[]
 }
 
 /**
- * Creates a form with the first check questions of an answer, without those about crime, abuse, fear and status.
+ * Creates a form with the answer's first check questions, without those about crime, abuse, fear and status.
  *
- * @param askPage the address where the person can ask without an app
+ * @param askPageUrl the URL where the person can ask without an app
  * @returns undefined if the answer has no question for a form
  */
-export function checkForm({ check }: Pick<Answer, 'check'>, askPage: string): CheckForm | undefined {
-  const asked = check.filter(({ trigger }) => mayAskInForm(trigger)).slice(0, RULES.formQuestions)
-  if (asked.length === 0) return undefined
-  const property = ({ trigger, ask }: Check) =>
+export function createCheckForm({ check }: Pick<Answer, 'check'>, askPageUrl: string): CheckForm | undefined {
+  const questions = check.filter(({ trigger }) => mayAskInForm(trigger)).slice(0, RULES.formQuestions)
+  if (questions.length === 0) return undefined
+  const createProperty = ({ trigger, ask }: CheckQuestion) =>
     [trigger, { type: 'string' as const, title: ask, enum: [...CHOICES] }] as const
   return {
     params: {
       message:
         'Your answers can change what is right for you. Answer only what you want to. The app that you use sees your answers; ' +
-        `at ${askPage} you can ask without it.`,
-      requestedSchema: { type: 'object', properties: Object.fromEntries(asked.map(property)) },
+        `at ${askPageUrl} you can ask without it.`,
+      requestedSchema: { type: 'object', properties: Object.fromEntries(questions.map(createProperty)) },
     },
-    asked: asked.map(({ trigger }) => trigger),
+    askedTriggers: questions.map(({ trigger }) => trigger),
   }
 }
 
-const Response = z.looseObject({
+const FormResponse = z.looseObject({
   action: z.literal('accept'),
   content: z.record(z.string(), z.unknown()),
 })
 
 /**
- * Reads the facts from a form that came back. A form that was declined or closed has none, and so has a question that it did not
- * ask.
+ * Reads the facts from a form that the client sent back. Returns none for a form that the person declined or closed. Ignores
+ * answers to questions that the form did not ask.
  */
-export function readFacts(response: unknown, asked: readonly string[]): NonNullable<AnswerRequest['facts']> {
-  const { data } = Response.safeParse(response)
+export function readFormFacts(
+  response: unknown,
+  askedTriggers: readonly string[],
+): NonNullable<AnswerRequest['facts']> {
+  const { data } = FormResponse.safeParse(response)
   const answers = TriggerId.options.flatMap((trigger) => {
-    const choice = asked.includes(trigger) ? data?.content[trigger] : undefined
+    const choice = askedTriggers.includes(trigger) ? data?.content[trigger] : undefined
     return choice === 'Yes' || choice === 'No' ? [[trigger, choice === 'Yes'] as const] : []
   })
   return Object.fromEntries(answers)

@@ -3,77 +3,77 @@ import type { Context } from 'koa'
 import { z } from 'zod'
 import { LIMITS } from '../limits.ts'
 import type { McpDeps } from './mcp-server.ts'
-import { challengeAsResult } from './sign-in-challenge.ts'
+import { convertChallengeToResult } from './sign-in-challenge.ts'
 import type { ToolRequest } from './tools.ts'
 
 /*
- * The routes of the Model Context Protocol server: stateless streamable HTTP with one message per request. Methods other than
- * POST get 405: there is no session and no stream to open.
+ * The routes of the Model Context Protocol servers: stateless streamable HTTP with one message per request. Methods other than
+ * POST get 405, because there is neither a session nor a stream to open.
  */
 
-const MESSAGES = {
+const MESSAGE_ROUTE = {
   summary: 'The Model Context Protocol server',
   method: 'post',
   limits: LIMITS.reads,
-  // No arrays: a batch would make many calls under the limits of one request.
+  // Refuses an array, because a batch would make many calls under the limits of one request.
   request: { body: z.looseObject({}) },
   responses: { 200: z.string(), 202: null, 400: z.string(), 404: z.string(), 406: z.string() },
 } as const
 
 /**
- * Creates the route for agents, which is as public as the routes with the same functions.
+ * Creates the route for agents. Its tools are as public as the corresponding routes.
  *
- * @param deps.allowedOrigins origins whose scripts may call, beside our own
+ * @param deps.allowedOrigins origins whose scripts may call the route, in addition to our own
  */
-export function mcpRoute(deps: McpDeps & { allowedOrigins: readonly string[] }): Route {
+export function createMcpRoute(deps: McpDeps & { allowedOrigins: readonly string[] }): Route {
   const allowedOrigins = new Set([deps.urls.origin, ...deps.allowedOrigins])
   return defineRoute({
-    ...MESSAGES,
+    ...MESSAGE_ROUTE,
     path: '/api/mcp',
     operationId: 'mcp',
     access: 'public',
     handle(input) {
-      requireOrigin(input.request.header('origin'), allowedOrigins)
+      requireAllowedOrigin(input.request.header('origin'), allowedOrigins)
       return respond(input.body, input, deps)
     },
   })
 }
 
 /**
- * Creates the route at the public address, which ignores `Authorization`. Scripts of any origin may call: it only reads what
- * everybody may read, and the check of `Host` keeps out DNS rebinding.
+ * Creates the route at the public MCP address, which ignores `Authorization`. Scripts of any origin may call it, because it reads
+ * only public data, and because the `Host` check prevents DNS rebinding.
  */
-export const publicMcpRoute = (deps: McpDeps): Route =>
+export const createPublicMcpRoute = (deps: McpDeps): Route =>
   defineRoute({
-    ...MESSAGES,
+    ...MESSAGE_ROUTE,
     path: '/mcp',
     operationId: 'publicMcp',
     access: 'open',
     handle: ({ body, request }) => respond(body, { request }, deps),
   })
 
-const SIGNED_IN = '/mcp'
-/** The one scope of the tokens of apps. */
+const SIGNED_IN_PATH = '/mcp'
+/** The only scope of app tokens. */
 const SCOPES = ['contact:write'] as const
 
 /**
- * Creates the routes at the signed-in address. Every request without a valid token gets the challenge that starts the sign-in,
- * whatever its method and message. Scripts of any origin may call, since no cookie counts, only a token.
+ * Creates the routes at the signed-in MCP address. Every request without a valid token gets the challenge that starts the sign-in,
+ * with any method and message. Scripts of any origin may call the routes, because only a token grants access, never a cookie.
  */
-export const signedInMcpRoutes = (
+export const createSignedInMcpRoutes = (
   deps: McpDeps & { bearer: NonNullable<Authenticators['bearer']> },
 ): [Route, RawRoute] => [
   defineRoute({
-    ...MESSAGES,
-    path: SIGNED_IN,
+    ...MESSAGE_ROUTE,
+    path: SIGNED_IN_PATH,
     operationId: 'signedInMcp',
     access: { scopes: SCOPES },
-    onRefusedCaller: challengeAsResult,
+    onRefusedCaller: convertChallengeToResult,
     handle: (input) => respond(input.body, input, deps),
   }),
   {
     methods: ['GET', 'DELETE'],
-    path: SIGNED_IN,
+    path: SIGNED_IN_PATH,
     limits: [...LIMITS.reads.address, ...LIMITS.reads.anonymous],
     async serve(ctx: Context) {
       await deps.bearer(ctx, SCOPES)
@@ -86,15 +86,15 @@ async function respond(message: object, { request, caller }: ToolRequest, deps: 
   const { handleMessage } = await import('./mcp-server.ts')
   const { status, ...text } = await handleMessage(message, { ...deps, request, caller })
   if (status === 202) return { status } as const
-  // One line per status, because each has its own type.
+  // Each comparison narrows `status` to a literal type, which the route's response types require.
   if (status === 200) return { status, text } as const
   if (status === 400) return { status, text } as const
   if (status === 404) return { status, text } as const
   if (status === 406) return { status, text } as const
-  throw new Error(`the MCP server answered ${status}`)
+  throw new Error(`the MCP server responded with the unexpected status ${status}`)
 }
 
-/** Refuses other origins. Otherwise a page whose host name resolves to this machine could call it (DNS rebinding). */
-function requireOrigin(sent: string, allowed: ReadonlySet<string>): void {
-  if (sent !== '' && !allowed.has(sent)) throw new Problem('cross-site-request')
+/** Refuses other origins. Otherwise, a page whose host name resolves to this machine could call the server (DNS rebinding). */
+function requireAllowedOrigin(origin: string, allowedOrigins: ReadonlySet<string>): void {
+  if (origin !== '' && !allowedOrigins.has(origin)) throw new Problem('cross-site-request')
 }

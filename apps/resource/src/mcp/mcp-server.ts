@@ -1,11 +1,11 @@
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
-import { type McpEndpoint, mcpServerInfo, type ServiceUrls } from '@plainpath/metadata'
+import { createMcpServerInfo, type McpEndpoint, type ServiceUrls } from '@plainpath/metadata'
 import { z } from 'zod'
 import type { RegisterTools } from './register-tools.ts'
 import type { FormCall, RequestStates } from './request-state.ts'
 import type { ToolRequest } from './tools.ts'
 
-/** What the server needs, at whichever address. */
+/** The dependencies of the MCP server at one address. */
 export interface McpDeps {
   readonly urls: ServiceUrls
   readonly endpoint: McpEndpoint
@@ -13,15 +13,15 @@ export interface McpDeps {
   readonly requestStates: RequestStates
 }
 
-/** The headers by which a client and the server negotiate a revision. No other header is passed on. */
-const HEADERS = ['accept', 'mcp-protocol-version', 'mcp-method', 'mcp-name']
+/** The headers that negotiate the protocol revision. No others are passed on. */
+const FORWARDED_HEADERS = ['accept', 'mcp-protocol-version', 'mcp-method', 'mcp-name']
 
-/** The lists of tools are the same for everybody and change only with a release. */
-const CACHED = { ttlMs: 300_000, cacheScope: 'public' } as const
+/** Clients may cache the tool list, because it is the same for everybody and changes only with a release. */
+const CACHE_HINT = { ttlMs: 300_000, cacheScope: 'public' } as const
 
 /**
- * Handles one message. The response is JSON for revision 2026-07-28, and a stream with one event for clients of 2025. There is no
- * session: nothing is kept from one message to the next.
+ * Handles a message. The response is JSON for revision 2026-07-28, and a stream with one event for revisions of 2025. The server
+ * stores nothing between two messages.
  *
  * @throws the cause that a tool passed to `fail`
  */
@@ -33,27 +33,28 @@ export async function handleMessage(
   const fail = (cause: unknown) => {
     failure = { cause }
   }
-  const formCall = (): FormCall => ({ address: endpoint.address, caller, ...calledTool(message) })
-  const server = () => {
-    const created = new McpServer(mcpServerInfo(urls), {
+  const describeCall = (): FormCall => ({ address: endpoint.address, caller, ...readToolCall(message) })
+  const createServer = () => {
+    const server = new McpServer(createMcpServerInfo(urls), {
       capabilities: endpoint.capabilities,
       instructions: endpoint.instructions,
-      cacheHints: { 'server/discover': CACHED, 'tools/list': CACHED },
-      requestState: { verify: (state) => requestStates.read(state, formCall()) },
+      cacheHints: { 'server/discover': CACHE_HINT, 'tools/list': CACHE_HINT },
+      requestState: { verify: (state) => requestStates.read(state, describeCall()) },
     })
-    const writeState = (asked: readonly string[]) => requestStates.write(asked, formCall())
-    registerTools(created, { request, caller, fail, writeState })
-    return created
+    const writeState = (askedTriggers: readonly string[]) =>
+      requestStates.write(askedTriggers, describeCall())
+    registerTools(server, { request, caller, fail, writeState })
+    return server
   }
-  const handler = createMcpHandler(server, {
+  const handler = createMcpHandler(createServer, {
     // Nothing that clients could subscribe to ever changes.
     maxSubscriptions: 0,
     keepAliveMs: 0,
   })
   const headers = new Headers({ 'content-type': 'application/json' })
-  for (const name of HEADERS) if (request.header(name)) headers.set(name, request.header(name))
-  const sent = new Request(endpoint.address, { method: 'POST', headers })
-  const response = await handler.fetch(sent, { parsedBody: message })
+  for (const name of FORWARDED_HEADERS) if (request.header(name)) headers.set(name, request.header(name))
+  const forwardedRequest = new Request(endpoint.address, { method: 'POST', headers })
+  const response = await handler.fetch(forwardedRequest, { parsedBody: message })
   const content = await response.text()
   if (failure) throw failure.cause
   return { status: response.status, type: response.headers.get('content-type') ?? '', content }
@@ -61,8 +62,8 @@ export async function handleMessage(
 
 const ToolCall = z.looseObject({ params: z.looseObject({ name: z.string(), arguments: z.unknown() }) })
 
-/** Reads which tool a message calls, and with what. A message that calls none has no state to read or write. */
-function calledTool(message: object): Pick<FormCall, 'tool' | 'arguments'> {
+/** Reads the tool name and arguments of a call. Throws for a message that is no tool call; such a message has no state. */
+function readToolCall(message: object): Pick<FormCall, 'tool' | 'arguments'> {
   const { params } = ToolCall.parse(message)
   return { tool: params.name, arguments: params.arguments }
 }

@@ -5,19 +5,20 @@ import {
   type McpServer,
   type ServerContext,
 } from '@modelcontextprotocol/server'
-import { Problem, problemDocument } from '@plainpath/http'
+import { createProblemDocument, Problem } from '@plainpath/http'
 import { MCP_TOOLS, type McpTool, type McpToolName, type ServiceUrls } from '@plainpath/metadata'
 import { z } from 'zod'
 import type { ToolCall, ToolOutput, ToolRequest, Tools } from './tools.ts'
 
-/** Adds the tools to the server that responds to one request. */
+/** Registers the tools with the server that responds to a request. */
 export type RegisterTools = (server: McpServer, message: ToolMessage) => void
 
-/** The request, and how its tool reports what the HTTP response has to say instead of a tool result. */
+/** The request that the server responds to. */
 interface ToolMessage extends ToolRequest {
+  /** Makes the HTTP response report `cause` instead of the tool's result. */
   fail(cause: unknown): void
-  /** Returns the `requestState` of a form. @param asked the triggers whose questions the form has */
-  writeState(asked: readonly string[]): string
+  /** Returns the `requestState` of a form that asks about these triggers. */
+  writeState(askedTriggers: readonly string[]): string
 }
 
 const Envelope = z.object({
@@ -26,8 +27,8 @@ const Envelope = z.object({
   }),
 })
 
-/** The one form of a call, among its `inputRequests` and `inputResponses`. */
-const FORM = 'check'
+/** The key of the form in `inputRequests` and `inputResponses`. A call has at most one form. */
+const FORM_KEY = 'check'
 
 interface ToolResult {
   readonly [member: string]: unknown
@@ -36,8 +37,12 @@ interface ToolResult {
   isError?: boolean
 }
 
-/** Registers tools as the server card lists them. @param names those of the address at which they are called */
-export const registerTools =
+/**
+ * Creates the function that registers tools as the server card lists them.
+ *
+ * @param names the tools of one MCP address
+ */
+export const createToolRegistrar =
   (tools: Tools, names: readonly McpToolName[], urls: ServiceUrls): RegisterTools =>
   (server, message) => {
     const run = async (
@@ -47,17 +52,17 @@ export const registerTools =
     ): Promise<ToolResult | InputRequiredResult> => {
       try {
         const output = await tools[name](args, { ...message, ...readForm(mcpReq) })
-        if (!('form' in output)) return toolResult(MCP_TOOLS[name], output)
-        const { params, asked } = output.form
+        if (!('form' in output)) return createToolResult(MCP_TOOLS[name], output)
+        const { params, askedTriggers } = output.form
         return inputRequired({
-          inputRequests: { [FORM]: inputRequired.elicit(params) },
-          requestState: message.writeState(asked),
+          inputRequests: { [FORM_KEY]: inputRequired.elicit(params) },
+          requestState: message.writeState(askedTriggers),
         })
       } catch (thrown) {
-        const text = thrown instanceof Problem && textForTheModel(thrown, message, urls)
-        if (text) return toolError(text)
+        const text = thrown instanceof Problem && describeForModel(thrown, message, urls)
+        if (text) return createToolError(text)
         message.fail(thrown)
-        return toolError('The tool failed.')
+        return createToolError('The tool failed.')
       }
     }
     for (const name of names) {
@@ -67,40 +72,43 @@ export const registerTools =
   }
 
 /**
- * Reads whether the client shows forms, and the form that it sent back. Only revision 2026-07-28 has both: its clients declare
- * what they can with each request, and answer a form in the next one. In earlier revisions a form needs a session.
+ * Reads whether the client can show forms, and the form that it sent back. Both need revision 2026-07-28, in which clients declare
+ * their capabilities with each request and send a form back in the next request. In earlier revisions, a form needs a session.
  */
-function readForm(mcpReq: ServerContext['mcpReq']): Pick<ToolCall, 'showsForms' | 'filledIn'> {
+function readForm(mcpReq: ServerContext['mcpReq']): Pick<ToolCall, 'canShowForms' | 'returnedForm'> {
   const { data } = Envelope.safeParse(mcpReq.envelope)
   const elicitation = data?.[CLIENT_CAPABILITIES_META_KEY].elicitation
-  // Without modes, the capability means forms.
-  const showsForms =
+  // A capability without modes means forms.
+  const canShowForms =
     elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)
   // The server has verified the state before it calls a tool.
-  const asked = mcpReq.requestState<readonly string[]>()
-  return { showsForms, filledIn: asked && { asked, response: mcpReq.inputResponses?.[FORM] } }
+  const askedTriggers = mcpReq.requestState<readonly string[]>()
+  return {
+    canShowForms,
+    returnedForm: askedTriggers && { askedTriggers, response: mcpReq.inputResponses?.[FORM_KEY] },
+  }
 }
 
-/** Omits the members that the schema does not list. */
-function toolResult(tool: McpTool, { value, text }: ToolOutput): ToolResult {
+/** Creates the result of a tool, without members that the schema does not list. */
+function createToolResult(tool: McpTool, { value, text }: ToolOutput): ToolResult {
   const structuredContent = tool.outputSchema.parse(value)
   return { content: [{ type: 'text', text: text ?? JSON.stringify(structuredContent) }], structuredContent }
 }
 
-/** Statuses that the model can act on, by other arguments or by telling the person. All others are HTTP responses. */
-const STATUSES_FOR_THE_MODEL = new Set([400, 404, 409, 410])
+/** The statuses to which a model can react, by other arguments or by informing the person. All others become HTTP responses. */
+const MODEL_STATUSES = new Set([400, 404, 409, 410])
 
 /**
- * Describes a problem for the model that called the tool. Returns undefined for a problem that becomes an HTTP response, as on
- * the routes.
+ * Describes a problem for the model that called the tool. Returns undefined for a problem that becomes an HTTP response, as on the
+ * routes.
  *
- * A challenge for a scope helps only a client that can get the scope by another token request: one whose token has a
- * registration behind it, and was narrowed. Client credentials never give the scope, so their clients would try in vain.
+ * A missing scope is a special case. An HTTP challenge helps only a client with a registration, which can get the scope by another
+ * token request. A client with client credentials never gets the scope, so the problem is described to its model.
  */
-function textForTheModel(problem: Problem, { caller }: ToolRequest, { origin }: ServiceUrls) {
-  const { status, detail, code } = problemDocument(problem, { origin, path: '', requestId: '' })
+function describeForModel(problem: Problem, { caller }: ToolRequest, { origin }: ServiceUrls) {
+  const { status, detail, code } = createProblemDocument(problem, { origin, path: '', requestId: '' })
   const lacksScope = code === 'insufficient-scope' && caller?.registrationId === undefined
-  return lacksScope || STATUSES_FOR_THE_MODEL.has(status) ? `${detail} (${code})` : undefined
+  return lacksScope || MODEL_STATUSES.has(status) ? `${detail} (${code})` : undefined
 }
 
-const toolError = (text: string): ToolResult => ({ content: [{ type: 'text', text }], isError: true })
+const createToolError = (text: string): ToolResult => ({ content: [{ type: 'text', text }], isError: true })

@@ -1,11 +1,11 @@
 import { newHashKey, parseHashKey } from '@plainpath/sealing'
 import { expect, test } from 'vitest'
-import { type FormCall, requestStates } from './request-state.ts'
+import { createRequestStates, type FormCall } from './request-state.ts'
 
 const START = new Date('2026-11-23T12:00:00Z')
 const later = (seconds: number) => new Date(START.getTime() + seconds * 1000)
 const hashKey = parseHashKey(newHashKey())
-const at = (now: Date, key = hashKey) => requestStates({ hashKey: key, now: () => now })
+const at = (now: Date, key = hashKey) => createRequestStates({ hashKey: key, now: () => now })
 
 const CALL: FormCall = {
   address: 'https://plainpath.example/mcp',

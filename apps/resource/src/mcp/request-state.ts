@@ -4,42 +4,43 @@ import { equalBytes, type HashKey } from '@plainpath/sealing'
 import { z } from 'zod'
 
 /*
- * `requestState` of the Model Context Protocol: what a client sends back with a form. It comes from the client, so it is
- * authenticated and bound to the call that it belongs to. Nothing is stored: any instance can read what another one wrote.
+ * The Model Context Protocol lets a client send a `requestState` back with a form. Because the value comes from the client, it is
+ * authenticated and bound to its call. Nothing is stored, and each instance can read the states that others wrote.
  */
 
-/** The call that showed a form. */
+/** The tool call to which a form belongs. */
 export interface FormCall {
   /** The address of the MCP server. */
   readonly address: string
   /** Undefined without a token. */
   readonly caller: Pick<Caller, 'clientId' | 'registrationId'> | undefined
   readonly tool: string
-  /** As they were sent; the order of members does not count. */
+  /** The arguments as the client sent them. Their order does not matter. */
   readonly arguments: unknown
 }
 
 const State = z.strictObject({
-  /** Seconds since 1970. */
+  /** The time of expiry, in seconds since 1970. */
   expires: z.int(),
-  /** The triggers whose questions the form has. */
+  /** The triggers that the form asks about. */
   asked: z.array(z.string()),
 })
 
-/** Writes and reads the state of forms. */
+/** Writes and reads the states of forms. */
 export interface RequestStates {
-  /** @param asked the triggers whose questions the form has */
-  write(asked: readonly string[], call: FormCall): string
+  /** Writes the state of a form that asks about these triggers. */
+  write(askedTriggers: readonly string[], call: FormCall): string
   /**
-   * Returns the triggers whose questions the form had.
-   * @throws {Error} if the state is altered, expired, or of another caller, address, tool or other arguments
+   * Returns the triggers that the form asked about.
+   *
+   * @throws {Error} if the state was altered, has expired, or belongs to another call
    */
   read(state: string, call: FormCall): readonly string[]
 }
 
 /** Creates the functions that write and read states: base64url of JSON, a dot, and base64url of HMAC-SHA-256. */
-export function requestStates({ hashKey, now }: { hashKey: HashKey; now: () => Date }): RequestStates {
-  const mac = (body: string, { address, caller, tool, ...call }: FormCall) =>
+export function createRequestStates({ hashKey, now }: { hashKey: HashKey; now: () => Date }): RequestStates {
+  const computeMac = (body: string, { address, caller, tool, ...call }: FormCall) =>
     hashKey
       .hash(
         'mcp-request-state',
@@ -47,14 +48,14 @@ export function requestStates({ hashKey, now }: { hashKey: HashKey; now: () => D
       )
       .toString('base64url')
   return {
-    write(asked, call) {
+    write(askedTriggers, call) {
       const expires = Math.floor((now().getTime() + RULES.formMs) / 1000)
-      const body = Buffer.from(JSON.stringify({ expires, asked })).toString('base64url')
-      return `${body}.${mac(body, call)}`
+      const body = Buffer.from(JSON.stringify({ expires, asked: askedTriggers })).toString('base64url')
+      return `${body}.${computeMac(body, call)}`
     },
     read(state, call) {
-      const [body = '', sent = '', ...rest] = state.split('.')
-      if (rest.length > 0 || !equalBytes(Buffer.from(sent), Buffer.from(mac(body, call))))
+      const [body = '', receivedMac = '', ...rest] = state.split('.')
+      if (rest.length > 0 || !equalBytes(Buffer.from(receivedMac), Buffer.from(computeMac(body, call))))
         throw new Error('not authentic')
       const { expires, asked } = State.parse(JSON.parse(Buffer.from(body, 'base64url').toString()))
       if (expires * 1000 <= now().getTime()) throw new Error('expired')

@@ -2,21 +2,21 @@ import { Problem, type RequestFacts, type RouteReply } from '@plainpath/http'
 import { MCP_VERSIONS } from '@plainpath/metadata'
 import { z } from 'zod'
 
-/** How a kind of host learns that the person has to sign in. */
+/** The challenge by which one kind of chat app learns that the person has to sign in. */
 interface HostChallenge {
   readonly hosts: string
-  /** Matches the `User-Agent` of its MCP requests, which anybody can send: it decides the form of a refusal only. */
+  /** Matches the `User-Agent` of MCP requests. Anybody can send it, so it decides nothing but the form of a refusal. */
   readonly userAgent: RegExp
   /**
-   * The response to a tool call without a valid token. `status`: 401 with `WWW-Authenticate`, as to every other message.
-   * `result`: 200 with a tool result whose `_meta` has the challenge.
+   * The response to a tool call without a valid token. `status` is 401 with `WWW-Authenticate`, as for every other message.
+   * `result` is 200 with a tool result whose `_meta` has the challenge.
    */
   readonly toolCall: 'status' | 'result'
-  /** Why, and when that was last read. */
+  /** The documentation or report of this behaviour, with its version or the day of the last check. */
   readonly source: string
 }
 
-/** The first row that matches counts. */
+/** The chat apps. The first matching row applies. */
 const HOST_CHALLENGES: readonly HostChallenge[] = [
   {
     hosts: 'ChatGPT',
@@ -33,7 +33,6 @@ const HOST_CHALLENGES: readonly HostChallenge[] = [
   },
 ]
 
-/** Finds how a host learns that the person has to sign in. */
 const findHostChallenge = (userAgent: string): HostChallenge['toolCall'] =>
   HOST_CHALLENGES.find((row) => row.userAgent.test(userAgent))?.toolCall ?? 'status'
 
@@ -43,27 +42,27 @@ const ToolCall = z.looseObject({
   method: z.literal('tools/call'),
 })
 
-const REFUSED: ReadonlySet<unknown> = new Set(['token-required', 'invalid-token'])
+const SIGN_IN_CODES: ReadonlySet<unknown> = new Set(['token-required', 'invalid-token'])
 
 /**
- * Returns the challenge of a refusal as a tool result, for a tool call of a host that needs that. Undefined for any other
- * message, host or refusal, and for a body that is not a message.
+ * Converts a refusal's challenge to a tool result, if the message is a tool call from a chat app that needs this form. Returns
+ * undefined for any other message, chat app or refusal, and for a body that is not a message.
  */
-export async function challengeAsResult(
+export async function convertChallengeToResult(
   refusal: unknown,
   { request, readBody }: { request: Pick<RequestFacts, 'header'>; readBody: () => Promise<unknown> },
 ): Promise<RouteReply | undefined> {
-  if (!(refusal instanceof Problem) || !REFUSED.has(refusal.code)) return undefined
+  if (!(refusal instanceof Problem) || !SIGN_IN_CODES.has(refusal.code)) return undefined
   if (findHostChallenge(request.header('user-agent')) === 'status') return undefined
   const call = ToolCall.safeParse(await readBody().catch(() => undefined))
   const challenge = refusal.options.headers?.['www-authenticate']
   if (!call.success || challenge === undefined) return undefined
   const result = {
-    // The revisions of 2025 do not have it.
+    // The revisions of 2025 do not have this member.
     ...(request.header('mcp-protocol-version') === MCP_VERSIONS[0] && { resultType: 'complete' }),
     content: [{ type: 'text', text: SIGN_IN }],
     isError: true,
-    _meta: { 'mcp/www_authenticate': [withError(challenge)] },
+    _meta: { 'mcp/www_authenticate': [addErrorParameters(challenge)] },
   }
   const content = JSON.stringify({ jsonrpc: '2.0', id: call.data.id, result })
   return { status: 200, text: { type: 'application/json', content } }
@@ -71,6 +70,6 @@ export async function challengeAsResult(
 
 const SIGN_IN = 'The person must sign in to Plainpath first. The app shows them how.'
 
-/** The documented form of this challenge has both parameters, also if no token was sent. */
-const withError = (challenge: string) =>
+/** Adds `error` and `error_description`, which this form documents even for a call without a token. */
+const addErrorParameters = (challenge: string) =>
   `${challenge}${challenge.includes('error="') ? '' : ', error="invalid_token"'}, error_description="${SIGN_IN}"`

@@ -1,86 +1,92 @@
-import { ALL_HELP, helpLine } from '@plainpath/domain'
+import { ALL_HELP, formatHelpLine } from '@plainpath/domain'
 import type { Caller, RequestFacts } from '@plainpath/http'
-import { type MCP_TOOLS, type McpToolName, MOST_TOOL_RESULTS } from '@plainpath/metadata'
+import { MAX_TOOL_RESULTS, type MCP_TOOLS, type McpToolName } from '@plainpath/metadata'
 import { PREPARE_FOR_ATTORNEY } from '@plainpath/pages'
 import type { z } from 'zod'
-import { answerAsText } from '../answers/answer-as-text.ts'
 import type { AnswerService } from '../answers/answer-service.ts'
-import { requireContactScope } from '../auth/bearer.ts'
+import { formatAnswer } from '../answers/format-answer.ts'
+import { requireContactScope } from '../auth/verified-person.ts'
 import type { OwnMessages } from '../contact/own-messages.ts'
 import type { SendMessage } from '../contact/send-message.ts'
-import { guideDocument, guideMarkdown, guideVersion } from '../guides/guide-responses.ts'
+import { formatGuideAsMarkdown, requireGuideVersion, toGuideDocument } from '../guides/guide-responses.ts'
 import type { GuideDeps } from '../guides/guide-routes.ts'
 import { LIMITS } from '../limits.ts'
-import { type JoinWaitlist, joinForPrograms } from '../waitlist/join-waitlist.ts'
-import { type CheckForm, checkForm, readFacts } from './check-form.ts'
+import { createJoinByApi, type JoinWaitlist } from '../waitlist/join-waitlist.ts'
+import { type CheckForm, createCheckForm, readFormFacts } from './check-form.ts'
 
-export interface ToolDeps extends Omit<GuideDeps, 'forms'> {
+export interface ToolDeps extends Omit<GuideDeps, 'guideResponses'> {
   readonly answers: AnswerService
   readonly joinWaitlist: JoinWaitlist
   readonly sendMessage: SendMessage
   readonly ownMessages: OwnMessages
 }
 
-/** The output of a tool. The model reads `text`; without it, the value as JSON. */
+/** The output of a tool. The model reads `text`, or the value as JSON if there is no text. */
 export interface ToolOutput {
   readonly value: object
   readonly text?: string
 }
 
-/** What a tool wants the person to fill in before it has an output. */
+/** A form that the person fills in before the tool returns an output. */
 interface ToolForm {
   readonly form: CheckForm
 }
 
-/** The request that carries the call of a tool. */
+/** The HTTP request that calls a tool. */
 export interface ToolRequest {
   readonly request: RequestFacts
   /** Undefined without a token. */
   readonly caller?: Caller | undefined
 }
 
-/** The call of a tool. */
+/** A tool call. */
 export interface ToolCall extends ToolRequest {
-  /** Whether the client can show a form in response. */
-  readonly showsForms: boolean
-  /** The form that came back with the call, if it is authentic: the questions that it had, and the response. */
-  readonly filledIn?: { readonly asked: readonly string[]; readonly response: unknown } | undefined
+  /** True if the client can show a form that the response contains. */
+  readonly canShowForms: boolean
+  /** The form that came back with the call: its triggers, and the person's response. The server has verified its state. */
+  readonly returnedForm?:
+    | { readonly askedTriggers: readonly string[]; readonly response: unknown }
+    | undefined
 }
 
-/** The functions of the tools. Each throws the same problems as the route with the same function. */
+/** The tools by name. Each throws the same problems as the corresponding route. */
 export type Tools = {
   readonly [Name in McpToolName]: (
     input: z.output<(typeof MCP_TOOLS)[Name]['inputSchema']>,
-    by: ToolCall,
+    call: ToolCall,
   ) => Promise<ToolOutput> | ToolOutput | ToolForm
 }
 
 /** Creates the tools from the functions that the routes use. */
-export function mcpTools(deps: ToolDeps): Tools {
+export function createTools(deps: ToolDeps): Tools {
   const { guides, lister, urls } = deps
-  const joinAs = joinForPrograms(deps)
-  const place = { urls, address: urls.guide, unknown: 'No guide has this slug. list_guides lists them.' }
+  const joinByApi = createJoinByApi(deps)
+  const audience = {
+    urls,
+    guideUrl: urls.guide,
+    unknownGuideDetail: 'No guide has this slug. list_guides lists them.',
+  }
   return {
-    list_guides: (input) => ({ value: lister.page(guides.current(), input) }),
+    list_guides: (input) => ({ value: lister.list(guides.current(), input) }),
     search_guides: ({ query, limit }) => ({
-      value: { guides: lister.search(guides.current(), query, limit ?? MOST_TOOL_RESULTS) },
+      value: { guides: lister.search(guides.current(), query, limit ?? MAX_TOOL_RESULTS) },
     }),
-    answer_question(input, { showsForms, filledIn }) {
-      const given = filledIn && readFacts(filledIn.response, filledIn.asked)
-      const answer = deps.answers.answer({ ...input, facts: { ...input.facts, ...given } })
-      const form = showsForms && !filledIn ? checkForm(answer, urls.ask) : undefined
+    answer_question(input, { canShowForms, returnedForm }) {
+      const formFacts = returnedForm && readFormFacts(returnedForm.response, returnedForm.askedTriggers)
+      const answer = deps.answers.answer({ ...input, facts: { ...input.facts, ...formFacts } })
+      const form = canShowForms && !returnedForm ? createCheckForm(answer, urls.ask) : undefined
       if (form) return { form }
-      return { value: answer, text: answerAsText(answer, showsForms ? { askPage: urls.ask } : {}) }
+      return { value: answer, text: formatAnswer(answer, canShowForms ? { askPageUrl: urls.ask } : {}) }
     },
     async get_guide(input) {
-      const guide = await guideVersion(deps, input, place)
-      return { value: guideDocument(guide, urls), text: guideMarkdown(guide, urls) }
+      const guide = await requireGuideVersion(deps, input, audience)
+      return { value: toGuideDocument(guide, urls), text: formatGuideAsMarkdown(guide, urls) }
     },
     get_help: () => ({
       value: { help: ALL_HELP, prepare: PREPARE_FOR_ATTORNEY, page: urls.getHelp },
       text: [
         'Get help:',
-        ...ALL_HELP.map((help) => `- ${helpLine(help)}`),
+        ...ALL_HELP.map((help) => `- ${formatHelpLine(help)}`),
         'Before you talk to an attorney, prepare:',
         ...PREPARE_FOR_ATTORNEY.map((paper) => `- ${paper}`),
         `More, also in Spanish: ${urls.getHelp}`,
@@ -88,17 +94,17 @@ export function mcpTools(deps: ToolDeps): Tools {
     }),
     async join_waitlist(input, { request }) {
       for (const policy of LIMITS.waitlist.address) await request.takeForAddress(policy)
-      return { value: await joinAs(input, request) }
+      return { value: await joinByApi(input, request) }
     },
     async send_contact_message(input, { request, caller }) {
-      const by = { request, caller: requireContactScope(caller, urls) }
-      return { value: await deps.sendMessage(input, by) }
+      const call = { request, caller: requireContactScope(caller, urls) }
+      return { value: await deps.sendMessage(input, call) }
     },
     async get_contact_message({ id }, { caller }) {
-      return { value: await deps.ownMessages.read(id, requireContactScope(caller, urls)) }
+      return { value: await deps.ownMessages.readStatus(id, requireContactScope(caller, urls)) }
     },
-    async withdraw_contact_message({ id }, { caller }) {
-      await deps.ownMessages.withdraw(id, requireContactScope(caller, urls))
+    async withdraw_contact_message({ id }, { request, caller }) {
+      await deps.ownMessages.withdraw(id, { request, caller: requireContactScope(caller, urls) })
       return { value: { id, status: 'erased' } }
     },
   }

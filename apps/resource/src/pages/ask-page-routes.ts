@@ -1,50 +1,66 @@
 import { ALL_HELP, type Answer, AnswerRequest, RULES, TriggerId } from '@plainpath/domain'
 import { defineRoute, type Route } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
-import { answeredPage, askPage, groupDigits, LEAVE_HEADERS, leavePage, noAnswersPage } from '@plainpath/pages'
+import {
+  groupDigits,
+  LEAVE_HEADERS,
+  renderAnsweredPage,
+  renderAskPage,
+  renderNoAnswersPage,
+  renderQuickExit,
+} from '@plainpath/pages'
 import { z } from 'zod'
 import type { AnswerService } from '../answers/answer-service.ts'
-import { answerForm, FormText, PAGE } from './page.ts'
+import { createFormResponse, FormText, PAGE } from './page.ts'
 import { renderMarkdown } from './render-markdown.ts'
 
-/** A field for each trigger, `yes` or `no`; `none` names the triggers that its button denies. */
+/** The form has a field for each trigger, `yes` or `no`. The button "none of these" lists the denied triggers in `none`. */
 const AskForm = z.looseObject({ question: FormText, none: FormText })
 
 const TITLE = 'Ask a question'
 
-function mistakeIn(typed: string): string {
-  const count = [...typed.replaceAll('\r\n', '\n').trim()].length
-  if (count === 0) return 'Write your question first.'
+function describeMistake(text: string): string {
+  const count = [...text.replaceAll('\r\n', '\n').trim()].length
+  if (count === 0) return 'Write your question in the box, then press Ask.'
   return count > RULES.questionCharacters
     ? `Your question has ${groupDigits(count)} characters. Shorten it to ${groupDigits(RULES.questionCharacters)}.`
     : 'Your question has signs that we cannot read. Type it again.'
 }
 
-/** Sends a page of `/ask`, with the quick exit. Of an answer, neither the window nor the history says what it was. */
-const answerAsk = <Status extends number>(
+/** Creates a response for `/ask`. The page has the quick exit, and neither the window nor the history shows an answer's title. */
+const createAskPageResponse = <Status extends number>(
   urls: ServiceUrls,
   status: Status,
-  page: Pick<Parameters<typeof answerForm>[2], 'title' | 'neutralTitle' | 'noindex' | 'body'>,
+  page: Pick<Parameters<typeof createFormResponse>[2], 'title' | 'neutralTitle' | 'noindex' | 'body'>,
 ) => {
-  const { headers, ...answer } = answerForm(urls, status, {
+  const { headers, ...response } = createFormResponse(urls, status, {
     path: '/ask',
     place: 'ask',
-    leave: leavePage(),
+    quickExit: renderQuickExit(),
     ...page,
   })
-  return { ...answer, headers: { ...headers, ...LEAVE_HEADERS } }
+  return { ...response, headers: { ...headers, ...LEAVE_HEADERS } }
 }
 
-/** The page to ask on. All that a person says is in the body of a POST: no address has it, and nobody keeps the answer. */
-export function askPageRoutes({ answers, urls }: { answers: AnswerService; urls: ServiceUrls }): Route[] {
-  const page = defineRoute({
+/**
+ * Creates the routes for the page where people ask questions. Question and facts are sent in the body of a POST, so no URL
+ * contains them. No answer is stored.
+ */
+export function createAskPageRoutes({
+  answers,
+  urls,
+}: {
+  answers: AnswerService
+  urls: ServiceUrls
+}): Route[] {
+  const pageRoute = defineRoute({
     ...PAGE,
     path: '/ask',
     operationId: 'askPage',
     summary: 'The form to ask a question',
-    handle: () => answerAsk(urls, 200, { title: TITLE, body: askPage() }),
+    handle: () => createAskPageResponse(urls, 200, { title: TITLE, body: renderAskPage() }),
   })
-  const ask = defineRoute({
+  const askRoute = defineRoute({
     ...PAGE,
     method: 'post',
     path: '/ask',
@@ -53,42 +69,48 @@ export function askPageRoutes({ answers, urls }: { answers: AnswerService; urls:
     form: true,
     request: { body: AskForm },
     responses: { 200: z.string(), 400: z.string(), 503: z.string() },
-    handle({ body: { question: typed, none, ...fields } }) {
+    handle({ body: { question: typedQuestion, none, ...fields } }) {
       const respond = <Status extends number>(
         status: Status,
-        content: Pick<Parameters<typeof answerAsk>[2], 'title' | 'body'>,
-      ) => answerAsk(urls, status, { noindex: true, neutralTitle: TITLE, ...content })
+        content: Pick<Parameters<typeof createAskPageResponse>[2], 'title' | 'body'>,
+      ) => createAskPageResponse(urls, status, { noindex: true, neutralTitle: TITLE, ...content })
       if (answers.state().status !== 'ok') {
-        const body = noAnswersPage(ALL_HELP)
+        const body = renderNoAnswersPage(ALL_HELP)
         return respond(503, { title: 'We cannot answer questions now', body })
       }
-      const asked = AnswerRequest.safeParse({ question: typed, facts: statedFacts(fields, none) })
-      if (!asked.success) {
-        const body = askPage({ question: typed, mistake: mistakeIn(typed) })
-        return answerAsk(urls, 400, { noindex: true, title: 'Mistake: ask a question', body })
+      const request = AnswerRequest.safeParse({ question: typedQuestion, facts: readFormFacts(fields, none) })
+      if (!request.success) {
+        const body = renderAskPage({ question: typedQuestion, mistake: describeMistake(typedQuestion) })
+        return createAskPageResponse(urls, 400, { noindex: true, title: 'Mistake: ask a question', body })
       }
-      const { question, facts } = asked.data
-      const answer = answers.answer(asked.data)
-      const passageHtml = answer.passages.map(passageText)
-      const guideTitles = answer.passages.map(({ guide }) => answers.guideTitle(guide))
-      return respond(200, answeredPage({ question, facts: facts ?? {}, answer, passageHtml, guideTitles }))
+      const { question, facts } = request.data
+      const answer = answers.answer(request.data)
+      const passageHtml = answer.passages.map((passage, index) => renderPassage(passage, index, urls.origin))
+      return respond(200, renderAnsweredPage({ question, facts: facts ?? {}, answer, passageHtml }))
     },
   })
-  return [page, ask]
+  return [pageRoute, askRoute]
 }
 
-/** A yes counts even if the person then pressed the button that denies all. What is no trigger's id is left out. */
-function statedFacts(fields: Readonly<Record<string, unknown>>, none: string): Record<string, boolean> {
-  const denied = none.split(' ').map((trigger): [string, boolean] => [trigger, false])
-  const chosen = Object.entries(fields).map(([trigger, value]): [string, boolean] => [
+/**
+ * Reads the facts that a person stated. Ignores fields that are not trigger ids. A `yes` counts even if the person then pressed
+ * the button that denies all triggers.
+ */
+function readFormFacts(fields: Readonly<Record<string, unknown>>, none: string): Record<string, boolean> {
+  const deniedFacts = none.split(' ').map((trigger): [string, boolean] => [trigger, false])
+  const chosenFacts = Object.entries(fields).map(([trigger, value]): [string, boolean] => [
     trigger,
     value === 'yes',
   ])
   return Object.fromEntries(
-    [...denied, ...chosen].filter(([trigger]) => TriggerId.safeParse(trigger).success),
+    [...deniedFacts, ...chosenFacts].filter(([trigger]) => TriggerId.safeParse(trigger).success),
   )
 }
 
-/** Marks of sources become links to the sources below the passage. */
-const passageText = ({ markdown }: Answer['passages'][number], index: number) =>
-  renderMarkdown(markdown.replaceAll(/\[(\d+)\]/g, `[\\[$1\\]](#source-${index + 1}-$1)`))
+/** Renders a passage. Source marks link to the source list below it, and links to our own pages become relative. */
+const renderPassage = ({ markdown }: Answer['passages'][number], index: number, origin: string) =>
+  renderMarkdown(
+    markdown
+      .replaceAll(`](${origin}/`, '](/')
+      .replaceAll(/\[(\d+)\]/g, `[\\[$1\\]](#source-${index + 1}-$1)`),
+  )

@@ -1,20 +1,20 @@
 export interface Change {
-  /** On which it came, `YYYY-MM-DD`. */
+  /** The day of the change, `YYYY-MM-DD`. */
   readonly day: string
-  /** Markdown within a line. */
+  /** Inline Markdown. */
   readonly text: string
-  /** The `operationId` of each operation that it brought, or took away. */
+  /** The `operationId` of each added or removed operation. */
   readonly operations: readonly string[]
 }
 
-/** What each version brought, newest first; `/changelog` shows it. A change is added at the end of its version. */
+/** The versions, newest first, as `/changelog` shows them. Add a change at the end of its version. */
 export const RELEASES: readonly { readonly version: string; readonly changes: readonly Change[] }[] = [
   {
     version: '0.1.0',
     changes: [
       {
         day: '2026-11-22',
-        text: 'The first version: plain-English guides to U.S. immigration, as pages, JSON and Markdown, with a search and a feed of changes. Each says its sources, and each earlier version of it can be had.',
+        text: 'The first version: plain-English guides to U.S. immigration, as pages, JSON and Markdown, with a search and a feed of changes. Each names its sources, and every earlier version stays available.',
         operations: ['listGuides', 'getGuide', 'getHealth'],
       },
       {
@@ -24,62 +24,62 @@ export const RELEASES: readonly { readonly version: string; readonly changes: re
       },
       {
         day: '2026-11-22',
-        text: 'A waitlist, by a form and by the API, with a link to share. An e-mail lets people confirm, or leave. Anyone on the list can ask for an e-mail that takes them off it.',
+        text: 'A waitlist, by a form and by the API, with a link to share. An e-mail lets people confirm or leave. Anyone on the list can request an e-mail with a link to leave it.',
         operations: ['joinWaitlist', 'forgetWaitlist'],
       },
       {
         day: '2026-11-22',
-        text: 'Agents register themselves, get tokens with client credentials, give them back, and end their registration. One that is not used expires.',
+        text: 'Agents register themselves, get tokens with client credentials, revoke them, and delete their registration. An unused registration expires.',
         operations: ['registerAgent', 'getAgent', 'deleteAgent', 'createToken', 'revokeToken'],
       },
       {
         day: '2026-11-22',
-        text: 'Agents change their secret without a gap, or bring public keys and have no secret.',
+        text: 'Agents rotate their secret without a gap, or use public keys instead of a secret.',
         operations: ['createAgentSecret', 'deleteAgentSecret', 'replaceAgentKeys'],
       },
       {
         day: '2026-11-23',
-        text: 'Tokens end with the key, or the secret, that `PUT /api/agent/jwks` takes away; before, they lasted out their hour. The request may prove that the agent can sign with its new keys, and without proof the answer warns.',
+        text: 'When `PUT /api/agent/jwks` removes a key or a secret, its tokens are revoked; before, they stayed valid for up to an hour. The request may prove that the agent can sign with its new keys. Without proof, the response has a warning.',
         operations: [],
       },
       {
         day: '2026-11-23',
-        text: 'Errors name the mistake in a client assertion. An assertion without `kid` works while a client has several keys. Errors of the OAuth endpoints have the member `code`, as all others do. The response to a revocation is an empty JSON object; before, it had no body.',
+        text: 'Errors name the mistake in a client assertion. An assertion without `kid` works while a client has several keys. Errors of the OAuth endpoints have the member `code`, like all others. The response to a revocation is an empty JSON object; before, it had no body.',
         operations: [],
       },
       {
         day: '2026-11-22',
-        text: 'A person confirms by e-mail that an agent acts for them, for 30 days, and can end it at any time.',
+        text: 'A person confirms by e-mail that an agent acts for them, for 30 days, and can end this at any time.',
         operations: ['beginClaim', 'completeClaim', 'endClaim', 'createAssertion'],
       },
       {
         day: '2026-11-23',
-        text: 'The problem `claim-failed` is gone: no agent learns whether an e-mail could be delivered. Before the person has let the page show a code, the answer is `code-not-shown`, and `claim-expired` once the link has ended.',
+        text: 'The problem `claim-failed` is gone: no agent learns whether an e-mail could be delivered. The response is `code-not-shown` until the person has let the page show a code, and `claim-expired` after the link has expired.',
         operations: [],
       },
       {
         day: '2026-11-22',
-        text: 'Messages to the people behind Plainpath: from a person by a form, and from an agent that a person confirmed. One that is sent again with its `Idempotency-Key` is kept once.',
+        text: 'Messages to the people behind Plainpath: from a person by a form, and from an agent that a person confirmed. A message that is sent again with its `Idempotency-Key` is stored once.',
         operations: ['sendContactMessage', 'getContactMessage', 'deleteContactMessage'],
       },
       {
         day: '2026-11-23',
-        text: 'A message waits some minutes before it goes to our staff, and can be withdrawn until then, by the agent or by the link in the receipt. It can say why the person needs a lawyer, so that urgent messages are read first. The same message is not sent twice within a day. The answer says when to expect a reply, and where to get help that cannot wait.',
+        text: 'A message waits some minutes before it goes to our staff, and can be withdrawn until then, by the agent or by the link in the receipt. It can say why the person needs a lawyer, so that urgent messages are read first. The same message is not sent twice within a day. The response says when to expect a reply, and where to get help that cannot wait.',
         operations: [],
       },
       {
         day: '2026-11-23',
-        text: 'When an agent withdraws a message before it goes to our staff, the person gets an e-mail, and the link in the receipt says so with 410; before, it was 404. The status of an erased message has no `heldUntil`. Errors for tokens say what to do when a person’s confirmation has ended: not to ask them again unless they want it.',
+        text: 'When an agent withdraws a message before it goes to our staff, the person gets an e-mail, and the link in the receipt says so with 410; before, it was 404. The status of an erased message has no `heldUntil`. When a person’s confirmation has ended, token errors tell the agent not to ask them again unless they want it.',
         operations: [],
       },
       {
         day: '2026-11-23',
-        text: 'Once a day’s e-mails to a domain, or in all, are used up, further e-mails wait and go out later; before, they were dropped. A part is reserved for e-mails that a person asks for. If too many e-mails are waiting, joining, leaving, writing by the form and beginning a verification are refused with 429. Joining again sends an e-mail that was never sent.',
+        text: 'When the daily limit of e-mails, to one domain or in total, is reached, further e-mails are sent later; before, they were dropped. Part of the limit is reserved for e-mails that a person requests. If too many e-mails are waiting, joining, leaving, writing by the form and beginning a verification are refused with 429. Joining again sends an e-mail that was never sent.',
         operations: [],
       },
       {
         day: '2026-11-23',
-        text: 'The receipt of a message contains its text, and names the agent that sent it with a link that ends its access. When an agent’s access ends, the person gets one e-mail. An agent whose confirmation has ended is told so, and asked not to ask the person again on its own.',
+        text: 'The receipt of a message contains its text, and names the agent that sent it with a link that ends its access. When an agent’s access ends, the person gets one e-mail. An agent whose confirmation has ended gets an error that says so, and that it should not ask the person again on its own.',
         operations: [],
       },
       {
@@ -89,7 +89,7 @@ export const RELEASES: readonly { readonly version: string; readonly changes: re
       },
       {
         day: '2026-11-23',
-        text: 'Tools of the Model Context Protocol look up and withdraw a message. A tool explains how to get `contact:write` if client credentials cannot give it; before, it responded 403. The address of the MCP server is a second name of the OAuth resource, with metadata of its own, and `/mcp.md` shows how to connect.',
+        text: 'Tools of the Model Context Protocol look up and withdraw a message. A tool that needs `contact:write` explains how to get it; before, the response was 403. The URL of the MCP server is a second identifier of the OAuth resource, with its own metadata, and `/mcp.md` shows how to connect.',
         operations: [],
       },
       {
@@ -104,17 +104,17 @@ export const RELEASES: readonly { readonly version: string; readonly changes: re
       },
       {
         day: '2026-11-23',
-        text: 'All pages have the same navigation and a search. New pages: all guides by situation, urgent help and how to find a lawyer, also in Spanish, and every error. A search names the section that matched, and offers near words when it finds nothing.',
+        text: 'All pages have the same navigation and a search. New pages: all guides by situation, urgent help and how to find a lawyer, also in Spanish, and every error. A search names the section that matched, and suggests similar words when it finds nothing.',
         operations: [],
       },
       {
         day: '2026-11-23',
-        text: 'Guides show who they are for, a table of contents, each source behind its paragraph, related guides, and a link to report a mistake in each section. Pages about abuse, crime victims, detention and help, and the page to ask on, have a quick exit, say how to clear the history, and are stored by no browser. /docs has a list of all operations beside the text, and sends requests that need no token.',
+        text: 'Guides show who they are for, a table of contents, each source behind its paragraph, related guides, and a link to report a mistake in each section. Pages about abuse, crime victims, detention and help, and the page to ask on, have a quick exit and say how to clear the browser history; browsers do not store them. /docs lists all operations, and can send requests that need no token.',
         operations: [],
       },
       {
         day: '2026-11-22',
-        text: 'Documents that lead an agent from the home page to all of it: an API catalog, OpenAPI, auth.md, agent skills, llms.txt.',
+        text: 'Documents that lead an agent from the home page to everything else: an API catalog, OpenAPI, auth.md, agent skills, llms.txt.',
         operations: [],
       },
       {
@@ -124,47 +124,62 @@ export const RELEASES: readonly { readonly version: string; readonly changes: re
       },
       {
         day: '2026-11-23',
-        text: 'The API description is smaller, and can be read in parts: `/openapi.json?operation=getGuide` has one operation and what it refers to, `/openapi.json?tag=Guides` has all operations of a tag.',
+        text: 'The API description is smaller, and can be read in parts: `/openapi.json?operation=getGuide` has one operation with its schemas, `/openapi.json?tag=Guides` has all operations of a tag.',
         operations: [],
       },
       {
         day: '2026-11-23',
-        text: '`GET /api/agent` and introspection say what an agent has proven: a domain, and that a person verified their e-mail. E-mails and pages name an agent with a verified domain by that. Such agents have higher limits; all those of one domain share one.',
+        text: '`GET /api/agent` and introspection say what an agent has proven: a domain, and that a person verified their e-mail. E-mails and pages show the verified domain of such an agent. These agents have higher limits, which all agents of a domain share.',
         operations: [],
       },
       {
         day: '2026-11-23',
-        text: 'For agents: tokens can be bound to a key (DPoP, RFC 9449), so that a stolen one is useless; `dpop_bound_access_tokens` makes that compulsory. Once an agent got a bound token for `contact:write`, it gets that scope only with a proof, until it ends this itself.',
+        text: 'For agents: tokens can be bound to a key (DPoP, RFC 9449), so that a stolen token is useless; `dpop_bound_access_tokens` makes this mandatory. After an agent has received a bound token for `contact:write`, it needs a proof for that scope until it removes the requirement.',
         operations: ['deleteDpopRequiredScopes'],
       },
       {
         day: '2026-11-23',
-        text: 'For agents: without registration, the https URL of a Client ID Metadata Document is a `client_id`. Its tokens end with our copy of the document, after a day at most. `/auth/domain.md` and `/auth/dpop.md` have the commands.',
+        text: 'For agents: without registration, the https URL of a Client ID Metadata Document is a `client_id`. Its tokens expire with our copy of the document, after a day at most. `/auth/domain.md` and `/auth/dpop.md` have the commands.',
         operations: [],
       },
       {
         day: '2026-11-23',
-        text: 'For operators: auth connects to public hosts on port 443 to fetch these documents, and needs a way out. `agents refresh`, `block`, `unblock` and `blocks` act on such agents and their domains. During an upgrade, instances from before it refuse such agents.',
+        text: 'For operators: auth connects to public hosts on port 443 to fetch these documents, so outbound connections must be allowed. `agents refresh`, `block`, `unblock` and `blocks` act on such agents and their domains. During an upgrade, instances from before it refuse such agents.',
         operations: [],
       },
       {
         day: '2026-11-23',
-        text: 'For people: /connect shows how to add Plainpath to Claude, ChatGPT and other chat apps, at an address without sign-in or at one with it. Sign-in is a code by e-mail, for 30 days, and each person sees and ends all that they connected.',
+        text: 'For people: /connect shows how to add Plainpath to Claude, ChatGPT and other chat apps, at an address without sign-in or at one with it. Sign-in is a code by e-mail, for 30 days, and each person can see and end their connections.',
         operations: [],
       },
       {
         day: '2026-11-23',
-        text: 'For apps: /oauth/authorize accepts the authorization code flow with PKCE for known chat apps, which register or are known by the URL of their document; before, it always refused. A token for the MCP address with sign-in is good there alone.',
+        text: 'For apps: /oauth/authorize accepts the authorization code flow with PKCE for known chat apps, which register or are known by the URL of their document; before, it always refused. A token for the MCP address with sign-in is valid only there.',
         operations: [],
       },
       {
         day: '2026-11-23',
-        text: 'MCP clients that declare elicitation get the first check questions of answer_question as a form, but none about crime, abuse, fear or status.',
+        text: 'MCP clients that declare elicitation get the first check questions of answer_question as a form, except those about crime, abuse, fear or status.',
         operations: [],
       },
       {
         day: '2026-11-23',
-        text: 'For developers: `packages/client` uses a key pair in place of a secret, and binds its tokens to it. The MCP server takes bound tokens, and an MCP client can use the URL of its document.',
+        text: 'For developers: `packages/client` uses a key pair in place of a secret, and binds its tokens to it. The MCP server accepts bound tokens, and an MCP client can use the URL of its document.',
+        operations: [],
+      },
+      {
+        day: '2026-11-25',
+        text: 'Passages of answers have the title of their guide (`guideTitle`), and their links are absolute. With a hand-off that is not urgent, sections that answer the general part of a question may be shown, with `answers: false`.',
+        operations: [],
+      },
+      {
+        day: '2026-11-25',
+        text: 'The e-mail about a withdrawn message names the app and has a link that ends its access.',
+        operations: [],
+      },
+      {
+        day: '2026-11-26',
+        text: 'Answers find the right section more often. A question that no guide covers may have `check`: questions to put to the person, since one of them may need an attorney.',
         operations: [],
       },
     ],

@@ -1,6 +1,6 @@
 import type { operations } from '@plainpath/metadata'
 
-/** How `packages/client` does what an operation does, where it has a method for it. `id`, `email` and `code` are the reader's. */
+/** An example call of `packages/client` for each operation that it supports. The reader supplies `id`, `email` and `code`. */
 export const CLIENT_EXAMPLES: Readonly<Partial<Record<keyof typeof operations, string>>> = {
   listGuides: "await plainpath.search('work permit')",
   getGuide: "await plainpath.guide('work-permit')",

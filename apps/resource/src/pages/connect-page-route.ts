@@ -1,18 +1,18 @@
 import { defineRoute, type Route } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
-import { connectPage } from '@plainpath/pages'
+import { renderConnectPage } from '@plainpath/pages'
 import { PUBLIC_PAGE, preparePage } from './page.ts'
 
-/** `/connect`: how a person adds one of the MCP servers to a chat app. */
-export function connectPageRoute({ urls }: { urls: ServiceUrls }): Route {
+/** Creates the route for `/connect`, which explains how to add one of the MCP servers to a chat app. */
+export function createConnectPageRoute({ urls }: { urls: ServiceUrls }): Route {
   const title = 'Connect a chat app'
   const prepared = preparePage(urls, {
     path: '/connect',
     title,
     description: 'Ask about U.S. immigration in Claude, ChatGPT and other apps, from sourced guides.',
-    body: connectPage({
-      signedIn: urls.signedInMcp,
-      open: urls.publicMcp,
+    body: renderConnectPage({
+      signedInUrl: urls.signedInMcp,
+      publicUrl: urls.publicMcp,
       documents: [
         { href: urls.mcpMd, text: 'Connect an MCP client: examples and errors' },
         { href: urls.signedInMcpProtectedResource, text: 'Protected resource metadata (RFC 9728)' },

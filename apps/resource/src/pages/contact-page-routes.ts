@@ -9,36 +9,38 @@ import {
   HandOff,
   RULES,
 } from '@plainpath/domain'
-import { guideSections } from '@plainpath/guides'
+import { listGuideSections } from '@plainpath/guides'
 import { defineRoute, type Route } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
 import {
   type ContactField,
-  contactMailedPage,
-  contactPage,
   groupDigits,
   type Html,
-  replyHelp,
+  LEAVE_HEADERS,
+  renderContactMailedPage,
+  renderContactPage,
+  renderQuickExit,
+  renderReplyHelp,
 } from '@plainpath/pages'
 import { z } from 'zod'
-import { confirmMail } from '../contact/contact-mails.ts'
-import { duplicateMessage, notWithdrawn } from '../contact/contact-problems.ts'
+import { composeConfirmMail } from '../contact/contact-mails.ts'
+import { createDuplicateMessageProblem, createNotWithdrawnProblem } from '../contact/contact-problems.ts'
 import type { ContactStore } from '../contact/contact-store.ts'
 import type { GuideCatalog } from '../guides/guide-catalog.ts'
 import { CONTACT_EMAIL, LIMITS } from '../limits.ts'
-import { newLink } from '../link-secret.ts'
-import { type ClosedLink, DEAD_LINK, linkPageRoutes } from './link-page-routes.ts'
-import { answerForm, FormText, PAGE } from './page.ts'
+import { createLink } from '../link-secret.ts'
+import { type ClosedLink, createLinkPageRoutes, UNKNOWN_LINK } from './link-page-routes.ts'
+import { createFormResponse, FormText, PAGE } from './page.ts'
 
-const Typed = z.object({
+const ContactForm = z.object({
   topic: FormText,
   message: FormText,
   email: FormText,
-  /** Hidden fields of a form that follows an answer. */
+  /** The hand-off trigger ids, from hidden fields of the form below an answer. */
   trigger: z.union([z.string().transform((trigger) => [trigger]), z.array(z.string())]).default([]),
   handOff: FormText,
 })
-const Sent = z.object({
+const ValidForm = z.object({
   topic: ContactTopic,
   message: ContactText,
   email: EmailAddress,
@@ -46,24 +48,24 @@ const Sent = z.object({
 })
 
 const TITLE = 'Write to us'
-const MISTAKES: Readonly<Record<ContactField, string>> = {
+const MISTAKE_TEXTS: Readonly<Record<ContactField, string>> = {
   topic: 'Choose what your message is about.',
   message: 'Write your message first.',
   email: 'Type your e-mail address, such as ana@example.org.',
   handOff: 'Your answer came without its reasons. Send your message without them.',
 }
 
-function messageMistake(typed: string): string {
-  const count = [...typed.trim()].length
-  if (count === 0) return MISTAKES.message
+function describeMessageMistake(text: string): string {
+  const count = [...text.trim()].length
+  if (count === 0) return MISTAKE_TEXTS.message
   return count > RULES.messageCharacters
     ? `Your message has ${groupDigits(count)} characters. Shorten it to ${groupDigits(RULES.messageCharacters)}.`
     : 'Your message has signs that we cannot read. Type it again.'
 }
 
-/** What the link that withdraws a message says, by the state of the message. */
-const CLOSED: Readonly<Record<ContactStatus | 'unknown', ClosedLink | undefined>> = {
-  unknown: DEAD_LINK,
+/** The pages of closed withdrawal links, by message status; undefined while the message can be withdrawn. */
+const CLOSED_LINKS: Readonly<Record<ContactStatus | 'unknown', ClosedLink | undefined>> = {
+  unknown: UNKNOWN_LINK,
   received: undefined,
   erased: {
     status: 410,
@@ -77,32 +79,40 @@ const CLOSED: Readonly<Record<ContactStatus | 'unknown', ClosedLink | undefined>
   },
 }
 
-/** The page to write to the desk, and the one that its mailed link opens. A message is sent only from there. */
-export function contactPageRoutes(deps: {
+/** Creates the routes for the contact form, and for the mailed links that send and withdraw a message. */
+export function createContactPageRoutes(deps: {
   contact: Pick<ContactStore, 'storeUnconfirmed' | 'confirm' | 'findByWithdrawLink' | 'withdraw'>
   guides: { current(): GuideCatalog }
   urls: ServiceUrls
   now: () => Date
 }): Route[] {
   const { contact, guides, urls, now } = deps
-  const answer = <Status extends number>(status: Status, title: string, body: Html) =>
-    answerForm(urls, status, { path: '/contact', title, body, noindex: title !== TITLE })
-  /** A form that names the section of a guide, where a link to report a mistake led here; else an empty one. */
-  function aboutPassage(id: string) {
+  /** Adds the quick exit: pages on urgent help link here, and the message may be about somebody who watches the writer. */
+  const respond = <Status extends number>(status: Status, title: string, body: Html) => {
+    const page = { path: '/contact', title, body, noindex: title !== TITLE, quickExit: renderQuickExit() }
+    const { headers, ...rest } = createFormResponse(urls, status, page)
+    return { ...rest, headers: { ...headers, ...LEAVE_HEADERS } }
+  }
+  /** Fills in the form for a person who followed a section's link to report a mistake. Returns undefined for an unknown section. */
+  function prefillForPassage(id: string) {
     const guide = guides.current().find(id.split('#')[0] ?? '')
-    const section = guide && guideSections(guide).find((each) => each.id === id)
+    const section = guide && listGuideSections(guide).find((each) => each.id === id)
     return section && { topic: 'correction', message: `About “${section.heading}” (${section.id}):\n\n` }
   }
-  const page = defineRoute({
+  const pageRoute = defineRoute({
     ...PAGE,
     path: '/contact',
     operationId: 'contactPage',
     summary: 'The form to write to the people behind Plainpath',
     request: { query: z.object({ passage: FormText }) },
     handle: ({ query: { passage } }) =>
-      answer(200, TITLE, contactPage({ ...aboutPassage(passage), url: `${urls.origin}/contact` })),
+      respond(
+        200,
+        TITLE,
+        renderContactPage({ ...prefillForPassage(passage), url: `${urls.origin}/contact` }),
+      ),
   })
-  const write = defineRoute({
+  const writeRoute = defineRoute({
     ...PAGE,
     method: 'post',
     path: '/contact',
@@ -110,23 +120,30 @@ export function contactPageRoutes(deps: {
     summary: 'Takes the form, and mails a link that sends the message',
     limits: LIMITS.contactForm,
     form: true,
-    request: { body: Typed },
+    request: { body: ContactForm },
     responses: { 202: z.string(), 400: z.string() },
-    async handle({ body: { trigger: triggers, ...typed }, request }) {
-      const isTold = typed.handOff !== ''
-      const sent = Sent.safeParse({ ...typed, handOff: isTold ? { triggers } : undefined })
-      if (!sent.success) {
-        const fields = new Set(sent.error.issues.map(({ path }) => path[0]))
-        const texts = { ...MISTAKES, message: messageMistake(typed.message) }
+    async handle({ body: { trigger: triggers, ...typedFields }, request }) {
+      const includesReasons = typedFields.handOff !== ''
+      const form = ValidForm.safeParse({
+        ...typedFields,
+        handOff: includesReasons ? { triggers } : undefined,
+      })
+      if (!form.success) {
+        const fields = new Set(form.error.issues.map(({ path }) => path[0]))
+        const texts = { ...MISTAKE_TEXTS, message: describeMessageMistake(typedFields.message) }
         const mistakes = Object.fromEntries(Object.entries(texts).filter(([field]) => fields.has(field)))
-        const known = HandOff.safeParse({ triggers }).data
-        const form = { ...typed, handOff: known && { ...known, isTold }, mistakes }
-        return answer(400, 'Mistake: write to us', contactPage(form))
+        const validHandOff = HandOff.safeParse({ triggers }).data
+        const formValues = {
+          ...typedFields,
+          handOff: validHandOff && { ...validHandOff, includesReasons },
+          mistakes,
+        }
+        return respond(400, 'Mistake: write to us', renderContactPage(formValues))
       }
-      const { topic, message, email, handOff } = sent.data
+      const { topic, message, email, handOff } = form.data
       await request.take(CONTACT_EMAIL, canonicalEmail(email) ?? email)
-      const link = newLink()
-      const kept = {
+      const link = createLink()
+      const unconfirmed = {
         id: randomUUID(),
         topic,
         text: message,
@@ -136,54 +153,54 @@ export function contactPageRoutes(deps: {
         replyTo: email,
         createdAt: now(),
       }
-      const mail = confirmMail(urls, { replyTo: email, secret: link.secret })
-      await contact.storeUnconfirmed(kept, link.stored, { ...mail, sender: request.network() })
-      return answer(202, 'Open the e-mail that we send you', contactMailedPage())
+      const mail = composeConfirmMail(urls, { replyTo: email, secret: link.secret })
+      await contact.storeUnconfirmed(unconfirmed, link.stored, { ...mail, sender: request.network() })
+      return respond(202, 'Open the e-mail that we send you', renderContactMailedPage())
     },
   })
-  const confirm = linkPageRoutes(
+  const confirmRoutes = createLinkPageRoutes(
     {
       path: '/contact/confirm',
       operationId: 'confirmMessagePage',
-      ask: {
+      question: {
         title: 'Send your message',
         text: 'Press the button to send the message that you wrote on our page.',
         button: 'Send my message',
       },
-      done: {
+      success: {
         title: 'Your message is sent',
         text: 'It goes to our staff soon. We now send you an e-mail that says when. Until then, you can withdraw your message by the link in that e-mail.',
-        more: replyHelp(),
+        more: renderReplyHelp(),
       },
       async act(linkHash) {
-        const confirmed = await contact.confirm(linkHash, now())
-        if (confirmed.ok) return true
-        if (confirmed.error === 'not-found') return false
-        throw duplicateMessage(confirmed.error.duplicateOf)
+        const confirmation = await contact.confirm(linkHash, now())
+        if (confirmation.ok) return true
+        if (confirmation.error === 'not-found') return false
+        throw createDuplicateMessageProblem(confirmation.error.duplicateOf)
       },
     },
     urls,
   )
-  const withdraw = linkPageRoutes(
+  const withdrawRoutes = createLinkPageRoutes(
     {
       path: '/contact/withdraw',
       operationId: 'withdrawMessagePage',
-      ask: {
+      question: {
         title: 'Withdraw your message',
         text: 'If you press the button, we erase the message, and it does not go to our staff.',
         button: 'Withdraw my message',
         otherwise: 'If you do nothing, the message goes to our staff at the time stated in the e-mail.',
       },
-      done: { title: 'Your message is erased', text: 'It did not go to our staff.' },
-      closed: async (linkHash) => CLOSED[(await contact.findByWithdrawLink(linkHash)) ?? 'unknown'],
+      success: { title: 'Your message is erased', text: 'It did not go to our staff.' },
+      findClosed: async (linkHash) => CLOSED_LINKS[(await contact.findByWithdrawLink(linkHash)) ?? 'unknown'],
       async act(linkHash) {
-        const withdrawn = await contact.withdraw({ linkHash }, now())
-        if (withdrawn.ok) return true
-        if (withdrawn.error === 'not-found') return false
-        throw notWithdrawn(withdrawn.error)
+        const withdrawal = await contact.withdraw({ linkHash }, now())
+        if (withdrawal.ok) return true
+        if (withdrawal.error === 'not-found') return false
+        throw createNotWithdrawnProblem(withdrawal.error)
       },
     },
     urls,
   )
-  return [page, write, ...confirm, ...withdraw]
+  return [pageRoute, writeRoute, ...confirmRoutes, ...withdrawRoutes]
 }

@@ -2,75 +2,85 @@ import { GuideSlug } from '@plainpath/domain'
 import {
   ATTORNEY_HEADING,
   type DatedGuide,
-  guideSections,
-  headingAnchor,
   INTRO,
+  listGuideSections,
   noteFreshness,
-  withNumberedSources,
+  numberSources,
+  toHeadingAnchor,
 } from '@plainpath/guides'
 import { defineRoute, type PreparedResponse, prepareOnce, type Route } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
-import { guidePage, type Html, LEAVE_HEADERS, leavePage, sourceMark } from '@plainpath/pages'
+import {
+  type Html,
+  LEAVE_HEADERS,
+  renderGuidePage,
+  renderQuickExit,
+  renderSourceMark,
+} from '@plainpath/pages'
 import { z } from 'zod'
 import { FRESHNESS_NOTES } from '../guides/freshness-notes.ts'
 import type { GuideCatalog } from '../guides/guide-catalog.ts'
-import { type GuideResponses, publishedGuide } from '../guides/guide-responses.ts'
-import { relatedGuides } from '../guides/related-guides.ts'
+import { type GuideResponses, requirePublishedGuide } from '../guides/guide-responses.ts'
+import { chooseRelatedGuides } from '../guides/related-guides.ts'
 import { type GuidePagesDeps, PUBLIC_PAGE, preparePage } from './page.ts'
 import { type MarkdownOptions, renderMarkdown } from './render-markdown.ts'
 import { isSensitiveGuide } from './sensitive-guides.ts'
 
-/** The page of a guide; the same address returns its other formats by content negotiation. */
-export function guidePageRoutes({
+/** Creates the routes for guide pages. A page's address also serves Markdown and JSON, by content negotiation. */
+export function createGuidePageRoutes({
   guides,
-  forms: prepared,
+  guideResponses,
   urls,
-}: GuidePagesDeps & { forms: GuideResponses }): Route[] {
-  const find = (slug: string) =>
-    publishedGuide(guides.current(), slug, {
+}: GuidePagesDeps & { guideResponses: GuideResponses }): Route[] {
+  const requireGuide = (slug: string) =>
+    requirePublishedGuide(guides.current(), slug, {
       urls,
-      address: urls.guide,
-      unknown: 'There is no guide at this address.',
+      guideUrl: urls.guide,
+      unknownGuideDetail: 'There is no guide at this address.',
     })
-  const pages = preparedPages(urls)
-  const forms: Readonly<Record<string, (guide: DatedGuide) => PreparedResponse>> = {
-    'text/markdown': prepared.asMarkdown,
-    'application/json': prepared.asJson,
+  const choosePagePreparer = createPagePreparerCache(urls)
+  const otherFormats: Readonly<Record<string, (guide: DatedGuide) => PreparedResponse>> = {
+    'text/markdown': guideResponses.prepareMarkdown,
+    'application/json': guideResponses.prepareJson,
   }
 
-  const markdown = defineRoute({
+  const markdownRoute = defineRoute({
     ...PUBLIC_PAGE,
     path: '/guides/{slug}.md',
     operationId: 'guidePageAsMarkdown',
     summary: 'A guide as Markdown',
     request: { params: z.object({ slug: GuideSlug }) },
-    handle: ({ params }) => ({ status: 200, prepared: prepared.asMarkdown(find(params.slug)) }),
+    handle: ({ params }) => ({
+      status: 200,
+      prepared: guideResponses.prepareMarkdown(requireGuide(params.slug)),
+    }),
   })
 
-  const page = defineRoute({
+  const pageRoute = defineRoute({
     ...PUBLIC_PAGE,
     path: '/guides/{slug}',
     operationId: 'guidePage',
     summary: 'A guide as a page',
     request: { params: z.object({ slug: GuideSlug }) },
     handle({ params, request }) {
-      const guide = find(params.slug)
-      const form = forms[request.accepts('text/html', ...Object.keys(forms)) ?? '']
-      if (form) return { status: 200, prepared: form(guide) }
+      const guide = requireGuide(params.slug)
+      const prepareOtherFormat =
+        otherFormats[request.accepts('text/html', ...Object.keys(otherFormats)) ?? '']
+      if (prepareOtherFormat) return { status: 200, prepared: prepareOtherFormat(guide) }
       const headers = isSensitiveGuide(guide.slug) ? { ...LEAVE_HEADERS, vary: 'Accept' } : {}
-      return { status: 200, headers, prepared: pages(guides.current())(guide) }
+      return { status: 200, headers, prepared: choosePagePreparer(guides.current())(guide) }
     },
   })
-  return [markdown, page]
+  return [markdownRoute, pageRoute]
 }
 
-/** Prepares each page once for each catalog, since a page names other guides. */
-function preparedPages(urls: ServiceUrls) {
+/** Caches the prepared pages by catalog, because a page links to other guides of its catalog. */
+function createPagePreparerCache(urls: ServiceUrls) {
   const byCatalog = new WeakMap<GuideCatalog, (guide: DatedGuide) => PreparedResponse>()
   return (catalog: GuideCatalog) => {
-    const pages = byCatalog.get(catalog) ?? prepareOnce((guide) => prepareGuidePage(guide, catalog, urls))
-    byCatalog.set(catalog, pages)
-    return pages
+    const prepare = byCatalog.get(catalog) ?? prepareOnce((guide) => prepareGuidePage(guide, catalog, urls))
+    byCatalog.set(catalog, prepare)
+    return prepare
   }
 }
 
@@ -81,9 +91,9 @@ function prepareGuidePage(guide: DatedGuide, catalog: GuideCatalog, urls: Servic
     lang: guide.language,
     path,
     place: 'guides',
-    under: [{ href: '/guides', text: 'Guides' }],
-    body: guideArticle(guide, {
-      related: relatedGuides(guide, catalog.published),
+    breadcrumbs: [{ href: '/guides', text: 'Guides' }],
+    body: renderGuideArticle(guide, {
+      related: chooseRelatedGuides(guide, catalog.guides),
       url: urls.guide(guide.slug),
       apiUrl: urls.guideJson(guide.slug),
       markdownUrl: `${path}.md`,
@@ -92,53 +102,53 @@ function prepareGuidePage(guide: DatedGuide, catalog: GuideCatalog, urls: Servic
   return preparePage(
     urls,
     isSensitiveGuide(guide.slug)
-      ? { ...page, neutralTitle: 'Guide', leave: leavePage() }
+      ? { ...page, neutralTitle: 'Guide', quickExit: renderQuickExit() }
       : { ...page, description: guide.summary },
   )
 }
 
-/** The page of a guide: its sections, the marks of their sources, and its last part in a box of its own. */
-function guideArticle(
+/** Renders a guide: the sections with source marks, and the last part, which is about attorneys, in a separate box. */
+function renderGuideArticle(
   guide: DatedGuide,
-  around: Pick<Parameters<typeof guidePage>[1], 'related' | 'url' | 'apiUrl' | 'markdownUrl'>,
+  links: Pick<Parameters<typeof renderGuidePage>[1], 'related' | 'url' | 'apiUrl' | 'markdownUrl'>,
 ): Html {
-  const { body, sources } = withNumberedSources(
+  const { body, sources } = numberSources(
     noteFreshness(guide, FRESHNESS_NOTES),
     guide.sources,
-    (n) => `[\\[${n}\\]](#source-${n})`,
+    (number) => `[\\[${number}\\]](#source-${number})`,
   )
-  const [text = '', ...attorney] = body.split(`\n## ${ATTORNEY_HEADING}\n`)
-  const parts = guideSections({ ...guide, body: text })
+  const [text = '', ...attorneyParts] = body.split(`\n## ${ATTORNEY_HEADING}\n`)
+  const parts = listGuideSections({ ...guide, body: text })
   const options: MarkdownOptions = {
-    idOf: uniqueIds(parts.map(({ key }) => key)),
-    sourceMark: (n) => {
-      const source = sources[n - 1]
-      if (!source) throw new Error(`guide ${guide.slug} has no source ${n}`)
-      return sourceMark(n, source)
+    getHeadingId: createUniqueIds(parts.map(({ key }) => key)),
+    renderSourceMark: (number) => {
+      const source = sources[number - 1]
+      if (!source) throw new Error(`guide ${guide.slug} has no source ${number}`)
+      return renderSourceMark(number, source)
     },
   }
   const [intro, sections] = [parts.find(({ key }) => key === INTRO), parts.filter(({ key }) => key !== INTRO)]
-  const closing = withoutDisclaimer(attorney.join('\n').trim(), guide.disclaimer)
-  return guidePage(
+  const attorneyMarkdown = removeDisclaimer(attorneyParts.join('\n').trim(), guide.disclaimer)
+  return renderGuidePage(
     { ...guide, sources },
     {
       introHtml: intro && renderMarkdown(intro.markdown, options),
       sections: sections.map((section) => ({ ...section, html: renderMarkdown(section.markdown, options) })),
       isDangerNamed: isSensitiveGuide(guide.slug) && /\bcall 911\b/i.test(guide.body),
-      attorneyHtml: closing === '' ? undefined : renderMarkdown(closing, options),
-      ...around,
+      attorneyHtml: attorneyMarkdown === '' ? undefined : renderMarkdown(attorneyMarkdown, options),
+      ...links,
     },
   )
 }
 
-/** Ids that the page itself has. */
-const OWN_IDS = ['main', 'contents', 'attorney', 'related', 'history', 'sources', 'machines']
+/** The ids that the page uses outside the guide's text. */
+const PAGE_IDS = ['main', 'contents', 'attorney', 'related', 'history', 'sources', 'machines']
 
-/** Gives headings below those of sections their anchors; one that is taken gets a number. */
-function uniqueIds(taken: readonly string[]) {
-  const ids = new Set([...OWN_IDS, ...taken])
+/** Creates the function that returns a unique id for each heading inside a section, with a number if the anchor is taken. */
+function createUniqueIds(sectionIds: readonly string[]) {
+  const ids = new Set([...PAGE_IDS, ...sectionIds])
   return (heading: string): string => {
-    const anchor = headingAnchor(heading)
+    const anchor = toHeadingAnchor(heading)
     let id = anchor
     for (let count = 1; ids.has(id); count += 1) id = `${anchor}-${count}`
     ids.add(id)
@@ -146,6 +156,6 @@ function uniqueIds(taken: readonly string[]) {
   }
 }
 
-/** The disclaimer closes the section in Markdown; the page prints it below the sources. */
-const withoutDisclaimer = (markdown: string, disclaimer: string) =>
+/** Removes the disclaimer from the end of the last section. Markdown has it there, but the page shows it below the sources. */
+const removeDisclaimer = (markdown: string, disclaimer: string) =>
   (markdown.endsWith(disclaimer) ? markdown.slice(0, -disclaimer.length) : markdown).trim()

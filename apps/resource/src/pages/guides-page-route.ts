@@ -1,17 +1,17 @@
 import { defineRoute, prepareOnce, type Route } from '@plainpath/http'
-import { guidesPage } from '@plainpath/pages'
+import { renderGuidesPage } from '@plainpath/pages'
 import type { GuideCatalog } from '../guides/guide-catalog.ts'
 import { type GuidePagesDeps, PUBLIC_PAGE, preparePage } from './page.ts'
 
-/** Every guide by situation, for people; programs read `/api/guides`. */
-export function guidesPageRoute({ guides, urls }: GuidePagesDeps): Route {
-  const prepared = prepareOnce<GuideCatalog>((catalog) =>
+/** Creates the route for the page that lists all guides by situation. */
+export function createGuidesPageRoute({ guides, urls }: GuidePagesDeps): Route {
+  const preparePageOnce = prepareOnce<GuideCatalog>((catalog) =>
     preparePage(urls, {
       title: 'Guides',
       description: 'All plain-English guides to U.S. immigration, by situation.',
       path: '/guides',
       place: 'guides',
-      body: guidesPage(catalog.list().guides),
+      body: renderGuidesPage(catalog.list().guides),
     }),
   )
   return defineRoute({
@@ -19,6 +19,6 @@ export function guidesPageRoute({ guides, urls }: GuidePagesDeps): Route {
     path: '/guides',
     operationId: 'guidesPage',
     summary: 'All guides, by situation',
-    handle: () => ({ status: 200, prepared: prepared(guides.current()) }),
+    handle: () => ({ status: 200, prepared: preparePageOnce(guides.current()) }),
   })
 }

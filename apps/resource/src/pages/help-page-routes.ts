@@ -1,29 +1,35 @@
 import { defineRoute, type Route } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
 import {
-  getHelpPage,
   HELP_PAGES,
   type Html,
   LEAVE_HEADERS,
-  leavePage,
-  spanishHelpPage,
+  renderGetHelpPage,
+  renderQuickExit,
+  renderSpanishHelpPage,
 } from '@plainpath/pages'
 import { FORM_HEADERS, PAGE, preparePage } from './page.ts'
 
-const headers = { ...FORM_HEADERS, ...LEAVE_HEADERS }
+const HEADERS = { ...FORM_HEADERS, ...LEAVE_HEADERS }
 
-/** Urgent lines, how to find a lawyer, and the form to our staff; in Spanish without the form. */
-export function helpPageRoutes({ urls }: { urls: ServiceUrls }): Route[] {
-  const page = (language: keyof typeof HELP_PAGES, operationId: string, body: Html) => {
+/**
+ * Creates the routes for the help pages in English and Spanish: urgent phone lines, how to find a lawyer and, only in English, the
+ * form to write to staff.
+ */
+export function createHelpPageRoutes({ urls }: { urls: ServiceUrls }): Route[] {
+  const defineHelpPage = (language: keyof typeof HELP_PAGES, operationId: string, body: Html) => {
     const head = HELP_PAGES[language]
-    const prepared = preparePage(urls, { ...head, place: 'help', leave: leavePage(language), body })
+    const prepared = preparePage(urls, { ...head, place: 'help', quickExit: renderQuickExit(language), body })
     return defineRoute({
       ...PAGE,
       path: head.path,
       operationId,
       summary: head.title,
-      handle: () => ({ status: 200, headers, prepared }),
+      handle: () => ({ status: 200, headers: HEADERS, prepared }),
     })
   }
-  return [page('en', 'helpPage', getHelpPage()), page('es', 'spanishHelpPage', spanishHelpPage())]
+  return [
+    defineHelpPage('en', 'helpPage', renderGetHelpPage()),
+    defineHelpPage('es', 'spanishHelpPage', renderSpanishHelpPage()),
+  ]
 }

@@ -1,73 +1,78 @@
 import { defineRoute, type PreparedResponse, prepareOnce, prepareResponse, type Route } from '@plainpath/http'
-import { agentCommands, documentLinks, homeLinkHeader, type ServiceUrls } from '@plainpath/metadata'
-import { homePage } from '@plainpath/pages'
+import {
+  formatHomeLinkHeader,
+  listAgentCommands,
+  listDocumentLinks,
+  type ServiceUrls,
+} from '@plainpath/metadata'
+import { renderHomePage } from '@plainpath/pages'
 import type { GuideCatalog } from '../guides/guide-catalog.ts'
 import { FEED_PATH } from '../guides/guide-feed.ts'
-import { homeMarkdown } from './home-markdown.ts'
+import { formatHomeAsMarkdown } from './home-markdown.ts'
 import {
   FORM_HEADERS,
   type GuidePagesDeps,
   MARKDOWN_TYPE,
   PUBLIC_PAGE,
-  pageText,
   preparePage,
+  renderPageText,
 } from './page.ts'
 import { ReferralQuery } from './waitlist-page-routes.ts'
 
 const DESCRIPTION =
   'Plain-English guides to U.S. immigration, each backed by official sources, for people and their agents.'
 
-/** The home page, for people and for agents; `/index.md` is the same as Markdown. */
-export function homeRoutes({ guides, urls }: GuidePagesDeps): Route[] {
-  const partsOf = (catalog: GuideCatalog) => ({
+/** Creates the routes for the home page, and for the same content as Markdown at `/index.md`. */
+export function createHomeRoutes({ guides, urls }: GuidePagesDeps): Route[] {
+  const createContent = (catalog: GuideCatalog) => ({
     guides: catalog.list().guides,
-    commands: agentCommands(urls),
-    links: linksForAgents(urls),
+    commands: listAgentCommands(urls),
+    links: listLinksForAgents(urls),
   })
-  const pageOf = (catalog: GuideCatalog, referredBySlug?: string) => ({
+  const createPage = (catalog: GuideCatalog, referredBySlug?: string) => ({
     title: 'Plainpath: plain-English guides to U.S. immigration',
     description: DESCRIPTION,
     path: '/',
-    body: homePage({ ...partsOf(catalog), referredBySlug }),
+    body: renderHomePage({ ...createContent(catalog), referredBySlug }),
   })
-  const asPage = prepareOnce<GuideCatalog>((catalog) => preparePage(urls, pageOf(catalog)))
-  const asMarkdown = prepareOnce<GuideCatalog>((catalog) =>
-    prepareResponse(MARKDOWN_TYPE, homeMarkdown({ ...partsOf(catalog), urls })),
+  const preparePageOnce = prepareOnce<GuideCatalog>((catalog) => preparePage(urls, createPage(catalog)))
+  const prepareMarkdownOnce = prepareOnce<GuideCatalog>((catalog) =>
+    prepareResponse(MARKDOWN_TYPE, formatHomeAsMarkdown({ ...createContent(catalog), urls })),
   )
-  const headers = { ...FORM_HEADERS, link: homeLinkHeader(urls) }
-  const forms: Readonly<Record<string, (catalog: GuideCatalog) => PreparedResponse>> = {
-    'text/html': asPage,
-    'text/markdown': asMarkdown,
+  const headers = { ...FORM_HEADERS, link: formatHomeLinkHeader(urls) }
+  const formats: Readonly<Record<string, (catalog: GuideCatalog) => PreparedResponse>> = {
+    'text/html': preparePageOnce,
+    'text/markdown': prepareMarkdownOnce,
   }
 
-  const home = defineRoute({
+  const homeRoute = defineRoute({
     ...PUBLIC_PAGE,
     path: '/',
     operationId: 'homePage',
     summary: 'What the service is, for people and for agents',
     request: { query: ReferralQuery },
     handle({ query: { ref }, request }) {
-      const form = forms[request.accepts(...Object.keys(forms)) ?? ''] ?? asPage
-      return form === asPage && ref !== undefined
-        ? { status: 200, headers, text: pageText(urls, pageOf(guides.current(), ref)) }
-        : { status: 200, headers, prepared: form(guides.current()) }
+      const prepare = formats[request.accepts(...Object.keys(formats)) ?? ''] ?? preparePageOnce
+      return prepare === preparePageOnce && ref !== undefined
+        ? { status: 200, headers, text: renderPageText(urls, createPage(guides.current(), ref)) }
+        : { status: 200, headers, prepared: prepare(guides.current()) }
     },
   })
 
-  const markdown = defineRoute({
+  const markdownRoute = defineRoute({
     ...PUBLIC_PAGE,
     path: '/index.md',
     operationId: 'homePageAsMarkdown',
     summary: 'The home page as Markdown',
-    handle: () => ({ status: 200, prepared: asMarkdown(guides.current()) }),
+    handle: () => ({ status: 200, prepared: prepareMarkdownOnce(guides.current()) }),
   })
 
-  return [home, markdown]
+  return [homeRoute, markdownRoute]
 }
 
-/** What an agent reads first; the footer has the policies. */
-const linksForAgents = (urls: ServiceUrls) => [
-  ...documentLinks(urls)
+/** Lists the links for agents. Leaves out the policies, which the footer links to. */
+const listLinksForAgents = (urls: ServiceUrls) => [
+  ...listDocumentLinks(urls)
     .filter(({ rel }) => !['privacy-policy', 'terms-of-service'].includes(rel))
     .toSorted((one, other) => Number(other.rel === 'service-doc') - Number(one.rel === 'service-doc'))
     .map(({ href, title }) => ({ href, text: title })),

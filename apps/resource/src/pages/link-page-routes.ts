@@ -1,21 +1,21 @@
 import { defineRoute, type Route } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
-import { type Html, linkDonePage, linkPage } from '@plainpath/pages'
+import { type Html, renderLinkDonePage, renderLinkPage } from '@plainpath/pages'
 import { sha256 } from '@plainpath/sealing'
 import { z } from 'zod'
 import { LIMITS } from '../limits.ts'
 import { LinkSecret } from '../link-secret.ts'
-import { answerForm, PAGE } from './page.ts'
+import { createFormResponse, PAGE } from './page.ts'
 
-/** The page behind a link that changes nothing any more. */
+/** The page of a link that no longer works. */
 export interface ClosedLink {
-  /** 404 for a link that is not known. */
+  /** 404 for an unknown link. */
   readonly status: 404 | 410
   readonly title: string
   readonly text: string
 }
 
-export const DEAD_LINK: ClosedLink = {
+export const UNKNOWN_LINK: ClosedLink = {
   status: 404,
   title: 'This link does not work',
   text: 'It was used before, it has expired, or a part of it is missing. If you have not used it yet, copy the whole link from the e-mail.',
@@ -23,59 +23,72 @@ export const DEAD_LINK: ClosedLink = {
 
 interface LinkPageSpec {
   readonly path: `/${string}`
-  /** The id of the first route; that of the second ends in `ByForm`. */
+  /** The page's operation ID. The button's has the suffix `ByForm`. */
   readonly operationId: string
-  readonly ask: {
+  /** The page with the button. */
+  readonly question: {
     readonly title: string
     readonly text: string
     readonly button: string
     readonly otherwise?: string
   }
-  readonly done: { readonly title: string; readonly text: string; readonly more?: Html }
-  /** Finds what is said instead of asking, where the link no longer changes anything. Absent where nothing is looked up. */
-  closed?(secretHash: Buffer): Promise<ClosedLink | undefined>
-  /** @returns false when the link was used before, has expired or is unknown @throws {Problem} that says why it cannot be used now */
+  /** The page after the button was pressed. */
+  readonly success: { readonly title: string; readonly text: string; readonly more?: Html }
+  /** Finds the page to show instead of the button if the link no longer works. If absent, only pressing the button reveals that. */
+  findClosed?(secretHash: Buffer): Promise<ClosedLink | undefined>
+  /**
+   * Performs the action of the button.
+   *
+   * @returns false when the link was used before, has expired or is unknown
+   * @throws {Problem} with the reason why the link cannot be used now
+   */
   act(secretHash: Buffer): Promise<boolean>
 }
 
-const Link = z.object({ link: LinkSecret.catch('') })
+const LinkInput = z.object({ link: LinkSecret.catch('') })
 
-/** Creates the routes of a page that a mailed link opens, and of its button. Opening changes nothing, since mail scanners open links too. */
-export function linkPageRoutes(spec: LinkPageSpec, urls: ServiceUrls): Route[] {
-  const answer = <Status extends number>(status: Status, title: string, body: Html) =>
-    answerForm(urls, status, { path: spec.path, title, body, noindex: true })
-  const answerClosed = ({ status, ...said }: ClosedLink) =>
-    status === 404 ? answer(404, said.title, linkDonePage(said)) : answer(410, said.title, linkDonePage(said))
+/**
+ * Creates the routes for a page that a mailed link opens, and for its button. Opening the page changes nothing, because mail
+ * scanners open links, too.
+ */
+export function createLinkPageRoutes(spec: LinkPageSpec, urls: ServiceUrls): Route[] {
+  const respond = <Status extends number>(status: Status, title: string, body: Html) =>
+    createFormResponse(urls, status, { path: spec.path, title, body, noindex: true })
+  const respondClosed = ({ status, ...content }: ClosedLink) =>
+    status === 404
+      ? respond(404, content.title, renderLinkDonePage(content))
+      : respond(410, content.title, renderLinkDonePage(content))
+  const findClosed = async (link: string) => (link === '' ? UNKNOWN_LINK : spec.findClosed?.(sha256(link)))
   const responses = { 200: z.string(), 404: z.string(), 410: z.string() }
-  const page = defineRoute({
+  const pageRoute = defineRoute({
     ...PAGE,
     path: spec.path,
     operationId: spec.operationId,
-    summary: spec.ask.title,
-    request: { query: Link },
+    summary: spec.question.title,
+    request: { query: LinkInput },
     responses,
     async handle({ query: { link } }) {
-      const closed = link === '' ? DEAD_LINK : await spec.closed?.(sha256(link))
-      if (closed) return answerClosed(closed)
-      return answer(200, spec.ask.title, linkPage({ ...spec.ask, action: spec.path, link }))
+      const closedLink = await findClosed(link)
+      if (closedLink) return respondClosed(closedLink)
+      return respond(200, spec.question.title, renderLinkPage({ ...spec.question, action: spec.path, link }))
     },
   })
-  const act = defineRoute({
+  const actionRoute = defineRoute({
     ...PAGE,
     method: 'post',
     path: spec.path,
     operationId: `${spec.operationId}ByForm`,
-    summary: spec.ask.button,
+    summary: spec.question.button,
     limits: LIMITS.links,
     form: true,
-    request: { body: Link },
+    request: { body: LinkInput },
     responses,
     async handle({ body: { link } }) {
-      const closed = link === '' ? DEAD_LINK : await spec.closed?.(sha256(link))
-      if (closed) return answerClosed(closed)
-      if (!(await spec.act(sha256(link)))) return answerClosed(DEAD_LINK)
-      return answer(200, spec.done.title, linkDonePage(spec.done))
+      const closedLink = await findClosed(link)
+      if (closedLink) return respondClosed(closedLink)
+      if (!(await spec.act(sha256(link)))) return respondClosed(UNKNOWN_LINK)
+      return respond(200, spec.success.title, renderLinkDonePage(spec.success))
     },
   })
-  return [page, act]
+  return [pageRoute, actionRoute]
 }

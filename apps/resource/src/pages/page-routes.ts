@@ -6,30 +6,30 @@ import type { GuideCatalog } from '../guides/guide-catalog.ts'
 import type { GuideLister } from '../guides/guide-listing.ts'
 import type { GuideResponses } from '../guides/guide-responses.ts'
 import type { JoinWaitlist } from '../waitlist/join-waitlist.ts'
-import { askPageRoutes } from './ask-page-routes.ts'
-import { connectPageRoute } from './connect-page-route.ts'
-import { guidePageRoutes } from './guide-page-routes.ts'
-import { guidesPageRoute } from './guides-page-route.ts'
-import { helpPageRoutes } from './help-page-routes.ts'
-import { homeRoutes } from './home-routes.ts'
+import { createAskPageRoutes } from './ask-page-routes.ts'
+import { createConnectPageRoute } from './connect-page-route.ts'
+import { createGuidePageRoutes } from './guide-page-routes.ts'
+import { createGuidesPageRoute } from './guides-page-route.ts'
+import { createHelpPageRoutes } from './help-page-routes.ts'
+import { createHomeRoutes } from './home-routes.ts'
 import { PUBLIC_PAGE } from './page.ts'
-import { policyPageRoutes } from './policy-page-routes.ts'
-import { problemPageRoutes } from './problem-page-routes.ts'
-import { referenceRoute } from './reference-route.ts'
-import { scriptRoutes } from './script-routes.ts'
-import { searchRoute } from './search-route.ts'
-import { waitlistPageRoutes } from './waitlist-page-routes.ts'
+import { createPolicyPageRoutes } from './policy-page-routes.ts'
+import { createProblemPageRoutes } from './problem-page-routes.ts'
+import { createReferenceRoute } from './reference-route.ts'
+import { createScriptRoutes } from './script-routes.ts'
+import { createSearchRoute } from './search-route.ts'
+import { createWaitlistPageRoutes } from './waitlist-page-routes.ts'
 
-/** What people see in a browser. */
-export function pageRoutes(deps: {
+/** Creates the routes for all pages, except `/contact` and the pages behind mailed links. */
+export function createPageRoutes(deps: {
   guides: { current(): GuideCatalog }
   lister: GuideLister
-  forms: GuideResponses
+  guideResponses: GuideResponses
   joinWaitlist: JoinWaitlist
   answers: AnswerService
   urls: ServiceUrls
 }): Route[] {
-  const stylesheet = defineRoute({
+  const stylesheetRoute = defineRoute({
     ...PUBLIC_PAGE,
     path: STYLESHEET.path,
     operationId: 'stylesheet',
@@ -37,7 +37,7 @@ export function pageRoutes(deps: {
     handle: () => ({ status: 200, text: { type: STYLESHEET.contentType, content: STYLESHEET.body } }),
   })
 
-  const images = IMAGES.map(({ path, contentType, bytes }) => {
+  const imageRoutes = IMAGES.map(({ path, contentType, bytes }) => {
     const prepared = prepareResponse(contentType, bytes)
     return defineRoute({
       ...PUBLIC_PAGE,
@@ -49,19 +49,19 @@ export function pageRoutes(deps: {
   })
 
   return [
-    ...homeRoutes(deps),
-    ...askPageRoutes(deps),
-    ...waitlistPageRoutes(deps),
-    ...guidePageRoutes(deps),
-    ...policyPageRoutes(deps),
-    guidesPageRoute(deps),
-    ...helpPageRoutes(deps),
-    connectPageRoute(deps),
-    searchRoute(deps),
-    referenceRoute(deps),
-    ...problemPageRoutes(deps),
-    stylesheet,
-    ...images,
-    ...scriptRoutes(),
+    ...createHomeRoutes(deps),
+    ...createAskPageRoutes(deps),
+    ...createWaitlistPageRoutes(deps),
+    ...createGuidePageRoutes(deps),
+    ...createPolicyPageRoutes(deps),
+    createGuidesPageRoute(deps),
+    ...createHelpPageRoutes(deps),
+    createConnectPageRoute(deps),
+    createSearchRoute(deps),
+    createReferenceRoute(deps),
+    ...createProblemPageRoutes(deps),
+    stylesheetRoute,
+    ...imageRoutes,
+    ...createScriptRoutes(),
   ]
 }

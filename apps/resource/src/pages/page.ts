@@ -8,7 +8,7 @@ import { LIMITS } from '../limits.ts'
 const PAGE_TYPE = 'text/html; charset=utf-8'
 export const MARKDOWN_TYPE = 'text/markdown; charset=utf-8'
 
-/** What the routes of all pages have in common. */
+/** Members that all page routes share. */
 export const PAGE = {
   method: 'get',
   access: 'open',
@@ -16,40 +16,40 @@ export const PAGE = {
   responses: { 200: z.string() },
 } as const
 
-/** A page that is the same for everybody. */
+/** Members that the routes of pages without personal content share. */
 export const PUBLIC_PAGE = { ...PAGE, cache: 'public' } as const
 
 /**
- * Of a page with a form that changes something: where the referrer is hidden, an older browser hides from us that
- * the form is ours.
+ * The headers of a page with a form that changes something. With a stricter policy, older browsers would not send the form's
+ * origin, and the form would be refused.
  */
 export const FORM_HEADERS: Record<string, string> = { 'referrer-policy': 'same-origin' }
 
-/** A page with such a form, or what it is answered with. */
-export const answerForm = <Status extends number>(
+/** Creates the response for a page with a form that changes something, or for the page after that form. */
+export const createFormResponse = <Status extends number>(
   urls: ServiceUrls,
   status: Status,
   page: Omit<Page, 'origin'>,
-) => ({ status, headers: FORM_HEADERS, text: pageText(urls, page) })
+) => ({ status, headers: FORM_HEADERS, text: renderPageText(urls, page) })
 
-/** A page that is made for one request. */
-export const pageText = ({ origin }: ServiceUrls, page: Omit<Page, 'origin'>) => ({
+/** Renders a page for one request. */
+export const renderPageText = ({ origin }: ServiceUrls, page: Omit<Page, 'origin'>) => ({
   type: PAGE_TYPE,
   content: renderPage({ origin, ...page }),
 })
 
-/** A page that is made once and sent many times. */
+/** Renders a page once, for any number of requests. */
 export function preparePage(urls: ServiceUrls, page: Omit<Page, 'origin'>): PreparedResponse {
-  const { type, content } = pageText(urls, page)
+  const { type, content } = renderPageText(urls, page)
   return prepareResponse(type, content)
 }
 
-/** A form and a link take any text: of a name that comes twice the first, and nothing is no mistake. */
+/** Accepts any text in a form or a link. A missing field is empty, and the first value of a repeated field counts. */
 export const FormText = z
-  .union([z.string(), z.array(z.string()).transform(([first = '']) => first)])
+  .union([z.string(), z.array(z.string()).transform(([firstValue = '']) => firstValue)])
   .default('')
 
-/** What the pages about guides are made from. */
+/** The dependencies of pages that show guides. */
 export interface GuidePagesDeps {
   readonly guides: { current(): GuideCatalog }
   readonly urls: ServiceUrls

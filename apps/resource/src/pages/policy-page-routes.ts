@@ -1,43 +1,52 @@
 import { defineRoute, type Route } from '@plainpath/http'
 import { API_VERSION, OPERATIONS, RETENTION, type ServiceUrls } from '@plainpath/metadata'
-import { changelogPage, type Html, privacyPage, termsPage } from '@plainpath/pages'
+import { type Page, renderChangelogPage, renderPrivacyPage, renderTermsPage } from '@plainpath/pages'
 import { RELEASES } from './changelog.ts'
 import { PUBLIC_PAGE, preparePage } from './page.ts'
 import { renderInline } from './render-markdown.ts'
 
-/** What is kept, what is promised, and what changed: the same for everybody, made once. */
-export function policyPageRoutes({ urls }: { urls: ServiceUrls }): Route[] {
-  const page = (path: `/${string}`, operationId: string, title: string, body: Html) => {
-    const prepared = preparePage(urls, { path, title, body })
+/** Creates the routes for the privacy policy, the terms and the changelog. Each page is rendered once. */
+export function createPolicyPageRoutes({ urls }: { urls: ServiceUrls }): Route[] {
+  const definePolicyPage = (
+    path: `/${string}`,
+    operationId: string,
+    content: Pick<Page, 'title' | 'body' | 'place'>,
+  ) => {
+    const prepared = preparePage(urls, { path, ...content })
     return defineRoute({
       ...PUBLIC_PAGE,
       path,
       operationId,
-      summary: title,
+      summary: content.title,
       handle: () => ({ status: 200, prepared }),
     })
   }
   return [
-    page('/privacy', 'privacyPage', 'Privacy', privacyPage(RETENTION)),
-    page('/terms', 'termsPage', 'Terms', termsPage(API_VERSION)),
-    page('/changelog', 'changelogPage', 'API changes', changelogPage(describedReleases())),
+    definePolicyPage('/privacy', 'privacyPage', { title: 'Privacy', body: renderPrivacyPage(RETENTION) }),
+    definePolicyPage('/terms', 'termsPage', { title: 'Terms', body: renderTermsPage(API_VERSION) }),
+    definePolicyPage('/changelog', 'changelogPage', {
+      title: 'API changes',
+      body: renderChangelogPage(linkReleases()),
+      place: 'developers',
+    }),
   ]
 }
 
-const DESCRIBED = new Map(
+/** The method, path and reference URL of each operation, by its id. */
+const OPERATION_LINKS = new Map(
   OPERATIONS.map(({ operationId, method, path }) => [
     operationId,
     { method: method.toUpperCase(), path, url: `/docs#${operationId}` },
   ]),
 )
 
-/** One that is described no more has no address, and is left out. */
-const describedReleases = () =>
+/** Adds links to the operations of each change. Leaves out operations that no longer exist. */
+const linkReleases = () =>
   RELEASES.map(({ version, changes }) => ({
     version,
     changes: changes.map(({ day, text, operations }) => ({
       day,
       text: renderInline(text),
-      operations: operations.flatMap((id) => DESCRIBED.get(id) ?? []),
+      operations: operations.flatMap((id) => OPERATION_LINKS.get(id) ?? []),
     })),
   }))

@@ -1,47 +1,47 @@
-import { defineRoute, PROBLEM_CODES, problemKind, type Route } from '@plainpath/http'
+import { defineRoute, getProblemKind, PROBLEM_CODES, type Route } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
-import { problemPage, problemsPage } from '@plainpath/pages'
+import { renderProblemPage, renderProblemsPage } from '@plainpath/pages'
 import { z } from 'zod'
-import { PUBLIC_PAGE, pageText, preparePage } from './page.ts'
+import { PUBLIC_PAGE, preparePage, renderPageText } from './page.ts'
 
 const DEVELOPERS = { href: '/docs', text: 'For developers' }
 const ERRORS = { href: '/problems', text: 'Errors' }
 
-/** The list of errors, and the page that the `type` of each names. */
-export function problemPageRoutes({ urls }: { urls: ServiceUrls }): Route[] {
-  const listed = preparePage(urls, {
+/** Creates the routes for the error list, and for the page that each error's `type` refers to. */
+export function createProblemPageRoutes({ urls }: { urls: ServiceUrls }): Route[] {
+  const preparedList = preparePage(urls, {
     title: 'Errors',
     description: 'Every error of the Plainpath API by its HTTP status, with a page on what to do next.',
     path: '/problems',
     place: 'developers',
-    under: [DEVELOPERS],
-    body: problemsPage(PROBLEM_CODES.map((code) => ({ code, ...problemKind(code) }))),
+    breadcrumbs: [DEVELOPERS],
+    body: renderProblemsPage(PROBLEM_CODES.map((code) => ({ code, ...getProblemKind(code) }))),
   })
-  const list = defineRoute({
+  const listRoute = defineRoute({
     ...PUBLIC_PAGE,
     path: '/problems',
     operationId: 'problemsPage',
     summary: 'Every error, by its HTTP status',
-    handle: () => ({ status: 200, prepared: listed }),
+    handle: () => ({ status: 200, prepared: preparedList }),
   })
-  const problem = defineRoute({
+  const problemRoute = defineRoute({
     ...PUBLIC_PAGE,
     path: '/problems/{code}',
     operationId: 'problemPage',
     summary: 'What an error means and what to do next',
     request: { params: z.object({ code: z.enum(PROBLEM_CODES) }) },
     handle({ params: { code } }) {
-      const kind = problemKind(code)
+      const kind = getProblemKind(code)
       const title = `API error: ${kind.title}`
-      const text = pageText(urls, {
+      const text = renderPageText(urls, {
         title,
         path: `/problems/${code}`,
         place: 'developers',
-        under: [DEVELOPERS, ERRORS],
-        body: problemPage({ origin: urls.origin, code, ...kind, title }),
+        breadcrumbs: [DEVELOPERS, ERRORS],
+        body: renderProblemPage({ origin: urls.origin, code, ...kind, title }),
       })
       return { status: 200, text }
     },
   })
-  return [list, problem]
+  return [listRoute, problemRoute]
 }

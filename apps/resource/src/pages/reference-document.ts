@@ -40,21 +40,22 @@ export interface ApiSchema {
   required?: string[]
 }
 
-/** An operation, and where it is. */
+/** An operation with its method and address. */
 export interface LocatedOperation {
   readonly operation: ApiOperation
   readonly method: string
-  /** Absolute; parameters stand as `{slug}`. */
+  /** An absolute URL, with parameters as `{slug}`. */
   readonly address: string
 }
 
-export const locatedOperations = ({ paths, servers }: ApiDocument): LocatedOperation[] =>
-  Object.entries(paths).flatMap(([path, item]) =>
+export const locateOperations = ({ paths, servers }: ApiDocument): LocatedOperation[] =>
+  Object.entries(paths).flatMap(([path, pathItem]) =>
     METHODS.flatMap((method) => {
-      const operation = item[method]
-      const address = `${(item.servers ?? servers)[0].url}${path}`
+      const operation = pathItem[method]
+      const address = `${(pathItem.servers ?? servers)[0].url}${path}`
       return operation ? { operation, method: method.toUpperCase(), address } : []
     }),
   )
 
-export const scopesOf = ({ security }: ApiOperation) => security.flatMap((scheme) => scheme['oauth2'] ?? [])
+export const listRequiredScopes = ({ security }: ApiOperation) =>
+  security.flatMap((scheme) => scheme['oauth2'] ?? [])

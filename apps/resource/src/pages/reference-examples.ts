@@ -1,55 +1,66 @@
-import { type LocatedOperation, scopesOf } from './reference-document.ts'
+import { type LocatedOperation, listRequiredScopes } from './reference-document.ts'
 
-/** Stands for the id that an earlier response gave. */
+/** An id as an earlier response would contain it. */
 const EXAMPLE_ID = '6f6c0f0e-6f2b-4d1c-9a5e-2a9d1f6f3b10'
 const BEARER = '-H "Authorization: Bearer $token"'
 const FORM = 'application/x-www-form-urlencoded'
 
-/** Texts to search for in a try, by operation. */
-const TRY_QUERY: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+/** The query parameters that an operation's form is filled in with, by operation ID. */
+const EXAMPLE_QUERIES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   listGuides: { q: 'work permit' },
 }
 
-/** Returns where an operation is read without credentials, and with which query; undefined if it cannot be. */
-export function anonymousRead(
+/** Returns the path and an example query of a GET operation that needs no credentials; undefined for any other operation. */
+export function findAnonymousRead(
   { operation, method, address }: LocatedOperation,
   exampleSlug: string,
 ): { path: string; query: Readonly<Record<string, string>> } | undefined {
   if (method !== 'GET' || operation.security.length > 0) return undefined
   const { pathname } = new URL(address.replace('{slug}', exampleSlug))
-  return { path: pathname, query: TRY_QUERY[operation.operationId] ?? {} }
+  return { path: pathname, query: EXAMPLE_QUERIES[operation.operationId] ?? {} }
 }
 
 /**
- * Commands for a POSIX shell, one for each example of the body, each as its options, between which a line may break. `$id`,
- * `$secret` and `$token` are the reader's.
+ * Formats commands for a POSIX shell, one per example body. Each command is a list of options, because a line may break between
+ * two options. The reader sets `$id`, `$secret` and `$token`.
  */
-export function curlCommands(
+export function formatCurlCommands(
   { operation, method, address }: LocatedOperation,
   exampleSlug: string,
 ): string[][] {
-  const url = quoted(address.replace('{slug}', exampleSlug).replace('{id}', EXAMPLE_ID))
+  const url = quoteIfNeeded(address.replace('{slug}', exampleSlug).replace('{id}', EXAMPLE_ID))
   const needsClient = operation.security.some((scheme) => 'client' in scheme)
-  const needsToken = scopesOf(operation).length > 0
-  const start = ['curl -sS', ...(needsClient ? ['-u "$id:$secret"'] : []), ...(needsToken ? [BEARER] : [])]
+  const needsToken = listRequiredScopes(operation).length > 0
+  const firstOptions = [
+    'curl -sS',
+    ...(needsClient ? ['-u "$id:$secret"'] : []),
+    ...(needsToken ? [BEARER] : []),
+  ]
   const [body] = Object.entries(operation.requestBody?.content ?? {})
-  // curl takes GET for granted, and POST where there is a body.
-  const verb = method === (body ? 'POST' : 'GET') ? [] : [`-X ${method}`]
-  if (!body) return [[...start, ...verb, url]]
+  // curl sends GET by default, and POST if there is a body.
+  const methodOption = method === (body ? 'POST' : 'GET') ? [] : [`-X ${method}`]
+  if (!body) return [[...firstOptions, ...methodOption, url]]
   const [type, { examples = {} }] = body
-  const data =
-    type === FORM ? formData : (value: unknown) => [`-H 'Content-Type: ${type}'`, `-d ${json(value)}`]
-  return Object.values(examples).map(({ value }) => [...start, ...verb, ...data(value), url])
+  const formatData =
+    type === FORM
+      ? formatFormData
+      : (value: unknown) => [`-H 'Content-Type: ${type}'`, `-d ${quoteJson(value)}`]
+  return Object.values(examples).map(({ value }) => [
+    ...firstOptions,
+    ...methodOption,
+    ...formatData(value),
+    url,
+  ])
 }
 
-const formData = (value: unknown): string[] =>
+const formatFormData = (value: unknown): string[] =>
   Object.entries(value as Record<string, string>).map(([name, text]) =>
-    text.startsWith('ppt_') ? `-d "${name}=$token"` : `--data-urlencode ${quoted(`${name}=${text}`)}`,
+    text.startsWith('ppt_') ? `-d "${name}=$token"` : `--data-urlencode ${quoteIfNeeded(`${name}=${text}`)}`,
   )
 
-const json = (value: unknown) => singleQuoted(JSON.stringify(value))
+const quoteJson = (value: unknown) => quote(JSON.stringify(value))
 
-/** Bare where a shell reads it as it is. */
-const quoted = (text: string) => (/^[\w.:/=@-]+$/.test(text) ? text : singleQuoted(text))
+/** Quotes a text for a shell if it contains a character with a special meaning. */
+const quoteIfNeeded = (text: string) => (/^[\w.:/=@-]+$/.test(text) ? text : quote(text))
 
-const singleQuoted = (text: string) => `'${text.replaceAll("'", String.raw`'\''`)}'`
+const quote = (text: string) => `'${text.replaceAll("'", String.raw`'\''`)}'`

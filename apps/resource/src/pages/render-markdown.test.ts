@@ -1,4 +1,4 @@
-import { html, markupOf, renderPage } from '@plainpath/pages'
+import { html, renderPage, toMarkup } from '@plainpath/pages'
 import { describe, expect, test } from 'vitest'
 import { type MarkdownOptions, renderInline, renderMarkdown } from './render-markdown.ts'
 
@@ -19,7 +19,7 @@ describe('Markdown', () => {
     ['[a](/\\x.org)', '<a href="/%5Cx.org">a</a>'],
     ['[\\[1\\]](#source-1)', '<a href="#source-1">[1]</a>'],
     ['Call 1-800-799-7233.', 'Call <a class="tel" href="tel:1-800-799-7233">1-800-799-7233</a>.'],
-    ['[1-800-799-7233](/a)', '<a href="/a">1-800-799-7233</a>'],
+    ['[1-800-799-7233](/a)', '<a href="/a"><span class="form-name">1-800-799-7233</span></a>'],
     ['# A\n\n- b\n- **c**', '<ul>\n<li>b</li>\n<li><strong>c</strong></li>\n</ul>'],
   ] as const)('%j becomes %s', ([text, markup]) => expect(rendered(text)).toContain(markup))
 
@@ -48,27 +48,27 @@ describe('Markdown', () => {
   ])('%j makes no element of its own', (text) => expect(rendered(text)).not.toMatch(/<(script|b|img|!--)/))
 })
 
-describe('what a page adds', () => {
-  const shown = (text: string, options: MarkdownOptions) => markupOf(renderMarkdown(text, options))
-  const sourceMark = (number: number) => html`<details>${number}</details>`
+describe('additions of a page', () => {
+  const shown = (text: string, options: MarkdownOptions) => toMarkup(renderMarkdown(text, options))
+  const renderSourceMark = (number: number) => html`<details>${number}</details>`
 
   test.for([
     [
       'A. [\\[1\\]](#source-1) [\\[2\\]](#source-2)',
-      '<div class="cited"><p>A.  </p><details>1</details> <details>2</details></div>\n',
+      '<div class="cited"><p>A.</p>\u2060<details>1</details> <details>2</details></div>\n',
     ],
     [
       'A. [\\[1\\]](#source-1) _Old._',
-      '<div class="cited"><p>A.  <em>Old.</em></p><details>1</details></div>\n',
+      '<div class="cited"><p>A.  <em>Old.</em></p>\u2060<details>1</details></div>\n',
     ],
-    ['- A. [\\[3\\]](#source-3)\n- B.', '<ul>\n<li>A. <details>3</details></li>\n<li>B.</li>\n</ul>\n'],
+    ['- A. [\\[3\\]](#source-3)\n- B.', '<ul>\n<li>A.\u2060<details>3</details></li>\n<li>B.</li>\n</ul>\n'],
     ['A [link](#other).', '<p>A <a href="#other">link</a>.</p>\n'],
   ] as const)('the marks of sources stand behind the paragraph: %j', ([text, markup]) =>
-    expect(shown(text, { sourceMark })).toBe(markup),
+    expect(shown(text, { renderSourceMark })).toBe(markup),
   )
 
   test('headings get the ids that the page gives', () => {
-    expect(shown('### If you moved', { idOf: (heading) => heading.length.toString() })).toBe(
+    expect(shown('### If you moved', { getHeadingId: (heading) => heading.length.toString() })).toBe(
       '<h3 id="12">If you moved</h3>\n',
     )
     expect(shown('### If you moved', {})).toBe('<h3>If you moved</h3>\n')
@@ -81,6 +81,6 @@ describe('what a page adds', () => {
   })
 
   test('text within a line makes no block', () => {
-    expect(markupOf(renderInline('`a` <b>'))).toBe('<code>a</code> &lt;b&gt;')
+    expect(toMarkup(renderInline('`a` <b>'))).toBe('<code>a</code> &lt;b&gt;')
   })
 })

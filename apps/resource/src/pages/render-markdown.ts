@@ -1,79 +1,88 @@
-import { type Html, html, keepForms, markupOf, rawHtml } from '@plainpath/pages'
+import { type Html, html, keepTogether, rawHtml, toMarkup } from '@plainpath/pages'
 import MarkdownIt, { type Token } from 'markdown-it'
 
-/** What a page adds to the text. */
+/** The additions that a page makes to the text. */
 export interface MarkdownOptions {
-  /** Returns the `id` of a heading. Without it headings have none. */
-  readonly idOf?: ((heading: string) => string) | undefined
-  /** Returns what stands behind a paragraph for its link to `#source-n`. Without it the link stays where it is. */
-  readonly sourceMark?: ((number: number) => Html) | undefined
+  /** Returns a heading's `id`. Without this option, headings have none. */
+  readonly getHeadingId?: ((heading: string) => string) | undefined
+  /** Renders the mark behind a paragraph that links to `#source-n`. Without this option, the link stays in the text. */
+  readonly renderSourceMark?: ((number: number) => Html) | undefined
 }
 
 const markdown = new MarkdownIt({ html: false, linkify: false, typographer: false }).disable('image')
 
-/** Official pages over https, and places of our own site. */
+/** Allows only https links and links within our site. */
 markdown.validateLink = (address) => /^(?:https:\/\/|\/(?!\/)|#)/.test(address)
 
 markdown.renderer.rules['text'] = (tokens, index) => {
   const text = tokens[index]?.content ?? ''
-  return markupOf(isInLink(tokens.slice(0, index)) ? keepForms(text) : linkPhones(text))
+  return toMarkup(isInLink(tokens.slice(0, index)) ? keepTogether(text) : linkPhones(text))
 }
 
-const isInLink = (before: readonly Token[]): boolean =>
-  before.findLast(({ type }) => type === 'link_open' || type === 'link_close')?.type === 'link_open'
+const isInLink = (precedingTokens: readonly Token[]): boolean =>
+  precedingTokens.findLast(({ type }) => type === 'link_open' || type === 'link_close')?.type === 'link_open'
 
 const PHONE = /\b(1-\d{3}-\d{3}-\d{4})\b/
 
-/** A number to call is a link, on one line. */
+/** Turns phone numbers into links. */
 const linkPhones = (text: string): Html =>
-  html`${text.split(PHONE).map((part, nth) => (nth % 2 === 1 ? html`<a class="tel" href="${`tel:${part}`}">${part}</a>` : keepForms(part)))}`
+  html`${text.split(PHONE).map((part, index) => (index % 2 === 1 ? html`<a class="tel" href="${`tel:${part}`}">${part}</a>` : keepTogether(part)))}`
 
 markdown.core.ruler.push('ids', ({ tokens, env }) => {
-  const { idOf } = env as MarkdownOptions
-  if (!idOf) return
+  const { getHeadingId } = env as MarkdownOptions
+  if (!getHeadingId) return
   for (const [index, token] of tokens.entries())
-    if (token.type === 'heading_open') token.attrSet('id', idOf(tokens[index + 1]?.content ?? ''))
+    if (token.type === 'heading_open') token.attrSet('id', getHeadingId(tokens[index + 1]?.content ?? ''))
 })
 
 markdown.core.ruler.push('source-marks', (state) => {
-  const { sourceMark } = state.env as MarkdownOptions
-  if (!sourceMark) return
-  const raw = (markup: string) => Object.assign(new state.Token('html_block', '', 0), { content: markup })
-  state.tokens = state.tokens.flatMap((token, index, all) => {
+  const { renderSourceMark } = state.env as MarkdownOptions
+  if (!renderSourceMark) return
+  const createHtmlToken = (markup: string) =>
+    Object.assign(new state.Token('html_block', '', 0), { content: markup })
+  state.tokens = state.tokens.flatMap((token, index, tokens) => {
     if (token.type === 'paragraph_open')
-      return !token.hidden && sourcesOf(all[index + 1]).length > 0
-        ? [raw('<div class="cited">'), token]
+      return !token.hidden && findSourceNumbers(tokens[index + 1]).length > 0
+        ? [createHtmlToken('<div class="cited">'), token]
         : token
     if (token.type !== 'paragraph_close') return token
-    const text = all[index - 1]
-    const numbers = sourcesOf(text)
+    const text = tokens[index - 1]
+    const numbers = findSourceNumbers(text)
     if (!text || numbers.length === 0) return token
-    text.children = withoutSources(text.children ?? [])
-    const marks = numbers.map((number) => markupOf(sourceMark(number))).join(' ')
-    return token.hidden ? [token, raw(marks)] : [raw(`</p>${marks}</div>\n`)]
+    text.children = removeSourceLinks(text.children ?? [])
+    const marks = WORD_JOINER + numbers.map((number) => toMarkup(renderSourceMark(number))).join(' ')
+    return token.hidden ? [token, createHtmlToken(marks)] : [createHtmlToken(`</p>${marks}</div>\n`)]
   })
 })
 
+/** Prevents a line break before a source mark. */
+const WORD_JOINER = '\u2060'
+
 const SOURCE = /^#source-(\d+)$/
 
-const sourceOf = (token: Token | undefined): number | undefined => {
+const parseSourceNumber = (token: Token | undefined): number | undefined => {
   const [, number] = SOURCE.exec(String(token?.type === 'link_open' && token.attrGet('href'))) ?? []
   return number === undefined ? undefined : Number(number)
 }
 
-/** The numbers of the sources that a text links to, in order. */
-const sourcesOf = (text: Token | undefined): number[] =>
-  (text?.children ?? []).flatMap((child) => sourceOf(child) ?? [])
+/** Finds the numbers of the sources that a text links to, in order. */
+const findSourceNumbers = (text: Token | undefined): number[] =>
+  (text?.children ?? []).flatMap((child) => parseSourceNumber(child) ?? [])
 
-/** A link to a source is three tokens: its beginning, its text and its end. */
-const withoutSources = (children: readonly Token[]): Token[] =>
-  children.filter((_, index) =>
-    [index, index - 1, index - 2].every((at) => sourceOf(children[at]) === undefined),
+/** Removes source links, each of which is three tokens, and trailing spaces. */
+function removeSourceLinks(children: readonly Token[]): Token[] {
+  const remaining = children.filter((_, index) =>
+    [index, index - 1, index - 2].every((position) => parseSourceNumber(children[position]) === undefined),
   )
+  const end = remaining.findLastIndex(({ type, content }) => type !== 'text' || content.trim() !== '')
+  const lastChild = remaining[end]
+  if (lastChild?.type === 'text') lastChild.content = lastChild.content.trimEnd()
+  return remaining.slice(0, end + 1)
+}
 
-/** Markdown as markup: no raw HTML, no images; a link that leads elsewhere than https or our own site stays text. */
+/** Renders Markdown without raw HTML and images. Only https links and links within our site become links. */
 export const renderMarkdown = (text: string, options: MarkdownOptions = {}): Html =>
   rawHtml(markdown.render(text, { ...options }))
 
-/** The same for text within a line: no paragraph, no list, no heading. */
+/** Renders inline Markdown: without paragraphs, lists and headings. */
 export const renderInline = (text: string): Html => rawHtml(markdown.renderInline(text, {}))

@@ -2,9 +2,9 @@ import { defineRoute, type Route } from '@plainpath/http'
 import { DOCS_SCRIPT, LEAVE_SCRIPT } from '@plainpath/pages'
 import { PAGE, PUBLIC_PAGE } from './page.ts'
 
-/** The scripts of the few pages that have one. */
-export const scriptRoutes = (): Route[] => [
-  // Not stored: in the cache of a browser it would show that somebody opened a page that has it.
+/** Creates the routes for the pages' scripts. */
+export const createScriptRoutes = (): Route[] => [
+  // Browsers must not cache this script: a cached copy would show that somebody opened a page with the quick exit.
   defineRoute({
     ...PAGE,
     path: LEAVE_SCRIPT.path,

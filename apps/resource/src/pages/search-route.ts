@@ -1,19 +1,19 @@
 import { defineRoute, type Route } from '@plainpath/http'
-import { LONGEST_SEARCH } from '@plainpath/metadata'
-import { searchPage } from '@plainpath/pages'
+import { MAX_SEARCH_CHARACTERS } from '@plainpath/metadata'
+import { LEAVE_HEADERS, renderQuickExit, renderSearchPage } from '@plainpath/pages'
 import { z } from 'zod'
-import { FormText, type GuidePagesDeps, PAGE, pageText } from './page.ts'
+import { FormText, type GuidePagesDeps, PAGE, renderPageText } from './page.ts'
 
-const MOST_RESULTS = 10
-const MOST_NEAR_WORDS = 5
+const MAX_RESULTS = 10
+const MAX_NEAR_WORDS = 5
 
-/** A person's box takes any text: what is too long is cut, and nothing is no mistake. */
+/** Accepts any text: a long text is truncated, and an empty one is allowed. */
 const SearchQuery = z.object({
-  q: FormText.transform((text) => text.trim().slice(0, LONGEST_SEARCH)),
+  q: FormText.transform((text) => text.trim().slice(0, MAX_SEARCH_CHARACTERS)),
 })
 
-/** The page of results. What somebody looks for may say much of them, so nobody keeps it. */
-export function searchRoute({ guides, urls }: GuidePagesDeps): Route {
+/** Creates the route for the search page. A search can reveal much about a person, so it is not stored. */
+export function createSearchRoute({ guides, urls }: GuidePagesDeps): Route {
   return defineRoute({
     ...PAGE,
     path: '/search',
@@ -22,15 +22,22 @@ export function searchRoute({ guides, urls }: GuidePagesDeps): Route {
     request: { query: SearchQuery },
     handle({ query: { q } }) {
       const catalog = guides.current()
-      const results = q === '' ? [] : catalog.search(q, MOST_RESULTS)
-      const body = searchPage({
+      const results = q === '' ? [] : catalog.search(q, MAX_RESULTS)
+      const body = renderSearchPage({
         text: q,
-        results: results.map(({ guide, ...matched }) => ({ ...guide, ...matched })),
-        near: results.length === 0 ? catalog.nearWords(q, MOST_NEAR_WORDS) : [],
+        results: results.map(({ guide, ...match }) => ({ ...guide, ...match })),
+        near: results.length === 0 ? catalog.suggestWords(q, MAX_NEAR_WORDS) : [],
         guides: catalog.list().guides,
       })
-      const page = { title: 'Search', path: '/search', noindex: true, search: q, body }
-      return { status: 200, text: pageText(urls, page) }
+      const page = {
+        title: 'Search',
+        path: '/search',
+        noindex: true,
+        quickExit: renderQuickExit(),
+        search: q,
+        body,
+      }
+      return { status: 200, headers: LEAVE_HEADERS, text: renderPageText(urls, page) }
     },
   })
 }

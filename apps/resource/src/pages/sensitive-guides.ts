@@ -1,8 +1,8 @@
 /**
- * Guides on abuse, on victims of crimes and on detention: who is seen reading one may be harmed. Their pages have the quick
- * exit and a neutral title, and no browser stores them.
+ * The guides on abuse, crime victims and detention. Being seen with one can harm a person, so their pages have the quick exit and a
+ * neutral title, and browsers must not store them.
  */
-const SENSITIVE: ReadonlySet<string> = new Set([
+const SENSITIVE_GUIDES: ReadonlySet<string> = new Set([
   'asylum-basics',
   'fiance-visa',
   'find-legal-help',
@@ -13,4 +13,4 @@ const SENSITIVE: ReadonlySet<string> = new Set([
   'vawa-basics',
 ])
 
-export const isSensitiveGuide = (slug: string): boolean => SENSITIVE.has(slug)
+export const isSensitiveGuide = (slug: string): boolean => SENSITIVE_GUIDES.has(slug)

@@ -1,57 +1,64 @@
 import type { Log, Metrics } from '@plainpath/http'
 
-/** Erases a batch of rows that are past their retention. @returns how many it erased; 0 when none are left */
+/** Erases a batch of rows that are past their retention. Returns the number of erased rows, which is 0 when none are left. */
 type Erase = (now: Date) => Promise<number>
 
+/** Enforces the retention until it is disposed of. */
+export interface Retention extends AsyncDisposable {
+  /** Erases everything that is past its retention now. */
+  enforce(): Promise<void>
+}
+
 /** The label of this job in `retention_last_success_timestamp_seconds`. */
-const SWEEP = 'links and messages'
-const EVERY_MS = 600_000
-/** Enough for the rows of a flood of hours: a batch has a thousand rows or more. */
-const MOST_ROUNDS = 1_000
+const SWEEP_LABEL = 'links and messages'
+const INTERVAL_MS = 600_000
+/** A full batch has at least a thousand rows, so this many are enough even after hours of abuse. */
+const MAX_BATCHES = 1_000
 
 /**
- * Erases every ten minutes what `docs/retention.md` no longer allows to store, until disposed. Several instances may do so at
- * the same time, because each batch is one statement.
+ * Erases data that is past its retention (`docs/retention.md`) every ten minutes. Several instances may do so at the same time,
+ * because each batch is one statement.
  */
 export function startRetention(
   erasers: readonly Erase[],
   deps: {
     now: () => Date
     log: Log
-    /** Tells whether the clock agrees with that of the database; a skewed clock would erase too much. */
+    /** Returns whether this machine's clock agrees with the database's. With a skewed clock, too much would be erased. */
     clockAgrees: () => Promise<boolean>
-    metrics: Pick<Metrics, 'swept'>
+    metrics: Pick<Metrics, 'recordSweep'>
   },
-) {
+): Retention {
   async function enforce(): Promise<void> {
     for (const erase of erasers) await eraseAll(erase, deps.now())
-    deps.metrics.swept(SWEEP)
+    deps.metrics.recordSweep(SWEEP_LABEL)
   }
   async function enforceIfClockAgrees(): Promise<void> {
     if (await deps.clockAgrees()) await enforce()
-    else deps.log.error('nothing was erased: the clock is wrong')
+    else deps.log.error('nothing was erased, because the clock is skewed')
   }
-  deps.metrics.swept(SWEEP)
-  let running: Promise<void> = Promise.resolve()
+  deps.metrics.recordSweep(SWEEP_LABEL)
+  let currentRun: Promise<void> = Promise.resolve()
   const timer = setInterval(() => {
-    running = enforceIfClockAgrees().catch((error: unknown) =>
+    currentRun = enforceIfClockAgrees().catch((error: unknown) =>
       deps.log.error('nothing was erased', { error }),
     )
-  }, EVERY_MS)
+  }, INTERVAL_MS)
   return {
-    /** Erases now, as every ten minutes. */
     enforce,
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
-      await running
+      await currentRun
     },
   }
 }
 
-/** @throws {Error} when rows are left after the largest number of batches */
+/**
+ * Erases batches until no rows are left.
+ *
+ * @throws {Error} when rows are left after `MAX_BATCHES`
+ */
 async function eraseAll(erase: Erase, now: Date): Promise<void> {
-  for (let round = 0; round < MOST_ROUNDS; round += 1) if ((await erase(now)) === 0) return
-  throw new Error('more is over than could be erased at a time')
+  for (let batch = 0; batch < MAX_BATCHES; batch += 1) if ((await erase(now)) === 0) return
+  throw new Error(`rows past their retention are left after ${MAX_BATCHES} batches`)
 }
-
-export type Retention = ReturnType<typeof startRetention>

@@ -4,17 +4,17 @@ import { z } from 'zod'
 import { recordStaffAct } from '../staff-audit.ts'
 import { emailEncryptionContext } from './waitlist-store.ts'
 
-const count = z.int().min(0)
+const Count = z.int().min(0)
 const Statistics = z.object({
-  entries: count,
-  confirmed: count,
-  referred: count,
-  /** Referred and confirmed entries: only these are credited to the person who referred them. */
-  credited: count,
+  entries: Count,
+  confirmed: Count,
+  referred: Count,
+  /** Referred entries that were confirmed. Only these are credited to the person who referred them. */
+  credited: Count,
 })
 
-/** Counts entries. Decrypts nothing, so it needs no key. */
-export async function waitlistStatistics(db: Database): Promise<z.infer<typeof Statistics>> {
+/** Counts all entries. It decrypts nothing, so it needs no key. */
+export async function countEntries(db: Database): Promise<z.infer<typeof Statistics>> {
   const { rows } = await db.query(
     `select count(*) as entries, count(confirmed_at) as confirmed, count(referred_by) as referred,
        count(*) filter (where referred_by is not null and confirmed_at is not null) as credited
@@ -34,6 +34,36 @@ export type ListedEntry = z.infer<typeof ListedEntryRow>
 const LISTED_COLUMNS =
   'id, joined_at as "joinedAt", confirmed_at as "confirmedAt", referred_by is not null as referred'
 
+const Week = z.object({ week: z.string(), joined: Count, confirmed: Count })
+const Referrer = z.object({ referrer: z.uuid(), referred: Count, credited: Count })
+const STATISTICS_WEEKS = 12
+const STATISTICS_REFERRERS = 10
+
+/** Counts the entries that joined in each of the last 12 weeks, oldest first. Weeks begin on Monday (UTC). */
+export async function countEntriesByWeek(db: Database, now: Date): Promise<z.infer<typeof Week>[]> {
+  const { rows } = await db.query(
+    `select to_char(week, 'YYYY-MM-DD') as week, count(id) as joined, count(confirmed_at) as confirmed
+     from generate_series(
+       date_trunc('week', $1::timestamptz at time zone 'UTC') - ($2 - 1) * interval '1 week',
+       date_trunc('week', $1::timestamptz at time zone 'UTC'), interval '1 week') as week
+     left join waitlist_entries on date_trunc('week', joined_at at time zone 'UTC') = week
+     group by week order by week`,
+    [now, STATISTICS_WEEKS],
+  )
+  return z.array(Week).parse(rows)
+}
+
+/** Lists the entries that referred the most others. */
+export async function listReferrers(db: Database): Promise<z.infer<typeof Referrer>[]> {
+  const { rows } = await db.query(
+    `select referred_by as referrer, count(*) as referred, count(confirmed_at) as credited
+     from waitlist_entries where referred_by is not null
+     group by referred_by order by referred desc, referred_by limit $1`,
+    [STATISTICS_REFERRERS],
+  )
+  return z.array(Referrer).parse(rows)
+}
+
 /** Lists the newest entries, without addresses. */
 export async function listEntries(db: Database, limit: number): Promise<ListedEntry[]> {
   const { rows } = await db.query(
@@ -44,9 +74,9 @@ export async function listEntries(db: Database, limit: number): Promise<ListedEn
 }
 
 const SealedEntry = ListedEntryRow.extend({ referralSlug: z.string(), email_sealed: z.instanceof(Buffer) })
-const PAGE = 500
+const PAGE_SIZE = 500
 
-/** Yields every entry with its address, ordered by id. Records the export in the audit before the first entry. */
+/** Yields every entry with its address, ordered by id. First records the export in the audit. */
 export async function* exportEntries(
   db: Pool,
   { sealingKeys, actor, now }: { sealingKeys: SealingKeys; actor: string; now: Date },
@@ -56,23 +86,23 @@ export async function* exportEntries(
     const about = `${rows[0]?.entries ?? 0} entries`
     await recordStaffAct(tx, { actor, action: 'waitlist export', about }, now)
   })
-  let after = '00000000-0000-0000-0000-000000000000'
+  let lastId = '00000000-0000-0000-0000-000000000000'
   for (;;) {
     const { rows } = await db.query(
       `select ${LISTED_COLUMNS}, referral_slug as "referralSlug", email_sealed
-       from waitlist_entries where id > $1 order by id limit ${PAGE}`,
-      [after],
+       from waitlist_entries where id > $1 order by id limit ${PAGE_SIZE}`,
+      [lastId],
     )
     for (const { email_sealed: sealed, ...entry } of z.array(SealedEntry).parse(rows)) {
       const email = sealingKeys.open(sealed, emailEncryptionContext(entry.id)).toString('utf8')
       yield { ...entry, email }
-      after = entry.id
+      lastId = entry.id
     }
-    if (rows.length < PAGE) return
+    if (rows.length < PAGE_SIZE) return
   }
 }
 
-/** Deletes the entry of a mailbox and its links, and records that. @returns the id of the entry; undefined when there is none */
+/** Deletes a mailbox's entry and links, and records this in the audit. Returns the entry's id; undefined if there is no entry. */
 export const forgetEntry = (
   db: Pool,
   {

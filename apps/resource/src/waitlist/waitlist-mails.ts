@@ -2,39 +2,39 @@ import { durationIn, RULES } from '@plainpath/domain'
 import type { MailContent } from '@plainpath/mail'
 import { readTemplate, type ServiceUrls } from '@plainpath/metadata'
 
-const joinedText = readTemplate(new URL('./joined-mail.template.txt', import.meta.url), [
+const fillJoinedTemplate = readTemplate(new URL('./joined-mail.template.txt', import.meta.url), [
   'urls',
   'confirmSecret',
   'removeSecret',
   'referralLink',
 ])
-const forgetText = readTemplate(
+const fillForgetTemplate = readTemplate(
   new URL('./forget-mail.template.txt', import.meta.url),
   ['urls', 'removeSecret'],
-  { linkLasts: durationIn('day', RULES.forgetLinkMs) },
+  { linkLifetime: durationIn('day', RULES.forgetLinkMs) },
 )
 
-/** Composes the mail to a person who joined. It contains nothing from the request except the address that it is sent to. */
-export const joinedMail = (
+/** Composes the mail to a person who joined. Apart from the recipient's address, it contains nothing from the request. */
+export const composeJoinedMail = (
   urls: ServiceUrls,
-  about: { email: string; referralSlug: string; confirmSecret: string; removeSecret: string },
+  entry: { email: string; referralSlug: string; confirmSecret: string; removeSecret: string },
 ): MailContent => ({
-  to: about.email,
+  to: entry.email,
   subject: 'Confirm that you want to be on the Plainpath waitlist',
-  text: joinedText({
+  text: fillJoinedTemplate({
     urls,
-    confirmSecret: about.confirmSecret,
-    removeSecret: about.removeSecret,
-    referralLink: urls.referral(about.referralSlug),
+    confirmSecret: entry.confirmSecret,
+    removeSecret: entry.removeSecret,
+    referralLink: urls.referral(entry.referralSlug),
   }),
 })
 
 /** Composes the mail that asks the owner of a mailbox whether to remove it from the waitlist. */
-export const forgetMail = (
+export const composeForgetMail = (
   urls: ServiceUrls,
-  about: { email: string; removeSecret: string },
+  request: { email: string; removeSecret: string },
 ): MailContent => ({
-  to: about.email,
+  to: request.email,
   subject: 'Take this address off the Plainpath waitlist',
-  text: forgetText({ urls, removeSecret: about.removeSecret }),
+  text: fillForgetTemplate({ urls, removeSecret: request.removeSecret }),
 })

@@ -1,45 +1,48 @@
 import { defineRoute, type Route } from '@plainpath/http'
 import { operations, type ServiceUrls } from '@plainpath/metadata'
 import { LIMITS, WAITLIST_FORGET_EMAIL } from '../limits.ts'
-import { newLink } from '../link-secret.ts'
-import { canonicalMailbox, type JoinWaitlist, joinForPrograms } from './join-waitlist.ts'
-import { forgetMail } from './waitlist-mails.ts'
+import { createLink } from '../link-secret.ts'
+import { createJoinByApi, type JoinWaitlist, toCanonicalMailbox } from './join-waitlist.ts'
+import { composeForgetMail } from './waitlist-mails.ts'
 import type { WaitlistStore } from './waitlist-store.ts'
 
-export function waitlistRoutes(deps: {
+export function createWaitlistRoutes(deps: {
   joinWaitlist: JoinWaitlist
   waitlist: Pick<WaitlistStore, 'requestRemoval'>
   urls: ServiceUrls
   now: () => Date
 }): Route[] {
-  const joinAs = joinForPrograms(deps)
-  const join = defineRoute({
+  const joinByApi = createJoinByApi(deps)
+  const joinRoute = defineRoute({
     ...operations.joinWaitlist,
     limits: LIMITS.waitlist,
     async handle({ body, request }) {
-      const answer = await joinAs(body, request)
-      return answer.status === 'joined' ? { status: 201, body: answer } : { status: 200, body: answer }
+      const result = await joinByApi(body, request)
+      return result.status === 'joined' ? { status: 201, body: result } : { status: 200, body: result }
     },
   })
   /**
-   * Asks the owner of a mailbox by mail whether to remove it from the waitlist. The route does and stores the same for every
-   * address, so that the response reveals nothing. The list is read only when the mail is about to be sent.
+   * Sends a mail that asks the owner of a mailbox whether to remove it from the waitlist. The response reveals nothing, because
+   * the route does the same for every address: the list is read only when the mail is about to be sent.
    */
-  const forget = defineRoute({
+  const forgetRoute = defineRoute({
     ...operations.forgetWaitlist,
     limits: LIMITS.waitlist,
     async handle({ body: { email }, request }) {
-      const mailbox = canonicalMailbox(email)
+      const mailbox = toCanonicalMailbox(email)
       await request.take(WAITLIST_FORGET_EMAIL, mailbox)
-      const link = newLink()
+      const link = createLink()
       await deps.waitlist.requestRemoval({
         canonicalEmail: mailbox,
         link: link.stored,
-        mail: { ...forgetMail(deps.urls, { email, removeSecret: link.secret }), sender: request.network() },
-        askedAt: deps.now(),
+        mail: {
+          ...composeForgetMail(deps.urls, { email, removeSecret: link.secret }),
+          sender: request.network(),
+        },
+        requestedAt: deps.now(),
       })
       return { status: 202, body: { status: 'accepted' } }
     },
   })
-  return [join, forget]
+  return [joinRoute, forgetRoute]
 }

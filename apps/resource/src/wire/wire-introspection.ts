@@ -1,28 +1,28 @@
 import { randomUUID } from 'node:crypto'
 import type { RevocationOptions } from '@plainpath/revocation'
 import type { RequestAuthorizationServer } from '../auth/authorization-server-client.ts'
-import { authorizationServerKeys } from '../auth/authorization-server-keys.ts'
-import { cachedIntrospection } from '../auth/cached-introspection.ts'
+import { createAuthorizationServerKeys } from '../auth/authorization-server-keys.ts'
+import { cacheIntrospection } from '../auth/cache-introspection.ts'
 import { guardIntrospection } from '../auth/guard-introspection.ts'
-import { type IntrospectionMetrics, introspectionClient } from '../auth/introspection-client.ts'
-import { type RevocationSubscriber, revocationSubscriber } from '../auth/revocation-subscriber.ts'
+import { createIntrospectionClient, type IntrospectionMetrics } from '../auth/introspection-client.ts'
+import { createRevocationSubscriber, type RevocationSubscriber } from '../auth/revocation-subscriber.ts'
 import type { WatchedClientSecret } from '../auth/watch-client-secret.ts'
 import type { Config } from '../config.ts'
 
-/** After this time even a revocation that failed midway, with the response 503, is in force. */
-const CACHE_MS = 30_000
+/** Bounds the age of a cached introspection: a revocation that failed midway, with a 503, takes effect within this time. */
+const MAX_CACHE_AGE_MS = 30_000
 const MAX_CACHED = 10_000
 
-/** Creates the introspection cache. It is used once `followRevocations` has subscribed it. */
+/** Creates the introspection cache. It stays unused until `followRevocations` has subscribed it. */
 export const createSubscriber = ({ intervals }: RevocationOptions): RevocationSubscriber =>
-  revocationSubscriber({
+  createRevocationSubscriber({
     name: randomUUID(),
     leaseMs: intervals.leaseMs,
-    cacheMs: CACHE_MS,
+    cacheMs: MAX_CACHE_AGE_MS,
     maxCached: MAX_CACHED,
   })
 
-/** Creates introspection for the bearer check. With Redis it uses the cache while the lease is valid. */
+/** Creates the introspection functions. With Redis, the bearer check uses the cache while its lease is valid. */
 export function createIntrospection(
   { clientId, limitsFactor }: Config,
   deps: {
@@ -36,19 +36,19 @@ export function createIntrospection(
   },
 ) {
   const { requestServer, issuer, clientSecret, subscriber, metrics, now, timeoutMs } = deps
-  const keys = authorizationServerKeys(requestServer, { timeoutMs })
+  const keys = createAuthorizationServerKeys(requestServer, { timeoutMs })
   const clientOptions = { requestServer, issuer, clientId, clientSecret, keys, metrics, now, timeoutMs }
   const introspect = guardIntrospection({
-    introspect: introspectionClient(clientOptions),
+    introspect: createIntrospectionClient(clientOptions),
     factor: limitsFactor,
     now,
   })
   // The e-mail address is never cached.
-  const introspectWithEmail = introspectionClient({ ...clientOptions, claims: 'email' })
-  const cached = subscriber && cachedIntrospection({ introspect, subscriber, clock: performance, metrics })
+  const introspectWithEmail = createIntrospectionClient({ ...clientOptions, claims: 'email' })
+  const cache = subscriber && cacheIntrospection({ introspect, subscriber, clock: performance, metrics })
   return {
-    introspect: cached?.introspect ?? introspect,
+    introspect: cache?.introspect ?? introspect,
     introspectWithEmail,
-    findCached: cached?.findCached ?? (() => undefined),
+    findCached: cache?.findCached ?? (() => undefined),
   }
 }

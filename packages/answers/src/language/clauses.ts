@@ -13,7 +13,7 @@ export interface Clause {
 export interface Place {
   readonly clause: number
   readonly sentence: number
-  /** In words. The beginning of a clause counts as several words. */
+  /** The position in words. The beginning of a clause counts as several words. */
   readonly position: number
 }
 
@@ -37,10 +37,10 @@ export function splitClauses(
   places: readonly Place[],
 ): readonly Clause[] {
   const bounds: { start: number; end: number }[] = []
-  for (const [at, { start, end }] of tokens.entries()) {
-    const clause = places[at]?.clause ?? 0
-    const bound = bounds[clause]
-    if (bound) bound.end = Math.max(bound.end, end)
+  for (const [index, { start, end }] of tokens.entries()) {
+    const clause = places[index]?.clause ?? 0
+    const clauseBounds = bounds[clause]
+    if (clauseBounds) clauseBounds.end = Math.max(clauseBounds.end, end)
     else bounds[clause] = { start, end }
   }
   return bounds.map(({ start, end }, index) => ({ index, text: question.slice(start, end), start, end }))

@@ -3,13 +3,13 @@ import { parse } from 'yaml'
 import { z } from 'zod'
 
 const Words = z.record(z.string(), z.string().min(1))
-const File = z.strictObject({ short: Words, 'from-other-languages': Words })
+const EverydayWordsFile = z.strictObject({ short: Words, 'from-other-languages': Words })
 
-const file = File.parse(
+const file = EverydayWordsFile.parse(
   parse(readFileSync(new URL('../../data/everyday-words.yaml', import.meta.url), 'utf8')),
 )
 
-/** Common words for short forms, misspellings and words of other languages, each in lower case without apostrophes. */
+/** Maps short forms, misspellings and foreign words to common words. All are in lower case, without apostrophes. */
 export const EVERYDAY_WORDS: ReadonlyMap<string, string> = new Map([
   ...Object.entries(file['from-other-languages']),
   ...Object.entries(file.short),

@@ -1,4 +1,5 @@
-const IRREGULAR = `
+/** Each line has a lemma and its other forms. */
+const IRREGULAR_FORMS = `
 be am is are was were been being
 have has had having
 do does did done doing
@@ -88,26 +89,26 @@ wife wives
 person people persons
 life lives
 `
-const BY_FORM = new Map<string, string[]>()
-for (const line of IRREGULAR.trim().split('\n')) {
+const LEMMAS_BY_FORM = new Map<string, string[]>()
+for (const line of IRREGULAR_FORMS.trim().split('\n')) {
   const [lemma = '', ...forms] = line.split(' ')
-  for (const form of [lemma, ...forms]) BY_FORM.set(form, [...(BY_FORM.get(form) ?? []), lemma])
+  for (const form of [lemma, ...forms]) LEMMAS_BY_FORM.set(form, [...(LEMMAS_BY_FORM.get(form) ?? []), lemma])
 }
 
-/** Lists the verbs and nouns of which a word may be a form, including the word itself. Some results are not words; no pattern uses those. */
+/** Lists the possible lemmas of a word, including the word itself. Some are not real words, but no pattern uses those. */
 export function findLemmas(word: string): readonly string[] {
-  const irregular = BY_FORM.get(word)
-  if (irregular) return irregular
+  const irregularLemmas = LEMMAS_BY_FORM.get(word)
+  if (irregularLemmas) return irregularLemmas
   const lemmas = [word]
   for (const ending of ['s', 'es', 'ed', 'ing']) {
     if (!word.endsWith(ending)) continue
-    const rest = word.slice(0, -ending.length)
-    if (rest.length < 2) continue
-    lemmas.push(rest)
-    if (ending === 'ed') lemmas.push(`${rest}e`)
-    if (ending === 'ing') lemmas.push(`${rest}e`)
-    if ((ending === 'ed' || ending === 'ing') && rest.at(-1) === rest.at(-2)) lemmas.push(rest.slice(0, -1))
-    if ((ending === 'ed' || ending === 'es') && rest.endsWith('i')) lemmas.push(`${rest.slice(0, -1)}y`)
+    const stem = word.slice(0, -ending.length)
+    if (stem.length < 2) continue
+    lemmas.push(stem)
+    if (ending === 'ed') lemmas.push(`${stem}e`)
+    if (ending === 'ing') lemmas.push(`${stem}e`)
+    if ((ending === 'ed' || ending === 'ing') && stem.at(-1) === stem.at(-2)) lemmas.push(stem.slice(0, -1))
+    if ((ending === 'ed' || ending === 'es') && stem.endsWith('i')) lemmas.push(`${stem.slice(0, -1)}y`)
   }
   return lemmas
 }

@@ -1,18 +1,19 @@
+import { DAY_MS } from '@plainpath/domain'
 import type { Token } from './tokens.ts'
 
 /**
- * A number that a question states, with the words that state it.
- * `span`: a length of time in days. `ago`: days since. `in`: days until. `age`: years. `money`: dollars. `n`: any number.
+ * A number in a question, with the position of its words. The kinds are `span` (a length of time, in days), `ago` (days since),
+ * `in` (days until), `age` (years), `money` (dollars) and `n` (any number).
  */
 export interface Quantity {
   readonly kind: 'n' | 'span' | 'ago' | 'in' | 'age' | 'money'
   readonly value: number
-  /** Tokens from `start` up to, without, `end`. */
+  /** The index of the first token. */
   readonly start: number
+  /** The index after the last token. */
   readonly end: number
 }
 
-const DAY_MS = 86_400_000
 const UNIT_DAYS: ReadonlyMap<string, number> = new Map([
   ['hour', 1 / 24],
   ['hours', 1 / 24],
@@ -60,51 +61,50 @@ const MONTH_NAMES =
   /^(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)$/
 const WEEKDAYS = 'sunday monday tuesday wednesday thursday friday saturday'.split(' ')
 
-/** Reads the numbers, times, ages and sums of money in a question. Returns them by the token at which they begin. */
+/** Reads the numbers, times, ages and amounts of money in a question. Returns the quantities that begin at each token. */
 export function readQuantities(tokens: readonly Token[], today: Date): readonly (readonly Quantity[])[] {
   const words = tokens.map(({ word }) => word)
   const quantities: Quantity[][] = words.map(() => [])
   const add = (kind: Quantity['kind'], value: number, start: number, end: number) =>
     quantities[start]?.push({ kind, value, start, end })
-  for (let at = 0; at < words.length; at += 1) {
-    readDay(words, at, today, add)
-    const number = readNumber(words, at)
+  for (let index = 0; index < words.length; index += 1) {
+    readDate(words, index, today, add)
+    const number = readNumber(words, index)
     if (!number) continue
-    add('n', number.value, at, number.end)
+    add('n', number.value, index, number.end)
     if (/^(?:dollars?|usd|bucks)$/.test(words[number.end] ?? ''))
-      add('money', number.value, at, number.end + 1)
+      add('money', number.value, index, number.end + 1)
+    // A round number that is large and not a year is probably an amount of money.
     else if (number.value >= 150 && number.value % 10 === 0 && !isYear(number.value, today))
-      add('money', number.value, at, number.end)
-    readAge(words, at, number, add)
-    const span = readSpan(words, at)
-    if (span) readTime(words, at, span, add)
+      add('money', number.value, index, number.end)
+    addAge(words, index, number, add)
+    const span = readSpan(words, index)
+    if (span) addTime(words, index, span, add)
   }
   return quantities
 }
 
-type Add = (kind: Quantity['kind'], value: number, start: number, end: number) => void
-interface ReadNumber {
+type AddQuantity = (kind: Quantity['kind'], value: number, start: number, end: number) => void
+interface ParsedNumber {
   readonly value: number
   readonly end: number
 }
 
-function readNumber(words: readonly string[], at: number): ReadNumber | undefined {
-  const word = words[at] ?? ''
-  const digits = /^\d+(?:[.,]\d+)*$/.test(word)
-  let value = digits
+/** Reads a number at a word, in digits or words, such as `4`, `a dozen` or `two hundred`. */
+function readNumber(words: readonly string[], index: number): ParsedNumber | undefined {
+  const word = words[index] ?? ''
+  const isDigits = /^\d+(?:[.,]\d+)*$/.test(word)
+  let value = isDigits
     ? Number(word.replaceAll(/,(?=\d{3})/g, '').replaceAll(',', '.'))
     : NUMBER_WORDS.get(word)
   if (word === 'a' || word === 'an') {
-    if (NUMBER_WORDS.has(words[at + 1] ?? '')) {
-      const next = readNumber(words, at + 1)
-      return next
-    }
-    return UNIT_DAYS.has(words[at + 1] ?? '') ? { value: 1, end: at + 1 } : undefined
+    if (NUMBER_WORDS.has(words[index + 1] ?? '')) return readNumber(words, index + 1)
+    return UNIT_DAYS.has(words[index + 1] ?? '') ? { value: 1, end: index + 1 } : undefined
   }
   if (value === undefined || Number.isNaN(value)) return undefined
-  let end = at + 1
+  let end = index + 1
   const ones = NUMBER_WORDS.get(words[end] ?? '')
-  if (!digits && value >= 20 && value % 10 === 0 && ones !== undefined && ones >= 1 && ones < 10) {
+  if (!isDigits && value >= 20 && value % 10 === 0 && ones !== undefined && ones >= 1 && ones < 10) {
     value += ones
     end += 1
   }
@@ -114,13 +114,13 @@ function readNumber(words: readonly string[], at: number): ReadNumber | undefine
   if (words[end] === 'and' && words[end + 1] === 'a' && words[end + 2] === 'half')
     [value, end] = [value + 0.5, end + 3]
   else if (words[end] === 'and' && words[end + 1] === 'half') [value, end] = [value + 0.5, end + 2]
-  if (words[end] === 'of' && value < 5 && !digits) end += 1
+  if (words[end] === 'of' && value < 5 && !isDigits) end += 1
   return { value, end }
 }
 
-/** `11 months and 3 weeks`, `a year and a half`. */
-function readSpan(words: readonly string[], at: number): ReadNumber | undefined {
-  const number = readNumber(words, at)
+/** Reads a length of time, such as `11 months and 3 weeks` or `a year and a half`. */
+function readSpan(words: readonly string[], index: number): ParsedNumber | undefined {
+  const number = readNumber(words, index)
   if (!number) return undefined
   let end = number.end
   while (words[end] === 'full' || words[end] === 'whole' || words[end] === 'more' || words[end] === 'long')
@@ -130,98 +130,105 @@ function readSpan(words: readonly string[], at: number): ReadNumber | undefined 
   let value = number.value * unit
   end += 1
   if (words[end] === 'and' || words[end] === 'y') {
-    const half = words[end + 1] === 'half' ? 2 : words[end + 1] === 'a' && words[end + 2] === 'half' ? 3 : 0
-    if (half > 0) return { value: value + unit / 2, end: end + half }
+    const halfLength =
+      words[end + 1] === 'half' ? 2 : words[end + 1] === 'a' && words[end + 2] === 'half' ? 3 : 0
+    if (halfLength > 0) return { value: value + unit / 2, end: end + halfLength }
   }
-  const joined = words[end] === 'and' || words[end] === 'y' ? end + 1 : end
-  const more = readNumber(words, joined)
-  const moreUnit = more && UNIT_DAYS.get(words[more.end] ?? '')
-  if (more && moreUnit !== undefined && moreUnit < unit)
-    [value, end] = [value + more.value * moreUnit, more.end + 1]
+  const secondStart = words[end] === 'and' || words[end] === 'y' ? end + 1 : end
+  const second = readNumber(words, secondStart)
+  const secondUnit = second && UNIT_DAYS.get(words[second.end] ?? '')
+  if (second && secondUnit !== undefined && secondUnit < unit)
+    [value, end] = [value + second.value * secondUnit, second.end + 1]
   return { value, end }
 }
 
-function readTime(words: readonly string[], at: number, span: ReadNumber, add: Add): void {
+/** Adds a length of time, and the point in time or the age that the words around it make of it. */
+function addTime(words: readonly string[], index: number, span: ParsedNumber, add: AddQuantity): void {
   const { value, end } = span
-  add('span', value, at, end)
-  const [before = '', after = ''] = [words[at - 1], words[end]]
-  if (/^(?:ago|back|before|earlier)$/.test(after)) add('ago', value, at, end + 1)
-  else if (before === 'since') add('ago', value, at - 1, end)
-  else if (/^(?:left|remaining)$/.test(after)) add('in', value, at, end + 1)
-  else if (before === 'in') add('in', value, at - 1, end)
-  if (/^(?:old|age|of)$/.test(after) && words[end] !== 'of') add('age', value / 365.25, at, end + 1)
-  else if (/^(?:has|have|is|am|turn|turns|turned|turning)$/.test(before) && Math.abs(value % 365.25) < 1)
-    add('age', Math.round(value / 365.25), at - 1, end)
+  add('span', value, index, end)
+  const [wordBefore = '', wordAfter = ''] = [words[index - 1], words[end]]
+  if (/^(?:ago|back|before|earlier)$/.test(wordAfter)) add('ago', value, index, end + 1)
+  else if (wordBefore === 'since') add('ago', value, index - 1, end)
+  else if (/^(?:left|remaining)$/.test(wordAfter)) add('in', value, index, end + 1)
+  else if (wordBefore === 'in') add('in', value, index - 1, end)
+  if (/^(?:old|age|of)$/.test(wordAfter) && words[end] !== 'of') add('age', value / 365.25, index, end + 1)
+  else if (/^(?:has|have|is|am|turn|turns|turned|turning)$/.test(wordBefore) && Math.abs(value % 365.25) < 1)
+    add('age', Math.round(value / 365.25), index - 1, end)
 }
 
-const KIN_WORD =
+/** Matches words for a person. A number after one of them is probably an age. */
+const PERSON_WORD =
   /^(?:son|daughter|child|kid|brother|sister|nephew|niece|cousin|girl|boy|he|she|i|oldest|youngest|who)$/
-function readAge(words: readonly string[], at: number, number: ReadNumber, add: Add): void {
+
+/** Adds an age if the words around a number suggest one. */
+function addAge(words: readonly string[], index: number, number: ParsedNumber, add: AddQuantity): void {
   const { value, end } = number
   if (value > 110) return
-  const [before = '', after = ''] = [words[at - 1], words[end]]
-  if (UNIT_DAYS.has(after)) return
-  if (after === 'yo' || (after === 'y' && words[end + 1] === 'o'))
-    add('age', value, at, end + (after === 'yo' ? 1 : 2))
+  const [wordBefore = '', wordAfter = ''] = [words[index - 1], words[end]]
+  if (UNIT_DAYS.has(wordAfter)) return
+  if (wordAfter === 'yo' || (wordAfter === 'y' && words[end + 1] === 'o'))
+    add('age', value, index, end + (wordAfter === 'yo' ? 1 : 2))
   else if (
     /^(?:turn|turns|turned|turning|age|aged|am|is|be|was|becomes|became|reach|reaches|almost|nearly|only|just)$/.test(
-      before,
+      wordBefore,
     )
   )
-    add('age', value, at - 1, end)
-  else if (KIN_WORD.test(before) || (before === 'has' && KIN_WORD.test(words[at - 2] ?? '')))
-    add('age', value, at, end)
+    add('age', value, index - 1, end)
+  else if (PERSON_WORD.test(wordBefore) || (wordBefore === 'has' && PERSON_WORD.test(words[index - 2] ?? '')))
+    add('age', value, index, end)
 }
 
 const isYear = (value: number, today: Date) =>
   Number.isInteger(value) && value >= 1940 && value <= today.getUTCFullYear() + 15
 
-/** Reads dates, years, and words such as `yesterday`. A year or month without a day counts from its last day. */
-function readDay(words: readonly string[], at: number, today: Date, add: Add): void {
-  const [word = '', next = '', third = ''] = words.slice(at, at + 3)
-  const days = (date: number, end: number) => {
+/** Reads dates, years, and words such as `yesterday`. A past year, or a month without a day, counts from its last day. */
+function readDate(words: readonly string[], index: number, today: Date, add: AddQuantity): void {
+  const [word = '', nextWord = '', thirdWord = ''] = words.slice(index, index + 3)
+  const addDate = (date: number, end: number) => {
     const distance = Math.round((date - today.getTime()) / DAY_MS)
-    if (distance <= 0) add('ago', -distance, at, end)
-    if (distance >= 0) add('in', distance, at, end)
+    if (distance <= 0) add('ago', -distance, index, end)
+    if (distance >= 0) add('in', distance, index, end)
   }
-  const year = today.getUTCFullYear()
-  const iso = /^(\d{4})-(\d\d)-(\d\d)$/.exec(word)
-  const slashed = /^(\d{1,2})\/(\d{1,2})(?:\/(\d{2,4}))?$/.exec(word)
-  if (iso) days(Date.UTC(Number(iso[1]), Number(iso[2]) - 1, Number(iso[3])), at + 1)
-  else if (slashed) {
-    const [first, second] = [Number(slashed[1]), Number(slashed[2])]
+  const currentYear = today.getUTCFullYear()
+  const isoParts = /^(\d{4})-(\d\d)-(\d\d)$/.exec(word)
+  const slashParts = /^(\d{1,2})\/(\d{1,2})(?:\/(\d{2,4}))?$/.exec(word)
+  if (isoParts)
+    addDate(Date.UTC(Number(isoParts[1]), Number(isoParts[2]) - 1, Number(isoParts[3])), index + 1)
+  else if (slashParts) {
+    const [first, second] = [Number(slashParts[1]), Number(slashParts[2])]
+    // A first number that cannot be a month is the day.
     const [month, day] = first > 12 ? [second, first] : [first, second]
-    const inYear = Number(slashed[3] ?? 0)
-    if (inYear === 0) days(nearest(month - 1, day, today), at + 1)
-    else days(Date.UTC(inYear < 100 ? 2000 + inYear : inYear, month - 1, day), at + 1)
-  } else if (word === 'yesterday') add('ago', 1, at, at + 1)
-  else if (word === 'today' || word === 'tonight') add('in', 0, at, at + 1)
-  else if (word === 'tomorrow') add('in', 1, at, at + 1)
-  else if (/^(?:last|past)$/.test(word) && UNIT_DAYS.has(next))
-    add('ago', UNIT_DAYS.get(next) ?? 0, at, at + 2)
-  else if (/^(?:next|this)$/.test(word) && UNIT_DAYS.has(next))
-    add('in', (UNIT_DAYS.get(next) ?? 0) * (word === 'next' ? 1 : 0.5), at, at + 2)
-  else if (/^(?:last|past)$/.test(word) && WEEKDAYS.includes(next)) add('ago', 4, at, at + 2)
+    const statedYear = Number(slashParts[3] ?? 0)
+    if (statedYear === 0) addDate(findNearestDate(month - 1, day, today), index + 1)
+    else addDate(Date.UTC(statedYear < 100 ? 2000 + statedYear : statedYear, month - 1, day), index + 1)
+  } else if (word === 'yesterday') add('ago', 1, index, index + 1)
+  else if (word === 'today' || word === 'tonight') add('in', 0, index, index + 1)
+  else if (word === 'tomorrow') add('in', 1, index, index + 1)
+  else if (/^(?:last|past)$/.test(word) && UNIT_DAYS.has(nextWord))
+    add('ago', UNIT_DAYS.get(nextWord) ?? 0, index, index + 2)
+  else if (/^(?:next|this)$/.test(word) && UNIT_DAYS.has(nextWord))
+    add('in', (UNIT_DAYS.get(nextWord) ?? 0) * (word === 'next' ? 1 : 0.5), index, index + 2)
+  else if (/^(?:last|past)$/.test(word) && WEEKDAYS.includes(nextWord)) add('ago', 4, index, index + 2)
   else if (WEEKDAYS.includes(word)) {
-    const ahead = (WEEKDAYS.indexOf(word) - today.getUTCDay() + 7) % 7
-    add('in', ahead, at, at + 1)
+    const daysAhead = (WEEKDAYS.indexOf(word) - today.getUTCDay() + 7) % 7
+    add('in', daysAhead, index, index + 1)
   } else if (/^(?:19|20)\d\d$/.test(word) && isYear(Number(word), today)) {
-    if (Number(word) <= year)
-      add('ago', Math.max(0, (today.getTime() - Date.UTC(Number(word), 11, 31)) / DAY_MS), at, at + 1)
-    else add('in', (Date.UTC(Number(word), 0, 1) - today.getTime()) / DAY_MS, at, at + 1)
+    if (Number(word) <= currentYear)
+      add('ago', Math.max(0, (today.getTime() - Date.UTC(Number(word), 11, 31)) / DAY_MS), index, index + 1)
+    else add('in', (Date.UTC(Number(word), 0, 1) - today.getTime()) / DAY_MS, index, index + 1)
   } else if (MONTH_NAMES.test(word)) {
     const month = MONTHS.indexOf(word.slice(0, 3))
-    if (/^(?:19|20)\d\d$/.test(next)) days(Date.UTC(Number(next), month + 1, 0), at + 2)
-    else if (/^\d{1,2}$/.test(next) && /^(?:19|20)\d\d$/.test(third))
-      days(Date.UTC(Number(third), month, Number(next)), at + 3)
-    else if (/^\d{1,2}$/.test(next)) days(nearest(month, Number(next), today), at + 2)
-  } else if (/^\d{1,2}$/.test(word) && MONTH_NAMES.test(next) && !/^(?:may|mar)$/.test(next)) {
-    days(nearest(MONTHS.indexOf(next.slice(0, 3)), Number(word), today), at + 2)
+    if (/^(?:19|20)\d\d$/.test(nextWord)) addDate(Date.UTC(Number(nextWord), month + 1, 0), index + 2)
+    else if (/^\d{1,2}$/.test(nextWord) && /^(?:19|20)\d\d$/.test(thirdWord))
+      addDate(Date.UTC(Number(thirdWord), month, Number(nextWord)), index + 3)
+    else if (/^\d{1,2}$/.test(nextWord)) addDate(findNearestDate(month, Number(nextWord), today), index + 2)
+  } else if (/^\d{1,2}$/.test(word) && MONTH_NAMES.test(nextWord) && !/^(?:may|mar)$/.test(nextWord)) {
+    addDate(findNearestDate(MONTHS.indexOf(nextWord.slice(0, 3)), Number(word), today), index + 2)
   }
 }
 
-/** Returns the date with this month and day that is nearest to today. */
-function nearest(month: number, day: number, today: Date): number {
-  const years = [-1, 0, 1].map((offset) => Date.UTC(today.getUTCFullYear() + offset, month, day))
-  return years.toSorted((a, b) => Math.abs(a - today.getTime()) - Math.abs(b - today.getTime()))[0] ?? 0
+/** Returns the date with this month and day that is nearest to today, in milliseconds since 1970. */
+function findNearestDate(month: number, day: number, today: Date): number {
+  const dates = [-1, 0, 1].map((offset) => Date.UTC(today.getUTCFullYear() + offset, month, day))
+  return dates.toSorted((a, b) => Math.abs(a - today.getTime()) - Math.abs(b - today.getTime()))[0] ?? 0
 }

@@ -1,51 +1,54 @@
 import type { Spelling } from './tokens.ts'
 
-const SHORTEST = 5
+const MIN_LENGTH = 5
 
 /**
- * Creates a function that corrects words with one mistake: a letter added, left out or changed, or two letters swapped.
- * The cost for a word depends only on its length.
+ * Creates a function that corrects words with one mistake: a letter added, omitted or changed, or two letters swapped. The cost
+ * of a correction depends only on the word's length.
  *
- * @param vocabulary words to correct to
- * @param right correct words that are not corrections of others
+ * @param vocabulary the possible corrections
+ * @param otherWords correct words that do not change, and are no corrections
  */
-export function createSpelling(vocabulary: Iterable<string>, right: ReadonlySet<string>): Spelling {
-  const correctWords = new Set(vocabulary)
+export function createSpelling(vocabulary: Iterable<string>, otherWords: ReadonlySet<string>): Spelling {
+  const corrections = new Set(vocabulary)
   const byDeletion = new Map<string, string[]>()
-  for (const word of correctWords) {
-    if (word.length < SHORTEST || /\d/.test(word)) continue
+  for (const word of corrections) {
+    if (word.length < MIN_LENGTH || /\d/.test(word)) continue
     for (const rest of listDeletions(word)) byDeletion.set(rest, [...(byDeletion.get(rest) ?? []), word])
   }
   return (word) => {
     if (
-      word.length < SHORTEST ||
+      word.length < MIN_LENGTH ||
       word.length > 20 ||
-      correctWords.has(word) ||
-      right.has(word) ||
+      corrections.has(word) ||
+      otherWords.has(word) ||
       /\d/.test(word)
     ) {
       return word
     }
-    const near = listDeletions(word)
+    const candidates = listDeletions(word)
       .flatMap((rest) => byDeletion.get(rest) ?? [])
-      .filter((candidate) => candidate[0] === word[0] && isOneLetterOff(word, candidate))
-    return near.toSorted()[0] ?? word
+      .filter((candidate) => candidate[0] === word[0] && differByOneMistake(word, candidate))
+    return candidates.toSorted()[0] ?? word
   }
 }
 
+/** Returns the word, and the word without each of its letters. */
 function listDeletions(word: string): readonly string[] {
-  const all = [word]
-  for (let at = 0; at < word.length; at += 1) all.push(word.slice(0, at) + word.slice(at + 1))
-  return all
+  const deletions = [word]
+  for (let index = 0; index < word.length; index += 1)
+    deletions.push(word.slice(0, index) + word.slice(index + 1))
+  return deletions
 }
 
-/** Tells whether two words differ by one mistake. Two words that share a deletion may differ by two. */
-function isOneLetterOff(a: string, b: string): boolean {
-  let from = 0
-  while (from < a.length && a[from] === b[from]) from += 1
+/** Returns whether two words differ by one mistake. Words that share a deletion may differ by two. */
+function differByOneMistake(a: string, b: string): boolean {
+  let prefixEnd = 0
+  while (prefixEnd < a.length && a[prefixEnd] === b[prefixEnd]) prefixEnd += 1
   let [endA, endB] = [a.length, b.length]
-  while (endA > from && endB > from && a[endA - 1] === b[endB - 1]) [endA, endB] = [endA - 1, endB - 1]
-  const [restA, restB] = [a.slice(from, endA), b.slice(from, endB)]
+  while (endA > prefixEnd && endB > prefixEnd && a[endA - 1] === b[endB - 1])
+    [endA, endB] = [endA - 1, endB - 1]
+  const [restA, restB] = [a.slice(prefixEnd, endA), b.slice(prefixEnd, endB)]
   if (restA.length <= 1 && restB.length <= 1) return true
   return restA.length === 2 && restB.length === 2 && restA[0] === restB[1] && restA[1] === restB[0]
 }

@@ -4,22 +4,22 @@ import { findLemmas } from './lemmas.ts'
 /** A word of a question, in the spelling that patterns use. */
 export interface Token {
   readonly word: string
-  /** The keys with which patterns match it: the word itself, and `lemma~` for each verb or noun that it may be a form of. */
+  /** The keys that patterns match: the word itself, and `lemma~` for each of its possible lemmas. */
   readonly keys: readonly string[]
   /** Offsets in the question, in UTF-16 units. */
   readonly start: number
   readonly end: number
-  /** The break before it: 0 for none, 1 for a comma or conjunction, 2 for the end of a sentence. */
+  /** The break before the word: 0 for none, 1 for a comma or conjunction, 2 for the end of a sentence. */
   readonly breakBefore: 0 | 1 | 2
 }
 
 /** Corrects a misspelled word; returns any other word unchanged. */
 export type Spelling = (word: string) => string
 
-const NOT_CORRECTED: Spelling = (word) => word
+const keepSpelling: Spelling = (word) => word
 
-// Each alternative matches every character once: `2026-11-23` | `11/23` | `I-751`, `h1b` | `4` | `don't` | any sign.
-const PART =
+// The alternatives match `2026-11-23` | `11/23` | `I-751` and `h1b` | `4` | `don't` | any sign. Each reads a character once.
+const QUESTION_PART =
   /\d{4}-\d\d-\d\d(?!\d)|(?<![\d/])\d{1,2}\/\d{1,2}(?:\/(?:\d{4}|\d{2}))?(?![\d/])|(?<![\p{L}\p{N}])[a-z]{1,4}-?\d{1,4}[a-z]?(?![\p{L}\p{N}])|\d+(?:[.,]\d+)*|[\p{L}\p{M}]+(?:['’´`][\p{L}\p{M}]+)*|[^\s\p{L}\p{N}]/giu
 const SENTENCE_ENDS = new Set(['.', '?', '!', ';', '¿', '¡', '…', '•', '|'])
 const CLAUSE_ENDS = new Set([',', ':', '(', ')', '[', ']', '-', '–', '—', '/', '"', '“', '”', '*'])
@@ -37,45 +37,45 @@ const CONJUNCTIONS = new Set([
   'although',
   'since',
 ])
-/** Words that begin one when the subject of a new clause follows. */
-const JOINING = new Set(['and', 'or', 'now', 'that'])
+/** Words that begin a clause only if a subject follows. */
+const JOINING_WORDS = new Set(['and', 'or', 'now', 'that'])
 const SUBJECTS = new Set(
   'i we he she they it my our his her the this that you now there somebody someone nobody who what how can do does is will am are then want'.split(
     ' ',
   ),
 )
 
-/** Reads the words of a question. Linear in its length. */
-export function readTokens(question: string, spelling: Spelling = NOT_CORRECTED): readonly Token[] {
+/** Splits a question into words. Takes time linear in the question's length. */
+export function readTokens(question: string, spelling: Spelling = keepSpelling): readonly Token[] {
   const tokens: Token[] = []
   const wordsByText = new Map<string, readonly Pick<Token, 'word' | 'keys'>[]>()
-  let pending: 0 | 1 | 2 = 0
-  let last = 0
-  for (const { 0: raw, index: start } of question.matchAll(PART)) {
-    if (question.slice(last, start).includes('\n')) pending = 2
+  let pendingBreak: 0 | 1 | 2 = 0
+  let lastEnd = 0
+  for (const { 0: raw, index: start } of question.matchAll(QUESTION_PART)) {
+    if (question.slice(lastEnd, start).includes('\n')) pendingBreak = 2
     const end = start + raw.length
-    last = end
+    lastEnd = end
     if (/[\p{L}\p{N}]/u.test(raw)) {
       const words =
         wordsByText.get(raw) ??
-        normalizeWords(raw, spelling).map((word) => ({ word, keys: patternKeys(word) }))
+        normalizeWords(raw, spelling).map((word) => ({ word, keys: listPatternKeys(word) }))
       wordsByText.set(raw, words)
       for (const word of words) {
-        tokens.push({ ...word, start, end, breakBefore: pending })
-        pending = 0
+        tokens.push({ ...word, start, end, breakBefore: pendingBreak })
+        pendingBreak = 0
       }
-    } else if (SENTENCE_ENDS.has(raw) || /\p{Extended_Pictographic}/u.test(raw)) pending = 2
-    else if (CLAUSE_ENDS.has(raw) && pending < 2) pending = 1
+    } else if (SENTENCE_ENDS.has(raw) || /\p{Extended_Pictographic}/u.test(raw)) pendingBreak = 2
+    else if (CLAUSE_ENDS.has(raw) && pendingBreak < 2) pendingBreak = 1
   }
-  return tokens.map((token, index) => ({ ...token, breakBefore: breakBefore(tokens, index) }))
+  return tokens.map((token, index) => ({ ...token, breakBefore: findBreakBefore(tokens, index) }))
 }
 
-function breakBefore(tokens: readonly Token[], index: number): 0 | 1 | 2 {
+function findBreakBefore(tokens: readonly Token[], index: number): 0 | 1 | 2 {
   const { word, breakBefore: punctuation } = tokens[index] as Token
   if (index === 0) return 2
   if (punctuation > 0) return punctuation
   if (CONJUNCTIONS.has(word)) return 1
-  return JOINING.has(word) && SUBJECTS.has(tokens[index + 1]?.word ?? '') ? 1 : 0
+  return JOINING_WORDS.has(word) && SUBJECTS.has(tokens[index + 1]?.word ?? '') ? 1 : 0
 }
 
 function normalizeWords(raw: string, spelling: Spelling): readonly string[] {
@@ -89,6 +89,6 @@ function normalizeWords(raw: string, spelling: Spelling): readonly string[] {
   return (EVERYDAY_WORDS.get(word) ?? word).split(' ')
 }
 
-function patternKeys(word: string): readonly string[] {
+function listPatternKeys(word: string): readonly string[] {
   return [word, ...findLemmas(word).map((lemma) => `${lemma}~`)]
 }

@@ -1,6 +1,6 @@
 import { splitWords } from '@plainpath/guides'
 
-/** The most common words of each language, without accents, except those that English has too. */
+/** The most common words of each language, without accents. Other languages omit words that English has too. */
 const FUNCTION_WORDS = {
   en: `the an i my is are was were to of in for with do does did can could how what when where which who why but not have
     has had it they he she we you your this that these those and or if will would need want get got on at from about after
@@ -26,45 +26,48 @@ export type QuestionLanguage = 'en' | 'es' | 'other'
 
 type KnownLanguage = keyof typeof FUNCTION_WORDS
 
-const WORDS = Object.entries(FUNCTION_WORDS).map(
+const FUNCTION_WORD_SETS = Object.entries(FUNCTION_WORDS).map(
   ([language, words]) => [language as KnownLanguage, new Set(words.split(/\s+/))] as const,
 )
 
-/** English words that people use in every language, and words that are the same in another. */
-const LOANS = new Set(
+/** English words that people use in all languages, and words that other languages share. */
+const SHARED_WORDS = new Set(
   `green card visa daca tps uscis opt status no me a social legal app online email ice parole sponsor stem ead final general
   error hospital total federal asylum u f i san los angeles miami texas houston california florida mexico`.split(
     /\s+/,
   ),
 )
 
-const MOST_WORDS = 200
-/** A question with this many English words, without the words above, counts as a mix. */
-const MIXED_FROM = 2
+const MAX_WORDS = 200
+/** The minimum number of distinct English words, without shared words, in a question that mixes languages. */
+const MIN_ENGLISH_WORDS = 2
 
 /**
- * Detects whether a question is in English, Spanish or another language. A mix with English counts as English: many people mix,
- * and the English parts are enough to find a guide.
+ * Detects whether a question is in English, Spanish or another language. A mix with English counts as English, because many people
+ * mix languages and the English parts are enough to find a guide.
  *
- * @param isEnglish tells whether English guides use a word, given in lower case and without accents
+ * @param isEnglish returns whether the English guides use a word, in lower case and without accents
  */
-export function questionLanguage(question: string, isEnglish: (word: string) => boolean): QuestionLanguage {
-  const letters = question.match(/\p{L}/gu)?.length ?? 0
-  const latin = question.match(/\p{Script=Latin}/gu)?.length ?? 0
-  if (letters >= 4 && latin < letters / 2) return 'other'
-  const words = splitWords(question).slice(0, MOST_WORDS)
-  const counts = WORDS.map(([language, languageWords]) => ({
+export function detectLanguage(question: string, isEnglish: (word: string) => boolean): QuestionLanguage {
+  const letterCount = question.match(/\p{L}/gu)?.length ?? 0
+  const latinCount = question.match(/\p{Script=Latin}/gu)?.length ?? 0
+  if (letterCount >= 4 && latinCount < letterCount / 2) return 'other'
+  const words = splitWords(question).slice(0, MAX_WORDS)
+  const counts = FUNCTION_WORD_SETS.map(([language, languageWords]) => ({
     language,
     count: words.filter((word) => languageWords.has(word)).length,
   }))
-  const english = counts.find(({ language }) => language === 'en')?.count ?? 0
-  const [best] = counts.filter(({ language }) => language !== 'en').toSorted((a, b) => b.count - a.count)
-  if (best === undefined || best.count < 2 || best.count <= english * 2) return 'en'
-  if (best.count < words.length / 6) return 'en'
-  const foreign = WORDS.find(([language]) => language === best.language)?.[1]
-  const mixed = new Set(
-    words.filter((word) => isEnglish(word) && !LOANS.has(word) && foreign?.has(word) !== true),
+  const englishCount = counts.find(({ language }) => language === 'en')?.count ?? 0
+  const [mostLikely] = counts
+    .filter(({ language }) => language !== 'en')
+    .toSorted((a, b) => b.count - a.count)
+  // Another language needs at least two words, more than twice as many as English, and a sixth of all words.
+  if (mostLikely === undefined || mostLikely.count < 2 || mostLikely.count <= englishCount * 2) return 'en'
+  if (mostLikely.count < words.length / 6) return 'en'
+  const foreignWords = FUNCTION_WORD_SETS.find(([language]) => language === mostLikely.language)?.[1]
+  const englishWords = new Set(
+    words.filter((word) => isEnglish(word) && !SHARED_WORDS.has(word) && foreignWords?.has(word) !== true),
   )
-  if (mixed.size >= MIXED_FROM) return 'en'
-  return best.language === 'es' ? 'es' : 'other'
+  if (englishWords.size >= MIN_ENGLISH_WORDS) return 'en'
+  return mostLikely.language === 'es' ? 'es' : 'other'
 }

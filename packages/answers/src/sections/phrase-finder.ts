@@ -1,23 +1,22 @@
 import { splitWords, stemWord } from '@plainpath/guides'
 
 /**
- * Creates a function that finds phrases in a list of words, in any inflected form. It is linear in the number of words.
+ * Creates a function that finds phrases, in any inflected form, in a list of words.
  *
- * @param phrases phrases with their meanings
- * @returns a function that returns the meanings of the phrases that occur, in the order of their occurrence
+ * @returns a function that returns the meanings of the phrases that occur, in order. Takes time linear in the number of words.
  */
-export function phraseFinder<Meaning>(
+export function createPhraseFinder<Meaning>(
   phrases: readonly (readonly [phrase: string, meaning: Meaning])[],
 ): (words: readonly string[]) => readonly Meaning[] {
-  const byFirst = Map.groupBy(
+  const phrasesByFirstStem = Map.groupBy(
     phrases.map(([phrase, meaning]) => ({ stems: splitWords(phrase).map(stemWord), meaning })),
     ({ stems }) => stems[0] ?? '',
   )
   return (words) => {
     const stems = words.map(stemWord)
-    return stems.flatMap((first, at) =>
-      (byFirst.get(first) ?? [])
-        .filter((phrase) => phrase.stems.every((stem, offset) => stems[at + offset] === stem))
+    return stems.flatMap((firstStem, index) =>
+      (phrasesByFirstStem.get(firstStem) ?? [])
+        .filter((phrase) => phrase.stems.every((stem, offset) => stems[index + offset] === stem))
         .map(({ meaning }) => meaning),
     )
   }

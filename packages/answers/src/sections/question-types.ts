@@ -1,6 +1,6 @@
 import type { QuestionType } from '@plainpath/guides'
 
-/** How people request each type of information. Matched without accents and apostrophes, in lower case. */
+/** Matches the words with which people ask for each type of information, in lower case, without accents and apostrophes. */
 const WORDINGS: readonly (readonly [QuestionType, RegExp])[] = [
   [
     'cost',
@@ -56,14 +56,14 @@ const WORDINGS: readonly (readonly [QuestionType, RegExp])[] = [
   ],
 ]
 
-/** Detects the types of information that a question requests: none, one or several. */
-export function questionTypes(question: string): ReadonlySet<QuestionType> {
-  const plain = question
+/** Detects the types of information that a question asks for: none, one or several. */
+export function detectQuestionTypes(question: string): ReadonlySet<QuestionType> {
+  const plainText = question
     .normalize('NFKD')
     .replace(/[\u0300-\u036f]/g, '')
     .toLowerCase()
     .replace(/['’´`]/g, '')
     .replace(/\bwhats\b/g, 'what s')
     .replace(/\s+/g, ' ')
-  return new Set(WORDINGS.filter(([, wording]) => wording.test(plain)).map(([type]) => type))
+  return new Set(WORDINGS.filter(([, wording]) => wording.test(plainText)).map(([type]) => type))
 }

@@ -1,39 +1,41 @@
 import {
   type GuideAsks,
   type GuideSection,
-  guideSections,
-  headingAnchor,
+  INTRO,
+  listGuideSections,
   type PackagedGuide,
   type QuestionType,
   SYNONYM_WORDS,
   splitWords,
+  toHeadingAnchor,
   toQuestionTerms,
   toSearchTerms,
 } from '@plainpath/guides'
 import { LRUCache } from 'lru-cache'
 import MiniSearch from 'minisearch'
 import { createSpelling } from '../language/spelling.ts'
-import { askIndex } from './ask-index.ts'
+import { createAskIndex } from './ask-index.ts'
 import { removeDenials } from './denials.ts'
-import { guideWordsFor } from './everyday-names.ts'
-import { phraseFinder } from './phrase-finder.ts'
-import { questionTypes } from './question-types.ts'
+import { findGuideWords } from './everyday-names.ts'
+import { createPhraseFinder } from './phrase-finder.ts'
+import { detectQuestionTypes } from './question-types.ts'
 
-/** A section with the types of information that it gives. */
+/** A section, with the types of information that it gives. */
 export interface IndexedSection extends GuideSection {
   readonly types: ReadonlySet<QuestionType>
 }
 
 export interface SectionHit {
   readonly section: IndexedSection
-  /** Higher is better; comparable within one question only. */
+  /** Higher is better. Comparable only within one question. */
   readonly score: number
-  readonly parts: { readonly section: number; readonly ask: number; readonly guide: number }
-  /** The score of the nearest ask of the section. */
+  /** The unweighted scores of the section's own text, its nearest ask and its guide. */
+  readonly scoreParts: { readonly section: number; readonly ask: number; readonly guide: number }
+  /** The score of the section's nearest ask. */
   readonly ask: number
   /** True if the section answers its nearest ask. */
   readonly answersAsk: boolean
-  /** The share of the nearest ask's information that the question has, from 0 to 1. */
+  /** The share of the nearest ask's information that is in the question, from 0 to 1. */
   readonly askShare: number
   /** True if the section gives a requested type of information. */
   readonly typeMatches: boolean
@@ -43,36 +45,63 @@ export interface SectionReading {
   /** Best first. */
   readonly hits: readonly SectionHit[]
   readonly types: ReadonlySet<QuestionType>
-  /** The score of the nearest ask of all sections. */
-  readonly nearestAsk: number
+  /** The similarity to the questions of the most similar section, from 0 to 1. */
+  readonly mostSimilar: number
+  /** The number of questions in the text: its groups of question marks, at least 1. */
+  readonly questionCount: number
+}
+
+/** The guides and sections that a question is likely about, by the models. */
+export interface LikelySubjects {
+  /** The probability of each guide, from 0 to 1. */
+  readonly guides: ReadonlyMap<string, number>
+  /** The similarity to the questions of each section, from 0 to 1, by `guide#key`. */
+  readonly sections: ReadonlyMap<string, number>
 }
 
 export interface SectionIndex {
-  find(question: string): SectionReading
-  /** Tells whether guides or asks use this word, given in lower case. */
-  isKnown(word: string): boolean
-  /** @param id `guide#anchor`; the anchor of a level-3 heading finds the section that it is in */
-  section(id: string): IndexedSection | undefined
+  /**
+   * Finds the sections that match a question.
+   *
+   * @param likely absent for a search by words alone
+   */
+  find(question: string, likely?: LikelySubjects): SectionReading
+  /** Returns whether guides or asks use a lower-case word. */
+  isKnownWord(word: string): boolean
+  /**
+   * Returns a section.
+   *
+   * @param id `guide#anchor`; the anchor of a level-3 heading selects the section that contains it
+   */
+  get(id: string): IndexedSection | undefined
 }
 
-const BOOST = { asks: 2, heading: 1.2, text: 0.7, guide: 1 }
+/** The weights of a match in the fields of a section. */
+const SECTION_BOOST = { asks: 2, heading: 1.2, text: 0.7, guide: 1 }
+/** The weights of a match in the fields of a guide. */
 const GUIDE_BOOST = { names: 2.5, asks: 1.5, text: 0.8 }
-/** The weights of a section, its nearest ask and its guide in its score, and the gain for a requested type of information. */
-const WEIGHTS = { section: 1, ask: 30, guide: 0.7, type: 0.2 }
-/** The factor for sections of a guide that is not for the subject of the question. */
-const OTHER_GUIDES_SUBJECT = 0.8
-const MOST_WORDS = 200
+/** The weights, in a section's score, of its own text, its nearest ask, its guide, and a requested type of information. */
+const WEIGHTS = { section: 1, ask: 30, guide: 0.7, type: 0.9 }
+/** The gain for sections of a guide that the model is certain about. */
+const LIKELY_GUIDE_GAIN = 1
+/** The gain for the most similar section. Another section's gain is lower by the square of its relative similarity. */
+const LIKELY_SECTION_GAIN = 1.3
+/** The score factor for sections of a guide that is not for the question's subject. */
+const OTHER_SUBJECT_FACTOR = 0.8
+/** The score factor for a guide's introduction, which names its subject and answers little. */
+const INTRO_FACTOR = 0.7
+const MAX_WORDS = 200
 
-/** The terms of texts. Most texts stay the same when a guide or a switch changes. */
-const cachedTerms = new LRUCache<string, readonly string[]>({ max: 10_000 })
+/** Caches the terms of texts, because most texts do not change when a guide or a switch changes. */
+const termsByText = new LRUCache<string, readonly string[]>({ max: 10_000 })
 
 const parseTerms = (text: string) => toSearchTerms(splitWords(text))
 
 function parseCachedTerms(text: string): readonly string[] {
-  const cached = cachedTerms.get(text)
-  if (cached) return cached
+  const cachedTerms = termsByText.get(text)
+  if (cachedTerms) return cachedTerms
   const terms = parseTerms(text)
-  cachedTerms.set(text, terms)
+  termsByText.set(text, terms)
   return terms
 }
 
@@ -85,113 +114,125 @@ const createSearch = (fields: string[]) =>
     processTerm: (term) => term,
   })
 
-/** Creates an index of the sections of guides, without withdrawn ones. */
-export function sectionIndex(
+/** Creates a search index of all guide sections that are not withdrawn. */
+export function createSectionIndex(
   guides: readonly PackagedGuide[],
-  asksOfGuides: readonly GuideAsks[],
-  withdrawn: ReadonlySet<string> = new Set(),
+  guideAskFiles: readonly GuideAsks[],
+  withdrawnSections: ReadonlySet<string> = new Set(),
 ): SectionIndex {
-  const asksBySlug = new Map(asksOfGuides.map((asks) => [asks.guide, asks]))
+  const asksBySlug = new Map(guideAskFiles.map((asks) => [asks.guide, asks]))
   const sections = new Map<string, IndexedSection>()
-  const bySection = createSearch(Object.keys(BOOST))
-  const byGuide = createSearch(Object.keys(GUIDE_BOOST))
+  const sectionSearch = createSearch(Object.keys(SECTION_BOOST))
+  const guideSearch = createSearch(Object.keys(GUIDE_BOOST))
   const vocabulary: string[] = [...SYNONYM_WORDS]
-  const allAsks: { section: string; answered: boolean; terms: ReadonlySet<string> }[] = []
-  const frequency = new Map<string, number>()
-  /** Sections by the ids of their level-3 headings. */
-  const parents = new Map<string, string>()
+  const indexedAsks: { section: string; answered: boolean; terms: ReadonlySet<string> }[] = []
+  const sectionCounts = new Map<string, number>()
+  /** The section ids by `guide#anchor` of their level-3 headings. */
+  const sectionIdsByHeading = new Map<string, string>()
   for (const guide of guides) {
     const guideAsks = asksBySlug.get(guide.slug)
     const names = [guide.title, guide.summary, ...(guideAsks?.names ?? [])].join('\n')
-    const parts = guideSections(guide).filter(({ id }) => !withdrawn.has(id))
-    for (const part of parts) {
-      const { asks: answered = [], near = [], types = [] } = guideAsks?.sections[part.key] ?? {}
-      const asks = [...answered, ...near]
-      for (const [, heading = ''] of part.markdown.matchAll(/^### +(.+)$/gm))
-        parents.set(`${guide.slug}#${headingAnchor(heading)}`, part.id)
-      sections.set(part.id, { ...part, types: new Set(types) })
-      vocabulary.push(...splitWords(part.text), ...asks.flatMap(splitWords))
+    const guideSections = listGuideSections(guide).filter(({ id }) => !withdrawnSections.has(id))
+    for (const section of guideSections) {
+      const {
+        asks: answeredAsks = [],
+        near: nearAsks = [],
+        types = [],
+      } = guideAsks?.sections[section.key] ?? {}
+      const asks = [...answeredAsks, ...nearAsks]
+      for (const [, heading = ''] of section.markdown.matchAll(/^### +(.+)$/gm))
+        sectionIdsByHeading.set(`${guide.slug}#${toHeadingAnchor(heading)}`, section.id)
+      sections.set(section.id, { ...section, types: new Set(types) })
+      vocabulary.push(...splitWords(section.text), ...asks.flatMap(splitWords))
       const fields = {
         asks: parseCachedTerms(asks.join('\n')),
-        heading: parseCachedTerms(part.heading),
-        text: parseCachedTerms(part.text),
+        heading: parseCachedTerms(section.heading),
+        text: parseCachedTerms(section.text),
         guide: parseCachedTerms(names),
       }
       for (const term of new Set([...fields.asks, ...fields.heading, ...fields.text]))
-        frequency.set(term, (frequency.get(term) ?? 0) + 1)
-      bySection.add({
-        id: part.id,
-        ...Object.fromEntries(Object.entries(fields).map(([field, held]) => [field, held.join(' ')])),
+        sectionCounts.set(term, (sectionCounts.get(term) ?? 0) + 1)
+      sectionSearch.add({
+        id: section.id,
+        ...Object.fromEntries(Object.entries(fields).map(([field, terms]) => [field, terms.join(' ')])),
       })
       for (const ask of asks)
-        allAsks.push({
-          section: part.id,
-          answered: !near.includes(ask),
+        indexedAsks.push({
+          section: section.id,
+          answered: !nearAsks.includes(ask),
           terms: new Set(parseCachedTerms(ask)),
         })
     }
     vocabulary.push(...splitWords(names))
-    byGuide.add({
+    guideSearch.add({
       id: guide.slug,
       names: parseCachedTerms(names).join(' '),
       asks: Object.values(guideAsks?.sections ?? {})
         .flatMap(({ asks, near }) => [...asks, ...near].flatMap(parseCachedTerms))
         .join(' '),
-      text: parts.flatMap(({ text }) => parseCachedTerms(text)).join(' '),
+      text: guideSections.flatMap(({ text }) => parseCachedTerms(text)).join(' '),
     })
   }
-  const getWeight = (term: string) => Math.log(1 + sections.size / (frequency.get(term) ?? 1))
-  const byAsk = askIndex(allAsks, getWeight)
-  const notFor = phraseFinder(
-    asksOfGuides.flatMap((asks) => asks.notFor.map((phrase) => [phrase, asks.guide] as const)),
+  const getWeight = (term: string) => Math.log(1 + sections.size / (sectionCounts.get(term) ?? 1))
+  const askIndex = createAskIndex(indexedAsks, getWeight)
+  const findExcludedGuides = createPhraseFinder(
+    guideAskFiles.flatMap((asks) => asks.notFor.map((phrase) => [phrase, asks.guide] as const)),
   )
-  const spelling = createSpelling(vocabulary, new Set())
+  const correctSpelling = createSpelling(vocabulary, new Set())
   const knownWords = new Set(vocabulary)
   return {
-    isKnown: (word) => knownWords.has(word),
-    section: (id) => sections.get(id) ?? sections.get(parents.get(id) ?? ''),
-    find(question) {
-      const words = splitWords(removeDenials(question)).slice(0, MOST_WORDS).map(spelling)
-      const own = toQuestionTerms(words)
-      const queryTerms = [...new Set([...own, ...parseTerms(guideWordsFor(words).join(' '))])]
-      const types = questionTypes(question)
-      const otherGuides = new Set(notFor(words))
+    isKnownWord: (word) => knownWords.has(word),
+    get: (id) => sections.get(id) ?? sections.get(sectionIdsByHeading.get(id) ?? ''),
+    find(question, likely) {
+      const mostSimilar = Math.max(0, ...(likely?.sections.values() ?? []))
+      const words = splitWords(removeDenials(question)).slice(0, MAX_WORDS).map(correctSpelling)
+      const questionTerms = toQuestionTerms(words)
+      const queryTerms = [...new Set([...questionTerms, ...parseTerms(findGuideWords(words).join(' '))])]
+      const types = detectQuestionTypes(question)
+      const excludedGuides = new Set(findExcludedGuides(words))
       const query = queryTerms.join(' ')
-      const askMatches = byAsk.match(queryTerms)
+      const askMatches = askIndex.match(queryTerms)
       const guideScores = new Map(
-        byGuide.search(query, { boost: GUIDE_BOOST }).map(({ id, score }) => [String(id), score]),
+        guideSearch.search(query, { boost: GUIDE_BOOST }).map(({ id, score }) => [String(id), score]),
       )
-      const n = queryTerms.length || 1
-      const hits = bySection.search(query, { boost: BOOST }).map(({ id, score }): SectionHit => {
+      const termCount = queryTerms.length || 1
+      const getRelativeSimilarity = ({ guide, key }: GuideSection) =>
+        (likely?.sections.get(`${guide}#${key}`) ?? 0) / (mostSimilar || 1)
+      const hits = sectionSearch.search(query, { boost: SECTION_BOOST }).map(({ id, score }): SectionHit => {
         const section = sections.get(String(id))
         if (section === undefined) throw new Error(`no section ${id}`)
         const ask = askMatches.get(section.id)
-        const parts = {
-          section: score / n,
+        const scoreParts = {
+          section: score / termCount,
           ask: ask?.score ?? 0,
-          guide: (guideScores.get(section.guide) ?? 0) / n,
+          guide: (guideScores.get(section.guide) ?? 0) / termCount,
         }
         const typeMatches = [...types].some((type) => section.types.has(type))
-        const sum = parts.section * WEIGHTS.section + parts.ask * WEIGHTS.ask + parts.guide * WEIGHTS.guide
+        const weightedSum =
+          scoreParts.section * WEIGHTS.section +
+          scoreParts.ask * WEIGHTS.ask +
+          scoreParts.guide * WEIGHTS.guide
         return {
           section,
           score:
-            sum *
+            weightedSum *
             (typeMatches ? 1 + WEIGHTS.type : 1) *
-            (otherGuides.has(section.guide) ? OTHER_GUIDES_SUBJECT : 1),
-          parts,
-          ask: parts.ask,
+            (1 + LIKELY_GUIDE_GAIN * (likely?.guides.get(section.guide) ?? 0)) *
+            (1 + LIKELY_SECTION_GAIN * getRelativeSimilarity(section) ** 2) *
+            (excludedGuides.has(section.guide) ? OTHER_SUBJECT_FACTOR : 1) *
+            (section.key === INTRO ? INTRO_FACTOR : 1),
+          scoreParts,
+          ask: scoreParts.ask,
           answersAsk: ask?.answered ?? false,
           askShare: ask?.share ?? 0,
           typeMatches,
         }
       })
-      let nearestAsk = 0
-      for (const { score } of askMatches.values()) nearestAsk = Math.max(nearestAsk, score)
       return {
         hits: hits.toSorted((a, b) => b.score - a.score || (a.section.id < b.section.id ? -1 : 1)),
         types,
-        nearestAsk,
+        mostSimilar,
+        questionCount: Math.max(1, question.match(/\?+/g)?.length ?? 0),
       }
     },
   }

@@ -2,12 +2,13 @@ import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 
 /**
- * A linear model that classifies a question: one of the triggers, a subject of the guides, or another subject. It has a weight for
- * each feature and class. `train-likely-triggers.ts` trains it on labelled questions.
+ * A linear model that classifies a question: as one of the triggers, the subject of one of the guides, or another subject. It has a
+ * weight for each feature and class. `train-likely-triggers.ts` trains it on labelled questions.
  */
 const TriggerModel = z.strictObject({
   triggers: z.array(z.string()),
-  /** The bias of each class: each trigger, then the subjects of the guides, then other subjects. */
+  guides: z.array(z.string()),
+  /** The bias of each class: each trigger, then each guide, then other subjects. */
   bias: z.array(z.number()),
   /** The rarity of each feature, and its weights as `writeWeights` formats them. */
   features: z.record(z.string(), z.tuple([z.number(), z.string()])),
@@ -50,18 +51,18 @@ export function featureValues(
   return features.map(({ name, rarity }) => rarity * scales[classifyFeature(name)])
 }
 
-const MOST_TOKENS = 3
+const MAX_TOKENS = 3
 
-const FIRST_PLACE = 'A'.charCodeAt(0)
+const FIRST_PLACE = '0'.charCodeAt(0)
 /** The character for a weight of 0. Those before and after it stand for steps of 0.05, up to 2.25. */
 const NO_WEIGHT = 'P'.charCodeAt(0)
 const WEIGHT_STEP = 0.05
-const MOST_STEPS = 45
+const MAX_STEPS = 45
 
 /** Formats each weight that is not 0 as two characters: the index of its class and the weight. */
 export function writeWeights(weights: Iterable<number>): string {
   return [...weights]
-    .map((weight) => Math.max(-MOST_STEPS, Math.min(MOST_STEPS, Math.round(weight / WEIGHT_STEP))))
+    .map((weight) => Math.max(-MAX_STEPS, Math.min(MAX_STEPS, Math.round(weight / WEIGHT_STEP))))
     .map((steps, place) => (steps === 0 ? '' : String.fromCharCode(FIRST_PLACE + place, NO_WEIGHT + steps)))
     .join('')
 }
@@ -80,15 +81,23 @@ export function loadTriggerModel(): TriggerModel {
   return packaged
 }
 
+/** Computes the log-odds of a probability, which is first moved away from 0 and 1 so that they are finite. */
+export const logOdds = (probability: number): number => {
+  const bounded = Math.min(Math.max(probability, 1e-4), 1 - 1e-4)
+  return Math.log(bounded / (1 - bounded))
+}
+
 /** The result of the model for a question. */
 export interface LikelySubject {
   /** The likeliest first. */
   readonly triggers: readonly LikelyTrigger[]
+  /** The probability of each guide, from 0 to 1, if the question is about the subject of a guide. */
+  readonly guides: ReadonlyMap<string, number>
   /** The probability of a subject without guide and trigger, from 0 to 1. */
   readonly other: number
 }
 
-/** Computes the probability of each trigger. Linear in the number of features. */
+/** Computes the probability of each class. Linear in the number of features. */
 export function likelySubject(model: TriggerModel, features: readonly Feature[]): LikelySubject {
   const weighted = features.flatMap((feature) => {
     const [rarity, weights] = model.features[feature.name] ?? []
@@ -113,7 +122,10 @@ export function likelySubject(model: TriggerModel, features: readonly Feature[])
       tokens: () => findStrongestTokens(words, place),
     }))
     .toSorted((a, b) => b.probability - a.probability)
-  return { triggers, other: (powers.at(-1) ?? 0) / total }
+  const guidePowers = powers.slice(model.triggers.length, -1)
+  const guideTotal = guidePowers.reduce((sum, power) => sum + power, 0) || 1
+  const guides = new Map(model.guides.map((guide, index) => [guide, (guidePowers[index] ?? 0) / guideTotal]))
+  return { triggers, guides, other: (powers.at(-1) ?? 0) / total }
 }
 
 function findStrongestTokens(
@@ -131,7 +143,7 @@ function findStrongestTokens(
   return [...support]
     .filter(([, weight]) => weight > 0)
     .toSorted(([at, a], [other, b]) => b - a || at - other)
-    .slice(0, MOST_TOKENS)
+    .slice(0, MAX_TOKENS)
     .map(([at]) => at)
     .toSorted((a, b) => a - b)
 }

@@ -16,7 +16,7 @@ const sentence = fc
   .array(fc.oneof(fc.constantFrom(...WORDS), fc.string({ maxLength: 12 })), { maxLength: 60 })
   .map((words) => words.join(' '))
 
-test('any text is read, always alike, in the words of the person', () => {
+test('reads any text, always with the same result, and quotes only words of the person', () => {
   fc.assert(
     fc.property(fc.oneof(sentence, fc.string({ unit: 'binary', maxLength: 1200 })), (question) => {
       const reading = read(question)
@@ -68,7 +68,7 @@ const WORST = [
   'my '.repeat(333),
 ]
 
-test('the work is bounded by the length of the text', () => {
+test('bounds the work by the length of the text', () => {
   for (const text of WORST) read(text)
   const cpuMsOf = (text: string) => {
     const times = [1, 2, 3].map(() => {
@@ -82,11 +82,11 @@ test('the work is bounded by the length of the text', () => {
   for (const text of WORST) expect(cpuMsOf(text)).toBeLessThan(100)
 })
 
-test('what comes after 1000 characters is not read', () => {
+test('ignores text after 1000 characters', () => {
   expect(matched(`${'x '.repeat(500)} i was arrested by ice`)).toEqual([])
 })
 
-test('more than one trigger is reported, the most urgent first', () => {
+test('reports several triggers, the most urgent first', () => {
   expect(
     matched(
       'I was arrested for a DUI in 2019. Now my husband hits me and I missed my hearing with the judge.',
@@ -94,13 +94,13 @@ test('more than one trigger is reported, the most urgent first', () => {
   ).toEqual(expect.arrayContaining(['missed-hearing', 'abuse-victim', 'criminal-history']))
 })
 
-test('a danger is known as one', () => {
+test('recognizes a danger', () => {
   expect(read('My husband hits me and says lie on the form').dangerStated).toBe(true)
   expect(read('I want to lie on the form').dangerStated).toBe(false)
 })
 
-test('a likely trigger that is not certain comes up as a check', () => {
-  const { matches, weak } = read('What happens if I am arrested?')
+test('suggests a check for a trigger that is likely but not certain', () => {
+  const { matches, weak } = read('What if somebody is arrested while the form is pending?')
   expect(matches).toEqual([])
   expect(weak[0]?.trigger).toBe('criminal-history')
 })

@@ -1,8 +1,10 @@
 import { type Clause, locateTokens, splitClauses } from '../language/clauses.ts'
 import { readQuantities } from '../language/quantities.ts'
 import { readTokens } from '../language/tokens.ts'
+import { likelySections, loadSectionModel } from '../sections/likely-sections.ts'
+import type { LikelySubjects } from '../sections/section-index.ts'
 import { type CompiledTriggers, compileTriggers } from './compile-triggers.ts'
-import { type LikelyTrigger, likelySubject, loadTriggerModel } from './likely-triggers.ts'
+import { type LikelyTrigger, likelySubject, loadTriggerModel, logOdds } from './likely-triggers.ts'
 import { findPhrases } from './phrase-table.ts'
 import { questionFeatures } from './question-features.ts'
 import { type FoundEvent, negatedTokens, type Reading, readEvent } from './read-event.ts'
@@ -17,6 +19,8 @@ export interface TriggerMatch {
   readonly patterns: readonly string[]
   /** Indexes of the clauses that state it. */
   readonly clauses: readonly number[]
+  /** True if no pattern states it, and the model takes it for likely. */
+  readonly isLikely: boolean
 }
 
 /** A trigger that is likely but not certain. */
@@ -28,32 +32,45 @@ export interface SuggestedCheck {
 }
 
 export interface TriggerReading {
-  /** In the order of the triggers' precedence. */
+  /** The stated triggers, by their precedence. */
   readonly matches: readonly TriggerMatch[]
   /** The likeliest first. */
   readonly weak: readonly SuggestedCheck[]
   readonly clauses: readonly Clause[]
+  /** The guides and sections that the question is likely about. */
+  readonly likelySubjects: LikelySubjects
+  /** The probability that the question is about the subject of a guide, and states no trigger, from 0 to 1. */
+  readonly guideSubject: number
   /** The probability that the question is about another subject, from 0 to 1. */
   readonly otherSubject: number
   /** True if the question states a danger to a person. It is then handed off even if it requests help to deceive. */
   readonly dangerStated: boolean
 }
 
-const LONGEST_QUESTION = 1000
+const MAX_QUESTION_LENGTH = 1000
 /** Numbers of persons and cards: seven digits and more, except two years next to each other. */
 const LONG_NUMBER = /(?!(?:19|20)\d\d[\s.-](?:19|20)\d\d(?!\d))(?<!\d)\d(?:[\s.-]?\d){6,}/g
 
-/** A question is handed off from this evidence on: the log-odds of any trigger by the model, plus `PATTERN_EVIDENCE` for each pattern. */
-const LEAST_EVIDENCE = -1
-const PATTERN_EVIDENCE = 2
-const MOST_PATTERNS = 3
+/**
+ * A question is handed off from this evidence on: the mean of two log-odds by the model, of any trigger and of the likeliest one, plus
+ * the evidence of patterns, less the evidence of another subject. Any trigger alone is a worse sign: words that the model does not
+ * know give each of them a little.
+ */
+const MIN_EVIDENCE = -1.4
+/** The evidence of each pattern, up to `MAX_PATTERNS`, and of an urgent one beside it. */
+const PATTERN_EVIDENCE = 1.5
+const URGENT_PATTERN_EVIDENCE = 1.5
+const MAX_PATTERNS = 2
+/** Log-odds of another subject above the minimum count against a hand-off with this weight. */
+const OTHER_SUBJECT_WEIGHT = 0.5
+const MIN_OTHER_SUBJECT_LOG_ODDS = -2
 /** The least probability of a trigger that is reported on the evidence of the model alone. The likeliest one is always reported. */
-const LIKELY_ENOUGH = 0.1
-/** The same if a pattern states another trigger: a guess should not appear beside a stated trigger. */
-const LIKELY_BESIDE_PATTERNS = 0.4
+const LIKELY_ENOUGH = 0.07
+/** The same if a pattern states another trigger: a guess should not appear beside a stated trigger, unless it cannot wait. */
+const LIKELY_BESIDE_PATTERNS = { urgent: 0.1, high: 0.25, normal: 0.25 }
 /** The weight of a pattern or weaker sign beside the model, for triggers that are not certain. */
 const SIGN_WEIGHT = 0.4
-const LEAST_SUGGESTED = 0.02
+const MIN_SUGGESTED = 0.02
 
 /**
  * Reads which triggers a question states.
@@ -66,26 +83,27 @@ export function readTriggers(
   triggers: readonly TriggerFile[],
   today: Date,
 ): TriggerReading {
-  const reading = readQuestion(question, compileTriggers(triggers), today)
+  const reading = parseQuestion(question, compileTriggers(triggers), today)
   const { stated, signs } = readEvents(triggers, reading)
-  const subject = likelySubject(loadTriggerModel(), listFeatures(reading, signs))
+  const features = listFeatures(reading, signs)
+  const subject = likelySubject(loadTriggerModel(), features)
   // The model knows every trigger, those that operators disabled too.
   const enabled = new Set(triggers.map(({ id }) => id))
   const likely = subject.triggers.filter(({ trigger }) => enabled.has(trigger))
-  const isHandOff = hasEvidenceForHandOff(triggers, stated, likely)
-  const leastLikely =
-    stated.size > 0 ? LIKELY_BESIDE_PATTERNS : Math.min(LIKELY_ENOUGH, likely[0]?.probability ?? 0)
+  const isHandOff = hasEvidenceForHandOff(triggers, stated, { likely, other: subject.other })
+  const likelyAlone = Math.min(LIKELY_ENOUGH, likely[0]?.probability ?? 0)
   const matches: TriggerMatch[] = []
   const weak: SuggestedCheck[] = []
-  for (const { id } of triggers) {
-    const own = stated.get(id)
+  for (const { id, urgency } of triggers) {
+    const hits = stated.get(id)
     const guess = likely.find(({ trigger }) => trigger === id)
-    if (isHandOff && own) matches.push(buildMatch(id, own, reading))
+    const leastLikely = stated.size > 0 ? LIKELY_BESIDE_PATTERNS[urgency] : likelyAlone
+    if (isHandOff && hits) matches.push(buildMatch(id, hits, reading))
     else if (isHandOff && guess && guess.probability >= leastLikely)
       matches.push(buildGuessedMatch(guess, reading))
     else {
-      const check = buildCheck(id, own ?? signs.get(id), guess)
-      if (check.score >= LEAST_SUGGESTED) weak.push(check)
+      const check = buildCheck(id, hits ?? signs.get(id), guess)
+      if (check.score >= MIN_SUGGESTED) weak.push(check)
     }
   }
   const danger = new Set(triggers.filter((trigger) => trigger.danger).map(({ id }) => id))
@@ -93,6 +111,14 @@ export function readTriggers(
     matches,
     weak: weak.toSorted((a, b) => b.score - a.score),
     clauses: splitClauses(reading.text, reading.tokens, reading.places),
+    likelySubjects: {
+      guides: subject.guides,
+      sections: likelySections(
+        loadSectionModel(),
+        features.map(({ name }) => name),
+      ),
+    },
+    guideSubject: 1 - subject.other - sumProbabilities(subject.triggers),
     otherSubject: subject.other,
     dangerStated: matches.some(({ trigger }) => danger.has(trigger)),
   }
@@ -104,29 +130,33 @@ export function readPatterns(
   triggers: readonly TriggerFile[],
   today: Date,
 ): ReadonlyMap<string, readonly string[]> {
-  const { stated } = readEvents(triggers, readQuestion(question, compileTriggers(triggers), today))
+  const { stated } = readEvents(triggers, parseQuestion(question, compileTriggers(triggers), today))
   return new Map([...stated].map(([id, found]) => [id, found.map(({ event }) => event.id)]))
 }
 
-/** Tells whether patterns and model together are enough evidence for a hand-off. An urgent pattern is always enough. */
+/** Tells whether patterns and model together are enough evidence for a hand-off. */
 function hasEvidenceForHandOff(
   triggers: readonly TriggerFile[],
   stated: ReadonlyMap<string, readonly FoundEvent[]>,
-  likely: readonly LikelyTrigger[],
+  { likely, other }: { likely: readonly LikelyTrigger[]; other: number },
 ): boolean {
-  if (triggers.some(({ id, urgency }) => urgency === 'urgent' && stated.has(id))) return true
-  const any = likely.reduce((sum, { probability }) => sum + probability, 0)
+  const ofModel = (logOdds(sumProbabilities(likely)) + logOdds(likely[0]?.probability ?? 0)) / 2
   const patterns = [...stated.values()].reduce((sum, found) => sum + found.length, 0)
-  return logOdds(any) + PATTERN_EVIDENCE * Math.min(patterns, MOST_PATTERNS) >= LEAST_EVIDENCE
+  const isUrgent = triggers.some(({ id, urgency }) => urgency === 'urgent' && stated.has(id))
+  const ofPatterns =
+    PATTERN_EVIDENCE * Math.min(patterns, MAX_PATTERNS) + (isUrgent ? URGENT_PATTERN_EVIDENCE : 0)
+  const ofOtherSubject = OTHER_SUBJECT_WEIGHT * Math.max(0, logOdds(other) - MIN_OTHER_SUBJECT_LOG_ODDS)
+  return ofModel + ofPatterns - ofOtherSubject >= MIN_EVIDENCE
 }
 
-const logOdds = (probability: number) => {
-  const bounded = Math.min(Math.max(probability, 1e-4), 1 - 1e-4)
-  return Math.log(bounded / (1 - bounded))
-}
+const sumProbabilities = (triggers: readonly LikelyTrigger[]): number =>
+  triggers.reduce((sum, { probability }) => sum + probability, 0)
 
-function readQuestion(question: string, compiled: CompiledTriggers, today: Date): Reading {
-  const text = question.slice(0, LONGEST_QUESTION).replace(LONG_NUMBER, (digits) => '#'.repeat(digits.length))
+/** Reads the words, quantities and phrases of a question. */
+export function parseQuestion(question: string, compiled: CompiledTriggers, today: Date): Reading {
+  const text = question
+    .slice(0, MAX_QUESTION_LENGTH)
+    .replace(LONG_NUMBER, (digits) => '#'.repeat(digits.length))
   const tokens = readTokens(text, compiled.spelling)
   const quantities = readQuantities(tokens, today)
   const hits = findPhrases(compiled.table, tokens, quantities)
@@ -163,7 +193,7 @@ export function readFeatures(
   triggers: readonly TriggerFile[],
   today: Date,
 ): readonly string[] {
-  const reading = readQuestion(question, compileTriggers(triggers), today)
+  const reading = parseQuestion(question, compileTriggers(triggers), today)
   return listFeatures(reading, readEvents(triggers, reading).signs).map(({ name }) => name)
 }
 
@@ -184,6 +214,7 @@ function buildMatch(
     matched: [...words],
     patterns: found.map(({ event }) => event.id),
     clauses: [...clauses].toSorted((a, b) => a - b),
+    isLikely: false,
   }
 }
 
@@ -200,6 +231,7 @@ function buildGuessedMatch(
     matched: [...new Set(phrases)],
     patterns: ['likely'],
     clauses: [...new Set(tokens.map((at) => places[at]?.clause ?? 0))],
+    isLikely: true,
   }
 }
 

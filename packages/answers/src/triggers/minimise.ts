@@ -3,10 +3,10 @@ export type Loss = (at: Float64Array, slope: Float64Array) => number
 
 /** The number of steps from which the curvature is estimated. */
 const MEMORY = 6
-const MOST_HALVINGS = 12
+const MAX_HALVINGS = 12
 /** The share of the expected gain that a step must bring. */
-const LEAST_GAIN = 1e-4
-const LEAST_CHANGE = 1e-6
+const MIN_GAIN = 1e-4
+const MIN_CHANGE = 1e-6
 
 /**
  * Finds the minimum of a convex function (L-BFGS with step halving). The result is deterministic.
@@ -24,17 +24,17 @@ export function minimise(computeLoss: Loss, size: number, mostSteps: number): Fl
     const nextSlope = new Float64Array(size)
     let next = at
     let nextLoss = loss
-    for (let halvings = 0, length = 1; halvings < MOST_HALVINGS; halvings += 1, length /= 2) {
+    for (let halvings = 0, length = 1; halvings < MAX_HALVINGS; halvings += 1, length /= 2) {
       next = at.map((value, i) => value - length * (direction[i] ?? 0))
       nextLoss = computeLoss(next, nextSlope)
-      if (nextLoss <= loss - LEAST_GAIN * length * gain) break
+      if (nextLoss <= loss - MIN_GAIN * length * gain) break
     }
     const moved = next.map((value, i) => value - (at[i] ?? 0))
     const bent = nextSlope.map((value, i) => value - (slope[i] ?? 0))
     const bend = dot(moved, bent)
     if (bend > 0) memory.push({ moved, bent, bend })
     if (memory.length > MEMORY) memory.shift()
-    const isDone = Math.abs(loss - nextLoss) < LEAST_CHANGE * Math.abs(loss)
+    const isDone = Math.abs(loss - nextLoss) < MIN_CHANGE * Math.abs(loss)
     ;[at, slope, loss] = [next, nextSlope, nextLoss]
     if (isDone) break
   }

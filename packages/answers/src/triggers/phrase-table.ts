@@ -13,7 +13,7 @@ type Step = Exclude<Atom, { kind: 'class' | 'group' }> | { readonly kind: 'symbo
 
 interface Alternative {
   readonly symbol: number
-  /** What follows the first atom. */
+  /** The steps after the first atom. */
   readonly rest: readonly Step[]
   /** The words that a question must contain for it to match. */
   readonly needs: readonly string[]
@@ -114,8 +114,8 @@ export interface PhraseHits {
   of(symbol: number): readonly Hit[]
 }
 
-/** In words. The ends of the hits that begin at one word are the bits of one number, which bounds this. */
-const LONGEST_PHRASE = 30
+/** The longest hit, in words. The ends of the hits that begin at one word are the bits of one number, which bounds it. */
+const MAX_PHRASE_LENGTH = 30
 
 /** Finds all phrases, each of which is part of one sentence. Linear in the number of tokens. */
 export function findPhrases(
@@ -181,7 +181,7 @@ function sentenceBits(tokens: readonly Token[]): readonly number[] {
   const within = tokens.map(() => 0)
   let words = 0
   for (let at = tokens.length - 1; at >= 0; at -= 1) {
-    words = Math.min(LONGEST_PHRASE, words + 1)
+    words = Math.min(MAX_PHRASE_LENGTH, words + 1)
     within[at] = 2 ** (words + 1) - 1
     if (tokens[at]?.breakBefore === 2) words = 0
   }
@@ -221,7 +221,7 @@ type QuantityAtom = Atom & { kind: 'quantity' }
 const fits = ({ kind, value }: Quantity, { of, least, most }: QuantityAtom) =>
   kind === of && value >= least - 0.01 && value <= most + 0.01
 
-const endBit = (words: number) => (words > LONGEST_PHRASE ? 0 : 2 ** words)
+const endBit = (words: number) => (words > MAX_PHRASE_LENGTH ? 0 : 2 ** words)
 
 /** Computes the ends of a phrase that begins at a token and whose remaining steps begin at one of the bits of `from`. */
 function findEnds(rest: readonly Step[], at: number, from: number, found: Found): number {

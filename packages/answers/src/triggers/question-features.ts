@@ -8,21 +8,23 @@ interface ReadQuestion {
   readonly tokens: readonly Token[]
   readonly quantities: readonly (readonly Quantity[])[]
   readonly hits: PhraseHits
-  /** Triggers of which the question has a weak sign. */
+  /** Ids of the triggers for which the question has a weak sign. */
   readonly signs: readonly string[]
 }
 
-/** How many words after a negation count as negated. */
-const NEGATION_REACH = 4
+/** The number of words after a negation that count as negated. The beginning of a clause ends them sooner. */
+const NEGATION_SCOPE = 4
+/** Stems. Contractions are already expanded: “don’t” has the token “not”. */
 const NEGATIONS = new Set(['not', 'never', 'no', 'nobody', 'none', 'without', 'nothing', 'nor'])
-/** For longer words, the first letters are a feature too. */
-const BEGINNING = 5
-/** How many neighbouring letters of a word make a feature. */
-const LETTERS_TOGETHER = [3, 4]
+/** The first letters of a word that is longer than this are a feature, too. */
+const PREFIX_LENGTH = 5
+/** The lengths of the character n-grams. */
+const NGRAM_LENGTHS = [3, 4]
 
 /**
- * Computes the features of a question for the model of likely triggers: words, first letters of words, pairs of words, pairs at the
- * beginning of a clause, negated words, letters within words, classes, quantities and weak signs.
+ * Computes the features of a question for the model of likely triggers. The first letter of a feature is its kind: a word (`w`), the first
+ * letters of a word (`g`), a bigram (`b`), a bigram that begins a clause (`^`), a negated word (`n`), a character n-gram (`LETTERS`), a
+ * class of phrases (`c`), a quantity (`q`) or a weak sign (`k`). The trained model contains these names.
  */
 export function questionFeatures({
   table,
@@ -42,18 +44,19 @@ export function questionFeatures({
   for (const [at, stem] of stems.entries()) {
     const { word, breakBefore } = tokens[at] as Token
     add(`w ${stem}`, at)
-    if (word.length > BEGINNING) add(`g ${word.slice(0, BEGINNING)}`, at)
-    const whole = `<${word}>`
-    for (const length of LETTERS_TOGETHER)
-      for (let from = 0; from + length <= whole.length; from += 1)
-        add(`${LETTERS}${whole.slice(from, from + length)}`, at)
+    if (word.length > PREFIX_LENGTH) add(`g ${word.slice(0, PREFIX_LENGTH)}`, at)
+    // The angle brackets mark the ends of the word.
+    const delimited = `<${word}>`
+    for (const length of NGRAM_LENGTHS)
+      for (let from = 0; from + length <= delimited.length; from += 1)
+        add(`${LETTERS}${delimited.slice(from, from + length)}`, at)
     if (at > 0) add(`b ${stems[at - 1]} ${stem}`, at - 1, at)
     if (breakBefore > 0) {
       negatedUntil = at
       if (at + 1 < stems.length) add(`^ ${stem} ${stems[at + 1]}`, at, at + 1)
     }
     if (at < negatedUntil) add(`n ${stem}`, at)
-    if (NEGATIONS.has(stem)) negatedUntil = at + 1 + NEGATION_REACH
+    if (NEGATIONS.has(stem)) negatedUntil = at + 1 + NEGATION_SCOPE
   }
   for (const [name, symbol] of table.classes) if (hits.has(symbol)) add(`c ${name}`)
   for (const { kind, value } of quantities.flat()) {

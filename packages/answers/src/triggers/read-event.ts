@@ -23,19 +23,19 @@ export interface FoundEvent {
   readonly defused: readonly string[]
 }
 
-/** How many words before an event can negate it. */
+/** The number of words before an event in which a negation applies to it. */
 const NEGATION_REACH = 5
-/** How many words before another slot of a pattern can negate it. */
+/** The number of words before another slot of a pattern in which a negation applies to that slot. */
 const NEAR_REACH = 2
-/** In words. */
-const LONGEST_HIT = 12
-/** How much wider the window is if it may cross the end of a sentence. */
+/** The longest hit, in words. */
+const MAX_HIT_LENGTH = 12
+/** The additional width of a window that may cross the end of a sentence. */
 const QUESTION_SLACK = 20
 /** The largest distance between the words of an event that may cross the end of a sentence. */
-const LONGEST_REACH = 90
+const MAX_REACH = 90
 /** These bound the work on repetitive texts. */
-const MOST_ANCHORS = 30
-const MOST_CANDIDATES = 60
+const MAX_ANCHORS = 30
+const MAX_CANDIDATES = 60
 
 /** Finds the most certain statement of an event in a question; undefined if there is none. */
 export function readEvent(
@@ -46,7 +46,7 @@ export function readEvent(
   if (!event.slots.every((slot) => reading.hits.has(slot))) return undefined
   const slots = event.slots.map((slot) => reading.hits.of(slot))
   let best: FoundEvent | undefined
-  for (const anchor of (slots[0] ?? []).slice(0, MOST_ANCHORS)) {
+  for (const anchor of (slots[0] ?? []).slice(0, MAX_ANCHORS)) {
     const hits = [anchor]
     for (const others of slots.slice(1)) {
       const near = nearest(others, hits, event, reading)
@@ -96,17 +96,17 @@ function firstWithin(
   window: number,
   within: CompiledEvent['within'],
 ): readonly Hit[] {
-  const reach = within === 'question' ? LONGEST_REACH : window
+  const reach = within === 'question' ? MAX_REACH : window
   let [low, high] = [0, candidates.length]
   while (low < high) {
     const middle = (low + high) >> 1
-    if ((candidates[middle]?.start ?? 0) < anchor.start - reach - LONGEST_HIT) low = middle + 1
+    if ((candidates[middle]?.start ?? 0) < anchor.start - reach - MAX_HIT_LENGTH) low = middle + 1
     else high = middle
   }
   let end = low
   while (
     end < candidates.length &&
-    end - low < MOST_CANDIDATES &&
+    end - low < MAX_CANDIDATES &&
     (candidates[end]?.start ?? 0) <= anchor.end + reach
   )
     end += 1
@@ -145,13 +145,13 @@ function negates(
 
 const NO = new Set(['no', 'none', 'never', 'nothing'])
 /** The most words of an item in a list of answers: "arrests or citations no", "police contact: none". */
-const LONGEST_ITEM = 6
+const MAX_ITEM_LENGTH = 6
 
 /** Tells whether a hit is an item of a list and its answer is no. */
 function isAnsweredNo({ start, end }: Hit, { places, tokens, text }: Reading): boolean {
   const clause = places[start]?.clause
   let after = end
-  while (after < start + LONGEST_ITEM && places[after]?.clause === clause) after += 1
+  while (after < start + MAX_ITEM_LENGTH && places[after]?.clause === clause) after += 1
   if (places[after]?.clause === clause) return false
   const isLastNo = after - 1 >= end && NO.has(tokens[after - 1]?.word ?? '')
   if (isLastNo) return !/^(?:or|if|say|said|yes)$/.test(tokens[after - 2]?.word ?? '')

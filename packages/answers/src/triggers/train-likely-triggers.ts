@@ -1,204 +1,210 @@
 /* oxlint-disable no-console -- a program whose output is what it prints */
-import { readFileSync, writeFileSync } from 'node:fs'
-import { parseArgs } from 'node:util'
-import { loadSectionAsks } from '@plainpath/guides'
-import { parse } from 'yaml'
-import { readLabelledQuestions } from '../labelled-question.ts'
+import { writeFileSync } from 'node:fs'
+import { loadGuides } from '@plainpath/guides'
+import { parseTrainingArguments } from '../training-questions.ts'
 import { featureValues, type TriggerModel, writeWeights } from './likely-triggers.ts'
 import { readFeatures } from './match-triggers.ts'
 import { minimise } from './minimise.ts'
+import { loadTrainingExamples } from './training-examples.ts'
 import { loadTriggers } from './trigger-file.ts'
 
-/** The L2 penalty on weights. It and the numbers below were chosen on questions of left-out authors. */
-const SHRINK = 1e-5
-const MOST_ROUNDS = 60
-/** Smaller weights are left out of the file. */
-const LEAST_WEIGHT = 0.1
-/** Rarer features are left out. */
-const LEAST_COUNT = 2
-const ALSO_ACCEPTED = 0.3
-/** The weights of examples. Examples written together with patterns and asks are plainer than what people write. */
-const COUNTS = { question: 1, withPatternsAtHand: 0.6, ofPattern: 0.3, ofMinimalPair: 0.3, ask: 0.3 }
+/**
+ * This program trains the model of `likely-triggers.ts`, a multinomial logistic regression, and writes it to a file. Its
+ * arguments are files of labelled questions; `training-examples.ts` adds others. The same examples always give the same model.
+ *
+ * Usage: `npm run train:triggers -- packages/answers/examples/*.jsonl [--out FILE] [--without LETTERS] [--today DATE]`
+ */
 
-interface Example {
-  readonly question: string
-  readonly expected: string
-  readonly alsoOk: readonly string[]
-  readonly counts: number
-}
-interface Labelled {
+/** The L2 penalty keeps the weights small. It and the numbers below were chosen on questions of held-out authors. */
+const L2_PENALTY = 2e-6
+const MAX_ITERATIONS = 60
+/** A weight with a smaller absolute value is left out of the file. */
+const MIN_WEIGHT = 0.1
+/** A feature that fewer examples have is left out of the model. */
+const MIN_EXAMPLES_PER_FEATURE = 2
+/** A trigger that a label accepts as an alternative gets this share, and the expected one 1, before normalisation. */
+const ALTERNATIVE_SHARE = 0.3
+
+interface LabelledExample {
   readonly features: readonly string[]
-  /** The share of each trigger, of what the guides answer, and of other subjects. */
-  readonly shares: readonly number[]
-  readonly counts: number
+  /** The classes are each trigger, then each guide, then other subjects. Their shares add up to 1. Undefined: any guide. */
+  readonly shares: readonly number[] | undefined
+  readonly weight: number
 }
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    out: { type: 'string' },
-    /** Leaves out the examples whose id begins with one of these letters. */
-    without: { type: 'string', default: '' },
-    today: { type: 'string', default: '2026-11-23' },
-  },
-})
+const { questionFiles, out, excludedAuthors, today } = parseTrainingArguments()
 const triggers = loadTriggers()
-const ids = triggers.map(({ id }) => id)
-const today = new Date(values.today)
+const triggerIds = triggers.map(({ id }) => id)
+const guideSlugs = loadGuides().map(({ slug }) => slug)
+const classCount = triggerIds.length + guideSlugs.length + 1
 
-const questions = positionals
-  .flatMap((file) => {
-    const counts = /given|ordinary/.test(file) ? COUNTS.withPatternsAtHand : COUNTS.question
-    return readLabelledQuestions(file).map((labelled) => ({ ...labelled, counts }))
-  })
-  .filter(({ id, split }) => split !== 'held-out' && !values.without.includes(id.slice(0, 1)))
-const own = triggers.flatMap(({ id, patterns, defusers }): Example[] => [
-  ...patterns.flatMap(({ matches }) =>
-    matches.map((question) => ({
-      question,
-      expected: `handoff:${id}`,
-      alsoOk: [],
-      counts: COUNTS.ofPattern,
-    })),
-  ),
-  ...[...patterns, ...defusers].flatMap(({ spares }) =>
-    spares.map((question) => ({ question, expected: 'answer', alsoOk: [], counts: COUNTS.ofPattern })),
-  ),
-])
-const asks = loadSectionAsks()
-  .flatMap(({ sections }) => Object.values(sections).flatMap((section) => section.asks))
-  .map((question): Example => ({ question, expected: 'answer', alsoOk: [], counts: COUNTS.ask }))
-const minimalPairs = parse(
-  readFileSync(new URL('../../examples/minimal-pairs.yaml', import.meta.url), 'utf8'),
-) as Record<string, Record<string, string>>
-const pairs = Object.entries(minimalPairs).flatMap(([id, forms]) =>
-  Object.entries(forms).map(
-    ([form, question]): Example => ({
-      question,
-      alsoOk: [],
-      counts: COUNTS.ofMinimalPair,
-      expected: form === 'denied' || form === 'informational' ? 'answer' : `handoff:${id}`,
-    }),
-  ),
-)
-const examples = [...questions, ...own, ...pairs, ...asks].map(
-  ({ question, expected, alsoOk, counts: share }): Labelled => ({
+const examples = loadTrainingExamples(questionFiles, excludedAuthors).map(
+  ({ question, expected, alsoOk, weight }): LabelledExample => ({
     features: readFeatures(question, triggers, today),
     shares: computeShares(expected, alsoOk),
-    counts: share,
+    weight,
   }),
 )
 
-function computeShares(expected: string, alsoOk: readonly string[]): readonly number[] {
-  const shares = [...ids.map(() => 0), 0, 0]
-  const place = (label: string) => ids.indexOf(label.slice('handoff:'.length))
-  if (expected === 'out_of_scope') return shares.with(ids.length + 1, 1)
-  if (!expected.startsWith('handoff:')) return shares.with(ids.length, 1)
-  for (const label of alsoOk) if (place(label) >= 0) shares[place(label)] = ALSO_ACCEPTED
-  shares[place(expected)] = 1
+/** Computes the share of each class in an example from its labels. @returns undefined if the label is any guide */
+function computeShares(expected: string, alsoOk: readonly string[]): readonly number[] | undefined {
+  const shares = Array<number>(classCount).fill(0)
+  if (expected === 'out_of_scope') return shares.with(classCount - 1, 1)
+  const expectedClass = findClass(expected)
+  if (expectedClass === undefined) return undefined
+  const [kind] = expected.split(':')
+  for (const label of alsoOk) {
+    const alternative = label.startsWith(`${kind}:`) ? findClass(label) : undefined
+    if (alternative !== undefined) shares[alternative] = ALTERNATIVE_SHARE
+  }
+  shares[expectedClass] = 1
   const sum = shares.reduce((total, share) => total + share, 0)
   return shares.map((share) => share / sum)
 }
 
-const counts = new Map<string, number>()
-for (const { features } of examples)
-  for (const name of features) counts.set(name, (counts.get(name) ?? 0) + 1)
-const names = [...counts].filter(([, count]) => count >= LEAST_COUNT).map(([name]) => name)
-const places = new Map(names.map((name, at) => [name, at]))
-const rarity = names.map((name) => Math.log(examples.length / (counts.get(name) ?? 1)))
-
-const classes = ids.length + 2
-/** The number of weights: one per feature and class, then the biases. */
-const size = (names.length + 1) * classes
-const biasAt = names.length * classes
-
-interface Placed {
-  /** The offset of the weights of each feature; `values` has the value of each. */
-  readonly at: readonly number[]
-  readonly values: readonly number[]
-  readonly shares: readonly number[]
-  /** The share of this example in all. */
-  readonly counts: number
+/** Finds the class of a label such as `handoff:asylum-fear` or `answer:travel-document`. */
+function findClass(label: string): number | undefined {
+  const [kind, name = ''] = label.split(':')
+  const index = kind === 'handoff' ? triggerIds.indexOf(name) : guideSlugs.indexOf(name)
+  if (index < 0) return undefined
+  return kind === 'handoff' ? index : triggerIds.length + index
 }
 
-const allCounts = examples.reduce((sum, example) => sum + example.counts, 0)
-const placedExamples = examples.map(({ features, shares, counts: weight }): Placed => {
-  const placedFeatures = features.flatMap((name) => {
-    const place = places.get(name)
-    return place === undefined ? [] : [{ name, place, rarity: rarity[place] ?? 0 }]
+const exampleCounts = new Map<string, number>()
+for (const { features } of examples)
+  for (const name of features) exampleCounts.set(name, (exampleCounts.get(name) ?? 0) + 1)
+const featureNames = [...exampleCounts]
+  .filter(([, count]) => count >= MIN_EXAMPLES_PER_FEATURE)
+  .map(([name]) => name)
+const featureIndexes = new Map(featureNames.map((name, index) => [name, index]))
+const inverseDocumentFrequencies = featureNames.map((name) =>
+  Math.log(examples.length / (exampleCounts.get(name) ?? 1)),
+)
+
+/** Each feature has one weight per class. The biases of the classes follow. */
+const weightCount = (featureNames.length + 1) * classCount
+const biasOffset = featureNames.length * classCount
+
+interface SparseExample {
+  /** The weights of each feature of the example begin at its offset. */
+  readonly offsets: readonly number[]
+  /** The values of the same features, in the same order. */
+  readonly values: readonly number[]
+  readonly shares: readonly number[] | undefined
+  /** The weights of all examples add up to 1. */
+  readonly weight: number
+}
+
+const totalWeight = examples.reduce((sum, { weight }) => sum + weight, 0)
+const sparseExamples = examples.map(({ features, shares, weight }): SparseExample => {
+  const modelFeatures = features.flatMap((name) => {
+    const index = featureIndexes.get(name)
+    return index === undefined ? [] : [{ name, index, rarity: inverseDocumentFrequencies[index] ?? 0 }]
   })
   return {
-    at: placedFeatures.map(({ place }) => place * classes),
-    values: featureValues(placedFeatures),
+    offsets: modelFeatures.map(({ index }) => index * classCount),
+    values: featureValues(modelFeatures),
     shares,
-    counts: weight / allCounts,
+    weight: weight / totalWeight,
   }
 })
 
-/** Computes the cross-entropy of all examples plus the penalty on weights, and writes the gradient to `slope`. */
-function computeLoss(weights: Float64Array, slope: Float64Array): number {
-  slope.fill(0)
+/** Computes the cross-entropy of all examples plus the L2 penalty, and writes the gradient of the sum to `gradient`. */
+function computeLoss(weights: Float64Array, gradient: Float64Array): number {
+  gradient.fill(0)
   let loss = 0
-  const sums = new Float64Array(classes)
-  for (const { at, values: amounts, shares, counts: share } of placedExamples) {
-    sums.set(weights.subarray(biasAt))
-    for (const [feature, from] of at.entries()) addTo(sums, amounts[feature] ?? 0, weights.subarray(from))
-    const most = Math.max(...sums)
-    const total = most + Math.log(sums.reduce((sum, odds) => sum + Math.exp(odds - most), 0))
-    for (const [k, expected] of shares.entries()) {
-      const odds = (sums[k] ?? 0) - total
-      loss -= share * expected * odds
-      sums[k] = share * (Math.exp(odds) - expected)
-    }
-    addTo(slope.subarray(biasAt), 1, sums)
-    for (const [feature, from] of at.entries()) addTo(slope.subarray(from), amounts[feature] ?? 0, sums)
+  const logits = new Float64Array(classCount)
+  const logitGradient = new Float64Array(classCount)
+  for (const { offsets, values, shares, weight } of sparseExamples) {
+    logits.set(weights.subarray(biasOffset))
+    for (const [index, offset] of offsets.entries())
+      addScaled(logits, values[index] ?? 0, weights.subarray(offset))
+    // The maximum is subtracted because `Math.exp` of a large logit would overflow.
+    const maxLogit = Math.max(...logits)
+    const logNormaliser =
+      maxLogit + Math.log(logits.reduce((sum, logit) => sum + Math.exp(logit - maxLogit), 0))
+    const probabilities = logits.map((logit) => Math.exp(logit - logNormaliser))
+    const { targets, logLikelihood } = compareWithLabel(probabilities, shares)
+    loss -= weight * logLikelihood
+    for (const [classIndex, target] of targets.entries())
+      logitGradient[classIndex] = weight * ((probabilities[classIndex] ?? 0) - target)
+    addScaled(gradient.subarray(biasOffset), 1, logitGradient)
+    for (const [index, offset] of offsets.entries())
+      addScaled(gradient.subarray(offset), values[index] ?? 0, logitGradient)
   }
-  for (let at = 0; at < biasAt; at += 1) {
-    const weight = weights[at] ?? 0
-    loss += (SHRINK / 2) * weight ** 2
-    slope[at] = (slope[at] ?? 0) + SHRINK * weight
+  for (let index = 0; index < biasOffset; index += 1) {
+    const weight = weights[index] ?? 0
+    loss += (L2_PENALTY / 2) * weight ** 2
+    gradient[index] = (gradient[index] ?? 0) + L2_PENALTY * weight
   }
   return loss
 }
 
-/** Adds a multiple of a row to another row, class by class. */
-function addTo(to: Float64Array, times: number, row: Float64Array): void {
-  for (let k = 0; k < classes; k += 1) to[k] = (to[k] ?? 0) + times * (row[k] ?? 0)
+/**
+ * Compares the predicted probabilities with a label.
+ *
+ * @param shares undefined for any guide: the guides then share the label as the prediction distributes them
+ * @returns the share of each class, and the log-likelihood of the label
+ */
+function compareWithLabel(
+  probabilities: Float64Array,
+  shares: readonly number[] | undefined,
+): { targets: readonly number[]; logLikelihood: number } {
+  if (shares) {
+    let logLikelihood = 0
+    for (const [classIndex, share] of shares.entries())
+      if (share > 0) logLikelihood += share * Math.log(probabilities[classIndex] ?? 0)
+    return { targets: shares, logLikelihood }
+  }
+  const isGuide = (classIndex: number) => classIndex >= triggerIds.length && classIndex < classCount - 1
+  const guides = Array.from(probabilities, (value, classIndex) => (isGuide(classIndex) ? value : 0))
+  const total = guides.reduce((sum, value) => sum + value, 0)
+  return { targets: guides.map((value) => value / total), logLikelihood: Math.log(total) }
 }
 
-const weights = minimise(computeLoss, size, MOST_ROUNDS)
+/** Adds a multiple of a row to `target`, class by class. */
+function addScaled(target: Float64Array, factor: number, row: Float64Array): void {
+  for (let classIndex = 0; classIndex < classCount; classIndex += 1)
+    target[classIndex] = (target[classIndex] ?? 0) + factor * (row[classIndex] ?? 0)
+}
 
-const round2 = (value: number) => Math.round(value * 100) / 100
+const trainedWeights = minimise(computeLoss, weightCount, MAX_ITERATIONS)
+
+const roundToHundredths = (value: number) => Math.round(value * 100) / 100
 const model: TriggerModel = {
-  triggers: ids,
-  bias: Array.from(weights.subarray(biasAt), round2),
+  triggers: triggerIds,
+  guides: guideSlugs,
+  bias: Array.from(trainedWeights.subarray(biasOffset), roundToHundredths),
   features: Object.fromEntries(
-    names
-      .map((name, at): [string, [number, string]] => [
+    featureNames
+      .map((name, index): [string, [number, string]] => [
         name,
         [
-          round2(rarity[at] ?? 0),
+          roundToHundredths(inverseDocumentFrequencies[index] ?? 0),
           writeWeights(
-            weights
-              .subarray(at * classes, (at + 1) * classes)
-              .map((weight) => (Math.abs(weight) < LEAST_WEIGHT ? 0 : weight)),
+            trainedWeights
+              .subarray(index * classCount, (index + 1) * classCount)
+              .map((weight) => (Math.abs(weight) < MIN_WEIGHT ? 0 : weight)),
           ),
         ],
       ])
-      .filter(([, [, written]]) => written !== '')
+      .filter(([, [, formattedWeights]]) => formattedWeights !== '')
       .toSorted(([a], [b]) => (a < b ? -1 : 1)),
   ),
 }
-const lines = Object.entries(model.features).map(
+const featureLines = Object.entries(model.features).map(
   ([name, row]) => `${JSON.stringify(name)}: ${JSON.stringify(row)}`,
 )
-const text = `{
+const json = `{
 "triggers": ${JSON.stringify(model.triggers)},
+"guides": ${JSON.stringify(model.guides)},
 "bias": ${JSON.stringify(model.bias)},
 "features": {
-${lines.join(',\n')}
+${featureLines.join(',\n')}
 }
 }
 `
-writeFileSync(values.out ?? new URL('../../data/likely-triggers.json', import.meta.url), text)
-console.log(`${examples.length} examples, ${lines.length} features, ${Math.round(text.length / 1024)} kB`)
+writeFileSync(out ?? new URL('../../data/likely-triggers.json', import.meta.url), json)
+console.log(
+  `${examples.length} examples, ${featureLines.length} features, ${Math.round(json.length / 1024)} kB`,
+)

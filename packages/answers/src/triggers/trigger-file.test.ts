@@ -36,6 +36,16 @@ test.for([
   ['no patterns', trigger('a', 1).replace(/patterns:[\s\S]*/, 'patterns: []'), 'a.yaml: patterns: '],
   ['a pattern without an example', trigger('a', 1).replace('[court] }', '[] }'), 'patterns.0.matches: '],
   ['a check that is no question', trigger('a', 1).replace('so?', 'so.'), 'a.yaml: ask: '],
+  [
+    'sentences for a pattern that it lacks',
+    `${trigger('a', 1)}also: [{ patterns: [two], doNow: [], lines: [] }]\n`,
+    'a.yaml: also.0: there is no pattern two',
+  ],
+  [
+    'an expression that cannot be read',
+    `${trigger('a', 1)}also: [{ patterns: [one], unless: '(', doNow: [], lines: [] }]\n`,
+    'a.yaml: also.0.unless: ',
+  ],
   ['YAML that is none', `${trigger('a', 1)}\t"x`, 'a.yaml: '],
 ] as const)('a file is refused for %s', ([, text, mistake]) => {
   expect(() => load({ 'a.yaml': text })).toThrow(mistake)

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
+import { EMERGENCY_LINES } from '@plainpath/domain'
 import { TRIGGERS_FOLDER } from '@plainpath/guides'
 import { parseDocument } from 'yaml'
 import { z } from 'zod'
@@ -42,9 +43,21 @@ const Defuser = z.strictObject({
   spares: z.array(z.string().min(1)).min(1),
 })
 
+const EmergencyLine = z.enum(Object.keys(EMERGENCY_LINES) as (keyof typeof EMERGENCY_LINES)[])
+export type EmergencyLine = z.infer<typeof EmergencyLine>
+
+const RegularExpression = z.string().transform((source, context) => {
+  try {
+    return new RegExp(source, 'iu')
+  } catch (error) {
+    context.addIssue((error as Error).message)
+    return z.NEVER
+  }
+})
+
 const URGENCIES = ['urgent', 'high', 'normal'] as const
 
-export const TriggerFile = z.strictObject({
+const Trigger = z.strictObject({
   id: Id,
   title: z.string().min(1).max(100),
   urgency: z.enum(URGENCIES),
@@ -57,19 +70,48 @@ export const TriggerFile = z.strictObject({
   source: z.strictObject({ title: z.string().min(1), url: z.url() }),
   /** The question, answered with yes or no, that decides whether the trigger applies. */
   ask: z.string().min(1).max(300).endsWith('?'),
-  /** Sentences that may be shown with the hand-off. */
+  /** Sentences that say what to do now. */
   doNow: z.array(z.string().min(1).max(300)),
+  /** The emergency lines that are shown before the lists of attorneys. */
+  lines: z.array(EmergencyLine).default([]),
+  /** Sentences and emergency lines that are shown too if one of `patterns` matches, and the question does not match `unless`. */
+  also: z
+    .array(
+      z.strictObject({
+        patterns: z.array(Id).min(1),
+        unless: RegularExpression.optional(),
+        doNow: z.array(z.string().min(1).max(300)),
+        lines: z.array(EmergencyLine),
+      }),
+    )
+    .default([]),
   /** Sections that may be shown with the hand-off, as `guide#anchor`. */
   mayStillSay: z.array(z.string().regex(/^[a-z0-9-]+#[a-z0-9-]+$/)),
+  /** Guides and sections that may be shown with the hand-off too, where they fit the question. */
+  mayAlsoSay: z.array(z.string().regex(/^[a-z0-9-]+(#[a-z0-9-]+)?$/)).default([]),
   patterns: z.array(Pattern).min(1),
   defusers: z.array(Defuser).default([]),
   weak: z.array(WeakPattern).default([]),
 })
+
+export const TriggerFile = Trigger.superRefine(({ also, patterns }, context) => {
+  const known = new Set(patterns.map(({ id }) => id))
+  for (const [index, part] of also.entries())
+    for (const id of part.patterns)
+      if (!known.has(id))
+        context.addIssue({ code: 'custom', path: ['also', index], message: `there is no pattern ${id}` })
+})
 export type TriggerFile = Readonly<z.infer<typeof TriggerFile>>
+
+const regularExpressionsAsText = (_name: string, value: unknown) =>
+  value instanceof RegExp ? value.source : value
 
 /** Computes the version of a trigger, which changes with every change to it. */
 export const triggerVersion = (trigger: TriggerFile): string =>
-  createHash('sha256').update(JSON.stringify(trigger)).digest('base64url').slice(0, 16)
+  createHash('sha256')
+    .update(JSON.stringify(trigger, regularExpressionsAsText))
+    .digest('base64url')
+    .slice(0, 16)
 
 let packaged: readonly TriggerFile[] | undefined
 

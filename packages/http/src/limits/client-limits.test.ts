@@ -3,8 +3,8 @@ import { startService } from '../../test/start-service.ts'
 import { defineRoute } from '../index.ts'
 import { createLog } from '../observability/log.ts'
 import { type Caller, type RouteLimits } from '../routing/route.ts'
-import { type LimitPolicy, memoryLimitStore } from './limit-store.ts'
-import { createLimiter, takeLocally } from './limiter.ts'
+import { createMemoryLimitStore, type LimitPolicy } from './limit-store.ts'
+import { createLimiter, createTakeLocally } from './limiter.ts'
 
 const policy = (name: string, quota: number): LimitPolicy => ({ name, quota, windowSeconds: 60 })
 const LIMITS: RouteLimits = {
@@ -27,7 +27,7 @@ async function startRoute(): Promise<{ take: Take } & AsyncDisposable> {
   const state: { caller?: Caller } = {}
   const service = await startService({
     limiter: createLimiter({
-      store: memoryLimitStore(now),
+      store: createMemoryLimitStore(now),
       factor: 1,
       now,
       log: createLog({ service: 'test', write: () => {} }),
@@ -61,7 +61,7 @@ async function startRoute(): Promise<{ take: Take } & AsyncDisposable> {
 }
 
 async function startLocal(): Promise<{ take: Take } & AsyncDisposable> {
-  const take = takeLocally({ store: memoryLimitStore(now), factor: 1, now })
+  const take = createTakeLocally({ store: createMemoryLimitStore(now), factor: 1, now })
   return {
     async take(caller) {
       const states = take(LIMITS, '203.0.113.7', caller)
@@ -114,7 +114,7 @@ describe.for([
 })
 
 test('clients of one domain share its limit from every address', async () => {
-  const local = takeLocally({ store: memoryLimitStore(now), factor: 1, now })
+  const local = createTakeLocally({ store: createMemoryLimitStore(now), factor: 1, now })
   const shared: RouteLimits = { verified: [policy('verified', 9)], domain: [policy('domain', 2)] }
   expect(local(shared, '203.0.113.7', at('a.example.org'))).toHaveLength(2)
   expect(local(shared, '198.51.100.9', at('b.example.org'))).toHaveLength(2)

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { limitStoreContract } from './limit-store.contract.ts'
-import { memoryLimitStore } from './limit-store.ts'
+import { describeLimitStore } from './limit-store.contract.ts'
+import { createMemoryLimitStore } from './limit-store.ts'
 
-limitStoreContract('memory', async () => {
+describeLimitStore('memory', async () => {
   let at = Date.UTC(2026, 0, 1)
   return {
-    store: memoryLimitStore(() => new Date(at)),
+    store: createMemoryLimitStore(() => new Date(at)),
     async advance(seconds) {
       at += seconds * 1000
     },
@@ -17,7 +17,7 @@ const policy = (name: string) => ({ name, quota: 1, windowSeconds: 60 })
 const MAX_KEYS = 50_000
 
 test('evicts the least recently used key of a policy beyond 50 000', async () => {
-  const store = memoryLimitStore(() => new Date(0))
+  const store = createMemoryLimitStore(() => new Date(0))
   const once = policy('once')
   await store.take('first', once)
   await store.take('second', once)
@@ -28,7 +28,7 @@ test('evicts the least recently used key of a policy beyond 50 000', async () =>
 })
 
 test('keeps the counts of other policies during a flood of addresses under one', async () => {
-  const store = memoryLimitStore(() => new Date(0))
+  const store = createMemoryLimitStore(() => new Date(0))
   const credentials = policy('client-authentication')
   await store.take('a refused credential', credentials)
   for (let index = 0; index < 2 * MAX_KEYS; index += 1) await store.take(`address ${index}`, policy('reads'))

@@ -1,22 +1,22 @@
 import { randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 
-/** At most `quota` in any `windowSeconds`, wherever they begin. */
+/** A limit: at most `quota` requests within any period of `windowSeconds`. */
 export interface LimitPolicy {
   /** Shown in RateLimit headers and in 429 responses. */
   readonly name: string
   readonly quota: number
   readonly windowSeconds: number
-  /** True where an uncounted request could do harm: without the store, the request is refused (503). */
+  /** True where an uncounted request could do harm. Without the store, such requests are refused (503). */
   readonly closed?: boolean
-  /** A process may prefetch this many from a shared store. Set where being off by that many for each process does no harm. */
+  /** How many requests a process may prefetch from a shared store. Set it only where an error of this size is harmless. */
   readonly batch?: number
 }
 
 export interface LimitCount {
   readonly allowed: boolean
   readonly remaining: number
-  /** Seconds until one more request is allowed, if none is counted meanwhile; at most the window. */
+  /** Seconds until another request is allowed, provided that none is counted until then. At most the window. */
   readonly resetSeconds: number
 }
 
@@ -25,76 +25,84 @@ export interface LimitState extends LimitCount {
 }
 
 /**
- * Counts requests under keys. Keys are keyed hashes: no address, name or id reaches a store. Refused requests do not count.
- * A request stops counting one window later, or up to a tenth of a window after that.
+ * Counts requests by key. Keys are keyed hashes, so no address, name or id reaches a store. Refused requests do not count. A
+ * request counts for one window, or up to a tenth longer.
  */
 export interface LimitStore {
   readonly local?: LocalLimits
-  /** Counts a request. @param before the key under which the same subject was counted yesterday */
-  take(key: string, policy: LimitPolicy, before?: string): Promise<LimitCount>
-  /** 32 random bytes that all processes of the store share for `day`; never written to disk. */
+  /**
+   * Counts a request.
+   *
+   * @param yesterdaysKey yesterday's key for the same subject
+   */
+  take(key: string, policy: LimitPolicy, yesterdaysKey?: string): Promise<LimitCount>
+  /** Returns 32 random bytes that all processes of the store share for `day`. They are never written to disk. */
   dailyKey(day: string): Promise<Buffer>
 }
 
-/** The counts that a process can make by itself, synchronously. */
+/** Counts requests in this process alone, synchronously. */
 interface LocalLimits {
   /** The daily key, if it is in memory. */
   cachedDailyKey(day: string): Buffer | undefined
   /**
-   * Offers to count a request. The returned function does it, and must be called in the same tick.
+   * Returns a function that counts a request. Call it in the same tick.
    *
-   * @returns undefined if the request would be refused, or the shared store is needed
+   * @returns undefined if the request would be refused, or if the shared store is needed
    */
   offer(key: string, policy: LimitPolicy): (() => LimitCount) | undefined
 }
 
-/** Given as a size: an LRU cache with a maximum number of entries would allocate all of its memory at once. */
-const ROOM_FOR_KEYS = { maxSize: 50_000, sizeCalculation: () => 1 }
+/** Bounds the cache by size, because a cache that is bounded by its number of entries allocates all its memory at once. */
+const KEY_CACHE_OPTIONS = { maxSize: 50_000, sizeCalculation: () => 1 }
 
 /**
- * Counts in this process only. Each policy holds up to 50 000 keys and then drops the least recently used, so a flood of
- * reads does not evict the counts of failed logins.
+ * Creates a store that counts in this process only. Each policy has its own cache of up to 50,000 keys, so a flood of reads does
+ * not evict the counts of failed logins.
  */
-export function memoryLimitStore(now: () => Date): LimitStore & { readonly local: LocalLimits } {
-  const policies = new Map<string, LRUCache<string, readonly Part[]>>()
-  function findWindows({ name }: LimitPolicy) {
-    const windows = policies.get(name) ?? new LRUCache<string, readonly Part[]>(ROOM_FOR_KEYS)
-    policies.set(name, windows)
-    return windows
+export function createMemoryLimitStore(now: () => Date): LimitStore & { readonly local: LocalLimits } {
+  const cachesByPolicy = new Map<string, LRUCache<string, readonly Part[]>>()
+  function findPartsCache({ name }: LimitPolicy) {
+    const partsByKey = cachesByPolicy.get(name) ?? new LRUCache<string, readonly Part[]>(KEY_CACHE_OPTIONS)
+    cachesByPolicy.set(name, partsByKey)
+    return partsByKey
   }
-  // Three: a window of a day reads today's key, then yesterday's. With room for two, the first request after midnight would
-  // evict the key of the day that just ended, since the older one was read after it.
-  const keys = new LRUCache<string, Buffer>({ max: 3 })
-  const prepareTake = (key: string, policy: LimitPolicy, before?: string) => {
+  // A request reads today's key and then yesterday's. With room for only two, the first request after midnight would evict
+  // yesterday's key, because the key of the day before was used more recently.
+  const dailyKeys = new LRUCache<string, Buffer>({ max: 3 })
+  const prepareTake = (key: string, policy: LimitPolicy, yesterdaysKey?: string) => {
     const { quota, windowSeconds } = policy
-    const windows = findWindows(policy)
-    const earlier = before === undefined ? [] : windows.get(before)
-    const window = { quota, windowMs: windowSeconds * 1000, ...(earlier && { earlier }) }
-    const { allowed, parts, used, resetMs } = takeFromWindow(windows.get(key) ?? [], now().getTime(), window)
+    const partsByKey = findPartsCache(policy)
+    const earlierParts = yesterdaysKey === undefined ? [] : partsByKey.get(yesterdaysKey)
+    const window = { quota, windowMs: windowSeconds * 1000, ...(earlierParts && { earlier: earlierParts }) }
+    const { allowed, parts, used, resetMs } = takeFromWindow(
+      partsByKey.get(key) ?? [],
+      now().getTime(),
+      window,
+    )
     return {
-      count: limitCount(allowed, quota - used, resetMs),
-      store: () => windows.set(key, parts),
+      count: toLimitCount(allowed, quota - used, resetMs),
+      save: () => partsByKey.set(key, parts),
     }
   }
   function dailyKey(day: string): Buffer {
-    const key = keys.get(day) ?? randomBytes(32)
-    keys.set(day, key)
+    const key = dailyKeys.get(day) ?? randomBytes(32)
+    dailyKeys.set(day, key)
     return key
   }
   return {
-    async take(key, policy, before) {
-      const { count, store } = prepareTake(key, policy, before)
-      store()
+    async take(key, policy, yesterdaysKey) {
+      const { count, save } = prepareTake(key, policy, yesterdaysKey)
+      save()
       return count
     },
     dailyKey: async (day) => dailyKey(day),
     local: {
       cachedDailyKey: dailyKey,
       offer(key, policy) {
-        const { count, store } = prepareTake(key, policy)
+        const { count, save } = prepareTake(key, policy)
         if (!count.allowed) return undefined
         return () => {
-          store()
+          save()
           return count
         }
       },
@@ -102,59 +110,64 @@ export function memoryLimitStore(now: () => Date): LimitStore & { readonly local
   }
 }
 
-export const limitCount = (allowed: boolean, remaining: number, resetMs: number): LimitCount => ({
+export const toLimitCount = (allowed: boolean, remaining: number, resetMs: number): LimitCount => ({
   allowed,
   remaining: Math.max(0, remaining),
   resetSeconds: Math.max(1, Math.ceil(resetMs / 1000)),
 })
 
-/** Requests so close together that they expire together. `from` and `last` are the times of the first and the last, in ms. */
+/** Requests that are close enough to expire together. `firstAt` and `lastAt` are the times of the first and last one, in ms. */
 export interface Part {
-  readonly from: number
-  readonly last: number
+  readonly firstAt: number
+  readonly lastAt: number
   readonly count: number
 }
 
-interface Taken {
+interface TakeResult {
   readonly allowed: boolean
-  /** The requests that still count, oldest first; at most 12 parts. */
+  /** The requests that still count, oldest first, in at most 12 parts. */
   readonly parts: readonly Part[]
   readonly used: number
   /** Milliseconds until the oldest part expires. */
   readonly resetMs: number
 }
 
-/** A window is stored in this many parts, so a request counts for 1 to 1.1 windows. */
-export const PARTS_OF_A_WINDOW = 10
+/** A window is stored in this many parts. A request therefore counts for 1 to 1.1 windows. */
+export const PARTS_PER_WINDOW = 10
 
 /**
- * Counts a request against a sliding window: at most `quota` in any stretch of `windowMs`. The Lua script in
+ * Counts a request against a sliding window: at most `quota` in any period of `windowMs`. The Lua script in
  * `redis-limit-store.ts` does the same; change both.
  *
- * @param stored the parts of the window before this request
- * @param earlier parts that also count, stored under another key
+ * @param stored the parts before this request
+ * @param window.earlier further parts that count, from yesterday's key
  */
 export function takeFromWindow(
   stored: readonly Part[],
-  at: number,
+  nowMs: number,
   { quota, windowMs, earlier = [] }: { quota: number; windowMs: number; earlier?: readonly Part[] },
-): Taken {
-  const parts = unexpired(stored, at, windowMs)
-  const others = unexpired(earlier, at, windowMs)
-  const used = sum(parts) + sum(others)
-  const allowed = used < quota
-  const newest = parts.at(-1)
-  if (allowed && newest && at < newest.from + windowMs / PARTS_OF_A_WINDOW)
-    parts.splice(-1, 1, { from: newest.from, last: at, count: newest.count + 1 })
-  else if (allowed) parts.push({ from: at, last: at, count: 1 })
-  const oldest = Math.min(...[...others, ...parts].map(({ last }) => last))
-  return { allowed, parts, used: used + (allowed ? 1 : 0), resetMs: oldest + windowMs - at }
+): TakeResult {
+  const parts = selectUnexpired(stored, nowMs, windowMs)
+  const otherParts = selectUnexpired(earlier, nowMs, windowMs)
+  const usedBefore = sumCounts(parts) + sumCounts(otherParts)
+  const isAllowed = usedBefore < quota
+  const newestPart = parts.at(-1)
+  if (isAllowed && newestPart && nowMs < newestPart.firstAt + windowMs / PARTS_PER_WINDOW)
+    parts.splice(-1, 1, { firstAt: newestPart.firstAt, lastAt: nowMs, count: newestPart.count + 1 })
+  else if (isAllowed) parts.push({ firstAt: nowMs, lastAt: nowMs, count: 1 })
+  const oldestMs = Math.min(...[...otherParts, ...parts].map(({ lastAt }) => lastAt))
+  return {
+    allowed: isAllowed,
+    parts,
+    used: usedBefore + (isAllowed ? 1 : 0),
+    resetMs: oldestMs + windowMs - nowMs,
+  }
 }
 
-/** Parts with a time in the future, left by a clock that was set back, count as of now. */
-const unexpired = (parts: readonly Part[], at: number, windowMs: number): Part[] =>
+/** Removes expired parts. Moves times in the future to now, because the clock may have been set back. */
+const selectUnexpired = (parts: readonly Part[], nowMs: number, windowMs: number): Part[] =>
   parts
-    .map((part) => (part.last > at ? { ...part, last: at } : part))
-    .filter(({ last }) => last + windowMs > at)
+    .map((part) => (part.lastAt > nowMs ? { ...part, lastAt: nowMs } : part))
+    .filter(({ lastAt }) => lastAt + windowMs > nowMs)
 
-const sum = (parts: readonly Part[]) => parts.reduce((total, { count }) => total + count, 0)
+const sumCounts = (parts: readonly Part[]) => parts.reduce((total, { count }) => total + count, 0)

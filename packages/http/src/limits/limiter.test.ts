@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest'
 import { createLog } from '../observability/log.ts'
-import { type LimitPolicy, type LimitStore, memoryLimitStore } from './limit-store.ts'
+import { createMemoryLimitStore, type LimitPolicy, type LimitStore } from './limit-store.ts'
 import { createLimiter } from './limiter.ts'
 
 const policy: LimitPolicy = { name: 'reads', quota: 4, windowSeconds: 60 }
 const closed: LimitPolicy = { name: 'mail', quota: 4, windowSeconds: 60, closed: true }
-const BROKEN = new Error('the store is away')
+const BROKEN = new Error('the store is unavailable')
 
 /** A limiter with a clock and a store that can fail, and everything that it logged and decided. */
 function start(options: { factor?: number } = {}) {
   const clock = { at: Date.UTC(2026, 0, 1, 12) }
   const now = () => new Date(clock.at)
-  const memory = memoryLimitStore(now)
+  const memory = createMemoryLimitStore(now)
   const state = { broken: false, calls: 0, keys: [] as string[] }
   const respond = <T>(reply: Promise<T>) => {
     state.calls += 1

@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { startService } from '../../test/start-service.ts'
-import { createLimiter, createLog, defineRoute, memoryLimitStore } from '../index.ts'
+import { createLimiter, createLog, createMemoryLimitStore, defineRoute } from '../index.ts'
 
 test('does not count a request against the next limit once one has refused it', async () => {
   const now = () => new Date(0)
-  const memory = memoryLimitStore(now)
+  const memory = createMemoryLimitStore(now)
   const counted: string[] = []
   const limiter = createLimiter({
     store: {
       ...memory,
-      take(key, policy, before) {
+      take(key, policy, yesterdaysKey) {
         counted.push(policy.name)
-        return memory.take(key, policy, before)
+        return memory.take(key, policy, yesterdaysKey)
       },
     },
     factor: 1,

@@ -1,30 +1,30 @@
 import { describe, expect, test } from 'vitest'
-import { limitStoreContract } from './limit-store.contract.ts'
-import { type LimitPolicy, type LimitStore, memoryLimitStore } from './limit-store.ts'
-import { prefetchingLimitStore, type SharedLimitStore } from './prefetching-limit-store.ts'
+import { describeLimitStore } from './limit-store.contract.ts'
+import { createMemoryLimitStore, type LimitPolicy, type LimitStore } from './limit-store.ts'
+import { createPrefetchingLimitStore, type SharedLimitStore } from './prefetching-limit-store.ts'
 
 const reads: LimitPolicy = { name: 'reads', quota: 200, windowSeconds: 60, batch: 10 }
-const BROKEN = new Error('the store is away')
+const BROKEN = new Error('the store is unavailable')
 
 /** A shared store, and any number of processes that count in it. */
 function start() {
   const clock = { at: Date.UTC(2026, 0, 1, 12) }
   const now = () => new Date(clock.at)
-  const memory = memoryLimitStore(now)
+  const memory = createMemoryLimitStore(now)
   const state = { calls: 0, broken: false }
   const shared: SharedLimitStore = {
     ...memory,
     cachedDailyKey: () => undefined,
-    async takeSome(key, policy, most, before) {
+    async takeUpTo(key, policy, maxCount, yesterdaysKey) {
       state.calls += 1
       if (state.broken) throw BROKEN
       // Atomically, as a real store counts.
-      const counts = await Promise.all(times(most).map(() => memory.take(key, policy, before)))
+      const counts = await Promise.all(times(maxCount).map(() => memory.take(key, policy, yesterdaysKey)))
       const taken = counts.filter(({ allowed }) => allowed)
       return { ...(taken.at(-1) ?? counts[0])!, taken: taken.length }
     },
   }
-  return { clock, state, process: () => prefetchingLimitStore(shared, now), now, shared }
+  return { clock, state, process: () => createPrefetchingLimitStore(shared, now), now, shared }
 }
 
 const times = (count: number) => Array.from({ length: count })
@@ -34,7 +34,7 @@ async function countAllowed(count: number, store: LimitStore, policy = reads): P
   return allowed
 }
 
-limitStoreContract('a prefetching process, for policies without a batch,', async () => {
+describeLimitStore('a prefetching process, for policies without a batch,', async () => {
   const { clock, process } = start()
   return {
     store: process(),
@@ -64,11 +64,11 @@ describe('a policy with a batch', () => {
       const store = stores[step % 2]
       if (store && (await store.take('key', reads)).allowed) taken.push(clock.at)
     }
-    const most = Math.max(
+    const maxCount = Math.max(
       ...taken.map((from) => taken.filter((at) => at >= from && at < from + 60_000).length),
     )
-    expect(most).toBeGreaterThan(150)
-    expect(most).toBeLessThanOrEqual(200 + 2 * 10)
+    expect(maxCount).toBeGreaterThan(150)
+    expect(maxCount).toBeLessThanOrEqual(200 + 2 * 10)
   })
 
   test('allows several processes together at most the quota, and at least the quota less a batch for each', async () => {

@@ -1,111 +1,119 @@
 import { LRUCache } from 'lru-cache'
-import { type LimitCount, type LimitPolicy, type LimitStore, limitCount } from './limit-store.ts'
+import { type LimitCount, type LimitPolicy, type LimitStore, toLimitCount } from './limit-store.ts'
 
-/** A store that can count several requests at once. */
+/** A store that can count several requests in one call. */
 export interface SharedLimitStore extends LimitStore {
   /**
-   * Counts up to `most` requests.
+   * Counts up to `maxCount` requests.
    *
-   * @returns `taken`, how many it counted: none when it refuses. `remaining` is what is left of the quota after them.
+   * @param yesterdaysKey yesterday's key for the same subject
+   * @returns the number of counted requests (`taken`), which is 0 if the limit is exceeded, and the remaining quota
    */
-  takeSome(
+  takeUpTo(
     key: string,
     policy: LimitPolicy,
-    most: number,
-    before?: string,
+    maxCount: number,
+    yesterdaysKey?: string,
   ): Promise<LimitCount & { readonly taken: number }>
   /** The daily key, if it was read recently. */
   cachedDailyKey(day: string): Buffer | undefined
 }
 
-/** Requests that the shared store has counted and this process has not yet used. */
+/** Requests that the shared store has counted and that this process has not used yet. */
 interface Batch {
-  left: number
+  unusedCount: number
   readonly size: number
-  /** Left of the quota in the store, after the batch was fetched. */
+  /** The remaining quota in the store after the batch was fetched. */
   readonly remaining: number
   readonly resetAt: number
-  /** When the batch stops counting in the store, and so may no longer be used. */
-  readonly until: number
+  /** When the batch stops counting in the store. It must not be used after that. */
+  readonly expiresAt: number
 }
 
 const MAX_KEYS = 100_000
-/** From this size on, the next batch is fetched before the current one is used up. */
-const SMALLEST_PREFETCHED = 4
+/** The next batch is prefetched if the current one has at least this size. */
+const MIN_PREFETCH_SIZE = 4
 
 /**
- * Wraps a shared store so that policies with a `batch` are mostly counted in this process. The first fetch counts one
- * request, each later one twice as many as the one before, up to the batch: callers with few requests are counted exactly,
- * and callers with many cause few calls to the store. The next batch is fetched while the last quarter is used.
+ * Wraps a shared store to count policies with a `batch` mostly in this process. The first fetch counts one request, and each later
+ * fetch twice as many, up to `batch`: callers with few requests are counted exactly, and callers with many cause few store calls.
+ * The next batch is fetched when a quarter of the current one remains.
  *
- * The store never counts more than the quota. Unused requests of a batch are unavailable to other processes until they
- * expire, and a request counts as of the time when its batch was fetched: the error is at most one batch for each process.
+ * The store never counts more than the quota. Other processes cannot use the unused requests of a batch until they expire, and a
+ * request counts from the time when its batch was fetched. The error is at most one batch per process.
  *
- * Each key has at most one call to the store in flight, and requests that wait for it share its refusal, so a flood of
- * refused requests does not reach the store.
+ * Each key has at most one store call in flight, and requests that wait for it share its refusal. A flood of refused requests
+ * therefore does not reach the store.
  */
-export function prefetchingLimitStore(store: SharedLimitStore, now: () => Date): LimitStore {
+export function createPrefetchingLimitStore(store: SharedLimitStore, now: () => Date): LimitStore {
   const batches = new LRUCache<string, Batch>({ max: MAX_KEYS })
   const inFlight = new Map<string, Promise<LimitCount>>()
 
-  function currentBatch(name: string): Batch | undefined {
-    const batch = batches.get(name)
-    return batch && now().getTime() < batch.until ? batch : undefined
+  function findCurrentBatch(batchName: string): Batch | undefined {
+    const batch = batches.get(batchName)
+    return batch && now().getTime() < batch.expiresAt ? batch : undefined
   }
 
   function offer(key: string, policy: LimitPolicy): (() => LimitCount) | undefined {
-    const name = batchName(key, policy)
-    const batch = currentBatch(name)
-    if (!batch || batch.left === 0) return undefined
+    const batchName = formatBatchName(key, policy)
+    const batch = findCurrentBatch(batchName)
+    if (!batch || batch.unusedCount === 0) return undefined
     return () => {
-      batch.left -= 1
-      const count = limitCount(true, batch.remaining + batch.left, batch.resetAt - now().getTime())
-      if (batch.size >= SMALLEST_PREFETCHED && batch.left * 4 <= batch.size && !inFlight.has(name)) {
-        // If the prefetch fails, the request that needs the next batch tries again and reports the failure.
-        startFetch(name, () => fetchBatch(name, key, policy)).catch(() => undefined)
+      batch.unusedCount -= 1
+      const count = toLimitCount(true, batch.remaining + batch.unusedCount, batch.resetAt - now().getTime())
+      if (
+        batch.size >= MIN_PREFETCH_SIZE &&
+        batch.unusedCount * 4 <= batch.size &&
+        !inFlight.has(batchName)
+      ) {
+        // If the prefetch fails, the request that needs the next batch tries again, and reports the failure.
+        startFetch(batchName, () => fetchBatch(batchName, key, policy)).catch(() => undefined)
       }
       return count
     }
   }
 
-  /** Fetches a batch and stores it. @returns what the store counted */
+  /** Fetches a batch, stores it, and returns the store's count. */
   async function fetchBatch(
-    name: string,
+    batchName: string,
     key: string,
     policy: LimitPolicy,
-    before?: string,
+    yesterdaysKey?: string,
   ): Promise<LimitCount> {
-    const at = now().getTime()
-    const most = Math.max(1, Math.min(policy.batch ?? 1, Math.floor(policy.quota / 10)))
-    const size = Math.min(most, (currentBatch(name)?.size ?? 0.5) * 2)
-    const missing = size - (currentBatch(name)?.left ?? 0)
-    const { taken, ...count } = await store.takeSome(key, policy, missing, before)
-    const current = currentBatch(name)
-    const rest = current && current.left > 0 ? current : { left: 0, until: at + policy.windowSeconds * 1000 }
-    batches.set(name, {
-      left: rest.left + taken,
+    const requestedAt = now().getTime()
+    const maxSize = Math.max(1, Math.min(policy.batch ?? 1, Math.floor(policy.quota / 10)))
+    const size = Math.min(maxSize, (findCurrentBatch(batchName)?.size ?? 0.5) * 2)
+    const missingCount = size - (findCurrentBatch(batchName)?.unusedCount ?? 0)
+    const { taken, ...count } = await store.takeUpTo(key, policy, missingCount, yesterdaysKey)
+    const currentBatch = findCurrentBatch(batchName)
+    const unusedBatch =
+      currentBatch && currentBatch.unusedCount > 0
+        ? currentBatch
+        : { unusedCount: 0, expiresAt: requestedAt + policy.windowSeconds * 1000 }
+    batches.set(batchName, {
+      unusedCount: unusedBatch.unusedCount + taken,
       size,
       remaining: count.remaining,
-      resetAt: at + count.resetSeconds * 1000,
-      until: rest.until,
+      resetAt: requestedAt + count.resetSeconds * 1000,
+      expiresAt: unusedBatch.expiresAt,
     })
     return count
   }
 
-  function startFetch(name: string, fetch: () => Promise<LimitCount>): Promise<LimitCount> {
-    const fetching = fetch().finally(() => inFlight.delete(name))
-    inFlight.set(name, fetching)
-    return fetching
+  function startFetch(batchName: string, fetch: () => Promise<LimitCount>): Promise<LimitCount> {
+    const pendingCount = fetch().finally(() => inFlight.delete(batchName))
+    inFlight.set(batchName, pendingCount)
+    return pendingCount
   }
 
-  async function take(key: string, policy: LimitPolicy, before?: string): Promise<LimitCount> {
-    if (policy.batch === undefined) return store.take(key, policy, before)
-    const name = batchName(key, policy)
+  async function take(key: string, policy: LimitPolicy, yesterdaysKey?: string): Promise<LimitCount> {
+    if (policy.batch === undefined) return store.take(key, policy, yesterdaysKey)
+    const batchName = formatBatchName(key, policy)
     for (;;) {
       const takeOne = offer(key, policy)
       if (takeOne) return takeOne()
-      const count = await (inFlight.get(name) ??
-        startFetch(name, () => fetchBatch(name, key, policy, before)))
+      const count = await (inFlight.get(batchName) ??
+        startFetch(batchName, () => fetchBatch(batchName, key, policy, yesterdaysKey)))
       if (!count.allowed) return count
     }
   }
@@ -117,4 +125,4 @@ export function prefetchingLimitStore(store: SharedLimitStore, now: () => Date):
   }
 }
 
-const batchName = (key: string, policy: LimitPolicy) => `${policy.name}:${key}`
+const formatBatchName = (key: string, policy: LimitPolicy) => `${policy.name}:${key}`

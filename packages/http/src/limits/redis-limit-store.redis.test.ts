@@ -6,18 +6,18 @@ import { describe, expect, inject, test } from 'vitest'
 import { z } from 'zod'
 import { startTcpProxy } from '../../test/tcp-proxy.ts'
 import { createLog } from '../observability/log.ts'
-import { type LimitStoreUnderTest, limitStoreContract } from './limit-store.contract.ts'
+import { describeLimitStore, type LimitStoreUnderTest } from './limit-store.contract.ts'
 import type { LimitStore } from './limit-store.ts'
 import { createLimiter } from './limiter.ts'
-import { type LimitRedis, redisLimitStore } from './redis-limit-store.ts'
+import { createRedisLimitStore, type LimitRedisClient } from './redis-limit-store.ts'
 
 const url = inject('redisUrl') ?? ''
 
 interface Opened extends AsyncDisposable {
-  readonly redis: LimitRedis
+  readonly redis: LimitRedisClient
 }
 
-const withIoredis = (client: Redis): LimitRedis => ({
+const withIoredis = (client: Redis): LimitRedisClient => ({
   eval: (script, keys, args) => client.eval(script, keys.length, ...keys, ...args),
   get: (key) => client.get(key),
   setIfAbsent: (key, value, seconds) => client.set(key, value, 'EX', seconds, 'NX'),
@@ -26,7 +26,7 @@ const withIoredis = (client: Redis): LimitRedis => ({
 /** The apps wait for 200 ms; a machine that runs tests may be busy for longer. */
 const TIMEOUT_MS = 3_000
 
-/** Both clients, with the options that `LimitRedis` asks for. */
+/** Both clients, with the options that `LimitRedisClient` asks for. */
 const CLIENTS: Record<string, (url: string, timeoutMs?: number) => Promise<Opened>> = {
   async ioredis(at, timeoutMs = TIMEOUT_MS) {
     const client = new Redis(at, {
@@ -50,7 +50,7 @@ const CLIENTS: Record<string, (url: string, timeoutMs?: number) => Promise<Opene
     })
     client.on('error', () => {})
     await client.connect()
-    const redis: LimitRedis = {
+    const redis: LimitRedisClient = {
       eval: (script, keys, args) => client.eval(script, { keys, arguments: args }),
       get: (key) => client.get(key),
       setIfAbsent: (key, value, seconds) =>
@@ -101,8 +101,8 @@ async function openStore(openClient: (url: string) => Promise<Opened>): Promise<
   const [one, other] = [opening.use(await openClient(url)), opening.use(await openClient(url))]
   const resources = opening.move()
   return {
-    store: redisLimitStore(one.redis, keys.prefix),
-    sameStore: redisLimitStore(other.redis, keys.prefix),
+    store: createRedisLimitStore(one.redis, keys.prefix),
+    sameStore: createRedisLimitStore(other.redis, keys.prefix),
     async advance(seconds) {
       for (const key of await keys.list()) await makeOlder(keys.admin, key, seconds * 1000)
     },
@@ -111,7 +111,7 @@ async function openStore(openClient: (url: string) => Promise<Opened>): Promise<
 }
 
 for (const [name, openClient] of Object.entries(CLIENTS)) {
-  limitStoreContract(name, () => openStore(openClient))
+  describeLimitStore(name, () => openStore(openClient))
 }
 
 test('counts at once with ioredis auto-pipelining, while other commands of the same tick wait', async () => {
@@ -120,7 +120,7 @@ test('counts at once with ioredis auto-pipelining, while other commands of the s
     [Symbol.asyncDispose]: async () => client.disconnect(),
   })
   await once(client, 'ready')
-  const store = redisLimitStore(withIoredis(client), space.prefix)
+  const store = createRedisLimitStore(withIoredis(client), space.prefix)
   const waiting = client.get(`${space.prefix}nothing`)
   const taken = store.take('key', { name: 'first', quota: 2, windowSeconds: 60 })
   await expect(Promise.all([waiting, taken])).resolves.toMatchObject([null, { allowed: true, remaining: 1 }])
@@ -138,7 +138,7 @@ describe.for(Object.entries(CLIENTS))('a limiter on %s', ([, openClient]) => {
     await using opened = await openClient(url)
     // No window of which began the day before, and was counted under another key.
     const limiter = limiterOn(
-      redisLimitStore(opened.redis, space.prefix),
+      createRedisLimitStore(opened.redis, space.prefix),
       () => new Date('2026-11-21T12:00:00Z'),
     )
     await limiter.takeForAddress(policy, '203.0.113.77')
@@ -157,7 +157,7 @@ describe.for(Object.entries(CLIENTS))('a limiter on %s', ([, openClient]) => {
   test('counts many policies that are first used at the same moment', async () => {
     await using space = openKeySpace()
     await using opened = await openClient(url)
-    const limiter = limiterOn(redisLimitStore(opened.redis, space.prefix))
+    const limiter = limiterOn(createRedisLimitStore(opened.redis, space.prefix))
     const states = await Promise.all(
       Array.from({ length: 100 }, (_, index) =>
         limiter.take({ ...policy, name: `policy-${index % 20}` }, 's'),
@@ -170,13 +170,13 @@ describe.for(Object.entries(CLIENTS))('a limiter on %s', ([, openClient]) => {
     ['a line break', 'a\r\nFLUSHALL\r\n'],
     ['a hash tag', '{auth:token}'],
     ['wildcards', '*[a-z]?'],
-    ['what would end a script', `']]) redis.call('FLUSHALL') --`],
+    ['code that would end a script', `']]) redis.call('FLUSHALL') --`],
     ['bytes', '\u0000\u00ff\u{1f600}'],
     ['64 KiB', 'x'.repeat(65_536)],
   ] satisfies [string, string][])('takes a key for a key, whatever is in it: %s', async ([_what, key]) => {
     await using space = openKeySpace()
     await using opened = await openClient(url)
-    const store = redisLimitStore(opened.redis, space.prefix)
+    const store = createRedisLimitStore(opened.redis, space.prefix)
     const other = `${key}x`
     const taken = [
       await store.take(key, policy),
@@ -191,7 +191,7 @@ describe.for(Object.entries(CLIENTS))('a limiter on %s', ([, openClient]) => {
   test('repairs a count that lost its expiry, so that nobody is locked out for ever', async () => {
     await using space = openKeySpace()
     await using opened = await openClient(url)
-    const store = redisLimitStore(opened.redis, space.prefix)
+    const store = createRedisLimitStore(opened.redis, space.prefix)
     await store.take('key', policy)
     const keys = await space.list()
     for (const key of keys) await space.admin.persist(key)
@@ -204,7 +204,7 @@ describe.for(Object.entries(CLIENTS))('a limiter on %s', ([, openClient]) => {
     await using proxy = await startTcpProxy(url)
     await using opened = await openClient(proxy.url)
     let at = Date.now()
-    const limiter = limiterOn(redisLimitStore(opened.redis, space.prefix), () => new Date(at))
+    const limiter = limiterOn(createRedisLimitStore(opened.redis, space.prefix), () => new Date(at))
     expect(await limiter.take(policy, 's')).toMatchObject({ allowed: true, remaining: 1 })
     await proxy.cut()
     expect(await limiter.take(policy, 's')).toMatchObject({ allowed: true, remaining: 1 })
@@ -230,7 +230,7 @@ describe('a Redis that falls silent', () => {
     await using proxy = await startTcpProxy(url)
     await using opened = await CLIENTS['ioredis']?.(proxy.url, 200)
     if (!opened) throw new Error('no client')
-    const limiter = limiterOn(redisLimitStore(opened.redis, space.prefix))
+    const limiter = limiterOn(createRedisLimitStore(opened.redis, space.prefix))
     proxy.silence()
     const waits = []
     for (const subject of ['a', 'b', 'c', 'd', 'e', 'f']) {
@@ -254,7 +254,7 @@ describe('a Redis that falls silent', () => {
       connectTimeout: 1_000,
     })
     client.on('error', () => {})
-    const store = redisLimitStore(withIoredis(client), space.prefix)
+    const store = createRedisLimitStore(withIoredis(client), space.prefix)
     const limiter = limiterOn(store)
     const startedAt = performance.now()
     for (const subject of ['a', 'b', 'c', 'd', 'e'])

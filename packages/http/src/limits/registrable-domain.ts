@@ -1,13 +1,12 @@
 import { getDomain } from 'tldts'
 
 /**
- * Returns the domain that was registered for a host: one label below its public suffix, such as `example.co.uk` for
- * `agent.example.co.uk`. Suffixes under which a company lets the public register count (the private section of the public
- * suffix list), so `one.github.io` and `two.github.io` are two domains. A host without such a domain is its own: a public
- * suffix, or an IP address. Not a host with an invalid label, such as `a-.example.org`: such hosts resolve, and would each be a
- * domain of its own.
+ * Returns the registrable domain of a host: one label below its public suffix, such as `example.co.uk` for `agent.example.co.uk`.
+ * The private section of the public suffix list counts too, so `one.github.io` and `two.github.io` are two domains. For a public
+ * suffix or an IP address, returns the host itself. Host names are not validated: a host with an invalid label, such as
+ * `a-.example.org`, can resolve, and must not count as a domain of its own.
  *
- * @param host in lower case, as `URL.hostname` has it
+ * @param host in lower case, as in `URL.hostname`
  */
-export const registrableDomain = (host: string): string =>
+export const findRegistrableDomain = (host: string): string =>
   getDomain(host, { allowPrivateDomains: true, extractHostname: false, validateHostname: false }) ?? host

@@ -12,7 +12,7 @@ const state = (name: string, changes: Partial<LimitState> = {}): LimitState => (
 })
 const refusing = (name: string) => state(name, { allowed: false, remaining: 0 })
 
-/** What a request is answered for which these states are spent, one call after another. */
+/** Returns the response to a request that spends these states, one call after another. */
 async function sendFields(...calls: LimitState[][]): Promise<Response> {
   await using service = await startService({
     use: [

@@ -1,7 +1,7 @@
 import { DAY_MS } from '@plainpath/domain'
 import { expect, test } from 'vitest'
-import { type LimitPolicy, memoryLimitStore } from './limit-store.ts'
-import { takeLocally } from './limiter.ts'
+import { createMemoryLimitStore, type LimitPolicy } from './limit-store.ts'
+import { createTakeLocally } from './limiter.ts'
 
 const NOON = Date.UTC(2026, 10, 22, 12)
 const policy = (name: string, quota: number): LimitPolicy => ({ name, quota, windowSeconds: 60 })
@@ -10,14 +10,14 @@ const limits = { address: [policy('address', 5)], anonymous: [policy('all', 4)],
 function start() {
   const clock = { at: NOON }
   const now = () => new Date(clock.at)
-  const store = memoryLimitStore(now)
+  const store = createMemoryLimitStore(now)
   const offered: string[] = []
   const { cachedDailyKey, offer } = store.local
   const local = {
     cachedDailyKey,
     offer: (hash: string, of: LimitPolicy) => (offered.push(hash), offer(hash, of)),
   }
-  return { clock, offered, take: takeLocally({ store: { ...store, local }, factor: 1, now }) }
+  return { clock, offered, take: createTakeLocally({ store: { ...store, local }, factor: 1, now }) }
 }
 
 const remaining = (states: ReturnType<ReturnType<typeof start>['take']>) =>
@@ -48,7 +48,7 @@ test('applies the limits of each route to the same caller', () => {
   expect(remaining(take({ address: [policy('other', 9)] }, '203.0.113.7'))).toEqual([['other', 8]])
 })
 
-test('counts nobody under a key of the day before', () => {
+test('counts no request under the key of yesterday', () => {
   const { clock, offered, take } = start()
   take(limits, '203.0.113.7', { clientId: 'agt_a' })
   clock.at += DAY_MS

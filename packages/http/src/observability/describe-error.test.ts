@@ -11,7 +11,7 @@ describe('redacts from a message', () => {
     { why: 'a value in single quotes', message: "no user 'canary'" },
     { why: 'a value in single quotes behind an apostrophe', message: "can't find user 'canary'" },
     {
-      why: 'what JSON.parse quotes',
+      why: 'input that JSON.parse quotes',
       message: `Unexpected token 'h', "{"message":"canary" h" is not valid JSON`,
     },
     { why: 'a quotation that does not end', message: 'near "canary' },

@@ -1,52 +1,61 @@
-/** An error in a form that may be logged: name, code, stack frames and cause, with personal data and secrets redacted. */
+/** A description of an error for the log. Personal data and secrets are redacted from its message. */
 interface ErrorDescription {
   readonly name: string
   readonly message: string
   readonly code?: string
+  /** The innermost stack frames. */
   readonly at?: string
   readonly cause?: ErrorDescription
 }
 
-/** From the first quote to the last, since quoted text may contain quotes, as JSON does. An apostrophe within a word is no quote. */
-const QUOTED = [/".*"|".*/gs, /(?<!\w)'.*'|(?<!\w)'.*/gs]
-const PRIVATE = [
+/**
+ * Matches from the first quote to the last, because quoted text such as JSON may contain quotes. Ignores apostrophes inside words.
+ */
+const QUOTED_TEXT = [/".*"|".*/gs, /(?<!\w)'.*'|(?<!\w)'.*/gs]
+const SENSITIVE_PATTERNS = [
+  // E-mail addresses.
   /[^\s@<>]+@[^\s@<>]+/g,
+  // Authorization headers.
   /\b(?:Basic|Bearer)\s+\S+/gi,
+  // Our secrets and tokens.
   /pp[st]_[\w-]*/g,
+  // URLs.
   /\b\w+:\/\/\S+/g,
+  // Long opaque strings, such as keys and hashes.
   /[A-Za-z0-9_-]{40,}/g,
 ]
-/** The patterns of PRIVATE take quadratic time, so they get no more than this many characters. */
-const MAX_REDACTED = 1_000
-const MAX_MESSAGE = 500
+/** Bounds the searched text, because some sensitive patterns take quadratic time. The rest is dropped. */
+const MAX_SEARCHED_LENGTH = 1_000
+const MAX_MESSAGE_LENGTH = 500
 const MAX_FRAMES = 6
 const MAX_CAUSES = 4
 
-/** Redacts quoted parts, addresses, credentials and URLs, since drivers quote their input in error messages. */
+/** Redacts quoted text, e-mail addresses, credentials and URLs. Drivers repeat their input in error messages. */
 function redact(text: string): string {
-  const replace = (left: string, pattern: RegExp) => left.replaceAll(pattern, '[…]')
-  return PRIVATE.reduce(replace, QUOTED.reduce(replace, text).slice(0, MAX_REDACTED)).slice(0, MAX_MESSAGE)
+  const redactMatches = (rest: string, pattern: RegExp) => rest.replaceAll(pattern, '[…]')
+  const unquoted = QUOTED_TEXT.reduce(redactMatches, text).slice(0, MAX_SEARCHED_LENGTH)
+  return SENSITIVE_PATTERNS.reduce(redactMatches, unquoted).slice(0, MAX_MESSAGE_LENGTH)
 }
 
-/** Describes anything that was thrown, with up to four causes. */
+/** Describes a thrown value for the log, with up to four nested causes. */
 export function describeError(thrown: unknown, depth = 0): ErrorDescription {
   if (!(thrown instanceof Error)) return { name: typeof thrown, message: 'not an Error' }
   const { code } = thrown as { code?: unknown }
-  const at = frames(thrown)
+  const frames = formatFrames(thrown)
   return {
     name: thrown.name,
     message: redact(thrown.message),
     ...(typeof code === 'string' && { code }),
-    ...(at && { at }),
+    ...(frames && { at: frames }),
     ...(thrown.cause !== undefined &&
       depth < MAX_CAUSES && { cause: describeError(thrown.cause, depth + 1) }),
   }
 }
 
-/** Returns the frames after the message, with which a stack begins: a line of the message must not pass for a frame. */
-function frames({ stack = '', message }: Error): string {
-  const start = stack.indexOf(message)
-  return (start < 0 ? '' : stack.slice(start + message.length))
+/** Formats the stack frames. Skips the message at the beginning of the stack, because one of its lines could look like a frame. */
+function formatFrames({ stack = '', message }: Error): string {
+  const messageStart = stack.indexOf(message)
+  return (messageStart < 0 ? '' : stack.slice(messageStart + message.length))
     .split('\n')
     .filter((line) => /^\s+at /.test(line))
     .slice(0, MAX_FRAMES)

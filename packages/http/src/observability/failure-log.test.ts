@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { failureLog } from './failure-log.ts'
+import { createFailureLogger } from './failure-log.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 function start() {
   const lines: { title: string; [field: string]: unknown }[] = []
-  const log = failureLog({ error: (title, fields) => void lines.push({ title, ...fields }) })
+  const log = createFailureLogger({ error: (title, fields) => void lines.push({ title, ...fields }) })
   let request = 0
   const fail = (error: unknown, code = 'unavailable') =>
     log('A part is not answering', { request_id: `request-${(request += 1)}`, code, error })
@@ -44,7 +44,7 @@ test.for([
   expect(lines).toHaveLength(2)
 })
 
-test('groups at most 100 kinds of failure, and logs the count of the one that it evicts', () => {
+test('groups at most 100 kinds of failure, and logs the count of a kind that it evicts', () => {
   const { lines, fail } = start()
   fail(new Error('first'))
   fail(new Error('first'))

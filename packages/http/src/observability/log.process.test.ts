@@ -29,8 +29,8 @@ const linesOf = (output: string) =>
 
 test('F-34 logs without waiting for the reader, and counts dropped lines', async () => {
   const child = start()
-  const [said] = (await once(child.stderr, 'data')) as [Buffer]
-  expect(said.toString()).toContain('went on')
+  const [output] = (await once(child.stderr, 'data')) as [Buffer]
+  expect(output.toString()).toContain('went on')
   const lines = linesOf(await text(child.stdout))
   const kept = lines.filter(({ msg }) => msg === 'a line')
   const reports = lines.filter(({ msg }) => msg.startsWith('log lines were dropped'))

@@ -12,22 +12,24 @@ export interface Log {
   info(message: string, fields?: LogFields): void
   warn(message: string, fields?: LogFields): void
   error(message: string, fields?: LogFields): void
-  /** A person watches the log, so every read is logged and not only a sample. */
+  /** True if every read is logged, instead of a sample, because a person watches the log. */
   readonly logsEveryRead?: true
-  /** Resolves when all lines are written, or after a time limit. Absent from a log that writes at once. */
+  /** Resolves when all lines are written, or after a time limit. Absent if the log writes immediately. */
   flush?(): Promise<void>
 }
 
 /**
  * Creates the log of a process.
  *
- * @param options.write receives one line; standard output when absent. No request waits for standard output: lines are dropped
- *   while nobody reads it, and their number is logged afterwards.
+ * @param options.write writes one line; by default to standard output. No request waits for standard output: if nobody reads it in
+ *   time, lines are dropped, and their number is logged afterwards
  */
 export function createLog(options: { service: string; level?: string; write?: (line: string) => void }): Log {
   const output: Pick<StandardOutput, 'write'> & Partial<StandardOutput> = options.write
     ? { write: options.write }
-    : standardOutput((lines) => logger.warn({ lines }, 'log lines were dropped: nobody read them in time'))
+    : createStandardOutput((lines) =>
+        logger.warn({ lines }, 'log lines were dropped: nobody read them in time'),
+      )
   const logger = pino(
     {
       level: options.level ?? 'info',
@@ -39,19 +41,19 @@ export function createLog(options: { service: string; level?: string; write?: (l
     },
     output,
   )
-  const at =
+  const logAt =
     (level: 'info' | 'warn' | 'error') =>
     (message: string, fields: LogFields = {}) =>
       logger[level](fields, message)
   const { flush } = output
-  return { info: at('info'), warn: at('warn'), error: at('error'), ...(flush && { flush }) }
+  return { info: logAt('info'), warn: logAt('warn'), error: logAt('error'), ...(flush && { flush }) }
 }
 
-/** Lines may wait for the reader of standard output up to this size. Further lines are dropped and counted. */
-const MOST_WAITING_BYTES = 1024 * 1024
-/** Lines are written in batches, since each write is work for two threads. Whichever of these limits is reached first. */
-const WRITTEN_BYTES = 8 * 1024
-const WRITTEN_AFTER_MS = 50
+/** When the buffered lines reach this size because nobody reads standard output, further lines are dropped and counted. */
+const MAX_WAITING_BYTES = 1024 * 1024
+/** Lines are written in batches of this size, or after this time, because each write keeps two threads busy. */
+const BATCH_BYTES = 8 * 1024
+const BATCH_MS = 50
 const FLUSH_MS = 1_000
 
 interface StandardOutput {
@@ -61,25 +63,25 @@ interface StandardOutput {
 }
 
 /**
- * Writes lines to standard output without blocking. A process that exits writes the remaining lines; one that is killed
- * with SIGKILL loses those of the last 50 ms.
+ * Writes lines to standard output without blocking. A process that exits writes the remaining lines. A process that is killed with
+ * SIGKILL loses the lines of the last 50 ms.
  *
- * @param onDropped called with the number of dropped lines once there is room again
+ * @param onDropped called with the number of dropped lines, once the buffer has room again
  */
-function standardOutput(onDropped: (lines: number) => void): StandardOutput {
-  const bounds = { minLength: WRITTEN_BYTES, maxLength: MOST_WAITING_BYTES }
+function createStandardOutput(onDropped: (lines: number) => void): StandardOutput {
+  const bounds = { minLength: BATCH_BYTES, maxLength: MAX_WAITING_BYTES }
   const output = pino.destination({ fd: 1, sync: false, ...bounds })
   let waitingBytes = 0
-  let dropped = 0
+  let droppedLines = 0
   let timer: NodeJS.Timeout | undefined
   function writeSoon(): void {
     timer ??= setTimeout(() => {
       timer = undefined
       output.flush()
-    }, WRITTEN_AFTER_MS).unref()
+    }, BATCH_MS).unref()
   }
   const { flushSync } = output
-  // For example a full disk. Unhandled, the error would end the process, and its last flush would wait for the disk for ever.
+  // The disk may be full. Without a handler, the error would end the process, and the final flush would wait for the disk forever.
   output.on('error', () => {
     output.flushSync = () => undefined
   })
@@ -89,14 +91,14 @@ function standardOutput(onDropped: (lines: number) => void): StandardOutput {
   })
   output.on('drop', (line: string) => {
     waitingBytes -= Buffer.byteLength(line)
-    dropped += 1
+    droppedLines += 1
   })
   output.on('drain', () => {
-    // Lines that arrived while the last ones were being written.
+    // Some lines may have arrived while the last ones were being written.
     if (waitingBytes > 0) writeSoon()
-    if (dropped === 0) return
-    const lines = dropped
-    dropped = 0
+    if (droppedLines === 0) return
+    const lines = droppedLines
+    droppedLines = 0
     onDropped(lines)
   })
   output.on('close', () => clearTimeout(timer))
@@ -107,21 +109,21 @@ function standardOutput(onDropped: (lines: number) => void): StandardOutput {
       writeSoon()
     },
     async flush() {
-      const late = AbortSignal.timeout(FLUSH_MS)
-      while (waitingBytes > 0 && !late.aborted) {
+      const timeLimit = AbortSignal.timeout(FLUSH_MS)
+      while (waitingBytes > 0 && !timeLimit.aborted) {
         output.flush()
-        await once(output, 'drain', { signal: late }).catch(() => undefined)
+        await once(output, 'drain', { signal: timeLimit }).catch(() => undefined)
       }
     },
   }
 }
 
 /**
- * Reads the JSON object of each line of a log. Skips lines without an object, and text before the object, such as the pod
- * names that some log readers add.
+ * Reads the JSON object on each line of a log. Skips lines without an object, and any text before the object, such as the pod name
+ * that some log readers add.
  *
  * @param file the path, or `-` for standard input
- * @throws {Error} of the file system
+ * @throws an error of the file system
  */
 export async function* readLog(file: string): AsyncGenerator<object> {
   const lines = file === '-' ? createInterface({ input: process.stdin }) : (await open(file)).readLines()
@@ -131,11 +133,22 @@ export async function* readLog(file: string): AsyncGenerator<object> {
   }
 }
 
+/** The maximum difference between the clocks of two instances. */
+const MAX_CLOCK_DIFFERENCE_MS = 5_000
+
+/** Selects the log lines from `since` on, and lines without a time. */
+export async function* selectLinesSince(lines: AsyncIterable<object>, since: Date): AsyncGenerator<object> {
+  for await (const line of lines) {
+    const timeMs = 'time' in line && typeof line.time === 'string' ? Date.parse(line.time) : Number.NaN
+    if (!(timeMs < since.getTime() - MAX_CLOCK_DIFFERENCE_MS)) yield line
+  }
+}
+
 function parseObject(line: string): object | undefined {
-  const from = line.indexOf('{')
-  if (from < 0) return undefined
+  const objectStart = line.indexOf('{')
+  if (objectStart < 0) return undefined
   try {
-    return JSON.parse(line.slice(from)) as object
+    return JSON.parse(line.slice(objectStart)) as object
   } catch {
     return undefined
   }

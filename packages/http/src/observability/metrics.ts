@@ -1,28 +1,32 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
-/** The metrics of an app. Labels are route patterns, statuses and policy names, never a value that a client sent. */
+/** An app's metrics. Labels are route patterns, statuses and policy names, never a value that a client sent. */
 export interface Metrics {
   readonly registry: Registry
   countResponse(response: { method: string; route: string; status: number; seconds: number }): void
-  limited(policy: string, decision: Decision): void
-  /** Sets the clock skew: how far the clock of this machine is ahead of the database's, in seconds. */
-  clockSkew(seconds: number): void
-  /** Records a successful run of `sweep`. Called once at the start too, so that the first run can be overdue. */
-  swept(sweep: string): void
+  countLimitDecision(policy: string, decision: Decision): void
+  /** Sets the clock skew: how far this machine's clock is ahead of the database's. */
+  setSkew(seconds: number): void
+  /** Records a successful run of `sweep`. Also called once at startup; otherwise, a missing first run could not become overdue. */
+  recordSweep(sweep: string): void
   /** Creates a gauge. Setting it removes its values for other labels. */
   gauge(name: string, help: string, labels?: readonly string[]): (value: number, labels?: Labels) => void
-  /** Creates a counter. @param first labels that start at 0, so that they are exported before they are first counted */
+  /**
+   * Creates a counter.
+   *
+   * @param initialLabels labels that are exported as 0 before they are first counted
+   */
   counter(
     name: string,
     help: string,
     labels?: readonly string[],
-    first?: readonly Labels[],
+    initialLabels?: readonly Labels[],
   ): (labels?: Labels) => void
-  /** Creates a counter with one label. Its `values` start at 0, so that they are exported before they are first counted. */
+  /** Creates a counter with one label. Its `values` are exported as 0 before they are first counted. */
   counters(name: string, help: string, label: string, values?: readonly string[]): (value: string) => void
-  /** Creates a histogram. @param buckets upper bounds, rising */
+  /** Creates a histogram. `buckets` are the upper bounds, in ascending order. */
   histogram(name: string, help: string, buckets: readonly number[]): (value: number) => void
-  /** Creates a gauge that is read at each scrape, once for each value of one label. */
+  /** Creates a gauge with one label. `read` is called at each scrape and returns the values by label. */
   sampled(name: string, help: string, label: string, read: () => Readonly<Record<string, number>>): void
 }
 
@@ -34,30 +38,30 @@ export function createMetrics(service: string): Metrics {
   collectDefaultMetrics({ register: registry })
   const requests = new Histogram({
     name: 'http_request_duration_seconds',
-    help: 'Time to answer, by route pattern and status',
+    help: 'Time until the response was sent, by method, route pattern and status',
     labelNames: ['method', 'route', 'status'],
     buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2],
     registers: [registry],
   })
-  const limited = limitDecisions(registry)
+  const countLimitDecision = createDecisionCounter(registry)
   const skew = new Gauge({
     name: 'clock_skew_seconds',
-    help: 'How far the clock of this machine is ahead of the database’s',
+    help: 'Seconds by which the clock of this machine is ahead of the clock of the database',
     registers: [registry],
   })
   const retention = new Gauge({
     name: 'retention_last_success_timestamp_seconds',
-    help: 'When a sweep last erased what is over; before the first time, when the process began',
+    help: 'Time when each sweep last finished, or when the process started if it has not',
     labelNames: ['sweep'],
     registers: [registry],
   })
   return {
     registry,
-    clockSkew: (seconds) => skew.set(seconds),
-    swept: (sweep) => retention.setToCurrentTime({ sweep }),
+    setSkew: (seconds) => skew.set(seconds),
+    recordSweep: (sweep) => retention.setToCurrentTime({ sweep }),
     countResponse: ({ method, route, status, seconds }) =>
       requests.observe({ method, route, status: String(status) }, seconds),
-    limited,
+    countLimitDecision,
     gauge(name, help, labelNames = []) {
       const gauge = new Gauge({ name, help, labelNames, registers: [registry] })
       return (value, labels = {}) => {
@@ -65,9 +69,9 @@ export function createMetrics(service: string): Metrics {
         gauge.set(labels, value)
       }
     },
-    counter(name, help, labelNames = [], first = []) {
+    counter(name, help, labelNames = [], initialLabels = []) {
       const counter = new Counter({ name, help, labelNames, registers: [registry] })
-      for (const labels of first) counter.inc(labels, 0)
+      for (const labels of initialLabels) counter.inc(labels, 0)
       return (labels = {}) => counter.inc(labels)
     },
     counters(name, help, label, values = []) {
@@ -97,30 +101,30 @@ export function createMetrics(service: string): Metrics {
 type Decision = 'allowed' | 'refused' | 'uncounted'
 
 /**
- * Counts the decisions of rate limits in a map that is read at each scrape. The library would serialise the labels for
- * each count, two or three times per request.
+ * Creates the counter of rate-limit decisions. It counts in a map that is read at each scrape, because the library would serialise
+ * the labels two or three times per request.
  */
-function limitDecisions(registry: Registry): (policy: string, decision: Decision) => void {
-  const decided = new Map<string, Record<Decision, number>>()
-  talliedCounter(registry, {
+function createDecisionCounter(registry: Registry): (policy: string, decision: Decision) => void {
+  const countsByPolicy = new Map<string, Record<Decision, number>>()
+  registerSampledCounter(registry, {
     name: 'limit_decisions_total',
     help: 'Requests counted by a rate limit, by policy and decision',
     labelNames: ['policy', 'decision'],
     *read() {
-      for (const [policy, counts] of decided)
+      for (const [policy, counts] of countsByPolicy)
         for (const [decision, count] of Object.entries(counts))
           if (count > 0) yield [{ policy, decision }, count]
     },
   })
   return (policy, decision) => {
-    const counts = decided.get(policy) ?? { allowed: 0, refused: 0, uncounted: 0 }
+    const counts = countsByPolicy.get(policy) ?? { allowed: 0, refused: 0, uncounted: 0 }
     counts[decision] += 1
-    decided.set(policy, counts)
+    countsByPolicy.set(policy, counts)
   }
 }
 
-/** Registers a counter whose values are kept elsewhere. @param counter.read returns them at each scrape */
-function talliedCounter(
+/** Registers a counter whose values `read` returns at each scrape. */
+function registerSampledCounter(
   registry: Registry,
   counter: {
     name: string
@@ -144,25 +148,25 @@ function talliedCounter(
   )
 }
 
-/** The current use of a connection pool. */
+/** A connection pool's current use, and its failures since it was opened. */
 interface PoolUsage {
   /** Connections in use. */
   readonly inUse: number
   readonly idle: number
   /** Requests that wait for a connection. */
   readonly waiting: number
-  /** Requests refused because the queue was full, since the pool was opened. */
+  /** Requests that were refused because the queue was full. */
   readonly shed: number
-  /** Requests that failed because the server did not respond, since the pool was opened. */
+  /** Requests that failed because the server did not respond. */
   readonly failed: number
   readonly max: number
 }
 
 /**
- * Registers the metrics of a pool: `database_pool` (connections in use and idle, waiting requests, the maximum),
+ * Registers the metrics of a connection pool: `database_pool` (connections in use and idle, waiting requests, the maximum),
  * `database_shed_total` (requests refused because the queue was full) and `database_failures_total` (other failures).
  */
-export function poolMetrics(
+export function registerPoolMetrics(
   metrics: Pick<Metrics, 'registry' | 'sampled'>,
   pool: { usage(): PoolUsage },
 ): void {
@@ -175,14 +179,14 @@ export function poolMetrics(
       return { in_use: inUse, idle, waiting, max }
     },
   )
-  const tally = (name: string, help: string, count: 'shed' | 'failed') =>
-    talliedCounter(metrics.registry, { name, help, read: () => [[{}, pool.usage()[count]]] })
-  tally(
+  const registerCounter = (name: string, help: string, count: 'shed' | 'failed') =>
+    registerSampledCounter(metrics.registry, { name, help, read: () => [[{}, pool.usage()[count]]] })
+  registerCounter(
     'database_shed_total',
     'Uses of PostgreSQL that were refused at once, since too many waited for a connection',
     'shed',
   )
-  tally(
+  registerCounter(
     'database_failures_total',
     'Uses of PostgreSQL that failed since it did not answer: no connection, one that was lost, a time-out',
     'failed',

@@ -1,4 +1,4 @@
-import { capitalised, durationIn, durationInWords, numberInWords, RULES } from '@plainpath/domain'
+import { capitalise, durationIn, durationInWords, numberInWords, RULES } from '@plainpath/domain'
 
 const CODES = numberInWords(RULES.claimCodes)
 
@@ -54,7 +54,7 @@ export const CLAIM_PROBLEMS = {
   'otp-locked': {
     status: 410,
     title: 'Too many wrong codes',
-    meaning: `${capitalised(numberInWords(RULES.claimTries))} wrong codes were sent for this attempt, or too many for this mailbox within ${durationInWords('day', RULES.mailboxTriesMs)}.`,
+    meaning: `${capitalise(numberInWords(RULES.claimTries))} wrong codes were sent for this attempt, or too many for this mailbox within ${durationInWords('day', RULES.mailboxTriesMs)}.`,
     remedy: `Begin a new claim, and have the person read the code to you. Never guess a code. If a new claim is locked too, wait ${durationIn('day', RULES.mailboxTriesMs)}.`,
     oauth: 'otp_locked',
   },

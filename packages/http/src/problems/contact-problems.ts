@@ -7,7 +7,7 @@ export const CONTACT_PROBLEMS = {
     title: 'The message has been delivered',
     meaning:
       'Our staff have received the message by e-mail, so it can no longer be withdrawn. Nothing was changed.',
-    remedy: `The person who wrote it can ask our staff to erase the message: in another message, or in a reply to an e-mail from our staff, that names its id. Staff then erase its text, the address and the reasons to see an attorney from this service, and delete the e-mail from their mailbox by hand. If nobody asks, this service erases them ${durationIn('day', RULES.deliveredMessageMs)} after delivery, and the mailbox of our staff keeps its copy until they delete it. The id, topic, guide, state and times of the message are kept. The answer still comes to the person by e-mail.`,
+    remedy: `The person who wrote the message can ask our staff to erase it, in another message or in a reply to an e-mail from our staff. The person must name the id of the message. Staff then erase its text, the person's address and the reasons for seeing an attorney, and delete the e-mail from their mailbox by hand. If nobody asks, this service erases the same data ${durationIn('day', RULES.deliveredMessageMs)} after delivery, and the mailbox of our staff keeps its copy until they delete it. The id, topic, guide, state and times of the message are kept. The answer still comes to the person by e-mail.`,
   },
   'message-being-delivered': {
     status: 409,
@@ -18,7 +18,7 @@ export const CONTACT_PROBLEMS = {
   },
   'message-withdrawn': {
     status: 409,
-    title: 'The message was withdrawn',
+    title: 'The message with this Idempotency-Key was withdrawn or erased',
     meaning:
       'This Idempotency-Key was used for a message that has since been withdrawn or erased. Nothing was sent.',
     remedy: 'To send the message anyway, ask the person first, then send it with a new Idempotency-Key.',
@@ -26,20 +26,20 @@ export const CONTACT_PROBLEMS = {
   'duplicate-message': {
     status: 409,
     title: 'The same message was sent before',
-    meaning: `We received the same message within the last ${durationIn('hour', RULES.duplicateMessageMs)}, and it was not withdrawn. It was not sent again.`,
+    meaning: `We received the same message within the last ${durationIn('hour', RULES.duplicateMessageMs)}, and it was not withdrawn. This request sent nothing.`,
     remedy:
-      'You do not need to do anything: we have the message. To say something else, send a different text. To send the same text again, withdraw the first message, or send the new one with an Idempotency-Key.',
+      'You do not need to do anything: we have the message. To say something else, send a different text. To send the same text again, withdraw the first message, or send the text with a new Idempotency-Key.',
   },
   'idempotency-in-progress': {
     status: 409,
-    title: 'A request with this key is in progress',
+    title: 'A request with this Idempotency-Key is in progress',
     meaning: 'The first request with this Idempotency-Key has not been completed yet.',
     remedy: 'Wait a second and send the same request again.',
   },
   'idempotency-key-reused': {
     status: 422,
-    title: 'The key was used for another request',
+    title: 'The Idempotency-Key was used for another request',
     meaning: `This Idempotency-Key was used with a different body within the last ${durationIn('hour', RULES.idempotencyMs)}. Nothing was sent.`,
-    remedy: 'Send each new message with a new key.',
+    remedy: 'Send each new message with a new Idempotency-Key.',
   },
 } as const

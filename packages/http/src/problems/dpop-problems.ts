@@ -1,6 +1,6 @@
 import { RULES } from '@plainpath/domain'
 
-/** The problems with proofs of DPoP (RFC 9449) at the token endpoint. */
+/** The problems with DPoP proofs (RFC 9449). */
 export const DPOP_PROBLEMS = {
   'invalid-dpop-proof': {
     status: 400,

@@ -3,17 +3,17 @@ import type { Context } from 'koa'
 import { describe, expect, test } from 'vitest'
 import { converse, head } from '../../test/raw-http.ts'
 import { ORIGIN, startService } from '../../test/start-service.ts'
-import type { ErrorForm } from './handle-errors.ts'
+import type { ErrorFormat } from './handle-errors.ts'
 import { Problem, type ProblemDocument } from './problem.ts'
-import { PROBLEM_CODES, problemKind } from './problems.ts'
+import { getProblemKind, PROBLEM_CODES } from './problems.ts'
 
 const SECRET = 'canary-7f3a'
 
 /** A service whose every request fails like this. */
-const failing = (fail: (ctx: Context) => unknown, form: ErrorForm = 'problem') =>
+const failing = (fail: (ctx: Context) => unknown, form: ErrorFormat = 'problem') =>
   startService({
     errors: {
-      errorForm: () => form,
+      chooseErrorFormat: () => form,
       isUnavailable: (thrown) => thrown instanceof RangeError,
       page: ({ title, code }: ProblemDocument) => `<h1>${title} (${code})</h1>`,
     },
@@ -249,7 +249,7 @@ test.for([
 
 test('gives every problem a status, texts that say what to do, and a valid OAuth code', () => {
   for (const code of PROBLEM_CODES) {
-    const { status, title, meaning, remedy, oauth } = problemKind(code)
+    const { status, title, meaning, remedy, oauth } = getProblemKind(code)
     expect(code).toMatch(/^[a-z]+(-[a-z]+)*$/)
     expect(status).toBeGreaterThanOrEqual(400)
     expect(title).not.toMatch(/\.$/)

@@ -1,30 +1,39 @@
 import type { Context, Middleware } from 'koa'
-import { failureLog } from '../observability/failure-log.ts'
+import { createFailureLogger, type LogFailure } from '../observability/failure-log.ts'
 import type { Log } from '../observability/log.ts'
-import { oauthDescription, oauthError, Problem, type ProblemDocument, problemDocument } from './problem.ts'
+import {
+  createProblemDocument,
+  Problem,
+  type ProblemDocument,
+  toOauthDescription,
+  toOauthError,
+} from './problem.ts'
 
 /*
- * The central error handler: turns everything that middleware and routes throw into a response and a log line. It decides
- * neither what is an error nor its code: routes throw a `Problem` (`problem.ts`), whose kinds are in `problems.ts`.
+ * The central error handler. It turns everything that middleware and routes throw into a response and a log line. Routes decide
+ * what counts as an error, and throw a `Problem` (`problem.ts`) with a code of `problems.ts`.
  */
 
 /**
- * The format of an error response. `problem`: RFC 9457; `agent`: the same with `error` and `error_description`;
- * `oauth`: RFC 6749 §5.2 with `code`; `page`: HTML for a browser that accepts it, else as `problem`.
+ * The format of an error response:
+ * - `problem`: RFC 9457
+ * - `agent`: RFC 9457 with the members `error` and `error_description`
+ * - `oauth`: RFC 6749 §5.2 with the member `code`
+ * - `page`: HTML for a browser that accepts it, otherwise like `problem`
  */
-export type ErrorForm = 'problem' | 'agent' | 'oauth' | 'page'
+export type ErrorFormat = 'problem' | 'agent' | 'oauth' | 'page'
 
 export interface HandleErrorsOptions {
   origin: string
   log: Log
-  errorForm(path: string): ErrorForm
+  chooseErrorFormat(path: string): ErrorFormat
   /** True for failures of a store or of the other app, which become 503 instead of 500. */
   isUnavailable?(thrown: unknown): boolean
-  /** Renders the format `page`; without it browsers also get JSON. */
+  /** Renders the format `page`. Without it, browsers also receive JSON. */
   page?(problem: ProblemDocument): string
 }
 
-/** Headers of the response that the error replaces. */
+/** Headers that describe the response that the error replaces. They are removed. */
 const CONTENT_HEADERS = [
   'etag',
   'last-modified',
@@ -35,11 +44,11 @@ const CONTENT_HEADERS = [
 ]
 
 /**
- * Creates the middleware that responds to errors. Register it right after the request context. A request that no middleware
- * responded to is `not-found`, unless `ctx.respond` is false because a library wrote to the response directly.
+ * Creates the middleware that responds to errors. Register it right after the request context. A request without a response is
+ * `not-found`, unless `ctx.respond` is false because a library has written the response directly.
  */
 export function handleErrors(options: HandleErrorsOptions): Middleware {
-  const logFailure = failureLog(options.log)
+  const logFailure = createFailureLogger(options.log)
   return async (ctx, next) => {
     try {
       await next()
@@ -59,9 +68,9 @@ function toProblem(thrown: unknown, options: HandleErrorsOptions): Problem {
 function respond(
   ctx: Context,
   problem: Problem,
-  options: HandleErrorsOptions & { logFailure: ReturnType<typeof failureLog> },
+  options: HandleErrorsOptions & { logFailure: LogFailure },
 ): void {
-  const document = problemDocument(problem, {
+  const document = createProblemDocument(problem, {
     origin: options.origin,
     path: ctx.path,
     requestId: String(ctx.state['requestId'] ?? ''),
@@ -70,24 +79,28 @@ function respond(
     const { code, cause: error } = problem
     options.logFailure(document.title, { request_id: document.request_id, code, error })
   }
-  // A response that was sent in part cannot be taken back; closing the connection shows the client that it is incomplete.
+  // A partly sent response cannot be replaced. Closing the connection shows the client that it is incomplete.
   if (ctx.headerSent) return void ctx.res.destroy()
   ctx.respond = true
   for (const name of CONTENT_HEADERS) ctx.remove(name)
   ctx.set({
     'cache-control': 'no-store',
     ...(document.status === 503 && { 'retry-after': '2' }),
-    // The rest of the body is not read, so no other request may follow it.
+    // The rest of the body is not read, so the connection cannot be used for another request.
     ...(document.status === 413 && { connection: 'close' }),
     ...problem.options.headers,
   })
   ctx.status = document.status
-  write(ctx, document, options)
+  writeDocument(ctx, document, options)
 }
 
-function write(ctx: Context, document: ProblemDocument, { errorForm, page }: HandleErrorsOptions): void {
-  const form = errorForm(ctx.path)
-  if (form === 'page' && page) {
+function writeDocument(
+  ctx: Context,
+  document: ProblemDocument,
+  { chooseErrorFormat, page }: HandleErrorsOptions,
+): void {
+  const format = chooseErrorFormat(ctx.path)
+  if (format === 'page' && page) {
     ctx.vary('Accept')
     if (ctx.accepts('application/problem+json', 'application/json', 'html') === 'html') {
       ctx.type = 'html'
@@ -95,13 +108,13 @@ function write(ctx: Context, document: ProblemDocument, { errorForm, page }: Han
       return
     }
   }
-  ctx.type = form === 'oauth' ? 'application/json' : 'application/problem+json'
-  ctx.body = JSON.stringify(body(form, document))
+  ctx.type = format === 'oauth' ? 'application/json' : 'application/problem+json'
+  ctx.body = JSON.stringify(createBody(format, document))
 }
 
-function body(form: ErrorForm, document: ProblemDocument): object {
-  const error = oauthError(document.code)
-  const error_description = oauthDescription(document.detail)
-  if (form === 'oauth') return { error, error_description, error_uri: document.type, code: document.code }
-  return form === 'agent' ? { ...document, error, error_description } : document
+function createBody(format: ErrorFormat, document: ProblemDocument): object {
+  const error = toOauthError(document.code)
+  const error_description = toOauthDescription(document.detail)
+  if (format === 'oauth') return { error, error_description, error_uri: document.type, code: document.code }
+  return format === 'agent' ? { ...document, error, error_description } : document
 }

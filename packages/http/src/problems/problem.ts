@@ -1,30 +1,30 @@
-import { type ProblemCode, problemKind } from './problems.ts'
+import { getProblemKind, type ProblemCode } from './problems.ts'
 
-/** One mistake in the input. `pointer` is a JSON pointer into the body (`#/email`), or `?limit`. */
+/** A mistake in the input. `pointer` is a JSON pointer into the body (`#/email`), or a query parameter (`?limit`). */
 export interface InputMistake {
   readonly pointer: string
   readonly detail: string
 }
 
 interface ProblemOptions {
-  /** Sent to the caller: what is wrong and what to do next. Internals belong in `cause`. */
+  /** Sent to the caller: the mistake and the next step. Internals belong in `cause`. */
   readonly detail?: string
   readonly errors?: readonly InputMistake[]
   readonly headers?: Readonly<Record<string, string>>
-  /** Members added to the document (RFC 9457 §3.2). */
+  /** Further members of the document (RFC 9457 §3.2). */
   readonly extensions?: Readonly<Record<string, unknown>>
   /** Logged, never sent. */
   readonly cause?: unknown
 }
 
-/** An error with a response. Thrown in HTTP code only; domain code returns a `Result` instead. */
+/** An error that becomes a response. Only HTTP code throws it; domain code returns a `Result`. */
 export class Problem extends Error {
   override readonly name = 'Problem'
   readonly code: ProblemCode
   readonly options: ProblemOptions
 
   constructor(code: ProblemCode, options: ProblemOptions = {}) {
-    super(problemKind(code).title, { cause: options.cause })
+    super(getProblemKind(code).title, { cause: options.cause })
     this.code = code
     this.options = options
   }
@@ -43,39 +43,39 @@ export interface ProblemDocument {
   readonly [extension: string]: unknown
 }
 
-/** The URL of the page that explains a problem. */
-export const problemUrl = (origin: string, code: ProblemCode) => `${origin}/problems/${code}`
+/** Returns the URL of the page that explains a problem. */
+export const formatProblemUrl = (origin: string, code: ProblemCode) => `${origin}/problems/${code}`
 
-/** Creates the body of an error response. Without a `detail` it has the meaning and the remedy of the problem's code. */
-export function problemDocument(
+/** Creates the body of an error response. The default `detail` is the meaning and the remedy of the problem's code. */
+export function createProblemDocument(
   problem: Problem,
-  at: { origin: string; path: string; requestId: string },
+  request: { origin: string; path: string; requestId: string },
 ): ProblemDocument {
-  const { title, status, meaning, remedy } = problemKind(problem.code)
+  const { title, status, meaning, remedy } = getProblemKind(problem.code)
   const { detail, errors, extensions } = problem.options
   return {
-    type: problemUrl(at.origin, problem.code),
+    type: formatProblemUrl(request.origin, problem.code),
     title,
     status,
     detail: detail ?? `${meaning} ${remedy}`,
-    instance: uriPath(at.path),
+    instance: encodePath(request.path),
     code: problem.code,
-    request_id: at.requestId,
+    request_id: request.requestId,
     ...(errors && { errors }),
     ...extensions,
   }
 }
 
-/** Percent-encodes characters that RFC 3986 does not allow in a path. Node passes the bytes of a path as one character each. */
-const uriPath = (path: string) =>
+/** Percent-encodes characters that RFC 3986 does not allow in a path. Node represents each byte of a path as one character. */
+const encodePath = (path: string) =>
   path.replaceAll(/%(?![0-9A-Fa-f]{2})|[^\w~.\-!$&'()*+,;=:@/%]/g, (character) => {
     const byte = character.charCodeAt(0).toString(16).toUpperCase()
     return `%${byte.padStart(2, '0')}`
   })
 
-/** The `error` member of a problem for OAuth endpoints (RFC 6749 §5.2). */
-export const oauthError = (code: ProblemCode) => problemKind(code).oauth ?? 'invalid_request'
+/** Returns a problem's `error` member for OAuth endpoints (RFC 6749 §5.2). */
+export const toOauthError = (code: ProblemCode) => getProblemKind(code).oauth ?? 'invalid_request'
 
-/** Replaces what `error_description` must not contain: all but printable ASCII without `"` and `\` (RFC 6749 §5.2). */
-export const oauthDescription = (text: string) =>
+/** Replaces the characters that `error_description` must not contain (RFC 6749 §5.2): `"`, `\` and all but printable ASCII. */
+export const toOauthDescription = (text: string) =>
   text.replaceAll(/["\\]/g, "'").replaceAll(/[^\x20-\x7E]/g, '?')

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
-import { oauthDescription, oauthError, Problem, problemDocument } from './problem.ts'
-import { PROBLEM_CODES, problemKind } from './problems.ts'
+import { createProblemDocument, Problem, toOauthDescription, toOauthError } from './problem.ts'
+import { getProblemKind, PROBLEM_CODES } from './problems.ts'
 
 /*
  * The vocabulary of errors (decision 35): `code` names each kind of problem. Each code has one `error`, the word of OAuth, and each
- * word has one code, but for three that the RFCs define for several mistakes.
+ * word has one code, except for four that the RFCs define for several mistakes.
  */
 
-const codesByError = Map.groupBy(PROBLEM_CODES, oauthError)
+const codesByError = Map.groupBy(PROBLEM_CODES, toOauthError)
 
 test('each error of OAuth belongs to one code, except four that the RFCs define more broadly', () => {
   const shared = [...codesByError].filter(([, codes]) => codes.length > 1).map(([error]) => error)
@@ -25,12 +25,12 @@ test('each error of OAuth belongs to one code, except four that the RFCs define 
   ])
   expect(codesByError.get('invalid_token')).toEqual(['token-required', 'invalid-token'])
   for (const code of codesByError.get('invalid_request') ?? [])
-    expect(problemKind(code).oauth, code).toBeUndefined()
+    expect(getProblemKind(code).oauth, code).toBeUndefined()
 })
 
 test('the errors of OAuth are these', () => {
   const named = PROBLEM_CODES.flatMap((code) => {
-    const { oauth } = problemKind(code)
+    const { oauth } = getProblemKind(code)
     return oauth === undefined ? [] : [`${code} ${oauth}`]
   })
   expect(named).toMatchInlineSnapshot(`
@@ -76,12 +76,12 @@ test('the errors of OAuth are these', () => {
 })
 
 test.for(PROBLEM_CODES)('the texts of %s are complete sentences', (code) => {
-  const { title, status, meaning, remedy } = problemKind(code)
+  const { title, status, meaning, remedy } = getProblemKind(code)
   expect(title).toMatch(/^[A-Z].*[^.]$/)
   for (const text of [meaning, remedy]) expect(text).toMatch(/^[A-Z].*\.$/)
   expect(status).toBeGreaterThanOrEqual(400)
   const at = { origin: 'https://plainpath.example', path: '/oauth/token', requestId: 'id' }
-  const { detail } = problemDocument(new Problem(code), at)
+  const { detail } = createProblemDocument(new Problem(code), at)
   // RFC 6749 §5.2 allows few characters; others would be replaced.
-  expect(oauthDescription(detail)).toBe(detail)
+  expect(toOauthDescription(detail)).toBe(detail)
 })

@@ -5,15 +5,15 @@ import { CONTACT_PROBLEMS } from './contact-problems.ts'
 import { DPOP_PROBLEMS } from './dpop-problems.ts'
 
 /**
- * One kind of problem. `oauth` is its error code in RFC 6749 bodies; `invalid_request` when absent. Several kinds may have one
- * such code, since RFC 6749 has few of them; clients tell them apart by `code`, which is in every body.
+ * A kind of problem. `oauth` is its error code in RFC 6749 bodies; by default `invalid_request`. RFC 6749 has few error codes, so
+ * several kinds may share one. Clients distinguish them by `code`, which every body has.
  */
 interface ProblemKind {
   readonly status: number
   readonly title: string
-  /** What went wrong, for the page `/problems/<code>`. */
+  /** The meaning of the problem, for the page `/problems/<code>`. */
   readonly meaning: string
-  /** What to do next. */
+  /** The next step for the caller. */
   readonly remedy: string
   readonly oauth?: string
 }
@@ -285,6 +285,6 @@ const PROBLEMS = {
 
 export type ProblemCode = keyof typeof PROBLEMS
 
-export const problemKind = (code: ProblemCode): ProblemKind => PROBLEMS[code]
+export const getProblemKind = (code: ProblemCode): ProblemKind => PROBLEMS[code]
 
 export const PROBLEM_CODES = Object.keys(PROBLEMS) as readonly ProblemCode[]

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createMetrics } from '../observability/metrics.ts'
 import { serve } from '../server/server.ts'
-import { createReadiness, operationsApp, type ReadinessChecks } from './readiness.ts'
+import { createOperationsApp, createReadiness, type ReadinessChecks } from './readiness.ts'
 
 async function start(checks: ReadinessChecks) {
   const readiness = createReadiness(checks)
   const metrics = createMetrics('test')
   const pages = { '/own': () => 'made for operators' }
-  const app = operationsApp({ readiness, registry: metrics.registry, pages })
+  const app = createOperationsApp({ readiness, registry: metrics.registry, pages })
   const server = await serve(app.callback(), { port: 0, host: '127.0.0.1', drainSeconds: 0 })
   const get = async (path: string, method = 'GET') => {
     const response = await fetch(`${server.url}${path}`, { method })
@@ -97,7 +97,7 @@ test('/live runs no checks', async () => {
 test('/metrics shows counts with the name of the service', async () => {
   await using app = await start({})
   app.metrics.countResponse({ method: 'GET', route: '/guides/{slug}', status: 200, seconds: 0.003 })
-  app.metrics.limited('register-address', 'refused')
+  app.metrics.countLimitDecision('register-address', 'refused')
   const { status, headers, body } = await app.get('/metrics')
   expect(status).toBe(200)
   expect(headers.get('content-type')).toMatch(/^text\/plain/)
@@ -111,11 +111,11 @@ test('/metrics shows counts with the name of the service', async () => {
 
 test('/metrics counts each limit decision once, however often it is scraped', async () => {
   await using app = await start({})
-  app.metrics.limited('reads', 'allowed')
-  app.metrics.limited('reads', 'allowed')
-  app.metrics.limited('reads', 'uncounted')
+  app.metrics.countLimitDecision('reads', 'allowed')
+  app.metrics.countLimitDecision('reads', 'allowed')
+  app.metrics.countLimitDecision('reads', 'uncounted')
   await app.get('/metrics')
-  app.metrics.limited('reads', 'allowed')
+  app.metrics.countLimitDecision('reads', 'allowed')
   const { body } = await app.get('/metrics')
   expect(body.match(/^limit_decisions_total.*$/gm)).toEqual([
     'limit_decisions_total{policy="reads",decision="allowed",service="test"} 3',

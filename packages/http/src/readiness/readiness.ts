@@ -4,42 +4,42 @@ import Koa from 'koa'
 import type { Registry } from 'prom-client'
 import type { Log } from '../observability/log.ts'
 
-/** The result of one readiness check. `awaited` says, for operators, what the app is waiting for. */
+/** The result of a readiness check. `awaited` describes the missing dependency for operators. */
 export type Finding = boolean | { readonly awaited: string }
 export type ReadinessChecks = Readonly<Record<string, () => Promise<Finding>>>
 
 interface Findings {
   readonly ready: boolean
   readonly checks: Readonly<Record<string, 'ok' | 'failed'>>
-  /** By check, where the check named it. */
+  /** The missing dependencies, by check. Absent if no check names one. */
   readonly awaited?: Readonly<Record<string, string>>
 }
 
 export interface Readiness {
-  /** Makes `/ready` respond with 503 from now on, so that load balancers stop sending requests before the server stops. */
+  /** Makes `/ready` respond with 503 from now on. Load balancers then stop sending requests before the server stops. */
   drain(): void
   check(): Promise<Findings>
 }
 
 const CHECK_TIMEOUT_MS = 2_000
 
-/** Runs all checks at once, each for at most 2 s. A check that throws or takes longer counts as failed. */
+/** Creates a readiness that runs all checks in parallel, each for at most 2 s. A check that throws or takes longer has failed. */
 export function createReadiness(checks: ReadinessChecks): Readiness {
-  let draining = false
-  const running = new Map<string, Promise<Finding>>()
+  let isDraining = false
+  const runsInFlight = new Map<string, Promise<Finding>>()
 
-  /** Shares the run of a check that is still in flight, so that a check that hangs is not started a second time. */
+  /** Runs a check, or shares its run in flight: a check that hangs must not be started again. */
   function runCheck(name: string, check: () => Promise<Finding>): Promise<Finding> {
-    const inFlight = running.get(name)
-    if (inFlight) return inFlight
-    const run = failedIfThrown(check).finally(() => running.delete(name))
-    running.set(name, run)
+    const runInFlight = runsInFlight.get(name)
+    if (runInFlight) return runInFlight
+    const run = runOrFail(check).finally(() => runsInFlight.delete(name))
+    runsInFlight.set(name, run)
     return run
   }
 
   return {
     drain: () => {
-      draining = true
+      isDraining = true
     },
     async check() {
       const results = await Promise.all(
@@ -51,7 +51,7 @@ export function createReadiness(checks: ReadinessChecks): Readiness {
         typeof finding === 'object' ? [[name, finding.awaited] as const] : [],
       )
       return {
-        ready: !draining && results.every(([, finding]) => finding === true),
+        ready: !isDraining && results.every(([, finding]) => finding === true),
         checks: Object.fromEntries(
           results.map(([name, finding]) => [name, finding === true ? 'ok' : 'failed']),
         ),
@@ -61,7 +61,7 @@ export function createReadiness(checks: ReadinessChecks): Readiness {
   }
 }
 
-async function failedIfThrown(check: () => Promise<Finding>): Promise<Finding> {
+async function runOrFail(check: () => Promise<Finding>): Promise<Finding> {
   try {
     return await check()
   } catch {
@@ -72,13 +72,13 @@ async function failedIfThrown(check: () => Promise<Finding>): Promise<Finding> {
 const withTimeout = (finding: Promise<Finding>): Promise<Finding> =>
   Promise.race([finding, sleep(CHECK_TIMEOUT_MS, false, { ref: false })])
 
-/** Serves `/live`, `/ready`, `/metrics` and the app's own pages, on a listener that only operators can reach. */
-export function operationsApp(deps: {
+/** Creates the app that serves `/live`, `/ready`, `/metrics` and further pages, on a listener that only operators can reach. */
+export function createOperationsApp(deps: {
   readiness: Readiness
   registry: Registry
-  /** Pages of plain text, by path. */
+  /** Plain-text pages, by path. */
   pages?: Readonly<Record<string, () => string>>
-  /** Further members of the body of `/ready`. */
+  /** Returns further members of the `/ready` body. */
   details?: () => Record<string, unknown>
 }): Koa {
   const app = new Koa()
@@ -89,9 +89,9 @@ export function operationsApp(deps: {
       ctx.status = 405
     } else if (ctx.path === '/live') ctx.body = { status: 'ok' }
     else if (ctx.path === '/ready') {
-      const { ready, ...found } = await deps.readiness.check()
+      const { ready, ...findings } = await deps.readiness.check()
       ctx.status = ready ? 200 : 503
-      ctx.body = { status: ready ? 'ready' : 'not ready', ...found, ...deps.details?.() }
+      ctx.body = { status: ready ? 'ready' : 'not ready', ...findings, ...deps.details?.() }
     } else if (ctx.path === '/metrics') {
       ctx.type = deps.registry.contentType
       ctx.body = await deps.registry.metrics()
@@ -104,24 +104,25 @@ export function operationsApp(deps: {
 }
 
 const FIRST_PAUSE_MS = 100
-const LONGEST_PAUSE_MS = 1_000
+const MAX_PAUSE_MS = 1_000
 
 export interface OpenWhenReadyOptions<Opened> {
   /** Checks that must pass before the app is opened. */
   readonly startupDependencies: ReadinessChecks
   readonly open: () => Promise<Opened>
-  /** True for an error of `open` that may go away by itself. */
+  /** Returns true for an error of `open` after which a retry may succeed. */
   readonly isTransient: (error: unknown) => boolean
   readonly log: Log
 }
 
 interface WaitingApp<Opened> {
-  /** Reports the startup dependencies; never ready. */
+  /** Reports the startup dependencies. The app is never ready before it is open. */
   readonly readiness: Readiness
   /**
-   * Checks the startup dependencies at once, then after 100 ms, doubling to 1 s, without end.
+   * Checks the startup dependencies until they are available: immediately, then after 100 ms, and then after pauses that double to
+   * 1 s.
    *
-   * @returns the opened app; undefined when stopped before that
+   * @returns the opened app; undefined if `stop` is aborted first
    * @throws an error of `open` that is not transient
    */
   open(stop: AbortSignal): Promise<Opened | undefined>
@@ -131,25 +132,28 @@ interface WaitingApp<Opened> {
 export function openWhenReady<Opened>(options: OpenWhenReadyOptions<Opened>): WaitingApp<Opened> {
   const { log } = options
   const dependencies = createReadiness(options.startupDependencies)
-  let found: Findings = { ready: false, checks: {} }
-  let logged: Findings | undefined
+  let latestFindings: Findings = { ready: false, checks: {} }
+  let loggedFindings: Findings | undefined
 
   function logChange(): void {
-    if (isDeepStrictEqual(found, logged)) return
-    const { checks, awaited } = found
+    if (isDeepStrictEqual(latestFindings, loggedFindings)) return
+    const { checks, awaited } = latestFindings
     log.warn('the app waits for its startup dependencies', { checks, ...(awaited && { awaited }) })
-    logged = found
+    loggedFindings = latestFindings
   }
 
   async function openOnce(stop: AbortSignal): Promise<Opened | undefined> {
-    const { ready, ...rest } = await dependencies.check()
-    found = { ready: false, ...rest }
+    const { ready, ...findings } = await dependencies.check()
+    latestFindings = { ready: false, ...findings }
     if (ready && !stop.aborted) {
       try {
         return await options.open()
       } catch (error) {
         if (!options.isTransient(error)) throw error
-        found = { ...found, awaited: { start: 'a dependency went away while the app started' } }
+        latestFindings = {
+          ...latestFindings,
+          awaited: { start: 'a dependency went away while the app started' },
+        }
       }
     }
     logChange()
@@ -157,23 +161,23 @@ export function openWhenReady<Opened>(options: OpenWhenReadyOptions<Opened>): Wa
   }
 
   async function open(stop: AbortSignal): Promise<Opened | undefined> {
-    for (let pauseMs = FIRST_PAUSE_MS; !stop.aborted; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
-      const opened = await openOnce(stop)
-      if (opened !== undefined) return opened
+    for (let pauseMs = FIRST_PAUSE_MS; !stop.aborted; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
+      const app = await openOnce(stop)
+      if (app !== undefined) return app
       await pause(pauseMs, stop)
     }
     return undefined
   }
 
-  return { readiness: { drain: () => undefined, check: async () => found }, open }
+  return { readiness: { drain: () => undefined, check: async () => latestFindings }, open }
 }
 
 async function pause(ms: number, stop: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
-  const end = () => resolve()
-  const timer = setTimeout(end, ms)
-  stop.addEventListener('abort', end)
+  const endPause = () => resolve()
+  const timer = setTimeout(endPause, ms)
+  stop.addEventListener('abort', endPause)
   await promise
   clearTimeout(timer)
-  stop.removeEventListener('abort', end)
+  stop.removeEventListener('abort', endPause)
 }

@@ -3,23 +3,27 @@ import type { Log } from '../observability/log.ts'
 import { Problem } from '../problems/problem.ts'
 
 /*
- * Compares the wall clock of this machine with the clock of PostgreSQL, by which all instances agree on expiry, and stops
- * decisions about time while the two differ too much. It measures only; nobody's clock is corrected here.
+ * Compares this machine's wall clock with PostgreSQL's clock, by which all instances agree on expiry. While the two differ too
+ * much, decisions about time are refused. No clock is corrected.
  */
 
-/** The wall clock of this machine, compared with that of the database. */
+/** This machine's wall clock, compared with the database's clock. */
 export interface WatchedClock extends AsyncDisposable {
-  /** How far our clock is ahead, in milliseconds. A step of it shows at once. */
+  /** Returns by how many milliseconds our clock is ahead. A step of the clock takes effect immediately. */
   skewMs(): number
-  /** False while the skew is too large (30 s) to decide what has expired. */
+  /** Returns false while the skew exceeds 30 s, because decisions about expiry could then be wrong. */
   isSynchronised(): boolean
-  /** @throws {Problem} `unavailable` while the clock is not synchronised */
+  /**
+   * Requires a synchronised clock.
+   *
+   * @throws {Problem} `unavailable` while the clock is not synchronised
+   */
   requireSynchronised(): void
 }
 
 interface WatchClockDeps {
-  /** Reads the clock of the database. Failures are ignored. */
-  readonly storeTime: () => Promise<Date>
+  /** Reads the database's clock. Failures are ignored. */
+  readonly readTime: () => Promise<Date>
   readonly log: Log
   /** Called with the skew in seconds after each comparison. */
   readonly onSkew?: (seconds: number) => void
@@ -30,57 +34,57 @@ interface WatchClockDeps {
   readonly monotonic?: () => number
 }
 
-const EVERY_MS = 2_000
+const INTERVAL_MS = 2_000
 /** A larger skew is logged. */
-const REPORTED_MS = 2_000
-/** With a larger skew, the clock does not count as synchronised. */
-const TOLERATED_MS = 30_000
-/** A slower response does not tell the database's time exactly enough. */
-const LONGEST_RESPONSE_MS = 1_000
+const REPORTED_SKEW_MS = 2_000
+/** With a larger skew, the clock is not synchronised. */
+const MAX_SKEW_MS = 30_000
+/** Slower responses are ignored, because they are too inexact. */
+const MAX_RESPONSE_MS = 1_000
 
 /**
- * Compares the clocks every two seconds until disposed. While the database does not respond, the last comparison is carried
- * forward by the monotonic clock.
+ * Compares the clocks every two seconds until it is disposed of. While the database does not respond, the monotonic clock carries
+ * the last comparison forward.
  */
 export function watchClock(deps: WatchClockDeps): WatchedClock {
   // oxlint-disable-next-line no-restricted-properties -- the clock that is compared
-  const { storeTime, log, onSkew, wall = Date.now, monotonic = () => performance.now() } = deps
-  /** The difference between the wall clock and the monotonic clock if the wall clock were right. */
-  let rightOffset = wall() - monotonic()
-  let reported = false
-  let comparing: Promise<void> | undefined
+  const { readTime, log, onSkew, wall = Date.now, monotonic = () => performance.now() } = deps
+  /** The difference between the wall clock and the monotonic clock if there were no skew. */
+  let synchronisedOffset = wall() - monotonic()
+  let isReported = false
+  let currentRun: Promise<void> | undefined
 
-  const skewMs = () => wall() - monotonic() - rightOffset
+  const skewMs = () => wall() - monotonic() - synchronisedOffset
 
   async function compare(): Promise<void> {
     const sentAt = monotonic()
-    const storeMs = (await storeTime()).getTime()
+    const storeMs = (await readTime()).getTime()
     const receivedAt = monotonic()
-    if (receivedAt - sentAt <= LONGEST_RESPONSE_MS) rightOffset = storeMs - (sentAt + receivedAt) / 2
+    if (receivedAt - sentAt <= MAX_RESPONSE_MS) synchronisedOffset = storeMs - (sentAt + receivedAt) / 2
   }
 
   function report(): void {
     const seconds = skewMs() / 1_000
     onSkew?.(seconds)
-    const tooFar = Math.abs(seconds * 1_000) > REPORTED_MS
-    if (tooFar === reported) return
-    reported = tooFar
-    if (tooFar) log.error('the clock of this machine differs from that of the database', { seconds })
+    const isLarge = Math.abs(seconds * 1_000) > REPORTED_SKEW_MS
+    if (isLarge === isReported) return
+    isReported = isLarge
+    if (isLarge) log.error('the clock of this machine differs from that of the database', { seconds })
     else log.info('the clock of this machine agrees with that of the database again')
   }
 
   function compareAndReport(): void {
-    comparing ??= compare()
+    currentRun ??= compare()
       .catch(() => undefined)
       .then(report)
       .finally(() => {
-        comparing = undefined
+        currentRun = undefined
       })
   }
 
   compareAndReport()
-  const timer = setInterval(compareAndReport, deps.everyMs ?? EVERY_MS)
-  const isSynchronised = () => Math.abs(skewMs()) <= TOLERATED_MS
+  const timer = setInterval(compareAndReport, deps.everyMs ?? INTERVAL_MS)
+  const isSynchronised = () => Math.abs(skewMs()) <= MAX_SKEW_MS
   return {
     skewMs,
     isSynchronised,
@@ -89,7 +93,7 @@ export function watchClock(deps: WatchClockDeps): WatchedClock {
     },
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
-      await comparing
+      await currentRun
     },
   }
 }
@@ -97,9 +101,9 @@ export function watchClock(deps: WatchClockDeps): WatchedClock {
 const READ_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /**
- * Runs `decide`, and withholds its result, also a refusal, unless the clock is synchronised both before and after it.
+ * Runs `decide`. Withholds its result, even a refusal, unless the clock is synchronised both before and after it.
  *
- * @throws {Problem} `unavailable`. As with a lost response, the work of `decide` may have been done.
+ * @throws {Problem} `unavailable`. As with a lost response, `decide` may have taken effect
  */
 export async function withSynchronisedClock<T>(
   clock: Pick<WatchedClock, 'requireSynchronised'>,
@@ -113,7 +117,7 @@ export async function withSynchronisedClock<T>(
   }
 }
 
-/** Middleware that refuses writes while the clock is not synchronised, since they store times and decide by them. Reads pass. */
+/** Creates the middleware that refuses writes while the clock is not synchronised, because they store times and decide by them. */
 export function refuseWritesUnderClockSkew(clock: Pick<WatchedClock, 'requireSynchronised'>) {
   return async ({ method }: Pick<Context, 'method'>, next: () => Promise<unknown>): Promise<void> => {
     await (READ_METHODS.has(method) ? next() : withSynchronisedClock(clock, next))

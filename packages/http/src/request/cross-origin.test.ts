@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { startService } from '../../test/start-service.ts'
 import { Problem } from '../problems/problem.ts'
-import { crossOrigin } from './cross-origin.ts'
+import { handleCrossOrigin } from './cross-origin.ts'
 
 const GOOD = 'https://app.example'
 const EVIL = 'https://evil.example'
@@ -9,7 +9,7 @@ const EVIL = 'https://evil.example'
 const start = (allowedOrigins: string[] = []) =>
   startService({
     use: [
-      crossOrigin({
+      handleCrossOrigin({
         allowedOrigins,
         isPublicGet: (path) => path.startsWith('/public'),
         isPublicPost: (path) => path === '/public/question',

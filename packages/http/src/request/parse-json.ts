@@ -1,4 +1,4 @@
-/** Text that is refused as JSON. The message is for the caller. */
+/** Thrown for text that is refused as JSON. The message is for the caller. */
 export class JsonError extends Error {
   override readonly name = 'JsonError'
 }
@@ -8,9 +8,9 @@ const MAX_DEPTH = 16
 const UNSAFE_NAMES = new Set(['__proto__', 'constructor', 'prototype'])
 
 /**
- * Parses JSON as strictly as I-JSON (RFC 7493): no duplicate members, no lone surrogates, no integers beyond the safe range.
- * Also refuses NUL, minus zero, the members `__proto__`, `constructor` and `prototype`, and more than 16 levels. `JSON.parse`
- * accepts all of these.
+ * Parses JSON by the rules of I-JSON (RFC 7493): no duplicate members, no lone surrogates, no integers beyond the safe range. Also
+ * refuses NUL, minus zero, the members `__proto__`, `constructor` and `prototype`, and more than 16 levels. `JSON.parse` accepts
+ * all of these.
  *
  * @throws {JsonError} whose message never quotes the text
  */
@@ -26,23 +26,25 @@ export function parseJson(text: string): unknown {
   return value
 }
 
-/** Matches the strings and the structural characters of valid JSON, in order. On invalid text it can be slow. */
+/** Matches the strings and structural characters of valid JSON. It can be slow on invalid text. */
 const TOKENS = /"(?:[^"\\]|\\.)*"|[{}[\]:,]/gu
 
 function requireShallowAndUnique(text: string): void {
-  const open: (Set<string> | undefined)[] = []
-  let previous = ''
+  /** The member names of each open object; undefined for an open array. */
+  const openLevels: (Set<string> | undefined)[] = []
+  let previousToken = ''
   for (const [token] of text.matchAll(TOKENS)) {
-    if (token === '{') open.push(new Set())
-    else if (token === '[') open.push(undefined)
-    else if (token === '}' || token === ']') open.pop()
+    if (token === '{') openLevels.push(new Set())
+    else if (token === '[') openLevels.push(undefined)
+    else if (token === '}' || token === ']') openLevels.pop()
     else if (token === ':') {
-      const name = JSON.parse(previous) as string
-      if (open.at(-1)?.has(name)) throw new JsonError('A member is named twice.')
-      open.at(-1)?.add(name)
+      const name = JSON.parse(previousToken) as string
+      if (openLevels.at(-1)?.has(name)) throw new JsonError('A member is named twice.')
+      openLevels.at(-1)?.add(name)
     }
-    if (open.length > MAX_DEPTH) throw new JsonError(`The body is nested deeper than ${MAX_DEPTH} levels.`)
-    previous = token
+    if (openLevels.length > MAX_DEPTH)
+      throw new JsonError(`The body is nested deeper than ${MAX_DEPTH} levels.`)
+    previousToken = token
   }
 }
 
@@ -58,8 +60,8 @@ function requireStorable(value: unknown): void {
 }
 
 function requireExact(value: number): void {
-  const inexact = !Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))
-  if (inexact || Object.is(value, -0)) throw new JsonError('A number is too large, or minus zero.')
+  const isInexact = !Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))
+  if (isInexact || Object.is(value, -0)) throw new JsonError('A number is too large, or minus zero.')
 }
 
 function requireStorableText(text: string): void {

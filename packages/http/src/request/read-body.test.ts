@@ -21,7 +21,12 @@ const echo = defineRoute({
   handle: ({ body }) => ({ status: 200, body }),
 })
 const optional = defineRoute({
-  ...{ method: 'post', path: '/optional', operationId: 'optional', summary: '', access: 'open', limits },
+  method: 'post',
+  path: '/optional',
+  operationId: 'optional',
+  summary: '',
+  access: 'open',
+  limits,
   request: { body: z.object({ name: z.string().optional() }) },
   bodyOptional: true,
   responses: { 200: z.looseObject({}) },
@@ -155,7 +160,7 @@ describe('a body', () => {
     )
     const whole = `${start16}${chunk(objectOf(16_000))}${chunk(' '.repeat(384))}0\r\n\r\n`
     expect((await converse(service.port, whole, { responses: 1 })).responses[0]?.status).toBe(200)
-    // The last chunk never comes: what is too long is refused before the end.
+    // The last chunk never comes: a body that is too long is refused before its end.
     const refused = await converse(
       service.port,
       `${start16}${chunk(objectOf(16_000))}${chunk(' '.repeat(385))}`,
@@ -242,7 +247,7 @@ describe('a body', () => {
       service.port,
       `${head('POST /echo HTTP/1.1', 'Host: h', `Content-Type: ${json}`, 'Content-Length: 4')}{}${head('GET / HTTP/1.1', 'Host: h')}`,
     )
-    // The first four bytes are the body, `{}GE`; what is left is no request.
+    // The first four bytes are the body, `{}GE`; the rest is not a request.
     expect(responses.map(({ status }) => status)).toEqual([400, 400])
   })
 })

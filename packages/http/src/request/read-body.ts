@@ -5,7 +5,7 @@ import type { Context } from 'koa'
 import bodyParser from 'koa-bodyparser'
 import { Problem } from '../problems/problem.ts'
 import { JsonError, parseJson } from './parse-json.ts'
-import { headersNamed } from './request-context.ts'
+import { findHeaders } from './request-context.ts'
 
 const BODY_LIMIT_BYTES = 16 * 1024
 const MAX_FORM_FIELDS = 32
@@ -14,25 +14,25 @@ const JSON_TYPE = 'application/json'
 export const FORM_TYPE = 'application/x-www-form-urlencoded'
 
 /**
- * koa-bodyparser reads the body up to a limit. `binary` preserves the bytes, so that we decode and parse them strictly;
- * `encoding` is missing from its types but passed on to co-body.
+ * The options of koa-bodyparser, which reads the body up to a limit. `binary` preserves the bytes, which we decode and parse
+ * strictly. `encoding` is passed on to co-body, although it is missing from the types.
  */
-const reading: bodyParser.Options & { encoding: 'binary' } = {
+const PARSER_OPTIONS: bodyParser.Options & { encoding: 'binary' } = {
   enableTypes: ['text'],
   extendTypes: { text: [JSON_TYPE, FORM_TYPE] },
   textLimit: String(BODY_LIMIT_BYTES),
   encoding: 'binary',
   onerror: (error) => {
     const { status, type } = error as { status?: number; type?: string }
-    if (status === 413) throw new TooLarge()
+    if (status === 413) throw new BodyTooLargeError()
     if (type === 'request.aborted')
       throw new Problem('invalid-request', { detail: 'The body ended too early.' })
     throw new Problem('invalid-request', { detail: 'The body could not be read.', cause: error })
   },
 }
-const readBytes = bodyParser(reading)
+const readBytes = bodyParser(PARSER_OPTIONS)
 
-class TooLarge extends Error {}
+class BodyTooLargeError extends Error {}
 
 /** How long the rest of a body that is too large is read and discarded. */
 const LINGER_MS = 500
@@ -41,7 +41,7 @@ const hasBody = (ctx: Context) =>
   ctx.req.headers['transfer-encoding'] !== undefined || (ctx.request.length ?? 0) > 0
 
 /**
- * Reads a body of the given media type as text; undefined without a body.
+ * Reads a body of the given media type as text. Returns undefined without a body.
  *
  * @throws {Problem} 413 over 16 KiB; 415 for another type, several types, a charset that is not UTF-8, or any
  *   Content-Encoding; 400 for a body that is not UTF-8 or ends too early
@@ -50,13 +50,13 @@ async function readText(ctx: Context, type: string, hint: string): Promise<strin
   if (!hasBody(ctx)) return undefined
   if (ctx.get('content-encoding'))
     throw new Problem('unsupported-media-type', { detail: 'Send the body without Content-Encoding.' })
-  const wrongType = () =>
+  const createTypeProblem = () =>
     new Problem('unsupported-media-type', { detail: `Send Content-Type: ${type} in UTF-8. ${hint}`.trim() })
-  if (!isOfType(ctx, type)) throw wrongType()
+  if (!isOfType(ctx, type)) throw createTypeProblem()
   await readBounded(ctx)
   const { rawBody } = ctx.request
-  // The parser reads nothing and throws nothing for a media type that it cannot parse, even if we could.
-  if (typeof rawBody !== 'string') throw wrongType()
+  // For a media type that it cannot parse, the parser reads nothing and throws nothing.
+  if (typeof rawBody !== 'string') throw createTypeProblem()
   const bytes = Buffer.from(rawBody, 'latin1')
   if (!isUtf8(bytes)) throw new Problem('invalid-request', { detail: 'The body is not valid UTF-8.' })
   return bytes.toString('utf8') || undefined
@@ -64,35 +64,35 @@ async function readText(ctx: Context, type: string, hint: string): Promise<strin
 
 async function readBounded(ctx: Context): Promise<void> {
   try {
-    if ((ctx.request.length ?? 0) > BODY_LIMIT_BYTES) throw new TooLarge()
+    if ((ctx.request.length ?? 0) > BODY_LIMIT_BYTES) throw new BodyTooLargeError()
     await readBytes(ctx, async () => {})
   } catch (error) {
-    if (!(error instanceof TooLarge)) throw error
+    if (!(error instanceof BodyTooLargeError)) throw error
     ctx.status = 413
     await discardRest(ctx.req)
     throw new Problem('content-too-large')
   }
 }
 
-/** Discards the rest of a body. Otherwise a client that sends all before it reads would get a reset instead of the response. */
+/** Discards the rest of a body. Otherwise, a client that sends everything before it reads would get a connection reset. */
 async function discardRest(request: IncomingMessage): Promise<void> {
-  const { promise: ended, resolve } = Promise.withResolvers<void>()
+  const { promise: endOrTimeout, resolve } = Promise.withResolvers<void>()
   const timer = setTimeout(resolve, LINGER_MS)
   request.once('end', resolve).once('close', resolve).resume()
-  await ended
+  await endOrTimeout
   clearTimeout(timer)
 }
 
 function isOfType(ctx: Context, type: string): boolean {
-  const [sent, ...others] = headersNamed(ctx.req, 'content-type')
-  if (sent === undefined || others.length > 0) return false
-  if (sent === type) return true
-  const parsed = mediaType(sent)
+  const [contentType, ...duplicates] = findHeaders(ctx.req, 'content-type')
+  if (contentType === undefined || duplicates.length > 0) return false
+  if (contentType === type) return true
+  const parsed = parseMediaType(contentType)
   const charset = parsed?.params.get('charset')?.toLowerCase() ?? 'utf-8'
   return parsed?.essence === type && (charset === 'utf-8' || charset === 'utf8')
 }
 
-function mediaType(text: string): MIMEType | undefined {
+function parseMediaType(text: string): MIMEType | undefined {
   try {
     return new MIMEType(text)
   } catch {
@@ -101,7 +101,7 @@ function mediaType(text: string): MIMEType | undefined {
 }
 
 /**
- * Reads a JSON body; undefined without a body.
+ * Reads a JSON body. Returns undefined without a body.
  *
  * @throws {Problem} 400, 413 or 415
  */
@@ -118,10 +118,10 @@ export async function readJson(ctx: Context): Promise<unknown> {
 }
 
 /**
- * Reads a form body; empty without a body. A field that occurs twice is kept twice; the OAuth endpoints refuse it later
- * (RFC 6749 §3.2).
+ * Reads a form body. Returns an empty form without a body. Retains repeated fields, which the OAuth endpoints refuse later (RFC
+ * 6749 §3.2).
  *
- * @param hint a sentence for the 415: what to send instead
+ * @param hint a sentence for the 415 response that names the type to send
  * @throws {Problem} 400, 413 or 415
  */
 export async function readForm(ctx: Context, hint: string): Promise<URLSearchParams> {

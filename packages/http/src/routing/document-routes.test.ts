@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { type Service, startService } from '../../test/start-service.ts'
-import { documentRoutes } from './document-routes.ts'
+import { createDocumentRoutes } from './document-routes.ts'
 
 let service: Service
 let counted = 0
 beforeAll(async () => {
   service = await startService({
-    routes: documentRoutes(
+    routes: createDocumentRoutes(
       [
         {
           path: '/catalog',
           contentType: 'application/linkset+json; profile="https://profile.example"',
-          alsoAs: ['application/json'],
+          otherTypes: ['application/json'],
           content: '{"linkset":[]}',
           headers: { link: '</catalog>; rel="api-catalog"' },
         },

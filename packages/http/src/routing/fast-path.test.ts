@@ -8,13 +8,13 @@ import { z } from 'zod'
 import {
   type Caller,
   createApp,
+  createFastPath,
   createLimiter,
   createLog,
+  createMemoryLimitStore,
   defineRoute,
-  fastPath,
   type LimitPolicy,
   type LimitStore,
-  memoryLimitStore,
   mountRoutes,
   parseTrustedProxies,
   prepareResponse,
@@ -58,7 +58,7 @@ async function start({ store, now = () => new Date() }: { store?: LimitStore; no
     onResponse: ({ seconds: _seconds, ...response }: { seconds: number }) => void recorded.push(response),
   }
   const build = () => {
-    const limiter = createLimiter({ store: store ?? memoryLimitStore(now), factor: 1, now, log })
+    const limiter = createLimiter({ store: store ?? createMemoryLimitStore(now), factor: 1, now, log })
     const bearer = async (ctx: Koa.Context) => CALLERS[ctx.get('authorization')] ?? ctx.throw(401)
     const route = defineRoute({
       method: 'get',
@@ -75,7 +75,7 @@ async function start({ store, now = () => new Date() }: { store?: LimitStore; no
       ...context,
       clock: { requireSynchronised: () => undefined },
       csp: '',
-      errorForm: () => 'problem',
+      chooseErrorFormat: () => 'problem',
       browsers: { alsoAcceptHosts: [], allowedOrigins: [], isPublicGet: () => true },
     })
     app.use(mountRoutes([route], { limiter, authenticators: { bearer } }))
@@ -95,7 +95,7 @@ async function start({ store, now = () => new Date() }: { store?: LimitStore; no
   const alone = build()
   const under = build()
   const passed: string[] = []
-  const quick = fastPath(
+  const quick = createFastPath(
     (...args) => {
       passed.push(args[0].url ?? '')
       return under.usual(...args)
@@ -104,7 +104,7 @@ async function start({ store, now = () => new Date() }: { store?: LimitStore; no
       ...context,
       limiter: under.limiter,
       find: (target) => (target === '/guides' ? { route: '/guides', limits, response: ANSWER } : undefined),
-      cachedCaller: ({ headers }) => CALLERS[headers.authorization ?? ''],
+      findCachedCaller: ({ headers }) => CALLERS[headers.authorization ?? ''],
     },
   )
   const ports = { usual: await listen(alone.usual), quick: await listen(quick) }
@@ -150,7 +150,7 @@ describe('responds exactly as the app does to', () => {
     ['to the name with its port', { headers: { host: 'PLAINPATH.example:443' } }],
   ])('%s', async ([_why, sent]) => {
     await using service = await start()
-    // What `Accept-Encoding` means is read by the app once.
+    // The app parses each value of `Accept-Encoding` once.
     const expected = [await get(service.ports.usual, sent), await get(service.ports.usual, sent)]
     expect(expected[0]?.status).toBe(200)
     expect([await get(service.ports.quick, sent), await get(service.ports.quick, sent)]).toEqual(expected)
@@ -201,7 +201,7 @@ describe('limits', () => {
 
   test('are left to the app if the store is needed, or a window began the day before', async () => {
     const now = () => NOON
-    const { local: _local, ...shared } = memoryLimitStore(now)
+    const { local: _local, ...shared } = createMemoryLimitStore(now)
     await using asking = await start({ store: shared, now })
     expect(await get(asking.ports.quick)).toEqual(
       await get(asking.ports.usual).then((response) => ({ ...response, headers: expect.anything() })),

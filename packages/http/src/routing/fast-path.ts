@@ -1,36 +1,36 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Limiter } from '../limits/limiter.ts'
-import { limitFields } from '../limits/spend-limits.ts'
+import { formatLimitHeaders } from '../limits/spend-limits.ts'
 import { type TraceRequestsOptions, traceResponse } from '../observability/trace-requests.ts'
-import { clientAddress } from '../request/client-address.ts'
+import { findClientAddress } from '../request/client-address.ts'
 import { READABLE_BY_ALL } from '../request/cross-origin.ts'
 import {
-  acceptedHosts,
-  commonHeaders,
-  headersNamed,
+  chooseRequestId,
+  createCommonHeaders,
+  createResponseRecorder,
+  findHeaders,
+  listAcceptedHosts,
   type RequestContextOptions,
   type RequestHandler,
-  requestIdFrom,
-  responseRecorder,
 } from '../request/request-context.ts'
 import {
-  CONDITIONS,
-  cacheControl,
-  cachedForm,
-  type PreparedForm,
+  CONDITIONAL_HEADERS,
+  type EncodedBody,
+  findCachedBody,
+  getCacheControl,
   type PreparedResponse,
-  VARIES,
+  VARY_HEADERS,
 } from './prepared-response.ts'
 import type { Caller, RouteLimits } from './route.ts'
 
 /*
- * A fast path for public GETs whose response is in memory, in front of Koa. It only ever sends 200; anything it cannot settle
- * from memory goes to the app, which must give the same response.
+ * The fast path, in front of Koa, for public GETs whose response is in memory. It sends only 200. Every other request goes to the
+ * app, which must respond the same.
  */
 
-/** The response to a public GET, from memory. */
+/** A response to a public GET from memory. */
 export interface FastPathResponse {
-  /** The path of its route, such as `/guides/{slug}`. */
+  /** The route's path, such as `/guides/{slug}`. */
   readonly route: string
   readonly limits: RouteLimits
   readonly response: PreparedResponse
@@ -40,15 +40,19 @@ export interface FastPathOptions extends RequestContextOptions {
   readonly alsoAcceptHosts?: readonly string[]
   readonly limiter: Limiter
   readonly traces?: TraceRequestsOptions | undefined
-  /** Finds a response; undefined leaves the request to the app. @param target as it was sent, with its query */
+  /**
+   * Finds a response. Returning undefined leaves the request to the app.
+   *
+   * @param target the request target as it was sent, with its query
+   */
   find(target: string, accept: string | undefined): FastPathResponse | undefined
   /** Returns the caller of a token whose introspection is cached; undefined for any other `Authorization`. */
-  cachedCaller(request: IncomingMessage): Caller | undefined
+  findCachedCaller(request: IncomingMessage): Caller | undefined
 }
 
-/** Request headers that change the response, announce a body or need a check with a store: such requests go to the app. */
+/** Request headers that change the response, announce a body or need a store. Requests with one of them go to the app. */
 const UNSUPPORTED_HEADERS = [
-  ...CONDITIONS,
+  ...CONDITIONAL_HEADERS,
   'content-length',
   'transfer-encoding',
   'expect',
@@ -57,43 +61,43 @@ const UNSUPPORTED_HEADERS = [
 ]
 
 /**
- * Responds to plain public GETs synchronously if the response, the limits and the token are all in the memory of this
- * process, exactly as `app` would. Every other request, also one that might be refused, goes to `app` uncounted. Koa and its
- * middleware take several times as long for the same response.
+ * Creates a handler that responds to plain public GETs synchronously, exactly as `app` would, if the response, the limits and the
+ * token are all in this process's memory. Koa and its middleware take several times as long for the same response. Any other
+ * request goes to `app` uncounted, even one that might be refused.
  */
-export function fastPath(app: RequestHandler, options: FastPathOptions): RequestHandler {
-  const hosts = acceptedHosts(options.origin, options.alsoAcceptHosts)
-  const record = responseRecorder(options)
-  const headersFor = cachedHeaders(options.origin)
-  const decode = cachedText()
+export function createFastPath(app: RequestHandler, options: FastPathOptions): RequestHandler {
+  const acceptedHosts = listAcceptedHosts(options.origin, options.alsoAcceptHosts)
+  const record = createResponseRecorder(options)
+  const listHeaders = createHeaderCache(options.origin)
+  const decodeBody = createTextCache()
 
-  function settle(request: IncomingMessage) {
+  function respondFromMemory(request: IncomingMessage) {
     const { method, url = '', headers } = request
     if (method !== 'GET' || UNSUPPORTED_HEADERS.some((name) => headers[name] !== undefined)) return undefined
-    const [host = '', otherHost] = headersNamed(request, 'host')
-    const found = options.find(url, headers.accept)
-    if (!found || otherHost !== undefined || !hosts.has(host.toLowerCase())) return undefined
-    const form = cachedForm(found.response, headers['accept-encoding']?.toString())
-    const caller = headers.authorization === undefined ? undefined : options.cachedCaller(request)
-    if (!form || (headers.authorization !== undefined && !caller)) return undefined
-    const address = clientAddress(request, options.trustedProxies)
-    const limits = options.limiter.takeLocally(found.limits, address, caller)
+    const [host = '', otherHost] = findHeaders(request, 'host')
+    const match = options.find(url, headers.accept)
+    if (!match || otherHost !== undefined || !acceptedHosts.has(host.toLowerCase())) return undefined
+    const body = findCachedBody(match.response, headers['accept-encoding']?.toString())
+    const caller = headers.authorization === undefined ? undefined : options.findCachedCaller(request)
+    if (!body || (headers.authorization !== undefined && !caller)) return undefined
+    const address = findClientAddress(request, options.trustedProxies)
+    const limits = options.limiter.takeLocally(match.limits, address, caller)
     if (!limits) return undefined
     return {
-      route: found.route,
+      route: match.route,
       limits,
-      headers: headersFor(found.response, form, caller !== undefined),
-      text: decode(form),
+      headers: listHeaders(match.response, body, caller !== undefined),
+      text: decodeBody(body),
     }
   }
 
   function send(
     response: ServerResponse,
     requestId: string,
-    settled: NonNullable<ReturnType<typeof settle>>,
+    memoryResponse: NonNullable<ReturnType<typeof respondFromMemory>>,
   ) {
-    const { headers, text } = settled
-    const limits = limitFields(settled.limits)
+    const { headers, text } = memoryResponse
+    const limits = formatLimitHeaders(memoryResponse.limits)
     response.writeHead(200, [
       ...headers,
       'x-request-id',
@@ -103,56 +107,56 @@ export function fastPath(app: RequestHandler, options: FastPathOptions): Request
       'ratelimit',
       limits.ratelimit,
     ])
-    // Node sends the head and a string in one write; a buffer would be a second write.
+    // Node sends the head and a string in one write. A buffer would need a second write.
     response.end(text, 'latin1')
   }
 
   return (request, response) => {
     const startedAt = performance.now()
-    const settled = settle(request)
-    if (!settled) return void app(request, response)
-    const requestId = requestIdFrom(request.headers['x-request-id']?.toString() ?? '')
-    const answered = { method: 'GET', route: settled.route, status: 200 }
+    const memoryResponse = respondFromMemory(request)
+    if (!memoryResponse) return void app(request, response)
+    const requestId = chooseRequestId(request.headers['x-request-id']?.toString() ?? '')
+    const outcome = { method: 'GET', route: memoryResponse.route, status: 200 }
     const sendAndRecord = () => {
-      send(response, requestId, settled)
-      record({ ...answered, requestId, startedAt })
+      send(response, requestId, memoryResponse)
+      record({ ...outcome, requestId, startedAt })
     }
-    if (options.traces) traceResponse(options.traces, request, { ...answered, send: sendAndRecord })
+    if (options.traces) traceResponse(options.traces, request, { ...outcome, send: sendAndRecord })
     else sendAndRecord()
   }
 }
 
-/** Decodes the bytes of a form, one per character, as `latin1` encodes them again; cached. */
-function cachedText() {
-  const texts = new WeakMap<PreparedForm, string>()
-  return (form: PreparedForm): string => {
-    const text = texts.get(form) ?? form.bytes.toString('latin1')
-    texts.set(form, text)
+/** Creates a cached function that decodes a body into one character per byte, which `latin1` encodes again. */
+function createTextCache() {
+  const texts = new WeakMap<EncodedBody, string>()
+  return (body: EncodedBody): string => {
+    const text = texts.get(body) ?? body.bytes.toString('latin1')
+    texts.set(body, text)
     return text
   }
 }
 
-/** Lists header names and values in turn, a form that Node sends without further checks; cached. */
-function cachedHeaders(origin: string) {
-  const common = { ...commonHeaders(origin), ...READABLE_BY_ALL }
+/** Creates a cached function that lists header names and values alternately. Node sends such a list without further checks. */
+function createHeaderCache(origin: string) {
+  const common = { ...createCommonHeaders(origin), ...READABLE_BY_ALL }
   const cache = {
-    anonymous: new WeakMap<PreparedForm, string[]>(),
-    authenticated: new WeakMap<PreparedForm, string[]>(),
+    anonymous: new WeakMap<EncodedBody, string[]>(),
+    authenticated: new WeakMap<EncodedBody, string[]>(),
   }
-  return ({ type }: PreparedResponse, form: PreparedForm, hasCaller: boolean): readonly string[] => {
-    const cached = hasCaller ? cache.authenticated : cache.anonymous
+  return ({ type }: PreparedResponse, body: EncodedBody, hasCaller: boolean): readonly string[] => {
+    const headersByBody = hasCaller ? cache.authenticated : cache.anonymous
     const headers =
-      cached.get(form) ??
+      headersByBody.get(body) ??
       Object.entries({
         ...common,
-        'cache-control': cacheControl(hasCaller),
-        ...(form.coding !== 'identity' && { 'content-encoding': form.coding }),
+        'cache-control': getCacheControl(hasCaller),
+        ...(body.coding !== 'identity' && { 'content-encoding': body.coding }),
         'content-type': type,
-        'content-length': String(form.bytes.length),
-        vary: VARIES,
-        etag: `"${form.tag}"`,
+        'content-length': String(body.bytes.length),
+        vary: VARY_HEADERS,
+        etag: `"${body.tag}"`,
       }).flat()
-    cached.set(form, headers)
+    headersByBody.set(body, headers)
     return headers
   }
 }

@@ -11,7 +11,13 @@ const TYPE = 'text/plain; charset=utf-8'
 const route = (path: `/${string}`, content: string) => {
   const prepared = prepareResponse(TYPE, content)
   return defineRoute({
-    ...{ method: 'get', path, operationId: path, summary: '', access: 'public', limits: {}, cache: 'public' },
+    method: 'get',
+    path,
+    operationId: path,
+    summary: '',
+    access: 'public',
+    limits: {},
+    cache: 'public',
     responses: { 200: z.string() },
     handle: () => ({ status: 200, headers: { link: '</>' }, prepared }),
   })
@@ -91,13 +97,13 @@ test('sends content uncompressed that would not get smaller', async () => {
 })
 
 test('prepares a response once for each key', () => {
-  let made = 0
+  let preparedCount = 0
   const prepared = prepareOnce<{ text: string }>(({ text }) => {
-    made += 1
+    preparedCount += 1
     return prepareResponse(TYPE, text)
   })
   const [key, other] = [{ text: 'a' }, { text: 'a' }]
   expect(prepared(key)).toBe(prepared(key))
   expect(prepared(other)).not.toBe(prepared(key))
-  expect(made).toBe(2)
+  expect(preparedCount).toBe(2)
 })

@@ -29,12 +29,23 @@ const guide = defineRoute({
 const HTML = 'text/html; charset=utf-8'
 const page = (path: `/${string}`, headers: Record<string, string>) =>
   defineRoute({
-    ...{ method: 'get', path, operationId: path, summary: '', access: 'open', limits: {}, cache: 'public' },
+    method: 'get',
+    path,
+    operationId: path,
+    summary: '',
+    access: 'open',
+    limits: {},
+    cache: 'public',
     responses: { 200: z.string() },
     handle: () => ({ status: 200, headers, prepared: prepareResponse(HTML, '<p>Page') }),
   })
 const uncached = defineRoute({
-  ...{ method: 'get', path: '/uncached', operationId: 'uncached', summary: '', access: 'open', limits: {} },
+  method: 'get',
+  path: '/uncached',
+  operationId: 'uncached',
+  summary: '',
+  access: 'open',
+  limits: {},
   responses: { 200: z.object({}) },
   handle: () => ({ status: 200, body: {} }),
 })

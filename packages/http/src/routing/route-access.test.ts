@@ -122,7 +122,12 @@ describe('limits', () => {
   test('can be counted by a handler, for a subject that only it knows', async () => {
     const email = policy('email', 1)
     const route = defineRoute({
-      ...{ method: 'post', path: '/mail', operationId: 'mail', summary: '', access: 'open', limits: {} },
+      method: 'post',
+      path: '/mail',
+      operationId: 'mail',
+      summary: '',
+      access: 'open',
+      limits: {},
       request: { body: z.object({ email: z.string() }) },
       responses: { 204: null },
       async handle({ body, request }) {
@@ -138,7 +143,11 @@ describe('limits', () => {
   test('keep a refused request from the handler, and its body unread', async () => {
     let handled = 0
     const counting: Route = {
-      ...{ method: 'post', path: '/a', operationId: 'a', summary: '', access: 'open' },
+      method: 'post',
+      path: '/a',
+      operationId: 'a',
+      summary: '',
+      access: 'open',
       limits: { address: [policy('address', 1)] },
       request: { body: z.object({}) },
       responses: { 204: null },

@@ -5,14 +5,14 @@ import type { ProblemCode } from '../problems/problems.ts'
 import type { PreparedResponse } from './prepared-response.ts'
 
 /*
- * The declaration of a route: access, limits, schemas of request and response, and the handler. `mount-routes.ts` serves
- * routes; `packages/metadata` describes them.
+ * The declaration of a route: access, limits, request and response schemas, and the handler. `mount-routes.ts` serves routes, and
+ * `packages/metadata` describes them.
  */
 
-/** The authenticated client of a request, by its credentials or its token. */
+/** The authenticated client of a request, identified by its credentials or token. */
 export interface Caller {
   readonly clientId: string
-  /** The host that the client proved to control by its Client ID Metadata Document; absent unless proven. */
+  /** The host that the client has proven to control, by its Client ID Metadata Document; absent unless proven. */
   readonly verifiedDomain?: string
   /** The registration id of the person's e-mail verification, if introspection returned one. */
   readonly registrationId?: string
@@ -22,16 +22,16 @@ export interface Caller {
 }
 
 /**
- * Who may call a route. `open`: anybody, and `Authorization` is ignored. `public`: anybody, but a token that is sent must be
- * valid. Scopes: a bearer token with all of them. `client`: client credentials (RFC 6749 §2.3).
+ * Who may call a route. `open`: anybody, and `Authorization` is ignored. `public`: anybody, but if a token is sent, it must be
+ * valid. `scopes`: a bearer token with all of them. `client`: client credentials (RFC 6749 §2.3).
  */
 export type Access = 'open' | 'public' | 'client' | { readonly scopes: readonly string[] }
 
 /**
- * Limit policies by subject. `address` counts the address of every request. `anonymous` counts the address of requests
- * without `Authorization`; on an `open` route, where that header proves nothing, of all requests. `client` counts the client.
- * For a client with a verified domain, `verified` replaces `client`, and `domain` counts all such clients of its registrable
- * domain together: a domain can have any number of clients.
+ * Limit policies by what they count. `address` counts the address of every request. `anonymous` counts the address of requests
+ * without `Authorization`; on an `open` route, where that header proves nothing, of all requests. `client` counts the client. For a
+ * client with a verified domain, `verified` replaces `client`, and `domain` counts all clients of its registrable domain together,
+ * because a domain can have any number of clients.
  */
 export interface RouteLimits {
   readonly address?: readonly LimitPolicy[]
@@ -44,11 +44,11 @@ export interface RouteLimits {
 /** The request as a handler sees it, without Koa. */
 export interface RequestFacts {
   readonly id: string
-  /** As it was sent, without the query. */
+  /** The path as it was sent, without the query. */
   readonly path: string
-  /** Returns the widest network that limits count: an IPv4 address, or an IPv6 /48. It must not be stored in clear. */
+  /** Returns the widest network that limits count: an IPv4 address, or an IPv6 /48. Do not store it in clear. */
   network(): string
-  /** Returns the offered media type that `Accept` prefers; the first of equals, undefined for none. */
+  /** Returns the offered media type that `Accept` prefers, or the first of several. Returns undefined if none is accepted. */
   accepts(...types: string[]): string | undefined
   /** Returns a request header; empty when it is absent. */
   header(name: string): string
@@ -60,7 +60,7 @@ export interface RequestFacts {
 
 type Inputs = { body?: z.ZodType; query?: z.ZodType; params?: z.ZodType }
 type Parsed<I extends Inputs> = { [K in keyof I]: I[K] extends z.ZodType ? z.output<I[K]> : never }
-/** The schema of the body for each status; `null` for a response without a body. */
+/** The body schema for each status; `null` for a response without a body. */
 type Replies = Record<number, z.ZodType | null>
 type ReplyBody<Schema> = Schema extends z.ZodType
   ? { body: z.input<Schema> } | { text: TextReply } | { prepared: PreparedResponse }
@@ -83,41 +83,45 @@ interface TextReply {
 
 interface RouteSpec<I extends Inputs, R extends Replies, A extends Access> {
   method: 'get' | 'post' | 'put' | 'delete'
-  /** Absolute, parameters as `/{slug}`. */
+  /** An absolute path, with parameters as `/{slug}`. */
   path: `/${string}`
   operationId: string
   summary: string
   access: A
   limits: RouteLimits
   request?: I
-  /** True if the body may be absent; `body` is then parsed from `{}`. */
+  /** True if the body may be absent. `body` is then parsed from `{}`. */
   bodyOptional?: boolean
   /**
-   * Set if the body is a form of one of our pages: form-encoded, and refused (403) from any other page. `unguessable` if the
-   * form holds a secret and its page sends no referrer: browsers without `Sec-Fetch-Site` then send `Origin: null`.
+   * Set if the body is a form of one of our pages: form-encoded, and refused (403) from any other page. `unguessable` if the form
+   * has a secret and its page sends no referrer. Browsers without `Sec-Fetch-Site` then send `Origin: null`.
    */
   form?: true | 'unguessable'
   /** The problem code for an invalid body, instead of `invalid-request`. */
   bodyProblem?: ProblemCode
   /**
-   * The responses that the handler may return. Bodies are parsed by their schema, so an unlisted member cannot leak. An
-   * unlisted status, and a body that the schema refuses, become 500.
+   * The responses that the handler may return. Bodies are parsed by their schema, so members that it does not list cannot leak. An
+   * unlisted status, or a body that the schema refuses, becomes 500.
    */
   responses: R
-  /** `public`: shared caches may store a response for 300 s, unless it sets its own `cache-control`. Absent: `no-store`. */
+  /** `public` lets shared caches store a response for 300 s, unless it sets its own `cache-control`. The default is `no-store`. */
   cache?: 'public'
   handle(input: Parsed<I> & WithCaller<A> & { request: RequestFacts }): Promise<Reply<R>> | Reply<R>
-  /** Called with what the check of the credentials threw. Returns a response to send instead of that; otherwise undefined. */
+  /** Called with the error of the credentials check. May return a response to send instead. */
   onRefusedCaller?(refusal: unknown, input: RefusedInput): Promise<RouteReply | undefined>
 }
 
 interface RefusedInput {
   readonly request: RequestFacts
-  /** Reads the body, which nothing has read yet. @throws {Problem} 400, 413 or 415 */
+  /**
+   * Reads the body.
+   *
+   * @throws {Problem} 400, 413 or 415
+   */
   readBody(): Promise<unknown>
 }
 
-/** The input of a handler, with the types of its schemas erased. */
+/** A handler's input, with its schemas' types erased. */
 export interface RouteInput {
   readonly body?: unknown
   readonly query?: unknown
@@ -134,15 +138,15 @@ export interface RouteReply {
   readonly prepared?: PreparedResponse
 }
 
-/** A route with the types of its schemas erased, as mounting and documenting need it. */
+/** A route with its schemas' types erased, for mounting and documenting. */
 export interface Route extends Omit<RouteSpec<Inputs, Replies, Access>, 'handle'> {
   handle(input: RouteInput): Promise<RouteReply> | RouteReply
 }
 
-/** An endpoint that reads its request and writes its response itself, as OAuth or a library prescribes. */
+/** An endpoint that reads its request and writes its response itself, because OAuth or a library prescribes them. */
 export interface RawRoute {
   readonly methods: readonly string[]
-  /** Exact and absolute, parameters as `/{uid}`. */
+  /** An absolute path, with parameters as `/{uid}`. */
   readonly path: string
   /** Policies that count the address, before anything is read. */
   readonly limits: readonly LimitPolicy[]
@@ -156,7 +160,7 @@ export const listEndpoints = (routes: readonly (Route | RawRoute)[]): { method: 
 export const listMethods = (route: Route | RawRoute): readonly string[] =>
   'methods' in route ? route.methods : [route.method.toUpperCase()]
 
-/** Checks at compile time that a handler fits the schemas of its route; does nothing at run time. */
+/** Checks at compile time that a handler matches its route's schemas. Does nothing at run time. */
 export function defineRoute<
   const I extends Inputs = Record<never, never>,
   const R extends Replies = Record<never, never>,

@@ -5,26 +5,26 @@ import { type AddressInfo, createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 
-/** Below the ephemeral ports, which the system assigns to outgoing connections (on Linux from 32 768). */
+/** The range is below the ephemeral ports, which the system assigns to outgoing connections (on Linux from 32,768). */
 const PORTS = { from: 20_000, count: 12_000 }
 
 /**
- * Finds free ports and reserves them until this process ends: other processes that call this function get other ports, even before
- * anything listens. Used where addresses must be known before the processes start.
+ * Finds free ports and reserves them until this process ends: other processes that call this function receive other ports, even
+ * before anything listens. Call it if addresses must be known before processes start.
  *
- * @throws {Error} if it finds too few
+ * @throws {Error} if it finds too few ports
  */
 export async function freePorts(count: number): Promise<number[]> {
   const servers: Server[] = []
   try {
-    for (let tries = 0; servers.length < count; tries += 1) {
-      if (tries > PORTS.count) throw new Error(`there are no ${count} free ports`)
+    for (let tryCount = 0; servers.length < count; tryCount += 1) {
+      if (tryCount > PORTS.count) throw new Error(`there are no ${count} free ports`)
       const server = createServer().listen(PORTS.from + randomInt(PORTS.count), '127.0.0.1')
-      const listens = await once(server, 'listening').then(
+      const isListening = await once(server, 'listening').then(
         () => true,
         () => false,
       )
-      if (!listens) continue
+      if (!isListening) continue
       if (reserve(findPort(server))) servers.push(server)
       else server.close()
     }
@@ -38,21 +38,22 @@ export async function freePorts(count: number): Promise<number[]> {
 const findPort = (server: Server) => (server.address() as AddressInfo).port
 
 /**
- * Writes the id of this process to a file named for the port, unless the file has the id of a running process. The caller listens on
- * the port, so no other process reserves it at the same time.
+ * Writes this process's id to a file that is named after the port, unless the file contains the id of a running process. The caller
+ * listens on the port, so no other process reserves it at the same time.
  *
- * @returns false if another process holds the port
+ * @returns false if another process has reserved the port
  */
 function reserve(port: number): boolean {
   const folder = path.join(tmpdir(), `plainpath-ports-${process.getuid?.() ?? 0}`)
   const file = path.join(folder, String(port))
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  if (isRunning(findHolder(file))) return false
+  if (isRunning(readOwner(file))) return false
   writeFileSync(file, String(process.pid))
   return true
 }
 
-function findHolder(file: string): number {
+/** Reads the id of the process that reserved a port; 0 for none. */
+function readOwner(file: string): number {
   try {
     return Number(readFileSync(file, 'utf8'))
   } catch (error) {

@@ -3,23 +3,28 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type Koa from 'koa'
 import { Gauge, Registry } from 'prom-client'
 import type { Log } from '../observability/log.ts'
-import { openWhenReady, operationsApp, type Readiness, type ReadinessChecks } from '../readiness/readiness.ts'
-import { socketAddress, type TrustedProxies } from '../request/client-address.ts'
+import {
+  createOperationsApp,
+  openWhenReady,
+  type Readiness,
+  type ReadinessChecks,
+} from '../readiness/readiness.ts'
+import { getSocketAddress, type TrustedProxies } from '../request/client-address.ts'
 import type { RequestHandler } from '../request/request-context.ts'
-import { type RunningServer, serve, shutdownSignal } from './server.ts'
+import { type RunningServer, serve, waitForShutdownSignal } from './server.ts'
 
 /*
- * The life cycle of a serving process: wait for startup dependencies, listen, drain after a signal, close. What an app serves
- * and what it opens is its own matter (`serve.ts` of each app); bounds on connections are in `server.ts`.
+ * The life cycle of a serving process: wait for startup dependencies, listen, drain after a signal, close. Each app's `serve.ts`
+ * opens its stores and handlers. `server.ts` limits connections.
  */
 
 interface ListenAddress {
-  /** 0 picks a free one. */
+  /** 0 picks a free port. */
   readonly port: number
   readonly host: string
 }
 
-/** An app whose stores are open, and which does not listen yet. */
+/** An app whose stores are open, but which does not listen yet. */
 interface OpenedApp extends AsyncDisposable {
   readonly operationsApp: Koa
   readonly readiness: Readiness
@@ -29,48 +34,48 @@ interface RunAppOptions<App extends OpenedApp> {
   /** Checks that must pass before the app is opened. */
   readonly startupDependencies: ReadinessChecks
   readonly open: () => Promise<App>
-  /** True for an error of `open` that may go away by itself. */
+  /** Returns true for an error of `open` after which a retry may succeed. */
   readonly isTransient: (error: unknown) => boolean
   readonly operations: ListenAddress
-  /** The listeners other than that of operators, by name. Their ports are logged as `<name>_port`, or `port` for `public`. */
+  /** The listeners by name, except the operations listener. Their ports are logged as `<name>_port`, or `port` for `public`. */
   readonly listeners: (
     app: App,
   ) => Readonly<Record<string, ListenAddress & { readonly handler: RequestHandler }>>
-  /** Proxies that may send the gateway check to these listeners. On that of operators anybody may. */
+  /** Proxies that may send the gateway check to these listeners. On the operations listener, anybody may send it. */
   readonly trustedProxies: TrustedProxies
-  /** How long the app serves new requests after the signal, until load balancers have noticed that it is not ready. */
+  /** How long the app serves new requests after the signal, so that load balancers can notice that it is not ready. */
   readonly drainDelaySeconds: number
-  /** How long requests in flight may take after that. */
+  /** How long requests in flight may take after the drain delay. */
   readonly drainSeconds: number
   readonly log: Log
 }
 
 /**
- * Runs an app until SIGTERM or SIGINT. The listener of operators opens first: `/live` is 200, and `/ready` names the missing
- * startup dependencies. The other listeners open together with the app.
+ * Runs an app until SIGTERM or SIGINT. The operations listener opens first: `/live` is 200, and `/ready` names the missing startup
+ * dependencies. The other listeners open once the app is open.
  *
- * After the signal, `/ready` and the gateway check respond with 503 and every response closes its connection. When
- * `drainDelaySeconds` are over, the listeners stop accepting, requests in flight are completed, and the stores close.
+ * After the signal, `/ready` and the gateway check respond with 503, and every response closes its connection. After
+ * `drainDelaySeconds`, the listeners stop accepting connections, requests in flight are completed, and the stores close.
  *
  * @throws an error that is not transient, such as a port in use or a bug
  */
 export async function runApp<App extends OpenedApp>(options: RunAppOptions<App>): Promise<void> {
   const { log, drainSeconds } = options
-  const stopping = new AbortController()
+  const stop = new AbortController()
   let isServing = false
-  const signalled = shutdownSignal().then((signal) => {
+  const receivedSignal = waitForShutdownSignal().then((signal) => {
     isServing = false
-    stopping.abort()
+    stop.abort()
     return signal
   })
   await using resources = new AsyncDisposableStack()
-  // Disposed last, so that the reason for the end is written too.
+  // The log is flushed last, because it has to contain the reason why the process ends.
   resources.defer(async () => log.flush?.())
   resources.use(exitOnUncaughtErrors(log))
-  const waiting = openWhenReady(options)
-  let operationsHandler: RequestHandler = operationsApp({
-    readiness: waiting.readiness,
-    registry: registryWhileWaiting(),
+  const waitingApp = openWhenReady(options)
+  let operationsHandler: RequestHandler = createOperationsApp({
+    readiness: waitingApp.readiness,
+    registry: createWaitingRegistry(),
   }).callback()
   const operations = resources.use(
     await serve(
@@ -80,8 +85,8 @@ export async function runApp<App extends OpenedApp>(options: RunAppOptions<App>)
       { ...options.operations, drainSeconds },
     ),
   )
-  const app = await waiting.open(stopping.signal)
-  if (!app) return log.info('stopping', { signal: await signalled })
+  const app = await waitingApp.open(stop.signal)
+  if (!app) return log.info('stopping', { signal: await receivedSignal })
   resources.use(app)
   const servers: RunningServer[] = []
   const ports: Record<string, number> = {}
@@ -93,10 +98,10 @@ export async function runApp<App extends OpenedApp>(options: RunAppOptions<App>)
     ports[name === 'public' ? 'port' : `${name}_port`] = server.port
   }
   operationsHandler = app.operationsApp.callback()
-  isServing = !stopping.signal.aborted
+  isServing = !stop.signal.aborted
   log.info('listening', { ...ports, operations_port: operations.port })
 
-  const signal = await signalled
+  const signal = await receivedSignal
   app.readiness.drain()
   for (const server of servers) server.disableKeepAlive()
   log.info('stopping', { signal })
@@ -104,23 +109,23 @@ export async function runApp<App extends OpenedApp>(options: RunAppOptions<App>)
   await Promise.all(servers.map((server) => server[Symbol.asyncDispose]()))
 }
 
-/** The registry served until the app is open. It holds one gauge; the app has a registry of its own. */
-function registryWhileWaiting(): Registry {
+/** Creates the metrics registry that is served until the app is open. It contains one gauge; the app has its own registry. */
+function createWaitingRegistry(): Registry {
   const registry = new Registry()
   const help = '1 while the app waits for its startup dependencies'
   new Gauge({ name: 'waiting_to_start', help, registers: [registry] }).set(1)
   return registry
 }
 
-/** A reserved name (RFC 2606 §2), so that no public request carries it by accident. */
+/** A reserved name (RFC 2606 §2), which no public request has by accident. */
 export const GATEWAY_CHECK_HOST = 'gateway-check.invalid'
 
 /**
- * Responds to the health check of a gateway, `GET /` with the host `GATEWAY_CHECK_HOST`: 204 while this instance serves, 503
- * before it listens and once it drains. `/ready` would not do, since a shared store that is down affects every instance alike.
- * A forwarded request, and any request from an address that is not a trusted proxy, goes to `handler`.
+ * Wraps `handler` to respond to a gateway's health check, `GET /` with the host `GATEWAY_CHECK_HOST`: 204 while this instance
+ * serves, 503 before it listens and once it drains. `/ready` would be unsuitable, because a shared store that is down affects every
+ * instance. A forwarded request, and any request from an address that is not a trusted proxy, goes to `handler`.
  *
- * @param options.trustedProxies may send the check; without them anybody may
+ * @param options.trustedProxies the proxies that may send the check; by default, anybody may
  */
 export function respondToGatewayCheck(
   handler: RequestHandler,
@@ -131,23 +136,23 @@ export function respondToGatewayCheck(
     method === 'GET' &&
     headers.host === GATEWAY_CHECK_HOST &&
     headers['x-forwarded-for'] === undefined &&
-    (trustedProxies?.has(socketAddress(socket)) ?? true)
+    (trustedProxies?.has(getSocketAddress(socket)) ?? true)
   return (request, response) => {
     if (!isCheck(request)) return handler(request, response)
-    // Without keep-alive, since the next check may have to reach another instance at the same address.
+    // Closes the connection, because the next check may have to reach another instance at the same address.
     return response
       .writeHead(isServing() ? 204 : 503, { 'cache-control': 'no-store', connection: 'close' })
       .end()
   }
 }
 
-const EVENTS = ['uncaughtException', 'unhandledRejection'] as const
+const ERROR_EVENTS = ['uncaughtException', 'unhandledRejection'] as const
 
 /**
- * Logs an uncaught error and exits with 1, until disposed: the state of the process is unknown after such an error. Node's own
- * handler would print the error unredacted.
+ * Logs an uncaught error and exits with 1, because the process's state is then unknown. Node's own handler would print the error
+ * unredacted.
  *
- * Also disables SIGUSR1, which would open Node's debugger and with it every secret of the process.
+ * Also disables SIGUSR1, which would open Node's debugger, and expose every secret of the process.
  */
 export function exitOnUncaughtErrors(log: Log): Disposable {
   const exit = (error: unknown) => {
@@ -155,11 +160,11 @@ export function exitOnUncaughtErrors(log: Log): Disposable {
     process.exit(1)
   }
   const ignore = () => undefined
-  for (const event of EVENTS) process.on(event, exit)
+  for (const event of ERROR_EVENTS) process.on(event, exit)
   process.on('SIGUSR1', ignore)
   return {
     [Symbol.dispose]() {
-      for (const event of EVENTS) process.off(event, exit)
+      for (const event of ERROR_EVENTS) process.off(event, exit)
       process.off('SIGUSR1', ignore)
     },
   }

@@ -1,8 +1,8 @@
-/** Work that runs again and again. Disposing waits for the current run. */
+/** Work that runs repeatedly. Disposing waits for the current run. */
 interface RepeatedWork extends AsyncDisposable {
   /** Runs every `everyMs` from now on. */
   start(everyMs: number): void
-  /** Runs at once or, during a run, once more after it, so that a run always starts after this call. */
+  /** Starts a run immediately or, during a run, after it. In either case, a complete run follows this call. */
   runSoon(): void
 }
 
@@ -13,24 +13,24 @@ interface RepeatedWork extends AsyncDisposable {
  */
 export function runRepeatedly(work: (isStopped: () => boolean) => Promise<void>): RepeatedWork {
   let timer: NodeJS.Timeout | undefined
-  let running: Promise<void> | undefined
-  let requested = false
-  let stopped = false
+  let currentRun: Promise<void> | undefined
+  let isRequested = false
+  let isStopped = false
 
   async function run(): Promise<void> {
     try {
-      while (requested && !stopped) {
-        requested = false
-        await work(() => stopped)
+      while (isRequested && !isStopped) {
+        isRequested = false
+        await work(() => isStopped)
       }
     } finally {
-      running = undefined
+      currentRun = undefined
     }
   }
 
   function runSoon(): void {
-    requested = true
-    running ??= run()
+    isRequested = true
+    currentRun ??= run()
   }
 
   return {
@@ -39,9 +39,9 @@ export function runRepeatedly(work: (isStopped: () => boolean) => Promise<void>)
     },
     runSoon,
     async [Symbol.asyncDispose]() {
-      stopped = true
+      isStopped = true
       clearInterval(timer)
-      await running
+      await currentRun
     },
   }
 }

@@ -246,10 +246,10 @@ describe('a server closes', () => {
 
 test('drains and exits on SIGTERM and SIGINT', async () => {
   const program = `
-    import { serve, shutdownSignal } from '${fileURLToPath(new URL('../index.ts', import.meta.url))}'
+    import { serve, waitForShutdownSignal } from '${fileURLToPath(new URL('../index.ts', import.meta.url))}'
     {
       await using server = await serve((_, response) => response.end(), { port: 0, host: '127.0.0.1', drainSeconds: 1 })
-      const signalled = shutdownSignal()
+      const signalled = waitForShutdownSignal()
       console.log('ready')
       console.log(await signalled)
     }

@@ -5,62 +5,62 @@ import type { RequestHandler } from '../request/request-context.ts'
 import { refuseUnknownCodings, refuseUnreadable } from './unreadable-requests.ts'
 
 /*
- * One HTTP listener: bounds on what a client may keep open, requests of one connection in order, and draining. Routes,
- * problems and the life cycle of the process belong elsewhere (`routing/`, `problems/`, `run-app.ts`).
+ * An HTTP listener: connection limits, the order of requests on a connection, and draining. Routes, problems and the life cycle of
+ * the process belong elsewhere (`routing/`, `problems/`, `run-app.ts`).
  */
 
 export interface RunningServer extends AsyncDisposable {
   readonly port: number
   readonly url: string
-  /** Closes every connection with its next response, so that clients reconnect to another instance. Still accepts new ones. */
+  /** Closes each connection with its next response, so clients reconnect to another instance. New ones are still accepted. */
   disableKeepAlive(): void
 }
 
-/** Bounds on what a client may keep open, under the names of Node. Times are in milliseconds. */
+/** The connection limits, under Node's names. Times are in milliseconds. */
 const LIMITS = {
-  /** From the first byte, or from the start of the connection, to the end of the headers. */
+  /** The maximum time from the first byte, or from the start of the connection, to the end of the headers. */
   headersTimeout: 10_000,
-  /** To the end of the body. */
+  /** The maximum time from the first byte to the end of the body. */
   requestTimeout: 15_000,
-  /** Between two requests. */
+  /** The maximum time between two requests. */
   keepAliveTimeout: 5_000,
-  /** Without a byte in either direction, as when a client does not read its response. */
+  /** The maximum time without a byte in either direction, for example because a client does not read its response. */
   timeout: 30_000,
-  /** How often the first two are checked, and so how late a connection may be closed. */
+  /** How often Node checks the first two. A connection may be closed this much too late. */
   connectionsCheckingInterval: 1_000,
   maxHeaderSize: 16 * 1024,
-  /** Beyond this number, new connections are closed at once. */
+  /** With this many open connections, new ones are closed immediately. */
   maxConnections: 4_096,
   maxRequestsPerSocket: 1_000,
 }
 
 export interface ServeOptions {
-  /** 0 picks a free port; read it back from `port`. */
+  /** 0 picks a free port; `RunningServer.port` has its number. */
   port: number
   /** The address to bind, such as `127.0.0.1`. */
   host: string
-  /** How long requests in flight may take once the server is disposed. */
+  /** How long requests in flight may take once the server is disposed of. */
   drainSeconds: number
-  /** The public origin, for problems of requests that are refused before any handler sees them. */
+  /** The public origin, for the error responses to requests that do not reach a handler. */
   origin?: string
   limits?: Partial<typeof LIMITS>
 }
 
 /**
- * Serves `handler` until disposed. Disposing stops accepting, lets requests in flight finish for
- * `drainSeconds`, then closes the connections that are left.
+ * Serves `handler` until it is disposed of. Disposing stops accepting connections, lets requests in flight finish for
+ * `drainSeconds`, and then closes the remaining connections.
  *
  * @throws the listen error, such as `EADDRINUSE`
  */
 export async function serve(handler: RequestHandler, options: ServeOptions): Promise<RunningServer> {
-  const inTurn = oneAtATime()
+  const queueRequests = createRequestQueue()
   const { track, disableKeepAlive, drain } = createDrain()
-  const checked = refuseUnknownCodings(handler, options.origin)
+  const safeHandler = refuseUnknownCodings(handler, options.origin)
   const { timeout, maxConnections, maxRequestsPerSocket, ...limits } = { ...LIMITS, ...options.limits }
-  // Node would refuse a missing Host without a body; `requireHost` says what is wrong.
-  const server = createServer({ ...limits, requireHostHeader: false }, inTurn(track(checked)))
+  // Node would refuse a missing Host header with an empty response. `requireHost` explains the mistake.
+  const server = createServer({ ...limits, requireHostHeader: false }, queueRequests(track(safeHandler)))
   Object.assign(server, { timeout, maxConnections, maxRequestsPerSocket })
-  refuseUnreadable(server, options.origin, inTurn)
+  refuseUnreadable(server, options.origin, queueRequests)
   server.listen(options.port, options.host)
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
@@ -73,84 +73,83 @@ export async function serve(handler: RequestHandler, options: ServeOptions): Pro
 }
 
 /**
- * `track` wraps a handler to know its open responses, `disableKeepAlive` closes connections with their next response, and
- * `drain` closes the server; repeated calls of it share one run.
+ * Creates three functions that share the open responses: `track` wraps a handler to record them, `disableKeepAlive` closes
+ * connections with their next response, and `drain` closes the server. Repeated calls of `drain` share one run.
  */
 function createDrain() {
-  const open = new Set<ServerResponse>()
-  let leaving = false
-  let drained: Promise<void> | undefined
-  const closeAfter = (response: ServerResponse) => {
+  const openResponses = new Set<ServerResponse>()
+  let isClosing = false
+  let closePromise: Promise<void> | undefined
+  const closeConnectionAfter = (response: ServerResponse) => {
     if (!response.headersSent) response.setHeader('connection', 'close')
   }
   const track =
     (handler: RequestHandler): RequestHandler =>
     (request, response) => {
-      open.add(response)
-      response.on('close', () => open.delete(response))
-      if (leaving) closeAfter(response)
+      openResponses.add(response)
+      response.on('close', () => openResponses.delete(response))
+      if (isClosing) closeConnectionAfter(response)
       return handler(request, response)
     }
   function disableKeepAlive(): void {
-    leaving = true
-    for (const response of open) closeAfter(response)
+    isClosing = true
+    for (const response of openResponses) closeConnectionAfter(response)
   }
   async function close(server: Server, seconds: number): Promise<void> {
-    const closed = once(server, 'close')
+    const closeEvent = once(server, 'close')
     server.close()
     disableKeepAlive()
-    // close() closes only connections that are idle now; one that falls idle later would delay it by 5 s.
-    const sweep = setInterval(() => server.closeIdleConnections(), 50)
-    const cut = setTimeout(() => server.closeAllConnections(), seconds * 1000)
-    await closed
-    clearInterval(sweep)
-    clearTimeout(cut)
+    // close() closes only connections that are idle now. A connection that becomes idle later would delay it by 5 s.
+    const idleCloseTimer = setInterval(() => server.closeIdleConnections(), 50)
+    const forceCloseTimer = setTimeout(() => server.closeAllConnections(), seconds * 1000)
+    await closeEvent
+    clearInterval(idleCloseTimer)
+    clearTimeout(forceCloseTimer)
   }
   const drain = (server: Server, seconds: number) => {
-    drained ??= close(server, seconds)
-    return drained
+    closePromise ??= close(server, seconds)
+    return closePromise
   }
   return { track, disableKeepAlive, drain }
 }
 
-/** Resolves with the first of SIGTERM and SIGINT. A second signal kills the process, as Node does by default. */
-export async function shutdownSignal(): Promise<NodeJS.Signals> {
+/** Waits for SIGTERM or SIGINT. A second signal kills the process, which is Node's default. */
+export async function waitForShutdownSignal(): Promise<NodeJS.Signals> {
   const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>()
   const signals = ['SIGTERM', 'SIGINT'] as const
-  const done = (signal: NodeJS.Signals) => {
-    for (const each of signals) process.off(each, done)
+  const onSignal = (signal: NodeJS.Signals) => {
+    for (const name of signals) process.off(name, onSignal)
     resolve(signal)
   }
-  for (const each of signals) process.on(each, done)
+  for (const name of signals) process.on(name, onSignal)
   return promise
 }
 
 /**
- * Handles pipelined requests of one connection one after the other, and none after a response that closes the connection
- * (RFC 9112 §9.3.2, §9.6). Node alone would start each as soon as it is read, and so carry out requests whose responses can
- * no longer be sent.
+ * Handles a connection's pipelined requests one after the other, and none after a response that closes the connection (RFC 9112
+ * §9.3.2, §9.6). Node would start each request as soon as it is read, even if its response can no longer be sent.
  *
- * @returns wraps a handler so that it waits for its turn. All wrapped handlers of one server share the order.
+ * @returns a function that wraps a handler to wait for its turn. All handlers that it wraps share one order
  */
-function oneAtATime(): (handle: RequestHandler) => RequestHandler {
-  /** The requests that wait, by connection. A connection is in the map while one of its requests is being handled. */
-  const waiting = new WeakMap<Socket, (() => void)[]>()
-  const next = (socket: Socket) => {
-    const begin = socket.writable ? waiting.get(socket)?.shift() : undefined
-    if (begin) begin()
-    else waiting.delete(socket)
+function createRequestQueue(): (handle: RequestHandler) => RequestHandler {
+  /** Waiting requests, by connection. A connection is in the map while one of its requests is being handled. */
+  const queues = new WeakMap<Socket, (() => void)[]>()
+  const handleNext = (socket: Socket) => {
+    const handleWaiting = socket.writable ? queues.get(socket)?.shift() : undefined
+    if (handleWaiting) handleWaiting()
+    else queues.delete(socket)
   }
   return (handle) => (request, response) => {
     const { socket } = request
     if (!socket.writable) return
-    const begin = () => {
-      response.on('close', () => next(socket))
-      // A request whose body could not be read to its end was refused while it waited.
+    const handleNow = () => {
+      response.on('close', () => handleNext(socket))
+      // The request may have been refused while it waited, because its body could not be read to the end.
       if (!response.writableEnded) handle(request, response)
     }
-    const queue = waiting.get(socket)
-    if (queue) return void queue.push(begin)
-    waiting.set(socket, [])
-    begin()
+    const queue = queues.get(socket)
+    if (queue) return void queue.push(handleNow)
+    queues.set(socket, [])
+    handleNow()
   }
 }

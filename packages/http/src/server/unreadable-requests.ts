@@ -1,68 +1,67 @@
 import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import { oauthDescription, oauthError, Problem, problemDocument } from '../problems/problem.ts'
+import { createProblemDocument, Problem, toOauthDescription, toOauthError } from '../problems/problem.ts'
 import type { ProblemCode } from '../problems/problems.ts'
-import { commonHeaders, type RequestHandler } from '../request/request-context.ts'
+import { createCommonHeaders, type RequestHandler } from '../request/request-context.ts'
 
-const CODES: Readonly<Record<string, ProblemCode>> = {
+const PROBLEM_CODES_BY_ERROR: Readonly<Record<string, ProblemCode>> = {
   HPE_HEADER_OVERFLOW: 'headers-too-large',
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 'content-too-large',
   ERR_HTTP_REQUEST_TIMEOUT: 'request-timeout',
 }
-/** How long a refused client may go on sending, so that it reads the response instead of a connection reset. */
+/** How long a refused client may continue to send. After an immediate close, it would receive a reset, not the response. */
 const LINGER_MS = 500
 
 /**
- * Refuses requests that never reach a handler: those that Node's parser rejects, those that are not complete in time, and
- * those with an unknown `Expect`. Each response is sent after those of earlier requests on the connection, which is then
- * closed.
+ * Refuses requests that never reach a handler: requests that Node's parser rejects, that are not complete in time, or that have an
+ * unknown `Expect`. Each response is sent after the connection's earlier responses, and then the connection is closed.
  *
- * @param origin for `type`; `about:blank` without it (RFC 9457 §4.2.1)
- * @param inTurn makes a response wait for the earlier ones of its connection
+ * @param origin the origin of `type`; without it, `type` is `about:blank` (RFC 9457 §4.2.1)
+ * @param queueRequests makes a response wait for the connection's earlier responses
  */
 export function refuseUnreadable(
   server: Server,
   origin: string | undefined,
-  inTurn: (handler: RequestHandler) => RequestHandler,
+  queueRequests: (handler: RequestHandler) => RequestHandler,
 ): void {
-  const latest = new WeakMap<Socket, { request: IncomingMessage; response: ServerResponse }>()
-  const refused = new WeakSet<Socket>()
+  const latestExchanges = new WeakMap<Socket, { request: IncomingMessage; response: ServerResponse }>()
+  const refusedSockets = new WeakSet<Socket>()
   server.prependListener('request', (request, response) => {
-    latest.set(request.socket, { request, response })
+    latestExchanges.set(request.socket, { request, response })
   })
   server.on('clientError', (error: NodeJS.ErrnoException, stream) => {
     const socket = stream as Socket
-    if (refused.has(socket)) return
-    refused.add(socket)
+    if (refusedSockets.has(socket)) return
+    refusedSockets.add(socket)
     if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
-    const refusal = refusalFor(CODES[error.code ?? ''] ?? 'invalid-request', origin)
-    const before = latest.get(socket)
-    if (before && !before.request.complete) {
-      // The handler already has this request, whose rest cannot be read. It gets one response only.
-      if (before.response.headersSent) return void socket.destroy()
+    const refusal = createRefusal(PROBLEM_CODES_BY_ERROR[error.code ?? ''] ?? 'invalid-request', origin)
+    const latestExchange = latestExchanges.get(socket)
+    if (latestExchange && !latestExchange.request.complete) {
+      // The handler already has this request, whose rest cannot be read. Send only one response to it.
+      if (latestExchange.response.headersSent) return void socket.destroy()
       // The handler is already refusing it as too large.
-      if (before.response.statusCode === 413) return
-      return send(before.response, refusal)
+      if (latestExchange.response.statusCode === 413) return
+      return send(latestExchange.response, refusal)
     }
-    if (!before || before.response.writableFinished) return writeAndClose(socket, refusal)
-    before.response.once('finish', () => writeAndClose(socket, refusal))
+    if (!latestExchange || latestExchange.response.writableFinished) return writeAndClose(socket, refusal)
+    latestExchange.response.once('finish', () => writeAndClose(socket, refusal))
   })
   server.on(
     'checkExpectation',
-    inTurn((_request, response) => send(response, refusalFor('expectation-failed', origin))),
+    queueRequests((_request, response) => send(response, createRefusal('expectation-failed', origin))),
   )
 }
 
 /**
- * Refuses every transfer coding except `chunked` (RFC 9112 §7). Node accepts a list that ends with `chunked`, for which a
- * proxy might find another end of the body (request smuggling).
+ * Wraps `handler` to refuse every transfer coding except `chunked` (RFC 9112 §7). Node accepts a list that ends with `chunked`, but
+ * a proxy might find another end of the body (request smuggling).
  */
 export function refuseUnknownCodings(handler: RequestHandler, origin: string | undefined): RequestHandler {
   return (request, response) => {
     const coding = request.headers['transfer-encoding']
     const isKnown = coding === undefined || /^chunked$/i.test(coding)
-    return isKnown ? handler(request, response) : send(response, refusalFor('invalid-request', origin))
+    return isKnown ? handler(request, response) : send(response, createRefusal('invalid-request', origin))
   }
 }
 
@@ -72,18 +71,18 @@ interface Refusal {
   readonly body: string
 }
 
-function refusalFor(code: ProblemCode, origin: string | undefined): Refusal {
+function createRefusal(code: ProblemCode, origin: string | undefined): Refusal {
   const requestId = randomUUID()
-  const at = { origin: origin ?? '', path: '', requestId }
-  const { instance: _none, ...problem } = problemDocument(new Problem(code), at)
+  const request = { origin: origin ?? '', path: '', requestId }
+  const { instance: _noPath, ...problem } = createProblemDocument(new Problem(code), request)
   const body = JSON.stringify({
     ...problem,
     type: origin === undefined ? 'about:blank' : problem.type,
-    error: oauthError(code),
-    error_description: oauthDescription(problem.detail),
+    error: toOauthError(code),
+    error_description: toOauthDescription(problem.detail),
   })
   const headers = {
-    ...commonHeaders(origin ?? ''),
+    ...createCommonHeaders(origin ?? ''),
     'x-request-id': requestId,
     'content-type': 'application/problem+json',
     'content-length': String(Buffer.byteLength(body)),
@@ -100,6 +99,6 @@ function writeAndClose(socket: Socket, { status, headers, body }: Refusal): void
   if (!socket.writable) return
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
-  const cut = setTimeout(() => socket.destroy(), LINGER_MS)
-  socket.once('close', () => clearTimeout(cut))
+  const destroyTimer = setTimeout(() => socket.destroy(), LINGER_MS)
+  socket.once('close', () => clearTimeout(destroyTimer))
 }

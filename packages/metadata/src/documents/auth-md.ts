@@ -3,13 +3,13 @@ import { registerAgent } from '../operations/agents.ts'
 import { createToken } from '../operations/oauth.ts'
 import { readTemplate } from '../read-template.ts'
 import { API_TITLE, type ServiceUrls } from '../service-urls.ts'
-import { findExample, pretty } from './exchange.ts'
+import { findExample, formatJson } from './exchange.ts'
 import { MARKDOWN_TYPE, type ServedDocument } from './served-document.ts'
 
-/** Where the commands store the credential. */
-const FILE = 'plainpath-agent.json'
+/** The file where the commands store the credential. */
+const CREDENTIAL_FILE = 'plainpath-agent.json'
 
-const fillIn = readTemplate(
+const fillTemplate = readTemplate(
   new URL('./auth.template.md', import.meta.url),
   [
     'urls',
@@ -24,63 +24,64 @@ const fillIn = readTemplate(
   ],
   {
     title: API_TITLE,
-    file: FILE,
+    file: CREDENTIAL_FILE,
     neverUsed: durationIn('day', RULES.neverUsedMs),
     idle: durationIn('day', RULES.idleMs),
-    tokenLasts: durationIn('hour', RULES.tokenMs),
+    tokenLifetime: durationIn('hour', RULES.tokenMs),
   },
 )
 
-/** `/auth.md`: an agent that reads it from top to bottom gets a token, reads a guide and leaves. */
-export function authMd(urls: ServiceUrls): ServedDocument {
-  // As the command registers, without a name.
+/** Creates `/auth.md`. An agent that follows it from top to bottom registers, gets a token and reads a guide. */
+export function createAuthMd(urls: ServiceUrls): ServedDocument {
+  // The command registers an agent without a name.
   const { client_name: _, ...registration } = findExample(
     registerAgent.responses[201],
-    registerAgent.outcomes[201],
+    registerAgent.responseDocs[201],
     urls,
   )
-  const [register, token, read, revoke] = agentCommands(urls)
-  const content = fillIn({
+  const [register, token, read, revoke] = listAgentCommands(urls)
+  const content = fillTemplate({
     urls,
-    registration: pretty(registration),
-    token: pretty(createToken.outcomes[200].example?.(urls)),
-    registerCommand: register.line,
-    tokenCommand: token.line,
-    readCommand: read.line,
-    revokeCommand: revoke.line,
+    registration: formatJson(registration),
+    token: formatJson(createToken.responseDocs[200].example?.(urls)),
+    registerCommand: register.script,
+    tokenCommand: token.script,
+    readCommand: read.script,
+    revokeCommand: revoke.script,
     handOffSkill: urls.skill('hand-off-to-an-attorney'),
     useApiSkill: urls.skill('use-immigration-guidance-api'),
   })
   return { path: '/auth.md', contentType: MARKDOWN_TYPE, content }
 }
 
-const member = (name: string, file = '') =>
+/** Formats a command that prints a string member of a JSON object, from a file or from standard input. */
+const formatMemberCommand = (name: string, file = '') =>
   `sed -n 's/.*"${name}":"\\([^"]*\\)".*/\\1/p'${file && ` ${file}`}`
 
 /**
- * The journey of an agent as lines for a POSIX shell that work when they are pasted in this order, with nothing but curl
- * and sed. A later line uses the variables of an earlier one; no line prints a secret or a token.
+ * Lists an agent's steps as commands for a POSIX shell with curl and sed. They must run in this order, because later commands use
+ * the variables of earlier ones. No command prints a secret or a token.
  */
-export const agentCommands = (urls: ServiceUrls) =>
+export const listAgentCommands = (urls: ServiceUrls) =>
   [
     {
-      does: `Register once. Your credential is stored in ${FILE}; the service does not show it again.`,
-      line: `[ -s ${FILE} ] || (umask 077; curl -fsS -X POST ${urls.register} -o ${FILE})
-id=$(${member('client_id', FILE)})
-secret=$(${member('client_secret', FILE)})`,
+      description: `Register once. Your credential is stored in ${CREDENTIAL_FILE}; the service does not show it again.`,
+      script: `[ -s ${CREDENTIAL_FILE} ] || (umask 077; curl -fsS -X POST ${urls.register} -o ${CREDENTIAL_FILE})
+id=$(${formatMemberCommand('client_id', CREDENTIAL_FILE)})
+secret=$(${formatMemberCommand('client_secret', CREDENTIAL_FILE)})`,
     },
     {
-      does: `Get a token. It lasts ${durationIn('hour', RULES.tokenMs)}.`,
-      line: `token=$(curl -fsS -u "$id:$secret" -d grant_type=client_credentials ${urls.token} | ${member('access_token')})`,
+      description: `Get a token. It lasts ${durationIn('hour', RULES.tokenMs)}.`,
+      script: `token=$(curl -fsS -u "$id:$secret" -d grant_type=client_credentials ${urls.token} | ${formatMemberCommand('access_token')})`,
     },
     {
-      does: 'Search the guides, and read the best one. This also works without a token.',
-      line: `guides=${urls.base}/guides
-slug=$(curl -fsS "$guides?q=work+permit&limit=1" | ${member('slug')})
+      description: 'Search the guides, and read the best one. This also works without a token.',
+      script: `guides=${urls.base}/guides
+slug=$(curl -fsS "$guides?q=work+permit&limit=1" | ${formatMemberCommand('slug')})
 curl -sS -H "Authorization: Bearer $token" "$guides/$slug"`,
     },
     {
-      does: 'Revoke the token when you are done. From then on no API accepts it.',
-      line: `curl -sS -u "$id:$secret" -d token="$token" ${urls.revoke}`,
+      description: 'Revoke the token when you are done. From then on no API accepts it.',
+      script: `curl -sS -u "$id:$secret" -d token="$token" ${urls.revoke}`,
     },
   ] as const

@@ -1,5 +1,5 @@
 import { API_TITLE, API_VERSION, type ServiceUrls } from '../service-urls.ts'
-import { JSON_TYPE, jsonDocument, type ServedDocument } from './served-document.ts'
+import { createJsonDocument, JSON_TYPE, type ServedDocument } from './served-document.ts'
 import { SKILL_TYPE, SKILLS } from './skills.ts'
 
 /** A typed link (RFC 8288). */
@@ -14,47 +14,52 @@ const LINKSET_TYPE = 'application/linkset+json'
 const AI_CATALOG_TYPE = 'application/ai-catalog+json'
 export const SERVER_CARD_TYPE = 'application/mcp-server-card+json'
 
-/** The documents that the home page and the API root link for agents. */
-export function documentLinks(urls: ServiceUrls): readonly DocumentLink[] {
-  const link = (rel: string, href: string, type: string, title: string) => ({ rel, href, type, title })
+/** Lists the documents for agents that the home page and the API root link to. */
+export function listDocumentLinks(urls: ServiceUrls): readonly DocumentLink[] {
+  const createLink = (rel: string, href: string, type: string, title: string) => ({ rel, href, type, title })
   return [
-    link('api-catalog', urls.apiCatalog, LINKSET_TYPE, 'Catalog of the APIs (RFC 9727)'),
-    link('service-desc', urls.openapi, 'application/json', 'Description of the API (OpenAPI 3.1)'),
-    link('service-doc', urls.authMd, 'text/markdown', 'How an agent registers and gets a token'),
-    link('service-doc', urls.authVerifiedEmail, 'text/markdown', 'How an agent sends a message for a person'),
-    link('service-doc', urls.reference, 'text/html', 'Reference of the API with examples'),
-    link('describedby', urls.llms, 'text/plain', 'What is here, for language models'),
-    link('ai-catalog', urls.aiCatalog, AI_CATALOG_TYPE, 'Catalog of what agents can use'),
-    link('alternate', `${urls.origin}/index.md`, 'text/markdown', 'This page as Markdown'),
-    link('privacy-policy', urls.privacy, 'text/html', 'Privacy'),
-    link('terms-of-service', urls.terms, 'text/html', 'Terms'),
+    createLink('api-catalog', urls.apiCatalog, LINKSET_TYPE, 'Catalog of the APIs (RFC 9727)'),
+    createLink('service-desc', urls.openapi, 'application/json', 'OpenAPI 3.1 description of the API'),
+    createLink('service-doc', urls.authMd, 'text/markdown', 'How an agent registers and gets a token'),
+    createLink(
+      'service-doc',
+      urls.authVerifiedEmail,
+      'text/markdown',
+      'How an agent sends a message for a person',
+    ),
+    createLink('service-doc', urls.reference, 'text/html', 'API reference with examples'),
+    createLink('describedby', urls.llms, 'text/plain', 'Overview for language models'),
+    createLink('ai-catalog', urls.aiCatalog, AI_CATALOG_TYPE, 'Catalog of resources for agents'),
+    createLink('alternate', `${urls.origin}/index.md`, 'text/markdown', 'This page as Markdown'),
+    createLink('privacy-policy', urls.privacy, 'text/html', 'Privacy'),
+    createLink('terms-of-service', urls.terms, 'text/html', 'Terms'),
   ]
 }
 
-/** The value of the `Link` header of the home page. */
-export const homeLinkHeader = (urls: ServiceUrls): string =>
-  documentLinks(urls)
+/** Formats the `Link` header of the home page. */
+export const formatHomeLinkHeader = (urls: ServiceUrls): string =>
+  listDocumentLinks(urls)
     .map(({ rel, href, type }) => `<${href}>; rel="${rel}"; type="${type}"`)
     .join(', ')
 
-/** The type that `ai-catalog.json` names; draft-ietf-httpapi-rest-api-mediatypes registers it. */
+/** The media type of the API description in `ai-catalog.json`; draft-ietf-httpapi-rest-api-mediatypes registers it. */
 export const OPENAPI_TYPE = 'application/openapi+json'
 
-/** The API root, which the catalog and the OAuth metadata name: what the API is, and links to its documents. */
-export function apiRoot(urls: ServiceUrls): ServedDocument {
-  return jsonDocument(urls.base, {
+/** Creates the API root's response: a description, and links to the documents. The catalog and the OAuth metadata refer to it. */
+export function createApiRoot(urls: ServiceUrls): ServedDocument {
+  return createJsonDocument(urls.base, {
     title: API_TITLE,
     version: API_VERSION,
     guides: `${urls.base}/guides`,
     health: `${urls.base}/health`,
-    links: documentLinks(urls).filter(({ rel }) => rel !== 'alternate'),
+    links: listDocumentLinks(urls).filter(({ rel }) => rel !== 'alternate'),
   })
 }
 
-const PROFILE = 'https://www.rfc-editor.org/info/rfc9727'
+const API_CATALOG_PROFILE = 'https://www.rfc-editor.org/info/rfc9727'
 
-/** `/.well-known/api-catalog` (RFC 9727): lists the APIs, and the documents about each (RFC 8631). */
-export function apiCatalog(urls: ServiceUrls): ServedDocument {
+/** Creates `/.well-known/api-catalog` (RFC 9727), which lists the APIs and their documents (RFC 8631). */
+export function createApiCatalog(urls: ServiceUrls): ServedDocument {
   const linkset = [
     {
       anchor: urls.apiCatalog,
@@ -67,7 +72,7 @@ export function apiCatalog(urls: ServiceUrls): ServedDocument {
           : [{ href: urls.publicMcp, title: 'Plainpath MCP server without sign-in' }]),
       ],
     },
-    apiContext(urls),
+    createApiContext(urls),
     {
       anchor: urls.mcp,
       'service-desc': [{ href: urls.serverCard, type: SERVER_CARD_TYPE }],
@@ -77,19 +82,20 @@ export function apiCatalog(urls: ServiceUrls): ServedDocument {
       ],
     },
   ]
-  return jsonDocument(
+  return createJsonDocument(
     urls.apiCatalog,
     { linkset },
     {
-      contentType: `${LINKSET_TYPE}; profile="${PROFILE}"`,
-      alsoAs: [JSON_TYPE],
-      // RFC 9727 §3 asks for it in the answer to HEAD.
+      contentType: `${LINKSET_TYPE}; profile="${API_CATALOG_PROFILE}"`,
+      otherTypes: [JSON_TYPE],
+      // RFC 9727 §3 requires this header in the response to HEAD.
       headers: { link: `<${urls.apiCatalog}>; rel="api-catalog"; type="${LINKSET_TYPE}"` },
     },
   )
 }
 
-function apiContext(urls: ServiceUrls) {
+/** Creates the link context of the REST API in the catalog's link set (RFC 9264). */
+function createApiContext(urls: ServiceUrls) {
   return {
     anchor: urls.base,
     'service-desc': [{ href: urls.openapi, type: JSON_TYPE, title: 'OpenAPI 3.1' }],
@@ -119,8 +125,8 @@ function apiContext(urls: ServiceUrls) {
   }
 }
 
-/** `/.well-known/ai-catalog.json` (AI Catalog 1.0), in the narrower form that ARD 0.9 asks for. */
-export function aiCatalog(urls: ServiceUrls): ServedDocument {
+/** Creates `/.well-known/ai-catalog.json` (AI Catalog 1.0), in the stricter form of ARD 0.9. */
+export function createAiCatalog(urls: ServiceUrls): ServedDocument {
   const catalog = {
     specVersion: '1.0',
     host: {
@@ -128,17 +134,20 @@ export function aiCatalog(urls: ServiceUrls): ServedDocument {
       identifier: new URL(urls.origin).hostname,
       documentationUrl: urls.authMd,
     },
-    entries: [mcpEntry(urls), apiEntry(urls), ...skillEntries(urls)],
+    entries: [createMcpEntry(urls), createApiEntry(urls), ...createSkillEntries(urls)],
   }
-  return jsonDocument(urls.aiCatalog, catalog, { contentType: AI_CATALOG_TYPE, alsoAs: [JSON_TYPE] })
+  return createJsonDocument(urls.aiCatalog, catalog, {
+    contentType: AI_CATALOG_TYPE,
+    otherTypes: [JSON_TYPE],
+  })
 }
 
-/** `urn:air:` and the publisher's host, in the characters that ARD allows. */
-const identifier = ({ origin }: ServiceUrls, ...name: string[]) =>
+/** Formats a catalog identifier: `urn:air:`, the publisher's host, and a name. Replaces host characters that ARD does not allow. */
+const formatIdentifier = ({ origin }: ServiceUrls, ...name: string[]) =>
   ['urn:air', new URL(origin).hostname.replaceAll(/[^a-zA-Z0-9.-]/g, '-'), ...name].join(':')
 
-const apiEntry = (urls: ServiceUrls) => ({
-  identifier: identifier(urls, 'api', 'rest'),
+const createApiEntry = (urls: ServiceUrls) => ({
+  identifier: formatIdentifier(urls, 'api', 'rest'),
   displayName: API_TITLE,
   description:
     'Plain-English guides to U.S. immigration with their official sources, answers, a waitlist, and messages for a person.',
@@ -151,8 +160,8 @@ const apiEntry = (urls: ServiceUrls) => ({
   ],
 })
 
-const mcpEntry = (urls: ServiceUrls) => ({
-  identifier: identifier(urls, 'mcp', 'plainpath'),
+const createMcpEntry = (urls: ServiceUrls) => ({
+  identifier: formatIdentifier(urls, 'mcp', 'plainpath'),
   displayName: 'Plainpath MCP server',
   type: SERVER_CARD_TYPE,
   url: urls.serverCard,
@@ -162,9 +171,9 @@ const mcpEntry = (urls: ServiceUrls) => ({
   ],
 })
 
-const skillEntries = (urls: ServiceUrls) =>
+const createSkillEntries = (urls: ServiceUrls) =>
   SKILLS.map(({ name, title, description, queries }) => ({
-    identifier: identifier(urls, 'skill', name),
+    identifier: formatIdentifier(urls, 'skill', name),
     displayName: title,
     description,
     type: SKILL_TYPE,

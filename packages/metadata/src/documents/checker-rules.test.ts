@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { contentAt, documentsByPath, jsonAt, ORIGIN } from '../../test/document-config.ts'
 import { serviceUrls } from '../service-urls.ts'
-import { homeLinkHeader } from './catalogs.ts'
+import { formatHomeLinkHeader } from './catalogs.ts'
 
-/** What the public checkers ask of the documents. What they ask of answers is in e2e/in-process. */
+/** The rules of public checkers about documents. Their rules about responses are in e2e/in-process. */
 const typeAt = (path: string) => documentsByPath().get(path)?.contentType
 
 interface Target {
@@ -20,7 +20,7 @@ describe('isitagentready.com (Cloudflare)', () => {
       expect((api?.[relation] as Target[] | undefined)?.[0]?.href).toMatch(/^https:/)
   })
 
-  test('apiCatalog: the type is that of a linkset with the profile of RFC 9727', () => {
+  test('apiCatalog: the media type is a linkset with the profile of RFC 9727', () => {
     expect(typeAt('/.well-known/api-catalog')).toBe(
       'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"',
     )
@@ -106,13 +106,13 @@ describe('isitagentready.com (Cloudflare)', () => {
   test('ard: robots.txt and the home page name the AI catalog', () => {
     const address = `${ORIGIN}/.well-known/ai-catalog.json`
     expect(contentAt('/robots.txt')).toContain(`Agentmap: ${address}`)
-    expect(homeLinkHeader(serviceUrls(ORIGIN))).toContain(`<${address}>; rel="ai-catalog"`)
+    expect(formatHomeLinkHeader(serviceUrls(ORIGIN))).toContain(`<${address}>; rel="ai-catalog"`)
     expect(typeAt('/.well-known/ai-catalog.json')).toBe('application/ai-catalog+json')
   })
 
   test.for(['api-catalog', 'service-desc', 'service-doc', 'describedby'])(
     'linkHeaders: the home page names its %s',
-    (relation) => expect(homeLinkHeader(serviceUrls(ORIGIN))).toContain(`; rel="${relation}"; type="`),
+    (relation) => expect(formatHomeLinkHeader(serviceUrls(ORIGIN))).toContain(`; rel="${relation}"; type="`),
   )
 })
 

@@ -12,10 +12,10 @@ import {
   ORIGIN,
 } from '../../test/document-config.ts'
 import * as schemas from '../../test/document-schemas.ts'
-import { authorizationServerMetadata } from '../oauth-metadata.ts'
-import { appFor } from '../paths.ts'
+import { createAuthorizationServerMetadata } from '../oauth-metadata.ts'
+import { findApp } from '../paths.ts'
 import { serviceUrls } from '../service-urls.ts'
-import { authDocuments, resourceDocuments } from './documents.ts'
+import { createAuthDocuments, createResourceDocuments } from './documents.ts'
 
 const URLS = serviceUrls(ORIGIN)
 const ajv = new Ajv2020({ allErrors: true, strict: false })
@@ -70,9 +70,9 @@ test('no document can be mistaken for one of another origin', () => {
 })
 
 test('each app serves documents at its own addresses, once', () => {
-  const paths = { auth: authDocuments(URLS), resource: resourceDocuments(URLS, CONFIG) }
+  const paths = { auth: createAuthDocuments(URLS), resource: createResourceDocuments(URLS, CONFIG) }
   for (const [app, documents] of Object.entries(paths))
-    for (const { path } of documents) expect(appFor(path), path).toBe(app)
+    for (const { path } of documents) expect(findApp(path), path).toBe(app)
   const all = [...paths.auth, ...paths.resource].map(({ path }) => path)
   expect(new Set(all).size).toBe(all.length)
 })
@@ -168,7 +168,7 @@ describe('auth.md', () => {
   })
 
   test('names every endpoint of the metadata that an agent needs', () => {
-    const server = authorizationServerMetadata(URLS)
+    const server = createAuthorizationServerMetadata(URLS)
     for (const address of [server.token_endpoint, server.revocation_endpoint, server.agent_auth.register_uri])
       expect(text).toContain(address)
   })

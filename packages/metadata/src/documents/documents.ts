@@ -1,53 +1,56 @@
 import {
-  authorizationServerMetadata,
-  mcpResourceMetadata,
-  protectedResourceMetadata,
-  signedInMcpResourceMetadata,
+  createAuthorizationServerMetadata,
+  createMcpResourceMetadata,
+  createProtectedResourceMetadata,
+  createSignedInMcpResourceMetadata,
 } from '../oauth-metadata.ts'
-import { openApiDescription } from '../openapi/openapi-description.ts'
-import { openApiPartQuery } from '../openapi/openapi-part.ts'
+import { createOpenApiDescription } from '../openapi/openapi-description.ts'
+import { createPartQuery } from '../openapi/openapi-part.ts'
 import type { ServiceUrls } from '../service-urls.ts'
-import { authDetails } from './auth-details.ts'
-import { authMd } from './auth-md.ts'
-import { aiCatalog, apiCatalog, apiRoot, OPENAPI_TYPE } from './catalogs.ts'
-import { mcpMd } from './mcp-md.ts'
-import { serverCards } from './mcp-server.ts'
-import { llmsTxt, robotsTxt, securityTxt, sitemap } from './root-files.ts'
-import { jsonDocument, type ResourceDocumentConfig, type ServedDocument } from './served-document.ts'
-import { agentSkills } from './skills.ts'
+import { createAuthDetails } from './auth-details.ts'
+import { createAuthMd } from './auth-md.ts'
+import { createAiCatalog, createApiCatalog, createApiRoot, OPENAPI_TYPE } from './catalogs.ts'
+import { createMcpMd } from './mcp-md.ts'
+import { createServerCards } from './mcp-server.ts'
+import { createLlmsTxt, createRobotsTxt, createSecurityTxt, createSitemap } from './root-files.ts'
+import { createJsonDocument, type ResourceDocumentConfig, type ServedDocument } from './served-document.ts'
+import { createAgentSkills } from './skills.ts'
 
-/** What the authorization server serves beside its endpoints. */
-export const authDocuments = (urls: ServiceUrls): ServedDocument[] => [
-  jsonDocument(urls.authorizationServer, authorizationServerMetadata(urls)),
-  authMd(urls),
-  ...authDetails(urls),
+/** Creates the documents that the authorization server serves in addition to its endpoints. */
+export const createAuthDocuments = (urls: ServiceUrls): ServedDocument[] => [
+  createJsonDocument(urls.authorizationServer, createAuthorizationServerMetadata(urls)),
+  createAuthMd(urls),
+  ...createAuthDetails(urls),
 ]
 
-function openApiDocument(urls: ServiceUrls): ServedDocument {
-  const description = openApiDescription(urls)
-  return jsonDocument(urls.openapi, description, {
-    alsoAs: [OPENAPI_TYPE],
-    part: openApiPartQuery(description, urls),
+function createOpenApiDocument(urls: ServiceUrls): ServedDocument {
+  const description = createOpenApiDescription(urls)
+  return createJsonDocument(urls.openapi, description, {
+    otherTypes: [OPENAPI_TYPE],
+    part: createPartQuery(description, urls),
   })
 }
 
-/** What the API serves beside its operations and pages. */
-export const resourceDocuments = (urls: ServiceUrls, config: ResourceDocumentConfig): ServedDocument[] => [
-  apiCatalog(urls),
-  apiRoot(urls),
-  openApiDocument(urls),
-  ...agentSkills(urls, config),
-  // Where RFC 9728 puts it, and the same bytes where most clients look.
+/** Creates the documents that the API serves in addition to its operations and pages. */
+export const createResourceDocuments = (
+  urls: ServiceUrls,
+  config: ResourceDocumentConfig,
+): ServedDocument[] => [
+  createApiCatalog(urls),
+  createApiRoot(urls),
+  createOpenApiDocument(urls),
+  ...createAgentSkills(urls, config),
+  // RFC 9728 defines the second address; most clients request the first.
   ...[`${urls.origin}/.well-known/oauth-protected-resource`, urls.protectedResource].map((address) =>
-    jsonDocument(address, protectedResourceMetadata(urls)),
+    createJsonDocument(address, createProtectedResourceMetadata(urls)),
   ),
-  jsonDocument(urls.mcpProtectedResource, mcpResourceMetadata(urls)),
-  jsonDocument(urls.signedInMcpProtectedResource, signedInMcpResourceMetadata(urls)),
-  aiCatalog(urls),
-  ...serverCards(urls),
-  mcpMd(urls),
-  robotsTxt(urls),
-  securityTxt(urls, config),
-  llmsTxt(urls, config),
-  sitemap(urls, config),
+  createJsonDocument(urls.mcpProtectedResource, createMcpResourceMetadata(urls)),
+  createJsonDocument(urls.signedInMcpProtectedResource, createSignedInMcpResourceMetadata(urls)),
+  createAiCatalog(urls),
+  ...createServerCards(urls),
+  createMcpMd(urls),
+  createRobotsTxt(urls),
+  createSecurityTxt(urls, config),
+  createLlmsTxt(urls, config),
+  createSitemap(urls, config),
 ]

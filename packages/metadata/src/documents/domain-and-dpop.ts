@@ -1,27 +1,27 @@
 import { ASSERTION_ALGORITHMS, durationInWords, numberInWords, RULES } from '@plainpath/domain'
 import { OAuthError } from '../openapi/errors.ts'
 import { CLIENT_ASSERTION_TYPE } from '../operations/oauth.ts'
-import { exampleTime } from '../operations/operation.ts'
+import { formatExampleTime } from '../operations/operation.ts'
 import { operations } from '../operations/operations.ts'
 import { readTemplate } from '../read-template.ts'
 import type { ServiceUrls } from '../service-urls.ts'
-import { BASIC, exchange, findExample, pretty, refusal } from './exchange.ts'
+import { BASIC, findExample, formatExchange, formatJson, formatRefusal } from './exchange.ts'
 
-const file = (name: string) => new URL(`./${name}`, import.meta.url)
+const getTemplateUrl = (name: string) => new URL(`./${name}`, import.meta.url)
 
-/** A program for Node, in a command that stores it, which makes a key and signs assertions and proofs with it. */
-const fillSign = readTemplate(file('sign.template.txt'), ['urls'])
+/** Fills in a command that stores a Node program. The program creates a key, and signs assertions and proofs with it. */
+const fillSignCommand = readTemplate(getTemplateUrl('sign.template.txt'), ['urls'])
 
 const EXAMPLE_ID = 'https://agent.example.org/plainpath-client.json'
 const NONCE = 'q2Xn7vJ4tBz8Lw1Rk5Yd0Fh3Sg6Mp9Uc2Ae7Ti4Ox1V'
-/** Stand for JWTs that the reader signs. */
-const ASSERTION = '<assertion>'
-const PROOF = '<proof>'
+/** Placeholders for JWTs that the reader signs. */
+const ASSERTION_PLACEHOLDER = '<assertion>'
+const PROOF_PLACEHOLDER = '<proof>'
 
-const exampleSeconds = (ms = 0) => Date.parse(exampleTime(ms)) / 1000
+const getExampleSeconds = (ms = 0) => Date.parse(formatExampleTime(ms)) / 1000
 
 const fillDomain = readTemplate(
-  file('domain.template.md'),
+  getTemplateUrl('domain.template.md'),
   ['urls', 'sign', 'document', 'assertion', 'token', 'invalidClientPage'],
   {
     exampleId: EXAMPLE_ID,
@@ -34,55 +34,55 @@ const fillDomain = readTemplate(
   },
 )
 
-/** `/auth/domain.md`: how an agent is known by the URL of its document, without registration. */
-export function domainMd(urls: ServiceUrls): string {
+/** Creates `/auth/domain.md`, for unregistered agents whose client id is the URL of their metadata document. */
+export function formatDomainMd(urls: ServiceUrls): string {
   const { createToken } = operations
-  const jwk = exampleKey(urls)
+  const jwk = createExampleKey(urls)
   return fillDomain({
     urls,
-    sign: fillSign({ urls }).trim(),
-    document: pretty({
+    sign: fillSignCommand({ urls }).trim(),
+    document: formatJson({
       client_id: EXAMPLE_ID,
       grant_types: ['client_credentials'],
       token_endpoint_auth_method: 'private_key_jwt',
       jwks: { keys: [{ ...jwk, kid: '2026-11' }] },
     }),
-    assertion: pretty({
+    assertion: formatJson({
       header: { alg: 'ES256', kid: '2026-11' },
       claims: {
         iss: EXAMPLE_ID,
         sub: EXAMPLE_ID,
         aud: urls.origin,
-        iat: exampleSeconds(),
-        exp: exampleSeconds(60_000),
+        iat: getExampleSeconds(),
+        exp: getExampleSeconds(60_000),
         jti: 'b1c7e1f0-5a53-4d0e-9a51-2f6d3c1e8a77',
       },
     }),
-    token: exchange(createToken, urls, {
-      with: { client_assertion_type: CLIENT_ASSERTION_TYPE, client_assertion: ASSERTION },
+    token: formatExchange(createToken, urls, {
+      with: { client_assertion_type: CLIENT_ASSERTION_TYPE, client_assertion: ASSERTION_PLACEHOLDER },
     }),
     invalidClientPage: urls.problem('invalid-client'),
   })
 }
 
 const fillDpop = readTemplate(
-  file('dpop.template.md'),
+  getTemplateUrl('dpop.template.md'),
   ['urls', 'sign', 'firstProof', 'needsNonce', 'proof', 'token', 'apiProof', 'read', 'unlock'],
   {
     algorithms: ASSERTION_ALGORITHMS.map((name) => `\`${name}\``).join(', '),
-    proofLasts: durationInWords('minute', RULES.dpopProofMs),
+    proofLifetime: durationInWords('minute', RULES.dpopProofMs),
   },
 )
 
-/** `/auth/dpop.md`: how an agent gets and uses tokens that are bound to a key. */
-export function dpopMd(urls: ServiceUrls): string {
+/** Creates `/auth/dpop.md`, which explains how an agent gets and uses key-bound tokens. */
+export function formatDpopMd(urls: ServiceUrls): string {
   const { createToken, listGuides, deleteDpopRequiredScopes } = operations
-  const jwk = exampleKey(urls)
-  const token = findExample(createToken.responses[200], createToken.outcomes[200], urls)
-  const proof = (claims: object) =>
-    pretty({
+  const jwk = createExampleKey(urls)
+  const token = findExample(createToken.responses[200], createToken.responseDocs[200], urls)
+  const formatProof = (claims: object) =>
+    formatJson({
       header: { typ: 'dpop+jwt', alg: 'ES256', jwk },
-      claims: { jti: '4e9b0c1d-7a2f-4c55-8d3e-61f0a9b27c48', iat: exampleSeconds(), ...claims },
+      claims: { jti: '4e9b0c1d-7a2f-4c55-8d3e-61f0a9b27c48', iat: getExampleSeconds(), ...claims },
     })
   const tokenRequest = { htm: 'POST', htu: urls.token }
   const needsNonce = OAuthError.parse({
@@ -95,34 +95,34 @@ export function dpopMd(urls: ServiceUrls): string {
   })
   return fillDpop({
     urls,
-    sign: fillSign({ urls }).trim(),
-    firstProof: proof(tokenRequest),
-    needsNonce: refusal(createToken, urls, {
-      headers: { ...BASIC, DPoP: PROOF },
+    sign: fillSignCommand({ urls }).trim(),
+    firstProof: formatProof(tokenRequest),
+    needsNonce: formatRefusal(createToken, urls, {
+      headers: { ...BASIC, DPoP: PROOF_PLACEHOLDER },
       error: needsNonce,
       responseHeaders: { 'DPoP-Nonce': NONCE },
     }),
-    proof: proof({ ...tokenRequest, nonce: NONCE }),
-    token: exchange(createToken, urls, {
-      headers: { ...BASIC, DPoP: PROOF },
-      response: () => ({ ...token, token_type: 'DPoP' }),
+    proof: formatProof({ ...tokenRequest, nonce: NONCE }),
+    token: formatExchange(createToken, urls, {
+      headers: { ...BASIC, DPoP: PROOF_PLACEHOLDER },
+      formatResponse: () => ({ ...token, token_type: 'DPoP' }),
     }),
-    apiProof: proof({
+    apiProof: formatProof({
       htm: 'GET',
       htu: `${urls.base}/guides`,
       ath: 'fUHyO2r2Z3DZ53EsNrWBb0xWXoaNy59IiKCAqksmQEo',
     }),
-    read: exchange(listGuides, urls, {
-      headers: { Authorization: `DPoP ${token.access_token}`, DPoP: PROOF },
+    read: formatExchange(listGuides, urls, {
+      headers: { Authorization: `DPoP ${token.access_token}`, DPoP: PROOF_PLACEHOLDER },
     }),
-    unlock: exchange(deleteDpopRequiredScopes, urls, { headers: BASIC }),
+    unlock: formatExchange(deleteDpopRequiredScopes, urls, { headers: BASIC }),
   })
 }
 
-/** The public key of the examples, without its name. */
-function exampleKey(urls: ServiceUrls): object {
+/** Returns the public key in the examples, without its `kid`. */
+function createExampleKey(urls: ServiceUrls): object {
   const { replaceAgentKeys } = operations
-  const { jwks } = findExample(replaceAgentKeys.responses[200], replaceAgentKeys.outcomes[200], urls)
+  const { jwks } = findExample(replaceAgentKeys.responses[200], replaceAgentKeys.responseDocs[200], urls)
   const { kty, crv, x, y } = jwks?.keys[0] ?? {}
   return { kty, crv, x, y }
 }

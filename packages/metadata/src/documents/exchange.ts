@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import type { z } from 'zod'
-import { errorComponent } from '../openapi/errors.ts'
+import { getErrorComponent } from '../openapi/errors.ts'
 import type { Operation } from '../operations/operation.ts'
 import type { ServiceUrls } from '../service-urls.ts'
 import { AGENT_ERRORS } from './agent-errors.ts'
@@ -8,95 +8,107 @@ import { AGENT_ERRORS } from './agent-errors.ts'
 const FORM_TYPE = 'application/x-www-form-urlencoded'
 const JSON_TYPE = 'application/json'
 
-/** A placeholder for the agent's credentials; a reader of the document encodes its own. */
+/** A header with a placeholder, which readers replace with their own credentials. */
 export const BASIC = { Authorization: 'Basic base64(client_id:client_secret)' }
 
 interface ExchangeOptions {
   readonly headers?: Readonly<Record<string, string>>
-  /** The name of a body example; the first one when absent. */
+  /** The name of a body example; by default the first one. */
   readonly body?: string
-  /** Members that the body has beside those of the example, or instead of them. */
+  /** Members that extend or override the example body. */
   readonly with?: Readonly<Record<string, unknown>>
-  /** Values for the parameters of the path. */
+  /** The values of the path parameters. */
   readonly params?: Readonly<Record<string, string>>
-  /** The body of the response, where it is not the example of the operation. */
-  readonly response?: () => object
-  /** Headers of the response beside `Content-Type`. */
+  /** Creates the response body; by default the operation's example. */
+  readonly formatResponse?: () => object
+  /** Response headers in addition to `Content-Type`. */
   readonly responseHeaders?: Readonly<Record<string, string>>
 }
 
-/** The example of a response, with its type. */
+/** Returns the example response, typed by its schema. */
 export const findExample = <T>(
   schema: z.ZodType<T>,
-  outcome: Operation['outcomes'][number],
+  responseDoc: Operation['responseDocs'][number],
   urls: ServiceUrls,
-): T => schema.parse(outcome.example?.(urls))
+): T => schema.parse(responseDoc.example?.(urls))
 
 /**
- * Shows a request and its response as two `http` blocks. Both are the examples of the operation, which tests compare with
- * its schemas and with what the service answers.
+ * Formats an example request and its response as two `http` blocks. Tests compare the examples with the operation's schemas and
+ * with the service's real responses.
  */
-export function exchange(operation: Operation, urls: ServiceUrls, options: ExchangeOptions = {}): string {
-  const [[status, outcome] = ['', undefined]] = Object.entries(operation.outcomes)
-  const shown = options.response?.() ?? (outcome?.example?.(urls) as object | undefined)
-  return `${request(operation, urls, options)}\n\n${response(Number(status), shown)}`
+export function formatExchange(
+  operation: Operation,
+  urls: ServiceUrls,
+  options: ExchangeOptions = {},
+): string {
+  const [[status, responseDoc] = ['', undefined]] = Object.entries(operation.responseDocs)
+  const responseBody = options.formatResponse?.() ?? (responseDoc?.example?.(urls) as object | undefined)
+  return `${formatRequestBlock(operation, urls, options)}\n\n${formatResponseBlock(Number(status), responseBody)}`
 }
 
-/** Shows a request and the error that it leads to. @param error an example that the schema of the operation's errors accepts */
-export function refusal(
+/**
+ * Formats an example request and its error response as two `http` blocks.
+ *
+ * @param error an example that the operation's error schema accepts
+ */
+export function formatRefusal(
   operation: Operation,
   urls: ServiceUrls,
   { error, ...options }: ExchangeOptions & { readonly error: { readonly code: string } },
 ): string {
   const status = AGENT_ERRORS.find(({ code }) => code === error.code)?.status ?? 0
-  const type = errorComponent(operation) === 'OAuthError' ? JSON_TYPE : 'application/problem+json'
-  return `${request(operation, urls, options)}\n\n${response(status, error, type, options.responseHeaders)}`
+  const type = getErrorComponent(operation) === 'OAuthError' ? JSON_TYPE : 'application/problem+json'
+  return `${formatRequestBlock(operation, urls, options)}\n\n${formatResponseBlock(status, error, type, options.responseHeaders)}`
 }
 
-function request(operation: Operation, urls: ServiceUrls, options: ExchangeOptions): string {
-  const { method, path, bodyType = JSON_TYPE } = operation
-  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => options.params?.[name] ?? '')
-  const body = exampleBody(operation, urls, options)
-  return block([
-    `${method.toUpperCase()} ${urls.origin}${filled}`,
-    ...headerLines({ ...options.headers, ...(body && { 'Content-Type': bodyType }) }),
-    ...(body ? ['', bodyType === FORM_TYPE ? encodeForm(body) : oneLine(body)] : []),
+function formatRequestBlock(operation: Operation, urls: ServiceUrls, options: ExchangeOptions): string {
+  const { method, path, bodyMediaType = JSON_TYPE } = operation
+  const pathWithValues = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => options.params?.[name] ?? '')
+  const body = createExampleBody(operation, urls, options)
+  return formatBlock([
+    `${method.toUpperCase()} ${urls.origin}${pathWithValues}`,
+    ...formatHeaders({ ...options.headers, ...(body && { 'Content-Type': bodyMediaType }) }),
+    ...(body ? ['', bodyMediaType === FORM_TYPE ? encodeForm(body) : formatOnOneLine(body)] : []),
   ])
 }
 
-function exampleBody(operation: Operation, urls: ServiceUrls, { body, with: more }: ExchangeOptions) {
+function createExampleBody(
+  operation: Operation,
+  urls: ServiceUrls,
+  { body: exampleName, with: overrides }: ExchangeOptions,
+) {
   const examples = operation.bodyExamples
   if (!examples) return undefined
-  const example = examples[body ?? Object.keys(examples)[0] ?? '']
-  if (!example) throw new Error(`${operation.operationId} has no body example ${body}`)
-  return { ...(example(urls) as object), ...more }
+  const example = examples[exampleName ?? Object.keys(examples)[0] ?? '']
+  if (!example) throw new Error(`${operation.operationId} has no body example ${exampleName}`)
+  return { ...(example(urls) as object), ...overrides }
 }
 
-const response = (status: number, body?: object, type = JSON_TYPE, headers: object = {}) =>
-  block([
+const formatResponseBlock = (status: number, body?: object, type = JSON_TYPE, headers: object = {}) =>
+  formatBlock([
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-    ...headerLines({ ...headers, ...(body && { 'Content-Type': type }) }),
-    ...(body ? ['', pretty(body)] : []),
+    ...formatHeaders({ ...headers, ...(body && { 'Content-Type': type }) }),
+    ...(body ? ['', formatJson(body)] : []),
   ])
 
-const headerLines = (headers: object) => Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+const formatHeaders = (headers: object) => Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
 
-const block = (lines: readonly string[]) => `\`\`\`http\n${lines.join('\n')}\n\`\`\``
+const formatBlock = (lines: readonly string[]) => `\`\`\`http\n${lines.join('\n')}\n\`\`\``
 
-/** Angle brackets, which mark what a reader replaces, stay readable. */
+/** Encodes a form. Keeps angle brackets readable, because they mark values that readers replace. */
 const encodeForm = (fields: object) =>
   new URLSearchParams(fields as Record<string, string>)
     .toString()
     .replaceAll('%3C', '<')
     .replaceAll('%3E', '>')
 
-const oneLine = (value: object) =>
+const formatOnOneLine = (value: object) =>
   JSON.stringify(value, null, 1)
     .replaceAll(/\n\s*/g, ' ')
     .replaceAll(/([{[]) | ([}\]])/g, '$1$2')
 
-/** Writes JSON with a member a line, and lists of plain values on one line. */
-export const pretty = (value: unknown): string =>
+/** Formats JSON with one member per line, and arrays of plain values on one line. */
+export const formatJson = (value: unknown): string =>
   JSON.stringify(value, null, 2).replaceAll(
     /\[\n\s+([^[\]{}]*?)\n\s+\]/g,
     (_, items: string) => `[${items.replaceAll(/\n\s+/g, ' ')}]`,

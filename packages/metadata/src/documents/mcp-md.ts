@@ -5,7 +5,7 @@ import { MCP_VERSIONS } from './mcp-server.ts'
 import { MCP_TOOLS, type McpTool } from './mcp-tools.ts'
 import { MARKDOWN_TYPE, parsePath, type ServedDocument } from './served-document.ts'
 
-const fillIn = readTemplate(new URL('./mcp.template.md', import.meta.url), ['urls', 'chatAddresses'], {
+const fillTemplate = readTemplate(new URL('./mcp.template.md', import.meta.url), ['urls', 'chatAddresses'], {
   versions: MCP_VERSIONS.join(', '),
   formQuestions: numberInWords(RULES.formQuestions),
   formMinutes: durationInWords('minute', RULES.formMs),
@@ -14,15 +14,15 @@ const fillIn = readTemplate(new URL('./mcp.template.md', import.meta.url), ['url
     .join('\n'),
 })
 
-/** `/mcp.md`: how a developer connects a client to the MCP server. A test runs its examples. */
-export const mcpMd = (urls: ServiceUrls): ServedDocument => ({
+/** Creates `/mcp.md`, which explains how a developer connects a client to the MCP server. A test runs its examples. */
+export const createMcpMd = (urls: ServiceUrls): ServedDocument => ({
   path: parsePath(urls.mcpMd),
   contentType: MARKDOWN_TYPE,
-  content: fillIn({ urls, chatAddresses: chatAddresses(urls) }),
+  content: fillTemplate({ urls, chatAddresses: formatChatAddresses(urls) }),
 })
 
-/** The addresses of the MCP server for people in a chat app, in a line. */
-export const chatAddresses = ({ publicMcp, signedInMcp }: ServiceUrls): string =>
+/** Formats, on one line, the MCP server addresses for people in a chat app. */
+export const formatChatAddresses = ({ publicMcp, signedInMcp }: ServiceUrls): string =>
   publicMcp === undefined
     ? `${signedInMcp} (with sign-in)`
     : `${publicMcp} (without sign-in), ${signedInMcp} (with sign-in)`

@@ -5,8 +5,8 @@ import { z } from 'zod'
 import { contentAt, documentsByPath, jsonAt, ORIGIN } from '../../test/document-config.ts'
 import { SERVER_CARD } from '../../test/server-card-schema.ts'
 import { serviceUrls } from '../service-urls.ts'
-import { mcpMd } from './mcp-md.ts'
-import { mcpEndpoints, mcpServerInfo } from './mcp-server.ts'
+import { createMcpMd } from './mcp-md.ts'
+import { createMcpEndpoints, createMcpServerInfo } from './mcp-server.ts'
 import { MCP_TOOLS, type McpTool, PUBLIC_TOOLS } from './mcp-tools.ts'
 
 const PLACES = ['/api/mcp/server-card', '/.well-known/mcp/server-card.json', '/.well-known/mcp.json']
@@ -23,13 +23,13 @@ test.for([ORIGIN, 'http://localhost:8080', 'http://127.0.0.1:8080', 'http://[::1
 )
 
 test('the name of the server is its host in reverse order and one slash', () => {
-  expect(mcpServerInfo(serviceUrls('https://api.plainpath.example')).name).toBe(
+  expect(createMcpServerInfo(serviceUrls('https://api.plainpath.example')).name).toBe(
     'example.plainpath.api/plainpath',
   )
 })
 
 const urls = serviceUrls(ORIGIN, 'https://mcp.plainpath.example')
-const endpoints = mcpEndpoints(urls)
+const endpoints = createMcpEndpoints(urls)
 
 test('the instructions say that a message can be sent for a person, and how', () => {
   const agents = ['send_contact_message', 'verifies', 'agrees', urls.authVerifiedEmail, urls.mcpMd]
@@ -52,7 +52,7 @@ test('the public address has only tools that read and need no token, and names t
     expect(MCP_TOOLS[name].annotations.readOnlyHint).toBe(true)
     expect(MCP_TOOLS[name].description).not.toContain('token')
   }
-  expect(mcpEndpoints(serviceUrls(ORIGIN)).public).toBeUndefined()
+  expect(createMcpEndpoints(serviceUrls(ORIGIN)).public).toBeUndefined()
 })
 
 test('/mcp.md names every tool, and is named by the card, the catalog and the metadata', () => {
@@ -73,7 +73,7 @@ test.for(['/mcp.md', '/llms.txt'])(
 )
 
 test('the address without sign-in is named where there is one', () => {
-  expect(mcpMd(urls).content).toContain('https://mcp.plainpath.example/mcp (without sign-in)')
+  expect(createMcpMd(urls).content).toContain('https://mcp.plainpath.example/mcp (without sign-in)')
   expect(contentAt('/mcp.md')).not.toContain('without sign-in')
 })
 
@@ -81,7 +81,7 @@ describe('checkers', () => {
   const card = jsonAt('/.well-known/mcp/server-card.json')
 
   test('isitagentready.com mcpServerCard: serverInfo, the endpoint of the transport, and capabilities', () => {
-    const { name, version } = mcpServerInfo(serviceUrls(ORIGIN))
+    const { name, version } = createMcpServerInfo(serviceUrls(ORIGIN))
     expect(card).toMatchObject({
       serverInfo: { name, version },
       transport: { endpoint: `${ORIGIN}/api/mcp` },
@@ -96,7 +96,7 @@ describe('checkers', () => {
     for (const tool of card.tools) expect(tool.description).toMatch(/./)
   })
 
-  test('it says that no token is needed', () => {
+  test('the card says that no token is needed', () => {
     expect(card.authentication).toMatchObject({ required: false })
     expect(card.remotes[0].headers[0]).toMatchObject({
       name: 'Authorization',

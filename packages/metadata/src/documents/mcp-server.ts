@@ -1,57 +1,57 @@
 import { API_VERSION, type ServiceUrls } from '../service-urls.ts'
 import { SERVER_CARD_TYPE } from './catalogs.ts'
 import { MCP_TOOLS, type McpTool, type McpToolName, PUBLIC_TOOLS } from './mcp-tools.ts'
-import { JSON_TYPE, jsonDocument, type ServedDocument } from './served-document.ts'
+import { createJsonDocument, JSON_TYPE, type ServedDocument } from './served-document.ts'
 
-/** The revisions that the MCP server is tested with, the newest first. */
+/** The protocol revisions that the MCP server supports and tests cover, newest first. */
 export const MCP_VERSIONS = ['2026-07-28', '2025-11-25', '2025-06-18'] as const
 
-/** One address of the MCP server, and what a client finds there. */
+/** An address of the MCP server, with what it offers there. */
 export interface McpEndpoint {
   readonly address: string
   readonly capabilities: {
     readonly tools: { readonly listChanged: boolean }
     readonly extensions?: Record<string, Record<string, never>>
   }
-  /** What a model is told before it uses any tool. */
+  /** Instructions for the model, which the server sends before any tool call. */
   readonly instructions: string
-  /** In the order of `tools/list`. */
+  /** The tools, in the order of `tools/list`. */
   readonly tools: readonly McpToolName[]
 }
 
 const TOOLS_ONLY = { tools: { listChanged: false } }
 const ALL_TOOLS = Object.keys(MCP_TOOLS) as McpToolName[]
 
-/** The addresses of the MCP server: one for agents, and two for people in a chat app. */
-export const mcpEndpoints = (urls: ServiceUrls) => ({
+/** Creates the MCP server's endpoints: one for agents, and two for people in a chat app. */
+export const createMcpEndpoints = (urls: ServiceUrls) => ({
   agents: {
     address: urls.mcp,
     // SEP-1046: a client without a person gets its token with client credentials.
     capabilities: { ...TOOLS_ONLY, extensions: { 'io.modelcontextprotocol/oauth-client-credentials': {} } },
-    instructions: instructions(urls, forAgents(urls)),
+    instructions: formatInstructions(urls, listAgentInstructions(urls)),
     tools: ALL_TOOLS,
   } satisfies McpEndpoint,
   signedIn: {
     address: urls.signedInMcp,
     capabilities: TOOLS_ONLY,
-    instructions: instructions(urls, forTheSignedIn(urls)),
+    instructions: formatInstructions(urls, listSignedInInstructions(urls)),
     tools: ALL_TOOLS,
   } satisfies McpEndpoint,
-  /** Undefined where no origin is configured for it. */
+  /** Undefined if no public origin is configured. */
   public:
     urls.publicMcp === undefined
       ? undefined
       : ({
           address: urls.publicMcp,
           capabilities: TOOLS_ONLY,
-          instructions: instructions(urls, forEverybody(urls)),
+          instructions: formatInstructions(urls, listPublicInstructions(urls)),
           tools: PUBLIC_TOOLS,
         } satisfies McpEndpoint),
 })
 
-/** Who the MCP server says it is. Its name is the host in reverse order and one slash, as server cards want it. */
-export const mcpServerInfo = ({ origin }: ServiceUrls) => ({
-  name: `${reversedHost(origin)}/plainpath`,
+/** Returns the MCP server's identity. As server cards require, its name is the reversed host, one slash and a word. */
+export const createMcpServerInfo = ({ origin }: ServiceUrls) => ({
+  name: `${reverseHost(origin)}/plainpath`,
   title: 'Plainpath',
   version: API_VERSION,
   description:
@@ -59,7 +59,7 @@ export const mcpServerInfo = ({ origin }: ServiceUrls) => ({
   websiteUrl: `${origin}/`,
 })
 
-const instructions = (urls: ServiceUrls, more: readonly string[]): string =>
+const formatInstructions = (urls: ServiceUrls, lines: readonly string[]): string =>
   [
     'Plain-English guides to U.S. immigration. They are information, not legal advice.',
     'Call answer_question first. Put the questions in check to the person, and call it again with their answers as facts.',
@@ -67,50 +67,49 @@ const instructions = (urls: ServiceUrls, more: readonly string[]): string =>
     'To read on, look for a guide with search_guides or list_guides and read it with get_guide.',
     'Call get_help first when somebody is in danger or detained, or a hearing or a deadline is near.',
     'Name the official sources, show the disclaimer, and say when to talk to an attorney, as each guide lists it.',
-    ...more,
+    ...lines,
   ].join(' ')
 
 const AFTER_A_MESSAGE =
   'get_contact_message says what became of the message, and withdraw_contact_message takes it back before it is delivered.'
 
-const forAgents = (urls: ServiceUrls) => [
+const listAgentInstructions = (urls: ServiceUrls) => [
   'You can also send a message to the Plainpath staff for a person, with send_contact_message. The person first',
   `verifies their e-mail address with you and agrees to the text: ${urls.authVerifiedEmail} leads through it.`,
   AFTER_A_MESSAGE,
   `Only these three tools need a token. ${urls.mcpMd} shows how a client connects and sends one.`,
 ]
 
-const forTheSignedIn = (urls: ServiceUrls) => [
+const listSignedInInstructions = (urls: ServiceUrls) => [
   'The person has signed in with their e-mail address, so you can send a message to the Plainpath staff for them, with',
   'send_contact_message. Show them the text first, and send it only if they agree. The reply goes to their e-mail address.',
   AFTER_A_MESSAGE,
   `Never ask the person for a code from an e-mail: it belongs only on the pages of ${urls.origin}.`,
 ]
 
-const forEverybody = (urls: ServiceUrls) => [
+const listPublicInstructions = (urls: ServiceUrls) => [
   'Nobody signs in here, and nothing can be sent. To send a message to the Plainpath staff, or to join the waitlist, the person adds',
   `${urls.signedInMcp} to their app, and signs in with their e-mail address.`,
 ]
 
-/** An address in brackets stays in order, without what the name of a server cannot hold. */
-function reversedHost(origin: string): string {
+/** Reverses the labels of a host. Keeps the order of an IPv6 address, without characters that a server name cannot have. */
+function reverseHost(origin: string): string {
   const { hostname } = new URL(origin)
   if (hostname.startsWith('[')) return hostname.slice(1, -1).replaceAll(':', '-')
   return hostname.split('.').toReversed().join('.')
 }
 
-const SCHEMA = 'https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json'
+const SERVER_CARD_SCHEMA = 'https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json'
 
 /**
- * The card of the MCP server (SEP-2127), at the place that the draft reserves and, the same bytes, where clients of
- * its earlier revisions look.
+ * Creates the MCP server card (SEP-2127), at the address that the draft reserves and at the addresses of its earlier revisions.
  */
-export function serverCards(urls: ServiceUrls): ServedDocument[] {
-  const card = serverCard(urls)
+export function createServerCards(urls: ServiceUrls): ServedDocument[] {
+  const card = createServerCard(urls)
   return [urls.serverCard, ...urls.serverCardAliases].map((address) =>
-    jsonDocument(address, card, {
+    createJsonDocument(address, card, {
       contentType: SERVER_CARD_TYPE,
-      alsoAs: [JSON_TYPE],
+      otherTypes: [JSON_TYPE],
       headers: {
         'access-control-allow-methods': 'GET',
         'access-control-allow-headers': 'Content-Type, If-None-Match',
@@ -119,27 +118,27 @@ export function serverCards(urls: ServiceUrls): ServedDocument[] {
   )
 }
 
-/** The draft's members first; from `serverInfo` on, those of its earlier revisions, which clients still read. */
-function serverCard(urls: ServiceUrls) {
-  const { name, title, version, description, websiteUrl } = mcpServerInfo(urls)
+/** Creates the card. The members from `serverInfo` on come from earlier revisions of the draft, because clients still read them. */
+function createServerCard(urls: ServiceUrls) {
+  const { name, title, version, description, websiteUrl } = createMcpServerInfo(urls)
   return {
-    $schema: SCHEMA,
+    $schema: SERVER_CARD_SCHEMA,
     name,
     version,
     title,
     description,
     websiteUrl,
     remotes: [
-      remote(urls.mcp, authorizationHeader(urls)),
-      ...(urls.publicMcp === undefined ? [] : [remote(urls.publicMcp)]),
-      remote(urls.signedInMcp, signInHeader(urls)),
+      describeRemote(urls.mcp, describeOptionalToken(urls)),
+      ...(urls.publicMcp === undefined ? [] : [describeRemote(urls.publicMcp)]),
+      describeRemote(urls.signedInMcp, describeSignInToken(urls)),
     ],
     serverInfo: { name, title, version },
     protocolVersion: MCP_VERSIONS[0],
     serverUrl: urls.mcp,
     endpoint: urls.mcp,
     transport: { type: 'streamable-http', endpoint: urls.mcp, url: urls.mcp },
-    capabilities: mcpEndpoints(urls).agents.capabilities,
+    capabilities: createMcpEndpoints(urls).agents.capabilities,
     authentication: { required: false, schemes: ['oauth2'], resource_metadata: urls.mcpProtectedResource },
     tools: Object.entries<McpTool>(MCP_TOOLS).map(([toolName, tool]) => ({
       name: toolName,
@@ -150,14 +149,14 @@ function serverCard(urls: ServiceUrls) {
   }
 }
 
-const remote = (url: string, ...headers: object[]) => ({
+const describeRemote = (url: string, ...headers: object[]) => ({
   type: 'streamable-http',
   url,
   supportedProtocolVersions: [...MCP_VERSIONS],
   ...(headers.length > 0 && { headers }),
 })
 
-const signInHeader = (urls: ServiceUrls) => ({
+const describeSignInToken = (urls: ServiceUrls) => ({
   name: 'Authorization',
   description: `For people in a chat app, who sign in by e-mail. The app gets the token with an authorization code: ${urls.signedInMcpProtectedResource}`,
   isRequired: true,
@@ -168,7 +167,7 @@ const signInHeader = (urls: ServiceUrls) => ({
   },
 })
 
-const authorizationHeader = (urls: ServiceUrls) => ({
+const describeOptionalToken = (urls: ServiceUrls) => ({
   name: 'Authorization',
   description: `Optional, except for messages to staff. A token gives limits of your own. One that is bound to a key goes as DPoP, with a proof in the header DPoP. How to connect: ${urls.mcpMd}`,
   isRequired: false,

@@ -13,55 +13,55 @@ import {
   JoinWaitlistRequest,
 } from '@plainpath/domain'
 import { z } from 'zod'
-import { LONGEST_SEARCH, MOST_GUIDES } from '../operations/guides.ts'
+import { MAX_GUIDES, MAX_SEARCH_CHARACTERS } from '../operations/guides.ts'
 
-/** One tool of the MCP server, said once: the server registers it, and the server card lists it. */
+/** A tool that the MCP server registers and the server card lists. */
 export interface McpTool {
   readonly title: string
-  /** What a model reads when it chooses a tool. */
+  /** The description by which a model chooses a tool. */
   readonly description: string
   readonly inputSchema: z.ZodObject
-  /** What may leave the process; 2025-era clients know objects only. */
+  /** The output schema. It is an object, because clients of the 2025 revisions accept nothing else. */
   readonly outputSchema: z.ZodObject
   readonly annotations: {
     readonly readOnlyHint: boolean
     readonly destructiveHint: boolean
     readonly idempotentHint: boolean
-    /** False where a tool touches nothing but this service. */
+    /** False for a tool that uses only this service. */
     readonly openWorldHint: boolean
   }
 }
 
-const READS = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false }
-const ADDS = { ...READS, readOnlyHint: false }
+const READ_HINTS = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false }
+const ADD_HINTS = { ...READ_HINTS, readOnlyHint: false }
 
 const OwnMessage = z.strictObject({
   id: ContactId.meta({ description: '`id` of the message, as send_contact_message returned it.' }),
 })
 
-/** The most guides that a search by tool answers, and the number when `limit` is absent. */
-export const MOST_TOOL_RESULTS = 20
+/** The maximum and default number of guides that a search tool call returns. */
+export const MAX_TOOL_RESULTS = 20
 
-const Limit = (most: number) =>
+const createLimit = (max: number) =>
   z
     .int()
     .min(1)
-    .max(most)
+    .max(max)
     .nullish()
-    .meta({ description: `How many guides to list; ${most} unless given.` })
+    .meta({ description: `How many guides to list; ${max} unless given.` })
 
-/** Every tool by name, in the order of `tools/list`. */
+/** All tools by name, in the order of `tools/list`. */
 export const MCP_TOOLS = {
   list_guides: {
     title: 'List guides',
     description:
       'List the published plain-English guides to U.S. immigration, with slugs and summaries. Information, not legal advice.',
     inputSchema: z.strictObject({
-      limit: Limit(MOST_GUIDES),
+      limit: createLimit(MAX_GUIDES),
       cursor: z.string().nullish().meta({ description: '`next` of the page before.' }),
     }),
     outputSchema: GuideList,
-    annotations: READS,
+    annotations: READ_HINTS,
   },
   search_guides: {
     title: 'Search guides',
@@ -73,24 +73,24 @@ export const MCP_TOOLS = {
         .string()
         .trim()
         .min(1, 'must say what to look for')
-        .max(LONGEST_SEARCH, `must have at most ${LONGEST_SEARCH} characters`)
+        .max(MAX_SEARCH_CHARACTERS, `must have at most ${MAX_SEARCH_CHARACTERS} characters`)
         .meta({
           description:
             'What the person wants to know. Leave out names, addresses, A-Numbers and case numbers.',
         }),
-      limit: Limit(MOST_TOOL_RESULTS),
+      limit: createLimit(MAX_TOOL_RESULTS),
     }),
     outputSchema: GuideList.pick({ guides: true }),
-    annotations: READS,
+    annotations: READ_HINTS,
   },
   answer_question: {
     title: 'Answer a question',
     description:
       'Answer a question about U.S. immigration with sections of sourced guides, or learn that it needs an attorney. ' +
-      'Put the questions in `check` to the person, and ask again with `facts`. Information, not legal advice.',
+      'Ask the person the questions in `check`, then call this tool again with the answers in `facts`. Information, not legal advice.',
     inputSchema: AnswerRequest,
     outputSchema: Answer,
-    annotations: READS,
+    annotations: READ_HINTS,
   },
   get_guide: {
     title: 'Read a guide',
@@ -105,7 +105,7 @@ export const MCP_TOOLS = {
         .meta({ description: 'An earlier version; the one that is published unless given.' }),
     }),
     outputSchema: Guide,
-    annotations: READS,
+    annotations: READ_HINTS,
   },
   get_help: {
     title: 'Get help',
@@ -118,7 +118,7 @@ export const MCP_TOOLS = {
       prepare: z.array(z.string()).meta({ description: 'What to have ready before talking to an attorney.' }),
       page: z.url().meta({ description: 'The page for people, which is also in Spanish.' }),
     }),
-    annotations: READS,
+    annotations: READ_HINTS,
   },
   join_waitlist: {
     title: 'Join the waitlist',
@@ -131,7 +131,7 @@ export const MCP_TOOLS = {
         description: 'Only `joined` comes with a referral link; who is on the list already gets nothing new.',
       }),
     }),
-    annotations: ADDS,
+    annotations: ADD_HINTS,
   },
   send_contact_message: {
     title: 'Send a message',
@@ -140,7 +140,7 @@ export const MCP_TOOLS = {
       'Needs a token with contact:write. Ask the person before you send, leave out document numbers, and show `reply` to them.',
     inputSchema: ContactRequest,
     outputSchema: ContactReceived,
-    annotations: { ...ADDS, idempotentHint: false },
+    annotations: { ...ADD_HINTS, idempotentHint: false },
   },
   get_contact_message: {
     title: 'Look up a message',
@@ -149,7 +149,7 @@ export const MCP_TOOLS = {
       'Needs a token with contact:write.',
     inputSchema: OwnMessage,
     outputSchema: ContactState,
-    annotations: READS,
+    annotations: READ_HINTS,
   },
   withdraw_contact_message: {
     title: 'Withdraw a message',
@@ -158,13 +158,13 @@ export const MCP_TOOLS = {
       'Needs a token with contact:write.',
     inputSchema: OwnMessage,
     outputSchema: ContactState.pick({ id: true }).extend({ status: z.literal('erased') }),
-    annotations: { ...ADDS, destructiveHint: true },
+    annotations: { ...ADD_HINTS, destructiveHint: true },
   },
 } satisfies Record<string, McpTool>
 
 export type McpToolName = keyof typeof MCP_TOOLS
 
-/** The tools at the public address: they only read, and none needs to know the person. */
+/** The tools at the public address. They only read, and do not need to know the person. */
 export const PUBLIC_TOOLS = [
   'list_guides',
   'search_guides',

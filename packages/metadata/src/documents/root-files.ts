@@ -1,36 +1,38 @@
 import { readTemplate } from '../read-template.ts'
 import type { ServiceUrls } from '../service-urls.ts'
-import { chatAddresses } from './mcp-md.ts'
+import { formatChatAddresses } from './mcp-md.ts'
 import { PLAIN_TYPE, type ResourceDocumentConfig, type ServedDocument } from './served-document.ts'
 import { SKILLS } from './skills.ts'
 
-const llms = readTemplate(new URL('./llms.template.txt', import.meta.url), [
+const fillLlms = readTemplate(new URL('./llms.template.txt', import.meta.url), [
   'urls',
   'chatAddresses',
   'guides',
   'skills',
 ])
 
-/** `/llms.txt`: the overview for language models, with links to all other documents. */
-export function llmsTxt(
+/** Creates `/llms.txt`, the overview for language models, with links to all other documents. */
+export function createLlmsTxt(
   urls: ServiceUrls,
   { guides }: Pick<ResourceDocumentConfig, 'guides'>,
 ): ServedDocument {
-  const linkLine = (title: string, address: string, about: string) => `- [${title}](${address}): ${about}`
-  const skills = SKILLS.map(({ name, title, description }) => linkLine(title, urls.skill(name), description))
+  const formatLink = (title: string, address: string, about: string) => `- [${title}](${address}): ${about}`
+  const skills = SKILLS.map(({ name, title, description }) =>
+    formatLink(title, urls.skill(name), description),
+  )
   const content = () =>
-    llms({
+    fillLlms({
       urls,
-      chatAddresses: chatAddresses(urls),
+      chatAddresses: formatChatAddresses(urls),
       guides: guides()
-        .map(({ slug, title, summary }) => linkLine(title, urls.guide(slug), summary))
+        .map(({ slug, title, summary }) => formatLink(title, urls.guide(slug), summary))
         .join('\n'),
       skills: skills.join('\n'),
     })
   return { path: '/llms.txt', contentType: PLAIN_TYPE, content }
 }
 
-/** Named although `*` covers them: some checkers count only what is named. */
+/** Crawlers that `robots.txt` names although `*` covers them, because some site-rating tools look only for names. */
 const CRAWLERS = [
   ...[
     'GPTBot',
@@ -45,8 +47,8 @@ const CRAWLERS = [
   ...['Applebot-Extended', 'Amazonbot', 'meta-externalagent'],
 ]
 
-/** `/robots.txt` (RFC 9309), with Content Signals: searching and answering yes, training no. */
-export function robotsTxt(urls: ServiceUrls): ServedDocument {
+/** Creates `/robots.txt` (RFC 9309). Its Content Signals allow search and answers, but not training. */
+export function createRobotsTxt(urls: ServiceUrls): ServedDocument {
   const lines = [
     ...['*', ...CRAWLERS].map((name) => `User-agent: ${name}`),
     'Content-Signal: search=yes, ai-input=yes, ai-train=no',
@@ -63,10 +65,10 @@ export function robotsTxt(urls: ServiceUrls): ServedDocument {
 const VALID_MONTHS = 11
 
 /**
- * `/.well-known/security.txt` (RFC 9116). It ends less than a year after the month of the start, as §2.5.5 advises:
- * a process that runs for longer than ten months serves one that has expired.
+ * Creates `/.well-known/security.txt` (RFC 9116). It expires less than a year after the month in which the app started, as §2.5.5
+ * advises. A process that runs for more than ten months therefore serves an expired file.
  */
-export function securityTxt(
+export function createSecurityTxt(
   { origin }: ServiceUrls,
   { builtAt, securityContact }: Pick<ResourceDocumentConfig, 'builtAt' | 'securityContact'>,
 ): ServedDocument {
@@ -82,24 +84,34 @@ export function securityTxt(
   return { path, contentType: PLAIN_TYPE, content: lines.join('\n') }
 }
 
-/** `/sitemap.xml`: the pages, and the texts for agents. */
-export function sitemap(
+/** Creates `/sitemap.xml`, which lists the pages and the agent documents. */
+export function createSitemap(
   urls: ServiceUrls,
   { guides }: Pick<ResourceDocumentConfig, 'guides'>,
 ): ServedDocument {
-  const entry = (address: string, rest = '') => `<url><loc>${address}</loc>${rest}</url>`
-  const { guides: listed, getHelp, getHelpInSpanish, ask, connect, contact, privacy, terms, changelog } = urls
+  const formatEntry = (address: string, suffix = '') => `<url><loc>${address}</loc>${suffix}</url>`
+  const {
+    guides: guidesPage,
+    getHelp,
+    getHelpInSpanish,
+    ask,
+    connect,
+    contact,
+    privacy,
+    terms,
+    changelog,
+  } = urls
   const { reference, problems, authMd, mcpMd, llms: overview } = urls
   const { authVerifiedEmail, authKeys, authDomain, authDpop, authErrors, authLifetimes } = urls
-  const details = [authVerifiedEmail, authKeys, authDomain, authDpop, authErrors, authLifetimes]
-  const pages = [listed, getHelp, getHelpInSpanish, ask, connect, contact, privacy, terms, changelog]
-  const others = [...pages, reference, problems, authMd, ...details, mcpMd, overview]
+  const authDetails = [authVerifiedEmail, authKeys, authDomain, authDpop, authErrors, authLifetimes]
+  const pages = [guidesPage, getHelp, getHelpInSpanish, ask, connect, contact, privacy, terms, changelog]
+  const staticPages = [...pages, reference, problems, authMd, ...authDetails, mcpMd, overview]
   const content = () => `<?xml version="1.0" encoding="UTF-8"?>
 <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
 ${[
-  entry(`${urls.origin}/`),
-  ...guides().map(({ slug, updated }) => entry(urls.guide(slug), `<lastmod>${updated}</lastmod>`)),
-  ...[...others, ...SKILLS.map(({ name }) => urls.skill(name))].map((address) => entry(address)),
+  formatEntry(`${urls.origin}/`),
+  ...guides().map(({ slug, updated }) => formatEntry(urls.guide(slug), `<lastmod>${updated}</lastmod>`)),
+  ...[...staticPages, ...SKILLS.map(({ name }) => urls.skill(name))].map((address) => formatEntry(address)),
 ].join('\n')}
 </urlset>
 `

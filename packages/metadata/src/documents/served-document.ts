@@ -1,49 +1,49 @@
 import type { GuideListing } from '@plainpath/domain'
 import type { z } from 'zod'
 
-/** A published guide, as lists name it. */
+/** The members of a published guide that document lists show. */
 export type ListedGuide = Pick<GuideListing, 'slug' | 'title' | 'summary' | 'updated'>
 
-/** What the documents of the API are made from, beside its addresses. */
+/** The input for the API's documents, in addition to the service addresses. */
 export interface ResourceDocumentConfig {
-  /** The official lists of attorneys and accredited representatives. */
+  /** The addresses of the official lists of attorneys and accredited representatives. */
   readonly attorneyLists: readonly string[]
-  /** When the app started. Only its month is used, so that all instances of a release serve the same bytes. */
+  /** The start time of the app. Only the month counts, so that all instances of a release serve the same bytes. */
   readonly builtAt: Date
-  /** Where faults of security are reported: a `mailto:` or `https:` URI. */
+  /** The `mailto:` or `https:` URI for reports of security faults. */
   readonly securityContact: string
-  /** What is published now, by slug. */
+  /** Returns the published guides, sorted by slug. */
   readonly guides: () => readonly ListedGuide[]
 }
 
-/** A document as an app serves it. Its bytes depend on nothing in a request but a query that selects a part. */
+/** A document that an app serves. Its bytes change only for a query that selects a part. */
 export interface ServedDocument {
   readonly path: `/${string}`
-  /** The `Content-Type`, sent exactly so. */
+  /** The value of `Content-Type`. */
   readonly contentType: string
-  /** Further media types under which the same bytes come when `Accept` asks for them. */
-  readonly alsoAs?: readonly string[]
-  /** A function where it changes with the published guides. */
+  /** Further media types for the same bytes. `Accept` selects one. */
+  readonly otherTypes?: readonly string[]
+  /** The text, or a function that creates a text that depends on the published guides. */
   readonly content: string | (() => string)
   readonly headers?: Readonly<Record<string, string>>
-  /** Parses the query to the content of the part that it selects; to undefined for the whole document. */
+  /** Parses the query into the content of the selected part; undefined for the whole document. */
   readonly part?: z.ZodType<string | undefined>
 }
 
-/** @param address below the origin */
+/** Returns the path of a URL. */
 export const parsePath = (address: string): `/${string}` => new URL(address).pathname as `/${string}`
 
 export const JSON_TYPE = 'application/json'
 export const MARKDOWN_TYPE = 'text/markdown; charset=utf-8'
 export const PLAIN_TYPE = 'text/plain; charset=utf-8'
 
-export const jsonDocument = (
+export const createJsonDocument = (
   address: string,
   value: unknown,
-  more: Partial<ServedDocument> = {},
+  overrides: Partial<ServedDocument> = {},
 ): ServedDocument => ({
   path: parsePath(address),
   contentType: JSON_TYPE,
   content: JSON.stringify(value),
-  ...more,
+  ...overrides,
 })

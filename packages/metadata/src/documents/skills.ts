@@ -2,37 +2,37 @@ import { createHash } from 'node:crypto'
 import { readTemplate } from '../read-template.ts'
 import type { ServiceUrls } from '../service-urls.ts'
 import {
-  jsonDocument,
+  createJsonDocument,
   MARKDOWN_TYPE,
   parsePath,
   type ResourceDocumentConfig,
   type ServedDocument,
 } from './served-document.ts'
 
-/** The type that `ai-catalog.json` names for a SKILL.md. */
+/** The media type of a SKILL.md in `ai-catalog.json`. */
 export const SKILL_TYPE = 'application/agent-skills+md'
 
 const INDEX_SCHEMA = 'https://schemas.agentskills.io/discovery/0.2.0/schema.json'
 
-/** One agent skill (agentskills.io). */
+/** An agent skill (agentskills.io). */
 interface Skill {
-  /** Also the name of its folder. */
+  /** The name, which is also the folder name. */
   readonly name: string
   readonly title: string
-  /** What it does and when to use it; at most 1024 characters. */
+  /** The purpose of the skill, and when to use it; at most 1024 characters. */
   readonly description: string
   readonly version: string
-  /** What people say when this skill fits. */
+  /** Example questions for which the skill is useful. */
   readonly queries: readonly string[]
-  /** Markdown, without the front matter. */
+  /** Creates the Markdown text, without the front matter. */
   body(urls: ServiceUrls, attorneyLists: readonly string[]): string
 }
 
-const useApi = readTemplate(new URL('./use-immigration-guidance-api.template.md', import.meta.url), [
+const fillUseApi = readTemplate(new URL('./use-immigration-guidance-api.template.md', import.meta.url), [
   'urls',
   'handOffSkill',
 ])
-const handOff = readTemplate(new URL('./hand-off-to-an-attorney.template.md', import.meta.url), [
+const fillHandOff = readTemplate(new URL('./hand-off-to-an-attorney.template.md', import.meta.url), [
   'urls',
   'attorneyLists',
   'useApiSkill',
@@ -52,10 +52,10 @@ const USE_API: Skill = {
     'put me on the immigration guidance waitlist',
     'tell Plainpath that a guide is wrong',
   ],
-  body: (urls) => useApi({ urls, handOffSkill: urls.skill(HAND_OFF.name) }),
+  body: (urls) => fillUseApi({ urls, handOffSkill: urls.skill(HAND_OFF.name) }),
 }
 
-/** When to stop answering, and how a person finds an attorney. */
+/** The skill that says when to stop answering, and how a person finds an attorney. */
 const HAND_OFF: Skill = {
   name: 'hand-off-to-an-attorney',
   title: 'Hand off to an immigration attorney',
@@ -66,7 +66,7 @@ const HAND_OFF: Skill = {
   version: '1.2.0',
   queries: ['do I need an immigration lawyer', 'where can I find free legal help for immigration court'],
   body: (urls, attorneyLists) =>
-    handOff({
+    fillHandOff({
       urls,
       attorneyLists: attorneyLists.map((address) => `   - ${address}`).join('\n'),
       useApiSkill: urls.skill(USE_API.name),
@@ -75,14 +75,14 @@ const HAND_OFF: Skill = {
 
 export const SKILLS: readonly Skill[] = [USE_API, HAND_OFF]
 
-/** The files of the skills, and their index (Agent Skills discovery 0.2.0) with the digests of the bytes served. */
-export function agentSkills(
+/** Creates the skill files, and their index with file digests (Agent Skills discovery 0.2.0). */
+export function createAgentSkills(
   urls: ServiceUrls,
   { attorneyLists }: Pick<ResourceDocumentConfig, 'attorneyLists'>,
 ): ServedDocument[] {
   const files = SKILLS.map((skill) => ({
     ...skill,
-    content: skillFile(skill, urls, skill.body(urls, attorneyLists)),
+    content: formatSkillFile(skill, urls, skill.body(urls, attorneyLists)),
   }))
   const index = {
     $schema: INDEX_SCHEMA,
@@ -99,18 +99,18 @@ export function agentSkills(
     })),
   }
   return [
-    jsonDocument(urls.skills, index),
+    createJsonDocument(urls.skills, index),
     ...files.map(({ name, content }) => ({
       path: parsePath(urls.skill(name)),
       contentType: MARKDOWN_TYPE,
-      alsoAs: [SKILL_TYPE],
+      otherTypes: [SKILL_TYPE],
       content,
     })),
   ]
 }
 
-/** Quoted as JSON, which YAML reads the same. */
-const skillFile = ({ name, description, version }: Skill, urls: ServiceUrls, body: string) => `---
+/** Formats a skill file. JSON strings quote the front matter values, because they are valid YAML. */
+const formatSkillFile = ({ name, description, version }: Skill, urls: ServiceUrls, body: string) => `---
 name: ${name}
 description: ${JSON.stringify(description)}
 license: Proprietary

@@ -5,12 +5,12 @@ import type {
 } from 'zod-openapi'
 import type { Operation } from '../operations/operation.ts'
 import type { ServiceUrls } from '../service-urls.ts'
-import { errorComponent, numberedError, responseHeaders } from './errors.ts'
+import { describeDocumentedError, describeHeaders, getErrorComponent } from './errors.ts'
 
 const JSON_TYPE = 'application/json'
 
-/** The longest example of a response that the description holds, in characters of JSON. The reference page shows the others. */
-const LONGEST_EXAMPLE = 350
+/** The maximum JSON length of a response example. Only the reference page shows longer ones. */
+const MAX_EXAMPLE_CHARACTERS = 350
 
 /** Describes one operation in OpenAPI 3.1. */
 export function describeOperation(operation: Operation, urls: ServiceUrls): ZodOpenApiOperationObject {
@@ -32,10 +32,10 @@ function describeParameters({ request, requestHeaders: header }: Operation) {
   return Object.keys(requestParams).length > 0 && { requestParams: requestParams as never }
 }
 
-/** A client may also authenticate in a form, for which OpenAPI has no scheme. */
-function describeSecurity({ access, bodyType }: Operation): Record<string, string[]>[] {
+/** Describes the accepted credentials. OpenAPI has no scheme for client credentials in form fields. */
+function describeSecurity({ access, bodyMediaType }: Operation): Record<string, string[]>[] {
   if (access === 'open' || access === 'public') return []
-  if (access === 'client') return [{ client: [] }, bodyType ? {} : { clientAssertion: [] }]
+  if (access === 'client') return [{ client: [] }, bodyMediaType ? {} : { clientAssertion: [] }]
   return [{ oauth2: [...access.scopes] }, { dpop: [] }]
 }
 
@@ -46,10 +46,12 @@ function describeRequestBody({ request, ...operation }: Operation, urls: Service
     requestBody: {
       required: !operation.bodyOptional,
       content: {
-        [operation.bodyType ?? JSON_TYPE]: {
+        [operation.bodyMediaType ?? JSON_TYPE]: {
           schema: request.body,
           ...(examples.length > 0 && {
-            examples: Object.fromEntries(examples.map(([name, make]) => [name, { value: make(urls) }])),
+            examples: Object.fromEntries(
+              examples.map(([name, createExample]) => [name, { value: createExample(urls) }]),
+            ),
           }),
         },
       },
@@ -57,25 +59,32 @@ function describeRequestBody({ request, ...operation }: Operation, urls: Service
   }
 }
 
-/** The statuses of success, the failures that the operation names by status, and all other failures as one. */
+/** Describes each success, each failure with its own documentation, and all other failures together. */
 function describeResponses(operation: Operation, urls: ServiceUrls): ZodOpenApiResponsesObject {
-  const failure = { $ref: `#/components/responses/${errorComponent(operation)}` as const }
-  type Entry = [string, ZodOpenApiResponseObject | typeof failure]
-  const successes = Object.entries(operation.responses).map(([status, schema]): Entry => {
-    const { description, example } = operation.outcomes[Number(status)] ?? {
+  const failure = { $ref: `#/components/responses/${getErrorComponent(operation)}` as const }
+  type ResponseEntry = [string, ZodOpenApiResponseObject | typeof failure]
+  const successes = Object.entries(operation.responses).map(([status, schema]): ResponseEntry => {
+    const { description, example } = operation.responseDocs[Number(status)] ?? {
       description: '',
     }
-    const shown = example?.(urls)
-    const isShort = JSON.stringify(shown ?? '').length <= LONGEST_EXAMPLE
+    const exampleBody = example?.(urls)
+    const isShort = JSON.stringify(exampleBody ?? '').length <= MAX_EXAMPLE_CHARACTERS
     const content = schema && {
-      [JSON_TYPE]: { schema, ...(shown !== undefined && isShort && { example: shown }) },
-      ...(operation.alsoAs && { [operation.alsoAs]: { schema: { type: 'string' as const } } }),
+      [JSON_TYPE]: { schema, ...(exampleBody !== undefined && isShort && { example: exampleBody }) },
+      ...(operation.alternativeMediaType && {
+        [operation.alternativeMediaType]: { schema: { type: 'string' as const } },
+      }),
     }
-    const headers = operation.cache === 'public' && { headers: responseHeaders('ETag') }
+    const headers = operation.cache === 'public' && { headers: describeHeaders('ETag') }
     return [status, { description, ...headers, ...(content && { content }) }]
   })
-  const numbered = Object.entries(operation.numberedErrors ?? {}).map(
-    ([status, description]): Entry => [status, numberedError(description)],
+  const documentedErrors = Object.entries(operation.documentedErrors ?? {}).map(
+    ([status, description]): ResponseEntry => [status, describeDocumentedError(description)],
   )
-  return Object.fromEntries<Entry[1]>([...successes, ...numbered, ['4XX', failure], ['default', failure]])
+  return Object.fromEntries<ResponseEntry[1]>([
+    ...successes,
+    ...documentedErrors,
+    ['4XX', failure],
+    ['default', failure],
+  ])
 }

@@ -3,13 +3,13 @@ import type { ZodOpenApiHeadersObject, ZodOpenApiResponseObject } from 'zod-open
 import type { Operation } from '../operations/operation.ts'
 import type { ServiceUrls } from '../service-urls.ts'
 
-/** In every error body, and more specific than `error`. */
+/** The `code` of every error body. It is more specific than `error`. */
 const ProblemCode = z
   .string()
   .regex(/^[a-z]+(-[a-z]+)*$/)
   .meta({ description: 'The kind of error. Decide by it.' })
 
-/** RFC 9457 with our extension members. */
+/** An RFC 9457 problem with our extension members. */
 export const Problem = z.looseObject({
   type: z.url().meta({ description: 'A page that says what to do next.' }),
   title: z.string(),
@@ -36,10 +36,10 @@ const OAuthMembers = {
   error_description: z.string(),
 }
 
-/** The same with the two members that OAuth clients read. */
+/** A problem with the two additional members that OAuth clients read. */
 export const AgentProblem = Problem.extend(OAuthMembers)
 
-/** RFC 6749 §5.2, with `code`. */
+/** An RFC 6749 §5.2 error with `code`. */
 export const OAuthError = z.object({
   ...OAuthMembers,
   error_uri: z.url().meta({ description: 'A page that says what to do next.' }),
@@ -48,29 +48,31 @@ export const OAuthError = z.object({
 
 const PROBLEM_TYPE = 'application/problem+json'
 
-/** The component that describes every failure of an operation; operations that OAuth clients call fail in the form of OAuth. */
-export const errorComponent = ({ tag }: Operation) =>
+/** Returns the name of the error component for an operation. Operations for OAuth clients use OAuth errors. */
+export const getErrorComponent = ({ tag }: Operation) =>
   tag === 'OAuth' ? 'OAuthError' : tag === 'Agents' ? 'AgentProblem' : 'Problem'
 
-const text = (description: string) => ({ description, schema: { type: 'string' as const } })
+const describeTextHeader = (description: string) => ({ description, schema: { type: 'string' as const } })
 
-/** The headers of some responses, by name. The description of the API says which headers most responses have. */
+/** The headers that only some responses have. The API description's introduction explains the others. */
 export const HEADERS = {
-  ETag: text('Send it as `If-None-Match`: 304 means that nothing changed.'),
+  ETag: describeTextHeader('Send it as `If-None-Match`: 304 means that nothing changed.'),
   'Retry-After': {
     description: 'With 429 and 503: seconds to wait.',
     schema: { type: 'integer' as const, minimum: 0 },
   },
-  'WWW-Authenticate': text('With 401 and 403: the scheme, and for tokens `scope` and `resource_metadata`.'),
-  Allow: text('With 405: the supported methods.'),
+  'WWW-Authenticate': describeTextHeader(
+    'With 401 and 403: the scheme, and for tokens `scope` and `resource_metadata`.',
+  ),
+  Allow: describeTextHeader('With 405: the supported methods.'),
 }
 
-export const responseHeaders = (...names: (keyof typeof HEADERS)[]): ZodOpenApiHeadersObject =>
+export const describeHeaders = (...names: (keyof typeof HEADERS)[]): ZodOpenApiHeadersObject =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 
-const errorHeaders = responseHeaders('Retry-After', 'WWW-Authenticate', 'Allow')
+const errorHeaders = describeHeaders('Retry-After', 'WWW-Authenticate', 'Allow')
 
-const problemExample = (urls: ServiceUrls) => ({
+const createProblemExample = (urls: ServiceUrls) => ({
   type: urls.problem('invalid-request'),
   title: 'The request is not valid',
   status: 400,
@@ -81,9 +83,9 @@ const problemExample = (urls: ServiceUrls) => ({
   errors: [{ pointer: '#/email', detail: 'is missing' }],
 })
 
-/** The components that operations refer to, one for each form of failure. */
-export function errorResponses(urls: ServiceUrls): Record<string, ZodOpenApiResponseObject> {
-  const oauth = {
+/** Creates the error components to which operations refer, one for each error format. */
+export function createErrorResponses(urls: ServiceUrls): Record<string, ZodOpenApiResponseObject> {
+  const oauthExample = {
     error: 'invalid_scope',
     error_description: 'This client cannot have any of the requested scopes.',
     error_uri: urls.problem('invalid-scope'),
@@ -93,7 +95,7 @@ export function errorResponses(urls: ServiceUrls): Record<string, ZodOpenApiResp
     Problem: {
       description: 'A failure (RFC 9457): `code` identifies it, `detail` says what to do next.',
       headers: errorHeaders,
-      content: { [PROBLEM_TYPE]: { schema: Problem, example: problemExample(urls) } },
+      content: { [PROBLEM_TYPE]: { schema: Problem, example: createProblemExample(urls) } },
     },
     AgentProblem: {
       description: 'A failure (RFC 9457), with `error` and `error_description` for OAuth clients.',
@@ -103,13 +105,13 @@ export function errorResponses(urls: ServiceUrls): Record<string, ZodOpenApiResp
     OAuthError: {
       description: 'A failure (RFC 6749, section 5.2).',
       headers: errorHeaders,
-      content: { 'application/json': { schema: OAuthError, example: oauth } },
+      content: { 'application/json': { schema: OAuthError, example: oauthExample } },
     },
   }
 }
 
-/** A failure whose status the operation names. */
-export const numberedError = (description: string): ZodOpenApiResponseObject => ({
+/** Describes a failure for which an operation has its own documentation. */
+export const describeDocumentedError = (description: string): ZodOpenApiResponseObject => ({
   description,
   content: { [PROBLEM_TYPE]: { schema: Problem } },
 })

@@ -43,7 +43,7 @@ import type { ZodOpenApiOverride } from 'zod-openapi'
 import { RevokeRequest, TokenRequest, TokenResponse } from '../operations/oauth.ts'
 import { AgentProblem, OAuthError, Problem } from './errors.ts'
 
-/** The names by which a generated client knows the schemas. A schema that is used twice belongs here: it is then written once. */
+/** The named schemas of the API description and generated clients. Any schema with several uses belongs here. */
 export const NAMED_SCHEMAS = {
   Guide,
   GuideSlug,
@@ -90,8 +90,8 @@ export const NAMED_SCHEMAS = {
   RenewedAssertion,
 }
 
-/** The schema that each of these has all members of. They are written as a reference to it and what they add. */
-const BASES: Partial<Record<SchemaName, SchemaName>> = {
+/** The base of each schema that extends another one. The description has a reference to the base, and the schema's own members. */
+const BASE_NAMES: Partial<Record<SchemaName, SchemaName>> = {
   RegisteredAgent: 'AgentRegistration',
   RegisteredKeyAgent: 'AgentRegistration',
   AgentDescription: 'AgentRegistration',
@@ -103,28 +103,28 @@ const BASES: Partial<Record<SchemaName, SchemaName>> = {
 type SchemaName = keyof typeof NAMED_SCHEMAS
 
 const BASE_BY_SCHEMA: ReadonlyMap<unknown, SchemaName> = new Map(
-  Object.entries(BASES).map(([name, base]) => [NAMED_SCHEMAS[name as SchemaName], base]),
+  Object.entries(BASE_NAMES).map(([name, base]) => [NAMED_SCHEMAS[name as SchemaName], base]),
 )
 
-/** Formats that imply the pattern that zod adds. */
+/** The formats for which zod adds a redundant pattern. */
 const FORMATS_WITH_PATTERN: ReadonlySet<unknown> = new Set(['date', 'date-time', 'uuid'])
 
-/** Removes what another schema or keyword already says, and what no reader decides by. */
+/** Removes redundant and unnecessary keywords from a schema. */
 export const shortenSchema: ZodOpenApiOverride = ({ zodSchema, jsonSchema, io }) => {
-  // A later version may add members to a response, so clients must not refuse unknown ones.
+  // Clients must accept unknown members, because a later version may add members to a response.
   if (io === 'output' || isEmpty(jsonSchema.additionalProperties)) delete jsonSchema.additionalProperties
   if (FORMATS_WITH_PATTERN.has(jsonSchema.format)) delete jsonSchema.pattern
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
-  // Texts of responses are not empty. A request that is checked has a longest text, too.
+  // A lone minimum of 1 is only in responses, whose texts are never empty. In requests, a minimum comes with a maximum.
   if (jsonSchema.minLength === 1 && jsonSchema.maxLength === undefined) delete jsonSchema.minLength
-  if (zodSchema === AnswerExplanation) leaveOpen(jsonSchema)
+  if (zodSchema === AnswerExplanation) removeMembers(jsonSchema)
   if (zodSchema === AgentKeySet) jsonSchema.properties = { keys: PUBLIC_KEYS }
   const baseName = BASE_BY_SCHEMA.get(zodSchema)
   if (baseName) extendBase(zodSchema, jsonSchema, baseName)
 }
 
-/** The keys of a registration have the form in which they were sent. */
+/** The schema of a registration's keys, which have the same form as in the request. */
 const PUBLIC_KEYS = {
   type: 'array' as const,
   items: { $ref: '#/components/schemas/PublicJwk' },
@@ -134,13 +134,14 @@ const PUBLIC_KEYS = {
 const isEmpty = (schema: unknown) =>
   typeof schema === 'object' && schema !== null && Object.keys(schema).length === 0
 
-/** Describes an object whose members callers cannot rely on. */
-function leaveOpen(jsonSchema: z.core.JSONSchema.BaseSchema): void {
+/** Removes the members from an object schema, because callers cannot rely on them. */
+function removeMembers(jsonSchema: z.core.JSONSchema.BaseSchema): void {
   delete jsonSchema.properties
   delete jsonSchema.required
   jsonSchema.additionalProperties = true
 }
 
+/** Replaces the members that a schema inherits with a reference to its base. */
 function extendBase(
   zodSchema: unknown,
   jsonSchema: z.core.JSONSchema.BaseSchema,
@@ -148,9 +149,9 @@ function extendBase(
 ): void {
   const base: unknown = NAMED_SCHEMAS[baseName]
   if (!(zodSchema instanceof z.ZodObject) || !(base instanceof z.ZodObject)) return
-  const inherited = Object.keys(base.shape).filter((name) => zodSchema.shape[name] === base.shape[name])
-  for (const name of inherited) delete jsonSchema.properties?.[name]
-  const own = jsonSchema.required?.filter((name) => !inherited.includes(name)) ?? []
-  jsonSchema.required = own
+  const inheritedNames = Object.keys(base.shape).filter((name) => zodSchema.shape[name] === base.shape[name])
+  for (const name of inheritedNames) delete jsonSchema.properties?.[name]
+  const ownRequired = jsonSchema.required?.filter((name) => !inheritedNames.includes(name)) ?? []
+  jsonSchema.required = ownRequired
   jsonSchema.allOf = [{ $ref: `#/components/schemas/${baseName}` }]
 }

@@ -5,10 +5,10 @@ import { describe, expect, test } from 'vitest'
 import { GRANT_TYPES, JWT_BEARER_GRANT } from '../oauth-metadata.ts'
 import { OPERATIONS } from '../operations/operations.ts'
 import { serviceUrls } from '../service-urls.ts'
-import { openApiDescription } from './openapi-description.ts'
+import { createOpenApiDescription } from './openapi-description.ts'
 
 const ORIGIN = 'https://plainpath.example'
-const description = openApiDescription(serviceUrls(ORIGIN))
+const description = createOpenApiDescription(serviceUrls(ORIGIN))
 const described = JSON.parse(JSON.stringify(description))
 
 test('packages/metadata/openapi.json is what "npm run generate" writes', () => {

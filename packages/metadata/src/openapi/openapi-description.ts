@@ -4,11 +4,11 @@ import { TAGS } from '../operations/operation.ts'
 import { OPERATIONS } from '../operations/operations.ts'
 import { API_TITLE, API_VERSION, type ServiceUrls } from '../service-urls.ts'
 import { describeOperation } from './describe-operation.ts'
-import { errorResponses, HEADERS } from './errors.ts'
+import { createErrorResponses, HEADERS } from './errors.ts'
 import { NAMED_SCHEMAS, shortenSchema } from './named-schemas.ts'
 
-/** The API description (OpenAPI 3.1.0) of every public operation of both apps. */
-export function openApiDescription(urls: ServiceUrls) {
+/** Creates the OpenAPI 3.1.0 description of all public operations of both apps. */
+export function createOpenApiDescription(urls: ServiceUrls) {
   return createDocument(
     {
       openapi: '3.1.0',
@@ -19,9 +19,9 @@ export function openApiDescription(urls: ServiceUrls) {
       paths: describePaths(urls),
       components: {
         schemas: NAMED_SCHEMAS,
-        responses: errorResponses(urls),
+        responses: createErrorResponses(urls),
         headers: HEADERS,
-        securitySchemes: securitySchemes(urls),
+        securitySchemes: describeSecuritySchemes(urls),
       },
     },
     { override: shortenSchema },
@@ -49,20 +49,20 @@ const describeInfo = (urls: ServiceUrls) => ({
   termsOfService: urls.terms,
 })
 
-/** Paths are relative to the API root; a path outside of it has its own server. */
+/** Describes the operations by path. Paths are relative to the API root; a path outside the root has its own server. */
 function describePaths(urls: ServiceUrls): ZodOpenApiPathsObject {
   const root = new URL(urls.base).pathname
   const paths: ZodOpenApiPathsObject = {}
   for (const operation of OPERATIONS) {
-    const below = operation.path.startsWith(`${root}/`)
-    const path = below ? operation.path.slice(root.length) : operation.path
-    const item = (paths[path] ??= below ? {} : { servers: [{ url: urls.origin }] })
+    const isBelowRoot = operation.path.startsWith(`${root}/`)
+    const path = isBelowRoot ? operation.path.slice(root.length) : operation.path
+    const item = (paths[path] ??= isBelowRoot ? {} : { servers: [{ url: urls.origin }] })
     item[operation.method] = describeOperation(operation, urls)
   }
   return paths
 }
 
-const securitySchemes = (urls: ServiceUrls) => ({
+const describeSecuritySchemes = (urls: ServiceUrls) => ({
   client: {
     type: 'http' as const,
     scheme: 'basic',

@@ -4,11 +4,11 @@ import { describe, expect, test } from 'vitest'
 import { TAGS } from '../operations/operation.ts'
 import { OPERATIONS } from '../operations/operations.ts'
 import { serviceUrls } from '../service-urls.ts'
-import { openApiDescription } from './openapi-description.ts'
-import { type DescribedApi, openApiPart, openApiPartQuery } from './openapi-part.ts'
+import { createOpenApiDescription } from './openapi-description.ts'
+import { createPartQuery, type DescribedApi, selectOpenApiPart } from './openapi-part.ts'
 
 const URLS = serviceUrls('https://plainpath.example')
-const WHOLE = JSON.parse(JSON.stringify(openApiDescription(URLS))) as DescribedApi
+const WHOLE = JSON.parse(JSON.stringify(createOpenApiDescription(URLS))) as DescribedApi
 const IDS = OPERATIONS.map(({ operationId }) => operationId)
 
 const bytes = (document: unknown) => Buffer.byteLength(JSON.stringify(document))
@@ -42,7 +42,7 @@ function references(document: DescribedApi): Set<string> {
 describe('the part of any set of operations', () => {
   const parts = fc.uniqueArray(fc.constantFrom(...IDS), { minLength: 1 })
   const check = (property: (part: DescribedApi, ids: readonly string[]) => void) =>
-    fc.assert(fc.property(parts, (ids) => property(openApiPart(WHOLE, new Set(ids)), ids)))
+    fc.assert(fc.property(parts, (ids) => property(selectOpenApiPart(WHOLE, new Set(ids)), ids)))
 
   test('has these operations, as the whole document has them', () => {
     check((part, ids) => {
@@ -77,18 +77,18 @@ describe('the part of any set of operations', () => {
 
   test('does not depend on the order of the names', () => {
     check((part, ids) => {
-      const reversed = openApiPart(WHOLE, new Set(ids.toReversed()))
+      const reversed = selectOpenApiPart(WHOLE, new Set(ids.toReversed()))
       expect(JSON.stringify(reversed)).toBe(JSON.stringify(part))
     })
   })
 })
 
-test('the part of all operations is the whole document: it has no component that nothing refers to', () => {
-  expect(openApiPart(WHOLE, new Set(IDS))).toEqual(WHOLE)
+test('the part with all operations is the whole document, which has no unused component', () => {
+  expect(selectOpenApiPart(WHOLE, new Set(IDS))).toEqual(WHOLE)
 })
 
 test.for(IDS)('every schema in the part of %s compiles', (operationId) => {
-  const part = openApiPart(WHOLE, new Set([operationId]))
+  const part = selectOpenApiPart(WHOLE, new Set([operationId]))
   const ajv = new Ajv2020({ strict: false, validateFormats: false })
   ajv.addSchema({ ...part, $id: 'part' })
   for (const name of defined(part).filter((reference) => reference.includes('/schemas/')))
@@ -101,12 +101,12 @@ describe('an agent can afford', () => {
   })
 
   test.for(['getGuide', 'createToken', 'registerAgent', 'joinWaitlist'])('the part of %s', (operationId) => {
-    expect(openApiPartQuery(WHOLE, URLS).parse({ operation: operationId })?.length).toBeLessThanOrEqual(8_000)
+    expect(createPartQuery(WHOLE, URLS).parse({ operation: operationId })?.length).toBeLessThanOrEqual(8_000)
   })
 })
 
 describe('the query', () => {
-  const query = openApiPartQuery(WHOLE, URLS)
+  const query = createPartQuery(WHOLE, URLS)
   const idsOf = (sent: unknown) =>
     operationsIn(JSON.parse(query.parse(sent) ?? '{}') as DescribedApi).map(({ operationId }) => operationId)
 

@@ -6,7 +6,7 @@ import type { ServiceUrls } from '../service-urls.ts'
 const METHODS = ['get', 'post', 'put', 'delete'] as const
 type Method = (typeof METHODS)[number]
 
-/** The members of an API description from which its parts are selected. Every operation declares its security. */
+/** The members of an API description that part selection uses. Every operation declares its security. */
 export interface DescribedApi {
   readonly info: object
   readonly tags: readonly { readonly name: string }[]
@@ -21,17 +21,17 @@ interface DescribedOperation {
   readonly security: readonly SecurityRequirement[]
 }
 
-/** Reduces an API description to some operations, their tags and the components that they refer to. Keeps all other members. */
-export function openApiPart(api: DescribedApi, operationIds: ReadonlySet<string>): DescribedApi {
+/** Reduces an API description to some operations, their tags and the components they refer to. Keeps all other members. */
+export function selectOpenApiPart(api: DescribedApi, operationIds: ReadonlySet<string>): DescribedApi {
   const paths = selectPaths(api.paths, operationIds)
   const operations = Object.values(paths).flatMap((item) => METHODS.flatMap((method) => item[method] ?? []))
   const tags = new Set(operations.flatMap((operation) => operation.tags))
-  const reached = reachedComponents(api.components, [paths, securitySchemes(operations)])
+  const references = findReferences(api.components, [paths, listSecuritySchemes(operations)])
   return {
     ...api,
     tags: api.tags.filter(({ name }) => tags.has(name)),
     paths,
-    components: selectComponents(api.components, reached),
+    components: selectComponents(api.components, references),
   }
 }
 
@@ -45,78 +45,84 @@ function selectPaths(paths: DescribedApi['paths'], operationIds: ReadonlySet<str
   return Object.fromEntries(items.filter(([, item]) => METHODS.some((method) => method in item)))
 }
 
-/** Lists references to the security schemes of operations, which name them without a reference. */
-const securitySchemes = (operations: readonly DescribedOperation[]): string[] =>
+/** Lists the operations' security schemes as references, because operations contain only the names. */
+const listSecuritySchemes = (operations: readonly DescribedOperation[]): string[] =>
   operations.flatMap(({ security }) =>
     security.flatMap((requirement) =>
       Object.keys(requirement).map((name) => `#/components/securitySchemes/${name}`),
     ),
   )
 
-/** Finds the components to which references in `roots` lead, directly or through others. @returns their references, `#/components/…` */
-function reachedComponents(
+/**
+ * Finds the components that `roots` refer to, directly or through other components.
+ *
+ * @returns the component references, `#/components/…`
+ */
+function findReferences(
   components: DescribedApi['components'],
   roots: readonly unknown[],
 ): ReadonlySet<string> {
-  const reached = new Set<string>()
-  const unread: unknown[] = [...roots]
-  while (unread.length > 0) {
-    const value = unread.pop()
+  const references = new Set<string>()
+  const unvisited: unknown[] = [...roots]
+  while (unvisited.length > 0) {
+    const value = unvisited.pop()
     if (typeof value === 'object' && value !== null)
-      unread.push(...Object.values(value as Record<string, unknown>))
-    if (typeof value !== 'string' || reached.has(value)) continue
+      unvisited.push(...Object.values(value as Record<string, unknown>))
+    if (typeof value !== 'string' || references.has(value)) continue
     const [, kind = '', name = ''] = REFERENCE.exec(value) ?? []
     const component = components[kind]?.[name]
     if (component === undefined) continue
-    reached.add(value)
-    unread.push(component)
+    references.add(value)
+    unvisited.push(component)
   }
-  return reached
+  return references
 }
 
 const REFERENCE = /^#\/components\/(\w+)\/([\w-]+)$/
 
 function selectComponents(
   components: DescribedApi['components'],
-  reached: ReadonlySet<string>,
+  references: ReadonlySet<string>,
 ): DescribedApi['components'] {
   const kinds = Object.entries(components).map(([kind, named]) => {
-    const kept = Object.entries(named).filter(([name]) => reached.has(`#/components/${kind}/${name}`))
-    return [kind, Object.fromEntries(kept)] as const
+    const selected = Object.entries(named).filter(([name]) => references.has(`#/components/${kind}/${name}`))
+    return [kind, Object.fromEntries(selected)] as const
   })
   return Object.fromEntries(kinds.filter(([, named]) => Object.keys(named).length > 0))
 }
 
-/** Creates the schema of a query parameter with names separated by commas. */
-const Names = (kind: string, valid: readonly string[]) =>
+/** Creates the schema of a query parameter with comma-separated names. */
+const createNameList = (kind: string, validNames: readonly string[]) =>
   z
     .union([z.string(), z.array(z.string())])
     .default([])
-    .transform((sent) => new Set([sent].flat().flatMap((text) => text.split(','))))
+    .transform((names) => new Set([names].flat().flatMap((text) => text.split(','))))
     .refine(
-      (names) => [...names].every((name) => valid.includes(name)),
-      `must be one or more ${kind}, separated by commas: ${valid.join(', ')}`,
+      (names) => [...names].every((name) => validNames.includes(name)),
+      `must be one or more ${kind}, separated by commas: ${validNames.join(', ')}`,
     )
 
 /** The query of `GET /openapi.json`. */
 const PartQuery = z.object({
-  operation: Names(
+  operation: createNameList(
     'operations',
     OPERATIONS.map(({ operationId }) => operationId),
   ),
-  tag: Names('tags', Object.keys(TAGS)),
+  tag: createNameList('tags', Object.keys(TAGS)),
 })
 
-/** Creates the schema that parses a query to the JSON of the selected part of a description; to undefined for an empty query. */
-export function openApiPartQuery(description: object, urls: ServiceUrls) {
+/** Creates a schema that turns a query into the selected part of a description, as JSON; undefined for an empty query. */
+export function createPartQuery(description: object, urls: ServiceUrls) {
   const api = JSON.parse(JSON.stringify(description)) as DescribedApi
   return PartQuery.transform(({ operation, tag }) => {
     if (operation.size + tag.size === 0) return undefined
-    const selected = OPERATIONS.filter((each) => operation.has(each.operationId) || tag.has(each.tag))
-    const part = openApiPart(api, new Set(selected.map(({ operationId }) => operationId)))
-    return JSON.stringify({ ...part, info: { ...part.info, description: partDescription(urls) } })
+    const selectedIds = OPERATIONS.filter(
+      (candidate) => operation.has(candidate.operationId) || tag.has(candidate.tag),
+    ).map(({ operationId }) => operationId)
+    const part = selectOpenApiPart(api, new Set(selectedIds))
+    return JSON.stringify({ ...part, info: { ...part.info, description: describePart(urls) } })
   })
 }
 
-const partDescription = ({ openapi }: ServiceUrls) =>
+const describePart = ({ openapi }: ServiceUrls) =>
   `A part of ${openapi}. Ignore members that you do not know.`

@@ -13,9 +13,9 @@ import {
 import { z } from 'zod'
 import { GRANT_TYPES } from '../oauth-metadata.ts'
 import type { ServiceUrls } from '../service-urls.ts'
-import { defineOperation, exampleTime } from './operation.ts'
+import { defineOperation, formatExampleTime } from './operation.ts'
 
-const registrationExample = (urls: ServiceUrls) => ({
+const createRegistrationExample = (urls: ServiceUrls) => ({
   client_id: 'agt_3q2-7wEhtsm0aKX9dPz1Vg',
   client_name: 'Example Agent',
   identity_type: 'anonymous',
@@ -23,37 +23,38 @@ const registrationExample = (urls: ServiceUrls) => ({
   grant_types: GRANT_TYPES,
   scopes: ['guides:read', 'waitlist:write'],
   scope: 'guides:read waitlist:write',
-  client_id_issued_at: Date.parse(exampleTime(0)) / 1000,
+  client_id_issued_at: Date.parse(formatExampleTime(0)) / 1000,
   token_endpoint: urls.token,
   claim_url: urls.claim,
   post_claim_scopes: ['guides:read', 'waitlist:write', 'contact:write'],
   resource: urls.base,
-  idle_expiry: exampleTime(RULES.neverUsedMs),
+  idle_expiry: formatExampleTime(RULES.neverUsedMs),
 })
 
-const withSecret = { client_secret_expires_at: 0, token_endpoint_auth_method: 'client_secret_basic' }
+const SECRET_MEMBERS = { client_secret_expires_at: 0, token_endpoint_auth_method: 'client_secret_basic' }
 
-const ANOTHER_SECRET_MS = 3_600_000
+/** The time between the example registration and the creation of its second secret. */
+const SECOND_SECRET_MS = 3_600_000
 const SECRETS = [
   {
     secret_id: '6f6c0f0e-6f2b-4d1c-9a5e-2a9d1f6f3b10',
-    created_at: exampleTime(0),
-    ends_at: exampleTime(ANOTHER_SECRET_MS + RULES.oldSecretMs),
+    created_at: formatExampleTime(0),
+    ends_at: formatExampleTime(SECOND_SECRET_MS + RULES.oldSecretMs),
   },
-  { secret_id: '0b8f6f0a-3f51-4c1e-8d0c-7f6f9a1f2b3c', created_at: exampleTime(ANOTHER_SECRET_MS) },
+  { secret_id: '0b8f6f0a-3f51-4c1e-8d0c-7f6f9a1f2b3c', created_at: formatExampleTime(SECOND_SECRET_MS) },
 ]
 
-const POINT = {
+const PUBLIC_KEY = {
   kty: 'EC',
   crv: 'P-256',
   x: 'f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU',
   y: 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0',
 }
 
-const withKeys = {
+const KEY_MEMBERS = {
   token_endpoint_auth_method: 'private_key_jwt',
   token_endpoint_auth_signing_alg: 'ES256',
-  jwks: { keys: [{ ...POINT, kid: '2026-11', alg: 'ES256', use: 'sig' }] },
+  jwks: { keys: [{ ...PUBLIC_KEY, kid: '2026-11', alg: 'ES256', use: 'sig' }] },
 }
 
 const LIMITS = [{ policy: 'token-client', quota: 120, window_seconds: 60 }]
@@ -73,15 +74,15 @@ export const registerAgent = defineOperation({
   bodyExamples: {
     named: () => ({ client_name: 'Example Agent' }),
     nameless: () => ({}),
-    keyed: () => ({ client_name: 'Example Agent', jwks: { keys: [{ ...POINT, kid: '2026-11' }] } }),
+    keyed: () => ({ client_name: 'Example Agent', jwks: { keys: [{ ...PUBLIC_KEY, kid: '2026-11' }] } }),
   },
   responses: { 201: z.union([RegisteredAgent, RegisteredKeyAgent]) },
-  outcomes: {
+  responseDocs: {
     201: {
       description: 'The agent is registered.',
       example: (urls) => ({
-        ...registrationExample(urls),
-        ...withSecret,
+        ...createRegistrationExample(urls),
+        ...SECRET_MEMBERS,
         client_secret: 'pps_nYw0x2C8mFh5Rk7Tq1Vb4Zd6Gj9Lp3Ss8Uu0Ww2Yy4A',
       }),
     },
@@ -97,12 +98,12 @@ export const getAgent = defineOperation({
   description: 'The response never includes a secret.',
   access: 'client',
   responses: { 200: AgentDescription },
-  outcomes: {
+  responseDocs: {
     200: {
       description: 'The registration.',
       example: (urls) => ({
-        ...registrationExample(urls),
-        ...withSecret,
+        ...createRegistrationExample(urls),
+        ...SECRET_MEMBERS,
         secrets: SECRETS,
         limits: LIMITS,
       }),
@@ -119,7 +120,7 @@ export const deleteAgent = defineOperation({
   description: 'No request that begins after the response succeeds with a token of this client.',
   access: 'client',
   responses: { 204: null },
-  outcomes: { 204: { description: 'The client is deleted, and its tokens are revoked.' } },
+  responseDocs: { 204: { description: 'The client is deleted, and its tokens are revoked.' } },
 })
 
 export const replaceAgentKeys = defineOperation({
@@ -140,12 +141,12 @@ export const replaceAgentKeys = defineOperation({
     'thumbprints of all keys of the set). A mistake in a proof is 400 `invalid-key-proof`, and nothing changes.',
   access: 'client',
   request: { body: ReplaceAgentKeysRequest },
-  bodyExamples: { key: () => ({ keys: [{ ...POINT, kid: '2026-11' }] }) },
+  bodyExamples: { key: () => ({ keys: [{ ...PUBLIC_KEY, kid: '2026-11' }] }) },
   responses: { 200: ReplacedAgentKeys },
-  outcomes: {
+  responseDocs: {
     200: {
       description: 'The client, with its new keys.',
-      example: (urls) => ({ ...registrationExample(urls), ...withKeys, limits: LIMITS }),
+      example: (urls) => ({ ...createRegistrationExample(urls), ...KEY_MEMBERS, limits: LIMITS }),
     },
   },
 })
@@ -162,7 +163,7 @@ export const deleteDpopRequiredScopes = defineOperation({
     `${RULES.agentCachedMs / 1000} seconds the token endpoint can still require the proof. No token is revoked.`,
   access: 'client',
   responses: { 204: null },
-  outcomes: {
+  responseDocs: {
     204: {
       description: 'No scope requires a proof, unless the client registered `dpop_bound_access_tokens`.',
     },
@@ -181,11 +182,11 @@ export const createAgentSecret = defineOperation({
     'An agent with keys has no secrets: 409 `client-has-keys`.',
   access: 'client',
   responses: { 201: AddedSecret },
-  outcomes: {
+  responseDocs: {
     201: {
       description: 'The new secret, and when the old one expires.',
       example: (urls) => ({
-        client_id: registrationExample(urls).client_id,
+        client_id: createRegistrationExample(urls).client_id,
         secret_id: SECRETS[1]?.secret_id,
         client_secret: 'pps_4vQm2Xz8Kf0Ld6Hs1Bn5Gt9Wc3Rj7Ye0Ua4Io8Pq2Sk',
         client_secret_expires_at: 0,
@@ -208,5 +209,5 @@ export const deleteAgentSecret = defineOperation({
   access: 'client',
   request: { params: z.object({ id: z.uuid() }) },
   responses: { 204: null },
-  outcomes: { 204: { description: 'The secret is revoked.' } },
+  responseDocs: { 204: { description: 'The secret is revoked.' } },
 })

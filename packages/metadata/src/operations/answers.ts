@@ -29,17 +29,18 @@ export const answerQuestion = defineOperation({
     facts: () => ({ question: 'When do I renew my green card?', facts: { 'long-absence': true } }),
   },
   responses: { 200: Answer },
-  outcomes: {
+  responseDocs: {
     200: {
       description:
         '`information`: passages, and questions to put to the person. `hand_off`: why an attorney is needed, and what to do ' +
-        'now. `out_of_scope`: why no guide answers.',
+        'now. `out_of_scope`: why no guide answers, and perhaps questions to put to the person.',
       example: (urls) => ({
         outcome: 'information',
         passages: [
           {
             id: 'renew-green-card#when-to-renew',
             guide: 'renew-green-card',
+            guideTitle: 'Renew a 10-year green card (Form I-90)',
             heading: 'When to renew',
             text: 'You can renew within six months before the card ends.',
             markdown: 'You can renew within six months before the card ends. [1]',
@@ -81,7 +82,7 @@ export const listTriggers = defineOperation({
   access: 'public',
   cache: 'public',
   responses: { 200: TriggerList },
-  outcomes: {
+  responseDocs: {
     200: {
       description: 'The triggers, the most urgent first.',
       example: () => ({

@@ -10,22 +10,22 @@ import {
 } from '@plainpath/domain'
 import { JWT_BEARER_GRANT } from '../oauth-metadata.ts'
 import type { ServiceUrls } from '../service-urls.ts'
-import { defineOperation, EXAMPLE_ASSERTION, EXAMPLE_USE_MS, exampleTime } from './operation.ts'
+import { defineOperation, EXAMPLE_ASSERTION, EXAMPLE_FIRST_USE_MS, formatExampleTime } from './operation.ts'
 
-/** A code as the page would show it. */
-const exampleCode = (): string => '4930275816'.slice(0, RULES.claimCodeDigits)
+/** Returns an example of the code that the page shows. */
+const createExampleCode = (): string => '4930275816'.slice(0, RULES.claimCodeDigits)
 
-const IDS = {
+const EXAMPLE_IDS = {
   registration_id: 'clm_3q2-7wEhtsm0aKX9dPz1Vg',
   claim_attempt_id: 'cla_Yw0x2C8mFh5Rk7Tq1Vb4Zd',
 }
 
-/** The members of every response with an assertion. */
-const assertionExample = (urls: ServiceUrls) => ({
+/** Creates the example members of every response with an assertion. */
+const createAssertionExample = (urls: ServiceUrls) => ({
   identity_type: 'verified_email',
   identity_assertion: EXAMPLE_ASSERTION,
-  expires: exampleTime(EXAMPLE_USE_MS + RULES.identityAssertionMs),
-  claim_expires_at: exampleTime(EXAMPLE_USE_MS + RULES.claimMs),
+  expires: formatExampleTime(EXAMPLE_FIRST_USE_MS + RULES.identityAssertionMs),
+  claim_expires_at: formatExampleTime(EXAMPLE_FIRST_USE_MS + RULES.claimMs),
   grant_types: ['client_credentials', JWT_BEARER_GRANT],
   scopes: ['guides:read', 'waitlist:write', 'contact:write'],
   scope: 'guides:read waitlist:write contact:write',
@@ -48,14 +48,14 @@ export const beginClaim = defineOperation({
   request: { body: BeginClaimRequest },
   bodyExamples: { email: () => ({ email: 'ana@example.org' }) },
   responses: { 202: BegunClaim },
-  outcomes: {
+  responseDocs: {
     202: {
       description: 'The attempt is recorded.',
       example: () => ({
-        ...IDS,
+        ...EXAMPLE_IDS,
         status: 'initiated',
         match_phrase: 'amber river',
-        expires_at: exampleTime(RULES.claimLinkMs),
+        expires_at: formatExampleTime(RULES.claimLinkMs),
         delivery: { method: 'email', to: 'a•••@example.org' },
         otp_length: RULES.claimCodeDigits,
         attempts_allowed: RULES.claimTries,
@@ -77,12 +77,12 @@ export const completeClaim = defineOperation({
     'which does not count. After the link has expired: 410 `claim-expired`.',
   access: 'client',
   request: { body: CompleteClaimRequest },
-  bodyExamples: { otp: () => ({ otp: exampleCode() }) },
+  bodyExamples: { otp: () => ({ otp: createExampleCode() }) },
   responses: { 200: CompletedClaim },
-  outcomes: {
+  responseDocs: {
     200: {
       description: `The person has confirmed you, for ${durationIn('day', RULES.claimMs)}.`,
-      example: (urls) => ({ ...IDS, status: 'completed', ...assertionExample(urls) }),
+      example: (urls) => ({ ...EXAMPLE_IDS, status: 'completed', ...createAssertionExample(urls) }),
     },
   },
 })
@@ -96,7 +96,7 @@ export const endClaim = defineOperation({
   description: 'The address is erased. The client itself and its other tokens stay.',
   access: 'client',
   responses: { 204: null },
-  outcomes: { 204: { description: 'There is no e-mail verification, and no open attempt.' } },
+  responseDocs: { 204: { description: 'There is no e-mail verification, and no open attempt.' } },
 })
 
 export const createAssertion = defineOperation({
@@ -110,10 +110,10 @@ export const createAssertion = defineOperation({
     `${durationIn('hour', RULES.identityAssertionMs)} at most, and only this client can exchange it. Without an e-mail verification: 409 \`no-claim\`.`,
   access: 'client',
   responses: { 200: RenewedAssertion },
-  outcomes: {
+  responseDocs: {
     200: {
       description: 'An identity assertion.',
-      example: (urls) => ({ registration_id: 'clm_3q2-7wEhtsm0aKX9dPz1Vg', ...assertionExample(urls) }),
+      example: (urls) => ({ registration_id: 'clm_3q2-7wEhtsm0aKX9dPz1Vg', ...createAssertionExample(urls) }),
     },
   },
 })

@@ -14,9 +14,9 @@ import { defineOperation } from './operation.ts'
 const EXAMPLE_ID = '6f6c0f0e-6f2b-4d1c-9a5e-2a9d1f6f3b10'
 const EXAMPLE_HELD_UNTIL = '2026-11-20T12:10:00.000Z'
 const ACCESS = { scopes: ['contact:write'] } as const
-const Params = z.object({ id: ContactId })
+const MessageParams = z.object({ id: ContactId })
 
-const Headers = z.object({
+const MessageHeaders = z.object({
   'Idempotency-Key': z
     .string()
     .regex(new RegExp(`^[!-~]{1,${RULES.idempotencyKeyCharacters}}$`))
@@ -46,7 +46,7 @@ export const sendContactMessage = defineOperation({
     `${durationIn('hour', RULES.duplicateMessageMs)} is 409 \`duplicate-message\`, which names the first.`,
   access: ACCESS,
   request: { body: ContactRequest },
-  requestHeaders: Headers,
+  requestHeaders: MessageHeaders,
   bodyExamples: {
     question: () => ({
       topic: 'question',
@@ -60,7 +60,7 @@ export const sendContactMessage = defineOperation({
     }),
   },
   responses: { 202: ContactReceived },
-  outcomes: {
+  responseDocs: {
     202: {
       description: 'Received. It goes to staff by e-mail at `heldUntil`.',
       example: () => ({
@@ -85,9 +85,9 @@ export const getContactMessage = defineOperation({
   summary: 'Get the status of a message',
   description: 'Only the registration that sent the message can read it; any other gets 404.',
   access: ACCESS,
-  request: { params: Params },
+  request: { params: MessageParams },
   responses: { 200: ContactState },
-  outcomes: {
+  responseDocs: {
     200: {
       description: '`received` until it goes to staff, `delivered`, or `erased`.',
       example: () => ({ id: EXAMPLE_ID, status: 'delivered', heldUntil: EXAMPLE_HELD_UNTIL }),
@@ -105,7 +105,7 @@ export const deleteContactMessage = defineOperation({
     'Erases the message. This always works until `heldUntil`. After delivery: 409 `already-delivered`, whose `detail` says ' +
     'what can still be done.',
   access: ACCESS,
-  request: { params: Params },
+  request: { params: MessageParams },
   responses: { 204: null },
-  outcomes: { 204: { description: 'Erased.' } },
+  responseDocs: { 204: { description: 'Erased.' } },
 })

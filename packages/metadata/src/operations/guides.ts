@@ -3,27 +3,27 @@ import { z } from 'zod'
 import type { ZodOpenApiMetadata } from 'zod-openapi'
 import { defineOperation } from './operation.ts'
 
-/** The most guides on one page, and the number on one when `limit` is absent. */
-export const MOST_GUIDES = 100
+/** The maximum and default number of guides on a page. */
+export const MAX_GUIDES = 100
 
-/** The longest text to search for, in characters. */
-export const LONGEST_SEARCH = 200
+/** The maximum length of a search text, in characters. */
+export const MAX_SEARCH_CHARACTERS = 200
 
-const limitRule = `must be a number from 1 to ${MOST_GUIDES}`
+const LIMIT_MESSAGE = `must be a number from 1 to ${MAX_GUIDES}`
 
 const ListGuidesQuery = z.object({
   limit: z
     .string()
-    .regex(/^\d{1,3}$/, limitRule)
+    .regex(/^\d{1,3}$/, LIMIT_MESSAGE)
     .transform(Number)
-    .refine((limit) => limit >= 1 && limit <= MOST_GUIDES, limitRule)
+    .refine((limit) => limit >= 1 && limit <= MAX_GUIDES, LIMIT_MESSAGE)
     .optional()
     .meta({
       override: ({ jsonSchema }) => {
         delete jsonSchema.pattern
-        Object.assign(jsonSchema, { type: 'integer', minimum: 1, maximum: MOST_GUIDES })
+        Object.assign(jsonSchema, { type: 'integer', minimum: 1, maximum: MAX_GUIDES })
       },
-      param: { description: `The number of guides on a page; ${MOST_GUIDES} by default.` },
+      param: { description: `The number of guides on a page; ${MAX_GUIDES} by default.` },
     } satisfies ZodOpenApiMetadata),
   cursor: z
     .string()
@@ -33,7 +33,7 @@ const ListGuidesQuery = z.object({
     .string()
     .trim()
     .min(1, 'must say what to look for')
-    .max(LONGEST_SEARCH, `must have at most ${LONGEST_SEARCH} characters`)
+    .max(MAX_SEARCH_CHARACTERS, `must have at most ${MAX_SEARCH_CHARACTERS} characters`)
     .optional()
     .meta({
       param: {
@@ -61,7 +61,7 @@ const GetGuideQuery = z.object({
     }),
 })
 
-const PUBLIC_READ = 'A token is optional.'
+const TOKEN_IS_OPTIONAL = 'A token is optional.'
 
 export const listGuides = defineOperation({
   method: 'get',
@@ -69,12 +69,12 @@ export const listGuides = defineOperation({
   operationId: 'listGuides',
   tag: 'Guides',
   summary: 'List published immigration guides with slugs and summaries',
-  description: `\`q\` searches them. ${PUBLIC_READ}`,
+  description: `\`q\` searches them. ${TOKEN_IS_OPTIONAL}`,
   access: 'public',
   cache: 'public',
   request: { query: ListGuidesQuery },
   responses: { 200: GuideList },
-  outcomes: {
+  responseDocs: {
     200: {
       description: 'The guides.',
       example: (urls) => ({
@@ -103,13 +103,13 @@ export const getGuide = defineOperation({
   summary: 'Read one guide as JSON, or as Markdown',
   description:
     '`Accept: text/markdown` gets the guide as one Markdown text. A retired guide is 410 `guide-retired`, whose ' +
-    `\`successor\` names the guide to read instead. ${PUBLIC_READ}`,
+    `\`successor\` names the guide to read instead. ${TOKEN_IS_OPTIONAL}`,
   access: 'public',
   cache: 'public',
   request: { params: z.object({ slug: GuideSlug }), query: GetGuideQuery },
   responses: { 200: Guide },
-  alsoAs: 'text/markdown',
-  outcomes: {
+  alternativeMediaType: 'text/markdown',
+  responseDocs: {
     200: {
       description: 'The guide, with its sources.',
       example: (urls) => ({

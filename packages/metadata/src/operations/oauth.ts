@@ -1,10 +1,10 @@
 import { durationIn, durationInWords, RULES } from '@plainpath/domain'
 import { z } from 'zod'
 import { GRANT_TYPES, JWT_BEARER_GRANT } from '../oauth-metadata.ts'
-import { defineOperation, EXAMPLE_ASSERTION, EXAMPLE_USE_MS, exampleTime } from './operation.ts'
+import { defineOperation, EXAMPLE_ASSERTION, EXAMPLE_FIRST_USE_MS, formatExampleTime } from './operation.ts'
 
-const FORM = 'application/x-www-form-urlencoded'
-/** RFC 7523 §2.2. */
+const FORM_TYPE = 'application/x-www-form-urlencoded'
+/** The `client_assertion_type` of a JWT (RFC 7523 §2.2). */
 export const CLIENT_ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 
 const ClientFields = {
@@ -34,8 +34,8 @@ const JWT_BEARER = {
   required: ['grant_type', 'assertion'],
 }
 
-/** Of the schema, not of the body: the examples of a body can be sent as they are, and the second of these cannot. */
-const EXAMPLES = [
+/** Examples for the schema. They are no body examples, because the second one cannot be sent unchanged. */
+const SCHEMA_EXAMPLES = [
   { grant_type: 'client_credentials' },
   {
     grant_type: JWT_BEARER_GRANT,
@@ -44,7 +44,7 @@ const EXAMPLES = [
   },
 ]
 
-/** All fields of the form by name, for tools that draw a form; `oneOf` says which go together. */
+/** All form fields in one object, for tools that display a form. `oneOf` groups the fields that belong together. */
 export const TokenRequest = z
   .object({
     grant_type: z.enum(GRANT_TYPES).meta({
@@ -61,7 +61,7 @@ export const TokenRequest = z
     }),
     ...ClientFields,
   })
-  .meta({ oneOf: [CLIENT_CREDENTIALS, JWT_BEARER], examples: EXAMPLES })
+  .meta({ oneOf: [CLIENT_CREDENTIALS, JWT_BEARER], examples: SCHEMA_EXAMPLES })
 
 export const TokenResponse = z.object({
   access_token: z
@@ -90,13 +90,13 @@ export const createToken = defineOperation({
     '(`private_key_jwt`). Only the jwt-bearer grant gives `contact:write`.',
   access: 'client',
   request: { body: TokenRequest },
-  bodyType: FORM,
+  bodyMediaType: FORM_TYPE,
   bodyExamples: {
     everything: () => ({ grant_type: 'client_credentials' }),
     narrowed: (urls) => ({ grant_type: 'client_credentials', scope: 'guides:read', resource: urls.base }),
   },
   responses: { 200: TokenResponse },
-  outcomes: {
+  responseDocs: {
     200: {
       description: `A token. It expires after ${durationIn('hour', RULES.tokenMs)} at most.`,
       example: () => ({
@@ -104,7 +104,7 @@ export const createToken = defineOperation({
         token_type: 'Bearer',
         expires_in: RULES.tokenMs / 1000,
         scope: 'guides:read waitlist:write',
-        client_expires_at: exampleTime(EXAMPLE_USE_MS + RULES.useRecordedMs + RULES.idleMs),
+        client_expires_at: formatExampleTime(EXAMPLE_FIRST_USE_MS + RULES.useRecordedMs + RULES.idleMs),
       }),
     },
   },
@@ -129,8 +129,10 @@ export const revokeToken = defineOperation({
     'response succeeds with the token.',
   access: 'client',
   request: { body: RevokeRequest },
-  bodyType: FORM,
+  bodyMediaType: FORM_TYPE,
   bodyExamples: { token: () => ({ token: 'ppt_h4Jd8Kf0Lg2Zm6Xn1Cv5Bb9Qw3Er7Ty0Ui4Op8As2Df' }) },
   responses: { 200: RevokeResponse },
-  outcomes: { 200: { description: 'The token is revoked, or was not valid before.', example: () => ({}) } },
+  responseDocs: {
+    200: { description: 'The token is revoked, or was not valid before.', example: () => ({}) },
+  },
 })

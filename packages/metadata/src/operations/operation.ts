@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { ServiceUrls } from '../service-urls.ts'
 
-/** The tags of the API description, in the order in which a reader meets them. */
+/** The tags of the API description, in display order. */
 export const TAGS = {
   Guides: 'Guides to U.S. immigration, each backed by official sources.',
   Answers: 'Answers from the guides, or a hand-off to an attorney.',
@@ -12,70 +12,73 @@ export const TAGS = {
   Health: 'The health of the service.',
 } as const
 
-type Inputs = { body?: z.ZodType; query?: z.ZodType; params?: z.ZodType }
-type Replies = Record<number, z.ZodType | null>
+type RequestSchemas = { body?: z.ZodType; query?: z.ZodType; params?: z.ZodType }
+type ResponseSchemas = Record<number, z.ZodType | null>
 type Access = 'open' | 'public' | 'client' | { readonly scopes: readonly string[] }
 
-interface Outcome {
-  /** What the status means here. */
+/** The documentation of a success response. */
+interface ResponseDoc {
+  /** The meaning of the status for this operation. Markdown text. */
   readonly description: string
-  /** A body that the schema accepts. */
+  /** Creates an example body, which the schema accepts. Absent for a response without a body. */
   readonly example?: (urls: ServiceUrls) => unknown
 }
 
-/**
- * The declaration of a public operation. Its route spreads it into `defineRoute`, and the API description is generated
- * from it.
- */
-interface OperationSpec<I extends Inputs, R extends Replies, A extends Access> {
+/** The declaration of a public operation. Its route spreads it into `defineRoute`; the API description is generated from it. */
+interface OperationSpec<I extends RequestSchemas, R extends ResponseSchemas, A extends Access> {
   readonly method: 'get' | 'post' | 'put' | 'delete'
-  /** Absolute, parameters as `/{slug}`. */
+  /** The absolute path, with parameters as `/{slug}`. */
   readonly path: `/${string}`
-  /** Also the name of the method in a generated client. */
+  /** The id of the operation. Client generators use it as the name of a method. */
   readonly operationId: string
   readonly summary: string
-  /** Markdown. */
+  /** Markdown text. */
   readonly description: string
   readonly tag: keyof typeof TAGS
-  /** As in `packages/http`: who may call. */
+  /** The callers that may use the operation. `Access` in `packages/http` says what the values mean. */
   readonly access: A
   readonly request?: I
-  /** Headers of its own that the route reads itself, by the names that are shown. */
+  /** The schemas of the request headers that only this operation reads. */
   readonly requestHeaders?: z.ZodObject
-  /** Of the request body; JSON unless given. */
-  readonly bodyType?: 'application/x-www-form-urlencoded'
-  /** True when a request may come without a body. */
+  /** The media type of the request body, if it is not JSON. */
+  readonly bodyMediaType?: 'application/x-www-form-urlencoded'
+  /** True if a request may have no body. */
   readonly bodyOptional?: boolean
-  /** Bodies that the schema accepts, by name. */
+  /** Functions that create request bodies that the schema accepts, by example name. */
   readonly bodyExamples?: Readonly<Record<string, (urls: ServiceUrls) => unknown>>
-  /** A schema for each status of success; `null` for a response without a body. */
+  /** The schema for each success status; `null` for a response without a body. */
   readonly responses: R
-  readonly outcomes: { readonly [S in keyof R]: Outcome }
-  /** Another media type of a success, chosen by `Accept`. */
-  readonly alsoAs?: string
-  /** Failures that the service's specification names by number; all others are one problem. */
-  readonly numberedErrors?: Readonly<Record<number, string>>
+  /** The documentation of each success status. */
+  readonly responseDocs: { readonly [S in keyof R]: ResponseDoc }
+  /** A media type that the response can have instead of JSON. The client selects it with `Accept`. */
+  readonly alternativeMediaType?: string
+  /** Descriptions, by status, of the errors to list separately. The API description lists all others as one response. */
+  readonly documentedErrors?: Readonly<Record<number, string>>
   /** `public`: caches may store the response for 300 s. Absent: `no-store`. */
   readonly cache?: 'public'
 }
 
-/** An operation with its types forgotten. */
-export type Operation = OperationSpec<Inputs, Replies, Access>
+/** Any operation, without the types of its schemas. */
+export type Operation = OperationSpec<RequestSchemas, ResponseSchemas, Access>
 
-/** A time in examples, counted from the registration of the agent that they show. */
-export const exampleTime = (ms: number): string =>
+/**
+ * Formats a time for the examples.
+ *
+ * @param ms the milliseconds since the registration of the example agent
+ */
+export const formatExampleTime = (ms: number): string =>
   new Date(Date.parse('2026-11-20T14:00:00Z') + ms).toISOString()
 
-/** Stands for a JWT in examples, where a true one would be ten times as long. */
+/** A placeholder for a JWT in examples. A real one would be ten times as long. */
 export const EXAMPLE_ASSERTION = 'eyJhbGciOiJFUzI1NiJ9.e30.c2ln'
 
-/** When that agent got its token, or was confirmed. */
-export const EXAMPLE_USE_MS = 4 * 60_000
+/** The time from the registration of the example agent to its first token, and to the confirmation of its e-mail verification. */
+export const EXAMPLE_FIRST_USE_MS = 4 * 60_000
 
-/** Keeps the types of the schemas, which the route's handler is checked against. */
+/** Declares an operation. Its type keeps the types of the schemas, so that the compiler checks the route handler against them. */
 export const defineOperation = <
-  const I extends Inputs = Record<never, never>,
-  const R extends Replies = Record<never, never>,
+  const I extends RequestSchemas = Record<never, never>,
+  const R extends ResponseSchemas = Record<never, never>,
   const A extends Access = Access,
 >(
   operation: OperationSpec<I, R, A>,

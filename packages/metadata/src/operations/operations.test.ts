@@ -26,7 +26,7 @@ test('only GET responses may be cached', () => {
 describe.for(OPERATIONS)('$operationId', (operation) => {
   test('has a valid example for each response with a body', () => {
     for (const [status, schema] of Object.entries(operation.responses)) {
-      const { example } = operation.outcomes[Number(status)] ?? {}
+      const { example } = operation.responseDocs[Number(status)] ?? {}
       if (schema === null) expect(example).toBeUndefined()
       else expectAccepted(schema, example?.(urls))
     }

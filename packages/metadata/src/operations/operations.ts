@@ -26,7 +26,7 @@ const getHealth = defineOperation({
   description: '200 while guides can be read. `degraded`: a part that other operations need does not work.',
   access: 'open',
   responses: { 200: Health },
-  outcomes: {
+  responseDocs: {
     200: {
       description: 'Guides can be read.',
       example: () => ({
@@ -39,7 +39,7 @@ const getHealth = defineOperation({
   },
 })
 
-/** Every operation of both apps, in the order of the API description. */
+/** All public operations of both apps, in the order of the API description. */
 export const operations = {
   listGuides,
   getGuide,
@@ -66,5 +66,5 @@ export const operations = {
   getHealth,
 }
 
-/** The same, with their types forgotten. */
+/** The same operations as a list, without the types of their schemas. */
 export const OPERATIONS: readonly Operation[] = Object.values(operations)

@@ -10,6 +10,7 @@ import {
 } from '@plainpath/domain'
 import { defineOperation } from './operation.ts'
 
+/** An example slug of the configured length, so that the examples stay valid when the length changes. */
 const EXAMPLE_SLUG = ReferralSlug.parse(
   'k3v7q2mzt5ndw4ha'.padEnd(RULES.referralSlugCharacters, 'k').slice(0, RULES.referralSlugCharacters),
 )
@@ -21,11 +22,12 @@ export const joinWaitlist = defineOperation({
   tag: 'Waitlist',
   summary: 'Join the product waitlist',
   description:
-    'Ask the person before you send their address. Addresses are compared without regard to case; of simultaneous requests ' +
-    'with one address, exactly one gets 201. One mail follows, with the referral link and pages to confirm and to leave; if ' +
-    'it was never sent, a repeated request sends it again. Referrals count once confirmed. The mail can be up to ' +
-    `${durationInWords('day', RULES.mailWaitsMs)} late if there are many to its domain; if too many are waiting: 429 (\`policy\` ` +
-    '`mails-waiting`). A token is optional.',
+    "Get the person's consent before you send their address. Addresses are case-insensitive. If several requests with the same " +
+    'address arrive at the same time, exactly one of them gets 201. The person then gets one mail with the referral link and ' +
+    'links to confirm and to leave. If that mail could not be delivered, another request queues a new one. A referral counts ' +
+    'when the referred person confirms. The mail can be delayed by up to ' +
+    `${durationInWords('day', RULES.mailWaitsMs)} if many mails go to its domain. If too many mails are waiting, the response is ` +
+    '429 with the `policy` `mails-waiting`. A token is optional.',
   access: 'public',
   request: { body: JoinWaitlistRequest },
   bodyExamples: {
@@ -33,7 +35,7 @@ export const joinWaitlist = defineOperation({
     referred: () => ({ email: 'ben@example.org', referredBySlug: EXAMPLE_SLUG }),
   },
   responses: { 201: JoinedWaitlist, 200: AlreadyOnWaitlist },
-  outcomes: {
+  responseDocs: {
     201: {
       description: 'The address joined the waitlist.',
       example: (urls) => ({
@@ -47,7 +49,7 @@ export const joinWaitlist = defineOperation({
       example: () => ({ status: 'already_joined' }),
     },
   },
-  numberedErrors: { 400: 'The request is invalid: `errors` names each mistake.' },
+  documentedErrors: { 400: 'The request is invalid: `errors` names each mistake.' },
 })
 
 export const forgetWaitlist = defineOperation({
@@ -57,15 +59,15 @@ export const forgetWaitlist = defineOperation({
   tag: 'Waitlist',
   summary: 'Request removal from the waitlist',
   description:
-    'If the address is on the list, a mail follows with a link to a page that removes it. The response is the same for ' +
-    'every address. If too many mails are waiting: 429 (`policy` `mails-waiting`). A token is optional.',
+    'If the address is on the waitlist, the person gets a mail with a link to the removal page. The response is the same for ' +
+    'every address. If too many mails are waiting, the response is 429 with the `policy` `mails-waiting`. A token is optional.',
   access: 'public',
   request: { body: ForgetWaitlistRequest },
   bodyExamples: { plain: () => ({ email: 'ana@example.org' }) },
   responses: { 202: ForgetWaitlistAccepted },
-  outcomes: {
+  responseDocs: {
     202: {
-      description: 'Accepted. A mail follows if the address is on the waitlist.',
+      description: 'Accepted. If the address is on the waitlist, the person gets a mail.',
       example: () => ({ status: 'accepted' }),
     },
   },

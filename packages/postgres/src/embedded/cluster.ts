@@ -4,15 +4,15 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { getSystemErrorMessage, promisify } from 'node:util'
 import type { Binaries } from './binaries.ts'
-import { EmbeddedPostgresError, giveToServerUser, serverUserReaches } from './binaries.ts'
-import { runningServer } from './postmaster.ts'
-import { NOBODY, serverUser } from './server-user.ts'
+import { canServerUserRead, EmbeddedPostgresError, giveToServerUser } from './binaries.ts'
+import { findRunningServer } from './postmaster.ts'
+import { getServerUser, NOBODY } from './server-user.ts'
 
-/** A data directory, ready to be served. */
+/** An initialized data directory. */
 export interface Cluster {
-  /** The folder really used. */
+  /** The folder in use, which may differ from the requested one. */
   dir: string
-  /** Of the superuser `postgres`. */
+  /** The password of the superuser `postgres`. */
   password: string
 }
 
@@ -25,11 +25,11 @@ const INITDB_OPTIONS = [
 ]
 
 /**
- * Opens the data directory `wanted`, made if it is missing or empty. Of several processes that make it at once one
- * wins; one that is killed leaves nothing half made.
+ * Opens a data directory, and creates it if it is missing or empty. If several processes create it at the same time, one succeeds,
+ * and the others use its result. A killed process leaves no unfinished directory under this name.
  *
- * @param options.durable false leaves writing to the disk to the operating system.
- * @throws {EmbeddedPostgresError} for a folder that holds something else or belongs to somebody else.
+ * @param options.durable if false, the operating system decides when data is written to the disk
+ * @throws {EmbeddedPostgresError} for a folder that contains something else or belongs to another user
  */
 export async function openCluster(
   binaries: Binaries,
@@ -37,8 +37,8 @@ export async function openCluster(
   options: { durable: boolean },
 ): Promise<Cluster> {
   try {
-    const dir = reachableFolder(path.resolve(directory))
-    if (!fs.existsSync(path.join(dir, PASSWORD_FILE))) await makeCluster(binaries, dir, options)
+    const dir = findReachableFolder(path.resolve(directory))
+    if (!fs.existsSync(path.join(dir, PASSWORD_FILE))) await createCluster(binaries, dir, options)
     takeFromNobody(dir)
     checkCluster(binaries, dir)
     return { dir: fs.realpathSync(dir), password: fs.readFileSync(path.join(dir, PASSWORD_FILE), 'utf8') }
@@ -50,56 +50,60 @@ export async function openCluster(
   }
 }
 
-/** Below a folder closed to the server's user, such as /root, a folder of /var/tmp named after `dir` takes its place. */
-function reachableFolder(dir: string): string {
+/** Replaces a folder to which the server's user has no access, such as one below /root, by one in /var/tmp. */
+function findReachableFolder(dir: string): string {
   fs.mkdirSync(path.dirname(dir), { recursive: true })
-  if (serverUserReaches(path.dirname(dir))) return dir
+  if (canServerUserRead(path.dirname(dir))) return dir
   const name = createHash('sha256').update(dir).digest('hex').slice(0, 16)
   return path.join('/var/tmp', `plainpath-postgres-data-${name}`)
 }
 
-/** Servers that root started ran as `nobody` once. One that still runs is left as it is. */
+/**
+ * Changes a directory's owner from `nobody` to the server's user, because earlier releases ran root's server as `nobody`. Does
+ * nothing while a server runs on the directory.
+ */
 function takeFromNobody(dir: string): void {
-  const user = serverUser()
-  if (!user || user.uid === NOBODY.uid || fs.lstatSync(dir).uid !== NOBODY.uid || runningServer(dir)) return
-  const inside = fs
+  const user = getServerUser()
+  if (!user || user.uid === NOBODY.uid || fs.lstatSync(dir).uid !== NOBODY.uid || findRunningServer(dir))
+    return
+  const contents = fs
     .readdirSync(dir, { recursive: true, encoding: 'utf8' })
     .map((name) => path.join(dir, name))
-  // The folder last: until it is done, the next start does it again.
-  for (const file of [...inside, dir]) fs.lchownSync(file, user.uid, user.gid)
+  // The folder comes last: until its owner is changed, the next start repeats this.
+  for (const file of [...contents, dir]) fs.lchownSync(file, user.uid, user.gid)
 }
 
 function checkCluster(binaries: Binaries, dir: string): void {
   const owner = fs.lstatSync(dir).uid
-  const user = serverUser()?.uid ?? process.getuid?.()
-  if (owner !== user && !runningServer(dir)) {
+  const user = getServerUser()?.uid ?? process.getuid?.()
+  if (owner !== user && !findRunningServer(dir)) {
     throw new EmbeddedPostgresError(
       `the database in ${dir} belongs to user ${owner}, and would be run by user ${user}`,
     )
   }
-  const held = fs.readFileSync(path.join(dir, 'PG_VERSION'), 'utf8').trim()
-  const [served] = binaries.version.split('.')
-  if (held !== served) {
+  const dataVersion = fs.readFileSync(path.join(dir, 'PG_VERSION'), 'utf8').trim()
+  const [serverVersion] = binaries.version.split('.')
+  if (dataVersion !== serverVersion) {
     throw new EmbeddedPostgresError(
-      `${dir} holds data of PostgreSQL ${held}; this version runs PostgreSQL ${served}`,
+      `${dir} holds data of PostgreSQL ${dataVersion}; this version runs PostgreSQL ${serverVersion}`,
     )
   }
 }
 
-/** Made beside its place, then renamed. */
-async function makeCluster(binaries: Binaries, dir: string, options: { durable: boolean }): Promise<void> {
+/** Creates the directory under a temporary name in the same folder, then renames it. */
+async function createCluster(binaries: Binaries, dir: string, options: { durable: boolean }): Promise<void> {
   if (fs.existsSync(dir) && fs.readdirSync(dir).length > 0) {
     throw new EmbeddedPostgresError(`${dir} is not empty and holds no database of ours`)
   }
   removeAbandoned(dir)
-  const making = fs.mkdtempSync(`${dir}.new-`)
-  giveToServerUser(making)
+  const unfinishedDir = fs.mkdtempSync(`${dir}.new-`)
+  giveToServerUser(unfinishedDir)
   try {
     const password = randomBytes(24).toString('base64url')
-    const passwordFile = path.join(making, 'password')
+    const passwordFile = path.join(unfinishedDir, 'password')
     writeSecret(passwordFile, password)
-    const data = path.join(making, 'data')
-    await initialize(binaries, [
+    const data = path.join(unfinishedDir, 'data')
+    await runInitdb(binaries, [
       `--pgdata=${data}`,
       `--pwfile=${passwordFile}`,
       ...(options.durable ? [] : ['--no-sync']),
@@ -110,14 +114,14 @@ async function makeCluster(binaries: Binaries, dir: string, options: { durable: 
     const anotherWasFirst = fs.existsSync(path.join(dir, PASSWORD_FILE))
     if (!anotherWasFirst) throw error
   } finally {
-    fs.rmSync(making, { recursive: true, force: true })
+    fs.rmSync(unfinishedDir, { recursive: true, force: true })
   }
 }
 
-async function initialize(binaries: Binaries, options: string[]): Promise<void> {
+async function runInitdb(binaries: Binaries, options: string[]): Promise<void> {
   try {
     await promisify(execFile)(binaries.path('initdb'), [...INITDB_OPTIONS, ...options], {
-      ...serverUser(),
+      ...getServerUser(),
       cwd: '/',
       env: { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' },
       timeout: INITDB_TIMEOUT_MS,
@@ -127,9 +131,9 @@ async function initialize(binaries: Binaries, options: string[]): Promise<void> 
   }
 }
 
-function describeReason(failed: unknown): string {
-  const { code, message, stderr } = failed as NodeJS.ErrnoException & { stderr?: string }
-  if (code === 'EPERM' && serverUser()) return 'root may not run a program as another user here'
+function describeReason(error: unknown): string {
+  const { code, message, stderr } = error as NodeJS.ErrnoException & { stderr?: string }
+  if (code === 'EPERM' && getServerUser()) return 'root may not run a program as another user here'
   const output = stderr?.trim() || message
   return /(?:error|FATAL|PANIC): +(.*)/.exec(output)?.[1] ?? output.split('\n').at(-1) ?? output
 }
@@ -139,14 +143,15 @@ function writeSecret(file: string, secret: string): void {
   giveToServerUser(file)
 }
 
-/** What a process killed in its first start left beside `dir`. */
+/** Removes unfinished directories next to `dir`, which processes left when they were killed during a first start. */
 function removeAbandoned(dir: string): void {
   const prefix = `${path.basename(dir)}.new-`
   for (const name of fs.readdirSync(path.dirname(dir)).filter((entry) => entry.startsWith(prefix))) {
-    const left = path.join(path.dirname(dir), name)
+    const unfinishedDir = path.join(path.dirname(dir), name)
     // oxlint-disable-next-line no-restricted-properties -- the age of a file
-    const changedAt = fs.statSync(left, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()
+    const changedAt = fs.statSync(unfinishedDir, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()
     // oxlint-disable-next-line no-restricted-properties -- the age of a file
-    if (changedAt < Date.now() - ABANDONED_AFTER_MS) fs.rmSync(left, { recursive: true, force: true })
+    if (changedAt < Date.now() - ABANDONED_AFTER_MS)
+      fs.rmSync(unfinishedDir, { recursive: true, force: true })
   }
 }

@@ -10,8 +10,8 @@ import { tryLock } from '../advisory-lock.ts'
 import { connect, disconnect } from '../connection.ts'
 import { openPool } from '../database.ts'
 import { ensureRolesAndDatabases } from '../roles-and-databases.ts'
-import { IN_USE, useEmbeddedPostgres } from './embedded-postgres.ts'
-import { runningServer, stopServer } from './postmaster.ts'
+import { IN_USE_LOCK, useEmbeddedPostgres } from './embedded-postgres.ts'
+import { findRunningServer, stopServer } from './postmaster.ts'
 import { NOBODY } from './server-user.ts'
 
 const FAST = { fsync: 'off' }
@@ -58,11 +58,11 @@ async function end(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<
   const [exitCode] = await exited
   return exitCode
 }
-const serverPid = () => runningServer(dir)?.pid
+const serverPid = () => findRunningServer(dir)?.pid
 const use = () => useEmbeddedPostgres({ dir, settings: FAST })
 
 describe('a first start', () => {
-  test('by two processes at once gives both the same server, and the last one out stops it', async () => {
+  test('by two processes at once gives both the same server, and the last process that uses it stops it', async () => {
     const [one, other] = await Promise.all([startUser(), startUser()])
     expect(one.port).toBe(other.port)
     expect([one.started, other.started].toSorted()).toEqual([false, true])
@@ -107,7 +107,7 @@ describe('a first start', () => {
     })
   })
 
-  test('removes what one that was killed left beside the folder', async () => {
+  test('removes the files that a killed start left beside the folder', async () => {
     const left = `${dir}.new-Abc123`
     fs.mkdirSync(left)
     fs.utimesSync(left, 0, 0)
@@ -123,11 +123,11 @@ describe('a first start', () => {
       owner: { name: 'o', password: 'first' },
       app: { name: 'a', password: 'pass:/?#@ word'.replace(' ', '%') },
     }
-    const [made] = await ensureRolesAndDatabases(server.url, [spec])
-    await using app = openPool(made?.appUrl ?? '')
+    const [created] = await ensureRolesAndDatabases(server.url, [spec])
+    await using app = openPool(created?.appUrl ?? '')
     expect((await app.query('select current_user as me')).rows).toEqual([{ me: 'a' }])
     await ensureRolesAndDatabases(server.url, [{ ...spec, owner: { name: 'o', password: 'second' } }])
-    await using stale = openPool(made?.ownerUrl ?? '')
+    await using stale = openPool(created?.ownerUrl ?? '')
     await expect(stale.query('select 1')).rejects.toMatchObject({ code: '28P01' })
   })
 })
@@ -215,7 +215,7 @@ test('a process that finds a server which accepts no more connections starts a n
   const killed = await startUser()
   await end(killed.child, 'SIGKILL')
   const lastOneOut = await connect(killed.url, { applicationName: 'test' })
-  expect(await tryLock(lastOneOut, IN_USE)).toBe(true)
+  expect(await tryLock(lastOneOut, IN_USE_LOCK)).toBe(true)
   const coming = use()
   await vi.waitFor(async () => {
     const { rowCount } = await lastOneOut.query('select from pg_locks where not granted')
@@ -292,7 +292,7 @@ test('runs as us, or as a user that exists for this alone when we are root', asy
   )
 })
 
-test('takes over data that a server of nobody left, when root starts it', async () => {
+test('takes over data from a server that ran as the user nobody, when root starts it', async () => {
   const before = await use()
   await before[Symbol.asyncDispose]()
   const user = ownerOf(before.dir)

@@ -1,33 +1,34 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { lockKey, setLockTimeout, tryLock } from '../advisory-lock.ts'
+import { setLockTimeout, toLockKey, tryLock } from '../advisory-lock.ts'
 import { connect } from '../connection.ts'
 import { isUnavailable } from '../database-error.ts'
 import { keepConnected } from '../persistent-connection.ts'
 import { type Binaries, EmbeddedPostgresError, locateBinaries } from './binaries.ts'
 import { type Cluster, openCluster } from './cluster.ts'
-import { POLL_MS, runningServer, type StartingServer, startServer, stopServer } from './postmaster.ts'
+import { findRunningServer, POLL_MS, type StartingServer, startServer, stopServer } from './postmaster.ts'
 
-/** A server in use. Disposing releases it; the last process to do so stops the server, whichever started it. */
+/** A server that this process uses. Disposing releases it. The last process that releases it stops it, whichever started it. */
 export interface EmbeddedPostgres extends AsyncDisposable {
-  /** Superuser, database `postgres`; holds the password. */
+  /** The URL for the superuser in the database `postgres`, with the password. */
   readonly url: string
   readonly port: number
-  /** The folder really used, which differs from the requested one if the server's user cannot access that. */
+  /** The data directory in use. It differs from the requested directory if the server's user cannot access that directory. */
   readonly dir: string
-  /** False when a running server was adopted. */
+  /** False if the server was already running. */
   readonly started: boolean
 }
 
 const START_TIMEOUT_MS = 30_000
-const RESTART_MS = 100
+const RESTART_DELAY_MS = 100
 
 /**
- * Uses the PostgreSQL server on the data directory `dir`: makes the directory, starts the server or adopts the one that
- * runs, whichever it takes. Any number of processes may do so at once. As root the server runs as a user of its own.
- * It listens on loopback alone, at a free port, and asks for a password (SCRAM) that is kept in the data directory.
+ * Uses the PostgreSQL server with the data directory `dir`. Creates the directory if it is missing, and starts the server unless
+ * it is already running. Any number of processes may call this function at the same time. If this process runs as root, the server
+ * runs as a separate user. The server listens only on loopback, on a free port unless `settings` specifies a port. The server
+ * requires a password (SCRAM), which is stored in the data directory.
  *
- * @param options.settings server settings beside or instead of the lasting defaults; an adopted server keeps its own.
- * @throws {EmbeddedPostgresError} saying in one line why it cannot be, within 30 s (90 s when the directory is made).
+ * @param options.settings override the durable defaults; they do not apply to a server that is already running
+ * @throws {EmbeddedPostgresError} with the reason in one line, within 30 s (90 s if the directory has to be created)
  */
 export async function useEmbeddedPostgres(options: {
   dir: string
@@ -37,7 +38,7 @@ export async function useEmbeddedPostgres(options: {
   const binaries = locateBinaries()
   const cluster = await openCluster(binaries, options.dir, { durable: settings['fsync'] !== 'off' })
   const { lease, port, started } = await joinServer(binaries, cluster, settings)
-  const url = serverUrl(cluster, port)
+  const url = formatServerUrl(cluster, port)
   return {
     url,
     port,
@@ -50,46 +51,50 @@ export async function useEmbeddedPostgres(options: {
   }
 }
 
-/** Stops the server on `dir` if it runs and is not in use. @returns false if it is in use */
+/**
+ * Stops the server with the data directory `dir` if the server is running and not in use.
+ *
+ * @returns false if the server is in use
+ */
 export async function stopAbandonedServer(dir: string): Promise<boolean> {
-  const server = runningServer(dir)
+  const server = findRunningServer(dir)
   if (!server) return true
   const cluster = await openCluster(locateBinaries(), dir, { durable: true })
-  return stopUnlessUsed(cluster.dir, serverUrl(cluster, server.port))
+  return stopUnlessUsed(cluster.dir, formatServerUrl(cluster, server.port))
 }
 
-const serverUrl = (cluster: Cluster, port: number) =>
+const formatServerUrl = (cluster: Cluster, port: number) =>
   `postgresql://postgres:${cluster.password}@127.0.0.1:${port}/postgres`
 
-/** The server may start, recover, stop or vanish between any two checks, so this repeats until it holds a lease. */
+/** Retries until this process has a lease, because the server may start, recover, stop or disappear between two checks. */
 async function joinServer(
   binaries: Binaries,
   cluster: Cluster,
   settings: Readonly<Record<string, string>>,
 ): Promise<{ lease: AsyncDisposable; port: number; started: boolean }> {
-  let ours: StartingServer | undefined
+  let ownServer: StartingServer | undefined
   for (
     const deadline = performance.now() + START_TIMEOUT_MS;
     performance.now() < deadline;
     await sleep(POLL_MS)
   ) {
-    const server = runningServer(cluster.dir)
-    if (server?.ready) {
-      const lease = await takeLease(serverUrl(cluster, server.port))
-      if (lease) return { lease, port: server.port, started: ours?.ended === false }
-    } else if (!server && ours?.ended !== false) {
-      if (ours && !ours.mayStartAgain)
-        throw new EmbeddedPostgresError(`PostgreSQL does not start: ${lastWords(ours)}`)
-      if (ours) await sleep(RESTART_MS)
-      ours = await startServer(binaries, cluster.dir, settings)
+    const server = findRunningServer(cluster.dir)
+    if (server?.isReady) {
+      const lease = await takeLease(formatServerUrl(cluster, server.port))
+      if (lease) return { lease, port: server.port, started: ownServer?.hasEnded === false }
+    } else if (!server && ownServer?.hasEnded !== false) {
+      if (ownServer && !ownServer.mayStartAgain)
+        throw new EmbeddedPostgresError(`PostgreSQL does not start: ${findLastError(ownServer)}`)
+      if (ownServer) await sleep(RESTART_DELAY_MS)
+      ownServer = await startServer(binaries, cluster.dir, settings)
     }
   }
   throw new EmbeddedPostgresError(
-    `PostgreSQL in ${cluster.dir} was not ready within ${START_TIMEOUT_MS / 1000} s${ours ? `: ${lastWords(ours)}` : ''}`,
+    `PostgreSQL in ${cluster.dir} was not ready within ${START_TIMEOUT_MS / 1000} s${ownServer ? `: ${findLastError(ownServer)}` : ''}`,
   )
 }
 
-function lastWords(server: StartingServer): string {
+function findLastError(server: StartingServer): string {
   const lines = server.log.trim().split('\n')
   return (
     lines.findLast((line) => /(?:FATAL|PANIC): /.test(line))?.replace(/^.*?(?:FATAL|PANIC): +/, '') ??
@@ -99,17 +104,16 @@ function lastWords(server: StartingServer): string {
 }
 
 /**
- * Every process that uses the server holds this lock in shared mode, on a connection of its own. A process that gets it in
- * exclusive mode is the last user, and holds it until the server that it stops closes the connection. The connection of a
- * killed process is closed, and its lock released with it.
+ * The name of the lock that each process holds in shared mode, on a dedicated connection, while it uses the server. A process that
+ * can take the lock in exclusive mode is the last user. If a process is killed, its connection closes, which releases the lock.
  */
-export const IN_USE = 'plainpath embedded server in use'
-const WAIT_SECONDS = 2
+export const IN_USE_LOCK = 'plainpath embedded server in use'
+const LOCK_TIMEOUT_SECONDS = 2
 
 /**
  * Keeps the server running until disposed.
  *
- * @returns undefined if the server is stopping, not yet running or full: try again.
+ * @returns undefined if the server is stopping, is not running yet, or has no free connection; the caller should try again
  */
 async function takeLease(url: string): Promise<AsyncDisposable | undefined> {
   try {
@@ -117,30 +121,30 @@ async function takeLease(url: string): Promise<AsyncDisposable | undefined> {
       url,
       applicationName: `plainpath lease of process ${process.pid}`,
       async prepare(client) {
-        await setLockTimeout(client, WAIT_SECONDS)
-        await client.query('select pg_advisory_lock_shared($1)', [lockKey(IN_USE)])
-        // The lock may have come free because a stopping server cut the last one's connection, with ours to follow.
-        // Such a server takes no new connection.
+        await setLockTimeout(client, LOCK_TIMEOUT_SECONDS)
+        await client.query('select pg_advisory_lock_shared($1)', [toLockKey(IN_USE_LOCK)])
+        // A stopping server has closed the last user's connection, so the lock may be free on it. It rejects new connections, so a
+        // new connection proves that the server is not stopping.
         await using _check = await connect(url, { applicationName: 'plainpath lease check' })
       },
     })
   } catch (error) {
     if (isUnavailable(error)) return undefined
     const reason = error instanceof Error ? error.message : String(error)
-    throw new EmbeddedPostgresError(`cannot use PostgreSQL: ${reason}`, { cause: error })
+    throw new EmbeddedPostgresError(`PostgreSQL cannot be used: ${reason}`, { cause: error })
   }
 }
 
 /**
- * Stops the server on `dir` unless it is in use.
+ * Stops the server with the data directory `dir` unless the server is in use.
  *
- * @returns false if it is in use; true also if it did not run, or another process is stopping it.
+ * @returns false if the server is in use; true if it was stopped, was not running, or is being stopped by another process
  */
 async function stopUnlessUsed(dir: string, url: string): Promise<boolean> {
-  await using last = new AsyncDisposableStack()
+  await using resources = new AsyncDisposableStack()
   try {
-    const client = last.use(await connect(url, { applicationName: 'plainpath last one out' }))
-    if (!(await tryLock(client, IN_USE))) return false
+    const client = resources.use(await connect(url, { applicationName: 'plainpath last one out' }))
+    if (!(await tryLock(client, IN_USE_LOCK))) return false
   } catch (error) {
     if (isUnavailable(error)) return true
     throw error

@@ -4,10 +4,14 @@ import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { NOBODY } from './server-user.ts'
 
-const PROGRAM = `import { serverUser } from '${path.join(import.meta.dirname, 'server-user.ts')}'
-console.log(JSON.stringify(serverUser() ?? null))`
+const PROGRAM = `import { getServerUser } from '${path.join(import.meta.dirname, 'server-user.ts')}'
+console.log(JSON.stringify(getServerUser() ?? null))`
 
-/** Asks another process, since the choice is made once in each. @param programs where it finds useradd and getent */
+/**
+ * Asks another process, since the choice is made once in each.
+ *
+ * @param programs where it finds useradd and getent
+ */
 async function choose(programs: string | undefined) {
   const { stdout, stderr } = await promisify(execFile)(
     process.execPath,

@@ -6,20 +6,20 @@ interface User {
 }
 
 const NAME = 'plainpath-postgres'
-/** Other programs run as this user, too, and may read what belongs to it. */
+/** Other programs may also run as this user, and can then read its files. */
 export const NOBODY: User = { uid: 65_534, gid: 65_534 }
 const COMMAND_MS = 10_000
 
-let rootsChoice: User | undefined
+let userForRoot: User | undefined
 
 /**
- * The user that the server runs as. Undefined for ours; root, as whom PostgreSQL refuses to run, makes a user for it alone.
- * Where it cannot, the server runs as `nobody`, after a warning.
+ * Returns the user that runs the server, or undefined if it is the user of this program. PostgreSQL refuses to run as root, so root
+ * creates a separate user. If that fails, warns once and returns `nobody`.
  */
-export function serverUser(): User | undefined {
+export function getServerUser(): User | undefined {
   if (process.getuid?.() !== 0) return undefined
-  rootsChoice ??= findUser() ?? makeUser() ?? nobodyWithWarning()
-  return rootsChoice
+  userForRoot ??= findUser() ?? createUser() ?? warnAndUseNobody()
+  return userForRoot
 }
 
 function findUser(): User | undefined {
@@ -27,8 +27,8 @@ function findUser(): User | undefined {
   return uid === undefined ? undefined : { uid: Number(uid), gid: Number(gid) }
 }
 
-/** Of several processes that make it at once one succeeds, and the others find it. */
-function makeUser(): User | undefined {
+/** Creates the user. If several processes do so at the same time, one succeeds, and the others find its user. */
+function createUser(): User | undefined {
   const options = [
     '--system',
     '--user-group',
@@ -40,14 +40,18 @@ function makeUser(): User | undefined {
   return findUser()
 }
 
-function nobodyWithWarning(): User {
+function warnAndUseNobody(): User {
   process.emitWarning(
     `Root cannot make the user ${NAME} here. The embedded PostgreSQL runs as nobody: other programs of that user can read its data.`,
   )
   return NOBODY
 }
 
-/** @returns what it printed; undefined when it failed or is not there */
+/**
+ * Runs a program.
+ *
+ * @returns its output; undefined if it fails or does not exist
+ */
 function run(program: string, args: readonly string[]): string | undefined {
   try {
     return execFileSync(program, args, {

@@ -1,0 +1,64 @@
+import { type AgentId, RULES } from '@plainpath/domain'
+import { LRUCache } from 'lru-cache'
+import type { AgentRecord, AgentStore } from './agent-store.ts'
+
+/** How long a miss is cached. It is short, since the agent may register at another instance meanwhile. */
+const MISS_TTL_MS = 2_000
+const MAX_AGENTS = 10_000
+
+type Entry = { readonly record: AgentRecord | undefined }
+
+/** Caches agents in this process. NOTIFY invalidates entries; the TTL is the fallback. */
+export interface AgentCache {
+  find(id: AgentId): Promise<AgentRecord | undefined>
+  invalidate(id: string): void
+  invalidateAll(): void
+}
+
+/**
+ * Creates the cache. Simultaneous loads of the same agent read the store once.
+ *
+ * @param options.skipSharedLoads true for a caller that must not wait for another caller's load, such as one with
+ *   a reserved connection: the other load may be queued for the pool
+ * @param options.clock a monotonic clock in milliseconds
+ */
+export function createAgentCache(
+  store: Pick<AgentStore, 'find'>,
+  options: { skipSharedLoads?: () => boolean; clock?: { now(): number } } = {},
+): AgentCache {
+  const { skipSharedLoads = () => false, clock = performance } = options
+  const entries = new LRUCache<string, Entry>({ max: MAX_AGENTS, perf: clock, ttlResolution: 0 })
+  const inFlight = new Map<string, Promise<AgentRecord | undefined>>()
+
+  function load(id: AgentId): Promise<AgentRecord | undefined> {
+    const loading: Promise<AgentRecord | undefined> = store
+      .find(id)
+      .then((record) => {
+        // A notification that arrived while the row was read removed this load: the record may be stale.
+        if (inFlight.get(id) === loading)
+          entries.set(id, { record }, { ttl: record ? RULES.agentCachedMs : MISS_TTL_MS })
+        return record
+      })
+      .finally(() => {
+        if (inFlight.get(id) === loading) inFlight.delete(id)
+      })
+    inFlight.set(id, loading)
+    return loading
+  }
+
+  return {
+    async find(id) {
+      const cached = entries.get(id)
+      if (cached) return cached.record
+      return (skipSharedLoads() ? undefined : inFlight.get(id)) ?? load(id)
+    },
+    invalidate(id) {
+      entries.delete(id)
+      inFlight.delete(id)
+    },
+    invalidateAll() {
+      entries.clear()
+      inFlight.clear()
+    },
+  }
+}

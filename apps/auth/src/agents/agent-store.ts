@@ -1,0 +1,108 @@
+/*
+ * The interface of the agent store: agents with their secrets and keys. `postgres-agent-store.ts` implements it. The use cases
+ * (`deactivate-agent.ts`, `rotate-secret.ts`, `replace-keys.ts`) revoke tokens and publish revocations to the APIs.
+ */
+import type { Agent, AgentId, AgentKey, Result } from '@plainpath/domain'
+import type { VerifiedKeyProof } from '../clients/key-proof.ts'
+import type { AgentSecret } from './agent-secret.ts'
+
+export interface AgentRecord {
+  readonly agent: Agent
+  /** Empty for a deleted agent, and for one that has keys. */
+  readonly secrets: readonly AgentSecret[]
+}
+
+/** Returns the credential version that the agent's tokens must have; undefined for an agent that is unknown or not active. */
+export const getActiveCredentialVersion = (record: AgentRecord | undefined): number | undefined =>
+  record?.agent.status === 'active' ? record.agent.credentialVersion : undefined
+
+/** Why a secret was not added. `ended`: the agent is not active. */
+export type AddSecretRefusal = 'ended' | 'has-keys' | 'too-many'
+
+/** The outcome of removing a secret. `unknown`: the agent has no such secret (any more). `ended`: the agent is not active. */
+export type SecretRemoval =
+  | { readonly outcome: 'gone' | 'unknown'; readonly credentialVersion: number }
+  | { readonly outcome: 'last' | 'ended' }
+
+/** Why keys were not replaced. `proof-missing`: the request has proofs, but not for each new key. */
+export type ReplaceKeysFault = 'ended' | 'proof-missing' | 'proof-used'
+
+export interface ReplacedKeys {
+  readonly agent: Agent
+  /** The `kid` of each new key without a proof. */
+  readonly unproven: readonly string[]
+}
+
+/** A callback that receives the new credential version before the commit. If it throws, nothing changes. */
+type BeforeCommit = (credentialVersion: number) => Promise<void>
+
+/**
+ * Each method is atomic, and row locks decide races. Every instance is notified of each change (channel `agents_changed`). A
+ * method that revokes something commits synchronously, whatever the server's default.
+ */
+export interface AgentStore {
+  /** Stores an agent with its first secret or its keys. */
+  add(record: AgentRecord): Promise<void>
+  find(id: AgentId): Promise<AgentRecord | undefined>
+  /**
+   * Lists agents, newest first.
+   *
+   * @param limit 1 to 1000
+   */
+  list(limit: number): Promise<readonly Agent[]>
+  /**
+   * Disables or deletes an agent, and raises its credential version. A deletion also erases its name, secrets and keys, revokes
+   * its e-mail verifications, and notifies each person by mail.
+   *
+   * @returns the new credential version; undefined if there is no such agent, or it was deleted before
+   */
+  deactivate(
+    id: AgentId,
+    status: 'disabled' | 'deleted',
+    beforeCommit: BeforeCommit,
+    reason?: string,
+  ): Promise<number | undefined>
+  /**
+   * Enables a disabled agent. This counts as a use, so the agent does not expire immediately.
+   *
+   * @returns false if the agent was not disabled, or its domain is blocked
+   */
+  enable(id: AgentId, now: Date): Promise<boolean>
+  /**
+   * Records the use of an agent durably.
+   *
+   * @returns false if the agent is not active
+   */
+  markUsed(id: AgentId, now: Date): Promise<boolean>
+  /**
+   * Replaces the keys of an active agent, removes its secrets and marks the proofs as used. Raises the credential version if a
+   * key or the secret is removed, since tokens do not record the credential they were issued for.
+   */
+  replaceKeys(
+    id: AgentId,
+    change: { keys: readonly AgentKey[]; proofs: readonly VerifiedKeyProof[] },
+    beforeCommit: BeforeCommit,
+  ): Promise<Result<ReplacedKeys, ReplaceKeysFault>>
+  /**
+   * Adds a secret without an expiry. The older secret expires at `olderEndsAt`.
+   *
+   * @returns all secrets that are accepted now
+   */
+  addSecret(
+    id: AgentId,
+    secret: AgentSecret,
+    olderEndsAt: Date,
+  ): Promise<Result<readonly AgentSecret[], AddSecretRefusal>>
+  /**
+   * Removes a secret, unless it is the last one. The other secret no longer expires. Raises the credential version, since tokens
+   * do not record the secret they were issued for.
+   */
+  removeSecret(id: AgentId, secretId: string, now: Date, beforeCommit: BeforeCommit): Promise<SecretRemoval>
+  /**
+   * Re-encrypts names under the newest key-encryption key.
+   *
+   * @returns the number of names under an older key
+   * @throws {SealError}
+   */
+  reencryptNames(options: { dryRun: boolean }): Promise<number>
+}

@@ -1,0 +1,56 @@
+import { type AgentId, RULES } from '@plainpath/domain'
+import { LRUCache } from 'lru-cache'
+import type { AgentCache } from './agent-cache.ts'
+import type { AgentStore } from './agent-store.ts'
+import { computeIdleExpiry } from './describe-agent.ts'
+
+const MAX_REMEMBERED = 10_000
+
+/** Records when agents were last used, at most once a day for each, so issuing a token seldom writes to the database. */
+export interface UsageRecorder {
+  /**
+   * Records a use. Call this before a token is stored, so that clients with an unexpired token are never expired.
+   *
+   * @returns false if the agent is no longer active and must not receive the token
+   */
+  recordUse(id: AgentId): Promise<boolean>
+  /** Returns when the agent expires if it receives no further token; undefined if this process recorded no use of it. */
+  findExpiry(id: string): Date | undefined
+}
+
+export function createUsageRecorder(deps: {
+  agentCache: Pick<AgentCache, 'find'>
+  agents: Pick<AgentStore, 'markUsed'>
+  now: () => Date
+}): UsageRecorder {
+  const lastUses = new LRUCache<string, Date>({ max: MAX_REMEMBERED })
+  const inFlight = new Map<string, Promise<boolean>>()
+
+  async function markUsed(id: AgentId, now: Date): Promise<boolean> {
+    const isActive = await deps.agents.markUsed(id, now)
+    if (isActive) lastUses.set(id, now)
+    return isActive
+  }
+
+  return {
+    async recordUse(id) {
+      const now = deps.now()
+      const agent = (await deps.agentCache.find(id))?.agent
+      const lastUse = pickLatest(agent?.lastUsedAt, lastUses.get(id))
+      if (lastUse && now.getTime() - lastUse.getTime() < RULES.useRecordedMs) {
+        lastUses.set(id, lastUse)
+        return true
+      }
+      const pendingWrite = inFlight.get(id) ?? markUsed(id, now).finally(() => inFlight.delete(id))
+      inFlight.set(id, pendingWrite)
+      return await pendingWrite
+    },
+    findExpiry(id) {
+      const lastUsedAt = lastUses.get(id)
+      return lastUsedAt && computeIdleExpiry({ registeredAt: lastUsedAt, lastUsedAt })
+    },
+  }
+}
+
+const pickLatest = (one: Date | undefined, other: Date | undefined) =>
+  one && other ? (one > other ? one : other) : (one ?? other)

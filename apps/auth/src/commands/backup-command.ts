@@ -1,0 +1,129 @@
+import { argument, flag, option, Refusal, refuseFileError } from '@plainpath/commands'
+import { readLog, selectLinesSince } from '@plainpath/http'
+import {
+  BackupError,
+  loadBackup,
+  openRestoredDatabase,
+  readBackupHeader,
+  writeBackup,
+} from '@plainpath/postgres'
+import { type Config, loadConfig } from '../config.ts'
+import { readLoggedRevocations } from '../replay/replay-revocations.ts'
+import { type SecuredRestore, secureRestore } from '../replay/secure-restore.ts'
+import { MIGRATIONS, openStores } from '../stores.ts'
+import { defineCommand } from './define-command.ts'
+
+/** Tables whose rows are useless in a restored database: tokens last an hour, and instances report again. */
+const EXCLUDED_TABLES = ['tokens', 'key_followers', 'resource_server_followers', 'sign_ins']
+const REDIS_TIMEOUT_MS = 2_000
+
+/** The commands `backup` and `restore`. */
+export const backupCommands = [
+  defineCommand({
+    name: 'backup',
+    summary:
+      'write all rows of the database into a new file, as they are at one moment, while everything runs',
+    parameters: { file: argument('<file>', 'the file to write; it must not exist yet') },
+    settings: 'all',
+    async run({ env, args: { file } }) {
+      const config = loadConfig(env)
+      const { rows, bytes, madeAt } = await writeBackup({
+        url: requireOwnerUrl(config),
+        app: 'auth',
+        file,
+        leaveOut: EXCLUDED_TABLES,
+      }).catch(refuseFileError((code) => `${file} cannot be written (${code}).`))
+      return {
+        json: { ok: true, file, rows, bytes, made_at: madeAt },
+        text: `${rows} rows of ${madeAt} are in ${file}, ${bytes} bytes.\nKeep the key-encryption keys elsewhere: without them it cannot be restored, and with them it can be read.`,
+      }
+    },
+  }),
+  defineCommand({
+    name: 'restore',
+    summary:
+      'fill an empty database with a backup; revoke all tokens and signing keys, and what was revoked since: what the log says, or everything',
+    parameters: {
+      file: argument('<file>', 'the file that `backup` wrote'),
+      log: option(
+        '--log <path>',
+        'the log of the server and its commands, from the backup or earlier until now; - reads standard input',
+      ),
+      revokeEverything: flag(
+        '--revoke-everything',
+        'if there is no log: disable every client and end every claim, since any may have been revoked',
+        ['log'],
+      ),
+    },
+    settings: 'all',
+    async run({ env, args, now, log, events, actor }) {
+      const config = loadConfig(env)
+      if (args.log === undefined && !args.revokeEverything)
+        throw new Refusal(
+          'Say what was revoked since the backup: --log <path> with the logs since then, or --revoke-everything.',
+          { exitCode: 2 },
+        )
+      const url = requireOwnerUrl(config)
+      const database = { url, folder: MIGRATIONS }
+      const refuseFile = refuseFileError((code) => `${args.file} cannot be read (${code}).`)
+      const { made_at: madeAt } = await readBackupHeader(args.file).catch(refuseBackupError).catch(refuseFile)
+      const loggedRevocations =
+        args.log === undefined
+          ? undefined
+          : await readLoggedRevocations(selectLinesSince(readLog(args.log), new Date(madeAt))).catch(
+              refuseFileError((code) => `${args.log} cannot be read (${code}).`),
+            )
+      const { rows } = await loadBackup({ ...database, app: 'auth', file: args.file }).catch(
+        refuseBackupError,
+      )
+      // The role of the app has no rights yet.
+      const ownerConfig = { ...config, databaseUrl: url, databaseIsPooled: false }
+      await using stores = await openStores(ownerConfig, {
+        log,
+        now,
+        events,
+        redisTimeoutMs: REDIS_TIMEOUT_MS,
+      })
+      const securedRestore = await secureRestore(stores, loggedRevocations, {
+        by: actor,
+        now,
+        keys: config.keys,
+      })
+      const appRole = decodeURIComponent(new URL(config.databaseUrl).username)
+      await openRestoredDatabase({ ...database, appRole })
+      return {
+        json: { ok: true, done: true, made_at: madeAt, rows, ...securedRestore },
+        text: describeRestore({ madeAt, rows }, securedRestore),
+      }
+    },
+  }),
+]
+
+function requireOwnerUrl({ migrationDatabaseUrl }: Config): string {
+  if (!migrationDatabaseUrl)
+    throw new Refusal('AUTH_MIGRATION_DATABASE_URL is missing: the URL of the owner role.')
+  return migrationDatabaseUrl
+}
+
+function refuseBackupError(error: unknown): never {
+  throw error instanceof BackupError ? new Refusal(error.message) : error
+}
+
+function describeRestore({ madeAt, rows }: { madeAt: string; rows: number }, safety: SecuredRestore): string {
+  const { replayed, everything, keys, mails } = safety
+  return [
+    `Restored ${rows} rows of ${madeAt}.`,
+    `All tokens are revoked, and all ${keys} signing keys of the backup: a new one signs. Agents request new tokens and assertions.`,
+    ...(replayed
+      ? [
+          `The log was replayed: revoked again ${replayed.clients} clients, ${replayed.claims} claims, ${replayed.secrets} secrets, ${replayed.documents} changed documents and ${replayed.domains} blocked domains; disabled ${replayed.changed} clients whose newer credentials the backup lacks.`,
+        ]
+      : []),
+    ...(everything
+      ? [
+          `Everything was revoked: ${everything.clients} clients are disabled, and ${everything.claims} claims have ended. Agents register again, and people confirm again. Domains that were blocked since the backup are not blocked: block them again.`,
+        ]
+      : []),
+    `${mails} mails of the backup wait. Those that were sent since are sent again under the same Message-ID.`,
+  ].join('\n')
+}

@@ -1,0 +1,31 @@
+import { API_VERSION } from '@plainpath/metadata'
+import type { SealingKeys } from '@plainpath/sealing'
+import type { InstanceDescription } from '../keys/key-follower-store.ts'
+import type { Stores } from '../stores.ts'
+import { ensureRedisId, toTokenStoreSettings } from '../tokens/token-store-identity.ts'
+
+/**
+ * Creates the function that describes this instance in each of its reports. It reads the Redis id each time, since a Redis that
+ * lost its data has another id. While Redis is unavailable, it reports the last id.
+ *
+ * @throws if Redis is unavailable when this is called
+ */
+export async function createInstanceDescriber(
+  settings: {
+    readonly origin: string
+    readonly redisUrl: string | undefined
+    readonly sealingKeys: Pick<SealingKeys, 'ids'>
+  },
+  { redis, redisPrefix }: Pick<Stores, 'redis' | 'redisPrefix'>,
+): Promise<() => Promise<InstanceDescription>> {
+  const { origin, redisUrl, sealingKeys } = settings
+  const store = toTokenStoreSettings(redisUrl, redisPrefix)
+  const common = { release: API_VERSION, origin, kekIds: [...sealingKeys.ids] }
+  if (!redis || store.kind === 'postgresql')
+    return async () => ({ ...common, tokenStore: { kind: 'postgresql' } })
+  let redisId = await ensureRedisId(redis, redisPrefix)
+  return async () => {
+    redisId = await ensureRedisId(redis, redisPrefix).catch(() => redisId)
+    return { ...common, tokenStore: { ...store, id: redisId } }
+  }
+}

@@ -1,0 +1,92 @@
+/*
+ * Compares the stores, keys and origin of a command with those that the running instances report. A command with other stores or
+ * another origin must change nothing.
+ */
+import type { TokenStoreIdentity, TokenStoreSettings } from '../tokens/token-store-identity.ts'
+
+/** The origin, keys and token store that a command would use. */
+export interface CommandTarget {
+  readonly origin: string
+  /** Undefined for a command that uses no tokens. Such a command may run on a machine that cannot reach Redis. */
+  readonly tokens: UsedTokenStore | undefined
+  /** The key-encryption key under which the command encrypts; undefined for a command that encrypts nothing. */
+  readonly kekId: string | undefined
+}
+
+interface UsedTokenStore {
+  readonly settings: TokenStoreSettings
+  /** The random id of its Redis; undefined without Redis, or if that Redis has none. */
+  readonly redisId: string | undefined
+}
+
+/** The report of a running instance. An instance of an earlier release omits some members. */
+export interface InstanceReport {
+  readonly host: string
+  readonly origin?: string | undefined
+  readonly tokenStore?: TokenStoreIdentity | undefined
+  readonly kekIds?: readonly string[] | undefined
+}
+
+/**
+ * Finds a difference that would make a command ineffective.
+ *
+ * @param instances the running instances
+ * @param lastTokenStore the store in the last report of any instance, running or not; undefined before the first report
+ * @returns a sentence that says what to set; undefined if nothing differs
+ */
+export function findMismatch(
+  target: CommandTarget,
+  instances: readonly InstanceReport[],
+  lastTokenStore: TokenStoreIdentity | undefined,
+): string | undefined {
+  const runningStores = instances.flatMap(({ host, tokenStore }) =>
+    tokenStore ? [{ host, tokenStore, isRunning: true }] : [],
+  )
+  const lastIdentities = lastTokenStore
+    ? [{ host: 'The last instance', tokenStore: lastTokenStore, isRunning: false }]
+    : []
+  for (const { host, ...theirs } of runningStores.length > 0 ? runningStores : lastIdentities) {
+    const mismatch = target.tokens && describeStoreMismatch(target.tokens, theirs)
+    if (mismatch) return `${host} ${mismatch}`
+  }
+  for (const { host, origin } of instances)
+    if (origin !== undefined && origin !== target.origin)
+      return `${host} serves ${origin}, and AUTH_ORIGIN is ${target.origin}. ${describeOriginRemedy(origin)}`
+  const { kekId } = target
+  if (kekId === undefined) return undefined
+  const instancesWithoutKey = instances.filter(
+    ({ kekIds }) => kekIds !== undefined && !kekIds.includes(kekId),
+  )
+  if (instancesWithoutKey.length > 0)
+    return `${instancesWithoutKey.map(({ host }) => host).join(', ')} cannot open what the first key in AUTH_KEK_FILE encrypts. Set AUTH_KEK_FILE to the file of the instances; a new key must be in the file of each before a command uses it.`
+  return undefined
+}
+
+function describeStoreMismatch(
+  { settings: own, redisId }: UsedTokenStore,
+  { tokenStore: theirs, isRunning }: { readonly tokenStore: TokenStoreIdentity; readonly isRunning: boolean },
+): string | undefined {
+  if (theirs.kind === 'postgresql')
+    return own.kind === 'postgresql'
+      ? undefined
+      : 'stores tokens in PostgreSQL, and AUTH_REDIS_URL is set. Unset it.'
+  const theirStore = `stores tokens in Redis at ${theirs.address}, database ${theirs.database}`
+  if (own.kind === 'postgresql') return `${theirStore}, and AUTH_REDIS_URL is not set. Set it to that Redis.`
+  if (own.database !== theirs.database)
+    return `${theirStore}, and AUTH_REDIS_URL names database ${own.database}. Set it to that database.`
+  if (own.prefix !== theirs.prefix)
+    return `${theirStore}, under keys that begin with ${theirs.prefix}, and this command uses ${own.prefix}. Run the command of that service.`
+  // If no instance runs, a Redis that lost its data has received no new id.
+  const isRestarted = redisId === undefined && !isRunning && own.address === theirs.address
+  return redisId === theirs.id || isRestarted
+    ? undefined
+    : `${theirStore}, and AUTH_REDIS_URL names another Redis. Set it to that one.`
+}
+
+/** Describes how to set the origin. For a local origin, this includes PORT, from which `npm start` derives it. */
+function describeOriginRemedy(origin: string): string {
+  const { protocol, port } = new URL(origin)
+  const localRemedy =
+    protocol === 'http:' && port ? ` With npm run auth: PORT=${port}, or ORIGIN=${origin}.` : ''
+  return `Set AUTH_ORIGIN to theirs.${localRemedy}`
+}

@@ -1,0 +1,176 @@
+/*
+ * Proves that an emergency revocation has taken effect at every instance: a canary token that each instance finds before the
+ * revocation must be found by none after it.
+ */
+import { randomBytes, randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { AgentId } from '@plainpath/domain'
+import type { Database } from '@plainpath/postgres'
+import { z } from 'zod'
+import type { Follower } from '../keys/key-follower-store.ts'
+import type { RingView } from '../keys/key-store.ts'
+import type { RevocationScope } from '../tokens/emergency-revocation-store.ts'
+import { CANARY_AUDIENCE, type TokenCutoff, type TokenStore } from '../tokens/token-store.ts'
+import { type CanaryState, readCanary, requestCanary } from './canary.ts'
+
+/** The result for one instance after a revocation. */
+export interface InstanceProof {
+  readonly host: string
+  readonly release: string | undefined
+  /**
+   * - `proven`: the instance found the canary before the revocation, and does not find it now.
+   * - `ended`: the instance has not reported within its lease. After that, an instance serves no API.
+   * - `old`: its release does not support canaries.
+   * - `silent`: the instance did not report on the canary.
+   * - `other-store`: the instance does not find what this command stores.
+   * - `still-active`: the instance still accepts the canary.
+   */
+  readonly state: 'proven' | 'ended' | 'old' | 'silent' | 'other-store' | 'still-active'
+}
+
+/** The states of the canary that an instance reported before and after the revocation. */
+interface CanaryReports {
+  readonly before: CanaryState | undefined
+  readonly after: CanaryState | undefined
+}
+
+/**
+ * Assesses what one instance reported.
+ *
+ * @param options.expected the state that the instance must report after the revocation
+ * @param options.isLive false once its lease has expired
+ */
+export function assessInstance(
+  { release }: Pick<Follower, 'release'>,
+  { before: stateBefore, after: stateAfter }: CanaryReports,
+  { expected, isLive }: { readonly expected: CanaryState; readonly isLive: boolean },
+): InstanceProof['state'] {
+  if (!isLive) return 'ended'
+  if (release === undefined) return 'old'
+  if (stateBefore === undefined || stateAfter === undefined) return 'silent'
+  if (stateBefore === 'inactive') return 'other-store'
+  return stateAfter === expected ? 'proven' : 'still-active'
+}
+
+/**
+ * Returns whether every instance is known to reject the tokens. At least one instance must have reported: if all leases have
+ * expired, the service may be using another database.
+ */
+export const isProven = (instances: readonly InstanceProof[]): boolean =>
+  instances.every(({ state }) => state === 'proven' || state === 'ended') &&
+  (instances.length === 0 || instances.some(({ state }) => state === 'proven'))
+
+const POLL_MS = 50
+/** The interval at which the request is repeated for instances that have not reported. */
+const REPEAT_INTERVAL_MS = 500
+/** Instances that do not report delay a revocation by at most this time. */
+const MAX_WAIT_BEFORE_MS = 5_000
+/** Added to the lease, to allow for a busy machine. */
+const EXTRA_WAIT_MS = 5_000
+const CANARY_LIFETIME_MS = 10 * 60_000
+
+interface CanaryDeps {
+  readonly db: Database
+  readonly tokens: Pick<TokenStore, 'save' | 'revoke' | 'readCutoff'>
+  readonly keys: { view(): Promise<RingView> }
+  readonly leaseMs: number
+}
+
+/** A canary in the token store. */
+export interface Canary extends AsyncDisposable {
+  /** Waits until each instance has reported or its lease has expired. Call this after the revocation. */
+  prove(): Promise<readonly InstanceProof[]>
+}
+
+/**
+ * Stores a canary that the revocation will revoke, and requests a report on it from every instance. Nobody has the token: only a
+ * random hash is stored. Disposing removes it.
+ *
+ * @returns undefined if the scope has no active agent, which means that the revocation revokes no valid token
+ */
+export async function storeCanary(deps: CanaryDeps, scope: RevocationScope): Promise<Canary | undefined> {
+  const { db, tokens, keys, leaseMs } = deps
+  const agent = await findAgent(db, scope)
+  if (!agent) return undefined
+  const hash = randomBytes(32)
+  const { now } = await keys.view()
+  const { issuedAt, expected } = planCanary(scope, await tokens.readCutoff(), now)
+  await tokens.save(hash, {
+    clientId: agent.id,
+    credentialVersion: agent.credentialVersion,
+    scope: '',
+    audience: CANARY_AUDIENCE,
+    issuedAt,
+    expiresAt: new Date(now.getTime() + CANARY_LIFETIME_MS),
+  })
+
+  /** Repeats a request until every live instance that supports canaries has reported, for at most `timeoutMs`. */
+  async function collectReports(requestId: string, timeoutMs: number) {
+    const states = new Map<string, CanaryState>()
+    const deadline = performance.now() + timeoutMs
+    for (let requestedAt = Number.NEGATIVE_INFINITY; ; await sleep(POLL_MS)) {
+      if (performance.now() - requestedAt >= REPEAT_INTERVAL_MS) {
+        requestedAt = performance.now()
+        await requestCanary(db, requestId, hash)
+      }
+      const view = await keys.view()
+      for (const { instanceId, canary } of view.followers) {
+        const canaryState = readCanary(canary, requestId)
+        if (canaryState) states.set(instanceId, canaryState)
+      }
+      const isLive = ({ seenAt }: Follower) => seenAt.getTime() + leaseMs > view.now.getTime()
+      const isMissing = (follower: Follower) =>
+        isLive(follower) && follower.release !== undefined && !states.has(follower.instanceId)
+      if (!view.followers.some(isMissing) || performance.now() > deadline)
+        return { states, followers: view.followers, isLive }
+    }
+  }
+
+  const reportsBefore = await collectReports(randomUUID(), MAX_WAIT_BEFORE_MS)
+  return {
+    async prove() {
+      const reportsAfter = await collectReports(randomUUID(), leaseMs + EXTRA_WAIT_MS)
+      return reportsAfter.followers.map((follower) => {
+        const { instanceId, host, release } = follower
+        const reports = {
+          before: reportsBefore.states.get(instanceId),
+          after: reportsAfter.states.get(instanceId),
+        }
+        return {
+          host,
+          release,
+          state: assessInstance(follower, reports, { expected, isLive: reportsAfter.isLive(follower) }),
+        }
+      })
+    },
+    [Symbol.asyncDispose]: () => tokens.revoke(hash),
+  }
+}
+
+/**
+ * Chooses the time of issue so that the canary is valid before the revocation and revoked by it. If an earlier revocation already
+ * covers the same tokens, the canary stays valid and proves only that the instances use this store.
+ */
+function planCanary(
+  scope: RevocationScope,
+  { issuedBefore }: TokenCutoff,
+  now: Date,
+): { readonly issuedAt: Date; readonly expected: CanaryState } {
+  const wholeSecond = new Date(Math.floor(now.getTime() / 1_000) * 1_000)
+  if (scope.kind !== 'issued-before') return { issuedAt: wholeSecond, expected: 'inactive' }
+  const issuedAt = new Date(scope.at.getTime() - 1_000)
+  return issuedBefore !== undefined && issuedAt < issuedBefore
+    ? { issuedAt: wholeSecond, expected: 'active' }
+    : { issuedAt, expected: 'inactive' }
+}
+
+const Agent = z.object({ id: z.custom<AgentId>((id) => typeof id === 'string'), credentialVersion: z.int() })
+
+/** Finds an active agent whose tokens the revocation revokes. */
+async function findAgent(db: Database, scope: RevocationScope) {
+  const { rows } = await db.query(
+    `select id, generation as "credentialVersion" from agents where status = 'active' and ($1::text is null or id = $1) limit 1`,
+    [scope.kind === 'client' ? scope.clientId : null],
+  )
+  return rows[0] && Agent.parse(rows[0])
+}

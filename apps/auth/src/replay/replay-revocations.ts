@@ -1,0 +1,163 @@
+/*
+ * Repeats revocations after a restore: reads them from the security events in a log, and applies those that the restored
+ * backup lacks.
+ */
+import type { AgentId, RegistrationId } from '@plainpath/domain'
+import { z } from 'zod'
+import { findSecrets } from '../agents/agent-secret.ts'
+import { blockDomain } from '../agents/block-domain.ts'
+import { deactivateAgent } from '../agents/deactivate-agent.ts'
+import { expireDocument } from '../agents/refresh-document.ts'
+import { removeSecret } from '../agents/rotate-secret.ts'
+import type { Actor } from '../audit/audit-chain.ts'
+import { SECURITY_EVENTS } from '../events.ts'
+import type { Stores } from '../stores.ts'
+
+const SecurityEventLine = z.object({ msg: z.literal('security event'), time: z.iso.datetime() })
+const RevocationEvent = z.discriminatedUnion('event', [
+  SecurityEventLine.extend({ event: z.literal('client-ended'), ...SECURITY_EVENTS['client-ended'].shape }),
+  SecurityEventLine.extend({
+    event: z.literal('client-enabled'),
+    ...SECURITY_EVENTS['client-enabled'].shape,
+  }),
+  SecurityEventLine.extend({ event: z.literal('secret-ended'), ...SECURITY_EVENTS['secret-ended'].shape }),
+  SecurityEventLine.extend({
+    event: z.literal('claim-ended'),
+    ...SECURITY_EVENTS['claim-ended'].pick({ registration_id: true }).shape,
+  }),
+  SecurityEventLine.extend({ event: z.literal('keys-changed'), ...SECURITY_EVENTS['keys-changed'].shape }),
+  SecurityEventLine.extend({ event: z.literal('secret-added'), ...SECURITY_EVENTS['secret-added'].shape }),
+  SecurityEventLine.extend({
+    event: z.literal('document-changed'),
+    ...SECURITY_EVENTS['document-changed'].shape,
+  }),
+  SecurityEventLine.extend({
+    event: z.literal('domain-blocked'),
+    ...SECURITY_EVENTS['domain-blocked'].shape,
+  }),
+  SecurityEventLine.extend({
+    event: z.literal('domain-unblocked'),
+    ...SECURITY_EVENTS['domain-unblocked'].shape,
+  }),
+])
+
+/** The revocations in a log. */
+export interface LoggedRevocations {
+  readonly clients: ReadonlyMap<AgentId, 'disabled' | 'deleted'>
+  readonly claims: ReadonlySet<RegistrationId>
+  /** The agent of each removed secret, by the id of the secret. */
+  readonly secrets: ReadonlyMap<string, AgentId>
+  /** Agents that replaced their credentials with new keys. */
+  readonly newKeys: ReadonlySet<AgentId>
+  /** The agent of each added secret, by the id of the secret. An added secret limits the lifetime of the older one. */
+  readonly addedSecrets: ReadonlyMap<string, AgentId>
+  /** URL clients whose tokens were revoked because their document changed. */
+  readonly documents: ReadonlySet<AgentId>
+  /** Blocked domains. */
+  readonly domains: ReadonlySet<string>
+}
+
+/**
+ * Collects all revocations from the security events of a log. The lines may be in any order, since the logs of several
+ * instances may be joined. Clients that were enabled again are left out.
+ */
+export async function readLoggedRevocations(lines: AsyncIterable<object>): Promise<LoggedRevocations> {
+  const states = new Map<AgentId, { changedAt: string; status: 'active' | 'disabled' | 'deleted' }>()
+  const claims = new Set<RegistrationId>()
+  const secrets = new Map<string, AgentId>()
+  const newKeys = new Set<AgentId>()
+  const addedSecrets = new Map<string, AgentId>()
+  const documents = new Set<AgentId>()
+  const blocks = new Map<string, { changedAt: string; isBlocked: boolean }>()
+  for await (const line of lines) {
+    const { data } = RevocationEvent.safeParse(line)
+    if (data?.event === 'claim-ended') claims.add(data.registration_id)
+    if (data?.event === 'secret-ended') secrets.set(data.secret_id, data.client_id)
+    if (data?.event === 'keys-changed') newKeys.add(data.client_id)
+    if (data?.event === 'secret-added') addedSecrets.set(data.secret_id, data.client_id)
+    if (data?.event === 'document-changed') documents.add(data.client_id)
+    if (data?.event === 'domain-blocked' || data?.event === 'domain-unblocked') {
+      const isBlocked = data.event === 'domain-blocked'
+      if ((blocks.get(data.domain)?.changedAt ?? '') <= data.time)
+        blocks.set(data.domain, { changedAt: data.time, isBlocked })
+    }
+    if (data?.event !== 'client-ended' && data?.event !== 'client-enabled') continue
+    const status = data.event === 'client-ended' ? data.how : 'active'
+    // Deletion is permanent; otherwise the latest event counts.
+    const earlierState = states.get(data.client_id)
+    if (
+      !earlierState ||
+      status === 'deleted' ||
+      (earlierState.status !== 'deleted' && earlierState.changedAt <= data.time)
+    )
+      states.set(data.client_id, { changedAt: data.time, status })
+  }
+  const clients = new Map<AgentId, 'disabled' | 'deleted'>()
+  for (const [id, { status }] of states) if (status !== 'active') clients.set(id, status)
+  const domains = new Set([...blocks].flatMap(([domain, { isBlocked }]) => (isBlocked ? [domain] : [])))
+  return { clients, claims, secrets, newKeys, addedSecrets, documents, domains }
+}
+
+/** The number of revocations of each kind that the restored database lacked. */
+export interface ReplayedRevocations {
+  readonly clients: number
+  readonly claims: number
+  readonly secrets: number
+  /** Clients that were disabled because the backup lacks their new credentials. */
+  readonly changed: number
+  /** URL clients whose tokens were revoked, and whose document is fetched before their next token. */
+  readonly documents: number
+  readonly domains: number
+}
+
+/**
+ * Replays the revocations, one after the other. A client that replaced its credentials after the backup is disabled:
+ * the database accepts only its old credentials, which may have leaked.
+ */
+export async function replayRevocations(
+  logged: LoggedRevocations,
+  stores: Stores,
+  { now, by }: { now: () => Date; by: Actor },
+): Promise<ReplayedRevocations> {
+  const deactivatedClients = new Set<AgentId>()
+  // People received mails about these revocations when they happened.
+  const revokeVerification = (id: string) =>
+    stores.verifications.revoke(id, 'operator', now(), { mail: false })
+  const deactivate = async (id: AgentId, how: 'disabled' | 'deleted') => {
+    deactivatedClients.add(id)
+    const verification = how === 'deleted' ? await stores.verifications.findLive(id, now()) : undefined
+    if (verification) await revokeVerification(verification.id)
+    return (await deactivateAgent(stores, id, how)) ? 1 : 0
+  }
+  let clients = 0
+  let claims = 0
+  let secrets = 0
+  let changedClients = 0
+  let documents = 0
+  let domains = 0
+  for (const domain of logged.domains) {
+    const { head } = await blockDomain(stores, domain, { by, reason: 'replay after a restore' }, now())
+    if (head !== undefined) domains += 1
+  }
+  // Clients whose restored document has expired are included, because tokens from after the backup may still be valid.
+  for (const id of logged.documents)
+    if (await expireDocument(stores, id, now(), { skipExpired: false })) documents += 1
+  for (const [id, how] of logged.clients) clients += await deactivate(id, how)
+  for (const id of logged.claims) if (await revokeVerification(id)) claims += 1
+  for (const [secretId, id] of logged.secrets) {
+    const outcome = await removeSecret(stores, { id, secretId }, now())
+    if (outcome === 'gone') secrets += 1
+    // The backup is older than the replacement secret, so the removed secret is the only one in the database.
+    if (outcome === 'last') clients += await deactivate(id, 'disabled')
+  }
+  for (const id of logged.newKeys)
+    if (!deactivatedClients.has(id)) changedClients += await deactivate(id, 'disabled')
+  for (const [secretId, id] of logged.addedSecrets) {
+    // If an added secret was removed again, the older one does not expire, and the client can keep using it.
+    if (deactivatedClients.has(id) || logged.secrets.has(secretId)) continue
+    const storedSecrets = await findSecrets(stores.db, id)
+    if (!storedSecrets.some((secret) => secret.id === secretId))
+      changedClients += await deactivate(id, 'disabled')
+  }
+  return { clients, claims, secrets, changed: changedClients, documents, domains }
+}

@@ -1,0 +1,168 @@
+import type { AgentId } from '@plainpath/domain'
+import { sha256 } from '@plainpath/sealing'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { exampleAgent } from '../../test/example-agent.ts'
+import type { Authority } from '../../test/open-authority.ts'
+import {
+  JKT,
+  newToken,
+  type OpenedTokenStore,
+  openUnderTest,
+  type TokenStoreUnderTest,
+} from './token-store.contract.ts'
+
+/** Defines the tests of emergency revocation that every TokenStore must pass. */
+export function describeTokenStop(
+  kind: string,
+  open: (authority: Authority, now: () => Date) => Promise<OpenedTokenStore>,
+): void {
+  describe(`the emergency stop with the ${kind} token store`, () => {
+    let store: TokenStoreUnderTest & AsyncDisposable
+    beforeAll(async () => {
+      store = await openUnderTest(open)
+    })
+    afterAll(() => store[Symbol.asyncDispose]())
+
+    const ALL = { kind: 'all-tokens' } as const
+    const readWholeSecond = () => new Date(Math.floor(store.clock.now.getTime() / 1000) * 1000)
+    async function register() {
+      const record = exampleAgent()
+      await store.authority.agents.add(record)
+      return record.agent.id
+    }
+    const readEpoch = async () => (await store.tokens.readCutoff()).epoch
+    let savedCount = 0
+    /** Saves a token. Every other token is bound to a key. */
+    async function save(
+      clientId: AgentId,
+      { epoch, credentialVersion = 1, issuedAt = readWholeSecond() }: Partial<Stamp>,
+    ) {
+      const hash = sha256(newToken())
+      const expiresAt = new Date(store.clock.now.getTime() + 3_600_000)
+      const grant = { scope: 'guides:read', audience: 'https://a.example/api' }
+      const stamp = { credentialVersion, issuedAt, ...(epoch !== undefined && { epoch }) }
+      const binding = savedCount++ % 2 ? { jkt: JKT } : {}
+      await store.tokens.save(hash, { clientId, expiresAt, ...stamp, ...grant, ...binding })
+      return hash
+    }
+    const issue = async (clientId: AgentId, stamp: Partial<Stamp> = {}) =>
+      save(clientId, { epoch: await readEpoch(), ...stamp })
+    const isActive = async (hash: Buffer) => (await store.tokens.find(hash)) !== undefined
+    const expectEvidence = async (revocation: ReturnType<TokenStoreUnderTest['stop']>) => {
+      const result = await revocation
+      if (!result.ok) throw new Error(result.error)
+      return result.value
+    }
+
+    test('of everything revokes every token, but no new ones', async () => {
+      const [one, two] = [await register(), await register()]
+      const before = [await issue(one), await issue(two)]
+      const evidence = await expectEvidence(store.stop(ALL))
+      const after = await issue(one)
+      expect(await Promise.all([...before, after].map(isActive))).toEqual([false, false, true])
+      expect(evidence.confirmedCutoff).toEqual(
+        await store.authority.tokenAuthority(() => store.clock.now).readCutoff(),
+      )
+      expect(evidence.revoked).toEqual({ tokens: 2, complete: true })
+    })
+
+    test('revokes a token that was being issued at that moment, whatever its time of issue', async () => {
+      const id = await register()
+      const epoch = await readEpoch()
+      await expectEvidence(store.stop(ALL))
+      const future = new Date(readWholeSecond().getTime() + 600_000)
+      const lateTokens = [await save(id, { epoch }), await save(id, { epoch, issuedAt: future })]
+      expect(await Promise.all([...lateTokens, await issue(id)].map(isActive))).toEqual([false, false, true])
+    })
+
+    test('of one client revokes its tokens, also late ones, and leaves the client active and other tokens valid', async () => {
+      const [stoppedClient, otherClient] = [await register(), await register()]
+      const [stoppedToken, otherToken] = [await issue(stoppedClient), await issue(otherClient)]
+      const evidence = await expectEvidence(store.stop({ kind: 'client', clientId: stoppedClient }))
+      expect(evidence.effect).toEqual({ kind: 'client', clientId: stoppedClient, credentialVersion: 2 })
+      expect(evidence.revoked.tokens).toBe(1)
+      const [lateToken, newTokenHash] = [
+        await issue(stoppedClient),
+        await issue(stoppedClient, { credentialVersion: 2 }),
+      ]
+      expect(await Promise.all([stoppedToken, otherToken, lateToken, newTokenHash].map(isActive))).toEqual([
+        false,
+        true,
+        false,
+        true,
+      ])
+      expect((await store.authority.agents.find(stoppedClient))?.agent.status).toBe('active')
+    })
+
+    test('gives a token the current epoch when it is saved', async () => {
+      const id = await register()
+      const before = await save(id, {})
+      await expectEvidence(store.stop(ALL))
+      const after = await save(id, {})
+      expect((await store.tokens.find(after))?.epoch).toBe(await readEpoch())
+      const [issuedAt, expiresAt] = [readWholeSecond(), new Date(store.clock.now.getTime() + 3_600_000)]
+      const token = { clientId: id, credentialVersion: 1, scope: '', audience: '', issuedAt, expiresAt }
+      expect(await store.tokens.save(sha256(newToken()), token)).toEqual(await store.tokens.readCutoff())
+      expect(await isActive(before)).toBe(false)
+      await expectEvidence(store.stop(ALL))
+      expect(await isActive(after)).toBe(false)
+    })
+
+    test('revokes tokens issued before a time, not those issued in that very second', async () => {
+      const id = await register()
+      const cutoff = readWholeSecond()
+      const earlier = new Date(cutoff.getTime() - 1_000)
+      const hashes = [await issue(id, { issuedAt: earlier }), await issue(id, { issuedAt: cutoff })]
+      expect((await expectEvidence(store.stop({ kind: 'issued-before', at: cutoff }))).revoked.tokens).toBe(1)
+      expect(await Promise.all(hashes.map(isActive))).toEqual([false, true])
+      await expectEvidence(store.stop({ kind: 'issued-before', at: new Date(cutoff.getTime() - 60_000) }))
+      const lateToken = await issue(id, { issuedAt: earlier })
+      expect(await Promise.all([...hashes, lateToken].map(isActive))).toEqual([false, true, false])
+    })
+
+    test.for([
+      ['a time to come', () => ({ kind: 'issued-before', at: new Date(Date.now() + 60_000) }) as const],
+      ['an agent that never was', () => ({ kind: 'client', clientId: exampleAgent().agent.id }) as const],
+    ] as const)('is refused for %s, and ends nothing', async ([, scope]) => {
+      const hash = await issue(await register())
+      const rows = (await store.authority.stops.readAudit()).length
+      expect(await store.stop(scope())).toMatchObject({ ok: false, error: expect.stringMatching(/\.$/) })
+      expect(await isActive(hash)).toBe(true)
+      expect(await store.authority.stops.readAudit()).toHaveLength(rows)
+    })
+
+    test('is refused for a deleted agent', async () => {
+      const id = await register()
+      await store.deactivateAgent(id, 'deleted')
+      expect((await store.stop({ kind: 'client', clientId: id })).ok).toBe(false)
+    })
+
+    test('no find that begins after it finds a token issued before, whenever it was saved', async () => {
+      const rounds = Array.from({ length: 5 }, async () => {
+        const id = await register()
+        const saving = Array.from({ length: 5 }, () => save(id, {}))
+        const epoch = await readEpoch()
+        const reading = saving.map(async (hash) => isActive(await hash))
+        await expectEvidence(store.stop(ALL))
+        const lateToken = await save(id, { epoch })
+        await Promise.all(reading)
+        return isActive(lateToken)
+      })
+      expect(await Promise.all(rounds)).not.toContain(true)
+    })
+
+    test('both of two simultaneous stops take effect, and both are in the audit', async () => {
+      const hash = await issue(await register())
+      const before = (await store.authority.stops.readAudit()).length
+      await Promise.all([expectEvidence(store.stop(ALL)), expectEvidence(store.stop(ALL))])
+      expect(await store.authority.stops.readAudit()).toHaveLength(before + 2)
+      expect(await isActive(hash)).toBe(false)
+    })
+  })
+}
+
+interface Stamp {
+  readonly epoch: number
+  readonly credentialVersion?: number
+  readonly issuedAt?: Date
+}

@@ -1,0 +1,101 @@
+import { RULES } from '@plainpath/domain'
+import { type Database, rowReader } from '@plainpath/postgres'
+import { z } from 'zod'
+import { CLOSED_STATES, OPEN_STATES, type VerificationAttempt } from './verification-attempt.ts'
+import { CODE_PURPOSES } from './verification-code.ts'
+
+const optionalBytes = z.instanceof(Buffer).optional()
+
+const AttemptRow = rowReader(
+  z.object({
+    id: z.string(),
+    registrationId: z.string(),
+    agentId: z.string(),
+    purpose: z.enum(CODE_PURPOSES),
+    state: z.enum([...OPEN_STATES, ...CLOSED_STATES]),
+    linkExpiresAt: z.date(),
+    emailSealed: optionalBytes,
+    emailHash: optionalBytes,
+    mailboxHash: optionalBytes,
+    matchPhraseSealed: optionalBytes,
+    codeHash: optionalBytes,
+    codeExpiresAt: z.date().optional(),
+    hashKeyId: z.string(),
+    presses: z.int(),
+    tries: z.int(),
+    createdAt: z.date(),
+  }),
+)
+/** An attempt with its encrypted and hashed columns. */
+export type StoredAttempt = VerificationAttempt & Omit<ReturnType<typeof AttemptRow.parse>, 'state'>
+
+/** SQL list of the open states. */
+export const OPEN_STATES_SQL = `('initiated', 'sent', 'code_shown')`
+/** SQL list of the states that an agent sees as open. A failed attempt counts as open until it expires or is superseded. */
+export const OPEN_TO_AGENTS_SQL = `('initiated', 'sent', 'code_shown', 'failed')`
+/** SQL that erases the columns of an attempt when it closes. */
+export const ERASE_COLUMNS_SQL = `email_sealed = null, email_hash = null, mailbox_hash = null, match_phrase_sealed = null,
+  code_hash = null, code_expires_at = null`
+
+/**
+ * Returns the encryption context that binds an address to its verification. An attempt uses the id of the verification
+ * that it may become.
+ */
+export const toEmailEncryptionContext = (verificationId: string) => `verifications/${verificationId}/email`
+/** Returns the encryption context that binds a match phrase to its attempt. */
+export const toMatchPhraseEncryptionContext = (id: string) => `claim_attempts/${id}/match-phrase`
+
+/**
+ * Finds an attempt.
+ *
+ * @param lock SQL that locks the row until the transaction ends
+ */
+export async function findAttempt(
+  db: Database,
+  where: string,
+  values: readonly unknown[],
+  lock?: 'for update',
+): Promise<StoredAttempt | undefined> {
+  const { rows } = await db.query(
+    `select ${AttemptRow.columns} from claim_attempts where ${where} ${lock ?? ''}`,
+    values,
+  )
+  if (!rows[0]) return undefined
+  const row = AttemptRow.parse(rows[0])
+  const { codeHash: hash, codeExpiresAt: expiresAt } = row
+  return { ...row, code: hash && expiresAt ? { hash, expiresAt } : undefined }
+}
+
+const BlockedRow = z.object({ blocked: z.boolean() })
+const TriesRow = z.object({ tries: z.int() })
+
+/**
+ * Returns whether the owner of the mailbox recently declined an attempt and has no live verification for this agent and address.
+ * A block applies only to requests of agents: the person can still sign in with an app.
+ */
+export async function isBlocked(db: Database, attempt: StoredAttempt, now: Date): Promise<boolean> {
+  if (!attempt.mailboxHash || attempt.purpose === 'sign-in') return false
+  const { rows } = await db.query(
+    `select exists (select from claim_blocks where mailbox_hash = $1 and until > $2)
+        and not exists (select from claims where agent_id = $3 and email_hash = $4
+                        and ended_at is null and expires_at > $2) as blocked`,
+    [attempt.mailboxHash, now, attempt.agentId, attempt.emailHash],
+  )
+  return BlockedRow.parse(rows[0]).blocked
+}
+
+/**
+ * Counts the codes that were entered for the mailbox within 24 hours and were wrong or are still being compared. Holds a lock until
+ * `tx` ends, so that concurrent attempts are serialised.
+ */
+export async function lockAndCountTries(tx: Database, attempt: StoredAttempt, now: Date): Promise<number> {
+  if (!attempt.mailboxHash) return 0
+  await tx.query(`select pg_advisory_xact_lock(hashtextextended('claim tries ' || encode($1, 'hex'), 0))`, [
+    attempt.mailboxHash,
+  ])
+  const { rows } = await tx.query(
+    'select count(*) as tries from claim_tries where mailbox_hash = $1 and tried_at > $2',
+    [attempt.mailboxHash, new Date(now.getTime() - RULES.mailboxTriesMs)],
+  )
+  return TriesRow.parse(rows[0]).tries
+}

@@ -1,0 +1,24 @@
+import { randomInt } from 'node:crypto'
+
+/** Short, friendly words that do not look or sound alike. */
+const FIRST_WORDS = `
+  amber blue brave bright calm clear cozy deep early fair gentle golden green happy humble ivory jolly kind
+  large light lively lucky merry mild neat open orange patient plain polite proud purple quick quiet rapid red
+  ripe round safe silver simple smooth soft steady strong sunny sweet tall thankful tidy velvet violet warm
+  white wide windy wise wooden yellow young frosty grand honest silent`
+  .trim()
+  .split(/\s+/)
+const SECOND_WORDS = `
+  apple basket bridge candle cloud coin comet cotton desert dolphin feather field forest garden guitar harbor
+  hill island kettle ladder lake lantern leaf lemon lion maple market meadow mirror moon mountain ocean orchard
+  owl paper pearl pencil piano pillow planet pocket pond rabbit rain ribbon river road rocket sail shell spoon
+  spring stone summer table tiger train valley village violin wagon window winter wheel`
+  .trim()
+  .split(/\s+/)
+
+/** Picks two words, such as `amber river`, for a person to compare by eye. They are not a secret. */
+export const generateMatchPhrase = (): string =>
+  `${FIRST_WORDS[randomInt(FIRST_WORDS.length)]} ${SECOND_WORDS[randomInt(SECOND_WORDS.length)]}`
+
+/** The number of possible phrases. */
+export const MATCH_PHRASES = FIRST_WORDS.length * SECOND_WORDS.length

@@ -1,0 +1,209 @@
+import { err, ok, type Result, RULES } from '@plainpath/domain'
+import type { Database } from '@plainpath/postgres'
+import {
+  ERASE_COLUMNS_SQL,
+  findAttempt,
+  isBlocked,
+  lockAndCountTries,
+  OPEN_STATES_SQL,
+  OPEN_TO_AGENTS_SQL,
+  type StoredAttempt,
+  toEmailEncryptionContext,
+  toMatchPhraseEncryptionContext,
+} from './attempt-row.ts'
+import { computeState, computeStateAfterMail, countTry, decline, showCode } from './verification-attempt.ts'
+import type {
+  NewAttempt,
+  NewSignInAttempt,
+  TriedAttempt,
+  VerificationAttemptStore,
+  VerificationMail,
+  VerificationStoreBaseDeps,
+} from './verification-attempt-store.ts'
+
+const SUPERSEDE_OPEN_ATTEMPT_SQL = `update claim_attempts set state = 'superseded', ${ERASE_COLUMNS_SQL} where agent_id = $1 and state in ${OPEN_TO_AGENTS_SQL}`
+
+/** Creates the PostgreSQL store for verification attempts. */
+export function createVerificationAttemptStore(deps: VerificationStoreBaseDeps): VerificationAttemptStore {
+  const { db, sealingKeys, events } = deps
+
+  /** Locks the row of an attempt, then runs `change` in the same transaction. */
+  const withLockedAttempt = <T, E>(
+    id: string,
+    change: (tx: Database, attempt: StoredAttempt) => Promise<Result<T, E>>,
+  ): Promise<Result<T, E | 'expired'>> =>
+    db.transaction(async (tx) => {
+      await tx.query('set local synchronous_commit = on')
+      const attempt = await findAttempt(tx, 'id = $1', [id], 'for update')
+      // A missing row was deleted some time after the attempt expired.
+      return attempt ? change(tx, attempt) : err('expired')
+    })
+
+  return {
+    begin: (attempt, mail) => db.transaction((tx) => addAttempt(tx, deps, attempt, mail)),
+
+    async findByLink(linkHash, now) {
+      const attempt = await findAttempt(db, 'link_hash = $1', [linkHash])
+      if (!attempt) return undefined
+      const sealed = attempt.matchPhraseSealed
+      return {
+        attempt,
+        matchPhrase: sealed
+          ? sealingKeys.open(sealed, toMatchPhraseEncryptionContext(attempt.id)).toString('utf8')
+          : undefined,
+        blocked: await isBlocked(db, attempt, now),
+      }
+    },
+
+    findByRegistration: (registrationId) => findAttempt(db, 'registration_id = $1', [registrationId]),
+
+    showCode: (id, codeHash, now) =>
+      withLockedAttempt(id, async (tx, attempt) => {
+        const decision = showCode(attempt, { blocked: await isBlocked(tx, attempt, now) }, now)
+        if (!decision.ok) return decision
+        const { presses, codeExpiresAt } = decision.value
+        await tx.query(
+          `update claim_attempts set state = 'code_shown', presses = $2, code_hash = $3, code_expires_at = $4 where id = $1`,
+          [id, presses, codeHash, codeExpiresAt],
+        )
+        return decision
+      }),
+
+    async decline(id, now) {
+      const result = await withLockedAttempt(id, async (tx, attempt) => {
+        const decision = decline(attempt, now)
+        if (!decision.ok) return decision
+        await tx.query(
+          `insert into claim_blocks (mailbox_hash, hash_key_id, until) values ($1, $2, $3)
+           on conflict (mailbox_hash) do update set until = greatest(claim_blocks.until, excluded.until)`,
+          [attempt.mailboxHash, attempt.hashKeyId, decision.value.blockedUntil],
+        )
+        await tx.query(`update claim_attempts set state = 'declined', ${ERASE_COLUMNS_SQL} where id = $1`, [
+          id,
+        ])
+        return ok(undefined)
+      })
+      if (result.ok) events.emit('claim-declined', { claim_attempt_id: id })
+      return result
+    },
+
+    async countTry(target, now) {
+      const result = await db.transaction((tx) => lockAndCountTry(tx, target, now))
+      if (!result.ok && result.error === 'locked')
+        events.emit('locked-attempt-tried', { client_id: target.agentId })
+      return result
+    },
+
+    async lockIfSpent(id) {
+      const { rowCount } = await db.query(
+        `update claim_attempts set state = 'locked', ${ERASE_COLUMNS_SQL} where id = $1 and state in ${OPEN_STATES_SQL} and tries >= $2`,
+        [id, RULES.claimTries],
+      )
+      if (rowCount === 1) events.emit('attempt-locked', { claim_attempt_id: id })
+    },
+
+    async withdraw(agentId) {
+      await db.query(SUPERSEDE_OPEN_ATTEMPT_SQL, [agentId])
+    },
+
+    async wantsMail(id, now) {
+      const attempt = await findAttempt(db, 'id = $1', [id])
+      if (!attempt) return false
+      if (attempt.purpose === 'sign-in') return computeState(attempt, now) === 'code_shown'
+      return computeState(attempt, now) === 'initiated' && !(await isBlocked(db, attempt, now))
+    },
+
+    async renewLink(id, now) {
+      await db.query(
+        `update claim_attempts set link_expires_at = least($2, created_at + make_interval(secs => $3))
+         where id = $1 and state = 'initiated' and link_expires_at > $4`,
+        [id, new Date(now.getTime() + RULES.claimLinkMs), RULES.claimAttemptKeptMs / 1000, now],
+      )
+    },
+
+    async recordMailOutcome(tx, id, outcome) {
+      const attempt = await findAttempt(tx, 'id = $1', [id], 'for update')
+      const nextState = attempt && computeStateAfterMail(attempt.state, outcome)
+      if (!nextState) return
+      await tx.query(
+        `update claim_attempts set state = $2${nextState === 'failed' ? `, ${ERASE_COLUMNS_SQL}` : ''} where id = $1`,
+        [id, nextState],
+      )
+    },
+  }
+}
+
+/**
+ * Stores an attempt and queues its mail, in the transaction of the caller. An open attempt of the agent is superseded.
+ *
+ * @returns false if the agent is not active
+ */
+export async function addAttempt(
+  tx: Database,
+  deps: Pick<VerificationStoreBaseDeps, 'sealingKeys' | 'hashKey' | 'addMail'>,
+  attempt: NewAttempt | NewSignInAttempt,
+  mail: VerificationMail,
+): Promise<boolean> {
+  const { sealingKeys, hashKey } = deps
+  const { rowCount } = await tx.query(
+    `select id from agents where id = $1 and status = 'active' for no key update`,
+    [attempt.agentId],
+  )
+  if (rowCount === 0) return false
+  await tx.query(SUPERSEDE_OPEN_ATTEMPT_SQL, [attempt.agentId])
+  await tx.query(
+    `insert into claim_attempts (id, registration_id, agent_id, state, link_hash, link_expires_at, created_at,
+       email_sealed, email_hash, mailbox_hash, match_phrase_sealed, hash_key_id, purpose, presses, code_hash, code_expires_at)
+     values ($1, $2, $3, $12, $4, $5, $6, $7, $8, $9, $10, $11, $13, $14, $15, $16)`,
+    [
+      attempt.id,
+      attempt.registrationId,
+      attempt.agentId,
+      'code' in attempt ? null : attempt.linkHash,
+      'code' in attempt ? attempt.code.expiresAt : attempt.linkExpiresAt,
+      attempt.createdAt,
+      sealingKeys.seal(attempt.email, toEmailEncryptionContext(attempt.registrationId)),
+      hashKey.hash('email-index/claims', attempt.canonicalEmail),
+      hashKey.hash('email-index/claim-mailboxes', attempt.mailbox),
+      'code' in attempt
+        ? null
+        : sealingKeys.seal(attempt.matchPhrase, toMatchPhraseEncryptionContext(attempt.id)),
+      hashKey.id,
+      ...('code' in attempt
+        ? ['code_shown', 'sign-in', 1, attempt.code.hash, attempt.code.expiresAt]
+        : ['initiated', 'agent', 0, null, null]),
+    ],
+  )
+  await deps.addMail(tx, mail, attempt.createdAt)
+  return true
+}
+
+async function lockAndCountTry(
+  tx: Database,
+  { agentId, attemptId }: { agentId: string; attemptId?: string | undefined },
+  now: Date,
+): Promise<TriedAttempt> {
+  await tx.query('set local synchronous_commit = on')
+  const attempt = await findAttempt(
+    tx,
+    `id = (select id from claim_attempts where agent_id = $1 and ($2::text is null or id = $2)
+           order by state in ${OPEN_TO_AGENTS_SQL} desc, created_at desc, id limit 1)`,
+    [agentId, attemptId ?? null],
+    'for update',
+  )
+  if (!attempt) return err('unknown')
+  // Reads facts about the mailbox only after a code was shown. Until then, the response time must not depend on the mailbox.
+  const mailboxFacts =
+    attempt.state === 'code_shown'
+      ? { blocked: await isBlocked(tx, attempt, now), tries: await lockAndCountTries(tx, attempt, now) }
+      : { blocked: false, tries: 0 }
+  const decision = countTry(attempt, mailboxFacts, now)
+  if (!decision.ok) return decision
+  const { tries, remaining, mayMatch } = decision.value
+  await tx.query('update claim_attempts set tries = $2 where id = $1', [attempt.id, tries])
+  await tx.query(
+    'insert into claim_tries (attempt_id, mailbox_hash, hash_key_id, tried_at) values ($1, $2, $3, $4)',
+    [attempt.id, attempt.mailboxHash, attempt.hashKeyId, now],
+  )
+  return ok({ attempt: { ...attempt, tries }, remaining, mayMatch })
+}

@@ -1,0 +1,232 @@
+import { err, ok, type Result } from '@plainpath/domain'
+import { type Database, rowReader } from '@plainpath/postgres'
+import { z } from 'zod'
+import type { RevocationPublisher } from '../revocation/revocation-publisher.ts'
+import type { TokenStore } from '../tokens/token-store.ts'
+import { ERASE_COLUMNS_SQL, findAttempt, isBlocked } from './attempt-row.ts'
+import { decryptEmail, findPerson } from './confirmed-person.ts'
+import { deriveStoredRevocationSecret } from './revocation-link.ts'
+import { addRevocationMails, revokeVerifications } from './revoke-verifications.ts'
+import { Verification } from './verification.ts'
+import { redeem, type TryRefusal } from './verification-attempt.ts'
+import type { VerificationStoreBaseDeps } from './verification-attempt-store.ts'
+import type { AppGrant, NewVerification, VerificationStore } from './verification-store.ts'
+
+const VerificationRow = rowReader(Verification)
+const LinkedRow = rowReader(Verification.extend({ endLinkHash: z.instanceof(Buffer) }))
+
+const GrantRow = rowReader(Verification.extend({ appHost: z.string(), appClientId: z.string() }))
+
+/** The maximum number of verifications that a page lists. */
+const MAX_LISTED = 100
+
+export interface VerificationStoreDeps extends VerificationStoreBaseDeps {
+  readonly tokens: Pick<TokenStore, 'revokeTokensOf'>
+  readonly revocationPublisher: Pick<RevocationPublisher, 'publish'>
+}
+
+type Redemption = Result<Verification, TryRefusal | 'unknown'>
+type RevokedVerification = Pick<Verification, 'id' | 'agentId'>
+/** The result of a change, and the verifications that it revoked. */
+type ChangeResult<T> = { readonly result: T; readonly revoked: readonly RevokedVerification[] }
+
+/** Creates the store of e-mail verifications in PostgreSQL. */
+export function createVerificationStore(deps: VerificationStoreDeps): VerificationStore {
+  const { db, tokens, revocationPublisher, events } = deps
+  const revokeTokens = (id: string) => tokens.revokeTokensOf({ kind: 'verification', id })
+  /**
+   * Runs a change that may revoke verifications, then revokes their tokens and publishes the revocations. `emit` runs after the
+   * commit.
+   */
+  const changeAndRevoke = async <T>(
+    change: (tx: Database) => Promise<ChangeResult<T>>,
+    emit: (result: T) => void,
+  ): Promise<T> => {
+    const { result, revoked } = await db.transaction(async (tx) => {
+      await tx.query('set local synchronous_commit = on')
+      const changeResult = await change(tx)
+      for (const { id } of changeResult.revoked) await revokeTokens(id)
+      return changeResult
+    })
+    emit(result)
+    await publishRevocations(revoked)
+    return result
+  }
+  const publishRevocations = async (verifications: readonly RevokedVerification[]) => {
+    for (const { id, agentId } of verifications) {
+      await revokeTokens(id)
+      await revocationPublisher.publish({ kind: 'client', id: agentId })
+    }
+  }
+  const find = async (where: string, values: readonly unknown[]) => {
+    const { rows } = await db.query(`select ${VerificationRow.columns} from claims where ${where}`, values)
+    return rows[0] && VerificationRow.parse(rows[0])
+  }
+  return {
+    redeem: (verification) =>
+      changeAndRevoke(
+        (tx) => redeemLocked(tx, deps, verification),
+        (result) => {
+          if (!result.ok) return
+          events.emit('claim-made', { client_id: result.value.agentId, registration_id: result.value.id })
+        },
+      ),
+    find: (id) => find('id = $1', [id]),
+    findByRevocationLink: (linkHash) => find('end_link_hash = $1', [linkHash]),
+    findByAttempt: (attemptId, now) =>
+      find(
+        `(agent_id, email_hash, email_hash_key) =
+           (select agent_id, email_hash, hash_key_id from claim_attempts where id = $1)
+         and ended_at is null and expires_at > $2`,
+        [attemptId, now],
+      ),
+    async listByAddress(id, now) {
+      const { rows } = await db.query(
+        `select ${LinkedRow.columns} from claims
+         where (email_hash, email_hash_key) = (select email_hash, email_hash_key from claims where id = $1)
+           and ended_at is null and expires_at > $2
+         order by id = $1 desc, verified_at desc, id limit ${MAX_LISTED}`,
+        [id, now],
+      )
+      return rows.map((row) => {
+        const { endLinkHash, ...verification } = LinkedRow.parse(row)
+        return {
+          verification,
+          revocationSecret: deriveStoredRevocationSecret(deps.hashKey, verification.id, endLinkHash),
+        }
+      })
+    },
+    findNewest: (agentId) => find('agent_id = $1 order by verified_at desc, id limit 1', [agentId]),
+    findLive: (agentId, now) =>
+      find('agent_id = $1 and ended_at is null and expires_at > $2', [agentId, now]),
+    async findConfirmed(agentIds, now) {
+      const { rows } = await db.query<{ agent_id: string }>(
+        'select agent_id from claims where agent_id = any($1) and ended_at is null and expires_at > $2',
+        [agentIds, now],
+      )
+      return new Set(rows.map(({ agent_id: id }) => id))
+    },
+    findPerson: (id, now) => findPerson(deps, id, now),
+    async revoke(id, by, now, { mail = true } = {}) {
+      const isRevoked = await changeAndRevoke(
+        async (tx) => {
+          const revoked = await revokeVerifications(tx, 'id = $1 and expires_at > $2', [id, now], by)
+          if (mail) await addRevocationMails(tx, deps, revoked, { by, now })
+          return { result: revoked.length === 1, revoked }
+        },
+        (result) => {
+          if (result) events.emit('claim-ended', { registration_id: id, by })
+        },
+      )
+      const earlierRevocation = isRevoked ? undefined : await find('id = $1', [id])
+      if (earlierRevocation) await publishRevocations([earlierRevocation])
+      return isRevoked
+    },
+    async listGrants(limit, { liveAt, appHost } = {}) {
+      const { rows } = await db.query(
+        `select ${GrantRow.columns} from ${GRANTS_SQL}
+         where ($2::timestamptz is null or (ended_at is null and expires_at > $2))
+           and ($3::text is null or app_host = $3)
+         order by verified_at desc, id limit $1`,
+        [limit, liveAt ?? null, appHost ?? null],
+      )
+      return rows.map(toGrant)
+    },
+    async findGrant(id) {
+      const { rows } = await db.query(`select ${GrantRow.columns} from ${GRANTS_SQL} where id = $1`, [id])
+      return rows[0] && toGrant(rows[0])
+    },
+    async countGrants(appHost, now) {
+      const { rows } = await db.query<{ live: number }>(
+        `select count(*)::int as live from ${GRANTS_SQL} where app_host = $1 and ended_at is null and expires_at > $2`,
+        [appHost, now],
+      )
+      return rows[0]?.live ?? 0
+    },
+    async list(limit, { liveAt } = {}) {
+      const { rows } = await db.query(
+        `select ${VerificationRow.columns} from claims where $2::timestamptz is null or (ended_at is null and expires_at > $2)
+         order by verified_at desc, id limit $1`,
+        [limit, liveAt ?? null],
+      )
+      return rows.map(VerificationRow.parse)
+    },
+  }
+}
+
+/** SQL that selects the verifications of connections. */
+const GRANTS_SQL = `(select claims.*, app_host, app_client_id from claims join agents on agents.id = agent_id
+  where app_client_id is not null) as grants`
+
+function toGrant(row: Record<string, unknown>): AppGrant {
+  const { appHost, appClientId, ...verification } = GrantRow.parse(row)
+  return { verification, appHost, appClientId }
+}
+
+/** Turns the attempt into a verification and revokes the agent's earlier one. */
+async function redeemLocked(
+  tx: Database,
+  deps: VerificationStoreBaseDeps,
+  verification: NewVerification,
+): Promise<ChangeResult<Redemption>> {
+  const refuse = (result: Result<never, TryRefusal | 'unknown'>) => ({ result, revoked: [] })
+  const { addMail, sealingKeys } = deps
+  const { attemptId, now } = verification
+  // The agent is locked first, as in every transaction, so an agent that is being deleted gets no verification.
+  const agent = await tx.query(
+    `select id from agents where id = (select agent_id from claim_attempts where id = $1) and status = 'active'
+     for no key update`,
+    [attemptId],
+  )
+  const attempt =
+    agent.rowCount === 0 ? undefined : await findAttempt(tx, 'id = $1', [attemptId], 'for update')
+  if (!attempt) return refuse(err('unknown'))
+  const enteredCode = { hash: verification.codeHash, blocked: await isBlocked(tx, attempt, now) }
+  const redeemed = redeem(attempt, enteredCode, now)
+  if (!redeemed.ok) return refuse(redeemed)
+  const { registrationId: id, agentId, emailSealed, emailHash } = attempt
+  if (!emailSealed || !emailHash) throw new Error('an open attempt without an address')
+  const to = decryptEmail(sealingKeys, { id, emailSealed })
+  const revoked = await revokeVerifications(tx, 'agent_id = $1', [agentId, now], 'superseded')
+  // A person who confirmed the agent again needs only the mail that confirms the new verification.
+  const revokedForOthers = revoked.filter(
+    (other) => now < other.expiresAt && !other.emailHash.equals(emailHash),
+  )
+  await addRevocationMails(tx, deps, revokedForOthers, { by: 'superseded', now })
+  await tx.query(
+    `insert into claims (id, agent_id, email_sealed, email_hash, email_hash_key, end_link_hash, verified_at, expires_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    [
+      ...[id, agentId, emailSealed, emailHash, attempt.hashKeyId, verification.revocationLinkHash],
+      ...[now, verification.expiresAt],
+    ],
+  )
+  await tx.query(`update claim_attempts set state = 'completed', ${ERASE_COLUMNS_SQL} where id = $1`, [
+    attemptId,
+  ])
+  // The successful try does not count as a failure. Other tries for this mailbox still count.
+  await tx.query(
+    `delete from claim_tries where id = (select max(id) from claim_tries where attempt_id = $1)`,
+    [attemptId],
+  )
+  const newVerification: Verification = { id, agentId, verifiedAt: now, expiresAt: verification.expiresAt }
+  await addMail(tx, verification.composeMail(newVerification, to), now)
+  return { result: ok(newVerification), revoked }
+}
+
+/**
+ * Returns whether a verification is live. It is not a method of the store, which is created after the token store that needs it.
+ */
+export async function isVerificationLive(db: Database, id: string, now: Date): Promise<boolean> {
+  const { rowCount } = await db.query(
+    'select from claims where id = $1 and ended_at is null and expires_at > $2',
+    [id, now],
+  )
+  return rowCount === 1
+}
+
+/** Deletes the verifications and attempts of expired agents. A cascade deletes their assertions. */
+export async function deleteVerificationsOfAgents(tx: Database, agentIds: readonly string[]): Promise<void> {
+  await tx.query('delete from claim_attempts where agent_id = any($1)', [agentIds])
+  await tx.query('delete from claims where agent_id = any($1)', [agentIds])
+}

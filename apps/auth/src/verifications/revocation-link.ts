@@ -1,0 +1,22 @@
+import { equalBytes, type HashKey, sha256 } from '@plainpath/sealing'
+
+/**
+ * Derives the secret of the link that revokes a verification. Only its SHA-256 is stored. Deriving it again lets later mails about
+ * the agent contain the same link.
+ */
+export const deriveRevocationSecret = (hashKey: HashKey, verificationId: string): string =>
+  hashKey.hash('claim-end-link', verificationId).toString('base64url')
+
+/**
+ * Derives the secret for a stored verification.
+ *
+ * @returns undefined if an earlier release or hash key created the link with another secret
+ */
+export function deriveStoredRevocationSecret(
+  hashKey: HashKey,
+  verificationId: string,
+  endLinkHash: Buffer,
+): string | undefined {
+  const secret = deriveRevocationSecret(hashKey, verificationId)
+  return equalBytes(sha256(secret), endLinkHash) ? secret : undefined
+}

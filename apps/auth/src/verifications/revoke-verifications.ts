@@ -1,0 +1,97 @@
+/*
+ * Revokes verifications in the transaction of the caller, and queues mails to the people. The caller
+ * (`postgres-verification-store.ts`, `deactivate-agent.ts`) revokes the tokens.
+ */
+import type { Database } from '@plainpath/postgres'
+import { openIfPossible } from '@plainpath/sealing'
+import { z } from 'zod'
+import { type DescribedAgent, decryptEmail, toConfirmedAgent } from './confirmed-person.ts'
+import type { Verification } from './verification.ts'
+import type { VerificationStoreBaseDeps } from './verification-attempt-store.ts'
+import { composeEndedMail, type RevocationCause } from './verification-mails.ts'
+
+/** The columns of a verification that `revokeVerifications` reads before it erases the address. */
+const RevokedRow = z.object({
+  id: z.string(),
+  agentId: z.string(),
+  verifiedAt: z.date(),
+  expiresAt: z.date(),
+  emailSealed: z.instanceof(Buffer),
+  emailHash: z.instanceof(Buffer),
+})
+type RevokedRow = z.infer<typeof RevokedRow>
+
+/**
+ * Revokes the unrevoked verifications that match a condition.
+ *
+ * @param values the value in the condition ($1) and the current time ($2)
+ * @returns the revoked verifications with their addresses
+ */
+export async function revokeVerifications(
+  tx: Database,
+  where: string,
+  values: readonly [string, Date],
+  by: NonNullable<Verification['endedBy']>,
+): Promise<RevokedRow[]> {
+  const { rows } = await tx.query(
+    `with live as (
+       select id, email_sealed, email_hash from claims where ${where} and ended_at is null for no key update)
+     update claims set ended_at = $2, ended_by = $3, email_sealed = null, email_hash = null, email_hash_key = null
+     from live where claims.id = live.id
+     returning claims.id, agent_id as "agentId", verified_at as "verifiedAt", expires_at as "expiresAt",
+       live.email_sealed as "emailSealed", live.email_hash as "emailHash"`,
+    [...values, by],
+  )
+  return rows.map((row) => RevokedRow.parse(row))
+}
+
+type RevocationMailDeps = Pick<VerificationStoreBaseDeps, 'addMail' | 'sealingKeys'>
+
+/**
+ * Queues a mail to each person whose verification was revoked, unless the address cannot be decrypted.
+ *
+ * @param options.agent the agent; by default, it is read from the database
+ */
+export async function addRevocationMails(
+  tx: Database,
+  { addMail, sealingKeys }: RevocationMailDeps,
+  verifications: readonly RevokedRow[],
+  options: { by: RevocationCause; now: Date; agent?: DescribedAgent },
+): Promise<void> {
+  for (const verification of verifications) {
+    const to = openIfPossible(() => decryptEmail(sealingKeys, verification))
+    const describedAgent = options.agent ?? (await findDescribedAgent(tx, verification.agentId))
+    if (to === undefined || !describedAgent) continue
+    const agent = toConfirmedAgent(sealingKeys, describedAgent, verification)
+    await addMail(
+      tx,
+      composeEndedMail({ verificationId: verification.id, to, agent, by: options.by, endedAt: options.now }),
+      options.now,
+    )
+  }
+}
+
+async function findDescribedAgent(tx: Database, id: string): Promise<DescribedAgent | undefined> {
+  const { rows } = await tx.query<DescribedAgent>(
+    'select id, name_sealed as "nameSealed", registered_at as "registeredAt", app_host as "appHost" from agents where id = $1',
+    [id],
+  )
+  return rows[0]
+}
+
+/**
+ * Revokes the verifications of an agent and deletes its attempts, in the transaction that deletes the agent.
+ *
+ * @param agent the agent before its deletion
+ */
+export async function revokeVerificationsOfAgent(
+  tx: Database,
+  deps: RevocationMailDeps,
+  agent: DescribedAgent,
+  now: Date,
+): Promise<void> {
+  const revokedRows = await revokeVerifications(tx, 'agent_id = $1', [agent.id, now], 'agent-deleted')
+  const unexpired = revokedRows.filter(({ expiresAt }) => now < expiresAt)
+  await addRevocationMails(tx, deps, unexpired, { by: 'agent-deleted', now, agent })
+  await tx.query('delete from claim_attempts where agent_id = $1', [agent.id])
+}

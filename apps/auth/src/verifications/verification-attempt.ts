@@ -1,0 +1,172 @@
+/*
+ * The rules of a verification attempt as pure functions, from the request of an agent, the mail, the answer of the person and the
+ * code to the resulting verification. `verification-attempt-store.ts` applies them to locked rows.
+ */
+import { err, ok, type Result, RULES } from '@plainpath/domain'
+import { equalBytes } from '@plainpath/sealing'
+import type { CodePurpose } from './verification-code.ts'
+
+/** The limit of wrong codes for one mailbox within `RULES.mailboxTriesMs`, for all agents and attempts together. */
+const MAX_MAILBOX_TRIES = 10
+
+export const OPEN_STATES = ['initiated', 'sent', 'code_shown'] as const
+export const CLOSED_STATES = ['completed', 'locked', 'declined', 'expired', 'superseded', 'failed'] as const
+export type OpenState = (typeof OPEN_STATES)[number]
+export type ClosedState = (typeof CLOSED_STATES)[number]
+export type AttemptState = OpenState | ClosedState
+
+/** The stored form of a code. `hash` is keyed and bound to the attempt. */
+export interface StoredCode {
+  readonly hash: Buffer
+  readonly expiresAt: Date
+}
+
+export interface VerificationAttempt {
+  readonly id: string
+  /** The id of the verification that the attempt may become. */
+  readonly registrationId: string
+  readonly agentId: string
+  readonly purpose: CodePurpose
+  /** The stored state; `computeState` computes the state at a given time. */
+  readonly state: AttemptState
+  readonly linkExpiresAt: Date
+  /** The numbers of codes that were shown and entered. */
+  readonly presses: number
+  readonly tries: number
+  /** Present only in the state `code_shown`. */
+  readonly code: StoredCode | undefined
+}
+
+/** Facts about the mailbox, from all attempts. */
+export interface MailboxFacts {
+  /** True if its owner declined an attempt within 30 days and has not confirmed this agent. */
+  readonly blocked: boolean
+  /** The number of wrong codes that were entered for it within 24 hours. */
+  readonly tries: number
+}
+
+export const isOpen = (state: AttemptState): state is OpenState =>
+  (OPEN_STATES as readonly string[]).includes(state)
+
+/** Computes the state at `now`. An attempt can be closed by time or tries before its stored state changes. */
+export function computeState<State extends AttemptState>(
+  attempt: VerificationAttempt & { readonly state: State },
+  now: Date,
+): State | 'locked' | 'expired' {
+  if (!isOpen(attempt.state)) return attempt.state
+  if (attempt.tries >= RULES.claimTries) return 'locked'
+  return now >= attempt.linkExpiresAt ? 'expired' : attempt.state
+}
+
+/** Returns the state of a closed attempt; undefined for an open one. An attempt for a blocked mailbox counts as declined. */
+function findClosedState(
+  attempt: VerificationAttempt,
+  { blocked }: { blocked: boolean },
+  now: Date,
+): ClosedState | undefined {
+  const state = computeState(attempt, now)
+  if (!isOpen(state)) return state
+  return blocked ? 'declined' : undefined
+}
+
+/**
+ * Decides whether a new code may be shown, which invalidates the previous one. It is valid for 10 minutes, but not longer than
+ * the link.
+ */
+export function showCode(
+  attempt: VerificationAttempt,
+  mailbox: Pick<MailboxFacts, 'blocked'>,
+  now: Date,
+): Result<{ presses: number; codeExpiresAt: Date }, ClosedState | 'no-codes-left'> {
+  const closedState = findClosedState(attempt, mailbox, now)
+  if (closedState) return err(closedState)
+  if (attempt.presses >= RULES.claimCodes) return err('no-codes-left')
+  const expiresAt = Math.min(now.getTime() + RULES.claimCodeMs, attempt.linkExpiresAt.getTime())
+  return ok({ presses: attempt.presses + 1, codeExpiresAt: new Date(expiresAt) })
+}
+
+/**
+ * Declines the attempt.
+ *
+ * @returns the time until which agents without a live verification cannot send mail to the mailbox
+ */
+export function decline(
+  attempt: VerificationAttempt,
+  now: Date,
+): Result<{ blockedUntil: Date }, ClosedState> {
+  const state = computeState(attempt, now)
+  return isOpen(state) ? ok({ blockedUntil: new Date(now.getTime() + RULES.claimBlockMs) }) : err(state)
+}
+
+/** Why a try is refused. Agents never see that a mail failed, since that would reveal whether the mailbox exists. */
+export type TryRefusal = Exclude<ClosedState, 'failed'> | 'code-not-shown' | 'code-expired'
+
+type VisibleAttempt = VerificationAttempt & { readonly state: Exclude<AttemptState, 'failed'> }
+
+/** Returns the attempt as its agent may see it. If its mail failed, the attempt looks as if the mail had been sent. */
+const toVisibleAttempt = ({ state, ...attempt }: VerificationAttempt): VisibleAttempt => ({
+  ...attempt,
+  state: state === 'failed' ? 'sent' : state,
+})
+
+/** The result of counting a try. */
+export interface CountedTry {
+  readonly tries: number
+  readonly remaining: number
+  /** False when the mailbox had too many wrong codes. Any code then counts as wrong. */
+  readonly mayMatch: boolean
+}
+
+/**
+ * Decides whether an entered code may be compared, and counts the try. Until a code was shown, the agent learns nothing about
+ * the mailbox: neither whether it is blocked nor whether it exists. The sign-in page never reveals anything about the mailbox, so
+ * every code is wrong there once the mailbox is locked.
+ */
+export function countTry(
+  storedAttempt: VerificationAttempt,
+  mailbox: MailboxFacts,
+  now: Date,
+): Result<CountedTry, TryRefusal> {
+  const attempt = toVisibleAttempt(storedAttempt)
+  const state = computeState(attempt, now)
+  if (!isOpen(state)) return err(state)
+  if (attempt.state !== 'code_shown' || !attempt.code) return err('code-not-shown')
+  if (mailbox.blocked) return err('declined')
+  if (now >= attempt.code.expiresAt) return err('code-expired')
+  const mayMatch = mailbox.tries < MAX_MAILBOX_TRIES
+  const tries = attempt.tries + 1
+  const remaining = RULES.claimTries - tries
+  if (attempt.purpose === 'sign-in') return ok({ tries, remaining, mayMatch })
+  if (!mayMatch) return err('locked')
+  return ok({ tries, remaining: Math.min(remaining, MAX_MAILBOX_TRIES - mailbox.tries - 1), mayMatch })
+}
+
+/**
+ * Decides from the current row whether an attempt becomes a verification after the correct code was entered. The try has already
+ * been counted, so the number of tries is not checked again.
+ */
+export function redeem(
+  storedAttempt: VerificationAttempt,
+  enteredCode: { hash: Buffer; blocked: boolean },
+  now: Date,
+): Result<void, TryRefusal> {
+  const attempt = toVisibleAttempt(storedAttempt)
+  if (!isOpen(attempt.state)) return err(attempt.state)
+  if (now >= attempt.linkExpiresAt) return err('expired')
+  if (enteredCode.blocked) return err('declined')
+  if (attempt.state !== 'code_shown' || !attempt.code) return err('code-not-shown')
+  const isNewestCode = equalBytes(attempt.code.hash, enteredCode.hash)
+  return isNewestCode && now < attempt.code.expiresAt ? ok(undefined) : err('code-expired')
+}
+
+/**
+ * Computes the state after the mail was sent or failed permanently; undefined if the state does not change, as after a dropped
+ * mail.
+ */
+export function computeStateAfterMail(
+  state: AttemptState,
+  outcome: 'sent' | 'dropped' | 'dead',
+): AttemptState | undefined {
+  if (state !== 'initiated' || outcome === 'dropped') return undefined
+  return outcome === 'sent' ? 'sent' : 'failed'
+}

@@ -1,0 +1,61 @@
+import { describe, expect, test } from 'vitest'
+import { exampleHashKey } from '../../test/example-agent.ts'
+import { generateMatchPhrase, MATCH_PHRASES } from './match-phrase.ts'
+import { generateCode, hashCode, normaliseCode } from './verification-code.ts'
+
+describe('a code', () => {
+  test('has six digits, including leading zeros', () => {
+    const codes = Array.from({ length: 20_000 }, generateCode)
+    expect(codes.filter((code) => !/^[0-9]{6}$/.test(code))).toEqual([])
+    expect(codes.some((code) => code.startsWith('00'))).toBe(true)
+  })
+
+  test('has each digit at each place equally often (chi-squared, one false alarm in a million)', () => {
+    const rounds = 60_000
+    const counts = Array.from({ length: 6 }, () => Array.from({ length: 10 }, () => 0))
+    for (let round = 0; round < rounds; round++)
+      for (const [place, digit] of [...generateCode()].entries()) counts[place]![Number(digit)]! += 1
+    const expected = rounds / 10
+    for (const ofPlace of counts) {
+      const chiSquared = ofPlace.reduce((sum, count) => sum + (count - expected) ** 2 / expected, 0)
+      // 9 degrees of freedom.
+      expect(chiSquared).toBeLessThan(46)
+    }
+  })
+})
+
+test.for([
+  ['123456', '123456'],
+  ['  012 345\n', '012345'],
+  ['123-456', '123456'],
+  ['１２３４５６', '123456'],
+  ['1\u00a023\u3000456', '123456'],
+  ['12345', undefined],
+  ['1234567', undefined],
+  ['12345a', undefined],
+  ['١٢٣٤٥٦', undefined],
+  ['', undefined],
+  ['1e5000', undefined],
+  ['-12345', undefined],
+] as const)('%j is the code %s', ([entered, code]) => expect(normaliseCode(entered)).toBe(code))
+
+test('hashes a code with its attempt and the key', () => {
+  const key = exampleHashKey()
+  const kept = hashCode(key, 'agent', 'cla_a', '123456')
+  expect(kept).toEqual(hashCode(key, 'agent', 'cla_a', '123456'))
+  expect(kept).toHaveLength(32)
+  for (const other of [
+    hashCode(key, 'agent', 'cla_b', '123456'),
+    hashCode(key, 'sign-in', 'cla_a', '123456'),
+    hashCode(key, 'agent', 'cla_a', '123457'),
+    hashCode(exampleHashKey(), 'agent', 'cla_a', '123456'),
+  ])
+    expect(other.equals(kept)).toBe(false)
+})
+
+test('makes a phrase of two words out of thousands', () => {
+  expect(MATCH_PHRASES).toBeGreaterThan(3_500)
+  const phrases = new Set(Array.from({ length: 500 }, generateMatchPhrase))
+  expect(phrases.size).toBeGreaterThan(400)
+  for (const phrase of phrases) expect(phrase).toMatch(/^[a-z]+ [a-z]+$/)
+})

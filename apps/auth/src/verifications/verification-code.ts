@@ -1,0 +1,31 @@
+import { randomInt } from 'node:crypto'
+import { RULES } from '@plainpath/domain'
+import type { HashKey } from '@plainpath/sealing'
+
+/** Generates a code of decimal digits. All codes are equally likely, since `randomInt` has no modulo bias. */
+export const generateCode = (): string =>
+  String(randomInt(10 ** RULES.claimCodeDigits)).padStart(RULES.claimCodeDigits, '0')
+
+/**
+ * Normalises an entered code: converts full-width and other compatibility digits to ASCII, and removes white space and
+ * hyphens. Leading zeros are not restored: a short number may be a truncated code.
+ *
+ * @returns undefined for text that cannot be a code, which does not count as a try
+ */
+export function normaliseCode(entered: string): string | undefined {
+  const digits = entered.normalize('NFKC').replaceAll(/[\s-]/g, '')
+  return digits.length === RULES.claimCodeDigits && /^[0-9]+$/.test(digits) ? digits : undefined
+}
+
+/** The purpose of a code: a verification that an agent requested, or the sign-in of a person with an app. */
+export const CODE_PURPOSES = ['agent', 'sign-in'] as const
+export type CodePurpose = (typeof CODE_PURPOSES)[number]
+
+const HASH_LABELS: Readonly<Record<CodePurpose, string>> = { agent: 'otp', 'sign-in': 'sign-in-otp' }
+
+/**
+ * Hashes a code for storage, bound to its attempt and purpose. The hash is keyed, since a plain hash could be inverted by a million
+ * guesses.
+ */
+export const hashCode = (hashKey: HashKey, purpose: CodePurpose, attemptId: string, code: string): Buffer =>
+  hashKey.hash(HASH_LABELS[purpose], `${attemptId}\n${code}`)

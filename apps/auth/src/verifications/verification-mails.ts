@@ -1,0 +1,186 @@
+import { durationIn, RULES } from '@plainpath/domain'
+import type { MailHandler } from '@plainpath/mail'
+import { readTemplate } from '@plainpath/metadata'
+import { describeAgentInMail, formatLongDate } from '@plainpath/pages'
+import type { ConfirmedAgent, Verification } from './verification.ts'
+import type { VerificationAttemptStore, VerificationMail } from './verification-attempt-store.ts'
+
+const renderLinkText = readTemplate(
+  new URL('./claim-link-mail.template.txt', import.meta.url),
+  ['origin', 'matchPhrase', 'link'],
+  {
+    claimLifetime: durationIn('day', RULES.claimMs),
+    linkLifetime: durationIn('hour', RULES.claimLinkMs),
+    blockDuration: durationIn('day', RULES.claimBlockMs),
+  },
+)
+const renderConfirmedText = readTemplate(new URL('./claim-confirmed-mail.template.txt', import.meta.url), [
+  'agent',
+  'since',
+  'until',
+  'link',
+  'origin',
+])
+const renderConnectedText = readTemplate(new URL('./app-connected-mail.template.txt', import.meta.url), [
+  'agent',
+  'since',
+  'until',
+  'link',
+  'origin',
+])
+const renderEndedText = readTemplate(
+  new URL('./claim-ended-mail.template.txt', import.meta.url),
+  ['cause', 'agent', 'access'],
+  { addressRetention: durationIn('day', RULES.deliveredMessageMs) },
+)
+const renderAppEndedText = readTemplate(
+  new URL('./app-ended-mail.template.txt', import.meta.url),
+  ['cause', 'agent', 'access', 'next'],
+  { addressRetention: durationIn('day', RULES.deliveredMessageMs) },
+)
+
+/** Composes the mail with the link. Since anybody can register an agent, the mail contains no text from it, not even its name. */
+export const composeLinkMail = (facts: {
+  id: string
+  email: string
+  matchPhrase: string
+  url: string
+  network: string
+}): VerificationMail => ({
+  kind: 'claim-link',
+  about: facts.id,
+  sender: facts.network,
+  to: facts.email,
+  subject: 'Did you ask an AI agent to use Plainpath for you?',
+  text: renderLinkText({ origin: readOrigin(facts.url), matchPhrase: facts.matchPhrase, link: facts.url }),
+})
+
+/**
+ * Composes the mail to a person who gave an agent or an app access.
+ *
+ * @param facts.url the link that revokes the access
+ */
+export const composeConfirmedMail = (
+  verification: Pick<Verification, 'id' | 'verifiedAt' | 'expiresAt'>,
+  facts: {
+    to: string
+    agent: Pick<ConfirmedAgent, 'name' | 'verifiedDomain' | 'appHost' | 'registeredAt'>
+    url: string
+  },
+): VerificationMail => ({
+  kind: 'claim-confirmed',
+  about: verification.id,
+  to: facts.to,
+  subject: `${facts.agent.appHost === undefined ? 'An AI agent' : 'An app'} can now send us messages for you`,
+  text: (facts.agent.appHost === undefined ? renderConfirmedText : renderConnectedText)({
+    agent: describeAgentInMail(facts.agent),
+    since: formatLongDate(verification.verifiedAt),
+    until: formatLongDate(verification.expiresAt),
+    link: facts.url,
+    origin: readOrigin(facts.url),
+  }),
+})
+
+const readOrigin = (url: string) => new URL(url).origin
+
+/**
+ * The causes of an end of access for which a mail is sent. An expiry causes no mail, since an earlier mail contains its date.
+ */
+export type RevocationCause = Exclude<NonNullable<Verification['endedBy']>, 'expired'>
+
+/**
+ * The cause that is also used if a person with another address confirmed the agent: the mail must not reveal that person.
+ */
+const AGENT_GAVE_UP = 'An AI agent gave up its access to Plainpath for you.'
+const AGENT_CAUSES: Readonly<Record<RevocationCause, string>> = {
+  person: "You ended an AI agent's access to Plainpath.",
+  agent: AGENT_GAVE_UP,
+  superseded: AGENT_GAVE_UP,
+  'agent-deleted': 'The registration of an AI agent that had access to Plainpath for you was deleted.',
+  operator: "Our staff ended an AI agent's access to Plainpath for you.",
+  // This text is never sent, since only apps have codes and refresh tokens that can be reused.
+  reused: 'We ended the access of an AI agent to Plainpath for you.',
+}
+
+const APP_GAVE_UP = 'An app gave up its access to Plainpath for you.'
+const APP_CAUSES: Readonly<Record<RevocationCause, string>> = {
+  person: "You ended an app's access to Plainpath.",
+  agent: APP_GAVE_UP,
+  superseded: APP_GAVE_UP,
+  'agent-deleted': "Our staff ended an app's access to Plainpath for you.",
+  operator: "Our staff ended an app's access to Plainpath for you.",
+  reused: `We ended an app's access to Plainpath for you, because somebody used an old key of the
+app again. The app may have made a mistake, or somebody may have copied the key.`,
+}
+
+const NOTHING_TO_DO = 'You do not need to do anything.'
+const CONNECT_AGAIN =
+  'If you still use the app, connect it again. If you do not know why this happened, do not.'
+
+/** Composes the mail about the end of an agent's access. */
+export const composeEndedMail = (facts: {
+  verificationId: string
+  to: string
+  agent: ConfirmedAgent
+  by: RevocationCause
+  endedAt: Date
+}): VerificationMail => ({
+  kind: 'claim-ended',
+  about: facts.verificationId,
+  to: facts.to,
+  ...composeEndedContent(facts),
+})
+
+function composeEndedContent({
+  agent,
+  by,
+  endedAt,
+}: {
+  agent: ConfirmedAgent
+  by: RevocationCause
+  endedAt: Date
+}) {
+  const facts = {
+    agent: describeAgentInMail(agent),
+    access: describeAccessPeriod(formatLongDate(agent.verifiedAt), formatLongDate(endedAt)),
+  }
+  if (agent.appHost === undefined)
+    return {
+      subject: 'An AI agent can no longer send us messages for you',
+      text: renderEndedText({ cause: AGENT_CAUSES[by], ...facts }),
+    }
+  return {
+    subject: 'An app can no longer send us messages for you',
+    text: renderAppEndedText({
+      cause: APP_CAUSES[by],
+      ...facts,
+      next: by === 'reused' ? CONNECT_AGAIN : NOTHING_TO_DO,
+    }),
+  }
+}
+
+const describeAccessPeriod = (firstDay: string, lastDay: string) =>
+  firstDay === lastDay ? `It had access on ${lastDay}.` : `It had access from ${firstDay} to ${lastDay}.`
+
+/**
+ * Creates the handlers of verification mails. An expired code is not mailed. The mails about the beginning and the end of access
+ * are exempt from all caps: each verification has one of each, after a link mail that was counted, and a person needs them to
+ * notice and end unintended access.
+ */
+export const createVerificationMailHandlers = (deps: {
+  attempts: Pick<VerificationAttemptStore, 'wantsMail' | 'recordMailOutcome' | 'renewLink'>
+  now: () => Date
+}): Record<VerificationMail['kind'], MailHandler> => ({
+  'claim-link': {
+    isWanted: (attemptId) => deps.attempts.wantsMail(attemptId, deps.now()),
+    maxWaitMs: RULES.dayMailWaitsMs,
+    renew: (attemptId, now) => deps.attempts.renewLink(attemptId, now),
+    onSettled: (tx, attemptId, outcome) => deps.attempts.recordMailOutcome(tx, attemptId, outcome),
+  },
+  'sign-in-code': {
+    isWanted: (attemptId) => deps.attempts.wantsMail(attemptId, deps.now()),
+    maxWaitMs: RULES.claimCodeMs,
+  },
+  'claim-confirmed': { capped: false },
+  'claim-ended': { capped: false },
+})

@@ -1,0 +1,180 @@
+import { AgentId, getVerifiedDomain, type Result } from '@plainpath/domain'
+import { defineRoute, type Route } from '@plainpath/http'
+import type { ServiceUrls } from '@plainpath/metadata'
+import {
+  type AgentOnPage,
+  ALREADY_ENDED_TITLE,
+  type GrantedAccess,
+  getClosedClaimTitle,
+  type Html,
+  renderAlreadyEndedPage,
+  renderBrokenEndLinkPage,
+  renderClaimCodePage,
+  renderClaimQuestionPage,
+  renderClosedClaimPage,
+  renderEndClaimPage,
+  renderEndedClaimPage,
+  renderLentAccessPage,
+  renderPage,
+} from '@plainpath/pages'
+import { z } from 'zod'
+import { LIMITS } from '../limits.ts'
+import type { Stores } from '../stores.ts'
+import {
+  declineVerification,
+  findLinkedVerifications,
+  type LinkRefusal,
+  type RevocationRefusal,
+  readQuestion,
+  revokeLinkedVerifications,
+  showCode,
+  type VerificationLinkDeps,
+  type VerificationQuestion,
+} from './verification-link.ts'
+import type { LinkedVerification } from './verification-store.ts'
+
+export interface VerificationPageDeps extends VerificationLinkDeps {
+  readonly stores: Pick<Stores, 'agentCache' | 'verificationAttempts' | 'verifications'>
+  readonly urls: Pick<ServiceUrls, 'origin'>
+}
+
+/** Parses a link secret. Uses the first of repeated parameters, and ignores text that cannot be a secret. */
+const LinkSecret = z
+  .union([z.string(), z.array(z.string()).transform(([first = '']) => first)])
+  .optional()
+  .transform((text) => (text !== undefined && /^[A-Za-z0-9_-]{43}$/.test(text) ? text : undefined))
+const FormAnswer = z.enum(['yes', 'no']).optional().catch(undefined)
+const LinkQuery = z.object({ attempt: LinkSecret, end: LinkSecret })
+const LinkForm = LinkQuery.extend({ answer: FormAnswer, all: z.literal('yes').optional().catch(undefined) })
+
+const PAGE = { type: 'text/html; charset=utf-8', headers: { 'referrer-policy': 'no-referrer' } } as const
+type Status = 200 | 404 | 410
+
+/**
+ * Creates the routes of `/claim`, the page behind the links in mails: with `?attempt=` a person confirms or declines an agent;
+ * with `?end=` they see which agents and apps have access, and revoke it. Only a POST, which a button sends, changes anything.
+ */
+export function createVerificationPageRoutes(deps: VerificationPageDeps): Route[] {
+  const common = {
+    path: '/claim',
+    access: 'open',
+    limits: { address: LIMITS.pages },
+    responses: { 200: z.string(), 404: z.string(), 410: z.string() },
+  } as const
+  const renderStatusPage = <S extends Status>(status: S, title: string, body: Html) => ({
+    status,
+    headers: PAGE.headers,
+    text: {
+      type: PAGE.type,
+      content: renderPage({ origin: deps.urls.origin, path: '/claim', title, body, noindex: true }),
+    },
+  })
+  const renderClosedPage = (reason: LinkRefusal) =>
+    reason === 'unknown'
+      ? renderStatusPage(404, getClosedClaimTitle(reason), renderClosedClaimPage(reason))
+      : renderStatusPage(410, getClosedClaimTitle(reason), renderClosedClaimPage(reason))
+  const renderNotRevokedPage = (reason: RevocationRefusal) =>
+    reason === 'unknown'
+      ? renderStatusPage(404, getClosedClaimTitle(reason), renderBrokenEndLinkPage())
+      : renderStatusPage(410, ALREADY_ENDED_TITLE, renderAlreadyEndedPage())
+
+  async function describeAgentOnPage(id: string): Promise<AgentOnPage | undefined> {
+    const agent = (await deps.stores.agentCache.find(AgentId.parse(id)))?.agent
+    return (
+      agent && {
+        name: agent.name,
+        verifiedDomain: getVerifiedDomain(agent.id),
+        appHost: agent.appHost,
+        registered: formatDay(agent.registeredAt),
+      }
+    )
+  }
+
+  async function describeAccess({
+    verification,
+    revocationSecret,
+  }: LinkedVerification): Promise<GrantedAccess | undefined> {
+    const agent = await describeAgentOnPage(verification.agentId)
+    if (!agent) return undefined
+    const days = { since: formatDay(verification.verifiedAt), until: formatDay(verification.expiresAt) }
+    return { secret: revocationSecret, agent, ...days }
+  }
+
+  /** Renders a page for an open attempt. The link is unknown if the agent was deleted, since its attempts were deleted too. */
+  async function renderQuestion<T extends VerificationQuestion>(
+    question: Result<T, LinkRefusal>,
+    title: string,
+    renderBody: (question: T, agent: AgentOnPage) => Html,
+  ) {
+    if (!question.ok) return renderClosedPage(question.error)
+    const agent = await describeAgentOnPage(question.value.agentId)
+    return agent
+      ? renderStatusPage(200, title, renderBody(question.value, agent))
+      : renderClosedPage('unknown')
+  }
+
+  const pageRoute = defineRoute({
+    ...common,
+    method: 'get',
+    operationId: 'claimPage',
+    summary: 'What a mailed link asks; it changes nothing',
+    request: { query: LinkQuery },
+    async handle({ query: { attempt, end } }) {
+      if (end !== undefined) {
+        const linked = await findLinkedVerifications(deps, end)
+        if (!linked.ok) return renderNotRevokedPage(linked.error)
+        const accesses = await Promise.all(linked.value.map(describeAccess))
+        const [linkedAccess, ...others] = accesses.filter((access) => access !== undefined)
+        if (!linkedAccess) return renderNotRevokedPage('already-ended')
+        return others.length === 0
+          ? renderStatusPage(200, 'End an access', renderEndClaimPage({ ...linkedAccess, secret: end }))
+          : renderStatusPage(
+              200,
+              'End an access',
+              renderLentAccessPage({ secret: end, lent: [linkedAccess, ...others] }),
+            )
+      }
+      if (attempt === undefined) return renderClosedPage('unknown')
+      return renderQuestion(
+        await readQuestion(deps, attempt),
+        'Does this AI agent act for you?',
+        (question, agent) => renderClaimQuestionPage({ secret: attempt, agent, ...question }),
+      )
+    },
+  })
+
+  const formRoute = defineRoute({
+    ...common,
+    method: 'post',
+    operationId: 'answerClaim',
+    summary: 'Takes a button of the page',
+    form: 'unguessable',
+    request: { body: LinkForm },
+    async handle({ body: { attempt, end, answer, all } }) {
+      if (end !== undefined) {
+        const revocation = await revokeLinkedVerifications(deps, end, { all: all === 'yes' })
+        return revocation.ok
+          ? renderStatusPage(
+              200,
+              'The access has ended',
+              renderEndedClaimPage({ all: all === 'yes', left: revocation.value.left }),
+            )
+          : renderNotRevokedPage(revocation.error)
+      }
+      if (attempt === undefined || answer === undefined) return renderClosedPage('unknown')
+      if (answer === 'no') {
+        const result = await declineVerification(deps, attempt)
+        return result.ok
+          ? renderStatusPage(200, getClosedClaimTitle('declined'), renderClosedClaimPage('declined'))
+          : renderClosedPage(result.error)
+      }
+      return renderQuestion(await showCode(deps, attempt), 'The code for your agent', (shown, agent) =>
+        renderClaimCodePage({ secret: attempt, agent, ...shown }),
+      )
+    },
+  })
+
+  return [pageRoute, formRoute]
+}
+
+const formatDay = (date: Date) => date.toISOString().slice(0, 10)

@@ -1,0 +1,128 @@
+import { AgentId, numberInWords, RULES } from '@plainpath/domain'
+import { defineRoute, Problem, type ProblemCode, type Route } from '@plainpath/http'
+import { parseMailbox } from '@plainpath/mail'
+import { operations } from '@plainpath/metadata'
+import type { HashKey } from '@plainpath/sealing'
+import { type IssueAssertionDeps, issueAssertion } from '../assertions/issue-assertion.ts'
+import { invalidClient } from '../clients/invalid-client.ts'
+import { CLIENT_LIMITS, VERIFICATION_ADDRESS, VERIFICATION_MAILS, VERIFICATION_RESEND } from '../limits.ts'
+import type { Stores } from '../stores.ts'
+import { beginVerification } from './begin-verification.ts'
+import { type CompletionRefusal, completeVerification } from './complete-verification.ts'
+import { isUnrevoked } from './verification.ts'
+import { normaliseCode } from './verification-code.ts'
+
+export interface VerificationRouteDeps extends IssueAssertionDeps {
+  readonly stores: Pick<
+    Stores,
+    'agentCache' | 'verificationAttempts' | 'verifications' | 'identityAssertions'
+  >
+  readonly hashKey: HashKey
+}
+
+/**
+ * Creates the routes `POST` and `DELETE /api/agent/claim` and `POST /api/agent/claim/complete`. A client that is
+ * disabled or deleted after its authentication receives the same response as one that was disabled before: `invalid-client`.
+ */
+export function createVerificationRoutes(deps: VerificationRouteDeps): Route[] {
+  const beginRoute = defineRoute({
+    ...operations.beginClaim,
+    limits: CLIENT_LIMITS,
+    async handle({ caller, body, request }) {
+      const email = body.email ?? body.login_hint ?? ''
+      await request.take(VERIFICATION_RESEND, `${caller.clientId}\n${parseMailbox(email).mailbox}`)
+      // A client that a person has confirmed is exempt, so other clients at its address cannot lock it out.
+      const newestVerification = await deps.stores.verifications.findNewest(caller.clientId)
+      if (!newestVerification || !isUnrevoked(newestVerification))
+        await request.takeForAddress(VERIFICATION_ADDRESS)
+      await request.take(VERIFICATION_MAILS, caller.clientId)
+      const begunAttempt = await beginVerification(deps, {
+        agentId: caller.clientId,
+        email,
+        network: request.network(),
+      })
+      if (!begunAttempt) throw invalidClient()
+      return {
+        status: 202,
+        body: {
+          registration_id: begunAttempt.registrationId,
+          claim_attempt_id: begunAttempt.id,
+          status: 'initiated',
+          match_phrase: begunAttempt.matchPhrase,
+          expires_at: begunAttempt.linkExpiresAt.toISOString(),
+          delivery: { method: 'email', to: maskAddress(email) },
+          otp_length: RULES.claimCodeDigits,
+          attempts_allowed: RULES.claimTries,
+          resend_after: VERIFICATION_RESEND.windowSeconds,
+        },
+      }
+    },
+  })
+
+  const completeRoute = defineRoute({
+    ...operations.completeClaim,
+    limits: CLIENT_LIMITS,
+    async handle({ caller, body }) {
+      const agent = (await deps.stores.agentCache.find(AgentId.parse(caller.clientId)))?.agent
+      if (!agent) throw invalidClient()
+      const code = requireCode(body.otp ?? body.user_code ?? '', body.otp ? '#/otp' : '#/user_code')
+      const attempt = { agent, code, attemptId: body.claim_attempt_id ?? undefined }
+      const completed = await completeVerification(deps, attempt)
+      if (!completed.ok) throw toProblem(completed.error)
+      const { verification, attemptId } = completed.value
+      const assertionResponse = await issueAssertion(deps, agent.id, verification)
+      if (!assertionResponse) throw new Problem('claim-superseded')
+      return { status: 200, body: { ...assertionResponse, claim_attempt_id: attemptId, status: 'completed' } }
+    },
+  })
+
+  const revokeRoute = defineRoute({
+    ...operations.endClaim,
+    limits: CLIENT_LIMITS,
+    async handle({ caller }) {
+      const { verificationAttempts, verifications } = deps.stores
+      await verificationAttempts.withdraw(caller.clientId)
+      // A revoked verification is revoked again, because the request may be a retry after a 503.
+      const verification = await verifications.findNewest(caller.clientId)
+      if (verification) await verifications.revoke(verification.id, 'agent', deps.now())
+      return { status: 204 }
+    },
+  })
+
+  return [beginRoute, completeRoute, revokeRoute]
+}
+
+/** Masks an address so that its owner recognises it: `ana@example.org` becomes `a•••@example.org`. */
+function maskAddress(address: string): string {
+  const atIndex = address.lastIndexOf('@')
+  const [firstCharacter = ''] = address.slice(0, atIndex)
+  return `${firstCharacter}•••${address.slice(atIndex)}`
+}
+
+/**
+ * Normalises the code in a request.
+ *
+ * @throws {Problem} for text that cannot be a code, which does not count as a try
+ */
+function requireCode(enteredCode: string, pointer: string): string {
+  const code = normaliseCode(enteredCode)
+  if (code !== undefined) return code
+  const detail = `must be the ${numberInWords(RULES.claimCodeDigits)} digits that the person was shown, as a string`
+  throw new Problem('invalid-request', { detail: `${pointer}: ${detail}.`, errors: [{ pointer, detail }] })
+}
+
+const PROBLEM_CODES: Readonly<Record<Exclude<CompletionRefusal['reason'], 'wrong'>, ProblemCode>> = {
+  unknown: 'claim-unknown',
+  'code-not-shown': 'code-not-shown',
+  'code-expired': 'otp-expired',
+  completed: 'claim-completed',
+  locked: 'otp-locked',
+  declined: 'claim-declined',
+  expired: 'claim-expired',
+  superseded: 'claim-superseded',
+}
+
+const toProblem = (refusal: CompletionRefusal): Problem =>
+  refusal.reason === 'wrong'
+    ? new Problem('otp-invalid', { extensions: { attempts_remaining: refusal.remaining } })
+    : new Problem(PROBLEM_CODES[refusal.reason])

@@ -1,0 +1,91 @@
+import type { Result } from '@plainpath/domain'
+import type { ConfirmedPerson } from './confirmed-person.ts'
+import type { Verification } from './verification.ts'
+import type { TryRefusal } from './verification-attempt.ts'
+import type { VerificationMail } from './verification-attempt-store.ts'
+
+/** The e-mail verification of a connection, with its app. */
+export interface AppGrant {
+  readonly verification: Verification
+  /** The host of the app, as `formatAppHost` formats it. */
+  readonly appHost: string
+  readonly appClientId: string
+}
+
+/** A verification with the secret of the link that revokes it. The secret is absent if an earlier hash key derived it. */
+export interface LinkedVerification {
+  readonly verification: Verification
+  readonly revocationSecret: string | undefined
+}
+
+export interface NewVerification {
+  readonly attemptId: string
+  /** The hash of the code that was entered. */
+  readonly codeHash: Buffer
+  /** The SHA-256 of the secret in the link that revokes the verification. */
+  readonly revocationLinkHash: Buffer
+  readonly now: Date
+  readonly expiresAt: Date
+  composeMail(verification: Verification, to: string): VerificationMail
+}
+
+/**
+ * Stores e-mail verifications. An address is encrypted, and erased when its verification is revoked or expires.
+ *
+ * A revocation also revokes the tokens of the verification, before the commit and again after it, then publishes to the APIs, for
+ * the reasons in `deactivateAgent`. If the first step fails, the verification stays live. The same transaction queues the mail to
+ * the person, so simultaneous requests send only one.
+ */
+export interface VerificationStore {
+  /**
+   * Turns an attempt into a verification, revokes the agent's earlier one, and queues the confirmation mail, in one transaction.
+   *
+   * @returns `unknown` if the attempt or its agent no longer exists
+   */
+  redeem(verification: NewVerification): Promise<Result<Verification, TryRefusal | 'unknown'>>
+  /** Finds a verification, live or ended. */
+  find(id: string): Promise<Verification | undefined>
+  findByRevocationLink(linkHash: Buffer): Promise<Verification | undefined>
+  /** Finds the live verification that the agent of an open attempt has for the same address. */
+  findByAttempt(attemptId: string, now: Date): Promise<Verification | undefined>
+  /** Finds an agent's newest verification, live or ended. */
+  findNewest(agentId: string): Promise<Verification | undefined>
+  /** Finds an agent's live verification. Tokens and assertions of a verification are valid only while it is live. */
+  findLive(agentId: string, now: Date): Promise<Verification | undefined>
+  /** Returns the given agents that have a live verification. */
+  findConfirmed(agentIds: readonly string[], now: Date): Promise<ReadonlySet<string>>
+  /** Finds the person of a live verification. */
+  findPerson(id: string, now: Date): Promise<ConfirmedPerson | undefined>
+  /** Lists at most 100 live verifications for the address of a live verification: that one first, then the newest. */
+  listByAddress(id: string, now: Date): Promise<readonly LinkedVerification[]>
+  /**
+   * Lists verifications, newest first.
+   *
+   * @param limit 1 to 1000
+   */
+  list(limit: number, filter?: { liveAt?: Date }): Promise<readonly Verification[]>
+  /**
+   * Revokes a live verification and erases its address. When it returns, no server accepts a token or assertion of the
+   * verification. For an ended verification, the revocation is published again, since an earlier call may have failed to
+   * publish it.
+   *
+   * @param options.mail false if the person has already received the mail, as when a restore repeats the revocation
+   * @returns false if there is no such verification, or it had already ended
+   */
+  revoke(
+    id: string,
+    by: 'person' | 'agent' | 'operator' | 'reused',
+    now: Date,
+    options?: { mail?: boolean },
+  ): Promise<boolean>
+  /**
+   * Lists the verifications of connections, newest first.
+   *
+   * @param limit 1 to 1000
+   */
+  listGrants(limit: number, filter?: { liveAt?: Date; appHost?: string }): Promise<readonly AppGrant[]>
+  /** Finds the verification of a connection, live or ended. */
+  findGrant(id: string): Promise<AppGrant | undefined>
+  /** Counts the live verifications of connections with apps at a host. */
+  countGrants(appHost: string, now: Date): Promise<number>
+}

@@ -1,0 +1,40 @@
+import { z } from 'zod'
+
+/**
+ * An e-mail verification: a person who controls a mailbox confirmed an agent. The address is stored separately and
+ * is not part of this object.
+ */
+export const Verification = z.object({
+  /** The `registration_id` that the agent receives. */
+  id: z.string(),
+  agentId: z.string(),
+  verifiedAt: z.date(),
+  expiresAt: z.date(),
+  /** When the verification was revoked, or when a sweep found it expired. */
+  endedAt: z.date().optional(),
+  /** `reused`: an authorization code or refresh token of the connection was used twice. */
+  endedBy: z
+    .enum(['person', 'agent', 'operator', 'superseded', 'agent-deleted', 'expired', 'reused'])
+    .optional(),
+})
+export type Verification = Readonly<z.infer<typeof Verification>>
+
+/** The agent that a person confirmed, as described in e-mails to that person. */
+export interface ConfirmedAgent {
+  /** The name that the agent gave itself. Nobody verified it. */
+  readonly name?: string | undefined
+  /** The host that the agent has proven that it controls. */
+  readonly verifiedDomain: string | undefined
+  /** The host of a connection's app (`formatAppHost`). Absent if the agent is not a connected app. */
+  readonly appHost?: string | undefined
+  readonly registeredAt: Date
+  readonly verifiedAt: Date
+  readonly expiresAt: Date
+}
+
+export const isVerificationLive = (verification: Verification, now: Date): boolean =>
+  !verification.endedAt && now < verification.expiresAt
+
+/** Returns whether neither the person nor an operator revoked the verification. */
+export const isUnrevoked = ({ endedBy }: Pick<Verification, 'endedBy'>): boolean =>
+  endedBy !== 'person' && endedBy !== 'operator'

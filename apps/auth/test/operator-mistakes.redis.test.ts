@@ -1,0 +1,154 @@
+import { type OwnRedis, startRedis } from '@plainpath/http/testing/start-redis'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { getToken, isActive, type Registered, register } from './agent-client.ts'
+import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
+import { runAuth } from './run-auth.ts'
+import { ORIGIN, type RunningAuth, startInstance } from './start-auth.ts'
+
+/*
+ * Commands that are aimed at another Redis than the running instances use. Each is refused, changes nothing, and the tokens
+ * stay as they were; the other mistakes are in `e2e/in-process/operator-mistakes.test.ts`.
+ */
+
+const SHORT = { AUTH_KEYS_POLL_SECONDS: '0.2', AUTH_KEYS_LEASE_SECONDS: '2' }
+
+const resources = new AsyncDisposableStack()
+let redis: OwnRedis
+let other: OwnRedis
+let replica: OwnRedis
+let stores: AuthStores
+let auth: RunningAuth
+let agent: Registered
+let token: string
+let env: Record<string, string>
+beforeAll(async () => {
+  redis = resources.use(await startRedis())
+  other = resources.use(await startRedis())
+  replica = resources.use(await startRedis({ replicaof: `127.0.0.1 ${new URL(redis.url).port}` }))
+  stores = resources.use(await openAuthStores())
+  env = { ...(await stores.settingsFor(ORIGIN)), ...SHORT, AUTH_REDIS_URL: redis.url }
+  auth = resources.use(await startInstance(stores, { env: { ...SHORT, AUTH_REDIS_URL: redis.url } }))
+  agent = await register(auth)
+  token = await getToken(auth, agent)
+})
+afterAll(() => resources.disposeAsync())
+
+const run = (line: string, more: Record<string, string | undefined> = {}) =>
+  runAuth(line.split(' '), { ...env, ...more })
+
+const TABLES = ['agents', 'token_stop', 'token_stop_audit', 'signing_keys', 'key_audit', 'token_store_in_use']
+/** Reads what is stored: in PostgreSQL, and the keys of each Redis. */
+async function stored(): Promise<unknown> {
+  const rows = await Promise.all(
+    TABLES.map(async (table) => (await stores.db.query(`select * from ${table}`)).rows),
+  )
+  const keys = await Promise.all(
+    [redis, other].map(async ({ url }) => {
+      const client = new Redis(url)
+      return (await client.keys('auth:*').finally(() => client.disconnect())).toSorted()
+    }),
+  )
+  return { rows, keys }
+}
+
+interface Mistake {
+  /** The value of AUTH_REDIS_URL. */
+  readonly value: () => string | undefined
+  readonly says: RegExp
+}
+
+const MISTAKES: Record<string, Mistake> = {
+  'no Redis': {
+    value: () => undefined,
+    says: /^\S+ stores tokens in Redis at 127\.0\.0\.1:\d+, database 0, and AUTH_REDIS_URL is not set\. Set it to that Redis\. Nothing was changed\.$/,
+  },
+  'another Redis': {
+    value: () => other.url,
+    says: /and AUTH_REDIS_URL names another Redis\. Set it to that one\. Nothing was changed\.$/,
+  },
+  'another database of the Redis': {
+    value: () => `${redis.url}/3`,
+    says: /database 0, and AUTH_REDIS_URL names database 3\. Set it to that database\. Nothing was changed\.$/,
+  },
+  'a replica of the Redis': {
+    value: () => replica.url,
+    says: /^AUTH_REDIS_URL names a replica of Redis, which takes no changes\. Set it to the primary\.$/,
+  },
+}
+const COMMANDS: Record<string, () => string> = {
+  stop: () => 'stop --all-tokens --reason drill',
+  'stop --client': () => `stop --client ${agent.client_id} --reason drill`,
+  'agents disable': () => `agents disable ${agent.client_id}`,
+}
+
+describe('is refused, changes nothing, and leaves tokens as they are:', () => {
+  const rows = Object.entries(MISTAKES).flatMap(([mistake, row]) =>
+    Object.entries(COMMANDS).map(([name, command]) => [mistake, name, { ...row, command }] as const),
+  )
+  test.for(rows)('%s, for %s', async ([, , { value, says, command }]) => {
+    const before = await stored()
+    const refused = await run(command(), { AUTH_REDIS_URL: value() })
+    expect(refused).toEqual({ code: 1, printed: '', errors: expect.stringMatching(says) })
+    expect(await stored()).toEqual(before)
+    expect(await isActive(auth, token)).toBe(true)
+  })
+
+  test('another prefix', async () => {
+    // A running instance under another prefix, as an earlier or a changed release would have.
+    await stores.asOwner(
+      `insert into key_followers (instance_id, host, ring_version, followed_at, seen_at, release, origin, token_store)
+       select 'moved', 'moved:1', 1, now(), now() + interval '1 hour', release, origin,
+              jsonb_set(token_store, '{prefix}', '"moved:"') from key_followers limit 1`,
+    )
+    const before = await stored()
+    expect(await run('stop --all-tokens --reason drill')).toMatchObject({
+      code: 1,
+      printed: '',
+      errors: expect.stringMatching(
+        /^moved:1 .* under keys that begin with moved:, and this command uses auth:/,
+      ),
+    })
+    expect(await stored()).toEqual(before)
+    await stores.asOwner(`delete from key_followers where instance_id = 'moved'`)
+  })
+
+  test('also after every instance has stopped', async () => {
+    await using idle = await openAuthStores()
+    const settings = { ...(await idle.settingsFor(ORIGIN)), ...SHORT }
+    {
+      await using _stopped = await startInstance(idle, { env: { ...SHORT, AUTH_REDIS_URL: redis.url } })
+    }
+    expect(await runAuth(['stop', '--all-tokens', '--reason', 'drill'], settings)).toEqual({
+      code: 1,
+      printed: '',
+      errors: expect.stringMatching(
+        /^The last instance stores tokens in Redis at .* AUTH_REDIS_URL is not set\./,
+      ),
+    })
+    expect((await idle.db.query('select from token_stop_audit')).rowCount).toBe(0)
+  })
+})
+
+describe('is carried out with the Redis of the instances:', () => {
+  test('stop, which proves that the instance no longer accepts tokens', async () => {
+    const stopped = await run('stop --all-tokens --reason drill --json')
+    expect(stopped).toMatchObject({ code: 0, errors: expect.not.stringContaining('not proven') })
+    expect(JSON.parse(stopped.printed)).toMatchObject({ ok: true, instances: [{ state: 'proven' }] })
+    expect(await isActive(auth, token)).toBe(false)
+    expect(JSON.stringify(await stored())).not.toContain('canary')
+  })
+
+  test('a command that uses no tokens, also where Redis is not known', async () => {
+    expect(await run('keys rotate --now', { AUTH_REDIS_URL: undefined })).toMatchObject({ code: 0 })
+  })
+
+  test('stop, after Redis lost its data', async () => {
+    token = await getToken(auth, agent)
+    await redis.restart()
+    await expect
+      .poll(async () => (await run('stop --all-tokens --reason drill')).code, { timeout: 30_000 })
+      .toBe(0)
+    expect(await isActive(auth, token)).toBe(false)
+  })
+})

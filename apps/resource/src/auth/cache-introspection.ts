@@ -1,0 +1,51 @@
+import { sha256 } from '@plainpath/sealing'
+import type { ActiveIntrospection, IntrospectFor, Introspection } from './introspection.ts'
+import type { IntrospectionMetrics } from './introspection-client.ts'
+import type { InFlightIntrospection, RevocationSubscriber } from './revocation-subscriber.ts'
+
+/**
+ * Wraps `introspect` with a cache. A token is introspected only if its introspection is neither cached nor in flight. Only active
+ * tokens are cached: each request with an inactive token is introspected, because it has to be counted and limited.
+ *
+ * @param deps.clock the subscriber's monotonic clock, in milliseconds
+ */
+export function cacheIntrospection(deps: {
+  introspect: IntrospectFor
+  subscriber: Pick<RevocationSubscriber, 'beginIntrospection' | 'findCached' | 'finishIntrospection'>
+  clock: { now(): number }
+  metrics: Pick<IntrospectionMetrics, 'countSource'>
+}): { introspect: IntrospectFor; findCached: (token: string) => ActiveIntrospection | undefined } {
+  const { introspect, subscriber, clock, metrics } = deps
+  const pendingResults = new WeakMap<InFlightIntrospection, Promise<Introspection>>()
+
+  async function introspectAndCache(token: string, address: string, inFlight: InFlightIntrospection) {
+    let result: Introspection | undefined
+    try {
+      result = await introspect(token, address)
+      return result
+    } finally {
+      subscriber.finishIntrospection(inFlight, result, clock.now())
+    }
+  }
+
+  const hashToken = (token: string) => sha256(token).toString('base64url')
+
+  return {
+    async introspect(token, address) {
+      const source = subscriber.beginIntrospection(hashToken(token), clock.now())
+      metrics.countSource(source.from)
+      if (source.from === 'cache') return source.introspection
+      if (source.from === 'uncached') return introspect(token, address)
+      const sharedResult = pendingResults.get(source.inFlight)
+      if (sharedResult) return sharedResult
+      const pendingResult = introspectAndCache(token, address, source.inFlight)
+      pendingResults.set(source.inFlight, pendingResult)
+      return pendingResult
+    },
+    findCached(token) {
+      const introspection = subscriber.findCached(hashToken(token), clock.now())
+      if (introspection) metrics.countSource('cache')
+      return introspection
+    },
+  }
+}

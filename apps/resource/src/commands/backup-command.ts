@@ -1,0 +1,115 @@
+import { argument, flag, option, Refusal, refuseFileError } from '@plainpath/commands'
+import { readLog, selectLinesSince } from '@plainpath/http'
+import {
+  BackupError,
+  loadBackup,
+  openPool,
+  openRestoredDatabase,
+  readBackupHeader,
+  writeBackup,
+} from '@plainpath/postgres'
+import { eraseEverything, readErasures, replayErasures } from '../erasure-log.ts'
+import { MIGRATIONS } from '../migrations.ts'
+import { defineCommand } from './define-command.ts'
+
+/** Used proofs need no backup, because a proof is valid for only a minute. */
+const EXCLUDED_TABLES = ['used_proofs']
+
+/** The commands `backup` and `restore`. */
+export const backupCommands = [
+  defineCommand({
+    name: 'backup',
+    summary:
+      'write all rows of the database into a new file, as they are at one moment, while everything runs',
+    parameters: { file: argument('<file>', 'the file to write; it must not exist yet') },
+    settings: ['RESOURCE_MIGRATION_DATABASE_URL'],
+    async run({ settings, args: { file } }) {
+      const url = requireOwnerUrl(settings)
+      const { rows, bytes, madeAt } = await writeBackup({
+        url,
+        app: 'resource',
+        file,
+        leaveOut: EXCLUDED_TABLES,
+      }).catch(refuseFileError((code) => `${file} cannot be written (${code}).`))
+      return {
+        json: { ok: true, file, rows, bytes, made_at: madeAt },
+        text: `${rows} rows of ${madeAt} are in ${file}, ${bytes} bytes.\nKeep the key-encryption keys elsewhere: without them it cannot be restored, and with them it can be read.`,
+      }
+    },
+  }),
+  defineCommand({
+    name: 'restore',
+    summary:
+      'fill an empty database with a backup, and erase what people had erased since: what the log says, or every entry and message',
+    parameters: {
+      file: argument('<file>', 'the file that `backup` wrote'),
+      log: option(
+        '--log <path>',
+        'the log of the API and its commands, from the backup or earlier until now; - reads standard input',
+      ),
+      eraseEverything: flag(
+        '--erase-everything',
+        'if there is no log: erase the whole waitlist and every message, since people may have erased any of them',
+        ['log'],
+      ),
+    },
+    settings: ['RESOURCE_DATABASE_URL', 'RESOURCE_MIGRATION_DATABASE_URL'],
+    async run({ settings, args, operator, now }) {
+      if (args.log === undefined && !args.eraseEverything)
+        throw new Refusal(
+          'Say what was erased since the backup: --log <path> with the logs since then, or --erase-everything.',
+          { exitCode: 2 },
+        )
+      const database = { url: requireOwnerUrl(settings), folder: MIGRATIONS }
+      const refuseFile = refuseFileError((code) => `${args.file} cannot be read (${code}).`)
+      const { made_at: madeAt } = await readBackupHeader(args.file).catch(refuseBackupError).catch(refuseFile)
+      const erasures =
+        args.log === undefined
+          ? undefined
+          : await readErasures(selectLinesSince(readLog(args.log), new Date(madeAt))).catch(
+              refuseFileError((code) => `${args.log} cannot be read (${code}).`),
+            )
+      const { rows } = await loadBackup({ ...database, app: 'resource', file: args.file }).catch(
+        refuseBackupError,
+      )
+      // Connects as the owner, because the app's role has no rights yet.
+      await using db = openPool(database.url, { max: 1, applicationName: 'plainpath resource command' })
+      const audit = { actor: operator.user, now: now() }
+      const erased = erasures ? await replayErasures(db, erasures, audit) : await eraseEverything(db, audit)
+      const { rows: queuedRows } = await db.query<{ count: number }>(
+        `select count(*)::int as count from mails where state = 'queued'`,
+      )
+      const queuedMails = queuedRows[0]?.count ?? 0
+      const appRole = decodeURIComponent(new URL(settings.RESOURCE_DATABASE_URL).username)
+      await openRestoredDatabase({ ...database, appRole })
+      const erasureSummary = `${erased.entries} entries of the waitlist and ${erased.messages} messages`
+      return {
+        json: {
+          ok: true,
+          done: true,
+          made_at: madeAt,
+          rows,
+          mails: queuedMails,
+          [erasures ? 'replayed' : 'everything']: erased,
+        },
+        text: [
+          `Restored ${rows} rows of ${madeAt}.`,
+          erasures
+            ? `The log was replayed: erased again ${erasureSummary}.`
+            : `Everything was erased: ${erasureSummary}.`,
+          `${queuedMails} mails of the backup wait. Those that were sent since are sent again under the same Message-ID.`,
+        ].join('\n'),
+      }
+    },
+  }),
+]
+
+function requireOwnerUrl(settings: { readonly RESOURCE_MIGRATION_DATABASE_URL: string | undefined }): string {
+  const url = settings.RESOURCE_MIGRATION_DATABASE_URL
+  if (!url) throw new Refusal('RESOURCE_MIGRATION_DATABASE_URL is missing: the URL of the owner role.')
+  return url
+}
+
+function refuseBackupError(error: unknown): never {
+  throw error instanceof BackupError ? new Refusal(error.message) : error
+}

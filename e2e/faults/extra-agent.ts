@@ -1,0 +1,32 @@
+import type { AgentCredentials } from '../lend-mailbox-to.ts'
+import { basic, form, json, type Sender } from '../send.ts'
+
+const MAX_ATTEMPTS = 20
+
+/** Registers an agent that is not in the ledger, so that the load neither uses nor deletes it. */
+export async function registerExtraAgent(sender: Sender): Promise<AgentCredentials> {
+  const text = await sendUntilServed(sender, { path: '/api/agent/register', ...json({}) }, 201)
+  return JSON.parse(text) as AgentCredentials
+}
+
+/** Requests a token for an agent, and returns it. */
+export async function requestToken(sender: Sender, agent: AgentCredentials): Promise<string> {
+  const grant = form({ grant_type: 'client_credentials' })
+  const headers = { ...grant.headers, ...basic(agent.client_id, agent.client_secret) }
+  const text = await sendUntilServed(sender, { path: '/oauth/token', ...grant, headers }, 200)
+  return (JSON.parse(text) as { access_token: string }).access_token
+}
+
+/** Repeats a refused request, and returns the body of the response with the expected status. */
+export async function sendUntilServed(
+  sender: Sender,
+  request: { path: string; headers: Readonly<Record<string, string>>; body: string },
+  expectedStatus: number,
+): Promise<string> {
+  for (let attempt = 1; ; attempt += 1) {
+    const { status, text } = await sender.send({ method: 'POST', ...request })
+    if (status === expectedStatus) return text
+    if (status !== 503 || attempt === MAX_ATTEMPTS)
+      throw new Error(`${request.path}: ${status} instead of ${expectedStatus}`)
+  }
+}

@@ -1,0 +1,387 @@
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { readFile, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { loadConfig } from '@plainpath/auth/config'
+import { runAuth } from '@plainpath/auth/run-auth'
+import { MIGRATIONS } from '@plainpath/auth/stores'
+import { openAuth } from '@plainpath/auth/wire'
+import { createLog, type RequestHandler, serve } from '@plainpath/http'
+import { API_VERSION } from '@plainpath/metadata'
+import { openPool, type Pool } from '@plainpath/postgres'
+import { openTestDatabase } from '@plainpath/postgres/testing'
+import { runResource } from '@plainpath/resource/run-resource'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openSystemEnvironment } from '../system-environment.ts'
+
+/*
+ * Mistakes of operators while an instance runs. Each is refused with a sentence that says what to do, changes nothing, and ends
+ * with an exit code other than 0. Mistakes with Redis are in `operator-mistakes.redis.test.ts`; those that need
+ * more processes are in `e2e/system/operator-mistakes.test.ts`.
+ */
+
+const SHORT = { AUTH_KEYS_POLL_SECONDS: '0.2', AUTH_KEYS_LEASE_SECONDS: '2', AUTH_KEYS_TRUST_SECONDS: '0.1' }
+/** Settings with which tokens are in PostgreSQL: in a Redis that other tests share, a stop would revoke their tokens. */
+const PRODUCTION_LIMITS = 1
+const LISTEN = { port: 0, host: '127.0.0.1', drainSeconds: 1 }
+
+const resources = new AsyncDisposableStack()
+let env: Record<string, string>
+let admin: { readonly auth: Pool; readonly resource: Pool }
+let folder: string
+let agent: { client_id: string; client_secret: string }
+beforeAll(async () => {
+  let handler: RequestHandler = (_request, response) => response.writeHead(503).end()
+  const server = resources.use(await serve((request, response) => handler(request, response), LISTEN))
+  const system = resources.use(await openSystemEnvironment(server.url, PRODUCTION_LIMITS))
+  env = { ...system.env, ...SHORT }
+  const auth = resources.use(
+    await openAuth(loadConfig(authSettings()), {
+      log: createLog({ service: 'e2e', write: () => undefined }),
+      now: () => new Date(),
+      ...system.dependencies,
+    }),
+  )
+  handler = auth.publicApp.callback()
+  const pool = (url: string) => resources.use(openPool(url, { max: 1, patience: 5 }))
+  admin = { auth: pool(system.adminUrls.auth), resource: pool(system.adminUrls.resource) }
+  folder = path.dirname(env['AUTH_KEK_FILE'] ?? '')
+  const registration = await fetch(`${server.url}/api/agent/register`, { method: 'POST' })
+  if (registration.status !== 201) throw new Error(`registering an agent failed: ${registration.status}`)
+  agent = (await registration.json()) as typeof agent
+})
+afterAll(() => resources.disposeAsync())
+
+const authSettings = () => settings('AUTH_')
+const settings = (prefix: string) =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => name.startsWith(prefix)))
+
+/** Runs `auth …` or `resource …`. @returns its exit code and what it printed as an error */
+async function run(line: string, more: Readonly<Record<string, string | undefined>> = {}) {
+  const [app, ...words] = line.split(' ')
+  const appSettings = app === 'auth' ? authSettings() : settings('RESOURCE_')
+  const ran = await (app === 'auth' ? runAuth : runResource)(words, { ...appSettings, ...more })
+  return { code: ran.code, errors: ran.errors, out: 'out' in ran ? ran.out : ran.printed }
+}
+
+/** Instances write the reports at any time; rows prepare the list of migrations. */
+const LEFT_OUT = new Set([
+  'key_followers',
+  'resource_server_followers',
+  'resource_server_secrets',
+  'schema_migrations',
+])
+
+/** Reads a digest of everything else that is stored. */
+async function stored(): Promise<unknown> {
+  const digests = await Promise.all(
+    Object.values(admin).map(async (db) => {
+      const { rows } = await db.query<{ name: string }>(
+        `select tablename as name from pg_tables where schemaname = 'public' order by 1`,
+      )
+      const digest = ({ name }: { name: string }) =>
+        `select '${name}' as name, md5(string_agg(t::text, ',' order by t::text)) as content from ${name} t`
+      return (
+        await db.query(
+          rows
+            .filter(({ name }) => !LEFT_OUT.has(name))
+            .map(digest)
+            .join(' union all '),
+        )
+      ).rows
+    }),
+  )
+  return digests
+}
+
+const file = async (name: string, content: string) => {
+  await writeFile(path.join(folder, name), content, { mode: 0o600 })
+  return path.join(folder, name)
+}
+const newKeyEncryptionKey = () =>
+  `kek-${randomBytes(4).toString('hex')}:${randomBytes(32).toString('base64url')}`
+const kek = () => readFile(env['AUTH_KEK_FILE'] ?? '', 'utf8')
+/** A database of the server without tables. */
+const emptyDatabase = (url = '') => Object.assign(new URL(url), { pathname: '/postgres' }).href
+
+interface Mistake {
+  readonly command: string
+  /** The settings that are wrong. */
+  readonly wrong?: () => Promise<Record<string, string | undefined>>
+  /** Makes the stores as they would be after the mistake. @returns what takes it back */
+  readonly prepare?: () => Promise<() => Promise<unknown>>
+  readonly says: RegExp
+  /** 1 when absent; 2 for a mistake in the settings. */
+  readonly code?: number
+}
+
+const recordMigration = (db: () => Pool, name: string) => async () => {
+  await db().query('insert into schema_migrations (name, run_on) values ($1, now())', [name])
+  return () => db().query('delete from schema_migrations where name = $1', [name])
+}
+const forgetMigration = (db: () => Pool) => async () => {
+  const { rows } = await db().query<{ name: string }>(
+    'select name from schema_migrations order by name desc limit 1',
+  )
+  const name = rows[0]?.name ?? ''
+  await db().query('delete from schema_migrations where name = $1', [name])
+  return recordMigration(db, name)
+}
+
+const MISTAKES: Record<string, Mistake> = {
+  'an empty database': {
+    command: 'auth keys rotate --now',
+    wrong: async () => ({ AUTH_DATABASE_URL: emptyDatabase(env['AUTH_DATABASE_URL']) }),
+    says: /^AUTH_DATABASE_URL names a database without the tables of auth\. Set it to the database that the service uses.*Nothing was changed\.$/,
+  },
+  'an empty database, of the API': {
+    command: 'resource waitlist list',
+    wrong: async () => ({ RESOURCE_DATABASE_URL: emptyDatabase(env['RESOURCE_DATABASE_URL']) }),
+    says: /^RESOURCE_DATABASE_URL names a database without the tables of resource\. Set it/,
+  },
+  'the database of the API': {
+    command: 'auth stop --all-tokens --reason drill',
+    wrong: async () => ({ AUTH_DATABASE_URL: env['RESOURCE_DATABASE_URL'] }),
+    says: /^AUTH_DATABASE_URL names a database without the tables of auth\. Set it/,
+  },
+  'the database of auth, for the API': {
+    command: 'resource guides publish',
+    wrong: async () => ({ RESOURCE_DATABASE_URL: env['AUTH_DATABASE_URL'] }),
+    says: /^RESOURCE_DATABASE_URL names a database without the tables of resource\. Set it/,
+  },
+  'a database that no instance uses': {
+    command: 'auth stop --all-tokens --reason drill',
+    async wrong() {
+      const other = resources.use(await openTestDatabase({ folder: MIGRATIONS, name: 'auth' }))
+      return { AUTH_DATABASE_URL: other.appUrl }
+    },
+    says: /^No instance of the server ever reported to this database\. Set AUTH_DATABASE_URL to the one that the service uses\./,
+  },
+  'an older schema': {
+    command: 'auth keys rotate --now',
+    prepare: forgetMigration(() => admin.auth),
+    says: /^The tables that AUTH_DATABASE_URL names are older than this release, which needs 00\S+\. Run: auth migrate/,
+  },
+  'an older schema, of the API': {
+    command: 'resource guides publish',
+    prepare: forgetMigration(() => admin.resource),
+    says: /^The tables that RESOURCE_DATABASE_URL names are older .* Run: resource migrate/,
+  },
+  'a newer schema': {
+    command: 'auth keys rotate --now',
+    async prepare() {
+      const setRelease = (release: string) =>
+        admin.auth.query('update key_followers set release = $1', [release])
+      const undo = await recordMigration(() => admin.auth, '9999-of-a-later-release')()
+      // Until then the instance, which is of this release, runs on the newer tables, as after a rollback.
+      expect(await run('auth keys list')).toMatchObject({ code: 0 })
+      await setRelease('9.9.9')
+      return async () => {
+        await undo()
+        await setRelease(API_VERSION)
+      }
+    },
+    says: /^The tables that AUTH_DATABASE_URL names are newer than this release, which does not know 9999-of-a-later-release\. Run the command from the release that the service runs\./,
+  },
+  'another origin': {
+    command: 'auth keys rotate --now',
+    wrong: async () => ({ AUTH_ORIGIN: 'http://localhost:1' }),
+    says: /^\S+ serves http:\/\/127\.0\.0\.1:\d+, and AUTH_ORIGIN is http:\/\/localhost:1\. Set AUTH_ORIGIN to theirs\. With npm run auth: PORT=\d+/,
+  },
+  'no key-encryption key': {
+    command: 'auth keys rotate --now',
+    wrong: async () => ({ AUTH_KEK_FILE: undefined }),
+    says: /AUTH_KEK_FILE is missing$/,
+    code: 2,
+  },
+  'a key-encryption key that is not there': {
+    command: 'auth keys rotate --now',
+    wrong: async () => ({ AUTH_KEK_FILE: path.join(folder, 'nowhere') }),
+    says: /AUTH_KEK_FILE names a file that cannot be read \(ENOENT\)$/,
+    code: 2,
+  },
+  'a wrong key-encryption key': {
+    command: 'auth keys rotate --now',
+    wrong: async () => ({ AUTH_KEK_FILE: await file('wrong-kek', newKeyEncryptionKey()) }),
+    says: /^\S+ cannot open what the first key in AUTH_KEK_FILE encrypts\. Set AUTH_KEK_FILE to the file of the instances/,
+  },
+  'a new key-encryption key that the instance does not have yet': {
+    command: 'auth keys rewrap',
+    wrong: async () => ({
+      AUTH_KEK_FILE: await file('early-kek', `${newKeyEncryptionKey()}\n${await kek()}`),
+    }),
+    says: /a new key must be in the file of each before a command uses it\. Nothing was changed\.$/,
+  },
+  'a misspelt variable': {
+    command: 'auth stop --all-tokens --reason drill',
+    wrong: async () => ({ AUTH_REDIS_ULR: 'redis://127.0.0.1:6379' }),
+    says: /AUTH_REDIS_ULR is not a setting$/,
+    code: 2,
+  },
+  'a misspelt variable, of the API': {
+    command: 'resource guides publish',
+    wrong: async () => ({ RESOURCE_DATABASE_ULR: 'postgres://localhost/x' }),
+    says: /RESOURCE_DATABASE_ULR is not a setting$/,
+    code: 2,
+  },
+  'a half-written settings file': {
+    command: 'auth keys rotate --now',
+    async wrong() {
+      const whole = await readFile(env['AUTH_RESOURCE_SERVERS_FILE'] ?? '', 'utf8')
+      return { AUTH_RESOURCE_SERVERS_FILE: await file('half.json', whole.slice(0, whole.length / 2)) }
+    },
+    says: /AUTH_RESOURCE_SERVERS_FILE \S/,
+    code: 2,
+  },
+}
+
+describe('is refused, changes nothing, and does not end with 0:', () => {
+  test.for(Object.entries(MISTAKES))('%s', async ([, { command, wrong, prepare, says, code = 1 }]) => {
+    const before = await stored()
+    const undo = await prepare?.()
+    const refused = await run(command, await wrong?.())
+    await undo?.()
+    expect(refused).toEqual({ code, errors: expect.stringMatching(says), out: '' })
+    expect(await stored()).toEqual(before)
+  })
+
+  test.for([
+    ['ahead', 600_000],
+    ['behind', -600_000],
+  ] as const)('a clock ten minutes %s', async ([how, wrongByMs]) => {
+    const before = await stored()
+    const main = fileURLToPath(new URL('../../apps/auth/src/main.ts', import.meta.url))
+    const preload = new URL('../processes/wrong-clock.ts', import.meta.url).href
+    const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env
+    const child = spawn(process.execPath, [`--import=${preload}`, main, 'keys', 'rotate', '--now'], {
+      env: { PATH, NODE_COMPILE_CACHE, ...authSettings(), WRONG_BY_MS: String(wrongByMs) },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    const [errors, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
+    expect([code, errors]).toEqual([
+      1,
+      expect.stringMatching(
+        new RegExp(
+          `^The clock of this machine is (59|60)\\d s ${how}.* Set it right\\. Nothing was changed\\.\n$`,
+        ),
+      ),
+    ])
+    expect(await stored()).toEqual(before)
+  })
+
+  test('the same commands with the right settings are carried out', async () => {
+    for (const command of [
+      'auth keys rotate --now',
+      'auth keys rewrap',
+      'auth stop --all-tokens --reason drill',
+      'resource guides publish',
+      'resource waitlist list',
+    ])
+      expect(await run(command)).toMatchObject({ code: 0 })
+  })
+})
+
+describe('is handled:', () => {
+  const STOP = 'auth stop --all-tokens --reason drill'
+  /** Registers an instance that does not exist, and reports for as long as the test lasts. */
+  async function registered(host: string, release: string | null) {
+    await admin.auth.query(
+      `insert into key_followers (instance_id, host, ring_version, followed_at, seen_at, release)
+       values ($1, $1, 1, now(), now() + interval '1 hour', $2)`,
+      [host, release],
+    )
+    return {
+      [Symbol.asyncDispose]: async () =>
+        void (await admin.auth.query('delete from key_followers where host = $1', [host])),
+    }
+  }
+  const token = async () => {
+    const authorization = `Basic ${Buffer.from(`${agent.client_id}:${agent.client_secret}`).toString('base64')}`
+    const response = await fetch(`${env['AUTH_ORIGIN']}/oauth/token`, {
+      method: 'POST',
+      headers: { authorization },
+      body: new URLSearchParams({ grant_type: 'client_credentials' }),
+    })
+    expect(response.status).toBe(200)
+  }
+
+  test.for([
+    ['of an earlier release', 'old-1:7', null, 'its release cannot be asked for a test token'],
+    ['that does not answer', 'silent-1:7', '0.1.0', 'it runs, but did not answer'],
+  ] as const)(
+    'a stop while an instance runs %s: goes ahead, names it, and is not proven',
+    async ([, host, release, why]) => {
+      await token()
+      {
+        await using _instance = await registered(host, release)
+        const stopped = await run(STOP)
+        expect(stopped).toMatchObject({ code: 1, errors: expect.stringContaining('not proven') })
+        expect(stopped.out).toMatch(/^Revoked all tokens: 1 token,/)
+        expect(stopped.out).toContain(`${host}: NOT PROVEN: ${why}.`)
+      }
+      expect(await run(STOP)).toMatchObject({ code: 0, out: expect.stringContaining(': proven: ') })
+    },
+  )
+
+  test('a stop that is repeated is proven again, also one of what was issued before a time', async () => {
+    const at = new Date(Math.floor(Date.now() / 1_000 - 60) * 1_000).toISOString()
+    for (let times = 0; times < 2; times += 1)
+      expect(await run(`auth stop --issued-before ${at} --reason drill`)).toMatchObject({
+        code: 0,
+        out: expect.stringContaining(': proven: '),
+      })
+  })
+
+  test('two rotations at the same moment never perform one step twice', async () => {
+    const version = async () =>
+      (await admin.auth.query<{ version: string }>('select version from key_ring')).rows[0]?.version
+    await admin.auth.query(`delete from signing_keys where state in ('generated', 'published')`)
+    const before = Number(await version())
+    const ran = await Promise.all([1, 2].map(() => run('auth keys rotate --now --json')))
+    const steps = ran.filter(({ out }) => out.includes('"done":true'))
+    // The second is refused while the first runs, or performs the next step after it.
+    for (const { errors } of ran.filter((each) => !steps.includes(each)))
+      expect(errors).toContain('Another command is changing the signing keys now.')
+    expect(steps.length).toBeGreaterThan(0)
+    expect(Number(await version())).toBe(before + steps.length)
+  })
+
+  test('of two deletions of one agent at the same moment, one wins and the other is refused', async () => {
+    const registration = await fetch(`${env['AUTH_ORIGIN']}/api/agent/register`, { method: 'POST' })
+    const { client_id: id } = (await registration.json()) as typeof agent
+    const ran = await Promise.all([1, 2].map(() => run(`auth agents delete ${id}`)))
+    expect(ran.map(({ code }) => code).toSorted()).toEqual([0, 1])
+    expect(ran.find(({ code }) => code === 1)?.errors).toMatch(
+      /Another command is changing agt_|There is no agent/,
+    )
+  })
+
+  test('a newer schema, of the API: its Job publishes guides after a rollback', async () => {
+    const undo = await recordMigration(() => admin.resource, '9999-of-a-later-release')()
+    expect(await run('resource guides publish')).toMatchObject({ code: 0, errors: '' })
+    await undo()
+  })
+
+  test('migrate accepts an older schema', async () => {
+    const database = resources.use(await openTestDatabase({ folder: MIGRATIONS, name: 'auth' }))
+    await using owner = openPool(database.ownerUrl, { max: 1, patience: 5 })
+    await owner.query('drop table token_store_in_use')
+    await owner.query('alter table agents drop column status_reason')
+    for (const column of ['release', 'origin', 'token_store', 'kek_ids', 'canary'])
+      await owner.query(`alter table key_followers drop column ${column}`)
+    await owner.query(`delete from schema_migrations where name = '0016-registered-instances'`)
+    const at = { AUTH_DATABASE_URL: database.appUrl, AUTH_MIGRATION_DATABASE_URL: database.ownerUrl }
+    expect(await run('auth keys list', at)).toMatchObject({
+      code: 1,
+      errors: expect.stringContaining('older'),
+    })
+    expect(await run('auth migrate', at)).toMatchObject({
+      code: 0,
+      out: 'Applied: 0016-registered-instances',
+    })
+    expect(await run('auth keys list', at)).toMatchObject({ code: 0 })
+  })
+})

@@ -1,0 +1,92 @@
+import {
+  type Html,
+  renderAllowedPage,
+  renderAlreadyEndedPage,
+  renderAlreadyJoinedPage,
+  renderBrokenEndLinkPage,
+  renderClaimCodePage,
+  renderClaimQuestionPage,
+  renderClosedClaimPage,
+  renderContactMailedPage,
+  renderEndClaimPage,
+  renderEndedClaimPage,
+  renderJoinedPage,
+  renderLentAccessPage,
+  renderLinkDonePage,
+  renderLinkPage,
+  renderNoAnswersPage,
+  renderNoCodesLeftPage,
+  renderNoSignInPage,
+  renderReplyHelp,
+  renderSignInCodePage,
+  renderSignInPage,
+} from '@plainpath/pages'
+
+const FORM = { action: '/oauth/sign-in/uid', token: 'token' }
+const SITE = {
+  place: { kind: 'site', host: 'a-rather-long-name-of-a-host.chat.example.org' },
+  name: 'Atlas',
+} as const
+const COMPUTER = { place: { kind: 'computer' }, name: 'Atlas', clientHost: 'vscode.dev' } as const
+const CODE = {
+  ...FORM,
+  email: 'somebody.with.a.long.address@mail.example.org',
+  attempt: 'cla_x',
+  codesLeft: 1,
+}
+const LENT = { secret: 'secret', since: '2026-11-20', until: '2026-12-20' }
+const AGENT = { name: 'Atlas', registered: '2026-11-20' }
+
+const CLAIM = { secret: 'secret', matchPhrase: 'grand meadow', codesLeft: 2 }
+
+/** The pages to which a sign-in or a link in a mail leads, and which `SITE_PAGES` does not contain. */
+export const LINKED_PAGES: Readonly<Record<string, Html>> = {
+  address: renderSignInPage({ ...FORM, app: COMPUTER, lastCode: 'locked' }),
+  mistake: renderSignInPage({
+    ...FORM,
+    app: SITE,
+    email: 'nobody',
+    mistake: 'This is not an e-mail address.',
+  }),
+  code: renderSignInCodePage({ ...CODE, app: SITE }),
+  'wrong-code': renderSignInCodePage({
+    ...CODE,
+    app: COMPUTER,
+    mistake: 'This is not the code.',
+    isTooSoon: true,
+  }),
+  'no-codes': renderNoCodesLeftPage({ ...FORM, canStillType: true }),
+  allowed: renderAllowedPage({ ...FORM, app: SITE }),
+  gone: renderNoSignInPage(),
+  list: renderLentAccessPage({
+    secret: 'secret',
+    lent: [AGENT, { ...AGENT, appHost: 'claude.ai' }].map((agent) => ({ ...LENT, agent })),
+  }),
+  claim: renderClaimQuestionPage({
+    ...CLAIM,
+    agent: { ...AGENT, name: 'Case helper of the library' },
+    shown: true,
+  }),
+  'claim-code': renderClaimCodePage({ ...CLAIM, agent: AGENT, code: '092827' }),
+  'claim-closed': renderClosedClaimPage('expired'),
+  'end-claim': renderEndClaimPage({ ...LENT, agent: { ...AGENT, verifiedDomain: 'agent.example.org' } }),
+  'ended-claim': renderEndedClaimPage({ left: 'secret' }),
+  'already-ended': renderAlreadyEndedPage(),
+  'broken-end': renderBrokenEndLinkPage(),
+  'contact-mailed': renderContactMailedPage(),
+  link: renderLinkPage({
+    title: 'Send your message',
+    text: 'Press the button to send the message that you wrote on our page.',
+    action: '/contact/confirm',
+    link: 'secret',
+    button: 'Send my message',
+  }),
+  'link-done': renderLinkDonePage({
+    title: 'Your message is sent',
+    text: 'It goes to our staff soon.',
+    more: renderReplyHelp(),
+  }),
+  'already-joined': renderAlreadyJoinedPage(),
+  joined: renderJoinedPage({ referralUrl: 'https://plainpath.example/?ref=k3v7q2mzt5ndw4ha' }),
+  'no-answers': renderNoAnswersPage([]),
+}

@@ -1,0 +1,24 @@
+import { afterAll, beforeAll } from 'vitest'
+import { describeJourney } from '../system/journey.ts'
+import { openSystem, type System } from '../system/open-system.ts'
+import { describeRevocation } from '../system/revocation.ts'
+import { startPooler } from './start-pooler.ts'
+
+const resources = new AsyncDisposableStack()
+let system: System
+beforeAll(async () => {
+  system = resources.use(
+    await openSystem({
+      async redirectStores(stores, folder) {
+        const pooler = await startPooler(stores, folder)
+        resources.use(pooler.process)
+        return pooler.addresses
+      },
+    }),
+  )
+})
+afterAll(() => resources.disposeAsync())
+const running = () => system
+
+describeJourney(running)
+describeRevocation(running)

@@ -1,0 +1,113 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { startStack } from '@plainpath/stack/start-stack'
+import { openFaultProxies } from '../faults/fault-proxies.ts'
+import { startFaultyMailServer } from '../faults/faulty-mail-server.ts'
+import { recordTokenLoss } from '../faults/ledger.ts'
+import { prepareLedger } from '../faults/prepare-ledger.ts'
+import { mailSettings } from '../lend-mailbox-to.ts'
+import { LEDGER_SIZE, rehearseUnderLoad } from './phases.ts'
+import type { Rehearsal, RehearsalOptions, RehearsalResult } from './rehearsal.ts'
+import { DOWN_AFTER_MS, startSentinels } from './start-sentinels.ts'
+
+export const FAILOVER: Rehearsal = {
+  title: 'Redis fails over by Sentinel',
+  description: `Redis had a replica, and three Sentinels with a quorum of two, \`down-after-milliseconds ${DOWN_AFTER_MS}\` and \`repl-backlog-ttl 0\`. The apps reached
+Redis at one address, which moved to the new primary at \`+switch-master\`; connections to the old one were cut then.`,
+  run: rehearseFailover,
+}
+
+/** Without Redis, operations of auth may be refused. The grace covers a lease, for which revocations wait after the switch. */
+const WITHOUT_REDIS = { parts: ['auth redis'], graceMs: 10_000 } as const
+
+async function rehearseFailover({ rate, seconds, print }: RehearsalOptions): Promise<RehearsalResult> {
+  await using resources = new AsyncDisposableStack()
+  const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-failover-'))
+  resources.defer(() => rm(folder, { recursive: true, force: true }))
+  // If this process is root, the database server runs as another user, which must be able to enter this folder.
+  await chmod(folder, 0o755)
+  const mail = resources.use(await startFaultyMailServer())
+  const proxies = resources.use(openFaultProxies())
+  const stack = resources.use(
+    await startStack({
+      folder,
+      limitsFactor: 1_000_000,
+      settings: mailSettings(mail),
+      redirectStores: async (stores) => ({
+        ...stores,
+        AUTH_REDIS_URL: await proxies.through('auth redis', stores.AUTH_REDIS_URL),
+        RESOURCE_REDIS_URL: await proxies.through('api redis', stores.RESOURCE_REDIS_URL),
+      }),
+    }),
+  )
+  const sentinels = resources.use(await startSentinels(stack.redis, { folder, onSwitch: proxies.aimRedis }))
+  const ledger = await prepareLedger(stack.origin, { mail, size: LEDGER_SIZE })
+  print('the load begins')
+  const notes: string[] = []
+  const { phases, lost } = await rehearseUnderLoad(
+    { origin: stack.origin, ledger, rate },
+    async ({ phase, runLoad }) => {
+      /** Causes a failover, and waits until the address leads to the new primary. This invalidates all earlier tokens. */
+      const switchOver = async (cause: string, replacePrimary: () => Promise<unknown>) => {
+        const oldPrimary = sentinels.primary()
+        const brokenAt = performance.now()
+        await recordTokenLoss(ledger, async () => {
+          await replacePrimary()
+          await sentinels.waitForSwitch(oldPrimary)
+        })
+        const backAt = performance.now()
+        notes.push(`${cause}: the address moved after ${((backAt - brokenAt) / 1_000).toFixed(1)} s.`)
+        await runLoad(seconds)
+        return backAt
+      }
+      await phase('a primary, a replica, three Sentinels', () => runLoad(seconds))
+      await phase('the replica is killed, and started', async () => {
+        const { process } = sentinels.replica()
+        await process.stop('SIGKILL')
+        await runLoad(seconds)
+        await process.start()
+        await sentinels.waitForReplication()
+        await runLoad(seconds)
+      })
+      const killedPrimary = sentinels.primary()
+      const kill = () => killedPrimary.process.stop('SIGKILL')
+      await phase('the primary is killed', () => switchOver('Killed', kill), WITHOUT_REDIS)
+      await phase('the old primary is started, and becomes the replica', async () => {
+        await killedPrimary.process.start()
+        await sentinels.waitForReplication()
+        await runLoad(seconds)
+      })
+      const failOver = () => sentinels.failOver()
+      await phase(
+        'an operator switches (SENTINEL FAILOVER)',
+        () => switchOver('Switched', failOver),
+        WITHOUT_REDIS,
+      )
+      await phase('the old primary is the replica', async () => {
+        await sentinels.waitForReplication()
+        await runLoad(seconds)
+      })
+      const frozenProcess = sentinels.primary().process.child
+      const freeze = async () => void frozenProcess.kill('SIGSTOP')
+      await phase('the primary freezes', () => switchOver('Frozen', freeze), WITHOUT_REDIS)
+      await phase('the old primary continues, and becomes the replica', async () => {
+        frozenProcess.kill('SIGCONT')
+        await sentinels.waitForReplication()
+        await runLoad(seconds)
+      })
+    },
+  )
+  const instances = [...stack.auth, ...stack.resource]
+  const mistakes = instances.flatMap(({ name, isRunning }) => (isRunning ? [] : [`${name} ended`]))
+  return {
+    phases,
+    lost,
+    mistakes,
+    tests: [],
+    notes: [
+      ...notes,
+      `Checked at the end: ${ledger.agents.length} agents, ${ledger.addresses.length} addresses, ${ledger.endedTokens.length} revoked tokens. Tokens from before a switch are invalid, which is not counted as lost.`,
+    ],
+  }
+}

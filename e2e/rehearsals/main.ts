@@ -1,0 +1,66 @@
+import { writeFile } from 'node:fs/promises'
+import { cpus, loadavg } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { seedRandom } from '../faults/random.ts'
+import { thisCommit } from '../this-commit.ts'
+import { FAILOVER } from './failover.ts'
+import { POOLER } from './pooler.ts'
+import { hasPassed, type Rehearsal, renderRehearsalDocument, renderRehearsalTable } from './rehearsal.ts'
+import { UPGRADE } from './upgrade.ts'
+
+const REHEARSALS: Readonly<Record<string, Rehearsal>> = {
+  upgrade: UPGRADE,
+  pooler: POOLER,
+  failover: FAILOVER,
+}
+
+const HELP = `npm run rehearse -- <rehearsal> [options]
+Rehearses a change of the running system under load, with the whole topology as processes on this machine, and writes
+the results to e2e/rehearsals/<REHEARSAL>.md.
+  upgrade             from the newest release to this commit, one process after the other, and back
+  pooler              PostgreSQL behind PgBouncer in transaction mode
+  failover            Redis with a replica and three Sentinels: the primary is killed, frozen, and switched
+  --seconds <number>  seconds of load in each phase (default 8)
+  --rate <number>     requests a second (default 40)
+  --seed <number>     seed that determines the requests (default: from the time of day)
+  --busy              for a machine that does other work: refusals and late answers are no mistakes
+  --dry-run           only prints the results`
+
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    seconds: { type: 'string', default: '8' },
+    rate: { type: 'string', default: '40' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    busy: { type: 'boolean', default: false },
+    'dry-run': { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+})
+const print = (text: string) => process.stdout.write(`${text}\n`)
+
+/** Runs a rehearsal. Returns false if a guarantee was violated. */
+async function main(name: string, rehearsal: Rehearsal): Promise<boolean> {
+  const [seconds, rate] = [Number(options.seconds), Number(options.rate)]
+  if (!(seconds > 0 && rate > 0)) throw new RangeError('--seconds and --rate are numbers above 0')
+  seedRandom(Number(options.seed))
+  const commit = await thisCommit()
+  print(`Commit ${commit}, seed ${options.seed}, ${rate} requests a second`)
+  const result = await rehearsal.run({ rate, seconds, print })
+  print(`\n${renderRehearsalTable(result)}`)
+  const workload = `${options.busy ? ', which did other work: ' : ', with a '}load average ${loadavg()[0]?.toFixed(0) ?? ''}`
+  const machine = `${cpus().length} cores with the load on the same ones${workload}`
+  const file = fileURLToPath(new URL(`${name.toUpperCase()}.md`, import.meta.url))
+  if (!options['dry-run'])
+    await writeFile(file, renderRehearsalDocument(name, rehearsal, result, { commit, rate, machine }))
+  return hasPassed(result, { isBusy: options.busy })
+}
+
+const [name = '', ...others] = positionals
+const rehearsal = Object.hasOwn(REHEARSALS, name) ? REHEARSALS[name] : undefined
+if (options.help) print(HELP)
+else if (!rehearsal || others.length > 0) {
+  print(HELP)
+  process.exitCode = 1
+} else if (!(await main(name, rehearsal))) process.exitCode = 1

@@ -1,0 +1,117 @@
+import { execFile } from 'node:child_process'
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { openPool } from '@plainpath/postgres'
+import { startStack } from '@plainpath/stack/start-stack'
+import { startFaultyMailServer } from '../faults/faulty-mail-server.ts'
+import { prepareLedger } from '../faults/prepare-ledger.ts'
+import { readVitestReport } from '../faults/run-fault-tests.ts'
+import { mailSettings } from '../lend-mailbox-to.ts'
+import { LEDGER_SIZE, rehearseUnderLoad } from './phases.ts'
+import type { Rehearsal, RehearsalOptions, RehearsalResult } from './rehearsal.ts'
+import { POOL_SIZE, type Pooler, startPooler } from './start-pooler.ts'
+
+const ROOT = path.resolve(import.meta.dirname, '../..')
+const TESTS_MS = 600_000
+
+export const POOLER: Rehearsal = {
+  title: 'PostgreSQL behind a pooler in transaction mode',
+  description: `Two processes of each app reached PostgreSQL through Debian's PgBouncer, which had ${POOL_SIZE} sessions for each database. Notifications and
+the locks of commands went to PostgreSQL directly (\`AUTH_SESSION_DATABASE_URL\`, \`RESOURCE_SESSION_DATABASE_URL\`). The tests of the journey and of revocations ran
+behind another PgBouncer of this kind.`,
+  run: rehearsePooler,
+}
+
+/** The parts that are unavailable while the pooler is stopped. */
+const WITHOUT_DATABASES = { parts: ['auth database', 'api database'] } as const
+
+async function rehearsePooler({ rate, seconds, print }: RehearsalOptions): Promise<RehearsalResult> {
+  await using resources = new AsyncDisposableStack()
+  const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-pooler-'))
+  resources.defer(() => rm(folder, { recursive: true, force: true }))
+  // If this process is root, the database server runs as another user, which must be able to enter this folder.
+  await chmod(folder, 0o755)
+  const mail = resources.use(await startFaultyMailServer())
+  let startedPooler: Pooler | undefined
+  const afterStack = resources.use(new AsyncDisposableStack())
+  const stack = resources.use(
+    await startStack({
+      folder,
+      limitsFactor: 1_000_000,
+      settings: mailSettings(mail),
+      async redirectStores(stores) {
+        startedPooler = await startPooler(stores, folder)
+        afterStack.use(startedPooler.process)
+        return startedPooler.addresses
+      },
+    }),
+  )
+  const pooler = startedPooler
+  if (!pooler) throw new Error('the stack did not start the pooler')
+  const ledger = await prepareLedger(stack.origin, { mail, size: LEDGER_SIZE })
+  print('the load begins')
+  let connections = ''
+  const { phases, lost } = await rehearseUnderLoad(
+    { origin: stack.origin, ledger, rate },
+    async ({ phase, runLoad }) => {
+      await phase('behind the pooler', async () => {
+        await runLoad(seconds)
+        connections = await countConnections(pooler, stack.postgres.url)
+      })
+      await phase('the pooler opens its sessions again (RECONNECT)', async () => {
+        await pooler.console('RECONNECT')
+        await runLoad(seconds)
+      })
+      await phase(
+        'the pooler is killed, and started',
+        async () => {
+          await pooler.process.stop('SIGKILL')
+          await pooler.process.start()
+          const backAt = performance.now()
+          await runLoad(seconds)
+          return backAt
+        },
+        WITHOUT_DATABASES,
+      )
+    },
+  )
+  const instances = [...stack.auth, ...stack.resource]
+  const mistakes = instances.flatMap(({ name, isRunning }) => (isRunning ? [] : [`${name} ended`]))
+  await resources.disposeAsync()
+  print('the tests begin')
+  return { phases, lost, mistakes, tests: await runTests(), notes: [connections] }
+}
+
+async function countConnections(pooler: Pooler, adminUrl: string): Promise<string> {
+  const pools = await pooler.console('SHOW POOLS')
+  const sum = (columns: RegExp) =>
+    pools
+      .filter(({ database }) => String(database).startsWith('plainpath_'))
+      .flatMap((each) => Object.entries(each))
+      .reduce((total, [name, value]) => (columns.test(name) ? total + Number(value) : total), 0)
+  await using admin = openPool(adminUrl, { max: 1, applicationName: 'plainpath rehearsal' })
+  const { rows } = await admin.query<{ direct: number }>(
+    `select count(*) as direct from pg_stat_activity where application_name = 'plainpath listen'`,
+  )
+  return `Under this load the apps had ${sum(/^cl_(active|waiting)$/)} connections to the pooler, the pooler ${sum(/^sv_(active|idle|used|tested|login)$/)} to PostgreSQL, and ${rows[0]?.direct ?? 0} connections for notifications led to PostgreSQL directly.`
+}
+
+/** Runs the tests behind their own pooler. */
+async function runTests(): Promise<RehearsalResult['tests']> {
+  await using resources = new AsyncDisposableStack()
+  const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-pooler-tests-'))
+  resources.defer(() => rm(folder, { recursive: true, force: true }))
+  const report = path.join(folder, 'report.json')
+  const options = ['--config', 'vitest.rehearsals.config.ts', '--reporter=json', `--outputFile=${report}`]
+  const args = ['node_modules/vitest/vitest.mjs', 'run', ...options, 'behind-pooler']
+  // Failed tests are in the report. After a time-out there is no report.
+  await promisify(execFile)(process.execPath, args, { cwd: ROOT, timeout: TESTS_MS }).catch(() => undefined)
+  const text = await readFile(report, 'utf8').catch(() => undefined)
+  if (text === undefined) return [{ title: 'the tests', outcome: 'not run' }]
+  return readVitestReport(text).map(({ title, status, failureMessages }) => ({
+    title,
+    outcome: status === 'passed' ? status : `${status}: ${failureMessages?.[0]?.split('\n')[0] ?? ''}`,
+  }))
+}

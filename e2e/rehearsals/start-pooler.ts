@@ -1,0 +1,96 @@
+import { chown, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { freePorts } from '@plainpath/http/free-ports'
+import { openPool } from '@plainpath/postgres'
+import { findDebianPrograms } from '@plainpath/stack/debian-program'
+import { type ManagedProcess, startManagedProcess } from '@plainpath/stack/managed-process'
+import type { StoreAddresses } from '@plainpath/stack/open-stack-stores'
+
+/** PgBouncer in transaction mode, in front of the databases of both apps. */
+export interface Pooler {
+  readonly process: ManagedProcess
+  /** The store addresses: databases through the pooler, and directly for work that needs a session. */
+  readonly addresses: StoreAddresses & Readonly<Record<string, string>>
+  /** Runs a command of the pooler's console. */
+  console(command: string): Promise<readonly Record<string, unknown>[]>
+}
+
+/** The sessions that the pooler opens for each app: fewer than one instance may open without a pooler. */
+export const POOL_SIZE = 6
+const NOBODY = 65_534
+/** The limits that apps set for each connection. The pooler ignores them, so they are set for the role instead. */
+const ROLE_LIMITS = {
+  statement_timeout: '2s',
+  lock_timeout: '500ms',
+  idle_in_transaction_session_timeout: '5s',
+} as const
+
+/** Starts PgBouncer, and sets the time limits of the apps' roles. The caller must dispose the process. */
+export async function startPooler(stores: StoreAddresses, folder: string): Promise<Pooler> {
+  const { pgbouncer } = await findDebianPrograms(['pgbouncer'], process.env['PATH'] ?? '')
+  const [port = 0] = await freePorts(1)
+  const urls = [new URL(stores.AUTH_DATABASE_URL), new URL(stores.RESOURCE_DATABASE_URL)] as const
+  for (const url of urls) await limitRole(url.href)
+  const users = urls.map((url) => `"${url.username}" "${decodeURIComponent(url.password)}"\n`).join('')
+  const [usersFile, file] = [path.join(folder, 'pgbouncer-users.txt'), path.join(folder, 'pgbouncer.ini')]
+  const databases = urls.map(({ pathname, hostname, port: server }) => {
+    const database = pathname.slice(1)
+    return `${database} = host=${hostname} port=${server} dbname=${database}`
+  })
+  const settings = [
+    '[databases]',
+    ...databases,
+    '[pgbouncer]',
+    ...['listen_addr = 127.0.0.1', `listen_port = ${port}`, 'unix_socket_dir ='],
+    ...['auth_type = scram-sha-256', `auth_file = ${usersFile}`, `stats_users = ${urls[0].username}`],
+    `admin_users = ${urls[0].username}`,
+    ...['pool_mode = transaction', `default_pool_size = ${POOL_SIZE}`, 'max_client_conn = 200'],
+    `ignore_startup_parameters = ${Object.keys(ROLE_LIMITS).join(',')}`,
+    // A request of an app gives up after one second.
+    'query_wait_timeout = 2',
+    // PgBouncer refuses to run as root.
+    ...(process.getuid?.() === 0 ? ['user = nobody'] : []),
+  ]
+  for (const [name, content] of [
+    [usersFile, users],
+    [file, `${settings.join('\n')}\n`],
+  ] as const) {
+    await writeFile(name, content, { mode: 0o600 })
+    if (process.getuid?.() === 0) await chown(name, NOBODY, NOBODY)
+  }
+  const poolerProcess = await startManagedProcess({
+    name: 'pgbouncer',
+    command: [pgbouncer, file],
+    env: {},
+    logFile: path.join(folder, 'pgbouncer.log'),
+    readyLine: 'process up',
+  })
+  const toPooledUrl = (target: URL) => {
+    const url = new URL(target)
+    url.port = String(port)
+    return url.href
+  }
+  const consoleUrl = new URL(toPooledUrl(urls[0]))
+  consoleUrl.pathname = '/pgbouncer'
+  return {
+    process: poolerProcess,
+    addresses: {
+      ...stores,
+      AUTH_SESSION_DATABASE_URL: stores.AUTH_DATABASE_URL,
+      RESOURCE_SESSION_DATABASE_URL: stores.RESOURCE_DATABASE_URL,
+      AUTH_DATABASE_URL: toPooledUrl(urls[0]),
+      RESOURCE_DATABASE_URL: toPooledUrl(urls[1]),
+    },
+    async console(command) {
+      await using pool = openPool(consoleUrl.href, { max: 1, applicationName: 'plainpath rehearsal' })
+      return (await pool.query(command)).rows
+    },
+  }
+}
+
+/** Sets the limits as defaults of the role in the URL. Any role may change its own defaults. */
+async function limitRole(url: string): Promise<void> {
+  await using pool = openPool(url, { max: 1, applicationName: 'plainpath rehearsal' })
+  for (const [name, value] of Object.entries(ROLE_LIMITS))
+    await pool.query(`alter role current_user set ${name} = '${value}'`)
+}

@@ -1,0 +1,166 @@
+import { copyFile, mkdir, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { freePorts } from '@plainpath/http/free-ports'
+import { type ManagedProcess, startManagedProcess, waitUntil } from '@plainpath/stack/managed-process'
+import type { RunningRedis } from '@plainpath/stack/start-redis'
+import { Redis } from 'ioredis'
+
+/** A Redis that Sentinel may make the primary. */
+interface Server {
+  readonly port: number
+  readonly process: ManagedProcess
+}
+
+/** Two Redis servers, one of them the primary, and three Sentinels. */
+export interface Sentinels extends AsyncDisposable {
+  /** Returns the primary that the Sentinels agree on. */
+  primary(): Server
+  replica(): Server
+  /** Makes Sentinel switch to the replica, as an operator does before maintenance. */
+  failOver(): Promise<void>
+  /** Waits until Sentinel has replaced this primary by the other server. */
+  waitForSwitch(oldPrimary: Server): Promise<void>
+  /** Waits until the other server replicates the primary again. */
+  waitForReplication(): Promise<void>
+}
+
+/** After this time without a reply, a Sentinel counts the primary as down. */
+export const DOWN_AFTER_MS = 2_000
+const NAME = 'plainpath'
+const SENTINELS = 3
+const QUORUM = 2
+const PATIENCE_MS = 60_000
+
+/**
+ * Starts a replica of `redis`, and the Sentinels.
+ *
+ * @param options.onSwitch moves the address of Redis to the new primary; called when the Sentinels have agreed
+ */
+export async function startSentinels(
+  redis: RunningRedis,
+  { folder, onSwitch }: { folder: string; onSwitch: (port: number) => Promise<void> },
+): Promise<Sentinels> {
+  await using opening = new AsyncDisposableStack()
+  const { username, password } = new URL(redis.adminUrl)
+  const [replicaPort = 0, ...sentinelPorts] = await freePorts(1 + SENTINELS)
+  const connect = (port: number, user = { username, password }) => {
+    const connection = new Redis({ ...user, port, maxRetriesPerRequest: 20, retryStrategy: () => 100 })
+    connection.on('error', () => {})
+    opening.defer(() => connection.disconnect())
+    return connection
+  }
+  const aclFile = path.join(folder, `redis-${replicaPort}.acl`)
+  await copyFile(path.join(folder, `redis-${redis.port}.acl`), aclFile)
+  const replicaFolder = path.join(folder, 'replica')
+  await mkdir(replicaFolder)
+  const replicaProcess = opening.use(
+    await startManagedProcess({
+      name: 'redis-replica',
+      command: [
+        redis.child.spawnfile,
+        ...['--port', String(replicaPort), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'],
+        ...['--maxmemory', '256mb', '--maxmemory-policy', 'noeviction', '--aclfile', aclFile],
+        ...['--dir', replicaFolder, '--replicaof', `127.0.0.1 ${redis.port}`],
+      ],
+      env: {},
+      logFile: path.join(folder, 'redis-replica.log'),
+      readyLine: 'Ready to accept connections',
+    }),
+  )
+  const servers: readonly [Server, Server] = [
+    { port: redis.port, process: redis },
+    { port: replicaPort, process: replicaProcess },
+  ]
+  const connections = new Map(servers.map(({ port }) => [port, connect(port)]))
+  const getConnection = (port: number) => connections.get(port) ?? connect(port)
+  /** Applies the settings that each server has in its configuration file in production. */
+  const configure = async () => {
+    for (const { port } of servers) {
+      await getConnection(port).config('SET', 'masteruser', username)
+      await getConnection(port).config('SET', 'masterauth', password)
+      // Otherwise a primary changes its replication ID, and so loses its tokens, an hour after its last replica has disconnected.
+      await getConnection(port).config('SET', 'repl-backlog-ttl', '0')
+      await getConnection(port).config('SET', 'repl-diskless-sync-delay', '0')
+    }
+  }
+  await configure()
+  const isReplicating = async (primary: Server) =>
+    /^connected_slaves:1/m.test(await getConnection(primary.port).info('replication')) &&
+    /state=online/.test(await getConnection(primary.port).info('replication'))
+  await expectWithin(() => isReplicating(servers[0]), 'the replica does not follow')
+
+  for (const port of sentinelPorts) {
+    const file = path.join(folder, `sentinel-${port}.conf`)
+    const settings = [
+      ...[`port ${port}`, 'bind 127.0.0.1', `dir ${folder}`],
+      `sentinel monitor ${NAME} 127.0.0.1 ${redis.port} ${QUORUM}`,
+      `sentinel auth-user ${NAME} ${username}`,
+      `sentinel auth-pass ${NAME} ${password}`,
+      `sentinel down-after-milliseconds ${NAME} ${DOWN_AFTER_MS}`,
+      `sentinel failover-timeout ${NAME} 10000`,
+      '',
+    ]
+    await writeFile(file, settings.join('\n'), { mode: 0o600 })
+    opening.use(
+      await startManagedProcess({
+        name: `sentinel-${port}`,
+        command: [redis.child.spawnfile, file, '--sentinel'],
+        env: {},
+        logFile: path.join(folder, `sentinel-${port}.log`),
+        readyLine: '+monitor master',
+      }),
+    )
+  }
+  const [sentinelPort = 0] = sentinelPorts
+  const anonymous = { username: '', password: '' }
+  const sentinel = connect(sentinelPort, anonymous)
+  await expectWithin(() => isComplete(sentinel), 'the Sentinels do not know each other')
+
+  let primary = servers[0]
+  const getReplica = () => (primary === servers[0] ? servers[1] : servers[0])
+  const events = connect(sentinelPort, anonymous)
+  await events.subscribe('+switch-master')
+  let switching = Promise.resolve()
+  events.on('message', (_channel: string, message: string) => {
+    const port = Number(message.split(' ')[4])
+    const newPrimary = servers.find((server) => server.port === port)
+    if (!newPrimary) return
+    switching = onSwitch(port).then(() => {
+      primary = newPrimary
+    })
+  })
+  const resources = opening.move()
+  return {
+    primary: () => primary,
+    replica: getReplica,
+    async failOver() {
+      await sentinel.call('SENTINEL', 'FAILOVER', NAME)
+    },
+    async waitForSwitch(oldPrimary) {
+      await expectWithin(() => primary !== oldPrimary, 'Sentinel did not switch')
+      await switching
+    },
+    async waitForReplication() {
+      await configure()
+      await expectWithin(() => isReplicating(primary), 'the other server does not replicate')
+      await expectWithin(() => isComplete(sentinel), 'the Sentinels do not know the replica')
+    },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  }
+}
+
+/** Returns true if a Sentinel knows the others and the replica, which it discovers within ten seconds. */
+async function isComplete(sentinel: Redis): Promise<boolean> {
+  const fields = (await sentinel.call('SENTINEL', 'MASTER', NAME)) as string[]
+  const readField = (name: string) => fields[fields.indexOf(name) + 1]
+  return (
+    readField('num-other-sentinels') === String(SENTINELS - 1) &&
+    readField('num-slaves') === '1' &&
+    readField('flags') === 'master'
+  )
+}
+
+/** Polls a condition. @throws {Error} with the failure, after a minute */
+async function expectWithin(condition: () => boolean | Promise<boolean>, failure: string): Promise<void> {
+  if (!(await waitUntil(condition, PATIENCE_MS))) throw new Error(failure)
+}

@@ -1,0 +1,142 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { freePorts } from '@plainpath/http/free-ports'
+import type { AppName } from '@plainpath/metadata'
+import { checkOutCommit, selectKnownSettings } from '@plainpath/stack/check-out'
+import { findDebianPrograms } from '@plainpath/stack/debian-program'
+import { type AppPorts, type RunningApp, startApp } from '@plainpath/stack/start-app'
+import { startGateway, toPublicMcpOrigin } from '@plainpath/stack/start-gateway'
+import { startFaultyMailServer } from '../faults/faulty-mail-server.ts'
+import { prepareLedger } from '../faults/prepare-ledger.ts'
+import { repeatRefused } from '../faults/repeat-refused.ts'
+import { mailSettings } from '../lend-mailbox-to.ts'
+import { newestRelease } from '../releases/newest-release.ts'
+import { openReleaseStores } from '../releases/open-release-stores.ts'
+import { runCommand } from '../releases/start-release.ts'
+import { LEDGER_SIZE, rehearseUnderLoad } from './phases.ts'
+import type { Rehearsal, RehearsalOptions, RehearsalResult } from './rehearsal.ts'
+
+const ROOT = path.resolve(import.meta.dirname, '../..')
+
+export const UPGRADE: Rehearsal = {
+  title: 'A rolling upgrade, and back',
+  description: `Two processes of each app ran the newest release of \`docs/releases.json\`. The migrations of this commit were applied, then each process
+was replaced in turn by one of this commit, the API first: stopped with SIGTERM, and started at the same address. Then each went back to the
+release, on the new tables.`,
+  run: rehearseUpgrade,
+}
+
+/** A process of an app, which may be replaced by one of another version. */
+interface Instance {
+  readonly app: AppName
+  readonly number: number
+  readonly ports: AppPorts
+  running: RunningApp
+}
+
+async function rehearseUpgrade({ rate, seconds, print }: RehearsalOptions): Promise<RehearsalResult> {
+  await using resources = new AsyncDisposableStack()
+  const release = newestRelease(ROOT)
+  const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-upgrade-'))
+  resources.defer(() => rm(folder, { recursive: true, force: true }))
+  // If this process is root, the database server runs as another user, which must be able to enter this folder.
+  await chmod(folder, 0o755)
+  const oldRoot = path.join(folder, 'release')
+  checkOutCommit(ROOT, release.commit, oldRoot)
+  const mail = resources.use(await startFaultyMailServer())
+  const [port = 0, ...ports] = await freePorts(13)
+  const takePort = () => ports.pop() ?? 0
+  const origin = `http://localhost:${port}`
+  const stores = resources.use(await openReleaseStores(folder, origin))
+  const env: Record<string, string> = {
+    ...stores.env,
+    ...mailSettings(mail),
+    RESOURCE_MCP_PUBLIC_ORIGIN: toPublicMcpOrigin(port),
+    AUTH_TRUSTED_PROXIES: '127.0.0.1',
+    RESOURCE_TRUSTED_PROXIES: '127.0.0.1',
+    AUTH_LIMITS_FACTOR: '1000000',
+    RESOURCE_LIMITS_FACTOR: '1000000',
+    // The gateway checks the health of each instance ten times a second.
+    AUTH_DRAIN_DELAY_SECONDS: '2',
+    RESOURCE_DRAIN_DELAY_SECONDS: '2',
+  }
+  const run = (root: string, app: AppName, ...args: string[]) =>
+    repeatRefused(() => runCommand(root, app, args, env))
+  const migrateTo = async (root: string) => {
+    for (const app of ['auth', 'resource'] as const) await run(root, app, 'migrate')
+  }
+  await migrateTo(oldRoot)
+  await run(oldRoot, 'auth', 'keys', 'init')
+  await run(oldRoot, 'resource', 'guides', 'publish')
+
+  const instances: Instance[] = []
+  resources.defer(async () => {
+    await Promise.all(instances.map(({ running }) => running[Symbol.asyncDispose]()))
+  })
+  const start = ({ app, number, ports: instancePorts }: Omit<Instance, 'running'>, root: string) =>
+    startApp({ app, number, ports: instancePorts, root, folder, env: selectKnownSettings(root, app, env) })
+  const addInstance = async (app: AppName, number: number) => {
+    const identity = {
+      app,
+      number,
+      ports: { public: takePort(), operations: takePort(), internal: takePort() },
+    }
+    const instance = { ...identity, running: await start(identity, oldRoot) }
+    instances.push(instance)
+    return instance
+  }
+  const auth = [await addInstance('auth', 1), await addInstance('auth', 2)]
+  env['RESOURCE_AUTH_URL'] = auth.map((each) => `http://127.0.0.1:${each.ports.internal}`).join(',')
+  const resource = [await addInstance('resource', 1), await addInstance('resource', 2)]
+  const listUpstreams = (apps: readonly Instance[]) => apps.map((each) => `127.0.0.1:${each.ports.public}`)
+  const { caddy } = await findDebianPrograms(['caddy'], process.env['PATH'] ?? '')
+  resources.use(
+    await startGateway({
+      program: caddy,
+      port,
+      auth: listUpstreams(auth),
+      resource: listUpstreams(resource),
+      folder,
+    }),
+  )
+
+  const replace = async (instance: Instance, root: string) => {
+    await instance.running.stop('SIGTERM')
+    instance.running = await start(instance, root)
+  }
+  const ledger = await prepareLedger(origin, { mail, size: LEDGER_SIZE })
+  const traffic = { origin, ledger, rate }
+  const formatName = ({ app, number }: Instance) => `${app}-${number}`
+  print(`${release.tag} (${release.commit.slice(0, 12)}) runs; the upgrade begins`)
+  const forward = await rehearseUnderLoad(traffic, async ({ phase, runLoad }) => {
+    await phase(`${release.tag} on its own tables`, () => runLoad(seconds))
+    await phase('the migrations of this commit are applied', async () => {
+      await migrateTo(ROOT)
+      await runLoad(seconds)
+    })
+    for (const instance of [...resource, ...auth])
+      await phase(`${formatName(instance)} is replaced by this commit`, async () => {
+        await replace(instance, ROOT)
+        await runLoad(seconds)
+      })
+  })
+  print('this commit runs; the way back begins')
+  const back = await rehearseUnderLoad(traffic, async ({ phase, runLoad }) => {
+    for (const instance of [...auth, ...resource].toReversed())
+      await phase(`${formatName(instance)} is ${release.tag} again`, async () => {
+        await replace(instance, oldRoot)
+        await runLoad(seconds)
+      })
+  })
+  return {
+    phases: [...forward.phases, ...back.phases],
+    lost: [...forward.lost, ...back.lost],
+    mistakes: instances.flatMap((each) => (each.running.isRunning ? [] : [`${formatName(each)} ended`])),
+    tests: [],
+    notes: [
+      `The release was ${release.tag}, commit ${release.commit.slice(0, 12)}.`,
+      `Checked after each direction: ${ledger.agents.length} agents, ${ledger.addresses.length} addresses, ${ledger.tokens.length} tokens, of which ${ledger.endedTokens.length} had been revoked.`,
+    ],
+  }
+}

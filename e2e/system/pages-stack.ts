@@ -1,0 +1,27 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { startStack } from '@plainpath/stack/start-stack'
+import type { TestProject } from 'vitest/node'
+
+/** The stack that all tests of pages share. They only read its pages, so they do not affect each other. */
+export interface PagesStack {
+  readonly origin: string
+}
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    pagesStack: PagesStack
+  }
+}
+
+/** Vitest `globalSetup`: starts one stack for all files of a project, since a start takes as long as the tests of a file. */
+export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
+  await using opening = new AsyncDisposableStack()
+  const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-pages-'))
+  opening.defer(() => rm(folder, { recursive: true, force: true }))
+  const { origin } = opening.use(await startStack({ folder, limitsFactor: 1_000 }))
+  project.provide('pagesStack', { origin })
+  const resources = opening.move()
+  return () => resources.disposeAsync()
+}

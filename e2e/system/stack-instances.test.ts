@@ -1,0 +1,226 @@
+import { randomInt } from 'node:crypto'
+import { once } from 'node:events'
+import { readdir, readFile } from 'node:fs/promises'
+import { connect, createServer } from 'node:net'
+import type { ManagedProcess } from '@plainpath/stack/managed-process'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createHttpClient } from '../faults/http-client.ts'
+import { runStackCommand, type StackProcess } from './run-stack-command.ts'
+
+/*
+ * `npm run stack` with its options: fixed ports, an instance that is added and leaves, and a killed process that is restarted.
+ */
+
+/** On a busy machine, each app takes half a minute to start. */
+const START_MS = 300_000
+const resources = new AsyncDisposableStack()
+let basePort: number
+let stack: StackProcess
+beforeAll(async () => {
+  basePort = await findBasePort()
+  stack = resources.use(
+    await runStackCommand({}, '--auth', '1', '--resource', '2', '--base-port', String(basePort)),
+  )
+}, START_MS)
+afterAll(() => resources.disposeAsync(), START_MS)
+
+test('each process has its port of the table', async () => {
+  for (const [name, offset] of [
+    ['PostgreSQL', 0],
+    ['Redis', 1],
+    ['SMTP', 4],
+    ['the internal listener of auth-1', 12],
+  ] as const)
+    await expect(connects(basePort + offset), name).resolves.toBe(true)
+  expect((await fetch(`http://127.0.0.1:${basePort + 2}/-/ready`)).status).toBe(200)
+  expect(await (await fetch(`http://127.0.0.1:${basePort + 3}`)).text()).toContain('Mail of the stack')
+  for (const offset of [11, 16, 26])
+    expect((await fetch(`http://127.0.0.1:${basePort + offset}/ready`)).status).toBe(200)
+  expect(await connects(basePort + 20)).toBe(false)
+})
+
+test(
+  'another stack with the same ports is refused, and the sentence names each process',
+  async () => {
+    const refused = runStackCommand({}, '--auth', '1', '--base-port', String(basePort))
+    const sentence = (port: number, name: string) =>
+      `Port ${port} is in use, and ${name} needs it. Stop the program that uses it, or set --base-port to another port.`
+    await expect(refused).rejects.toThrow(sentence(basePort, 'PostgreSQL'))
+    await expect(refused).rejects.toThrow(sentence(basePort + 25, 'resource-2'))
+    await expect(refused).rejects.toThrow('ended (1)')
+    const { port } = new URL(stack.origin)
+    await expect(runStackCommand({ PORT: port })).rejects.toThrow(
+      `Port ${port} is in use, and the gateway needs it. Stop the program that uses it, or set PORT to another port.`,
+    )
+  },
+  START_MS,
+)
+
+test(
+  'another stack on the same data is refused',
+  async () => {
+    await expect(runStackCommand({ DATA_DIR: stack.dataDirectory })).rejects.toThrow(
+      /ended \(1\):\n[^]*Another stack serves/,
+    )
+  },
+  START_MS,
+)
+
+test(
+  '--add is refused where no stack runs',
+  async () => {
+    await expect(runStackCommand({}, '--add', 'auth')).rejects.toThrow(
+      /ended \(1\):\nNo stack runs in .*\. Start one with npm run stack/,
+    )
+  },
+  START_MS,
+)
+
+test(
+  'an instance of auth joins, answers requests, and leaves',
+  async () => {
+    await using added = await stack.add('auth')
+    await expect.poll(scrapedInstances, { timeout: 60_000 }).toContain('auth-2')
+    await expect
+      .poll(async () => {
+        await fetch(`${stack.origin}/oauth/jwks.json`)
+        return countRequests(basePort + 21, '/oauth/jwks.json')
+      })
+      .toBeGreaterThan(0)
+    await added.stop('SIGINT')
+    expect(added.child.exitCode).toBe(0)
+    expect(await connects(basePort + 20)).toBe(false)
+  },
+  START_MS,
+)
+
+test(
+  'an instance joins and leaves while requests are sent, and none is refused',
+  async () => {
+    const load = startRequests(stack.origin)
+    try {
+      await using added = await stack.add('resource')
+      await expect.poll(() => countRequests(basePort + 36), { timeout: 60_000 }).toBeGreaterThan(20)
+      await expect.poll(scrapedInstances, { timeout: 60_000 }).toContain('resource-3')
+      await added.stop('SIGINT')
+      expect(added.child.exitCode).toBe(0)
+      const answered = load.statuses.length
+      await expect.poll(() => load.statuses.length).toBeGreaterThan(answered + 20)
+    } finally {
+      await load.stop()
+    }
+    expect(load.statuses.filter((status) => status !== 200)).toEqual([])
+    expect(await connects(basePort + 35)).toBe(false)
+    await expect.poll(scrapedInstances, { timeout: 60_000 }).toEqual(['auth-1', 'resource-1', 'resource-2'])
+  },
+  START_MS,
+)
+
+test(
+  'a killed process is announced and restarted at its port',
+  async () => {
+    process.kill(await findProcess(`AUTH_PORT=${basePort + 10}`), 'SIGKILL')
+    const lines = async () => (await stack.printed()).filter((line) => line.startsWith('auth-1 '))
+    await expect
+      .poll(lines, { timeout: 60_000 })
+      .toEqual([
+        expect.stringContaining(`127.0.0.1:${basePort + 10}`),
+        expect.stringMatching(/^auth-1 ended by itself \(signal SIGKILL\), see .* It is restarted in 1 s\.$/),
+        'auth-1 runs again.',
+      ])
+    expect((await fetch(`${stack.origin}/oauth/jwks.json`)).status).toBe(200)
+  },
+  START_MS,
+)
+
+test(
+  'Ctrl-C also stops an instance that was added',
+  async () => {
+    const added: ManagedProcess = resources.use(await stack.add('resource'))
+    expect(await stack.interrupt()).toBe(0)
+    expect(await connects(basePort + 35)).toBe(false)
+    await added.stop('SIGINT')
+    expect(added.child.exitCode).toBe(0)
+    expect(await readFile(added.logFile, 'utf8')).toContain('The stack stops.')
+  },
+  START_MS,
+)
+
+const INTERVAL_MS = 20
+
+/** Sends a request every 20 ms over connections that stay open, without waiting for responses. One in ten has a body. */
+function startRequests(origin: string) {
+  const client = createHttpClient(origin)
+  const statuses: number[] = []
+  const sending: Promise<unknown>[] = []
+  const timer = setInterval(() => {
+    const sent = sending.length % 10 === 0 ? ANSWER : GUIDES
+    sending.push(client.send(sent).then(({ status }) => statuses.push(status)))
+  }, INTERVAL_MS)
+  return {
+    statuses,
+    async stop() {
+      clearInterval(timer)
+      await Promise.all(sending)
+      client[Symbol.dispose]()
+    },
+  }
+}
+
+const GUIDES = { method: 'GET', path: '/api/guides' } as const
+const ANSWER = {
+  method: 'POST',
+  path: '/api/answers',
+  headers: { 'Content-Type': 'application/json' },
+  body: JSON.stringify({ question: 'How long is a green card valid?' }),
+} as const
+
+/** Counts the requests that an instance has answered. @param port of its operations */
+async function countRequests(port: number, route = '/api/guides'): Promise<number> {
+  const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
+  return metrics
+    .split('\n')
+    .filter((line) => line.startsWith('http_request_duration_seconds_count') && line.includes(route))
+    .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
+}
+
+/** Finds the process with this environment variable. */
+async function findProcess(variable: string): Promise<number> {
+  for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
+    const environment = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '')
+    if (environment.split('\0').includes(variable)) return Number(pid)
+  }
+  throw new Error(`no process has ${variable}`)
+}
+
+async function scrapedInstances(): Promise<readonly string[]> {
+  const response = await fetch(`http://127.0.0.1:${basePort + 2}/api/v1/targets?state=active`)
+  const { data } = (await response.json()) as {
+    data: { activeTargets: { labels: { instance: string }; health: string }[] }
+  }
+  return data.activeTargets
+    .filter(({ health }) => health === 'up')
+    .map(({ labels }) => labels.instance)
+    .toSorted()
+}
+
+async function connects(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1')
+  const connected = await once(socket, 'connect').then(
+    () => true,
+    () => false,
+  )
+  socket.destroy()
+  return connected
+}
+
+/** Finds a hundred free ports in a row, below those that `freePorts` assigns. */
+async function findBasePort(): Promise<number> {
+  for (;;) {
+    const base = 10_000 + randomInt(98) * 100
+    const servers = Array.from({ length: 100 }, (_, offset) => createServer().listen(base + offset))
+    const free = await Promise.allSettled(servers.map((server) => once(server, 'listening')))
+    for (const server of servers) server.close()
+    if (free.every(({ status }) => status === 'fulfilled')) return base
+  }
+}

@@ -1,0 +1,62 @@
+import { execFile } from 'node:child_process'
+import { globSync, readFileSync } from 'node:fs'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { APPS, bundleApp } from './bundle-app.ts'
+
+const ROOT = path.resolve(import.meta.dirname, '../../..')
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'plainpath-bundle-'))
+  for (const app of APPS) await bundleApp(app, path.join(folder, app))
+}, 120_000)
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+const run = (file: string, words: readonly string[]) =>
+  promisify(execFile)(process.execPath, ['--disable-proto=throw', file, ...words], { cwd: folder, env: {} })
+
+describe.for(APPS)('the bundle of %s', (app) => {
+  test('runs where no packages are installed, and prints what the source prints', {
+    timeout: 120_000,
+  }, async () => {
+    const [bundled, source] = await Promise.all([
+      run(path.join(folder, app, `${app}.mjs`), ['--help']),
+      run(path.join(ROOT, `apps/${app}/src/main.ts`), ['--help']),
+    ])
+    expect(bundled.stdout).toBe(source.stdout)
+  })
+
+  test('has its migrations, and every file that a module names', () => {
+    const bundle = path.join(folder, app)
+    const expected = globSync(`apps/${app}/migrations/*.sql`, { cwd: ROOT }).toSorted()
+    expect(globSync('apps/*/migrations/*.sql', { cwd: bundle }).toSorted()).toEqual(expected)
+    const code = readFileSync(path.join(bundle, `${app}.mjs`), 'utf8')
+    const named = [
+      ...code.matchAll(/new URL\("([^"$`]+)", new URL\("([^"]+)", import\.meta\.url\)\.href\)/g),
+    ].map(([, file = '', module = '']) => path.join(path.dirname(module), file))
+    expect(named.length).toBeGreaterThan(5)
+    for (const file of named) expect(globSync(file, { cwd: bundle }), file).not.toEqual([])
+  })
+
+  test('has a source map, and the licence of every package in it', async () => {
+    const bundle = path.join(folder, app)
+    const entries = ['apps', 'packages', `${app}.licences.txt`, `${app}.mjs`, `${app}.mjs.map`]
+    expect((await readdir(bundle)).toSorted()).toEqual(entries.toSorted())
+    const map = JSON.parse(readFileSync(path.join(bundle, `${app}.mjs.map`), 'utf8')) as { sources: string[] }
+    expect(map.sources.some((source) => source.endsWith(`apps/${app}/src/serve.ts`))).toBe(true)
+    const bundled = new Set(
+      map.sources.flatMap((source) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(source)?.[1] ?? []),
+    )
+    const licences = readFileSync(path.join(bundle, `${app}.licences.txt`), 'utf8')
+    expect([...bundled].filter((name) => !licences.includes(`${name} `))).toEqual([])
+    expect(bundled.size).toBeGreaterThan(20)
+  })
+
+  test('reads no file outside its folder', () => {
+    const code = readFileSync(path.join(folder, app, `${app}.mjs`), 'utf8')
+    expect(code).not.toContain(ROOT)
+  })
+})

@@ -1,0 +1,115 @@
+import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { type OutputChunk, type Plugin, RolldownMagicString, rolldown } from 'rolldown'
+
+const ROOT = path.resolve(import.meta.dirname, '../../..')
+export const APPS = ['auth', 'resource'] as const
+export type App = (typeof APPS)[number]
+
+/** Optional dependencies of `pg` that are left out. It loads them only for libpq and on Cloudflare, and the apps use neither. */
+const UNBUNDLED = ['pg-native', 'pg-cloudflare']
+
+/**
+ * Bundles an app and its dependencies into `APP.mjs`, and writes a source map and the licenses of all bundled registry packages
+ * beside it. Data files, such as migrations, templates and guides, are copied to the paths that they have in the repository.
+ *
+ * @param outputFolder its content is deleted first
+ */
+export async function bundleApp(app: App, outputFolder: string): Promise<void> {
+  await rm(outputFolder, { recursive: true, force: true })
+  const bundle = await rolldown({
+    input: path.join(ROOT, `apps/${app}/src/main.ts`),
+    cwd: ROOT,
+    platform: 'node',
+    external: UNBUNDLED,
+    // `depd` passes `eval` code that uses the names of its own variables, which a bundle that is not minified keeps.
+    checks: { eval: false },
+    plugins: [rebaseModuleUrls],
+  })
+  const { output } = await bundle.write({
+    dir: outputFolder,
+    entryFileNames: `${app}.mjs`,
+    format: 'esm',
+    codeSplitting: false,
+    sourcemap: true,
+    minify: false,
+  })
+  await bundle.close()
+  const chunks = output.filter((file): file is OutputChunk => file.type === 'chunk')
+  const modules = chunks.flatMap(({ moduleIds }) => moduleIds).filter((id) => path.isAbsolute(id))
+  await copyData(modules, outputFolder)
+  await writeFile(path.join(outputFolder, `${app}.licences.txt`), await collectLicenses(modules))
+}
+
+/**
+ * Replaces `import.meta.url` in each source file. The new URL has the file's path in the repository, but below the output folder.
+ * A path relative to it therefore leads to the copied data file.
+ */
+const rebaseModuleUrls: Plugin = {
+  name: 'rebase-module-urls',
+  transform: {
+    filter: { id: /\.ts$/, code: /import\.meta\.url/ },
+    handler(code, id) {
+      const relativePath = path.relative(ROOT, id).split(path.sep).join('/')
+      const rewritten = new RolldownMagicString(code)
+      rewritten.replaceAll(
+        'import.meta.url',
+        `new URL(${JSON.stringify(relativePath)}, import.meta.url).href`,
+      )
+      return {
+        code: rewritten.toString(),
+        map: rewritten.generateMap({ hires: true, source: id }).toString(),
+      }
+    },
+  },
+}
+
+/** Copies the data files of every workspace package in the bundle. */
+async function copyData(modules: readonly string[], outputFolder: string) {
+  const packagePaths = new Set(
+    modules.flatMap((id) => /^(?:apps|packages)\/[^/]+/.exec(path.relative(ROOT, id))?.[0] ?? []),
+  )
+  for (const packagePath of packagePaths) {
+    const packageFolder = path.join(ROOT, packagePath)
+    const entries = await readdir(packageFolder, { recursive: true, withFileTypes: true })
+    for (const entry of entries) {
+      const file = path.join(entry.parentPath, entry.name)
+      if (!entry.isFile() || !isDataFile(path.relative(packageFolder, file))) continue
+      const target = path.join(outputFolder, path.relative(ROOT, file))
+      await mkdir(path.dirname(target), { recursive: true })
+      await cp(file, target)
+    }
+  }
+}
+
+/**
+ * Returns whether a file of a workspace package is copied. All are, except code, tests, the README and the manifest. Some of the
+ * copied files are not read by an app, such as the examples of `packages/answers`.
+ *
+ * @param relativePath the path within the package
+ */
+const isDataFile = (relativePath: string) =>
+  !/(?:^|\/)(?:node_modules|test|testing)\/|\.m?ts$|(?:^|\/)(?:README\.md|package\.json)$/.test(relativePath)
+
+/** Collects the licenses of all registry packages in the bundle. */
+async function collectLicenses(modules: readonly string[]): Promise<string> {
+  const packageFolders = new Set(
+    modules.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(id)?.[0] ?? []),
+  )
+  const texts = await Promise.all([...packageFolders].map(readLicense))
+  return texts.toSorted().join(`\n${'-'.repeat(80)}\n\n`)
+}
+
+/** Reads the name, version and license files of a package. */
+async function readLicense(packageFolder: string): Promise<string> {
+  const manifest = JSON.parse(await readFile(path.join(packageFolder, 'package.json'), 'utf8')) as {
+    name: string
+    version: string
+    license?: string
+  }
+  const files = (await readdir(packageFolder))
+    .filter((name) => /^(?:licen[cs]e|copying|notice)/i.test(name))
+    .toSorted()
+  const texts = await Promise.all(files.map((name) => readFile(path.join(packageFolder, name), 'utf8')))
+  return `${manifest.name} ${manifest.version}: ${manifest.license ?? 'see below'}\n\n${texts.join('\n\n')}`
+}

@@ -1,0 +1,9 @@
+import path from 'node:path'
+import { APPS, bundleApp } from './bundle-app.ts'
+
+const [folder] = process.argv.slice(2)
+if (!folder) {
+  console.error('Usage: node infra/bundle/src/main.ts FOLDER, where a folder for each app is written')
+  process.exit(2)
+}
+for (const app of APPS) await bundleApp(app, path.resolve(folder, app))

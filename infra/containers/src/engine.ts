@@ -1,0 +1,83 @@
+import { execFile, spawn } from 'node:child_process'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { promisify } from 'node:util'
+
+/** A container engine that stores its images, containers, networks and volumes in a folder of its own. */
+export interface Engine extends AsyncDisposable {
+  podman(...args: readonly string[]): Promise<string>
+  buildah(...args: readonly string[]): Promise<string>
+  /** Runs a podman command that may fail. */
+  tryPodman(...args: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }>
+  /** Creates an image from the files in a folder. `changes` are Dockerfile instructions, such as `USER 65532`. */
+  importImage(folder: string, name: string, changes?: readonly string[]): Promise<void>
+}
+
+const MAX_BUFFER = 64 * 1024 * 1024
+const COMMAND_MS = 1_200_000
+
+/**
+ * Prepares the engine in a folder, and removes the containers of an earlier run.
+ *
+ * @param options.keepImages keeps the images when the engine is disposed
+ */
+export async function startEngine(folder: string, { keepImages = false } = {}): Promise<Engine> {
+  await mkdir(folder, { recursive: true })
+  const config = path.join(folder, 'containers.conf')
+  // A pod has no option for limits. These are low enough for every machine: a container may not exceed its host's limits.
+  await writeFile(
+    config,
+    `[containers]
+default_ulimits = ["nofile=20000:20000", "nproc=20000:20000"]
+[engine]
+runtime = "runc"
+cgroup_manager = "cgroupfs"
+events_logger = "file"
+[network]
+network_backend = "netavark"
+network_config_dir = "${path.join(folder, 'networks')}"
+`,
+  )
+  const storage = ['--root', path.join(folder, 'storage'), '--runroot', path.join(folder, 'run')]
+  const env = { ...process.env, CONTAINERS_CONF: config }
+  const options = { env, maxBuffer: MAX_BUFFER, timeout: COMMAND_MS }
+  const run = async (program: string, args: readonly string[]) =>
+    (await promisify(execFile)(program, [...storage, ...args], options)).stdout.trim()
+  const podman = (...args: readonly string[]) => run('podman', args)
+  const tryPodman = (...args: readonly string[]) =>
+    new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
+      execFile('podman', [...storage, ...args], options, (error, stdout, stderr) =>
+        resolve({ code: error ? Number(error.code ?? 1) : 0, stdout: stdout.trim(), stderr: stderr.trim() }),
+      )
+    })
+  const removeContainers = async () => {
+    await tryPodman('pod', 'rm', '--all', '--force')
+    await tryPodman('rm', '--all', '--force', '--time', '0')
+    await tryPodman('secret', 'rm', '--all')
+    await tryPodman('network', 'prune', '--force')
+    await tryPodman('volume', 'prune', '--force')
+  }
+  await removeContainers()
+  return {
+    podman,
+    tryPodman,
+    buildah: (...args) => run('buildah', args),
+    async importImage(source, name, changes = []) {
+      const tarProcess = spawn('tar', ['-C', source, '-c', '.'], { stdio: ['ignore', 'pipe', 'inherit'] })
+      const args = [...storage, 'import', ...changes.flatMap((change) => ['--change', change]), '-', name]
+      const importProcess = spawn('podman', args, { env, stdio: [tarProcess.stdout, 'ignore', 'inherit'] })
+      const { promise, resolve, reject } = Promise.withResolvers<void>()
+      importProcess.once('error', reject)
+      importProcess.once('close', (code) =>
+        code === 0 ? resolve() : reject(new Error(`podman import ended with ${code}`)),
+      )
+      await promise
+    },
+    async [Symbol.asyncDispose]() {
+      await removeContainers()
+      if (keepImages) return
+      await tryPodman('rmi', '--all', '--force')
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,148 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { parseArgs, promisify } from 'node:util'
+import { createComposeSecrets } from '@plainpath/stack/compose-secrets'
+import { readCompose } from '@plainpath/topology/read-manifests'
+import { BUILD_OPTIONS, createBaseImages, readBaseNames, TRUSTED_CERTIFICATES } from './base-images.ts'
+import { startEngine } from './engine.ts'
+import { proveHardening } from './hardening.ts'
+import { measureImages } from './measure-images.ts'
+import { type Proof } from './proof.ts'
+import { proveJourney, proveNetworks, proveRevocation, proveRotation, proveStop } from './proofs.ts'
+import { provePods } from './prove-pods.ts'
+import { renderResults } from './results-document.ts'
+import { runTopology } from './run-topology.ts'
+import { qualifyImage } from './translate-compose.ts'
+
+const HELP = `npm run test:containers -- [options]
+Builds infra/Dockerfile, runs the topology of infra/compose.yaml with podman and runc, and writes infra/containers/RESULTS.md.
+Run it as root on Debian 12. It needs no image registry: base images and third-party images are stand-ins, made from Debian's
+packages and the pinned Node.
+
+It installs the Debian packages podman, buildah, runc, netavark, aardvark-dns, catatonit, iptables and debootstrap, unless they are
+there, and leaves them. It removes its images, containers, networks, volumes and secrets. It keeps a minimal Debian in .data/containers for the
+next run: delete that folder when you need it no more.
+
+  --port <number>        of the gateway (18080); the mail catcher gets the next one
+  --keep-images          keeps the images, too, in .data/containers, and uses those of an earlier run
+  --dockerfile <file>    instead of infra/Dockerfile, to compare the sizes and times of another one; writes no results`
+
+const PACKAGES = [
+  'podman',
+  'buildah',
+  'runc',
+  'netavark',
+  'aardvark-dns',
+  'catatonit',
+  'iptables',
+  'debootstrap',
+]
+const ROOT = path.resolve(import.meta.dirname, '../../..')
+const INFRA = path.join(ROOT, 'infra')
+const RESULTS = path.join(INFRA, 'containers/RESULTS.md')
+const CACHE = path.join(ROOT, '.data/containers')
+
+const { values: options } = parseArgs({
+  options: {
+    port: { type: 'string', default: '18080' },
+    dockerfile: { type: 'string', default: path.join(INFRA, 'Dockerfile') },
+    'keep-images': { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+})
+const print = (line: string) => process.stdout.write(`${line}\n`)
+
+async function installPackages(): Promise<void> {
+  const isInstalled = (name: string) =>
+    promisify(execFile)('dpkg', ['--status', name]).then(
+      () => true,
+      () => false,
+    )
+  const installed = await Promise.all(PACKAGES.map(isInstalled))
+  const imagesWithoutStandIn = PACKAGES.filter((_, index) => !installed[index])
+  if (imagesWithoutStandIn.length === 0) return
+  print(`Installing ${imagesWithoutStandIn.join(', ')}`)
+  await promisify(execFile)('apt-get', ['install', '-y', '--no-install-recommends', ...imagesWithoutStandIn])
+}
+
+async function main(): Promise<void> {
+  if (process.getuid?.() !== 0) throw new Error('Run this as root: it creates networks and containers.')
+  await installPackages()
+  const port = Number(options.port)
+  const compose = readCompose({ PLAINPATH_PORT: String(port), PLAINPATH_MAIL_PORT: String(port + 1) })
+  const origin = `http://localhost:${port}`
+  const workFolder = await mkdtemp(path.join(os.tmpdir(), 'plainpath-containers-'))
+  await using resources = new AsyncDisposableStack()
+  resources.defer(() => rm(workFolder, { recursive: true, force: true }))
+  const keepImages = options['keep-images']
+  const engine = resources.use(
+    await startEngine(path.join(keepImages ? CACHE : workFolder, 'engine'), { keepImages }),
+  )
+  /** Runs a step, prints its duration, and returns its result. */
+  const printDuration = async <T>(step: string, action: () => Promise<T>): Promise<T> => {
+    const startedAt = performance.now()
+    const result = await action()
+    print(`${step}: ${((performance.now() - startedAt) / 1000).toFixed(1)} s`)
+    return result
+  }
+
+  const names = readBaseNames(await readFile(options.dockerfile, 'utf8'))
+  const images = Object.values(compose.services)
+    .filter(({ profiles, image }) => profiles.length === 0 && !image.startsWith('plainpath/'))
+    .map(({ image }) => image)
+  const imagesWithoutStandIn = await printDuration('stand-ins for base images', () =>
+    createBaseImages(engine, { names, images, cacheFolder: CACHE, workFolder }),
+  )
+  const omittedServices = Object.entries(compose.services)
+    .filter(([, { image }]) => imagesWithoutStandIn.includes(image))
+    .map(([name]) => name)
+  const builds: Proof[] = []
+  for (const app of ['auth', 'resource'] as const) {
+    const startedAt = performance.now()
+    const secret = `--secret=id=company-ca,src=${TRUSTED_CERTIFICATES}`
+    const args = ['--layers', secret, '--file', options.dockerfile, '--target', app]
+    await engine.buildah('bud', ...BUILD_OPTIONS, ...args, '--tag', qualifyImage(`plainpath/${app}`), ROOT)
+    const seconds = ((performance.now() - startedAt) / 1000).toFixed(0)
+    builds.push({
+      subject: `build of ${app}`,
+      observed: `${seconds} s${app === 'resource' ? ', with the layers of auth' : ''}`,
+    })
+    print(`build of ${app}: ${seconds} s`)
+  }
+
+  const secretsFolder = path.join(workFolder, 'secrets')
+  await createComposeSecrets(secretsFolder, origin)
+  const topology = await runTopology(engine, compose, {
+    folder: INFRA,
+    secretsFolder,
+    omittedServices,
+    print,
+  })
+  print(`the topology: ${topology.seconds.toFixed(1)} s`)
+  const runningTopology = { engine, topology, origin, mailUrl: `http://localhost:${port + 1}` }
+  const sections: [title: string, proofs: Proof[]][] = [['Build', builds]]
+  const measurements = await printDuration('measures', () => measureImages(runningTopology))
+  for (const { subject, observed } of measurements) print(`${subject}: ${observed}`)
+  sections.push(['Size, memory and time', measurements])
+  if (options.dockerfile !== path.join(INFRA, 'Dockerfile')) return
+  for (const [title, prove] of [
+    ['Hardening', proveHardening],
+    ['Networks', proveNetworks],
+    ['Journey', proveJourney],
+    ['Revocation', proveRevocation],
+    ['Rotation', proveRotation],
+    ['Stopping', proveStop],
+    ['Pods of Kubernetes', (started) => provePods(started, { compose, secretsFolder, workFolder })],
+  ] satisfies [string, (started: typeof runningTopology) => Promise<Proof[]>][]) {
+    const proofs = await printDuration(title, () => prove(runningTopology))
+    for (const { subject, observed } of proofs) print(`  ${subject}: ${observed}`)
+    sections.push([title, proofs])
+  }
+  await writeFile(RESULTS, await renderResults({ topology, sections, omittedServices, engine }))
+  print(`Wrote ${path.relative(ROOT, RESULTS)}`)
+}
+
+if (options.help) print(HELP)
+else await main()

@@ -1,0 +1,76 @@
+import { evaluateInContainer, expectEqual, type Proof, type RunningTopology } from './proof.ts'
+import { qualifyImage } from './translate-compose.ts'
+
+const APPS = ['auth', 'resource'] as const
+const MEMORY = `console.log(Math.round(Number(fs.readFileSync('/proc/1/status', 'utf8').match(/VmRSS:\\s+(\\d+)/)[1]) / 1024))`
+/** Stays below the rate limit of one address in a minute. */
+const LOADED_REQUESTS = 100
+
+/**
+ * Runs a command three times and prints the least wall time and processor time, in seconds. Its source text is evaluated in a
+ * container, so it must not refer to anything outside itself.
+ */
+function timeCommand([[program = '', ...options], words]: [string[], string[]]): void {
+  const { spawnSync } = process.getBuiltinModule('node:child_process')
+  const reportScript =
+    'process.on("exit",()=>{const{user,system}=process.cpuUsage();console.error("cpu="+(user+system))})'
+  const runs = Array.from({ length: 3 }, () => {
+    const startedAt = performance.now()
+    const args = [
+      '--import',
+      `data:text/javascript,${encodeURIComponent(reportScript)}`,
+      ...options,
+      ...words,
+    ]
+    const { status, stderr } = spawnSync(program, args, { encoding: 'utf8' })
+    if (status !== 0) throw new Error(`ended with ${status}: ${stderr}`)
+    return { wall: performance.now() - startedAt, cpu: Number(/cpu=(\d+)/.exec(stderr)?.[1]) / 1000 }
+  })
+  const formatLeastSeconds = (values: number[]) => (Math.min(...values) / 1000).toFixed(2)
+  console.log(
+    `${formatLeastSeconds(runs.map(({ wall }) => wall))} s (processor ${formatLeastSeconds(runs.map(({ cpu }) => cpu))} s)`,
+  )
+}
+
+/** Measures the size of each app image, the memory of each app, and the time of two commands. */
+export async function measureImages(running: RunningTopology): Promise<Proof[]> {
+  const { engine, origin } = running
+  const memory = async (name: string) => Number(await evaluateInContainer(running, name, MEMORY))
+  const proofs: Proof[] = []
+  for (const app of APPS) {
+    const size = Number(
+      await engine.podman('image', 'inspect', '--format', '{{.Size}}', qualifyImage(`plainpath/${app}`)),
+    )
+    const idle = await memory(`${app}-2`)
+    const url = app === 'auth' ? `${origin}/oauth/jwks.json` : `${origin}/api/guides`
+    for (let requestCount = 0; requestCount < LOADED_REQUESTS; requestCount += 20)
+      await Promise.all(
+        Array.from({ length: 20 }, async () => {
+          const response = await fetch(url)
+          expectEqual(url, response.status, 200)
+          await response.arrayBuffer()
+        }),
+      )
+    const loaded = await memory(`${app}-2`)
+    const entryPoint = JSON.parse(
+      await engine.podman(
+        'image',
+        'inspect',
+        '--format',
+        '{{json .Config.Entrypoint}}',
+        qualifyImage(`plainpath/${app}`),
+      ),
+    ) as string[]
+    const commands = app === 'auth' ? [['--help'], ['keys', 'list']] : [['--help'], ['guides', 'list']]
+    const times: string[] = []
+    for (const words of commands) {
+      const code = `(${timeCommand.toString()})(${JSON.stringify([entryPoint, words])})`
+      times.push(`\`${words.join(' ')}\` ${await evaluateInContainer(running, `${app}-1`, code)}`)
+    }
+    proofs.push({
+      subject: `image and processes of ${app}`,
+      observed: `${(size / 1e6).toFixed(0)} MB; memory ${idle} MB idle, ${loaded} MB after ${LOADED_REQUESTS} requests; ${times.join(', ')}`,
+    })
+  }
+  return proofs
+}

@@ -1,0 +1,233 @@
+/*
+ * Runs the pods of infra/kubernetes/base with `podman kube play`. They replace the instances of compose.yaml behind the same
+ * gateway, with the same stores and secrets.
+ */
+import { readFile, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import {
+  listNetworks,
+  type readCompose,
+  readManifests,
+  readVariables,
+} from '@plainpath/topology/read-manifests'
+import { z } from 'zod'
+import type { Engine } from './engine.ts'
+import { qualifyImage, toNetworkName } from './translate-compose.ts'
+
+type Compose = ReturnType<typeof readCompose>
+type AppName = 'auth' | 'resource'
+
+const Container = z.looseObject({ name: z.string(), image: z.string() })
+const Volume = z.looseObject({ secret: z.looseObject({ secretName: z.string() }).optional() })
+const PodTemplate = z.looseObject({
+  metadata: z.looseObject({ labels: z.record(z.string(), z.string()) }),
+  spec: z.looseObject({
+    containers: z.array(Container),
+    initContainers: z.array(Container).default([]),
+    volumes: z.array(Volume).default([]),
+  }),
+})
+const Deployment = z.looseObject({ spec: z.looseObject({ template: PodTemplate }) })
+const CronJob = z.looseObject({
+  spec: z.looseObject({ jobTemplate: z.looseObject({ spec: z.looseObject({ template: PodTemplate }) }) }),
+})
+
+export interface PlayOptions {
+  readonly compose: Compose
+  /** Contains the files that compose.yaml names. */
+  readonly secretsFolder: string
+  /** Receives the manifests and secrets that podman reads. */
+  readonly workFolder: string
+}
+
+/** Maps each member of an app's Secret to the compose secret with its value. */
+const SECRET_FILES = {
+  auth: { kek: 'auth-kek', 'hash-key': 'auth-hash-key', 'resource-servers.json': 'resource-servers' },
+  resource: {
+    kek: 'resource-kek',
+    'hash-key': 'resource-hash-key',
+    'client-secret': 'resource-client-secret',
+  },
+} as const
+
+/**
+ * Creates an app's Secret as the two podman secrets that podman 4.3 needs: a map of base64 values for variables, and a plain-text
+ * manifest for files.
+ */
+async function createSecret(engine: Engine, app: AppName, options: PlayOptions): Promise<void> {
+  const { compose, secretsFolder, workFolder } = options
+  const readSecretFile = (file: string) => readFile(path.join(secretsFolder, path.basename(file)), 'utf8')
+  const readUrl = async (file: string) => {
+    const line = await readSecretFile(file)
+    return line.slice(line.indexOf('=') + 1).trim()
+  }
+  const fileMembers = Object.entries(SECRET_FILES[app]).map(
+    async ([member, secret]): Promise<[string, string]> => [
+      member,
+      await readSecretFile(compose.secrets[secret]?.file ?? secret),
+    ],
+  )
+  const values = {
+    'database-url': await readUrl(`${app}-database.env`),
+    'redis-url': await readUrl(`${app}-redis.env`),
+    'smtp-url': readSetting(compose, app, 'SMTP_URL'),
+    ...Object.fromEntries(await Promise.all(fileMembers)),
+  }
+  const variables = Object.fromEntries(
+    Object.entries(values).map(([member, value = '']) => [member, Buffer.from(value).toString('base64')]),
+  )
+  const name = `${app}-secrets`
+  const files = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: toFilesSecretName(name) },
+    data: values,
+  }
+  for (const [secret, content] of [
+    [name, variables],
+    [toFilesSecretName(name), files],
+  ] as const) {
+    const file = path.join(workFolder, `${secret}.json`)
+    await writeFile(file, JSON.stringify(content), { mode: 0o600 })
+    await engine.podman('secret', 'create', secret, file)
+  }
+}
+
+const toFilesSecretName = (secret: string) => `${secret}-files`
+
+/**
+ * Reads an app setting from compose.yaml.
+ *
+ * @param name without its prefix
+ * @returns undefined if compose.yaml does not set it
+ */
+const readSetting = (compose: Compose, app: AppName, name: string): string | undefined =>
+  compose.services[`${app}-1`]?.environment[`${app.toUpperCase()}_${name}`]
+
+/** The settings that the base leaves to an overlay. */
+const OVERLAY_SETTINGS = ['ORIGIN', 'MCP_PUBLIC_ORIGIN', 'TRUSTED_PROXIES']
+
+/** Returns an app's ConfigMap: the settings of the base, and the overlay settings with their values in compose.yaml. */
+function collectSettings(app: AppName, compose: Compose) {
+  const data = readVariables(`kubernetes/base/${app}.env`)
+  for (const name of OVERLAY_SETTINGS) {
+    const value = readSetting(compose, app, name)
+    if (value !== undefined) data[`${app.toUpperCase()}_${name}`] = value
+  }
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: `${app}-settings` }, data }
+}
+
+/**
+ * Changes a pod template where podman 4.3 differs from Kubernetes: it runs probes with the image's `curl`, which ours lacks,
+ * publishes each port on the machine, looks for images in a registry, and fails on a Secret that does not say whether it is
+ * optional.
+ */
+function adaptToPodman(template: z.infer<typeof PodTemplate>): z.infer<typeof PodTemplate> {
+  const changeContainer = (container: z.infer<typeof Container>) => ({
+    ...Object.fromEntries(
+      Object.entries(container).filter(([member]) => member !== 'ports' && !member.endsWith('Probe')),
+    ),
+    name: container.name,
+    image: qualifyImage(container.image),
+    imagePullPolicy: 'Never',
+  })
+  const changeVolume = (volume: z.infer<typeof Volume>) => ({
+    ...volume,
+    ...(volume.secret && {
+      secret: { ...volume.secret, secretName: toFilesSecretName(volume.secret.secretName), optional: false },
+    }),
+  })
+  const { spec } = template
+  return {
+    ...template,
+    spec: {
+      ...spec,
+      containers: spec.containers.map(changeContainer),
+      initContainers: spec.initContainers.map(changeContainer),
+      volumes: spec.volumes.map(changeVolume),
+    },
+  }
+}
+
+/**
+ * Plays manifests on the networks of a compose service.
+ *
+ * @param options.aliases the host names of each pod in these networks
+ */
+async function playManifest(
+  engine: Engine,
+  manifests: readonly object[],
+  options: {
+    workFolder: string
+    name: string
+    compose: Compose
+    service: string
+    aliases: readonly string[]
+  },
+): Promise<void> {
+  const { workFolder, name, compose, service, aliases } = options
+  const file = path.join(workFolder, `${name}.yaml`)
+  await writeFile(file, manifests.map((manifest) => JSON.stringify(manifest)).join('\n---\n'))
+  const composeService = compose.services[service]
+  if (!composeService) throw new Error(`compose.yaml has no service ${service}`)
+  const names = aliases.map((alias) => `alias=${alias}`).join(',')
+  const networks = listNetworks(composeService).map(
+    (network) => `--network=${toNetworkName(network)}${names && `:${names}`}`,
+  )
+  await engine.podman('kube', 'play', ...networks, file)
+}
+
+const readManifest = (kind: string, name: string) =>
+  readManifests().find(({ manifest }) => manifest.kind === kind && manifest.metadata.name === name)?.manifest
+
+/**
+ * Runs the Deployments `auth` and `resource` under the host names of the compose.yaml instances, which the gateway knows.
+ *
+ * @returns the container names by app
+ */
+export async function playDeployments(
+  engine: Engine,
+  options: PlayOptions,
+): Promise<Readonly<Record<AppName, readonly string[]>>> {
+  for (const app of ['auth', 'resource'] as const) {
+    await createSecret(engine, app, options)
+    const deployment = Deployment.parse(readManifest('Deployment', app))
+    const { spec } = deployment
+    const adapted = { ...deployment, spec: { ...spec, template: adaptToPodman(spec.template) } }
+    await playManifest(engine, [collectSettings(app, options.compose), adapted], {
+      ...options,
+      name: app,
+      service: `${app}-1`,
+      aliases: [app, `${app}-1`, `${app}-2`],
+    })
+  }
+  const listContainers = async (app: AppName) =>
+    (await engine.podman('ps', '--filter', `name=^${app}-pod-.*-${app}$`, '--format', '{{.Names}}'))
+      .split('\n')
+      .toSorted()
+  return { auth: await listContainers('auth'), resource: await listContainers('resource') }
+}
+
+/**
+ * Runs the pod of the CronJob `auth-keys` once. Podman removes its init container, which runs `keys rotate`, after success.
+ *
+ * @returns the output of `keys verify`
+ */
+export async function playKeysJob(engine: Engine, options: PlayOptions): Promise<string> {
+  const template = adaptToPodman(
+    CronJob.parse(readManifest('CronJob', 'auth-keys')).spec.jobTemplate.spec.template,
+  )
+  const name = 'auth-keys-once'
+  const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { ...template.metadata, name }, spec: template.spec }
+  await playManifest(engine, [collectSettings('auth', options.compose), pod], {
+    ...options,
+    name,
+    service: 'auth-keys',
+    aliases: [],
+  })
+  const container = `${name}-${template.spec.containers[0]?.name}`
+  const code = await engine.podman('wait', container)
+  const output = await engine.podman('logs', container)
+  if (code !== '0') throw new Error(`${container} ended with ${code}:\n${output}`)
+  return output
+}

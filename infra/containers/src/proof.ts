@@ -1,0 +1,45 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Engine } from './engine.ts'
+import type { Topology } from './run-topology.ts'
+
+/** A row of the results page: a tested behaviour, and the observation that proves it. */
+export interface Proof {
+  readonly subject: string
+  readonly observed: string
+}
+export interface RunningTopology {
+  readonly engine: Engine
+  readonly topology: Topology
+  readonly origin: string
+  readonly mailUrl: string
+}
+
+export const NODE = '/usr/local/bin/node'
+export const INSTANCES = ['auth-1', 'auth-2', 'resource-1', 'resource-2']
+
+/**
+ * Compares an observation with the expected value.
+ *
+ * @throws {Error} with both values if they differ
+ */
+export function expectEqual(subject: string, observed: unknown, expected: unknown): void {
+  if (JSON.stringify(observed) !== JSON.stringify(expected))
+    throw new Error(`${subject}: ${JSON.stringify(observed)} instead of ${JSON.stringify(expected)}`)
+}
+
+/** Evaluates code with the Node of a container. */
+export const evaluateInContainer = ({ topology }: RunningTopology, service: string, code: string) =>
+  topology.exec(service, NODE, '-e', code)
+
+/** Polls until `check` returns a value, and returns that value. */
+export async function waitFor<T>(
+  event: string,
+  check: () => Promise<T | undefined>,
+  ms = 60_000,
+): Promise<T> {
+  for (const deadline = performance.now() + ms; performance.now() < deadline; await sleep(500)) {
+    const observed = await check()
+    if (observed !== undefined) return observed
+  }
+  throw new Error(`${event} did not happen within ${ms / 1000} s`)
+}

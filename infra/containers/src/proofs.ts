@@ -1,0 +1,287 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  evaluateInContainer,
+  expectEqual,
+  INSTANCES,
+  NODE,
+  type Proof,
+  type RunningTopology,
+  waitFor,
+} from './proof.ts'
+
+const AUTH = [NODE, '--disable-proto=throw', 'auth.mjs']
+
+/** Proves which networks each service reaches. */
+export async function proveNetworks(running: RunningTopology): Promise<Proof[]> {
+  const routes = `console.log(fs.readFileSync('/proc/net/route', 'utf8').split('\\n').some((line) => line.split('\\t')[1] === '00000000'))`
+  for (const name of ['resource-1', 'resource-2'])
+    expectEqual(`${name} has a route out`, await evaluateInContainer(running, name, routes), 'false')
+  expectEqual(
+    'auth-1 has a route out, for documents of clients',
+    await evaluateInContainer(running, 'auth-1', routes),
+    'true',
+  )
+  const { engine } = running
+  const gateway = await engine.tryPodman('exec', 'gateway', 'getent', 'hosts', 'postgres')
+  if (gateway.code === 0) throw new Error('the gateway resolves the name of PostgreSQL')
+  const format = '{{(index .NetworkSettings.Networks "plainpath_front").IPAddress}}'
+  const address = (name: string) => engine.podman('inspect', '--format', format, name)
+  expectEqual('the address of the gateway', await address('gateway'), '172.30.80.2')
+  for (const name of INSTANCES) {
+    const lastByte = Number((await address(name)).split('.').at(-1))
+    if (lastByte < 128) throw new Error(`${name} has an address outside the range`)
+  }
+  return [
+    {
+      subject: 'way out of the networks',
+      observed: 'the API has no default route; auth has one, for documents of clients',
+    },
+    { subject: 'the gateway and PostgreSQL', observed: 'the name does not resolve' },
+    {
+      subject: 'addresses in the network `front`',
+      observed: 'gateway 172.30.80.2; instances from `ip_range`, .128 and above',
+    },
+  ]
+}
+
+const createBasicHeader = (id: string, secret: string) => ({
+  authorization: `Basic ${btoa(`${id}:${secret}`)}`,
+})
+
+/** Registers an agent and returns functions that send its requests. */
+async function registerAgent({ origin }: RunningTopology) {
+  const registration = await fetch(`${origin}/api/agent/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ client_name: 'Container test' }),
+  })
+  expectEqual('registration', registration.status, 201)
+  const agent = (await registration.json()) as { client_id: string; client_secret: string }
+  const headers = createBasicHeader(agent.client_id, agent.client_secret)
+  return {
+    async requestToken(): Promise<string> {
+      const body = new URLSearchParams({ grant_type: 'client_credentials' })
+      const response = await fetch(`${origin}/oauth/token`, { method: 'POST', headers, body })
+      expectEqual('token request', response.status, 200)
+      return ((await response.json()) as { access_token: string }).access_token
+    },
+    async revoke(token: string): Promise<void> {
+      const body = new URLSearchParams({ token })
+      const response = await fetch(`${origin}/oauth/revoke`, { method: 'POST', headers, body })
+      expectEqual('revocation', response.status, 200)
+    },
+  }
+}
+
+/**
+ * Sends a request with the token to each API instance and through the gateway, and returns the statuses. Repeats the request after
+ * a 503, as clients do: a busy machine causes it, and it never replaces a 200 or 401.
+ */
+async function requestAtEachInstance(
+  running: RunningTopology,
+  token: string,
+  instances: readonly string[] = ['resource-1', 'resource-2'],
+): Promise<number[]> {
+  const { host } = new URL(running.origin)
+  const code = `require('http').get({ port: 8082, path: '/api/guides', headers: { host: '${host}', authorization: 'Bearer ' + process.argv[1] } }, (r) => console.log(r.statusCode))`
+  const headers = { authorization: `Bearer ${token}` }
+  const senders = [
+    ...instances.map(
+      (name) => async () => Number(await running.topology.exec(name, NODE, '-e', code, token)),
+    ),
+    async () => (await fetch(`${running.origin}/api/guides`, { headers })).status,
+  ]
+  return Promise.all(
+    senders.map((send) =>
+      waitFor('a response other than 503', async () => {
+        const status = await send()
+        return status === 503 ? undefined : status
+      }),
+    ),
+  )
+}
+
+/** Proves an agent's journey through the gateway, and the delivery of a mail over STARTTLS. */
+export async function proveJourney(running: RunningTopology): Promise<Proof[]> {
+  const { origin, mailUrl } = running
+  const agent = await registerAgent(running)
+  const token = await agent.requestToken()
+  expectEqual('with a token', await requestAtEachInstance(running, token), [200, 200, 200])
+  const { guides } = (await (await fetch(`${origin}/api/guides`)).json()) as { guides: { slug: string }[] }
+  const guide = await fetch(`${origin}/api/guides/${guides[0]?.slug}`)
+  expectEqual('a guide', guide.status, 200)
+  const page = await fetch(`${origin}/`, { headers: { accept: 'text/html' } })
+  expectEqual('the home page', page.status, 200)
+  const answer = await fetch(`${origin}/api/answers`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ question: 'How do I renew my green card?' }),
+  })
+  expectEqual('an answer', answer.status, 200)
+  const email = 'container-test@example.org'
+  const joinWaitlist = () =>
+    fetch(`${origin}/api/waitlist`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email }),
+    })
+  expectEqual(
+    'joining the waitlist twice',
+    [(await joinWaitlist()).status, (await joinWaitlist()).status],
+    [201, 200],
+  )
+  await waitFor('the mail', async () => {
+    const mails = (await (await fetch(mailUrl)).json()) as { to: string[] }[]
+    return mails.find(({ to }) => to.includes(email))
+  })
+  return [
+    {
+      subject: 'register, get a token, read guides, ask a question, the home page',
+      observed: `201 and 200; ${guides.length} guides`,
+    },
+    { subject: 'join the waitlist, and again', observed: '201, 200; the mail came over STARTTLS' },
+  ]
+}
+
+/**
+ * Proves the revocation of one token, and of all tokens.
+ *
+ * @param containers the container names of each app; by default those of compose.yaml
+ */
+export async function proveRevocation(
+  running: RunningTopology,
+  containers?: { readonly auth: readonly string[]; readonly resource: readonly string[] },
+): Promise<Proof[]> {
+  const { auth: [auth = 'auth-1'] = [], resource } = containers ?? {}
+  const listStatuses = (token: string) => requestAtEachInstance(running, token, resource)
+  const agent = await registerAgent(running)
+  const [revokedToken, otherToken] = [await agent.requestToken(), await agent.requestToken()]
+  expectEqual('before', await listStatuses(revokedToken), [200, 200, 200])
+  await agent.revoke(revokedToken)
+  expectEqual('after the revocation', await listStatuses(revokedToken), [401, 401, 401])
+  expectEqual('the other token', await listStatuses(otherToken), [200, 200, 200])
+  const command = [
+    NODE,
+    '--disable-proto=throw',
+    'auth.mjs',
+    'stop',
+    '--all-tokens',
+    '--reason',
+    'container test',
+  ]
+  // A connection to a store may time out just after containers have started. The command must then be run again.
+  await waitFor('`stop --all-tokens`', async () =>
+    (await running.engine.tryPodman('exec', auth, ...command)).code === 0 ? true : undefined,
+  )
+  expectEqual('after `stop --all-tokens`', await listStatuses(otherToken), [401, 401, 401])
+  expectEqual('a new token', await listStatuses(await agent.requestToken()), [200, 200, 200])
+  return [
+    {
+      subject: 'a revoked token at both instances of the API and the gateway',
+      observed: '401; another token 200',
+    },
+    { subject: '`stop --all-tokens` in a container', observed: '401 everywhere; a new token 200' },
+  ]
+}
+
+/** Proves that the signing key can be rotated while everything runs. */
+export async function proveRotation(running: RunningTopology): Promise<Proof[]> {
+  const { origin, topology } = running
+  // Retries while this address exceeds its rate limit.
+  const listKeys = () =>
+    waitFor('a response with the key set', async () => {
+      const response = await fetch(`${origin}/oauth/jwks.json`)
+      if (!response.ok) return undefined
+      const { keys } = (await response.json()) as { keys: { kid: string }[] }
+      return keys.map(({ kid }) => kid)
+    })
+  const agent = await registerAgent(running)
+  const token = await agent.requestToken()
+  const keysBefore = await listKeys()
+  await topology.runOnce('auth-keys', 'keys', 'rotate', '--now')
+  await topology.runOnce('auth-keys', 'keys', 'rotate')
+  const bothKeys = await waitFor('a second key in the key set', async () => {
+    const keys = await listKeys()
+    return keys.length === 2 ? keys : undefined
+  })
+  expectEqual(
+    'tokens while both keys are published',
+    await requestAtEachInstance(running, token),
+    [200, 200, 200],
+  )
+  const [leakedKid = ''] = keysBefore
+  await topology.exec('auth-1', ...AUTH, 'keys', 'revoke', leakedKid, '--reason', 'container test')
+  const remainingKids = bothKeys.filter((kid) => kid !== leakedKid)
+  await waitFor('the end of the old key', async () =>
+    (await listKeys()).includes(leakedKid) ? undefined : true,
+  )
+  expectEqual('the key set', await listKeys(), remainingKids)
+  expectEqual(
+    'tokens after the revocation of the key',
+    await requestAtEachInstance(running, token),
+    [200, 200, 200],
+  )
+  expectEqual('new tokens', await requestAtEachInstance(running, await agent.requestToken()), [200, 200, 200])
+  return [
+    {
+      subject: '`keys rotate --now`, then `keys rotate`, as jobs of their own',
+      observed: 'two keys in the key set; tokens 200',
+    },
+    {
+      subject: '`keys revoke` of the old key',
+      observed: 'only the new key in the key set; old and new tokens 200',
+    },
+  ]
+}
+
+/** Waits until ten requests in a row succeed. */
+export async function waitUntilSteady(url: string): Promise<void> {
+  let successesInRow = 0
+  await waitFor(`ten good responses in a row from ${url}`, async () => {
+    successesInRow = (await fetch(url)).ok ? successesInRow + 1 : 0
+    return successesInRow === 10 ? true : undefined
+  })
+}
+
+/** Proves that one instance of each app stops on SIGTERM without a failed request, and starts again. */
+export async function proveStop(running: RunningTopology): Promise<Proof[]> {
+  const { engine, topology, origin } = running
+  const proofs: Proof[] = []
+  for (const name of ['auth-1', 'resource-1']) {
+    const url = name.startsWith('auth') ? `${origin}/oauth/jwks.json` : `${origin}/api/guides`
+    // Podman's network names resolve again only some seconds after a container has started or stopped.
+    await waitUntilSteady(url)
+    const statusCounts = new Map<number, number>()
+    const refusals: string[] = []
+    let isLoadRunning = true
+    // The pause keeps the load below the rate limits of one address.
+    const load = Array.from({ length: 2 }, async () => {
+      while (isLoadRunning) {
+        const [status, body] = await fetch(url).then(
+          async (response) => [response.status, await response.text()] as const,
+          (error: unknown) => [0, String(error)] as const,
+        )
+        statusCounts.set(status, (statusCounts.get(status) ?? 0) + 1)
+        if (status !== 200) refusals.push(body)
+        await sleep(500)
+      }
+    })
+    const stopRequestedAt = performance.now()
+    await engine.podman('stop', '--time', '30', name)
+    const seconds = (performance.now() - stopRequestedAt) / 1000
+    isLoadRunning = false
+    await Promise.all(load)
+    const code = await engine.podman('inspect', '--format', '{{.State.ExitCode}}', name)
+    expectEqual(`${name} ended with`, code, '0')
+    expectEqual(`responses that were refused while ${name} stopped`, refusals, [])
+    const startedAt = performance.now()
+    await engine.podman('start', name)
+    await topology.waitUntilHealthy(name)
+    const readySeconds = (performance.now() - startedAt) / 1000
+    proofs.push({
+      subject: `SIGTERM to ${name} under requests`,
+      observed: `exit 0 after ${seconds.toFixed(1)} s, ${statusCounts.get(200)} of ${statusCounts.get(200)} responses 200; ready again after ${readySeconds.toFixed(1)} s`,
+    })
+  }
+  return proofs
+}

@@ -1,0 +1,49 @@
+import { readCompose } from '@plainpath/topology/read-manifests'
+import { expect, test } from 'vitest'
+import { translateNetworks, translateService } from './translate-compose.ts'
+
+const compose = readCompose({ PLAINPATH_PORT: '18080' })
+const options = { folder: '/repository/infra', secretsFolder: '/secrets' }
+
+test('translates a hardened service, with its limits, networks, secrets and files', () => {
+  const words = translateService(compose, 'gateway', options).join(' ')
+  expect(words).toContain('--network plainpath_front:alias=gateway,ip=172.30.80.2')
+  expect(words).toContain('--read-only --read-only-tmpfs=false --cap-drop=ALL --cap-add=NET_BIND_SERVICE')
+  expect(words).toContain('--security-opt=no-new-privileges --ulimit=core=0:0')
+  expect(words).toContain('--volume /repository/infra/gateway/Caddyfile:/etc/caddy/Caddyfile:ro')
+  expect(words).toContain('--publish 127.0.0.1:18080:8080')
+  expect(words).toContain('--env PLAINPATH_ORIGIN=http://localhost:18080')
+  expect(words.endsWith(' docker.io/library/caddy:2.10.2')).toBe(true)
+})
+
+test('translates a job, whose command another one replaces', () => {
+  const words = translateService(compose, 'auth-migrate', options)
+  expect(words.slice(-2)).toEqual(['docker.io/plainpath/auth', 'migrate'])
+  expect(words).toContain('/secrets/auth-owner.env')
+  expect(words).toContain('/secrets/auth-kek:/run/secrets/auth-kek:ro')
+  expect(translateService(compose, 'auth-keys', { ...options, command: ['keys', 'list'] }).slice(-2)).toEqual(
+    ['keys', 'list'],
+  )
+})
+
+test('keeps an empty argument of a command that is text', () => {
+  expect(translateService(compose, 'redis', options)).toEqual(
+    expect.arrayContaining(['--save', '', '--appendonly']),
+  )
+})
+
+test('leaves out a variable that has no value', () => {
+  expect(translateService(compose, 'auth-1', options).join(' ')).not.toContain('OTLP')
+})
+
+test('creates internal networks, and keeps the address of the gateway out of the assigned range', () => {
+  const networks = translateNetworks(compose).map((words) => words.join(' '))
+  expect(networks).toContain('--internal plainpath_auth-postgres')
+  expect(networks).toContain('--internal --subnet 172.30.80.0/24 --ip-range 172.30.80.128/25 plainpath_front')
+  expect(networks).toContain('plainpath_edge')
+})
+
+test('rejects a member that it does not know', () => {
+  const services = { ...compose.services, redis: { ...compose.services['redis']!, privileged: true } }
+  expect(() => translateService({ ...compose, services }, 'redis', options)).toThrow('privileged')
+})

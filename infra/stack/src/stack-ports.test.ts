@@ -1,0 +1,59 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { freePorts } from '@plainpath/http/free-ports'
+import { expect, test } from 'vitest'
+import { refuseBusyPorts } from './refuse-busy-ports.ts'
+import {
+  assignFixedPorts,
+  FIXED_PORT_COUNT,
+  findFreeStackPorts,
+  listPorts,
+  MAX_INSTANCES,
+} from './stack-ports.ts'
+
+const MOST = { auth: MAX_INSTANCES, resource: MAX_INSTANCES }
+
+test('the fixed ports agree with the table', () => {
+  const ports = assignFixedPorts(9_000)
+  expect(ports).toMatchObject({
+    postgres: 9_000,
+    redis: 9_001,
+    prometheus: 9_002,
+    mailbox: 9_003,
+    smtp: 9_004,
+  })
+  expect(ports.app('auth', 1)).toEqual({ public: 9_010, operations: 9_011, internal: 9_012 })
+  expect(ports.app('resource', 3)).toMatchObject({ public: 9_035, operations: 9_036 })
+})
+
+test.for([
+  ['fixed', async () => assignFixedPorts(9_000)],
+  ['free', () => findFreeStackPorts(MAX_INSTANCES)],
+] as const)('%s ports differ, for the most instances', async ([, open]) => {
+  const used = listPorts(await open(), MOST).map(({ port }) => port)
+  expect(new Set(used).size).toBe(used.length)
+  expect(Math.min(...used)).toBeGreaterThan(0)
+})
+
+test('fixed ports are in the range that the command line checks', () => {
+  for (const { port } of listPorts(assignFixedPorts(9_000), MOST))
+    expect(port).toBeLessThan(9_000 + FIXED_PORT_COUNT)
+})
+
+test('a busy port is refused with the process that needs it and the setting', async () => {
+  const [busy = 0, free = 0] = await freePorts(2)
+  const server = createServer().listen(busy, '127.0.0.1')
+  await once(server, 'listening')
+  try {
+    const requiredPorts = [
+      { port: free, process: 'Redis' },
+      { port: busy, process: 'resource-2' },
+    ]
+    await expect(refuseBusyPorts(requiredPorts, 'set --base-port to another port')).rejects.toThrow(
+      `Port ${busy} is in use, and resource-2 needs it. Stop the program that uses it, or set --base-port to another port.`,
+    )
+    await refuseBusyPorts(requiredPorts.slice(0, 1), 'set --base-port to another port')
+  } finally {
+    server.close()
+  }
+})

@@ -1,0 +1,79 @@
+import { expect, test } from 'vitest'
+import { type SupervisedProcess, superviseProcess } from './supervise-process.ts'
+
+/** A process that a test ends. Its next `failures` starts fail. */
+function endableProcess(failures = 0) {
+  let ended = Promise.withResolvers<string>()
+  let starts = 0
+  const supervised: SupervisedProcess = {
+    name: 'auth-1',
+    logFile: '/auth-1.log',
+    crashed: () => ended.promise,
+    async start() {
+      starts += 1
+      if (starts <= failures) throw new Error('auth-1 ended (1):\nthe end of its output')
+      ended = Promise.withResolvers()
+    },
+  }
+  return { supervised, end: (reason: string) => ended.resolve(reason), starts: () => starts }
+}
+
+test('a process that ends by itself is announced and restarted, with a pause that doubles', async () => {
+  const lines: string[] = []
+  const { supervised, end } = endableProcess(2)
+  using _ = superviseProcess(supervised, {
+    print: (line) => lines.push(line),
+    shouldRestart: true,
+    firstPauseMs: 1,
+  })
+  end('exit code 1')
+  const expected = [
+    'auth-1 ended by itself (exit code 1), see /auth-1.log. It is restarted in 0.001 s.',
+    'auth-1 cannot be restarted (auth-1 ended (1)), see /auth-1.log. It is restarted in 0.002 s.',
+    'auth-1 cannot be restarted (auth-1 ended (1)), see /auth-1.log. It is restarted in 0.004 s.',
+    'auth-1 runs again.',
+  ]
+  await expect.poll(() => lines).toEqual(expected)
+  end('signal SIGKILL')
+  await expect
+    .poll(() => lines.slice(expected.length))
+    .toEqual([
+      'auth-1 ended by itself (signal SIGKILL), see /auth-1.log. It is restarted in 0.008 s.',
+      'auth-1 runs again.',
+    ])
+})
+
+test('an ended process is announced and not started again if restarts are off', async () => {
+  const { supervised, end, starts } = endableProcess()
+  const lines: string[] = []
+  using _ = superviseProcess(supervised, {
+    print: (line) => lines.push(line),
+    shouldRestart: false,
+    firstPauseMs: 1,
+  })
+  end('exit code 0')
+  await expect.poll(() => lines.length).toBeGreaterThan(0)
+  expect(lines).toEqual([
+    'auth-1 ended by itself (exit code 0), see /auth-1.log. It stays ended (--no-restart).',
+  ])
+  expect(starts()).toBe(0)
+})
+
+test('a process whose supervision has ended is not restarted', async () => {
+  const { supervised, end, starts } = endableProcess()
+  const announced = Promise.withResolvers<string>()
+  const supervision = superviseProcess(supervised, {
+    print: announced.resolve,
+    shouldRestart: true,
+    firstPauseMs: 20,
+  })
+  end('exit code 1')
+  await announced.promise
+  supervision[Symbol.dispose]()
+  // Another process, whose pause is longer, is restarted meanwhile.
+  const other = endableProcess()
+  using _ = superviseProcess(other.supervised, { print: () => {}, shouldRestart: true, firstPauseMs: 100 })
+  other.end('exit code 1')
+  await expect.poll(other.starts).toBe(1)
+  expect(starts()).toBe(0)
+})

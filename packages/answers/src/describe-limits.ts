@@ -1,0 +1,19 @@
+import type { QuestionType } from '@plainpath/guides'
+import type { Knowledge } from './knowledge.ts'
+import type { ShownPassage } from './passages.ts'
+import { NEVER_COVERED } from './sections/choose-passages.ts'
+
+/** Describes what the passages may leave open; undefined if one answers the whole question. Changing figures are always open. */
+export function describeLimits(
+  passages: readonly ShownPassage[],
+  requestedTypes: ReadonlySet<QuestionType>,
+  { texts }: Knowledge,
+): string | undefined {
+  if (passages.some(({ answers }) => answers)) return undefined
+  const coveredTypes = new Set(passages.flatMap(({ section }) => [...section.types]))
+  const openSubjects: (keyof typeof texts.limitsOf)[] = [...requestedTypes].filter(
+    (type) => !coveredTypes.has(type) || NEVER_COVERED.has(type),
+  )
+  openSubjects.push('subject')
+  return `${texts.limitsBegin} ${openSubjects.map((subject) => texts.limitsOf[subject]).join('; ')}.`
+}

@@ -1,0 +1,107 @@
+/* oxlint-disable no-console -- a program whose output is what it prints */
+import { writeFileSync } from 'node:fs'
+import { loadSectionAsks } from '@plainpath/guides'
+import { parseTrainingArguments, readTrainingQuestions } from '../training-questions.ts'
+import { readFeatures } from '../triggers/match-triggers.ts'
+import { loadTriggers } from '../triggers/trigger-file.ts'
+import { type SectionModel, sectionFeatures } from './likely-sections.ts'
+
+/**
+ * This program computes the model of `likely-sections.ts` and writes it to a file. Its examples are the labelled questions of the
+ * files in its arguments whose label names sections, and the section questions of the guides. The same examples always give the
+ * same model.
+ *
+ * Usage: `npm run train:sections -- packages/answers/examples/*.jsonl [--out FILE] [--without LETTERS] [--today DATE]`
+ */
+
+/** A feature that fewer examples have is left out of the model. */
+const MIN_EXAMPLES_PER_FEATURE = 2
+/** A section keeps only its features with the greatest weights. */
+const MAX_FEATURES_PER_SECTION = 400
+/** The weights in the file are in thousandths. */
+const THOUSANDTHS = 1_000
+
+interface Example {
+  readonly features: readonly string[]
+  /** The sections that answer the question, the best first. */
+  readonly sections: readonly string[]
+}
+
+const { questionFiles, out, excludedAuthors, today } = parseTrainingArguments()
+const triggers = loadTriggers()
+const toExample = (question: string, sections: readonly string[]): Example => ({
+  features: sectionFeatures(readFeatures(question, triggers, today)),
+  sections,
+})
+const examples = [
+  ...questionFiles
+    .flatMap((file) => readTrainingQuestions(file, excludedAuthors))
+    .filter(({ expected, sections }) => expected.startsWith('answer:') && sections.length > 0)
+    .map(({ question, sections }) => toExample(question, sections)),
+  ...loadSectionAsks().flatMap(({ guide, sections }) =>
+    Object.entries(sections).flatMap(([key, { asks }]) =>
+      asks.map((ask) => toExample(ask, [`${guide}#${key}`])),
+    ),
+  ),
+]
+
+const exampleCounts = new Map<string, number>()
+for (const { features } of examples)
+  for (const name of features) exampleCounts.set(name, (exampleCounts.get(name) ?? 0) + 1)
+const rarities = new Map(
+  [...exampleCounts]
+    .filter(([, count]) => count >= MIN_EXAMPLES_PER_FEATURE)
+    .map(([name, count]) => [name, Math.log(examples.length / count)]),
+)
+
+const centroids = new Map<string, Map<string, number>>()
+for (const { features, sections } of examples) {
+  const modelFeatures = features.filter((name) => rarities.has(name))
+  const length = Math.hypot(...modelFeatures.map((name) => rarities.get(name) ?? 0)) || 1
+  const totalShare = sections.reduce((sum, _section, index) => sum + 1 / (index + 1), 0)
+  for (const [index, section] of sections.entries()) {
+    const centroid = centroids.get(section) ?? new Map<string, number>()
+    centroids.set(section, centroid)
+    const share = 1 / (index + 1) / totalShare
+    for (const name of modelFeatures)
+      centroid.set(name, (centroid.get(name) ?? 0) + (share * (rarities.get(name) ?? 0)) / length)
+  }
+}
+
+const sectionIds = [...centroids.keys()].toSorted()
+const weightsByFeature = new Map<string, number[]>()
+for (const [index, id] of sectionIds.entries()) {
+  const centroid = [...(centroids.get(id) ?? [])]
+  const length = Math.hypot(...centroid.map(([, weight]) => weight)) || 1
+  const strongest = centroid
+    .toSorted(([a, one], [b, other]) => other - one || (a < b ? -1 : 1))
+    .slice(0, MAX_FEATURES_PER_SECTION)
+  for (const [name, weight] of strongest) {
+    const rounded = Math.round((weight / length) * THOUSANDTHS)
+    if (rounded === 0) continue
+    const weights = weightsByFeature.get(name) ?? []
+    weightsByFeature.set(name, weights)
+    weights.push(index, rounded)
+  }
+}
+
+const roundToHundredths = (value: number) => Math.round(value * 100) / 100
+const features: SectionModel['features'] = Object.fromEntries(
+  [...weightsByFeature]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, weights]) => [name, [roundToHundredths(rarities.get(name) ?? 0), weights]]),
+)
+const featureLines = Object.entries(features).map(
+  ([name, row]) => `${JSON.stringify(name)}: ${JSON.stringify(row)}`,
+)
+const json = `{
+"sections": ${JSON.stringify(sectionIds)},
+"features": {
+${featureLines.join(',\n')}
+}
+}
+`
+writeFileSync(out ?? new URL('../../data/likely-sections.json', import.meta.url), json)
+console.log(
+  `${examples.length} examples, ${sectionIds.length} sections, ${featureLines.length} features, ${Math.round(json.length / 1024)} kB`,
+)

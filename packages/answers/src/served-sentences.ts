@@ -1,0 +1,74 @@
+import { ALL_HELP, type Answer, EMERGENCY_LINES } from '@plainpath/domain'
+import { type GuideSection, listGuideSections, loadGuides } from '@plainpath/guides'
+import { loadFixedTexts, loadOfficialLinks } from './fixed-texts.ts'
+import { loadTriggers } from './triggers/trigger-file.ts'
+
+/** The site's address in the checked answers. */
+export const ORIGIN = 'https://plainpath.example'
+const guides = loadGuides()
+const texts = loadFixedTexts()
+
+/** Lists all strings in a value. */
+function listStrings(value: unknown): string[] {
+  if (typeof value === 'string') return [value]
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(listStrings) : []
+}
+
+const removeSourceNumbers = (line: string) =>
+  line
+    .replaceAll(/ ?\[\d+\]/g, '')
+    .replaceAll(`](${ORIGIN}/`, '](/')
+    .trim()
+const removeMarkers = (line: string) => line.replaceAll(/ ?\[\^[a-z0-9-]+\]/g, '').trim()
+const listLines = ({ markdown, text }: GuideSection) => [
+  ...markdown.split('\n').map(removeMarkers),
+  ...text.split('\n'),
+]
+
+/** All sentences that answers may contain. */
+const SENTENCES = new Set([
+  ...guides.flatMap((guide) =>
+    listGuideSections(guide).flatMap((section) => [section.heading, ...listLines(section)]),
+  ),
+  ...guides.flatMap(({ title, disclaimer, sources }) => [title, disclaimer, ...listStrings(sources)]),
+  ...loadTriggers().flatMap(({ why, ask, doNow, also, source }) => [
+    ...[why, ask, ...doNow, source.title, source.url],
+    ...also.flatMap((part) => part.doNow),
+  ]),
+  ...listStrings([texts, ALL_HELP, EMERGENCY_LINES]),
+  ...listStrings(loadOfficialLinks()),
+])
+
+/** Names and codes, which are no sentences. */
+const CODES = new Set([
+  ...[
+    'information',
+    'hand_off',
+    'out_of_scope',
+    'urgent',
+    'high',
+    'normal',
+    'question',
+    'facts',
+    'attorney',
+    'en',
+    'es',
+  ],
+  ...['other-country', 'other-subject', 'no-guide', 'asks-to-deceive', 'not-understood'],
+  ...guides.flatMap((guide) => [guide.slug, ...listGuideSections(guide).map(({ id }) => id)]),
+  ...loadTriggers().map(({ id }) => id),
+])
+
+/** Finds strings in an answer that are no served sentence, name, code or address. Ignores the person's own words. */
+export function findUnknownStrings(answer: Answer): string[] {
+  const { limits = '', handOff, ...rest } = answer
+  const reasons = handOff?.reasons.map((reason) => ({ ...reason, matched: [] }))
+  const lines = listStrings([
+    { ...rest, answersVersion: '' },
+    { ...handOff, reasons },
+  ]).flatMap((text) => text.split('\n').map(removeSourceNumbers))
+  const limitLines = limits === '' ? [] : limits.slice(texts.limitsBegin.length + 1, -1).split('; ')
+  return [...lines, ...limitLines].filter(
+    (line) => line !== '' && !SENTENCES.has(line) && !CODES.has(line) && !line.startsWith(`${ORIGIN}/`),
+  )
+}

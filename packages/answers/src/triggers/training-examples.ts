@@ -1,0 +1,125 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { loadSectionAsks } from '@plainpath/guides'
+import { parse } from 'yaml'
+import { readTrainingQuestions } from '../training-questions.ts'
+import { loadTriggers } from './trigger-file.ts'
+
+/**
+ * The weight of each kind of example in the loss. Questions that were written independently of the patterns are most like the
+ * questions that people will ask, so they have the greatest weight.
+ */
+const EXAMPLE_WEIGHTS = {
+  independentQuestion: 1,
+  patternRelatedQuestion: 0.6,
+  triggerFile: 0.3,
+  minimalPair: 0.3,
+  sectionQuestion: 0.3,
+  composed: 0.3,
+}
+/** The files whose questions were used to write patterns, or were written with the patterns at hand. */
+const PATTERN_RELATED_FILES = new Set(['given.jsonl', 'ordinary-and-hard.jsonl'])
+
+/** A question to learn from, with its labels, as in `LabelledQuestion`. */
+export interface TrainingExample {
+  readonly question: string
+  readonly expected: string
+  readonly alsoOk: readonly string[]
+  /** How much the example counts in the loss. */
+  readonly weight: number
+}
+
+/**
+ * Loads what the model of likely triggers learns from: labelled questions, the examples in the trigger files, the minimal pairs,
+ * the section questions, and examples that are composed of these.
+ *
+ * @param questionFiles files of labelled questions; those with `"split": "held-out"` are left out
+ * @param excludedAuthors the letters of authors whose questions are left out
+ */
+export function loadTrainingExamples(
+  questionFiles: readonly string[],
+  excludedAuthors: string,
+): readonly TrainingExample[] {
+  const questions = questionFiles.flatMap((file) => readQuestions(file, excludedAuthors))
+  const triggerExamples = [...listTriggerFileExamples(), ...readMinimalPairs()]
+  const sectionQuestions = listSectionQuestions()
+  const composedExamples = composeExamples(triggerExamples, sectionQuestions)
+  return [...questions, ...triggerExamples, ...sectionQuestions, ...composedExamples]
+}
+
+function readQuestions(file: string, excludedAuthors: string): readonly TrainingExample[] {
+  const weight = PATTERN_RELATED_FILES.has(path.basename(file))
+    ? EXAMPLE_WEIGHTS.patternRelatedQuestion
+    : EXAMPLE_WEIGHTS.independentQuestion
+  return readTrainingQuestions(file, excludedAuthors).map(({ question, expected, alsoOk }) => ({
+    question,
+    expected,
+    alsoOk,
+    weight,
+  }))
+}
+
+/** Lists the examples in the trigger files: `matches` of a pattern, which hand off, and `spares`, which do not. */
+const listTriggerFileExamples = (): readonly TrainingExample[] =>
+  loadTriggers().flatMap(({ id, patterns, defusers }) => [
+    ...patterns.flatMap(({ matches }) =>
+      matches.map((question) => toExample(question, `handoff:${id}`, 'triggerFile')),
+    ),
+    ...[...patterns, ...defusers].flatMap(({ spares }) =>
+      spares.map((question) => toExample(question, 'answer', 'triggerFile')),
+    ),
+  ])
+
+/** Reads `minimal-pairs.yaml`, which has several forms of one event for each trigger. All but two of the forms hand off. */
+function readMinimalPairs(): readonly TrainingExample[] {
+  const formsByTrigger = parse(
+    readFileSync(new URL('../../examples/minimal-pairs.yaml', import.meta.url), 'utf8'),
+  ) as Record<string, Record<string, string>>
+  return Object.entries(formsByTrigger).flatMap(([id, forms]) =>
+    Object.entries(forms).map(([form, question]) => {
+      const isAnswered = form === 'denied' || form === 'informational'
+      return toExample(question, isAnswered ? 'answer' : `handoff:${id}`, 'minimalPair')
+    }),
+  )
+}
+
+/** Lists the questions (`asks`) that the sections of the guides answer. */
+const listSectionQuestions = (): readonly TrainingExample[] =>
+  loadSectionAsks().flatMap(({ guide, sections }) =>
+    Object.values(sections).flatMap(({ asks }) =>
+      asks.map((question) => toExample(question, `answer:${guide}`, 'sectionQuestion')),
+    ),
+  )
+
+/**
+ * The distance in the list between two section questions that are used one after the other. The questions of a guide are adjacent
+ * in the list, and no guide has this many, so the two are from different guides. The step is coprime with the length of the list,
+ * so every question is used.
+ */
+const SECTION_QUESTION_STEP = 389
+
+/**
+ * Makes two examples from each trigger example, by putting it before one section question and before another. People often
+ * mention an event and then ask about something else; without the event, that would be an ordinary question.
+ */
+const composeExamples = (
+  triggerExamples: readonly TrainingExample[],
+  sectionQuestions: readonly TrainingExample[],
+): readonly TrainingExample[] =>
+  triggerExamples.flatMap((triggerExample, index) =>
+    [0, 1].flatMap((offset) => {
+      const sectionIndex = ((index * 2 + offset) * SECTION_QUESTION_STEP) % sectionQuestions.length
+      const sectionQuestion = sectionQuestions[sectionIndex]
+      if (sectionQuestion === undefined) return []
+      const question = `${triggerExample.question.replace(/[.!?]*$/, '.')} ${sectionQuestion.question}`
+      const expected =
+        triggerExample.expected === 'answer' ? sectionQuestion.expected : triggerExample.expected
+      return [toExample(question, expected, 'composed')]
+    }),
+  )
+
+const toExample = (
+  question: string,
+  expected: string,
+  kind: keyof typeof EXAMPLE_WEIGHTS,
+): TrainingExample => ({ question, expected, alsoOk: [], weight: EXAMPLE_WEIGHTS[kind] })

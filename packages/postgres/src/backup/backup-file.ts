@@ -1,0 +1,141 @@
+import { once } from 'node:events'
+import { open, rm, stat } from 'node:fs/promises'
+import { createInterface } from 'node:readline'
+import { PassThrough } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGunzip, createGzip } from 'node:zlib'
+import { z } from 'zod'
+
+/** The first line of a backup. */
+export const BackupHeader = z.object({
+  plainpath_backup: z.literal(1),
+  app: z.enum(['auth', 'resource']),
+  /** The time of the backup, by the database's clock. */
+  made_at: z.iso.datetime({ offset: true }),
+  /** The applied migrations, in their order. */
+  migrations: z.array(z.string()).min(1),
+})
+export type BackupHeader = z.infer<typeof BackupHeader>
+
+const MetadataLine = z.union([
+  z.object({ table: z.string(), columns: z.array(z.string()) }),
+  z.object({ sequence: z.string(), last: z.string(), called: z.boolean() }),
+  /** The last line. A file without it is truncated. */
+  z.object({ end: z.literal(true), rows: z.int() }),
+])
+export type BackupLine =
+  | z.infer<typeof MetadataLine>
+  /** Rows of the last named table, as a JSON array. It is not parsed, because JavaScript would round large numbers. */
+  | { readonly rowsJson: string }
+
+/** Thrown if a backup cannot be restored. The message is a sentence for the operator. */
+export class BackupError extends Error {
+  override readonly name = 'BackupError'
+}
+
+/**
+ * Creates a backup file that only the current user may read. `finish` writes it to the disk and returns its size in bytes.
+ * Disposing removes an unfinished file.
+ */
+export async function createBackupFile(file: string) {
+  const handle = await open(file, 'wx', 0o600)
+  const input = new PassThrough()
+  const pipelineEnd = pipeline(input, createGzip(), handle.createWriteStream({ flush: true }))
+  pipelineEnd.catch(() => undefined)
+  let isFinished = false
+  return {
+    /** Writes a line of JSON. */
+    async write(line: string): Promise<void> {
+      if (!input.write(`${line}\n`)) await Promise.race([once(input, 'drain'), pipelineEnd])
+    },
+    async finish(): Promise<number> {
+      input.end()
+      await pipelineEnd
+      isFinished = true
+      return (await stat(file)).size
+    },
+    async [Symbol.asyncDispose]() {
+      input.destroy()
+      await pipelineEnd.catch(() => undefined)
+      if (!isFinished) await rm(file, { force: true })
+    },
+  }
+}
+
+/**
+ * Reads the header of a backup.
+ *
+ * @throws {BackupError} if the file is not a backup or is damaged
+ */
+export async function readBackupHeader(file: string): Promise<BackupHeader> {
+  await using backup = await openBackupFile(file)
+  return backup.header
+}
+
+/**
+ * Opens a backup for reading line by line. `lines` throws at the end of a truncated file.
+ *
+ * @throws {BackupError} if the file is not a backup or is damaged
+ */
+export async function openBackupFile(
+  file: string,
+): Promise<{ header: BackupHeader; lines: AsyncGenerator<BackupLine> } & AsyncDisposable> {
+  await using opening = new AsyncDisposableStack()
+  const handle = await open(file)
+  const input = handle.createReadStream()
+  const decompressed = createGunzip()
+  const pipelineEnd = pipeline(input, decompressed)
+  /** Rejects if reading fails, and never resolves. */
+  const failure = pipelineEnd.then(() => new Promise<never>(() => {}))
+  failure.catch(() => undefined)
+  opening.defer(async () => {
+    input.destroy()
+    decompressed.destroy()
+    await pipelineEnd.catch(() => undefined)
+  })
+  const lineIterator = createInterface({ input: decompressed, crlfDelay: Number.POSITIVE_INFINITY })[
+    Symbol.asyncIterator
+  ]()
+  const readLine = async () => {
+    try {
+      const nextLine = await Promise.race([lineIterator.next(), failure])
+      return nextLine.done === true ? '' : nextLine.value
+    } catch (cause) {
+      throw new BackupError('It is not a backup, or it is damaged.', { cause })
+    }
+  }
+  const { success, data: header } = BackupHeader.safeParse(parseJson(await readLine()))
+  if (!success) throw new BackupError('It is not a backup of this program.')
+  async function* lines(): AsyncGenerator<BackupLine> {
+    for (;;) {
+      const line = await readLine()
+      if (line.startsWith(ROWS_BEGIN) && line.endsWith(ROWS_END)) {
+        yield { rowsJson: line.slice(ROWS_BEGIN.length - 1, 1 - ROWS_END.length) }
+        continue
+      }
+      const { success: isKnown, data } = MetadataLine.safeParse(parseJson(line))
+      if (!isKnown) throw new BackupError('The backup was cut off, or is damaged.')
+      yield data
+      if ('end' in data) return
+    }
+  }
+  const resources = opening.move()
+  return { header, lines: lines(), [Symbol.asyncDispose]: () => resources.disposeAsync() }
+}
+
+const [ROWS_BEGIN, ROWS_END] = ['{"rows":[', ']}']
+
+/**
+ * Formats rows as a line of the backup.
+ *
+ * @param rows one JSON object each
+ */
+export const formatRowsLine = (rows: readonly string[]) => `${ROWS_BEGIN}${rows.join(',')}${ROWS_END}`
+
+function parseJson(line: string): unknown {
+  try {
+    return JSON.parse(line) as unknown
+  } catch {
+    return undefined
+  }
+}

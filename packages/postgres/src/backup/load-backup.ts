@@ -1,0 +1,134 @@
+import { cp, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import pg from 'pg'
+import { connect } from '../connection.ts'
+import { migrate, RESTORING } from '../migrate.ts'
+import { BackupError, type BackupHeader, type BackupLine, openBackupFile } from './backup-file.ts'
+
+const STATEMENT_MS = 300_000
+const escapeId = pg.escapeIdentifier
+
+interface LoadOptions {
+  /** The database URL of the role that owns the tables. */
+  readonly url: string
+  /** The folder with this release's migrations. */
+  readonly folder: string
+  readonly app: BackupHeader['app']
+  readonly file: string
+}
+
+/**
+ * Fills an empty database with a backup, and applies the later migrations. Until `openRestoredDatabase` is called, the app's role
+ * cannot read the tables, so no instance serves data that was revoked or erased after the backup.
+ *
+ * @throws {BackupError} before it changes anything, or, for a damaged file, after it rolled back the rows
+ */
+export async function loadBackup(options: LoadOptions): Promise<BackupHeader & { rows: number }> {
+  const { url, folder, app, file } = options
+  await using backup = await openBackupFile(file)
+  const { header, lines } = backup
+  if (header.app !== app) throw new BackupError(`It is a backup of ${header.app}, not of ${app}.`)
+  const knownNames = new Set((await readdir(folder)).map((name) => path.basename(name, '.sql')))
+  const unknownNames = header.migrations.filter((name) => !knownNames.has(name))
+  if (unknownNames.length > 0)
+    throw new BackupError(
+      `A newer release made it, with the migrations ${unknownNames.join(', ')}. Restore it with that release.`,
+    )
+  await using client = await connect(url, { applicationName: 'plainpath restore', statementMs: STATEMENT_MS })
+  await refuseUsedDatabase(client)
+  // Set before any table exists, because nobody may read the tables until the restore is complete.
+  await client.query(`comment on schema public is '${RESTORING}'`)
+  await migrateAsBackup(options, header.migrations)
+  const rows = await loadRows(client, lines)
+  await migrate({ url, folder, isRestoring: true })
+  return { ...header, rows }
+}
+
+/** Grants the app's role its privileges on a restored database. */
+export async function openRestoredDatabase(options: {
+  url: string
+  folder: string
+  appRole: string
+}): Promise<void> {
+  await using client = await connect(options.url, { applicationName: 'plainpath restore' })
+  await client.query('comment on schema public is null')
+  await migrate(options)
+}
+
+async function refuseUsedDatabase(client: pg.Client): Promise<void> {
+  const { rows: tables } = await client.query(`select from pg_tables where schemaname = 'public' limit 1`)
+  if (tables.length > 0)
+    throw new BackupError('The database has tables. A backup is restored into an empty database only.')
+  const { rows: sessions } = await client.query<{ name: string }>(
+    `select distinct application_name as name from pg_stat_activity
+     where datname = current_database() and pid <> pg_backend_pid() and application_name like 'plainpath%'
+       and application_name not like 'plainpath lease%'`,
+  )
+  if (sessions.length > 0)
+    throw new BackupError(
+      `Something uses the database: ${sessions.map(({ name }) => name).join(', ')}. Stop every instance first.`,
+    )
+}
+
+/** Creates the tables as they were at the time of the backup. Later migrations can then also change its rows. */
+async function migrateAsBackup({ url, folder }: LoadOptions, migrations: readonly string[]): Promise<void> {
+  const copiedFolder = await mkdtemp(path.join(tmpdir(), 'plainpath-migrations-'))
+  try {
+    for (const name of migrations)
+      await cp(path.join(folder, `${name}.sql`), path.join(copiedFolder, `${name}.sql`))
+    await migrate({ url, folder: copiedFolder, isRestoring: true })
+  } finally {
+    await rm(copiedFolder, { recursive: true, force: true })
+  }
+}
+
+/** Loads the rows in one transaction. Foreign keys are checked at its end, so the order of the rows does not matter. */
+async function loadRows(client: pg.Client, lines: AsyncGenerator<BackupLine>): Promise<number> {
+  const { rows: foreignKeys } = await client.query<{ name: string; table: string }>(
+    `select conname as name, conrelid::regclass::text as table from pg_constraint
+     where contype = 'f' and not condeferrable and connamespace = 'public'::regnamespace`,
+  )
+  const alterForeignKeys = async (deferral: string) => {
+    for (const { name, table } of foreignKeys)
+      await client.query(`alter table ${table} alter constraint ${escapeId(name)} ${deferral}`)
+  }
+  await client.query('begin')
+  try {
+    await alterForeignKeys('deferrable initially deferred')
+    const count = await insertLines(client, lines)
+    await client.query('set constraints all immediate')
+    await alterForeignKeys('not deferrable')
+    await client.query('commit')
+    return count
+  } catch (error) {
+    await client.query('rollback')
+    throw error
+  }
+}
+
+async function insertLines(client: pg.Client, lines: AsyncGenerator<BackupLine>): Promise<number> {
+  let insertStatement = ''
+  let count = 0
+  for await (const line of lines) {
+    if ('table' in line) {
+      const [table, columns] = [
+        escapeId(line.table),
+        line.columns.map((column) => escapeId(column)).join(', '),
+      ]
+      // A migration may have inserted rows.
+      await client.query(`delete from public.${table}`)
+      insertStatement = `insert into public.${table} (${columns}) overriding system value
+        select ${columns} from jsonb_populate_recordset(null::public.${table}, $1)`
+    } else if ('rowsJson' in line) {
+      count += (await client.query(insertStatement, [line.rowsJson])).rowCount ?? 0
+    } else if ('sequence' in line) {
+      await client.query('select setval($1::regclass, $2::bigint, $3)', [
+        `public.${escapeId(line.sequence)}`,
+        line.last,
+        line.called,
+      ])
+    } else if (line.rows !== count) throw new BackupError('The backup lacks rows, so it is damaged.')
+  }
+  return count
+}

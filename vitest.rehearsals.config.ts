@@ -1,0 +1,11 @@
+import { defineConfig } from 'vitest/config'
+
+/** Tests that `npm run rehearse` runs beside its load. */
+export default defineConfig({
+  test: {
+    include: ['e2e/rehearsals/**/*.test.ts'],
+    expect: { poll: { timeout: 10_000 } },
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+  },
+})
