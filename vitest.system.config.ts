@@ -21,7 +21,7 @@ try {
  */
 const SLOWEST = [
   ...['pages', 'safe-pages', 'page-tasks'],
-  ...['whole-stack', 'mail-kills', 'lifecycle', 'cached-answers', 'resource-servers'],
+  ...['whole-stack', 'mail-kills', 'cached-answers', 'resource-servers'],
 ]
 
 class SlowestFirst extends BaseSequencer {
@@ -34,14 +34,15 @@ class SlowestFirst extends BaseSequencer {
   }
 }
 
-const FAULTS = 'e2e/system/faults.test.ts'
+/** They judge how soon each request is answered, so nothing runs beside them. */
+const FAULTS = ['e2e/system/faults.test.ts', 'e2e/system/lifecycle.test.ts']
 /** They share one stack. */
 const PAGES = 'e2e/system/{pages,page-tasks,safe-pages}.test.ts'
 
 /**
  * The whole topology: both apps twice, a gateway, PostgreSQL, Redis and a browser; and the tests of production intervals.
- * Faults run by themselves, since they judge how soon each request is answered. Of the others two run at a time on two cores:
- * with three, a slow machine sheds requests that are to succeed.
+ * Of the tests that do not run by themselves, two run at a time on two cores: with three, a slow machine sheds requests that are
+ * to succeed.
  */
 export default defineConfig({
   test: {
@@ -53,7 +54,7 @@ export default defineConfig({
     // On a busy machine, conditions take longer to become true.
     expect: { poll: { timeout: 30_000 } },
     testTimeout: 60_000,
-    hookTimeout: 60_000,
+    hookTimeout: 180_000,
     // Removing the databases of a run takes a slow server longer than the default of 10 s, and then the run counts as failed.
     teardownTimeout: 120_000,
     reporters: [
@@ -62,7 +63,10 @@ export default defineConfig({
       './scripts/vitest/run-summary-reporter.ts',
     ],
     projects: [
-      { extends: true, test: { name: 'faults', include: [FAULTS], sequence: { groupOrder: 0 } } },
+      {
+        extends: true,
+        test: { name: 'faults', include: FAULTS, fileParallelism: false, sequence: { groupOrder: 0 } },
+      },
       {
         extends: true,
         test: {
@@ -72,7 +76,7 @@ export default defineConfig({
             'e2e/system/**/*.test.ts',
             '{apps,bench,e2e,infra,packages,scripts}/**/*.production.test.ts',
           ],
-          exclude: ['**/node_modules/**', FAULTS, PAGES],
+          exclude: ['**/node_modules/**', ...FAULTS, PAGES],
           sequence: { groupOrder: 1 },
         },
       },

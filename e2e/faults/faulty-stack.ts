@@ -9,6 +9,7 @@ import { type Stack, startStack } from '@plainpath/stack/start-stack'
 import { Redis } from 'ioredis'
 import { type AgentKey, createAgentKey } from '../agent-key.ts'
 import { mailSettings } from '../lend-mailbox-to.ts'
+import { WITHOUT_FSYNC } from '../system/open-system.ts'
 import { type FaultProxies, openFaultProxies } from './fault-proxies.ts'
 import { type FaultyDocumentServer, startFaultyDocumentServer } from './faulty-document-server.ts'
 import { createFaultyMachines, type Machine } from './faulty-machine.ts'
@@ -82,6 +83,7 @@ export async function startFaultyStack(options: {
     await startStack({
       folder,
       limitsFactor,
+      postgresSettings: WITHOUT_FSYNC,
       settings: {
         ...SETTINGS,
         AUTH_CLIENT_DOCUMENT_TEST_HOSTS: documents.address,

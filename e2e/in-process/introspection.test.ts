@@ -2,24 +2,23 @@ import { readFileSync } from 'node:fs'
 import { loadConfig } from '@plainpath/auth/config'
 import { openAuth } from '@plainpath/auth/wire'
 import { createLog, type RequestHandler, serve } from '@plainpath/http'
+import { ANY_PORT } from '@plainpath/http/testing/any-port'
 import { serviceUrls } from '@plainpath/metadata'
 import { describeIntrospection } from '@plainpath/resource/introspection-contract'
 import { openSystemEnvironment } from '../system-environment.ts'
-
-const LISTEN = { port: 0, host: '127.0.0.1', drainSeconds: 1 }
 
 /** The real authorization server must pass the contract of the fake that the API's tests use. */
 describeIntrospection('the authorization server', async () => {
   await using opening = new AsyncDisposableStack()
   let handler: RequestHandler = (_request, response) => response.writeHead(503).end()
-  const server = opening.use(await serve((request, response) => handler(request, response), LISTEN))
+  const server = opening.use(await serve((request, response) => handler(request, response), ANY_PORT))
   const urls = serviceUrls(`http://localhost:${server.port}`)
   const { env, dependencies } = opening.use(await openSystemEnvironment(urls.origin))
   const log = createLog({ service: 'auth', write: () => {} })
   const deps = { log, now: () => new Date(), ...dependencies }
   const auth = opening.use(await openAuth(loadConfig(env), deps))
   handler = auth.publicApp.callback()
-  const internal = opening.use(await serve(auth.internalApp.callback(), LISTEN))
+  const internal = opening.use(await serve(auth.internalApp.callback(), ANY_PORT))
 
   const agent = (await (await fetch(urls.register, { method: 'POST' })).json()) as Record<string, string>
   const agentId = agent['client_id'] ?? ''

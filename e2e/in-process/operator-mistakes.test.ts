@@ -10,6 +10,7 @@ import { runAuth } from '@plainpath/auth/run-auth'
 import { MIGRATIONS } from '@plainpath/auth/stores'
 import { openAuth } from '@plainpath/auth/wire'
 import { createLog, type RequestHandler, serve } from '@plainpath/http'
+import { ANY_PORT } from '@plainpath/http/testing/any-port'
 import { API_VERSION } from '@plainpath/metadata'
 import { openPool, type Pool } from '@plainpath/postgres'
 import { openTestDatabase } from '@plainpath/postgres/testing'
@@ -26,8 +27,6 @@ import { openSystemEnvironment } from '../system-environment.ts'
 const SHORT = { AUTH_KEYS_POLL_SECONDS: '0.2', AUTH_KEYS_LEASE_SECONDS: '2', AUTH_KEYS_TRUST_SECONDS: '0.1' }
 /** Settings with which tokens are in PostgreSQL: in a Redis that other tests share, a stop would revoke their tokens. */
 const PRODUCTION_LIMITS = 1
-const LISTEN = { port: 0, host: '127.0.0.1', drainSeconds: 1 }
-
 const resources = new AsyncDisposableStack()
 let env: Record<string, string>
 let admin: { readonly auth: Pool; readonly resource: Pool }
@@ -35,7 +34,7 @@ let folder: string
 let agent: { client_id: string; client_secret: string }
 beforeAll(async () => {
   let handler: RequestHandler = (_request, response) => response.writeHead(503).end()
-  const server = resources.use(await serve((request, response) => handler(request, response), LISTEN))
+  const server = resources.use(await serve((request, response) => handler(request, response), ANY_PORT))
   const system = resources.use(await openSystemEnvironment(server.url, PRODUCTION_LIMITS))
   env = { ...system.env, ...SHORT }
   const auth = resources.use(

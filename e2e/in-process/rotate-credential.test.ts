@@ -3,13 +3,13 @@ import { loadConfig as loadAuthConfig } from '@plainpath/auth/config'
 import { runAuth } from '@plainpath/auth/run-auth'
 import { openAuth } from '@plainpath/auth/wire'
 import { createLog, type RequestHandler, serve } from '@plainpath/http'
+import { ANY_PORT } from '@plainpath/http/testing/any-port'
 import { serviceUrls } from '@plainpath/metadata'
 import { loadConfig as loadResourceConfig } from '@plainpath/resource/config'
 import { openResource } from '@plainpath/resource/wire'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openSystemEnvironment } from '../system-environment.ts'
 
-const LISTEN = { port: 0, host: '127.0.0.1', drainSeconds: 1 }
 const SETTINGS = { AUTH_KEYS_POLL_SECONDS: '0.2', AUTH_KEYS_LEASE_SECONDS: '3' }
 
 const resources = new AsyncDisposableStack()
@@ -25,7 +25,7 @@ beforeAll(async () => {
   }
   const startFront = async () => {
     let handler: RequestHandler = (_request, response) => response.writeHead(503).end()
-    const server = resources.use(await serve((request, response) => handler(request, response), LISTEN))
+    const server = resources.use(await serve((request, response) => handler(request, response), ANY_PORT))
     const respondWith = (next: RequestHandler) => {
       handler = next
     }
@@ -43,8 +43,8 @@ beforeAll(async () => {
       }),
     )
     at.answerWith(auth.publicApp.callback())
-    const internal = resources.use(await serve(auth.internalApp.callback(), LISTEN))
-    operations.push(resources.use(await serve(auth.operationsApp.callback(), LISTEN)).url)
+    const internal = resources.use(await serve(auth.internalApp.callback(), ANY_PORT))
+    operations.push(resources.use(await serve(auth.operationsApp.callback(), ANY_PORT)).url)
     const api = await startFront()
     const config = loadResourceConfig({
       ...env,

@@ -5,6 +5,7 @@ import { loadConfig as loadAuthConfig } from '@plainpath/auth/config'
 import { openAuth } from '@plainpath/auth/wire'
 import { createLog, type RequestHandler, serve } from '@plainpath/http'
 import { freePorts } from '@plainpath/http/free-ports'
+import { ANY_PORT } from '@plainpath/http/testing/any-port'
 import type { AppName } from '@plainpath/metadata'
 import { loadConfig as loadResourceConfig } from '@plainpath/resource/config'
 import { openResource } from '@plainpath/resource/wire'
@@ -38,8 +39,6 @@ export interface CachedSystem extends AsyncDisposable {
   read(token: string, instance?: number): Promise<number>
   metric(app: AppName, name: string, instance?: number): Promise<number>
 }
-
-const ANY_PORT = { port: 0, host: '127.0.0.1', drainSeconds: 1 }
 const ORIGIN = 'http://localhost:8080'
 
 /** Starts the system. It requires Debian's `redis-server`. */

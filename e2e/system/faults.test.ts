@@ -7,6 +7,7 @@ import { createHttpClient, type HttpClient } from '../faults/http-client.ts'
 import type { Ledger } from '../faults/ledger.ts'
 import { prepareLedger } from '../faults/prepare-ledger.ts'
 import { seedRandom } from '../faults/random.ts'
+import { explainIfBusy, REPEAT_IF_BUSY } from '../faults/repeat-if-busy.ts'
 import { type FaultResult, runFault, SHORT } from '../faults/run-fault.ts'
 import { whenCounted } from './when-counted.ts'
 
@@ -39,11 +40,17 @@ afterAll(async () => {
 })
 
 for (const fault of FAULTS_IN_CI) {
-  test(`${fault.numbers.join(', ')} under ${TRAFFIC.rate} requests a second, ${fault.name}`, async () => {
-    const result = await runFault(system, ledger, fault, TRAFFIC)
-    results.push(result)
-    expect({ wrong: result.wrong, lost: result.lost }).toEqual({ wrong: [], lost: [] })
-  })
+  test(
+    `${fault.numbers.join(', ')} under ${TRAFFIC.rate} requests a second, ${fault.name}`,
+    {
+      retry: REPEAT_IF_BUSY,
+    },
+    explainIfBusy(async () => {
+      const result = await runFault(system, ledger, fault, TRAFFIC)
+      results.push(result)
+      expect({ wrong: result.wrong, lost: result.lost }).toEqual({ wrong: [], lost: [] })
+    }),
+  )
 }
 
 const join = (email: string) =>

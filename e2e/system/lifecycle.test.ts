@@ -7,6 +7,7 @@ import { SHORTEST_TIMEOUT_MS } from '../faults/judge.ts'
 import type { Ledger } from '../faults/ledger.ts'
 import { type Entry, type Load, startLoad } from '../faults/load.ts'
 import { prepareLedger } from '../faults/prepare-ledger.ts'
+import { explainIfBusy, REPEAT_IF_BUSY } from '../faults/repeat-if-busy.ts'
 import { openSystem, type System } from './open-system.ts'
 
 /** Before a release, on a machine without other work: ROLLING_RATE=200. */
@@ -70,51 +71,61 @@ function print(what: string, facts: Record<string, unknown>): void {
   process.stdout.write(`\n${JSON.stringify({ ...figures, ...facts })}\n`)
 }
 
-test(`F-19 each process restarted in turn under ${RATE} requests a second: no request fails`, {
-  timeout: 4 * BACK_MS + 60_000,
-}, async () => {
-  load = startLoad({ origin: system.origin, ledger, rate: RATE })
-  await load.waitUntilSent(RATE)
-  for (const app of processes()) {
-    await app.stop('SIGTERM')
-    expect([app.name, app.child.exitCode]).toEqual([app.name, 0])
-    await app.start()
-    await untilRequested(app)
-  }
-  await load.waitUntilSent(RATE)
-  await load[Symbol.asyncDispose]()
-  print('restarted in turn', { failed: failed().length, blamed: blamed(failed()).length })
-  expect(blamed(failed())).toEqual([])
-  expect(await checkAcknowledged(system.origin, ledger)).toEqual([])
-})
-
-test(`F-18 each process killed in turn under ${RATE} requests a second: only what was in flight in it fails`, {
-  timeout: 4 * BACK_MS + 60_000,
-}, async () => {
-  load = startLoad({ origin: system.origin, ledger, rate: RATE })
-  await load.waitUntilSent(RATE)
-  const deaths: { readonly from: number; readonly to: number }[] = []
-  for (const app of processes()) {
-    const from = performance.now()
-    await app.stop('SIGKILL')
-    deaths.push({ from, to: performance.now() })
+test(
+  `F-19 each process restarted in turn under ${RATE} requests a second: no request fails`,
+  {
+    timeout: 4 * BACK_MS + 60_000,
+    retry: REPEAT_IF_BUSY,
+  },
+  explainIfBusy(async () => {
+    load = startLoad({ origin: system.origin, ledger, rate: RATE })
     await load.waitUntilSent(RATE)
-    await app.start()
-    await untilRequested(app)
-    await load.waitUntilSent(WARM_SECONDS * RATE)
-  }
-  await load[Symbol.asyncDispose]()
-  const inFlight = ({ startedAt, endedAt, outcome }: Entry) =>
-    outcome === 'refused' && deaths.some(({ from, to }) => startedAt <= to && endedAt >= from)
-  const others = failed().filter((entry) => !inFlight(entry))
-  print('killed in turn', {
-    failed: failed().length,
-    inFlight: failed().length - others.length,
-    blamed: blamed(others).length,
-  })
-  expect(blamed(others)).toEqual([])
-  expect(await checkAcknowledged(system.origin, ledger)).toEqual([])
-})
+    for (const app of processes()) {
+      await app.stop('SIGTERM')
+      expect([app.name, app.child.exitCode]).toEqual([app.name, 0])
+      await app.start()
+      await untilRequested(app)
+    }
+    await load.waitUntilSent(RATE)
+    await load[Symbol.asyncDispose]()
+    print('restarted in turn', { failed: failed().length, blamed: blamed(failed()).length })
+    expect(blamed(failed())).toEqual([])
+    expect(await checkAcknowledged(system.origin, ledger)).toEqual([])
+  }),
+)
+
+test(
+  `F-18 each process killed in turn under ${RATE} requests a second: only what was in flight in it fails`,
+  {
+    timeout: 4 * BACK_MS + 60_000,
+    retry: REPEAT_IF_BUSY,
+  },
+  explainIfBusy(async () => {
+    load = startLoad({ origin: system.origin, ledger, rate: RATE })
+    await load.waitUntilSent(RATE)
+    const deaths: { readonly from: number; readonly to: number }[] = []
+    for (const app of processes()) {
+      const from = performance.now()
+      await app.stop('SIGKILL')
+      deaths.push({ from, to: performance.now() })
+      await load.waitUntilSent(RATE)
+      await app.start()
+      await untilRequested(app)
+      await load.waitUntilSent(WARM_SECONDS * RATE)
+    }
+    await load[Symbol.asyncDispose]()
+    const inFlight = ({ startedAt, endedAt, outcome }: Entry) =>
+      outcome === 'refused' && deaths.some(({ from, to }) => startedAt <= to && endedAt >= from)
+    const others = failed().filter((entry) => !inFlight(entry))
+    print('killed in turn', {
+      failed: failed().length,
+      inFlight: failed().length - others.length,
+      blamed: blamed(others).length,
+    })
+    expect(blamed(others)).toEqual([])
+    expect(await checkAcknowledged(system.origin, ledger)).toEqual([])
+  }),
+)
 
 test('F-36 with all stores down, all four instances are alive and report what they wait for, and serve when the stores are up', {
   timeout: 3 * BACK_MS,

@@ -39,6 +39,12 @@ export interface SystemOptions extends Pick<StackOptions, 'limitsFactor' | 'redi
   readonly documents?: DocumentServer
 }
 
+/**
+ * Lets PostgreSQL leave it to the kernel when changes reach the disk. A slow disk then does not delay responses. Nothing is lost
+ * when a process is killed, only when the machine loses power, which no test can do.
+ */
+export const WITHOUT_FSYNC = { fsync: 'off', full_page_writes: 'off' }
+
 /** Starts the topology and prints its addresses. */
 export async function openSystem({ documents, ...options }: SystemOptions = {}): Promise<System> {
   await using opening = new AsyncDisposableStack()
@@ -53,6 +59,7 @@ export async function openSystem({ documents, ...options }: SystemOptions = {}):
     await startStack({
       ...options,
       settings: { ...options.settings, ...documents?.settings },
+      postgresSettings: WITHOUT_FSYNC,
       ...(documents && { processEnvFor: () => ({ NODE_EXTRA_CA_CERTS: authorityFile }) }),
       folder,
       print: (line) => lines.push(line),

@@ -1,5 +1,6 @@
 import type { RequestListener } from 'node:http'
 import { createLog, type Log, serve } from '@plainpath/http'
+import { ANY_PORT } from '@plainpath/http/testing/any-port'
 import { loadConfig } from '../src/config.ts'
 import { openAuth, type RuntimeDependencies } from '../src/wire.ts'
 import { type AuthStores, openAuthStores, type TokenPlace } from './open-auth-stores.ts'
@@ -48,9 +49,8 @@ export async function startAuth(options: StartOptions & { tokens?: TokenPlace } 
 export async function startInstance(stores: AuthStores, options: StartOptions = {}): Promise<RunningAuth> {
   await using opening = new AsyncDisposableStack()
   let handler: RequestListener = (_request, response) => response.writeHead(503).end()
-  const anyPort = { port: 0, host: '127.0.0.1', drainSeconds: 5 }
   // The port is part of what the server must accept as Host, so it is bound first.
-  const server = opening.use(await serve((request, response) => handler(request, response), anyPort))
+  const server = opening.use(await serve((request, response) => handler(request, response), ANY_PORT))
   const origin = options.origin === 'loopback' ? server.url : (options.origin ?? ORIGIN)
   const { log, logged } = keepLog()
   const settings = await stores.settingsFor(origin)
@@ -69,8 +69,8 @@ export async function startInstance(stores: AuthStores, options: StartOptions = 
       ...(options.apps && { apps: options.apps }),
     }),
   )
-  const internal = opening.use(await serve(auth.internalApp.callback(), anyPort))
-  const operations = opening.use(await serve(auth.operationsApp.callback(), anyPort))
+  const internal = opening.use(await serve(auth.internalApp.callback(), ANY_PORT))
+  const operations = opening.use(await serve(auth.operationsApp.callback(), ANY_PORT))
   const respond = auth.publicApp.callback()
   handler = (request, response) => void respond(request, response)
   const resources = opening.move()

@@ -1,5 +1,6 @@
 import path from 'node:path'
 import { createLog, type RequestHandler, type RunningServer, serve } from '@plainpath/http'
+import { ANY_PORT } from '@plainpath/http/testing/any-port'
 import { openPool, type Pool } from '@plainpath/postgres'
 import { openTestDatabase } from '@plainpath/postgres/testing'
 import { loadConfig } from '../src/config.ts'
@@ -41,8 +42,7 @@ export interface StartOptions {
 export async function startResource(options: StartOptions = {}): Promise<RunningResource & { keys: string }> {
   await using opening = new AsyncDisposableStack()
   let handler: RequestHandler = (_request, response) => void response.writeHead(500).end()
-  const listening = { port: 0, host: '127.0.0.1', drainSeconds: 0 }
-  const server = opening.use(await serve((request, response) => handler(request, response), listening))
+  const server = opening.use(await serve((request, response) => handler(request, response), ANY_PORT))
   const origin = options.env?.['RESOURCE_ORIGIN'] ?? server.url
   const auth = opening.use(await startFakeAuthorizationServer(origin, options.now))
   const database = options.beside
@@ -74,7 +74,7 @@ export async function startResource(options: StartOptions = {}): Promise<Running
     }),
   )
   handler = resource.handler
-  const operations = opening.use(await serve(resource.operationsApp.callback(), listening))
+  const operations = opening.use(await serve(resource.operationsApp.callback(), ANY_PORT))
   const resources = opening.move()
   return {
     origin: server.url,

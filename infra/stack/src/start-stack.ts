@@ -25,6 +25,8 @@ export interface StackOptions {
   readonly ports?: StackPorts
   /** App settings in addition to those of the stack. */
   readonly settings?: Readonly<Record<string, string>>
+  /** Settings of PostgreSQL in addition to those of the stack. */
+  readonly postgresSettings?: Readonly<Record<string, string>>
   readonly print?: (line: string) => void
   /** Replaces the store addresses, for example with those of fault proxies. May add settings with further addresses. */
   readonly redirectStores?: (
@@ -87,6 +89,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       ports,
       postgresSettings: {
         max_connections: String(CONNECTIONS_PER_PAIR * maxInstances + OTHER_CONNECTIONS),
+        ...options.postgresSettings,
       },
     }),
   )

@@ -28,7 +28,7 @@ test('gives a lock to one holder, other locks to others, and a released lock to 
 test('releases a lock when its connection is lost', async () => {
   await using first = await holdLock(database.appUrl, 'lost')
   expect(first).toBeDefined()
-  const admin = await connect(database.adminUrl, { applicationName: 'test' })
+  const admin = await connect(database.adminUrl, { applicationName: 'test', patience: 10 })
   await admin.query(`select pg_terminate_backend(pid) from pg_stat_activity
     where application_name = 'plainpath lock' and datname = current_database()`)
   await disconnect(admin)
@@ -41,7 +41,7 @@ test('releases a lock when its connection is lost', async () => {
 test('waits for a lock for a limited time', async () => {
   await using held = await holdLock(database.appUrl, 'busy')
   expect(held).toBeDefined()
-  const client = await connect(database.appUrl, { applicationName: 'test' })
+  const client = await connect(database.appUrl, { applicationName: 'test', patience: 10 })
   await expect(takeLock(client, 'busy', 0.1)).rejects.toThrow('waited 0.1 s for the lock "busy"')
   await disconnect(client)
 })

@@ -15,13 +15,19 @@ const CLOSE_TIMEOUT_MS = 1_000
  */
 export async function connect(
   url: string,
-  options: { applicationName: string; statementMs?: number },
+  options: {
+    applicationName: string
+    statementMs?: number
+    /** Multiplies the time limits. For tests on a busy machine. */
+    patience?: number
+  },
 ): Promise<pg.Client & AsyncDisposable> {
-  const statementMs = options.statementMs ?? 2_000
+  const { patience = 1 } = options
+  const statementMs = (options.statementMs ?? 2_000) * patience
   const client = new pg.Client({
     connectionString: url,
     application_name: options.applicationName,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS * patience,
     statement_timeout: statementMs,
     query_timeout: statementMs + 500,
     keepAlive: true,

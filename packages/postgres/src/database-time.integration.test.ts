@@ -10,7 +10,7 @@ beforeAll(async () => {
     folder: path.join(import.meta.dirname, '../test/migrations'),
     name: 'time',
   })
-  db = openPool(database.appUrl)
+  db = openPool(database.appUrl, { patience: 10 })
 })
 afterAll(async () => {
   await db?.[Symbol.asyncDispose]()

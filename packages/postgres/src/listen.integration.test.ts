@@ -14,8 +14,8 @@ beforeAll(async () => {
     folder: path.join(import.meta.dirname, '../test/migrations'),
     name: 'listen',
   })
-  pool = openPool(database.appUrl)
-  admin = openPool(database.adminUrl)
+  pool = openPool(database.appUrl, { patience: 10 })
+  admin = openPool(database.adminUrl, { patience: 10 })
 })
 afterAll(async () => {
   await pool?.[Symbol.asyncDispose]()

@@ -48,7 +48,7 @@ describe('migrate', () => {
     const held = await holdLock(database.ownerUrl, 'plainpath migrations')
     await using more = await folderWith({ '0003-tags.sql': 'create table tags (name text)' })
     const waiting = migrate({ url: database.ownerUrl, folder: more.path })
-    await using owner = openPool(database.ownerUrl)
+    await using owner = openPool(database.ownerUrl, { patience: 10 })
     const migrators = () =>
       owner.query(`select from pg_stat_activity
         where application_name = 'plainpath migrate' and datname = current_database() and query ~ 'advisory'`)
@@ -72,7 +72,7 @@ describe('migrate', () => {
       env: { URL: database.ownerUrl, FOLDER: slow.path },
       stdio: 'inherit',
     })
-    await using owner = openPool(database.ownerUrl)
+    await using owner = openPool(database.ownerUrl, { patience: 10 })
     const sleeping = () =>
       owner.query(
         `select from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()`,
@@ -89,7 +89,7 @@ describe('migrate', () => {
   test('applies a file whole, whatever its comments say', async () => {
     await using database = await openEmptyDatabase()
     await migrate({ url: database.ownerUrl, folder })
-    await using owner = openPool(database.ownerUrl)
+    await using owner = openPool(database.ownerUrl, { patience: 10 })
     expect((await owner.query(`select to_regclass('notes_body_idx') as found`)).rows[0]).toEqual({
       found: 'notes_body_idx',
     })
@@ -107,7 +107,7 @@ describe('migrate', () => {
       message: expect.stringContaining('migration 0003-broken.sql failed: duplicate key'),
     })
     expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('canary')
-    await using owner = openPool(database.ownerUrl)
+    await using owner = openPool(database.ownerUrl, { patience: 10 })
     const { rows } = await owner.query(
       `select to_regclass('half') as half, array(select name from schema_migrations) as kept`,
     )
@@ -144,7 +144,7 @@ describe('migrate', () => {
 
 describe('the app role', () => {
   const allowed = async (url: string, table: string) => {
-    const client = await connect(url, { applicationName: 'test' })
+    const client = await connect(url, { applicationName: 'test', patience: 10 })
     const { rows } = await client.query(
       `select string_agg(p, ' ') as privileges from unnest(array['select', 'insert', 'update', 'delete', 'truncate',
         'references', 'trigger']) as p where has_table_privilege($1, p)`,
@@ -168,7 +168,7 @@ describe('the app role', () => {
   test('may use the sequences of its tables, and create no tables', async () => {
     await using database = await openEmptyDatabase()
     await migrate({ url: database.ownerUrl, folder, appRole: database.spec.app.name })
-    await using app = openPool(database.appUrl)
+    await using app = openPool(database.appUrl, { patience: 10 })
     const { rows } = await app.query(`insert into notes (slug) values ('one') returning id`)
     expect(rows).toEqual([{ id: 1 }])
     await expect(app.query('create table mine ()')).rejects.toMatchObject({ code: '42501' })
@@ -201,7 +201,7 @@ describe('the app role', () => {
 describe('schemaIsCurrent', () => {
   test('works for the app role', async () => {
     await using database = await openEmptyDatabase()
-    await using app = openPool(database.appUrl)
+    await using app = openPool(database.appUrl, { patience: 10 })
     expect(await isSchemaCurrent(app, folder)).toBe(false)
     await migrate({ url: database.ownerUrl, folder })
     expect(await isSchemaCurrent(app, folder)).toBe(false)
@@ -212,7 +212,7 @@ describe('schemaIsCurrent', () => {
   test('is false when a migration is missing, and true when the database has newer ones', async () => {
     await using database = await openEmptyDatabase()
     await using more = await folderWith({ '0003-tags.sql': 'create table tags (name text)' })
-    await using app = openPool(database.appUrl)
+    await using app = openPool(database.appUrl, { patience: 10 })
     const options = { url: database.ownerUrl, appRole: database.spec.app.name }
     await migrate({ ...options, folder })
     expect(await isSchemaCurrent(app, more.path)).toBe(false)
@@ -243,7 +243,9 @@ describe('ensureRolesAndDatabases', () => {
     await using other = await openEmptyDatabase()
     const intruder = new URL(database.appUrl)
     intruder.username = other.spec.app.name
-    await expect(connect(intruder.href, { applicationName: 'test' })).rejects.toMatchObject({ code: '42501' })
+    await expect(connect(intruder.href, { applicationName: 'test', patience: 10 })).rejects.toMatchObject({
+      code: '42501',
+    })
   })
 
   test('works for an administrator without superuser rights', async () => {
@@ -251,7 +253,7 @@ describe('ensureRolesAndDatabases', () => {
     await using database = await openEmptyDatabase()
     const name = `${database.name}_second`
     const lesserAdmin = { name: `${name}_admin`, password: rolePassword }
-    await using admin = openPool(adminUrl)
+    await using admin = openPool(adminUrl, { patience: 10 })
     await admin.query(
       `create role "${lesserAdmin.name}" login createrole createdb password '${rolePassword}'`,
     )

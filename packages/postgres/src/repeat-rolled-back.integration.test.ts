@@ -12,7 +12,7 @@ beforeAll(async () => {
     folder: path.join(import.meta.dirname, '../test/migrations'),
     name: 'repeats',
   })
-  admin = openPool(database.adminUrl)
+  admin = openPool(database.adminUrl, { patience: 10 })
   await admin.query(`insert into notes (slug, body) values ('left', ''), ('right', ''), ('count', '0')`)
 })
 afterAll(async () => {

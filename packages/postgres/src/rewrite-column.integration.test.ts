@@ -9,7 +9,7 @@ let db: Pool
 beforeAll(async () => {
   const folder = path.join(import.meta.dirname, '../test/migrations')
   const database = resources.use(await openTestDatabase({ folder, name: 'rewrite' }))
-  db = resources.use(openPool(database.ownerUrl, { max: 2 }))
+  db = resources.use(openPool(database.ownerUrl, { max: 2, patience: 10 }))
 })
 afterAll(() => resources.disposeAsync())
 

@@ -23,7 +23,7 @@ export async function openEmptyDatabase() {
 export async function dropDatabase({ name, owner, app }: DatabaseSpec): Promise<void> {
   const admin = await connect(inject('testPostgres').adminUrl, {
     applicationName: 'test',
-    statementMs: 15_000,
+    patience: 10,
   })
   await admin.query(`drop database "${name}" with (force)`)
   await admin.query(`drop role "${owner.name}", "${app.name}"`)

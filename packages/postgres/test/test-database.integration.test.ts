@@ -8,7 +8,7 @@ import { beginTestRun, nameInRun } from './test-run.ts'
 const folder = path.join(import.meta.dirname, 'migrations')
 
 async function databases(like: string): Promise<string[]> {
-  const admin = await connect(inject('testPostgres').adminUrl, { applicationName: 'test' })
+  const admin = await connect(inject('testPostgres').adminUrl, { applicationName: 'test', patience: 10 })
   const { rows } = await admin.query<{ datname: string }>(
     'select datname from pg_database where datname like $1',
     [like],
@@ -18,7 +18,7 @@ async function databases(like: string): Promise<string[]> {
 }
 
 async function asAdmin({ adminUrl }: TestDatabase, query: string): Promise<Record<string, unknown>> {
-  const admin = await connect(adminUrl, { applicationName: 'test' })
+  const admin = await connect(adminUrl, { applicationName: 'test', patience: 10 })
   const { rows } = await admin.query<Record<string, unknown>>(query)
   await disconnect(admin)
   return rows[0] ?? {}
@@ -27,12 +27,12 @@ async function asAdmin({ adminUrl }: TestDatabase, query: string): Promise<Recor
 test('each database is migrated and separate, its roles are the lesser ones', async () => {
   await using one = await openTestDatabase({ folder, name: 'copies' })
   await using other = await openTestDatabase({ folder, name: 'copies' })
-  await using first = openPool(one.appUrl)
-  await using second = openPool(other.appUrl)
+  await using first = openPool(one.appUrl, { patience: 10 })
+  await using second = openPool(other.appUrl, { patience: 10 })
   await first.query(`insert into notes (slug) values ('mine')`)
   expect((await second.query('select * from notes')).rows).toEqual([])
   await expect(first.query('create table mine ()')).rejects.toMatchObject({ code: '42501' })
-  await using owner = openPool(one.ownerUrl)
+  await using owner = openPool(one.ownerUrl, { patience: 10 })
   await owner.query('create table ours ()')
 })
 
@@ -48,7 +48,7 @@ test('many at once share one template', async () => {
 
 test('disposing takes the database away, even one in use', async () => {
   const database = await openTestDatabase({ folder, name: 'gone' })
-  await using pool = openPool(database.appUrl)
+  await using pool = openPool(database.appUrl, { patience: 10 })
   await pool.query('select 1')
   await database[Symbol.asyncDispose]()
   await expect.poll(() => databases(database.name)).toEqual([])
@@ -88,7 +88,7 @@ test('a new run removes the leftovers of ended runs, but not the data of active 
   const { adminUrl, origin } = inject('testPostgres')
   const silent = { error: () => undefined }
   await using live = await openTestDatabase({ folder, name: 'live' })
-  await using owned = openPool(adminUrl)
+  await using owned = openPool(adminUrl, { patience: 10 })
   const left = nameInRun('0000dead', 'auth', 'left')
   await owned.query(`create role "${left}"`)
   await owned.query(`create database "${left}" owner "${left}"`)

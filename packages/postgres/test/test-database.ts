@@ -213,7 +213,7 @@ const ADMIN_STATEMENT_MS = 40_000
 export async function withAdmin<T>(adminUrl: string, work: (admin: pg.Client) => Promise<T>): Promise<T> {
   await using admin = await connect(adminUrl, {
     applicationName: 'plainpath test',
-    statementMs: ADMIN_STATEMENT_MS,
+    patience: 15,
   })
   return await work(admin)
 }

@@ -28,7 +28,6 @@ declare module 'vitest' {
 const PREFIX = 'plainpath_test_'
 const RUN_NAME = /^plainpath_test_([0-9a-f]{8})_/
 const RUN_SESSION = 'plainpath test run '
-const STATEMENT_MS = 40_000
 const LOCK_SECONDS = 30
 
 /**
@@ -75,7 +74,7 @@ export async function beginTestRun(
 }
 
 async function readServerVersion(adminUrl: string): Promise<string> {
-  await using client = await connect(adminUrl, { applicationName: 'plainpath test' })
+  await using client = await connect(adminUrl, { applicationName: 'plainpath test', patience: 15 })
   const { rows } = await client.query<{ server_version: string }>('show server_version')
   return rows[0]?.server_version.split(' ')[0] ?? 'of unknown version'
 }
@@ -87,7 +86,7 @@ async function removeRuns(
 ): Promise<void> {
   await using admin = await connect(adminUrl, {
     applicationName: 'plainpath test clean-up',
-    statementMs: STATEMENT_MS,
+    patience: 15,
   })
   await takeLock(admin, 'plainpath test clean-up', LOCK_SECONDS)
   const databases = await readNames(admin, 'select datname as name from pg_database')
