@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import { defineConfig, type TestProjectConfiguration } from 'vitest/config'
-import RandomOrder from './scripts/vitest/random-order.ts'
+import RandomOrderSequencer from './scripts/vitest/random-order.ts'
 
 const postgresUrl = process.env['TEST_POSTGRES_URL'] || undefined
 const redisUrl = process.env['TEST_REDIS_URL'] || undefined
@@ -66,7 +66,7 @@ export default defineConfig({
     teardownTimeout: 120_000,
     // Measured: on two cores three workers are a fifth faster than two, and four are no faster than three.
     maxWorkers: Math.min(8, availableParallelism() + 1),
-    sequence: { sequencer: RandomOrder },
+    sequence: { sequencer: RandomOrderSequencer },
     reporters: [
       'default',
       ['./scripts/vitest/slow-files-reporter.ts', { maxShare: 0.1 }],

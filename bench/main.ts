@@ -42,7 +42,7 @@ const parseWholeNumber = (max: number) => (text: string) => {
 const COMMAND = new Command('npm run bench --')
   .option(
     '--only <names>',
-    'some paths, with commas between: guides, guide-bearer, guide-dpop, token, introspect, register, waitlist, revoke, memory',
+    'some paths, with commas between: guides, guide-bearer, guide-dpop, token, introspect, register, waitlist, answer, answer-worst, revoke, memory',
   )
   .option(
     '--rounds <n>',

@@ -148,7 +148,7 @@ describe('npm start', () => {
     expect(refused).toEqual({
       code: 1,
       errors: expect.stringMatching(
-        /^The credential of the API differs between the apps: .* Unset the ones that you set/,
+        /^The authorization server does not accept the credential of the API: .* Unset those that you set/,
       ),
     })
   }, 120_000)

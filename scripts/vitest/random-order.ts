@@ -1,19 +1,19 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /**
- * Runs the files of each project in random order, so that no file depends on another one. The files of a project stay together,
- * since a worker that changes to another project loads all modules again. `--sequence.seed` repeats an order.
+ * Runs the test files of each project in random order, to reveal files that depend on one another. The files of a project stay
+ * together, because a worker that switches projects loads all modules again. `--sequence.seed` repeats an order.
  */
-export default class RandomOrder extends BaseSequencer {
+export default class RandomOrderSequencer extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const { seed } = this.ctx.config.sequence
-    process.stdout.write(`The files run in random order: --sequence.seed=${seed}\n`)
+    process.stdout.write(`Test files run in random order. To repeat it: --sequence.seed=${seed}\n`)
     return shuffleInGroups(files, seed, ({ project, moduleId }) => [project.name, moduleId])
   }
 }
 
 /**
- * Shuffles the entries of each group. The groups keep their order.
+ * Shuffles the entries within each group. Groups stay in the order of their first entries. The same seed gives the same order.
  *
  * @param sortKeys returns the group of an entry, and its unique name in the group
  */
@@ -30,7 +30,7 @@ export function shuffleInGroups<T>(
   return ranked.sort((a, b) => a.group - b.group || a.rank - b.rank).map(({ entry }) => entry)
 }
 
-/** Computes the 32-bit FNV-1a hash of a text. */
+/** Computes a 32-bit hash of a text: FNV-1a over its code points. */
 function hash(text: string): number {
   let value = 0x811c9dc5
   for (const char of text) value = Math.imul(value ^ (char.codePointAt(0) ?? 0), 0x01000193)

@@ -6,10 +6,12 @@ import { describeVerifiedDomain } from './agents/proven-facts.ts'
 import type { Actor } from './audit/audit-chain.ts'
 
 const id = z.string()
+const text = z.string()
 
 /**
- * Changes to the rights of a client, key or person. They contain ids of this server, never personal data. Each is written to the
- * log, and `auth replay` reads them back.
+ * The security events: changes to what a client, key, domain or person may do, and attempts to exceed it. They contain ids and
+ * domains, but no names and no e-mail addresses. Each event is written to the log, from which `auth replay` reads it back, so
+ * names remain: a claim is the verification of an e-mail address.
  */
 export const SECURITY_EVENTS = {
   'claim-made': z.object({ client_id: id, registration_id: id }),
@@ -26,66 +28,67 @@ export const SECURITY_EVENTS = {
   'secret-ended': z.object({ client_id: AgentId, secret_id: z.uuid() }),
   'client-ended': z.object({ client_id: AgentId, how: z.enum(['disabled', 'deleted']) }),
   'client-enabled': z.object({ client_id: AgentId }),
-  /** From now on, `contact:write` needs a token that is bound to a key (RFC 9449), until `contact-unbound`. */
+  /** Until `contact-unbound`, this client needs a token that is bound to a key (RFC 9449) for `contact:write`. */
   'contact-bound': z.object({ client_id: AgentId }),
   'contact-unbound': z.object({ client_id: AgentId }),
   'clients-expired': z.object({ count: z.int() }),
-  /** The `stop` command emits this event with `scope`. Each instance emits it without `scope` when it first sees the new epoch. */
-  'tokens-stopped': z.object({ scope: id, client_id: id, epoch: z.int() }).partial(),
+  /** The `stop` command emits this event with `scope`. Each instance emits it without `scope` when it first sees the new revocation epoch. */
+  'tokens-stopped': z.object({ scope: text, client_id: id, epoch: z.int() }).partial(),
   'signing-keys-changed': z.object({ step: z.string(), kids: z.array(id).readonly() }),
-  'api-secret-added': z.object({ resource_server: id, fingerprint: id, copy: z.literal(true).optional() }),
-  'api-secret-ended': z.object({ resource_server: id, fingerprint: id, copy: z.literal(true).optional() }),
+  /** `copy`: the secret was copied from the settings into the database. */
+  'api-secret-added': z.object({ resource_server: id, fingerprint: text, copy: z.literal(true).optional() }),
+  'api-secret-ended': z.object({ resource_server: id, fingerprint: text, copy: z.literal(true).optional() }),
 }
 export type SecurityEvent = keyof typeof SECURITY_EVENTS
 type SecurityEventData = { [Name in SecurityEvent]: z.input<(typeof SECURITY_EVENTS)[Name]> }
 
-/** Events that only metrics use. */
-interface MeasuredEventData {
+/** Events that are counted or measured, but not logged as security events. */
+interface MetricEventData {
   'token-issued': { scopes: readonly string[] }
   /** `removed`: the number of API processes that did not acknowledge before their lease expired. */
   'revocation-published': { seconds: number; removed: number }
-  /** `outcome`: the outcome of fetching a client's document, one of a fixed set of names. */
+  /** `outcome` is a metric label from a fixed list. */
   'document-fetched': { outcome: string }
-  /** `host`: a label of the list of hosts, or `loopback`. */
+  /** `host`: a label from the list of hosts, or `loopback`. */
   'sign-in': { host: string; outcome: SignInOutcome }
-  /** An app registered, or was refused. `host`: a label of the list of hosts, `loopback` or `refused`. */
+  /** An app registered, or was refused. `host`: a label from the list of hosts, `loopback` or `refused`. */
   'app-registered': { host: string }
   /** Emitted when a job starts, and after each successful run. */
   swept: { what: string }
 }
 
-/** The outcomes of a sign-in, or of a code. */
+/** The outcomes of a sign-in, or of a step of it: mailing a code, or entering one. */
 export const SIGN_IN_OUTCOMES = ['code-mailed', 'wrong-code', 'allowed', 'denied'] as const
 export type SignInOutcome = (typeof SIGN_IN_OUTCOMES)[number]
 
 type ListenerArguments<Data> = { [Name in keyof Data]: [Data[Name]] }
 
-/** The events of this process. They are emitted after the change is stored. Listeners are synchronous and never throw. */
-export type AuthEvents = EventEmitter<ListenerArguments<SecurityEventData & MeasuredEventData>>
+/** The events of this process. An event about a change is emitted after the change is stored. Listeners are synchronous and never throw. */
+export type AuthEvents = EventEmitter<ListenerArguments<SecurityEventData & MetricEventData>>
 
 export const createEvents = (): AuthEvents => new EventEmitter()
 
 export const SECURITY_EVENT_NAMES = Object.keys(SECURITY_EVENTS) as SecurityEvent[]
 
-/** Builds the member `verified_domain` of an event, if the client has proven a domain. */
-function buildVerifiedDomainMember(ids: { client_id?: unknown }) {
-  const client = AgentId.safeParse(ids.client_id)
+/** Builds the member `verified_domain` of an event, if its client has proven a domain. */
+function buildVerifiedDomainMember(data: { client_id?: unknown }) {
+  const client = AgentId.safeParse(data.client_id)
   return client.success ? describeVerifiedDomain(client.data) : {}
 }
 
 /**
- * Logs each security event as `security event`, with its name, its ids and the verified domain of the client, for security
+ * Logs each security event as `security event`, with its name, its data and the verified domain of the client, for security
  * monitoring.
  *
  * @param operator the operator who runs a command; absent in the server
  */
 export function logSecurityEvents(events: AuthEvents, log: Log, operator?: Actor): void {
   for (const event of SECURITY_EVENT_NAMES)
-    events.on(event, (ids: object) =>
+    events.on(event, (data: object) =>
       log.info('security event', {
         event,
-        ...ids,
-        ...buildVerifiedDomainMember(ids),
+        ...data,
+        ...buildVerifiedDomainMember(data),
         ...(operator && { by: 'operator', ...operator }),
       }),
     )

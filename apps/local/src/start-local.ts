@@ -11,17 +11,16 @@ import { openResource } from '@plainpath/resource/wire'
 import { combineApps } from './combine-apps.ts'
 import { DATA_DIRECTORY_LOCK } from './data-directory.ts'
 import { migrateBoth, openLocalEnvironment } from './local-environment.ts'
-import type { Environment, LocalSettings } from './local-settings.ts'
-import { LocalError } from './local-settings.ts'
-import type { Step } from './terminal.ts'
-import { plainLog } from './terminal.ts'
+import { type Environment, LocalError, type LocalSettings } from './local-settings.ts'
+import { plainLog, type Step } from './terminal.ts'
 
 const DRAIN_SECONDS = 10
 
 /**
- * Starts both apps in one process on one origin, and the public MCP server on a second port. It opens the ports first, so that it
- * reports an occupied port at once. Until everything is ready, each request gets a 503.
+ * Starts both apps in one process on one origin. If `settings.publicMcp` is set, the public MCP server gets a second port. Opens
+ * the ports first, to report an occupied port immediately. Until both apps are ready, every request gets a 503.
  *
+ * @returns the running service. Disposing completes the requests in flight, and stops the service
  * @throws {LocalError} and the other errors that `runProgram` prints as one line
  */
 export async function startLocal(
@@ -31,12 +30,13 @@ export async function startLocal(
 ): Promise<AsyncDisposable> {
   await using cleanup = new AsyncDisposableStack()
   const now = () => new Date()
-  let handler: RequestHandler = respondStarting
-  let resourceHandler: RequestHandler = respondStarting
+  let handler: RequestHandler = respondNotReady
+  let resourceHandler: RequestHandler = respondNotReady
+  const listeners: RunningServer[] = []
   for (const host of ['127.0.0.1', '::1']) {
     const listen = async (port: number, variable: string, handle: RequestHandler) => {
       const server = await listenOn(host, port, { variable, handle })
-      if (server) cleanup.use(server)
+      if (server) listeners.push(cleanup.use(server))
     }
     await listen(settings.port, 'PORT', (request, response) => handler(request, response))
     if (settings.publicMcp)
@@ -61,7 +61,7 @@ export async function startLocal(
       await using stores = await openStores(authConfig, { log: authLog, now })
       return await initKeys({ keys: stores.keys })
     },
-    (kid) => (kid ? `made ${kid}` : 'found'),
+    (kid) => (kid ? `created ${kid}` : 'found'),
   )
   const auth = cleanup.use(await openAuth(authConfig, { log: authLog, now, announceMail: print }))
   const internalListener = { port: 0, host: '127.0.0.1', drainSeconds: DRAIN_SECONDS }
@@ -70,7 +70,7 @@ export async function startLocal(
     ...localEnvironment.env,
     RESOURCE_AUTH_URL: environment['RESOURCE_AUTH_URL'] || internalServer.url,
   })
-  requireSameCredential(authConfig, resourceConfig)
+  requireValidApiCredential(authConfig, resourceConfig)
   await step(
     'guides',
     () => publishFirstGuides(resourceConfig.databaseUrl, now()),
@@ -81,22 +81,30 @@ export async function startLocal(
   )
   resourceHandler = resource.handler
   handler = combineApps({ auth: auth.publicApp.callback(), resource: resource.handler })
-  await step('service', () => checkHealth(settings.origin, settings.port))
+  await step('service', () => checkHealth(settings.port))
+  // The listeners drain before the apps stop, so that requests in flight can still use the stores.
+  cleanup.defer(async () => {
+    await Promise.all(listeners.map((listener) => listener[Symbol.asyncDispose]()))
+  })
   return cleanup.move()
 }
 
-/** Checks that auth accepts the API's credential, which the API needs to introspect tokens. @throws {LocalError} if it does not */
-function requireSameCredential(
+/**
+ * Checks that auth accepts the credential with which the API introspects tokens.
+ *
+ * @throws {LocalError} if auth does not accept it
+ */
+function requireValidApiCredential(
   { resourceServers }: Pick<ReturnType<typeof loadAuthConfig>, 'resourceServers'>,
   { clientId, clientSecret }: Pick<ReturnType<typeof loadResourceConfig>, 'clientId' | 'clientSecret'>,
 ): void {
   if (!verifyResourceServer(resourceServers, { clientId, secret: clientSecret }))
     throw new LocalError(
-      'The credential of the API differs between the apps: RESOURCE_CLIENT_ID and the secret in RESOURCE_CLIENT_SECRET_FILE are not those of an entry in AUTH_RESOURCE_SERVERS_FILE. Unset the ones that you set, or set all three to files that belong together.',
+      'The authorization server does not accept the credential of the API: no entry in AUTH_RESOURCE_SERVERS_FILE matches RESOURCE_CLIENT_ID and the secret in RESOURCE_CLIENT_SECRET_FILE. Unset those that you set, or set all three to values that belong together.',
     )
 }
 
-const respondStarting: RequestHandler = (_request, response) => {
+const respondNotReady: RequestHandler = (_request, response) => {
   response.writeHead(503, {
     'retry-after': '1',
     'content-type': 'application/problem+json',
@@ -112,7 +120,11 @@ const respondStarting: RequestHandler = (_request, response) => {
   )
 }
 
-/** Listens on an address. @returns undefined if the machine lacks the address, such as `::1` */
+/**
+ * Listens on an address.
+ *
+ * @returns undefined if this machine does not have the address, for example `::1` without IPv6
+ */
 async function listenOn(
   host: string,
   port: number,
@@ -125,12 +137,10 @@ async function listenOn(
     if (code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT') return undefined
     if (code === 'EADDRINUSE')
       throw new LocalError(
-        `Port ${port} is taken. Stop what uses it, or choose another: ${variable}=8090 npm start`,
+        `Port ${port} is in use. Stop the program that uses it, or choose another port: ${variable}=8090 npm start`,
       )
     if (code === 'EACCES')
-      throw new LocalError(
-        `Port ${port} may not be used by you. Choose one above 1023: ${variable}=8090 npm start`,
-      )
+      throw new LocalError(`You may not use port ${port}. Choose one above 1023: ${variable}=8090 npm start`)
     throw error
   }
 }
@@ -148,10 +158,9 @@ async function lockDataDirectory(
   cleanup.use(lock)
 }
 
-async function checkHealth(origin: string, port: number): Promise<void> {
-  const response = await fetch(`http://127.0.0.1:${port}/api/health`, { signal: AbortSignal.timeout(10_000) })
+async function checkHealth(port: number): Promise<void> {
+  const url = `http://127.0.0.1:${port}/api/health`
+  const response = await fetch(url, { signal: AbortSignal.timeout(10_000) })
   if (response.status !== 200)
-    throw new LocalError(
-      `The service responds with ${response.status} at ${origin}/api/health. The lines above say why.`,
-    )
+    throw new LocalError(`The service responded with ${response.status} at ${url}. The lines above say why.`)
 }

@@ -119,7 +119,7 @@ describe('the form gets an answer', () => {
     await runResource(['answers', 'pause'], settings)
     await expect.poll(async () => (await send({ question: RENEW })).status).toBe(503)
     const { body } = await send({ question: RENEW })
-    expect(heading(body)).toBe('We cannot answer questions now')
+    expect(heading(body)).toBe('We cannot answer questions right now')
     expect(body).toContain('href="tel:911"')
     await runResource(['answers', 'resume'], settings)
     await expect.poll(async () => (await send({ question: RENEW })).status).toBe(200)

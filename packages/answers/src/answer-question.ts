@@ -16,7 +16,7 @@ import {
   findOtherSubject,
   findUncovered,
   mayBeOtherSubject,
-  type OutOfScopeReading,
+  type OutOfScopeMatch,
 } from './scope/out-of-scope.ts'
 import { choosePassages } from './sections/choose-passages.ts'
 import type { IndexedSection } from './sections/section-index.ts'
@@ -73,7 +73,7 @@ function decide(reading: QuestionReading, knowledge: Knowledge, today: Date): De
     answer: answerWithHandOff(statedTriggers, reading, knowledge, today),
     rule: statedTriggers.map(({ trigger }) => `trigger ${trigger.id}`).join(', '),
   })
-  const decideOutOfScope = (refusal: OutOfScopeReading, checkIds: readonly string[] = []) => ({
+  const decideOutOfScope = (refusal: OutOfScopeMatch, checkIds: readonly string[] = []) => ({
     answer: answerOutOfScope(refusal, checkIds, reading, knowledge),
     rule: `${refusal.reason}: ${refusal.rule}`,
   })
@@ -192,7 +192,7 @@ function chooseGeneralSections(
 }
 
 function answerOutOfScope(
-  { reason, link }: OutOfScopeReading,
+  { reason, link }: OutOfScopeMatch,
   checkIds: readonly string[],
   reading: QuestionReading,
   knowledge: Knowledge,

@@ -22,7 +22,7 @@ const NEW_AUTHORS_FLOORS = {
   refusedOutOfScope: 0.85,
   maxRefused: 0.1,
 }
-/** The four authors that no model learned from. */
+/** Four authors that no model learned from. */
 const UNSEEN_AUTHORS_FLOORS = {
   guideAmongPassages: 0.95,
   guideFirst: 0.8,
@@ -40,8 +40,8 @@ const read = (name: string) => readLabelledQuestions(new URL(`../examples/${name
 const GIVEN = read('given')
 const AUTHORS = new Map(['f', 'g', 'h', 'i', 'j', 'k'].map((author) => [author, read(author)]))
 const NEW_AUTHORS = [...'nopqrsuvwxyz1234'].flatMap(read).filter(({ split }) => split === 'held-out')
-/** Authors none of whose questions train a model. */
-const UNSEEN_AUTHORS = ['lower-i', 'lower-j', 'lower-r', 'lower-s'].flatMap(read)
+/** The newest authors none of whose questions train a model. */
+const UNSEEN_AUTHORS = ['lower-r', 'lower-s', 'lower-z', 'lower-f'].flatMap(read)
 
 /** Each author's questions; of I, J and K, those that do not train the model, and all about other subjects. */
 const SETS = [
@@ -55,7 +55,7 @@ const SETS = [
     SECTION_FLOORS,
   ] as const,
   ['new authors', NEW_AUTHORS, NEW_AUTHORS_FLOORS] as const,
-  ['authors i, j, r and s', UNSEEN_AUTHORS, UNSEEN_AUTHORS_FLOORS] as const,
+  ['authors r, s, z and f', UNSEEN_AUTHORS, UNSEEN_AUTHORS_FLOORS] as const,
 ]
 
 const readings = new Map<string, QuestionReading>()
@@ -102,11 +102,11 @@ describe.for([
   { set: 'held-out', questions: bySplit('held-out'), recall: 0.9, covered: 0.98, falseHandOffs: 0.12 },
   { set: 'new authors’ held-out', questions: NEW_AUTHORS, recall: 0.8, covered: 0.95, falseHandOffs: 0.22 },
   {
-    set: 'authors i, j, r and s’s',
+    set: 'authors r, s, z and f’s',
     questions: UNSEEN_AUTHORS,
-    recall: 0.91,
+    recall: 0.92,
     covered: 0.97,
-    falseHandOffs: 0.1,
+    falseHandOffs: 0.12,
   },
 ])('$set questions', ({ questions, recall, covered, falseHandOffs }) => {
   const judged = questions.map((row) => {

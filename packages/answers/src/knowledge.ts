@@ -15,7 +15,7 @@ import { createSectionIndex, type SectionIndex } from './sections/section-index.
 import { loadTriggers, type TriggerFile } from './triggers/trigger-file.ts'
 
 /** Must increase with each code change that changes answers, so that `answersVersion` changes. */
-const RULES_REVISION = 11
+const RULES_REVISION = 12
 
 /** The sections and triggers that operators have disabled. */
 export interface Switches {

@@ -65,7 +65,7 @@ export class Plainpath {
   }
 
   /**
-   * Answers a question from the guides, or hands the person to an attorney. Put the questions in `check` to the person, and
+   * Answers a question from the guides, or hands the person to an attorney. Ask the person the questions in `check`, and
    * ask again with their answers as `facts`.
    */
   async ask(

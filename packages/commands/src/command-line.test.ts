@@ -5,7 +5,10 @@ import { argument, type Command, DRY_RUN, option, wholeNumber } from './command.
 import { runCommandLine } from './command-line.ts'
 import { Refusal } from './refusal.ts'
 
-const run = async (words: string, command: Pick<Command<object>, 'parameters' | 'run'>) => {
+const run = async (
+  words: string,
+  command: Pick<Command<object>, 'parameters' | 'run'> & Partial<Command<object>>,
+) => {
   const printed: string[] = []
   const errors: string[] = []
   const logged: string[] = []
@@ -103,4 +106,10 @@ test('logs an unexplained error, with exit code 1', async () => {
   expect(logged?.map((line) => JSON.parse(line))).toEqual([
     expect.objectContaining({ level: 'error', msg: 'the command failed' }),
   ])
+})
+
+test('fails if a command belongs to a group that is not described', async () => {
+  const done = { run: () => Promise.resolve({ text: 'Made one.', json: {}, refusal: undefined }) }
+  await expect(run('other make', { name: 'other make', ...done })).rejects.toThrow('`other make`')
+  expect(await run('things make', done)).toMatchObject({ code: 0 })
 })

@@ -96,7 +96,8 @@ function buildParser<Context>(
   for (const [name, description] of Object.entries(line.groups)) parser.command(name).description(description)
   for (const command of line.commands) {
     const [name = '', group] = command.name.split(' ').toReversed()
-    const parent = parser.commands.find((program) => program.name() === group) ?? parser
+    const parent = group === undefined ? parser : parser.commands.find((program) => program.name() === group)
+    if (!parent) throw new Error(`\`groups\` does not describe the group of the command \`${command.name}\``)
     const program = parent.command(name)
     program.description(command.summary)
     for (const { declaration } of Object.values(command.parameters ?? {})) {

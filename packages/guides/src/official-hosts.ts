@@ -1,5 +1,5 @@
 /**
- * The hosts that a guide may cite or link: only federal sites, not copies of official text elsewhere. `isOfficial` compares hosts
+ * The hosts that a guide may cite or link to: federal sites only, no copies of official text. `isOfficial` compares hosts
  * exactly, so look-alikes (`myuscis.com`, `www.uscis.gov.example.com`) do not match.
  */
 const OFFICIAL_HOSTS: ReadonlySet<string> = new Set([
@@ -27,9 +27,9 @@ const OFFICIAL_HOSTS: ReadonlySet<string> = new Set([
   'www.uscis.gov',
 ])
 
-/** Returns whether an address is https on an official host, without user name, password or port. */
-export function isOfficial(address: string): boolean {
-  const url = URL.parse(address)
+/** Returns whether a text is an https URL on an official host, without a user name, password or other port. */
+export function isOfficial(text: string): boolean {
+  const url = URL.parse(text)
   return (
     url?.protocol === 'https:' && url.username === '' && url.password === '' && OFFICIAL_HOSTS.has(url.host)
   )

@@ -1,6 +1,6 @@
 import { SYNONYMS } from './search-synonyms.ts'
 
-/** Words that are too frequent to identify a subject. */
+/** Words that are too frequent to identify a subject, as `splitWords` returns them. */
 const STOP_WORDS = new Set(
   `a about after all also am an and any anybody are as at be because been before being but by can cant could did do does
   doesnt doing dont else for from get got had has have having he her here him his how i id if ill im in into is isnt it
@@ -12,33 +12,35 @@ const STOP_WORDS = new Set(
 
 const FORM_NUMBER = /\b([a-z]{1,4})-(\d{1,4}[a-z]?)\b/g
 
-/** Splits a text into lower-case words without accents and apostrophes. A form number is one word, such as `i90`. */
+/** Splits a text into lower-case words without accents or apostrophes. Joins the parts of a form number: `I-90` becomes `i90`. */
 export function splitWords(text: string): string[] {
   const normalized = text
     .normalize('NFKD')
     .replace(/[\u0300-\u036f'’]/g, '')
     .toLowerCase()
     .replace(FORM_NUMBER, '$1$2')
+    // People also write a space: `I 864`.
     .replace(/\b(i|n) (\d{3}[a-z]?)\b/g, '$1$2')
   return normalized.match(/[\p{L}\p{N}]+/gu) ?? []
 }
 
-/** Returns the stems of all words except stop words, and a mark for each synonym group among the words. */
+/** Returns the stems of all words except stop words, and a marker such as `=12` for each synonym group that the words mention. */
 export function toSearchTerms(words: readonly string[]): string[] {
   const stems = words.map(stemWord)
-  const meaningful = stems.filter((_, index) => !STOP_WORDS.has(words[index] ?? ''))
-  return [...meaningful, ...findGroupMarks(stems)]
+  const meaningfulStems = stems.filter((_, index) => !STOP_WORDS.has(words[index] ?? ''))
+  return [...meaningfulStems, ...findGroupMarkers(stems)]
 }
 
-/** Returns the search terms for a question's words. Adds the main name of each synonym group among them. */
+/** Returns the search terms for the words of a question, and the main name of each synonym group that they mention. */
 export function toQuestionTerms(words: readonly string[]): string[] {
   const terms = toSearchTerms(words)
   const mainNameTerms = terms.flatMap((term) => MAIN_NAMES.get(term) ?? [])
   return [...new Set([...terms, ...mainNameTerms])]
 }
 
+/** Endings to replace, each in the result of the one before. The lookbehinds keep a minimum of letters before the ending. */
 const ENDINGS: readonly [ending: RegExp, replacement: string][] = [
-  [/(?<=.{2})ies$/, 'y'],
+  [/(?<=.{2})ie[ds]$/, 'y'],
   [/(?<=.{2}(?:[sxz]|[cs]h))es$/, ''],
   [/(?<=.{2}[^su])s$/, ''],
   [/(?<=.{3})(?:ship|ments?)$/, ''],
@@ -50,7 +52,7 @@ const ENDINGS: readonly [ending: RegExp, replacement: string][] = [
   [/(?<=.{3})e$/, ''],
 ]
 
-/** Returns a rough stem, which the forms of a word share and few other words have. */
+/** Returns a rough stem, which most forms of a word share and few other words have. */
 export function stemWord(word: string): string {
   if (/\d/.test(word)) return word
   return ENDINGS.reduce((stem, [ending, replacement]) => stem.replace(ending, replacement), word)
@@ -58,10 +60,13 @@ export function stemWord(word: string): string {
 
 interface Phrase {
   readonly stems: readonly string[]
-  readonly mark: string
+  readonly marker: string
 }
 
-/** Adds form numbers without their letter, because people write 864 for I-864. Shorter numbers have too many other meanings. */
+/**
+ * Adds the numbers of I and N forms with three digits, because people write 864 for I-864. Shorter numbers have too many other
+ * meanings.
+ */
 const addBareNumbers = (names: readonly string[]) =>
   names.flatMap((name) => [name, ...(/^[IN]-(\d{3}[A-Z]?)$/.exec(name)?.slice(1) ?? [])])
 
@@ -70,48 +75,52 @@ for (const [group, names] of SYNONYMS.entries()) {
   for (const name of addBareNumbers(names)) {
     const stems = splitWords(name).map(stemWord)
     const phrases = PHRASES_BY_FIRST_STEM.get(stems[0] ?? '') ?? []
-    PHRASES_BY_FIRST_STEM.set(stems[0] ?? '', [...phrases, { stems, mark: `=${group}` }])
+    PHRASES_BY_FIRST_STEM.set(stems[0] ?? '', [...phrases, { stems, marker: `=${group}` }])
   }
 }
 
-/** Finds the synonym groups that begin at each position, and returns their marks. */
-function findGroupMarks(stems: readonly string[]): string[] {
+/** Finds the synonyms that begin at each position, and returns the markers of their groups. */
+function findGroupMarkers(stems: readonly string[]): string[] {
   return stems.flatMap((firstStem, position) => {
     const matches = (PHRASES_BY_FIRST_STEM.get(firstStem) ?? []).filter((phrase) =>
       phrase.stems.every((stem, offset) => stems[position + offset] === stem),
     )
-    return [...new Set(matches.map(({ mark }) => mark))]
+    return [...new Set(matches.map(({ marker }) => marker))]
   })
 }
 
-/** The stems of each group's first name, by the group's mark. */
+/** The stems of each group's first name, by the group's marker. */
 const MAIN_NAMES: ReadonlyMap<string, readonly string[]> = new Map(
   SYNONYMS.map(([mainName = ''], group) => [`=${group}`, splitWords(mainName).map(stemWord)] as const),
 )
 
-/** The words of all synonyms, for the vocabulary of spelling correction. */
+/** The words of all synonyms, for the spelling corrector's vocabulary. */
 export const SYNONYM_WORDS: readonly string[] = SYNONYMS.flat().flatMap(splitWords)
 
-/** Corrects words against a vocabulary. Short words and numbers do not change, because too many other words are similar. */
-interface Spelling {
+/** Corrects words against a vocabulary, and suggests similar ones. */
+interface SpellingCorrector {
+  /** Returns the most similar known word. Short words and words with digits stay as they are, because too many resemble them. */
   correct(word: string): string
-  /** Returns similar words, the most similar first. They may differ more than a correction does. */
+  /**
+   * Returns known words with the same first letter, the most similar first: `word` itself if it is known, and words that differ by
+   * more than a correction may.
+   */
   findSimilar(word: string): string[]
 }
 
 /** Shorter words are neither corrected nor suggested. */
 const MIN_LENGTH = 4
-/** The share of a word's letters in which a similar word may differ. */
+/** A similar word may differ in at most this share of the letters. */
 const SIMILAR_SHARE = 0.4
-/** Corrections of words with at least this many letters may differ in two places. */
+/** A correction may change two letters of a word with at least this many letters, otherwise one. */
 const TWO_MISTAKES_MIN_LENGTH = 8
 
 /**
  * Creates a spelling corrector.
  *
- * @param vocabulary repeats each word as often as it occurs. Of equally similar words, the most frequent one wins.
+ * @param vocabulary each word as often as it occurs. Among equally similar words, the most frequent one wins
  */
-export function createSpelling(vocabulary: readonly string[]): Spelling {
+export function createSpelling(vocabulary: readonly string[]): SpellingCorrector {
   const counts = new Map<string, number>()
   for (const word of vocabulary) counts.set(word, (counts.get(word) ?? 0) + 1)
   const byFirstLetter = Map.groupBy(
@@ -123,7 +132,7 @@ export function createSpelling(vocabulary: readonly string[]): Spelling {
       if (counts.has(word) || word.length < MIN_LENGTH || /\d/.test(word)) return word
       const maxDistance = word.length >= TWO_MISTAKES_MIN_LENGTH ? 2 : 1
       let bestMatch = { word, distance: maxDistance + 1, count: 0 }
-      // To bound the work, only words that begin with one of the first two letters are compared.
+      // To limit the work, only words that begin with the first or second letter of the word are compared.
       const candidates = [...new Set(word.slice(0, 2))].flatMap((letter) => byFirstLetter.get(letter) ?? [])
       for (const candidate of candidates) {
         if (Math.abs(candidate.length - word.length) > maxDistance) continue
@@ -153,7 +162,10 @@ export function createSpelling(vocabulary: readonly string[]): Spelling {
   }
 }
 
-/** Counts the letters added, omitted, changed, or swapped with the next one (optimal string alignment distance). */
+/**
+ * Counts the fewest edits that turn one text into the other. An edit adds, removes or changes a letter, or swaps two adjacent
+ * letters (optimal string alignment distance).
+ */
 export function editDistance(a: string, b: string): number {
   let [rowBeforePrevious, previousRow]: [number[], number[]] = [
     [],

@@ -96,7 +96,7 @@ const TITLES: Readonly<Record<Answer['outcome'], string>> = {
 /** Renders the body of `/ask` while the service cannot answer questions. */
 export const renderNoAnswersPage = (
   findHelp: readonly Help[],
-): Html => html`<h1>We cannot answer questions now</h1>
+): Html => html`<h1>We cannot answer questions right now</h1>
 <p>You can still read <a href="/guides">our guides</a>. Try again later, or use one of these:</p>
 ${renderHelpList(findHelp)}`
 

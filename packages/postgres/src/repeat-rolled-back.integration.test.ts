@@ -12,7 +12,7 @@ beforeAll(async () => {
     folder: path.join(import.meta.dirname, '../test/migrations'),
     name: 'repeats',
   })
-  admin = openPool(database.adminUrl, { patience: 10 })
+  admin = openPool(database.adminUrl)
   await admin.query(`insert into notes (slug, body) values ('left', ''), ('right', ''), ('count', '0')`)
 })
 afterAll(async () => {

@@ -5,8 +5,8 @@ export type Revocation =
   | { readonly kind: 'everything' }
 
 /**
- * A message on the revocation channel. `number` rises by one with each revocation. Numbers are comparable only under the same
- * `mark`, which is the random id of the state.
+ * A message on the revocation channel. `number` increases by one with each revocation. Numbers are comparable only if `mark` is the
+ * same: it is chosen at random when the revocation state is created.
  */
 export interface RevocationNotification {
   readonly mark: string
@@ -21,8 +21,8 @@ export function formatRevocation(revocation: Revocation): string {
 }
 
 /**
- * Parses `<mark> <number> <revocation>`. A revocation of an unknown kind counts as `everything`: an older release may accept too
- * little, but never too much.
+ * Parses `<mark> <number> <revocation>`. A revocation that this release cannot parse counts as `everything`: an older release may
+ * then accept too few tokens, but never too many.
  *
  * @returns undefined for text that is not a notification
  */
@@ -30,11 +30,10 @@ export function parseNotification(text: string): RevocationNotification | undefi
   const [, mark, number, revocation = ''] = /^(\S+) (\d{1,15}) (.+)$/s.exec(text) ?? []
   if (mark === undefined) return undefined
   const [, kind, value = ''] = /^(token|client) (\S+)$/.exec(revocation) ?? []
-  const revoked: Revocation =
-    kind === 'token'
-      ? { kind, hash: value }
-      : kind === 'client'
-        ? { kind, id: value }
-        : { kind: 'everything' }
-  return { mark, number: Number(number), revoked }
+  return { mark, number: Number(number), revoked: toRevocation(kind, value) }
+}
+
+function toRevocation(kind: string | undefined, value: string): Revocation {
+  if (kind === 'token') return { kind, hash: value }
+  return kind === 'client' ? { kind, id: value } : { kind: 'everything' }
 }

@@ -12,7 +12,10 @@ import type { AgentSecret } from './agent-secret.ts'
 import type { AgentRecord } from './agent-store.ts'
 import { describeProvenFacts } from './proven-facts.ts'
 
-/** Computes when the agent expires if it receives no further token. Adds a day, because its last use is recorded once a day. */
+/**
+ * Computes when the agent expires if it gets no further token. The recorded last use may be a day too early, so an agent that was
+ * used gets an extra day. In a flood of registrations an unused agent may expire sooner (`RULES.floodMs`).
+ */
 export const computeIdleExpiry = ({
   registeredAt,
   lastUsedAt,
@@ -21,7 +24,7 @@ export const computeIdleExpiry = ({
     ? new Date(lastUsedAt.getTime() + RULES.useRecordedMs + RULES.idleMs)
     : new Date(registeredAt.getTime() + RULES.neverUsedMs)
 
-/** Describes an agent to itself. Uses the member names of RFC 7591 where it defines them. */
+/** Describes an agent to itself. Members that RFC 7591 defines have the names of RFC 7591. */
 export const describeAgent = (agent: Agent, urls: ServiceUrls) => ({
   client_id: agent.id,
   ...(agent.name && { client_name: agent.name }),
@@ -45,7 +48,7 @@ export const SECRET_MEMBERS = {
 }
 
 export function describeKeys({ keys }: Agent) {
-  // RFC 7591 allows one algorithm, so it is left out if the keys use several.
+  // The member can name only one algorithm (OpenID Connect Registration §2), so it is omitted if the keys use several.
   const [algorithm, anotherAlgorithm] = new Set(keys.map(({ alg }) => alg))
   return {
     token_endpoint_auth_method: 'private_key_jwt' as const,
@@ -63,9 +66,9 @@ export const describeSecrets = (secrets: readonly AgentSecret[]) =>
   }))
 
 /**
- * Builds the response of `GET /api/agent` without its limits.
+ * Builds the response to `GET /api/agent` without its limits.
  *
- * @param secrets the secrets that are accepted now
+ * @param record its `secrets` must be only those that are accepted now
  */
 export const describeAgentWithCredentials = (
   { agent, secrets }: AgentRecord,

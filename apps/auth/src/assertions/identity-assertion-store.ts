@@ -2,22 +2,22 @@ import { type Database, deleteBatch, type Pool } from '@plainpath/postgres'
 import { z } from 'zod'
 import type { IdentityAssertion } from './identity-assertion.ts'
 
-/** A client needs one assertion a day. The others are for clients that lost theirs. */
+/** Clients normally need one assertion a day. The rest allows for clients that lose theirs. */
 const MAX_PER_VERIFICATION = 20
 
-/** Stores which identity assertions may still be exchanged. */
+/** Stores the identity assertions that may still be exchanged. The table `claims` has the verifications of e-mail addresses. */
 export interface IdentityAssertionStore {
   /**
-   * Stores an assertion before it is signed, unless its verification has ended. Only the newest 20 per verification remain
-   * valid: a client that requests more revokes its oldest.
+   * Stores an assertion before it is signed, if its verification is valid. Deletes all but the newest 20 of the verification, so
+   * a client that requests more revokes its oldest.
    *
-   * @returns false if the verification has ended
+   * @returns false if the verification has ended, has expired or does not exist
    */
   add(assertion: IdentityAssertion): Promise<boolean>
   /**
    * Finds when the verification of an assertion expires.
    *
-   * @returns undefined if the assertion or its verification is not valid at `now`
+   * @returns undefined if the assertion is not the client's, or if it or its verification is not valid at `now`
    */
   findVerificationExpiry(
     assertion: Pick<IdentityAssertion, 'jti' | 'verificationId' | 'clientId'>,
@@ -35,7 +35,7 @@ export function createIdentityAssertionStore(db: Pool): IdentityAssertionStore {
           [assertion.jti, assertion.verificationId, assertion.issuedAt, assertion.expiresAt],
         )
         if (rowCount !== 1) return false
-        await deleteOldest(tx, assertion.verificationId)
+        await deleteAllButNewest(tx, assertion.verificationId)
         return true
       }),
     async findVerificationExpiry({ jti, verificationId, clientId }, now) {
@@ -50,7 +50,7 @@ export function createIdentityAssertionStore(db: Pool): IdentityAssertionStore {
   }
 }
 
-async function deleteOldest(tx: Database, verificationId: string): Promise<void> {
+async function deleteAllButNewest(tx: Database, verificationId: string): Promise<void> {
   await tx.query(
     `delete from identity_assertions where jti in
        (select jti from identity_assertions where claim_id = $1 order by issued_at desc, jti offset ${MAX_PER_VERIFICATION})`,
@@ -59,7 +59,7 @@ async function deleteOldest(tx: Database, verificationId: string): Promise<void>
 }
 
 /**
- * Deletes at most 1 000 expired assertions.
+ * Deletes at most 1,000 expired assertions.
  *
  * @returns the number of deleted assertions
  */

@@ -104,7 +104,7 @@ async function serveSignIn(ctx: Context, deps: SignInRouteDeps): Promise<void> {
   }
   const signIn = await deps.stores.signIns.find(interaction.uid, deps.now())
   if (!isForm) return showStep(visit, signIn)
-  const form = await readForm(ctx, 'Send the form of the page.')
+  const form = await readForm(ctx, 'Submit the form on the page.')
   if (!isSameToken(form.get('token') ?? '', token)) throw new Problem('cross-site-request')
   return handleForm(visit, signIn, form)
 }

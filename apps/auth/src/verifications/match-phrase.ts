@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 
-/** Short, friendly words that do not look or sound alike. */
+// Short, friendly words. Some rhyme, but a person compares both phrases in writing.
 const FIRST_WORDS = `
   amber blue brave bright calm clear cozy deep early fair gentle golden green happy humble ivory jolly kind
   large light lively lucky merry mild neat open orange patient plain polite proud purple quick quiet rapid red
@@ -16,9 +16,12 @@ const SECOND_WORDS = `
   .trim()
   .split(/\s+/)
 
-/** Picks two words, such as `amber river`, for a person to compare by eye. They are not a secret. */
+/**
+ * Picks two words, such as `amber river`. The agent and the page behind the mailed link show them, so that the person can see that
+ * both belong together. They are not a secret.
+ */
 export const generateMatchPhrase = (): string =>
   `${FIRST_WORDS[randomInt(FIRST_WORDS.length)]} ${SECOND_WORDS[randomInt(SECOND_WORDS.length)]}`
 
 /** The number of possible phrases. */
-export const MATCH_PHRASES = FIRST_WORDS.length * SECOND_WORDS.length
+export const MATCH_PHRASE_COUNT = FIRST_WORDS.length * SECOND_WORDS.length

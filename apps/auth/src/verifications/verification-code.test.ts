@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { exampleHashKey } from '../../test/example-agent.ts'
-import { generateMatchPhrase, MATCH_PHRASES } from './match-phrase.ts'
+import { generateMatchPhrase, MATCH_PHRASE_COUNT } from './match-phrase.ts'
 import { generateCode, hashCode, normaliseCode } from './verification-code.ts'
 
 describe('a code', () => {
@@ -54,7 +54,7 @@ test('hashes a code with its attempt and the key', () => {
 })
 
 test('makes a phrase of two words out of thousands', () => {
-  expect(MATCH_PHRASES).toBeGreaterThan(3_500)
+  expect(MATCH_PHRASE_COUNT).toBeGreaterThan(3_500)
   const phrases = new Set(Array.from({ length: 500 }, generateMatchPhrase))
   expect(phrases.size).toBeGreaterThan(400)
   for (const phrase of phrases) expect(phrase).toMatch(/^[a-z]+ [a-z]+$/)

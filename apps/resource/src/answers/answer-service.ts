@@ -63,7 +63,7 @@ export function createAnswerService(deps: {
       const { paused = false, withdrawnSections = [], disabledTriggers = [] } = catalog.switches ?? {}
       const status = knowledge === undefined ? 'unavailable' : paused ? 'paused' : 'ok'
       state = { status, withdrawnSections: [...withdrawnSections], disabledTriggers: [...disabledTriggers] }
-      metrics.showState(state)
+      metrics.recordState(state)
     },
     state: () => state,
     answer(request, options) {

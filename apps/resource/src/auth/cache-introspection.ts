@@ -4,10 +4,11 @@ import type { IntrospectionMetrics } from './introspection-client.ts'
 import type { InFlightIntrospection, RevocationSubscriber } from './revocation-subscriber.ts'
 
 /**
- * Wraps `introspect` with a cache. A token is introspected only if its introspection is neither cached nor in flight. Only active
- * tokens are cached: each request with an inactive token is introspected, because it has to be counted and limited.
+ * Wraps `introspect` with a cache that may be used only under a valid revocation lease. Under the lease, a token is introspected only
+ * if its introspection is neither cached nor in flight; without it, for every request. Only active tokens are cached. An inactive
+ * token is introspected again for the next request, so that `introspect` can limit the addresses that send such tokens.
  *
- * @param deps.clock the subscriber's monotonic clock, in milliseconds
+ * @param deps.clock the monotonic clock of the subscriber's lease, in milliseconds
  */
 export function cacheIntrospection(deps: {
   introspect: IntrospectFor
@@ -36,12 +37,14 @@ export function cacheIntrospection(deps: {
       metrics.countSource(source.from)
       if (source.from === 'cache') return source.introspection
       if (source.from === 'uncached') return introspect(token, address)
+      // If another request began the introspection, it has stored its promise.
       const sharedResult = pendingResults.get(source.inFlight)
       if (sharedResult) return sharedResult
       const pendingResult = introspectAndCache(token, address, source.inFlight)
       pendingResults.set(source.inFlight, pendingResult)
       return pendingResult
     },
+    // A miss is not counted: the caller then calls `introspect`, which counts it.
     findCached(token) {
       const introspection = subscriber.findCached(hashToken(token), clock.now())
       if (introspection) metrics.countSource('cache')

@@ -14,7 +14,10 @@ import type { AnswerService } from '../answers/answer-service.ts'
 import { createFormResponse, FormText, PAGE } from './page.ts'
 import { renderMarkdown } from './render-markdown.ts'
 
-/** The form has a field for each trigger, `yes` or `no`. The button "none of these" lists the denied triggers in `none`. */
+/**
+ * The fields of both forms of the page. A check question adds a field with the name of its trigger, with `yes` or `no`. The button
+ * “None of these applies” sends the ids of the triggers that are shown, with spaces between them, as `none`.
+ */
 const AskForm = z.looseObject({ question: FormText, none: FormText })
 
 const TITLE = 'Ask a question'
@@ -23,11 +26,11 @@ function describeMistake(text: string): string {
   const count = [...text.replaceAll('\r\n', '\n').trim()].length
   if (count === 0) return 'Write your question in the box, then press Ask.'
   return count > RULES.questionCharacters
-    ? `Your question has ${groupDigits(count)} characters. Shorten it to ${groupDigits(RULES.questionCharacters)}.`
-    : 'Your question has signs that we cannot read. Type it again.'
+    ? `Your question has ${groupDigits(count)} characters. Shorten it to at most ${groupDigits(RULES.questionCharacters)}.`
+    : 'Your question contains characters that we cannot read. Please type it again.'
 }
 
-/** Creates a response for `/ask`. The page has the quick exit, and neither the window nor the history shows an answer's title. */
+/** Creates a response for `/ask`, with the quick exit and the headers that it needs. */
 const createAskPageResponse = <Status extends number>(
   urls: ServiceUrls,
   status: Status,
@@ -43,8 +46,8 @@ const createAskPageResponse = <Status extends number>(
 }
 
 /**
- * Creates the routes for the page where people ask questions. Question and facts are sent in the body of a POST, so no URL
- * contains them. No answer is stored.
+ * Creates the routes for the page where people ask questions. The question and the facts are sent in the body of a POST, so no URL
+ * contains them. Answers are not stored.
  */
 export function createAskPageRoutes({
   answers,
@@ -57,7 +60,7 @@ export function createAskPageRoutes({
     ...PAGE,
     path: '/ask',
     operationId: 'askPage',
-    summary: 'The form to ask a question',
+    summary: 'The form for asking a question',
     handle: () => createAskPageResponse(urls, 200, { title: TITLE, body: renderAskPage() }),
   })
   const askRoute = defineRoute({
@@ -65,26 +68,27 @@ export function createAskPageRoutes({
     method: 'post',
     path: '/ask',
     operationId: 'askByForm',
-    summary: 'Answers the form',
+    summary: 'Answers a question from the form',
     form: true,
     request: { body: AskForm },
     responses: { 200: z.string(), 400: z.string(), 503: z.string() },
     handle({ body: { question: typedQuestion, none, ...fields } }) {
+      // A title can reveal the person's situation, so the window and the history show a neutral one.
       const respond = <Status extends number>(
         status: Status,
         content: Pick<Parameters<typeof createAskPageResponse>[2], 'title' | 'body'>,
       ) => createAskPageResponse(urls, status, { noindex: true, neutralTitle: TITLE, ...content })
       if (answers.state().status !== 'ok') {
         const body = renderNoAnswersPage(ALL_HELP)
-        return respond(503, { title: 'We cannot answer questions now', body })
+        return respond(503, { title: 'We cannot answer questions right now', body })
       }
-      const request = AnswerRequest.safeParse({ question: typedQuestion, facts: readFormFacts(fields, none) })
-      if (!request.success) {
+      const parsed = AnswerRequest.safeParse({ question: typedQuestion, facts: readFormFacts(fields, none) })
+      if (!parsed.success) {
         const body = renderAskPage({ question: typedQuestion, mistake: describeMistake(typedQuestion) })
         return createAskPageResponse(urls, 400, { noindex: true, title: 'Mistake: ask a question', body })
       }
-      const { question, facts } = request.data
-      const answer = answers.answer(request.data)
+      const { question, facts } = parsed.data
+      const answer = answers.answer(parsed.data)
       const passageHtml = answer.passages.map((passage, index) => renderPassage(passage, index, urls.origin))
       return respond(200, renderAnsweredPage({ question, facts: facts ?? {}, answer, passageHtml }))
     },
@@ -107,7 +111,7 @@ function readFormFacts(fields: Readonly<Record<string, unknown>>, none: string):
   )
 }
 
-/** Renders a passage. Source marks link to the source list below it, and links to our own pages become relative. */
+/** Renders a passage. Links to our own pages become relative, and source marks such as `[1]` link to the list below the passage. */
 const renderPassage = ({ markdown }: Answer['passages'][number], index: number, origin: string) =>
   renderMarkdown(
     markdown

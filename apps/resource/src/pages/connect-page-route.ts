@@ -3,13 +3,14 @@ import type { ServiceUrls } from '@plainpath/metadata'
 import { renderConnectPage } from '@plainpath/pages'
 import { PUBLIC_PAGE, preparePage } from './page.ts'
 
-/** Creates the route for `/connect`, which explains how to add one of the MCP servers to a chat app. */
+/** Creates the route for the page `/connect`, which explains how to add one of the MCP servers to a chat app. */
 export function createConnectPageRoute({ urls }: { urls: ServiceUrls }): Route {
   const title = 'Connect a chat app'
   const prepared = preparePage(urls, {
     path: '/connect',
     title,
-    description: 'Ask about U.S. immigration in Claude, ChatGPT and other apps, from sourced guides.',
+    description:
+      'Ask about U.S. immigration in Claude, ChatGPT and other apps, and get answers from guides that cite their sources.',
     body: renderConnectPage({
       signedInUrl: urls.signedInMcp,
       publicUrl: urls.publicMcp,

@@ -60,7 +60,7 @@ function describeMessageMistake(text: string): string {
   if (count === 0) return MISTAKE_TEXTS.message
   return count > RULES.messageCharacters
     ? `Your message has ${groupDigits(count)} characters. Shorten it to ${groupDigits(RULES.messageCharacters)}.`
-    : 'Your message has signs that we cannot read. Type it again.'
+    : 'Your message contains characters that we cannot read. Please type it again.'
 }
 
 /** The pages of closed withdrawal links, by message status; undefined while the message can be withdrawn. */

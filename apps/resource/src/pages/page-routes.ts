@@ -20,7 +20,7 @@ import { createScriptRoutes } from './script-routes.ts'
 import { createSearchRoute } from './search-route.ts'
 import { createWaitlistPageRoutes } from './waitlist-page-routes.ts'
 
-/** Creates the routes for all pages, except `/contact` and the pages behind mailed links. */
+/** Creates the routes for all pages, their images, scripts and stylesheet; not for `/contact` and the pages behind mailed links. */
 export function createPageRoutes(deps: {
   guides: { current(): GuideCatalog }
   lister: GuideLister
@@ -33,7 +33,7 @@ export function createPageRoutes(deps: {
     ...PUBLIC_PAGE,
     path: STYLESHEET.path,
     operationId: 'stylesheet',
-    summary: 'The stylesheet of every page',
+    summary: 'The stylesheet of all pages',
     handle: () => ({ status: 200, text: { type: STYLESHEET.contentType, content: STYLESHEET.body } }),
   })
 
@@ -43,7 +43,7 @@ export function createPageRoutes(deps: {
       ...PUBLIC_PAGE,
       path,
       operationId: `image${path.replaceAll(/\W/g, '_')}`,
-      summary: 'The icon, or the image that a message with a link shows',
+      summary: 'A site icon, or the image for link previews',
       handle: () => ({ status: 200, prepared }),
     })
   })

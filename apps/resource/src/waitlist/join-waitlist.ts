@@ -19,19 +19,19 @@ import type { WaitlistStore } from './waitlist-store.ts'
  * Adds a person to the waitlist, once per mailbox, and queues a mail to them. If the mailbox is already on the list but its mail
  * was dropped or failed permanently, queues the mail again with new links.
  *
- * @returns `already-joined` for a mailbox on the list, without any information about its entry
- * @throws {Problem} 429 after too many requests for this mailbox, or when too many mails wait. Also rethrows store errors, after
- *   which the entry may or may not be stored; joining again is safe
+ * @returns `already-joined` if the mailbox is on the list, and nothing about its entry
+ * @throws {Problem} 429 after too many requests for this mailbox, or when too many mails are queued. After a store error the entry
+ *   may be stored or not; joining again is safe
  */
 export type JoinWaitlist = (
-  /** `referredBySlug` is not verified: it counts only if it is the slug of an entry. */
+  /** `referredBySlug` may be any text. It is ignored unless it is the slug of an entry. */
   person: z.output<typeof JoinWaitlistRequest>,
   request: Pick<RequestFacts, 'take' | 'network'>,
 ) => Promise<Result<{ referralSlug: ReferralSlug }, 'already-joined'>>
 
 export const createJoinWaitlist =
   (deps: {
-    waitlist: Pick<WaitlistStore, 'add' | 'findUnsent' | 'addMailAgain'>
+    waitlist: Pick<WaitlistStore, 'add' | 'findSlugOfUnsentMail' | 'requeueMail'>
     urls: ServiceUrls
     now: () => Date
   }): JoinWaitlist =>
@@ -40,9 +40,10 @@ export const createJoinWaitlist =
     await request.take(WAITLIST_EMAIL, mailbox)
     const referrer = ReferralSlug.safeParse(referredBySlug)
     const referralSlug = createReferralSlug()
-    const [confirmLink, removeLink] = [createLink(), createLink()]
+    const confirmLink = createLink()
+    const removeLink = createLink()
     const secrets = { confirmSecret: confirmLink.secret, removeSecret: removeLink.secret }
-    const composeMail = (slug: ReferralSlug) => ({
+    const composeMailAndLinks = (slug: ReferralSlug) => ({
       canonicalEmail: mailbox,
       confirmLink: confirmLink.stored,
       removeLink: removeLink.stored,
@@ -51,34 +52,34 @@ export const createJoinWaitlist =
         sender: request.network(),
       },
     })
-    const addition = await deps.waitlist.add({
+    const added = await deps.waitlist.add({
       id: randomUUID(),
       email,
       referralSlug,
       ...(referrer.success && { referredBySlug: referrer.data }),
       joinedAt: deps.now(),
-      ...composeMail(referralSlug),
+      ...composeMailAndLinks(referralSlug),
     })
-    if (addition.ok) return ok({ referralSlug })
-    const unsentSlug = await deps.waitlist.findUnsent(mailbox)
-    if (unsentSlug !== undefined) await deps.waitlist.addMailAgain(composeMail(unsentSlug), deps.now())
-    return addition
+    if (added.ok) return ok({ referralSlug })
+    const unsentSlug = await deps.waitlist.findSlugOfUnsentMail(mailbox)
+    if (unsentSlug !== undefined) await deps.waitlist.requeueMail(composeMailAndLinks(unsentSlug), deps.now())
+    return added
   }
 
-/** Creates the function with which the route and the MCP tool join the waitlist. It returns the response body. */
+/** Creates the function that the route and the MCP tool call to add a person to the waitlist. It resolves to the response body. */
 export function createJoinByApi(deps: { joinWaitlist: JoinWaitlist; urls: ServiceUrls }) {
-  return async (...joinArguments: Parameters<JoinWaitlist>) => {
-    const result = await deps.joinWaitlist(...joinArguments)
+  return async (...[person, request]: Parameters<JoinWaitlist>) => {
+    const result = await deps.joinWaitlist(person, request)
     if (!result.ok) return { status: 'already_joined' } as const
     const { referralSlug } = result.value
     return { status: 'joined', referralSlug, referralUrl: deps.urls.referral(referralSlug) } as const
   }
 }
 
-/** Returns the canonical address of a mailbox, which is the same for all its spellings. `email` must have passed its schema. */
+/** Returns the canonical address of a mailbox, which is the same for all its spellings. `email` must have been parsed by `EmailAddress`. */
 export function toCanonicalMailbox(email: string): string {
   const canonical = canonicalEmail(email)
-  if (canonical === undefined) throw new Error('an address without a canonical form passed its schema')
+  if (canonical === undefined) throw new Error('EmailAddress accepted an address without a canonical form')
   return canonical
 }
 

@@ -82,9 +82,9 @@ export interface WaitlistStore {
    */
   add(entry: NewWaitlistEntry): Promise<Result<void, 'already-joined'>>
   /** Returns the slug of an entry whose mail was dropped or given up; undefined if there is no such entry. */
-  findUnsent(canonicalEmail: string): Promise<ReferralSlug | undefined>
+  findSlugOfUnsentMail(canonicalEmail: string): Promise<ReferralSlug | undefined>
   /** Queues an entry's mail again, with new links. Does nothing if the mail was queued or sent in the meantime. */
-  addMailAgain(mail: JoinedMail, now: Date): Promise<void>
+  requeueMail(mail: JoinedMail, now: Date): Promise<void>
   /** Stores a removal link and its mail for any mailbox. The mail is sent only if the mailbox is on the list. */
   requestRemoval(request: RemovalRequest): Promise<void>
   /** Confirms the entry of a link. Returns true even if it was confirmed before; false for an unknown or expired link. */
@@ -136,7 +136,7 @@ export function createWaitlistStore(deps: {
       return ok(undefined)
     },
 
-    async findUnsent(canonicalEmail) {
+    async findSlugOfUnsentMail(canonicalEmail) {
       const { rows } = await db.query<{ slug: string }>(
         `select referral_slug as slug from waitlist_entries e where email_hash = $1 and ${IS_UNSENT}`,
         [hashMailbox(canonicalEmail)],
@@ -144,7 +144,7 @@ export function createWaitlistStore(deps: {
       return rows[0] && ReferralSlug.parse(rows[0].slug)
     },
 
-    addMailAgain: ({ canonicalEmail, confirmLink, removeLink, mail }, now) =>
+    requeueMail: ({ canonicalEmail, confirmLink, removeLink, mail }, now) =>
       db.transaction(async (tx) => {
         const hash = hashMailbox(canonicalEmail)
         await tx.query('select from waitlist_entries where email_hash = $1 for update', [hash])

@@ -1,25 +1,26 @@
 import { logOdds } from '../triggers/likely-triggers.ts'
 import { type OutOfScopeReason, type ScopeRules, toScopeWords } from './scope-rules.ts'
 
-export interface OutOfScopeReading {
+export interface OutOfScopeMatch {
   readonly reason: OutOfScopeReason
   /** A key of `official-links.yaml`. */
   readonly link?: string
   /** True if this result takes precedence over triggers that are not urgent. */
   readonly firm?: boolean
-  /** The rule that matched, for `explain`. */
+  /** What decided, for `explain`: the id of the rule that matched, or `too little evidence`. */
   readonly rule: string
 }
 
-/** Detects a question that asks for help to deceive. */
-export function findDeceit(question: string, { rules }: ScopeRules): OutOfScopeReading | undefined {
+/** Detects a question that asks for help with deceiving someone. */
+export function findDeceit(question: string, { rules }: ScopeRules): OutOfScopeMatch | undefined {
   const words = toScopeWords(question)
   const rule = rules.find(({ reason, matches }) => reason === 'asks-to-deceive' && matches(words))
   return rule && { reason: rule.reason, rule: rule.id }
 }
 
 /**
- * Detects a question about another country's law, another subject, or a programme without a guide.
+ * Detects a question about another country's law, another subject, or a programme without a guide. Weak rules count only in
+ * `findUncovered`.
  *
  * @param guides the slugs of the published guides
  */
@@ -27,7 +28,7 @@ export function findOtherSubject(
   question: string,
   { rules }: ScopeRules,
   guides: ReadonlySet<string>,
-): OutOfScopeReading | undefined {
+): OutOfScopeMatch | undefined {
   const words = toScopeWords(question)
   const rule = rules.find(
     ({ reason, weak, unlessGuide, matches }) =>
@@ -41,12 +42,12 @@ export function findOtherSubject(
   return { reason, rule: id, firm, ...(link !== undefined && { link }) }
 }
 
-/** Below this probability of another subject, the model is sure that even a short question is about immigration. */
+/** Below this probability of another subject, a question is taken to be about immigration, however short it is. */
 const MIN_OTHER_SUBJECT_PROBABILITY = 0.1
 
 /**
  * Returns false if the model is sure that a question is about immigration. Words of another subject, such as taxes or a driver's
- * license, then only describe the circumstances.
+ * license, then merely describe the circumstances.
  *
  * @param probability the model's probability of another subject
  */
@@ -54,34 +55,36 @@ export const mayBeOtherSubject = (probability: number): boolean =>
   probability >= MIN_OTHER_SUBJECT_PROBABILITY
 
 /**
- * The guides cover a question if its similarity to the questions that sections answer outweighs the log-odds of another subject, and a
- * weak rule. The numbers were fitted to labelled questions by left-out authors.
+ * The guides cover a question if `SIMILARITY_WEIGHT` times its similarity, less the log-odds of another subject, and less
+ * `WEAK_RULE_WEIGHT` if a weak rule matches, is at least `MIN_EVIDENCE`. The numbers were fitted to labelled questions, leaving out one
+ * group of authors at a time.
  */
 const SIMILARITY_WEIGHT = 20
 const WEAK_RULE_WEIGHT = 1.7
-const MIN_EVIDENCE = 3.8
-/** With less similarity, a question shares hardly a word with the questions that sections answer. */
+const MIN_EVIDENCE = 4.4
+/** Below this similarity, a question has hardly a word in common with any question that the guides answer. */
 const MIN_UNDERSTOOD_SIMILARITY = 0.1
 
 /**
- * Detects a question that the guides do not cover.
+ * Detects a question that the guides do not cover. The reason is that of a matching weak rule, otherwise `no-guide`, `other-subject`
+ * or `not-understood`.
  *
- * @param similarity the similarity to the questions of the most similar section, from 0 to 1
+ * @param similarity the similarity to the labelled questions of the closest section, from 0 to 1
  * @param probability the model's probability of another subject
  */
 export function findUncovered(
   question: string,
   similarity: number,
   probability: number,
-  rules: ScopeRules,
-): OutOfScopeReading | undefined {
+  scope: ScopeRules,
+): OutOfScopeMatch | undefined {
   const words = toScopeWords(question)
-  const weakRule = rules.rules.find(({ weak, matches }) => weak && matches(words))
+  const weakRule = scope.rules.find(({ weak, matches }) => weak && matches(words))
   const evidence =
     SIMILARITY_WEIGHT * similarity - logOdds(probability) - (weakRule === undefined ? 0 : WEAK_RULE_WEIGHT)
   if (evidence >= MIN_EVIDENCE) return undefined
   if (weakRule !== undefined) return { reason: weakRule.reason, rule: weakRule.id }
-  if (rules.isAboutImmigration(words)) return { reason: 'no-guide', rule: 'too little evidence' }
+  if (scope.isAboutImmigration(words)) return { reason: 'no-guide', rule: 'too little evidence' }
   return {
     reason: similarity >= MIN_UNDERSTOOD_SIMILARITY ? 'other-subject' : 'not-understood',
     rule: 'too little evidence',

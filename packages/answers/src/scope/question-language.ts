@@ -1,7 +1,7 @@
 import { splitWords } from '@plainpath/guides'
 
-/** The most common words of each language, without accents. Other languages omit words that English has too. */
-const FUNCTION_WORDS = {
+/** Frequent words of each language, without accents, and some that are typical of immigration questions. */
+const COMMON_WORDS = {
   en: `the an i my is are was were to of in for with do does did can could how what when where which who why but not have
     has had it they he she we you your this that these those and or if will would need want get got on at from about after
     before because been be our their his her im dont cant there here now please help all any`,
@@ -24,13 +24,16 @@ const FUNCTION_WORDS = {
 
 export type QuestionLanguage = 'en' | 'es' | 'other'
 
-type KnownLanguage = keyof typeof FUNCTION_WORDS
+type KnownLanguage = keyof typeof COMMON_WORDS
 
-const FUNCTION_WORD_SETS = Object.entries(FUNCTION_WORDS).map(
+const COMMON_WORD_SETS = Object.entries(COMMON_WORDS).map(
   ([language, words]) => [language as KnownLanguage, new Set(words.split(/\s+/))] as const,
 )
 
-/** English words that people use in all languages, and words that other languages share. */
+/**
+ * Words that do not show that a text is English: terms that people use in every language, words that English shares with another
+ * language, and names of places.
+ */
 const SHARED_WORDS = new Set(
   `green card visa daca tps uscis opt status no me a social legal app online email ice parole sponsor stem ead final general
   error hospital total federal asylum u f i san los angeles miami texas houston california florida mexico`.split(
@@ -39,35 +42,38 @@ const SHARED_WORDS = new Set(
 )
 
 const MAX_WORDS = 200
-/** The minimum number of distinct English words, without shared words, in a question that mixes languages. */
+/** A question that mixes languages counts as English if it has at least this many distinct English words that are not shared. */
 const MIN_ENGLISH_WORDS = 2
 
 /**
- * Detects whether a question is in English, Spanish or another language. A mix with English counts as English, because many people
- * mix languages and the English parts are enough to find a guide.
+ * Detects whether a question is in English, Spanish or another language. A question that mixes English with another language counts
+ * as English, because many people mix languages and the English part is enough to find a guide. So does a question that shows no
+ * language.
  *
- * @param isEnglish returns whether the English guides use a word, in lower case and without accents
+ * @param isGuideWord returns whether the English guides use a word, in lower case and without accents
  */
-export function detectLanguage(question: string, isEnglish: (word: string) => boolean): QuestionLanguage {
+export function detectLanguage(question: string, isGuideWord: (word: string) => boolean): QuestionLanguage {
   const letterCount = question.match(/\p{L}/gu)?.length ?? 0
   const latinCount = question.match(/\p{Script=Latin}/gu)?.length ?? 0
+  // Mostly another script. Fewer than four letters show nothing.
   if (letterCount >= 4 && latinCount < letterCount / 2) return 'other'
   const words = splitWords(question).slice(0, MAX_WORDS)
-  const counts = FUNCTION_WORD_SETS.map(([language, languageWords]) => ({
+  const counts = COMMON_WORD_SETS.map(([language, languageWords]) => ({
     language,
     count: words.filter((word) => languageWords.has(word)).length,
   }))
   const englishCount = counts.find(({ language }) => language === 'en')?.count ?? 0
-  const [mostLikely] = counts
+  const [strongestOther] = counts
     .filter(({ language }) => language !== 'en')
     .toSorted((a, b) => b.count - a.count)
-  // Another language needs at least two words, more than twice as many as English, and a sixth of all words.
-  if (mostLikely === undefined || mostLikely.count < 2 || mostLikely.count <= englishCount * 2) return 'en'
-  if (mostLikely.count < words.length / 6) return 'en'
-  const foreignWords = FUNCTION_WORD_SETS.find(([language]) => language === mostLikely.language)?.[1]
+  // Another language needs at least two words, more than twice as many as English, and at least a sixth of all words.
+  if (strongestOther === undefined || strongestOther.count < 2 || strongestOther.count <= englishCount * 2)
+    return 'en'
+  if (strongestOther.count < words.length / 6) return 'en'
+  const foreignWords = COMMON_WORD_SETS.find(([language]) => language === strongestOther.language)?.[1]
   const englishWords = new Set(
-    words.filter((word) => isEnglish(word) && !SHARED_WORDS.has(word) && foreignWords?.has(word) !== true),
+    words.filter((word) => isGuideWord(word) && !SHARED_WORDS.has(word) && foreignWords?.has(word) !== true),
   )
   if (englishWords.size >= MIN_ENGLISH_WORDS) return 'en'
-  return mostLikely.language === 'es' ? 'es' : 'other'
+  return strongestOther.language === 'es' ? 'es' : 'other'
 }

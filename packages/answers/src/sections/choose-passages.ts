@@ -38,7 +38,7 @@ export function choosePassages({ hits, types, questionCount }: SectionReading): 
     chosenHits.push(hit)
   }
   const answersWholeQuestion =
-    questionCount === 1 &&
+    questionCount <= 1 &&
     [...types].every((type) => bestHit.section.types.has(type) && !NEVER_COVERED.has(type)) &&
     isClearlyBest(hits)
   return chosenHits.map((hit) => ({ section: hit.section, answers: hit === bestHit && answersWholeQuestion }))

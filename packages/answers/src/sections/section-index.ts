@@ -18,7 +18,7 @@ import { createAskIndex } from './ask-index.ts'
 import { removeDenials } from './denials.ts'
 import { findGuideWords } from './everyday-names.ts'
 import { createPhraseFinder } from './phrase-finder.ts'
-import { detectQuestionTypes } from './question-types.ts'
+import { countQuestions, detectQuestionTypes } from './question-types.ts'
 
 /** A section, with the types of information that it gives. */
 export interface IndexedSection extends GuideSection {
@@ -47,7 +47,7 @@ export interface SectionReading {
   readonly types: ReadonlySet<QuestionType>
   /** The similarity to the questions of the most similar section, from 0 to 1. */
   readonly mostSimilar: number
-  /** The number of questions in the text: its groups of question marks, at least 1. */
+  /** The number of questions in the text, as `countQuestions` counts them. */
   readonly questionCount: number
 }
 
@@ -232,7 +232,7 @@ export function createSectionIndex(
         hits: hits.toSorted((a, b) => b.score - a.score || (a.section.id < b.section.id ? -1 : 1)),
         types,
         mostSimilar,
-        questionCount: Math.max(1, question.match(/\?+/g)?.length ?? 0),
+        questionCount: countQuestions(question),
       }
     },
   }

@@ -4,7 +4,7 @@ import { readTokens } from '../language/tokens.ts'
 import { likelySections, loadSectionModel } from '../sections/likely-sections.ts'
 import type { LikelySubjects } from '../sections/section-index.ts'
 import { type CompiledTriggers, compileTriggers } from './compile-triggers.ts'
-import { type LikelyTrigger, likelySubject, loadTriggerModel, logOdds } from './likely-triggers.ts'
+import { type LikelyTrigger, likelySubject, loadTriggerModel } from './likely-triggers.ts'
 import { findPhrases } from './phrase-table.ts'
 import { questionFeatures } from './question-features.ts'
 import { type FoundEvent, negatedTokens, type Reading, readEvent } from './read-event.ts'
@@ -52,18 +52,20 @@ const MAX_QUESTION_LENGTH = 1000
 const LONG_NUMBER = /(?!(?:19|20)\d\d[\s.-](?:19|20)\d\d(?!\d))(?<!\d)\d(?:[\s.-]?\d){6,}/g
 
 /**
- * A question is handed off from this evidence on: the mean of two log-odds by the model, of any trigger and of the likeliest one, plus
- * the evidence of patterns, less the evidence of another subject. Any trigger alone is a worse sign: words that the model does not
- * know give each of them a little.
+ * A question is handed off from this evidence on: the mean of two logarithms of probabilities by the model, of any trigger and of the
+ * likeliest one, plus the evidence of a pattern, less that of guides and of other subjects. Any trigger alone is a worse sign: words
+ * that the model does not know give each of them a little. The numbers were fitted to labelled questions that the model did not
+ * learn from.
  */
-const MIN_EVIDENCE = -1.4
-/** The evidence of each pattern, up to `MAX_PATTERNS`, and of an urgent one beside it. */
-const PATTERN_EVIDENCE = 1.5
-const URGENT_PATTERN_EVIDENCE = 1.5
-const MAX_PATTERNS = 2
-/** Log-odds of another subject above the minimum count against a hand-off with this weight. */
-const OTHER_SUBJECT_WEIGHT = 0.5
-const MIN_OTHER_SUBJECT_LOG_ODDS = -2
+const MIN_EVIDENCE = -0.8
+/** Counts if a pattern states the trigger that the model takes for the likeliest. */
+const PATTERN_EVIDENCE = 1.2
+/** Counts if the likeliest trigger is urgent: missing one does more harm than a needless hand-off. */
+const URGENT_EVIDENCE = 0.25
+/** The weights of the logarithms of the probabilities of a guide and of another subject; the latter counts from a minimum on. */
+const GUIDE_WEIGHT = 0.15
+const OTHER_SUBJECT_WEIGHT = 0.25
+const MIN_OTHER_SUBJECT_LOG = -3
 /** The least probability of a trigger that is reported on the evidence of the model alone. The likeliest one is always reported. */
 const LIKELY_ENOUGH = 0.07
 /** The same if a pattern states another trigger: a guess should not appear beside a stated trigger, unless it cannot wait. */
@@ -90,7 +92,8 @@ export function readTriggers(
   // The model knows every trigger, those that operators disabled too.
   const enabled = new Set(triggers.map(({ id }) => id))
   const likely = subject.triggers.filter(({ trigger }) => enabled.has(trigger))
-  const isHandOff = hasEvidenceForHandOff(triggers, stated, { likely, other: subject.other })
+  const urgentIds = new Set(triggers.filter(({ urgency }) => urgency === 'urgent').map(({ id }) => id))
+  const isHandOff = hasEvidenceForHandOff(stated, likely, subject.other, urgentIds)
   const likelyAlone = Math.min(LIKELY_ENOUGH, likely[0]?.probability ?? 0)
   const matches: TriggerMatch[] = []
   const weak: SuggestedCheck[] = []
@@ -134,20 +137,27 @@ export function readPatterns(
   return new Map([...stated].map(([id, found]) => [id, found.map(({ event }) => event.id)]))
 }
 
-/** Tells whether patterns and model together are enough evidence for a hand-off. */
+/** Returns whether patterns and model together are enough evidence for a hand-off. */
 function hasEvidenceForHandOff(
-  triggers: readonly TriggerFile[],
-  stated: ReadonlyMap<string, readonly FoundEvent[]>,
-  { likely, other }: { likely: readonly LikelyTrigger[]; other: number },
+  stated: ReadonlyMap<string, unknown>,
+  likely: readonly LikelyTrigger[],
+  otherSubject: number,
+  urgentIds: ReadonlySet<string>,
 ): boolean {
-  const ofModel = (logOdds(sumProbabilities(likely)) + logOdds(likely[0]?.probability ?? 0)) / 2
-  const patterns = [...stated.values()].reduce((sum, found) => sum + found.length, 0)
-  const isUrgent = triggers.some(({ id, urgency }) => urgency === 'urgent' && stated.has(id))
-  const ofPatterns =
-    PATTERN_EVIDENCE * Math.min(patterns, MAX_PATTERNS) + (isUrgent ? URGENT_PATTERN_EVIDENCE : 0)
-  const ofOtherSubject = OTHER_SUBJECT_WEIGHT * Math.max(0, logOdds(other) - MIN_OTHER_SUBJECT_LOG_ODDS)
-  return ofModel + ofPatterns - ofOtherSubject >= MIN_EVIDENCE
+  const [likeliest] = likely
+  if (likeliest === undefined) return stated.size > 0
+  const anyTrigger = sumProbabilities(likely)
+  const ofModel = (log(anyTrigger) + log(likeliest.probability)) / 2
+  const ofPattern = stated.has(likeliest.trigger) ? PATTERN_EVIDENCE : 0
+  const ofUrgency = urgentIds.has(likeliest.trigger) ? URGENT_EVIDENCE : 0
+  const ofSubjects =
+    GUIDE_WEIGHT * log(1 - anyTrigger - otherSubject) +
+    OTHER_SUBJECT_WEIGHT * Math.max(log(otherSubject), MIN_OTHER_SUBJECT_LOG)
+  return ofModel + ofPattern + ofUrgency - ofSubjects >= MIN_EVIDENCE
 }
+
+/** Returns the natural logarithm of a probability, which is first raised to a minimum so that the result is finite. */
+const log = (probability: number): number => Math.log(Math.max(probability, 1e-4))
 
 const sumProbabilities = (triggers: readonly LikelyTrigger[]): number =>
   triggers.reduce((sum, { probability }) => sum + probability, 0)

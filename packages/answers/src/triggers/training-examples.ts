@@ -12,10 +12,10 @@ import { loadTriggers } from './trigger-file.ts'
 const EXAMPLE_WEIGHTS = {
   independentQuestion: 1,
   patternRelatedQuestion: 0.6,
-  triggerFile: 0.3,
-  minimalPair: 0.3,
+  triggerFile: 0.5,
+  minimalPair: 0.5,
   sectionQuestion: 0.3,
-  composed: 0.3,
+  composed: 0.5,
 }
 /** The files whose questions were used to write patterns, or were written with the patterns at hand. */
 const PATTERN_RELATED_FILES = new Set(['given.jsonl', 'ordinary-and-hard.jsonl'])

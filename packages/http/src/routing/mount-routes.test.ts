@@ -63,8 +63,8 @@ describe('input', () => {
       { pointer: '#/email', detail: 'is missing; it must be a string' },
       { pointer: '#/age', detail: expect.stringContaining('18') },
       { pointer: '#/tags/1', detail: 'must be a string' },
-      { pointer: '#/un~1known~0', detail: 'is not a member we know; leave it out' },
-      { pointer: '#/%C3%BCmlaut', detail: 'is not a member we know; leave it out' },
+      { pointer: '#/un~1known~0', detail: 'is unknown; leave it out' },
+      { pointer: '#/%C3%BCmlaut', detail: 'is unknown; leave it out' },
     ])
     expect(problem.detail).toBe('#/email: is missing; it must be a string. There are 4 more mistakes.')
   })

@@ -29,12 +29,16 @@ import {
   type RouteReply,
 } from './route.ts'
 
+/*
+ * Serves declared routes (`route.ts`): enforces limits, authenticates, validates, calls the handler, and sends its response.
+ */
+
 export interface Authenticators {
-  /** Checks an access token. Throws a 401, 403 or 503 problem. */
+  /** Verifies an access token. @throws {Problem} 401, 403, 429 or 503 */
   bearer?(ctx: Context, scopes: readonly string[]): Promise<Caller>
-  /** Marks a caller's proof as used. Throws a 401 or 503 problem. */
+  /** Marks a caller's proof as used. @throws {Problem} 401 or 503 */
   useProof?(ctx: Context, scopes: readonly string[], proof: NonNullable<Caller['proof']>): Promise<void>
-  /** Checks client credentials. Throws a 401, 429 or 503 problem. */
+  /** Verifies client credentials. @throws {Problem} 401, 429 or 503 */
   client?(ctx: Context): Promise<Caller>
 }
 
@@ -43,27 +47,23 @@ interface MountDependencies {
   readonly authenticators: Authenticators
 }
 
-/*
- * Serves declared routes (`route.ts`): counts limits, authenticates, validates, calls the handler, and sends its response.
- */
-
 /**
  * Creates the middleware that serves the routes. It responds with 405 and `Allow` to other methods on their paths, so all routes of
  * a path must be in the same call.
  */
 export function mountRoutes(routes: readonly (Route | RawRoute)[], deps: MountDependencies): Middleware {
   const router = new Router({ sensitive: true, strict: true })
-  /** Routes without parameters, by method and path. */
-  const routesByPath = new Map<string, Route | RawRoute>()
+  /** The routes without parameters that no earlier route matches, by method and path: a lookup is faster than the router's scan. */
+  const exactRoutes = new Map<string, Route | RawRoute>()
   for (const route of routes) {
     router.register(route.path.replaceAll(/\{(\w+)\}/g, ':$1'), [...listMethods(route)], (ctx) =>
       serve(ctx, route, deps),
     )
     for (const { method, path } of listEndpoints([route]))
-      if (isFirstMatch(router, method, path)) routesByPath.set(`${method} ${path}`, route)
+      if (isLastRouteReachable(router, method, path)) exactRoutes.set(`${method} ${path}`, route)
   }
   const serveExact: Middleware = (ctx, next) => {
-    const route = routesByPath.get(`${ctx.method} ${ctx.path}`)
+    const route = exactRoutes.get(`${ctx.method} ${ctx.path}`)
     return route ? serve(ctx, route, deps) : next()
   }
   const refuseOtherMethods: Middleware = async (ctx, next) => {
@@ -80,8 +80,8 @@ export function mountRoutes(routes: readonly (Route | RawRoute)[], deps: MountDe
   return compose([serveExact, router.routes() as Middleware, refuseOtherMethods])
 }
 
-/** Returns true if the router would choose its last route for this path. An earlier route with parameters may match, too. */
-const isFirstMatch = (router: Router, method: string, path: string): boolean =>
+/** Returns whether the route just registered has no parameters, and no earlier route matches its path. */
+const isLastRouteReachable = (router: Router, method: string, path: string): boolean =>
   !path.includes('{') && router.match(path, method).pathAndMethod[0] === router.stack.at(-1)
 
 function serve(ctx: Context, route: Route | RawRoute, deps: MountDependencies): Promise<void> {
@@ -94,7 +94,10 @@ async function serveRaw(ctx: Context, route: RawRoute, { limiter }: MountDepende
   await route.serve(ctx)
 }
 
-/** Serves a route in this order: limits by address, authentication, limits by client, use of the proof, validation, the handler. */
+/**
+ * Serves a route in this order: same-origin check (forms only), address limits, authentication, client limits, marking the proof as
+ * used, validation, the handler.
+ */
 async function serveRoute(ctx: Context, route: Route, deps: MountDependencies): Promise<void> {
   if (route.form) requireSameOrigin(ctx, route.form === 'unguessable')
   const hasCredentials = route.access !== 'open' && ctx.get('authorization') !== ''
@@ -116,10 +119,10 @@ async function serveRoute(ctx: Context, route: Route, deps: MountDependencies): 
   let caller: Caller | undefined
   try {
     caller = await authenticate(ctx, route.access, hasCredentials, deps.authenticators)
-  } catch (refusal) {
+  } catch (error) {
     const readRouteBody = () => readBody(ctx, route)
-    const reply = await route.onRefusedCaller?.(refusal, { request, readBody: readRouteBody })
-    if (!reply) throw refusal
+    const reply = await route.onRefusedCaller?.(error, { request, readBody: readRouteBody })
+    if (!reply) throw error
     return sendReply(ctx, route, reply)
   }
   if (caller) {
@@ -178,26 +181,26 @@ async function parseParts(
   const { body, query, params } = route.request ?? {}
   return {
     ...(params && { params: parseInput(params, 'params', ctx['params']) }),
-    ...(query && { query: parseInput(query, 'query', collectMembers(new URLSearchParams(ctx.querystring))) }),
+    ...(query && { query: parseInput(query, 'query', groupByName(new URLSearchParams(ctx.querystring))) }),
     ...(body && { body: parseInput(body, 'body', await readBody(ctx, route), route.bodyProblem) }),
   }
 }
 
-/** Collects parameters by name. Koa's `ctx.query` would take quadratic time: a second for 8,000 parameters. */
-function collectMembers(parameters: URLSearchParams): Record<string, string | string[]> {
+/** Groups parameters by name; a repeated name has an array. Koa's `ctx.query` would take quadratic time: a second for 8,000 parameters. */
+function groupByName(parameters: URLSearchParams): Record<string, string | string[]> {
   if (parameters.size === 0) return {}
-  const members = new Map<string, string | string[]>()
+  const values = new Map<string, string | string[]>()
   for (const [name, value] of parameters) {
-    const earlierValue = members.get(name)
-    if (earlierValue === undefined) members.set(name, value)
+    const earlierValue = values.get(name)
+    if (earlierValue === undefined) values.set(name, value)
     else if (Array.isArray(earlierValue)) earlierValue.push(value)
-    else members.set(name, [earlierValue, value])
+    else values.set(name, [earlierValue, value])
   }
-  return Object.fromEntries(members)
+  return Object.fromEntries(values)
 }
 
 async function readBody(ctx: Context, route: Route): Promise<unknown> {
-  if (route.form) return collectMembers(await readForm(ctx, 'Send the form of the page.'))
+  if (route.form) return groupByName(await readForm(ctx, 'Submit the form on the page.'))
   const body = await readJson(ctx)
   if (body !== undefined) return body
   if (route.bodyOptional) return {}
@@ -211,7 +214,7 @@ function sendReply(ctx: Context, route: Route, reply: RouteReply): void {
   if (schema === undefined)
     throw new Error(`${route.operationId} declares no response with status ${reply.status}`)
   if (reply.prepared) return sendPrepared(ctx, route, reply, reply.prepared)
-  // Parse before setting anything, because a body that the schema refuses becomes an error response.
+  // Parse before setting anything, because a body that the schema rejects becomes an error response.
   const content = schema && (reply.text?.content ?? JSON.stringify(schema.parse(reply.body)))
   ctx.set(reply.headers ?? {})
   ctx.body = content
@@ -234,28 +237,28 @@ function sendPrepared(ctx: Context, route: Route, reply: RouteReply, response: P
 const isCacheable = (route: Route, reply: RouteReply) =>
   route.cache === 'public' && reply.headers?.['cache-control'] === undefined
 
-type InputPlace = 'body' | 'query' | 'params'
+type RequestPart = 'body' | 'query' | 'params'
 
-/** Further mistakes are only counted: a small body must not cause a large response. */
+/** The rest are only counted, so that a small body cannot cause a large response. */
 const MAX_LISTED_MISTAKES = 50
 
 /**
- * Parses a part of a request, and reports all its mistakes together.
+ * Parses a part of a request. Reports its mistakes together, the first 50 in detail.
  *
  * @throws {Problem} with `errors`; an invalid path parameter is `not-found`, because no such path exists
  */
 function parseInput(
   schema: z.ZodType,
-  place: InputPlace,
+  part: RequestPart,
   data: unknown,
   code: ProblemCode = 'invalid-request',
 ): unknown {
   const parsed = schema.safeParse(data, { reportInput: true })
   if (parsed.success) return parsed.data
-  if (place === 'params') throw new Problem('not-found')
+  if (part === 'params') throw new Problem('not-found')
   throw createInputProblem(
     code,
-    parsed.error.issues.flatMap((issue) => toInputMistakes(place, issue)),
+    parsed.error.issues.flatMap((issue) => toInputMistakes(part, issue)),
   )
 }
 
@@ -263,33 +266,29 @@ function createInputProblem(code: ProblemCode, allMistakes: readonly InputMistak
   const errors = allMistakes.slice(0, MAX_LISTED_MISTAKES)
   const [firstMistake] = errors
   if (!firstMistake) return new Problem(code)
-  const hiddenCount = allMistakes.length - 1
-  const hiddenSentence =
-    hiddenCount === 0
-      ? ''
-      : hiddenCount === 1
-        ? ' There is 1 more mistake.'
-        : ` There are ${hiddenCount} more mistakes.`
+  const otherCount = allMistakes.length - 1
+  const countedMistakes = otherCount === 1 ? 'is 1 more mistake' : `are ${otherCount} more mistakes`
+  const otherMistakes = otherCount === 0 ? '' : ` There ${countedMistakes}.`
   return new Problem(code, {
-    detail: `${firstMistake.pointer}: ${firstMistake.detail}.${hiddenSentence}`,
+    detail: `${firstMistake.pointer}: ${firstMistake.detail}.${otherMistakes}`,
     errors,
   })
 }
 
-function toInputMistakes(place: InputPlace, issue: z.core.$ZodIssue): InputMistake[] {
+function toInputMistakes(part: RequestPart, issue: z.core.$ZodIssue): InputMistake[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({
-      pointer: formatPointer(place, [...issue.path, key]),
-      detail: 'is not a member we know; leave it out',
+      pointer: formatPointer(part, [...issue.path, key]),
+      detail: 'is unknown; leave it out',
     }))
   }
-  return [{ pointer: formatPointer(place, issue.path), detail: describeIssue(issue) }]
+  return [{ pointer: formatPointer(part, issue.path), detail: describeIssue(issue) }]
 }
 
-/** Formats a JSON pointer as a fragment (RFC 6901 §6), or the name of a query parameter. Truncates names to 60 characters. */
-function formatPointer(place: InputPlace, path: readonly PropertyKey[]): string {
+/** Formats a JSON Pointer as a fragment (RFC 6901 §6), or the name of a query parameter. Truncates names to 60 characters. */
+function formatPointer(part: RequestPart, path: readonly PropertyKey[]): string {
   const steps = path.map((step) => String(step).slice(0, 60).toWellFormed())
-  if (place === 'query') return `?${steps.map(encodeURIComponent).join('.')}`
+  if (part === 'query') return `?${steps.map(encodeURIComponent).join('.')}`
   return `#${steps.map((step) => `/${encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1'))}`).join('')}`
 }
 

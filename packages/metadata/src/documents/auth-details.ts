@@ -18,7 +18,13 @@ import { readTemplate } from '../read-template.ts'
 import type { ServiceUrls } from '../service-urls.ts'
 import { AGENT_ERRORS } from './agent-errors.ts'
 import { formatDomainMd, formatDpopMd } from './domain-and-dpop.ts'
-import { BASIC, findExample, formatExchange, formatJson, formatRefusal } from './exchange.ts'
+import {
+  EXAMPLE_BASIC_HEADER,
+  formatErrorExchange,
+  formatExchange,
+  formatJson,
+  parseExample,
+} from './exchange.ts'
 import { MARKDOWN_TYPE, parsePath, type ServedDocument } from './served-document.ts'
 
 /** Creates the documents to which `/auth.md` links, one for each further task. */
@@ -77,10 +83,10 @@ function formatVerifiedEmail(urls: ServiceUrls): string {
   const { beginClaim, completeClaim, createAssertion, endClaim, createToken } = operations
   const { sendContactMessage, getContactMessage, deleteContactMessage } = operations
   const { responses, responseDocs } = createAssertion
-  const { identity_assertion: assertion } = findExample(responses[200], responseDocs[200], urls)
-  const token = findExample(createToken.responses[200], createToken.responseDocs[200], urls)
+  const { identity_assertion: assertion } = parseExample(responses[200], responseDocs[200], urls)
+  const token = parseExample(createToken.responses[200], createToken.responseDocs[200], urls)
   const bearerHeaders = { Authorization: `Bearer ${token.access_token}` }
-  const receivedMessage = findExample(
+  const receivedMessage = parseExample(
     sendContactMessage.responses[202],
     sendContactMessage.responseDocs[202],
     urls,
@@ -88,12 +94,12 @@ function formatVerifiedEmail(urls: ServiceUrls): string {
   const params = { id: receivedMessage.id }
   return fillVerifiedEmail({
     urls,
-    begin: formatExchange(beginClaim, urls, { headers: BASIC }),
-    complete: formatExchange(completeClaim, urls, { headers: BASIC }),
+    begin: formatExchange(beginClaim, urls, { headers: EXAMPLE_BASIC_HEADER }),
+    complete: formatExchange(completeClaim, urls, { headers: EXAMPLE_BASIC_HEADER }),
     exchange: formatExchange(createToken, urls, {
-      headers: BASIC,
-      with: { grant_type: JWT_BEARER_GRANT, assertion },
-      formatResponse: () => ({ ...token, scope: Scope.options.join(' ') }),
+      headers: EXAMPLE_BASIC_HEADER,
+      overrides: { grant_type: JWT_BEARER_GRANT, assertion },
+      createResponseBody: () => ({ ...token, scope: Scope.options.join(' ') }),
     }),
     send: formatExchange(sendContactMessage, urls, {
       headers: { ...bearerHeaders, 'Idempotency-Key': 'a3f1c2d4-renewal' },
@@ -101,15 +107,15 @@ function formatVerifiedEmail(urls: ServiceUrls): string {
     status: formatExchange(getContactMessage, urls, {
       headers: bearerHeaders,
       params,
-      formatResponse: () => ({
+      createResponseBody: () => ({
         id: receivedMessage.id,
         status: receivedMessage.status,
         heldUntil: receivedMessage.heldUntil,
       }),
     }),
     withdraw: formatExchange(deleteContactMessage, urls, { headers: bearerHeaders, params }),
-    renew: formatExchange(createAssertion, urls, { headers: BASIC }),
-    end: formatExchange(endClaim, urls, { headers: BASIC }),
+    renew: formatExchange(createAssertion, urls, { headers: EXAMPLE_BASIC_HEADER }),
+    end: formatExchange(endClaim, urls, { headers: EXAMPLE_BASIC_HEADER }),
   })
 }
 
@@ -140,14 +146,21 @@ const getExampleSeconds = (ms: number) => Date.parse(formatExampleTime(ms)) / 10
 function formatKeys(urls: ServiceUrls): string {
   const { registerAgent, replaceAgentKeys, createAgentSecret, deleteAgentSecret, createToken, getAgent } =
     operations
-  const agent = findExample(replaceAgentKeys.responses[200], replaceAgentKeys.responseDocs[200], urls)
+  const agent = parseExample(replaceAgentKeys.responses[200], replaceAgentKeys.responseDocs[200], urls)
   const { limits: _, ...registration } = agent
-  const { secrets } = findExample(createAgentSecret.responses[201], createAgentSecret.responseDocs[201], urls)
+  const { secrets } = parseExample(
+    createAgentSecret.responses[201],
+    createAgentSecret.responseDocs[201],
+    urls,
+  )
   const key = agent.jwks?.keys[0]
   const times = { iat: getExampleSeconds(0), exp: getExampleSeconds(60_000) }
   return fillKeys({
     urls,
-    register: formatExchange(registerAgent, urls, { body: 'keyed', formatResponse: () => registration }),
+    register: formatExchange(registerAgent, urls, {
+      bodyExample: 'keyed',
+      createResponseBody: () => registration,
+    }),
     assertion: formatJson({
       header: { alg: key?.alg, kid: key?.kid },
       claims: {
@@ -159,15 +172,15 @@ function formatKeys(urls: ServiceUrls): string {
       },
     }),
     token: formatExchange(createToken, urls, {
-      with: { client_assertion_type: CLIENT_ASSERTION_TYPE, client_assertion: ASSERTION_PLACEHOLDER },
+      overrides: { client_assertion_type: CLIENT_ASSERTION_TYPE, client_assertion: ASSERTION_PLACEHOLDER },
     }),
     look: formatExchange(getAgent, urls, {
       headers: { 'Client-Assertion': ASSERTION_PLACEHOLDER },
-      formatResponse: () => agent,
+      createResponseBody: () => agent,
     }),
     replace: formatExchange(replaceAgentKeys, urls, {
       headers: { 'Client-Assertion': ASSERTION_PLACEHOLDER },
-      with: { proof: PROOF_PLACEHOLDER },
+      overrides: { proof: PROOF_PLACEHOLDER },
     }),
     proof: formatJson({
       header: { typ: 'jwks-proof+jwt', alg: key?.alg, kid: key?.kid },
@@ -179,9 +192,9 @@ function formatKeys(urls: ServiceUrls): string {
         jkts: [computeThumbprint(key)],
       },
     }),
-    addSecret: formatExchange(createAgentSecret, urls, { headers: BASIC }),
+    addSecret: formatExchange(createAgentSecret, urls, { headers: EXAMPLE_BASIC_HEADER }),
     deleteSecret: formatExchange(deleteAgentSecret, urls, {
-      headers: BASIC,
+      headers: EXAMPLE_BASIC_HEADER,
       params: { id: secrets[0]?.secret_id ?? '' },
     }),
   })
@@ -233,13 +246,13 @@ function formatErrors(urls: ServiceUrls): string {
   })
   return fillErrors({
     urls,
-    agentError: formatRefusal(getAgent, urls, { error: invalidClient }),
-    oauthError: formatRefusal(createToken, urls, {
-      headers: BASIC,
-      with: { scope: 'contact:write' },
+    agentError: formatErrorExchange(getAgent, urls, { error: invalidClient }),
+    oauthError: formatErrorExchange(createToken, urls, {
+      headers: EXAMPLE_BASIC_HEADER,
+      overrides: { scope: 'contact:write' },
       error: invalidScope,
     }),
-    problem: formatRefusal(joinWaitlist, urls, { with: { email: 'ana' }, error: invalidRequest }),
+    problem: formatErrorExchange(joinWaitlist, urls, { overrides: { email: 'ana' }, error: invalidRequest }),
     rows: AGENT_ERRORS.map(
       ({ code, status, error, remedy }) =>
         `| [\`${code}\`](${urls.problem(code)}) | ${status} | ${error ? `\`${error}\`` : '–'} | ${remedy} |`,
@@ -269,14 +282,14 @@ const fillLifetimes = readTemplate(getTemplateUrl('lifetimes'), ['urls', 'look',
 
 function formatLifetimes(urls: ServiceUrls): string {
   const { getAgent } = operations
-  const { secrets = [], ...example } = findExample(getAgent.responses[200], getAgent.responseDocs[200], urls)
+  const { secrets = [], ...example } = parseExample(getAgent.responses[200], getAgent.responseDocs[200], urls)
   return fillLifetimes({
     urls,
     expiredPage: urls.problem('client-expired'),
     // A newly registered agent has one secret.
     look: formatExchange(getAgent, urls, {
-      headers: BASIC,
-      formatResponse: () => ({ ...example, secrets: secrets.slice(-1) }),
+      headers: EXAMPLE_BASIC_HEADER,
+      createResponseBody: () => ({ ...example, secrets: secrets.slice(-1) }),
     }),
   })
 }

@@ -3,7 +3,7 @@ import { registerAgent } from '../operations/agents.ts'
 import { createToken } from '../operations/oauth.ts'
 import { readTemplate } from '../read-template.ts'
 import { API_TITLE, type ServiceUrls } from '../service-urls.ts'
-import { findExample, formatJson } from './exchange.ts'
+import { formatJson, parseExample } from './exchange.ts'
 import { MARKDOWN_TYPE, type ServedDocument } from './served-document.ts'
 
 /** The file where the commands store the credential. */
@@ -34,7 +34,7 @@ const fillTemplate = readTemplate(
 /** Creates `/auth.md`. An agent that follows it from top to bottom registers, gets a token and reads a guide. */
 export function createAuthMd(urls: ServiceUrls): ServedDocument {
   // The command registers an agent without a name.
-  const { client_name: _, ...registration } = findExample(
+  const { client_name: _, ...registration } = parseExample(
     registerAgent.responses[201],
     registerAgent.responseDocs[201],
     urls,

@@ -5,7 +5,13 @@ import { formatExampleTime } from '../operations/operation.ts'
 import { operations } from '../operations/operations.ts'
 import { readTemplate } from '../read-template.ts'
 import type { ServiceUrls } from '../service-urls.ts'
-import { BASIC, findExample, formatExchange, formatJson, formatRefusal } from './exchange.ts'
+import {
+  EXAMPLE_BASIC_HEADER,
+  formatErrorExchange,
+  formatExchange,
+  formatJson,
+  parseExample,
+} from './exchange.ts'
 
 const getTemplateUrl = (name: string) => new URL(`./${name}`, import.meta.url)
 
@@ -59,7 +65,7 @@ export function formatDomainMd(urls: ServiceUrls): string {
       },
     }),
     token: formatExchange(createToken, urls, {
-      with: { client_assertion_type: CLIENT_ASSERTION_TYPE, client_assertion: ASSERTION_PLACEHOLDER },
+      overrides: { client_assertion_type: CLIENT_ASSERTION_TYPE, client_assertion: ASSERTION_PLACEHOLDER },
     }),
     invalidClientPage: urls.problem('invalid-client'),
   })
@@ -78,7 +84,7 @@ const fillDpop = readTemplate(
 export function formatDpopMd(urls: ServiceUrls): string {
   const { createToken, listGuides, deleteDpopRequiredScopes } = operations
   const jwk = createExampleKey(urls)
-  const token = findExample(createToken.responses[200], createToken.responseDocs[200], urls)
+  const token = parseExample(createToken.responses[200], createToken.responseDocs[200], urls)
   const formatProof = (claims: object) =>
     formatJson({
       header: { typ: 'dpop+jwt', alg: 'ES256', jwk },
@@ -97,15 +103,15 @@ export function formatDpopMd(urls: ServiceUrls): string {
     urls,
     sign: fillSignCommand({ urls }).trim(),
     firstProof: formatProof(tokenRequest),
-    needsNonce: formatRefusal(createToken, urls, {
-      headers: { ...BASIC, DPoP: PROOF_PLACEHOLDER },
+    needsNonce: formatErrorExchange(createToken, urls, {
+      headers: { ...EXAMPLE_BASIC_HEADER, DPoP: PROOF_PLACEHOLDER },
       error: needsNonce,
       responseHeaders: { 'DPoP-Nonce': NONCE },
     }),
     proof: formatProof({ ...tokenRequest, nonce: NONCE }),
     token: formatExchange(createToken, urls, {
-      headers: { ...BASIC, DPoP: PROOF_PLACEHOLDER },
-      formatResponse: () => ({ ...token, token_type: 'DPoP' }),
+      headers: { ...EXAMPLE_BASIC_HEADER, DPoP: PROOF_PLACEHOLDER },
+      createResponseBody: () => ({ ...token, token_type: 'DPoP' }),
     }),
     apiProof: formatProof({
       htm: 'GET',
@@ -115,14 +121,14 @@ export function formatDpopMd(urls: ServiceUrls): string {
     read: formatExchange(listGuides, urls, {
       headers: { Authorization: `DPoP ${token.access_token}`, DPoP: PROOF_PLACEHOLDER },
     }),
-    unlock: formatExchange(deleteDpopRequiredScopes, urls, { headers: BASIC }),
+    unlock: formatExchange(deleteDpopRequiredScopes, urls, { headers: EXAMPLE_BASIC_HEADER }),
   })
 }
 
 /** Returns the public key in the examples, without its `kid`. */
 function createExampleKey(urls: ServiceUrls): object {
   const { replaceAgentKeys } = operations
-  const { jwks } = findExample(replaceAgentKeys.responses[200], replaceAgentKeys.responseDocs[200], urls)
+  const { jwks } = parseExample(replaceAgentKeys.responses[200], replaceAgentKeys.responseDocs[200], urls)
   const { kty, crv, x, y } = jwks?.keys[0] ?? {}
   return { kty, crv, x, y }
 }

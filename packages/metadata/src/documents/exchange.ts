@@ -7,26 +7,39 @@ import { AGENT_ERRORS } from './agent-errors.ts'
 
 const FORM_TYPE = 'application/x-www-form-urlencoded'
 const JSON_TYPE = 'application/json'
+const PROBLEM_TYPE = 'application/problem+json'
 
-/** A header with a placeholder, which readers replace with their own credentials. */
-export const BASIC = { Authorization: 'Basic base64(client_id:client_secret)' }
+/** An `Authorization` header with a placeholder, which readers replace with their credentials. */
+export const EXAMPLE_BASIC_HEADER = { Authorization: 'Basic base64(client_id:client_secret)' }
 
-interface ExchangeOptions {
+interface RequestOptions {
   readonly headers?: Readonly<Record<string, string>>
   /** The name of a body example; by default the first one. */
-  readonly body?: string
+  readonly bodyExample?: string
   /** Members that extend or override the example body. */
-  readonly with?: Readonly<Record<string, unknown>>
+  readonly overrides?: Readonly<Record<string, unknown>>
   /** The values of the path parameters. */
   readonly params?: Readonly<Record<string, string>>
+}
+
+interface ExchangeOptions extends RequestOptions {
   /** Creates the response body; by default the operation's example. */
-  readonly formatResponse?: () => object
+  readonly createResponseBody?: () => object
+}
+
+interface ErrorExchangeOptions extends RequestOptions {
+  /** An example that the operation's error schema accepts. */
+  readonly error: { readonly code: string }
   /** Response headers in addition to `Content-Type`. */
   readonly responseHeaders?: Readonly<Record<string, string>>
 }
 
-/** Returns the example response, typed by its schema. */
-export const findExample = <T>(
+/**
+ * Returns the example response, typed by its schema.
+ *
+ * @throws {z.ZodError} if there is none, or if the schema rejects it
+ */
+export const parseExample = <T>(
   schema: z.ZodType<T>,
   responseDoc: Operation['responseDocs'][number],
   urls: ServiceUrls,
@@ -41,27 +54,26 @@ export function formatExchange(
   urls: ServiceUrls,
   options: ExchangeOptions = {},
 ): string {
-  const [[status, responseDoc] = ['', undefined]] = Object.entries(operation.responseDocs)
-  const responseBody = options.formatResponse?.() ?? (responseDoc?.example?.(urls) as object | undefined)
+  const [firstResponse] = Object.entries(operation.responseDocs)
+  if (!firstResponse) throw new Error(`${operation.operationId} documents no response`)
+  const [status, responseDoc] = firstResponse
+  const responseBody = options.createResponseBody?.() ?? (responseDoc.example?.(urls) as object | undefined)
   return `${formatRequestBlock(operation, urls, options)}\n\n${formatResponseBlock(Number(status), responseBody)}`
 }
 
-/**
- * Formats an example request and its error response as two `http` blocks.
- *
- * @param error an example that the operation's error schema accepts
- */
-export function formatRefusal(
+/** Formats an example request and its error response as two `http` blocks. */
+export function formatErrorExchange(
   operation: Operation,
   urls: ServiceUrls,
-  { error, ...options }: ExchangeOptions & { readonly error: { readonly code: string } },
+  { error, responseHeaders, ...options }: ErrorExchangeOptions,
 ): string {
-  const status = AGENT_ERRORS.find(({ code }) => code === error.code)?.status ?? 0
-  const type = getErrorComponent(operation) === 'OAuthError' ? JSON_TYPE : 'application/problem+json'
-  return `${formatRequestBlock(operation, urls, options)}\n\n${formatResponseBlock(status, error, type, options.responseHeaders)}`
+  const status = AGENT_ERRORS.find(({ code }) => code === error.code)?.status
+  if (status === undefined) throw new Error(`no error of agents has the code ${error.code}`)
+  const type = getErrorComponent(operation) === 'OAuthError' ? JSON_TYPE : PROBLEM_TYPE
+  return `${formatRequestBlock(operation, urls, options)}\n\n${formatResponseBlock(status, error, type, responseHeaders)}`
 }
 
-function formatRequestBlock(operation: Operation, urls: ServiceUrls, options: ExchangeOptions): string {
+function formatRequestBlock(operation: Operation, urls: ServiceUrls, options: RequestOptions): string {
   const { method, path, bodyMediaType = JSON_TYPE } = operation
   const pathWithValues = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => options.params?.[name] ?? '')
   const body = createExampleBody(operation, urls, options)
@@ -75,12 +87,13 @@ function formatRequestBlock(operation: Operation, urls: ServiceUrls, options: Ex
 function createExampleBody(
   operation: Operation,
   urls: ServiceUrls,
-  { body: exampleName, with: overrides }: ExchangeOptions,
+  { bodyExample, overrides }: RequestOptions,
 ) {
   const examples = operation.bodyExamples
   if (!examples) return undefined
-  const example = examples[exampleName ?? Object.keys(examples)[0] ?? '']
-  if (!example) throw new Error(`${operation.operationId} has no body example ${exampleName}`)
+  const name = bodyExample ?? Object.keys(examples)[0] ?? ''
+  const example = examples[name]
+  if (!example) throw new Error(`${operation.operationId} has no body example ${name}`)
   return { ...(example(urls) as object), ...overrides }
 }
 
@@ -107,7 +120,7 @@ const formatOnOneLine = (value: object) =>
     .replaceAll(/\n\s*/g, ' ')
     .replaceAll(/([{[]) | ([}\]])/g, '$1$2')
 
-/** Formats JSON with one member per line, and arrays of plain values on one line. */
+/** Formats a value as JSON, with one member per line, and arrays of primitives on one line. */
 export const formatJson = (value: unknown): string =>
   JSON.stringify(value, null, 2).replaceAll(
     /\[\n\s+([^[\]{}]*?)\n\s+\]/g,

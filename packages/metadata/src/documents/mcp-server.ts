@@ -62,7 +62,7 @@ export const createMcpServerInfo = ({ origin }: ServiceUrls) => ({
 const formatInstructions = (urls: ServiceUrls, lines: readonly string[]): string =>
   [
     'Plain-English guides to U.S. immigration. They are information, not legal advice.',
-    'Call answer_question first. Put the questions in check to the person, and call it again with their answers as facts.',
+    'Call answer_question first. Ask the person the questions in check, and call it again with their answers as facts.',
     `Send as facts, too, what the person has already told you: ${urls.triggers} lists the triggers.`,
     'To read on, look for a guide with search_guides or list_guides and read it with get_guide.',
     'Call get_help first when somebody is in danger or detained, or a hearing or a deadline is near.',

@@ -1,0 +1,56 @@
+import { once } from 'node:events'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { request } from 'node:http'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { json } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { freePorts } from '@plainpath/http/free-ports'
+import { startManagedProcess } from '@plainpath/stack/managed-process'
+import { expect, test } from 'vitest'
+
+const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env
+
+test('npm start completes a request in flight before it stops', async () => {
+  await using resources = new AsyncDisposableStack()
+  const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-stop-'))
+  resources.defer(() => rm(folder, { recursive: true, force: true }))
+  // For root the database server runs as another user, which must be able to enter its folder inside this one.
+  await chmod(folder, 0o755)
+  const [port = 0, mcpPort = 0] = await freePorts(2)
+  const service = resources.use(
+    await startManagedProcess({
+      name: 'npm start',
+      command: [process.execPath, fileURLToPath(new URL('../../apps/local/src/main.ts', import.meta.url))],
+      env: {
+        PATH,
+        NODE_COMPILE_CACHE,
+        DATA_DIR: path.join(folder, 'data'),
+        PORT: String(port),
+        MCP_PORT: String(mcpPort),
+      },
+      logFile: path.join(folder, 'printed.log'),
+      readyLine: 'Plainpath is ready',
+      startMs: 110_000,
+    }),
+  )
+  const body = JSON.stringify({ email: 'in.flight@example.org' })
+  const join = request({
+    ...{ host: '127.0.0.1', port, method: 'POST', path: '/api/waitlist' },
+    headers: {
+      'content-type': 'application/json',
+      'content-length': body.length,
+      expect: '100-continue',
+    },
+  })
+  const response = once(join, 'response')
+  await once(join, 'continue')
+  const stopped = service.stop('SIGTERM')
+  const connect = () => fetch(`http://127.0.0.1:${port}/api/health`).then(String, () => 'refused')
+  await expect.poll(connect).toBe('refused')
+  join.end(body)
+  const [reply] = await response
+  expect([reply.statusCode, await json(reply)]).toEqual([201, expect.objectContaining({ status: 'joined' })])
+  await stopped
+  expect(service.child.exitCode).toBe(0)
+}, 180_000)
