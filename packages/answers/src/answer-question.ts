@@ -125,10 +125,6 @@ function answerWithHandOff(
     ...allowedIds.flatMap((id) => knowledge.sections.get(id) ?? []),
     ...generalSections,
   ])
-  // An allowed section answers the question only if the question or a fact certainly states the trigger that allows it.
-  const answeringIds = new Set(
-    statedTriggers.flatMap(({ trigger, match }) => (match?.isLikely === true ? [] : trigger.mayStillSay)),
-  )
   const helpParts = statedTriggers.map(({ trigger, match }) => {
     const additions = trigger.also.filter(
       ({ patterns, unless }) =>
@@ -143,11 +139,8 @@ function answerWithHandOff(
     outcome: 'hand_off',
     passages: [...sections]
       .slice(0, MAX_PASSAGES_WITH_HAND_OFF)
-      .map((section) => ({
-        section,
-        answers: answeringIds.has(section.id) && !generalSections.includes(section),
-      }))
-      .map((passage) => buildPassage(passage, knowledge, today)),
+      // An attorney has to look at the case, so no passage counts as the answer.
+      .map((section) => buildPassage({ section, answers: false }, knowledge, today)),
     handOff: {
       reasons: statedTriggers.map(({ trigger, because, match }) => ({
         trigger: trigger.id,
@@ -162,16 +155,16 @@ function answerWithHandOff(
       contact: { topic: 'attorney', url: `${origin}/contact` },
     },
     check: [],
-    ...(generalSections.length > 0 && { limits: `${texts.limitsBegin} ${texts.limitsOf.handOff}.` }),
+    ...(sections.size > 0 && { limits: `${texts.limitsBegin} ${texts.limitsOf.handOff}.` }),
   }
 }
 
-/** The minimum probability of a guide's subject for an urgent hand-off that no pattern states to show sections. */
+/** The minimum probability of a guide's subject for an urgent hand-off that is uncertain to show sections. */
 const MIN_GUIDE_SUBJECT = 0.3
 
 /**
  * Chooses the sections that answer the general part of a handed-off question: those that its triggers allow. If all triggers are
- * only likely, the question may be an ordinary one, so all matching sections are allowed. If one of them is urgent, the question
+ * uncertain, the question may be an ordinary one, so all matching sections are allowed. If one of them is urgent, the question
  * must also be likely to be about a guide's subject.
  */
 function chooseGeneralSections(
@@ -180,15 +173,15 @@ function chooseGeneralSections(
   { scope, guides }: Knowledge,
 ): readonly IndexedSection[] {
   if (findOtherSubject(question, scope, new Set(guides.keys())) !== undefined) return []
-  const isOnlyLikely = statedTriggers.every(
+  const isUncertain = statedTriggers.every(
     ({ match, trigger }) =>
-      match?.isLikely === true &&
+      match?.isCertain === false &&
       (trigger.urgency !== 'urgent' || triggers.guideSubject >= MIN_GUIDE_SUBJECT),
   )
   const allowedIds = new Set(statedTriggers.flatMap(({ trigger }) => trigger.mayAlsoSay))
   return choosePassages(sections)
     .map(({ section }) => section)
-    .filter(({ id, guide }) => isOnlyLikely || allowedIds.has(id) || allowedIds.has(guide))
+    .filter(({ id, guide }) => isUncertain || allowedIds.has(id) || allowedIds.has(guide))
 }
 
 function answerOutOfScope(

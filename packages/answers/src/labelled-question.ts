@@ -46,7 +46,9 @@ export function listAcceptedNames(
     .map((label) => label.slice(kind.length + 1))
 }
 
-function parseRow({ id, question, sections = [], split = 'train', ...row }: Row): LabelledQuestion {
+function parseRow({ id, question, split = 'train', ...row }: Row): LabelledQuestion {
+  // The introduction of a guide has the id of the guide.
+  const sections = (row.sections ?? []).map((section) => section.replace(/#intro$/, ''))
   const otherLabels = (row.also_ok ?? []).map(normalizeLabel)
   if (row.expected !== undefined)
     return { id, question, expected: row.expected, alsoOk: otherLabels, sections, split }

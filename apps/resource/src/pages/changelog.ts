@@ -179,7 +179,12 @@ export const RELEASES: readonly { readonly version: string; readonly changes: re
       },
       {
         day: '2026-11-26',
-        text: 'Answers find the right section more often. A question that no guide covers may have `check`: questions to put to the person, since one of them may need an attorney.',
+        text: 'Answers find the right section more often. A question that no guide covers may have `check`: questions to ask the person, since one of the answers may need an attorney.',
+        operations: [],
+      },
+      {
+        day: '2026-11-26',
+        text: 'Beside a hand-off every passage has `answers: false`, and `limits` says that an attorney has to look at the case. A question that joins a second one with “and” or “or” no longer has a passage with `answers: true`.',
         operations: [],
       },
     ],

@@ -19,8 +19,8 @@ export interface TriggerMatch {
   readonly patterns: readonly string[]
   /** Indexes of the clauses that state it. */
   readonly clauses: readonly number[]
-  /** True if no pattern states it, and the model takes it for likely. */
-  readonly isLikely: boolean
+  /** True if a pattern states it, and the model gives it at least `MIN_CERTAIN`. */
+  readonly isCertain: boolean
 }
 
 /** A trigger that is likely but not certain. */
@@ -70,6 +70,8 @@ const MIN_OTHER_SUBJECT_LOG = -3
 const LIKELY_ENOUGH = 0.07
 /** The same if a pattern states another trigger: a guess should not appear beside a stated trigger, unless it cannot wait. */
 const LIKELY_BESIDE_PATTERNS = { urgent: 0.1, high: 0.25, normal: 0.25 }
+/** The least probability of a trigger that a pattern states to be certain. */
+const MIN_CERTAIN = 0.3
 /** The weight of a pattern or weaker sign beside the model, for triggers that are not certain. */
 const SIGN_WEIGHT = 0.4
 const MIN_SUGGESTED = 0.02
@@ -101,7 +103,8 @@ export function readTriggers(
     const hits = stated.get(id)
     const guess = likely.find(({ trigger }) => trigger === id)
     const leastLikely = stated.size > 0 ? LIKELY_BESIDE_PATTERNS[urgency] : likelyAlone
-    if (isHandOff && hits) matches.push(buildMatch(id, hits, reading))
+    if (isHandOff && hits)
+      matches.push(buildMatch(id, hits, reading, (guess?.probability ?? 0) >= MIN_CERTAIN))
     else if (isHandOff && guess && guess.probability >= leastLikely)
       matches.push(buildGuessedMatch(guess, reading))
     else {
@@ -211,6 +214,7 @@ function buildMatch(
   trigger: string,
   found: readonly FoundEvent[],
   { text, tokens, places }: Reading,
+  isCertain: boolean,
 ): TriggerMatch {
   const words = new Set<string>()
   const clauses = new Set<number>()
@@ -224,7 +228,7 @@ function buildMatch(
     matched: [...words],
     patterns: found.map(({ event }) => event.id),
     clauses: [...clauses].toSorted((a, b) => a - b),
-    isLikely: false,
+    isCertain,
   }
 }
 
@@ -241,7 +245,7 @@ function buildGuessedMatch(
     matched: [...new Set(phrases)],
     patterns: ['likely'],
     clauses: [...new Set(tokens.map((at) => places[at]?.clause ?? 0))],
-    isLikely: true,
+    isCertain: false,
   }
 }
 
