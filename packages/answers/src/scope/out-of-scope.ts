@@ -61,7 +61,7 @@ export const mayBeOtherSubject = (probability: number): boolean =>
  */
 const SIMILARITY_WEIGHT = 20
 const WEAK_RULE_WEIGHT = 1.7
-const MIN_EVIDENCE = 4.4
+const MIN_EVIDENCE = 4.2
 /** Below this similarity, a question has hardly a word in common with any question that the guides answer. */
 const MIN_UNDERSTOOD_SIMILARITY = 0.1
 

@@ -57,7 +57,7 @@ const LONG_NUMBER = /(?!(?:19|20)\d\d[\s.-](?:19|20)\d\d(?!\d))(?<!\d)\d(?:[\s.-
  * that the model does not know give each of them a little. The numbers were fitted to labelled questions that the model did not
  * learn from.
  */
-const MIN_EVIDENCE = -0.8
+const MIN_EVIDENCE = -0.65
 /** Counts if a pattern states the trigger that the model takes for the likeliest. */
 const PATTERN_EVIDENCE = 1.2
 /** Counts if the likeliest trigger is urgent: missing one does more harm than a needless hand-off. */
