@@ -5,6 +5,7 @@ import type { DocumentServer } from '@plainpath/auth/document-server'
 import { expectSafeResponse, type SafetyOptions } from '@plainpath/http/testing'
 import { type Stack, type StackOptions, startStack } from '@plainpath/stack/start-stack'
 import { basic, createSender, form, type HttpRequest, type HttpResponse, json, type Sender } from '../send.ts'
+import { WITHOUT_FSYNC } from '../without-fsync.ts'
 
 export interface RegisteredAgent {
   readonly client_id: string
@@ -38,12 +39,6 @@ export interface SystemOptions extends Pick<StackOptions, 'limitsFactor' | 'redi
   /** Serves the documents of clients whose id is a URL. */
   readonly documents?: DocumentServer
 }
-
-/**
- * Lets PostgreSQL leave it to the kernel when changes reach the disk. A slow disk then does not delay responses. Nothing is lost
- * when a process is killed, only when the machine loses power, which no test can do.
- */
-export const WITHOUT_FSYNC = { fsync: 'off', full_page_writes: 'off' }
 
 /** Starts the topology and prints its addresses. */
 export async function openSystem({ documents, ...options }: SystemOptions = {}): Promise<System> {

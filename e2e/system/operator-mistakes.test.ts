@@ -16,15 +16,14 @@ import {
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { runAuth } from '@plainpath/auth/run-auth'
 import { freePorts } from '@plainpath/http/free-ports'
 import { openPool } from '@plainpath/postgres'
-import { startManagedProcess } from '@plainpath/stack/managed-process'
 import { openStackStores, type StackStores } from '@plainpath/stack/open-stack-stores'
 import { createPostgresProcess } from '@plainpath/stack/postgres-process'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startNpmStart, toLocalProgram } from './start-npm-start.ts'
 
 /*
  * Mistakes of operators, as in `e2e/in-process/operator-mistakes.test.ts`. These need a real `npm start`, or a database server
@@ -44,41 +43,33 @@ async function makeFolder(): Promise<string> {
 }
 
 describe('npm start', () => {
-  const program = (name: string) => fileURLToPath(new URL(`../../apps/local/src/${name}.ts`, import.meta.url))
   const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env
   let dataDirectory: string
   let port: number
   beforeAll(async () => {
-    const folder = await makeFolder()
-    dataDirectory = path.join(folder, 'data')
-    const [own = 0, mcp = 0] = await freePorts(2)
-    port = own
-    resources.use(
-      await startManagedProcess({
-        name: 'npm start',
-        command: [process.execPath, program('main')],
-        env: { PATH, NODE_COMPILE_CACHE, DATA_DIR: dataDirectory, PORT: String(port), MCP_PORT: String(mcp) },
-        logFile: path.join(folder, 'printed.log'),
-        readyLine: 'Plainpath is ready',
-        startMs: 110_000,
-      }),
-    )
+    const started = await startNpmStart(await makeFolder())
+    resources.use(started.service)
+    ;({ port, dataDirectory } = started)
   }, 120_000)
 
   /** Runs `npm start`, or with words `npm run auth`. @returns its exit code and what it printed as an error */
   async function execute(env: Readonly<Record<string, string>>, words?: readonly string[], user?: number) {
     const [own = 0, mcp = 0] = await freePorts(2)
-    const child = spawn(process.execPath, [program(words ? 'auth-command' : 'main'), ...(words ?? [])], {
-      env: {
-        PATH,
-        NODE_COMPILE_CACHE: user === undefined ? NODE_COMPILE_CACHE : '',
-        PORT: String(own),
-        MCP_PORT: String(mcp),
-        ...env,
+    const child = spawn(
+      process.execPath,
+      [toLocalProgram(words ? 'auth-command' : 'main'), ...(words ?? [])],
+      {
+        env: {
+          PATH,
+          NODE_COMPILE_CACHE: user === undefined ? NODE_COMPILE_CACHE : '',
+          PORT: String(own),
+          MCP_PORT: String(mcp),
+          ...env,
+        },
+        stdio: ['ignore', 'ignore', 'pipe'],
+        ...(user !== undefined && { uid: user, gid: user }),
       },
-      stdio: ['ignore', 'ignore', 'pipe'],
-      ...(user !== undefined && { uid: user, gid: user }),
-    })
+    )
     const [errors, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
     return { code: code as number | null, errors: errors.trim() }
   }

@@ -4,12 +4,8 @@ import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { json } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
-import { freePorts } from '@plainpath/http/free-ports'
-import { startManagedProcess } from '@plainpath/stack/managed-process'
 import { expect, test } from 'vitest'
-
-const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env
+import { startNpmStart } from './start-npm-start.ts'
 
 test('npm start completes a request in flight before it stops', async () => {
   await using resources = new AsyncDisposableStack()
@@ -17,23 +13,8 @@ test('npm start completes a request in flight before it stops', async () => {
   resources.defer(() => rm(folder, { recursive: true, force: true }))
   // For root the database server runs as another user, which must be able to enter its folder inside this one.
   await chmod(folder, 0o755)
-  const [port = 0, mcpPort = 0] = await freePorts(2)
-  const service = resources.use(
-    await startManagedProcess({
-      name: 'npm start',
-      command: [process.execPath, fileURLToPath(new URL('../../apps/local/src/main.ts', import.meta.url))],
-      env: {
-        PATH,
-        NODE_COMPILE_CACHE,
-        DATA_DIR: path.join(folder, 'data'),
-        PORT: String(port),
-        MCP_PORT: String(mcpPort),
-      },
-      logFile: path.join(folder, 'printed.log'),
-      readyLine: 'Plainpath is ready',
-      startMs: 110_000,
-    }),
-  )
+  const { service, port } = await startNpmStart(folder)
+  resources.use(service)
   const body = JSON.stringify({ email: 'in.flight@example.org' })
   const join = request({
     ...{ host: '127.0.0.1', port, method: 'POST', path: '/api/waitlist' },

@@ -94,8 +94,7 @@ export function readTriggers(
   // The model knows every trigger, those that operators disabled too.
   const enabled = new Set(triggers.map(({ id }) => id))
   const likely = subject.triggers.filter(({ trigger }) => enabled.has(trigger))
-  const urgentIds = new Set(triggers.filter(({ urgency }) => urgency === 'urgent').map(({ id }) => id))
-  const isHandOff = hasEvidenceForHandOff(stated, likely, subject.other, urgentIds)
+  const isHandOff = hasEvidenceForHandOff(triggers, stated, likely, subject.other)
   const likelyAlone = Math.min(LIKELY_ENOUGH, likely[0]?.probability ?? 0)
   const matches: TriggerMatch[] = []
   const weak: SuggestedCheck[] = []
@@ -142,17 +141,18 @@ export function readPatterns(
 
 /** Returns whether patterns and model together are enough evidence for a hand-off. */
 function hasEvidenceForHandOff(
+  triggers: readonly TriggerFile[],
   stated: ReadonlyMap<string, unknown>,
   likely: readonly LikelyTrigger[],
   otherSubject: number,
-  urgentIds: ReadonlySet<string>,
 ): boolean {
   const [likeliest] = likely
   if (likeliest === undefined) return stated.size > 0
   const anyTrigger = sumProbabilities(likely)
   const ofModel = (log(anyTrigger) + log(likeliest.probability)) / 2
   const ofPattern = stated.has(likeliest.trigger) ? PATTERN_EVIDENCE : 0
-  const ofUrgency = urgentIds.has(likeliest.trigger) ? URGENT_EVIDENCE : 0
+  const isUrgent = triggers.find(({ id }) => id === likeliest.trigger)?.urgency === 'urgent'
+  const ofUrgency = isUrgent ? URGENT_EVIDENCE : 0
   const ofSubjects =
     GUIDE_WEIGHT * log(1 - anyTrigger - otherSubject) +
     OTHER_SUBJECT_WEIGHT * Math.max(log(otherSubject), MIN_OTHER_SUBJECT_LOG)

@@ -1,0 +1,32 @@
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { freePorts } from '@plainpath/http/free-ports'
+import { type ManagedProcess, startManagedProcess } from '@plainpath/stack/managed-process'
+
+/** Returns the file of a program of `apps/local`, such as `main` for `npm start`. */
+export const toLocalProgram = (name: string): string =>
+  fileURLToPath(new URL(`../../apps/local/src/${name}.ts`, import.meta.url))
+
+/** Starts `npm start` at free ports, with its data and its log in `folder`. */
+export async function startNpmStart(
+  folder: string,
+): Promise<{ service: ManagedProcess; port: number; dataDirectory: string }> {
+  const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env
+  const dataDirectory = path.join(folder, 'data')
+  const [port = 0, mcpPort = 0] = await freePorts(2)
+  const service = await startManagedProcess({
+    name: 'npm start',
+    command: [process.execPath, toLocalProgram('main')],
+    env: {
+      PATH,
+      NODE_COMPILE_CACHE,
+      DATA_DIR: dataDirectory,
+      PORT: String(port),
+      MCP_PORT: String(mcpPort),
+    },
+    logFile: path.join(folder, 'printed.log'),
+    readyLine: 'Plainpath is ready',
+    startMs: 110_000,
+  })
+  return { service, port, dataDirectory }
+}
