@@ -12,6 +12,7 @@ import jwt
 import requests
 from cryptography.hazmat.primitives.asymmetric import ec
 from jwt.algorithms import ECAlgorithm
+from jwt.utils import base64url_encode
 from oauthlib.oauth2 import BackendApplicationClient
 from requests.auth import HTTPBasicAuth
 from requests_oauthlib import OAuth2Session
@@ -22,8 +23,18 @@ TIMEOUT = 20
 
 def register(body):
     response = requests.post(f"{ORIGIN}/api/agent/register", json=body, timeout=TIMEOUT)
-    response.raise_for_status()
+    if not response.ok:
+        raise SystemExit(f"{response.status_code} {response.text}")
     return response.json()
+
+
+def to_jwk(key, kid):
+    """Returns a public key as a JWK. Debian's PyJWT leaves out leading zero bytes, which RFC 7518 §6.2.1.2 demands."""
+    jwk = json.loads(ECAlgorithm.to_jwk(key.public_key()))
+    numbers = key.public_key().public_numbers()
+    coordinates = {"x": numbers.x, "y": numbers.y}
+    full = {name: base64url_encode(number.to_bytes(32, "big")).decode() for name, number in coordinates.items()}
+    return {**jwk, **full, "kid": kid}
 
 
 def authentication():
@@ -37,10 +48,7 @@ def authentication():
 
     # A client that is changing its key: it has two, and signs with the second.
     old, current = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
-    keys = [
-        {**json.loads(ECAlgorithm.to_jwk(key.public_key())), "kid": kid}
-        for key, kid in ((old, "old"), (current, "current"))
-    ]
+    keys = [to_jwk(old, "old"), to_jwk(current, "current")]
     client_id = register({"jwks": {"keys": keys}})["client_id"]
 
     def assertion():

@@ -33,6 +33,13 @@ const metadata: Refusal = {
 }
 const nobody: Refusal = { status: 401, code: 'invalid-client', error: 'invalid_client', form: 'agent' }
 const invalid: Refusal = { status: 400, code: 'invalid-request', form: 'agent' }
+/** As an older PyJWT wrote it: 31 bytes for an `x` that begins with a zero byte. */
+const SHORT_P256: JWK = {
+  kty: 'EC',
+  crv: 'P-256',
+  x: '9I5e9IDGElnxKkxVBdig2MLYHfphuOB5bnqfliRfQQ',
+  y: 'hXNGVwbYG0WoWkJLJQE-SEaWU6Md4v3ItQCVkIjT_og',
+}
 
 let auth: RunningAuth
 let p256: JWK
@@ -128,6 +135,7 @@ describe('registering keys', () => {
       ],
       'two keys with the same kid',
     ],
+    ['a coordinate without its leading zero byte', () => [SHORT_P256], 'leading zero bytes included'],
     ['a point beside P-256', () => [{ ...p256, y: p256.x }], 'no point'],
     ['zero', () => [{ ...p256, x: 'A'.repeat(43), y: 'A'.repeat(43) }], 'no point'],
     ['a point beside Ed25519', () => [{ ...ed25519, x: 'Ag'.padEnd(43, 'A') }], 'no usable point'],

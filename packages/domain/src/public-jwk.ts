@@ -73,6 +73,9 @@ export const toAgentKey = (sent: SentJwk, kid: string): AgentKey =>
     use: 'sig',
   })
 
+/** Names the zero bytes because some libraries, such as older releases of PyJWT, leave them out. One key in 128 has some. */
+const COORDINATE_MESSAGE = 'must be 32 bytes as base64url, leading zero bytes included (RFC 7518 §6.2.1.2)'
+
 type Mistake = { path: string; message: string }
 
 function findMistakes(key: SentJwk): Mistake[] {
@@ -106,7 +109,7 @@ const CURVES = [
     algorithms: ['ES256'],
     findMistakes({ x, y }: SentJwk): Mistake[] {
       const [xBytes, yBytes] = [decodeCoordinate(x), decodeCoordinate(y)]
-      if (!xBytes || !yBytes) return [{ path: xBytes ? 'y' : 'x', message: 'must be 32 bytes as base64url' }]
+      if (!xBytes || !yBytes) return [{ path: xBytes ? 'y' : 'x', message: COORDINATE_MESSAGE }]
       return isOnP256(xBytes, yBytes) ? [] : [{ path: 'x', message: 'and y are no point of P-256' }]
     },
   },
