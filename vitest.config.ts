@@ -16,7 +16,8 @@ const ON_POSTGRES = [
 const ON_REDIS = ['{apps,packages,e2e}/**/*.redis.test.ts']
 const WITH_PROCESSES = ['{apps,bench,e2e,infra,packages,scripts}/**/*.process.test.ts']
 const NOT_ON_POSTGRES = [...ON_REDIS, ...WITH_PROCESSES]
-const ANY = [
+/** Candidates for the unit project, which leaves out the files above. */
+const ALL = [
   '{apps,bench,packages,infra,scripts}/**/*.test.ts',
   'e2e/{faults,graphs,releases,revocation,soak}/**/*.test.ts',
 ]
@@ -24,11 +25,11 @@ const ANY = [
 const EMBEDDED = './packages/postgres/test/vitest-embedded.ts'
 const SERVER = './packages/postgres/test/vitest-server.ts'
 
-/** `*.production.test.ts` run in `npm run test:system`. */
+/** The files `*.production.test.ts` run in `npm run test:system`. */
 const EXCLUDED = ['**/node_modules/**', '**/*.production.test.ts']
 
-/** @param options.setup the `globalSetup` that gives the project's tests their PostgreSQL. */
-function project(
+/** Defines a test project. @param options.setup the `globalSetup` that gives the project's tests their PostgreSQL */
+function createProject(
   name: string,
   options: {
     include: string[]
@@ -51,18 +52,21 @@ function project(
   }
 }
 
-/** Tests of stores run on the embedded PostgreSQL always, and once more on each server that is named. */
+/**
+ * Tests on PostgreSQL always run on the embedded server. They run once more on the server that TEST_POSTGRES_URL names, if it is
+ * set. Tests on Redis run only if TEST_REDIS_URL is set.
+ */
 export default defineConfig({
   test: {
-    // Files of a worker share its modules: half of the time went into loading them again. No test relies on their state.
+    // Files of a worker share its modules: half of the time was spent on loading them again. No test relies on their state.
     isolate: false,
-    // For compiled code, so that apps started as processes load faster.
+    // A cache of compiled code, so that apps started as processes load faster.
     env: { NODE_COMPILE_CACHE: path.resolve('node_modules/.cache/plainpath') },
     // On a busy machine, conditions take longer to become true.
     expect: { poll: { timeout: 30_000 } },
     testTimeout: 60_000,
     hookTimeout: 120_000,
-    // Removing the databases of a run takes a slow server longer than the default of 10 s, and then the run counts as failed.
+    // A slow server needs longer than the default of 10 s to remove the databases of a run, and the run would count as failed.
     teardownTimeout: 120_000,
     // Measured: on two cores three workers are a fifth faster than two, and four are no faster than three.
     maxWorkers: Math.min(8, availableParallelism() + 1),
@@ -73,18 +77,25 @@ export default defineConfig({
       './scripts/vitest/run-summary-reporter.ts',
     ],
     projects: [
-      project('unit', {
-        include: ANY,
+      createProject('unit', {
+        include: ALL,
         exclude: [...ON_POSTGRES, ...ON_REDIS, ...WITH_PROCESSES],
         setupFiles: ['./scripts/vitest/forbid-processes.ts'],
       }),
-      project('process', { include: WITH_PROCESSES }),
-      project('embedded', { include: ON_POSTGRES, exclude: NOT_ON_POSTGRES, setup: EMBEDDED }),
+      createProject('process', { include: WITH_PROCESSES }),
+      createProject('embedded', { include: ON_POSTGRES, exclude: NOT_ON_POSTGRES, setup: EMBEDDED }),
       ...(postgresUrl
-        ? [project('server', { include: ON_POSTGRES, exclude: NOT_ON_POSTGRES, setup: SERVER, redisUrl })]
+        ? [
+            createProject('server', {
+              include: ON_POSTGRES,
+              exclude: NOT_ON_POSTGRES,
+              setup: SERVER,
+              redisUrl,
+            }),
+          ]
         : []),
       ...(redisUrl
-        ? [project('redis', { include: ON_REDIS, setup: postgresUrl ? SERVER : EMBEDDED, redisUrl })]
+        ? [createProject('redis', { include: ON_REDIS, setup: postgresUrl ? SERVER : EMBEDDED, redisUrl })]
         : []),
     ],
   },

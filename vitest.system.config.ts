@@ -16,8 +16,8 @@ try {
 }
 
 /**
- * Files that take a minute or more. They start first, so that none runs alone at the end. Those of the pages come together,
- * since a worker that changes to another project loads all modules again.
+ * Files that take a minute or more. They start first, so that none runs alone at the end. Those of the pages run one after
+ * another, since a worker that changes to another project loads all modules again.
  */
 const SLOWEST = [
   ...['pages', 'safe-pages', 'page-tasks'],
@@ -34,15 +34,15 @@ class SlowestFirst extends BaseSequencer {
   }
 }
 
-/** They judge how soon each request is answered, so nothing runs beside them. */
+/** Tests that judge how soon each request gets its response, so nothing runs beside them. */
 const FAULTS = ['e2e/system/faults.test.ts', 'e2e/system/lifecycle.test.ts']
-/** They share one stack. */
+/** Tests that share one stack. */
 const PAGES = 'e2e/system/{pages,page-tasks,safe-pages}.test.ts'
 
 /**
- * The whole topology: both apps twice, a gateway, PostgreSQL, Redis and a browser; and the tests of production intervals.
- * Of the tests that do not run by themselves, two run at a time on two cores: with three, a slow machine sheds requests that are
- * to succeed.
+ * Tests of the whole topology (both apps twice, a gateway, PostgreSQL, Redis and a browser), and tests of production intervals.
+ * Except for the tests of faults, as many files run at a time as the machine has cores: with three on two cores, a slow machine
+ * sheds requests that should succeed.
  */
 export default defineConfig({
   test: {
@@ -55,7 +55,7 @@ export default defineConfig({
     expect: { poll: { timeout: 30_000 } },
     testTimeout: 60_000,
     hookTimeout: 180_000,
-    // Removing the databases of a run takes a slow server longer than the default of 10 s, and then the run counts as failed.
+    // A slow server needs longer than the default of 10 s to remove the databases of a run, and the run would count as failed.
     teardownTimeout: 120_000,
     reporters: [
       'default',

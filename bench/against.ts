@@ -9,7 +9,7 @@ import { startMeasuredApp } from './testbed/start-measured-app.ts'
  * Starts both apps of another commit. Their stores are separate, but have the tables of this work tree.
  *
  * @param root the check-out of the other commit
- * @returns the given paths that the other commit also has, each with that commit's path as its only baseline
+ * @returns the given paths, each with the same path of the other commit as its only baseline
  */
 export async function startOtherCommit(
   root: string,
@@ -32,25 +32,13 @@ export async function startOtherCommit(
   const api = opening.use(await startMeasuredApp(stores, { ...options, app: 'resource', auth }))
   const agents = await registerAgents(auth, parts.agents.length)
   const otherPaths = await createMeasuredPaths({ ...parts, stores, auth, api, agents })
-  const resources = opening.move()
-  return {
-    paths: paths.flatMap((ours) => {
-      const otherPath = otherPaths.find(({ name }) => name === ours.name)
-      return otherPath
-        ? [
-            {
-              ...ours,
-              beside: [
-                {
-                  baseline: 'before',
-                  target: otherPath.ours,
-                  cleanUp: otherPath.cleanUp,
-                },
-              ],
-            },
-          ]
-        : []
-    }),
-    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  const comparedPaths: MeasuredPath[] = []
+  for (const measuredPath of paths) {
+    const otherPath = otherPaths.find(({ name }) => name === measuredPath.name)
+    if (!otherPath) continue
+    const { ours: target, cleanUp } = otherPath
+    comparedPaths.push({ ...measuredPath, beside: [{ baseline: 'before', target, cleanUp }] })
   }
+  const resources = opening.move()
+  return { paths: comparedPaths, [Symbol.asyncDispose]: () => resources.disposeAsync() }
 }

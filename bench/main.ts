@@ -9,7 +9,7 @@ import { startOtherCommit } from './against.ts'
 import { runGrowth } from './growth/run-growth.ts'
 import { watchMemory } from './load/processor-time.ts'
 import { createMeasuredPaths, GUIDE, GUIDES } from './measured-paths.ts'
-import { judgeAgainst, judgeAll, memoryVerdicts, revocationVerdict } from './report/judge.ts'
+import { judgeAgainst, judgeAll, judgeMemory, judgeRevocations } from './report/judge.ts'
 import { writeResult } from './report/keep-result.ts'
 import { renderCosts, renderReport } from './report/markdown.ts'
 import { checkCacheUse, measureRevocations, type Revocations } from './revocation.ts'
@@ -30,7 +30,7 @@ interface Options {
   readonly node: string
 }
 
-/** The result of fewer rounds is not stored. */
+/** A result of fewer rounds is not stored. */
 const MIN_STORED_ROUNDS = 5
 
 const parseWholeNumber = (max: number) => (text: string) => {
@@ -77,7 +77,7 @@ const AGENT_COUNT = 1_000
 
 const isSelected = ({ only }: Options, name: string) => only === undefined || only.split(',').includes(name)
 
-/** Starts the stores, both apps and the baselines. */
+/** Starts the stores, both apps and the baselines, registers agents, and creates the paths. */
 async function startTestbed(options: Options, { folder, print }: BenchRuntime) {
   const profileFolder = options.profile && path.resolve(options.profile)
   const nodeOptions = options.node.split(' ').filter(Boolean)
@@ -90,17 +90,17 @@ async function startTestbed(options: Options, { folder, print }: BenchRuntime) {
   )
   const apiOptions = { folder, nodeOptions, app: 'resource', auth } as const
   const api = opening.use(await startMeasuredApp(stores, { ...apiOptions, profileFolder, number: 1 }))
-  const memory = { auth: await watchMemory(auth), api: await watchMemory(api) }
+  const memoryReaders = { auth: await watchMemory(auth), api: await watchMemory(api) }
   const baselines = opening.use(await startBaselines(stores, { api, paths: [GUIDES, GUIDE], folder }))
   const agents = await registerAgents(auth, AGENT_COUNT)
   const allPaths = await createMeasuredPaths({ auth, api, baselines, agents, stores })
   const resources = opening.move()
   return {
-    parts: { baselines, agents, folder, nodeOptions },
+    sharedParts: { baselines, agents, folder, nodeOptions },
     stores,
     auth,
     api,
-    memory,
+    memoryReaders,
     agents,
     allPaths,
     paths: allPaths.filter(({ name }) => isSelected(options, name)),
@@ -110,7 +110,7 @@ async function startTestbed(options: Options, { folder, print }: BenchRuntime) {
 }
 
 /**
- * Compares both apps with those of another commit, and prints the result. Restarts all of them every few rounds, since the same
+ * Compares both apps with those of another commit, and prints the result. Restarts everything every few rounds, since the same
  * code may take a sixth more processor time after one start than after another.
  */
 async function runAgainst(commit: string, options: Options, runtime: BenchRuntime): Promise<void> {
@@ -124,7 +124,7 @@ async function runAgainst(commit: string, options: Options, runtime: BenchRuntim
     await mkdir(folder)
     await using testbed = await startTestbed(options, { ...runtime, folder })
     print(`Starting both apps as they were at ${commit}`)
-    await using otherCommit = await startOtherCommit(root, testbed.paths, testbed.parts)
+    await using otherCommit = await startOtherCommit(root, testbed.paths, testbed.sharedParts)
     const rounds = Math.min(ROUNDS_PER_START, options.rounds - startedRounds)
     costs.push(...(await runRoundsInTurns(otherCommit.paths, { ...options, rounds, print, signal })))
   }
@@ -140,14 +140,14 @@ async function runBench(options: Options, runtime: BenchRuntime): Promise<void> 
   const { print, signal } = runtime
   const startedAt = new Date()
   await using testbed = await startTestbed(options, runtime)
-  const { stores, auth, api, paths, agents, memory } = testbed
+  const { stores, auth, api, paths, agents, memoryReaders } = testbed
   if (options.growth) {
-    const isStored = options.rounds >= MIN_STORED_ROUNDS && options.only === undefined && !options.node
+    const shouldStore = options.rounds >= MIN_STORED_ROUNDS && options.only === undefined && !options.node
     const control = testbed.allPaths[0]?.beside[0]
     if (!control) throw new Error('there is nothing to compare with')
     return await runGrowth(
       { stores, auth, api, paths, control },
-      { ...options, keep: isStored, now: startedAt, print, signal },
+      { ...options, shouldStore, now: startedAt, print, signal },
     )
   }
   const series = await runRounds(paths, { ...options, print, signal })
@@ -155,11 +155,10 @@ async function runBench(options: Options, runtime: BenchRuntime): Promise<void> 
   const apis = secondApi ? [api, secondApi] : [api]
   const isCacheUsed = await checkCacheUse(auth, apis, agents)
   const revocations = secondApi ? await revokeInRounds({ auth, apis, agents }, options, runtime) : []
-  const verdicts = [
-    ...judgeAll(series, isCacheUsed),
-    ...(isSelected(options, 'revoke') ? [revocationVerdict(revocations, isCacheUsed)] : []),
-    ...(isSelected(options, 'memory') ? memoryVerdicts({ auth: memory.auth(), resource: memory.api() }) : []),
-  ]
+  const verdicts = judgeAll(series, isCacheUsed)
+  if (isSelected(options, 'revoke')) verdicts.push(judgeRevocations(revocations, isCacheUsed))
+  if (isSelected(options, 'memory'))
+    verdicts.push(...judgeMemory({ auth: memoryReaders.auth(), resource: memoryReaders.api() }))
   const report = { machine: describeMachine(), date: startedAt, ...options, verdicts, series }
   print(`\n${renderReport(report)}`)
   if (options.rounds >= MIN_STORED_ROUNDS && options.only === undefined && !options.profile && !options.node)
@@ -178,12 +177,12 @@ async function revokeInRounds(
   const revocations: Revocations[] = []
   for (let round = 1; round <= rounds; round += 1) {
     signal.throwIfAborted()
-    const revoked = await measureRevocations(parts, seconds)
-    const { latency, lag } = revoked.arrivals
+    const measurement = await measureRevocations(parts, seconds)
+    const { latency, lag } = measurement.arrivals
     print(
       `${round}/${rounds}  revoke  p50 ${latency.p50.toFixed(1)} p99 ${latency.p99.toFixed(1)} ms  lag p99 ${lag.p99.toFixed(1)} ms`,
     )
-    revocations.push(revoked)
+    revocations.push(measurement)
   }
   return revocations
 }

@@ -1,5 +1,5 @@
 import { arrive } from './load/open-loop.ts'
-import { cycle, requestBytes } from './load/target.ts'
+import { cycle, formatRequest } from './load/target.ts'
 import { GUIDE } from './measured-paths.ts'
 import { isLate, type Measurement } from './run-rounds.ts'
 import { type AgentWithToken, issueToken } from './testbed/make-agents.ts'
@@ -9,11 +9,14 @@ import type { App } from './testbed/start-measured-app.ts'
 /** The latencies of revocation requests, measured from the time each was due. */
 export type Revocations = Pick<Measurement, 'arrivals' | 'fault'>
 
-/** Well above the rate in production, but below the capacity of the server. */
+/** Well above the expected rate in production, but below what the server can handle. */
 const PER_SECOND = 50
 const CONCURRENCY = 16
 
-/** Revokes tokens just after use at both APIs, so that both have cached them. */
+/**
+ * Measures the revocation of tokens that the APIs have cached: it uses each new token at every API, and then revokes the tokens at
+ * a fixed mean rate for the given seconds.
+ */
 export async function measureRevocations(
   parts: { auth: App; apis: readonly App[]; agents: readonly AgentWithToken[] },
   seconds: number,
@@ -31,7 +34,7 @@ export async function measureRevocations(
       for (const api of apis)
         await sendRequest(api.port, GUIDE, { headers: { authorization: `Bearer ${token}` } })
       requests.push(
-        requestBytes('POST', '/oauth/revoke', {
+        formatRequest('POST', '/oauth/revoke', {
           headers: { ...FORM_HEADERS, ...basicAuthorization(agent.id, agent.secret) },
           body: `token=${token}`,
         }),
@@ -46,7 +49,10 @@ export async function measureRevocations(
   return { arrivals }
 }
 
-/** Returns whether the APIs use cached introspections: auth then counts hardly any introspection of known tokens. */
+/**
+ * Returns whether the APIs use cached introspections: when known tokens are used again, auth counts an introspection for fewer
+ * than half of the reads.
+ */
 export async function checkCacheUse(
   auth: App,
   apis: readonly App[],

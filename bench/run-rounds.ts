@@ -6,6 +6,7 @@ import {
   saturateInTurns,
 } from './load/closed-loop.ts'
 import { type Arrivals, arrive } from './load/open-loop.ts'
+import { summarizeSpread } from './load/quantiles.ts'
 import type { Target } from './load/target.ts'
 import type { MeasuredPath } from './measured-paths.ts'
 
@@ -20,13 +21,13 @@ export interface Measurement {
 }
 
 interface Fault {
-  /** `errors` invalidate the figure; a generator that was too slow invalidates only this attempt. */
+  /** After `generator`, the measurement is repeated, and only the last attempt counts. After `errors`, it is not repeated. */
   readonly kind: 'errors' | 'generator'
   readonly what: string
 }
 
 const SHARE_OF_SATURATION = 0.6
-/** With a longer delay, the generator would measure itself. */
+/** If the generator's own delay were longer, the latencies would mostly measure the generator. */
 const MAX_LAG_MS = 5
 const MAX_ATTEMPTS = 3
 
@@ -50,7 +51,7 @@ async function measure(
   return measurement
 }
 
-/** Returns why a measurement is invalid; undefined when it is valid. */
+/** Returns why a measurement is invalid; undefined if it is valid. */
 export function findFault(
   { saturation, arrivals }: Pick<Measurement, 'saturation' | 'arrivals'>,
   boundBy: 'server' | 'store',
@@ -67,7 +68,7 @@ export function findFault(
   return undefined
 }
 
-/** Returns whether the generator was late, so that the latencies are invalid. */
+/** Returns whether the generator was so late that the latencies are invalid. */
 export const isLate = ({ lag }: Arrivals) => lag.p99 > MAX_LAG_MS
 
 const formatPercent = (share: number) => `${Math.round(share * 100)} %`
@@ -77,6 +78,8 @@ export interface Series {
   /** `ours`, or the name of a baseline. */
   readonly name: string
   readonly rounds: readonly Measurement[]
+  /** False if the processor time still changed when the rounds began. */
+  readonly isSteady: boolean
 }
 
 export interface PathSeries {
@@ -85,11 +88,14 @@ export interface PathSeries {
   readonly beside: readonly Series[]
 }
 
-const WARM_UP_SECONDS = 2
+const WARM_UP_SECONDS = 1
+const MAX_WARM_UPS = 8
+/** Costs are steady if the last three differ by at most this share of their median. */
+const MAX_STEADY_SPREAD = 0.05
 
 /**
- * Measures the targets of each path one after another, in alternating order round by round, so that changes of the machine affect
- * all of them alike.
+ * Measures the targets of each path one after another. The order alternates from round to round, so changes in the machine's speed
+ * affect all targets alike.
  */
 export async function runRounds(
   paths: readonly MeasuredPath[],
@@ -105,19 +111,21 @@ export async function runRounds(
         target: path.ours,
         cleanUp: path.cleanUp,
         rounds: [] as Measurement[],
+        isSteady: false,
       },
       ...path.beside.map(({ baseline, target, cleanUp }) => ({
         name: baseline as string,
         target,
         cleanUp,
         rounds: [] as Measurement[],
+        isSteady: false,
       })),
     ],
   }))
   for (const { path, targets } of pathRounds) {
-    for (const { name, target, cleanUp } of targets) {
-      await warmUp(target, `${path.name} ${name}`, print)
-      await cleanUp?.()
+    for (const each of targets) {
+      each.isSteady = await warmUp(each.target, `${path.name} ${each.name}`, print)
+      await each.cleanUp?.()
     }
   }
   for (let round = 1; round <= rounds; round += 1) {
@@ -132,7 +140,11 @@ export async function runRounds(
     }
   }
   return pathRounds.map(({ path, targets }) => {
-    const [ours, ...beside] = targets.map(({ name, rounds: measured }) => ({ name, rounds: measured }))
+    const [ours, ...beside] = targets.map(({ name, rounds: measured, isSteady }) => ({
+      name,
+      rounds: measured,
+      isSteady,
+    }))
     if (!ours) throw new Error('a path has no target')
     return { path, ours, beside }
   })
@@ -152,7 +164,7 @@ export async function runRoundsInTurns(
   const { rounds, seconds, print, signal } = options
   const pathRounds = paths.map((path) => ({ path, rounds: [] as PathCosts['rounds'][number][] }))
   for (const { path } of pathRounds) {
-    for (const { target, cleanUp } of listTurns(path)) {
+    for (const { target, cleanUp } of listTargets(path)) {
       await warmUp(target, path.name, print)
       await cleanUp?.()
     }
@@ -160,9 +172,9 @@ export async function runRoundsInTurns(
   for (let round = 1; round <= rounds; round += 1) {
     for (const { path, rounds: measured } of pathRounds) {
       signal.throwIfAborted()
-      const [first, second] = listTurns(path)
-      const [ours, before] = await saturateInTurns([first.target, second.target], seconds)
-      for (const { cleanUp } of [first, second]) await cleanUp?.()
+      const targets = listTargets(path)
+      const [ours, before] = await saturateInTurns([targets[0].target, targets[1].target], seconds)
+      for (const { cleanUp } of targets) await cleanUp?.()
       measured.push({ ours, before })
       const micros = [ours, before].map(
         ({ processorMicros }) => `${processorMicros.toFixed(0).padStart(5)} µs`,
@@ -175,34 +187,60 @@ export async function runRoundsInTurns(
 
 /** Joins the rounds of the same paths that were measured after different starts. */
 export function joinCosts(costs: readonly PathCosts[]): PathCosts[] {
-  const byPath = Map.groupBy(costs, ({ path }) => path.name)
-  return [...byPath.values()].flatMap(([first, ...more]) =>
-    first ? [{ path: first.path, rounds: [first, ...more].flatMap(({ rounds }) => rounds) }] : [],
-  )
+  const joinedCosts = new Map<string, PathCosts>()
+  for (const { path, rounds } of costs) {
+    const earlierRounds = joinedCosts.get(path.name)?.rounds ?? []
+    joinedCosts.set(path.name, { path, rounds: [...earlierRounds, ...rounds] })
+  }
+  return [...joinedCosts.values()]
 }
 
 /** Returns our target and the target of the other commit. */
-function listTurns({ ours, cleanUp, beside: [before] }: MeasuredPath) {
+function listTargets({ ours, cleanUp, beside: [before] }: MeasuredPath) {
   if (!before) throw new Error('a path has no target at the other commit')
   return [{ target: ours, cleanUp }, before] as const
 }
 
-async function warmUp(target: Target, name: string, print: (line: string) => void): Promise<void> {
-  await target.prepare?.(WARM_UP_SECONDS + RUN_UP_SECONDS)
-  const { errors } = await saturate(target, WARM_UP_SECONDS)
-  print(`warm  ${name}${errors > 0 ? `  ${errors} errors` : ''}`)
+/**
+ * Sends requests until the processor time per response is steady, for at most eight seconds.
+ *
+ * @returns whether it is steady
+ */
+async function warmUp(target: Target, name: string, print: (line: string) => void): Promise<boolean> {
+  const costs: number[] = []
+  let errors = 0
+  while (costs.length < MAX_WARM_UPS && !areSteady(costs)) {
+    await target.prepare?.(WARM_UP_SECONDS + RUN_UP_SECONDS)
+    const saturation = await saturate(target, WARM_UP_SECONDS)
+    costs.push(saturation.processorMicros)
+    errors += saturation.errors
+  }
+  const isSteady = areSteady(costs)
+  const lastCost = costs.at(-1)?.toFixed(0).padStart(5)
+  print(
+    `warm  ${name.padEnd(28)}${lastCost} µs after ${costs.length} s${isSteady ? '' : ', not steady'}${errors > 0 ? `, ${errors} errors` : ''}`,
+  )
+  return isSteady
+}
+
+/** Returns whether the last three costs are nearly the same. */
+export function areSteady(costs: readonly number[]): boolean {
+  const { median, least, most } = summarizeSpread(costs.slice(-3))
+  return costs.length >= 3 && most - least <= MAX_STEADY_SPREAD * median
 }
 
 function formatProgress(name: string, measurement: Measurement): string {
   const { saturation, arrivals, fault } = measurement
   const { perSecond, targetBusy, generatorBusy, processorMicros } = saturation
-  return [
+  const columns = [
     name.padEnd(34),
     `${perSecond.toFixed(0).padStart(6)}/s`,
     `${processorMicros.toFixed(0).padStart(5)} µs`,
     `server ${formatPercent(targetBusy)}, generator ${formatPercent(generatorBusy)}`,
     `p50 ${arrivals.latency.p50.toFixed(1)} p99 ${arrivals.latency.p99.toFixed(1)} ms`,
     `lag p99 ${arrivals.lag.p99.toFixed(1)} ms`,
-    ...(fault ? [`VOID: ${fault.what}`] : measurement.isLate ? ['no latency: the generator was late'] : []),
-  ].join('  ')
+  ]
+  if (fault) columns.push(`VOID: ${fault.what}`)
+  else if (measurement.isLate) columns.push('no latency: the generator was late')
+  return columns.join('  ')
 }

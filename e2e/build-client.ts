@@ -8,12 +8,13 @@ import { promisify } from 'node:util'
 const BUILD = path.resolve(import.meta.dirname, '../scripts/build-client.ts')
 
 export interface BuiltClient extends AsyncDisposable {
-  /** A project that has `@plainpath/client` installed as it is published. */
+  /** The folder of a project in which `@plainpath/client` is installed as it would be published. */
   readonly project: string
+  /** The folder with the built JavaScript and types. */
   readonly dist: string
 }
 
-/** Builds the client package and installs it in a new project. */
+/** Builds the client package and installs it in a new, temporary project. */
 export async function buildClient(): Promise<BuiltClient> {
   const project = await mkdtemp(path.join(tmpdir(), 'plainpath-client-'))
   const installed = path.join(project, 'node_modules/@plainpath/client')

@@ -2,23 +2,27 @@ import { connect } from 'node:net'
 import type { HttpResponse } from './send.ts'
 
 export interface Conversation {
-  /** Complete responses, without interim ones (1xx). */
+  /**
+   * Complete responses, without interim ones (1xx). A body is read up to its Content-Length, so the `text` of a
+   * chunked response is empty.
+   */
   readonly responses: readonly HttpResponse[]
   /** Statuses of interim responses. */
   readonly interim: readonly number[]
-  /** True if the server closed the connection. */
+  /** True if the connection closed before the reading stopped. */
   readonly closed: boolean
+  /** The time from the start of the connection to its end. */
   readonly ms: number
 }
 
 export interface ConverseOptions {
   /** Stops reading after this number of responses. */
   readonly responses?: number
-  /** Stops reading after this time; by default 5 s. */
+  /** Stops reading after this time. The default is 5 s. */
   readonly forMs?: number
 }
 
-/** Sends the exact bytes, and reads until the server closes the connection or `options` are met. */
+/** Sends the exact bytes, and reads until the server closes the connection or one of the options stops it. */
 export async function converse(
   url: string,
   bytes: string | Uint8Array,
@@ -49,9 +53,10 @@ export async function converse(
 function parseResponses(received: Buffer, ms: number): Pick<Conversation, 'responses' | 'interim'> {
   const responses: HttpResponse[] = []
   const interim: number[] = []
-  for (let rest = received; ; ) {
-    const headEnd = rest.indexOf('\r\n\r\n')
-    const [statusLine = '', ...lines] = rest
+  let unparsed = received
+  for (;;) {
+    const headEnd = unparsed.indexOf('\r\n\r\n')
+    const [statusLine = '', ...lines] = unparsed
       .subarray(0, Math.max(0, headEnd))
       .toString('latin1')
       .split('\r\n')
@@ -60,18 +65,19 @@ function parseResponses(received: Buffer, ms: number): Pick<Conversation, 'respo
     const headers = new Headers(
       lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]),
     )
-    rest = rest.subarray(headEnd + 4)
+    unparsed = unparsed.subarray(headEnd + 4)
     if (status.startsWith('1')) {
       interim.push(Number(status))
       continue
     }
     const length = Number(headers.get('content-length') ?? 0)
-    if (rest.length < length) return { responses, interim }
-    responses.push({ status: Number(status), headers, text: rest.subarray(0, length).toString('utf8'), ms })
-    rest = rest.subarray(length)
+    if (unparsed.length < length) return { responses, interim }
+    const text = unparsed.subarray(0, length).toString('utf8')
+    responses.push({ status: Number(status), headers, text, ms })
+    unparsed = unparsed.subarray(length)
   }
 }
 
-/** Formats a request whose first header is `Host`. Adds no header about the body. */
-export const request = (line: string, host: string, headers: readonly string[] = [], body = '') =>
+/** Formats a request whose first header is `Host`. Adds no header that describes the body. */
+export const formatRequest = (line: string, host: string, headers: readonly string[] = [], body = '') =>
   [`${line} HTTP/1.1`, `Host: ${host}`, ...headers, '', body].join('\r\n')

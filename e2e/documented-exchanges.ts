@@ -5,15 +5,20 @@ export interface DocumentedExchange {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | undefined
   readonly status: number
-  /** The media type of the response; undefined when it has no body. */
+  /** The `Content-Type` of the response. Undefined if the document shows none. */
   readonly type: string | undefined
-  readonly shown: unknown
-  /** The headers of the response. */
-  readonly shownHeaders: Readonly<Record<string, string>>
+  readonly responseHeaders: Readonly<Record<string, string>>
+  /** The parsed JSON body of the response. Undefined if the document shows none. */
+  readonly responseBody: unknown
 }
 
-/** Returns the pairs of `http` blocks in the order of the document, with the `json` blocks before each. */
-export function documentedExchanges(
+/**
+ * Parses the pairs of `http` blocks in the order of the document. `json` contains the parsed `json` blocks since the
+ * previous pair.
+ *
+ * @throws {Error} if the last request has no response
+ */
+export function parseExchanges(
   markdown: string,
 ): { readonly exchange: DocumentedExchange; readonly json: readonly unknown[] }[] {
   const exchanges: { exchange: DocumentedExchange; json: readonly unknown[] }[] = []
@@ -23,7 +28,7 @@ export function documentedExchanges(
     if (kind === 'json') json.push(JSON.parse(block))
     else if (request === undefined) request = block
     else {
-      exchanges.push({ exchange: readExchange(request, block), json })
+      exchanges.push({ exchange: parseExchange(request, block), json })
       request = undefined
       json = []
     }
@@ -33,53 +38,56 @@ export function documentedExchanges(
 }
 
 /** Parses a block with a request line, headers, and a body after an empty line. */
-export function readRequest(block: string) {
-  const { line, headers, body } = readBlock(block)
+export function parseRequest(block: string) {
+  const { line, headers, body } = parseBlock(block)
   const [method = '', url = ''] = line.split(' ')
   return { method, url, headers, body }
 }
 
-function readExchange(request: string, response: string): DocumentedExchange {
-  const received = readBlock(response)
+function parseExchange(request: string, response: string): DocumentedExchange {
+  const received = parseBlock(response)
   return {
-    ...readRequest(request),
+    ...parseRequest(request),
     status: Number(received.line.split(' ')[1]),
     type: received.headers['Content-Type'],
-    shownHeaders: received.headers,
-    shown: received.body === undefined ? undefined : JSON.parse(received.body),
+    responseHeaders: received.headers,
+    responseBody: received.body === undefined ? undefined : JSON.parse(received.body),
   }
 }
 
-function readBlock(block: string) {
-  const [head = '', ...rest] = block.split('\n\n')
+function parseBlock(block: string) {
+  const [head = '', ...bodyParts] = block.split('\n\n')
   const [line = '', ...fields] = head.split('\n')
   const headers: Record<string, string> = Object.fromEntries(
     fields.map((field) => field.split(/: (.*)/).slice(0, 2) as [string, string]),
   )
-  return { line, headers, body: rest.length > 0 ? rest.join('\n\n') : undefined }
+  return { line, headers, body: bodyParts.length > 0 ? bodyParts.join('\n\n') : undefined }
 }
 
-/** Returns the paths of all members, including those of nested objects. The elements of a list count as one. */
-export function memberNames(value: unknown, path = ''): string[] {
+/**
+ * Returns the sorted paths of all members, including those of nested objects. The elements of a list share one path,
+ * such as `.guides[]`.
+ */
+export function listMemberPaths(value: unknown, path = ''): string[] {
   if (typeof value !== 'object' || value === null) return []
-  const names = Array.isArray(value)
-    ? value.flatMap((element) => memberNames(element, `${path}[]`))
+  const paths = Array.isArray(value)
+    ? value.flatMap((element) => listMemberPaths(element, `${path}[]`))
     : Object.entries(value).flatMap(([name, member]) => [
         `${path}.${name}`,
-        ...memberNames(member, `${path}.${name}`),
+        ...listMemberPaths(member, `${path}.${name}`),
       ])
-  return [...new Set(names)].sort()
+  return [...new Set(paths)].sort()
 }
 
-/** Maps each string in a documented value to the string that the service returned in its place. */
+/** Maps each string in a documented value to the string at the same place in the real value. */
 export function matchStrings(
-  shown: unknown,
+  documented: unknown,
   real: unknown,
   matches = new Map<string, string>(),
 ): Map<string, string> {
-  if (typeof shown === 'string' && typeof real === 'string') return matches.set(shown, real)
-  if (typeof shown !== 'object' || typeof real !== 'object' || !shown || !real) return matches
-  for (const [name, member] of Object.entries(shown))
+  if (typeof documented === 'string' && typeof real === 'string') return matches.set(documented, real)
+  if (typeof documented !== 'object' || typeof real !== 'object' || !documented || !real) return matches
+  for (const [name, member] of Object.entries(documented))
     matchStrings(member, (real as Record<string, unknown>)[name], matches)
   return matches
 }

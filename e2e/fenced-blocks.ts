@@ -1,4 +1,4 @@
-/** Returns the content of the fenced blocks of a language in a Markdown document, in their order. */
+/** Returns the contents of a Markdown document's fenced blocks in one language. Omits indented blocks. */
 export const fencedBlocks = (markdown: string, language: string): string[] =>
   [...markdown.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)\\n\`\`\`$`, 'gm'))].map(
     ([, content = '']) => content,

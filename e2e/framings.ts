@@ -1,36 +1,42 @@
-import { request } from './converse.ts'
+import { formatRequest } from './converse.ts'
 
-/** A request whose body has four bytes for one server and contains a whole request for another. */
+/**
+ * Headers and a body that two servers may delimit differently. A server that ends the body early takes `inner`, the
+ * bytes after it, for a second request. A server that ends the body late takes `inner` for a part of the body.
+ */
 export interface Framing {
-  readonly why: string
+  readonly name: string
   readonly headers: (inner: string) => readonly string[]
   readonly body: (inner: string) => string
 }
 
 const FOUR_BYTES = 'abcd'
-const createLengthFraming = (why: string, ...values: ((totalLength: number) => string)[]): Framing => ({
-  why,
+const createLengthFraming = (name: string, ...values: ((totalLength: number) => string)[]): Framing => ({
+  name,
   headers: (inner) => values.map((value) => `Content-Length: ${value(FOUR_BYTES.length + inner.length)}`),
   body: (inner) => FOUR_BYTES + inner,
 })
 const LAST_CHUNK = '0\r\n\r\n'
-const createChunkFraming = (why: string, ...headers: string[]): Framing => ({
-  why,
+const createChunkFraming = (name: string, ...headers: string[]): Framing => ({
+  name,
   headers: (inner) => headers.map((line) => line.replace('WHOLE', String(LAST_CHUNK.length + inner.length))),
   body: (inner) => LAST_CHUNK + inner,
 })
 
-/** Framings that two servers could end at different bytes. A server must reject all of them. */
+/**
+ * Invalid framings, and the two that combine valid chunks with a length. RFC 9112 §6.3 lets a server process those
+ * two by their chunks.
+ */
 export const FRAMINGS: readonly Framing[] = [
   createChunkFraming('a length and chunks', 'Content-Length: WHOLE', 'Transfer-Encoding: chunked'),
   createChunkFraming('chunks and a length', 'Transfer-Encoding: chunked', 'Content-Length: WHOLE'),
-  createChunkFraming('chunks, spelt wrong', 'Content-Length: WHOLE', 'Transfer-Encoding: xchunked'),
-  createChunkFraming('chunks of chunks', 'Content-Length: WHOLE', 'Transfer-Encoding: chunked, chunked'),
-  createChunkFraming('chunks and then not', 'Content-Length: WHOLE', 'Transfer-Encoding: chunked, identity'),
-  createChunkFraming('chunks under two headers', 'Transfer-Encoding: identity', 'Transfer-Encoding: chunked'),
-  createChunkFraming('chunks behind a control', 'Content-Length: WHOLE', 'Transfer-Encoding: \x0bchunked'),
-  createChunkFraming('chunks in quotes', 'Content-Length: WHOLE', 'Transfer-Encoding: "chunked"'),
-  createChunkFraming('a blank before the colon', 'Content-Length: WHOLE', 'Transfer-Encoding : chunked'),
+  createChunkFraming('an unknown transfer coding', 'Content-Length: WHOLE', 'Transfer-Encoding: xchunked'),
+  createChunkFraming('chunked twice', 'Content-Length: WHOLE', 'Transfer-Encoding: chunked, chunked'),
+  createChunkFraming('chunked, identity', 'Content-Length: WHOLE', 'Transfer-Encoding: chunked, identity'),
+  createChunkFraming('two transfer codings', 'Transfer-Encoding: identity', 'Transfer-Encoding: chunked'),
+  createChunkFraming('a control before chunked', 'Content-Length: WHOLE', 'Transfer-Encoding: \x0bchunked'),
+  createChunkFraming('chunked in quotes', 'Content-Length: WHOLE', 'Transfer-Encoding: "chunked"'),
+  createChunkFraming('a space before the colon', 'Content-Length: WHOLE', 'Transfer-Encoding : chunked'),
   createChunkFraming('a folded header', 'Content-Length: WHOLE', 'X: x', ' Transfer-Encoding: chunked'),
   createChunkFraming('NUL in a header', 'Content-Length: WHOLE', 'X: \0', 'Transfer-Encoding: chunked'),
   createChunkFraming('CR in a header', 'Content-Length: WHOLE', 'X: a\rTransfer-Encoding: chunked'),
@@ -40,26 +46,26 @@ export const FRAMINGS: readonly Framing[] = [
   createLengthFraming('a hexadecimal length', () => '0x4'),
   createLengthFraming('a list of lengths', (totalLength) => `4, ${totalLength}`),
   createLengthFraming('a negative length', () => '-4'),
-  createLengthFraming('a length with a blank in it', () => '4 4'),
+  createLengthFraming('a length with a space in it', () => '4 4'),
   createLengthFraming('a length with a fraction', () => '4.0'),
-  createLengthFraming('a length past all numbers', () => '99999999999999999999'),
+  createLengthFraming('a length above 64 bits', () => '99999999999999999999'),
   {
-    why: 'a chunk longer than numbers go',
+    name: 'a chunk length above 64 bits',
     headers: () => ['Transfer-Encoding: chunked'],
     body: (inner) => `FFFFFFFFFFFFFFFFF\r\n${FOUR_BYTES}\r\n${LAST_CHUNK}${inner}`,
   },
   {
-    why: 'a chunk with a sign',
+    name: 'a chunk length with a sign',
     headers: () => ['Transfer-Encoding: chunked'],
     body: (inner) => `+4\r\n${FOUR_BYTES}\r\n${LAST_CHUNK}${inner}`,
   },
   {
-    why: 'a chunk that is longer than it says',
+    name: 'a chunk longer than its length',
     headers: () => ['Transfer-Encoding: chunked'],
     body: (inner) => `2\r\n${FOUR_BYTES}\r\n${LAST_CHUNK}${inner}`,
   },
 ]
 
-/** Builds a request whose body hides another one. */
-export const framed = ({ headers, body }: Framing, host: string, line: string, inner: string) =>
-  request(line, host, headers(inner), body(inner))
+/** Formats a request that hides the request `inner` in the bytes after its headers. */
+export const formatFramedRequest = ({ headers, body }: Framing, host: string, line: string, inner: string) =>
+  formatRequest(line, host, headers(inner), body(inner))

@@ -12,7 +12,7 @@ export const STAFF_INBOX = 'desk@answers.example.org'
 
 const DELIVERY_MS = 20_000
 
-/** Settings with which both apps send mail to the server, and messages to the staff inbox without a delay. */
+/** Creates the settings with which both apps send mail to the server, and hold no message back. */
 export const mailSettings = ({ url }: Pick<MailServer, 'url'>) => ({
   AUTH_SMTP_URL: url,
   RESOURCE_SMTP_URL: url,
@@ -24,13 +24,13 @@ export const mailSettings = ({ url }: Pick<MailServer, 'url'>) => ({
 
 type Fields = Record<string, unknown>
 
-/** Parses a response. @throws {Error} if it has another status */
+/** Parses a JSON response. @throws {Error} if its status is not `status` */
 function parseResponse(response: HttpResponse, status: number): Record<string, string> {
   if (response.status !== status) throw new Error(`${response.status} instead of ${status}: ${response.text}`)
   return JSON.parse(response.text) as Record<string, string>
 }
 
-/** Sends JSON with an agent's credentials. */
+/** Posts JSON with an agent's credentials. */
 export const postAs = (sender: Sender, agent: AgentCredentials, path: string, body: Fields) => {
   const content = json(body)
   const headers = { ...content.headers, ...basic(agent.client_id, agent.client_secret) }
@@ -38,74 +38,89 @@ export const postAs = (sender: Sender, agent: AgentCredentials, path: string, bo
 }
 
 /** Exchanges an assertion at the token endpoint. */
-export function exchange(sender: Sender, agent: AgentCredentials, assertion: string): Promise<HttpResponse> {
+export function exchangeAssertion(
+  sender: Sender,
+  agent: AgentCredentials,
+  assertion: string,
+): Promise<HttpResponse> {
   const content = form({ grant_type: JWT_BEARER_GRANT, assertion })
   const headers = { ...content.headers, ...basic(agent.client_id, agent.client_secret) }
   return sender.send({ method: 'POST', path: '/oauth/token', ...content, headers })
 }
 
-/** Begins a verification. Returns the two words, and the mailed link. */
-export async function beginClaim(
+/** Begins a verification and waits for its mail. Returns the two words (`phrase`), and the mailed link. */
+export async function beginVerification(
   { mail }: { readonly mail: Pick<MailServer, 'received'> },
   sender: Sender,
-  given: { agent: AgentCredentials; email: string },
+  { agent, email }: { agent: AgentCredentials; email: string },
 ): Promise<{ phrase: string; link: string; attemptId: string }> {
-  const earlierMails = mail.received.length
-  const response = await postAs(sender, given.agent, '/api/agent/claim', { email: given.email })
+  const earlierMailCount = mail.received.length
+  const response = await postAs(sender, agent, '/api/agent/claim', { email })
   const { match_phrase: phrase = '', claim_attempt_id: attemptId = '' } = parseResponse(response, 202)
-  return { phrase, attemptId, link: await mailedLink({ mail }, given.email, phrase, earlierMails) }
+  return { phrase, attemptId, link: await waitForMailedLink({ mail }, email, phrase, earlierMailCount) }
 }
 
 /**
- * Finds the link that was mailed to `email` for the verification with these two words. Two verifications can have the same words
- * by chance, so the first `earlierMails` mails do not count.
+ * Waits for the mail to `email` about the verification with the two words, and returns its link. Two verifications can
+ * have the same words by chance, so the first `earlierMailCount` mails do not count.
+ *
+ * @throws {Error} if the mail does not arrive within 20 s
  */
-export async function mailedLink(
+export async function waitForMailedLink(
   { mail }: { readonly mail: Pick<MailServer, 'received'> },
   email: string,
   phrase: string,
-  earlierMails = 0,
+  earlierMailCount = 0,
 ): Promise<string> {
   const findMail = () =>
-    mail.received.slice(earlierMails).find(({ to, text }) => to.includes(email) && text.includes(phrase))
+    mail.received.slice(earlierMailCount).find(({ to, text }) => to.includes(email) && text.includes(phrase))
   if (!(await waitUntil(() => findMail() !== undefined, DELIVERY_MS)))
     throw new Error('the mail of the claim never came')
-  return linkIn(findMail()?.text ?? '', 'attempt')
+  return findLink(findMail()?.text ?? '', 'attempt')
 }
 
-/** Presses the button on the page of a mailed link. @returns the code that the page then shows */
+/** Presses the button on the page of a mailed link. @returns the code that the page then shows, or an empty string */
 export async function showCode(sender: Sender, link: string): Promise<string> {
   const attempt = new URL(link).searchParams.get('attempt') ?? ''
   const page = await sender.send({ method: 'POST', path: '/claim', ...form({ attempt, answer: 'yes' }) })
   return /<code id="code">([\d ]+)</.exec(page.text)?.[1] ?? ''
 }
 
-/** Completes the verification with the code. Returns the assertion. */
-export async function completeClaim(sender: Sender, agent: AgentCredentials, otp: string): Promise<string> {
+/** Completes the verification with the code. Returns the identity assertion. */
+export async function completeVerification(
+  sender: Sender,
+  agent: AgentCredentials,
+  otp: string,
+): Promise<string> {
   const response = await postAs(sender, agent, '/api/agent/claim/complete', { otp })
   return parseResponse(response, 200)['identity_assertion'] ?? ''
 }
 
-/** Returns a token with the confirmed scope. */
-export async function lentToken(sender: Sender, agent: AgentCredentials, assertion: string): Promise<string> {
+/** Exchanges an assertion for a token. @throws {Error} if the exchange fails, or the token lacks `contact:write` */
+export async function requestLentToken(
+  sender: Sender,
+  agent: AgentCredentials,
+  assertion: string,
+): Promise<string> {
   const { scope = '', access_token: token = '' } = parseResponse(
-    await exchange(sender, agent, assertion),
+    await exchangeAssertion(sender, agent, assertion),
     200,
   )
   if (!scope.includes('contact:write')) throw new Error(`a token for ${scope}`)
   return token
 }
 
-/** Lets a person at `email` confirm the agent, over HTTP. Returns a token with `contact:write`. */
+/** Verifies the mailbox for the agent over HTTP, as its owner would. Returns a token with `contact:write`. */
 export async function lendMailboxTo(
   agent: AgentCredentials,
   email: string,
   { mail, sender }: { mail: Pick<MailServer, 'received'>; sender: Sender },
 ): Promise<string> {
-  const { link } = await beginClaim({ mail }, sender, { agent, email })
-  return lentToken(sender, agent, await completeClaim(sender, agent, await showCode(sender, link)))
+  const { link } = await beginVerification({ mail }, sender, { agent, email })
+  const assertion = await completeVerification(sender, agent, await showCode(sender, link))
+  return requestLentToken(sender, agent, assertion)
 }
 
-/** Finds the link in a mail of a verification. */
-export const linkIn = (text: string, kind: 'attempt' | 'end'): string =>
+/** Finds a link in a verification mail: the link to the code, or the link that ends the access. @returns '' if none */
+export const findLink = (text: string, kind: 'attempt' | 'end'): string =>
   new RegExp(`^ *(http\\S+/claim\\?${kind}=[\\w-]{43})$`, 'm').exec(text)?.[1] ?? ''

@@ -6,7 +6,7 @@ export interface HttpRequest {
   readonly method?: string
   /** Sent unchanged, without normalization. */
   readonly path: string
-  /** A list sends the header once for each value. */
+  /** For a list, the header is sent once for each value. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>>
   readonly body?: string | Uint8Array
 }
@@ -15,11 +15,12 @@ export interface HttpResponse {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** The time from the first byte sent to the last received. */
+  /** The time from the call of `send` until the whole response had arrived. It includes the time to connect. */
   readonly ms: number
 }
 
 export interface Sender extends Disposable {
+  /** Rejects if the whole response does not arrive within 20 s. */
   send(request: HttpRequest): Promise<HttpResponse>
 }
 
@@ -28,8 +29,8 @@ const GIVE_UP_MS = 20_000
 /**
  * Creates a sender of arbitrary requests over persistent connections.
  *
- * @param options.from the local address, in 127.0.0.0/8, so that one machine can act as many clients
- * @param options.tls for `https:`, the host name to request and the certificate to trust
+ * @param options.from the local address, in 127.0.0.0/8. With several addresses, one machine can act as many clients
+ * @param options.tls for `https:`, the host name to request and the certificate authority to trust
  */
 export function createSender(
   url: string,
@@ -79,7 +80,7 @@ const readHeaders = ({ rawHeaders }: IncomingMessage) =>
     ),
   )
 
-/** Creates the headers and the body of a JSON request. */
+/** Creates the headers and the body of a JSON request. A string is sent unchanged. */
 export const json = (body: unknown) => ({
   headers: { 'content-type': 'application/json' },
   body: typeof body === 'string' ? body : JSON.stringify(body),

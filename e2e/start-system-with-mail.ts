@@ -1,15 +1,15 @@
 import { type MailServer, startMailServer } from '@plainpath/mail/testing'
 import { type System, type SystemOptions, startSystem } from './in-process/start-system.ts'
-import { mailedLink, mailSettings, showCode } from './lend-mailbox-to.ts'
+import { mailSettings, showCode, waitForMailedLink } from './lend-mailbox-to.ts'
 import { createSender } from './send.ts'
 
 export interface SystemWithMail extends System {
   readonly mail: MailServer
-  /** Opens the mailed link as a person who has compared the two words. @returns the code that the page shows */
+  /** Presses the button on the mailed page, as a person does whose two words match. @returns the shown code */
   confirm(email: string, phrase: string): Promise<string>
 }
 
-/** Starts both apps in this process, with a mail server. Messages are delayed by ten minutes, as in production. */
+/** Starts both apps in this process, with a mail server. Messages are held for ten minutes, the default. */
 export async function startSystemWithMail(options: SystemOptions = {}): Promise<SystemWithMail> {
   await using opening = new AsyncDisposableStack()
   const mail = opening.use(await startMailServer())
@@ -21,7 +21,7 @@ export async function startSystemWithMail(options: SystemOptions = {}): Promise<
     mail,
     async confirm(email, phrase) {
       using sender = createSender(system.origin)
-      return await showCode(sender, await mailedLink({ mail }, email, phrase))
+      return await showCode(sender, await waitForMailedLink({ mail }, email, phrase))
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }

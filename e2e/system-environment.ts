@@ -20,8 +20,9 @@ export interface SystemEnvironment extends AsyncDisposable {
   readonly env: Readonly<Record<string, string>>
   readonly adminUrls: { readonly auth: string; readonly resource: string }
   /**
-   * Runtime dependencies of both apps in a test process: a channel of their own, since systems of other tests may share the
-   * Redis and must not wait for each other; and time-outs that a busy machine does not reach.
+   * Runtime dependencies of both apps in a test process. The apps have a revocation channel of their own, because
+   * systems of other tests may share the Redis and must not wait for each other. The time-outs are long, for a busy
+   * machine.
    */
   readonly dependencies: {
     readonly revocation: RevocationOptions
@@ -31,7 +32,10 @@ export interface SystemEnvironment extends AsyncDisposable {
   }
 }
 
-/** Creates the databases, secrets and signing key of a test. With a limits factor above 1, it uses the Redis of the run. */
+/**
+ * Creates the databases, secrets and signing key of a test. With a limits factor above 1, the apps use the Redis of the
+ * test run, if there is one.
+ */
 export async function openSystemEnvironment(
   origin: string,
   limitsFactor = 1_000,
@@ -42,7 +46,7 @@ export async function openSystemEnvironment(
   const secrets = await ensureLocalSecrets(await openDataDirectory(folder), serviceUrls(origin).base)
   const auth = opening.use(await openTestDatabase({ folder: AUTH_MIGRATIONS, name: 'auth' }))
   const resource = opening.use(await openTestDatabase({ folder: RESOURCE_MIGRATIONS, name: 'resource' }))
-  // Production limits are counted in memory, because a shared Redis would contain counts of earlier runs.
+  // Production limits (factor 1) are counted in memory, because a shared Redis would contain counts of other tests.
   const redisUrl = limitsFactor > 1 ? inject('redisUrl') : undefined
   const name = `plainpath-test-${randomUUID()}`
   if (redisUrl) opening.defer(() => removeKey(redisUrl, getRevocationKey(name)))

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 
-/** Returns the name of the current commit for results, and whether files were changed since. */
+/** Returns the abbreviated hash of the current commit. Appends ` and changes` if tracked files differ from it. */
 export async function thisCommit(): Promise<string> {
   const git = async (...args: string[]) => (await promisify(execFile)('git', args)).stdout.trim()
   const changes = await git('status', '--porcelain', '--untracked-files=no')

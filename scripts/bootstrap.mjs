@@ -5,7 +5,7 @@
  *
  *     node scripts/bootstrap.mjs <file, relative to the root> [arguments…]
  *
- * The machine's own Node runs this file and those in bootstrap/, so they use the API of Node 20 and no dependency.
+ * The machine's own Node runs this file and those that it imports, so they use the API of Node 20 and no dependency.
  * Its own messages go to stderr, so stdout has only the output of the program.
  */
 import path from 'node:path'

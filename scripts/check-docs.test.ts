@@ -68,9 +68,11 @@ it('requires docs/README.md to link to every page in docs', () => {
     'docs/runbooks/flood.md': '# Flood',
     'docs/storage.md': '# Storage',
   }
-  const index = (text: string) => checkRepository({ ...files, 'docs/README.md': text })
-  expect(index('[flood](runbooks/flood.md#flood), [storage](storage.md)')).toEqual([])
-  expect(index('[storage](storage.md)')).toEqual(['docs/README.md: does not link to docs/runbooks/flood.md'])
+  const checkIndex = (text: string) => checkRepository({ ...files, 'docs/README.md': text })
+  expect(checkIndex('[flood](runbooks/flood.md#flood), [storage](storage.md)')).toEqual([])
+  expect(checkIndex('[storage](storage.md)')).toEqual([
+    'docs/README.md: does not link to docs/runbooks/flood.md',
+  ])
 })
 
 it('counts a page as linked if the README.md of a linked folder links to it', () => {

@@ -6,7 +6,7 @@ test('accepts packages under licences of the list', () => {
 })
 
 test.for([['GPL-3.0-only'], ['MIT AND GPL-2.0-only'], ['SEE LICENSE IN LICENSE.md'], ['Unknown']])(
-  'every package under %s is named',
+  'names every package under %s',
   ([licence]) => {
     const breach = (name: string) => `${name}: ${licence} is not on the list of scripts/check-licences.ts`
     expect(

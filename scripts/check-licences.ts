@@ -1,19 +1,22 @@
 import { runWithPnpm } from './run-with-pnpm.ts'
 
-/** The licences under which we may use and distribute a package. MPL-2.0 does so because we do not change the package. */
+/** The licences under which we may use and distribute a package. MPL-2.0 permits this because we do not change the package. */
 const ALLOWED_LICENCES = [
-  ...[
-    '0BSD',
-    'Apache-2.0',
-    'BSD-2-Clause',
-    'BSD-3-Clause',
-    'BlueOak-1.0.0',
-    'CC0-1.0',
-    'ISC',
-    'MIT',
-    'MIT-0',
-  ],
-  ...['MIT OR Apache-2.0', '(MIT OR CC0-1.0)', 'MPL-2.0', 'PSF-2.0', 'Python-2.0', 'Unlicense'],
+  '0BSD',
+  'Apache-2.0',
+  'BSD-2-Clause',
+  'BSD-3-Clause',
+  'BlueOak-1.0.0',
+  'CC0-1.0',
+  'ISC',
+  'MIT',
+  'MIT-0',
+  'MIT OR Apache-2.0',
+  '(MIT OR CC0-1.0)',
+  'MPL-2.0',
+  'PSF-2.0',
+  'Python-2.0',
+  'Unlicense',
 ]
 
 /** Packages whose manifest names a file instead of a licence, with the licences in that file. */
@@ -21,7 +24,7 @@ const LICENCES_IN_FILES: Readonly<Record<string, string>> = {
   '@modelcontextprotocol/inspector': 'MIT for what was written before, Apache-2.0 since then',
 }
 
-/** Checks that every installed package has an allowed licence. Returns a line for each breach. */
+/** Checks that every installed package has an allowed licence. Returns a line for each breach, or the failure of pnpm. */
 export function checkLicences(root: string): string[] {
   const command = ['pnpm', 'licenses', 'list', '--recursive', '--include-workspace-root', '--json']
   const { stdout, failure } = runWithPnpm(root, command)

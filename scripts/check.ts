@@ -10,7 +10,7 @@ const TASKS = ['format:check', 'lint', 'lint:openapi', 'typecheck', 'imports', '
 const TURBO_PREFACE = /^ +• /
 const root = path.resolve(import.meta.dirname, '..')
 
-/** Runs all checks, even after one has failed, and reports every mistake. */
+/** Runs all checks, even after one has failed, and prints every mistake. Returns whether all checks passed. */
 function runChecks(): boolean {
   const results = [
     ...TASKS.map((task) => runCheck(task, () => runTurbo(task))),

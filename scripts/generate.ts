@@ -13,7 +13,7 @@ const WRITERS = [
   'apps/local/src/write-commands.ts',
 ]
 
-/** Writes every committed file that is generated from the code. */
+// Writes the committed files that are generated from the code.
 for (const writer of WRITERS) {
   execFileSync(process.execPath, [path.join(root, writer)], { cwd: root, stdio: 'inherit' })
 }

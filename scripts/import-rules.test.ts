@@ -5,12 +5,12 @@ import { cruise } from 'dependency-cruiser'
 import { beforeAll, expect, it } from 'vitest'
 import rules from '../.dependency-cruiser.mjs'
 
-/** Split, so that no tool takes the texts below for imports of this file. */
+/** A constant, so that no tool takes the texts below for imports of this file. */
 const DYNAMIC = 'import'
 
 type Planted = [file: string, source: string]
 
-/** Each violation with the most similar import that is permitted. */
+/** Violations of each rule, each with a similar import that is permitted. */
 const TWINS: { rule: string; breach: Planted; allowed: Planted }[] = [
   {
     rule: 'domain-knows-no-technology',
@@ -154,7 +154,7 @@ const WORKSPACE = [
 ] as const
 
 /** Files that planted files import. */
-const THERE: Planted[] = [
+const IMPORTED_FILES: Planted[] = [
   ...['auth', 'resource'].map((name): Planted => [`apps/${name}/src/main.ts`, '']),
   ...['domain', 'http'].map((name): Planted => [`packages/${name}/src/index.ts`, '']),
   ['apps/auth/src/a/two.ts', `export * from './one.ts'`],
@@ -178,27 +178,27 @@ const THERE: Planted[] = [
   ['node_modules/oidc-provider/package.json', '{"main":"lib/index.js"}'],
 ]
 
-/** Checks the files against the rules. Returns each violation, with the file that it is in. */
+/** Checks the planted files against the rules. Returns each violation, with its file. */
 async function checkImports(planted: readonly Planted[]): Promise<Violation[]> {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'imports-'))
   try {
-    for (const [file, source] of [...THERE, ...planted]) {
+    for (const [file, source] of [...IMPORTED_FILES, ...planted]) {
       mkdirSync(path.dirname(path.join(folder, file)), { recursive: true })
       writeFileSync(path.join(folder, file), `${source}\n`)
     }
     mkdirSync(path.join(folder, 'node_modules/@plainpath'))
-    for (const [place, main] of WORKSPACE) {
-      writeFileSync(path.join(folder, place, 'package.json'), JSON.stringify({ exports: main }))
+    for (const [packageFolder, main] of WORKSPACE) {
+      writeFileSync(path.join(folder, packageFolder, 'package.json'), JSON.stringify({ exports: main }))
       symlinkSync(
-        path.join(folder, place),
-        path.join(folder, 'node_modules/@plainpath', path.basename(place)),
+        path.join(folder, packageFolder),
+        path.join(folder, 'node_modules/@plainpath', path.basename(packageFolder)),
       )
     }
     const { cache: _cache, ...options } = rules.options ?? {}
     const ruleSet = { forbidden: rules.forbidden ?? [] }
-    const places = planted.map(([file]) => file)
+    const plantedFiles = planted.map(([file]) => file)
     const { output } = await cruise(
-      places,
+      plantedFiles,
       { ...options, validate: true, ruleSet, baseDir: folder },
       options.enhancedResolveOptions,
     )
@@ -215,10 +215,10 @@ interface Violation {
 }
 
 /**
- * Checks files in as few runs as possible, since each costs a tenth of a second: files of the same name go into different
+ * Checks files in as few runs as possible, since each run costs a tenth of a second. Only files of the same name go into different
  * runs.
  *
- * @returns the violations of the run that has the file
+ * @returns for each file, all violations of its run
  */
 async function checkTogether(files: readonly Planted[]): Promise<Map<Planted, Violation[]>> {
   const runs: Planted[][] = []
@@ -227,26 +227,26 @@ async function checkTogether(files: readonly Planted[]): Promise<Map<Planted, Vi
     if (run) run.push(planted)
     else runs.push([planted])
   }
-  const found = new Map<Planted, Violation[]>()
+  const results = new Map<Planted, Violation[]>()
   for (const run of runs) {
     const violations = await checkImports(run)
-    for (const planted of run) found.set(planted, violations)
+    for (const planted of run) results.set(planted, violations)
   }
-  return found
+  return results
 }
 
-let violationsOf: Map<Planted, Violation[]>
+let violationsByFile: Map<Planted, Violation[]>
 beforeAll(async () => {
   const breaches = await checkTogether(TWINS.map(({ breach }) => breach))
   const allowed = await checkTogether(TWINS.map((twin) => twin.allowed))
-  violationsOf = new Map([...breaches, ...allowed])
+  violationsByFile = new Map([...breaches, ...allowed])
 })
 
 it.each(TWINS)(
-  '$rule: caught in $breach.0, and its twin in $allowed.0 passes',
+  '$rule: reports the breach in $breach.0, and accepts the twin in $allowed.0',
   ({ rule, breach, allowed }) => {
-    expect(violationsOf.get(breach)).toContainEqual({ from: breach[0], rule })
-    expect(violationsOf.get(allowed)).toEqual([])
+    expect(violationsByFile.get(breach)).toContainEqual({ from: breach[0], rule })
+    expect(violationsByFile.get(allowed)).toEqual([])
   },
 )
 

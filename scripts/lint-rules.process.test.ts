@@ -9,7 +9,7 @@ const SOURCE = 'packages/one/src/planted.ts'
 const TEST = 'packages/one/src/planted.test.ts'
 const SEEDED = 'e2e/faults/planted.ts'
 
-/** One violation for each rule that the project depends on, by the name that `oxlint` prints. */
+/** At least one violation for each rule that the project depends on, with the rule's name as `oxlint` prints it. */
 const PLANTED: [rule: string, file: string, line: string][] = [
   ['eslint(eqeqeq)', SOURCE, `export const same = (a: string, b: string) => a == b`],
   ['eslint(no-console)', SOURCE, `console.log('secret')`],
@@ -96,12 +96,12 @@ const CLEAN: [file: string, content: string][] = [
   ],
 ]
 
-/** Split, so that no linter takes it for a comment of this file. */
+/** A comment in two parts, so that no linter takes it for a comment of this file. */
 const SWITCHED_OFF = ['// oxlint', 'disable-next-line no-console\nexport const one = 1'].join('-')
 
-/** The violated rules of all planted files, from one run, by file. */
-let found: Map<string, string[]>
-const fileOf = (file: string, index: number) => file.replace('planted', `planted-${index}`)
+/** The violated rules of each file, from one run. */
+let rulesByFile: Map<string, string[]>
+const numberFile = (file: string, index: number) => file.replace('planted', `planted-${index}`)
 
 beforeAll(() => {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'lint-'))
@@ -118,7 +118,7 @@ beforeAll(() => {
   )
   write('packages/one/src/right.ts', `import { left } from './left.ts'\nexport const right = () => left`)
   write('packages/one/src/switched-off.ts', SWITCHED_OFF)
-  for (const [index, [, file, content]] of PLANTED.entries()) write(fileOf(file, index), content)
+  for (const [index, [, file, content]] of PLANTED.entries()) write(numberFile(file, index), content)
   for (const [file, content] of CLEAN) write(file, content)
 
   const oxlint = path.join(ROOT, 'node_modules/oxlint/bin/oxlint')
@@ -128,23 +128,23 @@ beforeAll(() => {
     timeout: 20_000,
   })
   const breaches = stdout.split('\n').map((line) => /^(.+?):\d+:\d+: .* \[Error(?:\/(.+))?\]$/.exec(line))
-  found = new Map()
+  rulesByFile = new Map()
   for (const [, file = '', rule = ''] of breaches.filter((breach) => breach !== null))
-    found.set(file, [...(found.get(file) ?? []), rule])
+    rulesByFile.set(file, [...(rulesByFile.get(file) ?? []), rule])
   rmSync(folder, { recursive: true })
 })
 
-it.each(PLANTED.map(([rule, file], index) => ({ rule, file: fileOf(file, index) })))(
+it.each(PLANTED.map(([rule, file], index) => ({ rule, file: numberFile(file, index) })))(
   '$rule is caught',
   ({ rule, file }) => {
-    expect(found.get(file)).toContain(rule)
+    expect(rulesByFile.get(file)).toContain(rule)
   },
 )
 
 it.each(CLEAN)('%s is clean', (file) => {
-  expect(found.get(file)).toBeUndefined()
+  expect(rulesByFile.get(file)).toBeUndefined()
 })
 
 it('rejects a comment that disables a rule without a violation', () => {
-  expect(found.get('packages/one/src/switched-off.ts')).toHaveLength(1)
+  expect(rulesByFile.get('packages/one/src/switched-off.ts')).toHaveLength(1)
 })

@@ -15,19 +15,19 @@ const EXAMPLES = [
   'pps_nYw0x2C8mFh5Rk7Tq1Vb4Zd6Gj9Lp3Ss8Uu0Ww2Yy4A',
   'ppt_h4Jd8Kf0Lg2Zm6Xn1Cv5Bb9Qw3Er7Ty0Ui4Op8As2Df',
 ]
-/** Returns whether a match is an invented example: it has few different characters, or a word. */
-function isMadeUp(found: string): boolean {
-  if (found.startsWith('-----')) return false
-  return EXAMPLES.includes(found) || new Set(found).size < 14 || /canary|example|wrong|secret/i.test(found)
+/** Returns whether a match is invented: it is one of the examples, has few different characters, or contains a word. */
+function isMadeUp(match: string): boolean {
+  if (match.startsWith('-----')) return false
+  return EXAMPLES.includes(match) || new Set(match).size < 14 || /canary|example|wrong|secret/i.test(match)
 }
-const secretsIn = (text: string) => (text.match(SECRET) ?? []).filter((found) => !isMadeUp(found))
+const findSecrets = (text: string) => (text.match(SECRET) ?? []).filter((match) => !isMadeUp(match))
 
 test('no file contains a secret, and no earlier version did', () => {
   const { files, read } = openRepository(ROOT)
-  const found = files
+  const secrets = files
     .filter((file) => !/\.(png|ico|woff2)$/.test(file) && file !== 'pnpm-lock.yaml')
-    .flatMap((file) => secretsIn(read(file)).map((secret) => `${file}: ${secret.slice(0, 12)}…`))
-  expect(found).toEqual([])
+    .flatMap((file) => findSecrets(read(file)).map((secret) => `${file}: ${secret.slice(0, 12)}…`))
+  expect(secrets).toEqual([])
   const history = execFileSync(
     'git',
     ['log', '-p', '--all', '--no-color', '--format=commit %h', '--', '.', ':!pnpm-lock.yaml'],
@@ -37,12 +37,12 @@ test('no file contains a secret, and no earlier version did', () => {
       maxBuffer: 1024 * 1024 * 1024,
     },
   )
-  const added = history.split('\n').filter((line) => line.startsWith('+'))
-  expect(added.length).toBeGreaterThan(1_000)
-  expect(secretsIn(added.join('\n')).map((secret) => `${secret.slice(0, 12)}…`)).toEqual([])
+  const addedLines = history.split('\n').filter((line) => line.startsWith('+'))
+  expect(addedLines.length).toBeGreaterThan(1_000)
+  expect(findSecrets(addedLines.join('\n')).map((secret) => `${secret.slice(0, 12)}…`)).toEqual([])
 })
 
-test('no package can be published, and there are no source maps', () => {
+test('every package is private, and there are no source maps', () => {
   const { files, read } = openRepository(ROOT)
   const manifests = files.filter((file) => /(^|\/)package\.json$/.test(file))
   expect(manifests.length).toBeGreaterThan(10)
@@ -56,5 +56,5 @@ test.for([
   ['-----BEGIN ', 'EC PRIVATE KEY-----'],
   ['AKIA', 'QWERTZUIOPASDFGH'],
 ])('finds a planted secret: %j', (parts) => {
-  expect(secretsIn(`before ${parts.join('')} after`)).toHaveLength(1)
+  expect(findSecrets(`before ${parts.join('')} after`)).toHaveLength(1)
 })

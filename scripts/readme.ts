@@ -94,7 +94,7 @@ export interface Service extends AsyncDisposable {
 /**
  * Runs `npm start` in a checkout.
  *
- * @throws {Error} with the output of npm, if the service is not ready in time
+ * @throws {Error} with the output of npm, if npm ends or the service is not ready in time
  */
 export async function startService(
   checkout: string,
@@ -140,7 +140,7 @@ async function isReady(port: number): Promise<boolean> {
   }
 }
 
-/** Waits until a process has ended. Returns its exit code or signal; a description if it had to be killed. */
+/** Waits until a process has ended. Returns its exit code or signal, or a description if it was killed for being too slow. */
 async function awaitExitCode(child: ChildProcess): Promise<number | string> {
   if (child.exitCode === null && child.signalCode === null) {
     const exit = once(child, 'exit', { signal: AbortSignal.timeout(STOP_SECONDS * 1000) }).catch(() => 'late')
@@ -157,7 +157,7 @@ export interface Process {
   readonly command: string
 }
 
-/** Finds the processes whose command line contains a folder. */
+/** Lists the processes whose command line contains the path of a folder, except this process. */
 export function listProcesses(folder: string): Process[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
@@ -165,6 +165,7 @@ export function listProcesses(folder: string): Process[] {
     .filter(({ command }) => command.includes(folder))
 }
 
+/** Sends SIGKILL to each process that still runs. */
 export function killAll(processes: readonly Process[]): void {
   for (const { pid } of processes) {
     try {

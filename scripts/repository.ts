@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 
-/** The files that the checks read: tracked and untracked ones, but none that git ignores. */
+/** The existing files that the checks read: tracked and untracked ones, but none that git ignores. */
 export interface Repository {
   /** Relative to the root, sorted. */
   readonly files: readonly string[]

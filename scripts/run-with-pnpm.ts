@@ -1,17 +1,17 @@
 import { spawnSync } from 'node:child_process'
 import path from 'node:path'
-import { pnpmProgram } from './bootstrap/pnpm.mjs'
+import { getPnpmProgram } from './bootstrap/pnpm.mjs'
 
 const LIMIT_MS = 5 * 60_000
 
 /**
  * Runs a command, such as `pnpm` itself, with the pinned pnpm first on its PATH.
  *
- * @returns the output, and the reason of the failure: '' if the command exited with 0
+ * @returns the output, and the reason for a failure: '' if the command exited with 0
  */
 export function runWithPnpm(root: string, command: readonly string[]): { stdout: string; failure: string } {
   const [program = '', ...args] = command
-  const PATH = [path.dirname(pnpmProgram(root)), process.env['PATH']].join(path.delimiter)
+  const PATH = [path.dirname(getPnpmProgram(root)), process.env['PATH']].join(path.delimiter)
   const { status, error, stdout, stderr } = spawnSync(program, args, {
     cwd: root,
     env: { ...process.env, PATH },

@@ -2,9 +2,7 @@ import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { runWithPnpm } from './run-with-pnpm.ts'
 
-/*
- * Writes `sbom.json`, a CycloneDX list of the installed packages. `npm run sbom -- --prod` omits development packages.
- */
+/* Writes `sbom.json`, a CycloneDX list of the installed packages. `npm run sbom -- --prod` omits development packages. */
 
 const root = path.resolve(import.meta.dirname, '..')
 const outputFile = path.join(root, 'sbom.json')

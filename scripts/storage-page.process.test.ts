@@ -24,11 +24,11 @@ const createRepository = (files: Record<string, string>) => ({
 it('reads tables and columns with their comments, and applies later migrations', () => {
   const guests = {
     name: 'guests',
-    what: 'Who is here.',
+    description: 'Who is here.',
     columns: [
-      { name: 'id', type: 'uuid', what: "the guest's own" },
-      { name: 'name', type: 'text[]', what: 'As they said it.' },
-      { name: 'left_at', type: 'timestamptz', what: '' },
+      { name: 'id', type: 'uuid', description: "the guest's own" },
+      { name: 'name', type: 'text[]', description: 'As they said it.' },
+      { name: 'left_at', type: 'timestamptz', description: '' },
     ],
   }
   const base = { 'apps/auth/migrations/0001-guests.sql': SQL }

@@ -77,13 +77,15 @@ ${APPS.map((app) => `## ${TITLES[app]}\n\n${readTables(repository, app).map(rend
 
 const renderSection =
   (app: (typeof APPS)[number]) =>
-  ({ name, what, columns }: StoredTable) =>
+  ({ name, description, columns }: StoredTable) =>
     [
       `### ${app}: ${name}\n`,
-      `${formatSentence(what)}Rows: ${RETENTION[app][name] ?? ''}.\n`,
+      `${formatSentence(description)}Rows: ${RETENTION[app][name] ?? ''}.\n`,
       '| column | type | |',
       '|---|---|---|',
-      ...columns.map((column) => `| \`${column.name}\` | ${column.type} | ${formatCell(column.what)} |`),
+      ...columns.map(
+        (column) => `| \`${column.name}\` | ${column.type} | ${formatCell(column.description)} |`,
+      ),
       '',
     ].join('\n')
 
@@ -94,12 +96,12 @@ const formatSentence = (text: string) =>
 interface StoredColumn {
   readonly name: string
   readonly type: string
-  readonly what: string
+  readonly description: string
 }
 
 interface StoredTable {
   readonly name: string
-  readonly what: string
+  readonly description: string
   readonly columns: readonly StoredColumn[]
 }
 
@@ -111,8 +113,8 @@ const DROP = /^(?:alter table (\w+) )?drop (?:column|table) (\w+)/
 const COMMENT_STATEMENT = /^comment on (?:table (\w+)|column (\w+)\.(\w+)) is '((?:[^']|'')*)';$/
 
 interface TableDraft {
-  what: string
-  readonly columns: Map<string, { type: string; what: string }>
+  description: string
+  readonly columns: Map<string, { type: string; description: string }>
 }
 
 /** Reads the tables that an app's migrations create, with their comments, sorted by name. */
@@ -122,14 +124,14 @@ export function readTables(repository: Repository, app: string): StoredTable[] {
     readMigration(repository.read(file), tables)
   return [...tables]
     .sort(([one], [other]) => one.localeCompare(other))
-    .map(([name, { what, columns }]) => ({
+    .map(([name, { description, columns }]) => ({
       name,
-      what,
+      description,
       columns: Array.from(columns, ([column, definition]) => ({ name: column, ...definition })),
     }))
 }
 
-/** Applies the statements of a migration to `tables`. Comments above a line describe it. */
+/** Applies the statements of a migration to `tables`. Comments directly above a line describe what it creates. */
 function readMigration(sql: string, tables: Map<string, TableDraft>): void {
   let openTable: TableDraft | undefined
   let remarks: string[] = []
@@ -139,23 +141,25 @@ function readMigration(sql: string, tables: Map<string, TableDraft>): void {
       remarks.push(remark)
       continue
     }
-    const what = remarks.join(' ')
+    const description = remarks.join(' ')
     remarks = []
     if (openTable) {
       const [, name, type = ''] = COLUMN_DEFINITION.exec(line) ?? []
-      if (name) openTable.columns.set(name, { type, what })
+      if (name) openTable.columns.set(name, { type, description })
       if (line === ');') openTable = undefined
       continue
     }
     const [, createdTable] = CREATE_TABLE.exec(line) ?? []
-    if (createdTable) tables.set(createdTable, (openTable = { what, columns: new Map() }))
-    else readStatement(line, what, tables)
+    if (createdTable) {
+      openTable = { description, columns: new Map() }
+      tables.set(createdTable, openTable)
+    } else readStatement(line, description, tables)
   }
 }
 
-function readStatement(line: string, what: string, tables: Map<string, TableDraft>): void {
+function readStatement(line: string, description: string, tables: Map<string, TableDraft>): void {
   const [, table = '', column = '', type = ''] = ADD_COLUMN.exec(line) ?? []
-  tables.get(table)?.columns.set(column, { type, what })
+  tables.get(table)?.columns.set(column, { type, description })
   const [, changedTable, droppedName = ''] = DROP.exec(line) ?? []
   if (changedTable) tables.get(changedTable)?.columns.delete(droppedName)
   else tables.delete(droppedName)
@@ -163,7 +167,7 @@ function readStatement(line: string, what: string, tables: Map<string, TableDraf
     COMMENT_STATEMENT.exec(line) ?? []
   const text = quotedComment.replaceAll("''", "'")
   const draft = commentedTable ? tables.get(commentedTable) : undefined
-  if (draft) draft.what = text
+  if (draft) draft.description = text
   const definition = tables.get(columnTable)?.columns.get(commentedColumn)
-  if (definition) definition.what = text
+  if (definition) definition.description = text
 }

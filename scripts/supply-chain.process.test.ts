@@ -7,7 +7,7 @@ const workspace = read('pnpm-workspace.yaml')
 const EXACT = /^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/
 
 type Dependencies = Readonly<Record<string, string>>
-const named = files
+const namedDependencies = files
   .filter((file) => /(^|\/)package\.json$/.test(file))
   .flatMap((file) => {
     const manifest = JSON.parse(read(file)) as Record<string, Dependencies | undefined>
@@ -27,7 +27,7 @@ test.for([
   'minimumReleaseAgeStrict: true',
   'minimumReleaseAgeIgnoreMissingTime: false',
   'trustPolicy: no-downgrade',
-  // Checks each package of the lockfile against these rules, a SHA-512 and the registry.
+  // pnpm then checks each package of the lockfile against these rules, its SHA-512 and the registry.
   'trustLockfile: false',
   'blockExoticSubdeps: true',
   'strictDepBuilds: true',
@@ -51,15 +51,15 @@ test('versions are exact, and only in the catalog or in the manifest of the root
   const catalog = readMembers('catalog')
   expect(catalog.length).toBeGreaterThan(30)
   expect(catalog.filter(([, version]) => !EXACT.test(version))).toEqual([])
-  expect(named.length).toBeGreaterThan(100)
-  const wrong = named.filter(({ file, kind, version }) =>
+  expect(namedDependencies.length).toBeGreaterThan(100)
+  const wrongVersions = namedDependencies.filter(({ file, kind, version }) =>
     file === 'package.json' ||
     file === 'scripts/bootstrap/pnpm/package.json' ||
     (kind === 'optionalDependencies' && EXACT.test(version))
       ? !EXACT.test(version)
       : !['catalog:', 'workspace:*'].includes(version),
   )
-  expect(wrong).toEqual([])
+  expect(wrongVersions).toEqual([])
 })
 
 test('pnpm-lock.yaml is the only lockfile besides that of pnpm itself, and names no registry', () => {
@@ -70,12 +70,14 @@ test('pnpm-lock.yaml is the only lockfile besides that of pnpm itself, and names
 })
 
 test('docs/dependencies.md has exactly the packages that manifests name', () => {
-  const ours = named.filter(({ version }) => version !== 'workspace:*').map(({ name }) => name)
-  const rows = Array.from(
+  const externalNames = namedDependencies
+    .filter(({ version }) => version !== 'workspace:*')
+    .map(({ name }) => name)
+  const documentedNames = Array.from(
     read('docs/dependencies.md').matchAll(/^\| `(?!scripts\/)(.+?)` \|/gm),
     ([, name]) => name,
   )
-  expect(rows.toSorted()).toEqual([...new Set(ours)].sort())
+  expect(documentedNames.toSorted()).toEqual([...new Set(externalNames)].sort())
 })
 
 test('pnpm is the version that the root manifest names, with a SHA-512 for each platform', () => {
@@ -86,15 +88,17 @@ test('pnpm is the version that the root manifest names, with a SHA-512 for each 
   const { packages } = JSON.parse(read(`${folder}/package-lock.json`)) as {
     packages: Record<string, { version?: string; integrity?: string; resolved?: string }>
   }
-  const [, pinned] = (JSON.parse(read('package.json')) as { packageManager: string }).packageManager.split(
-    '@',
-  )
+  const { packageManager } = JSON.parse(read('package.json')) as { packageManager: string }
+  const [, pinnedVersion] = packageManager.split('@')
   expect(Object.keys(programs)).toEqual(['@pnpm/exe.linux-arm64', '@pnpm/exe.linux-x64'])
   for (const [name, version] of Object.entries(programs)) {
-    expect(version, name).toBe(pinned)
-    const locked = packages[`node_modules/${name}`]
-    expect(locked, name).toMatchObject({ version, integrity: expect.stringMatching(/^sha512-.{86}==$/) })
+    expect(version, name).toBe(pinnedVersion)
+    const lockedPackage = packages[`node_modules/${name}`]
+    expect(lockedPackage, name).toMatchObject({
+      version,
+      integrity: expect.stringMatching(/^sha512-.{86}==$/),
+    })
     // The lockfile names no registry, so the configured one is used.
-    expect(locked?.resolved, name).toBeUndefined()
+    expect(lockedPackage?.resolved, name).toBeUndefined()
   }
 })

@@ -4,13 +4,13 @@ import { openRepository } from './repository.ts'
 
 const { files, read } = openRepository(path.resolve(import.meta.dirname, '..'))
 
-/** `npm run lint` checks the TypeScript files. */
+/** The files whose length and name a test below checks. For TypeScript files, `npm run lint` does so. */
 const SCRIPTS = files.filter((file) => /\.(sql|sh)$|^\.ci\/run$/.test(file))
 
-test('the tree has only the folders of docs/architecture.md', () => {
+test('the tree has exactly the known folders at its root', () => {
   const folders = new Set(files.filter((file) => file.includes('/')).map((file) => file.split('/')[0]))
-  const known = ['.ci', 'apps', 'bench', 'docs', 'e2e', 'infra', 'packages', 'scripts']
-  expect([...folders].sort()).toEqual(known)
+  const knownFolders = ['.ci', 'apps', 'bench', 'docs', 'e2e', 'infra', 'packages', 'scripts']
+  expect([...folders].sort()).toEqual(knownFolders)
 })
 
 test.for([
@@ -30,6 +30,6 @@ test('migrations and shell scripts have at most 300 lines and names in kebab-cas
 })
 
 test('no file or folder has a meaningless name', () => {
-  const empty = /(^|\/)(utils?|helpers?|common|shared|misc)(\.[^/]*)?(\/|$)|-(utils?|helpers?)\.[^/]+$/
-  expect(files.filter((file) => empty.test(file))).toEqual([])
+  const meaningless = /(^|\/)(utils?|helpers?|common|shared|misc)(\.[^/]*)?(\/|$)|-(utils?|helpers?)\.[^/]+$/
+  expect(files.filter((file) => meaningless.test(file))).toEqual([])
 })

@@ -64,7 +64,7 @@ async function walkReadme(root: string): Promise<void> {
       await service.stop()
       console.log('SIGTERM: it ended with exit code 0')
     }
-    await expectNothingLeft(folder)
+    await waitUntilNothingRuns(folder)
   } finally {
     cleanUp(folder)
   }
@@ -85,15 +85,15 @@ async function walkBlock(
   const { output, responses } = await runBlock(readBlock(markdown, marker), folder, env)
   for (const response of responses) console.log(`  ${response}`)
   const expected = EXPECTED[marker]
-  const missing = expected.responses.filter((response) => !responses.includes(response))
+  const missingResponses = expected.responses.filter((response) => !responses.includes(response))
   const outputTail = output.slice(-1000)
-  if (missing.length > 0)
-    throw new Error(`In the block ${marker} nothing answered: ${missing.join(', ')}\n${outputTail}`)
+  if (missingResponses.length > 0)
+    throw new Error(`In the block ${marker} nothing answered: ${missingResponses.join(', ')}\n${outputTail}`)
   if (!expected.output.test(output))
     throw new Error(`The block ${marker} did not print ${expected.output}:\n${outputTail}`)
 }
 
-/** Returns the port if it is free, and any free port otherwise. */
+/** Returns the given port if it is free, and any free port otherwise. */
 async function findFreePort(port: number): Promise<number> {
   const server = createServer()
   const { promise, resolve } = Promise.withResolvers<number | undefined>()
@@ -105,8 +105,8 @@ async function findFreePort(port: number): Promise<number> {
   return (await promise) ?? findFreePort(0)
 }
 
-/** Waits until no process of the folder runs. @throws {Error} if one still runs five seconds after npm has ended */
-async function expectNothingLeft(folder: string): Promise<void> {
+/** Waits until no process of the folder runs. @throws {Error} if one still runs after five seconds */
+async function waitUntilNothingRuns(folder: string): Promise<void> {
   const deadline = Date.now() + GRACE_MS
   while (listProcesses(folder).length > 0) {
     if (Date.now() > deadline) {

@@ -3,7 +3,8 @@ import Koa from 'koa'
 import pg from 'pg'
 import { listen, readSetting } from './recorded-responses.ts'
 
-// This baseline inserts a row into a table of an app, with the same constraints and indexes, without reading the request.
+// For each request, this baseline inserts one row into a table of an app, with its constraints and indexes. It does not read
+// the request's body.
 const authPool = new pg.Pool({ connectionString: readSetting('BENCH_AUTH_DATABASE_URL'), max: 10 })
 const resourcePool = new pg.Pool({ connectionString: readSetting('BENCH_RESOURCE_DATABASE_URL'), max: 10 })
 

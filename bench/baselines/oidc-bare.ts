@@ -2,14 +2,18 @@ import { Redis } from 'ioredis'
 import Provider, { type Adapter, type AdapterPayload } from 'oidc-provider'
 import { listen, readSetting } from './recorded-responses.ts'
 
-// This baseline runs oidc-provider as its documentation shows: one Redis key for each token, one static client, one limit.
+// This baseline runs oidc-provider as its documentation shows, with one Redis key for each token and one static client. It adds
+// one rate limit.
 
-/** Higher than the rate of the bench, so that the baseline counts requests but refuses none. */
+/** Higher than the bench's rate, so the baseline counts requests but refuses none. */
 const MAX_REQUESTS_PER_MINUTE = 100_000_000
 
 const redis = new Redis(readSetting('BENCH_REDIS_URL'), { keyPrefix: 'bare:' })
 
-/** Stores each model of oidc-provider as JSON with the same expiry. Client credentials do not need the empty methods. */
+/**
+ * Stores the records of oidc-provider as JSON, with the expiry that oidc-provider requests. The client credentials grant does not
+ * need the empty methods.
+ */
 class RedisAdapter implements Adapter {
   readonly #model: string
 
@@ -34,7 +38,7 @@ class RedisAdapter implements Adapter {
   async revokeByGrantId(): Promise<void> {}
 }
 
-/** Counts a request in a window of one minute, and returns the number of requests in that window. */
+/** Counts a request in a window of one minute, and returns how many requests the window has so far. */
 const COUNT_REQUEST = `
 local count = redis.call('INCR', KEYS[1])
 if count == 1 then redis.call('PEXPIRE', KEYS[1], 60000) end

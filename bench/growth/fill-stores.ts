@@ -8,7 +8,7 @@ interface AdminConnection extends AsyncDisposable {
   query(text: string, values?: readonly unknown[]): Promise<{ rows: Record<string, unknown>[] }>
 }
 
-/** Opens a connection without a statement time-out, since inserting a million rows takes long. */
+/** Opens a connection without a statement time-out, since inserting a million rows takes a long time. */
 export async function openAdminConnection(url: string): Promise<AdminConnection> {
   const client = new pg.Client({ connectionString: url, application_name: 'plainpath bench' })
   await client.connect()
@@ -18,7 +18,7 @@ export async function openAdminConnection(url: string): Promise<AdminConnection>
   }
 }
 
-/** Inserts rows of the same size as real ones, but with random values. */
+/** Fills the tables until they have `rows` agents and `rows` waitlist entries. The new rows are about as large as real ones. */
 export async function seedPostgres(
   urls: { readonly auth: string; readonly resource: string },
   rows: number,
@@ -27,7 +27,7 @@ export async function seedPostgres(
   await fillTable(urls.resource, { table: 'waitlist_entries', rows, insert: INSERT_ENTRIES })
 }
 
-/** `$1` and `$2` are the numbers of the first and the last row. */
+/** In both statements, `$1` and `$2` are the numbers of the first and the last row. */
 const INSERT_AGENTS = `
   with agent as (
     insert into agents (id, name_sealed, scopes, status, generation, registered_at)
@@ -52,10 +52,10 @@ async function fillTable(
   { table, rows, insert }: { table: string; rows: number; insert: string },
 ): Promise<void> {
   await using admin = await openAdminConnection(url)
-  const { rows: countRows } = await admin.query(`select count(*)::int as count from ${table}`)
-  const existingRows = Number(countRows[0]?.['count'])
-  for (let first = existingRows; first < rows; first += BATCH_SIZE)
-    await admin.query(insert, [first, Math.min(first + BATCH_SIZE, rows) - 1])
+  const { rows: countResult } = await admin.query(`select count(*)::int as count from ${table}`)
+  const existingRows = Number(countResult[0]?.['count'])
+  for (let firstRow = existingRows; firstRow < rows; firstRow += BATCH_SIZE)
+    await admin.query(insert, [firstRow, Math.min(firstRow + BATCH_SIZE, rows) - 1])
   await admin.query(`vacuum (analyze) ${table}`)
   await admin.query('checkpoint')
 }
@@ -79,10 +79,10 @@ export interface TokensInRedis {
 }
 
 /**
- * Stores one token for each of many clients, the most expensive case.
+ * Stores one token for each of many clients. This is the most expensive case, since each client also has a credential version.
  *
- * @param options.existingTokens the number of tokens from earlier levels
- * @param options.tokens the total number of tokens afterwards
+ * @param options.existingTokens the number of tokens that earlier calls stored
+ * @param options.tokens the number of tokens that this call and earlier calls store in total
  */
 export async function seedRedis(
   url: string,
@@ -91,12 +91,12 @@ export async function seedRedis(
   const redis = new Redis(url)
   try {
     const bytesBefore = await readUsedMemory(redis)
-    for (let first = existingTokens; first < tokens; first += BATCH_SIZE)
+    for (let firstToken = existingTokens; firstToken < tokens; firstToken += BATCH_SIZE)
       await redis.eval(
         INSERT_TOKENS,
         0,
-        first,
-        Math.min(first + BATCH_SIZE, tokens) - 1,
+        firstToken,
+        Math.min(firstToken + BATCH_SIZE, tokens) - 1,
         `${ORIGIN}/api`,
         now.getTime(),
       )

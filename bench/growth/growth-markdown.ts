@@ -1,11 +1,11 @@
 import type { AppName } from '@plainpath/metadata'
-import { computeFigures, formatSpread } from '../report/judge.ts'
+import { computeFigures, type Figures, formatSpread } from '../report/judge.ts'
 import { renderTable } from '../report/markdown.ts'
 import type { PathSeries } from '../run-rounds.ts'
 import type { Machine } from '../testbed/machine.ts'
 import type { Size, TokensInRedis } from './fill-stores.ts'
 
-/** The name of the series that measures a server without stores. */
+/** The name of the series that measures a server without stores (the control). */
 export const CONTROL = 'koa-bare'
 
 const MIN_SHARE = 0.9
@@ -51,30 +51,39 @@ ${renderTable(['table or index, MB', ...levels.map(({ rows }) => formatCount(row
 function listPathRows(level: Level, [firstLevel]: readonly Level[]): string[][] {
   return level.series.map(({ path, ours }) => {
     const figures = computeFigures(ours)
-    const ratio = isAlone(level, firstLevel) ? compareWithFirst(level, firstLevel, path.name) : undefined
+    const ratio = isUndisturbed(level, firstLevel)
+      ? compareWithFirst(level, firstLevel, path.name)
+      : undefined
+    const verdict = ratio !== undefined && ratio >= MIN_SHARE ? 'held' : '**not held**'
     return [
       path.title,
       formatCount(level.rows),
-      figures.ok ? formatSpread(figures.perSecond, 0) : `no figure: ${figures.why}`,
+      figures.ok ? formatSpread(figures.perSecond, 0) : `no figure: ${figures.reason}`,
       figures.ok && figures.latency ? formatSpread(figures.latency.p99, 1) : 'no figure',
       ratio === undefined ? 'no figure' : ratio.toFixed(2),
-      path.name === CONTROL ? '–' : ratio !== undefined && ratio >= MIN_SHARE ? 'held' : '**not held**',
+      path.name === CONTROL ? '–' : verdict,
     ]
   })
 }
 
-const findSeries = ({ series }: Level, name: string) => series.find(({ path }) => path.name === name)?.ours
-
-/** Returns the ratio of the median throughput to that of the first level. */
-function compareWithFirst(level: Level, firstLevel: Level | undefined, name: string): number | undefined {
-  const [current, initial] = [level, firstLevel]
-    .map((each) => each && findSeries(each, name))
-    .map((each) => each && computeFigures(each))
-  return current?.ok && initial?.ok ? current.perSecond.median / initial.perSecond.median : undefined
+function findFigures(level: Level | undefined, pathName: string): Figures | undefined {
+  const series = level?.series.find(({ path }) => path.name === pathName)
+  return series && computeFigures(series.ours)
 }
 
-/** Returns true if no other work slowed the machine: the server without stores is about as fast as at the first level. */
-const isAlone = (level: Level, firstLevel: Level | undefined) =>
+/** Returns the ratio of a path's median throughput to that at the first level; undefined if either has no figure. */
+function compareWithFirst(level: Level, firstLevel: Level | undefined, pathName: string): number | undefined {
+  const figures = findFigures(level, pathName)
+  const firstFigures = findFigures(firstLevel, pathName)
+  if (!figures?.ok || !firstFigures?.ok) return undefined
+  return figures.perSecond.median / firstFigures.perSecond.median
+}
+
+/**
+ * Returns whether the control had more than `MIN_CONTROL_SHARE` of its throughput at the first level. If not, other work slowed
+ * the machine.
+ */
+const isUndisturbed = (level: Level, firstLevel: Level | undefined) =>
   (compareWithFirst(level, firstLevel, CONTROL) ?? 0) > MIN_CONTROL_SHARE
 
 function listSizeRows(levels: readonly Level[]): string[][] {
@@ -88,7 +97,7 @@ function listSizeRows(levels: readonly Level[]): string[][] {
 const formatCount = (rows: number) => rows.toLocaleString('en')
 const formatMegabytes = (bytes: number) => (bytes / MEGABYTE).toFixed(1)
 
-/** The measurements with `rows` agents, live tokens and waitlist entries. */
+/** The measurements with `rows` agents, valid tokens and waitlist entries. */
 export interface Level {
   readonly rows: number
   readonly series: readonly PathSeries[]

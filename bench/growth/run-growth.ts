@@ -6,8 +6,7 @@ import { describeMachine } from '../testbed/machine.ts'
 import type { Stores } from '../testbed/open-stores.ts'
 import type { App } from '../testbed/start-measured-app.ts'
 import { readSizes, seedPostgres, seedRedis } from './fill-stores.ts'
-import type { Level } from './growth-markdown.ts'
-import { CONTROL, renderGrowth } from './growth-markdown.ts'
+import { CONTROL, type Level, renderGrowth } from './growth-markdown.ts'
 
 const LEVELS = [1_000, 100_000, 1_000_000]
 
@@ -24,7 +23,8 @@ export async function runGrowth(
   options: {
     rounds: number
     seconds: number
-    keep: boolean
+    /** True to write the result to `bench/results`. */
+    shouldStore: boolean
     now: Date
     print: (line: string) => void
     signal: AbortSignal
@@ -53,5 +53,5 @@ export async function runGrowth(
   }
   const markdown = renderGrowth({ machine: describeMachine(), date: now, ...options, levels })
   print(`\n${markdown}`)
-  if (options.keep) await writeResult('-growth', levels, { markdown, date: now, print })
+  if (options.shouldStore) await writeResult('-growth', levels, { markdown, date: now, print })
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Connection, openConnection } from './connection.ts'
-import { processorMs } from './processor-time.ts'
+import { readProcessorMs } from './processor-time.ts'
 import type { Target } from './target.ts'
 
 /** The throughput of a target when each connection sends a request as soon as it has received a response. */
@@ -9,7 +9,7 @@ export interface Saturation {
   readonly errors: number
   /** Processor time of the target's process per response, in microseconds. */
   readonly processorMicros: number
-  /** Shares of one core, from 0 to 1. */
+  /** The processor time of each process during the measurement, as a share of one core from 0 to 1. */
   readonly targetBusy: number
   readonly generatorBusy: number
 }
@@ -18,22 +18,22 @@ const CONNECTIONS = 32
 /** The time before the measurement begins. */
 export const RUN_UP_SECONDS = 0.3
 
-/** Measures a target while 32 connections are busy, for the given seconds. */
+/** Keeps 32 connections busy, and measures the target for the given seconds after `RUN_UP_SECONDS`. */
 export async function saturate(target: Target, seconds: number): Promise<Saturation> {
   using load = openLoad(target)
   load.start()
   await sleep(RUN_UP_SECONDS * 1_000)
-  const [countBefore, start] = [load.counts().answered, readCounters(target.pid)]
+  const [countBefore, start] = [load.getCounts().answered, readCounters(target.pid)]
   await sleep(start.takenAt + seconds * 1000 - performance.now())
-  const [count, end] = [load.counts().answered - countBefore, readCounters(target.pid)]
+  const [count, end] = [load.getCounts().answered - countBefore, readCounters(target.pid)]
   await load.stop()
   const ms = end.takenAt - start.takenAt
   return {
     perSecond: (count * 1000) / ms,
-    errors: load.counts().errors,
-    processorMicros: ((end.target - start.target) * 1000) / count,
-    targetBusy: (end.target - start.target) / ms,
-    generatorBusy: (end.generator - start.generator) / ms,
+    errors: load.getCounts().errors,
+    processorMicros: ((end.targetMs - start.targetMs) * 1000) / count,
+    targetBusy: (end.targetMs - start.targetMs) / ms,
+    generatorBusy: (end.generatorMs - start.generatorMs) / ms,
   }
 }
 
@@ -45,7 +45,7 @@ export interface ProcessorCost {
   readonly processorMicros: number
 }
 
-/** Turns are short, so that a disturbance of the machine slows both targets. */
+/** Turns are short, so that other work on the machine slows both targets alike. */
 const TURN_SECONDS = 0.1
 
 /** Saturates two targets, A and B, for the given seconds each, in short turns: ABBAABBA. */
@@ -54,27 +54,30 @@ export async function saturateInTurns(
   seconds: number,
 ): Promise<[ProcessorCost, ProcessorCost]> {
   using loads = new DisposableStack()
-  const [first, second] = targets.map((target) => {
+  const [targetA, targetB] = targets.map((target) => {
     const load = loads.use(openLoad(target))
     let spentMs = 0
     return {
       async takeTurn() {
-        // A turn may take longer than planned on a busy machine.
+        // Three times the length of a turn, since a turn may take longer than planned on a busy machine.
         await target.prepare?.(3 * TURN_SECONDS)
-        const msBefore = processorMs(target.pid)
+        const msBefore = readProcessorMs(target.pid)
         load.start()
         await sleep(TURN_SECONDS * 1_000)
         await load.stop()
-        spentMs += processorMs(target.pid) - msBefore
+        spentMs += readProcessorMs(target.pid) - msBefore
       },
-      cost: () => ({ ...load.counts(), processorMicros: (spentMs * 1_000) / load.counts().answered }),
+      computeCost() {
+        const counts = load.getCounts()
+        return { ...counts, processorMicros: (spentMs * 1_000) / counts.answered }
+      },
     }
   })
-  if (!first || !second) throw new Error('there are two targets')
+  if (!targetA || !targetB) throw new Error('there are two targets')
   for (let turn = 0; turn < seconds / TURN_SECONDS; turn += 1) {
-    for (const each of turn % 2 === 0 ? [first, second] : [second, first]) await each.takeTurn()
+    for (const each of turn % 2 === 0 ? [targetA, targetB] : [targetB, targetA]) await each.takeTurn()
   }
-  return [first.cost(), second.cost()]
+  return [targetA.computeCost(), targetB.computeCost()]
 }
 
 interface Load extends Disposable {
@@ -83,10 +86,10 @@ interface Load extends Disposable {
   /** Sends no further request, and waits for the outstanding responses. */
   stop(): Promise<void>
   /** Counts all responses since the load was opened. Unexpected statuses and lost connections are errors. */
-  counts(): { readonly answered: number; readonly errors: number }
+  getCounts(): { readonly answered: number; readonly errors: number }
 }
 
-/** Opens the connections of a load, which does not start yet. */
+/** Creates a load and its connections. It sends nothing until `start` is called. */
 function openLoad(target: Target): Load {
   const resources = new DisposableStack()
   const connections = Array.from({ length: CONNECTIONS }, () => resources.use(openConnection(target.port)))
@@ -101,7 +104,7 @@ function openLoad(target: Target): Load {
       connection.send(target.next(), (status) => {
         if (status === target.status) answered += 1
         else errors += 1
-        // A refused connection fails at once, so it must not be retried in a tight loop.
+        // A refused connection fails immediately, so a retry without a pause would be a tight loop.
         if (status === 0) setTimeout(sendNext, 10)
         else sendNext()
       })
@@ -118,13 +121,13 @@ function openLoad(target: Target): Load {
       isStopping = true
       await Promise.all(sendLoops)
     },
-    counts: () => ({ answered, errors }),
+    getCounts: () => ({ answered, errors }),
     [Symbol.dispose]: () => resources.dispose(),
   }
 }
 
 const readCounters = (pid: number) => ({
   takenAt: performance.now(),
-  target: processorMs(pid),
-  generator: processorMs(process.pid),
+  targetMs: readProcessorMs(pid),
+  generatorMs: readProcessorMs(process.pid),
 })

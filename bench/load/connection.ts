@@ -3,9 +3,11 @@ import { connect, type Socket } from 'node:net'
 /** Receives the status of a response, or 0 if none could be read. */
 type ResponseCallback = (status: number) => void
 
-/** A persistent connection with at most one request in flight. It reconnects when the server closes it. */
+/**
+ * A persistent connection with at most one request in flight. If the server has closed it, the next request opens a new one.
+ */
 export interface Connection extends Disposable {
-  /** Sends the bytes of a complete request. */
+  /** Sends the bytes of a complete request. @throws {Error} if the previous request has no response yet */
   send(request: Buffer, onResponse: ResponseCallback): void
 }
 
@@ -69,8 +71,8 @@ const UNREADABLE = { kind: 'unreadable' } as const
 const END_OF_HEAD = Buffer.from('\r\n\r\n')
 
 /**
- * Parses an HTTP/1.1 response with a Content-Length, which all measured servers send. It does little, since the work of a complete
- * client would be measured too.
+ * Parses an HTTP/1.1 response with a Content-Length, which all measured servers send. It supports nothing else, since the work of
+ * a complete client would be measured too.
  *
  * @param received the bytes from the beginning of the response
  */

@@ -5,8 +5,8 @@ import { describe, expect, test } from 'vitest'
 import { saturate, saturateInTurns } from './closed-loop.ts'
 import { openConnection } from './connection.ts'
 import { arrive } from './open-loop.ts'
-import { processorMs } from './processor-time.ts'
-import { requestBytes, type Target } from './target.ts'
+import { readProcessorMs } from './processor-time.ts'
+import { formatRequest, type Target } from './target.ts'
 
 async function serve(listener: RequestListener): Promise<Target & AsyncDisposable> {
   const server: Server = createServer(listener).listen(0, '127.0.0.1')
@@ -14,7 +14,7 @@ async function serve(listener: RequestListener): Promise<Target & AsyncDisposabl
   return {
     port: (server.address() as AddressInfo).port,
     pid: process.pid,
-    next: () => requestBytes('GET', '/'),
+    next: () => formatRequest('GET', '/'),
     status: 200,
     async [Symbol.asyncDispose]() {
       server.close()
@@ -37,8 +37,8 @@ describe('the closed loop', () => {
     await using target = await serve((_request, response) => void response.writeHead(503).end())
     expect(await saturate(target, 0.1)).toMatchObject({ perSecond: 0 })
     expect((await saturate(target, 0.1)).errors).toBeGreaterThan(0)
-    await using cutting = await serve((request) => void request.socket.destroy())
-    expect((await saturate(cutting, 0.1)).errors).toBeGreaterThan(0)
+    await using disconnecting = await serve((request) => void request.socket.destroy())
+    expect((await saturate(disconnecting, 0.1)).errors).toBeGreaterThan(0)
   })
 })
 
@@ -49,14 +49,14 @@ describe('two targets in turns', () => {
       for (const deadline = performance.now() + 2; performance.now() < deadline; );
       response.end('fine')
     })
-    const before = processorMs(process.pid)
-    const [first, second] = await saturateInTurns([fast, slow], 0.3)
-    const spentMs = processorMs(process.pid) - before
-    expect([first.errors, second.errors]).toEqual([0, 0])
-    expect(first.processorMicros).toBeLessThan(second.processorMicros)
-    expect(first.answered).toBeGreaterThan(second.answered)
+    const msBefore = readProcessorMs(process.pid)
+    const [fastCost, slowCost] = await saturateInTurns([fast, slow], 0.3)
+    const spentMs = readProcessorMs(process.pid) - msBefore
+    expect([fastCost.errors, slowCost.errors]).toEqual([0, 0])
+    expect(fastCost.processorMicros).toBeLessThan(slowCost.processorMicros)
+    expect(fastCost.answered).toBeGreaterThan(slowCost.answered)
     const measuredMs =
-      (first.processorMicros * first.answered + second.processorMicros * second.answered) / 1_000
+      (fastCost.processorMicros * fastCost.answered + slowCost.processorMicros * slowCost.answered) / 1_000
     const ROUNDING_MS = 0.001
     expect(measuredMs).toBeLessThanOrEqual(spentMs + ROUNDING_MS)
   })
@@ -64,29 +64,30 @@ describe('two targets in turns', () => {
   test('count another status as an error', async () => {
     await using fine = await serve((_request, response) => void response.end('fine'))
     await using failing = await serve((_request, response) => void response.writeHead(503).end())
-    const [first, second] = await saturateInTurns([fine, failing], 0.1)
-    expect(first.errors).toBe(0)
-    expect(second).toMatchObject({ answered: 0 })
-    expect(second.errors).toBeGreaterThan(0)
+    const [fineCost, failingCost] = await saturateInTurns([fine, failing], 0.1)
+    expect(fineCost.errors).toBe(0)
+    expect(failingCost).toMatchObject({ answered: 0 })
+    expect(failingCost.errors).toBeGreaterThan(0)
   })
 })
 
 describe('the open loop', () => {
-  test('measures from the time at which a request was due, so one stall of the server affects all due requests', async () => {
-    const STOP_MS = 200
-    let asked = 0
+  test('measures latency from the time a request was due, so a stall of the server raises the p99 too', async () => {
+    const STALL_MS = 200
+    let requestCount = 0
     await using target = await serve((_request, response) => {
-      asked += 1
+      requestCount += 1
       // Blocks the whole process, like a server that computes.
-      if (asked === 50) for (const deadline = performance.now() + STOP_MS; performance.now() < deadline; );
+      if (requestCount === 50)
+        for (const deadline = performance.now() + STALL_MS; performance.now() < deadline; );
       response.end('fine')
     })
     const { latency, errors, answered } = await arrive(target, { rate: 500, seconds: 1 })
     expect(errors).toBe(0)
     expect(answered).toBeGreaterThan(350)
-    expect(latency.most).toBeGreaterThan(STOP_MS * 0.9)
-    // In a closed loop one request per connection would have waited; here a fifth of all requests did.
-    expect(latency.p99).toBeGreaterThan(STOP_MS / 2)
+    expect(latency.most).toBeGreaterThan(STALL_MS * 0.9)
+    // In a closed loop, only one request per connection would have waited. Here a fifth of all requests did.
+    expect(latency.p99).toBeGreaterThan(STALL_MS / 2)
   })
 
   test('continues when the server closes its connections', async () => {
@@ -101,8 +102,8 @@ describe('the open loop', () => {
       if (request.url === '/never') request.socket.destroy()
       else response.end('fine')
     })
-    const never = { ...target, next: () => requestBytes('GET', '/never') }
-    const { errors, answered } = await arrive(never, { rate: 100, seconds: 0.2 })
+    const neverAnswered = { ...target, next: () => formatRequest('GET', '/never') }
+    const { errors, answered } = await arrive(neverAnswered, { rate: 100, seconds: 0.2 })
     expect(answered).toBe(0)
     expect(errors).toBeGreaterThan(0)
   })
@@ -111,6 +112,6 @@ describe('the open loop', () => {
 test('a connection rejects a second request in flight', async () => {
   await using target = await serve(() => {})
   using connection = openConnection(target.port)
-  connection.send(requestBytes('GET', '/'), () => {})
-  expect(() => connection.send(requestBytes('GET', '/'), () => {})).toThrow('one request at a time')
+  connection.send(formatRequest('GET', '/'), () => {})
+  expect(() => connection.send(formatRequest('GET', '/'), () => {})).toThrow('one request at a time')
 })

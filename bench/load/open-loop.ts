@@ -4,14 +4,16 @@ import type { Target } from './target.ts'
 
 /** The latencies of a target when requests arrive at a rate that does not depend on its responses. */
 export interface Arrivals {
-  /** The number of requests that became due per second. */
+  /** The configured rate, in requests per second. */
   readonly rate: number
   readonly answered: number
-  /** Responses with an unexpected status, lost connections, and time-outs after `GIVE_UP_MS`. */
+  /**
+   * Responses with an unexpected status, lost connections, and requests without a response `GIVE_UP_MS` after the end of the run.
+   */
   readonly errors: number
-  /** Measured from the time a request was due, so that a request that waits for a slow one counts as slow, too. */
+  /** Measured from the time a request was due, so a request that waits for a slow one counts as slow, too. */
   readonly latency: Latency
-  /** The delay of the generator itself, which is a part of the latency. */
+  /** The delay of the generator itself, which is part of the latency. */
   readonly lag: Latency
 }
 
@@ -24,7 +26,7 @@ interface DueRequest {
   readonly request: Buffer
 }
 
-/** Sends `rate` requests per second for the given seconds, at independent random times (a Poisson process). */
+/** Sends `rate` requests per second on average, for the given seconds, at independent random times (a Poisson process). */
 export async function arrive(
   target: Target,
   { rate, seconds, random = Math.random }: { rate: number; seconds: number; random?: () => number },

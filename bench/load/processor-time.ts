@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Reads the processor time of all running threads of a process, in milliseconds (Linux schedstat). */
-export function processorMs(pid: number): number {
+/** Reads how long the current threads of a process have run on a processor, in milliseconds (Linux schedstat). */
+export function readProcessorMs(pid: number): number {
   const threads = readdirSync(`/proc/${pid}/task`)
   const nanoseconds = threads.map((thread) =>
     Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]),
@@ -23,10 +23,12 @@ export interface Memory {
   readonly underLoad: number
 }
 
-/** The time that an app needs after its start until it is idle. */
+/** The time after which a started app is idle. */
 const SETTLE_MS = 3_000
 
-/** Measures idle memory, before the first request. Returns a function that reads the peak since then. */
+/**
+ * Measures the memory of an app that has received no request yet. Returns a function that also reads the peak since then.
+ */
 export async function watchMemory(app: { readonly pid: number }): Promise<() => Memory> {
   await sleep(SETTLE_MS)
   const idle = readMemory(app.pid).now

@@ -5,13 +5,13 @@ export interface Latency {
   readonly most: number
 }
 
-/** Returns the value that a share `q` (0 to 1) of the samples does not exceed; NaN without samples. */
+/** Returns the smallest sample that at least a share `q` (0 to 1) of the samples does not exceed; NaN without samples. */
 function quantile(sorted: Float64Array, q: number): number {
   const index = Math.min(sorted.length - 1, Math.max(0, Math.ceil(q * sorted.length) - 1))
   return sorted[index] ?? Number.NaN
 }
 
-/** Computes exact quantiles of all samples, without averages or buckets. */
+/** Computes exact quantiles: each is one of the samples, with no averages or buckets. */
 export function summarizeLatency(samples: readonly number[]): Latency {
   const sorted = Float64Array.from(samples).sort()
   return { p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99), most: quantile(sorted, 1) }

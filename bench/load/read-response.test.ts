@@ -8,17 +8,17 @@ test.for([
   ['half of a head', 'HTTP/1.1 200 O', { kind: 'partial' }],
   ['a head without its body', `${HEAD}\r\n`, { kind: 'partial' }],
   ['a part of the body', `${HEAD}\r\nfin`, { kind: 'partial' }],
-  ['all of it', `${HEAD}\r\nfine`, { kind: 'whole', status: 200, closes: false }],
-  ['the last of a connection', `${HEAD}Connection: close\r\n\r\nfine`, { kind: 'whole', closes: true }],
-  ['no content', 'HTTP/1.1 204 No Content\r\n\r\n', { kind: 'whole', status: 204 }],
-  ['more than was asked for', `${HEAD}\r\nfine!`, { kind: 'unreadable' }],
+  ['a complete response', `${HEAD}\r\nfine`, { kind: 'whole', status: 200, closes: false }],
+  ['the last response', `${HEAD}Connection: close\r\n\r\nfine`, { kind: 'whole', closes: true }],
+  ['a response without content', 'HTTP/1.1 204 No Content\r\n\r\n', { kind: 'whole', status: 204 }],
+  ['more bytes than Content-Length says', `${HEAD}\r\nfine!`, { kind: 'unreadable' }],
   ['chunks', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n', { kind: 'unreadable' }],
   ['another protocol', 'SSH-2.0\r\n\r\n', { kind: 'unreadable' }],
-] satisfies [string, string, object][])('reads %s', ([_why, text, expected]) => {
+] satisfies [string, string, object][])('classifies %s', ([_name, text, expected]) => {
   expect(readResponse(Buffer.from(text))).toMatchObject(expected)
 })
 
-test('a quantile is one of the samples, and the median of an even number lies between two', () => {
+test('a quantile is one of the samples, and the median of four values is the mean of the middle two', () => {
   const hundred = Array.from({ length: 100 }, (_none, index) => 100 - index)
   expect(summarizeLatency(hundred)).toEqual({ p50: 50, p99: 99, most: 100 })
   expect(summarizeLatency([7])).toEqual({ p50: 7, p99: 7, most: 7 })

@@ -12,7 +12,7 @@ export interface Target {
 }
 
 /** Formats a complete HTTP/1.1 request. @param path such as `/api/guides` */
-export function requestBytes(
+export function formatRequest(
   method: string,
   path: string,
   { headers = {}, body = '' }: { headers?: Readonly<Record<string, string>>; body?: string } = {},
@@ -21,7 +21,7 @@ export function requestBytes(
     host: HOST,
     'user-agent': 'plainpath-bench',
     // Simulates clients at many addresses behind the gateway.
-    'x-forwarded-for': nextAddress(),
+    'x-forwarded-for': takeAddress(),
     ...headers,
     ...(method === 'POST' && { 'content-length': String(Buffer.byteLength(body)) }),
   }
@@ -32,12 +32,12 @@ export function requestBytes(
 const ADDRESS_COUNT = 1_000
 let addressIndex = 0
 
-function nextAddress(): string {
+function takeAddress(): string {
   addressIndex = (addressIndex + 1) % ADDRESS_COUNT
   return `10.0.${addressIndex >> 8}.${addressIndex & 255}`
 }
 
-/** The host of the configured origin. Nothing listens there. */
+/** The host of the configured origin. The bench does not listen there. */
 export const HOST = 'localhost:8080'
 export const ORIGIN = `http://${HOST}`
 

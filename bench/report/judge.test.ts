@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { findFault, type Measurement, type PathCosts, type PathSeries } from '../run-rounds.ts'
-import { computeFigures, judgeAgainst, judgeAll, memoryVerdicts, revocationVerdict } from './judge.ts'
+import { areSteady, findFault, type Measurement, type PathCosts, type PathSeries } from '../run-rounds.ts'
+import { computeFigures, judgeAgainst, judgeAll, judgeMemory, judgeRevocations } from './judge.ts'
 
 const LATENCY = { p50: 1, p99: 2, most: 3 }
 
+/** @param perSecond the throughput of a server that keeps one core busy */
 function measurement(perSecond: number, change: Partial<Measurement> = {}): Measurement {
   return {
-    saturation: { perSecond, errors: 0, processorMicros: 100, targetBusy: 1, generatorBusy: 0.3 },
+    saturation: { perSecond, errors: 0, processorMicros: 1e6 / perSecond, targetBusy: 1, generatorBusy: 0.3 },
     arrivals: { rate: perSecond * 0.6, answered: 100, errors: 0, latency: LATENCY, lag: LATENCY },
     isLate: false,
     ...change,
@@ -23,8 +24,8 @@ const series = (name: string, ours: Measurement[], theirs: Measurement[]): PathS
     ours: target,
     beside: [{ baseline: 'koa-bare', target, atLeast: 0.7 }],
   },
-  ours: { name: 'ours', rounds: ours },
-  beside: [{ name: 'koa-bare', rounds: theirs }],
+  ours: { name: 'ours', rounds: ours, isSteady: true },
+  beside: [{ name: 'koa-bare', rounds: theirs, isSteady: true }],
 })
 
 describe('the target of a path', () => {
@@ -38,6 +39,13 @@ describe('the target of a path', () => {
     expect(judgeAll([series('guides', belowTarget, theirs)], true)).toMatchObject([{ held: false }])
   })
 
+  test('compares processor time, and shows throughput beside it', () => {
+    const waiting = { perSecond: 100, errors: 0, processorMicros: 1_250, targetBusy: 0.1, generatorBusy: 0.3 }
+    expect(
+      judgeAll([series('guides', [measurement(100, { saturation: waiting })], [measurement(1000)])], true),
+    ).toMatchObject([{ held: true, measured: '0.80 (0.80–0.80)', throughput: '0.10 (0.10–0.10)' }])
+  })
+
   test('is not held, and has no figure, if one round is invalid', () => {
     const fault = { kind: 'errors', what: '3 errors' } as const
     const guides = series(
@@ -48,7 +56,7 @@ describe('the target of a path', () => {
     expect(judgeAll([guides], true)).toMatchObject([{ held: false, measured: 'no figure: 3 errors' }])
   })
 
-  test('is judged by the rounds in which the generator was late, which only have no latency', () => {
+  test('is also judged by rounds in which the generator was late, but these have no latency', () => {
     const late = [measurement(900, { isLate: true }), measurement(900, { isLate: true }), measurement(900)]
     const guides = series(
       'guides',
@@ -67,18 +75,18 @@ describe('the target of a path', () => {
     expect(judgeAll([cachedPath], true)).toMatchObject([{ held: true }])
     expect(judgeAll([cachedPath], false)).toMatchObject([{ held: false }])
     const revocations = [{ arrivals: measurement(50).arrivals }]
-    expect(revocationVerdict(revocations, true)).toMatchObject({ held: true })
-    expect(revocationVerdict(revocations, false)).toMatchObject({ held: false })
-    expect(revocationVerdict([], true)).toMatchObject({ held: false })
+    expect(judgeRevocations(revocations, true)).toMatchObject({ held: true })
+    expect(judgeRevocations(revocations, false)).toMatchObject({ held: false })
+    expect(judgeRevocations([], true)).toMatchObject({ held: false })
   })
 
   test('is held for memory if both figures are below it', () => {
     const megabytes = (idle: number, underLoad: number) => ({
       auth: { idle: idle * 1024 ** 2, underLoad: underLoad * 1024 ** 2 },
     })
-    expect(memoryVerdicts(megabytes(119, 249))).toMatchObject([{ held: true }])
-    expect(memoryVerdicts(megabytes(120, 249))).toMatchObject([{ held: false }])
-    expect(memoryVerdicts(megabytes(119, 250))).toMatchObject([{ held: false }])
+    expect(judgeMemory(megabytes(119, 249))).toMatchObject([{ held: true }])
+    expect(judgeMemory(megabytes(120, 249))).toMatchObject([{ held: false }])
+    expect(judgeMemory(megabytes(119, 250))).toMatchObject([{ held: false }])
   })
 })
 
@@ -103,6 +111,15 @@ describe('the comparison with another commit', () => {
       { held: false, measured: 'no figure: 3 errors' },
     ])
   })
+})
+
+test.for([
+  [[100, 100], false],
+  [[100, 100, 100], true],
+  [[371, 659, 400, 100, 102, 104], true],
+  [[100, 100, 106], false],
+] as const)('%s µs are steady: %s', ([costs, isSteady]) => {
+  expect(areSteady(costs)).toBe(isSteady)
 })
 
 describe('the fault of a measurement', () => {

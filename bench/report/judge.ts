@@ -1,9 +1,10 @@
+import type { Saturation } from '../load/closed-loop.ts'
 import type { Memory } from '../load/processor-time.ts'
 import { type Spread, summarizeSpread } from '../load/quantiles.ts'
 import type { Revocations } from '../revocation.ts'
 import type { Measurement, PathCosts, PathSeries, Series } from '../run-rounds.ts'
 
-/** The figures of one target over all rounds, or the reason why a round was invalid. */
+/** The figures of one target over all rounds, or the reason it has none: nothing was measured, or a round was invalid. */
 export type Figures =
   | {
       readonly ok: true
@@ -13,12 +14,12 @@ export type Figures =
       readonly latency: { readonly p50: Spread; readonly p99: Spread; readonly rounds: number } | undefined
       readonly lagP99: Spread
     }
-  | { readonly ok: false; readonly why: string }
+  | { readonly ok: false; readonly reason: string }
 
 /** Computes the figures of a target from its rounds. */
 export function computeFigures({ rounds }: Pick<Series, 'rounds'>): Figures {
   const fault = rounds.find((round) => round.fault)?.fault
-  if (fault || rounds.length === 0) return { ok: false, why: fault?.what ?? 'not measured' }
+  if (fault || rounds.length === 0) return { ok: false, reason: fault?.what ?? 'not measured' }
   const spreadOf = (figure: (round: Measurement) => number) => summarizeSpread(rounds.map(figure))
   return {
     ok: true,
@@ -44,43 +45,51 @@ export interface Verdict {
   readonly path: string
   readonly against: string
   readonly target: string
-  /** The figure, or the reason why it is missing. */
+  /** The figure that is judged, or the reason it is missing. */
   readonly measured: string
+  /** The ratio of throughputs, which is not judged. */
+  readonly throughput?: string
   /** True if the target was met; undefined without a target. */
   readonly held?: boolean
 }
 
-/** Compares each path with its baselines. @param usedCache true if the API accepted known tokens without another introspection */
-export function judgeAll(all: readonly PathSeries[], usedCache: boolean): Verdict[] {
-  return all.flatMap(({ path, ours, beside }) =>
+/**
+ * Compares each path with its baselines, by processor time.
+ *
+ * @param isCacheUsed true if the API accepted known tokens without another introspection
+ */
+export function judgeAll(paths: readonly PathSeries[], isCacheUsed: boolean): Verdict[] {
+  return paths.flatMap(({ path, ours, beside }) =>
     path.beside.map(({ baseline, atLeast }): Verdict => {
       const theirs = beside.find(({ name }) => name === baseline)
-      const ratio = theirs && computeRatio(ours, theirs)
-      const uncached = ['guide-bearer', 'guide-dpop'].includes(path.name) && !usedCache
+      const ratio = theirs && computeRatio(ours, theirs, computeSpeedRatio)
+      const throughput = theirs && computeRatio(ours, theirs, computeThroughputRatio)
+      const isUncached = ['guide-bearer', 'guide-dpop'].includes(path.name) && !isCacheUsed
       return {
         path: path.title,
         against: `\`${baseline}\``,
         target: atLeast === undefined ? '–' : `at least ${atLeast}`,
-        measured: `${ratio?.ok ? formatSpread(ratio, 2) : `no figure: ${ratio?.why}`}${uncached ? ', without a cache' : ''}`,
+        measured: `${ratio?.ok ? formatSpread(ratio, 2) : `no figure: ${ratio?.reason}`}${isUncached ? ', without a cache' : ''}`,
+        ...(throughput?.ok && { throughput: formatSpread(throughput, 2) }),
         ...(atLeast !== undefined && {
-          held: ratio?.ok === true && ratio.median >= atLeast && !uncached,
+          held: ratio?.ok === true && ratio.median >= atLeast && !isUncached,
         }),
       }
     }),
   )
 }
 
-/** The maximum ratio of a path's processor time to that at the other commit. */
+/** The maximum median ratio of a path's processor time to that at the other commit. */
 const MAX_TIME_RATIO = 1.03
 
 /**
  * Compares each path with the same path of another commit by processor time, which depends less on other work on the machine
- * than throughput.
+ * than throughput does.
  *
  * @param commit the commit's name on the command line
  */
-export function judgeAgainst(all: readonly PathCosts[], commit: string): Verdict[] {
-  return all.map(({ path, rounds }): Verdict => {
+export function judgeAgainst(paths: readonly PathCosts[], commit: string): Verdict[] {
+  return paths.map(({ path, rounds }): Verdict => {
     const errors = rounds.reduce((sum, { ours, before }) => sum + ours.errors + before.errors, 0)
     const ratio = summarizeSpread(
       rounds.map(({ ours, before }) => ours.processorMicros / before.processorMicros),
@@ -95,15 +104,22 @@ export function judgeAgainst(all: readonly PathCosts[], commit: string): Verdict
   })
 }
 
-type Ratio = ({ readonly ok: true } & Spread) | { readonly ok: false; readonly why: string }
+type Ratio = ({ readonly ok: true } & Spread) | { readonly ok: false; readonly reason: string }
 
-/** Computes the ratio of our throughput to the baseline's in each round. Returns the median and range of the ratios. */
-function computeRatio(ours: Series, theirs: Series): Ratio {
+/** Compares our target with a baseline, both measured in the same round. */
+type Comparison = (ours: Saturation, theirs: Saturation) => number
+
+/** The baseline's processor time per response, divided by ours: 0.5 if we need twice as much. */
+const computeSpeedRatio: Comparison = (ours, theirs) => theirs.processorMicros / ours.processorMicros
+const computeThroughputRatio: Comparison = (ours, theirs) => ours.perSecond / theirs.perSecond
+
+/** Compares two targets in each round. Returns the median and the range of the ratios. */
+function computeRatio(ours: Series, theirs: Series, compare: Comparison): Ratio {
   const invalid = [ours, theirs].map(computeFigures).find((figures) => !figures.ok)
-  if (invalid?.ok === false) return { ok: false, why: invalid.why }
-  const ratios = ours.rounds.map((round, index) => {
+  if (invalid?.ok === false) return { ok: false, reason: invalid.reason }
+  const ratios = ours.rounds.map(({ saturation }, index) => {
     const beside = theirs.rounds[index]
-    return round.saturation.perSecond / (beside?.saturation.perSecond ?? Number.NaN)
+    return beside ? compare(saturation, beside.saturation) : Number.NaN
   })
   return { ok: true, ...summarizeSpread(ratios) }
 }
@@ -116,8 +132,8 @@ const MAX_REVOCATION_MS = 20
 const MEGABYTE = 1024 ** 2
 const MAX_MEMORY_MB = { idle: 120, underLoad: 250 }
 
-/** Judges the latency of revocations. Without cached introspections the target is not met. */
-export function revocationVerdict(rounds: readonly Revocations[], usedCache: boolean): Verdict {
+/** Judges the latency of revocations. If the APIs did not cache introspections, the target is not met. */
+export function judgeRevocations(rounds: readonly Revocations[], isCacheUsed: boolean): Verdict {
   const fault = rounds.find((round) => round.fault)?.fault
   const p99 = summarizeSpread(rounds.map(({ arrivals }) => arrivals.latency.p99))
   return {
@@ -126,19 +142,19 @@ export function revocationVerdict(rounds: readonly Revocations[], usedCache: boo
     target: `under ${MAX_REVOCATION_MS} ms`,
     measured: fault
       ? `no figure: ${fault.what}`
-      : `${formatSpread(p99, 1)} ms${usedCache ? '' : ', without caches'}`,
-    held: !fault && usedCache && p99.median < MAX_REVOCATION_MS,
+      : `${formatSpread(p99, 1)} ms${isCacheUsed ? '' : ', without caches'}`,
+    held: !fault && isCacheUsed && p99.median < MAX_REVOCATION_MS,
   }
 }
 
 /** Judges the resident memory of each app. */
-export const memoryVerdicts = (apps: Readonly<Record<string, Memory>>): Verdict[] =>
+export const judgeMemory = (apps: Readonly<Record<string, Memory>>): Verdict[] =>
   Object.entries(apps).map(([app, { idle, underLoad }]) => ({
     path: `memory of \`apps/${app}\``,
     against: 'idle / under load',
     target: `under ${MAX_MEMORY_MB.idle} / ${MAX_MEMORY_MB.underLoad} MB`,
-    measured: `${megabytes(idle)} / ${megabytes(underLoad)} MB`,
+    measured: `${toMegabytes(idle)} / ${toMegabytes(underLoad)} MB`,
     held: idle < MAX_MEMORY_MB.idle * MEGABYTE && underLoad < MAX_MEMORY_MB.underLoad * MEGABYTE,
   }))
 
-const megabytes = (bytes: number) => Math.round(bytes / MEGABYTE)
+const toMegabytes = (bytes: number) => Math.round(bytes / MEGABYTE)

@@ -34,13 +34,14 @@ ${rounds} rounds of ${lengths}. Median (least–most). How to read it:
 [bench/README.md](../README.md).
 
 ${renderTable(
-  ['path', 'against', 'target', 'measured', 'held'],
+  ['path', 'against', 'target', 'measured', 'throughput', 'held'],
   verdicts.map((verdict) => [
     verdict.path,
     verdict.against,
     verdict.target,
     verdict.measured,
-    verdict.held === undefined ? '–' : verdict.held ? 'held' : '**not held**',
+    verdict.throughput ?? '–',
+    formatHeld(verdict.held),
   ]),
 )}
 
@@ -50,6 +51,11 @@ Absolute figures are those of this machine on that day, and say nothing of anoth
 
 ${figures}
 `
+}
+
+function formatHeld(isHeld: boolean | undefined): string {
+  if (isHeld === undefined) return '–'
+  return isHeld ? 'held' : '**not held**'
 }
 
 function renderCostTable(paths: readonly PathCosts[]): string {
@@ -70,11 +76,11 @@ function renderFigures(paths: readonly PathSeries[]): string {
     [ours, ...beside].map((series) => {
       const figures = computeFigures(series)
       const name = [path.name, series.name === 'ours' ? 'Plainpath' : `\`${series.name}\``]
-      if (!figures.ok) return [...name, `no figure: ${figures.why}`, '', '', '', '']
+      if (!figures.ok) return [...name, `no figure: ${figures.reason}`, '', '', '', '']
       return [
         ...name,
         formatSpread(figures.perSecond, 0),
-        formatSpread(figures.processorMicros, 0),
+        `${formatSpread(figures.processorMicros, 0)}${series.isSteady ? '' : ', not steady at first'}`,
         figures.latency ? formatSpread(figures.latency.p50, 1) : 'no figure',
         figures.latency ? formatSpread(figures.latency.p99, 1) : 'the generator was late',
         formatSpread(figures.lagP99, 1),

@@ -1,6 +1,6 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 import { z } from 'zod'
-import { ORIGIN, requestBytes, type Target } from '../load/target.ts'
+import { formatRequest, ORIGIN, type Target } from '../load/target.ts'
 import type { AgentWithToken } from './make-agents.ts'
 import { basicAuthorization, FORM_HEADERS, READ_HEADERS, sendRequest } from './send-request.ts'
 import type { App } from './start-measured-app.ts'
@@ -18,8 +18,8 @@ interface BoundToken extends ProofKey {
 }
 
 /**
- * Creates reads with tokens that are bound to keys. A proof is valid once and for a minute, so `prepare` signs one for each
- * possible request of the next measurement. The signing itself is not measured.
+ * Creates reads with tokens that are bound to keys. A proof is accepted only once, and only for a minute. So `prepare` signs one
+ * for each possible request of the next measurement. The signing itself is not measured.
  *
  * @param options.agents the agents that receive one token each, at the first call of `prepare`
  */
@@ -33,7 +33,7 @@ export function createBoundRequests(options: {
   let requests: Buffer[] = []
   return {
     async prepare(seconds) {
-      // One request at a time, since a busy machine would refuse some of many concurrent ones.
+      // One request at a time, since auth may refuse some of many concurrent requests when the machine is busy.
       if (tokens.length === 0) for (const agent of agents) tokens.push(await issueBoundToken(auth, agent))
       requests = []
       while (requests.length < seconds * MAX_PER_SECOND)
@@ -50,7 +50,7 @@ export function createBoundRequests(options: {
 function createSignedRead(path: string, { token, ...key }: BoundToken): Buffer {
   const ath = createHash('sha256').update(token).digest('base64url')
   const dpop = signProof(key, { htm: 'GET', htu: `${ORIGIN}${path}`, ath })
-  return requestBytes('GET', path, { headers: { ...READ_HEADERS, authorization: `DPoP ${token}`, dpop } })
+  return formatRequest('GET', path, { headers: { ...READ_HEADERS, authorization: `DPoP ${token}`, dpop } })
 }
 
 /** Signs a proof (RFC 9449 §4.2) synchronously, which jose cannot do. */

@@ -5,7 +5,7 @@ import { cpus, setPriority, totalmem } from 'node:os'
 export const ON_SERVER_CORE = ['taskset', '--cpu-list', '0']
 const LOAD_CORE = 1
 
-/** The priority of all processes of the bench. */
+/** The priority of this process and, by inheritance, of those that it starts. */
 const HIGH_PRIORITY = -10
 
 /** The properties of the machine on which the figures depend, without its name. */
@@ -30,7 +30,8 @@ export function describeMachine(): Machine {
 }
 
 /**
- * Moves this process, its threads and the processes that it starts later to the core for stores and load.
+ * Moves this process, its threads and the processes that it starts later to the core for stores and load. Raises their priority if
+ * the system permits it.
  *
  * @throws {Error} when the machine has only one core, or no `taskset` (Debian: util-linux)
  */

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { basicAuthorization, FORM_HEADERS, sendUntilServed } from './send-request.ts'
 import type { App } from './start-measured-app.ts'
 
-/** An agent and a live token, issued through the API. */
+/** A registered agent with a valid token. */
 export interface AgentWithToken {
   readonly id: string
   readonly secret: string
@@ -14,7 +14,7 @@ const TokenResponse = z.object({ access_token: z.string() })
 
 const CONCURRENCY = 16
 
-/** Registers agents through the API and issues a token to each. */
+/** Registers at least `count` agents at auth, requests a token for each, and returns `count` of them. */
 export async function registerAgents(auth: App, count: number): Promise<AgentWithToken[]> {
   const agents: AgentWithToken[] = []
   const registerInTurn = async () => {

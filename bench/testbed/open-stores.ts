@@ -6,11 +6,11 @@ import { ORIGIN } from '../load/target.ts'
 export interface Stores extends Pick<StackStores, 'redis' | 'env'>, AsyncDisposable {
   /** Superuser URLs, for seeding and for reading sizes. */
   readonly adminUrls: { readonly auth: string; readonly resource: string }
-  /** Deletes queued mails, so that they are not sent during another measurement. */
+  /** Deletes the queued mails of the API, so that they are not sent during another measurement. */
   deleteMails(): Promise<void>
 }
 
-/** Starts PostgreSQL and Redis with data in `folder`, large enough for a million rows. */
+/** Starts PostgreSQL and Redis with data in `folder`. Both are configured for a million rows. */
 export async function openStores(folder: string): Promise<Stores> {
   await using opening = new AsyncDisposableStack()
   const { postgres, redis, env } = opening.use(

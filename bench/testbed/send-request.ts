@@ -10,7 +10,7 @@ export interface HttpResponse {
   readonly body: Buffer
 }
 
-/** Sends one request, unmeasured. */
+/** Sends one request that is not measured. */
 export async function sendRequest(
   port: number,
   path: string,
@@ -33,9 +33,9 @@ const MAX_ATTEMPTS = 40
 const PAUSE_MS = 250
 
 /**
- * Sends a request, and repeats it while the response is 503, as during the start of a server. Returns the body.
+ * Sends a request, and repeats it while the response is 503, as during the start of a server. Returns the parsed JSON body.
  *
- * @throws {Error} for another status, or after 10 s
+ * @throws {Error} for another status of 300 or above, or after 40 attempts (about 10 s)
  */
 export async function sendUntilServed(...args: Parameters<typeof sendRequest>): Promise<unknown> {
   for (let attempt = 1; ; attempt += 1) {
@@ -46,7 +46,7 @@ export async function sendUntilServed(...args: Parameters<typeof sendRequest>): 
   }
 }
 
-/** The headers of every read. */
+/** The headers of measured reads. */
 export const READ_HEADERS = { accept: 'application/json', 'accept-encoding': 'gzip, deflate, br' }
 export const FORM_HEADERS = { 'content-type': 'application/x-www-form-urlencoded' }
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { freePorts } from '@plainpath/http/free-ports'
+import { reserveFreePorts } from '@plainpath/http/free-ports'
 import { startManagedProcess } from '@plainpath/stack/managed-process'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { READY } from '../baselines/recorded-responses.ts'
@@ -24,7 +24,7 @@ export interface Baselines extends AsyncDisposable {
 
 const AUDIENCE = `${ORIGIN}/api`
 
-/** Starts the baselines. @param paths the paths of the API whose responses the baselines repeat */
+/** Starts the baselines. @param options.paths the paths of the API whose responses some baselines repeat */
 export async function startBaselines(
   stores: Stores,
   { api, paths, folder }: { api: App; paths: readonly string[]; folder: string },
@@ -62,7 +62,7 @@ export async function startBaselines(
   }
   const servers: Partial<Record<BaselineName, Server>> = {}
   for (const name of Object.keys(settings) as BaselineName[]) {
-    const [port = 0] = await freePorts(1)
+    const [port = 0] = await reserveFreePorts(1)
     const { child } = opening.use(
       await startManagedProcess({
         name,
@@ -87,7 +87,7 @@ export async function startBaselines(
   }
 }
 
-/** Captures the responses of the API. @throws {Error} when one is not 200 */
+/** Records the responses of the API. @throws {Error} when one is not 200 */
 async function recordResponses(api: App, paths: readonly string[]) {
   const responses: Record<string, { type: string; encoding: string; body: string }> = {}
   for (const requestPath of paths) {

@@ -1,15 +1,16 @@
-import { freePorts } from '@plainpath/http/free-ports'
+import { reserveFreePorts } from '@plainpath/http/free-ports'
 import type { AppName } from '@plainpath/metadata'
 import { selectKnownSettings } from '@plainpath/stack/check-out'
 import { startApp } from '@plainpath/stack/start-app'
 import { ON_SERVER_CORE } from './machine.ts'
 import type { Stores } from './open-stores.ts'
 
+/** A running instance of an app. */
 export interface App extends AsyncDisposable {
   readonly pid: number
   readonly port: number
   readonly operationsPort: number
-  /** For auth: the address at which APIs introspect. */
+  /** For auth: the port at which APIs introspect. */
   readonly internalPort: number
 }
 
@@ -32,7 +33,7 @@ export async function startMeasuredApp(
   },
 ): Promise<App> {
   const { app, number, folder, auth, profileFolder, root } = options
-  const [port = 0, operations = 0, internal = 0] = await freePorts(3)
+  const [port = 0, operations = 0, internal = 0] = await reserveFreePorts(3)
   const profile = profileFolder
     ? ['--cpu-prof', '--cpu-prof-dir', profileFolder, '--cpu-prof-name', `${app}-${number}.cpuprofile`]
     : []

@@ -5,13 +5,13 @@ const MAX_INTROSPECTIONS_PER_MINUTE = 2 * (4 * 30 + 30)
 /** For each of four processes: 20 refused requests a second, and as many other lines. */
 const MAX_LOG_LINES_PER_SECOND = 4 * 40
 
-/** Lists the broken bounds; empty when the abusers did not affect other clients. */
+/** Lists the broken bounds. The list is empty if the abusers did not affect other clients. */
 export function findBrokenBounds(result: AbuseResult): string[] {
   const minutes = Math.ceil(result.seconds / 60) + 1
   const checks: [boolean, string][] = [
     [hasOnlySucceeded(result.client), 'the client with a verified token was refused'],
     [hasOnlySucceeded(result.anonymous), 'the reader without a token was refused'],
-    [result.delivered === result.asked, 'a mail that a person asked for did not come'],
+    [result.deliveredMails === result.requestedMails, 'a mail that a person asked for did not come'],
     [
       result.introspections <= MAX_INTROSPECTIONS_PER_MINUTE * minutes,
       `more than ${MAX_INTROSPECTIONS_PER_MINUTE} introspections a minute`,
@@ -41,11 +41,14 @@ export function renderAbuseTable(result: AbuseResult): string {
     ['invented people at one domain who join, from twenty addresses', formatStatuses(result.joins)],
     ['**a client with a verified token**', formatStatuses(result.client)],
     ['**a reader without a token**', formatStatuses(result.anonymous)],
-    ['**mails that people at that domain asked for**', `${result.delivered} of ${result.asked} came`],
+    [
+      '**mails that people at that domain asked for**',
+      `${result.deliveredMails} of ${result.requestedMails} came`,
+    ],
     ['introspections', String(result.introspections)],
     ['lines in the logs of four processes', String(result.logLines)],
   ]
-  return ['| who | got |', '|---|---|', ...rows.map(([who, got]) => `| ${who} | ${got} |`)].join('\n')
+  return ['| who | got |', '|---|---|', ...rows.map(([label, text]) => `| ${label} | ${text} |`)].join('\n')
 }
 
 const formatStatuses = (statuses: Statuses) =>

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type MailServer, startMailServer } from '@plainpath/mail/testing'
 import { waitUntil } from '@plainpath/stack/managed-process'
 import { type Stack, startStack } from '@plainpath/stack/start-stack'
-import { metric } from '../faults/operations-listener.ts'
+import { readMetric } from '../faults/operations-listener.ts'
 import { mailSettings } from '../lend-mailbox-to.ts'
 import { basic, createSender, form, type HttpRequest, json, type Sender } from '../send.ts'
 
@@ -20,12 +20,12 @@ export interface AbuseResult {
   readonly verifications: Statuses
   readonly client: Statuses
   readonly anonymous: Statuses
-  /** Introspections that both processes of the API sent meanwhile. */
+  /** The number of introspections that both processes of the API sent meanwhile. */
   readonly introspections: number
   readonly logLines: number
   /** The number of mails that people at the flooded domain requested, and the number that arrived. */
-  readonly asked: number
-  readonly delivered: number
+  readonly requestedMails: number
+  readonly deliveredMails: number
 }
 
 const ABUSERS = Array.from({ length: 4 }, (_, index) => `127.0.1.${index + 1}`)
@@ -50,23 +50,23 @@ export async function runAbuse(options: {
   const mail = resources.use(await startMailServer())
   const settings = mailSettings(mail)
   const stack = resources.use(await startStack({ folder, limitsFactor: 1, settings, print }))
-  const sender = (from: string) => resources.use(createSender(stack.origin, { from }))
+  const openSender = (from: string) => resources.use(createSender(stack.origin, { from }))
 
-  const people = await joinPeople(stack, mail, sender(PERSON))
-  const token = await requestToken(sender(CLIENT))
-  await warmUp(sender(CLIENT), token)
+  const people = await joinPeople(stack, mail, openSender(PERSON))
+  const token = await requestToken(openSender(CLIENT))
+  await warmUp(openSender(CLIENT), token)
   const linesBefore = await countLogLines(folder)
   const introspectionsBefore = await countIntrospections(stack)
   const endSignal = AbortSignal.timeout(seconds * 1_000)
   const [badTokens, joins, verifications, client, anonymous] = await Promise.all([
-    flood(ABUSERS.map(sender), createRandomRead, endSignal),
-    flood(JOINERS.map(sender), createInventedJoin, endSignal, 1),
-    floodVerifications(ABUSERS.map(sender), endSignal),
-    sendAtPace(sender(CLIENT), () => createRead(token), 200, endSignal),
-    sendAtPace(sender(READER), () => ({ path: '/api/guides' }), 700, endSignal),
+    flood(ABUSERS.map(openSender), createRandomRead, endSignal),
+    flood(JOINERS.map(openSender), createInventedJoin, endSignal, 1),
+    floodVerifications(ABUSERS.map(openSender), endSignal),
+    sendAtPace(openSender(CLIENT), () => createRead(token), 200, endSignal),
+    sendAtPace(openSender(READER), () => ({ path: '/api/guides' }), 700, endSignal),
   ])
-  const introspected = (await countIntrospections(stack)) - introspectionsBefore
-  const lines = (await countLogLines(folder)) - linesBefore
+  const introspections = (await countIntrospections(stack)) - introspectionsBefore
+  const logLines = (await countLogLines(folder)) - linesBefore
   return {
     seconds,
     badTokens,
@@ -74,10 +74,10 @@ export async function runAbuse(options: {
     verifications,
     client,
     anonymous,
-    introspections: introspected,
-    logLines: lines,
-    asked: people.length,
-    delivered: await requestRemovals(mail, sender(PERSON), people),
+    introspections,
+    logLines,
+    requestedMails: people.length,
+    deliveredMails: await requestRemovals(mail, openSender(PERSON), people),
   }
 }
 
@@ -94,7 +94,7 @@ const createJoin = (email: string): HttpRequest => ({
 })
 
 async function countIntrospections({ resource }: Stack): Promise<number> {
-  const counts = await Promise.all(resource.map((app) => metric(app, 'introspections_total')))
+  const counts = await Promise.all(resource.map((app) => readMetric(app, 'introspections_total')))
   return counts.reduce((sum, count) => sum + count, 0)
 }
 
@@ -104,7 +104,7 @@ async function countLogLines(folder: string): Promise<number> {
   return texts.reduce((sum, text) => sum + text.split('\n').length - 1, 0)
 }
 
-/** Sends each next request as soon as the previous response has arrived, over several connections of each sender. */
+/** Keeps several connections of each sender busy: each sends a request as soon as the previous one has its response. */
 async function flood(
   senders: readonly Sender[],
   next: () => HttpRequest,
@@ -171,6 +171,7 @@ async function sendAtPace(
 class Counter {
   readonly counts: Record<number, number> = {}
 
+  /** Counts a response by its status. Returns the response; undefined if there was none. */
   async count<Received extends { readonly status: number }>(
     response: Promise<Received>,
   ): Promise<Received | undefined> {
@@ -196,7 +197,7 @@ async function requestToken(sender: Sender): Promise<string> {
 const parseResponse = async (response: Promise<{ readonly text: string }>) =>
   JSON.parse((await response).text) as Record<string, string>
 
-/** Uses the token until both processes of the API have introspected it. */
+/** Uses the token so often that both processes of the API should have introspected it. */
 async function warmUp(sender: Sender, token: string): Promise<void> {
   for (let index = 0; index < 20; index += 1) await sender.send(createRead(token))
 }

@@ -5,18 +5,18 @@ import type { HttpRequest, HttpResponse } from '../send.ts'
 import type { Counts, StoredCounts } from '../stored-counts.ts'
 import type { Target, Targets } from './target.ts'
 
-export interface Battlefield {
+export interface AttackContext {
   readonly system: System
   readonly targets: Targets
   readonly stored: StoredCounts
 }
 
-/** The number of refusals between two requests that must succeed. */
-const REFUSALS_PER_TWIN = 4
+/** After this many refusals, a valid request is sent, which must succeed. */
+const REFUSALS_PER_VALID_REQUEST = 4
 /** The maximum time until a response on a busy machine. */
 const MAX_RESPONSE_MS = 4_000
 const CONCURRENCY = 8
-let refusals = 0
+let refusalCount = 0
 /** The stored rows after the last refusal, and the number of requests until then. */
 const lastCounts = new WeakMap<Targets, { readonly stored: Counts; readonly requests: number }>()
 
@@ -24,19 +24,24 @@ const lastCounts = new WeakMap<Targets, { readonly stored: Counts; readonly requ
  * Sends a request and checks the response: it must be well-formed, in time and in the format of its path, and a refused request
  * must store nothing. From time to time, this also sends a request that must succeed.
  */
-export async function attack(field: Battlefield, target: Target, sent: HttpRequest): Promise<HttpResponse> {
-  const { stored, targets } = field
+export async function attack(
+  context: AttackContext,
+  target: Target,
+  request: HttpRequest,
+): Promise<HttpResponse> {
+  const { stored, targets } = context
   const lastCount = lastCounts.get(targets)
   // The last count is still valid if no request has been sent since.
   const countsBefore =
-    lastCount?.requests === targets.requestCount() ? lastCount.stored : await stored.count()
-  const response = await sendAndCheck(field, target, sent)
+    lastCount?.requests === targets.countRequests() ? lastCount.stored : await stored.count()
+  const response = await sendAndCheck(context, target, request)
   if (response.status < 400) return response
   const countsAfter = await stored.count()
-  lastCounts.set(targets, { stored: countsAfter, requests: targets.requestCount() })
-  await withRequestInError(sent, async () => expect(countsAfter).toEqual(countsBefore))
-  refusals += 1
-  if (refusals % REFUSALS_PER_TWIN === 0) await withRequestInError(sent, () => expectTwin(target))
+  lastCounts.set(targets, { stored: countsAfter, requests: targets.countRequests() })
+  await withRequestInError(request, async () => expect(countsAfter).toEqual(countsBefore))
+  refusalCount += 1
+  if (refusalCount % REFUSALS_PER_VALID_REQUEST === 0)
+    await withRequestInError(request, () => expectValidRequestToSucceed(target))
   return response
 }
 
@@ -45,14 +50,14 @@ export interface Expected {
   readonly statuses: readonly number[]
 }
 
-/** Attacks with many requests, several at once, whose expected outcome is known. */
+/** Attacks with many requests whose expected statuses are known. Sends several of them simultaneously. */
 export async function attackWithAll(
-  field: Battlefield,
+  context: AttackContext,
   target: Target,
   expectations: readonly Expected[],
 ): Promise<void> {
   const send = async ({ sent, statuses }: Expected) => {
-    const { status, text } = await sendAndCheck(field, target, sent)
+    const { status, text } = await sendAndCheck(context, target, sent)
     await withRequestInError(sent, async () => expect(statuses, text.slice(0, 500)).toContain(status))
   }
   const sendInBatches = async (batch: readonly Expected[]) => {
@@ -60,10 +65,10 @@ export async function attackWithAll(
       await Promise.all(batch.slice(start, start + CONCURRENCY).map(send))
   }
   const refusedRequests = expectations.filter(({ statuses }) => statuses.every((status) => status >= 400))
-  const countsBefore = await field.stored.count()
+  const countsBefore = await context.stored.count()
   await sendInBatches(refusedRequests)
-  expect(await field.stored.count()).toEqual(countsBefore)
-  await expectTwin(target)
+  expect(await context.stored.count()).toEqual(countsBefore)
+  await expectValidRequestToSucceed(target)
   await sendInBatches(expectations.filter((each) => !refusedRequests.includes(each)))
 }
 
@@ -71,7 +76,7 @@ export async function attackWithAll(
 const ERROR_FORMATS: { readonly [tag: string]: 'agent' | 'oauth' } = { Agents: 'agent', OAuth: 'oauth' }
 
 async function sendAndCheck(
-  { system, targets }: Battlefield,
+  { system, targets }: AttackContext,
   target: Target,
   sent: HttpRequest,
 ): Promise<HttpResponse> {
@@ -100,8 +105,8 @@ async function withRequestInError<T>(
   }
 }
 
-/** Expects a valid request to succeed, so that the refusal had no other reason. */
-async function expectTwin(target: Target): Promise<void> {
-  const response = await target.sender.send(await target.valid())
+/** Checks that a valid request succeeds. Otherwise refusals would prove nothing. */
+async function expectValidRequestToSucceed(target: Target): Promise<void> {
+  const response = await target.sender.send(await target.createValidRequest())
   expect(target.accepted, response.text).toContain(response.status)
 }

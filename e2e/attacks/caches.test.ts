@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => resources.disposeAsync())
 
-const mine = () => basic(agent.client_id, agent.client_secret)
+const createCredentials = () => basic(agent.client_id, agent.client_secret)
 const expectSafe = (response: HttpResponse) =>
   expectSafeResponse(response, { origin: system.origin, confidential: [agent.client_secret] })
 
@@ -28,11 +28,11 @@ describe('private responses are not served under paths that look like files:', (
     ...['/oauth/token/a.js', '/oauth/token.png', '/oauth/jwks.json/x.css', '/api/waitlist/x.css'],
     ...['/api/contact/x/y.css', '/claim/x.css', '/claim.css', '/contact/x.css'],
   ])('%s', async (path) => {
-    const response = await sender.send({ path, headers: mine() })
+    const response = await sender.send({ path, headers: createCredentials() })
     expect([400, 404]).toContain(response.status)
     expectSafe(response)
     expect(response.text).not.toContain(agent.client_id)
-    const agentResponse = await sender.send({ path: '/api/agent', headers: mine() })
+    const agentResponse = await sender.send({ path: '/api/agent', headers: createCredentials() })
     expect([agentResponse.status, agentResponse.headers.get('cache-control')]).toEqual([
       200,
       expect.stringContaining('no-store'),
@@ -40,10 +40,11 @@ describe('private responses are not served under paths that look like files:', (
   })
 
   test('nor with a file name in the query', async () => {
-    for (const query of ['x.css', '/x.css', 'a=b.js'])
-      expect(
-        (await sender.send({ path: `/api/agent?${query}`, headers: mine() })).headers.get('cache-control'),
-      ).toContain('no-store')
+    for (const query of ['x.css', '/x.css', 'a=b.js']) {
+      const path = `/api/agent?${query}`
+      const { headers } = await sender.send({ path, headers: createCredentials() })
+      expect(headers.get('cache-control')).toContain('no-store')
+    }
   })
 })
 
@@ -78,14 +79,14 @@ describe('no failure is cacheable, whatever its status:', () => {
       expect(response.headers.get(name)).toBeNull()
   })
 
-  test('but successful responses are', async () => {
+  test('but successful public responses are', async () => {
     for (const path of ['/api/guides', '/', '/oauth/jwks.json'])
       expect((await sender.send({ path })).headers.get('cache-control')).toBe('public, max-age=300')
   })
 })
 
-/** Every public document, at one path each. */
-const documents = () => [
+/** Lists the paths of public documents, except those with parameters. */
+const listDocumentPaths = () => [
   ...new Set(
     system.surface
       .filter(({ method, path }) => method === 'GET' && !/[{*]/.test(path))
@@ -93,6 +94,7 @@ const documents = () => [
       .filter((path) => !path.startsWith('/api/agent') && !PRIVATE.has(path)),
   ),
 ]
+/** Paths whose responses are not public documents. */
 const PRIVATE = new Set([
   '/oauth/authorize',
   '/claim',
@@ -102,13 +104,13 @@ const PRIVATE = new Set([
 ])
 
 test('range requests get the whole document, and HEAD has the same headers', async () => {
-  const public_ = documents()
-  expect(public_.length).toBeGreaterThan(15)
-  let cacheable = 0
-  for (const path of public_) {
+  const paths = listDocumentPaths()
+  expect(paths.length).toBeGreaterThan(15)
+  let cacheableCount = 0
+  for (const path of paths) {
     const whole = await sender.send({ path })
     if (whole.headers.get('cache-control') !== 'public, max-age=300') continue
-    cacheable += 1
+    cacheableCount += 1
     const etag = whole.headers.get('etag') ?? ''
     for (const headers of [
       { range: 'bytes=0-3' },
@@ -127,10 +129,10 @@ test('range requests get the whole document, and HEAD has the same headers', asy
       ])
     }
   }
-  expect(cacheable).toBeGreaterThan(12)
+  expect(cacheableCount).toBeGreaterThan(12)
 })
 
-test('cacheable responses contain no request header that is not in Vary', async () => {
+test('public documents do not depend on forged or personal request headers, and do not contain them', async () => {
   const canary = 'canary-58b1'
   const headers = {
     'x-forwarded-host': `${canary}.example`,
@@ -145,22 +147,22 @@ test('cacheable responses contain no request header that is not in Vary', async 
     cookie: `a=${canary}`,
     origin: `https://${canary}.example`,
   }
-  for (const path of documents()) {
-    const [plain, odd] = [await sender.send({ path }), await sender.send({ path, headers })]
-    expect([path, odd.status, odd.headers.get('etag')]).toEqual([
+  for (const path of listDocumentPaths()) {
+    const [plain, forged] = [await sender.send({ path }), await sender.send({ path, headers })]
+    expect([path, forged.status, forged.headers.get('etag')]).toEqual([
       path,
       plain.status,
       plain.headers.get('etag'),
     ])
-    expect(odd.text + [...odd.headers.values()].join()).not.toContain(canary)
+    expect(forged.text + [...forged.headers.values()].join()).not.toContain(canary)
   }
 })
 
 describe('cross-site requests without a preflight store nothing:', () => {
-  const posts = () => [
+  const listPostPaths = () => [
     ...new Set(system.surface.filter(({ method }) => method === 'POST').map(({ path }) => path)),
   ]
-  /** The three types of a form that need no preflight, and no type at all. */
+  /** The three content types of forms, which need no preflight, and a body without a type. */
   const SIMPLE: (readonly [string, Pick<HttpRequest, 'headers' | 'body'>])[] = [
     ['text', { headers: { 'content-type': 'text/plain' }, body: JSON.stringify(GOOD) }],
     ['a form', form({ email: GOOD.email, client_name: 'x' })],
@@ -177,7 +179,7 @@ describe('cross-site requests without a preflight store nothing:', () => {
   test.for(SIMPLE)('%s', async ([_what, content]) => {
     const from = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site', ...content.headers }
     const storedBefore = await stored.count()
-    for (const path of posts()) {
+    for (const path of listPostPaths()) {
       const response = await sender.send({
         method: 'POST',
         path,
@@ -185,7 +187,7 @@ describe('cross-site requests without a preflight store nothing:', () => {
         ...(content.body && { body: content.body }),
       })
       expect([path, response.status >= 400 && response.status < 500]).toEqual([path, true])
-      // Questions store nothing, and at /mcp only a token counts, which no page has: any page may send them.
+      // Any page may send these: a question stores nothing, and at /mcp a token is needed, which no page has.
       const allowed = ['/api/answers', '/mcp'].includes(path) ? '*' : null
       expect(response.headers.get('access-control-allow-origin'), path).toBe(allowed)
     }

@@ -15,18 +15,20 @@ afterAll(() => resources.disposeAsync())
 const CANARY = 'Canary58b1Canary58b1Canary58b1Canary58b1Can'
 const TOKEN = `ppt_${CANARY}`
 const EMAIL = 'canary.person@example.org'
-const posts = () => [
+const listPostPaths = () => [
   ...new Set(system.surface.filter(({ method }) => method === 'POST').map(({ path }) => path)),
 ]
 
-/** Returns the log lines of the requests: at least one for each, except for floods of refusals, which are only counted. */
-async function loggedBy(sent: readonly HttpRequest[]): Promise<{ lines: string[]; statuses: number[] }> {
+/** Sends requests, and returns their log lines. Checks that each has one, except refusals, of which a flood is only counted. */
+async function sendAndReadLog(
+  requests: readonly HttpRequest[],
+): Promise<{ lines: string[]; statuses: number[] }> {
   const linesBefore = system.logged.length
   const statuses: number[] = []
-  for (const each of sent) statuses.push((await sender.send(each)).status)
+  for (const request of requests) statuses.push((await sender.send(request)).status)
   const lines = system.logged.slice(linesBefore)
-  const refused = statuses.filter((status) => [401, 429, 503].includes(status)).length
-  expect(lines.length).toBeGreaterThanOrEqual(sent.length - refused)
+  const refusalCount = statuses.filter((status) => [401, 429, 503].includes(status)).length
+  expect(lines.length).toBeGreaterThanOrEqual(requests.length - refusalCount)
   return { lines, statuses }
 }
 
@@ -53,9 +55,9 @@ describe('a token or secret in the wrong place is not logged:', () => {
       'JSON of another shape',
       (path) => ({ method: 'POST', path, ...json({ [TOKEN]: EMAIL, email: [EMAIL] }) }),
     ],
-  ])('%s', async ([_where, sent]) => {
+  ])('%s', async ([_place, createRequest]) => {
     const paths = [
-      ...posts(),
+      ...listPostPaths(),
       '/api/agent',
       '/api/guides',
       '/api/guides/avoid-scams',
@@ -63,18 +65,18 @@ describe('a token or secret in the wrong place is not logged:', () => {
       '/claim',
       '/nowhere',
     ]
-    const { lines } = await loggedBy(paths.map(sent))
+    const { lines } = await sendAndReadLog(paths.map(createRequest))
     const text = lines.join('').toLowerCase()
-    for (const hidden of [CANARY, 'canary.person', encodeURIComponent(EMAIL)])
-      expect(text).not.toContain(hidden.toLowerCase())
+    for (const canary of [CANARY, 'canary.person', encodeURIComponent(EMAIL)])
+      expect(text).not.toContain(canary.toLowerCase())
     for (const line of lines) expect(JSON.parse(line)).toHaveProperty('level')
   })
 })
 
 test('malformed JSON is not logged', async () => {
   const bodies = [`{"email":"${EMAIL}"`, `{"email":"${EMAIL}",}`, `"${EMAIL}`, `{"message":"${TOKEN}"}}`]
-  const { lines, statuses } = await loggedBy(
-    posts().flatMap((path) => bodies.map((body) => ({ method: 'POST', path, ...json(body) }))),
+  const { lines, statuses } = await sendAndReadLog(
+    listPostPaths().flatMap((path) => bodies.map((body) => ({ method: 'POST', path, ...json(body) }))),
   )
   expect(statuses.every((status) => status >= 400 && status < 500)).toBe(true)
   expect(lines.join('')).not.toMatch(/canary/i)
@@ -87,7 +89,7 @@ test('malformed JSON is not logged', async () => {
 })
 
 describe('a client cannot forge a log line:', () => {
-  /** Ends a line and begins a forged one. */
+  /** A log line that the client would like to appear. */
   const FORGED = '{"level":"info","msg":"forged"}'
   test.for([
     ['a line end', `x\n${FORGED}`],
@@ -102,7 +104,7 @@ describe('a client cannot forge a log line:', () => {
   ] as const)('%s', async ([_what, text]) => {
     const inHeader = text.replaceAll(/[^\x20-\x7e]/g, (character) => encodeURIComponent(character))
     const inPath = encodeURIComponent(text)
-    const { lines } = await loggedBy([
+    const { lines } = await sendAndReadLog([
       { method: 'POST', path: '/api/agent/register', ...json({ client_name: text }) },
       { method: 'POST', path: '/api/waitlist', ...json({ email: text, referredBySlug: text }) },
       {
@@ -136,7 +138,7 @@ describe('errors of a store appear neither in responses nor in the log:', () => 
       'waitlist_entries',
       () => ({ method: 'POST', path: '/api/waitlist', ...json({ email: `${CANARY}@example.org` }) }),
     ],
-  ] as const)('%s, whose table quotes what it is given', async ([app, table, sent]) => {
+  ] as const)('%s, whose table quotes values in its error', async ([app, table, createRequest]) => {
     await using db = openPool(system.adminUrls[app], { max: 1 })
     await db.query(`create function quote_it() returns trigger language plpgsql as
       $$ begin raise exception 'Key (email)=(%) of "%" exists', '${EMAIL}', '${CANARY}'; end $$`)
@@ -145,7 +147,7 @@ describe('errors of a store appear neither in responses nor in the log:', () => 
     )
     const linesBefore = system.logged.length
     try {
-      const response = await sender.send(sent())
+      const response = await sender.send(createRequest())
       expect(response.status).toBe(500)
       expect(JSON.parse(response.text)).toMatchObject({ code: 'internal-error' })
       expect(response.text).not.toMatch(new RegExp(`${table}|Key|P0001|canary`, 'i'))
@@ -156,6 +158,6 @@ describe('errors of a store appear neither in responses nor in the log:', () => 
     } finally {
       await db.query('drop function quote_it cascade')
     }
-    expect((await sender.send(sent())).status).toBe(201)
+    expect((await sender.send(createRequest())).status).toBe(201)
   })
 })

@@ -5,8 +5,8 @@ const MAX_DEPTH = 16
 const MAX_BYTES = 16 * 1024
 const UNSAFE_NAMES = ['__proto__', 'constructor', 'prototype']
 
-/** Computes the expected status of a JSON body from the schema of the operation, without the code under test. */
-export function jsonVerdict(target: Target, text: string): 'accepted' | 400 | 413 {
+/** Computes the expected status of a JSON body from the schema of the operation and the limits of the service. */
+export function judgeJson(target: Target, text: string): 'accepted' | 400 | 413 {
   if (Buffer.byteLength(text) > MAX_BYTES) return 413
   if (text === '') return 'accepted'
   const value = JSON.parse(text) as unknown
@@ -46,7 +46,7 @@ const MAX_FIELDS = 32
  *
  * @param facts the values that a valid form may contain
  */
-export function formVerdict(
+export function judgeForm(
   target: Target,
   fields: FormFields,
   facts: { clientId: string; base: string },
@@ -70,10 +70,9 @@ export function formVerdict(
   return mayHaveScope(values('scope')[0] ?? '') ? 'accepted' : 400
 }
 
-/** Returns whether a scope is accepted (RFC 6749 §3.3): scopes that are not permitted are dropped, unless none is left. */
+/** Returns whether a scope is accepted (RFC 6749 §3.3): it must be well-formed, and contain a permitted scope or be blank. */
 function mayHaveScope(scope: string): boolean {
   if (scope.trim() === '') return true
-  return /^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/.test(scope)
-    ? scope.split(' ').some((each) => each === 'guides:read' || each === 'waitlist:write')
-    : false
+  const isWellFormed = /^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/.test(scope)
+  return isWellFormed && scope.split(' ').some((each) => each === 'guides:read' || each === 'waitlist:write')
 }

@@ -4,8 +4,8 @@ import { anyHeaderValue, anyText } from './wrong-values.ts'
 
 type Change = (request: HttpRequest) => HttpRequest
 
-/** Changes JSON into something that only a lenient parser accepts. */
-export const rawJson: fc.Arbitrary<(text: string) => string | Uint8Array> = fc.oneof(
+/** Generates changes that damage JSON, or that parsers read differently. */
+export const anyJsonDamage: fc.Arbitrary<(text: string) => string | Uint8Array> = fc.oneof(
   fc.constantFrom<(text: string) => string | Uint8Array>(
     (text) => text.replace('{', '{"email":"twice@example.org","client_name":"twice",'),
     (text) => text.replace('{', '{"\\u0065mail":"twice@example.org",'),
@@ -114,8 +114,8 @@ const PATH_CHANGES: readonly ((path: string) => string)[] = [
   (path) => `http://evil.example${path}`,
 ]
 
-/** Changes one part of a valid request other than its body. */
-export const otherShape: fc.Arbitrary<Change> = fc.oneof(
+/** Generates changes to the method, a header, the path or the query of a request. */
+export const anyRequestChange: fc.Arbitrary<Change> = fc.oneof(
   fc.constantFrom(...METHODS).map(
     (method): Change =>
       (request) =>
@@ -156,7 +156,7 @@ export const otherShape: fc.Arbitrary<Change> = fc.oneof(
     ),
 )
 
-/** Changes the method. Node sends no body with some methods, so the body is removed to keep the connection in sync. */
+/** Changes the method. Removes the body for methods with which Node sends none, to keep the connection in sync. */
 function withMethod(request: HttpRequest, method: string): HttpRequest {
   const { body, ...rest } = request
   return method === 'GET' || method === 'HEAD' || method === 'TRACE' || body === undefined
@@ -164,8 +164,11 @@ function withMethod(request: HttpRequest, method: string): HttpRequest {
     : { ...request, method }
 }
 
-/** Generates Authorization headers that must be rejected. */
-export const sideways = (agent: { client_id: string; client_secret: string }): fc.Arbitrary<string> => {
+/** Creates a generator of Authorization headers that must be rejected. */
+export const createWrongCredentials = (agent: {
+  client_id: string
+  client_secret: string
+}): fc.Arbitrary<string> => {
   const base64 = (text: string) => Buffer.from(text).toString('base64')
   const credentials = `${agent.client_id}:${agent.client_secret}`
   return fc.oneof(

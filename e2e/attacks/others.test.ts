@@ -30,7 +30,7 @@ describe('a client learns nothing about others:', () => {
     const [mine, theirs] = [await register(), await register('Their agent')]
     const { referralSlug } = await join()
     const headers = basic(mine.client_id, mine.client_secret)
-    const lasting = ({ status, text }: { status: number; text: string }) => {
+    const toComparable = ({ status, text }: { status: number; text: string }) => {
       const { instance: _place, request_id: _id, ...rest } = JSON.parse(text) as Record<string, unknown>
       return { status, rest }
     }
@@ -39,14 +39,14 @@ describe('a client learns nothing about others:', () => {
       [`/api/agents/${theirs.client_id}`, '/api/agents/nobody'],
       [`/api/waitlist/${referralSlug}`, '/api/waitlist/nobody'],
     ] as const
-    for (const [existing, nowhere] of pairs)
+    for (const [existingPath, unknownPath] of pairs)
       for (const method of ['GET', 'DELETE', 'PUT', 'PATCH']) {
-        const [known, unknown] = [
-          await sender.send({ method, path: existing, headers }),
-          await sender.send({ method, path: nowhere, headers }),
+        const [forExisting, forUnknown] = [
+          await sender.send({ method, path: existingPath, headers }),
+          await sender.send({ method, path: unknownPath, headers }),
         ]
-        expect(known.status, existing).toBe(404)
-        expect(lasting(known)).toEqual(lasting(unknown))
+        expect(forExisting.status, existingPath).toBe(404)
+        expect(toComparable(forExisting)).toEqual(toComparable(forUnknown))
       }
     const self = await sender.send({ path: '/api/agent?client_id='.concat(theirs.client_id), headers })
     expect(JSON.parse(self.text)).toMatchObject({ client_id: mine.client_id })
@@ -75,7 +75,7 @@ describe('a client learns nothing about others:', () => {
     }
   })
 
-  test('ids, secrets and slugs reveal nothing about each other or their order', async () => {
+  test('ids, secrets, slugs and request ids are unsorted, and differ in their first ten characters', async () => {
     const agents = await Promise.all(Array.from({ length: 100 }, () => register()))
     const slugs = await Promise.all(Array.from({ length: 100 }, () => join()))
     const requests = await Promise.all(
@@ -89,7 +89,7 @@ describe('a client learns nothing about others:', () => {
     ]) {
       expect(new Set(values).size).toBe(values.length)
       expect(values).not.toEqual(values.toSorted())
-      // With at least 64 random bits, no two of a hundred have the same beginning.
+      // Ten random characters have so many bits that no two of a hundred values share them.
       expect(new Set(values.map((value) => value.slice(0, 10))).size).toBe(values.length)
       expect(new Set(values.map((value) => value[0])).size).toBeGreaterThan(5)
     }

@@ -26,7 +26,7 @@ beforeAll(async () => {
 afterAll(() => resources.disposeAsync())
 
 /** URLs of this machine, as an attacker would write them to make the server fetch them. */
-const addresses = () => [
+const listUrls = () => [
   `http://127.0.0.1:${port}/plain`,
   `http://localhost:${port}/name`,
   `http://localhost.:${port}/dot`,
@@ -49,10 +49,10 @@ test('the listener records requests', async () => {
   expect(hits.splice(0)).toEqual(['GET /heard'])
 })
 
-test('the service never requests an address that a client sends', async () => {
+test('the service requests none of the URLs that a client sends', async () => {
   const { agent } = targets
   const credentials = basic(agent.client_id, agent.client_secret)
-  for (const address of addresses()) {
+  for (const address of listUrls()) {
     const members = Object.fromEntries(
       [
         'jwks_uri',
@@ -118,7 +118,7 @@ test('the service never requests an address that a client sends', async () => {
 
 test('no token makes the API use another authorization server', async () => {
   const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
-  for (const address of addresses().slice(0, 4)) {
+  for (const address of listUrls().slice(0, 4)) {
     const header = {
       alg: 'RS256',
       kid: 'x',

@@ -1,7 +1,7 @@
 import { expectSafeResponse } from '@plainpath/http/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { converse, request } from '../converse.ts'
-import { FRAMINGS, framed } from '../framings.ts'
+import { converse, formatRequest } from '../converse.ts'
+import { FRAMINGS, formatFramedRequest } from '../framings.ts'
 import { type System, startSystem } from '../in-process/start-system.ts'
 import { openStoredCounts, type StoredCounts } from '../stored-counts.ts'
 
@@ -18,37 +18,40 @@ afterAll(() => resources.disposeAsync())
 
 let serial = 0
 const JSON_TYPE = 'Content-Type: application/json'
-const join = (...headers: string[]) => {
+const createJoin = (...headers: string[]) => {
   const body = JSON.stringify({ email: `raw${++serial}@example.org` })
-  return request('POST /api/waitlist', host, [JSON_TYPE, `Content-Length: ${body.length}`, ...headers], body)
+  const allHeaders = [JSON_TYPE, `Content-Length: ${body.length}`, ...headers]
+  return formatRequest('POST /api/waitlist', host, allHeaders, body)
 }
-const register = () => request('POST /api/agent/register', host, ['Content-Length: 0'])
+const createRegistration = () => formatRequest('POST /api/agent/register', host, ['Content-Length: 0'])
+/** Checks that each response is safe. Returns the statuses. */
 const expectSafe = (responses: Awaited<ReturnType<typeof converse>>['responses']) => {
   for (const response of responses) expectSafeResponse(response, { origin: system.origin })
   return responses.map(({ status }) => status)
 }
 
-/** An operation of each app, and a hidden request that would store something if it were processed. */
-const APPS = [
-  ['auth', 'POST /oauth/token', register],
-  ['auth', 'POST /api/agent/register', register],
-  ['resource', 'POST /api/waitlist', join],
-  ['resource', 'GET /api/guides', join],
+/** Operations of both apps, each with a request to hide in it. The hidden request would store something if it were processed. */
+const OPERATIONS = [
+  ['auth', 'POST /oauth/token', createRegistration],
+  ['auth', 'POST /api/agent/register', createRegistration],
+  ['resource', 'POST /api/waitlist', createJoin],
+  ['resource', 'GET /api/guides', createJoin],
 ] as const
 
-describe.for(APPS)('%s: in %s,', ([_app, line, inner]) => {
+describe.for(OPERATIONS)('%s: in %s,', ([_app, line, createHiddenRequest]) => {
   test('the request that is hidden below succeeds when it is sent openly', async () => {
     const storedBefore = await stored.count()
-    const { responses } = await converse(system.origin, inner(), { responses: 1 })
+    const { responses } = await converse(system.origin, createHiddenRequest(), { responses: 1 })
     expect(expectSafe(responses)).toEqual([201])
     expect(await stored.count()).not.toEqual(storedBefore)
   })
 
   test.for(FRAMINGS)(
-    '$why: one refusal, the connection ends, nothing hidden is carried out',
+    '$name: one response, the connection ends, and the hidden request is not carried out',
     async (framing) => {
       const storedBefore = await stored.count()
-      const { responses, closed } = await converse(system.origin, framed(framing, host, line, inner()))
+      const bytes = formatFramedRequest(framing, host, line, createHiddenRequest())
+      const { responses, closed } = await converse(system.origin, bytes)
       const statuses = expectSafe(responses)
       expect(statuses).toHaveLength(1)
       // A GET gets a response before its body is read.
@@ -60,7 +63,7 @@ describe.for(APPS)('%s: in %s,', ([_app, line, inner]) => {
 })
 
 describe('each request gets its own response:', () => {
-  const get = (path: string) => request(`GET ${path}`, host)
+  const get = (path: string) => formatRequest(`GET ${path}`, host)
 
   test('I10 fifty pipelined requests on one connection, to both apps, in order', async () => {
     const paths = ['/api/health', '/oauth/jwks.json', '/nowhere', '/api/agent', '/api/guides/avoid-scams']
@@ -81,9 +84,10 @@ describe('each request gets its own response:', () => {
     'stops reading after a body that is too large: %s',
     async (line) => {
       const type = line.includes('token') ? 'Content-Type: application/x-www-form-urlencoded' : JSON_TYPE
-      const large = request(line, host, [type, 'Content-Length: 20000'], 'x'.repeat(20_000))
+      const large = formatRequest(line, host, [type, 'Content-Length: 20000'], 'x'.repeat(20_000))
       const storedBefore = await stored.count()
-      const { responses } = await converse(system.origin, large + join() + register(), { forMs: 1_500 })
+      const bytes = large + createJoin() + createRegistration()
+      const { responses } = await converse(system.origin, bytes, { forMs: 1_500 })
       expect(expectSafe(responses)).toEqual([413])
       expect(await stored.count()).toEqual(storedBefore)
     },
@@ -92,9 +96,9 @@ describe('each request gets its own response:', () => {
   test.for(['GET /api/guides', 'GET /oauth/jwks.json', 'DELETE /api/agent', 'GET /api/agent'])(
     'a body where none belongs is not taken for a request: %s',
     async (line) => {
-      const inner = register()
+      const body = createRegistration()
       const storedBefore = await stored.count()
-      const sent = request(line, host, [`Content-Length: ${inner.length}`], inner) + get('/api/health')
+      const sent = formatRequest(line, host, [`Content-Length: ${body.length}`], body) + get('/api/health')
       const { responses } = await converse(system.origin, sent, { responses: 2 })
       const statuses = expectSafe(responses)
       expect(statuses[0]).toBe(line.includes('agent') ? 401 : 200)
@@ -106,7 +110,7 @@ describe('each request gets its own response:', () => {
   test('a trailer is not a header', async () => {
     const body = '{"email":"trailer@example.org"}'
     const chunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\nAuthorization: Bearer x\r\nHost: evil.example\r\n\r\n`
-    const sent = request(
+    const sent = formatRequest(
       'POST /api/waitlist',
       host,
       [JSON_TYPE, 'Transfer-Encoding: chunked', 'Trailer: Authorization'],
@@ -119,7 +123,7 @@ describe('each request gets its own response:', () => {
   test.for(['POST /oauth/token', 'POST /api/waitlist'])(
     'a chunk extension of 17 KiB is refused: %s',
     async (line) => {
-      const sent = request(
+      const sent = formatRequest(
         line,
         host,
         [JSON_TYPE, 'Transfer-Encoding: chunked'],
@@ -134,21 +138,21 @@ describe('each request gets its own response:', () => {
 
 describe('Expect:', () => {
   test('100-continue gets an interim response, then the request its own', async () => {
-    const { responses, interim } = await converse(system.origin, join('Expect: 100-continue'), {
+    const { responses, interim } = await converse(system.origin, createJoin('Expect: 100-continue'), {
       responses: 1,
     })
     expect([interim, expectSafe(responses)]).toEqual([[100], [201]])
   })
 
   test('100-continue without a body gets a refusal', async () => {
-    const sent = request('POST /api/waitlist', host, ['Expect: 100-continue', 'Content-Length: 0'])
+    const sent = formatRequest('POST /api/waitlist', host, ['Expect: 100-continue', 'Content-Length: 0'])
     const { responses } = await converse(system.origin, sent, { responses: 1 })
     expect(expectSafe(responses)).toEqual([400])
   })
 
   test('any other expectation gets 417', async () => {
     const storedBefore = await stored.count()
-    const { responses, closed } = await converse(system.origin, join('Expect: a miracle'))
+    const { responses, closed } = await converse(system.origin, createJoin('Expect: a miracle'))
     expect([expectSafe(responses), closed]).toEqual([[417], true])
     expect(await stored.count()).toEqual(storedBefore)
   })
@@ -158,7 +162,7 @@ describe('other protocols get a clean error:', () => {
   test.for([
     ['HTTP/2 without having asked', () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', [400, 505]],
     ['HTTP/3 as text', () => `GET /api/health HTTP/3.0\r\nHost: ${host}\r\n\r\n`, [400, 505]],
-    ['CONNECT', () => request('CONNECT evil.example:443', host), [400, 404, 405, 421]],
+    ['CONNECT', () => formatRequest('CONNECT evil.example:443', host), [400, 404, 405, 421]],
     ['TLS', () => '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n', [400]],
     ['SMTP', () => 'HELO evil.example\r\nMAIL FROM:<a@b.example>\r\n\r\n', [400]],
   ] satisfies [string, () => string, number[]][])('%s', async ([_what, bytes, expected]) => {
@@ -179,11 +183,11 @@ describe('other protocols get a clean error:', () => {
       ],
     ],
   ] satisfies [string, string[]][])(
-    'an upgrade to %s is not made: the request is answered',
+    'an upgrade to %s is ignored, and the request gets its response',
     async ([_to, headers]) => {
       const { responses, interim } = await converse(
         system.origin,
-        request('GET /api/health', host, headers),
+        formatRequest('GET /api/health', host, headers),
         {
           responses: 1,
         },
@@ -200,8 +204,8 @@ describe('other protocols get a clean error:', () => {
     expect([expectSafe(responses), closed]).toEqual([[200], true])
   })
 
-  test('OPTIONS * changes nothing', async () => {
-    const { responses } = await converse(system.origin, request('OPTIONS *', host), { responses: 1 })
+  test('OPTIONS * gets a safe response', async () => {
+    const { responses } = await converse(system.origin, formatRequest('OPTIONS *', host), { responses: 1 })
     expect([204, 400, 404, 405]).toContain(expectSafe(responses)[0])
   })
 })
@@ -235,9 +239,9 @@ describe('a path is matched as it was sent:', () => {
     '/api/waitlist;x=1',
     '/api/waitlist/x.css',
   ]
-  test.for(TRICKS)('%s gets 404', async (path) => {
+  test.for(TRICKS)('%s gets 400 or 404, and stores nothing', async (path) => {
     const storedBefore = await stored.count()
-    const { responses } = await converse(system.origin, join().replace('/api/waitlist', path), {
+    const { responses } = await converse(system.origin, createJoin().replace('/api/waitlist', path), {
       responses: 1,
     })
     expect([400, 404]).toContain(expectSafe(responses)[0])

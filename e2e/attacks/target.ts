@@ -11,11 +11,13 @@ export interface Target {
   readonly operation: Pick<Operation, 'operationId' | 'method' | 'path' | 'access' | 'tag' | 'request'>
   readonly kind: 'json' | 'form' | 'bodiless'
   readonly sender: Sender
-  /** Creates a request that succeeds, with new values each time. */
-  valid(): Promise<HttpRequest>
-  /** Creates the request with another body. */
+  /** Creates a request that succeeds. If its values must be unique, they are new each time. */
+  createValidRequest(): Promise<HttpRequest>
+  /** Creates the request with another JSON body. */
   withBody(body: unknown): Promise<HttpRequest>
+  /** Creates the request with another form as its body. */
   withFields(fields: FormFields): Promise<HttpRequest>
+  /** The statuses of success. */
   readonly accepted: readonly number[]
 }
 
@@ -25,7 +27,7 @@ export interface Targets extends Disposable {
   readonly agent: { readonly client_id: string; readonly client_secret: string }
   readonly token: string
   /** The number of requests sent so far. */
-  requestCount(): number
+  countRequests(): number
 }
 
 const RegistrationResponse = z.object({ client_id: z.string(), client_secret: z.string() })
@@ -42,7 +44,7 @@ const TokenResponse = z.object({ access_token: z.string() })
 let emailCount = 0
 const createEmail = () => `attack${++emailCount}.${process.pid}@example.org`
 
-/** Lists every public operation of both apps, and introspection on the internal listener. */
+/** Opens the targets: the public operations that need no person, and introspection on the internal listener. */
 export async function openTargets(system: System): Promise<Targets> {
   let requests = 0
   const createCountingSender = (url: string): Sender => {
@@ -91,6 +93,7 @@ export async function openTargets(system: System): Promise<Targets> {
     createBody: () => unknown,
   ): Target => {
     const isForm = operation.path.startsWith('/oauth/')
+    const bodyKind = isForm ? 'form' : 'json'
     const call = { method: operation.method.toUpperCase() }
     const withContent = async (content: Pick<HttpRequest, 'headers' | 'body'>) => {
       const headers = await authorization(operation)
@@ -101,11 +104,11 @@ export async function openTargets(system: System): Promise<Targets> {
     const withFields = (fields: FormFields) => withContent(form(fields))
     return {
       operation,
-      kind: operation.request?.body ? (isForm ? 'form' : 'json') : 'bodiless',
+      kind: operation.request?.body ? bodyKind : 'bodiless',
       sender,
       withBody,
       withFields,
-      valid() {
+      createValidRequest() {
         if (!operation.request?.body) return withContent({})
         return isForm
           ? withFields(Object.entries(createBody() as Record<string, string>))
@@ -134,7 +137,7 @@ export async function openTargets(system: System): Promise<Targets> {
     ],
     agent,
     token,
-    requestCount: () => requests,
+    countRequests: () => requests,
     [Symbol.dispose]() {
       publicSender[Symbol.dispose]()
       internalSender[Symbol.dispose]()

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** Texts that have broken other parsers, stores, pages and logs. */
+/** Texts of kinds that often break parsers, stores, pages and logs. */
 export const NASTY_TEXTS: readonly string[] = [
   '',
   ' ',
@@ -75,22 +75,21 @@ export const WRONG_TYPES: readonly (readonly [string, unknown])[] = [
   ['an object like an address', { email: 'ana@example.org' }],
 ]
 
-const text = fc.oneof(
+/** Generates texts, with a preference for dangerous ones. */
+export const anyText = fc.oneof(
   fc.constantFrom(...NASTY_TEXTS),
   fc.string({ unit: 'binary', maxLength: 40 }),
   fc.string({ unit: 'grapheme', maxLength: 260 }),
   fc.emailAddress(),
 )
 
-export const anyText = text
-
-/** Generates any JSON value, with a preference for the dangerous ones. */
+/** Generates any JSON value, with a preference for dangerous ones. */
 export const anyValue: fc.Arbitrary<unknown> = fc.oneof(
-  text,
+  anyText,
   fc.constantFrom(...WRONG_TYPES.map(([, value]) => value)),
   fc.double({ noNaN: true, noDefaultInfinity: true }),
-  fc.array(text, { maxLength: 4 }),
-  fc.dictionary(fc.constantFrom('a', 'email', 'toString', '__proto__', '\u0000'), text, { maxKeys: 3 }),
+  fc.array(anyText, { maxLength: 4 }),
+  fc.dictionary(fc.constantFrom('a', 'email', 'toString', '__proto__', '\u0000'), anyText, { maxKeys: 3 }),
   fc.jsonValue({ maxDepth: 4 }),
   fc.integer({ min: 1, max: 40 }).map((depth) => JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`)),
 )

@@ -10,7 +10,7 @@ export interface RegisteredAgent {
 export const basicAuthorization = ({ client_id, client_secret }: RegisteredAgent) =>
   `Basic ${Buffer.from(`${client_id}:${client_secret}`).toString('base64')}`
 
-/** Registers an agent. @param address the `register_uri` of the metadata */
+/** Registers an agent. @param address the `register_uri` of the metadata @param type the identity type, if any */
 export async function registerAgent(address: string, type?: string): Promise<RegisteredAgent> {
   const response = await fetch(address, {
     method: 'POST',
@@ -19,17 +19,17 @@ export async function registerAgent(address: string, type?: string): Promise<Reg
       body: JSON.stringify({ type }),
     }),
   })
-  if (response.status !== 201) throw new Error(`registration was answered ${response.status}`)
+  if (response.status !== 201) throw new Error(`the response to the registration was ${response.status}`)
   return (await response.json()) as RegisteredAgent
 }
 
-/** Creates a second secret of the agent at `address`, and returns its id. */
-export async function secretAt(address: string, agent: RegisteredAgent): Promise<string> {
+/** Creates a second secret of the agent at this address. Returns the id of the secret. */
+export async function createSecondSecret(address: string, agent: RegisteredAgent): Promise<string> {
   const response = await fetch(address, {
     method: 'POST',
     headers: { authorization: basicAuthorization(agent) },
   })
-  if (response.status !== 201) throw new Error(`a second secret was answered ${response.status}`)
+  if (response.status !== 201) throw new Error(`the response to a second secret was ${response.status}`)
   return ((await response.json()) as { secret_id: string }).secret_id
 }
 
@@ -39,7 +39,7 @@ export interface TokenResponse {
   readonly scope?: string
 }
 
-/** Registers an agent with a key, and returns a function that creates the form fields of an assertion for this issuer. */
+/** Registers an agent with a key. Returns a function that creates the form fields of an assertion for this issuer. */
 async function registerKey(address: string, issuer: string) {
   const { privateKey, publicKey } = await generateKeyPair('ES256')
   const response = await fetch(address, {
@@ -47,7 +47,8 @@ async function registerKey(address: string, issuer: string) {
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ jwks: { keys: [await exportJWK(publicKey)] } }),
   })
-  if (response.status !== 201) throw new Error(`registration with a key was answered ${response.status}`)
+  if (response.status !== 201)
+    throw new Error(`the response to a registration with a key was ${response.status}`)
   const { client_id } = (await response.json()) as { client_id: string }
   return async (): Promise<Record<string, string>> => ({
     client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
@@ -58,7 +59,7 @@ async function registerKey(address: string, issuer: string) {
   })
 }
 
-/** The headers and form fields with which an agent authenticates by one of the documented methods. */
+/** The headers and form fields by which an agent authenticates in one request. */
 export interface Authentication {
   readonly headers: Record<string, string>
   readonly fields: Record<string, string>

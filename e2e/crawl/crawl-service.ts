@@ -4,21 +4,21 @@ import { findNamedLinks, type NamedLink, removeParameters } from './named-links.
 export interface Visit {
   readonly href: string
   /** The media type that was announced together with the address. */
-  readonly announced?: string
+  readonly announcedType?: string
   readonly status: number
   readonly type: string
   readonly headers: Headers
   readonly text: string
-  /** The address whose response named it first. */
+  /** The address whose response named this one first. */
   readonly from: string
 }
 
-/** Limits the crawl in case of a mistake in the service. */
+/** Ends the crawl if a mistake in the service creates ever more addresses. */
 const MAX_VISITS = 1_000
 
 /**
- * Visits `start` and, recursively, every address that a response names, once for each announced media type. Visits addresses with
- * `{slug}` last, when the slugs of guides are known.
+ * Visits `start` and, recursively, every address that a response names, once for each announced media type. Visits
+ * addresses with `{slug}` last, when the slug of a guide is known, and skips addresses with `{id}`.
  */
 export async function crawlService(start: string): Promise<Visit[]> {
   const queue: { link: NamedLink; from: string }[] = [{ link: { href: start }, from: '' }]
@@ -63,7 +63,7 @@ async function visit({ href, type }: NamedLink, from: string): Promise<Visit> {
   return {
     href,
     from,
-    ...(type !== undefined && { announced: type }),
+    ...(type !== undefined && { announcedType: type }),
     status: response.status,
     type: removeParameters(response.headers.get('content-type')),
     headers: response.headers,

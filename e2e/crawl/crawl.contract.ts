@@ -3,10 +3,10 @@ import { NEEDS_A_PERSON } from '../needs-a-person.ts'
 import {
   basicAuthorization,
   createAuthenticator,
+  createSecondSecret,
   type RegisteredAgent,
   registerAgent,
   requestToken,
-  secretAt,
 } from './agent.ts'
 import {
   type ApiDescription,
@@ -15,7 +15,7 @@ import {
   listOperations,
 } from './api-description.ts'
 import { crawlService, findGuideSlug, type Visit } from './crawl-service.ts'
-import { postTargets } from './post-targets.ts'
+import { listPostTargets } from './post-targets.ts'
 
 export interface CrawledService extends AsyncDisposable {
   readonly origin: string
@@ -36,7 +36,7 @@ interface ServerMetadata {
 
 /** Describes the contract for a client that starts at `/` and follows only named addresses. */
 export function describeCrawl(kind: string, open: () => Promise<CrawledService>): void {
-  describe(`from / alone, ${kind}`, () => {
+  describe(`a client that starts at /, ${kind}`, () => {
     const crawl = crawlBeforeAll(open)
     describeAddresses(crawl)
     describeOperations(crawl)
@@ -50,8 +50,9 @@ interface Crawl {
   readonly description: ApiDescription
   readonly operations: readonly CallableOperation[]
   readonly server: ServerMetadata
-  jsonAt(path: string): unknown
-  newAgent(): Promise<RegisteredAgent>
+  /** Parses the visited response at a path. */
+  readJson(path: string): unknown
+  registerNewAgent(): Promise<RegisteredAgent>
 }
 
 /** Crawls the service before the first test. Returns a function through which tests read the result. */
@@ -61,19 +62,27 @@ function crawlBeforeAll(open: () => Promise<CrawledService>): () => Crawl {
   beforeAll(async () => {
     const { origin } = resources.use(await open())
     const visits = await crawlService(`${origin}/`)
-    const jsonAt = (path: string): unknown =>
+    const readJson = (path: string): unknown =>
       JSON.parse(visits.find(({ href }) => href === `${origin}${path}`)?.text ?? '{}')
-    const description = jsonAt('/openapi.json') as ApiDescription
-    const server = jsonAt('/.well-known/oauth-authorization-server') as ServerMetadata
-    const newAgent = () => registerAgent(server.agent_auth.register_uri)
-    crawl = { origin, visits, description, operations: listOperations(description), server, jsonAt, newAgent }
+    const description = readJson('/openapi.json') as ApiDescription
+    const server = readJson('/.well-known/oauth-authorization-server') as ServerMetadata
+    const registerNewAgent = () => registerAgent(server.agent_auth.register_uri)
+    crawl = {
+      origin,
+      visits,
+      description,
+      operations: listOperations(description),
+      server,
+      readJson,
+      registerNewAgent,
+    }
   })
   afterAll(() => resources.disposeAsync())
   return () => crawl
 }
 
 function describeAddresses(crawl: () => Crawl): void {
-  test('every named address responds with its announced type', () => {
+  test('every named address responds as expected, with its announced type', () => {
     const { visits } = crawl()
     const mistakes = visits.flatMap((visit) => {
       const mistake = findMistake(visit, crawl())
@@ -83,7 +92,7 @@ function describeAddresses(crawl: () => Crawl): void {
     expect(visits.length).toBeGreaterThan(50)
   })
 
-  test('no text has an unfilled placeholder', () => {
+  test('no named address has an unfilled placeholder', () => {
     expect(crawl().visits.filter(({ href }) => /[{}<>]|undefined|%3C/.test(href))).toEqual([])
   })
 
@@ -109,12 +118,12 @@ function describeAddresses(crawl: () => Crawl): void {
     '/api/guides',
     '/api/health',
     '/api',
-  ])('it reaches %s', (path) => {
+  ])('reaches %s', (path) => {
     expect(crawl().visits.find(({ href }) => href === `${crawl().origin}${path}`)?.status).toBe(200)
   })
 
-  test('every skill is the bytes of its digest', async () => {
-    const index = crawl().jsonAt('/.well-known/agent-skills/index.json') as {
+  test('every skill has the digest that the index names', async () => {
+    const index = crawl().readJson('/.well-known/agent-skills/index.json') as {
       skills: { url: string; digest: string }[]
     }
     for (const { url, digest } of index.skills) {
@@ -125,66 +134,69 @@ function describeAddresses(crawl: () => Crawl): void {
   })
 }
 
-/** The scope that only the other grant issues. */
+/** The scope that the grant of client credentials does not issue. */
 const LENT_SCOPE = 'contact:write'
 
-/** Describes what is wrong with a response; undefined if nothing is. */
+/** Describes what is wrong with a response. Returns undefined if nothing is wrong. */
 function findMistake(visit: Visit, crawl: Crawl): string | undefined {
   const { operations, server, visits } = crawl
   if (visit.href === server.authorization_endpoint) return describeUnless(visit, visit.status === 400)
   const operationsHere = operations.filter(({ address }) => isAddressOf(address, visit.href))
-  const get = operationsHere.find(({ method }) => method === 'GET')
-  if (get && get.security.length > 0)
+  const getOperation = operationsHere.find(({ method }) => method === 'GET')
+  if (getOperation && getOperation.security.length > 0)
     return describeUnless(visit, visit.status === 401 && visit.headers.has('www-authenticate'))
-  if (operationsHere.length > 0 && !get)
+  if (operationsHere.length > 0 && !getOperation)
     return findMethodMistake(
       visit,
       operationsHere.map(({ method }) => method),
     )
-  if (postTargets(visits).has(visit.href) && visit.status === 401)
+  if (listPostTargets(visits).has(visit.href) && visit.status === 401)
     return describeUnless(visit, visit.headers.has('www-authenticate'))
-  if (visit.status === 405 && postTargets(visits).has(visit.href)) return findMethodMistake(visit, ['POST'])
+  if (visit.status === 405 && listPostTargets(visits).has(visit.href))
+    return findMethodMistake(visit, ['POST'])
   if (visit.status !== 200) return describeUnless(visit, false)
-  const announced = visit.announced?.split(';')[0]
-  return announced === undefined || announced === visit.type
+  const announcedType = visit.announcedType?.split(';')[0]
+  return announcedType === undefined || announcedType === visit.type
     ? undefined
-    : `is ${visit.type}, not ${announced}`
+    : `is ${visit.type}, not ${announcedType}`
 }
 
-/** Returns whether `href` is an instance of `address`, in which `{id}` stands for a UUID. */
+/** Returns whether `href` is this address, in which `{id}` stands for any UUID. */
 const isAddressOf = (address: string, href: string) =>
   address === href.replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/, '{id}') || address === href
 
 const describeUnless = ({ status }: Visit, isExpected: boolean) =>
-  isExpected ? undefined : `answers ${status}`
+  isExpected ? undefined : `responds ${status}`
 
 /** Checks that an endpoint without GET responds with 405 and the methods that it has. */
 function findMethodMistake({ status, headers }: Visit, methods: readonly string[]): string | undefined {
   const allow = headers.get('allow')?.split(', ') ?? []
   const isExpected = status === 405 && methods.every((method) => allow.includes(method))
-  return isExpected ? undefined : `answers ${status}, Allow: ${allow.join(', ')}`
+  return isExpected ? undefined : `responds ${status}, Allow: ${allow.join(', ')}`
 }
 
 function describeOperations(crawl: () => Crawl): void {
-  test('every described operation works as described', async () => {
+  test('every operation responds to each of its examples as described', async () => {
     const { description, operations } = crawl()
     const checker = createResponseChecker(description)
     const mistakes: string[] = []
     for (const operation of operations) {
       const responses = await callWithExamples(operation, crawl())
       for (const response of responses) {
-        const documented =
+        const isDescribed =
           Object.keys(operation.responses).includes(String(response.status)) ||
           (NEEDS_A_PERSON.has(operation.operationId) && response.status >= 400 && response.status < 410)
-        const mistake = documented ? checker.findMistakes(operation, response) : ['is not described']
-        mistakes.push(...mistake.map((each) => `${operation.operationId} ${response.status}: ${each}`))
+        const foundMistakes = isDescribed ? checker.findMistakes(operation, response) : ['is not described']
+        mistakes.push(
+          ...foundMistakes.map((mistake) => `${operation.operationId} ${response.status}: ${mistake}`),
+        )
       }
     }
     expect(mistakes).toEqual([])
     expect(operations.length).toBeGreaterThanOrEqual(9)
   })
 
-  test('every failure is a described problem, and other methods get 405 with Allow', async () => {
+  test('a wrong method gets 405 with Allow, and every failure is as described', async () => {
     const { description, operations } = crawl()
     const checker = createResponseChecker(description)
     const mistakes: string[] = []
@@ -229,13 +241,13 @@ const readResponse = async (response: Response): Promise<ReadResponse> => ({
 /** Calls an operation with each example of its body, each time as a new agent. */
 async function callWithExamples(
   operation: CallableOperation,
-  { visits, server, newAgent }: Crawl,
+  { visits, server, registerNewAgent }: Crawl,
 ): Promise<ReadResponse[]> {
-  const agent = operation.security.some((scheme) => 'client' in scheme) ? await newAgent() : undefined
-  const [secrets, rest] = operation.address.split('/{id}')
+  const agent = operation.security.some((scheme) => 'client' in scheme) ? await registerNewAgent() : undefined
+  const [collection, suffix] = operation.address.split('/{id}')
   const address =
-    agent && secrets?.endsWith('/secrets') && rest === ''
-      ? `${secrets}/${await secretAt(secrets, agent)}`
+    agent && collection?.endsWith('/secrets') && suffix === ''
+      ? `${collection}/${await createSecondSecret(collection, agent)}`
       : operation.address.replace('{slug}', findGuideSlug(visits))
   const [type, content] = Object.entries(operation.requestBody?.content ?? {})[0] ?? []
   const examples = type ? Object.values(content?.examples ?? {}).map(({ value }) => value) : [undefined]
@@ -267,10 +279,10 @@ async function callWithExamples(
 }
 
 /** Removes `none`, which only apps that people connect use. */
-const agentMethods = (methods: readonly string[]) => methods.filter((method) => method !== 'none')
+const selectAgentMethods = (methods: readonly string[]) => methods.filter((method) => method !== 'none')
 
 function describeAuthorization(crawl: () => Crawl): void {
-  test('every grant, with every authentication method, issues every named scope', async () => {
+  test('client credentials, with every authentication method, get every described scope except that for messages', async () => {
     const { server, description } = crawl()
     const { tokenUrl, scopes } = description.components.securitySchemes.oauth2.flows.clientCredentials
     expect(tokenUrl).toBe(server.token_endpoint)
@@ -281,7 +293,7 @@ function describeAuthorization(crawl: () => Crawl): void {
       'client_credentials',
       'urn:ietf:params:oauth:grant-type:jwt-bearer',
     ])
-    for (const method of agentMethods(server.token_endpoint_auth_methods_supported)) {
+    for (const method of selectAgentMethods(server.token_endpoint_auth_methods_supported)) {
       const authentication = await createAuthenticator(method, server)
       for (const scope of Object.keys(scopes)) {
         const grant = { grant_type: 'client_credentials', scope }
@@ -291,16 +303,16 @@ function describeAuthorization(crawl: () => Crawl): void {
     }
   })
 
-  test('a token is for the named resource, and can be revoked with every authentication method', async () => {
-    const { server, jsonAt } = crawl()
-    const { resource, bearer_methods_supported } = jsonAt('/.well-known/oauth-protected-resource/api') as {
+  test('a token for the named resource is accepted, until it is revoked with any of the authentication methods', async () => {
+    const { server, readJson } = crawl()
+    const { resource, bearer_methods_supported } = readJson('/.well-known/oauth-protected-resource/api') as {
       resource: string
       bearer_methods_supported: string[]
     }
     expect(bearer_methods_supported).toEqual(['header'])
     const read = (token: string) =>
       fetch(`${resource}/guides`, { headers: { authorization: `Bearer ${token}` } })
-    for (const method of agentMethods(server.revocation_endpoint_auth_methods_supported)) {
+    for (const method of selectAgentMethods(server.revocation_endpoint_auth_methods_supported)) {
       const authentication = await createAuthenticator(method, server)
       const grant = { grant_type: 'client_credentials', resource }
       const { access_token: token = '' } = await requestToken(
@@ -320,7 +332,7 @@ function describeAuthorization(crawl: () => Crawl): void {
     }
   })
 
-  test('an agent can get every named identity type, by registration or by verification afterwards', async () => {
+  test('an agent can register as anonymous, and then begin a verification', async () => {
     const { register_uri, claim_uri, identity_types_supported } = crawl().server.agent_auth
     expect(identity_types_supported).toEqual(['anonymous', 'identity_assertion'])
     const agent = await registerAgent(register_uri, 'anonymous')
@@ -332,8 +344,8 @@ function describeAuthorization(crawl: () => Crawl): void {
     expect(verification.status).toBe(202)
   })
 
-  test('every published key is a public key of its algorithm', () => {
-    const { keys } = crawl().jsonAt('/oauth/jwks.json') as { keys: Record<string, unknown>[] }
+  test('every published key is a public ES256 key', () => {
+    const { keys } = crawl().readJson('/oauth/jwks.json') as { keys: Record<string, unknown>[] }
     expect(keys.length).toBeGreaterThan(0)
     for (const key of keys) {
       expect(key).toMatchObject({ kty: 'EC', alg: 'ES256', use: 'sig', kid: expect.stringMatching(/./) })
@@ -341,7 +353,7 @@ function describeAuthorization(crawl: () => Crawl): void {
     }
   })
 
-  test('the authorization endpoint says what a request must name', async () => {
+  test('the authorization endpoint responds to an empty request with the problem invalid-request', async () => {
     const response = await readResponse(await fetch(crawl().server.authorization_endpoint))
     expect(response).toMatchObject({ status: 400, type: 'application/problem+json' })
     expect(JSON.parse(response.text)).toMatchObject({ code: 'invalid-request' })

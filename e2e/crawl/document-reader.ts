@@ -22,17 +22,18 @@ type Purpose = keyof typeof RECOGNIZERS
 /** Matches the sentences of links to follow, the most promising first. */
 const PROMISING_WORDS = [/\bmessage/i, /verif|confirm/i, /\bregist/i]
 
-/** An agent that knows one address, learns all others from the documents that it reads, and counts its requests. */
+/** An agent that learns every address from the documents that it reads, and counts its requests. */
 export class DocumentReader {
   readonly #requests: DescribedRequest[] = []
   readonly #links: DescribedLink[] = []
   readonly #readAddresses = new Set<string>()
   #requestCount = 0
 
-  get sent(): number {
+  get requestCount(): number {
     return this.#requestCount
   }
 
+  /** Reads a document, and stores its requests and links. */
   async read(address: string): Promise<void> {
     this.#readAddresses.add(address)
     const response = await this.#fetch(address, { headers: { accept: 'text/markdown' } })
@@ -41,7 +42,7 @@ export class DocumentReader {
     this.#links.push(...links)
   }
 
-  /** Finds the address of a request. Reads further documents, the most promising first, until one contains it. */
+  /** Finds a request. Reads further documents, the most promising first, until one describes it. */
   async find(purpose: Purpose): Promise<{ method: string; url: string }> {
     for (;;) {
       const request = this.#requests.find((each) => RECOGNIZERS[purpose](each))
@@ -75,7 +76,7 @@ export class DocumentReader {
 
   #nextDocument(): string | undefined {
     const rank = ({ sentence }: DescribedLink) =>
-      PROMISING_WORDS.findIndex((promise) => promise.test(sentence))
+      PROMISING_WORDS.findIndex((pattern) => pattern.test(sentence))
     const unreadLinks = this.#links.filter((link) => rank(link) >= 0 && !this.#readAddresses.has(link.href))
     return unreadLinks.toSorted((one, other) => rank(one) - rank(other))[0]?.href
   }

@@ -5,7 +5,7 @@ export interface NamedLink {
   readonly type?: string
 }
 
-/** Finds every address of our origin in the headers and the text of a response. */
+/** Finds every address of the response's own origin in its `Link` header and its body. */
 export function findNamedLinks(response: { url: string; headers: Headers; text: string }): NamedLink[] {
   const { origin } = new URL(response.url)
   const links = [...findInLinkHeader(response), ...findInBody(response)]
@@ -17,7 +17,7 @@ export function findNamedLinks(response: { url: string; headers: Headers; text: 
   })
 }
 
-/** Keeps `{slug}` readable, so that the crawler can replace it. */
+/** Decodes the braces of `{slug}`, so that the crawler can replace it. */
 const decodeTemplate = (href: string) => href.replaceAll('%7B', '{').replaceAll('%7D', '}')
 
 /** Parses the parts of RFC 8288 §3 that we use. */
@@ -63,7 +63,7 @@ const unescapeHtml = (markup: string) =>
   markup.replaceAll(/&(?:amp|lt|gt|quot|#39);/g, (entity) => ENTITIES[entity] ?? '')
 
 function findInHtml(markup: string): NamedLink[] {
-  // The last is the address of an image in the head (Open Graph).
+  // The last alternative matches the address of the preview image (Open Graph).
   const pattern = /\s(?:href|src|action|property="og:image" content)="([^"]*)"/g
   const attributes = [...markup.matchAll(pattern)].map(([, href = '']) => unescapeHtml(href))
   const text = unescapeHtml(markup.replaceAll(/<[^>]*>/g, ' '))

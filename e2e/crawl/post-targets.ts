@@ -7,8 +7,8 @@ interface ServerCard {
   readonly remotes?: readonly { readonly url: string }[]
 }
 
-/** Lists the named addresses for POST that are no operations: forms, MCP servers and the registration of apps. */
-export function postTargets(visits: readonly Visit[]): ReadonlySet<string> {
+/** Lists the named addresses for POST that are not operations: forms, MCP servers and the registration of apps. */
+export function listPostTargets(visits: readonly Visit[]): ReadonlySet<string> {
   return new Set(
     visits.flatMap((visit) => [...listForms(visit), ...listMcpServers(visit), ...listRegistrations(visit)]),
   )

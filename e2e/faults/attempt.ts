@@ -7,24 +7,25 @@ import {
   mayBeLost,
   removeLiveToken,
 } from './ledger.ts'
-import { parseJsonObject, type RefusalForm } from './refusal.ts'
+import { type ErrorFormat, parseJsonObject } from './refusal.ts'
 
 /** A request, and the check of its response. */
 export interface Attempt {
-  readonly sent: HttpRequest
+  readonly request: HttpRequest
   /** Overrides the error format of the operation. */
-  readonly form?: RefusalForm
+  readonly errorFormat?: ErrorFormat
   /**
-   * Checks a response other than 503, and records a correct one in the ledger.
+   * Checks a response, and records in the ledger what it acknowledges. A refusal (503) counts as a mistake, so a caller
+   * that expects refusals checks for them first.
    *
    * @returns a description of the mistake in the response; undefined if it is correct
    */
-  read(response: HttpResponse): string | undefined
-  /** Called after any response. */
+  check(response: HttpResponse): string | undefined
+  /** The caller calls this once the request is no longer in flight. */
   release?(): void
 }
 
-/** Describes a response by its status and error code. */
+/** Describes a response by its status and error code, or says why there is none. */
 export function describeUnexpected({ status, text }: HttpResponse): string {
   if (status === 0) return `no answer (${text})`
   const { code, error = '' } = parseJsonObject(text)
@@ -33,18 +34,18 @@ export function describeUnexpected({ status, text }: HttpResponse): string {
 
 export const FORM_HEADERS = { 'content-type': 'application/x-www-form-urlencoded' }
 
-/** Counts the attempt among its owner's requests in flight. */
+/** Counts the attempt among its owner's requests in flight until it is released. */
 export function withOwner(owner: KnownAgent | KnownConnection, attempt: Attempt): Attempt {
-  owner.busy += 1
+  owner.requestsInFlight += 1
   return {
     ...attempt,
     release() {
-      owner.busy -= 1
+      owner.requestsInFlight -= 1
     },
   }
 }
 
-/** Records a token, which is live unless the store may have lost it. */
+/** Records a token. It counts as live unless the store may have lost it since it was requested. */
 export function recordToken(ledger: Ledger, token: KnownToken, response: HttpResponse): void {
   ledger.tokens.push(token)
   if (!mayBeLost(ledger, token, response.endedAt)) ledger.liveTokens.push(token)

@@ -1,22 +1,29 @@
 import type { Fault } from './fault.ts'
 import { createConnectionFault, type FaultCase } from './fault-case.ts'
+import type { FaultNumber } from './fault-numbers.ts'
 
-const CONNECTION_FAULTS: readonly { readonly what: string; readonly fault: Fault }[] = [
-  { what: 'refused', fault: { kind: 'refuse' } },
-  { what: 'half-open', fault: { kind: 'half-open' } },
-  { what: '3 s slow', fault: { kind: 'latency', ms: 1_500, jitterMs: 200 } },
-  { what: 'cut in the middle of replies', fault: { kind: 'cut-after', bytes: 300 } },
+interface ConnectionFault {
+  readonly description: string
+  readonly numbers: readonly FaultNumber[]
+  readonly fault: Fault
+}
+
+const CONNECTION_FAULTS: readonly ConnectionFault[] = [
+  { description: 'refused', numbers: ['F-25'], fault: { kind: 'refuse' } },
+  { description: 'half-open', numbers: ['F-25', 'F-23'], fault: { kind: 'half-open' } },
+  { description: '3 s slow', numbers: ['F-25'], fault: { kind: 'latency', ms: 1_500, jitterMs: 200 } },
+  {
+    description: 'cut in the middle of replies',
+    numbers: ['F-25', 'F-26'],
+    fault: { kind: 'cut-after', bytes: 300 },
+  },
 ]
 
 export const AUTH_FAULTS: readonly FaultCase[] = [
-  ...CONNECTION_FAULTS.map(({ what, fault }) =>
+  ...CONNECTION_FAULTS.map(({ description, numbers, fault }) =>
     createConnectionFault({
-      name: `auth to the API: ${what}`,
-      numbers: [
-        'F-25',
-        ...(what === 'half-open' ? (['F-23'] as const) : []),
-        ...(what.startsWith('cut') ? (['F-26'] as const) : []),
-      ],
+      name: `auth to the API: ${description}`,
+      numbers,
       connections: ['introspection'],
       parts: ['introspection'],
       refuses: ['read with a token'],
@@ -29,7 +36,7 @@ export const AUTH_FAULTS: readonly FaultCase[] = [
     numbers: ['F-27'],
     connections: ['introspection'],
     parts: ['introspection'],
-    // An API trusts its key set for a second. Reads with cached introspections need no key set.
+    // In this stack, an API trusts a key set for one second. Reads with cached introspections need no key set.
     refuses: ['read with a token'],
     maxRefusedShare: 0.35,
     failsCheck: 'auth',
@@ -40,9 +47,9 @@ export const AUTH_FAULTS: readonly FaultCase[] = [
     name: 'auth: one process of two is suspended (SIGSTOP)',
     numbers: ['F-33'],
     parts: ['auth', 'introspection'],
-    // The gateway waits 6 s for a process.
+    // The gateway waits up to 6 s for the headers of a response.
     maxResponseMs: 7_000,
-    // Each API process loses at most the introspections in flight at the suspended process, and then uses the other one.
+    // The suspended process serves nothing, but requests to the other process succeed.
     refuses: [],
     begin: async ({ stack }) => void stack.auth[0]?.child.kill('SIGSTOP'),
     end: async ({ stack }) => void stack.auth[0]?.child.kill('SIGCONT'),

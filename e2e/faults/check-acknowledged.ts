@@ -1,17 +1,18 @@
 import type { Attempt } from './attempt.ts'
 import { createHttpClient, type HttpClient, type HttpRequest, type HttpResponse } from './http-client.ts'
-import { endedAt, isEndRequested, type Ledger, mayBeLost } from './ledger.ts'
-import { NOTIFIED_MS, rejoin, showAgent, useToken } from './operations.ts'
+import { getEndedAt, isEndRequested, type Ledger, mayBeLost } from './ledger.ts'
+import { createAgentRead, MAX_STALE_AGENT_MS, rejoin, useToken } from './operations.ts'
 
 const CONCURRENCY = 16
-/** The default time for which refused requests are repeated, for all checks together. */
+/** By default, refused requests are repeated for this time, which all checks share. */
 const PATIENCE_MS = 20_000
 
 /**
  * Checks that the service has lost no acknowledged change. Its stores must be available.
  *
- * @param since checks only changes that were acknowledged after this time
- * @returns one line for each lost change, and for each revoked token or deleted agent that is still accepted
+ * @param since checks only agents and addresses that were acknowledged, and tokens that were requested, since this time
+ * @returns a line for each failed check: a lost change, a revoked token or deleted agent that is still accepted, or an
+ *   unexpected response
  */
 export async function checkAcknowledged(
   origin: string,
@@ -19,8 +20,8 @@ export async function checkAcknowledged(
   since = Number.NEGATIVE_INFINITY,
   patienceMs = PATIENCE_MS,
 ): Promise<string[]> {
-  using rawClient = createHttpClient(origin)
-  const send = retryRefused(rawClient, patienceMs)
+  using client = createHttpClient(origin)
+  const send = createRepeatingSend(client, patienceMs)
   const checks = [
     ...ledger.agents
       .filter((agent) => agent.registeredAt >= since)
@@ -32,8 +33,9 @@ export async function checkAcknowledged(
       .filter((token) => token.requestedAt >= since)
       .flatMap((token) => {
         const now = performance.now()
-        const hasEnded = endedAt(token) <= now
-        // The state of a token is unknown if its revocation was requested but not acknowledged, or if the store lost its data.
+        const hasEnded = getEndedAt(token) <= now
+        // The state of a token is unknown if its revocation was requested but not acknowledged, or if the store may
+        // have lost it.
         if (!hasEnded && (isEndRequested(token, now) || mayBeLost(ledger, token, now))) return []
         return createCheck(send, () => useToken(ledger, token), 'token')
       }),
@@ -43,7 +45,10 @@ export async function checkAcknowledged(
 
 type Check = () => Promise<string | undefined>
 
-/** Sends a request until it is not refused. `prepare` creates the request of each attempt, since a DPoP proof is valid once. */
+/**
+ * Sends a request, and repeats it while it is refused. Calls `prepare` before each attempt, because a DPoP proof is
+ * accepted only once.
+ */
 type Send = (prepare: () => HttpRequest | undefined) => Promise<HttpResponse | undefined>
 
 const createCheck =
@@ -52,20 +57,20 @@ const createCheck =
     let attempt: Attempt | undefined
     const response = await send(() => {
       attempt = prepare()
-      return attempt?.sent
+      return attempt?.request
     })
-    const mistake = response && attempt?.read(response)
+    const mistake = response && attempt?.check(response)
     return mistake && `${subject}: ${mistake}`
   }
 
-/** Repeats refused requests, since the checks concern stored data and not speed. */
-function retryRefused(client: HttpClient, patienceMs: number): Send {
+/** Refused requests are repeated for `patienceMs`, because the checks concern stored data and not speed. */
+function createRepeatingSend(client: HttpClient, patienceMs: number): Send {
   const deadline = performance.now() + patienceMs
   return async (prepare) => {
     for (;;) {
-      const sent = prepare()
-      if (!sent) return undefined
-      const response = await client.send(sent)
+      const request = prepare()
+      if (!request) return undefined
+      const response = await client.send(request)
       if (response.status !== 503 || response.endedAt > deadline) return response
     }
   }
@@ -76,11 +81,11 @@ const createAgentCheck =
   async () => {
     const { endRequestedAt, endedAt: deletedAt } = agent
     if (endRequestedAt !== undefined && deletedAt === undefined) return undefined
-    const response = await send(() => showAgent(agent))
+    const response = await send(() => createAgentRead(agent))
     if (!response) return undefined
     const { status, startedAt } = response
     if (deletedAt === undefined) return status === 200 ? undefined : `agent: ${status} instead of 200`
-    const mayBeCached = status === 200 && startedAt < deletedAt + NOTIFIED_MS
+    const mayBeCached = status === 200 && startedAt < deletedAt + MAX_STALE_AGENT_MS
     return status === 401 || mayBeCached ? undefined : `deleted agent: ${status} instead of 401`
   }
 
@@ -88,7 +93,7 @@ async function runConcurrently(limit: number, checks: readonly Check[]): Promise
   const results: (string | undefined)[] = []
   let nextIndex = 0
   const worker = async () => {
-    for (let each = checks[nextIndex++]; each; each = checks[nextIndex++]) results.push(await each())
+    for (let check = checks[nextIndex++]; check; check = checks[nextIndex++]) results.push(await check())
   }
   await Promise.all(Array.from({ length: limit }, worker))
   return results

@@ -1,5 +1,6 @@
 /*
- * The operations of the app with which people signed in. Its access tokens are used and revoked like agents' tokens.
+ * Operations on the connections of people who signed in with an app. `operations.ts` uses and revokes their access
+ * tokens.
  */
 import {
   type Attempt,
@@ -15,25 +16,28 @@ import { parseJsonObject } from './refusal.ts'
 /** Creates the form fields that identify the app, which has no secret. */
 export const createClientFields = ({ appId = '' }: Ledger) => ({ client_id: appId })
 
-/** Shorter than the grace period in which an app may repeat a refresh whose response was lost. */
+/** Shorter than the minute for which an app may present a used refresh token again. */
 const GRACE_MS = 50_000
-/** The number of connections that the load never ends, so that some can always be refreshed. */
-const REMAINING_CONNECTIONS = 5
+/** While at most this many connections are active, the load ends none, so that some can be refreshed. */
+const MIN_ACTIVE_CONNECTIONS = 5
 
+/** Lists the connections without a request in flight whose refresh token must still work. */
 const listActiveConnections = ({ connections }: Ledger) =>
   connections.filter(
-    ({ endRequestedAt, refreshingSince = Number.POSITIVE_INFINITY, busy }) =>
-      endRequestedAt === undefined && busy === 0 && !(performance.now() > refreshingSince + GRACE_MS),
+    ({ endRequestedAt, refreshingSince = Number.POSITIVE_INFINITY, requestsInFlight }) =>
+      endRequestedAt === undefined &&
+      requestsInFlight === 0 &&
+      performance.now() <= refreshingSince + GRACE_MS,
   )
 
-/** Refreshes a person's tokens. Prefers a connection whose last refresh received no response, as an app does. */
+/** Refreshes a person's tokens. Prefers a connection whose last refresh failed, because an app would repeat it. */
 export function refresh(ledger: Ledger): Attempt | undefined {
   const active = listActiveConnections(ledger)
   const connection = active.find(({ refreshingSince }) => refreshingSince !== undefined) ?? pickRandom(active)
   if (!connection) return undefined
   connection.refreshingSince ??= performance.now()
   return withOwner(connection, {
-    sent: {
+    request: {
       method: 'POST',
       path: '/oauth/token',
       headers: FORM_HEADERS,
@@ -43,7 +47,7 @@ export function refresh(ledger: Ledger): Attempt | undefined {
         ...createClientFields(ledger),
       }).toString(),
     },
-    read(response) {
+    check(response) {
       const { access_token: value, refresh_token: refreshToken } = parseJsonObject(response.text)
       if (response.status !== 200 || typeof value !== 'string' || typeof refreshToken !== 'string')
         return describeUnexpected(response)
@@ -59,21 +63,24 @@ export function refresh(ledger: Ledger): Attempt | undefined {
   })
 }
 
-/** Revokes the refresh token of a connection, which revokes all of the person's tokens with this app. */
+/**
+ * Revokes the refresh token of a connection, and thereby all of its tokens. Returns undefined if the connection
+ * is in use, if its last refresh failed, or if too few connections are active.
+ */
 export function endConnection(ledger: Ledger, connection: KnownConnection): Attempt | undefined {
   const active = listActiveConnections(ledger)
   const isSettled = active.includes(connection) && connection.refreshingSince === undefined
-  if (!isSettled || active.length <= REMAINING_CONNECTIONS) return undefined
+  if (!isSettled || active.length <= MIN_ACTIVE_CONNECTIONS) return undefined
   connection.endRequestedAt = performance.now()
   const tokens = removeLiveTokens(ledger, connection)
   return withOwner(connection, {
-    sent: {
+    request: {
       method: 'POST',
       path: '/oauth/revoke',
       headers: FORM_HEADERS,
       body: new URLSearchParams({ token: connection.refreshToken, ...createClientFields(ledger) }).toString(),
     },
-    read(response) {
+    check(response) {
       if (response.status !== 200) return describeUnexpected(response)
       connection.endedAt = response.endedAt
       ledger.endedTokens.push(...tokens)

@@ -6,16 +6,16 @@ import type { FaultCase } from './fault-case.ts'
 import type { FaultyStack } from './faulty-stack.ts'
 import { createHttpClient } from './http-client.ts'
 import type { Ledger } from './ledger.ts'
-import { operation } from './operations.ts'
+import { getOperation } from './operations.ts'
 
 const run = promisify(execFile)
 const SERVER_FAULT = { parts: ['auth database', 'api database'], isManual: true } as const
-/** The number of rows that fill the allocated pages of the tables. */
-const MAX_ROWS = 400
-/** The number of 16 MiB segments that the server may have preallocated. */
+/** More rows than fit into the pages that the tables have already allocated. */
+const MAX_REGISTRATIONS = 400
+/** More 16 MiB segments than the server can have preallocated on the disk. */
 const MAX_SEGMENTS = 40
 
-/** Full disks: small file systems in memory, which only root may mount. */
+/** Faults of full disks. The disks are small file systems in memory, which only root can mount. */
 export const DISK_FAULTS: readonly FaultCase[] = [
   {
     ...SERVER_FAULT,
@@ -71,7 +71,11 @@ export const DISK_FAULTS: readonly FaultCase[] = [
   },
 ]
 
-/** Mounts a file system in memory that the database server may write. Returns its folder. @param size such as `2m` */
+/**
+ * Mounts a file system in memory to which the database server can write. Returns its folder.
+ *
+ * @param size such as `2m`
+ */
 async function mountSmallDisk(system: FaultyStack, name: string, size: string): Promise<string> {
   const disk = path.join(system.folder, name)
   await mkdir(disk)
@@ -88,7 +92,7 @@ const toFillerPath = (disk: string) => path.join(disk, 'filler')
 async function fillDisk(disk: string): Promise<void> {
   const { bavail, bsize } = await statfs(disk)
   await using file = await open(toFillerPath(disk), 'w')
-  // The server writes, too, so the disk may be full before the loop ends.
+  // The server also writes to the disk, so it may be full before the loop ends.
   try {
     for (let blocksLeft = bavail; blocksLeft > 0; blocksLeft -= 1) await file.write(Buffer.alloc(bsize, 1))
   } catch (error) {
@@ -96,14 +100,14 @@ async function fillDisk(disk: string): Promise<void> {
   }
 }
 
-/** Registers agents through the service until it refuses. The ledger records the acknowledged agents. */
+/** Registers agents through the service until it refuses one. The ledger records the acknowledged agents. */
 async function registerUntilRefused({ stack }: FaultyStack, ledger: Ledger): Promise<void> {
   using client = createHttpClient(stack.origin)
-  for (let rows = 0; rows < MAX_ROWS; rows += 1) {
-    const attempt = operation('register').prepare(ledger)
-    const response = attempt && (await client.send(attempt.sent))
+  for (let registrations = 0; registrations < MAX_REGISTRATIONS; registrations += 1) {
+    const attempt = getOperation('register').prepare(ledger)
+    const response = attempt && (await client.send(attempt.request))
     if (!response || response.status === 503) return
-    attempt.read(response)
+    attempt.check(response)
   }
 }
 
@@ -119,7 +123,7 @@ async function writeUntilPanic({ admin }: FaultyStack): Promise<void> {
   }
 }
 
-/** Moves the write-ahead log. @param disk the new folder; undefined moves it back to the data */
+/** Moves the write-ahead log. @param disk the new folder; undefined moves it back into the data folder */
 async function moveLog({ postgres }: FaultyStack, disk: string | undefined): Promise<void> {
   const logFolder = path.join(postgres.dir, 'pg_wal')
   await postgres.stop('SIGINT')

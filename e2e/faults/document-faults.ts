@@ -5,16 +5,16 @@ import type { DocumentServerFault } from './faulty-document-server.ts'
 import type { FaultyStack } from './faulty-stack.ts'
 import { parseJsonObject } from './refusal.ts'
 
-/** The number of concurrent agents without a document. It exceeds the limit of concurrent fetches from one host. */
-const CONCURRENT_AGENTS = 4
+/** Exceeds the number of fetches from one host that an instance carries out at the same time for new clients. */
+const CONCURRENT_NEW_CLIENTS = 4
 /** A fetch takes at most two seconds. The rest is for waiting for a lock or a connection. */
-const RESPONSE_MS = 5_000
-/** The host of documents whose name does not resolve (RFC 6761 §6.4). */
-const UNRESOLVED = 'agent.invalid'
+const MAX_RESPONSE_MS = 5_000
+/** A host name that does not resolve (RFC 6761 §6.4). */
+const UNRESOLVED_HOST = 'agent.invalid'
 
 /**
- * Faults of servers that publish client documents. New clients receive no token, clients with a cached document still do, and no
- * other request is refused.
+ * Faults of servers that publish client documents. New clients receive no token, clients with a cached document still
+ * do, and no other request is refused.
  */
 export const DOCUMENT_FAULTS: readonly FaultCase[] = [
   createDocumentServerFault('does not respond', 'silent', { isManual: false }),
@@ -24,7 +24,7 @@ export const DOCUMENT_FAULTS: readonly FaultCase[] = [
 ]
 
 function createDocumentServerFault(
-  what: string,
+  description: string,
   fault: DocumentServerFault | 'unresolved',
   { isManual = true } = {},
 ): FaultCase {
@@ -33,35 +33,36 @@ function createDocumentServerFault(
   let refusals = 0
   let mistakes: string[] = []
   const toDocumentUrl = ({ documents }: FaultyStack, name: string) =>
-    fault === 'unresolved' ? `https://${UNRESOLVED}/${name}.json` : documents.url(name)
+    fault === 'unresolved' ? `https://${UNRESOLVED_HOST}/${name}.json` : documents.url(name)
 
   async function requestToken(system: FaultyStack, clientId: string) {
     const { origin } = system.stack
     const grant = form({
       grant_type: 'client_credentials',
       client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
-      client_assertion: system.documentKey.assertion(clientId, origin),
+      client_assertion: system.documentKey.signAssertion(clientId, origin),
     })
     return sender.send({ method: 'POST', path: '/oauth/token', ...grant })
   }
 
   return {
     ...createRepeatedFault({
-      name: `the server of clients' documents ${what}`,
+      name: `the server of clients' documents ${description}`,
       numbers: ['F-39'],
       parts: [],
       refuses: [],
       isManual,
       async prepare(system) {
-        ;[refusals, mistakes] = [0, []]
+        refusals = 0
+        mistakes = []
         sender = createSender(system.stack.origin)
         cachedClientId = system.documents.url(randomUUID())
         const { status, text } = await requestToken(system, cachedClientId)
         if (status !== 200) throw new Error(`the first token of a client with a URL: ${status} ${text}`)
-        if (fault !== 'unresolved') system.documents.set(fault)
+        if (fault !== 'unresolved') system.documents.setFault(fault)
       },
       async act(system) {
-        const newClientIds = Array.from({ length: CONCURRENT_AGENTS }, () =>
+        const newClientIds = Array.from({ length: CONCURRENT_NEW_CLIENTS }, () =>
           toDocumentUrl(system, `refused-${randomUUID()}`),
         )
         const responses = await Promise.all(
@@ -75,13 +76,13 @@ function createDocumentServerFault(
           refusals += 1
           if (status !== 401 && status !== 429)
             mistakes.push(`a client without its document: ${status} ${String(error)}`)
-          if (ms > RESPONSE_MS) mistakes.push(`a refusal took ${(ms / 1000).toFixed(1)} s`)
+          if (ms > MAX_RESPONSE_MS) mistakes.push(`a refusal took ${(ms / 1000).toFixed(1)} s`)
         }
       },
     }),
     isObserved: () => refusals > 0,
     async finish(system) {
-      system.documents.set(undefined)
+      system.documents.setFault(undefined)
       const { status } = await requestToken(system, system.documents.url(randomUUID()))
       if (status !== 200) mistakes.push(`a new client after the fault: ${status}`)
       const { rowCount } = await system.admin.auth.query(`select from agents where id like '%/refused-%'`)

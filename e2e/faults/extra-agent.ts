@@ -3,7 +3,7 @@ import { basic, form, json, type Sender } from '../send.ts'
 
 const MAX_ATTEMPTS = 20
 
-/** Registers an agent that is not in the ledger, so that the load neither uses nor deletes it. */
+/** Registers an agent outside the ledger, so that the load neither uses nor deletes it. */
 export async function registerExtraAgent(sender: Sender): Promise<AgentCredentials> {
   const text = await sendUntilServed(sender, { path: '/api/agent/register', ...json({}) }, 201)
   return JSON.parse(text) as AgentCredentials
@@ -17,7 +17,11 @@ export async function requestToken(sender: Sender, agent: AgentCredentials): Pro
   return (JSON.parse(text) as { access_token: string }).access_token
 }
 
-/** Repeats a refused request, and returns the body of the response with the expected status. */
+/**
+ * Sends a request, and repeats it while it is refused, up to 20 times in total. Returns the body of the response.
+ *
+ * @throws {Error} if the last response has another status than the expected one
+ */
 export async function sendUntilServed(
   sender: Sender,
   request: { path: string; headers: Readonly<Record<string, string>>; body: string },

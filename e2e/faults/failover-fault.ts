@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { appendFile, rename, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
-import { freePorts } from '@plainpath/http/free-ports'
+import { reserveFreePorts } from '@plainpath/http/free-ports'
 import { openPool, type Pool } from '@plainpath/postgres'
 import { waitUntil } from '@plainpath/stack/managed-process'
 import { createPostgresProcess, type PostgresProcess } from '@plainpath/stack/postgres-process'
@@ -14,7 +14,7 @@ const PATIENCE_MS = 20_000
 
 /**
  * Creates a fault in which the server is killed and a synchronous standby takes over (`synchronous_standby_names`). An
- * asynchronous standby could lack the last acknowledged changes, including revocations.
+ * asynchronous standby could lack the last acknowledged changes, such as revocations.
  */
 export function createFailoverFault(): FaultCase {
   let standby: Standby
@@ -32,13 +32,13 @@ export function createFailoverFault(): FaultCase {
     },
     async begin(system) {
       await system.postgres.stop('SIGKILL')
-      // The wait is shorter than the statement time-out, so that the statement completes.
+      // The second argument limits the wait to 1 s. The time-out of the statement is 2 s.
       await standby.admin.query('select pg_promote(true, 1)')
       await waitUntilFound(standby.admin, 'select where not pg_is_in_recovery()')
-      await system.aimDatabases(standby.port)
+      await system.redirectDatabases(standby.port)
     },
     end: async () => {},
-    /** Moves the promoted server to the port that the apps use. */
+    /** Moves the data of the promoted server to the original server, and directs the apps back to it. */
     async finish(system) {
       const { postgres } = system
       await standby.admin[Symbol.asyncDispose]()
@@ -46,7 +46,7 @@ export function createFailoverFault(): FaultCase {
       await rm(postgres.dir, { recursive: true })
       await rename(standby.server.dir, postgres.dir)
       await postgres.start()
-      await system.aimDatabases(system.stack.postgres.port)
+      await system.redirectDatabases(system.stack.postgres.port)
       return []
     },
   }
@@ -60,7 +60,7 @@ interface Standby {
 
 async function startStandby(system: FaultyStack): Promise<Standby> {
   const { postgres } = system
-  const [port = 0] = await freePorts(1)
+  const [port = 0] = await reserveFreePorts(1)
   const dir = path.join(system.folder, 'standby')
   await postgres.stop('SIGINT')
   await run('cp', ['-a', postgres.dir, dir])

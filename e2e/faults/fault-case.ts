@@ -10,32 +10,41 @@ export interface FaultCase {
   readonly name: string
   /** The numbers of this fault in `fault-numbers.ts`. */
   readonly numbers: readonly FaultNumber[]
-  /** The parts that it affects. Only operations that need one of them may be refused (503). */
+  /**
+   * The parts that it affects. Only operations that need one of them may be refused (503), apart from the few refusals
+   * that a busy machine explains.
+   */
   readonly parts: readonly Part[]
   /** Operations that no process can serve during the fault: each must be refused at least once. */
   readonly refuses: readonly OperationName[]
-  /** The maximum time until a response during the fault; by default 5 s. */
+  /** The maximum time until any response of the run; by default 5 s. */
   readonly maxResponseMs?: number
   /** The time after the fault in which refusals are still permitted; by default 5 s. */
   readonly graceMs?: number
   /** The maximum share of all requests that may be refused, for a fault during which most can be served. */
   readonly maxRefusedShare?: number
-  /** The maximum share of all requests that a busy machine may refuse. Set for a fault that is itself load. */
+  /** The maximum share of all requests that may be refused because of load. Set for a fault that is itself load. */
   readonly maxShedShare?: number
   /** The time after the fault within which goodput must reach 80 % of its former value. */
   readonly maxRecoveryMs?: number
   /** The shortest times before, during and after the fault. */
   readonly minSeconds?: { readonly steady: number; readonly held: number; readonly recovery: number }
-  /** The number of times that clients immediately repeat a refused request. */
+  /** The number of times that clients immediately try a refused operation again. */
   readonly retries?: number
-  /** The health check that fails during the fault. */
+  /** The health check that the load must see fail during the fault. */
   readonly failsCheck?: 'database' | 'auth'
-  /** True if only `npm run faults` runs it, because it needs root or other programs, or resembles another fault or test. */
+  /**
+   * True if only `npm run faults` injects it, because it needs root or other programs, or resembles another fault or
+   * test.
+   */
   readonly isManual?: boolean
   /** Called before the load starts. */
   prepare?(system: FaultyStack, ledger: Ledger): Promise<void>
   begin(system: FaultyStack, ledger: Ledger): Promise<void>
-  /** Returns true once the effects that the scenario needs were observed. The fault lasts until then, within a bound. */
+  /**
+   * Returns true once the effects that the scenario needs were observed. The fault lasts until then, but is not
+   * prolonged beyond 20 s.
+   */
   isObserved?(): boolean
   /** Ends the fault. Resolves when the part works again. */
   end(system: FaultyStack, ledger: Ledger): Promise<void>
@@ -50,23 +59,23 @@ export function createConnectionFault(
     fault: Fault
   },
 ): FaultCase {
-  const { connections, fault, ...rest } = options
+  const { connections, fault, ...faultCase } = options
   return {
-    ...rest,
-    begin: (system) => system.put(fault, ...connections),
-    end: (system) => system.put({ kind: 'pass' }, ...connections),
+    ...faultCase,
+    begin: (system) => system.setFault(fault, ...connections),
+    end: (system) => system.setFault({ kind: 'pass' }, ...connections),
   }
 }
 
-/** Creates a fault that must be caused repeatedly: `act` runs in a loop until the fault ends. */
+/** Creates a fault that must be caused repeatedly: it runs `act` in a loop until it ends. */
 export function createRepeatedFault(
   options: Omit<FaultCase, 'begin' | 'end'> & { act(system: FaultyStack, ledger: Ledger): Promise<void> },
 ): FaultCase {
-  const { act, ...rest } = options
+  const { act, ...faultCase } = options
   let hasEnded = false
   let actions: Promise<void> | undefined
   return {
-    ...rest,
+    ...faultCase,
     async begin(system, ledger) {
       hasEnded = false
       actions = (async () => {

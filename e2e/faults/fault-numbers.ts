@@ -1,7 +1,7 @@
 /** A test of a fault. */
 export interface FaultTest {
   readonly file: string
-  /** A part of its title in the source. */
+  /** The title in the source, or a part of it. */
   readonly title: string
 }
 
@@ -9,8 +9,9 @@ const listTests = (file: string, ...titles: readonly string[]): FaultTest[] =>
   titles.map((title) => ({ file, title }))
 
 /**
- * The faults by number. `tests` lists only tests whose titles lack the number; all others are found by their titles. A fault
- * without a scenario in `catalogue.ts` does not concern a running stack: `npm run faults` runs its tests.
+ * The faults by number. `tests` must list tests whose titles lack the number; `findFaultTests` finds the others by
+ * their titles. A fault without a scenario in `catalogue.ts` does not concern a running stack: `npm run faults` runs
+ * its tests.
  */
 export const FAULT_NUMBERS = {
   'F-01': {
@@ -66,7 +67,7 @@ export const FAULT_NUMBERS = {
       ...listTests('apps/auth/test/redis-down.redis.test.ts', 'F-13 refuses connections'),
       ...listTests(
         'e2e/system/faults.test.ts',
-        'while Redis is unavailable each process counts limits by itself',
+        'while Redis is unavailable, each process counts limits by itself',
       ),
     ],
   },
@@ -78,7 +79,7 @@ export const FAULT_NUMBERS = {
     tests: [
       ...listTests(
         'packages/http/src/readiness/watch-clock.test.ts',
-        'F-17 notices a step of the clock while the store is down',
+        'F-17 notices a step of the clock while the database is down',
       ),
     ],
   },
@@ -90,7 +91,7 @@ export const FAULT_NUMBERS = {
   },
   'F-21': {
     fault: 'a signing key is revoked',
-    tests: [...listTests('e2e/system/keys.test.ts', 'once revoke has returned')],
+    tests: [...listTests('e2e/system/keys.test.ts', 'after `keys revoke` has returned')],
   },
   'F-22': {
     fault: 'the key-encryption key is wrong on one instance',
@@ -141,7 +142,7 @@ export const FAULT_NUMBERS = {
     tests: [
       ...listTests(
         'packages/mail/src/open-mailer.integration.test.ts',
-        'retries a temporarily refused mail under the same Message-ID',
+        'sends a temporarily refused mail at the second attempt',
         'drops a mail that its handler no longer wants',
         'starts and stops while its database is unreachable',
       ),

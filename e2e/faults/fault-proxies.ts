@@ -15,16 +15,19 @@ const REDIS: readonly ProxiedConnection[] = ['auth redis', 'api redis']
 
 /** The fault proxies, one for each address to which processes connect. */
 export interface FaultProxies extends AsyncDisposable {
-  /** Creates a proxy for an address, and returns the address of the proxy. */
-  through(connection: ProxiedConnection, url: string): Promise<string>
-  /** Injects a fault into connections. */
-  put(fault: Fault, ...connections: readonly ProxiedConnection[]): Promise<void>
-  /** Counts how often a text is sent on a connection from now on. Returns a function that returns the count. */
-  watch(text: string, connection: ProxiedConnection): () => number
-  /** Sends new connections to the databases to the server at this port, and resets open ones. */
-  aimDatabases(port: number): Promise<void>
-  /** Sends new connections to Redis to the server at this port, and resets open ones. */
-  aimRedis(port: number): Promise<void>
+  /** Starts a proxy in front of the server at a URL, and returns the URL with the address of the proxy. */
+  addProxy(connection: ProxiedConnection, url: string): Promise<string>
+  /** Sets the fault of connections: of those that are open, and of new ones. */
+  setFault(fault: Fault, ...connections: readonly ProxiedConnection[]): Promise<void>
+  /**
+   * Starts to count the chunks that clients send on a connection and that contain a text. Ends an earlier count of the
+   * connection. Returns a function that reads the count.
+   */
+  startCounting(text: string, connection: ProxiedConnection): () => number
+  /** Directs new database connections to the server at this port, and resets open ones. */
+  redirectDatabases(port: number): Promise<void>
+  /** Directs new Redis connections to the server at this port, and resets open ones. */
+  redirectRedis(port: number): Promise<void>
 }
 
 /** Creates an empty set of proxies. Disposing closes them. */
@@ -33,31 +36,31 @@ export function openFaultProxies(): FaultProxies {
   const proxies = new Map<ProxiedConnection, FaultProxy[]>()
   const listProxies = (...connections: readonly ProxiedConnection[]) =>
     connections.flatMap((connection) => proxies.get(connection) ?? [])
-  const put = async (fault: Fault, ...connections: readonly ProxiedConnection[]) => {
+  const setFault = async (fault: Fault, ...connections: readonly ProxiedConnection[]) => {
     await Promise.all(listProxies(...connections).map((proxy) => proxy.set(fault)))
   }
-  const aim = async (port: number, connections: readonly ProxiedConnection[]) => {
-    for (const proxy of listProxies(...connections)) proxy.aim(port)
-    await put({ kind: 'reset' }, ...connections)
-    await put({ kind: 'pass' }, ...connections)
+  const redirect = async (port: number, connections: readonly ProxiedConnection[]) => {
+    for (const proxy of listProxies(...connections)) proxy.redirect(port)
+    await setFault({ kind: 'reset' }, ...connections)
+    await setFault({ kind: 'pass' }, ...connections)
   }
   return {
-    put,
-    async through(connection, url) {
+    setFault,
+    async addProxy(connection, url) {
       const target = new URL(url)
       const proxy = resources.use(await startFaultProxy({ host: '127.0.0.1', port: Number(target.port) }))
       proxies.set(connection, [...listProxies(connection), proxy])
       target.port = String(proxy.port)
-      // This is a name and not an IP address, so that its resolution can fail.
+      // A name, not an IP address, so that a fault can prevent its resolution.
       target.hostname = 'localhost'
       return target.href.replace(/\/$/, '')
     },
-    watch(text, connection) {
-      const counts = listProxies(connection).map((proxy) => proxy.watch(text))
-      return () => counts.reduce((sum, count) => sum + count(), 0)
+    startCounting(text, connection) {
+      const readCounts = listProxies(connection).map((proxy) => proxy.startCounting(text))
+      return () => readCounts.reduce((sum, readCount) => sum + readCount(), 0)
     },
-    aimDatabases: (port) => aim(port, DATABASES),
-    aimRedis: (port) => aim(port, REDIS),
+    redirectDatabases: (port) => redirect(port, DATABASES),
+    redirectRedis: (port) => redirect(port, REDIS),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }

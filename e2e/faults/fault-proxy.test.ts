@@ -5,7 +5,7 @@ import { type FaultProxy, startFaultProxy } from './fault-proxy.ts'
 
 let resources: AsyncDisposableStack
 let proxy: FaultProxy
-/** The lines that the server received. It replies to each with the same line in capitals. */
+/** The chunks that the server received. It replies to each with the same text in capitals. */
 let serverReceived: string[]
 let serverSockets: Set<Socket>
 
@@ -38,219 +38,226 @@ afterEach(() => resources.disposeAsync())
 
 interface Client {
   readonly socket: Socket
-  readonly received: () => string
-  readonly failure: () => string | undefined
-  readonly closed: () => boolean
+  readonly getReceived: () => string
+  /** Returns the code of the connection's error, if any. */
+  readonly getErrorCode: () => string | undefined
+  readonly isClosed: () => boolean
 }
 
-async function open(): Promise<Client> {
+/** Connects to the proxy. Resolves once the connection is open or has failed. */
+async function connectClient(): Promise<Client> {
   const socket = connect({ host: '127.0.0.1', port: proxy.port, noDelay: true })
   let received = ''
-  let failure: string | undefined
-  let closed = false
+  let errorCode: string | undefined
+  let isClosed = false
   socket.on('data', (chunk) => {
     received += chunk.toString()
   })
   socket.on('error', (error: NodeJS.ErrnoException) => {
-    failure = error.code
+    errorCode = error.code
   })
   socket.on('close', () => {
-    closed = true
+    isClosed = true
   })
   resources.defer(() => void socket.destroy())
   const settled = Promise.withResolvers<void>()
   for (const event of ['connect', 'close']) socket.once(event, () => settled.resolve())
   await settled.promise
-  return { socket, received: () => received, failure: () => failure, closed: () => closed }
+  return {
+    socket,
+    getReceived: () => received,
+    getErrorCode: () => errorCode,
+    isClosed: () => isClosed,
+  }
 }
 
-async function answered(client: Client, word: string): Promise<void> {
+async function expectReply(client: Client, word: string): Promise<void> {
   client.socket.write(word)
-  await expect.poll(client.received).toContain(word.toUpperCase())
+  await expect.poll(client.getReceived).toContain(word.toUpperCase())
 }
 
-test('counts the chunks that contain a text, from the call on', async () => {
-  const client = await open()
-  await answered(client, 'early word')
-  const first = proxy.watch('word')
-  await answered(client, 'a word')
-  await answered(client, 'another')
-  expect(first()).toBe(1)
-  const second = proxy.watch('another')
-  await answered(client, 'another one')
-  expect([first(), second()]).toEqual([1, 1])
+test('startCounting counts the chunks from clients that contain a text and are sent after the call', async () => {
+  const client = await connectClient()
+  await expectReply(client, 'early word')
+  const countWord = proxy.startCounting('word')
+  await expectReply(client, 'a word')
+  await expectReply(client, 'another')
+  expect(countWord()).toBe(1)
+  const countAnother = proxy.startCounting('another')
+  await expectReply(client, 'another one')
+  expect([countWord(), countAnother()]).toEqual([1, 1])
 })
 
-test('passes bytes in both directions, and forwards the end of one side', async () => {
-  const client = await open()
-  await answered(client, 'hello')
-  expect(proxy.open).toBe(1)
+test('passes bytes in both directions, and forwards the end of the client to the server', async () => {
+  const client = await connectClient()
+  await expectReply(client, 'hello')
+  expect(proxy.openConnections).toBe(1)
   client.socket.end()
-  await expect.poll(client.closed).toBe(true)
-  await expect.poll(() => [serverSockets.size, proxy.open]).toEqual([0, 0])
+  await expect.poll(client.isClosed).toBe(true)
+  await expect.poll(() => [serverSockets.size, proxy.openConnections]).toEqual([0, 0])
 })
 
 test('forwards the end of the server to the client', async () => {
-  const client = await open()
-  await answered(client, 'hello')
+  const client = await connectClient()
+  await expectReply(client, 'hello')
   for (const socket of serverSockets) socket.end()
-  await expect.poll(client.closed).toBe(true)
-  await expect.poll(() => proxy.open).toBe(0)
+  await expect.poll(client.isClosed).toBe(true)
+  await expect.poll(() => proxy.openConnections).toBe(0)
 })
 
-test('latency delays each direction and keeps the order', async () => {
+test('latency delays bytes, and keeps their order', async () => {
   await proxy.set({ kind: 'latency', ms: 60, jitterMs: 40 })
-  const client = await open()
+  const client = await connectClient()
   const startedAt = performance.now()
   for (const word of ['a', 'b', 'c', 'd', 'e', 'f']) client.socket.write(word)
-  await expect.poll(() => client.received().length).toBe(6)
-  expect(client.received()).toBe('ABCDEF')
+  await expect.poll(() => client.getReceived().length).toBe(6)
+  expect(client.getReceived()).toBe('ABCDEF')
   expect(performance.now() - startedAt).toBeGreaterThan(2 * (60 - 40))
 })
 
 test('refuse closes the port and resets open connections; pass opens the same port again', async () => {
-  const openBefore = await open()
-  await answered(openBefore, 'hello')
+  const earlierClient = await connectClient()
+  await expectReply(earlierClient, 'hello')
   await proxy.set({ kind: 'refuse' })
-  await expect.poll(openBefore.failure).toBe('ECONNRESET')
-  expect((await open()).failure()).toBe('ECONNREFUSED')
+  await expect.poll(earlierClient.getErrorCode).toBe('ECONNRESET')
+  expect((await connectClient()).getErrorCode()).toBe('ECONNREFUSED')
   await proxy.set({ kind: 'pass' })
-  await answered(await open(), 'again')
+  await expectReply(await connectClient(), 'again')
 })
 
-test('half-open accepts connections, discards all bytes of old and new ones, and never delivers them', async () => {
-  const openBefore = await open()
-  await answered(openBefore, 'hello')
+test('half-open discards the bytes of open and new connections for good', async () => {
+  const earlierClient = await connectClient()
+  await expectReply(earlierClient, 'hello')
   await proxy.set({ kind: 'half-open' })
-  const during = await open()
-  openBefore.socket.write('lost')
-  during.socket.write('lost')
+  const newClient = await connectClient()
+  earlierClient.socket.write('lost')
+  newClient.socket.write('lost')
   await expect.poll(() => proxy.lostBytes).toBe(8)
   await proxy.set({ kind: 'pass' })
-  await answered(await open(), 'later')
-  expect([openBefore.received(), during.received(), openBefore.closed(), during.closed()]).toEqual([
-    'HELLO',
-    '',
-    false,
-    false,
-  ])
+  await expectReply(await connectClient(), 'later')
+  expect([
+    earlierClient.getReceived(),
+    newClient.getReceived(),
+    earlierClient.isClosed(),
+    newClient.isClosed(),
+  ]).toEqual(['HELLO', '', false, false])
   expect(serverReceived).toEqual(['hello', 'later'])
-  openBefore.socket.end()
-  during.socket.end()
-  await expect.poll(() => [openBefore.closed(), during.closed()]).toEqual([true, true])
+  earlierClient.socket.end()
+  newClient.socket.end()
+  await expect.poll(() => [earlierClient.isClosed(), newClient.isClosed()]).toEqual([true, true])
 })
 
-test('half-open hides the end of each side from the other until the fault ends', async () => {
-  const client = await open()
-  await answered(client, 'hello')
+test('half-open hides from the server that the client has closed, until the fault ends', async () => {
+  const client = await connectClient()
+  await expectReply(client, 'hello')
   await proxy.set({ kind: 'half-open' })
   client.socket.destroy()
-  await open()
+  await connectClient()
   expect(serverSockets.size).toBe(1)
   await proxy.set({ kind: 'pass' })
   await expect.poll(() => serverSockets.size).toBe(0)
 })
 
-test('a connection without data during half-open works again afterwards', async () => {
-  const client = await open()
-  await answered(client, 'hello')
+test('a connection that carried no data during half-open works afterwards', async () => {
+  const client = await connectClient()
+  await expectReply(client, 'hello')
   await proxy.set({ kind: 'half-open' })
   await proxy.set({ kind: 'pass' })
-  await answered(client, 'still there')
+  await expectReply(client, 'still there')
   expect(serverReceived).toEqual(['hello', 'still there'])
 })
 
 test('stop-reading delays bytes until the fault ends', async () => {
-  const client = await open()
-  await answered(client, 'hello')
+  const client = await connectClient()
+  await expectReply(client, 'hello')
   await proxy.set({ kind: 'stop-reading' })
   client.socket.write('late')
-  const another = await open()
-  another.socket.write('later')
-  await expect.poll(() => another.socket.bytesWritten).toBe(5)
+  const newClient = await connectClient()
+  newClient.socket.write('later')
+  await expect.poll(() => newClient.socket.bytesWritten).toBe(5)
   expect(serverReceived).toEqual(['hello'])
   await proxy.set({ kind: 'pass' })
-  await expect.poll(client.received).toBe('HELLOLATE')
-  await expect.poll(another.received).toBe('LATER')
+  await expect.poll(client.getReceived).toBe('HELLOLATE')
+  await expect.poll(newClient.getReceived).toBe('LATER')
 })
 
-test('reset resets open and new connections', async () => {
-  const openBefore = await open()
-  await answered(openBefore, 'hello')
+test('reset resets open connections and closes new ones', async () => {
+  const earlierClient = await connectClient()
+  await expectReply(earlierClient, 'hello')
   await proxy.set({ kind: 'reset' })
-  await expect.poll(openBefore.failure).toBe('ECONNRESET')
-  const during = await open()
-  await expect.poll(during.closed).toBe(true)
+  await expect.poll(earlierClient.getErrorCode).toBe('ECONNRESET')
+  const newClient = await connectClient()
+  await expect.poll(newClient.isClosed).toBe(true)
   await proxy.set({ kind: 'pass' })
-  await answered(await open(), 'again')
+  await expectReply(await connectClient(), 'again')
 })
 
-test('drop-replies forwards requests and discards the replies', async () => {
-  const client = await open()
-  await answered(client, 'hello')
+test('drop-replies forwards requests, and discards the replies even after the fault', async () => {
+  const client = await connectClient()
+  await expectReply(client, 'hello')
   await proxy.set({ kind: 'drop-replies' })
   client.socket.write('done')
   await expect.poll(() => serverReceived).toEqual(['hello', 'done'])
   await proxy.set({ kind: 'pass' })
-  await answered(await open(), 'new')
+  await expectReply(await connectClient(), 'new')
   client.socket.write('more')
   await expect.poll(() => serverReceived).toEqual(['hello', 'done', 'new', 'more'])
-  expect(client.received()).toBe('HELLO')
+  expect(client.getReceived()).toBe('HELLO')
 })
 
 test('hang-new forwards nothing on new connections, and does not affect open ones', async () => {
-  const openBefore = await open()
-  await answered(openBefore, 'hello')
+  const earlierClient = await connectClient()
+  await expectReply(earlierClient, 'hello')
   await proxy.set({ kind: 'hang-new' })
-  const during = await open()
-  during.socket.write('lost')
+  const newClient = await connectClient()
+  newClient.socket.write('lost')
   await expect.poll(() => proxy.lostBytes).toBe(4)
-  await answered(openBefore, 'still there')
+  await expectReply(earlierClient, 'still there')
   await proxy.set({ kind: 'pass' })
-  await answered(await open(), 'later')
-  expect([serverReceived, during.received(), during.closed()]).toEqual([
+  await expectReply(await connectClient(), 'later')
+  expect([serverReceived, newClient.getReceived(), newClient.isClosed()]).toEqual([
     ['hello', 'still there', 'later'],
     '',
     false,
   ])
 })
 
-test('lose-reply-to forwards all requests, and discards replies from that request on', async () => {
-  const [one, another] = [await open(), await open()]
+test('lose-reply-to forwards all requests, and discards replies on a connection from that request on', async () => {
+  const [client, otherClient] = [await connectClient(), await connectClient()]
   await proxy.set({ kind: 'lose-reply-to', request: 'commit' })
-  await answered(one, 'begin')
-  one.socket.write('commit')
+  await expectReply(client, 'begin')
+  client.socket.write('commit')
   await expect.poll(() => serverReceived).toEqual(['begin', 'commit'])
   await proxy.set({ kind: 'pass' })
-  one.socket.write('more')
+  client.socket.write('more')
   await expect.poll(() => serverReceived).toEqual(['begin', 'commit', 'more'])
-  await answered(another, 'fine')
-  expect(one.received()).toBe('BEGIN')
+  await expectReply(otherClient, 'fine')
+  expect(client.getReceived()).toBe('BEGIN')
 })
 
-test('new connections go to the current target', async () => {
-  await using elsewhere = await startFaultProxy({ host: '127.0.0.1', port: 9 })
-  const openBefore = await open()
-  await answered(openBefore, 'hello')
-  proxy.aim(elsewhere.port)
-  await expect.poll((await open()).closed).toBe(true)
-  await answered(openBefore, 'still there')
+test('redirect changes the target of new connections, and not of open ones', async () => {
+  await using deadEnd = await startFaultProxy({ host: '127.0.0.1', port: 9 })
+  const earlierClient = await connectClient()
+  await expectReply(earlierClient, 'hello')
+  proxy.redirect(deadEnd.port)
+  await expect.poll((await connectClient()).isClosed).toBe(true)
+  await expectReply(earlierClient, 'still there')
 })
 
-test('cut-after resets a connection after so many bytes of replies', async () => {
+test('cut-after resets a connection after the given number of reply bytes', async () => {
   await proxy.set({ kind: 'cut-after', bytes: 3 })
-  const client = await open()
+  const client = await connectClient()
   client.socket.write('hello')
-  await expect.poll(client.failure).toBe('ECONNRESET')
-  expect(client.received()).toBe('HEL')
+  await expect.poll(client.getErrorCode).toBe('ECONNRESET')
+  expect(client.getReceived()).toBe('HEL')
   await proxy.set({ kind: 'pass' })
-  await answered(await open(), 'whole')
+  await expectReply(await connectClient(), 'whole')
 })
 
-test('resets the client while the server is down, and works again when it is up', async () => {
-  await using nowhere = await startFaultProxy({ host: '127.0.0.1', port: 9 })
-  const socket = connect({ host: '127.0.0.1', port: nowhere.port })
-  const failed = Promise.withResolvers<string | undefined>()
-  socket.on('error', (error: NodeJS.ErrnoException) => failed.resolve(error.code))
-  expect(await failed.promise).toBe('ECONNRESET')
+test('resets a client if the server refuses the connection', async () => {
+  await using deadEnd = await startFaultProxy({ host: '127.0.0.1', port: 9 })
+  const socket = connect({ host: '127.0.0.1', port: deadEnd.port })
+  const errorCode = Promise.withResolvers<string | undefined>()
+  socket.on('error', (error: NodeJS.ErrnoException) => errorCode.resolve(error.code))
+  expect(await errorCode.promise).toBe('ECONNRESET')
 })

@@ -7,28 +7,31 @@ import { type Link, openLink } from './link.ts'
 export interface FaultProxy extends AsyncDisposable {
   readonly port: number
   /** The number of connections that are open at one or both ends. */
-  readonly open: number
+  readonly openConnections: number
   /** The number of bytes that the proxy has discarded. */
   readonly lostBytes: number
   /** Sets the fault for open and new connections. */
   set(fault: Fault): Promise<void>
-  /** Starts to count the chunks from clients that contain this text. Returns a function that returns the count. */
-  watch(text: string): () => number
-  /** Sets the target port for new connections. */
-  aim(port: number): void
+  /**
+   * Starts to count the chunks from clients that contain this text. Ends an earlier count. Returns a function that
+   * reads the count.
+   */
+  startCounting(text: string): () => number
+  /** Sets the target port of new connections. */
+  redirect(port: number): void
 }
 
 const LISTEN_RETRIES = 100
 
-/** Starts a proxy at a free port, at first without a fault. */
+/** Starts a proxy on a free port, initially without a fault. */
 export async function startFaultProxy(initialTarget: { host: string; port: number }): Promise<FaultProxy> {
   let target = initialTarget
   let fault: Fault = { kind: 'pass' }
   const links = new Set<Link>()
   let lostBytes = 0
-  let watched = { text: '', count: 0 }
+  let counter = { text: '', count: 0 }
   const onRequest = (bytes: Buffer) => {
-    if (watched.text && bytes.includes(watched.text)) watched.count += 1
+    if (counter.text && bytes.includes(counter.text)) counter.count += 1
   }
   const onLost = (bytes: number) => {
     lostBytes += bytes
@@ -59,18 +62,18 @@ export async function startFaultProxy(initialTarget: { host: string; port: numbe
 
   return {
     port,
-    get open() {
+    get openConnections() {
       return links.size
     },
     get lostBytes() {
       return lostBytes
     },
-    watch(text) {
-      const counter = { text, count: 0 }
-      watched = counter
-      return () => counter.count
+    startCounting(text) {
+      const newCounter = { text, count: 0 }
+      counter = newCounter
+      return () => newCounter.count
     },
-    aim(newPort) {
+    redirect(newPort) {
       target = { ...target, port: newPort }
     },
     async set(newFault) {

@@ -1,15 +1,15 @@
 import { FAULT_NUMBERS, type FaultNumber, type FaultTest } from './fault-numbers.ts'
-import { faultTests } from './fault-tests.ts'
+import { findFaultTests } from './fault-tests.ts'
 import type { Goodput } from './goodput.ts'
 import type { FaultResult, Traffic } from './run-fault.ts'
 import type { TestResult } from './run-fault-tests.ts'
 
 const HEAD = ['fault', 'requests', 'refused', 'wrong', 'lost', 'shed time', 'recovery']
 
-/** Formats the results as a Markdown table, followed by lists of mistakes and losses. */
-export function faultTable(results: readonly FaultResult[]): string {
+/** Formats the results as a Markdown table, followed by a list of mistakes, losses and measured recoveries. */
+export function formatFaultTable(results: readonly FaultResult[]): string {
   const mistakes = results.flatMap(({ fault, wrong, lost, excused }) => [
-    ...[...wrong, ...lost].map((what) => `${fault}: ${what}`),
+    ...[...wrong, ...lost].map((line) => `${fault}: ${line}`),
     ...(excused > 0 ? [`${fault}: ${excused} refused after a time-out, by a machine that is too busy`] : []),
   ])
   const recoveries = results.flatMap(({ fault, goodput }) =>
@@ -17,37 +17,41 @@ export function faultTable(results: readonly FaultResult[]): string {
   )
   const notes = [...mistakes, ...recoveries]
   const noteLines = notes.length === 0 ? [] : ['', ...notes.map((line) => `- ${line}`)]
-  return [...markdownTable(HEAD, results.map(tableRow)), ...noteLines].join('\n')
+  return [...formatMarkdownTable(HEAD, results.map(toFaultRow)), ...noteLines].join('\n')
 }
 
-/** Formats the results of tests. */
-export function testResultTable(results: readonly TestResult[]): string {
+/** Formats the results of tests as a Markdown table. */
+export function formatTestTable(results: readonly TestResult[]): string {
   const rows = results.map(({ number, file, title, outcome }) => [
     `${number} ${FAULT_NUMBERS[number].fault}`,
     `${file}: ${title}`.replaceAll('|', '\\|'),
     outcome,
   ])
-  return markdownTable(['fault', 'test', 'outcome'], rows, 3).join('\n')
+  return formatMarkdownTable(['fault', 'test', 'outcome'], rows, 3).join('\n')
 }
 
 const formatRecovery = (fault: string, { before, after, recoveredSeconds }: Goodput) =>
   `${fault}: ${before.toFixed(0)} good answers a second before, ${after.toFixed(0)} from ${recoveredSeconds.toFixed(1)} s after it on`
 
-function tableRow(result: FaultResult): string[] {
-  const { shedSeconds: shed, firstGoodSeconds: first } = result
+function toFaultRow(result: FaultResult): string[] {
+  const { shedSeconds, firstGoodSeconds } = result
   return [
     `${result.numbers.join(', ')} ${result.fault}`,
     String(result.requests),
     String(result.refused),
     String(result.wrong.length),
     String(result.lost.length),
-    shed ? `${shed.half.toFixed(2)} / ${shed.all.toFixed(2)} s` : '–',
-    first === undefined ? '–' : `${first.toFixed(2)} s`,
+    shedSeconds ? `${shedSeconds.half.toFixed(2)} / ${shedSeconds.all.toFixed(2)} s` : '–',
+    firstGoodSeconds === undefined ? '–' : `${firstGoodSeconds.toFixed(2)} s`,
   ]
 }
 
-/** Formats a Markdown table. @param textColumns the number of text columns at the start; all others contain figures */
-function markdownTable(
+/**
+ * Formats a Markdown table as lines.
+ *
+ * @param textColumns the number of left-aligned columns; the others contain figures
+ */
+function formatMarkdownTable(
   head: readonly string[],
   rows: readonly (readonly string[])[],
   textColumns = 1,
@@ -55,17 +59,17 @@ function markdownTable(
   const widths = head.map((title, index) =>
     Math.max(title.length, ...rows.map((row) => row[index]?.length ?? 0)),
   )
-  const cell = (text: string, index: number) =>
+  const padCell = (text: string, index: number) =>
     index < textColumns ? text.padEnd(widths[index] ?? 0) : text.padStart(widths[index] ?? 0)
-  const line = (cells: readonly string[]) => `| ${cells.map(cell).join(' | ')} |`
+  const formatRow = (cells: readonly string[]) => `| ${cells.map(padCell).join(' | ')} |`
   const rule = widths.map((width, index) =>
     index < textColumns ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`,
   )
-  return [line(head), `|${rule.join('|')}|`, ...rows.map(line)]
+  return [formatRow(head), `|${rule.join('|')}|`, ...rows.map(formatRow)]
 }
 
-/** Renders `RESULTS.md`: a row for every scenario and test that ran, then the other tests of faults. */
-export function faultDocument(
+/** Renders `RESULTS.md`: a row for every scenario and test that ran, and then the other tests of faults. */
+export function renderResults(
   { results, tests }: { results: readonly FaultResult[]; tests: readonly TestResult[] },
   { commit, traffic }: { commit: string; traffic: Traffic },
 ): string {
@@ -86,13 +90,13 @@ fault itself stopped.
 - *shed time*: how long refused requests waited for it, half of them and all of them.
 - *recovery*: from the end of the fault to the first good answer of the operation that took longest.
 
-${faultTable(results)}
+${formatFaultTable(results)}
 
 ## Faults of no running stack
 
 Tests cover the faults of a migration and of missing settings. The same run ran them:
 
-${testResultTable(tests)}
+${formatTestTable(tests)}
 
 ## Held by tests too
 
@@ -100,14 +104,14 @@ Beside its scenario, a fault has these; \`npm test\` and \`npm run test:system\`
 
 | fault | test |
 |---|---|
-${[...faultTests()]
+${[...findFaultTests()]
   .filter(([number]) => !tests.some((each) => each.number === number))
-  .flatMap(testRow)
+  .flatMap(toOtherTestRows)
   .join('\n')}
 `
 }
 
-function testRow([number, tests]: [FaultNumber, readonly FaultTest[]]): string[] {
+function toOtherTestRows([number, tests]: [FaultNumber, readonly FaultTest[]]): string[] {
   if (tests.length === 0) return []
   const links = tests.map(({ file, title }) => `[${file}](../../${file}): ${title.replaceAll('|', '\\|')}`)
   return [`| ${number} ${FAULT_NUMBERS[number].fault} | ${links.join('<br>')} |`]

@@ -6,19 +6,21 @@ import type { AgentKey } from '../agent-key.ts'
 
 const HOST = 'localhost'
 
-/** Faults of the server: it never responds, closes the connection within the body, or has the certificate of another host. */
+/**
+ * Faults of the server: it does not respond, closes the connection within the body, or has another host's certificate.
+ */
 export type DocumentServerFault = 'silent' | 'cut' | 'wrong certificate'
 
-/** An HTTPS server with a Client ID Metadata Document at every path: the documents of agents that share one key. */
+/** An HTTPS server with a Client ID Metadata Document at every path. All these clients share one key. */
 export interface FaultyDocumentServer extends AsyncDisposable {
   /** `host:port`, as `AUTH_CLIENT_DOCUMENT_TEST_HOSTS` names it. */
   readonly address: string
   /** The certificate to trust, as PEM. */
   readonly certificate: string
-  /** The URL of a document, which is the id of its client. */
+  /** Returns the URL of a document, which is the id of its client. */
   url(name: string): string
-  /** Sets the fault; undefined lets the server work again. */
-  set(fault: DocumentServerFault | undefined): void
+  /** Sets the fault; undefined ends it. */
+  setFault(fault: DocumentServerFault | undefined): void
 }
 
 export async function startFaultyDocumentServer(key: AgentKey): Promise<FaultyDocumentServer> {
@@ -51,7 +53,7 @@ export async function startFaultyDocumentServer(key: AgentKey): Promise<FaultyDo
     address,
     certificate: ownCertificate.certificate,
     url: (name) => `https://${address}/${name}.json`,
-    set(newFault) {
+    setFault(newFault) {
       fault = newFault
       const { key: privateKey, certificate } =
         newFault === 'wrong certificate' ? otherCertificate : ownCertificate

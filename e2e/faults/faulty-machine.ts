@@ -15,13 +15,15 @@ export interface Machine {
   /**
    * Replaces the faults.
    *
-   * @param faults.clockMs the time by which the wall clock is ahead
-   * @param faults.noNames true if no host name can be resolved
+   * @param faults.clockOffsetMs the time by which the wall clock is ahead
+   * @param faults.isNameResolutionDown true if no host name can be resolved
    */
-  set(faults: { clockMs?: number; noNames?: boolean }): void
+  setFaults(faults: { clockOffsetMs?: number; isNameResolutionDown?: boolean }): void
 }
 
-/** Compiles the library that is preloaded into the processes, and returns the machine of each process by name. */
+/**
+ * Compiles the library that is preloaded into the processes. `get` returns the machine of the process with this name.
+ */
 export async function createFaultyMachines(folder: string): Promise<{ get(name: string): Machine }> {
   await mkdir(folder, { recursive: true })
   const library = path.join(folder, 'faulty-machine.so')
@@ -37,15 +39,15 @@ export async function createFaultyMachines(folder: string): Promise<{ get(name: 
 }
 
 function createMachine(library: string, file: string): Machine {
-  const set: Machine['set'] = ({ clockMs = 0, noNames = false }) => {
+  let hasStateFile = false
+  const setFaults: Machine['setFaults'] = ({ clockOffsetMs = 0, isNameResolutionDown = false }) => {
     const state = Buffer.alloc(16)
-    state.writeBigInt64LE(BigInt(Math.round(clockMs * 1_000)), 0)
-    state.writeBigInt64LE(noNames ? 1n : 0n, 8)
+    state.writeBigInt64LE(BigInt(Math.round(clockOffsetMs * 1_000)), 0)
+    state.writeBigInt64LE(isNameResolutionDown ? 1n : 0n, 8)
     // The file is overwritten in place, because the process has mapped it.
-    writeFileSync(file, state, { flag: hasState ? 'r+' : 'w' })
-    hasState = true
+    writeFileSync(file, state, { flag: hasStateFile ? 'r+' : 'w' })
+    hasStateFile = true
   }
-  let hasState = false
-  set({})
-  return { environment: { LD_PRELOAD: library, FAULTY_MACHINE: file }, set }
+  setFaults({})
+  return { environment: { LD_PRELOAD: library, FAULTY_MACHINE: file }, setFaults }
 }

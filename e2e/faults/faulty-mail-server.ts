@@ -2,8 +2,8 @@ import { type MailServer, type ReceivedMail, startMailServer } from '@plainpath/
 import { identifyMail } from '../system/mail-load.ts'
 
 export interface FaultyMailServer extends MailServer {
-  /** Sets whether the server refuses each mail temporarily (450), like a server that greylists or has no space. */
-  refuseTemporarily(isRefusing: boolean): void
+  /** Sets whether the server temporarily refuses every mail (450), like a server that greylists or has no space. */
+  setRefusing(isRefusing: boolean): void
 }
 
 export async function startFaultyMailServer(): Promise<FaultyMailServer> {
@@ -13,14 +13,14 @@ export async function startFaultyMailServer(): Promise<FaultyMailServer> {
       isRefusing ? callback(Object.assign(new Error('later'), { responseCode: 450 })) : callback(),
   })
   return Object.assign(server, {
-    refuseTemporarily(newState: boolean) {
-      isRefusing = newState
+    setRefusing(shouldRefuse: boolean) {
+      isRefusing = shouldRefuse
     },
   })
 }
 
-/** Finds mails that were sent again under another Message-ID. */
-export function findResentMails(received: readonly ReceivedMail[]): string[] {
+/** Returns a line about the mails that arrived again under another Message-ID; an empty list if there are none. */
+export function describeResentMails(received: readonly ReceivedMail[]): string[] {
   const resentMails = [...Map.groupBy(received, identifyMail).values()].filter(
     (mails) => new Set(mails.map(({ messageId }) => messageId)).size > 1,
   )

@@ -14,11 +14,11 @@ import { type FaultProxies, openFaultProxies } from './fault-proxies.ts'
 import { type FaultyDocumentServer, startFaultyDocumentServer } from './faulty-document-server.ts'
 import { createFaultyMachines, type Machine } from './faulty-machine.ts'
 import { type FaultyMailServer, startFaultyMailServer } from './faulty-mail-server.ts'
-import type { Misdeed } from './faulty-process.ts'
+import type { ProcessFault } from './faulty-process.ts'
 
 /**
- * With these settings a key rotation takes seconds. A stopping process keeps serving for the drain delay, so that the
- * gateway, which checks ten times a second, notices in time.
+ * With these settings, a key rotation takes seconds. A process that stops keeps serving for the drain delay, so that
+ * the gateway, which checks ten times a second, stops sending requests in time.
  */
 const SETTINGS = {
   AUTH_KEYS_MAX_AGE_SECONDS: '0',
@@ -29,28 +29,31 @@ const SETTINGS = {
   RESOURCE_DRAIN_DELAY_SECONDS: '2',
 }
 
-/** Several times the need of a process, but small enough for a leak to fill quickly. */
+/** Several times as much as a process needs, but so little that a leak fills it quickly. */
 const HEAP_MB = 192
 
 /** The whole topology, with a fault proxy in front of every store, the mail server and auth's internal listener. */
-export interface FaultyStack extends AsyncDisposable, Pick<FaultProxies, 'put' | 'watch' | 'aimDatabases'> {
+export interface FaultyStack
+  extends AsyncDisposable,
+    Pick<FaultProxies, 'setFault' | 'startCounting' | 'redirectDatabases'> {
   readonly folder: string
   readonly stack: Stack
   readonly postgres: PostgresProcess
   /** Superuser pools: for the database of each app, and for `postgres` as `server`. */
   readonly admin: { readonly auth: Pool; readonly api: Pool; readonly server: Pool }
+  /** A connection of the administrator. */
   readonly redis: Redis
   /** Receives the mails of both apps. */
   readonly mail: FaultyMailServer
   /** Serves the metadata documents of clients whose `client_id` is a URL. */
   readonly documents: FaultyDocumentServer
-  /** The key that all these clients share. */
+  /** The key that all these clients have. */
   readonly documentKey: AgentKey
   /** Returns the machine as a process such as `auth-1` sees it, to set its faults. */
-  machine(name: string): Machine
+  getMachine(name: string): Machine
   /** Makes a process hang for a while, or leak memory. */
-  misbehave(app: RunningApp, misdeed: Misdeed): void
-  /** Registers a clean-up that runs after everything has stopped, before a temporary folder is deleted. */
+  injectProcessFault(app: RunningApp, fault: ProcessFault): void
+  /** Registers a clean-up that runs after everything has stopped, and before a temporary folder is deleted. */
   defer(cleanUp: () => Promise<void>): void
 }
 
@@ -67,7 +70,7 @@ export async function startFaultyStack(options: {
   const { limitsFactor, folder = await mkdtemp(path.join(tmpdir(), 'plainpath-faults-')) } = options
   if (!options.folder) {
     opening.defer(() => rm(folder, { recursive: true, force: true }))
-    // If root runs this, the database server runs as another user, who must be able to enter this folder.
+    // If this process is root, the database server runs as another user, which must be able to enter this folder.
     await chmod(folder, 0o755)
   }
   const cleanUps = opening.use(new AsyncDisposableStack())
@@ -78,7 +81,7 @@ export async function startFaultyStack(options: {
   const documents = opening.use(await startFaultyDocumentServer(documentKey))
   const certificateFile = path.join(folder, 'documents.pem')
   writeFileSync(certificateFile, documents.certificate)
-  const misdeedFile = (name: string) => path.join(folder, `${name}.misdeed`)
+  const toFaultFile = (name: string) => path.join(folder, `${name}.fault`)
   const stack = opening.use(
     await startStack({
       folder,
@@ -87,19 +90,19 @@ export async function startFaultyStack(options: {
       settings: {
         ...SETTINGS,
         AUTH_CLIENT_DOCUMENT_TEST_HOSTS: documents.address,
-        ...mailSettings({ url: await proxies.through('mail', mail.url) }),
+        ...mailSettings({ url: await proxies.addProxy('mail', mail.url) }),
       },
       redirectStores: async (addresses) => ({
-        AUTH_DATABASE_URL: await proxies.through('auth database', addresses.AUTH_DATABASE_URL),
-        RESOURCE_DATABASE_URL: await proxies.through('api database', addresses.RESOURCE_DATABASE_URL),
-        AUTH_REDIS_URL: await proxies.through('auth redis', addresses.AUTH_REDIS_URL),
-        RESOURCE_REDIS_URL: await proxies.through('api redis', addresses.RESOURCE_REDIS_URL),
+        AUTH_DATABASE_URL: await proxies.addProxy('auth database', addresses.AUTH_DATABASE_URL),
+        RESOURCE_DATABASE_URL: await proxies.addProxy('api database', addresses.RESOURCE_DATABASE_URL),
+        AUTH_REDIS_URL: await proxies.addProxy('auth redis', addresses.AUTH_REDIS_URL),
+        RESOURCE_REDIS_URL: await proxies.addProxy('api redis', addresses.RESOURCE_REDIS_URL),
       }),
-      redirectAuth: (url) => proxies.through('introspection', url),
+      redirectAuth: (url) => proxies.addProxy('introspection', url),
       processEnvFor: (name) => ({
         ...machines.get(name).environment,
         NODE_OPTIONS: `--import=${import.meta.resolve('./faulty-process.ts')} --max-old-space-size=${HEAP_MB}`,
-        FAULTY_PROCESS: misdeedFile(name),
+        FAULTY_PROCESS: toFaultFile(name),
         NODE_EXTRA_CA_CERTS: certificateFile,
       }),
     }),
@@ -131,15 +134,15 @@ export async function startFaultyStack(options: {
     documents,
     documentKey,
     postgres: createPostgresProcess(stack.postgres),
-    machine: (name) => machines.get(name),
-    misbehave({ name, child }, misdeed) {
-      writeFileSync(misdeedFile(name), misdeed)
+    getMachine: (name) => machines.get(name),
+    injectProcessFault({ name, child }, fault) {
+      writeFileSync(toFaultFile(name), fault)
       child.kill('SIGUSR2')
     },
     defer: (cleanUp) => cleanUps.defer(cleanUp),
-    put: proxies.put,
-    watch: proxies.watch,
-    aimDatabases: proxies.aimDatabases,
+    setFault: proxies.setFault,
+    startCounting: proxies.startCounting,
+    redirectDatabases: proxies.redirectDatabases,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }

@@ -1,15 +1,18 @@
 import type { Entry } from './load.ts'
 
-/** Good responses a second, over all operations. */
+/** The number of good responses per second, over all operations. */
 export interface Goodput {
   readonly before: number
   /** The goodput after the recovery. */
   readonly after: number
-  /** The time from the end of the fault until goodput was high enough and remained so. */
+  /**
+   * The time from the end of the fault to the end of the first second with sufficient goodput. From that second on,
+   * goodput is sufficient on average.
+   */
   readonly recoveredSeconds: number
 }
 
-/** The share of the goodput before the fault that counts as recovered. */
+/** Goodput has recovered when it is at least this share of the goodput before the fault. */
 const MIN_SHARE = 0.8
 const WINDOW_MS = 1_000
 
@@ -17,7 +20,8 @@ const WINDOW_MS = 1_000
  * Measures whether the service recovers from an outage. A retry storm would keep goodput low permanently.
  *
  * @param backAt the time at which the failed part worked again
- * @returns undefined unless goodput reached 80 % of its former value for a second, and on average until the load ended
+ * @returns undefined unless goodput reached 80 % of its former value for a second, and on average from then until the
+ *   load ended
  */
 export function measureGoodput(
   entries: readonly Entry[],

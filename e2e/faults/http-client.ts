@@ -7,10 +7,11 @@ export interface HttpRequest {
   readonly body?: string
 }
 
-/** Times are from `performance.now()`: `startedAt` before the first byte was sent, `endedAt` after the last was received. */
+/** Times are from `performance.now()`: before the first byte was sent, and after the last byte was received. */
 export interface HttpResponse {
-  /** 0 when there was no response. */
+  /** 0 if there was no complete response. */
   readonly status: number
+  /** The body; without a complete response, the cause. */
   readonly text: string
   readonly startedAt: number
   readonly endedAt: number
@@ -18,17 +19,17 @@ export interface HttpResponse {
 }
 
 export interface HttpClient extends Disposable {
-  /** Sends a request. Never throws: a missing response has status 0. */
-  send(sent: HttpRequest): Promise<HttpResponse>
+  /** Sends a request. Also resolves if it fails, with status 0. */
+  send(httpRequest: HttpRequest): Promise<HttpResponse>
 }
 
-const GIVE_UP_MS = 15_000
+const IDLE_TIMEOUT_MS = 15_000
 
 /** Creates a client with persistent connections. A request times out after 15 s without data. */
 export function createHttpClient(origin: string): HttpClient {
   const agent = new Agent({ keepAlive: true, maxFreeSockets: 64 })
   return {
-    send: (sent) => exchange(new URL(sent.path, origin), sent, agent),
+    send: (httpRequest) => exchange(new URL(httpRequest.path, origin), httpRequest, agent),
     [Symbol.dispose]: () => agent.destroy(),
   }
 }
@@ -44,8 +45,8 @@ function exchange(url: URL, { method, headers, body }: HttpRequest, agent: Agent
       endedAt: performance.now(),
       header: (name) => responseHeaders[name]?.toString(),
     })
-  const outgoing = request(url, { method, headers: { ...headers }, agent, timeout: GIVE_UP_MS })
-  outgoing.on('timeout', () => outgoing.destroy(new Error(`nothing within ${GIVE_UP_MS / 1000} s`)))
+  const outgoing = request(url, { method, headers: { ...headers }, agent, timeout: IDLE_TIMEOUT_MS })
+  outgoing.on('timeout', () => outgoing.destroy(new Error(`nothing within ${IDLE_TIMEOUT_MS / 1000} s`)))
   outgoing.on('error', (error: NodeJS.ErrnoException) => settle(0, error.code ?? error.message))
   outgoing.on('response', (incoming) => {
     let text = ''

@@ -10,16 +10,16 @@ const FAULT = {
   stalls: [],
 } as const
 
-const entry = (more: Partial<Entry>): Entry => ({
+const createEntry = (overrides: Partial<Entry>): Entry => ({
   operation: 'register',
   startedAt: 2_000,
   endedAt: 2_010,
   outcome: 'good',
-  ...more,
+  ...overrides,
 })
-const refused = entry({ outcome: 'refused' })
-/** One good response after the fault for every operation that needs the database of auth. */
-const recovered = (
+const refusedEntry = createEntry({ outcome: 'refused' })
+/** One good response after the fault to each operation that needs auth's database. */
+const recoveredEntries = (
   [
     'register',
     'token',
@@ -33,12 +33,13 @@ const recovered = (
     'delete agent',
     'token of a deleted agent',
   ] as const
-).map((operation, index) => entry({ operation, startedAt: 3_100, endedAt: 3_200 + index }))
-const wrongOf = (...entries: Entry[]) => judge([refused, ...recovered, ...entries], FAULT).wrong
+).map((operation, index) => createEntry({ operation, startedAt: 3_100, endedAt: 3_200 + index }))
+const findMistakes = (...entries: Entry[]) =>
+  judge([refusedEntry, ...recoveredEntries, ...entries], FAULT).wrong
 
 describe('the judgement', () => {
   test('finds nothing wrong when affected operations are refused during the fault and recover', () => {
-    expect(judge([refused, ...recovered], FAULT)).toMatchObject({
+    expect(judge([refusedEntry, ...recoveredEntries], FAULT)).toMatchObject({
       requests: 12,
       good: 11,
       refused: 1,
@@ -49,14 +50,14 @@ describe('the judgement', () => {
   })
 
   test.for<[string, Partial<Entry>, string]>([
-    ['an answer that is wrong by itself', { outcome: 'wrong', why: '500' }, 'register: 500 (1)'],
+    ['a wrong response', { outcome: 'wrong', why: '500' }, 'register: 500 (1)'],
     [
-      'a refusal of what needs nothing that failed',
+      'a refusal of an operation that needs no failed part',
       { operation: 'jwks', outcome: 'refused' },
       'jwks: refused although it needs nothing that failed (1)',
     ],
     [
-      'a refusal by the other app',
+      'a refusal by the API while only a part of auth has failed',
       { operation: 'join', outcome: 'refused' },
       'join: refused although it needs nothing that failed (1)',
     ],
@@ -66,70 +67,77 @@ describe('the judgement', () => {
       'register: refused before the fault (1)',
     ],
     [
-      'a refusal long after it',
+      'a refusal more than 5 s after the fault',
       { outcome: 'refused', startedAt: 8_001, endedAt: 8_002 },
       'register: refused more than 5 s after the fault (1)',
     ],
-    ['an answer that took long', { endedAt: 9_001 }, 'register: answered after more than 5 s (1)'],
+    ['a good response after more than 5 s', { endedAt: 9_001 }, 'register: answered after more than 5 s (1)'],
     [
-      'a refusal that took long',
+      'a refusal that took more than 5 s',
       { outcome: 'refused', endedAt: 9_001 },
       'register: answered after more than 5 s (1)',
     ],
-  ])('finds %s', ([, more, found]) => {
-    expect(wrongOf(entry(more))).toEqual([found])
+  ])('reports %s', ([, overrides, expected]) => {
+    expect(findMistakes(createEntry(overrides))).toEqual([expected])
   })
 
   test('permits a refusal that began before the fault and ended during it, and one shortly after it', () => {
     expect(
-      wrongOf(
-        entry({ outcome: 'refused', startedAt: 990, endedAt: 1_001 }),
-        entry({ outcome: 'refused', startedAt: 7_999, endedAt: 8_010 }),
+      findMistakes(
+        createEntry({ outcome: 'refused', startedAt: 990, endedAt: 1_001 }),
+        createEntry({ outcome: 'refused', startedAt: 7_999, endedAt: 8_010 }),
       ),
     ).toEqual([])
   })
 
   test('excuses only refusals after a time-out, during a stall and shortly after it', () => {
-    const slow = entry({ operation: 'join', outcome: 'refused', startedAt: 2_500, endedAt: 2_700 })
     const stalls = [{ from: 1_500, to: 1_700 }]
-    const during = entry({ operation: 'join', outcome: 'refused', startedAt: 1_650, endedAt: 1_900 })
-    const after = entry({ operation: 'join', outcome: 'refused', startedAt: 2_001, endedAt: 2_010 })
-    const wrong = entry({ operation: 'join', outcome: 'wrong', why: '500', startedAt: 1_650, endedAt: 1_660 })
-    const many = Array.from({ length: 50 }, () => entry({ operation: 'join' }))
-    expect(
-      judge([refused, ...recovered, ...many, slow, during, after, wrong], { ...FAULT, stalls }),
-    ).toMatchObject({
+    const refusedJoin = (startedAt: number, endedAt: number) =>
+      createEntry({ operation: 'join', outcome: 'refused', startedAt, endedAt })
+    const afterTimeout = refusedJoin(2_500, 2_700)
+    const duringStall = refusedJoin(1_650, 1_900)
+    const longAfterStall = refusedJoin(2_001, 2_010)
+    const wrong = createEntry({
+      operation: 'join',
+      outcome: 'wrong',
+      why: '500',
+      startedAt: 1_650,
+      endedAt: 1_660,
+    })
+    const goodJoins = Array.from({ length: 50 }, () => createEntry({ operation: 'join' }))
+    const joins = [...goodJoins, afterTimeout, duringStall, longAfterStall, wrong]
+    expect(judge([refusedEntry, ...recoveredEntries, ...joins], { ...FAULT, stalls })).toMatchObject({
       excused: 2,
       wrong: ['join: refused although it needs nothing that failed (1)', 'join: 500 (1)'],
     })
   })
 
-  test('excuses few refusals, but not many', () => {
-    const slow = entry({ operation: 'join', outcome: 'refused', startedAt: 2_500, endedAt: 2_700 })
-    expect(wrongOf(slow)).toEqual(['1 refusals after a time-out of what needs nothing that failed'])
+  test('reports excused refusals that exceed 4 % of all requests', () => {
+    const refusal = createEntry({ operation: 'join', outcome: 'refused', startedAt: 2_500, endedAt: 2_700 })
+    expect(findMistakes(refusal)).toEqual(['1 refusals after a time-out of what needs nothing that failed'])
   })
 
-  test('finds that a fault had no effect', () => {
-    expect(judge(recovered, FAULT).wrong).toEqual(['register: never refused, so the fault was none'])
+  test('reports that a fault had no effect', () => {
+    expect(judge(recoveredEntries, FAULT).wrong).toEqual(['register: never refused, so the fault was none'])
   })
 
-  test('finds that an operation never recovered, and ignores requests from before the end of the fault', () => {
-    const [register, ...others] = recovered
-    const early = { ...register!, startedAt: 2_999 }
-    const judgement = judge([refused, early, ...others], FAULT)
+  test('reports that an operation did not recover, even if a request from during the fault succeeds', () => {
+    const [register, ...others] = recoveredEntries
+    const earlyRegister = { ...register!, startedAt: 2_999 }
+    const judgement = judge([refusedEntry, earlyRegister, ...others], FAULT)
     expect(judgement.wrong).toEqual(['register: no good answer after the fault'])
     expect(judgement.firstGoodSeconds).toBeUndefined()
   })
 
   test('reports how long refused requests waited', () => {
-    const waited = [10, 20, 900].map((ms) => entry({ outcome: 'refused', endedAt: 2_000 + ms }))
-    expect(judge([...waited, ...recovered], FAULT).shedSeconds).toEqual({ half: 0.02, all: 0.9 })
-    expect(judge(recovered, { ...FAULT, refuses: [] }).shedSeconds).toBeUndefined()
+    const refusals = [10, 20, 900].map((ms) => createEntry({ outcome: 'refused', endedAt: 2_000 + ms }))
+    expect(judge([...refusals, ...recoveredEntries], FAULT).shedSeconds).toEqual({ half: 0.02, all: 0.9 })
+    expect(judge(recoveredEntries, { ...FAULT, refuses: [] }).shedSeconds).toBeUndefined()
   })
 
-  test('limits the share of refusals and the time until recovery if the fault specifies them', () => {
-    const late = entry({ outcome: 'refused', startedAt: 9_000, endedAt: 9_010 })
-    const entries = [refused, ...recovered, late]
+  test('applies the grace period and the maximum share of refusals that a fault specifies', () => {
+    const lateRefusal = createEntry({ outcome: 'refused', startedAt: 9_000, endedAt: 9_010 })
+    const entries = [refusedEntry, ...recoveredEntries, lateRefusal]
     expect(judge(entries, FAULT).wrong).toEqual(['register: refused more than 5 s after the fault (1)'])
     expect(judge(entries, { ...FAULT, graceMs: 10_000 }).wrong).toEqual([])
     expect(judge(entries, { ...FAULT, graceMs: 10_000, maxRefusedShare: 0.1 }).wrong).toEqual([
@@ -137,15 +145,14 @@ describe('the judgement', () => {
     ])
   })
 
-  test('permits refusals up to its share for a fault that is itself load', () => {
-    const load = { ...FAULT, parts: [], refuses: [], maxShedShare: 0.5 }
-    const shed = entry({ operation: 'token', outcome: 'refused' })
-    const good = entry({ operation: 'token' })
-    expect(judge([shed, good], load).wrong).toEqual([])
-    expect(judge([shed, shed, good], load).wrong).toHaveLength(1)
-    expect(judge([shed, good], { ...load, maxShedShare: undefined }).wrong).not.toEqual([])
-    expect(
-      judge([entry({ operation: 'token', outcome: 'wrong', why: 'it is still active' }), good], load).wrong,
-    ).toEqual(['token: it is still active (1)'])
+  test('permits refusals, but no wrong response, up to the share of a fault that is itself load', () => {
+    const loadFault = { ...FAULT, parts: [], refuses: [], maxShedShare: 0.5 }
+    const shed = createEntry({ operation: 'token', outcome: 'refused' })
+    const good = createEntry({ operation: 'token' })
+    expect(judge([shed, good], loadFault).wrong).toEqual([])
+    expect(judge([shed, shed, good], loadFault).wrong).toHaveLength(1)
+    expect(judge([shed, good], { ...loadFault, maxShedShare: undefined }).wrong).not.toEqual([])
+    const wrong = createEntry({ operation: 'token', outcome: 'wrong', why: 'it is still active' })
+    expect(judge([wrong, good], loadFault).wrong).toEqual(['token: it is still active (1)'])
   })
 })

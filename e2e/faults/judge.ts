@@ -1,17 +1,20 @@
 import { type Goodput, measureGoodput } from './goodput.ts'
 import type { Entry, Stall } from './load.ts'
-import { OPERATION_NAMES, type OperationName, operation, type Part } from './operations.ts'
+import { getOperation, OPERATION_NAMES, type OperationName, type Part } from './operations.ts'
 
-/** The effects that a fault may have. All times are from `performance.now()`. `FaultCase` describes the limits. */
+/** The effects that a fault may have. All times are from `performance.now()`. */
 export interface Expectation {
   readonly parts: readonly Part[]
-  /** The maximum time until a response; by default 5 s. */
+  /** The maximum time until any response of the run; by default 5 s. */
   readonly maxResponseMs?: number
   /** The time after the fault in which refusals are still permitted; by default 5 s. */
   readonly graceMs?: number
   /** The maximum share of all requests that may be refused. */
   readonly maxRefusedShare?: number
-  /** The share of all requests that a busy machine may refuse. By default 4 %, and only refusals after a time-out. */
+  /**
+   * The share of all requests that may be refused because of load. By default, 4 % may be refused without another cause
+   * after a time-out or during a stall, as on a busy machine.
+   */
   readonly maxShedShare?: number | undefined
   /** The time after the fault within which goodput must reach 80 % of its former value. */
   readonly maxRecoveryMs?: number
@@ -26,33 +29,39 @@ export interface Judgement {
   readonly requests: number
   readonly good: number
   readonly refused: number
-  /** Refusals that a busy machine can explain, because a time-out expired. Their number must be small. */
+  /**
+   * Refusals that a busy machine can explain, by a time-out or a stall. With `maxShedShare`, all refusals. Their number
+   * is limited.
+   */
   readonly excused: number
   /** The number of requests by operation and outcome, such as `register refused`. */
   readonly outcomes: ReadonlyMap<string, number>
-  /** One line for each kind of mistake, with its count. */
+  /** One line for each kind of mistake. */
   readonly wrong: readonly string[]
-  /** The time from the end of the fault to the first good response, for the operation that took longest. */
+  /**
+   * The time from the end of the fault to the first good response, for the affected operation that took longest.
+   * Undefined if the fault affects no operation, or if one did not recover.
+   */
   readonly firstGoodSeconds: number | undefined
-  /** The maximum time until any response. */
+  /** The longest time until a response. */
   readonly slowestSeconds: number
-  /** The goodput, for a fault with `maxRecoveryMs`. */
+  /** The goodput, for a fault with `maxRecoveryMs`. Undefined if it did not recover. */
   readonly goodput?: Goodput | undefined
-  /** The times within which half of the refusals, and all of them, arrived. Undefined if there were none. */
+  /** The times within which half of the refusals and all of them arrived. Undefined if there were none. */
   readonly shedSeconds: { readonly half: number; readonly all: number } | undefined
 }
 
-/** The time after a fault in which refusals are still permitted. */
+/** The default time after a fault in which refusals are still permitted. */
 export const GRACE_MS = 5_000
 /** A request that begins within this time after a stall may still be affected by it. */
 const AFTER_STALL_MS = 300
 const MAX_EXCUSED_SHARE = 0.04
-/** The shortest time-out in an app is 200 ms, so an earlier refusal is not the result of a time-out. */
+/** The shortest time-out in an app is 200 ms, so a refusal in less than this time is not the result of a time-out. */
 export const SHORTEST_TIMEOUT_MS = 190
-/** The default bound for a response; it covers waiting for a connection, the query, and giving up. */
+/** The default limit for a response. It covers the wait for a connection, the query and its time-out. */
 const MAX_RESPONSE_MS = 5_000
 
-/** Judges the responses of a run: refusals that the fault explains, wrong responses, and the recovery of operations. */
+/** Judges the responses of a run: which mistakes they contain, and when the affected operations recovered. */
 export function judge(entries: readonly Entry[], expected: Expectation): Judgement {
   const affected = listAffected(expected.parts)
   const { maxShedShare } = expected
@@ -63,7 +72,7 @@ export function judge(entries: readonly Entry[], expected: Expectation): Judgeme
     .filter((entry) => !excused.includes(entry))
     .flatMap((entry) => findMistakes(entry, expected, affected))
   const unseenRefusals = findUnseenRefusals(entries, expected)
-  const recoveries = affected.map((name) => findFirstGood(entries, name, expected.backAt))
+  const recoveries = affected.map((name) => findFirstGoodAt(entries, name, expected.backAt))
   const goodput = expected.maxRecoveryMs === undefined ? undefined : measureGoodput(entries, expected)
   const unrecovered = affected.filter((_name, index) => recoveries[index] === undefined)
   return {
@@ -117,7 +126,7 @@ function describeExcessRefusals(entries: readonly Entry[], maxShare = 1): string
   return refused <= maxShare * entries.length ? [] : [`${refused} of ${entries.length} refused`]
 }
 
-/** Finds the operations in `refuses` that were never refused during the fault. */
+/** Finds the operations in `refuses` that have not been refused since the fault began. */
 export const findUnseenRefusals = (
   entries: readonly Entry[],
   { refuses, faultedAt }: Pick<Expectation, 'refuses' | 'faultedAt'>,
@@ -128,10 +137,10 @@ export const findUnseenRefusals = (
 
 /** Lists the operations that need one of the parts. */
 export const listAffected = (parts: readonly Part[]): readonly OperationName[] =>
-  OPERATION_NAMES.filter((name) => operation(name).needs.some((part) => parts.includes(part)))
+  OPERATION_NAMES.filter((name) => getOperation(name).needs.some((part) => parts.includes(part)))
 
-/** Returns the time of the first good response to a request that began after `backAt`. */
-export function findFirstGood(
+/** Returns when the first good response arrived to a request that began at `backAt` or later. */
+export function findFirstGoodAt(
   entries: readonly Entry[],
   name: OperationName,
   backAt: number,
@@ -142,7 +151,7 @@ export function findFirstGood(
   return good.length === 0 ? undefined : Math.min(...good.map((entry) => entry.endedAt))
 }
 
-/** Returns whether a time-out on a busy machine can explain a refusal that the fault does not explain. */
+/** Returns whether a time-out or a stall of a busy machine can explain a refusal that the fault does not explain. */
 function isExcused(entry: Entry, expected: Expectation, affected: readonly OperationName[]): boolean {
   const { startedAt, endedAt, outcome } = entry
   return (

@@ -3,14 +3,15 @@ import { waitUntil } from '@plainpath/stack/managed-process'
 import type { FaultCase } from './fault-case.ts'
 import type { FaultyStack } from './faulty-stack.ts'
 
-const ROTATED_MS = 60_000
+const ROTATION_TIMEOUT_MS = 60_000
 
-interface Ring {
+/** The output of `auth keys list --json`. */
+interface KeyRing {
   readonly keys: readonly { readonly kid: string; readonly algorithm: string; readonly state: string }[]
   readonly instances: readonly { readonly host: string; readonly signing_kid?: string }[]
 }
 
-/** Key operations under load. */
+/** A rotation and a revocation of the signing key, under load. */
 export const KEY_FAULTS: readonly FaultCase[] = [
   createRotationFault(),
   {
@@ -28,19 +29,22 @@ export const KEY_FAULTS: readonly FaultCase[] = [
   },
 ]
 
-/** Creates a complete planned rotation to the other algorithm, during which no request may be refused. */
+/** Creates a complete, planned rotation to the other algorithm, during which no request may be refused. */
 function createRotationFault(): FaultCase {
-  let oldKey: Ring['keys'][number]
+  let oldKey: KeyRing['keys'][number]
   return {
     name: 'the signing key is rotated, to the other algorithm',
     numbers: ['F-20'],
     parts: [],
     refuses: [],
     isManual: true,
-    /** Waits, since a process that was just killed may still be counted. */
+    /** Waits until the ring no longer lists processes that an earlier fault killed. */
     async prepare(system) {
-      const isCounted = async () => (await readKeyRing(system)).instances.length === system.stack.auth.length
-      if (!(await waitUntil(isCounted, ROTATED_MS)))
+      const isCurrent = async () => {
+        const { instances } = await readKeyRing(system)
+        return instances.length === system.stack.auth.length
+      }
+      if (!(await waitUntil(isCurrent, ROTATION_TIMEOUT_MS)))
         throw new Error('other instances sign than those there are')
     },
     async begin(system) {
@@ -59,13 +63,14 @@ function createRotationFault(): FaultCase {
           ({ kid, state }) => kid === oldKey.kid && state === 'retired',
         )
       }
-      if (!(await waitUntil(isRetired, ROTATED_MS))) throw new Error('the rotation does not end')
+      if (!(await waitUntil(isRetired, ROTATION_TIMEOUT_MS))) throw new Error('the rotation does not end')
     },
     end: async () => {},
     async finish(system) {
-      const { instances, ...now } = await readKeyRing(system)
-      const { kid, algorithm } = findSigningKey(now)
-      const outdatedInstances = instances.filter((each) => each.signing_kid !== kid)
+      const ring = await readKeyRing(system)
+      const { instances } = ring
+      const { kid, algorithm } = findSigningKey(ring)
+      const outdatedInstances = instances.filter(({ signing_kid: signingKid }) => signingKid !== kid)
       return [
         ...(algorithm === oldKey.algorithm ? ['the algorithm is the old one'] : []),
         ...(instances.length === system.stack.auth.length ? [] : [`${instances.length} instances sign`]),
@@ -76,20 +81,21 @@ function createRotationFault(): FaultCase {
   }
 }
 
-function findSigningKey({ keys: all }: Pick<Ring, 'keys'>): Ring['keys'][number] {
-  const signingKey = all.find(({ state }) => state === 'signing')
+function findSigningKey({ keys }: KeyRing): KeyRing['keys'][number] {
+  const signingKey = keys.find(({ state }) => state === 'signing')
   if (!signingKey) throw new Error('no key signs')
   return signingKey
 }
 
-const readKeyRing = async (system: FaultyStack) => (await runKeysCommand(system, 'list')) as unknown as Ring
+const readKeyRing = async (system: FaultyStack) =>
+  (await runKeysCommand(system, 'list')) as unknown as KeyRing
 
 async function listFindings(system: FaultyStack): Promise<string[]> {
   const { findings } = await runKeysCommand(system, 'verify')
   return Array.isArray(findings) ? findings.map(String) : ['keys verify says nothing']
 }
 
-/** Runs `auth keys …` as an operator does. */
+/** Runs `auth keys … --json` in this process, with the settings of the stack, and parses its output. */
 async function runKeysCommand({ stack }: FaultyStack, ...args: string[]): Promise<Record<string, unknown>> {
   const { code, printed, errors } = await runAuth(['keys', ...args, '--json'], stack.env)
   if (code !== 0) throw new Error(`${errors}\n${printed}`)

@@ -6,21 +6,24 @@ export interface KnownAgent {
   readonly id: string
   readonly secret: string
   readonly registeredAt: number
-  /** The number of requests in flight with its credentials. */
-  busy: number
-  /** The time at which the deletion was requested. Until `endedAt` is set, its outcome is unknown. */
+  /** The number of requests in flight that the agent sent. */
+  requestsInFlight: number
+  /** The time at which the deletion was requested. Until `endedAt` is set, the outcome is unknown. */
   endRequestedAt?: number
   /** The time at which the deletion was acknowledged (204). */
   endedAt?: number
 }
 
-/** A person's sign-in with the app of the ledger. */
+/** A person's connection to the app of the ledger. */
 export interface KnownConnection {
-  /** The newest refresh token that was acknowledged. */
+  /** The newest refresh token that the app received. */
   refreshToken: string
-  /** The start of a refresh whose response was lost. If it used up the refresh token, that token works only within its grace. */
+  /**
+   * The start of the first refresh with `refreshToken` that has not succeeded. The service may have used up the token,
+   * which then works only within its grace period.
+   */
   refreshingSince?: number | undefined
-  busy: number
+  requestsInFlight: number
   endRequestedAt?: number
   endedAt?: number
 }
@@ -28,7 +31,7 @@ export interface KnownConnection {
 /** A token that was issued (200). */
 export interface KnownToken {
   readonly value: string
-  /** The agent, or the connection of a person, with which the token ends. */
+  /** The agent, or the connection of a person. The token ends with it. */
   readonly owner: KnownAgent | KnownConnection
   /** True if the token is bound to `Ledger.key`. */
   readonly isBound: boolean
@@ -45,11 +48,15 @@ export interface Ledger {
   readonly appId: string | undefined
   readonly connections: KnownConnection[]
   readonly tokens: KnownToken[]
-  /** The tokens whose revocation was not requested, nor the end of their owner. */
+  /**
+   * The tokens that the load uses as valid ones: neither their end nor that of their owner was requested. After a data
+   * loss, older tokens are removed from this list.
+   */
   readonly liveTokens: KnownToken[]
+  /** The tokens that must be invalid, because their end or that of their owner was acknowledged. */
   readonly endedTokens: KnownToken[]
   readonly addresses: { readonly email: string; readonly joinedAt: number }[]
-  /** The times at which the token store lost its data, from before the loss to after it. */
+  /** The periods in which the token store lost its data. */
   readonly losses: { readonly from: number; readonly to: number }[]
   /** The observed results of health checks, such as `database failed`. */
   readonly health: Set<string>
@@ -69,7 +76,7 @@ export const belongsToPerson = (
 ): token is KnownToken & { readonly owner: KnownConnection } => 'refreshToken' in token.owner
 
 /** Creates an empty ledger with a new key for proofs. */
-export const newLedger = (origin: string, guides: readonly string[], appId?: string): Ledger => ({
+export const createLedger = (origin: string, guides: readonly string[], appId?: string): Ledger => ({
   origin,
   appId,
   connections: [],
@@ -84,15 +91,17 @@ export const newLedger = (origin: string, guides: readonly string[], appId?: str
   guides,
 })
 
-/** Returns the time at which the end of a token or its owner was acknowledged; infinity if it was not. */
-export const endedAt = (token: KnownToken) =>
+/** Returns the time at which the end of a token or of its owner was acknowledged; infinity if neither was. */
+export const getEndedAt = (token: KnownToken) =>
   Math.min(token.endedAt ?? Number.POSITIVE_INFINITY, token.owner.endedAt ?? Number.POSITIVE_INFINITY)
 
-/** Returns whether the revocation of the token or the end of its owner was requested by `at`. */
+/** Returns whether the revocation of a token or the end of its owner was requested by `at`. */
 export const isEndRequested = (token: KnownToken, at: number) =>
   [token.endRequestedAt, token.owner.endRequestedAt].some((from) => from !== undefined && from <= at)
 
-/** Returns whether the store lost its data after the token was requested and before `at`. */
+/**
+ * Returns whether the store may have lost a token by `at`: a loss began by then, and the token is not newer than it.
+ */
 export const mayBeLost = ({ losses }: Ledger, token: KnownToken, at: number) =>
   losses.some(({ from, to }) => token.requestedAt <= to && from <= at)
 
@@ -101,7 +110,7 @@ export function removeLiveToken(ledger: Ledger, token: KnownToken): void {
   if (index >= 0) ledger.liveTokens.splice(index, 1)
 }
 
-/** Records that the token store loses its data while `loseData` runs, and removes the older live tokens. */
+/** Records that the token store loses its data while `loseData` runs. Then removes older tokens from the live ones. */
 export async function recordTokenLoss(ledger: Ledger, loseData: () => Promise<void>): Promise<void> {
   const loss = { from: performance.now(), to: Number.POSITIVE_INFINITY }
   ledger.losses.push(loss)
@@ -121,6 +130,7 @@ export function startTokenLoss(ledger: Ledger): () => Promise<void> {
   }
 }
 
+/** Picks an element at random. Returns undefined for an empty list. */
 export function pickRandom<T>(list: readonly T[]): T | undefined {
   return list[Math.floor(random() * list.length)]
 }

@@ -2,19 +2,22 @@ import { connect, Socket } from 'node:net'
 import type { Fault } from './fault.ts'
 import { random } from './random.ts'
 
-/** A connection through a proxy. Once it has lost bytes, it stays silent until its owner closes it, even after the fault. */
+/** A connection through a proxy. A direction that has lost bytes forwards no more bytes, even after the fault. */
 export interface Link {
   /** Applies the current fault, after it has changed. */
   applyFault(): void
   reset(): void
 }
 
+/** One direction of a link. */
 interface Lane {
   readonly from: Socket
   readonly to: Socket
   readonly carriesReplies: boolean
   readonly queue: { readonly dueAt: number; act(): void }[]
+  /** True if the lane discards all bytes. */
   isLost: boolean
+  /** The number of bytes that `cut-after` has let through. */
   passedBytes: number
   timer?: NodeJS.Timeout
 }
@@ -35,7 +38,7 @@ export function openLink(options: {
   onClosed(): void
 }): Link {
   const { client, target, fault } = options
-  // A connection that is accepted while nothing is forwarded never reaches a server, even later.
+  // A connection that is accepted while nothing is forwarded is never opened to the server, even later.
   const isSilent = ['half-open', 'hang-new'].includes(fault().kind)
   const upstream = isSilent ? new Socket() : connect({ ...target, allowHalfOpen: true, noDelay: true })
   const lanes = [
@@ -52,7 +55,7 @@ export function openLink(options: {
     }
     options.onClosed()
   }
-  /** Forwards the end of a connection, unless the fault forwards nothing. */
+  /** Forwards the end of one side to the other, unless the fault hides it. */
   function forwardEnd(act: () => void): void {
     if (fault().kind === 'half-open' || (isSilent && fault().kind === 'hang-new')) hasHiddenEnd = true
     else act()
@@ -63,8 +66,7 @@ export function openLink(options: {
       const { kind } = fault()
       if (!lane.carriesReplies) options.onRequest(chunk)
       lane.isLost ||= kind === 'half-open' || (kind === 'drop-replies' && lane.carriesReplies)
-      if (containsRequest(fault(), lane, chunk))
-        for (const other of lanes) other.isLost ||= other.carriesReplies
+      if (containsRequest(fault(), lane, chunk)) for (const each of lanes) each.isLost ||= each.carriesReplies
       if (lane.isLost) options.onLost(chunk.length)
       else schedule(lane, fault(), () => pass(lane, chunk, fault(), reset))
     })
@@ -83,12 +85,8 @@ export function openLink(options: {
     reset,
     applyFault() {
       const { kind } = fault()
-      if (
-        kind === 'reset' ||
-        kind === 'refuse' ||
-        (hasHiddenEnd && !['half-open', 'hang-new'].includes(kind))
-      )
-        return reset()
+      const hidesEnds = ['half-open', 'hang-new'].includes(kind)
+      if (kind === 'reset' || kind === 'refuse' || (hasHiddenEnd && !hidesEnds)) return reset()
       for (const lane of lanes) {
         lane.passedBytes = 0
         if (kind === 'stop-reading') lane.from.pause()
@@ -119,11 +117,11 @@ function pass(lane: Lane, chunk: Buffer, fault: Fault, reset: () => void): void 
   })
 }
 
-/** Runs an action after the latency, but never before an earlier action on the same lane. */
+/** Runs an action after the fault's latency, and after all earlier actions of the lane. */
 function schedule(lane: Lane, fault: Fault, act: () => void): void {
   const now = performance.now()
-  const delay = fault.kind === 'latency' ? fault.ms + (random() * 2 - 1) * fault.jitterMs : 0
-  const dueAt = Math.max(now + delay, lane.queue.at(-1)?.dueAt ?? 0)
+  const delayMs = fault.kind === 'latency' ? fault.ms + (random() * 2 - 1) * fault.jitterMs : 0
+  const dueAt = Math.max(now + delayMs, lane.queue.at(-1)?.dueAt ?? 0)
   if (dueAt <= now && lane.queue.length === 0) return act()
   lane.queue.push({ dueAt, act })
   if (lane.queue.length === 1) drain(lane)
@@ -137,6 +135,6 @@ function drain(lane: Lane): void {
     lane.queue.shift()
     drain(lane)
   }
-  // oxlint-disable-next-line no-restricted-globals -- delays what it passes on
+  // oxlint-disable-next-line no-restricted-globals -- the delay is the injected latency
   lane.timer = setTimeout(deliver, Math.max(0, next.dueAt - performance.now()))
 }

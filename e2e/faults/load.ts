@@ -2,14 +2,14 @@ import type { Attempt } from './attempt.ts'
 import { createHttpClient, type HttpResponse } from './http-client.ts'
 import { belongsToPerson, type KnownAgent, type Ledger } from './ledger.ts'
 import {
+  getOperation,
   OPERATION_NAMES,
   type OperationName,
-  operation,
   requestTokenAfterDeletion,
   useToken,
 } from './operations.ts'
 import { random } from './random.ts'
-import { wrongRefusal } from './refusal.ts'
+import { findRefusalMistake } from './refusal.ts'
 
 /** One request and its outcome. */
 export interface Entry {
@@ -30,26 +30,31 @@ export interface Stall {
 export interface Load extends AsyncDisposable {
   readonly entries: readonly Entry[]
   readonly stalls: readonly Stall[]
-  /** Resolves when `count` more requests have been sent. */
+  /** Resolves when `count` more requests at the given rate have been sent. */
   waitUntilSent(count: number): Promise<void>
 }
 
-const REVOKING_OPERATIONS: ReadonlySet<OperationName> = new Set([
+/** The operations that add an ended token to the ledger. */
+const ENDING_OPERATIONS: ReadonlySet<OperationName> = new Set([
   'revoke',
   'delete agent',
   'token of a deleted agent',
 ])
 const TICK_MS = 10
-/** Half of the time-out of an app for Redis. */
+/** A longer time between two ticks is a stall. It is half of the apps' time-out for Redis. */
 const STALL_MS = 100
+/** While this many requests are in flight, further requests are dropped. */
 const MAX_IN_FLIGHT = 2_000
 
-/** Sends `rate` requests a second, without waiting for responses. Disposing waits for the requests in flight. */
+/**
+ * Sends `rate` requests a second without waiting for responses. In addition, repeats refused requests, and uses tokens
+ * immediately after their revocation. Disposing waits for the requests in flight.
+ */
 export function startLoad(options: {
   origin: string
   ledger: Ledger
   rate: number
-  /** The number of times that a refused request is immediately repeated. */
+  /** The number of times that a refused operation is immediately tried again. */
   retries?: number
 }): Load {
   const { origin, ledger, rate, retries = 0 } = options
@@ -58,22 +63,22 @@ export function startLoad(options: {
   const stalls: Stall[] = []
   const inFlight = new Set<Promise<void>>()
   const sendWaiters = new Set<{ readonly count: number; readonly done: () => void }>()
-  let sent = 0
+  let sentCount = 0
   let remainingMix: OperationName[] = []
 
   async function carryOut(name: OperationName, attempt: Attempt, retriesLeft = retries): Promise<void> {
-    const response = await client.send(attempt.sent)
-    const why = checkResponse(name, attempt, response)
+    const response = await client.send(attempt.request)
+    const why = findMistake(name, attempt, response)
     const { startedAt, endedAt } = response
-    const outcome = why ? 'wrong' : response.status === 503 ? 'refused' : 'good'
+    const outcome = getOutcome(response, why)
     entries.push({ operation: name, startedAt, endedAt, outcome, ...(why && { why }) })
     attempt.release?.()
-    if (outcome === 'good') useEndedTokens(name)
-    if (outcome === 'refused' && retriesLeft > 0) send(name, operation(name).prepare(ledger), retriesLeft - 1)
+    if (outcome === 'good' && ENDING_OPERATIONS.has(name)) useNewestEndedToken(name)
+    if (outcome === 'refused' && retriesLeft > 0)
+      send(name, getOperation(name).prepare(ledger), retriesLeft - 1)
   }
-  /** Immediately uses the revoked token at both instances, to find one that has not received the revocation. */
-  function useEndedTokens(name: OperationName): void {
-    if (!REVOKING_OPERATIONS.has(name)) return
+  /** Immediately uses the newest ended token twice, to find an instance that has not received the revocation. */
+  function useNewestEndedToken(name: OperationName): void {
     for (let times = 0; times < 2; times += 1) {
       const endedToken = ledger.endedTokens.at(-1)
       send('use of an ended token', useToken(ledger, endedToken))
@@ -82,11 +87,11 @@ export function startLoad(options: {
     }
   }
   function send(name: OperationName, attempt: Attempt | undefined, retriesLeft = retries): void {
-    // Sends another request if the operation is impossible, for example without a token to revoke, so that the rate stays the same.
-    if (!attempt) return send('guides', operation('guides').prepare(ledger))
+    // If the operation is impossible, for example without a token to revoke, another request keeps the rate constant.
+    if (!attempt) return send('guides', getOperation('guides').prepare(ledger))
     if (inFlight.size >= MAX_IN_FLIGHT) return
-    const release = carryOut(name, attempt, retriesLeft).finally(() => inFlight.delete(release))
-    inFlight.add(release)
+    const completion = carryOut(name, attempt, retriesLeft).finally(() => inFlight.delete(completion))
+    inFlight.add(completion)
   }
 
   const startedAt = performance.now()
@@ -95,12 +100,12 @@ export function startLoad(options: {
     const now = performance.now()
     if (now - tickedAt > STALL_MS) stalls.push({ from: tickedAt, to: now })
     tickedAt = now
-    for (const dueCount = ((now - startedAt) * rate) / 1000; sent < dueCount; sent += 1) {
+    for (const dueCount = ((now - startedAt) * rate) / 1000; sentCount < dueCount; sentCount += 1) {
       if (remainingMix.length === 0) remainingMix = shuffleOperations()
       const name = remainingMix.pop() ?? 'health'
-      send(name, operation(name).prepare(ledger))
+      send(name, getOperation(name).prepare(ledger))
     }
-    for (const each of sendWaiters) if (sent >= each.count) each.done()
+    for (const waiter of sendWaiters) if (sentCount >= waiter.count) waiter.done()
   }, TICK_MS)
 
   return {
@@ -108,10 +113,10 @@ export function startLoad(options: {
     stalls,
     async waitUntilSent(count) {
       const { promise, resolve } = Promise.withResolvers<void>()
-      const each = { count: sent + count, done: resolve }
-      sendWaiters.add(each)
+      const waiter = { count: sentCount + count, done: resolve }
+      sendWaiters.add(waiter)
       await promise
-      sendWaiters.delete(each)
+      sendWaiters.delete(waiter)
     },
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
@@ -121,14 +126,20 @@ export function startLoad(options: {
   }
 }
 
-function checkResponse(name: OperationName, attempt: Attempt, response: HttpResponse): string | undefined {
+function findMistake(name: OperationName, attempt: Attempt, response: HttpResponse): string | undefined {
   return response.status === 503
-    ? wrongRefusal(response, attempt.form ?? operation(name).form)
-    : attempt.read(response)
+    ? findRefusalMistake(response, attempt.errorFormat ?? getOperation(name).errorFormat)
+    : attempt.check(response)
 }
 
+function getOutcome({ status }: HttpResponse, mistake: string | undefined): Entry['outcome'] {
+  if (mistake) return 'wrong'
+  return status === 503 ? 'refused' : 'good'
+}
+
+/** Returns 100 operations in random order, each as often as its share. */
 function shuffleOperations(): OperationName[] {
-  return OPERATION_NAMES.flatMap((name) => Array<OperationName>(operation(name).share).fill(name))
+  return OPERATION_NAMES.flatMap((name) => Array<OperationName>(getOperation(name).share).fill(name))
     .map((name) => ({ name, rank: random() }))
     .sort((a, b) => a.rank - b.rank)
     .map(({ name }) => name)

@@ -1,11 +1,11 @@
 import { waitUntil } from '@plainpath/stack/managed-process'
 import type { FaultCase } from './fault-case.ts'
 import type { FaultyStack } from './faulty-stack.ts'
-import { metric, readiness } from './operations-listener.ts'
+import { readMetric, readReadiness } from './operations-listener.ts'
 
 const PATIENCE_MS = 15_000
 
-/** Faults of a machine as a process sees it: a wrong clock, and host names that cannot be resolved. */
+/** Faults of the machine, as a process sees them: a wrong clock, and host names that cannot be resolved. */
 export const MACHINE_FAULTS: readonly FaultCase[] = [
   createClockFault('an hour ahead', 3_600_000),
   createClockFault('an hour behind', -3_600_000),
@@ -17,7 +17,8 @@ export const MACHINE_FAULTS: readonly FaultCase[] = [
     refuses: ['register', 'join', 'token'],
     failsCheck: 'database',
     async begin(system) {
-      for (const { name } of listApps(system)) system.machine(name).set({ noNames: true })
+      for (const { name } of listApps(system))
+        system.getMachine(name).setFaults({ isNameResolutionDown: true })
       const connections = [
         'auth database',
         'api database',
@@ -25,60 +26,64 @@ export const MACHINE_FAULTS: readonly FaultCase[] = [
         'api redis',
         'introspection',
       ] as const
-      await system.put({ kind: 'reset' }, ...connections)
-      await system.put({ kind: 'pass' }, ...connections)
+      await system.setFault({ kind: 'reset' }, ...connections)
+      await system.setFault({ kind: 'pass' }, ...connections)
     },
     async end(system) {
-      for (const { name } of listApps(system)) system.machine(name).set({})
+      for (const { name } of listApps(system)) system.getMachine(name).setFaults({})
     },
   },
 ]
 
 const listApps = ({ stack }: FaultyStack) => [...stack.auth, ...stack.resource]
-const firstInstances = (system: FaultyStack) => listApps(system).filter(({ name }) => name.endsWith('-1'))
+const listFirstInstances = (system: FaultyStack) => listApps(system).filter(({ name }) => name.endsWith('-1'))
 
-/** Creates a fault that shifts the clock of one process of each app. It must refuse requests that depend on the clock. */
-function createClockFault(how: string, clockMs: number): FaultCase {
-  const mustBeUnready = Math.abs(clockMs) > 30_000
+/**
+ * Creates a fault that shifts the clock of one process of each app. If the clock is wrong by more than 30 s, the
+ * process must not be ready, and must refuse requests that depend on the clock.
+ */
+function createClockFault(description: string, clockOffsetMs: number): FaultCase {
+  const mustBeUnready = Math.abs(clockOffsetMs) > 30_000
   let mistakes: string[] = []
   return {
-    name: `the clock of one process of each app is ${how}`,
+    name: `the clock of one process of each app is ${description}`,
     numbers: ['F-17'],
-    isManual: clockMs <= 0,
-    // The API rejects a response that is dated in the future.
+    isManual: clockOffsetMs <= 0,
+    // The API rejects an introspection response that is dated in the future.
     parts: mustBeUnready ? ['auth', 'api', 'introspection'] : ['introspection'],
     refuses: mustBeUnready ? ['token', 'read with a token', 'register', 'revoke', 'join'] : [],
     async begin(system) {
-      for (const { name } of firstInstances(system)) system.machine(name).set({ clockMs })
+      for (const { name } of listFirstInstances(system)) system.getMachine(name).setFaults({ clockOffsetMs })
     },
     async end(system) {
       mistakes = []
-      for (const app of firstInstances(system)) {
-        const ready = await waitForResult(
-          () => readiness(app),
+      for (const app of listFirstInstances(system)) {
+        const isAsExpected = await waitForResult(
+          () => readReadiness(app),
           (status) => status?.ready === !mustBeUnready,
         )
-        if (!ready) mistakes.push(`${app.name} is ${mustBeUnready ? 'ready' : 'not ready'}`)
+        if (!isAsExpected) mistakes.push(`${app.name} is ${mustBeUnready ? 'ready' : 'not ready'}`)
         const reportsSkew = await waitForResult(
-          () => metric(app, 'clock_skew_seconds'),
-          (seconds) => Math.abs(seconds * 1_000 - clockMs) < 2_000,
+          () => readMetric(app, 'clock_skew_seconds'),
+          (seconds) => Math.abs(seconds * 1_000 - clockOffsetMs) < 2_000,
         )
         if (!reportsSkew) mistakes.push(`${app.name} does not report its clock`)
       }
-      for (const { name } of firstInstances(system)) system.machine(name).set({})
+      for (const { name } of listFirstInstances(system)) system.getMachine(name).setFaults({})
     },
     async finish(system) {
-      for (const app of firstInstances(system)) {
-        const ready = await waitForResult(
-          () => readiness(app),
+      for (const app of listFirstInstances(system)) {
+        const isReady = await waitForResult(
+          () => readReadiness(app),
           (status) => status?.ready === true,
         )
-        if (!ready) mistakes.push(`${app.name} is not ready again`)
+        if (!isReady) mistakes.push(`${app.name} is not ready again`)
       }
       return mistakes
     },
   }
 }
 
-const waitForResult = <T>(read: () => Promise<T>, isExpected: (response: T) => boolean) =>
+/** Reads a result until it is the expected one. Returns false if it is not within 15 s. */
+const waitForResult = <T>(read: () => Promise<T>, isExpected: (result: T) => boolean) =>
   waitUntil(async () => isExpected(await read()), PATIENCE_MS)

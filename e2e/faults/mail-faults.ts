@@ -4,35 +4,37 @@ import { basic, createSender, json, type Sender } from '../send.ts'
 import { identifyMail } from '../system/mail-load.ts'
 import { registerExtraAgent, sendUntilServed } from './extra-agent.ts'
 import type { FaultCase } from './fault-case.ts'
-import { findResentMails } from './faulty-mail-server.ts'
+import { describeResentMails } from './faulty-mail-server.ts'
 import type { FaultyStack } from './faulty-stack.ts'
 
 const VERIFICATIONS = 5
-/** A mail may have been in transit when the fault began. */
+/** Until this time after the beginning of the fault, a mail may arrive that was already in transit. */
 const IN_TRANSIT_MS = 1_000
-/** A refused mail is tried again after 3, 7, 20 and 55 s. */
+/** Long enough for four further attempts, before which the mailer pauses 3, 7, 20 and 55 s. */
 const DELIVERY_MS = 120_000
 
-/** Faults of the mail server. No request fails, and promised mails arrive once the server accepts mail again. */
+/**
+ * Faults of the mail server. No request may fail, and promised mails must arrive once the server accepts mail again.
+ */
 export const MAIL_FAULTS: readonly FaultCase[] = [
   createMailServerFault('refuses connections', (system, isUnavailable) =>
-    system.put({ kind: isUnavailable ? 'refuse' : 'pass' }, 'mail'),
+    system.setFault({ kind: isUnavailable ? 'refuse' : 'pass' }, 'mail'),
   ),
   createMailServerFault('puts every mail off (450)', async ({ mail }, isUnavailable) =>
-    mail.refuseTemporarily(isUnavailable),
+    mail.setRefusing(isUnavailable),
   ),
 ]
 
 function createMailServerFault(
-  what: string,
-  set: (system: FaultyStack, isUnavailable: boolean) => Promise<void>,
+  description: string,
+  setUnavailable: (system: FaultyStack, isUnavailable: boolean) => Promise<void>,
 ): FaultCase {
   let startedAt = 0
   let mailsBefore = 0
-  let verificationMails: string[] = []
+  let verificationNames: string[] = []
   let mistakes: string[] = []
   return {
-    name: `the mail server ${what}`,
+    name: `the mail server ${description}`,
     numbers: ['F-29'],
     parts: [],
     refuses: [],
@@ -40,41 +42,41 @@ function createMailServerFault(
     async begin(system) {
       mistakes = []
       mailsBefore = system.mail.received.length
-      await set(system, true)
+      await setUnavailable(system, true)
       startedAt = performance.now()
       using sender = createSender(system.stack.origin)
-      verificationMails = await Promise.all(
+      verificationNames = await Promise.all(
         Array.from({ length: VERIFICATIONS }, () => beginVerification(sender)),
       )
     },
     async end(system, ledger) {
-      const receivedNames = listReceivedMails(system, mailsBefore)
-      if (
-        listPromisedMails(ledger.addresses, startedAt + IN_TRANSIT_MS).some((name) => receivedNames.has(name))
-      )
+      const receivedNames = listReceivedNames(system, mailsBefore)
+      const mailsDuringFault = listPromisedNames(ledger.addresses, startedAt + IN_TRANSIT_MS)
+      if (mailsDuringFault.some((name) => receivedNames.has(name)))
         mistakes.push('mails were taken, so the fault was none')
-      await set(system, false)
+      await setUnavailable(system, false)
     },
     async finish(system, ledger) {
-      const promisedNames = [...verificationMails, ...listPromisedMails(ledger.addresses, startedAt)]
+      const promisedNames = [...verificationNames, ...listPromisedNames(ledger.addresses, startedAt)]
       const listMissing = () => {
-        const receivedNames = listReceivedMails(system, mailsBefore)
+        const receivedNames = listReceivedNames(system, mailsBefore)
         return promisedNames.filter((name) => !receivedNames.has(name))
       }
       await waitUntil(() => listMissing().length === 0, DELIVERY_MS)
-      const lost = listMissing().length
-      if (lost > 0) mistakes.push(`${lost} of ${promisedNames.length} promised mails never came`)
+      const missingCount = listMissing().length
+      if (missingCount > 0)
+        mistakes.push(`${missingCount} of ${promisedNames.length} promised mails never came`)
       const promisedMails = system.mail.received.filter((mail) => promisedNames.includes(identifyMail(mail)))
       const maxCopies = Math.max(
         ...[...Map.groupBy(promisedMails, identifyMail).values()].map(({ length }) => length),
       )
       if (maxCopies > 2) mistakes.push(`one mail came ${maxCopies} times`)
-      return [...mistakes, ...findResentMails(promisedMails)]
+      return [...mistakes, ...describeResentMails(promisedMails)]
     },
   }
 }
 
-/** Begins a verification. Returns the mail that it causes, as `identifyMail` names it. */
+/** Begins a verification. Returns the name of its mail, as from `identifyMail`. */
 async function beginVerification(sender: Sender): Promise<string> {
   const email = `somebody@${randomUUID()}.example.org`
   const { client_id: id, client_secret: secret } = await registerExtraAgent(sender)
@@ -84,8 +86,10 @@ async function beginVerification(sender: Sender): Promise<string> {
   return `claim ${email}`
 }
 
-const listPromisedMails = (addresses: readonly { email: string; joinedAt: number }[], since: number) =>
+/** Lists the names of the mails to people who joined the waitlist since a time. */
+const listPromisedNames = (addresses: readonly { email: string; joinedAt: number }[], since: number) =>
   addresses.filter(({ joinedAt }) => joinedAt >= since).map(({ email }) => `join ${email}`)
 
-const listReceivedMails = ({ mail }: FaultyStack, before: number) =>
-  new Set(mail.received.slice(before).map(identifyMail))
+/** Lists the names of the mails that arrived after the first `mailsBefore`. */
+const listReceivedNames = ({ mail }: FaultyStack, mailsBefore: number) =>
+  new Set(mail.received.slice(mailsBefore).map(identifyMail))

@@ -6,12 +6,12 @@ import { thisCommit } from '../this-commit.ts'
 import { FAULTS } from './catalogue.ts'
 import { checkAcknowledged } from './check-acknowledged.ts'
 import { FAULT_NUMBERS, type FaultNumber } from './fault-numbers.ts'
-import { faultDocument, faultTable, testResultTable } from './fault-table.ts'
+import { formatFaultTable, formatTestTable, renderResults } from './fault-table.ts'
 import { startFaultyStack } from './faulty-stack.ts'
 import { prepareLedger } from './prepare-ledger.ts'
 import { seedRandom } from './random.ts'
-import { createFailedResult, type FaultResult, runFault, SHORT, type Traffic } from './run-fault.ts'
-import { runFaultTests, type TestResult, testedNumbers } from './run-fault-tests.ts'
+import { createFailedResult, type FaultResult, runFault, SHORT_PHASES, type Traffic } from './run-fault.ts'
+import { listNumbersWithoutScenario, runFaultTests, type TestResult } from './run-fault-tests.ts'
 
 /** The number of requests per second. */
 const RATE = 100
@@ -43,21 +43,25 @@ const RESULTS = fileURLToPath(new URL('RESULTS.md', import.meta.url))
 
 const traffic: Traffic = options.full
   ? { rate: RATE, steady: 30, held: 60, recovery: 60 }
-  : { rate: RATE, ...SHORT, held: Number(options.seconds) }
+  : { rate: RATE, ...SHORT_PHASES, held: Number(options.seconds) }
 
-const isSelected = (what: string, numbers: readonly FaultNumber[]) =>
-  names.length === 0 || names.some((each) => what.includes(each) || numbers.some((number) => number === each))
+const isSelected = (faultName: string, numbers: readonly FaultNumber[]) =>
+  names.length === 0 ||
+  names.some((each) => faultName.includes(each) || numbers.some((number) => number === each))
 const scenarios = FAULTS.filter(({ name, numbers }) => isSelected(name, numbers))
-const testedFaultNumbers = testedNumbers(FAULTS).filter((number) =>
+const testedNumbers = listNumbersWithoutScenario(FAULTS).filter((number) =>
   isSelected(FAULT_NUMBERS[number].fault, [number]),
 )
 
 const startedAt = performance.now()
-const report = (what: string) => print(`${Math.round((performance.now() - startedAt) / 1_000)} s  ${what}`)
+const report = (text: string) => print(`${Math.round((performance.now() - startedAt) / 1_000)} s  ${text}`)
 const shutdownSignal = waitForShutdownSignal().then(() => 'stop' as const)
 const isStopped = async () => (await Promise.race([shutdownSignal, Promise.resolve()])) === 'stop'
 
-/** Runs the selected scenarios and tests. Returns false if anything was wrong or lost, or a test did not pass. */
+/**
+ * Runs the selected scenarios and tests. Returns false if anything was wrong or lost, if a test did not pass, or if a
+ * signal stopped the run.
+ */
 async function main(): Promise<boolean> {
   const commit = await thisCommit()
   seedRandom(Number(options.seed))
@@ -65,10 +69,10 @@ async function main(): Promise<boolean> {
   const { results, lost } = scenarios.length > 0 ? await runScenarios() : { results: [], lost: [] }
   const tests = await runTests()
   if (await isStopped()) return false
-  if (results.length > 0) print(`\n${faultTable(results)}`)
-  if (tests.length > 0) print(`\n${testResultTable(tests)}`)
+  if (results.length > 0) print(`\n${formatFaultTable(results)}`)
+  if (tests.length > 0) print(`\n${formatTestTable(tests)}`)
   for (const line of lost) print(`after all faults: ${line}`)
-  if (names.length === 0) await writeFile(RESULTS, faultDocument({ results, tests }, { commit, traffic }))
+  if (names.length === 0) await writeFile(RESULTS, renderResults({ results, tests }, { commit, traffic }))
   return (
     lost.length === 0 &&
     results.every((result) => result.wrong.length + result.lost.length === 0) &&
@@ -95,7 +99,7 @@ async function runScenarios(): Promise<{ results: readonly FaultResult[]; lost: 
 
 async function runTests(): Promise<TestResult[]> {
   const results: TestResult[] = []
-  for (const number of testedFaultNumbers) {
+  for (const number of testedNumbers) {
     if (await isStopped()) return results
     const testResults = await runFaultTests(number)
     results.push(...testResults)
@@ -109,11 +113,11 @@ async function runTests(): Promise<TestResult[]> {
 
 function printList(): void {
   for (const { numbers, name } of scenarios) print(`${numbers.join(' ')}  ${name}`)
-  for (const number of testedFaultNumbers) print(`${number}  ${FAULT_NUMBERS[number].fault} (tests)`)
+  for (const number of testedNumbers) print(`${number}  ${FAULT_NUMBERS[number].fault} (tests)`)
 }
 
 if (options.help) print(HELP)
-else if (scenarios.length + testedFaultNumbers.length === 0) {
+else if (scenarios.length + testedNumbers.length === 0) {
   print(`There is no such fault: ${names.join(', ')}. npm run faults -- --list lists all.`)
   process.exitCode = 1
 } else if (options.list) printList()

@@ -1,33 +1,34 @@
 import type { RunningApp } from '@plainpath/stack/start-app'
 
-const operationsUrl = ({ ports }: Pick<RunningApp, 'ports'>, path: string) =>
+const createOperationsUrl = ({ ports }: Pick<RunningApp, 'ports'>, path: string) =>
   `http://127.0.0.1:${ports.operations}${path}`
 
 /** Reads whether a process is ready, and which dependencies it awaits. Returns undefined if it does not listen. */
-export async function readiness(
+export async function readReadiness(
   app: Pick<RunningApp, 'ports'>,
 ): Promise<{ readonly ready: boolean; readonly awaited: Readonly<Record<string, string>> } | undefined> {
-  const response = await fetch(operationsUrl(app, '/ready')).catch(() => undefined)
+  const response = await fetch(createOperationsUrl(app, '/ready')).catch(() => undefined)
   if (!response) return undefined
   const { awaited = {} } = (await response.json()) as { awaited?: Record<string, string> }
   return { ready: response.status === 200, awaited }
 }
 
-/** Returns whether `/live` of a process responds with success within the time-out. */
+/** Returns whether `/live` of a process responds successfully within the time-out. */
 export const isLive = (app: Pick<RunningApp, 'ports'>, timeoutMs: number): Promise<boolean> =>
-  fetch(operationsUrl(app, '/live'), { signal: AbortSignal.timeout(timeoutMs) }).then(
+  fetch(createOperationsUrl(app, '/live'), { signal: AbortSignal.timeout(timeoutMs) }).then(
     ({ ok }) => ok,
     () => false,
   )
 
 /**
- * Sums the series of a metric. Returns NaN if there are none.
+ * Reads a metric of a process, as the sum of its series. Returns NaN if there are none.
  *
- * @param label selects the series with this label, such as `decision="uncounted"`
+ * @param label selects the series with this label, such as `decision="uncounted"`; by default all series
  */
-export async function metric(app: Pick<RunningApp, 'ports'>, name: string, label = ''): Promise<number> {
-  const text = await (await fetch(operationsUrl(app, '/metrics'))).text()
+export async function readMetric(app: Pick<RunningApp, 'ports'>, name: string, label = ''): Promise<number> {
+  const text = await (await fetch(createOperationsUrl(app, '/metrics'))).text()
   const series = [...text.matchAll(new RegExp(`^${name}(?:\\{([^}]*)\\})? (\\S+)`, 'gm'))]
-  const chosen = series.filter(([, labels = '']) => labels.includes(label))
-  return chosen.length > 0 ? chosen.reduce((sum, [, , value]) => sum + Number(value), 0) : Number.NaN
+  const selectedSeries = series.filter(([, labels = '']) => labels.includes(label))
+  const values = selectedSeries.map(([, , value]) => Number(value))
+  return values.length > 0 ? values.reduce((sum, value) => sum + value, 0) : Number.NaN
 }

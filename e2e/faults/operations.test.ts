@@ -1,9 +1,15 @@
 import { expect, test } from 'vitest'
 import type { HttpResponse } from './http-client.ts'
-import { type KnownAgent, type KnownConnection, type KnownToken, type Ledger, newLedger } from './ledger.ts'
+import {
+  createLedger,
+  type KnownAgent,
+  type KnownConnection,
+  type KnownToken,
+  type Ledger,
+} from './ledger.ts'
 import { OPERATIONS, rejoin, requestTokenAfterDeletion, useToken } from './operations.ts'
 
-const response = (
+const createResponse = (
   status: number,
   body: object = {},
   at = { startedAt: 100, endedAt: 110 },
@@ -14,123 +20,123 @@ const response = (
   header: (name) => (name === 'www-authenticate' && status === 401 ? 'Bearer' : undefined),
 })
 
-function known(token: Partial<KnownToken> = {}, agent: Partial<KnownAgent> = {}) {
-  const ledger = newLedger('http://127.0.0.1:1', ['one'])
-  const owner = { id: 'agt', secret: 'pps', registeredAt: 0, busy: 0, ...agent }
+/** Creates a ledger with one agent and one live token. */
+function createAgentLedger(token: Partial<KnownToken> = {}, agent: Partial<KnownAgent> = {}) {
+  const ledger = createLedger('http://127.0.0.1:1', ['one'])
+  const owner = { id: 'agt', secret: 'pps', registeredAt: 0, requestsInFlight: 0, ...agent }
   const issued = { value: 'ppt', owner, isBound: false, requestedAt: 50, ...token }
   ledger.agents.push(owner)
   ledger.tokens.push(issued)
   ledger.liveTokens.push(issued)
   return { ledger, token: issued, agent: owner }
 }
-const read = (ledger: Ledger, token: KnownToken, got: HttpResponse) => useToken(ledger, token)?.read(got)
+const checkUse = (ledger: Ledger, token: KnownToken, response: HttpResponse) =>
+  useToken(ledger, token)?.check(response)
 
-test('expects a live token to be accepted, not refused with 401 or 500', () => {
-  const { ledger, token } = known()
-  expect(read(ledger, token, response(200))).toBeUndefined()
-  expect(read(ledger, token, response(401))).toBe('401 for a token that was not ended')
-  expect(read(ledger, token, response(500, { code: 'internal-error' }))).toBe('500 internal-error')
-  expect(read(ledger, token, response(0))).toMatch(/^no answer/)
+test('reports a use of a live token that is not accepted', () => {
+  const { ledger, token } = createAgentLedger()
+  expect(checkUse(ledger, token, createResponse(200))).toBeUndefined()
+  expect(checkUse(ledger, token, createResponse(401))).toBe('401 for a token that was not ended')
+  expect(checkUse(ledger, token, createResponse(500, { code: 'internal-error' }))).toBe('500 internal-error')
+  expect(checkUse(ledger, token, createResponse(0))).toMatch(/^no answer/)
 })
 
 test.for<[string, Partial<KnownToken>, Partial<KnownAgent>]>([
   ['a token', { endRequestedAt: 80, endedAt: 100 }, {}],
   ['an agent', {}, { endRequestedAt: 80, endedAt: 100 }],
 ])('reports a token that is accepted after the end of %s was acknowledged', ([, ending, owner]) => {
-  const { ledger, token } = known(ending, owner)
-  expect(read(ledger, token, response(200))).toBe('R-LIN: an ended token was accepted')
-  expect(read(ledger, token, response(200, {}, { startedAt: 99, endedAt: 110 }))).toBeUndefined()
-  expect(read(ledger, token, response(401))).toBeUndefined()
+  const { ledger, token } = createAgentLedger(ending, owner)
+  expect(checkUse(ledger, token, createResponse(200))).toBe('R-LIN: an ended token was accepted')
+  expect(checkUse(ledger, token, createResponse(200, {}, { startedAt: 99, endedAt: 110 }))).toBeUndefined()
+  expect(checkUse(ledger, token, createResponse(401))).toBeUndefined()
 })
 
-test('permits either state for a token whose revocation has no response', () => {
-  const { ledger, token } = known({ endRequestedAt: 105 })
-  expect([read(ledger, token, response(200)), read(ledger, token, response(401))]).toEqual([
-    undefined,
-    undefined,
-  ])
+test('permits 200 and 401 for a token whose revocation has not been acknowledged', () => {
+  const { ledger, token } = createAgentLedger({ endRequestedAt: 105 })
+  expect(checkUse(ledger, token, createResponse(200))).toBeUndefined()
+  expect(checkUse(ledger, token, createResponse(401))).toBeUndefined()
 })
 
-test('permits the loss of a token only if it was requested before the end of the loss', () => {
-  const { ledger, token } = known()
+test('permits a 401 because of a data loss only for a token that was requested before the loss ended', () => {
+  const { ledger, token } = createAgentLedger()
   ledger.losses.push({ from: 60, to: 70 })
-  expect(read(ledger, token, response(401))).toBeUndefined()
-  const later = known({ requestedAt: 71 })
-  later.ledger.losses.push({ from: 60, to: 70 })
-  expect(read(later.ledger, later.token, response(401))).toBe('401 for a token that was not ended')
+  expect(checkUse(ledger, token, createResponse(401))).toBeUndefined()
+  const newer = createAgentLedger({ requestedAt: 71 })
+  newer.ledger.losses.push({ from: 60, to: 70 })
+  expect(checkUse(newer.ledger, newer.token, createResponse(401))).toBe('401 for a token that was not ended')
 })
 
 test('reports an acknowledged address that joins again as lost', () => {
-  expect(rejoin('a@example.org').read(response(201, { status: 'joined' }))).toMatch(/^LOST/)
-  expect(rejoin('a@example.org').read(response(200, { status: 'already_joined' }))).toBeUndefined()
+  expect(rejoin('a@example.org').check(createResponse(201, { status: 'joined' }))).toMatch(/^LOST/)
+  expect(rejoin('a@example.org').check(createResponse(200, { status: 'already_joined' }))).toBeUndefined()
 })
 
-test('counts a token of a deleted agent as ended, and reports it when every instance must know of the deletion', () => {
-  const { ledger, agent } = known({}, { endRequestedAt: 80, endedAt: 90 })
-  expect(requestTokenAfterDeletion(ledger, agent).read(response(401))).toBeUndefined()
+test('records a token of a deleted agent as ended, and reports it once no instance may have the agent cached', () => {
+  const { ledger, agent } = createAgentLedger({}, { endRequestedAt: 80, endedAt: 90 })
+  expect(requestTokenAfterDeletion(ledger, agent).check(createResponse(401))).toBeUndefined()
   expect(
-    requestTokenAfterDeletion(ledger, agent).read(response(200, { access_token: 'late' })),
+    requestTokenAfterDeletion(ledger, agent).check(createResponse(200, { access_token: 'late' })),
   ).toBeUndefined()
-  const late = ledger.endedTokens.at(-1)!
-  expect(read(ledger, late, response(200))).toBe('R-LIN: an ended token was accepted')
-  const after = response(200, { access_token: 'x' }, { startedAt: 60_000, endedAt: 60_001 })
-  expect(requestTokenAfterDeletion(ledger, agent).read(after)).toBe('a deleted agent still gets tokens')
+  const lateToken = ledger.endedTokens.at(-1)!
+  expect(checkUse(ledger, lateToken, createResponse(200))).toBe('R-LIN: an ended token was accepted')
+  const tooLate = createResponse(200, { access_token: 'x' }, { startedAt: 60_000, endedAt: 60_001 })
+  expect(requestTokenAfterDeletion(ledger, agent).check(tooLate)).toBe('a deleted agent still gets tokens')
 })
 
-test('reports a 401 for an acknowledged agent', () => {
-  const { ledger } = known()
-  expect(OPERATIONS.token.prepare(ledger)?.read(response(401, { error: 'invalid_client' }))).toBe(
+test('reports a 401 for the token request and the revocation of a registered agent', () => {
+  const { ledger } = createAgentLedger()
+  expect(OPERATIONS.token.prepare(ledger)?.check(createResponse(401, { error: 'invalid_client' }))).toBe(
     '401 invalid_client',
   )
-  expect(OPERATIONS.revoke.prepare(ledger)?.read(response(401, { error: 'invalid_client' }))).toBe(
+  expect(OPERATIONS.revoke.prepare(ledger)?.check(createResponse(401, { error: 'invalid_client' }))).toBe(
     '401 invalid_client',
   )
 })
 
-test('counts a revocation from its 200, and stops using the token as a live one before that', () => {
-  const { ledger, token } = known()
+test('removes a token from the live ones when its revocation is requested, and records its end after the 200', () => {
+  const { ledger, token } = createAgentLedger()
   const attempt = OPERATIONS.revoke.prepare(ledger)
   expect([ledger.liveTokens, ledger.endedTokens]).toEqual([[], []])
-  attempt?.read(response(200))
+  attempt?.check(createResponse(200))
   expect([token.endedAt, ledger.endedTokens]).toEqual([110, [token]])
 })
 
-/** A ledger with one connection of a person, and its token. */
-function signedIn(refreshingSince?: number) {
-  const ledger = newLedger('http://127.0.0.1:1', ['one'], 'app_x')
-  const owner: KnownConnection = { refreshToken: 'ppr', busy: 0, refreshingSince }
+/** Creates a ledger with one connection of a person, and its live token. */
+function createPersonLedger(refreshingSince?: number) {
+  const ledger = createLedger('http://127.0.0.1:1', ['one'], 'app_x')
+  const owner: KnownConnection = { refreshToken: 'ppr', requestsInFlight: 0, refreshingSince }
   const token: KnownToken = { value: 'ppt', owner, isBound: false, requestedAt: 50 }
   ledger.connections.push(owner)
   ledger.tokens.push(token)
   ledger.liveTokens.push(token)
   return { ledger, owner, token }
 }
-const tokens = { access_token: 'new', refresh_token: 'newer' }
+const newTokens = { access_token: 'new', refresh_token: 'newer' }
 
-test('uses the token of a person at the signed-in MCP address, and reports it after its connection ended', () => {
-  const { ledger, owner, token } = signedIn()
-  expect(useToken(ledger, token)?.sent).toMatchObject({ method: 'POST', path: '/mcp' })
-  expect(read(ledger, token, response(200))).toBeUndefined()
-  expect(read(ledger, token, response(401))).toBe('401 for a token that was not ended')
+test('uses a person’s token at the signed-in MCP address, and reports a 200 after its connection ended', () => {
+  const { ledger, owner, token } = createPersonLedger()
+  expect(useToken(ledger, token)?.request).toMatchObject({ method: 'POST', path: '/mcp' })
+  expect(checkUse(ledger, token, createResponse(200))).toBeUndefined()
+  expect(checkUse(ledger, token, createResponse(401))).toBe('401 for a token that was not ended')
   Object.assign(owner, { endRequestedAt: 80, endedAt: 100 })
-  expect(read(ledger, token, response(200))).toBe('R-LIN: an ended token was accepted')
-  expect(read(ledger, token, response(401))).toBeUndefined()
+  expect(checkUse(ledger, token, createResponse(200))).toBe('R-LIN: an ended token was accepted')
+  expect(checkUse(ledger, token, createResponse(401))).toBeUndefined()
 })
 
-test('keeps a refresh token until its successor has arrived, and reports a connection that is lost', () => {
-  const { ledger, owner } = signedIn()
+test('repeats a refresh with the same token until a new token has arrived, and reports the failure', () => {
+  const { ledger, owner } = createPersonLedger()
   const attempt = OPERATIONS.refresh.prepare(ledger)
-  expect(attempt?.sent.body).toBe('grant_type=refresh_token&refresh_token=ppr&client_id=app_x')
+  expect(attempt?.request.body).toBe('grant_type=refresh_token&refresh_token=ppr&client_id=app_x')
   expect(OPERATIONS.refresh.prepare(ledger)).toBeUndefined()
-  expect(attempt?.read(response(400, { error: 'invalid_grant' }))).toBe('400 invalid_grant')
+  expect(attempt?.check(createResponse(400, { error: 'invalid_grant' }))).toBe('400 invalid_grant')
   attempt?.release?.()
   expect(owner).toMatchObject({ refreshToken: 'ppr', refreshingSince: expect.any(Number) })
-  expect(OPERATIONS.refresh.prepare(ledger)?.read(response(200, tokens))).toBeUndefined()
-  expect(owner).toEqual({ refreshToken: 'newer', refreshingSince: undefined, busy: 1 })
+  expect(OPERATIONS.refresh.prepare(ledger)?.check(createResponse(200, newTokens))).toBeUndefined()
+  expect(owner).toEqual({ refreshToken: 'newer', refreshingSince: undefined, requestsInFlight: 1 })
   expect(ledger.liveTokens.at(-1)).toMatchObject({ value: 'new', owner })
 })
 
-test('does not use a refresh token again whose grace may be over', () => {
-  const { ledger } = signedIn(performance.now() - 50_001)
+test('does not present a refresh token again whose grace period may be over', () => {
+  const { ledger } = createPersonLedger(performance.now() - 50_001)
   expect(OPERATIONS.refresh.prepare(ledger)).toBeUndefined()
 })

@@ -4,27 +4,33 @@ import { createConnectionFault, type FaultCase } from './fault-case.ts'
 import type { FaultNumber } from './fault-numbers.ts'
 
 interface ConnectionFault {
-  readonly what: string
+  readonly description: string
   readonly numbers: readonly FaultNumber[]
   readonly fault: Fault
 }
+/** Faults of the connections to auth's database, and to the API's database. */
 const CONNECTION_FAULTS: readonly ConnectionFault[] = [
-  { what: 'refused', numbers: ['F-01'], fault: { kind: 'refuse' } },
-  { what: 'half-open', numbers: ['F-23'], fault: { kind: 'half-open' } },
-  { what: '3 s slow', numbers: ['F-03'], fault: { kind: 'latency', ms: 1_500, jitterMs: 200 } },
-  { what: 'replies lost', numbers: ['F-05'], fault: { kind: 'drop-replies' } },
+  { description: 'refused', numbers: ['F-01'], fault: { kind: 'refuse' } },
+  { description: 'half-open', numbers: ['F-23'], fault: { kind: 'half-open' } },
+  { description: '3 s slow', numbers: ['F-03'], fault: { kind: 'latency', ms: 1_500, jitterMs: 200 } },
+  { description: 'replies lost', numbers: ['F-05'], fault: { kind: 'drop-replies' } },
 ]
-const MORE_CONNECTION_FAULTS: typeof CONNECTION_FAULTS = [
-  { what: 'reads nothing', numbers: ['F-02'], fault: { kind: 'stop-reading' } },
-  { what: 'cut in the middle of replies', numbers: ['F-05'], fault: { kind: 'cut-after', bytes: 150 } },
+/** Faults of the connections to auth's database only. */
+const AUTH_CONNECTION_FAULTS: typeof CONNECTION_FAULTS = [
+  { description: 'reads nothing', numbers: ['F-02'], fault: { kind: 'stop-reading' } },
+  {
+    description: 'cut in the middle of replies',
+    numbers: ['F-05'],
+    fault: { kind: 'cut-after', bytes: 150 },
+  },
 ]
 
 const SERVER_FAULT = { parts: ['auth database', 'api database'] } as const
 
 export const POSTGRES_FAULTS: readonly FaultCase[] = [
-  ...[...CONNECTION_FAULTS, ...MORE_CONNECTION_FAULTS].map(({ what, numbers, fault }) =>
+  ...[...CONNECTION_FAULTS, ...AUTH_CONNECTION_FAULTS].map(({ description, numbers, fault }) =>
     createConnectionFault({
-      name: `Postgres of auth: ${what}`,
+      name: `Postgres of auth: ${description}`,
       numbers,
       connections: ['auth database'],
       parts: ['auth database'],
@@ -32,9 +38,9 @@ export const POSTGRES_FAULTS: readonly FaultCase[] = [
       fault,
     }),
   ),
-  ...CONNECTION_FAULTS.map(({ what, numbers, fault }) =>
+  ...CONNECTION_FAULTS.map(({ description, numbers, fault }) =>
     createConnectionFault({
-      name: `Postgres of the API: ${what}`,
+      name: `Postgres of the API: ${description}`,
       numbers,
       connections: ['api database'],
       parts: ['api database'],
@@ -100,7 +106,7 @@ export const POSTGRES_FAULTS: readonly FaultCase[] = [
     numbers: ['F-06'],
     refuses: ['register', 'join'],
     begin: ({ admin }) => reconfigure(admin.server, 'set default_transaction_read_only = on'),
-    // A read-only session may still change the server's settings.
+    // A read-only session can still change the server's settings.
     end: ({ admin }) => reconfigure(admin.server, 'reset default_transaction_read_only'),
   },
   {

@@ -4,24 +4,26 @@ import { connect } from '../hosts/connect.ts'
 import { newPerson } from '../hosts/person.ts'
 import { registrationFor } from '../hosts/scene.ts'
 import { createHttpClient } from './http-client.ts'
-import { type Ledger, newLedger } from './ledger.ts'
-import { type OperationName, operation } from './operations.ts'
+import { createLedger, type Ledger } from './ledger.ts'
+import { getOperation, type OperationName } from './operations.ts'
 import { parseJsonObject } from './refusal.ts'
 import { repeatRefused } from './repeat-refused.ts'
 
 const REDIRECT_URI = 'http://localhost:8787/callback'
 
-/** The numbers of agents, people and concurrent requests. */
 interface LedgerSize {
+  /** The approximate number of agents, and also of tokens, bound tokens and addresses. */
   readonly agents: number
   readonly people: number
+  /** The number of concurrent requests. */
   readonly concurrency: number
 }
 
 const LARGE: LedgerSize = { agents: 150, people: 40, concurrency: 10 }
 
 /**
- * Creates agents with one token each, and addresses, so that every operation is possible from the first request.
+ * Registers agents, requests tokens for them, joins the waitlist and signs people in, so that the load has what it
+ * needs from its first request.
  *
  * @param options.mail receives the mails of the service, with which people sign in; by default nobody signs in
  */
@@ -30,10 +32,11 @@ export async function prepareLedger(
   { mail, size = LARGE }: { readonly mail?: Pick<MailServer, 'received'>; readonly size?: LedgerSize } = {},
 ): Promise<Ledger> {
   using client = createHttpClient(origin)
-  const list = parseJsonObject((await client.send({ method: 'GET', path: '/api/guides' })).text)['guides']
-  const guides = (list as { slug: string }[]).map(({ slug }) => slug)
+  const { text } = await client.send({ method: 'GET', path: '/api/guides' })
+  const { guides } = parseJsonObject(text)
+  const slugs = (guides as { slug: string }[]).map(({ slug }) => slug)
   using app = mail && (await openApp({ origin, registration: registrationFor(REDIRECT_URI) }))
-  const ledger = newLedger(origin, guides, app?.clientId)
+  const ledger = createLedger(origin, slugs, app?.clientId)
   if (app && mail) await signInPeople(app, mail)
   for (const name of ['register', 'token', 'bound token', 'join'] as const) {
     let remaining = size.agents
@@ -53,7 +56,7 @@ export async function prepareLedger(
         const { accessToken, refreshToken } = await repeatRefused(() =>
           connect(signInApp, person, { redirectUri: REDIRECT_URI }),
         )
-        const owner = { refreshToken, busy: 0 }
+        const owner = { refreshToken, requestsInFlight: 0 }
         ledger.connections.push(owner)
         const token = { value: accessToken, owner, isBound: false, requestedAt }
         ledger.tokens.push(token)
@@ -64,8 +67,8 @@ export async function prepareLedger(
   }
 
   async function carryOut(name: OperationName): Promise<void> {
-    const attempt = operation(name).prepare(ledger)
-    const mistake = attempt?.read(await client.send(attempt.sent))
+    const attempt = getOperation(name).prepare(ledger)
+    const mistake = attempt?.check(await client.send(attempt.request))
     attempt?.release?.()
     if (mistake) throw new Error(`${name}: ${mistake}`)
   }

@@ -9,9 +9,9 @@ const run = promisify(execFile)
 
 type RunningApp = Stack['auth'][number]
 
-/** About the number of descriptors that a process has open before it serves requests, so that it can open no more. */
+/** About as many descriptors as a process has open before it serves requests, so that it can open no more. */
 const MAX_DESCRIPTORS = 24
-/** More lines than a pipe and the buffer of its reader can hold. */
+/** More lines than a pipe and its reader's buffer can hold. */
 const LOG_LINES = 4_000
 
 /** Faults of app processes. */
@@ -25,7 +25,7 @@ export const PROCESS_FAULTS: readonly FaultCase[] = [
     isManual: true,
     async begin({ stack, admin }) {
       for (const app of listFirstInstances(stack)) await limitDescriptors(app, MAX_DESCRIPTORS)
-      // Open connections would keep working, so this makes the process open new ones.
+      // Open connections would keep working, so the process is forced to open new ones.
       await admin.server.query(
         `select pg_terminate_backend(pid) from pg_stat_activity
          where datname in ('plainpath_auth', 'plainpath_resource') and application_name <> 'plainpath faults'`,
@@ -78,7 +78,7 @@ async function limitDescriptors({ child }: RunningApp, limit: number): Promise<v
   await run('prlimit', ['--pid', String(child.pid), `--nofile=${limit}:4096`])
 }
 
-/** Sends requests that each cause a log line. A request may hang, which the fault must detect. */
+/** Sends requests that each cause a log line. Stops if the process does not respond, which the load then shows. */
 async function causeLogLines(app: RunningApp, origin: string): Promise<void> {
   let remaining = LOG_LINES
   const path = app.name.startsWith('auth') ? '/oauth/jwks.json' : '/robots.txt'
@@ -88,6 +88,7 @@ async function causeLogLines(app: RunningApp, origin: string): Promise<void> {
   await Promise.all(Array.from({ length: 16 }, worker))
 }
 
+/** Returns whether a process, addressed without the gateway, responds. A pause of 2 s counts as no response. */
 function isServedDirectly({ ports }: RunningApp, origin: string, path: string): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>()
   const headers = { host: new URL(origin).host }

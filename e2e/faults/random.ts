@@ -1,11 +1,11 @@
-/** The seed determines the choices of a run, but not the timing of requests and faults. */
 let state = 1
 
+/** Seeds `random`. The seed determines the choices of a run, but not the timing of requests and faults. */
 export function seedRandom(seed: number): void {
   state = seed >>> 0
 }
 
-/** Returns a number from 0 to 1 (mulberry32). */
+/** Returns a number that is at least 0 and less than 1 (mulberry32). */
 export function random(): number {
   state = (state + 0x6d2b79f5) >>> 0
   let mixed = Math.imul(state ^ (state >>> 15), state | 1)

@@ -8,30 +8,33 @@ import { recordTokenLoss, startTokenLoss } from './ledger.ts'
 import type { OperationName } from './operations.ts'
 
 const CONNECTION_FAULTS: readonly {
-  readonly what: string
+  readonly description: string
   readonly number: FaultNumber
   readonly fault: Fault
 }[] = [
-  { what: 'refused', number: 'F-13', fault: { kind: 'refuse' } },
-  { what: 'half-open', number: 'F-23', fault: { kind: 'half-open' } },
-  // Longer than the time-out for a reply, but shorter than that for an idle connection, so that replies arrive late.
-  { what: '0.3 s slow', number: 'F-14', fault: { kind: 'latency', ms: 150, jitterMs: 20 } },
-  { what: '1 s slow', number: 'F-14', fault: { kind: 'latency', ms: 500, jitterMs: 100 } },
-  { what: 'replies lost', number: 'F-14', fault: { kind: 'drop-replies' } },
-  { what: 'cut in the middle of replies', number: 'F-13', fault: { kind: 'cut-after', bytes: 40 } },
+  { description: 'refused', number: 'F-13', fault: { kind: 'refuse' } },
+  { description: 'half-open', number: 'F-23', fault: { kind: 'half-open' } },
+  // Longer than auth's time-out for a reply, but shorter than its time-out for a silent connection, so replies arrive
+  // late.
+  { description: '0.3 s slow', number: 'F-14', fault: { kind: 'latency', ms: 150, jitterMs: 20 } },
+  { description: '1 s slow', number: 'F-14', fault: { kind: 'latency', ms: 500, jitterMs: 100 } },
+  { description: 'replies lost', number: 'F-14', fault: { kind: 'drop-replies' } },
+  { description: 'cut in the middle of replies', number: 'F-13', fault: { kind: 'cut-after', bytes: 40 } },
 ]
-const ALL_OPERATIONS: readonly OperationName[] = ['token', 'read with a token', 'revoke']
-const WRITE_OPERATIONS: readonly OperationName[] = ['token']
+/** Operations that must be refused while Redis is unavailable. */
+const NEEDS_REDIS: readonly OperationName[] = ['token', 'read with a token', 'revoke']
+/** Operations that must be refused while Redis accepts no writes. */
+const NEEDS_WRITES: readonly OperationName[] = ['token']
 const REDIS_FAULT = { parts: ['auth redis'] } as const
 
 export const REDIS_FAULTS: readonly FaultCase[] = [
-  ...CONNECTION_FAULTS.map(({ what, number, fault }) =>
+  ...CONNECTION_FAULTS.map(({ description, number, fault }) =>
     createConnectionFault({
       ...REDIS_FAULT,
-      name: `Redis: ${what}`,
+      name: `Redis: ${description}`,
       numbers: [number],
       connections: ['auth redis', 'api redis'],
-      refuses: ALL_OPERATIONS,
+      refuses: NEEDS_REDIS,
       fault,
     }),
   ),
@@ -39,7 +42,7 @@ export const REDIS_FAULTS: readonly FaultCase[] = [
     ...REDIS_FAULT,
     name: 'Redis: suspended (SIGSTOP)',
     numbers: ['F-14'],
-    refuses: ALL_OPERATIONS,
+    refuses: NEEDS_REDIS,
     begin: async ({ stack }) => void stack.redis.child.kill('SIGSTOP'),
     end: async ({ stack }) => void stack.redis.child.kill('SIGCONT'),
   },
@@ -47,7 +50,7 @@ export const REDIS_FAULTS: readonly FaultCase[] = [
     ...REDIS_FAULT,
     name: 'Redis: kill -9 and started empty',
     numbers: ['F-16'],
-    refuses: ALL_OPERATIONS,
+    refuses: NEEDS_REDIS,
     begin: ({ stack }) => stack.redis.stop('SIGKILL'),
     end: ({ stack }, ledger) => recordTokenLoss(ledger, () => stack.redis.start()),
   },
@@ -63,7 +66,7 @@ export const REDIS_FAULTS: readonly FaultCase[] = [
     ...REDIS_FAULT,
     name: 'Redis: full (OOM)',
     numbers: ['F-15'],
-    refuses: WRITE_OPERATIONS,
+    refuses: NEEDS_WRITES,
     begin: async ({ redis }) => void (await redis.config('SET', 'maxmemory', '1')),
     end: async ({ redis }) => void (await redis.config('SET', 'maxmemory', '256mb')),
   },
@@ -71,7 +74,7 @@ export const REDIS_FAULTS: readonly FaultCase[] = [
     ...REDIS_FAULT,
     name: 'Redis: cannot write its disk (MISCONF)',
     numbers: ['F-15'],
-    refuses: WRITE_OPERATIONS,
+    refuses: NEEDS_WRITES,
     begin: startSnapshotFailure,
     end: endSnapshotFailure,
   },
@@ -79,7 +82,7 @@ export const REDIS_FAULTS: readonly FaultCase[] = [
     ...REDIS_FAULT,
     name: 'Redis: kill -9 and started with the data from before the last revocations',
     numbers: ['F-16'],
-    refuses: ALL_OPERATIONS,
+    refuses: NEEDS_REDIS,
     prepare: async ({ redis }) => void (await redis.save()),
     begin: ({ stack }) => stack.redis.stop('SIGKILL'),
     async end(system, ledger) {
@@ -92,15 +95,15 @@ export const REDIS_FAULTS: readonly FaultCase[] = [
     ...REDIS_FAULT,
     name: 'Redis: a read-only replica (READONLY)',
     numbers: ['F-15', 'F-16'],
-    refuses: WRITE_OPERATIONS,
+    refuses: NEEDS_WRITES,
     begin: async ({ redis }) => void (await redis.replicaof('127.0.0.1', 9)),
-    // The replica may lack the last revocations, so tokens from before the failover are invalid.
+    // A promoted replica may lack the last revocations, so tokens from before its promotion are invalid.
     end: ({ redis }, ledger) =>
       recordTokenLoss(ledger, async () => void (await redis.replicaof('NO', 'ONE'))),
   },
 ]
 
-/** Creates a fault with an eviction policy under which Redis may evict any key, including tokens and subscribers. */
+/** Creates a fault with an eviction policy under which Redis can evict any key, such as a token or the subscribers. */
 function createEvictionFault(): FaultCase {
   let endTokenLoss: () => Promise<void>
   return {
@@ -125,13 +128,17 @@ function createEvictionFault(): FaultCase {
 
 const toSnapshotPath = ({ stack }: FaultyStack) => path.join(path.dirname(stack.redis.logFile), 'dump.rdb')
 
-/** Creates a folder at the path of the snapshot, so that snapshots fail. Redis then refuses writes while snapshots are enabled. */
+/**
+ * Creates a folder at the path of the snapshot, so that snapshots fail. While snapshots are enabled, Redis then refuses
+ * writes.
+ */
 async function startSnapshotFailure(system: FaultyStack): Promise<void> {
   await mkdir(toSnapshotPath(system), { recursive: true })
   await system.redis.config('SET', 'save', '3600 1000000')
   await system.redis.bgsave()
 }
 
+/** Disables snapshots and removes the folder. */
 async function endSnapshotFailure(system: FaultyStack): Promise<void> {
   await system.redis.config('SET', 'save', '')
   await rm(toSnapshotPath(system), { recursive: true })

@@ -6,12 +6,13 @@ import { Redis } from 'ioredis'
 import type { FaultCase } from './fault-case.ts'
 import { startTokenLoss } from './ledger.ts'
 
-const KEYS = 250
-const KEY_BYTES = 2_000
-const KEY_LOAD_MICROSECONDS = 15_000
+const KEY_COUNT = 250
+const VALUE_BYTES = 2_000
+/** The delay with which Redis loads each key. */
+const KEY_LOAD_DELAY_US = 15_000
 const PATIENCE_MS = 30_000
 
-/** Creates a fault in which Redis becomes the replica of a server with much data, which takes time to load. */
+/** Creates a fault in which Redis becomes the replica of another server, and takes seconds to load its data. */
 export function createRedisLoadingFault(): FaultCase {
   const resources = new AsyncDisposableStack()
   let endTokenLoss: () => Promise<void>
@@ -30,12 +31,13 @@ export function createRedisLoadingFault(): FaultCase {
         await startRedis({ program: stack.redis.child.spawnfile, port: stack.redis.port + 1, folder }),
       )
       const masterClient = new Redis(master.adminUrl)
-      for (let key = 0; key < KEYS; key += 1) await masterClient.set(`other:${key}`, 'x'.repeat(KEY_BYTES))
+      for (let key = 0; key < KEY_COUNT; key += 1)
+        await masterClient.set(`other:${key}`, 'x'.repeat(VALUE_BYTES))
       masterClient.disconnect()
       const { username, password } = new URL(master.adminUrl)
       await redis.config('SET', 'masteruser', username)
       await redis.config('SET', 'masterauth', password)
-      await redis.config('SET', 'key-load-delay', String(KEY_LOAD_MICROSECONDS))
+      await redis.config('SET', 'key-load-delay', String(KEY_LOAD_DELAY_US))
       await redis.config('SET', 'loading-process-events-interval-bytes', '1024')
       await redis.config('SET', 'repl-diskless-sync-delay', '0')
     },

@@ -1,40 +1,45 @@
 import { expect, test } from 'vitest'
 import type { HttpResponse } from './http-client.ts'
-import { type RefusalForm, wrongRefusal } from './refusal.ts'
+import { type ErrorFormat, findRefusalMistake } from './refusal.ts'
 
 const PROBLEM = { type: 'http://localhost/problems/unavailable', status: 503, code: 'unavailable' }
 const OAUTH = { error: 'temporarily_unavailable', error_description: 'Try again.' }
 
-function refusal(form: RefusalForm, headers: Record<string, string> = {}, body: object = {}): HttpResponse {
-  const type = form === 'oauth' ? 'application/json' : 'application/problem+json'
-  const known: Record<string, string> = {
+/** Creates a correct 503, except for the given headers and members. An empty header is absent. */
+function createRefusal(
+  format: ErrorFormat,
+  headers: Record<string, string> = {},
+  body: object = {},
+): HttpResponse {
+  const type = format === 'oauth' ? 'application/json' : 'application/problem+json'
+  const allHeaders: Record<string, string> = {
     'retry-after': '2',
     'cache-control': 'no-store',
     'content-type': `${type}; charset=utf-8`,
     ...headers,
   }
-  const right = { problem: PROBLEM, agent: { ...PROBLEM, ...OAUTH }, oauth: OAUTH }[form]
-  const text = JSON.stringify({ ...right, ...body })
-  return { status: 503, text, startedAt: 0, endedAt: 1, header: (name) => known[name] || undefined }
+  const correctBody = { problem: PROBLEM, agent: { ...PROBLEM, ...OAUTH }, oauth: OAUTH }[format]
+  const text = JSON.stringify({ ...correctBody, ...body })
+  return { status: 503, text, startedAt: 0, endedAt: 1, header: (name) => allHeaders[name] || undefined }
 }
 
-test.for<RefusalForm>(['problem', 'agent', 'oauth'])('a 503 as decided, %s, is right', (form) => {
-  expect(wrongRefusal(refusal(form), form)).toBeUndefined()
+test.for<ErrorFormat>(['problem', 'agent', 'oauth'])('accepts a correct 503 in the format %s', (format) => {
+  expect(findRefusalMistake(createRefusal(format), format)).toBeUndefined()
 })
 
-test.for<[string, HttpResponse, RefusalForm]>([
-  ['503 without Retry-After in seconds', refusal('problem', { 'retry-after': '' }), 'problem'],
-  ['503 without Retry-After in seconds', refusal('problem', { 'retry-after': '1.5' }), 'problem'],
-  ['503 without Retry-After in seconds', refusal('problem', { 'retry-after': '0' }), 'problem'],
-  ['503 that may be stored', refusal('oauth', { 'cache-control': 'public' }), 'oauth'],
-  ['503 with a challenge', refusal('problem', { 'www-authenticate': 'Bearer' }), 'problem'],
-  ['503 as application/problem+json', refusal('agent'), 'oauth'],
-  ['503 as text/html', refusal('problem', { 'content-type': 'text/html' }), 'problem'],
-  ['503 with another problem', refusal('problem', {}, { code: 'internal-error' }), 'problem'],
-  ['503 with another problem', refusal('problem', {}, { status: 500 }), 'problem'],
-  ['503 with another error', refusal('oauth', {}, { error: 'invalid_client' }), 'oauth'],
-  ['503 with another error', refusal('problem'), 'agent'],
-  ['503 without description', refusal('oauth', {}, { error_description: 1 }), 'oauth'],
-])('%s', ([found, response, form]) => {
-  expect(wrongRefusal(response, form)).toBe(found)
+test.for<[string, HttpResponse, ErrorFormat]>([
+  ['503 without Retry-After in seconds', createRefusal('problem', { 'retry-after': '' }), 'problem'],
+  ['503 without Retry-After in seconds', createRefusal('problem', { 'retry-after': '1.5' }), 'problem'],
+  ['503 without Retry-After in seconds', createRefusal('problem', { 'retry-after': '0' }), 'problem'],
+  ['503 that may be stored', createRefusal('oauth', { 'cache-control': 'public' }), 'oauth'],
+  ['503 with a challenge', createRefusal('problem', { 'www-authenticate': 'Bearer' }), 'problem'],
+  ['503 as application/problem+json', createRefusal('agent'), 'oauth'],
+  ['503 as text/html', createRefusal('problem', { 'content-type': 'text/html' }), 'problem'],
+  ['503 with another problem', createRefusal('problem', {}, { code: 'internal-error' }), 'problem'],
+  ['503 with another problem', createRefusal('problem', {}, { status: 500 }), 'problem'],
+  ['503 with another error', createRefusal('oauth', {}, { error: 'invalid_client' }), 'oauth'],
+  ['503 with another error', createRefusal('problem'), 'agent'],
+  ['503 without description', createRefusal('oauth', {}, { error_description: 1 }), 'oauth'],
+])('reports a %s', ([expected, response, format]) => {
+  expect(findRefusalMistake(response, format)).toBe(expected)
 })

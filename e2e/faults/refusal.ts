@@ -1,32 +1,36 @@
 import type { HttpResponse } from './http-client.ts'
 
-/** The error format of an endpoint: `agent` is problem details with an `error` member, `oauth` is RFC 6749 only. */
-export type RefusalForm = 'problem' | 'agent' | 'oauth'
+/** An endpoint's error format: problem details, an OAuth error (RFC 6749), or for `agent` the members of both. */
+export type ErrorFormat = 'problem' | 'agent' | 'oauth'
 
-const MEDIA_TYPES: Readonly<Record<RefusalForm, string>> = {
+const MEDIA_TYPES: Readonly<Record<ErrorFormat, string>> = {
   problem: 'application/problem+json',
   agent: 'application/problem+json',
   oauth: 'application/json',
 }
 
-/** Checks that a 503 has `Retry-After` and the format of the endpoint. @returns the mistake, or undefined */
-export function wrongRefusal(response: HttpResponse, form: RefusalForm): string | undefined {
+/**
+ * Checks the headers of a 503, and that its body has the endpoint's error format.
+ *
+ * @returns the mistake, or undefined
+ */
+export function findRefusalMistake(response: HttpResponse, format: ErrorFormat): string | undefined {
   if (!/^[1-9]\d*$/.test(response.header('retry-after') ?? '')) return '503 without Retry-After in seconds'
   if (response.header('cache-control') !== 'no-store') return '503 that may be stored'
   if (response.header('www-authenticate') !== undefined) return '503 with a challenge'
   const type = response.header('content-type')?.split(';')[0]
-  if (type !== MEDIA_TYPES[form]) return `503 as ${type ?? 'nothing'}`
+  if (type !== MEDIA_TYPES[format]) return `503 as ${type ?? 'nothing'}`
   const body = parseJsonObject(response.text)
-  if (form !== 'problem' && body['error'] !== 'temporarily_unavailable') return '503 with another error'
-  if (form !== 'problem' && typeof body['error_description'] !== 'string') return '503 without description'
-  if (form === 'oauth') return undefined
+  if (format !== 'problem' && body['error'] !== 'temporarily_unavailable') return '503 with another error'
+  if (format !== 'problem' && typeof body['error_description'] !== 'string') return '503 without description'
+  if (format === 'oauth') return undefined
   const problemType = body['type']
   if (typeof problemType !== 'string' || !problemType.endsWith('/problems/unavailable'))
     return '503 with another problem'
   return body['code'] === 'unavailable' && body['status'] === 503 ? undefined : '503 with another problem'
 }
 
-/** Parses a JSON object. Returns an empty object for any other text. */
+/** Parses a JSON object. Returns an empty object if the text is not JSON, or is a primitive value. */
 export function parseJsonObject(text: string): Readonly<Record<string, unknown>> {
   try {
     const parsed: unknown = JSON.parse(text)

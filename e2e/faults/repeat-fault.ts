@@ -5,26 +5,28 @@ import { basic, createSender, form, type HttpResponse, json, type Sender } from 
 import { identifyMail } from '../system/mail-load.ts'
 import { registerExtraAgent, requestToken } from './extra-agent.ts'
 import { createRepeatedFault, type FaultCase } from './fault-case.ts'
-import { findResentMails } from './faulty-mail-server.ts'
+import { describeResentMails } from './faulty-mail-server.ts'
 import type { FaultyStack } from './faulty-stack.ts'
 
-const REPETITIONS = 3
-const DELIVERY_MS = 60_000
+/** The number of times that each request is delivered. */
+const DELIVERIES = 3
+/** The maximum time until a request is accepted, or until all mails have arrived. */
+const PATIENCE_MS = 60_000
 
-/** Creates a fault that delivers each request several times at once, as clients and proxies do if a request seems lost. */
+/** Creates a fault that delivers requests three times simultaneously, as clients and proxies do if one seems lost. */
 export function createDeliveredTwiceFault(): FaultCase {
   let sender: Sender
   let token = ''
   let mailsBefore = 0
-  let storedBefore = 0
-  /** The mails that must arrive once, as `identifyMail` names them. */
-  let expectedMails: string[] = []
+  let storedMessagesBefore = 0
+  /** The names of the mails that must arrive, as from `identifyMail`. */
+  let expectedNames: string[] = []
   let messageCount = 0
   let mistakes: string[] = []
 
-  /** Sends one request several times at once, and returns the responses. */
-  async function sendRepeatedly(content: { path: string; headers: Record<string, string>; body: string }) {
-    const responses = Array.from({ length: REPETITIONS }, () => sender.send({ method: 'POST', ...content }))
+  /** Sends one request three times simultaneously. */
+  async function sendRepeatedly(request: { path: string; headers: Record<string, string>; body: string }) {
+    const responses = Array.from({ length: DELIVERIES }, () => sender.send({ method: 'POST', ...request }))
     return Promise.all(responses)
   }
   async function sendMessage(): Promise<void> {
@@ -36,7 +38,7 @@ export function createDeliveredTwiceFault(): FaultCase {
     expectOnly(responses, [202, 409])
     const ids = new Set(responses.filter(({ status }) => status === 202).map(parseId))
     messageCount += 1
-    for (const id of ids) expectedMails.push(`desk ${STAFF_INBOX} ${id}`)
+    for (const id of ids) expectedNames.push(`desk ${STAFF_INBOX} ${id}`)
     if (ids.size !== 1) mistakes.push(`one message with one Idempotency-Key became ${ids.size}`)
   }
   async function join(): Promise<void> {
@@ -45,7 +47,7 @@ export function createDeliveredTwiceFault(): FaultCase {
     expectOnly(responses, [201, 200])
     const joinCount = responses.filter(({ status }) => status === 201).length
     if (joinCount > 1) mistakes.push(`one address joined ${joinCount} times`)
-    if (responses.some(({ status }) => status !== 503)) expectedMails.push(`join ${email}`)
+    if (responses.some(({ status }) => status !== 503)) expectedNames.push(`join ${email}`)
   }
   async function revoke(): Promise<void> {
     const agent = await registerExtraAgent(sender)
@@ -60,16 +62,18 @@ export function createDeliveredTwiceFault(): FaultCase {
 
   return {
     ...createRepeatedFault({
-      name: `each request is delivered ${REPETITIONS} times at once`,
+      name: `each request is delivered ${DELIVERIES} times at once`,
       numbers: ['F-28'],
       parts: [],
       refuses: [],
       async prepare({ stack, mail, admin }) {
-        ;[expectedMails, messageCount, mistakes] = [[], 0, []]
+        expectedNames = []
+        messageCount = 0
+        mistakes = []
         sender = createSender(stack.origin)
         token = await requestLentToken(sender, mail)
         mailsBefore = mail.received.length
-        storedBefore = await countStoredMessages(admin)
+        storedMessagesBefore = await countStoredMessages(admin)
       },
       async act({ admin }) {
         await Promise.all([sendMessage(), join(), revoke()])
@@ -78,29 +82,31 @@ export function createDeliveredTwiceFault(): FaultCase {
     }),
     async finish({ mail, admin }) {
       sender[Symbol.dispose]()
-      const stored = (await countStoredMessages(admin)) - storedBefore
-      if (stored !== messageCount) mistakes.push(`${stored} messages are kept instead of ${messageCount}`)
+      const storedCount = (await countStoredMessages(admin)) - storedMessagesBefore
+      if (storedCount !== messageCount)
+        mistakes.push(`${storedCount} messages are kept instead of ${messageCount}`)
       const listArrived = () => mail.received.slice(mailsBefore)
       const listMissing = () => {
-        const names = new Set(listArrived().map(identifyMail))
-        return expectedMails.filter((name) => !names.has(name))
+        const arrivedNames = new Set(listArrived().map(identifyMail))
+        return expectedNames.filter((name) => !arrivedNames.has(name))
       }
-      await waitUntil(() => listMissing().length === 0, DELIVERY_MS)
+      await waitUntil(() => listMissing().length === 0, PATIENCE_MS)
       if (listMissing().length > 0)
-        mistakes.push(`${listMissing().length} of ${expectedMails.length} mails are missing`)
-      return [
-        ...mistakes,
-        ...findResentMails(listArrived().filter((each) => expectedMails.includes(identifyMail(each)))),
-      ]
+        mistakes.push(`${listMissing().length} of ${expectedNames.length} mails are missing`)
+      const expectedMails = listArrived().filter((each) => expectedNames.includes(identifyMail(each)))
+      return [...mistakes, ...describeResentMails(expectedMails)]
     },
   }
 }
 
-/** Requests a token for a lent mailbox. Tries again, since limits that cannot be counted after another fault may refuse. */
+/**
+ * Registers an agent and lends it a mailbox. Returns its token. Tries again for up to a minute if this fails, which can
+ * happen shortly after another fault.
+ */
 async function requestLentToken(sender: Sender, mail: FaultyStack['mail']): Promise<string> {
   let token = ''
   let lastError: unknown
-  const isLent = async () => {
+  const lendMailbox = async () => {
     const email = `ana@${randomUUID()}.example.org`
     token = await lendMailboxTo(await registerExtraAgent(sender), email, { mail, sender }).catch(
       (error: unknown) => {
@@ -110,19 +116,20 @@ async function requestLentToken(sender: Sender, mail: FaultyStack['mail']): Prom
     )
     return token !== ''
   }
-  if (!(await waitUntil(isLent, DELIVERY_MS))) throw lastError
+  if (!(await waitUntil(lendMailbox, PATIENCE_MS))) throw lastError
   return token
 }
 
 const parseId = ({ text }: HttpResponse) => (JSON.parse(text) as { id: string }).id
 
-/** Sends a request until it is accepted, since the first one may still be in flight. Returns all responses. */
+/** Sends a request until it is accepted, because an earlier delivery may still be in flight. Returns all responses. */
 async function sendUntilAccepted(send: () => Promise<HttpResponse>): Promise<HttpResponse[]> {
   const responses: HttpResponse[] = []
-  await waitUntil(
-    async () => responses.push(await send()) > 0 && responses.at(-1)?.status === 202,
-    DELIVERY_MS,
-  )
+  await waitUntil(async () => {
+    const response = await send()
+    responses.push(response)
+    return response.status === 202
+  }, PATIENCE_MS)
   return responses
 }
 

@@ -8,6 +8,6 @@ test.each([
   { shares: { ...NOT_BUSY, waitedForProcessor: 0.8 }, expected: true },
   { shares: { ...NOT_BUSY, waitedForDisk: 0.2 }, expected: true },
   { shares: { ...NOT_BUSY, stolen: 0.3 }, expected: true },
-])('an attempt with $shares may be repeated: $expected', ({ shares, expected }) => {
+])('isBusy returns $expected for $shares', ({ shares, expected }) => {
   expect(isBusy(shares)).toBe(expected)
 })

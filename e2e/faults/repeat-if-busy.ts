@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 
-/** The shares of an attempt's time from which the machine, not the service, explains a late response. */
+/** If one of these shares of an attempt's time is reached, the machine and not the service explains a late response. */
 const MAX_SHARES = {
-  /** Processes waited for a processor, averaged over the processors. Without other work on the machine at most a third. */
+  /** Some process waited for a processor, averaged over the processors. Without other work, this is at most a third. */
   waitedForProcessor: 0.45,
   /** All processes waited for the disk. */
   waitedForDisk: 0.1,
@@ -17,12 +17,12 @@ const TICKS_PER_SECOND = 100
 
 const REASON = 'The machine was busy during this attempt'
 
-/** Vitest's option for a test whose function is wrapped by `explainIfBusy`: repeats it if the machine explains the failure. */
+/** Vitest's option `retry` for a test with `explainIfBusy`. Repeats it up to twice if the machine was busy. */
 export const REPEAT_IF_BUSY = { count: 2, condition: new RegExp(REASON) }
 
 /**
- * Wraps the function of a test that judges how soon the service responds. If the test fails while the machine is busy, as the
- * kernel measures it, the error says so. A failure on a machine without other work remains as it is.
+ * Wraps the function of a test that judges how soon the service responds. If the test fails, and the kernel reports
+ * that the machine was busy meanwhile, the message of the error says so. Otherwise the error is unchanged.
  */
 export const explainIfBusy = (run: () => Promise<void>) => async (): Promise<void> => {
   const before = readTimes()
@@ -39,34 +39,37 @@ export const explainIfBusy = (run: () => Promise<void>) => async (): Promise<voi
 export const isBusy = (shares: Shares): boolean =>
   (Object.keys(MAX_SHARES) as (keyof Shares)[]).some((name) => shares[name] >= MAX_SHARES[name])
 
-/** Seconds since the start of the machine. */
+/** Counters in seconds, whose differences are the times of an attempt. */
 type Times = Shares & { readonly total: number }
 
 function measureShares(before: Times, after: Times): Shares {
-  const share = (name: keyof Shares) =>
+  const measureShare = (name: keyof Shares) =>
     Number(((after[name] - before[name]) / (after.total - before.total)).toFixed(2))
   return {
-    waitedForProcessor: share('waitedForProcessor'),
-    waitedForDisk: share('waitedForDisk'),
-    stolen: share('stolen'),
+    waitedForProcessor: measureShare('waitedForProcessor'),
+    waitedForDisk: measureShare('waitedForDisk'),
+    stolen: measureShare('stolen'),
   }
 }
 
 function readTimes(): Times {
-  const ticks = /^cpu +(?:\d+ +){7}(\d+)/m.exec(readFileSync('/proc/stat', 'utf8'))?.[1]
+  const stolenTicks = /^cpu +(?:\d+ +){7}(\d+)/m.exec(readFileSync('/proc/stat', 'utf8'))?.[1]
   return {
     waitedForProcessor: readPressure('cpu', 'some'),
     waitedForDisk: readPressure('io', 'full'),
-    stolen: Number(ticks) / TICKS_PER_SECOND / availableParallelism(),
+    stolen: Number(stolenTicks) / TICKS_PER_SECOND / availableParallelism(),
     total: performance.now() / 1_000,
   }
 }
 
-/** Reads the seconds that processes waited (https://docs.kernel.org/accounting/psi.html). A kernel may not count them. */
-function readPressure(resource: 'cpu' | 'io', who: 'some' | 'full'): number {
+/**
+ * Reads the seconds in which some or all processes waited (https://docs.kernel.org/accounting/psi.html). Returns 0 if
+ * the kernel does not count them.
+ */
+function readPressure(resource: 'cpu' | 'io', waiting: 'some' | 'full'): number {
   try {
     const text = readFileSync(`/proc/pressure/${resource}`, 'utf8')
-    const microseconds = new RegExp(`^${who} .*total=(\\d+)`, 'm').exec(text)?.[1]
+    const microseconds = new RegExp(`^${waiting} .*total=(\\d+)`, 'm').exec(text)?.[1]
     return Number(microseconds) / 1e6
   } catch (error) {
     if (!['ENOENT', 'EOPNOTSUPP'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error

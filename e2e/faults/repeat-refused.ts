@@ -1,22 +1,25 @@
 import { waitUntil } from '@plainpath/stack/managed-process'
 
 const PATIENCE_MS = 60_000
-/** Matches the message of a refused request, and of a refused command. */
+/** Matches the error messages of refused requests and commands. */
 const REFUSED = /\b503\b|unavailable|does not answer/
 
-/** Repeats an action that a machine refuses while it is busy starting processes. Do not use it for an action under test. */
+/**
+ * Repeats an action for up to 60 s while it is refused, as by a service that has just started on a busy machine. Do not
+ * use it for an action under test.
+ */
 export async function repeatRefused<T>(action: () => Promise<T>): Promise<T> {
   let result: { readonly value: T } | undefined
-  let refusal: unknown
+  let lastRefusal: unknown
   await waitUntil(async () => {
     try {
       result = { value: await action() }
     } catch (error) {
       if (!(error instanceof Error && REFUSED.test(error.message))) throw error
-      refusal = error
+      lastRefusal = error
     }
     return result !== undefined
   }, PATIENCE_MS)
-  if (!result) throw refusal
+  if (!result) throw lastRefusal
   return result.value
 }

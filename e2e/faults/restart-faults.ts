@@ -5,12 +5,12 @@ import type { Stack } from '@plainpath/stack/start-stack'
 import type { FaultCase } from './fault-case.ts'
 import type { FaultyStack } from './faulty-stack.ts'
 import { recordTokenLoss } from './ledger.ts'
-import { isLive, readiness } from './operations-listener.ts'
+import { isLive, readReadiness } from './operations-listener.ts'
 
 const PATIENCE_MS = 30_000
 const LIVENESS_TIMEOUT_MS = 2_000
 
-/** Faults of stopping processes, and of processes that cannot become ready. */
+/** Faults of processes that stop, or that cannot become ready. */
 export const RESTART_FAULTS: readonly FaultCase[] = [
   createStopFault(),
   createWrongKeyFault(),
@@ -20,7 +20,7 @@ export const RESTART_FAULTS: readonly FaultCase[] = [
 const listApps = ({ auth, resource }: Stack) => [...auth, ...resource]
 const listFirstInstances = (stack: Stack) => listApps(stack).filter(({ name }) => name.endsWith('-1'))
 
-/** Creates a fault that restarts processes as in a rolling restart. No request may be refused. */
+/** Creates a fault that stops and starts processes as a rolling restart does. No request may be refused. */
 function createStopFault(): FaultCase {
   let mistakes: string[] = []
   return {
@@ -45,13 +45,13 @@ function createStopFault(): FaultCase {
   }
 }
 
-/** Creates a fault that starts a process with a wrong key-encryption key. The process must not create a signing key. */
+/** Creates a fault that starts a process with a wrong key-encryption key. It must not generate a signing key. */
 function createWrongKeyFault(): FaultCase {
   let mistakes: string[] = []
   let correctKey = ''
   let kidsBefore: string[] = []
-  const isUnready = async (app: RunningApp) => {
-    const status = await readiness(app)
+  const awaitsKey = async (app: RunningApp) => {
+    const status = await readReadiness(app)
     return status?.ready === false && status.awaited['keys']?.endsWith('see AUTH_KEK_FILE') === true
   }
   return {
@@ -68,11 +68,11 @@ function createWrongKeyFault(): FaultCase {
       await app.stop('SIGTERM')
       await copyFile(otherFile, file)
       app.start().catch(() => undefined)
-      if (!(await waitUntil(() => isUnready(app), PATIENCE_MS))) mistakes.push(`${app.name} misses no key`)
+      if (!(await waitUntil(() => awaitsKey(app), PATIENCE_MS))) mistakes.push(`${app.name} misses no key`)
     },
     async end(system) {
       const { app, file } = findKeyFiles(system)
-      if (!(await isUnready(app))) mistakes.push(`${app.name} waits no more for its key`)
+      if (!(await awaitsKey(app))) mistakes.push(`${app.name} waits no more for its key`)
       if (!(await isLive(app, LIVENESS_TIMEOUT_MS))) mistakes.push(`${app.name} does not live`)
       if (kidsBefore.join() !== (await readSigningKids(system)).join())
         mistakes.push('there are other signing keys')
@@ -82,13 +82,16 @@ function createWrongKeyFault(): FaultCase {
     },
     async finish(system) {
       const { app } = findKeyFiles(system)
-      const ready = await waitUntil(async () => (await readiness(app))?.ready === true, PATIENCE_MS)
-      return ready ? mistakes : [...mistakes, `${app.name} is not ready again`]
+      const isReady = await waitUntil(async () => (await readReadiness(app))?.ready === true, PATIENCE_MS)
+      return isReady ? mistakes : [...mistakes, `${app.name} is not ready again`]
     },
   }
 }
 
-/** Finds the key files of auth and the API, whose key decrypts nothing of auth. Running processes have read their files. */
+/**
+ * Finds an auth process and the key-encryption key files of both apps. The API's key decrypts nothing of auth. Running
+ * processes have already read their file, so a change affects only the next start.
+ */
 function findKeyFiles({ stack }: FaultyStack) {
   const [app] = stack.auth
   const { AUTH_KEK_FILE: file, RESOURCE_KEK_FILE: otherFile } = stack.env
@@ -101,14 +104,14 @@ async function readSigningKids({ admin }: FaultyStack): Promise<string[]> {
   return rows.map(({ kid }) => kid)
 }
 
-/** Creates a fault that starts the apps while all stores are down. They must stay alive and report the awaited stores. */
+/** Creates a fault that starts the apps while all stores are down. They must live, and report what they await. */
 function createColdStartFault(): FaultCase {
   let mistakes: string[] = []
   let starts: Promise<unknown>
   const isWaiting = async (app: RunningApp) => {
-    const status = await readiness(app)
-    const awaited = status?.ready === false && Object.values(status.awaited).includes('PostgreSQL')
-    return awaited && (await isLive(app, LIVENESS_TIMEOUT_MS))
+    const status = await readReadiness(app)
+    const awaitsPostgres = status?.ready === false && Object.values(status.awaited).includes('PostgreSQL')
+    return awaitsPostgres && (await isLive(app, LIVENESS_TIMEOUT_MS))
   }
   return {
     name: 'everything is down, and the apps are started before their stores',
@@ -116,7 +119,7 @@ function createColdStartFault(): FaultCase {
     parts: ['auth', 'api', 'auth database', 'api database', 'auth redis', 'introspection'],
     refuses: ['register', 'token', 'revoke', 'read with a token', 'join'],
     isManual: true,
-    // The gateway tries for 2 s to find an instance that accepts a request, and gives it 6 s.
+    // The gateway tries for 2 s to find an instance that accepts the request, and waits up to 6 s for its response.
     maxResponseMs: 9_000,
     async begin({ stack, postgres }) {
       mistakes = []
@@ -132,14 +135,13 @@ function createColdStartFault(): FaultCase {
         }),
       )
     },
-    /** From here on, each response may take the 5 s that the judge allows. */
     async end({ stack, postgres }, ledger) {
       await Promise.all([postgres.start(), recordTokenLoss(ledger, () => stack.redis.start())])
     },
     async finish({ stack }) {
       await starts
       for (const app of listApps(stack)) {
-        if ((await readiness(app))?.ready !== true) mistakes.push(`${app.name} is not ready`)
+        if ((await readReadiness(app))?.ready !== true) mistakes.push(`${app.name} is not ready`)
       }
       return mistakes
     },

@@ -6,20 +6,20 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { z } from 'zod'
 import { FAULT_NUMBERS, type FaultNumber } from './fault-numbers.ts'
-import { faultTests } from './fault-tests.ts'
+import { findFaultTests } from './fault-tests.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const VITEST = 'node_modules/vitest/vitest.mjs'
-/** The time-out for all tests of a fault in one file. */
+/** The time-out for a fault's tests in one file. */
 const TIMEOUT_MS = 300_000
 
-/** The result of a test of a fault. */
+/** The result of a fault's test. */
 export interface TestResult {
   readonly number: FaultNumber
   readonly file: string
   readonly title: string
   readonly outcome: 'passed' | 'failed' | 'not run'
-  /** The first line of a failed test's error. */
+  /** Of a failed test: the first line of its error, or its status, such as `skipped`. */
   readonly why?: string
 }
 
@@ -33,26 +33,29 @@ const Report = z.object({
     }),
   ),
 })
-export type Ran = z.input<typeof Report>['testResults'][number]['assertionResults']
+/** The runs of the tests of one file. */
+export type TestRuns = z.input<typeof Report>['testResults'][number]['assertionResults']
 
-/** Lists the faults without a scenario, since they do not concern a running stack: `npm run faults` runs their tests. */
-export function testedNumbers(scenarios: readonly { numbers: readonly FaultNumber[] }[]): FaultNumber[] {
+/** Lists the faults without a scenario. They do not concern a running stack, so `npm run faults` runs their tests. */
+export function listNumbersWithoutScenario(
+  scenarios: readonly { numbers: readonly FaultNumber[] }[],
+): FaultNumber[] {
   const inScenarios = new Set(scenarios.flatMap(({ numbers }) => numbers))
   return (Object.keys(FAULT_NUMBERS) as FaultNumber[]).filter((number) => !inScenarios.has(number))
 }
 
-/** Runs the tests whose titles name the fault, file by file. */
+/** Runs the tests whose titles contain the number, file by file. */
 export async function runFaultTests(number: FaultNumber): Promise<TestResult[]> {
   const results: TestResult[] = []
-  for (const [file, tests] of Map.groupBy(faultTests().get(number) ?? [], (each) => each.file)) {
+  for (const [file, tests] of Map.groupBy(findFaultTests().get(number) ?? [], (each) => each.file)) {
     const runs = await runFile(file, number)
     for (const { title } of tests) results.push({ number, file, title, ...findOutcome(runs, title) })
   }
   return results
 }
 
-/** Finds the outcome of a test. It may have run several times, on different databases. */
-export function findOutcome(runs: Ran, title: string): Pick<TestResult, 'outcome' | 'why'> {
+/** Finds the outcome of a test. A test in a parametrized suite has several runs, which must all pass. */
+export function findOutcome(runs: TestRuns, title: string): Pick<TestResult, 'outcome' | 'why'> {
   const matches = runs.filter((each) => each.title.includes(title))
   if (matches.length === 0) return { outcome: 'not run' }
   const failed = matches.find(({ status }) => status !== 'passed')
@@ -60,7 +63,7 @@ export function findOutcome(runs: Ran, title: string): Pick<TestResult, 'outcome
   return { outcome: 'failed', why: failed.failureMessages?.[0]?.split('\n')[0] ?? failed.status }
 }
 
-async function runFile(file: string, number: FaultNumber): Promise<Ran> {
+async function runFile(file: string, number: FaultNumber): Promise<TestRuns> {
   await using resources = new AsyncDisposableStack()
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-fault-tests-'))
   resources.defer(() => rm(folder, { recursive: true, force: true }))
@@ -77,5 +80,5 @@ async function runFile(file: string, number: FaultNumber): Promise<Ran> {
 }
 
 /** Reads the tests in the output of Vitest's reporter `json`. */
-export const readVitestReport = (text: string): Ran =>
+export const readVitestReport = (text: string): TestRuns =>
   Report.parse(JSON.parse(text)).testResults.flatMap((each) => each.assertionResults)

@@ -2,7 +2,14 @@ import { checkAcknowledged } from './check-acknowledged.ts'
 import type { FaultCase } from './fault-case.ts'
 import type { FaultNumber } from './fault-numbers.ts'
 import type { FaultyStack } from './faulty-stack.ts'
-import { findFirstGood, findUnseenRefusals, GRACE_MS, type Judgement, judge, listAffected } from './judge.ts'
+import {
+  findFirstGoodAt,
+  findUnseenRefusals,
+  GRACE_MS,
+  type Judgement,
+  judge,
+  listAffected,
+} from './judge.ts'
 import type { Ledger } from './ledger.ts'
 import { type Load, startLoad } from './load.ts'
 
@@ -12,7 +19,8 @@ interface Phases {
   readonly held: number
   readonly recovery: number
 }
-export const SHORT = { steady: 0.5, recovery: 0.5 } as const
+/** Short times before and after a fault, in seconds. */
+export const SHORT_PHASES = { steady: 0.5, recovery: 0.5 } as const
 
 /** The phases of a run, and the number of requests per second. */
 export interface Traffic extends Phases {
@@ -22,11 +30,11 @@ export interface Traffic extends Phases {
 export interface FaultResult extends Judgement {
   readonly fault: string
   readonly numbers: readonly FaultNumber[]
-  /** Acknowledged writes that are lost, and revoked tokens that are still accepted. */
+  /** Lines about lost changes that were acknowledged, revoked tokens that are still accepted, and incomplete agents. */
   readonly lost: readonly string[]
 }
 
-/** Injects one fault into the stack under load, and then checks that no acknowledged change is lost. */
+/** Injects one fault into the stack under load, and then checks that no change acknowledged since its start is lost. */
 export async function runFault(
   system: FaultyStack,
   ledger: Ledger,
@@ -55,7 +63,7 @@ export async function runFault(
     wrong,
     fault: fault.name,
     numbers: fault.numbers,
-    lost: [...lost, ...(await findIncompleteRows(system))],
+    lost: [...lost, ...(await findIncompleteAgents(system))],
   }
 }
 
@@ -80,7 +88,7 @@ const extendPhases = (traffic: Traffic, minSeconds: Phases = traffic): Traffic =
   recovery: Math.max(traffic.recovery, minSeconds.recovery),
 })
 
-/** Runs the phases of a fault under load. Returns the requests, and the times at which the fault began and ended. */
+/** Runs the phases of a fault under load. Returns the requests, the stalls, and when the fault began and ended. */
 async function injectUnderLoad(
   system: FaultyStack,
   ledger: Ledger,
@@ -106,15 +114,15 @@ async function injectUnderLoad(
   await fault.end(system, ledger)
   const backAt = performance.now()
   const listUnrecovered = () =>
-    listAffected(fault.parts).filter((name) => findFirstGood(load.entries, name, backAt) === undefined)
+    listAffected(fault.parts).filter((name) => findFirstGoodAt(load.entries, name, backAt) === undefined)
   while (listUnrecovered().length > 0 && performance.now() < backAt + 2 * (fault.graceMs ?? GRACE_MS))
     await load.waitUntilSent(10)
   await load.waitUntilSent(seconds.recovery * rate)
   return { entries: load.entries, stalls: load.stalls, faultedAt, backAt }
 }
 
-/** Checks that no incomplete registration is stored. Connections of people have no secret. */
-async function findIncompleteRows({ admin }: FaultyStack): Promise<string[]> {
+/** Checks that every active agent has a secret or keys, unless it is a person's connection. */
+async function findIncompleteAgents({ admin }: FaultyStack): Promise<string[]> {
   const { rowCount } = await admin.auth.query(
     `select id from agents where status = 'active' and jwks is null and app_client_id is null and not exists (select from agent_secrets where agent_id = agents.id)`,
   )

@@ -3,11 +3,11 @@ import { createConnectionFault, createRepeatedFault, type FaultCase } from './fa
 
 const SERVER_FAULT = { parts: ['auth database', 'api database'] } as const
 const APP_SESSIONS = `datname in ('plainpath_auth', 'plainpath_resource') and application_name <> 'plainpath faults'`
-/** The roles of the apps, which own no tables. */
+/** Selects the roles with which the apps are connected. */
 const APP_ROLES = `select rolname from pg_roles where not rolsuper and rolcanlogin and exists (
   select from pg_stat_activity where usename = rolname and ${APP_SESSIONS})`
 
-/** Faults of single connections to PostgreSQL, and of locks. */
+/** Faults of sessions: lost, refused and hanging connections, lost replies, and locks. */
 export const SESSION_FAULTS: readonly FaultCase[] = [
   createRepeatedFault({
     ...SERVER_FAULT,
@@ -28,7 +28,7 @@ export const SESSION_FAULTS: readonly FaultCase[] = [
     connections: ['auth database'],
     parts: ['auth database'],
     refuses: ['register'],
-    // The name of the prepared statement. It is sent each time, unlike the text of the statement.
+    // This is the name of the prepared statement. It is sent each time, unlike the text of the statement.
     fault: { kind: 'lose-reply-to', request: 'add-agent\0' },
   }),
   createConnectionFault({
@@ -58,14 +58,14 @@ export const SESSION_FAULTS: readonly FaultCase[] = [
     numbers: ['F-24'],
     refuses: [],
     maxRefusedShare: 0.05,
-    begin: (system) => system.put({ kind: 'hang-new' }, 'auth database', 'api database'),
-    end: (system) => system.put({ kind: 'pass' }, 'auth database', 'api database'),
+    begin: (system) => system.setFault({ kind: 'hang-new' }, 'auth database', 'api database'),
+    end: (system) => system.setFault({ kind: 'pass' }, 'auth database', 'api database'),
   },
   createLockFault('agents', 'auth'),
   createLockFault('waitlist_entries', 'api'),
 ]
 
-/** Creates a fault that locks a table, so that soon every connection of the pools waits for the lock. */
+/** Creates a fault that locks a table, so that soon every connection of an app's pools waits for the lock. */
 function createLockFault(table: string, app: 'auth' | 'api'): FaultCase {
   const part = app === 'auth' ? 'auth database' : 'api database'
   let releaseLock: (() => void) | undefined
@@ -101,6 +101,7 @@ function holdLock(db: Pool, table: string, onLocked: () => void, released: Promi
   })
 }
 
+/** Limits the connections of each app role. @param limit 0 refuses new connections; -1 removes the limit */
 async function limitConnections(server: Pool, limit: number): Promise<void> {
   const { rows } = await server.query<{ rolname: string }>(
     limit === 0 ? APP_ROLES : 'select rolname from pg_roles where rolconnlimit = 0',

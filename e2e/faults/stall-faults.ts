@@ -12,11 +12,11 @@ import { isLive } from './operations-listener.ts'
 const run = promisify(execFile)
 
 const PARTS = ['auth', 'api', 'auth database', 'api database', 'auth redis', 'introspection'] as const
-const MAX_CRASH_MS = 60_000
-/** The memory that a process may allocate in addition to its present use. */
-const EXTRA_MEMORY_BYTES = 32 * 1_048_576
+const CRASH_TIMEOUT_MS = 60_000
+/** The address space that a process may reserve in addition to what it already has. */
+const EXTRA_ADDRESS_BYTES = 32 * 1_048_576
 
-/** Faults of a process that hangs, or runs out of memory. */
+/** Faults of processes that hang, or run out of memory. */
 export const STALL_FAULTS: readonly FaultCase[] = [
   {
     name: `the event loop of one process of each app is blocked for ${BLOCKED_MS / 1_000} s`,
@@ -24,8 +24,8 @@ export const STALL_FAULTS: readonly FaultCase[] = [
     parts: PARTS,
     refuses: [],
     maxRefusedShare: 0.2,
-    begin: async ({ stack, misbehave }) => {
-      for (const app of listFirstInstances(stack)) misbehave(app, 'block')
+    begin: async ({ stack, injectProcessFault }) => {
+      for (const app of listFirstInstances(stack)) injectProcessFault(app, 'block')
     },
     end: async () => {},
   },
@@ -51,12 +51,12 @@ export const STALL_FAULTS: readonly FaultCase[] = [
 const listFirstInstances = ({ auth, resource }: FaultyStack['stack']) =>
   [auth[0], resource[0]].filter((app) => app !== undefined)
 
-/** Creates a fault in which a process crashes under load and is started again, as an orchestrator would do. */
+/** Creates a fault in which one process of each app leaks memory until it crashes, and is then started again. */
 function createCrashFault(name: string, prepare: (app: RunningApp) => Promise<void>): FaultCase {
-  const crash = async (app: RunningApp, { misbehave }: FaultyStack) => {
+  const crash = async (app: RunningApp, { injectProcessFault }: FaultyStack) => {
     await prepare(app)
-    const exit = once(app.child, 'exit', { signal: AbortSignal.timeout(MAX_CRASH_MS) })
-    misbehave(app, 'leak')
+    const exit = once(app.child, 'exit', { signal: AbortSignal.timeout(CRASH_TIMEOUT_MS) })
+    injectProcessFault(app, 'leak')
     await exit
     await app.start()
   }
@@ -76,10 +76,13 @@ function createCrashFault(name: string, prepare: (app: RunningApp) => Promise<vo
 async function limitMemory({ child }: RunningApp): Promise<void> {
   const status = await readFile(`/proc/${child.pid}/status`, 'utf8')
   const usedBytes = Number(/^VmSize:\s+(\d+) kB$/m.exec(status)?.[1]) * 1_024
-  await run('prlimit', ['--pid', String(child.pid), `--as=${usedBytes + EXTRA_MEMORY_BYTES}:unlimited`])
+  await run('prlimit', ['--pid', String(child.pid), `--as=${usedBytes + EXTRA_ADDRESS_BYTES}:unlimited`])
 }
 
-/** Kills and restarts a hanging process, as Kubernetes does with the probe of the manifest. */
+/**
+ * Probes a process as its manifest says. Once the probe has failed, kills the process and starts it, as Kubernetes
+ * would.
+ */
 async function restartWhenNotLive(app: RunningApp, { admin }: FaultyStack): Promise<void> {
   const kind = app.name.startsWith('auth') ? 'auth' : 'resource'
   const probe = readPods().find(({ name }) => name === kind)?.containers[0]?.livenessProbe

@@ -5,11 +5,11 @@ import { registerExtraAgent, requestToken } from './extra-agent.ts'
 import { createRepeatedFault, type FaultCase } from './fault-case.ts'
 import type { FaultyStack } from './faulty-stack.ts'
 import type { Ledger } from './ledger.ts'
-import { metric } from './operations-listener.ts'
+import { readMetric } from './operations-listener.ts'
 
 const CONCURRENT_REQUESTS = 100
-/** Each API process introspects an uncached token at most this often, however many requests present it. */
-const MAX_INTROSPECTIONS = 2
+/** How often each API process may introspect one uncached token that many simultaneous requests present. */
+const MAX_INTROSPECTIONS_PER_PROCESS = 2
 const PATIENCE_MS = 30_000
 
 /** Creates a fault in which many simultaneous requests present one uncached token. They must share introspections. */
@@ -34,9 +34,9 @@ export function createStampedeFault(): FaultCase {
           throw new Error('an API process has no valid lease to cache introspections')
       },
       async act(system, ledger) {
-        const countRevocations = createRevocationCounter(ledger, performance.now())
+        const countDeletions = createDeletionCounter(ledger, performance.now())
         const token = await requestToken(sender, agent)
-        const roundMistakes = await sendStampede(system, sender, { token, countRevocations })
+        const roundMistakes = await sendStampede(system, sender, { token, countDeletions })
         if (roundMistakes) {
           conclusiveRounds += 1
           mistakes.push(...roundMistakes)
@@ -52,15 +52,18 @@ export function createStampedeFault(): FaultCase {
   }
 }
 
-/** Sends one round of requests. Returns its mistakes; undefined if an API process could not cache, or refused requests. */
+/**
+ * Sends one round of requests. Returns its mistakes; undefined if the round is inconclusive, because an API process
+ * could not cache introspections or refused requests.
+ */
 async function sendStampede(
   system: FaultyStack,
   sender: Sender,
-  { token, countRevocations }: { token: string; countRevocations: () => number },
+  { token, countDeletions }: { token: string; countDeletions: () => number },
 ): Promise<string[] | undefined> {
   const couldCacheBefore = await canCache(system)
   const bypassesBefore = await countCacheBypasses(system)
-  const countIntrospections = system.watch(token, 'introspection')
+  const countIntrospections = system.startCounting(token, 'introspection')
   const readRequest = { path: '/api/guides?limit=1', headers: { authorization: `Bearer ${token}` } }
   const responses = await Promise.all(
     Array.from({ length: CONCURRENT_REQUESTS }, () => sender.send(readRequest)),
@@ -71,31 +74,32 @@ async function sendStampede(
   const couldCache =
     couldCacheBefore && (await canCache(system)) && (await countCacheBypasses(system)) === bypassesBefore
   if (!couldCache || responses.some(({ status }) => status !== 200)) return undefined
-  const maxIntrospections = (MAX_INTROSPECTIONS + countRevocations()) * system.stack.resource.length
-  const introspections = countIntrospections()
-  if (introspections === 0) return ['a token that no process had cached was not introspected']
-  return introspections > maxIntrospections
-    ? [`one token was introspected ${introspections} times instead of at most ${maxIntrospections}`]
+  const maxIntrospections = (MAX_INTROSPECTIONS_PER_PROCESS + countDeletions()) * system.stack.resource.length
+  const introspectionCount = countIntrospections()
+  if (introspectionCount === 0) return ['a token that no process had cached was not introspected']
+  return introspectionCount > maxIntrospections
+    ? [`one token was introspected ${introspectionCount} times instead of at most ${maxIntrospections}`]
     : []
 }
 
-/** Returns true if every API process has a valid lease, without which it caches no introspection. */
+/** Returns whether every API process has a valid lease, without which it caches no introspection. */
 async function canCache({ stack }: FaultyStack): Promise<boolean> {
-  const leases = await Promise.all(stack.resource.map((app) => metric(app, 'revocation_lease_valid')))
-  return leases.every((valid) => valid === 1)
+  const leases = await Promise.all(stack.resource.map((app) => readMetric(app, 'revocation_lease_valid')))
+  return leases.every((lease) => lease === 1)
 }
 
-/** Counts the introspections that an API could not cache. */
+/** Counts the introspections that the API processes could not cache. */
 async function countCacheBypasses({ stack }: FaultyStack): Promise<number> {
-  const counts = stack.resource.map((app) => metric(app, 'introspection_cache_bypassed_total'))
+  const counts = stack.resource.map((app) => readMetric(app, 'introspection_cache_bypassed_total'))
   return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
 }
 
 /**
- * Creates a counter of the revoked clients since a time. Each revocation of a client permits one more introspection: the
- * client of an in-flight introspection is unknown, so later requests do not share one that began before the revocation.
+ * Creates a function that counts the agents that were deleted since a time. Each deletion permits one more
+ * introspection: the client of an in-flight introspection is unknown, so later requests do not share one that began
+ * before the deletion.
  */
-const createRevocationCounter =
-  ({ agents }: Ledger, since: number) =>
-  () =>
-    agents.filter(({ endRequestedAt = 0, endedAt = endRequestedAt }) => endedAt >= since).length
+function createDeletionCounter({ agents }: Ledger, since: number): () => number {
+  return () =>
+    agents.filter(({ endedAt, endRequestedAt }) => (endedAt ?? endRequestedAt ?? 0) >= since).length
+}

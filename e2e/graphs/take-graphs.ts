@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 // oxlint-disable-next-line no-restricted-imports -- a run that is drawn has its times
 import { setTimeout as pause } from 'node:timers/promises'
-import { freePorts } from '@plainpath/http/free-ports'
+import { reserveFreePorts } from '@plainpath/http/free-ports'
 import { findDebianPrograms } from '@plainpath/stack/debian-program'
 import { startMailbox } from '@plainpath/stack/start-mailbox'
 import { startPrometheus } from '@plainpath/stack/start-prometheus'
@@ -88,7 +88,7 @@ async function runJourney(sender: Sender, round: number): Promise<void> {
   await post('/oauth/revoke', { token })
 }
 
-/** Waits a minute, kills an API process, makes Redis unavailable, and waits again. */
+/** Waits a minute, kills and restarts an API process, stops and restarts Redis, and waits again. */
 async function causeEvents({ resource, redis }: Stack): Promise<void> {
   await pause(CALM_MS)
   await resource[1]?.stop('SIGKILL')
@@ -105,7 +105,7 @@ await using resources = new AsyncDisposableStack()
 const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-graphs-'))
 resources.defer(() => rm(folder, { recursive: true, force: true }))
 const { prometheus } = await findDebianPrograms(['prometheus'], process.env['PATH'] ?? '')
-const [mailPort = 0, port = 0] = await freePorts(2)
+const [mailPort = 0, port = 0] = await reserveFreePorts(2)
 const { smtpUrl } = resources.use(await startMailbox(mailPort))
 const settings = { AUTH_SMTP_URL: smtpUrl, RESOURCE_SMTP_URL: smtpUrl }
 const stack = resources.use(await startStack({ folder, settings }))

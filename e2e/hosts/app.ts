@@ -6,7 +6,7 @@ export interface App extends Disposable {
   readonly clientId: string
   readonly server: ServerMetadata
   readonly resource: ResourceMetadata
-  /** Begins an authorization. Each has a state and a verifier of its own. */
+  /** Creates an authorization request with a new state and a new verifier. */
   authorize(options: AuthorizeOptions): Authorization
   /** Exchanges the code of a callback. */
   exchange(authorization: Authorization, callback: URL, changes?: Fields): Promise<TokenResponse>
@@ -39,7 +39,7 @@ interface ResourceMetadata {
 
 export interface AuthorizeOptions {
   readonly redirectUri: string
-  /** Replaces parameters of a plain request, which has the published resource and scope. Undefined removes a parameter. */
+  /** Replaces parameters of the request. An undefined value removes a parameter. */
   readonly changes?: Fields
 }
 export interface Authorization {
@@ -91,7 +91,7 @@ export interface AppOptions {
   readonly capabilities?: Readonly<Record<string, unknown>>
   /** The default revision of its messages. */
   readonly revision?: Revision
-  /** The paths at which the app requests resource metadata. It uses the first response. By default the URL in the challenge. */
+  /** The paths of the resource metadata that the app requests; it uses the first. By default the URL in the challenge. */
   readonly metadataPaths?: readonly string[]
   /** Adds the fields that authenticate the app at the token endpoint. */
   readonly authenticate?: (clientId: string, server: ServerMetadata) => Promise<Fields>
@@ -185,9 +185,9 @@ export async function openApp(options: AppOptions): Promise<App> {
         resource: resource.resource,
         ...changes,
       }),
-    async revoke(revoked, fields = {}) {
+    async revoke(revokedToken, fields = {}) {
       const clientFields = { client_id: clientId, ...(await authenticate(clientId, server)) }
-      return sendForm(server.revocation_endpoint, { ...clientFields, token: revoked, ...fields })
+      return sendForm(server.revocation_endpoint, { ...clientFields, token: revokedToken, ...fields })
     },
     async call(accessToken, name, args) {
       const response = await mcp(
@@ -218,7 +218,7 @@ export function sendMcp(
     jsonrpc: '2.0',
     ...(!method.startsWith('notifications/') && { id: 1 }),
     method,
-    params: { ...params, ...(isModern && { _meta: modernMeta(clientInfo, capabilities) }) },
+    params: { ...params, ...(isModern && { _meta: createModernMeta(clientInfo, capabilities) }) },
   })
   const modernHeaders = {
     'mcp-method': method,
@@ -259,15 +259,15 @@ export const initialize = (
   protocolVersion: Revision = '2025-11-25',
 ): McpMessage => ({ method: 'initialize', params: { protocolVersion, capabilities, clientInfo } })
 
-/** Requests all URLs, one after another. @returns the response for the first */
+/** Requests all URLs, one after another. @returns the response of the first */
 async function getFirst<T>(urls: readonly string[], get: (url: string) => Promise<T>): Promise<T> {
-  const [first = '', ...others] = urls
-  const firstResponse = await get(first)
-  for (const url of others) await get(url)
+  const [firstUrl = '', ...otherUrls] = urls
+  const firstResponse = await get(firstUrl)
+  for (const url of otherUrls) await get(url)
   return firstResponse
 }
 
-const modernMeta = (clientInfo: object, clientCapabilities: object) => ({
+const createModernMeta = (clientInfo: object, clientCapabilities: object) => ({
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
   'io.modelcontextprotocol/clientInfo': clientInfo,
   'io.modelcontextprotocol/clientCapabilities': clientCapabilities,

@@ -9,13 +9,13 @@ export interface CallbackServer extends AsyncDisposable {
   next(): Promise<URL>
 }
 
-/** Starts the program. @param path such as `/oauth/callback` */
+/** Starts the program. @param path the path of its redirect URI, such as `/oauth/callback` */
 export async function startCallbackServer(path: string): Promise<CallbackServer> {
   const callbacks: URL[] = []
   let onCallback: ((callback: URL) => void) | undefined
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '', redirectUri)
-    // A browser asks for an icon, too.
+    // A browser also requests an icon.
     if (url.pathname !== path) return void response.writeHead(404).end()
     response.writeHead(200, { 'content-type': 'text/html' }).end('<title>Back in the app</title>')
     if (onCallback) onCallback(url)

@@ -3,29 +3,33 @@ import type { MailServer } from '@plainpath/mail/testing'
 import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
-import { linkIn } from '../lend-mailbox-to.ts'
+import { findLink } from '../lend-mailbox-to.ts'
 import { BUTTONS, SIGN_IN_CODE } from './person.ts'
 
 /** A person at a page of Chromium, with a mailbox. */
 export interface ChromiumPerson {
   readonly email: string
-  /** Signs in on the page that an app opened: enters the address and the code, and presses Allow. */
+  /** Signs in on the page that an app opened: enters the e-mail address and the code, and presses Allow. */
   signIn(page: Page): Promise<void>
-  /** Opens the end link of the newest mail, and revokes all access. */
+  /** Waits for a mail with an end link, opens the newest such link, and revokes all access. */
   endEverything(page: Page): Promise<void>
 }
 
-const MAIL_TIMEOUT = { timeout: 20_000 }
+const POLL_OPTIONS = { timeout: 20_000 }
 
-/** Creates a person. @param options.checkPages true to check the accessibility of every page, which needs scripts */
-export function chromiumPerson(
+/**
+ * Creates a person with a new address.
+ *
+ * @param options.checkPages true to check the accessibility of the pages on which the person acts, which needs scripts
+ */
+export function createChromiumPerson(
   mail: Pick<MailServer, 'received'>,
   { checkPages = false }: { readonly checkPages?: boolean } = {},
 ): ChromiumPerson {
   const email = `person.${randomUUID().slice(0, 13)}@canary.example.org`
-  const texts = () => mail.received.filter(({ to }) => to.includes(email)).map(({ text }) => text)
+  const listMailTexts = () => mail.received.filter(({ to }) => to.includes(email)).map(({ text }) => text)
   const findNewest = (find: (text: string) => string | undefined) =>
-    texts()
+    listMailTexts()
       .flatMap((text) => find(text) || [])
       .at(-1)
   const checkPage = (page: Page) => (checkPages ? expectAccessible(page) : Promise.resolve())
@@ -42,15 +46,15 @@ export function chromiumPerson(
       await press(page, BUTTONS.continue)
       await page.locator('input[name=code]').waitFor()
       await checkPage(page)
-      const code = () => findNewest((text) => SIGN_IN_CODE.exec(text)?.[1]?.replace(' ', ''))
-      await expect.poll(code, MAIL_TIMEOUT).toBeDefined()
-      await page.locator('input[name=code]').fill(code() ?? '')
+      const findCode = () => findNewest((text) => SIGN_IN_CODE.exec(text)?.[1]?.replace(' ', ''))
+      await expect.poll(findCode, POLL_OPTIONS).toBeDefined()
+      await page.locator('input[name=code]').fill(findCode() ?? '')
       await press(page, BUTTONS.allow)
     },
     async endEverything(page) {
-      const link = () => findNewest((text) => linkIn(text, 'end'))
-      await expect.poll(link, MAIL_TIMEOUT).toBeDefined()
-      await page.goto(link() ?? '')
+      const findEndLink = () => findNewest((text) => findLink(text, 'end'))
+      await expect.poll(findEndLink, POLL_OPTIONS).toBeDefined()
+      await page.goto(findEndLink() ?? '')
       await checkPage(page)
       await press(page, BUTTONS.end)
       await page.waitForLoadState()
@@ -59,7 +63,7 @@ export function chromiumPerson(
   }
 }
 
-/** Expects no violation of a rule of axe, and no need to scroll sideways at 320 pixels. */
+/** Expects that axe finds no violation, and that a page 320 pixels wide needs no horizontal scrolling. */
 async function expectAccessible(page: Page): Promise<void> {
   await page.evaluate(axe.source)
   const { violations } = await page.evaluate<axe.AxeResults>('axe.run()')

@@ -1,6 +1,6 @@
 /*
- * The type of the fixtures of chat hosts and IDEs: documented or recorded behaviour, without anything that our server decides. Also
- * the values that several fixtures share.
+ * The type of the fixtures of chat hosts and IDEs: documented or recorded behaviour, without anything that our server
+ * decides. Also the values that several fixtures share.
  */
 
 /** A URI in which `PORT` stands for the random port on which a program listens. */
@@ -44,8 +44,9 @@ export interface HostFixture {
   /** True if the host sends `server/discover` before `initialize`. */
   readonly discoversFirst?: boolean
   /**
-   * The resource metadata that the host requests, in order. It uses the first that exists. `path` is the well-known path followed
-   * by the path of the MCP address, `root` the well-known path alone. By default the host requests the URL in the challenge.
+   * The resource metadata that the host requests, in order. It uses the first response. `path` is the well-known path
+   * followed by the path of the MCP address, `root` the well-known path alone. By default the host requests the URL in
+   * the challenge.
    */
   readonly metadataAt?: readonly ('path' | 'root')[]
 }

@@ -1,5 +1,6 @@
 /*
- * The chat hosts and IDEs from which people connect, with the requests of each. Sources are GitHub issues unless stated otherwise.
+ * The chat hosts and IDEs from which people connect, with the requests of each. Sources are GitHub issues unless stated
+ * otherwise.
  */
 import {
   CHATGPT,

@@ -1,29 +1,37 @@
 import { randomUUID } from 'node:crypto'
 import type { App, Authorization, Fields } from './app.ts'
 import { publishDocument } from './publish-document.ts'
-import { atPage, CLAUDE_URI, type HostileRow, LOOPBACK_URI, type Outcome, type Scene } from './scene.ts'
+import {
+  CLAUDE_URI,
+  type HostileRow,
+  LOOPBACK_URI,
+  type Outcome,
+  type Scene,
+  toPageOutcome,
+} from './scene.ts'
 
-/** Sends an authorization request with changes. Without them, the person signs in and the app receives its tokens. */
+/** Creates a step that sends an authorization request, with changes if it is hostile. */
 const sendChanged =
-  (hostile: Fields, choose: (scene: Scene) => { app: App; redirectUri: string } = chooseSiteApp) =>
+  (changes: Fields, choose: (scene: Scene) => { app: App; redirectUri: string } = chooseSiteApp) =>
   async (scene: Scene, isHostile: boolean): Promise<Outcome> => {
     const { app, redirectUri } = choose(scene)
-    return authorize(scene, app, app.authorize({ redirectUri, changes: isHostile ? hostile : {} }))
+    return authorize(scene, app, app.authorize({ redirectUri, changes: isHostile ? changes : {} }))
   }
 
+/** Opens an authorization request as a new person. If its page is shown, signs in and redeems the code. */
 async function authorize(scene: Scene, app: App, authorization: Authorization): Promise<Outcome> {
-  const person = scene.person()
-  await scene.attack()
+  const person = scene.newPerson()
+  await scene.startCountingGrants()
   const page = await person.browser.open(authorization.url)
-  if (page.left || page.status !== 200) return atPage(page)
+  if (page.externalTarget || page.status !== 200) return toPageOutcome(page)
   const decision = await person.giveAddress(page)
   return scene.redeem(app, authorization, await person.allow(decision.page, decision.code))
 }
 
 const chooseSiteApp = ({ app }: Scene) => ({ app, redirectUri: CLAUDE_URI })
-const chooseNativeApp = ({ native }: Scene) => ({ app: native, redirectUri: LOOPBACK_URI })
+const chooseNativeApp = ({ nativeApp }: Scene) => ({ app: nativeApp, redirectUri: LOOPBACK_URI })
 
-/** Sends an authorization request with a second value of a parameter. */
+/** Creates a step that sends an authorization request, with a second value of a parameter if it is hostile. */
 const sendTwice =
   (name: string, value: string) =>
   (scene: Scene, isHostile: boolean): Promise<Outcome> => {
@@ -32,24 +40,24 @@ const sendTwice =
     return authorize(scene, scene.app, authorization)
   }
 
-/** Publishes a document, and begins an authorization with it. */
+/** Creates a step that publishes a client document and sends an authorization request with its URL. */
 const authorizeWithDocument =
-  (hostile: (url: string) => object | undefined) =>
+  (describeHostile: (url: string) => object | undefined) =>
   async (scene: Scene, isHostile: boolean): Promise<Outcome> => {
-    const { url } = publishDocument(scene.documents, isHostile ? hostile : (id) => documentFor(id))
+    const { url } = publishDocument(scene.documents, isHostile ? describeHostile : (id) => documentFor(id))
     const changes = { client_id: url }
     const authorization = scene.app.authorize({ redirectUri: CLAUDE_URI, changes })
-    const person = scene.person()
-    await scene.attack()
+    const person = scene.newPerson()
+    await scene.startCountingGrants()
     const page = await person.browser.open(authorization.url)
-    if (page.left || page.status !== 200) return atPage(page)
+    if (page.externalTarget || page.status !== 200) return toPageOutcome(page)
     const decision = await person.giveAddress(page)
     const callback = await person.allow(decision.page, decision.code)
     const tokens = await scene.app.exchange(authorization, callback, changes)
     return tokens.access_token === undefined ? { at: 'token', status: tokens.status } : { at: 'granted' }
   }
 
-/** Creates a valid document of a client, with changes. */
+/** Creates a valid client document, with changes. */
 export const documentFor = (client_id: string, changes: object = {}) => ({
   client_id,
   client_name: 'An app with a document',
@@ -70,22 +78,22 @@ export const HOSTILE_AUTHORIZATIONS: readonly HostileRow[] = [
     run: sendChanged({ code_challenge: undefined, code_challenge_method: undefined }),
   },
   {
-    what: 'with a method of PKCE but no challenge',
+    what: 'with a PKCE method but no challenge',
     refused: createCallbackError('invalid_request'),
     run: sendChanged({ code_challenge: undefined }),
   },
   {
-    what: 'with PKCE in the clear',
+    what: 'with the PKCE method plain',
     refused: createCallbackError('invalid_request'),
     run: sendChanged({ code_challenge_method: 'plain' }),
   },
   {
-    what: 'with a challenge whose method is the default of RFC 7636, plain',
+    what: 'with a challenge without a method, which is plain by default (RFC 7636)',
     refused: createCallbackError('invalid_request'),
     run: sendChanged({ code_challenge_method: undefined }),
   },
   {
-    what: 'with a challenge that is no SHA-256',
+    what: 'with a challenge that is not a SHA-256 hash',
     refused: createCallbackError('invalid_request'),
     run: sendChanged({ code_challenge: 'short' }),
   },
@@ -100,17 +108,17 @@ export const HOSTILE_AUTHORIZATIONS: readonly HostileRow[] = [
     run: sendChanged({ response_type: 'code id_token', nonce: 'n' }),
   },
   {
-    what: 'for the resource of somebody else',
+    what: 'for the resource of another service',
     refused: createCallbackError('invalid_target'),
     run: sendChanged({ resource: 'https://other.example/mcp' }),
   },
   {
-    what: 'for the API of agents',
+    what: 'for the API',
     refused: createCallbackError('invalid_target'),
     run: (scene, isHostile) => sendChanged({ resource: `${scene.origin}/api` })(scene, isHostile),
   },
   {
-    what: 'for the MCP address of agents',
+    what: 'for the MCP address for agents',
     refused: createCallbackError('invalid_target'),
     run: (scene, isHostile) => sendChanged({ resource: `${scene.origin}/api/mcp` })(scene, isHostile),
   },
@@ -120,7 +128,7 @@ export const HOSTILE_AUTHORIZATIONS: readonly HostileRow[] = [
     run: sendTwice('resource', 'https://other.example/mcp'),
   },
   {
-    what: 'without showing a page',
+    what: 'with prompt=none',
     refused: createCallbackError('login_required'),
     run: sendChanged({ prompt: 'none' }),
   },
@@ -130,50 +138,54 @@ export const HOSTILE_AUTHORIZATIONS: readonly HostileRow[] = [
     run: sendChanged({ response_mode: 'fragment' }),
   },
   {
-    what: 'for a response in a form that posts itself',
+    what: 'for a response in a form that submits itself',
     refused: createCallbackError('unsupported_response_mode'),
     run: sendChanged({ response_mode: 'form_post' }),
   },
   {
-    what: 'of an unknown app',
+    what: 'from an unknown app',
     refused: REFUSED_PAGE,
     run: sendChanged({ client_id: `app_${'A'.repeat(22)}` }),
   },
-  { what: 'of an agent', refused: REFUSED_PAGE, run: sendChanged({ client_id: `agt_${'A'.repeat(22)}` }) },
-  { what: 'of no app', refused: REFUSED_PAGE, run: sendChanged({ client_id: undefined }) },
-  { what: 'of two apps', refused: REFUSED_PAGE, run: sendTwice('client_id', `app_${'A'.repeat(22)}`) },
+  { what: 'from an agent', refused: REFUSED_PAGE, run: sendChanged({ client_id: `agt_${'A'.repeat(22)}` }) },
+  { what: 'without a client id', refused: REFUSED_PAGE, run: sendChanged({ client_id: undefined }) },
   {
-    what: 'that returns elsewhere',
+    what: 'with two client ids',
+    refused: REFUSED_PAGE,
+    run: sendTwice('client_id', `app_${'A'.repeat(22)}`),
+  },
+  {
+    what: 'with an unregistered redirect URI',
     refused: REFUSED_PAGE,
     run: sendChanged({ redirect_uri: 'https://evil.example/callback' }),
   },
   {
-    what: 'that returns to a listed host which the app did not register',
+    what: 'with the redirect URI of a listed host, which the app did not register',
     refused: REFUSED_PAGE,
     run: sendChanged({ redirect_uri: 'https://claude.com/api/mcp/auth_callback' }),
   },
   {
-    what: 'that does not say where it returns',
+    what: 'without a redirect URI',
     refused: REFUSED_PAGE,
     run: sendChanged({ redirect_uri: undefined }),
   },
   {
-    what: 'that says twice where it returns',
+    what: 'with two redirect URIs',
     refused: REFUSED_PAGE,
     run: sendTwice('redirect_uri', 'https://evil.example/callback'),
   },
   {
-    what: 'that returns to another name of this computer',
+    what: 'with another loopback host than the registered one',
     refused: REFUSED_PAGE,
     run: sendChanged({ redirect_uri: 'http://127.0.0.1:8787/callback' }, chooseNativeApp),
   },
   {
-    what: 'that returns to another path of this computer',
+    what: 'with another loopback path than the registered one',
     refused: REFUSED_PAGE,
     run: sendChanged({ redirect_uri: 'http://localhost:8787/other' }, chooseNativeApp),
   },
   {
-    what: 'with a mistake that would be reported elsewhere (open redirect)',
+    what: 'with a mistake that would be reported to an unregistered URI (open redirect)',
     refused: REFUSED_PAGE,
     run: sendChanged({
       redirect_uri: 'https://evil.example/callback',
@@ -182,31 +194,31 @@ export const HOSTILE_AUTHORIZATIONS: readonly HostileRow[] = [
     }),
   },
   {
-    what: 'of a document that is not there',
+    what: 'with a client document that does not exist',
     refused: REFUSED_PAGE,
     run: authorizeWithDocument(() => undefined),
   },
   {
-    what: 'of a document that is about another app',
+    what: 'with a client document that has another client id',
     refused: REFUSED_PAGE,
     run: authorizeWithDocument((url) => documentFor(`${url}-other`)),
   },
   {
-    what: 'of a document that returns elsewhere',
+    what: 'with a client document whose redirect URI is of no listed host',
     refused: REFUSED_PAGE,
     run: authorizeWithDocument((url) =>
       documentFor(url, { redirect_uris: ['https://evil.example/callback'] }),
     ),
   },
   {
-    what: 'of a document that does not return to the listed host',
+    what: 'with a client document without the redirect URI of the request',
     refused: REFUSED_PAGE,
     run: authorizeWithDocument((url) =>
       documentFor(url, { redirect_uris: ['https://claude.com/api/mcp/auth_callback'] }),
     ),
   },
   {
-    what: 'of a document with a secret',
+    what: 'with a client document that has a secret',
     refused: REFUSED_PAGE,
     run: authorizeWithDocument((url) =>
       documentFor(url, { token_endpoint_auth_method: 'client_secret_basic', client_secret: randomUUID() }),

@@ -3,7 +3,15 @@ import { createSender, json } from '../send.ts'
 import type { Authorization } from './app.ts'
 import { BUTTONS, type Person } from './person.ts'
 import { findForm, type Page } from './plain-browser.ts'
-import { atApi, atCallback, atPage, CLAUDE_URI, type HostileRow, type Outcome, type Scene } from './scene.ts'
+import {
+  CLAUDE_URI,
+  type HostileRow,
+  type Outcome,
+  type Scene,
+  toApiOutcome,
+  toCallbackOutcome,
+  toPageOutcome,
+} from './scene.ts'
 
 /** A sign-in whose code was mailed but not typed. */
 interface StartedSignIn {
@@ -13,7 +21,7 @@ interface StartedSignIn {
   readonly code: string
 }
 
-async function beginSignIn(scene: Scene, person = scene.person()): Promise<StartedSignIn> {
+async function beginSignIn(scene: Scene, person = scene.newPerson()): Promise<StartedSignIn> {
   const authorization = scene.app.authorize({ redirectUri: CLAUDE_URI })
   return { person, authorization, ...(await person.giveAddress(await person.begin(authorization.url))) }
 }
@@ -28,9 +36,9 @@ async function typeCode(
 }
 
 const redeem = async (scene: Scene, authorization: Authorization, page: Page): Promise<Outcome> =>
-  page.left ? scene.redeem(scene.app, authorization, page.left) : atPage(page)
+  page.externalTarget ? scene.redeem(scene.app, authorization, page.externalTarget) : toPageOutcome(page)
 
-/** Ages the attempts, so that another code may be mailed. */
+/** Makes the sign-ins look older, so that another code can be mailed. */
 const passCodeInterval = (scene: Scene) =>
   scene.db.query(
     `update claim_attempts set created_at = created_at - interval '61 seconds' where purpose = 'sign-in'`,
@@ -39,27 +47,27 @@ const passCodeInterval = (scene: Scene) =>
 /** Returns a code that differs from this one. */
 const changeCode = (code: string) => String((Number(code) + 1) % 1_000_000).padStart(6, '0')
 
-/** Types the code of another sign-in. */
+/** Creates a step that types the code that `getCode` returns. */
 const typeCodeFrom =
-  (elsewhere: (scene: Scene, signIn: StartedSignIn) => Promise<string>) =>
+  (getCode: (scene: Scene, signIn: StartedSignIn) => Promise<string>) =>
   async (scene: Scene, isHostile: boolean): Promise<Outcome> => {
     const signIn = await beginSignIn(scene)
-    const code = isHostile ? await elsewhere(scene, signIn) : signIn.code
-    await scene.attack()
+    const code = isHostile ? await getCode(scene, signIn) : signIn.code
+    await scene.startCountingGrants()
     return typeCode(scene, signIn, code)
   }
 
-/** Sends a form of the page with headers that a browser sends for a form of another site. */
-const pressFromElsewhere =
+/** Creates a step that sends the form of the page with the headers that a browser sends for a form of another site. */
+const pressFromOtherSite =
   (headers: Readonly<Record<string, string>>) =>
   async (scene: Scene, isHostile: boolean): Promise<Outcome> => {
     const { person, authorization, page, code } = await beginSignIn(scene)
-    await scene.attack()
+    await scene.startCountingGrants()
     const options = isHostile ? { headers } : {}
     return redeem(scene, authorization, await person.browser.press(page, BUTTONS.allow, { code }, options))
   }
 
-/** Changes the fields of the form with the Allow button. */
+/** Creates a step that sends the form with the Allow button, with changed fields. */
 const allowWithFields =
   (
     change: (
@@ -71,7 +79,7 @@ const allowWithFields =
     const { person, authorization, page, code } = await beginSignIn(scene)
     const { action, fields } = findForm(page, BUTTONS.allow)
     const content = isHostile ? await change({ ...fields, code }, scene) : { ...fields, code }
-    await scene.attack()
+    await scene.startCountingGrants()
     return redeem(scene, authorization, await person.browser.post(action, content))
   }
 
@@ -82,20 +90,20 @@ const FORBIDDEN_PAGE = { at: 'page', status: 403 } as const
 
 export const HOSTILE_SIGN_INS: readonly HostileRow[] = [
   {
-    what: 'a code of the interaction of somebody else',
+    what: 'a code from the interaction of another person',
     refused: ASKED_AGAIN_PAGE,
     run: typeCodeFrom(async (scene) => (await beginSignIn(scene)).code),
   },
   {
-    what: 'a code of another interaction of the same person',
+    what: 'a code from another interaction of the same person',
     refused: ASKED_AGAIN_PAGE,
     // The second interaction is in another browser, so that the two have only the address in common.
     run: typeCodeFrom(
-      async (scene, { person }) => (await beginSignIn(scene, scene.person({ email: person.email }))).code,
+      async (scene, { person }) => (await beginSignIn(scene, scene.newPerson({ email: person.email }))).code,
     ),
   },
   {
-    what: 'a code of an agent that the same person verifies',
+    what: 'a code for an agent that the same person verifies',
     refused: ASKED_AGAIN_PAGE,
     run: typeCodeFrom(async (scene, { person }) => {
       const agent = await scene.registerAgent()
@@ -111,9 +119,9 @@ export const HOSTILE_SIGN_INS: readonly HostileRow[] = [
       const signIn = await beginSignIn(scene)
       await passCodeInterval(scene)
       const page = await signIn.person.browser.press(signIn.page, BUTTONS.again)
-      const [first = '', second = ''] = await signIn.person.codes(2)
-      await scene.attack()
-      return typeCode(scene, { ...signIn, page }, isHostile ? first : second)
+      const [replacedCode = '', newCode = ''] = await signIn.person.waitForCodes(2)
+      await scene.startCountingGrants()
+      return typeCode(scene, { ...signIn, page }, isHostile ? replacedCode : newCode)
     },
   },
   {
@@ -126,7 +134,7 @@ export const HOSTILE_SIGN_INS: readonly HostileRow[] = [
     refused: { at: 'page', status: 200, heading: 'Do you want to connect this app?' },
     async run(scene, isHostile) {
       const signIn = await beginSignIn(scene)
-      await scene.attack()
+      await scene.startCountingGrants()
       for (let guesses = isHostile ? 5 : 4; guesses > 0; guesses -= 1)
         await signIn.person.browser.press(signIn.page, BUTTONS.allow, { code: changeCode(signIn.code) })
       return typeCode(scene, signIn, signIn.code)
@@ -141,7 +149,7 @@ export const HOSTILE_SIGN_INS: readonly HostileRow[] = [
         await scene.db.query(
           `update claim_attempts set code_expires_at = now() - interval '1 second' where state = 'code_shown'`,
         )
-      await scene.attack()
+      await scene.startCountingGrants()
       return typeCode(scene, signIn, signIn.code)
     },
   },
@@ -149,13 +157,13 @@ export const HOSTILE_SIGN_INS: readonly HostileRow[] = [
     what: 'the page, opened in another browser by its address (fixation)',
     refused: GONE_PAGE,
     async run(scene, isHostile) {
-      const attacker = scene.person()
+      const attacker = scene.newPerson()
       const authorization = scene.app.authorize({ redirectUri: CLAUDE_URI })
       const page = await attacker.begin(authorization.url)
-      const victim = isHostile ? scene.person() : attacker
-      await scene.attack()
+      const victim = isHostile ? scene.newPerson() : attacker
+      await scene.startCountingGrants()
       const openedPage = await victim.browser.open(page.path)
-      if (openedPage.status !== 200) return atPage(openedPage)
+      if (openedPage.status !== 200) return toPageOutcome(openedPage)
       const decision = await victim.giveAddress(openedPage)
       return redeem(
         scene,
@@ -169,8 +177,8 @@ export const HOSTILE_SIGN_INS: readonly HostileRow[] = [
     refused: GONE_PAGE,
     async run(scene, isHostile) {
       const { person, authorization, page, code } = await beginSignIn(scene)
-      const { browser } = isHostile ? scene.person() : person
-      await scene.attack()
+      const { browser } = isHostile ? scene.newPerson() : person
+      await scene.startCountingGrants()
       return redeem(scene, authorization, await browser.press(page, BUTTONS.allow, { code }))
     },
   },
@@ -180,38 +188,43 @@ export const HOSTILE_SIGN_INS: readonly HostileRow[] = [
     async run(scene, isHostile) {
       const { person, authorization, page, code } = await beginSignIn(scene)
       const { person: attacker } = await beginSignIn(scene)
-      const thief = scene.person()
+      const thief = scene.newPerson()
       thief.browser.takeCookies(isHostile ? attacker.browser : person.browser)
-      await scene.attack()
+      await scene.startCountingGrants()
       return redeem(scene, authorization, await thief.browser.press(page, BUTTONS.allow, { code }))
     },
   },
   {
-    what: 'the end of the flow, opened in another browser',
+    what: 'the last redirect of the flow, opened in another browser',
     refused: { at: 'page', status: 404 },
     async run(scene, isHostile) {
       const { person, authorization, page, code } = await beginSignIn(scene)
-      const { redirects } = await person.browser.press(page, BUTTONS.allow, { code }, { follows: false })
-      const [resume = ''] = redirects
-      await scene.attack()
-      const { browser } = isHostile ? scene.person() : person
-      return redeem(scene, authorization, await browser.open(resume))
+      const { redirects } = await person.browser.press(
+        page,
+        BUTTONS.allow,
+        { code },
+        { followsRedirects: false },
+      )
+      const [resumePath = ''] = redirects
+      await scene.startCountingGrants()
+      const { browser } = isHostile ? scene.newPerson() : person
+      return redeem(scene, authorization, await browser.open(resumePath))
     },
   },
   {
     what: 'the button, pressed by a page of another site',
     refused: FORBIDDEN_PAGE,
-    run: pressFromElsewhere({ origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }),
+    run: pressFromOtherSite({ origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }),
   },
   {
     what: 'the button, pressed by a page of a sibling site',
     refused: FORBIDDEN_PAGE,
-    run: pressFromElsewhere({ origin: 'https://evil.plainpath.example', 'sec-fetch-site': 'same-site' }),
+    run: pressFromOtherSite({ origin: 'https://evil.plainpath.example', 'sec-fetch-site': 'same-site' }),
   },
   {
     what: 'the button, pressed by a page without an origin',
     refused: FORBIDDEN_PAGE,
-    run: pressFromElsewhere({ origin: 'null', 'sec-fetch-site': 'cross-site' }),
+    run: pressFromOtherSite({ origin: 'null', 'sec-fetch-site': 'cross-site' }),
   },
   {
     what: 'a form without the secret of the page',
@@ -227,16 +240,16 @@ export const HOSTILE_SIGN_INS: readonly HostileRow[] = [
     }),
   },
   {
-    what: 'the code before the address',
+    what: 'the code before the e-mail address',
     refused: { at: 'page', status: 200, heading: 'Do you want to connect this app?' },
     async run(scene, isHostile) {
       if (!isHostile) return typeCodeFrom(async () => '')(scene, false)
       const { code } = await beginSignIn(scene)
-      const person = scene.person()
+      const person = scene.newPerson()
       const authorization = scene.app.authorize({ redirectUri: CLAUDE_URI })
       const page = await person.begin(authorization.url)
       const { action, fields } = findForm(page, BUTTONS.continue)
-      await scene.attack()
+      await scene.startCountingGrants()
       return redeem(
         scene,
         authorization,
@@ -250,7 +263,7 @@ export const HOSTILE_SIGN_INS: readonly HostileRow[] = [
     async run(scene, isHostile) {
       const signIn = await beginSignIn(scene)
       if (isHostile) await signIn.person.deny(signIn.page)
-      await scene.attack()
+      await scene.startCountingGrants()
       return typeCode(scene, signIn, signIn.code)
     },
   },
@@ -259,21 +272,21 @@ export const HOSTILE_SIGN_INS: readonly HostileRow[] = [
     refused: { at: 'callback', error: 'access_denied' },
     async run(scene, isHostile) {
       const signIn = await beginSignIn(scene)
-      await scene.attack()
+      await scene.startCountingGrants()
       return isHostile
-        ? atCallback(await signIn.person.deny(signIn.page))
+        ? toCallbackOutcome(await signIn.person.deny(signIn.page))
         : typeCode(scene, signIn, signIn.code)
     },
   },
   {
-    what: 'Deny before the address',
+    what: 'Deny before the e-mail address',
     refused: { at: 'callback', error: 'access_denied' },
     async run(scene, isHostile) {
-      const person = scene.person()
+      const person = scene.newPerson()
       const authorization = scene.app.authorize({ redirectUri: CLAUDE_URI })
       const page = await person.begin(authorization.url)
-      await scene.attack()
-      if (isHostile) return atCallback(await person.deny(page))
+      await scene.startCountingGrants()
+      if (isHostile) return toCallbackOutcome(await person.deny(page))
       const decision = await person.giveAddress(page)
       return scene.redeem(scene.app, authorization, await person.allow(decision.page, decision.code))
     },
@@ -284,19 +297,19 @@ export const HOSTILE_SIGN_INS: readonly HostileRow[] = [
     async run(scene, isHostile) {
       const signIn = await beginSignIn(scene)
       if (isHostile) await signIn.person.allow(signIn.page, signIn.code)
-      await scene.attack()
+      await scene.startCountingGrants()
       return typeCode(scene, signIn, signIn.code)
     },
   },
   {
-    what: 'the code of one tab in the other',
+    what: 'the code of one tab in another tab',
     refused: ASKED_AGAIN_PAGE,
     async run(scene, isHostile) {
-      const person = scene.person()
-      const first = await beginSignIn(scene, person)
-      const second = await beginSignIn(scene, person)
-      await scene.attack()
-      return typeCode(scene, first, isHostile ? second.code : first.code)
+      const person = scene.newPerson()
+      const firstTab = await beginSignIn(scene, person)
+      const secondTab = await beginSignIn(scene, person)
+      await scene.startCountingGrants()
+      return typeCode(scene, firstTab, isHostile ? secondTab.code : firstTab.code)
     },
   },
   {
@@ -309,24 +322,24 @@ export const HOSTILE_SIGN_INS: readonly HostileRow[] = [
         await passCodeInterval(scene)
         page = await signIn.person.browser.press(page, BUTTONS.again)
       }
-      const codes = await signIn.person.codes(3)
-      await scene.attack()
+      const codes = await signIn.person.waitForCodes(3)
+      await scene.startCountingGrants()
       if (!isHostile) return typeCode(scene, { ...signIn, page }, codes.at(-1) ?? '')
       await passCodeInterval(scene)
       const { action, fields } = findForm(signIn.page, BUTTONS.again)
-      return atPage(await signIn.person.browser.post(action, fields))
+      return toPageOutcome(await signIn.person.browser.post(action, fields))
     },
   },
   {
-    what: 'an address with a line end, to add addressees',
+    what: 'an e-mail address with a line break, to add addressees',
     refused: ASKED_AGAIN_PAGE,
     async run(scene, isHostile) {
-      const person = scene.person()
+      const person = scene.newPerson()
       const authorization = scene.app.authorize({ redirectUri: CLAUDE_URI })
       const page = await person.begin(authorization.url)
-      await scene.attack()
+      await scene.startCountingGrants()
       if (isHostile)
-        return atPage(
+        return toPageOutcome(
           await person.browser.press(page, BUTTONS.continue, {
             email: `${person.email}\r\nBcc: evil@example.org`,
           }),
@@ -336,40 +349,44 @@ export const HOSTILE_SIGN_INS: readonly HostileRow[] = [
     },
   },
   {
-    what: 'a sign-in of before, in the same browser',
+    what: 'an earlier sign-in in the same browser',
     refused: { at: 'page', status: 200, heading: 'Do you want to connect this app?' },
     async run(scene, isHostile) {
       const { person } = await beginSignIn(scene)
       await person.signIn(scene.app.authorize({ redirectUri: CLAUDE_URI }).url)
-      await scene.attack()
+      await scene.startCountingGrants()
       const authorization = scene.app.authorize({ redirectUri: CLAUDE_URI })
       // The page asks for the address again, and shows nothing of the earlier sign-in.
-      if (isHostile) return atPage(await person.browser.open(authorization.url))
+      if (isHostile) return toPageOutcome(await person.browser.open(authorization.url))
       return scene.redeem(scene.app, authorization, await person.signIn(authorization.url))
     },
   },
   {
-    what: 'the code of a sign-in at the endpoint of agents',
+    what: 'the code of a sign-in at the endpoint for agents',
     refused: { at: 'api', status: 409, error: 'code-not-shown' },
     async run(scene, isHostile) {
       const signIn = await beginSignIn(scene)
       const agent = await scene.registerAgent()
       await postAs(scene.sender, agent, '/api/agent/claim', { email: signIn.person.email })
-      await scene.attack()
+      await scene.startCountingGrants()
       if (!isHostile) return typeCode(scene, signIn, signIn.code)
-      return atApi(await postAs(scene.sender, agent, '/api/agent/claim/complete', { otp: signIn.code }))
+      return toApiOutcome(
+        await postAs(scene.sender, agent, '/api/agent/claim/complete', { otp: signIn.code }),
+      )
     },
   },
   {
-    what: 'the code of a sign-in at the endpoint of agents, as the app',
+    what: 'the code of a sign-in at the endpoint for agents, sent by the app',
     refused: { at: 'api', status: 401 },
     async run(scene, isHostile) {
       const signIn = await beginSignIn(scene)
-      await scene.attack()
+      await scene.startCountingGrants()
       if (!isHostile) return typeCode(scene, signIn, signIn.code)
       using sender = createSender(scene.origin)
       const content = json({ otp: signIn.code, client_id: scene.app.clientId })
-      return atApi(await sender.send({ method: 'POST', path: '/api/agent/claim/complete', ...content }))
+      return toApiOutcome(
+        await sender.send({ method: 'POST', path: '/api/agent/claim/complete', ...content }),
+      )
     },
   },
 ]

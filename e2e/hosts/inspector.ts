@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
-import { freePorts } from '@plainpath/http/free-ports'
+import { reserveFreePorts } from '@plainpath/http/free-ports'
 import { startManagedProcess } from '@plainpath/stack/managed-process'
 
 /** MCP Inspector as it is published: its own server, which serves its own page. */
@@ -17,7 +17,7 @@ const LAUNCHER = '@modelcontextprotocol/inspector/clients/launcher/build/index.j
 
 /** Starts the inspector. @param folder contains its log and its home, so that it does not use files of this machine */
 export async function startInspector(folder: string): Promise<Inspector> {
-  const [port = 0] = await freePorts(1)
+  const [port = 0] = await reserveFreePorts(1)
   const token = randomBytes(16).toString('hex')
   const home = path.join(folder, 'inspector')
   await mkdir(home, { recursive: true })

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { MailServer } from '@plainpath/mail/testing'
 import { waitUntil } from '@plainpath/stack/managed-process'
-import { linkIn } from '../lend-mailbox-to.ts'
+import { findLink } from '../lend-mailbox-to.ts'
 import { openPlainBrowser, type Page, type PlainBrowser } from './plain-browser.ts'
 
 const DELIVERY_MS = 20_000
@@ -10,19 +10,19 @@ const DELIVERY_MS = 20_000
 export interface Person extends Disposable {
   readonly email: string
   readonly browser: PlainBrowser
-  /** Opens the page to which an app sent the browser, enters the address and the mailed code, and allows. */
+  /** Opens the page for an authorization, enters the e-mail address and the mailed code, and allows the connection. */
   signIn(authorizationUrl: URL): Promise<URL>
-  /** Opens the page that asks for the address. */
+  /** Opens the page that asks for the e-mail address. @throws {Error} if it is not shown */
   begin(authorizationUrl: URL): Promise<Page>
-  /** Enters the address. @returns the page that asks for the code, and the mailed code */
+  /** Enters the e-mail address. @returns the page that asks for the code, and the mailed code */
   giveAddress(page: Page): Promise<{ readonly page: Page; readonly code: string }>
-  /** Types the code and allows. @throws {Error} when the browser does not leave for the app */
+  /** Types the code and allows the connection. @throws {Error} if the browser is not redirected to the app */
   allow(page: Page, code: string): Promise<URL>
   deny(page: Page): Promise<URL>
   /** Waits for `count` mailed sign-in codes, and returns all codes, oldest first. */
-  codes(count: number): Promise<readonly string[]>
-  /** Returns the end link of the newest mail that has one. */
-  endLink(): Promise<string>
+  waitForCodes(count: number): Promise<readonly string[]>
+  /** Waits for a mail with an end link, and returns the newest such link. */
+  waitForEndLink(): Promise<string>
   /** Opens the end link and revokes all access. */
   endEverything(): Promise<Page>
 }
@@ -50,37 +50,38 @@ export function newPerson({ origin, mail, email = createAddress(), from }: Perso
     },
     async begin(authorizationUrl) {
       const page = await browser.open(authorizationUrl)
-      if (page.status !== 200) throw new Error(`${page.status} ${page.heading}: ${page.left ?? page.text}`)
+      if (page.status !== 200)
+        throw new Error(`${page.status} ${page.heading}: ${page.externalTarget ?? page.text}`)
       return page
     },
     async giveAddress(page) {
       const codesBefore = listCodes().length
       const codePage = await browser.press(page, BUTTONS.continue, { email })
       if (codePage.status !== 200) throw new Error(`${codePage.status} ${codePage.heading}: ${codePage.text}`)
-      return { page: codePage, code: (await person.codes(codesBefore + 1)).at(-1) ?? '' }
+      return { page: codePage, code: (await person.waitForCodes(codesBefore + 1)).at(-1) ?? '' }
     },
     async allow(page, code) {
-      return requireDeparture(await browser.press(page, BUTTONS.allow, { code }))
+      return requireExternalTarget(await browser.press(page, BUTTONS.allow, { code }))
     },
     async deny(page) {
-      return requireDeparture(await browser.press(page, BUTTONS.deny))
+      return requireExternalTarget(await browser.press(page, BUTTONS.deny))
     },
-    async codes(count) {
+    async waitForCodes(count) {
       if (!(await waitUntil(() => listCodes().length >= count, DELIVERY_MS)))
         throw new Error(`${listCodes().length} codes were mailed instead of ${count}`)
       return listCodes()
     },
-    async endLink() {
-      const link = () =>
+    async waitForEndLink() {
+      const findNewestLink = () =>
         listMails()
-          .flatMap(({ text }) => linkIn(text, 'end') || [])
+          .flatMap(({ text }) => findLink(text, 'end') || [])
           .at(-1)
-      if (!(await waitUntil(() => link() !== undefined, DELIVERY_MS)))
+      if (!(await waitUntil(() => findNewestLink() !== undefined, DELIVERY_MS)))
         throw new Error('no mail has an end link')
-      return link() ?? ''
+      return findNewestLink() ?? ''
     },
     async endEverything() {
-      return browser.press(await browser.open(await person.endLink()), BUTTONS.end)
+      return browser.press(await browser.open(await person.waitForEndLink()), BUTTONS.end)
     },
     [Symbol.dispose]: () => browser[Symbol.dispose](),
   }
@@ -101,9 +102,9 @@ export const BUTTONS = {
 /** The line of the mail that has the code and nothing else. */
 export const SIGN_IN_CODE = /^ +(\d{3} ?\d{3})$/m
 
-/** Returns the address for which the browser left the service. @throws {Error} if it stayed */
-function requireDeparture(page: Page): URL {
-  if (!page.left)
+/** Returns the address outside the service to which the browser was redirected. @throws {Error} if there is none */
+function requireExternalTarget(page: Page): URL {
+  if (!page.externalTarget)
     throw new Error(`the browser stayed at ${page.path}: ${page.status} ${page.heading}: ${page.text}`)
-  return page.left
+  return page.externalTarget
 }

@@ -7,8 +7,8 @@ export interface Page {
   readonly html: string
   /** The path of the page, with its query. */
   readonly path: string
-  /** The address outside the service to which the service redirected the browser, which did not open it. */
-  readonly left?: URL
+  /** The address outside the service to which the browser was redirected. The browser did not open it. */
+  readonly externalTarget?: URL
   /** The target of every redirect, in order. */
   readonly redirects: readonly string[]
   /** The first heading. */
@@ -19,21 +19,21 @@ export interface Page {
 
 /** The browser of one person, with its own IP address. It stores cookies, and sends the headers that browsers add. */
 export interface PlainBrowser extends Disposable {
-  /** Opens an address of the service: a path, or a URL of which the path is used. */
+  /** Opens an address of the service: a path, or a URL, of which only the path and the query are used. */
   open(address: string | URL, headers?: Readonly<Record<string, string>>): Promise<Page>
   /**
-   * Presses a button of a page, as the person who filled in its form.
+   * Presses a button of a page: sends the button's form with `fields` filled in.
    *
    * @param button the beginning of the button's text
    * @param options.headers replace the headers of a browser, to send a request that only another site could cause
-   * @param options.follows false to stay at a redirect
+   * @param options.followsRedirects false to stay at the first redirect
    * @throws {Error} when the page has no such button
    */
   press(
     page: Page,
     button: string,
     fields?: Readonly<Record<string, string>>,
-    options?: { readonly headers?: Readonly<Record<string, string>>; readonly follows?: boolean },
+    options?: { readonly headers?: Readonly<Record<string, string>>; readonly followsRedirects?: boolean },
   ): Promise<Page>
   /** Sends a form that no page offered. */
   post(
@@ -59,7 +59,7 @@ const MAX_REDIRECTS = 10
 /**
  * Creates a browser.
  *
- * @param origin the address of the service, whose cookies it keeps and whose redirects it follows
+ * @param origin the address of the service, whose cookies it stores and whose redirects it follows
  * @param from an address in 127.0.0.0/8, so that one machine can act as many people
  */
 export function openPlainBrowser(origin: string, from?: string): PlainBrowser {
@@ -88,12 +88,12 @@ export function openPlainBrowser(origin: string, from?: string): PlainBrowser {
   async function request(
     startPath: string,
     {
-      follows = true,
+      followsRedirects = true,
       ...init
     }: {
       readonly body?: string
       readonly headers: Readonly<Record<string, string>>
-      readonly follows?: boolean
+      readonly followsRedirects?: boolean
     },
   ): Promise<Page> {
     const redirects: string[] = []
@@ -114,8 +114,8 @@ export function openPlainBrowser(origin: string, from?: string): PlainBrowser {
         return toPage(response, path, redirects)
       redirects.push(location)
       const target = new URL(location, `${origin}${path}`)
-      if (target.origin !== origin) return { ...toPage(response, path, redirects), left: target }
-      if (!follows) return toPage(response, path, redirects)
+      if (target.origin !== origin) return { ...toPage(response, path, redirects), externalTarget: target }
+      if (!followsRedirects) return toPage(response, path, redirects)
       if (redirects.length > MAX_REDIRECTS) throw new Error(`redirected in circles: ${redirects.join(' ')}`)
       path = `${target.pathname}${target.search}`
       content = { method: 'GET', headers: {} }
@@ -126,13 +126,13 @@ export function openPlainBrowser(origin: string, from?: string): PlainBrowser {
     path: string,
     fields: Readonly<Record<string, string>>,
     headers: Readonly<Record<string, string>> = {},
-    follows = true,
+    followsRedirects = true,
   ) => {
     const { body, headers: type } = form(fields)
     return request(path, {
       body,
       headers: { ...createSameOriginHeaders(origin), ...type, ...headers },
-      follows,
+      followsRedirects,
     })
   }
   return {
@@ -143,9 +143,9 @@ export function openPlainBrowser(origin: string, from?: string): PlainBrowser {
       const { pathname, search } = new URL(address, origin)
       return request(`${pathname}${search}`, { headers })
     },
-    press(page, button, fields = {}, { headers = {}, follows = true } = {}) {
+    press(page, button, fields = {}, { headers = {}, followsRedirects = true } = {}) {
       const offeredForm = findForm(page, button)
-      return post(offeredForm.action, { ...offeredForm.fields, ...fields }, headers, follows)
+      return post(offeredForm.action, { ...offeredForm.fields, ...fields }, headers, followsRedirects)
     },
     post,
     takeCookies(other) {
@@ -190,17 +190,17 @@ export function findForm(
   for (const [, opening = '', content = ''] of page.html.matchAll(/<form([^>]*)>([\s\S]*?)<\/form>/g)) {
     const fields: Record<string, string> = {}
     for (const [, attributes = ''] of content.matchAll(/<input([^>]*)>/g)) {
-      const name = attribute(attributes, 'name')
+      const name = readAttribute(attributes, 'name')
       const isChosen = !/type="(?:radio|checkbox)"/.test(attributes) || /\schecked\b/.test(attributes)
-      if (name !== undefined && isChosen) fields[name] = attribute(attributes, 'value') ?? ''
+      if (name !== undefined && isChosen) fields[name] = readAttribute(attributes, 'value') ?? ''
     }
     for (const [, attributes = '', inner = ''] of content.matchAll(/<button([^>]*)>([\s\S]*?)<\/button>/g)) {
       const text = toPlainText(inner)
       buttons.push(text)
       if (!text.startsWith(button)) continue
-      const name = attribute(attributes, 'name')
-      if (name !== undefined) fields[name] = attribute(attributes, 'value') ?? ''
-      return { action: attribute(opening, 'action') ?? page.path, fields }
+      const name = readAttribute(attributes, 'name')
+      if (name !== undefined) fields[name] = readAttribute(attributes, 'value') ?? ''
+      return { action: readAttribute(opening, 'action') ?? page.path, fields }
     }
   }
   throw new Error(
@@ -208,14 +208,14 @@ export function findForm(
   )
 }
 
-const attribute = (attributes: string, name: string): string | undefined => {
+const readAttribute = (attributes: string, name: string): string | undefined => {
   const value = new RegExp(`\\s${name}="([^"]*)"`).exec(attributes)?.[1]
-  return value === undefined ? undefined : unescape(value)
+  return value === undefined ? undefined : unescapeHtml(value)
 }
 
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" }
-const unescape = (text: string) =>
-  text.replaceAll(/&(amp|lt|gt|quot|#39);/g, (_all, name: string) => ENTITIES[name] ?? '')
+const unescapeHtml = (text: string) =>
+  text.replaceAll(/&(amp|lt|gt|quot|#39);/g, (_match, name: string) => ENTITIES[name] ?? '')
 
 const toPlainText = (html: string) =>
-  unescape(html.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ')).trim()
+  unescapeHtml(html.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ')).trim()

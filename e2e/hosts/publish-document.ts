@@ -1,6 +1,6 @@
 import type { DocumentServer } from '@plainpath/auth/document-server'
 
-/** A placeholder for the key. The document that contains it is replaced at once. */
+/** A placeholder for the key. The document that contains it is replaced immediately. */
 const NO_KEY = { jwk: { kty: 'OKP' } }
 
 /**

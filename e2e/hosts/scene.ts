@@ -23,9 +23,9 @@ export interface HostileRow {
   readonly what: string
   readonly refused: Outcome
   /**
-   * Prepares the hostile step, calls `scene.attack()`, and takes the step.
+   * Prepares the hostile step, calls `scene.startCountingGrants()`, and takes the step.
    *
-   * @param isHostile false for the positive twin, which must end in `granted`
+   * @param isHostile false for the harmless twin, which must end in `granted`
    */
   run(scene: Scene, isHostile: boolean): Promise<Outcome>
 }
@@ -41,20 +41,20 @@ export interface Scene extends AsyncDisposable {
   /** An app that returns to a site. */
   readonly app: App
   /** Another app that returns to the same site. */
-  readonly other: App
+  readonly otherApp: App
   /** An app that returns to a program on this computer. */
-  readonly native: App
+  readonly nativeApp: App
   readonly db: Pool
   readonly sender: Sender
-  person(options?: { email?: string }): Person
+  newPerson(options?: { email?: string }): Person
   /** Lets a new person sign in with `app`. */
   connect(): Promise<Connected>
   registerAgent(): Promise<AgentCredentials>
-  /** Starts to count the grants. */
-  attack(): Promise<void>
-  /** Returns the number of claims, codes and refresh tokens granted since `attack`. */
-  grantedSince(): Promise<number>
-  /** Redeems the callback, and uses the token. */
+  /** Starts to count new grants. */
+  startCountingGrants(): Promise<void>
+  /** Returns by how many the usable claims, codes and refresh tokens have increased since `startCountingGrants`. */
+  countNewGrants(): Promise<number>
+  /** Exchanges the code of the callback, and uses the token. */
   redeem(app: App, authorization: Authorization, callback: URL): Promise<Outcome>
 }
 
@@ -77,8 +77,8 @@ export async function openScene(system: SystemWithMail, documents: DocumentServe
   const register = async (...redirectUris: readonly string[]) =>
     opening.use(await openApp({ origin, registration: registrationFor(...redirectUris) }))
   const app = await register(CLAUDE_URI)
-  const other = await register(CLAUDE_URI, 'https://claude.com/api/mcp/auth_callback')
-  const native = await register(LOOPBACK_URI)
+  const otherApp = await register(CLAUDE_URI, 'https://claude.com/api/mcp/auth_callback')
+  const nativeApp = await register(LOOPBACK_URI)
   const db = opening.use(openPool(system.adminUrls.auth, { max: 2 }))
   const sender = opening.use(createSender(origin))
   const resources = opening.move()
@@ -88,24 +88,24 @@ export async function openScene(system: SystemWithMail, documents: DocumentServe
     documents,
     origin,
     app,
-    other,
-    native,
+    otherApp,
+    nativeApp,
     db,
     sender,
-    person(options = {}) {
+    newPerson(options = {}) {
       return resources.use(newPerson({ origin, mail: system.mail, ...options }))
     },
-    connect: () => connect(app, scene.person(), { redirectUri: CLAUDE_URI }),
+    connect: () => connect(app, scene.newPerson(), { redirectUri: CLAUDE_URI }),
     async registerAgent() {
       const { text } = await sender.send({ method: 'POST', path: '/api/agent/register', ...json({}) })
       return JSON.parse(text) as AgentCredentials
     },
-    async attack() {
+    async startCountingGrants() {
       grantsBefore = await countGrants(db)
     },
-    grantedSince: async () => (await countGrants(db)) - grantsBefore,
+    countNewGrants: async () => (await countGrants(db)) - grantsBefore,
     async redeem(redeemer, authorization, callback) {
-      if (!callback.searchParams.has('code')) return atCallback(callback)
+      if (!callback.searchParams.has('code')) return toCallbackOutcome(callback)
       return useTokens(redeemer, await redeemer.exchange(authorization, callback))
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
@@ -137,18 +137,26 @@ export async function useToken(app: App, token: string): Promise<Outcome> {
   return status === 200 ? { at: 'granted' } : { at: 'mcp', status }
 }
 
-/** Returns the outcome for a callback. An error for `response_type=token` is in the fragment. */
-export const atCallback = ({ searchParams, hash }: URL): Outcome => ({
+/** Converts a callback without a code to an outcome. An error for `response_type=token` is in the fragment. */
+export const toCallbackOutcome = ({ searchParams, hash }: URL): Outcome => ({
   at: 'callback',
   error: searchParams.get('error') ?? new URLSearchParams(hash.slice(1)).get('error') ?? 'none',
 })
 
-/** Returns the outcome for the page or the callback at which the browser is. */
-export const atPage = (page: Page): Outcome =>
-  page.left ? atCallback(page.left) : { at: 'page', status: page.status, heading: page.heading }
+/** Converts the page or the callback at which the browser is to an outcome. */
+export const toPageOutcome = (page: Page): Outcome =>
+  page.externalTarget
+    ? toCallbackOutcome(page.externalTarget)
+    : { at: 'page', status: page.status, heading: page.heading }
 
-/** Returns the outcome for a response of an API. */
-export const atApi = ({ status, text }: { readonly status: number; readonly text: string }): Outcome => {
+/** Converts a response of an API to an outcome. */
+export const toApiOutcome = ({
+  status,
+  text,
+}: {
+  readonly status: number
+  readonly text: string
+}): Outcome => {
   const { error, code } = JSON.parse(text || '{}') as { error?: string; code?: string }
   return { at: 'api', status, error: code ?? error ?? 'none' }
 }

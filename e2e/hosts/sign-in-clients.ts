@@ -28,7 +28,7 @@ interface SignedIn extends AsyncDisposable {
 /** Shows the page to the person, and returns the address to which the browser was redirected. */
 type SignIn = (authorizationUrl: URL) => Promise<URL>
 
-/** A client library, unmodified, with its own authorization code flow. It returns to a program on this computer. */
+/** An unmodified client library with its own authorization code flow, which returns to a loopback address. */
 export interface SignInClient {
   readonly name: string
   /** @param url the signed-in MCP address @param redirectUri a loopback address */
@@ -90,9 +90,9 @@ async function connectSdk(
     isUnauthorized(error: unknown): boolean
   },
 ): Promise<SignedIn> {
-  const first = await sdk.open()
+  const firstAttempt = await sdk.open()
   try {
-    await first.connect()
+    await firstAttempt.connect()
     throw new Error('connected without a sign-in')
   } catch (error) {
     if (!sdk.isUnauthorized(error)) throw error
@@ -101,8 +101,8 @@ async function connectSdk(
   if (!authorizationUrl) throw new Error('the SDK did not begin an authorization')
   const callback = await signIn(authorizationUrl)
   if (callback.searchParams.get('state') !== state) throw new Error('another state came back')
-  await first.transport.finishAuth(callback.searchParams)
-  await first.client.close()
+  await firstAttempt.transport.finishAuth(callback.searchParams)
+  await firstAttempt.client.close()
   let { client, connect } = await sdk.open()
   await connect()
   return {
@@ -153,20 +153,20 @@ const connectSdk1: SignInClient['connect'] = async (url, { redirectUri, signIn }
   })
 }
 
-const insecure = { [oauth.allowInsecureRequests]: true } as const
+const INSECURE = { [oauth.allowInsecureRequests]: true } as const
 
-/** Discovers, registers, authorizes and refreshes with `oauth4webapi`, and sends messages of the protocol itself. */
+/** Signs in and refreshes with `oauth4webapi`. That library does not know MCP, so this function builds the messages. */
 const connectOauth4webapi: SignInClient['connect'] = async (url, { redirectUri, signIn }) => {
   const identifier = new URL(url)
-  const resourceResponse = await oauth.resourceDiscoveryRequest(identifier, insecure)
+  const resourceResponse = await oauth.resourceDiscoveryRequest(identifier, INSECURE)
   const resource = await oauth.processResourceDiscoveryResponse(identifier, resourceResponse)
   const issuer = new URL(resource.authorization_servers?.[0] ?? '')
-  const discoveryResponse = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...insecure })
+  const discoveryResponse = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...INSECURE })
   const server = await oauth.processDiscoveryResponse(issuer, discoveryResponse)
   const registration = await oauth.dynamicClientRegistrationRequest(
     server,
     createMetadata(redirectUri),
-    insecure,
+    INSECURE,
   )
   const client = await oauth.processDynamicClientRegistrationResponse(registration)
   const verifier = oauth.generateRandomCodeVerifier()
@@ -190,7 +190,7 @@ const connectOauth4webapi: SignInClient['connect'] = async (url, { redirectUri, 
     parameters,
     redirectUri,
     verifier,
-    { additionalParameters: { resource: resource.resource }, ...insecure },
+    { additionalParameters: { resource: resource.resource }, ...INSECURE },
   )
   let tokens = await oauth.processAuthorizationCodeResponse(server, client, tokenResponse)
 
@@ -207,15 +207,15 @@ const connectOauth4webapi: SignInClient['connect'] = async (url, { redirectUri, 
       identifier,
       headers,
       body,
-      insecure,
+      INSECURE,
     )
     if (response.status !== 200) throw new Error(`${response.status} for ${method}`)
     const { result, error } = parseMessage(await response.text())
     if (error !== undefined) throw new Error(JSON.stringify(error))
     return result as Readonly<Record<string, unknown>>
   }
-  const first = initialize(CLIENT_INFO, {})
-  await send(first.method, first.params)
+  const firstMessage = initialize(CLIENT_INFO, {})
+  await send(firstMessage.method, firstMessage.params)
   return {
     listTools: async () =>
       ((await send('tools/list'))['tools'] as { name: string }[]).map(({ name }) => name),
@@ -226,7 +226,7 @@ const connectOauth4webapi: SignInClient['connect'] = async (url, { redirectUri, 
         client,
         oauth.None(),
         tokens.refresh_token ?? '',
-        insecure,
+        INSECURE,
       )
       tokens = await oauth.processRefreshTokenResponse(server, client, refreshResponse)
     },

@@ -13,7 +13,7 @@ import { AGENT_ERRORS, JWT_BEARER_GRANT } from '@plainpath/metadata'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createAgentKey } from '../agent-key.ts'
-import { linkIn, mailSettings } from '../lend-mailbox-to.ts'
+import { findLink, mailSettings } from '../lend-mailbox-to.ts'
 import { type System, startSystem } from './start-system.ts'
 
 const DOMAIN = 'agent.example.org'
@@ -66,9 +66,9 @@ const send = (method: string, path: string, { as, token, key, assertion, proof, 
     ...(form && { body: new URLSearchParams(form) }),
   })
 
-/** @throws when the request fails */
-async function succeed<T>(sent: Promise<Response>): Promise<T> {
-  const response = await sent
+/** Returns the parsed response. @throws {Error} if its status is not 2xx */
+async function succeed<T>(responsePromise: Promise<Response>): Promise<T> {
+  const response = await responsePromise
   const text = await response.text()
   if (!response.ok) throw new Error(`${response.status}: ${text}`)
   return (text === '' ? {} : JSON.parse(text)) as T
@@ -76,53 +76,54 @@ async function succeed<T>(sent: Promise<Response>): Promise<T> {
 
 const register = (json: unknown = {}) => succeed<Agent>(send('POST', '/api/agent/register', { json }))
 const GRANT = { grant_type: 'client_credentials' }
-const tokenOf = async (as: Agent, form: Record<string, string> = GRANT) =>
+const issueToken = async (as: Agent, form: Record<string, string> = GRANT) =>
   (await succeed<{ access_token: string }>(send('POST', '/oauth/token', { as, form }))).access_token
 
-/** Begins a verification. @returns the actions that the mailed link gives the person */
-async function begin(as: Agent) {
+/** Begins a verification. @returns the address, and what the person can do with the mailed link */
+async function beginVerification(as: Agent) {
   const email = `ana-${randomUUID()}@example.org`
   await succeed(send('POST', '/api/agent/claim', { as, json: { email } }))
-  const mailed = () => mail.received.find(({ to }) => to.includes(email))
-  await expect.poll(mailed).toBeDefined()
-  const attempt = new URL(linkIn(mailed()?.text ?? '', 'attempt')).searchParams.get('attempt') ?? ''
+  const findMail = () => mail.received.find(({ to }) => to.includes(email))
+  await expect.poll(findMail).toBeDefined()
+  const attempt = new URL(findLink(findMail()?.text ?? '', 'attempt')).searchParams.get('attempt') ?? ''
   const press = async (answer: 'yes' | 'no') =>
     (await send('POST', '/claim', { form: { attempt, answer } })).text()
-  const code = async () =>
+  const readCode = async () =>
     /<code id="code">([\d ]+)</.exec(await press('yes'))?.[1]?.replaceAll(' ', '') ?? ''
-  return { email, press, code }
+  return { email, press, readCode }
 }
 
 const complete = (as: Agent, otp: string) => send('POST', '/api/agent/claim/complete', { as, json: { otp } })
-const wrong = (code: string) => String((Number(code) + 1) % 1_000_000).padStart(6, '0')
+/** Returns another code than the given one. */
+const makeWrongCode = (code: string) => String((Number(code) + 1) % 1_000_000).padStart(6, '0')
 
-/** An agent that a person confirmed, with a token for messages. */
-async function confirmed() {
+/** Registers an agent, lets a person confirm it, and issues a token for messages. */
+async function confirmAgent() {
   const as = await register()
-  const { code } = await begin(as)
-  const otp = await code()
+  const { readCode } = await beginVerification(as)
+  const otp = await readCode()
   const { identity_assertion: assertion } = await succeed<{ identity_assertion: string }>(complete(as, otp))
-  const token = await tokenOf(as, { grant_type: JWT_BEARER_GRANT, assertion })
+  const token = await issueToken(as, { grant_type: JWT_BEARER_GRANT, assertion })
   return { as, otp, assertion, token }
 }
 
 const MESSAGE = { topic: 'question', message: 'When do I renew it?' }
-const write = (token: string, key?: string, message = MESSAGE.message) =>
+const sendMessage = (token: string, key?: string, message = MESSAGE.message) =>
   send('POST', '/api/contact', { token, ...(key !== undefined && { key }), json: { ...MESSAGE, message } })
 
 const agentKey = createAgentKey()
 const prove = (method: string, path: string, more: { token?: string; nonce?: string | undefined } = {}) =>
-  agentKey.proof({ method, url: system.origin + path, ...more })
+  agentKey.signProof({ method, url: system.origin + path, ...more })
 
-/** Requests a token with a proof, with the nonce that the service gave. */
-async function bound(as: Agent): Promise<string> {
+/** Requests a token that is bound to `agentKey`, with the nonce that the service requires. */
+async function issueBoundToken(as: Agent): Promise<string> {
   const request = (nonce?: string) =>
     send('POST', '/oauth/token', { as, form: GRANT, proof: prove('POST', '/oauth/token', { nonce }) })
   const nonce = (await request()).headers.get('dpop-nonce') ?? ''
   return (await succeed<{ access_token: string }>(request(nonce))).access_token
 }
 
-/** The shortest way to each mistake. */
+/** The shortest way to make each mistake. */
 const MISTAKES: Readonly<Record<string, () => Promise<Response>>> = {
   'invalid-request': async () => send('POST', '/api/agent/claim', { as: await register(), json: {} }),
   'invalid-client-metadata': () =>
@@ -146,14 +147,14 @@ const MISTAKES: Readonly<Record<string, () => Promise<Response>>> = {
   'dpop-proof-required': async () =>
     send('POST', '/oauth/token', { as: await register({ dpop_bound_access_tokens: true }), form: GRANT }),
   'invalid-token-proof': async () => {
-    const token = await bound(await register())
+    const token = await issueBoundToken(await register())
     return send('GET', '/api/guides', { token, proof: prove('POST', '/api/guides', { token }) })
   },
   'client-has-document': async () => {
     const client_id = documents.url(DOMAIN, '/client.json')
     const jwks = { keys: [agentKey.publicJwk] }
     documents.serve('/client.json', respondJson({ ...clientDocument(client_id, []), jwks }))
-    const assertion = () => agentKey.assertion(client_id, system.origin)
+    const assertion = () => agentKey.signAssertion(client_id, system.origin)
     await succeed(
       send('POST', '/oauth/token', {
         form: {
@@ -166,14 +167,17 @@ const MISTAKES: Readonly<Record<string, () => Promise<Response>>> = {
     return send('POST', '/api/agent/secrets', { assertion: assertion() })
   },
   'foreign-token': async () =>
-    send('POST', '/oauth/revoke', { as: await register(), form: { token: await tokenOf(await register()) } }),
+    send('POST', '/oauth/revoke', {
+      as: await register(),
+      form: { token: await issueToken(await register()) },
+    }),
   'invalid-token': () => send('GET', '/api/guides', { token: 'ppt_wrong' }),
   'token-required': () => send('POST', '/api/contact', { json: MESSAGE }),
-  'insufficient-scope': async () => write(await tokenOf(await register())),
+  'insufficient-scope': async () => sendMessage(await issueToken(await register())),
   'invalid-key-proof': async () =>
     send('PUT', '/api/agent/jwks', {
       as: await register(),
-      json: { keys: [await newKey()], proof: 'wrong' },
+      json: { keys: [await generatePublicKey()], proof: 'wrong' },
     }),
   'client-has-keys': async () => {
     const { privateKey, publicKey } = await generateKeyPair('ES256')
@@ -202,70 +206,70 @@ const MISTAKES: Readonly<Record<string, () => Promise<Response>>> = {
   'claim-unknown': async () => complete(await register(), '123456'),
   'code-not-shown': async () => {
     const as = await register()
-    await begin(as)
+    await beginVerification(as)
     return complete(as, '123456')
   },
   'otp-invalid': async () => {
     const as = await register()
-    const { code } = await begin(as)
-    return complete(as, wrong(await code()))
+    const { readCode } = await beginVerification(as)
+    return complete(as, makeWrongCode(await readCode()))
   },
   'otp-locked': async () => {
     const as = await register()
-    const { code } = await begin(as)
-    const otp = wrong(await code())
+    const { readCode } = await beginVerification(as)
+    const otp = makeWrongCode(await readCode())
     for (const status of [400, 400, 400, 400]) expect((await complete(as, otp)).status).toBe(status)
     await complete(as, otp)
     return complete(as, otp)
   },
   'claim-completed': async () => {
-    const { as, otp } = await confirmed()
+    const { as, otp } = await confirmAgent()
     return complete(as, otp)
   },
   'claim-superseded': async () => {
     const as = await register()
-    const first = await succeed<{ claim_attempt_id: string }>(
+    const firstAttempt = await succeed<{ claim_attempt_id: string }>(
       send('POST', '/api/agent/claim', { as, json: { email: `ana-${randomUUID()}@example.org` } }),
     )
-    await begin(as)
+    await beginVerification(as)
     return send('POST', '/api/agent/claim/complete', {
       as,
-      json: { otp: '123456', claim_attempt_id: first.claim_attempt_id },
+      json: { otp: '123456', claim_attempt_id: firstAttempt.claim_attempt_id },
     })
   },
   'claim-declined': async () => {
     const as = await register()
-    const { press } = await begin(as)
+    const { press } = await beginVerification(as)
     await press('no')
     return complete(as, '123456')
   },
   'no-claim': async () => send('POST', '/api/agent/assertion', { as: await register() }),
   'invalid-grant': async () => {
-    const { as, assertion } = await confirmed()
+    const { as, assertion } = await confirmAgent()
     await succeed(send('DELETE', '/api/agent/claim', { as }))
     return send('POST', '/oauth/token', { as, form: { grant_type: JWT_BEARER_GRANT, assertion } })
   },
   'duplicate-message': async () => {
-    const { token } = await confirmed()
-    await succeed(write(token))
-    return write(token)
+    const { token } = await confirmAgent()
+    await succeed(sendMessage(token))
+    return sendMessage(token)
   },
   'idempotency-key-reused': async () => {
-    const { token } = await confirmed()
-    await succeed(write(token, 'key'))
-    return write(token, 'key', 'Something else')
+    const { token } = await confirmAgent()
+    await succeed(sendMessage(token, 'key'))
+    return sendMessage(token, 'key', 'Something else')
   },
   'message-withdrawn': async () => {
-    const { token } = await confirmed()
-    const { id } = await succeed<{ id: string }>(write(token, 'key'))
+    const { token } = await confirmAgent()
+    const { id } = await succeed<{ id: string }>(sendMessage(token, 'key'))
     await succeed(send('DELETE', `/api/contact/${id}`, { token }))
-    return write(token, 'key')
+    return sendMessage(token, 'key')
   },
   'not-found': () => send('GET', '/api/guides/no-such-guide'),
 }
 
-/** Rows that need a clock, a race or a failure, and the test that leads to each. */
-const ELSEWHERE: Readonly<Record<string, string>> = {
+/** Codes that need a clock, a race or a failure, each with the test file that leads to it. */
+const TESTED_ELSEWHERE: Readonly<Record<string, string>> = {
   'client-expired': 'apps/auth/test/expiry.test.ts',
   'otp-expired': 'apps/auth/test/claims.test.ts',
   'claim-expired': 'apps/auth/test/refused-mail.test.ts',
@@ -276,18 +280,18 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   unavailable: 'apps/auth/test/store-down.test.ts',
 }
 
-async function newKey() {
+async function generatePublicKey() {
   return exportJWK((await generateKeyPair('ES256')).publicKey)
 }
 
 describe('/auth/errors.md', () => {
-  test.for(AGENT_ERRORS)('$code is what the mistake leads to', async ({ code, status, error }) => {
+  test.for(AGENT_ERRORS)('$code has the status and error of its row', async ({ code, status, error }) => {
     const kind = getProblemKind(code as ProblemCode)
     expect(PROBLEM_CODES).toContain(code)
     expect(status).toBe(kind.status)
     const mistake = MISTAKES[code]
     if (!mistake) {
-      const file = new URL(`../../${ELSEWHERE[code]}`, import.meta.url)
+      const file = new URL(`../../${TESTED_ELSEWHERE[code]}`, import.meta.url)
       expect(await readFile(file, 'utf8')).toContain(`'${code}'`)
       expect(error ?? kind.oauth).toBe(kind.oauth)
       return
@@ -302,10 +306,10 @@ describe('/auth/errors.md', () => {
     }).toEqual({ code, status, error })
   })
 
-  test('has one row for each error', async () => {
+  test('has one row for each code, and each code has a mistake here or a test elsewhere', async () => {
     const codes = AGENT_ERRORS.map(({ code }) => code)
     expect(new Set(codes).size).toBe(codes.length)
-    expect([...Object.keys(MISTAKES), ...Object.keys(ELSEWHERE)].sort()).toEqual(codes.toSorted())
+    expect([...Object.keys(MISTAKES), ...Object.keys(TESTED_ELSEWHERE)].sort()).toEqual(codes.toSorted())
     const markdown = await (await fetch(`${system.origin}/auth/errors.md`)).text()
     for (const code of codes)
       expect(markdown).toContain(`| [\`${code}\`](${system.origin}/problems/${code}) |`)

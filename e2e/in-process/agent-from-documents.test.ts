@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => system[Symbol.asyncDispose]())
 
-/** An agent that was given nothing but the bare address, and read what is there. */
+/** Creates an agent that knows only the origin, and reads what is there. */
 async function arrive(): Promise<DocumentReader> {
   const reader = new DocumentReader()
   await reader.read(system.origin)
@@ -19,8 +19,8 @@ async function arrive(): Promise<DocumentReader> {
 }
 
 const withBody = (body: object, headers: Record<string, string>) => {
-  const sent = json(body)
-  return { ...sent, headers: { ...sent.headers, ...headers } }
+  const request = json(body)
+  return { ...request, headers: { ...request.headers, ...headers } }
 }
 
 const register = async (reader: DocumentReader) =>
@@ -40,7 +40,7 @@ test('reads a guide with a token in at most 4 requests', async () => {
     body: expect.any(String),
     sources: expect.any(Array),
   })
-  expect(reader.sent).toBeLessThanOrEqual(4)
+  expect(reader.requestCount).toBeLessThanOrEqual(4)
 })
 
 test('gets an answer, and another one with facts, in at most 3 requests without a token', async () => {
@@ -50,12 +50,12 @@ test('gets an answer, and another one with facts, in at most 3 requests without 
   const [{ trigger }] = check as [{ trigger: string }]
   const answer = await reader.send('ask', 200, json({ question, facts: { [trigger]: true } }))
   expect(answer).toMatchObject({ outcome: 'hand_off' })
-  expect(reader.sent).toBeLessThanOrEqual(3)
+  expect(reader.requestCount).toBeLessThanOrEqual(3)
 })
 
 test('sends a message for a person in at most 9 requests, and deletes its registration in 1 more', async () => {
   const reader = await arrive()
-  // It does not begin what it cannot end.
+  // It registers only when it knows how to end the registration.
   await reader.find('deleteRegistration')
   const agent = await register(reader)
   const basic = { authorization: basicAuthorization(agent) }
@@ -74,9 +74,9 @@ test('sends a message for a person in at most 9 requests, and deletes its regist
   const message = { topic: 'question', message: 'When do I renew my work permit?' }
   const accepted = await reader.send('sendMessage', 202, withBody(message, bearer))
   expect(accepted).toMatchObject({ id: expect.any(String), status: 'received' })
-  expect(reader.sent).toBeLessThanOrEqual(9)
+  expect(reader.requestCount).toBeLessThanOrEqual(9)
 
-  const before = reader.sent
+  const countBefore = reader.requestCount
   await reader.send('deleteRegistration', 204, { headers: basic })
-  expect(reader.sent - before).toBe(1)
+  expect(reader.requestCount - countBefore).toBe(1)
 })

@@ -9,24 +9,24 @@ beforeAll(async () => {
 })
 afterAll(() => system[Symbol.asyncDispose]())
 
-const unescaped = (markup: string) =>
+const unescapeHtml = (markup: string) =>
   markup.replaceAll('&#39;', "'").replaceAll('&quot;', '"').replaceAll('&gt;', '>').replaceAll('&amp;', '&')
 
 type Line = (values: Record<string, unknown>) => Promise<unknown>
 
-/** Compiles a line of the page, in which `plainpath`, `email`, `code` and `id` are known. */
+/** Compiles a line of the page, which can use the variables `plainpath`, `email`, `code` and `id`. */
 const compile = (line: string): Line => {
   // oxlint-disable-next-line no-implied-eval -- what readers copy is what runs
   const run = new Function('plainpath', 'email', 'code', 'id', `return (async () => (${line}))()`)
   return ({ plainpath, email, code, id }) => run(plainpath, email, code, id) as Promise<unknown>
 }
 
-test('every line of /docs for the client does what the operation beside it does', async () => {
+test('each line of /docs for the client does what the operation beside it does', async () => {
   const page = await (await fetch(`${system.origin}/docs`)).text()
   const lines = new Map(
     page.split('<h3 id="').flatMap((part): [string, Line][] => {
       const line = /<code class="client">(await plainpath\..*)<\/code>/.exec(part)?.[1]
-      return line === undefined ? [] : [[/^\w+/.exec(part)?.[0] ?? '', compile(unescaped(line))]]
+      return line === undefined ? [] : [[/^\w+/.exec(part)?.[0] ?? '', compile(unescapeHtml(line))]]
     }),
   )
   const values: Record<string, unknown> = {

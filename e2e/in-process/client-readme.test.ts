@@ -20,34 +20,35 @@ beforeAll(async () => {
 afterAll(() => resources.disposeAsync())
 
 /**
- * Runs a block of the README as a program of somebody who installed the built package. Only the origin is another.
+ * Runs a block of the README as a program in a project with the built package. Only the origin differs from the README.
  *
- * @param answers returns the person's input for the output so far; undefined while there is nothing to type
+ * @param inputs what the person types, in order. Each function receives the output so far, and returns undefined while there is
+ *   nothing to type
  */
 async function run(
   marker: string,
-  answers: readonly ((printed: string) => Promise<string> | undefined)[] = [],
+  inputs: readonly ((printed: string) => Promise<string> | undefined)[] = [],
 ): Promise<string> {
   const block = readBlock(readFileSync(CLIENT_README, 'utf8'), marker)
-  return runProgram(block.replaceAll('https://plainpath.example', system.origin), answers)
+  return runProgram(block.replaceAll('https://plainpath.example', system.origin), inputs)
 }
 
 async function runProgram(
   program: string,
-  answers: readonly ((printed: string) => Promise<string> | undefined)[] = [],
+  inputs: readonly ((printed: string) => Promise<string> | undefined)[] = [],
 ): Promise<string> {
   const file = path.join(client.project, 'block.mjs')
   writeFileSync(file, program)
   const child = spawn(process.execPath, [file], { cwd: client.project })
   const { promise, resolve, reject } = Promise.withResolvers<string>()
-  const left = [...answers]
+  const remainingInputs = [...inputs]
   let output = ''
   const listen = (text: string) => {
     output += text
-    const answer = left[0]?.(output)
-    if (!answer) return
-    left.shift()
-    answer.then((typed) => child.stdin.write(`${typed}\n`), reject)
+    const input = remainingInputs[0]?.(output)
+    if (!input) return
+    remainingInputs.shift()
+    input.then((typed) => child.stdin.write(`${typed}\n`), reject)
   }
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', listen)
   child.on('error', reject)
@@ -57,17 +58,17 @@ async function runProgram(
   return promise
 }
 
-test('the first ten lines answer a question and read a guide', async () => {
+test('the block "ask" answers a question and reads a guide', async () => {
   const output = await run('run: ask')
   expect(output).toMatch(/^Ask the person: long-absence /m)
   expect(output).toContain('hand_off')
   expect(output).toContain("slug: 'work-permit'")
 })
 
-test('the next ones register once, and a message is sent when the person has confirmed', async () => {
-  const [first, second] = [await run('run: register'), await run('run: register')]
-  expect(first).toMatch(/work permit/i)
-  expect(second).toBe(first)
+test('the block "register" registers only once, and "message" sends a message when the person has confirmed', async () => {
+  const [firstOutput, secondOutput] = [await run('run: register'), await run('run: register')]
+  expect(firstOutput).toMatch(/work permit/i)
+  expect(secondOutput).toBe(firstOutput)
   expect(system.logged.filter((line) => line.includes('/api/agent/register')).length).toBe(1)
   expect((await stat(path.join(client.project, 'agent.json'))).mode & 0o777).toBe(0o600)
 
@@ -86,12 +87,12 @@ test('the next ones register once, and a message is sent when the person has con
 })
 
 test('an agent with a key registers it once, and reads a guide with a token that is bound to it', async () => {
-  const registrations = () => system.logged.filter((line) => line.includes('/api/agent/register')).length
-  const requestsBefore = registrations()
-  const [first, second] = [await run('run: key'), await run('run: key')]
-  expect(first).toMatch(/work permit/i)
-  expect(second).toBe(first)
-  expect(registrations() - requestsBefore).toBe(1)
+  const countRegistrations = () => system.logged.filter((line) => line.includes('/api/agent/register')).length
+  const countBefore = countRegistrations()
+  const [firstOutput, secondOutput] = [await run('run: key'), await run('run: key')]
+  expect(firstOutput).toMatch(/work permit/i)
+  expect(secondOutput).toBe(firstOutput)
+  expect(countRegistrations() - countBefore).toBe(1)
   expect((await stat(path.join(client.project, 'agent-key.json'))).mode & 0o777).toBe(0o600)
 })
 

@@ -18,13 +18,13 @@ afterEach(() => void vi.restoreAllMocks())
 const MESSAGE = { topic: 'question', message: 'When do I renew my work permit?' } as const
 
 type Algorithm = 'ECDSA' | 'Ed25519'
-/** The private key cannot be read out. */
+/** Generates a key pair whose private key cannot be exported. */
 const generateKeys = async (name: Algorithm) =>
   (await crypto.subtle.generateKey({ name, namedCurve: 'P-256' }, false, ['sign', 'verify'])) as NonNullable<
     PlainpathOptions['keys']
   >
 
-async function registered(name: Algorithm): Promise<PlainpathOptions> {
+async function registerKey(name: Algorithm): Promise<PlainpathOptions> {
   const keys = await generateKeys(name)
   return {
     keys,
@@ -32,7 +32,7 @@ async function registered(name: Algorithm): Promise<PlainpathOptions> {
   }
 }
 
-async function withDocument(name: Algorithm): Promise<PlainpathOptions> {
+async function publishDocument(name: Algorithm): Promise<PlainpathOptions> {
   const keys = await generateKeys(name)
   const jwk = (await crypto.subtle.exportKey('jwk', keys.publicKey)) as JWK
   const { client_id } = documents.publish([
@@ -60,47 +60,47 @@ function recordHeaders(path: string): Headers[] {
 }
 
 describe.for([
-  { who: 'a registered key for ECDSA', open: () => registered('ECDSA') },
-  { who: 'a registered key for Ed25519', open: () => registered('Ed25519') },
-  { who: 'a document with a key for ECDSA', open: () => withDocument('ECDSA') },
-  { who: 'a document with a key for Ed25519', open: () => withDocument('Ed25519') },
-])('a client with $who', ({ open }) => {
+  { identity: 'a registered key for ECDSA', create: () => registerKey('ECDSA') },
+  { identity: 'a registered key for Ed25519', create: () => registerKey('Ed25519') },
+  { identity: 'a document with a key for ECDSA', create: () => publishDocument('ECDSA') },
+  { identity: 'a document with a key for Ed25519', create: () => publishDocument('Ed25519') },
+])('a client with $identity', ({ create }) => {
   test('reads a guide, sends a message once with a token that is bound to its key, and withdraws it', async () => {
-    const options = await open()
+    const options = await create()
     const client = new Plainpath(system.origin, options)
     expect(await client.guide('work-permit')).toMatchObject({ slug: 'work-permit' })
     await confirm(client)
-    const sent = recordHeaders('/api/contact')
-    const first = await client.sendMessage(MESSAGE)
-    expect((await client.sendMessage(MESSAGE)).id).toBe(first.id)
+    const sentHeaders = recordHeaders('/api/contact')
+    const message = await client.sendMessage(MESSAGE)
+    expect((await client.sendMessage(MESSAGE)).id).toBe(message.id)
 
-    expect(sent).toHaveLength(2)
-    for (const headers of sent) expect(headers.get('authorization')).toMatch(/^DPoP ppt_/)
-    // Neither the same request again nor the token alone is good for anything.
+    expect(sentHeaders).toHaveLength(2)
+    for (const headers of sentHeaders) expect(headers.get('authorization')).toMatch(/^DPoP ppt_/)
+    // Neither a replay of the request nor the token without a proof is accepted.
     const url = `${system.origin}/api/contact`
     const body = JSON.stringify(MESSAGE)
-    const replay = new Headers(sent[0])
-    const bearer = new Headers(sent[0])
-    bearer.set('authorization', String(sent[0]?.get('authorization')).replace('DPoP', 'Bearer'))
+    const replay = new Headers(sentHeaders[0])
+    const bearer = new Headers(sentHeaders[0])
+    bearer.set('authorization', String(sentHeaders[0]?.get('authorization')).replace('DPoP', 'Bearer'))
     bearer.delete('dpop')
     for (const headers of [replay, bearer])
       expect((await fetch(url, { method: 'POST', headers, body })).status).toBe(401)
 
-    const another = new Plainpath(system.origin, options)
-    expect(await another.messageStatus(first.id)).toMatchObject({ status: 'received' })
-    await another.withdraw(first.id)
-    expect(await client.messageStatus(first.id)).toMatchObject({ status: 'erased' })
+    const otherClient = new Plainpath(system.origin, options)
+    expect(await otherClient.messageStatus(message.id)).toMatchObject({ status: 'received' })
+    await otherClient.withdraw(message.id)
+    expect(await client.messageStatus(message.id)).toMatchObject({ status: 'erased' })
   })
 
-  test('shares a message with another client of its key by an idempotency key', async () => {
-    const options = await open()
+  test('gets the same message as another client with its key, if both use one idempotency key', async () => {
+    const options = await create()
     const clients = [new Plainpath(system.origin, options), new Plainpath(system.origin, options)]
     await confirm(clients[0]!)
     const idempotencyKey = randomUUID()
     const send = (client?: Plainpath) => client!.sendMessage(MESSAGE, { idempotencyKey })
     const shared = await send(clients[0])
     expect((await send(clients[1])).id).toBe(shared.id)
-    // Without one, a second client cannot know what the first has sent: they share no secret.
+    // Without an idempotency key, the second client cannot know what the first has sent: they share no secret.
     const [first, second] = [await clients[0]!.sendMessage(MESSAGE), await clients[1]!.sendMessage(MESSAGE)]
     expect(new Set([shared.id, first.id, second.id]).size).toBe(3)
     await clients[0]!.deleteRegistration()

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Plainpath } from '@plainpath/client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { basicAuthorization, secretAt } from '../crawl/agent.ts'
+import { basicAuthorization, createSecondSecret } from '../crawl/agent.ts'
 import { type SystemWithMail, startSystemWithMail } from '../start-system-with-mail.ts'
 
 let system: SystemWithMail
@@ -13,7 +13,7 @@ afterAll(() => system[Symbol.asyncDispose]())
 const QUESTION = 'When do I renew my green card?'
 const MESSAGE = { topic: 'question', message: 'When do I renew my work permit?' } as const
 
-async function confirmed(): Promise<Plainpath> {
+async function createConfirmedClient(): Promise<Plainpath> {
   const client = new Plainpath(system.origin)
   const email = `${randomUUID()}@example.org`
   await client.register({ client_name: 'A client' })
@@ -40,7 +40,7 @@ test('asks, searches and reads without a registration', async () => {
 test.for([
   ['no-such-guide', 404, 'not-found'],
   ['No Such Guide', 404, 'not-found'],
-] as const)('a guide %s is a typed error', async ([slug, status, code]) => {
+] as const)('reading the guide %s fails with a typed error', async ([slug, status, code]) => {
   await expect(new Plainpath(system.origin).guide(slug)).rejects.toMatchObject({
     name: 'PlainpathError',
     status,
@@ -50,7 +50,7 @@ test.for([
   })
 })
 
-test('registers once, is restored from its credentials, and gets another token when its tokens were revoked', async () => {
+test('is restored from its credentials, and gets another token when its tokens were revoked', async () => {
   const client = new Plainpath(system.origin)
   const credentials = await client.register()
   const restored = new Plainpath(system.origin, { credentials: JSON.parse(JSON.stringify(credentials)) })
@@ -59,7 +59,7 @@ test('registers once, is restored from its credentials, and gets another token w
   // The removal of a secret revokes every token of the client.
   const secrets = `${system.origin}/api/agent/secrets`
   const agent = { client_id: credentials.client_id, client_secret: String(credentials.client_secret) }
-  const id = await secretAt(secrets, agent)
+  const id = await createSecondSecret(secrets, agent)
   const headers = { authorization: basicAuthorization(agent) }
   expect((await fetch(`${secrets}/${id}`, { method: 'DELETE', headers })).status).toBe(204)
   expect(await restored.guide('work-permit')).toMatchObject({ slug: 'work-permit' })
@@ -69,23 +69,23 @@ test('registers once, is restored from its credentials, and gets another token w
 })
 
 test('sends a message once in repeated calls, reads its state, and withdraws it', async () => {
-  const client = await confirmed()
-  const first = await client.sendMessage(MESSAGE)
-  expect(await client.sendMessage(MESSAGE)).toEqual(first)
+  const client = await createConfirmedClient()
+  const message = await client.sendMessage(MESSAGE)
+  expect(await client.sendMessage(MESSAGE)).toEqual(message)
   const restored = new Plainpath(system.origin, { credentials: client.credentials })
-  expect((await restored.sendMessage(MESSAGE)).id).toBe(first.id)
-  expect(await restored.messageStatus(first.id)).toMatchObject({ id: first.id, status: 'received' })
+  expect((await restored.sendMessage(MESSAGE)).id).toBe(message.id)
+  expect(await restored.messageStatus(message.id)).toMatchObject({ id: message.id, status: 'received' })
 
-  await client.withdraw(first.id)
-  expect(await client.messageStatus(first.id)).toMatchObject({ status: 'erased' })
+  await client.withdraw(message.id)
+  expect(await client.messageStatus(message.id)).toMatchObject({ status: 'erased' })
   await expect(client.sendMessage(MESSAGE)).rejects.toMatchObject({ code: 'message-withdrawn' })
-  const second = await client.sendMessage(MESSAGE, { idempotencyKey: randomUUID() })
-  expect(second.id).not.toBe(first.id)
+  const otherMessage = await client.sendMessage(MESSAGE, { idempotencyKey: randomUUID() })
+  expect(otherMessage.id).not.toBe(message.id)
   await client.deleteRegistration()
   expect(client.credentials).toBeUndefined()
 })
 
-test('says what to do if no person has confirmed the agent, or the code is wrong', async () => {
+test('fails with the code of the mistake if no person has confirmed, or the code is not shown or wrong', async () => {
   const client = new Plainpath(system.origin)
   await client.register()
   await expect(client.sendMessage(MESSAGE)).rejects.toMatchObject({ status: 409, code: 'no-claim' })
@@ -93,8 +93,8 @@ test('says what to do if no person has confirmed the agent, or the code is wrong
   const { match_phrase } = await client.beginVerification(email)
   await expect(client.completeVerification('123456')).rejects.toMatchObject({ code: 'code-not-shown' })
   const code = (await system.confirm(email, match_phrase)).replaceAll(' ', '')
-  const wrong = code === '111111' ? '222222' : '111111'
-  await expect(client.completeVerification(wrong)).rejects.toMatchObject({
+  const wrongCode = code === '111111' ? '222222' : '111111'
+  await expect(client.completeVerification(wrongCode)).rejects.toMatchObject({
     code: 'otp-invalid',
     problem: { attempts_remaining: expect.any(Number) },
   })

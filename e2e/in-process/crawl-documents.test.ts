@@ -36,17 +36,21 @@ const DOCUMENTS = [
   ['/.well-known/security.txt', 'text/plain; charset=utf-8'],
 ] as const
 
-interface Answered {
+interface ReceivedResponse {
   status: number
   headers: Record<string, string>
   body: string
 }
 
-/** `fetch` adds `Cache-Control: no-cache` to conditional requests, and sets Host itself. */
-async function ask(path: string, method = 'GET', headers: Record<string, string> = {}): Promise<Answered> {
-  const { promise, resolve, reject } = Promise.withResolvers<Answered>()
+/** Sends a request without `fetch`, which adds `Cache-Control: no-cache` to conditional requests and sets Host itself. */
+async function sendRequest(
+  path: string,
+  method = 'GET',
+  headers: Record<string, string> = {},
+): Promise<ReceivedResponse> {
+  const { promise, resolve, reject } = Promise.withResolvers<ReceivedResponse>()
   const { hostname, port, host } = new URL(system.origin)
-  const sent = request({
+  const clientRequest = request({
     hostname,
     port,
     path,
@@ -55,7 +59,7 @@ async function ask(path: string, method = 'GET', headers: Record<string, string>
     setHost: false,
     agent: false,
   })
-  sent.on('error', reject).on('response', (response) => {
+  clientRequest.on('error', reject).on('response', (response) => {
     const received = Object.fromEntries(
       Object.entries(response.headersDistinct).map(([name, values]) => [name, values?.join(', ') ?? '']),
     )
@@ -64,13 +68,13 @@ async function ask(path: string, method = 'GET', headers: Record<string, string>
       reject,
     )
   })
-  sent.end()
+  clientRequest.end()
   return promise
 }
 
 describe.for(DOCUMENTS)('%s', ([path, type]) => {
-  test('is served to anyone with its type, for 300 s, and to scripts of any origin', async () => {
-    const { status, headers, body } = await ask(path, 'GET', { origin: 'https://app.example' })
+  test('is served to anyone with its type, cacheable for 300 s, and to scripts of any origin', async () => {
+    const { status, headers, body } = await sendRequest(path, 'GET', { origin: 'https://app.example' })
     expect(status).toBe(200)
     expect(body.length).toBeGreaterThan(40)
     expect(headers).toMatchObject({
@@ -87,17 +91,20 @@ describe.for(DOCUMENTS)('%s', ([path, type]) => {
   })
 
   test('has the same headers for HEAD, and 304 for its ETag', async () => {
-    const [got, head] = [await ask(path), await ask(path, 'HEAD')]
+    const [get, head] = [await sendRequest(path), await sendRequest(path, 'HEAD')]
     expect(head).toMatchObject({ status: 200, body: '' })
     for (const name of ['content-type', 'content-length', 'etag', 'link', 'cache-control'])
-      expect(head.headers[name]).toBe(got.headers[name])
-    const again = await ask(path, 'GET', { 'if-none-match': got.headers['etag'] ?? '' })
-    expect(again).toMatchObject({ status: 304, body: '' })
-    expect(again.headers).toMatchObject({ etag: got.headers['etag'], 'cache-control': 'public, max-age=300' })
+      expect(head.headers[name]).toBe(get.headers[name])
+    const notModified = await sendRequest(path, 'GET', { 'if-none-match': get.headers['etag'] ?? '' })
+    expect(notModified).toMatchObject({ status: 304, body: '' })
+    expect(notModified.headers).toMatchObject({
+      etag: get.headers['etag'],
+      'cache-control': 'public, max-age=300',
+    })
   })
 
   test('permits scripts of any origin, and responds to other methods with 405', async () => {
-    const preflight = await ask(path, 'OPTIONS', {
+    const preflight = await sendRequest(path, 'OPTIONS', {
       origin: 'https://app.example',
       'access-control-request-method': 'GET',
     })
@@ -108,36 +115,36 @@ describe.for(DOCUMENTS)('%s', ([path, type]) => {
       'access-control-allow-headers': expect.stringMatching(/If-None-Match/),
     })
     for (const method of ['POST', 'PUT', 'DELETE']) {
-      const refused = await ask(path, method)
+      const refused = await sendRequest(path, method)
       expect(refused.status).toBe(405)
       expect(refused.headers['allow']).toMatch(/\bGET\b/)
       expect(refused.headers['allow']).toMatch(/\bHEAD\b/)
     }
   })
 
-  test('has the same bytes whatever hosts a request names', async () => {
-    const { body } = await ask(path)
+  test('has the same bytes whatever forwarded host a request names, and rejects a forged Host', async () => {
+    const { body } = await sendRequest(path)
     const forwarded = {
       'x-forwarded-host': 'evil.example',
       'x-forwarded-proto': 'https',
       forwarded: 'host=evil.example',
     }
-    expect((await ask(path, 'GET', forwarded)).body).toBe(body)
-    const forged = await ask(path, 'GET', { host: 'evil.example' })
+    expect((await sendRequest(path, 'GET', forwarded)).body).toBe(body)
+    const forged = await sendRequest(path, 'GET', { host: 'evil.example' })
     expect(forged.status).toBe(421)
     expect(forged.body).not.toContain('evil.example')
-    expect((await ask(path)).body).toBe(body)
+    expect((await sendRequest(path)).body).toBe(body)
   })
 })
 
 describe('requirements of checkers', () => {
   test('RFC 9727 §3: HEAD of the catalog has a Link with rel="api-catalog"', async () => {
-    const { headers } = await ask('/.well-known/api-catalog', 'HEAD')
+    const { headers } = await sendRequest('/.well-known/api-catalog', 'HEAD')
     expect(headers['link']).toMatch(/^<[^>]+\/\.well-known\/api-catalog>; rel="api-catalog"/)
   })
 
   test('isitagentready.com apiCatalog: 200 for Accept: application/linkset+json, application/json', async () => {
-    const { status, headers, body } = await ask('/.well-known/api-catalog', 'GET', {
+    const { status, headers, body } = await sendRequest('/.well-known/api-catalog', 'GET', {
       accept: 'application/linkset+json, application/json',
     })
     expect({ status, type: headers['content-type']?.split(';')[0] }).toEqual({
@@ -148,7 +155,9 @@ describe('requirements of checkers', () => {
   })
 
   test('isitagentready.com authMd: 200 for Accept: text/markdown, text/plain, */*', async () => {
-    const { status, headers } = await ask('/auth.md', 'GET', { accept: 'text/markdown, text/plain, */*' })
+    const { status, headers } = await sendRequest('/auth.md', 'GET', {
+      accept: 'text/markdown, text/plain, */*',
+    })
     expect({ status, type: headers['content-type'] }).toEqual({
       status: 200,
       type: 'text/markdown; charset=utf-8',
@@ -156,31 +165,31 @@ describe('requirements of checkers', () => {
   })
 
   test('AI Catalog: its entries are served with their declared types', async () => {
-    const { entries } = JSON.parse((await ask('/.well-known/ai-catalog.json')).body) as {
+    const { entries } = JSON.parse((await sendRequest('/.well-known/ai-catalog.json')).body) as {
       entries: { url: string; type: string }[]
     }
     for (const { url, type } of entries) {
-      const { headers } = await ask(new URL(url).pathname, 'GET', { accept: type })
+      const { headers } = await sendRequest(new URL(url).pathname, 'GET', { accept: type })
       expect(headers['content-type']).toBe(type)
     }
   })
 
   test('isitagentready.com linkHeaders: the home page is 200 and links to what agents read', async () => {
-    const { status, headers } = await ask('/')
+    const { status, headers } = await sendRequest('/')
     expect(status).toBe(200)
     for (const relation of ['api-catalog', 'service-desc', 'service-doc', 'describedby'])
       expect(headers['link']).toContain(`rel="${relation}"`)
   })
 
   test('probes: an empty POST to register is 201, to the token endpoint 401 or 400, never 404', async () => {
-    expect((await ask('/api/agent/register', 'POST')).status).toBe(201)
-    const token = await ask('/oauth/token', 'POST')
+    expect((await sendRequest('/api/agent/register', 'POST')).status).toBe(201)
+    const token = await sendRequest('/oauth/token', 'POST')
     expect([400, 401]).toContain(token.status)
     expect(token.headers['content-type']).toMatch(/^application\/json\b/)
   })
 
   test('ora.ai: an unknown path of the API is a JSON error', async () => {
-    const { status, headers, body } = await ask('/api/no-such-thing', 'GET', { accept: 'text/html' })
+    const { status, headers, body } = await sendRequest('/api/no-such-thing', 'GET', { accept: 'text/html' })
     expect({ status, type: headers['content-type'] }).toEqual({
       status: 404,
       type: 'application/problem+json',

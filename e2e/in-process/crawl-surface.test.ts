@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type ApiDescription, listOperations } from '../crawl/api-description.ts'
 import { crawlService, type Visit } from '../crawl/crawl-service.ts'
-import { postTargets } from '../crawl/post-targets.ts'
+import { listPostTargets } from '../crawl/post-targets.ts'
 import { type System, startSystem } from './start-system.ts'
 
 let system: System
 let visits: readonly Visit[]
-let described: ReadonlySet<string>
+let documentedOperations: ReadonlySet<string>
 beforeAll(async () => {
   system = await startSystem()
   visits = await crawlService(`${system.origin}/`)
   const description = JSON.parse(
     visits.find(({ href }) => href.endsWith('/openapi.json'))?.text ?? '',
   ) as ApiDescription
-  described = new Set(
+  documentedOperations = new Set(
     listOperations(description).map(
       ({ method, address }) => `${method} ${decodeURI(new URL(address).pathname)}`,
     ),
@@ -21,9 +21,9 @@ beforeAll(async () => {
 })
 afterAll(() => system[Symbol.asyncDispose]())
 
-/** Programs request them without a link: crawlers (RFC 9309), browsers and phones. */
+/** Paths that programs request without a link: crawlers (RFC 9309), browsers and phones. */
 const CONVENTIONAL = new Set(['/robots.txt', '/favicon.ico', '/apple-touch-icon.png'])
-/** The metadata name the first; a request leads from it to the others. */
+/** The paths of a sign-in. The metadata names the first, and its responses lead to the others. */
 const SIGN_IN = new Set(['/oauth/authorize', '/oauth/authorize/{uid}', '/oauth/sign-in/{uid}'])
 
 /** Pages to which only links in mails lead. */
@@ -35,7 +35,7 @@ const MAILED = new Set([
   '/contact/withdraw',
 ])
 
-test('documents name every public path that is served', async () => {
+test('a document, a link, a mail or a convention names every public path that is served', async () => {
   const unnamed: string[] = []
   for (const { method, path } of system.surface)
     if (!(await isNamed(method, path))) unnamed.push(`${method} ${path}`)
@@ -44,20 +44,20 @@ test('documents name every public path that is served', async () => {
 })
 
 async function isNamed(method: string, path: string): Promise<boolean> {
-  if (CONVENTIONAL.has(path) || SIGN_IN.has(path) || described.has(`${method} ${path}`)) return true
-  if (MAILED.has(path)) return true
-  // The signed-in MCP server asks to sign in whatever the method.
-  if (method === 'POST' || path === '/mcp') return postTargets(visits).has(`${system.origin}${path}`)
+  if (CONVENTIONAL.has(path) || SIGN_IN.has(path) || MAILED.has(path)) return true
+  if (documentedOperations.has(`${method} ${path}`)) return true
+  // The signed-in MCP server asks the client to sign in, whatever the method.
+  if (method === 'POST' || path === '/mcp') return listPostTargets(visits).has(`${system.origin}${path}`)
   return isVisited(path) || isAlias(path)
 }
 
-/** A page with a parameter is named when one instance of it is. */
+/** Returns whether the crawl found the path. For a path with parameters, one instance is enough. */
 function isVisited(path: string): boolean {
   const pattern = new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`)
   return visits.some(({ href, status }) => status === 200 && pattern.test(new URL(href).pathname))
 }
 
-/** The same bytes at a path that some clients request without a link. */
+/** Returns whether the path serves the same bytes as a page that the crawl found. Some clients request it without a link. */
 async function isAlias(path: string): Promise<boolean> {
   if (path.includes('{')) return false
   const text = await (await fetch(`${system.origin}${path}`)).text()
@@ -66,7 +66,7 @@ async function isAlias(path: string): Promise<boolean> {
 
 test('every documented path exists', () => {
   const served = new Set(system.surface.map(({ method, path }) => `${method} ${path}`))
-  expect([...described].filter((operation) => !served.has(operation))).toEqual([])
+  expect([...documentedOperations].filter((operation) => !served.has(operation))).toEqual([])
 })
 
 describe('an unnamed path gets 404, and no HTML where programs read', () => {

@@ -33,11 +33,11 @@ async function readCommands(document: string): Promise<string[]> {
   return fencedBlocks(markdown, 'sh')
 }
 
-/** A folder, in which each call runs commands in a shell of its own. The first one that fails ends it. */
+/** Opens a new folder, in which each call of `run` runs commands in a new shell. The shell ends at the first failing command. */
 async function openShell() {
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-commands-'))
   return {
-    file: (name: string) => path.join(folder, name),
+    toPath: (name: string) => path.join(folder, name),
     async run(...commands: string[]) {
       const script = `set -eu\n${commands.join('\n')}`
       const env = { PATH: `${path.dirname(process.execPath)}:${process.env['PATH']}` }
@@ -64,8 +64,8 @@ test('an agent with a domain reads a guide with the commands of /auth/domain.md'
   const [storeProgram = '', writeDocument = '', readGuide = '', ...others] = blocks
   expect(others).toEqual([])
   await shell.run(storeProgram, writeDocument)
-  await expectPrivate(shell.file(KEY_FILE))
-  const document = await readFile(shell.file('plainpath-client.json'), 'utf8')
+  await expectPrivate(shell.toPath(KEY_FILE))
+  const document = await readFile(shell.toPath('plainpath-client.json'), 'utf8')
   documents.serve('/plainpath-client.json', respondJson(JSON.parse(document)))
   expect(await shell.run(`id=${id}`, readGuide)).toContain('"talkToAnAttorneyWhen":')
 })
@@ -79,5 +79,5 @@ test('an agent reads a guide with a bound token, with the commands of /auth.md a
   const output = await shell.run(register, storeProgram, readGuide, asBearer)
   expect(output).toContain('"talkToAnAttorneyWhen":')
   expect(output).toMatch(/as bearer: 401$/)
-  await expectPrivate(shell.file(KEY_FILE))
+  await expectPrivate(shell.toPath(KEY_FILE))
 })

@@ -5,13 +5,13 @@ import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWTPayload, Si
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
   type DocumentedExchange,
-  documentedExchanges,
+  listMemberPaths,
   matchStrings,
-  memberNames,
-  readRequest,
+  parseExchanges,
+  parseRequest,
 } from '../documented-exchanges.ts'
 import { fencedBlocks } from '../fenced-blocks.ts'
-import { linkIn, mailSettings } from '../lend-mailbox-to.ts'
+import { findLink, mailSettings } from '../lend-mailbox-to.ts'
 import { type System, startSystem } from './start-system.ts'
 
 const DOMAIN = 'agent.example.org'
@@ -35,60 +35,62 @@ interface Agent {
   readonly client_id: string
   readonly client_secret: string
 }
-const credentialsOf = ({ client_id, client_secret }: Agent) =>
+const encodeCredentials = ({ client_id, client_secret }: Agent) =>
   Buffer.from(`${client_id}:${client_secret}`).toString('base64')
 
-const documentAt = async (path: string) => (await fetch(system.origin + path)).text()
+const readDocument = async (path: string) => (await fetch(system.origin + path)).text()
 
 /**
- * An agent that does what a document shows, in its order: it puts the values that it was given in place of those that are
- * shown, and signs what is to be signed. @returns what each response had
+ * Sends the requests that a document shows, in their order. Puts real values in place of the shown ones, and signs JWTs where the
+ * document has a placeholder.
+ *
+ * @returns each exchange of the document with the response and its parsed body
  */
-async function follow(path: string) {
+async function sendDocumentedRequests(path: string) {
   const email = `ana-${randomUUID()}@example.org`
-  const known = new Map([['ana@example.org', email]])
+  const realValues = new Map([['ana@example.org', email]])
   const registered = await fetch(`${system.origin}/api/agent/register`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: '{"client_name": "Example Agent"}',
   })
-  known.set('base64(client_id:client_secret)', credentialsOf((await registered.json()) as Agent))
-  known.set(`https://${DOMAIN}${DOCUMENT_PATH}`, documents.url(DOMAIN, DOCUMENT_PATH))
-  const signed = await signing()
+  realValues.set('base64(client_id:client_secret)', encodeCredentials((await registered.json()) as Agent))
+  realValues.set(`https://${DOMAIN}${DOCUMENT_PATH}`, documents.url(DOMAIN, DOCUMENT_PATH))
+  const signer = await createSigner()
   const fill = (text: string) =>
-    [...known].reduce((filled, [shown, real]) => filled.replaceAll(shown, real), text)
+    [...realValues].reduce((filled, [shown, real]) => filled.replaceAll(shown, real), text)
   const steps: { exchange: DocumentedExchange; response: Response; real: unknown }[] = []
-  for (const { exchange, json } of documentedExchanges(await documentAt(path))) {
-    signed.learn(exchange, json)
+  for (const { exchange, json } of parseExchanges(await readDocument(path))) {
+    signer.learn(exchange, json)
     for (const document of json.filter(isDocument))
-      documents.serve(DOCUMENT_PATH, respondJson(JSON.parse(fill(signed.fillKeys(JSON.stringify(document))))))
-    if (exchange.url.endsWith('/claim/complete')) known.set(...(await codeOf(exchange, email)))
+      documents.serve(DOCUMENT_PATH, respondJson(JSON.parse(fill(signer.fillKeys(JSON.stringify(document))))))
+    if (exchange.url.endsWith('/claim/complete')) realValues.set(...(await readCode(exchange, email)))
     const { method, url, headers } = exchange
     const response = await fetch(fill(url), {
       method,
       headers: Object.fromEntries(
         await Promise.all(
-          Object.entries(headers).map(async ([name, value]) => [name, await signed.fill(fill(value), fill)]),
+          Object.entries(headers).map(async ([name, value]) => [name, await signer.fill(fill(value), fill)]),
         ),
       ),
-      ...(exchange.body !== undefined && { body: await signed.fill(fill(exchange.body), fill) }),
+      ...(exchange.body !== undefined && { body: await signer.fill(fill(exchange.body), fill) }),
     })
     const text = await response.text()
     const real: unknown = text === '' ? undefined : JSON.parse(text)
-    const { 'DPoP-Nonce': nonce } = exchange.shownHeaders
-    if (nonce !== undefined) known.set(nonce, response.headers.get('dpop-nonce') ?? 'missing')
-    for (const [shown, value] of matchStrings(exchange.shown, real))
-      if (shown !== value) known.set(shown, value)
+    const { 'DPoP-Nonce': nonce } = exchange.responseHeaders
+    if (nonce !== undefined) realValues.set(nonce, response.headers.get('dpop-nonce') ?? 'missing')
+    for (const [shown, value] of matchStrings(exchange.responseBody, real))
+      if (shown !== value) realValues.set(shown, value)
     steps.push({ exchange, response, real })
   }
   return steps
 }
 
-/** Plays the person: opens the mailed link and reads the code. @returns the code that is shown, and the real one */
-async function codeOf({ body = '' }: DocumentedExchange, email: string): Promise<[string, string]> {
+/** Plays the person: opens the mailed link and reads the code. @returns the code in the document, and the real one */
+async function readCode({ body = '' }: DocumentedExchange, email: string): Promise<[string, string]> {
   const mailed = () => mail.received.find(({ to }) => to.includes(email))
   await expect.poll(mailed).toBeDefined()
-  const attempt = new URL(linkIn(mailed()?.text ?? '', 'attempt')).searchParams.get('attempt') ?? ''
+  const attempt = new URL(findLink(mailed()?.text ?? '', 'attempt')).searchParams.get('attempt') ?? ''
   const page = await fetch(`${system.origin}/claim`, {
     method: 'POST',
     body: new URLSearchParams({ attempt, answer: 'yes' }),
@@ -104,8 +106,8 @@ interface ShownJwt {
   readonly claims: JWTPayload
 }
 
-/** A key in place of the one that is shown, and JWTs as the document describes them. */
-async function signing() {
+/** Creates a signer. It has a key in place of the one in the document, and signs JWTs as the document describes them. */
+async function createSigner() {
   const { privateKey, publicKey } = await generateKeyPair('ES256')
   const jwk = await exportJWK(publicKey)
   const shownKeys = new Map<string, string>()
@@ -132,21 +134,23 @@ async function signing() {
     fillKeys,
     async fill(text: string, fill: (text: string) => string): Promise<string> {
       let filled = fillKeys(text)
-      for (const [mark, isOf] of MARKS) {
-        const jwt = jwts.findLast(isOf)
-        if (filled.includes(mark) && jwt) filled = filled.replaceAll(mark, await sign(jwt, fill))
+      for (const [placeholder, isJwtFor] of PLACEHOLDERS) {
+        const jwt = jwts.findLast(isJwtFor)
+        if (filled.includes(placeholder) && jwt)
+          filled = filled.replaceAll(placeholder, await sign(jwt, fill))
       }
       return filled
     },
   }
 }
 
-const MARKS: readonly [string, (jwt: ShownJwt) => boolean][] = [
+/** The placeholders for JWTs in the documents, each with a test for the JWT that belongs there. */
+const PLACEHOLDERS: readonly [string, (jwt: ShownJwt) => boolean][] = [
   ['<assertion>', ({ claims }) => 'sub' in claims],
   ['<proof>', ({ claims }) => 'jkts' in claims || 'htu' in claims],
 ]
 
-/** The token of the examples. */
+/** The token in the examples of the documents. */
 const SHOWN_TOKEN = 'ppt_h4Jd8Kf0Lg2Zm6Xn1Cv5Bb9Qw3Er7Ty0Ui4Op8As2Df'
 
 test.for([
@@ -156,39 +160,39 @@ test.for([
   ['/auth/dpop.md', 4],
   ['/auth/errors.md', 3],
   ['/auth/lifetimes.md', 1],
-] as const)('each request of %s gets the response that is shown', async ([path, count]) => {
-  const steps = await follow(path)
+] as const)('each request of %s gets the shown status, type and members', async ([path, count]) => {
+  const steps = await sendDocumentedRequests(path)
   expect(steps).toHaveLength(count)
   for (const { exchange, response, real } of steps) {
-    const { method, url, status, type, shown } = exchange
+    const { method, url, status, type, responseBody: shown } = exchange
     expect({
       request: `${method} ${url}`,
       status: response.status,
       type: response.headers.get('content-type')?.split(';')[0],
-      members: memberNames(real),
-    }).toEqual({ request: `${method} ${url}`, status, type, members: memberNames(shown) })
+      members: listMemberPaths(real),
+    }).toEqual({ request: `${method} ${url}`, status, type, members: listMemberPaths(shown) })
     if (status >= 400) expect(withoutRequestId(real)).toEqual(withoutRequestId(shown))
-    expect(statusIn(real)).toEqual(statusIn(shown))
+    expect(getStatus(real)).toEqual(getStatus(shown))
   }
 })
 
-const statusIn = (body: unknown) => (body as { status?: unknown } | undefined)?.status
+const getStatus = (body: unknown) => (body as { status?: unknown } | undefined)?.status
 
 const withoutRequestId = (body: unknown) => ({ ...(body as object), request_id: '' })
 
 test('/auth.md shows the responses of the registration and of the token endpoint', async () => {
-  const markdown = await documentAt('/auth.md')
+  const markdown = await readDocument('/auth.md')
   const blocks = fencedBlocks(markdown, 'json').map((json) => JSON.parse(json))
   const registered = await fetch(`${system.origin}/api/agent/register`, { method: 'POST' })
   const agent = (await registered.json()) as Agent
   const token = await fetch(`${system.origin}/oauth/token`, {
     method: 'POST',
-    headers: { authorization: `Basic ${credentialsOf(agent)}` },
+    headers: { authorization: `Basic ${encodeCredentials(agent)}` },
     body: new URLSearchParams({ grant_type: 'client_credentials' }),
   })
-  expect(blocks.map((block) => memberNames(block))).toEqual([
-    memberNames(agent),
-    memberNames(await token.json()),
+  expect(blocks.map((block) => listMemberPaths(block))).toEqual([
+    listMemberPaths(agent),
+    listMemberPaths(await token.json()),
   ])
 })
 
@@ -196,9 +200,9 @@ test.for([
   ['use-immigration-guidance-api', 5],
   ['hand-off-to-an-attorney', 0],
 ] as const)('the requests of the skill %s succeed', async ([name, count]) => {
-  const markdown = await documentAt(`/.well-known/agent-skills/${name}/SKILL.md`)
+  const markdown = await readDocument(`/.well-known/agent-skills/${name}/SKILL.md`)
   const requests = [...markdown.matchAll(/^( *)```http\n([\s\S]*?)\n *```$/gm)].map(
-    ([, indent = '', block = '']) => readRequest(block.replaceAll(new RegExp(`^${indent}`, 'gm'), '')),
+    ([, indent = '', block = '']) => parseRequest(block.replaceAll(new RegExp(`^${indent}`, 'gm'), '')),
   )
   expect(requests).toHaveLength(count)
   for (const { method, url, headers, body } of requests) {
@@ -214,7 +218,7 @@ test.for([
 test.for(['/llms.txt', '/.well-known/agent-skills/hand-off-to-an-attorney/SKILL.md'])(
   'the bodies for questions in %s are accepted',
   async (path) => {
-    const markdown = await documentAt(path)
+    const markdown = await readDocument(path)
     const bodies = [...markdown.matchAll(/`(\{"question": .*?\})`/g)].map(([, body = '']) => body)
     expect(bodies).toHaveLength(2)
     for (const body of bodies) {

@@ -1,4 +1,4 @@
-import { type DocumentServer, documentOf, startDocumentServer } from '@plainpath/auth/document-server'
+import { createDocument, type DocumentServer, startDocumentServer } from '@plainpath/auth/document-server'
 import type { JWK } from 'jose'
 import * as oauth from 'oauth4webapi'
 import * as openid from 'openid-client'
@@ -6,8 +6,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type System, startSystem } from './start-system.ts'
 
 /*
- * OAuth client libraries that implement DPoP (RFC 9449), unmodified: each gets a token that is bound to its key, at first
- * without knowing a nonce, reads a guide with it, gets another one and revokes both.
+ * OAuth client libraries that implement DPoP (RFC 9449), unmodified. Each gets a token that is bound to its key, first without
+ * knowing a nonce. It reads a guide with the token, gets another token, and revokes both.
  */
 
 const resources = new AsyncDisposableStack()
@@ -22,7 +22,7 @@ afterAll(() => resources.disposeAsync())
 const ALGORITHMS = ['ES256', 'Ed25519', 'EdDSA'] as const
 type Algorithm = (typeof ALGORITHMS)[number]
 
-interface Registered {
+interface RegisteredClient {
   readonly clientId: string
   /** A secret, or a private key. */
   readonly credential: string | { readonly key: oauth.CryptoKey; readonly kid: string }
@@ -38,7 +38,7 @@ async function register(body: object): Promise<{ client_id: string; client_secre
   return (await response.json()) as { client_id: string; client_secret: string }
 }
 
-const CLIENTS: Readonly<Record<string, (bound: object) => Promise<Registered>>> = {
+const CLIENTS: Readonly<Record<string, (bound: object) => Promise<RegisteredClient>>> = {
   'a secret': async (bound) => {
     const { client_id, client_secret } = await register(bound)
     return { clientId: client_id, credential: client_secret }
@@ -53,7 +53,7 @@ const CLIENTS: Readonly<Record<string, (bound: object) => Promise<Registered>>> 
     const { privateKey, publicKey } = await oauth.generateKeyPair('ES256')
     const key = { jwk: { ...(await crypto.subtle.exportKey('jwk', publicKey)), kid: 'one' } as JWK }
     const { client_id, change } = documents.publish([key])
-    change({ ...documentOf(client_id, [key]), ...bound })
+    change({ ...createDocument(client_id, [key]), ...bound })
     return { clientId: client_id, credential: { key: privateKey, kid: 'one' } }
   },
 }
@@ -68,15 +68,15 @@ interface Session {
 
 /** The number of times that the server required a nonce. */
 let nonceErrors = 0
-const counting: typeof fetch = async (input, init) => {
+const countingFetch: typeof fetch = async (input, init) => {
   const response = await fetch(input, init)
   if (response.status === 400 && response.headers.has('dpop-nonce')) nonceErrors += 1
   return response
 }
 
-const guideUrl = () => new URL('/api/guides/work-permit', system.origin)
+const getGuideUrl = () => new URL('/api/guides/work-permit', system.origin)
 
-/** The status of a response, also of one that the library throws. */
+/** Returns the status of a response, even if the library throws the response. */
 async function readStatus(request: () => Promise<Response>): Promise<number> {
   try {
     return (await request()).status
@@ -87,13 +87,16 @@ async function readStatus(request: () => Promise<Response>): Promise<number> {
   }
 }
 
-async function withOauth4webapi({ clientId, credential }: Registered, alg: Algorithm): Promise<Session> {
+async function withOauth4webapi(
+  { clientId, credential }: RegisteredClient,
+  alg: Algorithm,
+): Promise<Session> {
   const authentication =
     typeof credential === 'string' ? oauth.ClientSecretBasic(credential) : oauth.PrivateKeyJwt(credential)
   const issuer = new URL(system.origin)
   const client: oauth.Client = { client_id: clientId }
   const DPoP = oauth.DPoP(client, await oauth.generateKeyPair(alg))
-  const options = { [oauth.allowInsecureRequests]: true, [oauth.customFetch]: counting as never }
+  const options = { [oauth.allowInsecureRequests]: true, [oauth.customFetch]: countingFetch as never }
   const discovered = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...options })
   const server = await oauth.processDiscoveryResponse(issuer, discovered)
   expect(server.dpop_signing_alg_values_supported).toContain(alg)
@@ -115,7 +118,10 @@ async function withOauth4webapi({ clientId, credential }: Registered, alg: Algor
     },
     read: (token) =>
       readStatus(() =>
-        oauth.protectedResourceRequest(token, 'GET', guideUrl(), undefined, undefined, { DPoP, ...options }),
+        oauth.protectedResourceRequest(token, 'GET', getGuideUrl(), undefined, undefined, {
+          DPoP,
+          ...options,
+        }),
       ),
     async revoke(token) {
       await oauth.processRevocationResponse(
@@ -125,20 +131,23 @@ async function withOauth4webapi({ clientId, credential }: Registered, alg: Algor
   }
 }
 
-async function withOpenidClient({ clientId, credential }: Registered, alg: Algorithm): Promise<Session> {
+async function withOpenidClient(
+  { clientId, credential }: RegisteredClient,
+  alg: Algorithm,
+): Promise<Session> {
   const authentication =
     typeof credential === 'string' ? openid.ClientSecretBasic(credential) : openid.PrivateKeyJwt(credential)
   const config = await openid.discovery(new URL(system.origin), clientId, undefined, authentication, {
     algorithm: 'oauth2',
     execute: [openid.allowInsecureRequests],
-    [openid.customFetch]: counting as never,
+    [openid.customFetch]: countingFetch as never,
   })
   const DPoP = openid.getDPoPHandle(config, await openid.randomDPoPKeyPair(alg))
   return {
     getToken: () => openid.clientCredentialsGrant(config, {}, { DPoP }),
     read: (token) =>
       readStatus(() =>
-        openid.fetchProtectedResource(config, token, guideUrl(), 'GET', undefined, undefined, { DPoP }),
+        openid.fetchProtectedResource(config, token, getGuideUrl(), 'GET', undefined, undefined, { DPoP }),
       ),
     revoke: (token) => openid.tokenRevocation(config, token),
   }
@@ -158,7 +167,7 @@ test.for(CASES)(
     const session = await open(await client({ dpop_bound_access_tokens: true }), alg)
     nonceErrors = 0
     const tokens = [await session.getToken(), await session.getToken()]
-    // The library keeps the nonce that it got.
+    // The library reuses the nonce that it received.
     expect(nonceErrors).toBe(1)
     expect(tokens.map(({ token_type }) => token_type)).toEqual(['dpop', 'dpop'])
     const [first = '', second = ''] = tokens.map(({ access_token }) => access_token)
@@ -173,4 +182,4 @@ test.for(CASES)(
 )
 
 const readAsBearer = async (token: string) =>
-  (await fetch(guideUrl(), { headers: { authorization: `Bearer ${token}` } })).status
+  (await fetch(getGuideUrl(), { headers: { authorization: `Bearer ${token}` } })).status

@@ -17,8 +17,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type System, startSystem } from './start-system.ts'
 
 /*
- * OAuth client libraries that agents use, unmodified: each gets a token, uses it, gets another one and revokes it. With a secret,
- * and, where the library can, with a key, registered or in a document. `dpop-clients.test.ts` has tokens that are bound to a key; `requests-oauthlib` is in `e2e/system/python-client.test.ts`, since it is no npm package.
+ * OAuth client libraries that agents use, unmodified. Each gets a token, uses it, gets another one and revokes it, if the library
+ * can revoke. Each authenticates with a secret and, if the library can, with a key that is registered or in a document.
+ * `dpop-clients.test.ts` tests tokens that are bound to a key. `e2e/system/python-client.test.ts` tests `requests-oauthlib`, which
+ * is not an npm package.
  */
 
 const resources = new AsyncDisposableStack()
@@ -61,7 +63,7 @@ async function register(body: object = {}): Promise<WithSecret> {
 
 /** Registers a client that is changing its key: it has two, and signs with the second. */
 async function registerKeys(): Promise<WithKey> {
-  const [old, current] = await Promise.all([newKey(), newKey()])
+  const [old, current] = await Promise.all([generateKey(), generateKey()])
   const keys = [
     { ...old.publicJwk, kid: 'old' },
     { ...current.publicJwk, kid: 'current' },
@@ -70,14 +72,14 @@ async function registerKeys(): Promise<WithKey> {
   return { client_id, kid: 'current', key: current.privateKey, jwk: current.privateJwk }
 }
 
-/** Publishes the document of a client, which has one key, and does not register. */
+/** Publishes the document of a client with one key. Such a client does not register. */
 async function publishKey(): Promise<WithKey> {
-  const { publicJwk, privateJwk, privateKey } = await newKey()
+  const { publicJwk, privateJwk, privateKey } = await generateKey()
   const { client_id } = documents.publish([{ jwk: { ...publicJwk, kid: 'current' } as JWK }])
   return { client_id, kid: 'current', key: privateKey, jwk: privateJwk }
 }
 
-async function newKey() {
+async function generateKey() {
   const { privateKey, publicKey } = await oauth.generateKeyPair('ES256', { extractable: true })
   const [publicJwk, privateJwk] = await Promise.all(
     [publicKey, privateKey].map((key) => crypto.subtle.exportKey('jwk', key)),
@@ -87,7 +89,11 @@ async function newKey() {
 
 const insecure = { [oauth.allowInsecureRequests]: true } as const
 
-async function withOauth4webapi(clientId: string, how: oauth.ClientAuth, send: Fetch): Promise<Session> {
+async function withOauth4webapi(
+  clientId: string,
+  clientAuth: oauth.ClientAuth,
+  send: Fetch,
+): Promise<Session> {
   const issuer = new URL(system.origin)
   const options = { ...insecure, [oauth.customFetch]: send as never }
   const discovered = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...options })
@@ -96,18 +102,28 @@ async function withOauth4webapi(clientId: string, how: oauth.ClientAuth, send: F
   return {
     async getToken() {
       const parameters = { resource: `${system.origin}/api` }
-      const response = await oauth.clientCredentialsGrantRequest(server, client, how, parameters, options)
+      const response = await oauth.clientCredentialsGrantRequest(
+        server,
+        client,
+        clientAuth,
+        parameters,
+        options,
+      )
       return (await oauth.processClientCredentialsResponse(server, client, response)).access_token
     },
     async revoke(token) {
-      const response = await oauth.revocationRequest(server, client, how, token, options)
+      const response = await oauth.revocationRequest(server, client, clientAuth, token, options)
       await oauth.processRevocationResponse(response)
     },
   }
 }
 
-async function withOpenidClient(clientId: string, how: openid.ClientAuth, send: Fetch): Promise<Session> {
-  const config = await openid.discovery(new URL(system.origin), clientId, undefined, how, {
+async function withOpenidClient(
+  clientId: string,
+  clientAuth: openid.ClientAuth,
+  send: Fetch,
+): Promise<Session> {
+  const config = await openid.discovery(new URL(system.origin), clientId, undefined, clientAuth, {
     algorithm: 'oauth2',
     execute: [openid.allowInsecureRequests],
     [openid.customFetch]: send as never,
@@ -219,18 +235,18 @@ const WITH_KEY: [string, (agent: WithKey, send: Fetch) => Session | Promise<Sess
   ],
 ]
 
-const read = async (token: string | undefined) =>
+const readGuides = async (token: string | undefined) =>
   (await fetch(`${system.origin}/api/guides`, { headers: { authorization: `Bearer ${token}` } })).status
 
 async function expectJourney(session: Session): Promise<void> {
   const token = await session.getToken()
-  expect(await read(token)).toBe(200)
+  expect(await readGuides(token)).toBe(200)
   const another = await session.getToken()
   expect(another).not.toBe(token)
-  expect(await read(another)).toBe(200)
+  expect(await readGuides(another)).toBe(200)
   if (!session.revoke) return
   await session.revoke(another!)
-  expect([await read(another), await read(token)]).toEqual([401, 200])
+  expect([await readGuides(another), await readGuides(token)]).toEqual([401, 200])
   await session.revoke(another!)
 }
 
@@ -250,8 +266,8 @@ test.for(WITH_KEY)('%s: an agent with a document gets, renews and revokes a toke
 })
 
 describe('authorization_endpoint', () => {
-  /** Takes the endpoint out of the metadata. */
-  const without: Fetch = async (input, init) => {
+  /** Removes the endpoint from the metadata. */
+  const fetchWithoutEndpoint: Fetch = async (input, init) => {
     const response = await fetch(input, init)
     if (!new Request(input).url.includes('/.well-known/oauth-authorization-server')) return response
     const { authorization_endpoint, ...metadata } = (await response.json()) as Record<string, unknown>
@@ -260,16 +276,16 @@ describe('authorization_endpoint', () => {
   }
 
   test.for(WITH_SECRET.filter(([name]) => !name.startsWith('@modelcontextprotocol/')))(
-    '%s needs none',
+    '%s works without it',
     async ([_name, open]) => {
-      await expectJourney(await open(await register(), without))
+      await expectJourney(await open(await register(), fetchWithoutEndpoint))
     },
   )
 
   test.for(WITH_SECRET.filter(([name]) => name.startsWith('@modelcontextprotocol/')))(
     '%s gets no token without it',
     async ([_name, open]) => {
-      const session = await open(await register(), without)
+      const session = await open(await register(), fetchWithoutEndpoint)
       await expect(session.getToken()).rejects.toThrow(/authorization_endpoint/)
     },
   )

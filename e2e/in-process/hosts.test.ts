@@ -13,7 +13,8 @@ import { createSender } from '../send.ts'
 import { type SystemWithMail, startSystemWithMail } from '../start-system-with-mail.ts'
 
 /*
- * Every chat host and IDE as it sends: it introduces itself, a person signs in, and it uses, refreshes and loses its tokens.
+ * Every chat host and IDE, with requests as it sends them: it introduces itself, a person signs in, and it uses, refreshes and
+ * loses its tokens.
  */
 
 const CHAT_HOSTS = JSON.parse(
@@ -31,7 +32,7 @@ let documents: DocumentServer
 let system: SystemWithMail
 beforeAll(async () => {
   documents = resources.use(await startDocumentServer())
-  // Nothing but the test server is reached, so that the pinned copies are used wherever this test runs.
+  // Every host name leads to the test server, so the pinned copies are used wherever this test runs.
   const runtime = { ...documents.runtime, resolve: async () => ['127.0.0.1'] }
   system = resources.use(await startSystemWithMail({ publicMcp: true, documents: { ...documents, runtime } }))
 })
@@ -55,7 +56,7 @@ test('every redirect URI, prefix and document of the list of hosts is used by a 
   }
 })
 
-/** A fixture with the port that its program listens on this time. */
+/** A fixture with a random port in place of the one on which its program listens. */
 interface Host {
   readonly fixture: HostFixture
   readonly app: App
@@ -190,7 +191,7 @@ async function useTools(app: App, token: string): Promise<void> {
   })
 }
 
-async function expectWholeLife(host: Host): Promise<void> {
+async function expectFullLifecycle(host: Host): Promise<void> {
   const { app } = host
   using person = newPerson(system)
   const { accessToken, refreshToken } = await connectHost(host, person)
@@ -198,13 +199,13 @@ async function expectWholeLife(host: Host): Promise<void> {
     expect.arrayContaining(['answer_question', 'send_contact_message']),
   )
   await useTools(app, accessToken)
-  // Some hosts refresh from two places at once.
-  const refreshed = await Promise.all([app.refresh(refreshToken), app.refresh(refreshToken)])
-  const both = refreshed.map(requireTokens)
-  const tokens = [accessToken, ...both.map((each) => each.accessToken)]
+  // Some hosts refresh simultaneously from two places.
+  const responses = await Promise.all([app.refresh(refreshToken), app.refresh(refreshToken)])
+  const refreshedTokens = responses.map(requireTokens)
+  const tokens = [accessToken, ...refreshedTokens.map((each) => each.accessToken)]
   expect(new Set(tokens).size).toBe(3)
-  const last = await app.refresh(both[0]?.refreshToken ?? '', { resource: undefined })
-  tokens.push(requireTokens(last).accessToken)
+  const lastRefresh = await app.refresh(refreshedTokens[0]?.refreshToken ?? '', { resource: undefined })
+  tokens.push(requireTokens(lastRefresh).accessToken)
   for (const token of tokens)
     expect(await app.call(token, 'list_guides', { limit: 1 })).toMatchObject({ status: 200 })
   await person.endEverything()
@@ -212,13 +213,16 @@ async function expectWholeLife(host: Host): Promise<void> {
     expect((await app.mcp({ method: 'tools/list' }, { token })).status).toBe(401)
     await expectChallenge(host, token)
   }
-  expect(await app.refresh(requireTokens(last).refreshToken)).toMatchObject({
+  expect(await app.refresh(requireTokens(lastRefresh).refreshToken)).toMatchObject({
     status: 400,
     error: 'invalid_grant',
   })
 }
 
-/** A tool call with an ended token: ChatGPT opens its sign-in for a result, every other host for a 401. */
+/**
+ * Checks the response to a tool call with a revoked token. It is a result for ChatGPT, which opens its sign-in only for one, and a
+ * 401 for every other host.
+ */
 async function expectChallenge({ app, fixture }: Host, token: string): Promise<void> {
   const params = { name: 'list_guides', arguments: {} }
   const { status, text, headers } = await app.mcp({ method: 'tools/call', params }, { token })
@@ -231,7 +235,7 @@ async function expectChallenge({ app, fixture }: Host, token: string): Promise<v
   } else expect([status, headers.get('www-authenticate')]).toEqual([401, expect.stringContaining(metadata)])
 }
 
-/** Those that differ in what they send to the MCP server. */
+/** The hosts that identify themselves differently to the MCP server. */
 const MCP_HOSTS = [
   ...new Map(HOSTS.map((host) => [`${host.userAgents.mcp} ${host.clientInfo.name}`, host])).values(),
 ]
@@ -243,7 +247,7 @@ describe('asks at the public address without signing in, and is never sent to a 
     const headers = { 'user-agent': userAgents.mcp }
     const send = (method: string, params: Record<string, unknown> = {}, token?: string) =>
       sendMcp(sender, { method, params }, { headers, clientInfo, capabilities, token, version })
-    // An ended token of the other address makes no difference.
+    // An invalid token makes no difference.
     for (const token of [undefined, `ppt_${'A'.repeat(43)}`]) {
       const discover = { method: 'server/discover' }
       const modern = { headers, clientInfo, capabilities, token, version: '2026-07-28' } as const
@@ -257,7 +261,7 @@ describe('asks at the public address without signing in, and is never sent to a 
       const call = { name: 'answer_question', arguments: { question: 'When do I renew my green card?' } }
       const answered = await send('tools/call', call, token)
       expect([answered.status, answered.text]).toEqual([200, expect.stringContaining('"outcome"')])
-      // A tool of the other address is unknown here. No refusal, which would begin a sign-in.
+      // A tool of the other address is unknown here. The response is not a 401, which would begin a sign-in.
       const other = await send('tools/call', { name: 'send_contact_message', arguments: {} }, token)
       expect([other.status, other.headers.get('www-authenticate')]).toEqual([200, null])
     }
@@ -270,22 +274,22 @@ describe('asks at the public address without signing in, and is never sent to a 
   })
 })
 
-describe('connects, asks, sends a message, withdraws it, refreshes, and is ended by the person:', () => {
+describe('connects, asks, sends a message, withdraws it, refreshes, and loses access when the person ends it:', () => {
   test.for(HOSTS.map((host) => [host.name, host] as const))('%s', async ([, fixture]) => {
     const host = await openHost(fixture, 'pinned')
     using _app = host.app
-    await expectWholeLife(host)
+    await expectFullLifecycle(host)
   })
 
   const withDocuments = HOSTS.filter(
     ({ introduction }) => introduction.by === 'document' && introduction.clientId !== undefined,
   )
   test.for(withDocuments.map((host) => [host.name, host] as const))(
-    '%s, which is fetched',
+    '%s, whose document is fetched',
     async ([, fixture]) => {
       const host = await openHost(fixture, 'published')
       using _app = host.app
-      await expectWholeLife(host)
+      await expectFullLifecycle(host)
     },
   )
 })

@@ -22,7 +22,7 @@ async function discover(): Promise<oauth.AuthorizationServer> {
   return oauth.processDiscoveryResponse(issuer, response)
 }
 
-async function tokenFor(
+async function issueToken(
   agent: { client_id: string; client_secret: string },
   parameters: Record<string, string> = {},
 ) {
@@ -44,7 +44,7 @@ const get = (path: string, token?: string) =>
 describe('with oauth4webapi, an agent', () => {
   test('registers, gets a token, reads guides, and cannot use the token after the response to its revocation', async () => {
     const agent = await register()
-    const token = await tokenFor(agent)
+    const token = await issueToken(agent)
     expect(token).toMatchObject({
       token_type: 'bearer',
       expires_in: 3600,
@@ -85,7 +85,7 @@ describe('with oauth4webapi, an agent', () => {
 
   test('deletes itself, which invalidates its tokens', async () => {
     const agent = await register()
-    const { access_token } = await tokenFor(agent)
+    const { access_token } = await issueToken(agent)
     expect((await get('/api/guides', access_token)).status).toBe(200)
     const basic = Buffer.from(`${agent.client_id}:${agent.client_secret}`).toString('base64')
     const deleted = await fetch(`${system.origin}/api/agent`, {
@@ -94,19 +94,19 @@ describe('with oauth4webapi, an agent', () => {
     })
     expect(deleted.status).toBe(204)
     expect((await get('/api/guides', access_token)).status).toBe(401)
-    await expect(tokenFor(agent)).rejects.toMatchObject({ status: 401 })
+    await expect(issueToken(agent)).rejects.toMatchObject({ status: 401 })
   })
 
   test('gets the permitted part of the requested scopes, and the response lists it', async () => {
     const agent = await register()
-    expect((await tokenFor(agent, { scope: 'guides:read contact:write' })).scope).toBe('guides:read')
-    await expect(tokenFor(agent, { scope: 'contact:write' })).rejects.toMatchObject({
+    expect((await issueToken(agent, { scope: 'guides:read contact:write' })).scope).toBe('guides:read')
+    await expect(issueToken(agent, { scope: 'contact:write' })).rejects.toMatchObject({
       error: 'invalid_scope',
     })
-    await expect(tokenFor(agent, { resource: 'https://other.example/api' })).rejects.toMatchObject({
+    await expect(issueToken(agent, { resource: 'https://other.example/api' })).rejects.toMatchObject({
       error: 'invalid_target',
     })
-    expect((await tokenFor(agent, { resource: `${system.origin}/api` })).scope).toBe(
+    expect((await issueToken(agent, { resource: `${system.origin}/api` })).scope).toBe(
       'guides:read waitlist:write',
     )
   })
@@ -119,20 +119,20 @@ test('a person joins the waitlist once, however the address is written', async (
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ email }),
     })
-  const first = await join('Ana.Lopez@Example.ORG')
-  expect(first.status).toBe(201)
-  expect(await first.json()).toMatchObject({
+  const joined = await join('Ana.Lopez@Example.ORG')
+  expect(joined.status).toBe(201)
+  expect(await joined.json()).toMatchObject({
     status: 'joined',
     referralUrl: expect.stringContaining(`${system.origin}/?ref=`),
   })
-  const again = await join('  ana.lopez@example.org ')
-  expect(again.status).toBe(200)
-  expect(await again.json()).toEqual({ status: 'already_joined' })
+  const joinedAgain = await join('  ana.lopez@example.org ')
+  expect(joinedAgain.status).toBe(200)
+  expect(await joinedAgain.json()).toEqual({ status: 'already_joined' })
 })
 
 test('no log line contains a token, a secret, an address or a query string', async () => {
   const agent = await register()
-  const { access_token } = await tokenFor(agent)
+  const { access_token } = await issueToken(agent)
   await get('/api/guides?limit=1&probe=canary-in-query', access_token)
   const logged = system.logged.join('')
   for (const canary of [access_token, agent.client_secret, 'canary-in-query', 'ana.lopez', '127.0.0.1']) {

@@ -13,7 +13,7 @@ import { type SystemWithMail, startSystemWithMail } from '../start-system-with-m
 
 /*
  * Redirect URIs that resemble those of the hosts. Each is refused in a registration, in a document and in an authorization
- * request, where the browser stays at the service; the URI that it imitates is accepted in all three.
+ * request. In the last two cases, the browser is not redirected. The genuine URI is accepted in all three.
  */
 
 const resources = new AsyncDisposableStack()
@@ -29,16 +29,16 @@ beforeAll(async () => {
   sender = resources.use(createSender(system.origin))
   browser = resources.use(openPlainBrowser(system.origin))
   db = resources.use(openPool(system.adminUrls.auth, { max: 1 }))
-  // Has every genuine URI that is imitated.
-  const genuine = [...new Set(LOOK_ALIKES.map(({ of }) => of))]
-  app = resources.use(await openApp({ origin: system.origin, registration: registrationFor(...genuine) }))
+  // The app registers every genuine URI that is imitated.
+  const genuineUris = [...new Set(LOOK_ALIKES.map(({ genuineUri }) => genuineUri))]
+  app = resources.use(await openApp({ origin: system.origin, registration: registrationFor(...genuineUris) }))
 })
 afterAll(() => resources.disposeAsync())
 
 const countApps = async () =>
   (await db.query<{ apps: number }>('select count(*)::int as apps from app_clients')).rows[0]?.apps
 
-const registering = (...redirectUris: readonly string[]) =>
+const register = (...redirectUris: readonly string[]) =>
   sendRegistration(sender, app.server, registrationFor(...redirectUris))
 
 /** Begins an authorization of a new client whose document has these URIs. */
@@ -48,43 +48,45 @@ async function authorizeWithDocument(redirectUri: string, redirectUris: readonly
   return browser.open(app.authorize({ redirectUri, changes }).url)
 }
 
-describe.for(LOOK_ALIKES)('$what: $redirectUri', ({ redirectUri, of }) => {
+describe.for(LOOK_ALIKES)('$what: $redirectUri', ({ redirectUri, genuineUri }) => {
   test('cannot be registered, alone or beside a genuine URI', async () => {
-    const before = await countApps()
-    for (const uris of [[redirectUri], [of, redirectUri]]) {
-      const response = await registering(...uris)
+    const countBefore = await countApps()
+    for (const uris of [[redirectUri], [genuineUri, redirectUri]]) {
+      const response = await register(...uris)
       expect([response.status, response.text]).toEqual([400, expect.stringContaining('invalid_redirect_uri')])
     }
-    expect(await countApps()).toBe(before)
-    expect((await registering(of)).status).toBe(201)
+    expect(await countApps()).toBe(countBefore)
+    expect((await register(genuineUri)).status).toBe(201)
   })
 
-  test('gets no response of the authorization endpoint', async () => {
+  test('gets no redirect from the authorization endpoint', async () => {
     for (const page of [
       await authorizeWithDocument(redirectUri),
-      await authorizeWithDocument(redirectUri, [of, redirectUri]),
+      await authorizeWithDocument(redirectUri, [genuineUri, redirectUri]),
       await browser.open(app.authorize({ redirectUri }).url),
     ]) {
       expect([page.status, page.redirects]).toEqual([400, []])
       expect(page.headers.get('content-type')).toMatch(/^text\/html/)
     }
     for (const page of [
-      await authorizeWithDocument(of, [of, redirectUri]),
-      await browser.open(app.authorize({ redirectUri: of }).url),
+      await authorizeWithDocument(genuineUri, [genuineUri, redirectUri]),
+      await browser.open(app.authorize({ redirectUri: genuineUri }).url),
     ])
       expect(page.status).toBe(200)
   })
 })
 
 /** Every set of redirect URIs that a host registers in one request. */
-const sets = HOSTS.flatMap(({ name, introduction }) =>
+const URI_SETS = HOSTS.flatMap(({ name, introduction }) =>
   introduction.by === 'registration' ? [{ name, uris: introduction.body['redirect_uris'] as string[] }] : [],
 )
-test.for(sets)('$name registers its redirect URIs, and none of them with a letter more', async ({ uris }) => {
-  const withPort = uris.map((uri) => uri.replace('PORT', '49152'))
-  expect((await registering(...withPort)).status).toBe(201)
-  const fixed = withPort.filter((uri) => !uri.startsWith('http:') && !/\/(?:r|connector\/oauth)\//.test(uri))
-  for (const uri of fixed) expect((await registering(`${uri}x`)).status).toBe(400)
+test.for(URI_SETS)('$name registers its URIs, but no fixed one with an added letter', async ({ uris }) => {
+  const urisWithPort = uris.map((uri) => uri.replace('PORT', '49152'))
+  expect((await register(...urisWithPort)).status).toBe(201)
+  const fixedUris = urisWithPort.filter(
+    (uri) => !uri.startsWith('http:') && !/\/(?:r|connector\/oauth)\//.test(uri),
+  )
+  for (const uri of fixedUris) expect((await register(`${uri}x`)).status).toBe(400)
 })
 
 test.for(['http://localhost', 'http://127.0.0.1', 'http://[::1]'])(

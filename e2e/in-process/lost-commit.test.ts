@@ -31,7 +31,7 @@ test('F-05, F-28 returns the stored message when it is sent again with its key a
   const headers = { ...sent.headers, authorization: `Bearer ${token}`, 'idempotency-key': 'key-1' }
   const send = () => sender.send({ method: 'POST', path: '/api/contact', ...sent, headers })
   const db = opening.use(openPool(system.adminUrls.resource, { max: 1, patience: 5 }))
-  const kept = async () =>
+  const listMessages = async () =>
     (
       await db.query<{ id: string; mails: number }>(
         'select id, (select count(*)::int from mails where about = m.id::text) as mails from contact_messages m',
@@ -39,20 +39,20 @@ test('F-05, F-28 returns the stored message when it is sent again with its key a
     ).rows
 
   await proxy?.set({ kind: 'lose-reply-to', request: 'commit\0' })
-  const sendAndLook = async () => {
-    const lost = await send()
-    expect([lost.status, lost.headers.get('retry-after')]).toEqual([503, expect.stringMatching(/^\d+$/)])
-    return (await kept()).length
+  const sendAndCountMessages = async () => {
+    const { status, headers: responseHeaders } = await send()
+    expect([status, responseHeaders.get('retry-after')]).toEqual([503, expect.stringMatching(/^\d+$/)])
+    return (await listMessages()).length
   }
-  // On a busy machine the response may be 503 before anything is stored.
-  await expect.poll(sendAndLook).toBe(1)
+  // On a busy machine, the response can be 503 before anything is stored.
+  await expect.poll(sendAndCountMessages).toBe(1)
   expect(proxy?.lostBytes).toBeGreaterThan(0)
-  const [message, ...others] = await kept()
+  const [message, ...others] = await listMessages()
   expect([message?.mails, others]).toEqual([2, []])
 
   await proxy?.set({ kind: 'pass' })
-  // Until the API has replaced the connections that lost replies, which takes longer on a busy machine, a repetition may be
-  // 503. Any other response has the stored message.
+  // Until the API has replaced the connections that lost replies, the response can be 503. Any other response has the stored
+  // message.
   const responses: { status: number; text: string }[] = []
   const sendAgain = async () => {
     const response = await send()
@@ -62,9 +62,9 @@ test('F-05, F-28 returns the stored message when it is sent again with its key a
   for (const _time of [1, 2]) await expect.poll(sendAgain).toBe(202)
   for (const { status, text } of responses.filter((response) => response.status !== 503))
     expect([status, JSON.parse(text)]).toMatchObject([202, { id: message?.id, status: 'received' }])
-  expect(await kept()).toEqual([message])
-  const queued = async () =>
+  expect(await listMessages()).toEqual([message])
+  const countUnsentMails = async () =>
     (await db.query(`select from mails where about = $1 and state <> 'sent'`, [message?.id])).rowCount
-  await expect.poll(queued).toBe(0)
+  await expect.poll(countUnsentMails).toBe(0)
   expect(mail.received.filter(({ to }) => to.includes(STAFF_INBOX))).toHaveLength(1)
 })

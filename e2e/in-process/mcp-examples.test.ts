@@ -22,7 +22,7 @@ beforeAll(async () => {
 })
 afterAll(() => resources.disposeAsync())
 
-/** Runs a program as Node runs a module, with nothing but its environment. @returns its output */
+/** Runs a program as an ES module, with only the given environment variables. @returns its output */
 async function run(program: string | undefined, env: Record<string, string> = {}): Promise<string> {
   const args = ['--input-type=module', '--eval', program ?? '']
   const { stdout, stderr } = await promisify(execFile)(process.execPath, args, {

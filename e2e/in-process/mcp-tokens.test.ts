@@ -22,14 +22,16 @@ async function register(): Promise<Credentials> {
   return { clientId: agent.client_id, clientSecret: agent.client_secret, expectedIssuer: system.origin }
 }
 
-/** Publishes the document of an agent, which does not register. */
-function publishDocument(): { credentials: KeyCredentials; fetched(): number } {
+/** Publishes the document of an agent that does not register. */
+function publishDocument(): { credentials: KeyCredentials; countFetches(): number } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const { client_id: clientId, fetched } = documents.publish([{ jwk: publicKey.export({ format: 'jwk' }) }])
+  const { client_id: clientId, countFetches } = documents.publish([
+    { jwk: publicKey.export({ format: 'jwk' }) },
+  ])
   const jwk = { ...privateKey.export({ format: 'jwk' }) }
   return {
     credentials: { clientId, privateKey: jwk, algorithm: 'ES256', expectedIssuer: system.origin },
-    fetched,
+    countFetches,
   }
 }
 
@@ -48,14 +50,14 @@ function recordPosts() {
   const posts: Post[] = []
   const watchedFetch: typeof fetch = async (input, init) => {
     const response = await fetch(input, init)
-    const { url: sentTo } = new Request(input)
+    const { url: requestUrl } = new Request(input)
     const { status } = response
     const authorization = new Headers(init?.headers).get('authorization')
-    if (sentTo === `${system.origin}/oauth/token`) {
+    if (requestUrl === `${system.origin}/oauth/token`) {
       const { access_token: token } = (await response.clone().json()) as { access_token: string }
       const resource = new URLSearchParams(init?.body as URLSearchParams).get('resource')
-      posts.push({ url: sentTo, status, authorization, token, resource })
-    } else if (init?.method === 'POST') posts.push({ url: sentTo, status, authorization })
+      posts.push({ url: requestUrl, status, authorization, token, resource })
+    } else if (init?.method === 'POST') posts.push({ url: requestUrl, status, authorization })
     return response
   }
   return { posts, fetch: watchedFetch }
@@ -64,7 +66,7 @@ function recordPosts() {
 const readGuides = (token: string) =>
   fetch(`${system.origin}/api/guides`, { headers: { authorization: `Bearer ${token}` } })
 
-async function tokenFor({ clientId, clientSecret }: Credentials, resource: string): Promise<string> {
+async function issueToken({ clientId, clientSecret }: Credentials, resource: string): Promise<string> {
   const response = await fetch(`${system.origin}/oauth/token`, {
     method: 'POST',
     headers: { authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}` },
@@ -74,19 +76,19 @@ async function tokenFor({ clientId, clientSecret }: Credentials, resource: strin
 }
 
 describe.for(MCP_CLIENTS)('with $name, an agent', ({ connect }) => {
-  test('requests its token for the MCP server, and the token is good for the API too', async () => {
+  test('requests its token for the MCP server, and the API accepts the token too', async () => {
     const { posts, fetch } = recordPosts()
     const oldToken = `ppt_${'A'.repeat(43)}`
     await using client = await connect(url, { credentials: await register(), oldToken, fetch })
     expect((await client.call('list_guides', {})).isError).toBeFalsy()
-    const granted = posts.filter((post) => post.token !== undefined)
-    expect(granted.map(({ resource }) => resource)).toEqual([url])
-    expect((await readGuides(granted[0]?.token ?? '')).status).toBe(200)
+    const tokenPosts = posts.filter((post) => post.token !== undefined)
+    expect(tokenPosts.map(({ resource }) => resource)).toEqual([url])
+    expect((await readGuides(tokenPosts[0]?.token ?? '')).status).toBe(200)
   })
 
-  test.for(['/api', '/api/mcp'])('uses a token for %s, as the API does', async (path) => {
+  test.for(['/api', '/api/mcp'])('can use a token for %s at the MCP server and at the API', async (path) => {
     const credentials = await register()
-    const oldToken = await tokenFor(credentials, `${system.origin}${path}`)
+    const oldToken = await issueToken(credentials, `${system.origin}${path}`)
     const { posts, fetch } = recordPosts()
     await using client = await connect(url, { credentials, oldToken, fetch })
     expect((await client.call('list_guides', {})).isError).toBeFalsy()
@@ -98,18 +100,18 @@ describe.for(MCP_CLIENTS)('with $name, an agent', ({ connect }) => {
   })
 
   test('calls a tool with the URL of its document as client id, and gets another token when one is refused', async () => {
-    const { credentials, fetched } = publishDocument()
+    const { credentials, countFetches } = publishDocument()
     const { posts, fetch } = recordPosts()
     for (const start of [{ signIn: true }, { oldToken: `ppt_${'A'.repeat(43)}` }]) {
       await using client = await connect(url, { credentials, fetch, ...start })
       expect((await client.call('get_guide', { slug: 'work-permit' })).isError).toBeFalsy()
     }
-    // The first token was requested before the connection, and so is not among these.
-    const granted = posts.filter((post) => post.token !== undefined)
-    expect(granted).toMatchObject([{ status: 200, resource: url }])
+    // The first token was requested before the connection, so it is not among these.
+    const tokenPosts = posts.filter((post) => post.token !== undefined)
+    expect(tokenPosts).toMatchObject([{ status: 200, resource: url }])
     expect(posts.filter(({ status }) => status === 401)).toHaveLength(1)
-    expect(posts.at(-1)?.authorization).toBe(`Bearer ${granted[0]?.token}`)
-    expect(fetched()).toBe(1)
+    expect(posts.at(-1)?.authorization).toBe(`Bearer ${tokenPosts[0]?.token}`)
+    expect(countFetches()).toBe(1)
   })
 
   test('learns how a person lets it send messages, and requests no token in vain', async () => {

@@ -17,23 +17,23 @@ async function register(): Promise<Credentials> {
   return { clientId: agent.client_id, clientSecret: agent.client_secret, expectedIssuer: system.origin }
 }
 
-const newAddress = () => `ana-${crypto.randomUUID()}@example.org`
+const createAddress = () => `ana-${crypto.randomUUID()}@example.org`
 
-/** Records the `Authorization` headers that the client sends to the MCP server, and the responses. */
+/** Records each POST to the MCP server: whether it has a token, and the status of its response. */
 function recordRequests() {
-  const requests: { authorized: boolean; status: number }[] = []
+  const requests: { hasToken: boolean; status: number }[] = []
   const watchedFetch: typeof fetch = async (input, init) => {
     const response = await fetch(input, init)
-    const authorized = new Headers(init?.headers).has('authorization')
+    const hasToken = new Headers(init?.headers).has('authorization')
     if (new Request(input).url === url && init?.method === 'POST')
-      requests.push({ authorized, status: response.status })
+      requests.push({ hasToken, status: response.status })
     return response
   }
   return { requests, fetch: watchedFetch }
 }
 
 describe.for(MCP_CLIENTS)('with $name, an agent that knows the MCP address', ({ connect, version }) => {
-  test('lists and calls every tool without a token', async () => {
+  test('lists the tools, reads guides, asks, and joins the waitlist without a token', async () => {
     const { requests, fetch } = recordRequests()
     await using client = await connect(url, { fetch })
     expect(client.version).toBe(version)
@@ -83,12 +83,12 @@ describe.for(MCP_CLIENTS)('with $name, an agent that knows the MCP address', ({ 
     })
     expect(handedOff.content[0]?.text).toMatch(/^# This needs an attorney/)
 
-    const email = newAddress()
+    const email = createAddress()
     const joined = await client.call('join_waitlist', { email })
     expect(joined.structuredContent).toMatchObject({ status: 'joined', referralSlug: expect.any(String) })
-    const again = await client.call('join_waitlist', { email: email.toUpperCase() })
-    expect(again.structuredContent).toEqual({ status: 'already_joined' })
-    expect(requests.filter(({ authorized }) => authorized)).toEqual([])
+    const joinedAgain = await client.call('join_waitlist', { email: email.toUpperCase() })
+    expect(joinedAgain.structuredContent).toEqual({ status: 'already_joined' })
+    expect(requests.filter(({ hasToken }) => hasToken)).toEqual([])
     expect(requests.every(({ status }) => status < 300)).toBe(true)
   })
 
@@ -100,18 +100,18 @@ describe.for(MCP_CLIENTS)('with $name, an agent that knows the MCP address', ({ 
     expect(list.structuredContent).toMatchObject({ guides: [{}], next: expect.any(String) })
     const next = list.structuredContent?.['next']
     expect((await client.call('list_guides', { limit: 1, cursor: next })).isError).toBeFalsy()
-    expect((await client.call('join_waitlist', { email: newAddress() })).isError).toBeFalsy()
+    expect((await client.call('join_waitlist', { email: createAddress() })).isError).toBeFalsy()
     expect(requests.length).toBeGreaterThan(3)
-    expect(requests.filter(({ authorized, status }) => !authorized || status >= 300)).toEqual([])
+    expect(requests.filter(({ hasToken, status }) => !hasToken || status >= 300)).toEqual([])
   })
 
-  test('is challenged for a revoked token, gets another and continues', async () => {
+  test('is challenged for an invalid token, gets another one and continues', async () => {
     const { requests, fetch } = recordRequests()
     const oldToken = `ppt_${'A'.repeat(43)}`
     await using client = await connect(url, { credentials: await register(), oldToken, fetch })
     expect((await client.call('list_guides', {})).isError).toBeFalsy()
-    expect(requests[0]).toEqual({ authorized: true, status: 401 })
-    expect(requests.slice(1).filter(({ authorized, status }) => !authorized || status >= 300)).toEqual([])
+    expect(requests[0]).toEqual({ hasToken: true, status: 401 })
+    expect(requests.slice(1).filter(({ hasToken, status }) => !hasToken || status >= 300)).toEqual([])
   })
 
   test('gets the mistakes in arguments, and how to correct them', async () => {
@@ -141,35 +141,35 @@ describe.for(MCP_CLIENTS)('with $name, an agent that knows the MCP address', ({ 
 
 describe('a form with check questions, in a client that declares forms', () => {
   const question = 'When do I renew my green card?'
-  type Filled = { action: 'accept'; content: Record<string, string> } | { action: 'decline' }
+  type FormReply = { action: 'accept'; content: Record<string, string> } | { action: 'decline' }
 
   /** Asks the question with a client that fills forms in. @returns the result, and how often a form was shown */
-  async function askWithForm(mode: 'auto' | 'legacy', filled: Filled) {
+  async function askWithForm(mode: 'auto' | 'legacy', reply: FormReply) {
     const client = new Client(
       { name: 'plainpath-test', version: '1.0.0' },
       { capabilities: { elicitation: { form: {} } }, versionNegotiation: { mode } },
     )
-    let shown = 0
+    let forms = 0
     client.setRequestHandler('elicitation/create', () => {
-      shown += 1
-      return filled
+      forms += 1
+      return reply
     })
     await client.connect(new StreamableHTTPClientTransport(new URL(url)))
     const result = await client.callTool({ name: 'answer_question', arguments: { question } })
     await client.close()
-    return { shown, result }
+    return { forms, result }
   }
 
   test('is shown once by the SDK, which sends it back', async () => {
     const yes = await askWithForm('auto', { action: 'accept', content: { 'long-absence': 'Yes' } })
-    expect(yes).toMatchObject({ shown: 1, result: { structuredContent: { outcome: 'hand_off' } } })
+    expect(yes).toMatchObject({ forms: 1, result: { structuredContent: { outcome: 'hand_off' } } })
     const declined = await askWithForm('auto', { action: 'decline' })
-    expect(declined).toMatchObject({ shown: 1, result: { structuredContent: { outcome: 'information' } } })
+    expect(declined).toMatchObject({ forms: 1, result: { structuredContent: { outcome: 'information' } } })
   })
 
-  test('is not shown in the revisions of 2025: the answer comes at once', async () => {
-    const { shown, result } = await askWithForm('legacy', { action: 'decline' })
-    expect(shown).toBe(0)
+  test('is not shown in the revisions of 2025, in which the first response is the answer', async () => {
+    const { forms, result } = await askWithForm('legacy', { action: 'decline' })
+    expect(forms).toBe(0)
     expect(result).toMatchObject({ structuredContent: { outcome: 'information' } })
   })
 })
@@ -184,18 +184,18 @@ interface Card {
 }
 
 describe('the server card', () => {
-  const cardAt = async (path: string) => (await fetch(`${system.origin}${path}`)).text()
+  const readCard = async (path: string) => (await fetch(`${system.origin}${path}`)).text()
 
   test('has the same bytes at all its addresses', async () => {
-    const card = await cardAt('/api/mcp/server-card')
-    expect(await cardAt('/.well-known/mcp/server-card.json')).toBe(card)
-    expect(await cardAt('/.well-known/mcp.json')).toBe(card)
+    const card = await readCard('/api/mcp/server-card')
+    expect(await readCard('/.well-known/mcp/server-card.json')).toBe(card)
+    expect(await readCard('/.well-known/mcp.json')).toBe(card)
   })
 
   test('matches the responses of the server', async () => {
-    const card = JSON.parse(await cardAt('/.well-known/mcp/server-card.json')) as Card
+    const card = JSON.parse(await readCard('/.well-known/mcp/server-card.json')) as Card
     expect(card.remotes.map((remote) => remote.url)).toEqual([url, `${system.origin}/mcp`])
-    const discovered = await modern('server/discover')
+    const discovered = await call('server/discover')
     expect(discovered.status).toBe(200)
     const { result } = JSON.parse(discovered.text)
     expect(result).toMatchObject({ resultType: 'complete', ttlMs: 300_000, cacheScope: 'public' })
@@ -207,19 +207,19 @@ describe('the server card', () => {
     expect(serverInfo).toMatchObject(card.serverInfo)
     expect(card).toMatchObject({ name: serverInfo.name, version: serverInfo.version })
 
-    const listed = JSON.parse((await modern('tools/list')).text).result
+    const listed = JSON.parse((await call('tools/list')).text).result
     expect(listed).toMatchObject({ ttlMs: 300_000, cacheScope: 'public' })
-    const described = listed.tools.map((tool: Record<string, unknown>) => ({
+    const listedTools = listed.tools.map((tool: Record<string, unknown>) => ({
       name: tool['name'],
       title: tool['title'],
       description: tool['description'],
       annotations: tool['annotations'],
     }))
-    expect(card.tools).toEqual(described)
+    expect(card.tools).toEqual(listedTools)
   })
 
   test('names only revisions that the server supports', async () => {
-    const card = JSON.parse(await cardAt('/api/mcp/server-card')) as Card
+    const card = JSON.parse(await readCard('/api/mcp/server-card')) as Card
     const [newest, ...older] = card.remotes[0]?.supportedProtocolVersions ?? []
     expect(newest).toBe('2026-07-28')
     for (const version of older) {
@@ -234,7 +234,7 @@ describe('the server card', () => {
   })
 })
 
-interface Answer {
+interface Received {
   readonly status: number
   readonly headers: Headers
   readonly text: string
@@ -242,7 +242,7 @@ interface Answer {
 
 const BOTH_TYPES = 'application/json, text/event-stream'
 
-async function send(body: unknown, headers: Record<string, string> = {}, method = 'POST'): Promise<Answer> {
+async function send(body: unknown, headers: Record<string, string> = {}, method = 'POST'): Promise<Received> {
   const response = await fetch(url, {
     method,
     headers: { accept: BOTH_TYPES, 'content-type': 'application/json', ...headers },
@@ -257,8 +257,8 @@ const META = {
   'io.modelcontextprotocol/clientCapabilities': {},
 }
 
-/** Creates a message of revision 2026-07-28 with its required headers. */
-const modern = (method: string, params: Record<string, unknown> = {}, headers: Record<string, string> = {}) =>
+/** Calls a method in revision 2026-07-28, with the headers that it requires. */
+const call = (method: string, params: Record<string, unknown> = {}, headers: Record<string, string> = {}) =>
   send(
     { jsonrpc: '2.0', id: 7, method, params: { ...params, _meta: META } },
     {
@@ -269,18 +269,18 @@ const modern = (method: string, params: Record<string, unknown> = {}, headers: R
     },
   )
 
-const readErrorCode = (response: Answer) => ({
+const readErrorCode = (response: Received) => ({
   status: response.status,
   code: JSON.parse(response.text).error?.code,
 })
-const readProblemCode = (response: Answer) => ({
+const readProblemCode = (response: Received) => ({
   status: response.status,
   code: JSON.parse(response.text).code,
 })
 
 describe('the endpoint', () => {
   test('rejects headers that contradict the message, and unknown revisions and methods', async () => {
-    expect(readErrorCode(await modern('tools/list', {}, { 'mcp-method': 'tools/call' }))).toEqual({
+    expect(readErrorCode(await call('tools/list', {}, { 'mcp-method': 'tools/call' }))).toEqual({
       status: 400,
       code: -32020,
     })
@@ -290,7 +290,7 @@ describe('the endpoint', () => {
       { 'mcp-protocol-version': '2099-01-01', 'mcp-method': 'tools/list' },
     )
     expect(readErrorCode(unknown)).toEqual({ status: 400, code: -32022 })
-    expect(readErrorCode(await modern('resources/list'))).toEqual({ status: 404, code: -32601 })
+    expect(readErrorCode(await call('resources/list'))).toEqual({ status: 404, code: -32601 })
   })
 
   test('opens no stream and no session', async () => {
@@ -299,13 +299,13 @@ describe('the endpoint', () => {
       expect(readProblemCode(refused)).toEqual({ status: 405, code: 'method-not-allowed' })
       expect(refused.headers.get('allow')).toBe('POST')
     }
-    const listening = await modern('subscriptions/listen', { notifications: { toolsListChanged: true } })
+    const listening = await call('subscriptions/listen', { notifications: { toolsListChanged: true } })
     expect(JSON.parse(listening.text)).toHaveProperty('error')
-    expect((await modern('tools/list')).headers.has('mcp-session-id')).toBe(false)
+    expect((await call('tools/list')).headers.has('mcp-session-id')).toBe(false)
   })
 
   test('challenges like the routes: a token that is sent must be valid', async () => {
-    const refused = await modern('tools/list', {}, { authorization: `Bearer ppt_${'B'.repeat(43)}` })
+    const refused = await call('tools/list', {}, { authorization: `Bearer ppt_${'B'.repeat(43)}` })
     expect(readProblemCode(refused)).toEqual({ status: 401, code: 'invalid-token' })
     expect(refused.headers.get('www-authenticate')).toBe(
       `Bearer realm="plainpath", error="invalid_token", scope="guides:read waitlist:write", resource_metadata="${system.origin}/.well-known/oauth-protected-resource/api/mcp"`,
@@ -314,12 +314,12 @@ describe('the endpoint', () => {
 
   test('rejects cross-site requests', async () => {
     for (const origin of ['https://evil.example', 'null', `${system.origin}.evil.example`]) {
-      expect(readProblemCode(await modern('tools/list', {}, { origin }))).toEqual({
+      expect(readProblemCode(await call('tools/list', {}, { origin }))).toEqual({
         status: 403,
         code: 'cross-site-request',
       })
     }
-    expect((await modern('tools/list', {}, { origin: system.origin })).status).toBe(200)
+    expect((await call('tools/list', {}, { origin: system.origin })).status).toBe(200)
   })
 
   test('reads one JSON message of at most 16 KiB', async () => {
@@ -336,7 +336,7 @@ describe('the endpoint', () => {
   })
 
   test('has the headers of every response, and is not cached', async () => {
-    const { headers } = await modern('tools/list')
+    const { headers } = await call('tools/list')
     expect(headers.get('cache-control')).toBe('no-store')
     expect(headers.get('x-content-type-options')).toBe('nosniff')
     expect(headers.get('x-request-id')).toMatch(/./)
@@ -348,8 +348,8 @@ describe('the endpoint', () => {
 test('joins count against the limit of the route', async () => {
   await using strict = await startSystem({ limitsFactor: 1 })
   const address = `${strict.origin}/api/mcp`
-  const email = newAddress()
-  const byTool = (to: string) =>
+  const email = createAddress()
+  const joinByTool = (to: string) =>
     fetch(address, {
       method: 'POST',
       headers: { accept: BOTH_TYPES, 'content-type': 'application/json' },
@@ -360,36 +360,36 @@ test('joins count against the limit of the route', async () => {
         params: { name: 'join_waitlist', arguments: { email: to } },
       }),
     })
-  const byRoute = (to: string) =>
+  const joinByRoute = (to: string) =>
     fetch(`${strict.origin}/api/waitlist`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ email: to }),
     })
-  expect((await byRoute(email)).status).toBe(201)
+  expect((await joinByRoute(email)).status).toBe(201)
   for (const spelling of [email, email.toUpperCase(), email, email])
-    expect((await byTool(spelling)).status).toBe(200)
-  const refused = await byTool(email)
+    expect((await joinByTool(spelling)).status).toBe(200)
+  const refused = await joinByTool(email)
   expect(refused.status).toBe(429)
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
   expect(await refused.json()).toMatchObject({ code: 'rate-limited', policy: 'waitlist-email' })
-  expect((await byRoute(email)).status).toBe(429)
-  const other = await byTool(newAddress())
+  expect((await joinByRoute(email)).status).toBe(429)
+  const other = await joinByTool(createAddress())
   expect(other.status).toBe(200)
   expect(other.headers.get('ratelimit-policy')).toMatch(/"waitlist-address";q=120/)
 })
 
 test('no argument of a call is logged', async () => {
-  const email = newAddress()
+  const email = createAddress()
   const query = `word-${crypto.randomUUID()}`
-  await modern('tools/call', { name: 'join_waitlist', arguments: { email } })
-  await modern('tools/call', { name: 'search_guides', arguments: { query } })
-  await modern('tools/call', { name: 'answer_question', arguments: { question: `My ${query} was arrested` } })
-  await modern('tools/call', {
+  await call('tools/call', { name: 'join_waitlist', arguments: { email } })
+  await call('tools/call', { name: 'search_guides', arguments: { query } })
+  await call('tools/call', { name: 'answer_question', arguments: { question: `My ${query} was arrested` } })
+  await call('tools/call', {
     name: 'answer_question',
     arguments: { question: query, facts: { [query]: true } },
   })
-  await modern('tools/call', { name: 'get_guide', arguments: { slug: 'no-such-guide', wrong: query } })
+  await call('tools/call', { name: 'get_guide', arguments: { slug: 'no-such-guide', wrong: query } })
   const lines = system.logged.join('\n')
   expect(lines).toContain('"/api/mcp"')
   for (const secret of [email, query, 'no-such-guide', 'join_waitlist']) expect(lines).not.toContain(secret)

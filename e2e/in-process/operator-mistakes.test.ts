@@ -19,13 +19,17 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openSystemEnvironment } from '../system-environment.ts'
 
 /*
- * Mistakes of operators while an instance runs. Each is refused with a sentence that says what to do, changes nothing, and ends
- * with an exit code other than 0. Mistakes with Redis are in `operator-mistakes.redis.test.ts`; those that need
- * more processes are in `e2e/system/operator-mistakes.test.ts`.
+ * Mistakes of operators while an instance runs. The command refuses with a sentence that says what to do, changes nothing, and ends
+ * with an exit code other than 0. `operator-mistakes.redis.test.ts` tests mistakes with Redis, and
+ * `e2e/system/operator-mistakes.test.ts` tests mistakes that need more processes.
  */
 
-const SHORT = { AUTH_KEYS_POLL_SECONDS: '0.2', AUTH_KEYS_LEASE_SECONDS: '2', AUTH_KEYS_TRUST_SECONDS: '0.1' }
-/** Settings with which tokens are in PostgreSQL: in a Redis that other tests share, a stop would revoke their tokens. */
+const SHORT_INTERVALS = {
+  AUTH_KEYS_POLL_SECONDS: '0.2',
+  AUTH_KEYS_LEASE_SECONDS: '2',
+  AUTH_KEYS_TRUST_SECONDS: '0.1',
+}
+/** With this limits factor, tokens are in PostgreSQL. In the Redis that tests share, a stop would revoke the tokens of others. */
 const PRODUCTION_LIMITS = 1
 const resources = new AsyncDisposableStack()
 let env: Record<string, string>
@@ -36,7 +40,7 @@ beforeAll(async () => {
   let handler: RequestHandler = (_request, response) => response.writeHead(503).end()
   const server = resources.use(await serve((request, response) => handler(request, response), ANY_PORT))
   const system = resources.use(await openSystemEnvironment(server.url, PRODUCTION_LIMITS))
-  env = { ...system.env, ...SHORT }
+  env = { ...system.env, ...SHORT_INTERVALS }
   const auth = resources.use(
     await openAuth(loadConfig(authSettings()), {
       log: createLog({ service: 'e2e', write: () => undefined }),
@@ -58,24 +62,24 @@ const authSettings = () => settings('AUTH_')
 const settings = (prefix: string) =>
   Object.fromEntries(Object.entries(env).filter(([name]) => name.startsWith(prefix)))
 
-/** Runs `auth …` or `resource …`. @returns its exit code and what it printed as an error */
-async function run(line: string, more: Readonly<Record<string, string | undefined>> = {}) {
+/** Runs `auth …` or `resource …`. @returns the exit code, and what the command printed as errors and as output */
+async function run(line: string, moreSettings: Readonly<Record<string, string | undefined>> = {}) {
   const [app, ...words] = line.split(' ')
   const appSettings = app === 'auth' ? authSettings() : settings('RESOURCE_')
-  const ran = await (app === 'auth' ? runAuth : runResource)(words, { ...appSettings, ...more })
-  return { code: ran.code, errors: ran.errors, out: 'out' in ran ? ran.out : ran.printed }
+  const result = await (app === 'auth' ? runAuth : runResource)(words, { ...appSettings, ...moreSettings })
+  return { code: result.code, errors: result.errors, out: 'out' in result ? result.out : result.printed }
 }
 
-/** Instances write the reports at any time; rows prepare the list of migrations. */
-const LEFT_OUT = new Set([
+/** Tables that a digest omits: instances report at any time, and some mistakes change the list of migrations. */
+const OMITTED_TABLES = new Set([
   'key_followers',
   'resource_server_followers',
   'resource_server_secrets',
   'schema_migrations',
 ])
 
-/** Reads a digest of everything else that is stored. */
-async function stored(): Promise<unknown> {
+/** Computes a digest of every other table of both databases. */
+async function readDigests(): Promise<unknown> {
   const digests = await Promise.all(
     Object.values(admin).map(async (db) => {
       const { rows } = await db.query<{ name: string }>(
@@ -86,7 +90,7 @@ async function stored(): Promise<unknown> {
       return (
         await db.query(
           rows
-            .filter(({ name }) => !LEFT_OUT.has(name))
+            .filter(({ name }) => !OMITTED_TABLES.has(name))
             .map(digest)
             .join(' union all '),
         )
@@ -96,24 +100,24 @@ async function stored(): Promise<unknown> {
   return digests
 }
 
-const file = async (name: string, content: string) => {
+const writeSettingsFile = async (name: string, content: string) => {
   await writeFile(path.join(folder, name), content, { mode: 0o600 })
   return path.join(folder, name)
 }
 const newKeyEncryptionKey = () =>
   `kek-${randomBytes(4).toString('hex')}:${randomBytes(32).toString('base64url')}`
-const kek = () => readFile(env['AUTH_KEK_FILE'] ?? '', 'utf8')
-/** A database of the server without tables. */
-const emptyDatabase = (url = '') => Object.assign(new URL(url), { pathname: '/postgres' }).href
+const readKek = () => readFile(env['AUTH_KEK_FILE'] ?? '', 'utf8')
+/** Returns the URL of a database on the same server that has no tables of an app. */
+const toEmptyDatabaseUrl = (url = '') => Object.assign(new URL(url), { pathname: '/postgres' }).href
 
 interface Mistake {
   readonly command: string
   /** The settings that are wrong. */
   readonly wrong?: () => Promise<Record<string, string | undefined>>
-  /** Makes the stores as they would be after the mistake. @returns what takes it back */
+  /** Brings the stores into the state after the mistake. @returns a function that undoes this */
   readonly prepare?: () => Promise<() => Promise<unknown>>
   readonly says: RegExp
-  /** 1 when absent; 2 for a mistake in the settings. */
+  /** The exit code; by default 1. It is 2 for a mistake in the settings. */
   readonly code?: number
 }
 
@@ -133,12 +137,12 @@ const forgetMigration = (db: () => Pool) => async () => {
 const MISTAKES: Record<string, Mistake> = {
   'an empty database': {
     command: 'auth keys rotate --now',
-    wrong: async () => ({ AUTH_DATABASE_URL: emptyDatabase(env['AUTH_DATABASE_URL']) }),
+    wrong: async () => ({ AUTH_DATABASE_URL: toEmptyDatabaseUrl(env['AUTH_DATABASE_URL']) }),
     says: /^AUTH_DATABASE_URL names a database without the tables of auth\. Set it to the database that the service uses.*Nothing was changed\.$/,
   },
   'an empty database, of the API': {
     command: 'resource waitlist list',
-    wrong: async () => ({ RESOURCE_DATABASE_URL: emptyDatabase(env['RESOURCE_DATABASE_URL']) }),
+    wrong: async () => ({ RESOURCE_DATABASE_URL: toEmptyDatabaseUrl(env['RESOURCE_DATABASE_URL']) }),
     says: /^RESOURCE_DATABASE_URL names a database without the tables of resource\. Set it/,
   },
   'the database of the API': {
@@ -175,7 +179,7 @@ const MISTAKES: Record<string, Mistake> = {
       const setRelease = (release: string) =>
         admin.auth.query('update key_followers set release = $1', [release])
       const undo = await recordMigration(() => admin.auth, '9999-of-a-later-release')()
-      // Until then the instance, which is of this release, runs on the newer tables, as after a rollback.
+      // While the instance reports this release, it runs on newer tables, as after a rollback, and commands work.
       expect(await run('auth keys list')).toMatchObject({ code: 0 })
       await setRelease('9.9.9')
       return async () => {
@@ -204,13 +208,13 @@ const MISTAKES: Record<string, Mistake> = {
   },
   'a wrong key-encryption key': {
     command: 'auth keys rotate --now',
-    wrong: async () => ({ AUTH_KEK_FILE: await file('wrong-kek', newKeyEncryptionKey()) }),
+    wrong: async () => ({ AUTH_KEK_FILE: await writeSettingsFile('wrong-kek', newKeyEncryptionKey()) }),
     says: /^\S+ cannot open what the first key in AUTH_KEK_FILE encrypts\. Set AUTH_KEK_FILE to the file of the instances/,
   },
   'a new key-encryption key that the instance does not have yet': {
     command: 'auth keys rewrap',
     wrong: async () => ({
-      AUTH_KEK_FILE: await file('early-kek', `${newKeyEncryptionKey()}\n${await kek()}`),
+      AUTH_KEK_FILE: await writeSettingsFile('early-kek', `${newKeyEncryptionKey()}\n${await readKek()}`),
     }),
     says: /a new key must be in the file of each before a command uses it\. Nothing was changed\.$/,
   },
@@ -230,7 +234,8 @@ const MISTAKES: Record<string, Mistake> = {
     command: 'auth keys rotate --now',
     async wrong() {
       const whole = await readFile(env['AUTH_RESOURCE_SERVERS_FILE'] ?? '', 'utf8')
-      return { AUTH_RESOURCE_SERVERS_FILE: await file('half.json', whole.slice(0, whole.length / 2)) }
+      const half = whole.slice(0, whole.length / 2)
+      return { AUTH_RESOURCE_SERVERS_FILE: await writeSettingsFile('half.json', half) }
     },
     says: /AUTH_RESOURCE_SERVERS_FILE \S/,
     code: 2,
@@ -239,19 +244,19 @@ const MISTAKES: Record<string, Mistake> = {
 
 describe('is refused, changes nothing, and does not end with 0:', () => {
   test.for(Object.entries(MISTAKES))('%s', async ([, { command, wrong, prepare, says, code = 1 }]) => {
-    const before = await stored()
+    const digestsBefore = await readDigests()
     const undo = await prepare?.()
-    const refused = await run(command, await wrong?.())
+    const result = await run(command, await wrong?.())
     await undo?.()
-    expect(refused).toEqual({ code, errors: expect.stringMatching(says), out: '' })
-    expect(await stored()).toEqual(before)
+    expect(result).toEqual({ code, errors: expect.stringMatching(says), out: '' })
+    expect(await readDigests()).toEqual(digestsBefore)
   })
 
   test.for([
     ['ahead', 600_000],
     ['behind', -600_000],
-  ] as const)('a clock ten minutes %s', async ([how, wrongByMs]) => {
-    const before = await stored()
+  ] as const)('a clock ten minutes %s', async ([direction, wrongByMs]) => {
+    const digestsBefore = await readDigests()
     const main = fileURLToPath(new URL('../../apps/auth/src/main.ts', import.meta.url))
     const preload = new URL('../processes/wrong-clock.ts', import.meta.url).href
     const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env
@@ -264,11 +269,11 @@ describe('is refused, changes nothing, and does not end with 0:', () => {
       1,
       expect.stringMatching(
         new RegExp(
-          `^The clock of this machine is (59|60)\\d s ${how}.* Set it right\\. Nothing was changed\\.\n$`,
+          `^The clock of this machine is (59|60)\\d s ${direction}.* Set it right\\. Nothing was changed\\.\n$`,
         ),
       ),
     ])
-    expect(await stored()).toEqual(before)
+    expect(await readDigests()).toEqual(digestsBefore)
   })
 
   test('the same commands with the right settings are carried out', async () => {
@@ -285,8 +290,8 @@ describe('is refused, changes nothing, and does not end with 0:', () => {
 
 describe('is handled:', () => {
   const STOP = 'auth stop --all-tokens --reason drill'
-  /** Registers an instance that does not exist, and reports for as long as the test lasts. */
-  async function registered(host: string, release: string | null) {
+  /** Registers an instance that does not exist, as if it still reported. Disposing removes it. */
+  async function registerInstance(host: string, release: string | null) {
     await admin.auth.query(
       `insert into key_followers (instance_id, host, ring_version, followed_at, seen_at, release)
        values ($1, $1, 1, now(), now() + interval '1 hour', $2)`,
@@ -297,7 +302,7 @@ describe('is handled:', () => {
         void (await admin.auth.query('delete from key_followers where host = $1', [host])),
     }
   }
-  const token = async () => {
+  const issueToken = async () => {
     const authorization = `Basic ${Buffer.from(`${agent.client_id}:${agent.client_secret}`).toString('base64')}`
     const response = await fetch(`${env['AUTH_ORIGIN']}/oauth/token`, {
       method: 'POST',
@@ -312,20 +317,20 @@ describe('is handled:', () => {
     ['that does not answer', 'silent-1:7', '0.1.0', 'it runs, but did not answer'],
   ] as const)(
     'a stop while an instance runs %s: goes ahead, names it, and is not proven',
-    async ([, host, release, why]) => {
-      await token()
+    async ([, host, release, reason]) => {
+      await issueToken()
       {
-        await using _instance = await registered(host, release)
+        await using _instance = await registerInstance(host, release)
         const stopped = await run(STOP)
         expect(stopped).toMatchObject({ code: 1, errors: expect.stringContaining('not proven') })
         expect(stopped.out).toMatch(/^Revoked all tokens: 1 token,/)
-        expect(stopped.out).toContain(`${host}: NOT PROVEN: ${why}.`)
+        expect(stopped.out).toContain(`${host}: NOT PROVEN: ${reason}.`)
       }
       expect(await run(STOP)).toMatchObject({ code: 0, out: expect.stringContaining(': proven: ') })
     },
   )
 
-  test('a stop that is repeated is proven again, also one of what was issued before a time', async () => {
+  test('a stop of tokens that were issued before a time is proven, also when it is repeated', async () => {
     const at = new Date(Math.floor(Date.now() / 1_000 - 60) * 1_000).toISOString()
     for (let times = 0; times < 2; times += 1)
       expect(await run(`auth stop --issued-before ${at} --reason drill`)).toMatchObject({
@@ -335,25 +340,25 @@ describe('is handled:', () => {
   })
 
   test('two rotations at the same moment never perform one step twice', async () => {
-    const version = async () =>
+    const readVersion = async () =>
       (await admin.auth.query<{ version: string }>('select version from key_ring')).rows[0]?.version
     await admin.auth.query(`delete from signing_keys where state in ('generated', 'published')`)
-    const before = Number(await version())
-    const ran = await Promise.all([1, 2].map(() => run('auth keys rotate --now --json')))
-    const steps = ran.filter(({ out }) => out.includes('"done":true'))
+    const versionBefore = Number(await readVersion())
+    const results = await Promise.all([1, 2].map(() => run('auth keys rotate --now --json')))
+    const steps = results.filter(({ out }) => out.includes('"done":true'))
     // The second is refused while the first runs, or performs the next step after it.
-    for (const { errors } of ran.filter((each) => !steps.includes(each)))
+    for (const { errors } of results.filter((each) => !steps.includes(each)))
       expect(errors).toContain('Another command is changing the signing keys now.')
     expect(steps.length).toBeGreaterThan(0)
-    expect(Number(await version())).toBe(before + steps.length)
+    expect(Number(await readVersion())).toBe(versionBefore + steps.length)
   })
 
   test('of two deletions of one agent at the same moment, one wins and the other is refused', async () => {
     const registration = await fetch(`${env['AUTH_ORIGIN']}/api/agent/register`, { method: 'POST' })
     const { client_id: id } = (await registration.json()) as typeof agent
-    const ran = await Promise.all([1, 2].map(() => run(`auth agents delete ${id}`)))
-    expect(ran.map(({ code }) => code).toSorted()).toEqual([0, 1])
-    expect(ran.find(({ code }) => code === 1)?.errors).toMatch(
+    const results = await Promise.all([1, 2].map(() => run(`auth agents delete ${id}`)))
+    expect(results.map(({ code }) => code).toSorted()).toEqual([0, 1])
+    expect(results.find(({ code }) => code === 1)?.errors).toMatch(
       /Another command is changing agt_|There is no agent/,
     )
   })
@@ -372,15 +377,15 @@ describe('is handled:', () => {
     for (const column of ['release', 'origin', 'token_store', 'kek_ids', 'canary'])
       await owner.query(`alter table key_followers drop column ${column}`)
     await owner.query(`delete from schema_migrations where name = '0016-registered-instances'`)
-    const at = { AUTH_DATABASE_URL: database.appUrl, AUTH_MIGRATION_DATABASE_URL: database.ownerUrl }
-    expect(await run('auth keys list', at)).toMatchObject({
+    const urls = { AUTH_DATABASE_URL: database.appUrl, AUTH_MIGRATION_DATABASE_URL: database.ownerUrl }
+    expect(await run('auth keys list', urls)).toMatchObject({
       code: 1,
       errors: expect.stringContaining('older'),
     })
-    expect(await run('auth migrate', at)).toMatchObject({
+    expect(await run('auth migrate', urls)).toMatchObject({
       code: 0,
       out: 'Applied: 0016-registered-instances',
     })
-    expect(await run('auth keys list', at)).toMatchObject({ code: 0 })
+    expect(await run('auth keys list', urls)).toMatchObject({ code: 0 })
   })
 })

@@ -17,7 +17,7 @@ const apis: string[] = []
 const operations: string[] = []
 const logged: string[] = []
 let env: Record<string, string>
-let newToken: () => Promise<string>
+let issueToken: () => Promise<string>
 beforeAll(async () => {
   const deps = {
     log: createLog({ service: 'e2e', write: (line) => void logged.push(line) }),
@@ -29,35 +29,35 @@ beforeAll(async () => {
     const respondWith = (next: RequestHandler) => {
       handler = next
     }
-    return { url: `http://localhost:${server.port}`, answerWith: respondWith }
+    return { url: `http://localhost:${server.port}`, respondWith }
   }
-  const first = await startFront()
-  const system = resources.use(await openSystemEnvironment(first.url, 1_000_000))
+  const firstFront = await startFront()
+  const system = resources.use(await openSystemEnvironment(firstFront.url, 1_000_000))
   env = { ...system.env, ...SETTINGS }
-  const host = (url: string) => new URL(url).host
-  for (const at of [first, await startFront()]) {
+  const getHost = (url: string) => new URL(url).host
+  for (const front of [firstFront, await startFront()]) {
     const auth = resources.use(
-      await openAuth(loadAuthConfig({ ...env, AUTH_ALSO_ACCEPT_HOSTS: host(at.url) }), {
+      await openAuth(loadAuthConfig({ ...env, AUTH_ALSO_ACCEPT_HOSTS: getHost(front.url) }), {
         ...deps,
         ...system.dependencies,
       }),
     )
-    at.answerWith(auth.publicApp.callback())
+    front.respondWith(auth.publicApp.callback())
     const internal = resources.use(await serve(auth.internalApp.callback(), ANY_PORT))
     operations.push(resources.use(await serve(auth.operationsApp.callback(), ANY_PORT)).url)
     const api = await startFront()
     const config = loadResourceConfig({
       ...env,
       RESOURCE_AUTH_URL: internal.url,
-      RESOURCE_ALSO_ACCEPT_HOSTS: host(api.url),
+      RESOURCE_ALSO_ACCEPT_HOSTS: getHost(api.url),
     })
-    api.answerWith(resources.use(await openResource(config, { ...deps, ...system.dependencies })).handler)
+    api.respondWith(resources.use(await openResource(config, { ...deps, ...system.dependencies })).handler)
     apis.push(api.url)
   }
-  const urls = serviceUrls(first.url)
+  const urls = serviceUrls(firstFront.url)
   const agent = (await (await fetch(urls.register, { method: 'POST' })).json()) as Record<string, string>
   const basic = Buffer.from(`${agent['client_id']}:${agent['client_secret']}`).toString('base64')
-  newToken = async () => {
+  issueToken = async () => {
     const response = await fetch(urls.token, {
       method: 'POST',
       headers: { authorization: `Basic ${basic}` },
@@ -68,74 +68,72 @@ beforeAll(async () => {
 })
 afterAll(() => resources.disposeAsync())
 
-/** Uses a token that no API has cached, so that each introspects it with its credential. */
-async function use(api: string): Promise<number> {
-  const headers = { authorization: `Bearer ${await newToken()}` }
+/** Reads guides with a new token, which the API must introspect with its credential. Returns the status. */
+async function readGuides(api: string): Promise<number> {
+  const headers = { authorization: `Bearer ${await issueToken()}` }
   const response = await fetch(`${api}/api/guides?limit=1`, { headers })
   await response.text()
   return response.status
 }
 
-/** Sends requests to both APIs, one after the other at each, until it is stopped. */
-function useSteadily() {
+/** Reads guides at each API, one request after another. Returns a function that stops this and returns the statuses. */
+function readGuidesSteadily() {
   const statuses: number[] = []
-  let going = true
+  let isStopping = false
   const loops = apis.map(async (api) => {
-    while (going) statuses.push(await use(api))
+    while (!isStopping) statuses.push(await readGuides(api))
   })
   return async () => {
-    going = false
+    isStopping = true
     await Promise.all(loops)
     return statuses
   }
 }
 
-const command = (...args: string[]) => runAuth(['resource-servers', ...args], env)
-const id = () => env['RESOURCE_CLIENT_ID'] ?? ''
-const secretFile = () => env['RESOURCE_CLIENT_SECRET_FILE'] ?? ''
-const serversFile = () => env['AUTH_RESOURCE_SERVERS_FILE'] ?? ''
-const secretsOf = async () =>
-  (JSON.parse(await readFile(serversFile(), 'utf8')) as { secrets: string[] }[])[0]?.secrets ?? []
+const runCommand = (...args: string[]) => runAuth(['resource-servers', ...args], env)
+const getClientId = () => env['RESOURCE_CLIENT_ID'] ?? ''
+const getSecretFile = () => env['RESOURCE_CLIENT_SECRET_FILE'] ?? ''
+const getServersFile = () => env['AUTH_RESOURCE_SERVERS_FILE'] ?? ''
+const readSecretHashes = async () =>
+  (JSON.parse(await readFile(getServersFile(), 'utf8')) as { secrets: string[] }[])[0]?.secrets ?? []
 
 test('no request fails while the API credential is changed and the old one removed', async () => {
-  const before = await readFile(secretFile(), 'utf8')
-  const stop = useSteadily()
+  const oldSecret = await readFile(getSecretFile(), 'utf8')
+  const stop = readGuidesSteadily()
   const commandErrors: string[] = []
   for (let round = 0; round < 2; round += 1) {
-    const rotated = await command('rotate', id(), '--secret-file', secretFile(), '--replace')
+    const rotated = await runCommand('rotate', getClientId(), '--secret-file', getSecretFile(), '--replace')
     expect(rotated).toMatchObject({ code: 0, printed: expect.stringContaining('Both are good.') })
     commandErrors.push(rotated.errors)
     expect(rotated.errors).toMatch(/^\{.*"event":"api-secret-added".*\}$/)
-    expect(await secretsOf()).toHaveLength(2)
-    let finished = await command('finish', id())
-    expect(finished.code).toBe(1)
-    await expect
-      .poll(async () => (finished = await command('finish', id())).code, { timeout: 20_000, interval: 100 })
-      .toBe(0)
-    expect(await secretsOf()).toHaveLength(1)
+    expect(await readSecretHashes()).toHaveLength(2)
+    const finish = async () => (await runCommand('finish', getClientId())).code
+    expect(await finish()).toBe(1)
+    await expect.poll(finish, { timeout: 20_000, interval: 100 }).toBe(0)
+    expect(await readSecretHashes()).toHaveLength(1)
   }
   const statuses = await stop()
   expect(statuses.length).toBeGreaterThan(50)
   expect(statuses.filter((status) => status !== 200)).toEqual([])
-  const after = await readFile(secretFile(), 'utf8')
-  expect(after).not.toBe(before)
-  for (const file of [secretFile(), serversFile()]) expect((await stat(file)).mode & 0o777).toBe(0o600)
-  for (const secret of [before, after])
+  const newSecret = await readFile(getSecretFile(), 'utf8')
+  expect(newSecret).not.toBe(oldSecret)
+  for (const file of [getSecretFile(), getServersFile()]) expect((await stat(file)).mode & 0o777).toBe(0o600)
+  for (const secret of [oldSecret, newSecret])
     expect([...logged, ...commandErrors].join('')).not.toContain(secret.trim().slice(4))
 }, 60_000)
 
 test('an invalid file has no effect, logs an error, and is read again once it is valid', async () => {
-  const text = await readFile(serversFile(), 'utf8')
-  const status = async () =>
+  const text = await readFile(getServersFile(), 'utf8')
+  const readStatus = async () =>
     (await (await fetch(`${operations[0]}/ready`)).json()) as { resource_servers: { problem?: string } }
-  await writeFile(serversFile(), text.slice(0, 40))
-  await expect.poll(async () => (await status()).resource_servers.problem).toBeDefined()
-  expect(await Promise.all(apis.map(use))).toEqual([200, 200])
+  await writeFile(getServersFile(), text.slice(0, 40))
+  await expect.poll(async () => (await readStatus()).resource_servers.problem).toBeDefined()
+  expect(await Promise.all(apis.map(readGuides))).toEqual([200, 200])
   expect((await fetch(`${operations[0]}/ready`)).status).toBe(200)
   expect(await (await fetch(`${operations[0]}/metrics`)).text()).toContain(
     'resource_servers_readable{service="auth"} 0',
   )
   expect(logged.filter((line) => line.includes('cannot be loaded')).length).toBeGreaterThan(0)
-  await writeFile(serversFile(), text)
-  await expect.poll(async () => (await status()).resource_servers.problem).toBeUndefined()
+  await writeFile(getServersFile(), text)
+  await expect.poll(async () => (await readStatus()).resource_servers.problem).toBeUndefined()
 })

@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => resources.disposeAsync())
 
 test.for(SIGN_IN_CLIENTS)(
-  '$name signs a person in, asks, sends a message, withdraws it, refreshes, and is ended by the person',
+  '$name signs a person in, asks, sends a message, refreshes, withdraws it, and loses access when the person ends it',
   async ({ connect }) => {
     using person = newPerson(system)
     await using client = await connect(serviceUrls(system.origin).signedInMcp, {
@@ -31,9 +31,9 @@ test.for(SIGN_IN_CLIENTS)(
     const message = `When do I renew my work permit? ${randomUUID()}`
     const sent = await client.call('send_contact_message', { topic: 'question', message })
     const { id } = sent.structuredContent as { id: string }
-    const first = client.accessToken()
+    const firstToken = client.accessToken()
     await client.refresh()
-    expect(client.accessToken()).not.toBe(first)
+    expect(client.accessToken()).not.toBe(firstToken)
     expect((await client.call('withdraw_contact_message', { id })).isError).toBeFalsy()
     expect((await client.call('get_contact_message', { id })).structuredContent).toMatchObject({
       status: 'erased',

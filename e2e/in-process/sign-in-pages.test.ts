@@ -6,7 +6,7 @@ import type { Page } from '../hosts/plain-browser.ts'
 import { CLAUDE_URI, openScene, type Scene } from '../hosts/scene.ts'
 import { startSystemWithMail } from '../start-system-with-mail.ts'
 
-/* What every page of a sign-in keeps to itself, and what an app has to check of its callback. */
+/* How the pages of a sign-in are protected, and what an app must check in its callback. */
 
 const resources = new AsyncDisposableStack()
 let scene: Scene
@@ -19,23 +19,23 @@ afterAll(() => resources.disposeAsync())
 
 const authorize = () => scene.app.authorize({ redirectUri: CLAUDE_URI })
 
-/** Every page of the flow, with those of refusals. */
-async function openPages(): Promise<Page[]> {
-  const person = scene.person()
-  const first = await person.begin(authorize().url)
-  const mistaken = await person.browser.press(first, BUTTONS.continue, { email: 'nobody' })
-  const { page: second, code } = await person.giveAddress(first)
-  const guess = String((Number(code) + 1) % 1_000_000).padStart(6, '0')
-  const guessed = await person.browser.press(second, BUTTONS.allow, { code: guess })
-  const stranger = await scene.person().browser.open(first.path)
-  const refused = await person.browser.open(
+/** Opens the pages of a sign-in for the address and for the code, and those of refusals. */
+async function openPages() {
+  const person = scene.newPerson()
+  const addressPage = await person.begin(authorize().url)
+  const badAddressPage = await person.browser.press(addressPage, BUTTONS.continue, { email: 'nobody' })
+  const { page: codePage, code } = await person.giveAddress(addressPage)
+  const wrongCode = String((Number(code) + 1) % 1_000_000).padStart(6, '0')
+  const wrongCodePage = await person.browser.press(codePage, BUTTONS.allow, { code: wrongCode })
+  const otherBrowserPage = await scene.newPerson().browser.open(addressPage.path)
+  const badCallbackPage = await person.browser.open(
     scene.app.authorize({ redirectUri: 'https://evil.example/callback' }).url,
   )
-  return [first, mistaken, second, guessed, stranger, refused]
+  return { addressPage, badAddressPage, codePage, wrongCodePage, otherBrowserPage, badCallbackPage }
 }
 
-test('no page can be framed, stored, or seen by the next site, and none is in a search engine', async () => {
-  for (const { headers, html, status } of await openPages()) {
+test('pages cannot be framed or stored, and hide from search engines and from the next site', async () => {
+  for (const { headers, html, status } of Object.values(await openPages())) {
     expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'")
     expect(headers.get('cache-control')).toBe('no-store')
     expect(headers.get('referrer-policy')).toBe('no-referrer')
@@ -44,18 +44,18 @@ test('no page can be framed, stored, or seen by the next site, and none is in a 
   }
 })
 
-test('every page of a sign-in names the host that the result goes to, and how to deny', async () => {
-  const [first, , second] = await openPages()
-  for (const { text } of [first!, second!]) {
+test('the pages for the address and the code name the host that gets the result, and how to deny', async () => {
+  const { addressPage, codePage } = await openPages()
+  for (const { text } of [addressPage, codePage]) {
     expect(text).toContain('claude.ai')
     expect(text).toContain(BUTTONS.deny)
   }
-  // The name is the app's own word.
-  expect(first!.text).toMatch(/An app/)
+  // The page also shows the name that the app gave itself.
+  expect(addressPage.text).toMatch(/An app/)
 })
 
-test('the cookies are for this browser, this site and these pages alone', async () => {
-  const person = scene.person()
+test('the cookies are HttpOnly and SameSite=Lax, and are sent only to paths of the sign-in', async () => {
+  const person = scene.newPerson()
   await person.begin(authorize().url)
   expect(person.browser.cookies.length).toBeGreaterThan(0)
   for (const { attributes, path } of person.browser.cookies) {
@@ -65,22 +65,23 @@ test('the cookies are for this browser, this site and these pages alone', async 
   }
 })
 
-test('the page after the address is the same for every address', async () => {
-  const known = await scene.connect()
-  const blank = (text: string) => text.replaceAll(/person\.[\w-]+@example\.org|\d{2}:\d{2}/g, '…')
+test('the page after the address is the same for a known and an unknown address', async () => {
+  const connected = await scene.connect()
+  const maskAddressAndTime = (text: string) =>
+    text.replaceAll(/person\.[\w-]+@example\.org|\d{2}:\d{2}/g, '…')
   const pages: Page[] = []
-  for (const email of [known.person.email, undefined]) {
-    const person = scene.person(email === undefined ? {} : { email })
+  for (const email of [connected.person.email, undefined]) {
+    const person = scene.newPerson(email === undefined ? {} : { email })
     pages.push((await person.giveAddress(await person.begin(authorize().url))).page)
   }
-  const [forKnown, forUnknown] = pages.map(({ status, text }) => [status, blank(text)])
+  const [forKnown, forUnknown] = pages.map(({ status, text }) => [status, maskAddressAndTime(text)])
   expect(forKnown).toEqual(forUnknown)
 })
 
 test('oauth4webapi refuses a callback that another issuer sent (mix-up), and accepts ours', async () => {
   const { server, clientId } = scene.app
   const authorization = authorize()
-  const callback = await scene.person().signIn(authorization.url)
+  const callback = await scene.newPerson().signIn(authorization.url)
   const as = server as unknown as oauth.AuthorizationServer
   const validate = (parameters: URLSearchParams) =>
     oauth.validateAuthResponse(as, { client_id: clientId }, parameters, authorization.state)
@@ -89,8 +90,8 @@ test('oauth4webapi refuses a callback that another issuer sent (mix-up), and acc
     mixedUp.set('iss', issuer)
     expect(() => validate(mixedUp)).toThrow(/iss/)
   }
-  const without = new URLSearchParams(callback.searchParams)
-  without.delete('iss')
-  expect(() => validate(without)).toThrow(/iss/)
+  const withoutIssuer = new URLSearchParams(callback.searchParams)
+  withoutIssuer.delete('iss')
+  expect(() => validate(withoutIssuer)).toThrow(/iss/)
   expect(validate(callback.searchParams).get('code')).toBe(callback.searchParams.get('code'))
 })

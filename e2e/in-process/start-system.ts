@@ -82,7 +82,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     internalUrl: internal.url,
     resourceServer: { authorization: `Basic ${credentials.toString('base64')}` },
     logged,
-    surface: [...auth.surface, ...resource.publicEndpoints],
+    surface: [...auth.publicEndpoints, ...resource.publicEndpoints],
     adminUrls: system.adminUrls,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }

@@ -6,14 +6,14 @@ import { startSystem } from './start-system.ts'
 const [RESOURCE, AUTH] = ['plainpath-resource', 'plainpath-auth']
 const EMAIL = 'canary-mailbox@canary.example'
 const CANARIES = { email: EMAIL, mailbox: 'canary-mailbox', query: 'canary-query', name: 'canary-agent' }
-const STRANGER = '4bf92f3577b34da6a3ce929d0e0e4736'
+const CLIENT_TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736'
 const redis = inject('redisUrl')
 
 const settings = (url: string, more: Readonly<Record<string, string>> = {}) => ({
   env: { AUTH_OTLP_URL: url, RESOURCE_OTLP_URL: url, ...more },
 })
 
-/** Lets an agent with a token join the waitlist. Returns what it sent that no trace may contain. */
+/** Lets an agent with a token join the waitlist. Returns what it sent and no trace may contain. */
 async function visit(origin: string, headers: Readonly<Record<string, string>> = {}) {
   using sender = createSender(origin)
   const json = { 'content-type': 'application/json' }
@@ -38,7 +38,7 @@ async function visit(origin: string, headers: Readonly<Record<string, string>> =
     headers: { ...json, ...headers, authorization: `Bearer ${token}` },
     body: JSON.stringify({ email: EMAIL }),
   })
-  // The fast path serves the second one, before Koa.
+  // The fast path serves the second read, before Koa.
   const read = [
     await sender.send({ path: '/api/guides', headers }),
     await sender.send({ path: '/api/guides', headers }),
@@ -47,58 +47,58 @@ async function visit(origin: string, headers: Readonly<Record<string, string>> =
   return { id: client.client_id, secret: client.client_secret, token }
 }
 
-const named = (collector: Collector, name: string) =>
+const findRootSpans = (collector: Collector, name: string) =>
   collector.spans().filter((span) => span.name === name && span.parentSpanId === undefined)
-const statement = (span: CollectedSpan) => span.attributes['db.system.name'] === 'postgresql'
-const command = (span: CollectedSpan) => span.attributes['db.system.name'] === 'redis'
+const isStatement = (span: CollectedSpan) => span.attributes['db.system.name'] === 'postgresql'
+const isRedisCommand = (span: CollectedSpan) => span.attributes['db.system.name'] === 'redis'
 
 test('a request is one trace through both apps and their stores, without private data', async () => {
   await using collector = await startCollector()
-  let sent: Awaited<ReturnType<typeof visit>>
+  let secrets: Awaited<ReturnType<typeof visit>>
   let logged: readonly string[] = []
   {
     await using system = await startSystem(settings(collector.url))
-    sent = await visit(system.origin, { traceparent: `00-${STRANGER}-00f067aa0ba902b7-01` })
+    secrets = await visit(system.origin, { traceparent: `00-${CLIENT_TRACE_ID}-00f067aa0ba902b7-01` })
     logged = system.logged
   }
-  const [request, ...others] = named(collector, 'POST /api/waitlist')
+  const [request, ...others] = findRootSpans(collector, 'POST /api/waitlist')
   expect(others).toEqual([])
   expect(request).toMatchObject({ service: RESOURCE, parentSpanId: undefined })
   const trace = collector.spans().filter(({ traceId }) => traceId === request?.traceId)
-  const under = (parent: CollectedSpan | undefined, service: string | undefined) =>
+  const findChildren = (parent: CollectedSpan | undefined, service: string | undefined) =>
     trace.filter((span) => span.parentSpanId === parent?.spanId && span.service === service)
 
-  const introspect = under(request, RESOURCE).find(({ name }) => name === 'introspect')
-  const [introspectionSpan, ...more] = under(introspect, AUTH)
+  const introspect = findChildren(request, RESOURCE).find(({ name }) => name === 'introspect')
+  const [introspectionSpan, ...more] = findChildren(introspect, AUTH)
   expect(more).toEqual([])
   expect(introspectionSpan).toMatchObject({ name: 'POST /oauth/introspect' })
   expect(
-    under(request, RESOURCE)
-      .filter(statement)
+    findChildren(request, RESOURCE)
+      .filter(isStatement)
       .map(({ name }) => name),
   ).toEqual(expect.arrayContaining(['with']))
-  const store = redis ? command : statement
-  expect(under(introspectionSpan, AUTH).filter(store).length).toBeGreaterThan(0)
-  const namesUnder = (span: CollectedSpan | undefined, service: string | undefined) =>
-    under(span, service)
-      .filter(command)
+  const store = redis ? isRedisCommand : isStatement
+  expect(findChildren(introspectionSpan, AUTH).filter(store).length).toBeGreaterThan(0)
+  const listRedisCommands = (span: CollectedSpan | undefined, service: string | undefined) =>
+    findChildren(span, service)
+      .filter(isRedisCommand)
       .map(({ name }) => name)
-  if (redis) expect(namesUnder(introspectionSpan, AUTH)).toContain('evalsha')
-  if (redis) expect(namesUnder(request, RESOURCE)).toContain('eval')
+  if (redis) expect(listRedisCommands(introspectionSpan, AUTH)).toContain('evalsha')
+  if (redis) expect(listRedisCommands(request, RESOURCE)).toContain('eval')
   // A client that is not a trusted proxy does not start our traces.
-  expect(collector.spans().map(({ traceId }) => traceId)).not.toContain(STRANGER)
+  expect(collector.spans().map(({ traceId }) => traceId)).not.toContain(CLIENT_TRACE_ID)
 
-  expect(named(collector, 'GET /api/guides')).toHaveLength(2)
+  expect(findRootSpans(collector, 'GET /api/guides')).toHaveLength(2)
 
-  const line = logged.map((each) => JSON.parse(each) as Record<string, unknown>)
-  expect(line.find(({ route }) => route === '/api/waitlist')?.['trace_id']).toBe(request?.traceId)
-  expect(line.find(({ route }) => route === '/oauth/introspect')?.['trace_id']).toBe(request?.traceId)
+  const lines = logged.map((each) => JSON.parse(each) as Record<string, unknown>)
+  expect(lines.find(({ route }) => route === '/api/waitlist')?.['trace_id']).toBe(request?.traceId)
+  expect(lines.find(({ route }) => route === '/oauth/introspect')?.['trace_id']).toBe(request?.traceId)
 
   const exported = collector.bodies.join('\n')
   expect(exported).toContain('insert into waitlist_entries')
-  for (const [what, secret] of Object.entries({ ...CANARIES, ...sent })) {
-    expect(exported.includes(secret), what).toBe(false)
-    expect(exported.includes(Buffer.from(secret).toString('base64url')), what).toBe(false)
+  for (const [name, secret] of Object.entries({ ...CANARIES, ...secrets })) {
+    expect(exported.includes(secret), name).toBe(false)
+    expect(exported.includes(Buffer.from(secret).toString('base64url')), name).toBe(false)
   }
   expect(Array.from(exported.matchAll(/"key":"([^"]+)"/g), ([, key]) => key)).toSatisfy((keys: string[]) =>
     keys.every((key) => ATTRIBUTES.has(key)),
@@ -125,16 +125,15 @@ test('continues the trace of a trusted proxy', async () => {
   {
     const proxies = { AUTH_TRUSTED_PROXIES: '127.0.0.1', RESOURCE_TRUSTED_PROXIES: '127.0.0.1' }
     await using system = await startSystem(settings(collector.url, proxies))
-    await visit(system.origin, { traceparent: `00-${STRANGER}-00f067aa0ba902b7-01` })
+    await visit(system.origin, { traceparent: `00-${CLIENT_TRACE_ID}-00f067aa0ba902b7-01` })
   }
-  const [ofProxy, begun] = [true, false].map((known) =>
-    collector.spans().filter(({ traceId }) => (traceId === STRANGER) === known),
-  )
-  expect(ofProxy?.map(({ name }) => name)).toEqual(
+  const continuedSpans = collector.spans().filter(({ traceId }) => traceId === CLIENT_TRACE_ID)
+  const otherSpans = collector.spans().filter(({ traceId }) => traceId !== CLIENT_TRACE_ID)
+  expect(continuedSpans.map(({ name }) => name)).toEqual(
     expect.arrayContaining(['POST /api/agent/register', 'POST /oauth/token', 'POST /api/waitlist']),
   )
-  // The API fetches it when it needs it, not as part of a request.
-  expect(begun?.filter(({ name }) => name !== 'GET /oauth/jwks.json')).toEqual([])
+  // The API fetches the key set when it needs it, not as part of a request.
+  expect(otherSpans.filter(({ name }) => name !== 'GET /oauth/jwks.json')).toEqual([])
 })
 
 test('exports nothing without the setting, and logs no trace ids', async () => {

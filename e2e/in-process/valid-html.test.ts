@@ -2,7 +2,7 @@ import { renderPage } from '@plainpath/pages'
 import { HtmlValidate } from 'html-validate'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { LINKED_PAGES } from '../pages/linked-pages.ts'
-import { ASKED, SITE_PAGES } from '../pages/site-pages.ts'
+import { EXAMPLE_QUESTIONS, SITE_PAGES } from '../pages/site-pages.ts'
 import { type System, startSystem } from './start-system.ts'
 
 let system: System
@@ -14,7 +14,7 @@ afterAll(() => system[Symbol.asyncDispose]())
 const validator = new HtmlValidate({ extends: ['html-validate:standard', 'html-validate:a11y'] })
 
 /** Returns one line for each violation: the rule, the message, and the place. */
-async function violations(markup: string): Promise<string[]> {
+async function findViolations(markup: string): Promise<string[]> {
   const { results } = await validator.validateString(markup)
   return results.flatMap(({ messages }) =>
     messages.map(({ ruleId, message, line, column }) => `${ruleId}: ${message} (${line}:${column})`),
@@ -22,36 +22,40 @@ async function violations(markup: string): Promise<string[]> {
 }
 
 test.for(Object.entries(SITE_PAGES))('the page %s is valid HTML', async ([, address]) => {
-  const answered = await fetch(`${system.origin}${address}`, { headers: { accept: 'text/html' } })
-  expect(answered.headers.get('content-type')).toBe('text/html; charset=utf-8')
-  expect(await violations(await answered.text())).toEqual([])
+  const response = await fetch(`${system.origin}${address}`, { headers: { accept: 'text/html' } })
+  expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
+  expect(await findViolations(await response.text())).toEqual([])
 })
 
 const FORMS: [address: string, fields: Record<string, string>][] = [
   ['/ask', { question: '' }],
-  ...Object.values(ASKED).map((question): [string, Record<string, string>] => ['/ask', { question }]),
+  ...Object.values(EXAMPLE_QUESTIONS).map((question): [string, Record<string, string>] => [
+    '/ask',
+    { question },
+  ]),
   ['/waitlist', { email: 'nobody' }],
   ['/waitlist', { email: 'ana@example.org' }],
   ['/contact', {}],
 ]
 
 test.for(FORMS)('the response of %s to %j is valid HTML', async ([address, fields]) => {
-  const answered = await fetch(`${system.origin}${address}`, {
+  const response = await fetch(`${system.origin}${address}`, {
     method: 'POST',
     headers: { accept: 'text/html', origin: system.origin },
     body: new URLSearchParams(fields),
   })
-  expect(answered.headers.get('content-type')).toBe('text/html; charset=utf-8')
-  expect(await violations(await answered.text())).toEqual([])
+  expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
+  expect(await findViolations(await response.text())).toEqual([])
 })
 
-test.for(Object.entries(LINKED_PAGES))('the page %s is valid HTML, behind a link', async ([, body]) => {
+test.for(Object.entries(LINKED_PAGES))('the linked page %s is valid HTML', async ([, body]) => {
   const { origin } = system
   expect(
-    await violations(renderPage({ origin, path: '/claim', title: 'A page', body, noindex: true })),
+    await findViolations(renderPage({ origin, path: '/claim', title: 'A page', body, noindex: true })),
   ).toEqual([])
 })
 
 test('the validator finds a mistake', async () => {
-  expect(await violations('<!doctype html><html lang="en"><body><p><div></p></body></html>')).not.toEqual([])
+  const invalidPage = '<!doctype html><html lang="en"><body><p><div></p></body></html>'
+  expect(await findViolations(invalidPage)).not.toEqual([])
 })

@@ -10,8 +10,8 @@ import {
   renderContactMailedPage,
   renderEndClaimPage,
   renderEndedClaimPage,
+  renderGrantedAccessPage,
   renderJoinedPage,
-  renderLentAccessPage,
   renderLinkDonePage,
   renderLinkPage,
   renderNoAnswersPage,
@@ -34,12 +34,12 @@ const CODE = {
   attempt: 'cla_x',
   codesLeft: 1,
 }
-const LENT = { secret: 'secret', since: '2026-11-20', until: '2026-12-20' }
+const ACCESS = { secret: 'secret', since: '2026-11-20', until: '2026-12-20' }
 const AGENT = { name: 'Atlas', registered: '2026-11-20' }
 
 const CLAIM = { secret: 'secret', matchPhrase: 'grand meadow', codesLeft: 2 }
 
-/** The pages to which a sign-in or a link in a mail leads, and which `SITE_PAGES` does not contain. */
+/** The pages to which a form, a sign-in or a mailed link leads. `SITE_PAGES` does not contain them. */
 export const LINKED_PAGES: Readonly<Record<string, Html>> = {
   address: renderSignInPage({ ...FORM, app: COMPUTER, lastCode: 'locked' }),
   mistake: renderSignInPage({
@@ -58,19 +58,19 @@ export const LINKED_PAGES: Readonly<Record<string, Html>> = {
   'no-codes': renderNoCodesLeftPage({ ...FORM, canStillType: true }),
   allowed: renderAllowedPage({ ...FORM, app: SITE }),
   gone: renderNoSignInPage(),
-  list: renderLentAccessPage({
+  list: renderGrantedAccessPage({
     secret: 'secret',
-    lent: [AGENT, { ...AGENT, appHost: 'claude.ai' }].map((agent) => ({ ...LENT, agent })),
+    accesses: [AGENT, { ...AGENT, appHost: 'claude.ai' }].map((agent) => ({ ...ACCESS, agent })),
   }),
   claim: renderClaimQuestionPage({
     ...CLAIM,
     agent: { ...AGENT, name: 'Case helper of the library' },
-    shown: true,
+    hasShownCode: true,
   }),
   'claim-code': renderClaimCodePage({ ...CLAIM, agent: AGENT, code: '092827' }),
   'claim-closed': renderClosedClaimPage('expired'),
-  'end-claim': renderEndClaimPage({ ...LENT, agent: { ...AGENT, verifiedDomain: 'agent.example.org' } }),
-  'ended-claim': renderEndedClaimPage({ left: 'secret' }),
+  'end-claim': renderEndClaimPage({ ...ACCESS, agent: { ...AGENT, verifiedDomain: 'agent.example.org' } }),
+  'ended-claim': renderEndedClaimPage({ remainingSecret: 'secret' }),
   'already-ended': renderAlreadyEndedPage(),
   'broken-end': renderBrokenEndLinkPage(),
   'contact-mailed': renderContactMailedPage(),

@@ -21,8 +21,8 @@ export const SITE_PAGES = {
   'not-found': '/nowhere',
 } as const
 
-/** A question for each kind of answer of `/ask`. */
-export const ASKED = {
+/** A question for each kind of answer that `/ask` gives. */
+export const EXAMPLE_QUESTIONS = {
   information: 'When do I renew my green card?',
   'hand-off': 'ICE took my brother this morning. Where is he?',
   'out-of-scope': 'How do I get a work visa for Canada?',

@@ -6,7 +6,7 @@ import { startMailServer } from '@plainpath/mail/testing'
 import { startStack } from '@plainpath/stack/start-stack'
 import { basic, createSender, json } from '../send.ts'
 import { openBrowser } from './open-browser.ts'
-import { ASKED, SITE_PAGES } from './site-pages.ts'
+import { EXAMPLE_QUESTIONS, SITE_PAGES } from './site-pages.ts'
 
 const FOLDER = path.resolve(import.meta.dirname, '../../docs/pages')
 const WIDE = { width: 960, height: 600 }
@@ -52,7 +52,7 @@ async function createSignInAddress(): Promise<string> {
   return `${origin}/oauth/authorize?${new URLSearchParams(request)}`
 }
 
-// Writes pictures of the top of each page into `docs/pages/`, so that changes to pages can be reviewed.
+// Writes pictures of the visible part of each page into `docs/pages/`, so that changes to pages can be reviewed.
 await using resources = new AsyncDisposableStack()
 const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-pictures-'))
 resources.defer(() => rm(folder, { recursive: true, force: true }))
@@ -75,12 +75,12 @@ for (const [look, options] of Object.entries(LOOKS)) {
     await page.goto(`${origin}${address}`)
     await takePicture(name)
   }
-  // The pages that follow a form have no print picture.
+  // Only the pages of `SITE_PAGES` have a print picture.
   if (look === 'print') {
     await page.close()
     continue
   }
-  for (const [name, question] of Object.entries(ASKED)) {
+  for (const [name, question] of Object.entries(EXAMPLE_QUESTIONS)) {
     await page.goto(`${origin}/ask`)
     await page.fill('#question', question)
     await page.getByRole('button', { name: 'Ask', exact: true }).click()

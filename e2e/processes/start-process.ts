@@ -14,8 +14,8 @@ export interface AppProcess extends AsyncDisposable {
 const START_MS = 60_000
 
 /**
- * Runs `apps/<app>/src/main.ts serve` as a process, and waits until it listens. Disposing sends SIGTERM and
- * waits until it has ended.
+ * Runs `apps/<app>/src/main.ts serve` as a process, and waits until it listens. Disposing sends SIGTERM, and waits until the
+ * process has ended.
  */
 export async function startProcess(
   app: AppName,

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { freePorts } from '@plainpath/http/free-ports'
+import { reserveFreePorts } from '@plainpath/http/free-ports'
 import type { AppName } from '@plainpath/metadata'
 import { openPool } from '@plainpath/postgres'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -15,11 +15,11 @@ let secrets: readonly string[]
 beforeAll(async () => {
   const system = resources.use(await openSystemEnvironment('http://localhost:1', 1_000))
   resourceDatabase = system.adminUrls.resource
-  secrets = secretsOf(system.env)
-  const ports = await freePorts(10)
-  const nextPort = () => ports.pop() ?? 0
+  secrets = readSecrets(system.env)
+  const ports = await reserveFreePorts(10)
+  const takePort = () => ports.pop() ?? 0
   const start = async (app: AppName, internal: number) => {
-    const [port, operations] = [nextPort(), nextPort()]
+    const [port, operations] = [takePort(), takePort()]
     const name = app.toUpperCase()
     const env = Object.fromEntries(Object.entries(system.env).filter(([key]) => key.startsWith(`${name}_`)))
     return startProcess(app, port, {
@@ -33,7 +33,7 @@ beforeAll(async () => {
         : { RESOURCE_AUTH_URL: `http://127.0.0.1:${internal}` }),
     })
   }
-  const internals = [nextPort(), nextPort()]
+  const internals = [takePort(), takePort()]
   auth = await Promise.all(internals.map((internal) => start('auth', internal)))
   api = await Promise.all(internals.map((internal) => start('resource', internal)))
   for (const each of [...auth, ...api]) resources.use(each)
@@ -43,19 +43,22 @@ afterAll(() => resources.disposeAsync())
 /** With more refused attempts, the joins would not be simultaneous. */
 const MAX_REFUSALS = 1_000
 
-const at = (processes: readonly AppProcess[], index: number) => processes[index % processes.length]?.url ?? ''
+const getUrl = (processes: readonly AppProcess[], index: number) =>
+  processes[index % processes.length]?.url ?? ''
 
 test('one of 200 simultaneous joins with one address over two processes is 201, and 199 are 200', async () => {
-  let refused = 0
+  let refusalCount = 0
   /** A busy instance may respond with 503; the client then repeats the request. */
   const join = async (index: number): Promise<number> => {
     for (;;) {
-      const { status } = await fetch(`${at(api, index)}/api/waitlist`, {
+      const { status } = await fetch(`${getUrl(api, index)}/api/waitlist`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ email: index % 3 ? 'race@example.org' : 'Race@EXAMPLE.org' }),
       })
-      if (status !== 503 || (refused += 1) > MAX_REFUSALS) return status
+      if (status !== 503) return status
+      refusalCount += 1
+      if (refusalCount > MAX_REFUSALS) return status
     }
   }
   const statuses = await Promise.all(Array.from({ length: 200 }, (_each, index) => join(index)))
@@ -65,39 +68,49 @@ test('one of 200 simultaneous joins with one address over two processes is 201, 
   expect((await db.query('select id from waitlist_entries')).rowCount).toBe(1)
 })
 
-test('one process rejects at once the token or client that the other revoked', async () => {
-  const registered = await fetch(`${at(auth, 0)}/api/agent/register`, { method: 'POST' })
+test('each process rejects a token or client as soon as the other process has revoked it', async () => {
+  const registered = await fetch(`${getUrl(auth, 0)}/api/agent/register`, { method: 'POST' })
   const agent = (await registered.json()) as { client_id: string; client_secret: string }
   const authorization = `Basic ${Buffer.from(`${agent.client_id}:${agent.client_secret}`).toString('base64')}`
-  const issue = async (index: number) => {
+  const issueToken = async (index: number) => {
     const body = new URLSearchParams({ grant_type: 'client_credentials' })
-    const response = await fetch(`${at(auth, index)}/oauth/token`, {
+    const response = await fetch(`${getUrl(auth, index)}/oauth/token`, {
       method: 'POST',
       headers: { authorization },
       body,
     })
     return ((await response.json()) as { access_token: string }).access_token
   }
-  const read = async (index: number, token: string) =>
-    (await fetch(`${at(api, index)}/api/guides`, { headers: { authorization: `Bearer ${token}` } })).status
+  const readGuides = async (index: number, token: string) => {
+    const headers = { authorization: `Bearer ${token}` }
+    return (await fetch(`${getUrl(api, index)}/api/guides`, { headers })).status
+  }
 
-  const [first, second] = [await issue(0), await issue(1)]
-  expect([await read(0, first), await read(1, first), await read(0, second), await read(1, second)]).toEqual([
-    200, 200, 200, 200,
-  ])
-  const body = new URLSearchParams({ token: first })
-  expect(
-    (await fetch(`${at(auth, 1)}/oauth/revoke`, { method: 'POST', headers: { authorization }, body })).status,
-  ).toBe(200)
-  expect([await read(0, first), await read(1, first), await read(1, second)]).toEqual([401, 401, 200])
-  expect(
-    (await fetch(`${at(auth, 0)}/api/agent`, { method: 'DELETE', headers: { authorization } })).status,
-  ).toBe(204)
-  expect([await read(0, second), await read(1, second)]).toEqual([401, 401])
+  const [firstToken, secondToken] = [await issueToken(0), await issueToken(1)]
+  for (const token of [firstToken, secondToken])
+    expect([await readGuides(0, token), await readGuides(1, token)]).toEqual([200, 200])
+  const body = new URLSearchParams({ token: firstToken })
+  const revoked = await fetch(`${getUrl(auth, 1)}/oauth/revoke`, {
+    method: 'POST',
+    headers: { authorization },
+    body,
+  })
+  expect(revoked.status).toBe(200)
+  expect([
+    await readGuides(0, firstToken),
+    await readGuides(1, firstToken),
+    await readGuides(1, secondToken),
+  ]).toEqual([401, 401, 200])
+  const deleted = await fetch(`${getUrl(auth, 0)}/api/agent`, {
+    method: 'DELETE',
+    headers: { authorization },
+  })
+  expect(deleted.status).toBe(204)
+  expect([await readGuides(0, secondToken), await readGuides(1, secondToken)]).toEqual([401, 401])
 })
 
 /** Reads the secret part of each line of each file that a setting names. */
-function secretsOf(env: Readonly<Record<string, string>>): string[] {
+function readSecrets(env: Readonly<Record<string, string>>): string[] {
   const files = Object.entries(env).filter(([name]) => /_(KEK|HASH_KEY|CLIENT_SECRET)_FILE$/.test(name))
   return files.flatMap(([, file]) =>
     readFileSync(file, 'utf8')

@@ -1,4 +1,4 @@
-import { freePorts } from '@plainpath/http/free-ports'
+import { reserveFreePorts } from '@plainpath/http/free-ports'
 import type { AppName } from '@plainpath/metadata'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openSystemEnvironment } from '../system-environment.ts'
@@ -7,20 +7,20 @@ import { type AppProcess, startProcess } from './start-process.ts'
 const HOUR_MS = 3_600_000
 const PRELOAD = new URL('./wrong-clock.ts', import.meta.url).href
 
-interface Running extends AppProcess {
+interface RunningApp extends AppProcess {
   readonly operationsUrl: string
   readonly internalUrl: string
 }
 
 const resources = new AsyncDisposableStack()
 /** Instances with a right clock first, then one an hour ahead and, for auth, one an hour behind. */
-const auth: Running[] = []
-const api: Running[] = []
+const auth: RunningApp[] = []
+const api: RunningApp[] = []
 let agent: { client_id: string; client_secret: string }
 beforeAll(async () => {
   const system = resources.use(await openSystemEnvironment('http://localhost:1'))
   const start = async (app: AppName, wrongByMs: number, authUrl = '') => {
-    const [port = 0, operations = 0, internal = 0] = await freePorts(3)
+    const [port = 0, operations = 0, internal = 0] = await reserveFreePorts(3)
     const name = app.toUpperCase()
     const env = Object.fromEntries(Object.entries(system.env).filter(([key]) => key.startsWith(`${name}_`)))
     const running = resources.use(
@@ -34,8 +34,8 @@ beforeAll(async () => {
         ...(wrongByMs !== 0 && { NODE_OPTIONS: `--import=${PRELOAD}`, WRONG_BY_MS: String(wrongByMs) }),
       }),
     )
-    const at = (each: number) => `http://127.0.0.1:${each}`
-    return { ...running, operationsUrl: at(operations), internalUrl: at(internal) }
+    const toUrl = (portNumber: number) => `http://127.0.0.1:${portNumber}`
+    return { ...running, operationsUrl: toUrl(operations), internalUrl: toUrl(internal) }
   }
   for (const wrongByMs of [0, HOUR_MS, -HOUR_MS]) auth.push(await start('auth', wrongByMs))
   for (const wrongByMs of [0, HOUR_MS]) api.push(await start('resource', wrongByMs, auth[0]?.internalUrl))
@@ -52,34 +52,36 @@ const requestToken = (index: number) =>
     },
     body: new URLSearchParams({ grant_type: 'client_credentials' }),
   })
-const token = async () => ((await (await requestToken(0)).json()) as { access_token: string }).access_token
-const read = async (index: number, headers = {}) =>
+const issueToken = async () =>
+  ((await (await requestToken(0)).json()) as { access_token: string }).access_token
+const readGuides = async (index: number, headers = {}) =>
   (await fetch(`${api[index]?.url}/api/guides`, { headers })).status
-const ready = async (process: Running | undefined) => (await fetch(`${process?.operationsUrl}/ready`)).status
+const checkReadiness = async (app: RunningApp | undefined) =>
+  (await fetch(`${app?.operationsUrl}/ready`)).status
 
 describe('an instance with a wrong clock serves only reads without a token, and the others keep working:', () => {
   test.for([
     ['ahead', 1],
     ['behind', 2],
-  ] as const)('an hour %s at the authorization server', { timeout: 60_000 }, async ([_how, wrong]) => {
-    await expect.poll(() => ready(auth[wrong]), { timeout: 30_000 }).toBe(503)
-    expect(await ready(auth[0])).toBe(200)
-    const refused = await requestToken(wrong)
+  ] as const)('an hour %s at the authorization server', { timeout: 60_000 }, async ([_direction, index]) => {
+    await expect.poll(() => checkReadiness(auth[index]), { timeout: 30_000 }).toBe(503)
+    expect(await checkReadiness(auth[0])).toBe(200)
+    const refused = await requestToken(index)
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([
       503,
       expect.stringMatching(/^\d+$/),
     ])
     expect(await refused.json()).toMatchObject({ error: 'temporarily_unavailable' })
     expect((await requestToken(0)).status).toBe(200)
-    expect(auth[wrong]?.printed.join('\n')).toContain('the clock of this machine differs')
+    expect(auth[index]?.printed.join('\n')).toContain('the clock of this machine differs')
   })
 
   test('an hour ahead at the API', { timeout: 60_000 }, async () => {
-    await expect.poll(() => ready(api[1]), { timeout: 30_000 }).toBe(503)
-    expect(await ready(api[0])).toBe(200)
-    const authorization = `Bearer ${await token()}`
-    expect([await read(0, { authorization }), await read(1, { authorization })]).toEqual([200, 503])
+    await expect.poll(() => checkReadiness(api[1]), { timeout: 30_000 }).toBe(503)
+    expect(await checkReadiness(api[0])).toBe(200)
+    const headers = { authorization: `Bearer ${await issueToken()}` }
+    expect([await readGuides(0, headers), await readGuides(1, headers)]).toEqual([200, 503])
     // Public reads do not depend on the clock.
-    expect(await read(1)).toBe(200)
+    expect(await readGuides(1)).toBe(200)
   })
 })

@@ -18,7 +18,7 @@ beforeAll(async () => {
   )
 })
 afterAll(() => resources.disposeAsync())
-const running = () => system
+const getSystem = () => system
 
-describeJourney(running)
-describeRevocation(running)
+describeJourney(getSystem)
+describeRevocation(getSystem)

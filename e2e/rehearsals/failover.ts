@@ -18,7 +18,7 @@ Redis at one address, which moved to the new primary at \`+switch-master\`; conn
   run: rehearseFailover,
 }
 
-/** Without Redis, operations of auth may be refused. The grace covers a lease, for which revocations wait after the switch. */
+/** Without Redis, auth may refuse operations. The grace period covers a lease, for which revocations wait after the switch. */
 const WITHOUT_REDIS = { parts: ['auth redis'], graceMs: 10_000 } as const
 
 async function rehearseFailover({ rate, seconds, print }: RehearsalOptions): Promise<RehearsalResult> {
@@ -36,12 +36,14 @@ async function rehearseFailover({ rate, seconds, print }: RehearsalOptions): Pro
       settings: mailSettings(mail),
       redirectStores: async (stores) => ({
         ...stores,
-        AUTH_REDIS_URL: await proxies.through('auth redis', stores.AUTH_REDIS_URL),
-        RESOURCE_REDIS_URL: await proxies.through('api redis', stores.RESOURCE_REDIS_URL),
+        AUTH_REDIS_URL: await proxies.addProxy('auth redis', stores.AUTH_REDIS_URL),
+        RESOURCE_REDIS_URL: await proxies.addProxy('api redis', stores.RESOURCE_REDIS_URL),
       }),
     }),
   )
-  const sentinels = resources.use(await startSentinels(stack.redis, { folder, onSwitch: proxies.aimRedis }))
+  const sentinels = resources.use(
+    await startSentinels(stack.redis, { folder, onSwitch: proxies.redirectRedis }),
+  )
   const ledger = await prepareLedger(stack.origin, { mail, size: LEDGER_SIZE })
   print('the load begins')
   const notes: string[] = []

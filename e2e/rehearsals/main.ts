@@ -40,7 +40,7 @@ const { values: options, positionals } = parseArgs({
 })
 const print = (text: string) => process.stdout.write(`${text}\n`)
 
-/** Runs a rehearsal. Returns false if a guarantee was violated. */
+/** Runs a rehearsal, and writes its results unless `--dry-run` is set. Returns whether it passed. */
 async function main(name: string, rehearsal: Rehearsal): Promise<boolean> {
   const [seconds, rate] = [Number(options.seconds), Number(options.rate)]
   if (!(seconds > 0 && rate > 0)) throw new RangeError('--seconds and --rate are numbers above 0')

@@ -24,7 +24,7 @@ export interface PhaseResult {
   readonly silentOperation: OperationName
 }
 
-/** The operations on which agents depend. Each is sent several times a second. */
+/** The operations on which agents depend. */
 const OBSERVED_OPERATIONS: readonly OperationName[] = [
   'register',
   'token',
@@ -34,7 +34,7 @@ const OBSERVED_OPERATIONS: readonly OperationName[] = [
   'guides',
 ]
 
-/** The ledger is small, so that a busy machine refuses nothing before the load begins. */
+/** Small, so that a busy machine refuses nothing while the ledger is prepared. */
 export const LEDGER_SIZE = { agents: 60, people: 10, concurrency: 2 } as const
 
 export interface Traffic {
@@ -45,14 +45,14 @@ export interface Traffic {
 }
 
 /**
- * Sends requests while `run` carries out the phases of a rehearsal, then checks that no acknowledged change was lost.
+ * Sends requests while `run` carries out the phases of a rehearsal, and then checks whether an acknowledged change was lost.
  *
- * @param run calls `phase` for one phase after another; `runLoad` waits while the load continues for `seconds`
+ * @param run calls `phase` for one phase after another. `runLoad` waits until the load has sent the requests of `seconds`
  */
 export async function rehearseUnderLoad(
   { origin, ledger, rate }: Traffic,
   run: (during: {
-    /** @param action may return the time, by `performance.now()`, at which everything that it broke worked again */
+    /** @param action may return the time (`performance.now()`) at which everything that it broke worked again */
     phase(name: string, action: () => Promise<number | void>, allowed?: Allowed): Promise<void>
     runLoad(seconds: number): Promise<void>
   }) => Promise<void>,

@@ -84,6 +84,7 @@ async function rehearsePooler({ rate, seconds, print }: RehearsalOptions): Promi
   return { phases, lost, mistakes, tests: await runTests(), notes: [connections] }
 }
 
+/** Counts the connections to the pooler and to PostgreSQL, and returns the counts as a sentence for the results. */
 async function countConnections(pooler: Pooler, adminUrl: string): Promise<string> {
   const pools = await pooler.console('SHOW POOLS')
   const sum = (columns: RegExp) =>

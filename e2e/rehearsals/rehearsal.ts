@@ -28,7 +28,11 @@ export interface RehearsalResult {
   readonly notes: readonly string[]
 }
 
-/** Returns whether every guarantee held. @param options.isBusy true if the machine may refuse requests and respond late */
+/**
+ * Returns whether every guarantee held, every test passed, and each refusal and late response is explained.
+ *
+ * @param options.isBusy true to tolerate unexplained refusals and late responses, since the machine does other work
+ */
 export const hasPassed = (
   { phases, lost, mistakes, tests }: RehearsalResult,
   { isBusy }: { isBusy: boolean },
@@ -61,6 +65,7 @@ export function renderRehearsalTable({ phases, lost, mistakes, tests, notes }: R
   ].join('\n')
 }
 
+/** Renders the results page of a rehearsal. */
 export function renderRehearsalDocument(
   name: string,
   { title, description }: Pick<Rehearsal, 'title' | 'description'>,

@@ -1,6 +1,6 @@
 import { chown, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { freePorts } from '@plainpath/http/free-ports'
+import { reserveFreePorts } from '@plainpath/http/free-ports'
 import { openPool } from '@plainpath/postgres'
 import { findDebianPrograms } from '@plainpath/stack/debian-program'
 import { type ManagedProcess, startManagedProcess } from '@plainpath/stack/managed-process'
@@ -28,11 +28,12 @@ const ROLE_LIMITS = {
 /** Starts PgBouncer, and sets the time limits of the apps' roles. The caller must dispose the process. */
 export async function startPooler(stores: StoreAddresses, folder: string): Promise<Pooler> {
   const { pgbouncer } = await findDebianPrograms(['pgbouncer'], process.env['PATH'] ?? '')
-  const [port = 0] = await freePorts(1)
+  const [port = 0] = await reserveFreePorts(1)
   const urls = [new URL(stores.AUTH_DATABASE_URL), new URL(stores.RESOURCE_DATABASE_URL)] as const
   for (const url of urls) await limitRole(url.href)
   const users = urls.map((url) => `"${url.username}" "${decodeURIComponent(url.password)}"\n`).join('')
-  const [usersFile, file] = [path.join(folder, 'pgbouncer-users.txt'), path.join(folder, 'pgbouncer.ini')]
+  const usersFile = path.join(folder, 'pgbouncer-users.txt')
+  const settingsFile = path.join(folder, 'pgbouncer.ini')
   const databases = urls.map(({ pathname, hostname, port: server }) => {
     const database = pathname.slice(1)
     return `${database} = host=${hostname} port=${server} dbname=${database}`
@@ -46,21 +47,21 @@ export async function startPooler(stores: StoreAddresses, folder: string): Promi
     `admin_users = ${urls[0].username}`,
     ...['pool_mode = transaction', `default_pool_size = ${POOL_SIZE}`, 'max_client_conn = 200'],
     `ignore_startup_parameters = ${Object.keys(ROLE_LIMITS).join(',')}`,
-    // A request of an app gives up after one second.
+    // Longer than an app waits for a connection, which is one second.
     'query_wait_timeout = 2',
     // PgBouncer refuses to run as root.
     ...(process.getuid?.() === 0 ? ['user = nobody'] : []),
   ]
-  for (const [name, content] of [
+  for (const [file, content] of [
     [usersFile, users],
-    [file, `${settings.join('\n')}\n`],
+    [settingsFile, `${settings.join('\n')}\n`],
   ] as const) {
-    await writeFile(name, content, { mode: 0o600 })
-    if (process.getuid?.() === 0) await chown(name, NOBODY, NOBODY)
+    await writeFile(file, content, { mode: 0o600 })
+    if (process.getuid?.() === 0) await chown(file, NOBODY, NOBODY)
   }
   const poolerProcess = await startManagedProcess({
     name: 'pgbouncer',
-    command: [pgbouncer, file],
+    command: [pgbouncer, settingsFile],
     env: {},
     logFile: path.join(folder, 'pgbouncer.log'),
     readyLine: 'process up',

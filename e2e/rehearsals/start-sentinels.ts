@@ -1,6 +1,6 @@
 import { copyFile, mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { freePorts } from '@plainpath/http/free-ports'
+import { reserveFreePorts } from '@plainpath/http/free-ports'
 import { type ManagedProcess, startManagedProcess, waitUntil } from '@plainpath/stack/managed-process'
 import type { RunningRedis } from '@plainpath/stack/start-redis'
 import { Redis } from 'ioredis'
@@ -13,7 +13,7 @@ interface Server {
 
 /** Two Redis servers, one of them the primary, and three Sentinels. */
 export interface Sentinels extends AsyncDisposable {
-  /** Returns the primary that the Sentinels agree on. */
+  /** Returns the primary: the first one, or the one to which the Sentinels have switched. */
   primary(): Server
   replica(): Server
   /** Makes Sentinel switch to the replica, as an operator does before maintenance. */
@@ -34,7 +34,7 @@ const PATIENCE_MS = 60_000
 /**
  * Starts a replica of `redis`, and the Sentinels.
  *
- * @param options.onSwitch moves the address of Redis to the new primary; called when the Sentinels have agreed
+ * @param options.onSwitch moves the address of Redis to the new primary. It is called when the Sentinels have switched
  */
 export async function startSentinels(
   redis: RunningRedis,
@@ -42,7 +42,7 @@ export async function startSentinels(
 ): Promise<Sentinels> {
   await using opening = new AsyncDisposableStack()
   const { username, password } = new URL(redis.adminUrl)
-  const [replicaPort = 0, ...sentinelPorts] = await freePorts(1 + SENTINELS)
+  const [replicaPort = 0, ...sentinelPorts] = await reserveFreePorts(1 + SENTINELS)
   const connect = (port: number, user = { username, password }) => {
     const connection = new Redis({ ...user, port, maxRetriesPerRequest: 20, retryStrategy: () => 100 })
     connection.on('error', () => {})
@@ -112,20 +112,20 @@ export async function startSentinels(
     )
   }
   const [sentinelPort = 0] = sentinelPorts
-  const anonymous = { username: '', password: '' }
-  const sentinel = connect(sentinelPort, anonymous)
+  const NO_CREDENTIALS = { username: '', password: '' }
+  const sentinel = connect(sentinelPort, NO_CREDENTIALS)
   await expectWithin(() => isComplete(sentinel), 'the Sentinels do not know each other')
 
   let primary = servers[0]
   const getReplica = () => (primary === servers[0] ? servers[1] : servers[0])
-  const events = connect(sentinelPort, anonymous)
+  const events = connect(sentinelPort, NO_CREDENTIALS)
   await events.subscribe('+switch-master')
-  let switching = Promise.resolve()
+  let lastSwitch = Promise.resolve()
   events.on('message', (_channel: string, message: string) => {
     const port = Number(message.split(' ')[4])
     const newPrimary = servers.find((server) => server.port === port)
     if (!newPrimary) return
-    switching = onSwitch(port).then(() => {
+    lastSwitch = onSwitch(port).then(() => {
       primary = newPrimary
     })
   })
@@ -138,7 +138,7 @@ export async function startSentinels(
     },
     async waitForSwitch(oldPrimary) {
       await expectWithin(() => primary !== oldPrimary, 'Sentinel did not switch')
-      await switching
+      await lastSwitch
     },
     async waitForReplication() {
       await configure()

@@ -1,7 +1,7 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { freePorts } from '@plainpath/http/free-ports'
+import { reserveFreePorts } from '@plainpath/http/free-ports'
 import type { AppName } from '@plainpath/metadata'
 import { checkOutCommit, selectKnownSettings } from '@plainpath/stack/check-out'
 import { findDebianPrograms } from '@plainpath/stack/debian-program'
@@ -11,7 +11,7 @@ import { startFaultyMailServer } from '../faults/faulty-mail-server.ts'
 import { prepareLedger } from '../faults/prepare-ledger.ts'
 import { repeatRefused } from '../faults/repeat-refused.ts'
 import { mailSettings } from '../lend-mailbox-to.ts'
-import { newestRelease } from '../releases/newest-release.ts'
+import { findNewestRelease } from '../releases/newest-release.ts'
 import { openReleaseStores } from '../releases/open-release-stores.ts'
 import { runCommand } from '../releases/start-release.ts'
 import { LEDGER_SIZE, rehearseUnderLoad } from './phases.ts'
@@ -27,7 +27,7 @@ release, on the new tables.`,
   run: rehearseUpgrade,
 }
 
-/** A process of an app, which may be replaced by one of another version. */
+/** A process of an app, which can be replaced by a process of another version. */
 interface Instance {
   readonly app: AppName
   readonly number: number
@@ -37,7 +37,7 @@ interface Instance {
 
 async function rehearseUpgrade({ rate, seconds, print }: RehearsalOptions): Promise<RehearsalResult> {
   await using resources = new AsyncDisposableStack()
-  const release = newestRelease(ROOT)
+  const release = findNewestRelease(ROOT)
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-upgrade-'))
   resources.defer(() => rm(folder, { recursive: true, force: true }))
   // If this process is root, the database server runs as another user, which must be able to enter this folder.
@@ -45,7 +45,7 @@ async function rehearseUpgrade({ rate, seconds, print }: RehearsalOptions): Prom
   const oldRoot = path.join(folder, 'release')
   checkOutCommit(ROOT, release.commit, oldRoot)
   const mail = resources.use(await startFaultyMailServer())
-  const [port = 0, ...ports] = await freePorts(13)
+  const [port = 0, ...ports] = await reserveFreePorts(13)
   const takePort = () => ports.pop() ?? 0
   const origin = `http://localhost:${port}`
   const stores = resources.use(await openReleaseStores(folder, origin))

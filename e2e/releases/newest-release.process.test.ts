@@ -3,10 +3,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { newestRelease } from './newest-release.ts'
+import { findNewestRelease } from './newest-release.ts'
 
-/** Creates a repository with two commits, some of which `releases` names. */
-function clone() {
+/** Creates a repository with two commits, and a function that writes `docs/releases.json`. */
+function createClone() {
   const root = mkdtempSync(path.join(tmpdir(), 'plainpath-releases-'))
   onTestFinished(() => rmSync(root, { recursive: true }))
   const git = (...args: string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim()
@@ -17,32 +17,32 @@ function clone() {
     git('commit', '--quiet', '--allow-empty', '--message', 'One more')
     return git('rev-parse', 'HEAD')
   }
-  const [first, second] = [commit(), commit()]
+  const [firstCommit, secondCommit] = [commit(), commit()]
   mkdirSync(path.join(root, 'docs'))
   const write = (releases: unknown) =>
     writeFileSync(path.join(root, 'docs/releases.json'), JSON.stringify(releases))
-  return { root, git, first, second, write }
+  return { root, git, firstCommit, secondCommit, write }
 }
 
-test('finds the last release of the file, with or without its tag', () => {
-  const { root, git, first, second, write } = clone()
+test('finds the last release of the file, with or without tags', () => {
+  const { root, git, firstCommit, secondCommit, write } = createClone()
   const releases = [
-    { tag: 'release-0.1.0', commit: first },
-    { tag: 'release-0.2.0', commit: second },
+    { tag: 'release-0.1.0', commit: firstCommit },
+    { tag: 'release-0.2.0', commit: secondCommit },
   ]
   write(releases)
-  expect(newestRelease(root)).toEqual(releases[1])
-  git('tag', 'release-0.1.0', first)
-  git('tag', '--annotate', '--message', 'Second', 'release-0.2.0', second)
-  expect(newestRelease(root)).toEqual(releases[1])
+  expect(findNewestRelease(root)).toEqual(releases[1])
+  git('tag', 'release-0.1.0', firstCommit)
+  git('tag', '--annotate', '--message', 'Second', 'release-0.2.0', secondCommit)
+  expect(findNewestRelease(root)).toEqual(releases[1])
 })
 
-test('says what to fetch in a clone without the history of the release', () => {
-  const { root, write } = clone()
+test('says what to fetch in a createClone without the history of the release', () => {
+  const { root, write } = createClone()
   const commit = 'a'.repeat(40)
   write([{ tag: 'release-0.1.0', commit }])
-  expect(() => newestRelease(root)).toThrow(
-    `The commit of release-0.1.0 is not in this clone, which lacks a part of its history: git fetch --unshallow origin`,
+  expect(() => findNewestRelease(root)).toThrow(
+    `The commit of release-0.1.0 is not in this createClone, which lacks a part of its history: git fetch --unshallow origin`,
   )
 })
 
@@ -50,25 +50,25 @@ test.for([
   ['no release at all', 'names no release', () => []],
   ['a name that is no release', 'pattern', (commit: string) => [{ tag: 'v1', commit }]],
   ['a short commit', 'pattern', (commit: string) => [{ tag: 'release-0.1.0', commit: commit.slice(0, 7) }]],
-] as const)('%s is an error', ([_what, says, releases]) => {
-  const { root, first, write } = clone()
-  write(releases(first))
-  expect(() => newestRelease(root)).toThrow(says)
+] as const)('rejects %s', ([_name, message, createReleases]) => {
+  const { root, firstCommit, write } = createClone()
+  write(createReleases(firstCommit))
+  expect(() => findNewestRelease(root)).toThrow(message)
 })
 
 test('rejects a tag that is not in the file, or has another commit there', () => {
-  const { root, git, first, second, write } = clone()
-  write([{ tag: 'release-0.1.0', commit: first }])
-  git('tag', 'release-0.2.0', second)
-  expect(() => newestRelease(root)).toThrow('docs/releases.json says nothing of it')
+  const { root, git, firstCommit, secondCommit, write } = createClone()
+  write([{ tag: 'release-0.1.0', commit: firstCommit }])
+  git('tag', 'release-0.2.0', secondCommit)
+  expect(() => findNewestRelease(root)).toThrow('docs/releases.json says nothing of it')
   git('tag', '--delete', 'release-0.2.0')
-  git('tag', 'release-0.1.0', second)
-  expect(() => newestRelease(root)).toThrow(`docs/releases.json says ${first}`)
+  git('tag', 'release-0.1.0', secondCommit)
+  expect(() => findNewestRelease(root)).toThrow(`docs/releases.json says ${firstCommit}`)
 })
 
 test('rejects a commit that is not an ancestor of the checkout', () => {
-  const { root, git, first, second, write } = clone()
-  write([{ tag: 'release-0.1.0', commit: second }])
-  git('checkout', '--quiet', first)
-  expect(() => newestRelease(root)).toThrow('is not an ancestor')
+  const { root, git, firstCommit, secondCommit, write } = createClone()
+  write([{ tag: 'release-0.1.0', commit: secondCommit }])
+  git('checkout', '--quiet', firstCommit)
+  expect(() => findNewestRelease(root)).toThrow('is not an ancestor')
 })

@@ -18,7 +18,7 @@ const Releases = z
   )
   .min(1, 'names no release')
 
-/** Thrown when there is no release to run. The message names the reason and the remedy. */
+/** The error if there is no valid newest release. The message names the reason. */
 class NoRelease extends Error {
   override readonly name = 'NoRelease'
 }
@@ -28,9 +28,9 @@ class NoRelease extends Error {
  * the tags. The tags that exist must agree with it.
  *
  * @param root the root of a clone with its whole history
- * @throws {NoRelease}
+ * @throws {NoRelease} if a tag disagrees with the file, or the commit is missing or not an ancestor of the checked-out one
  */
-export function newestRelease(root: string): Release {
+export function findNewestRelease(root: string): Release {
   const releases = Releases.parse(JSON.parse(readFileSync(path.join(root, 'docs/releases.json'), 'utf8')))
   const git = (...args: string[]) =>
     execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim()

@@ -1,8 +1,8 @@
 import { chmod } from 'node:fs/promises'
 import path from 'node:path'
-import { freePorts } from '@plainpath/http/free-ports'
+import { reserveFreePorts } from '@plainpath/http/free-ports'
 import { openDataDirectory } from '@plainpath/local/data-directory'
-import { embeddedDatabases } from '@plainpath/local/databases'
+import { ensureEmbeddedDatabases } from '@plainpath/local/databases'
 import { ensureLocalSecrets } from '@plainpath/local/secrets'
 import { serviceUrls } from '@plainpath/metadata'
 import { useEmbeddedPostgres } from '@plainpath/postgres'
@@ -11,11 +11,11 @@ import { startRedis } from '@plainpath/stack/start-redis'
 
 /** Databases without tables, and Redis. */
 export interface ReleaseStores extends AsyncDisposable {
-  /** The settings of both apps that name the stores and secrets. Each release receives those that it knows. */
+  /** The settings of both apps for stores, secrets, origin and mail. Each release receives those that it knows. */
   readonly env: Readonly<Record<string, string>>
 }
 
-/** Opens the stores that several releases use at once, with the data in `folder`. */
+/** Opens stores that several releases can use simultaneously, with the data in `folder`. */
 export async function openReleaseStores(folder: string, origin: string): Promise<ReleaseStores> {
   await using opening = new AsyncDisposableStack()
   const data = await openDataDirectory(path.join(folder, 'data'))
@@ -24,11 +24,11 @@ export async function openReleaseStores(folder: string, origin: string): Promise
   await chmod(path.join(folder, 'data'), 0o755)
   const postgres = opening.use(await useEmbeddedPostgres({ dir: data.path('postgres') }))
   const programs = await findDebianPrograms(['redis-server'], process.env['PATH'] ?? '')
-  const [port = 0] = await freePorts(1)
+  const [port = 0] = await reserveFreePorts(1)
   const redis = opening.use(await startRedis({ program: programs['redis-server'], port, folder }))
   const env = {
     ...secrets.files,
-    ...(await embeddedDatabases(postgres, secrets.passwords)),
+    ...(await ensureEmbeddedDatabases(postgres, secrets.passwords)),
     AUTH_REDIS_URL: redis.urls.auth,
     RESOURCE_REDIS_URL: redis.urls.resource,
     RESOURCE_CLIENT_ID: secrets.RESOURCE_CLIENT_ID,

@@ -8,7 +8,8 @@ export interface ReleaseUrls {
 }
 
 /**
- * Runs the operations that every release has: register, request a token, use it, read guides, join the waitlist, revoke.
+ * Runs the operations that every release has: register, request a token, read guides with and without it, join the waitlist, and
+ * revoke the token.
  *
  * @returns the operations that failed, each with its status
  */

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import path from 'node:path'
 import { promisify } from 'node:util'
-import { freePorts } from '@plainpath/http/free-ports'
+import { reserveFreePorts } from '@plainpath/http/free-ports'
 import type { AppName } from '@plainpath/metadata'
 import { selectKnownSettings } from '@plainpath/stack/check-out'
 import { type ManagedProcess, startManagedProcess } from '@plainpath/stack/managed-process'
@@ -19,7 +19,7 @@ export async function startRelease(
   { name, env, folder }: { name: string; env: Readonly<Record<string, string>>; folder: string },
 ): Promise<RunningRelease> {
   await using opening = new AsyncDisposableStack()
-  const [port = 0, internal = 0, operations = 0, apiPort = 0, apiOperations = 0] = await freePorts(5)
+  const [port = 0, internal = 0, operations = 0, apiPort = 0, apiOperations = 0] = await reserveFreePorts(5)
   const start = async (app: AppName, extraSettings: Record<string, string>) =>
     opening.use(
       await startManagedProcess({

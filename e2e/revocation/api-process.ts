@@ -13,7 +13,11 @@ interface Connection {
 const MAX_SILENCE_MS = 1_500
 const { leaseMs, renewMs } = INTERVALS
 
-/** Creates an API process with the code under test. @param clock the speed and offset of its clock */
+/**
+ * Creates an API process with the code under test.
+ *
+ * @param clock the relative speed of its clock, and its offset in ms
+ */
 export function createApiProcess(
   world: World,
   name: string,
@@ -33,13 +37,13 @@ export function createApiProcess(
   let slowMs = 0
   let connection: Connection | undefined
 
-  /** Runs an action in this process. If the process hangs at that time, the action runs later. */
+  /** Runs an action in this process. If the process is paused at that time, the action runs after the pause. */
   function runAt(at: number, action: () => void): void {
     time.at(at, () => (time.now() < pausedUntil ? runAt(pausedUntil, action) : action()))
   }
   const drawHopMs = () => (random.happens(0.03) ? random.between(0, 400) : random.between(0.1, 2))
 
-  /** Runs an action when a message from the store arrives at this process. */
+  /** Runs an action when a message from the store arrives at this process, unless the connection has failed by then. */
   function sendToApi(target: Connection, action: () => void, extraDelayMs = 0): void {
     const slowDelayMs = time.now() < slowUntil ? random.between(0, slowMs) : 0
     target.lastApiArrivalAt = Math.max(target.lastApiArrivalAt, time.now() + drawHopMs() + slowDelayMs)
@@ -50,14 +54,17 @@ export function createApiProcess(
     })
   }
 
-  /** Sends a command. It reaches the store even if the connection breaks afterwards. */
+  /**
+   * Sends a command. It reaches the store even if the connection breaks afterwards, but not while the store is
+   * unavailable.
+   */
   function send<T>(target: Connection, step: () => T, onResponse: (response: T) => void): void {
     if (target.isSilent) return
     target.lastStoreArrivalAt = Math.max(target.lastStoreArrivalAt, time.now() + drawHopMs())
     time.at(target.lastStoreArrivalAt, () => {
       if (time.now() < world.storeUnavailableUntil) return
       const response = step()
-      // A reply may be handled after notifications that arrived together with it.
+      // The process may handle a reply after notifications that arrived together with it.
       if (target.isOpen)
         sendToApi(target, () => onResponse(response), random.happens(0.3) ? random.between(0, 2) : 0)
     })
@@ -78,7 +85,7 @@ export function createApiProcess(
         send(
           target,
           () => store.acknowledge(command.mark, command.id, command.lastSeen),
-          (number) => run(subscriber.onAcknowledged(command, number, readLocalTime())),
+          (newestNumber) => run(subscriber.onAcknowledged(command, newestNumber, readLocalTime())),
         )
     }
   }
@@ -154,20 +161,20 @@ export function createApiProcess(
               createIntrospection(token, active, mark),
               readLocalTime(),
             )
-            for (const each of waiters) each(active)
+            for (const settleWaiter of waiters) settleWaiter(active)
           })
         }
       })
     },
-    publish(notice) {
+    publish(notification) {
       const target = connection
       if (target?.isSubscribed && target.isOpen)
-        sendToApi(target, () => run(subscriber.onNotification(notice, readLocalTime())))
+        sendToApi(target, () => run(subscriber.onNotification(notification, readLocalTime())))
     },
     cut() {
       const target = connection
       if (!target) return
-      // Data in transit is lost. The process may notice the failure only later.
+      // Data in transit is lost. The process may notice this up to 0.3 s later.
       target.isSilent = true
       target.isSubscribed = false
       runAt(time.now() + (random.happens(0.5) ? 0 : random.between(0, 300)), () => close(target))

@@ -108,12 +108,12 @@ export async function loadParts(mutant: Mutant | undefined): Promise<Parts> {
       const text = await readFile(fileURLToPath(import.meta.resolve(source)), 'utf8')
       await writeFile(path.join(folder, file), mutant?.file === file ? applyMutant(text, mutant) : text)
     }
-    const load = (file: keyof typeof FILES): Promise<unknown> =>
+    const importCopy = (file: keyof typeof FILES): Promise<unknown> =>
       import(/* @vite-ignore */ pathToFileURL(path.join(folder, file)).href)
     return Object.assign(
       {},
-      await load('revocation-subscriber.ts'),
-      await load('revocation-wait.ts'),
+      await importCopy('revocation-subscriber.ts'),
+      await importCopy('revocation-wait.ts'),
     ) as Parts
   } finally {
     await rm(folder, { recursive: true })

@@ -1,20 +1,24 @@
 import type { Revocation } from '@plainpath/revocation'
 import { INTERVALS, type RevokingProcess, type World } from './world.ts'
 
-const parseClient = (token: string) => token.split('/')[0]!
+const parseClientId = (token: string) => token.split('/')[0]!
 
-/** Creates an auth process with the code under test. @param clock the speed and offset of its clock */
+/**
+ * Creates an auth process with the code under test.
+ *
+ * @param clock the relative speed of its clock, and its offset in ms
+ */
 export function createRevokingProcess(
   world: World,
   clock: { readonly speed: number; readonly offset: number },
 ): RevokingProcess {
   const { time, random, store, parts } = world
   const readLocalTime = () => clock.offset + time.now() * clock.speed
-  const toGlobal = (at: number) => (at - clock.offset) / clock.speed
+  const toGlobalTime = (at: number) => (at - clock.offset) / clock.speed
   let knownMark: ReturnType<typeof parts.updateKnownMark> | undefined
   const drawHopMs = () => (random.happens(0.05) ? random.between(0, 150) : random.between(0.1, 3))
 
-  /** Sends a command to the store. While the store is unavailable there is no reply. */
+  /** Sends a command to the store. While the store is unavailable, the command is lost and gets no reply. */
   function callStore<T>(step: () => T, onReply: (reply: T) => void): void {
     time.at(time.now() + drawHopMs(), () => {
       if (time.now() < world.storeUnavailableUntil) return
@@ -23,6 +27,7 @@ export function createRevokingProcess(
     })
   }
 
+  /** Reads the mark now and once a second. The store creates it if it has none. */
   function ensureMark(): void {
     callStore(
       store.ensureMark,
@@ -37,18 +42,18 @@ export function createRevokingProcess(
     revoke(tokens, kind, onResponse) {
       const [firstToken = ''] = tokens
       const revocation: Revocation =
-        kind === 'token' ? { kind, hash: firstToken } : { kind: 'client', id: parseClient(firstToken) }
+        kind === 'token' ? { kind, hash: firstToken } : { kind: 'client', id: parseClientId(firstToken) }
       const respond = () => {
         for (const token of tokens)
           if (!world.respondedAt.has(token)) world.respondedAt.set(token, time.now())
         onResponse()
       }
       const publish = () => {
-        const notice = store.publishRevocation(revocation)
-        for (const api of world.apis) api.publish(notice)
-        return notice
+        const notification = store.publishRevocation(revocation)
+        for (const api of world.apis) api.publish(notification)
+        return notification
       }
-      const announce = () =>
+      const publishAndWait = () =>
         callStore(publish, ({ mark, number: sequenceNumber }) => {
           const published = { mark, sequenceNumber, publishedAt: readLocalTime() }
           knownMark = parts.updateKnownMark(knownMark, mark, published.publishedAt)
@@ -64,7 +69,7 @@ export function createRevokingProcess(
             if (step.kind === 'respond') return respond()
             if (step.kind !== 'poll')
               return callStore(() => store.removePending(mark, sequenceNumber), respond)
-            time.at(toGlobal(step.at), () =>
+            time.at(toGlobalTime(step.at), () =>
               callStore(
                 () => store.countPending(sequenceNumber),
                 (poll) => {
@@ -77,7 +82,7 @@ export function createRevokingProcess(
           }
           proceed()
         })
-      callStore(() => tokens.forEach(store.remove), announce)
+      callStore(() => tokens.forEach(store.remove), publishAndWait)
     },
   }
 }

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { loadConfig as loadAuthConfig } from '@plainpath/auth/config'
 import { openAuth } from '@plainpath/auth/wire'
 import { createLog, type RequestHandler, serve } from '@plainpath/http'
-import { freePorts } from '@plainpath/http/free-ports'
+import { reserveFreePorts } from '@plainpath/http/free-ports'
 import { ANY_PORT } from '@plainpath/http/testing/any-port'
 import type { AppName } from '@plainpath/metadata'
 import { loadConfig as loadResourceConfig } from '@plainpath/resource/config'
@@ -21,39 +21,44 @@ export interface Client {
   readonly client_secret: string
 }
 
-/** Two instances of each app in this process, with their own Redis. Fault proxies separate the first API from Redis and auth. */
+/** Two instances of each app in this process, and a Redis of their own. Instances are numbered 0 and 1. */
 export interface CachedSystem extends AsyncDisposable {
   readonly env: Readonly<Record<string, string>>
   readonly redis: RunningRedis
+  /** A connection to Redis as its administrator. */
   readonly admin: Redis
-  /** The fault proxies from the first API to Redis and to auth. */
-  readonly toRedis: FaultProxy
-  readonly toAuth: FaultProxy
-  readonly logged: readonly string[]
-  newClient(): Promise<Client>
-  newToken(client: Client): Promise<string>
+  /** The fault proxy between the first API and Redis. */
+  readonly redisProxy: FaultProxy
+  /** The fault proxy between the first API and the first auth instance. */
+  readonly authProxy: FaultProxy
+  /** The log lines of all instances. */
+  readonly logLines: readonly string[]
+  registerClient(): Promise<Client>
+  issueToken(client: Client): Promise<string>
   /** Revokes a token at an auth instance, and returns the status. */
   revoke(client: Client, token: string, instance?: number): Promise<number>
-  end(client: Client, instance?: number): Promise<number>
-  /** Sends a request with the token to an API instance, and returns the status. */
+  /** Deletes a client at an auth instance, and returns the status. */
+  deleteClient(client: Client, instance?: number): Promise<number>
+  /** Reads the guides with the token at an API instance, and returns the status. */
   read(token: string, instance?: number): Promise<number>
-  metric(app: AppName, name: string, instance?: number): Promise<number>
+  /** Reads the first series of a metric. Returns NaN if there is none. */
+  readMetric(app: AppName, name: string, instance?: number): Promise<number>
 }
 const ORIGIN = 'http://localhost:8080'
 
-/** Starts the system. It requires Debian's `redis-server`. */
+/** Starts the system, with Debian's `redis-server`. */
 export async function startCachedSystem(): Promise<CachedSystem> {
   await using opening = new AsyncDisposableStack()
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-cached-'))
   opening.defer(() => rm(folder, { recursive: true, force: true }))
   const { 'redis-server': program } = await findDebianPrograms(['redis-server'], process.env['PATH'] ?? '')
-  const [port = 0] = await freePorts(1)
+  const [port = 0] = await reserveFreePorts(1)
   const redis = opening.use(await startRedis({ program, port, folder }))
-  const toRedis = opening.use(await startFaultProxy({ host: '127.0.0.1', port }))
+  const redisProxy = opening.use(await startFaultProxy({ host: '127.0.0.1', port }))
   const system = opening.use(await openSystemEnvironment(ORIGIN))
   const env = { ...system.env, AUTH_REDIS_URL: redis.urls.auth, RESOURCE_REDIS_URL: redis.urls.resource }
-  const logged: string[] = []
-  const log = createLog({ service: 'e2e', write: (line) => logged.push(line) })
+  const logLines: string[] = []
+  const log = createLog({ service: 'e2e', write: (line) => logLines.push(line) })
   const deps = { log, now: () => new Date() }
 
   const auths = await Promise.all(
@@ -67,12 +72,12 @@ export async function startCachedSystem(): Promise<CachedSystem> {
   async function listen(handler: RequestHandler) {
     return opening.use(await serve(handler, ANY_PORT))
   }
-  const toAuth = opening.use(await startFaultProxy({ host: '127.0.0.1', port: auths[0]!.internal.port }))
+  const authProxy = opening.use(await startFaultProxy({ host: '127.0.0.1', port: auths[0]!.internal.port }))
   const proxiedRedisUrl = new URL(redis.urls.resource)
-  proxiedRedisUrl.port = String(toRedis.port)
+  proxiedRedisUrl.port = String(redisProxy.port)
   const apis = await Promise.all(
     [
-      { RESOURCE_AUTH_URL: `http://127.0.0.1:${toAuth.port}`, RESOURCE_REDIS_URL: proxiedRedisUrl.href },
+      { RESOURCE_AUTH_URL: `http://127.0.0.1:${authProxy.port}`, RESOURCE_REDIS_URL: proxiedRedisUrl.href },
       { RESOURCE_AUTH_URL: auths[1]!.internal.url },
     ].map(async (ownSettings) => {
       const api = opening.use(await openResource(loadResourceConfig({ ...env, ...ownSettings }), deps))
@@ -96,20 +101,20 @@ export async function startCachedSystem(): Promise<CachedSystem> {
     env,
     redis,
     admin,
-    toRedis,
-    toAuth,
-    logged,
-    async newClient() {
+    redisProxy,
+    authProxy,
+    logLines,
+    async registerClient() {
       const { text } = await send(auths[0]!.sender, { method: 'POST', path: '/api/agent/register' })
       return JSON.parse(text) as Client
     },
-    async newToken(client) {
+    async issueToken(client) {
       const { text } = await post(0, '/oauth/token', client, { grant_type: 'client_credentials' })
       return (JSON.parse(text) as { access_token: string }).access_token
     },
     revoke: async (client, token, instance = 0) =>
       (await post(instance, '/oauth/revoke', client, { token })).status,
-    async end(client, instance = 0) {
+    async deleteClient(client, instance = 0) {
       const headers = basic(client.client_id, client.client_secret)
       return (await send(auths[instance]!.sender, { method: 'DELETE', path: '/api/agent', headers })).status
     },
@@ -117,7 +122,7 @@ export async function startCachedSystem(): Promise<CachedSystem> {
       const headers = { authorization: `Bearer ${token}` }
       return (await send(apis[instance]!.sender, { path: '/api/guides', headers })).status
     },
-    async metric(app, name, instance = 0) {
+    async readMetric(app, name, instance = 0) {
       const { text } = await { auth: auths, resource: apis }[app][instance]!.operations.send({
         path: '/metrics',
       })

@@ -14,12 +14,13 @@ import {
 import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
-import { storeModel } from './store-model.ts'
+import { createStoreModel } from './store-model.ts'
 
 const name = `plainpath-test-${randomBytes(8).toString('hex')}:revocation`
 const key = getRevocationKey(name)
 let redis: Redis
 let subscriber: Redis
+/** The notifications that Redis delivered. */
 const received: string[] = []
 beforeAll(async () => {
   redis = new Redis(inject('redisUrl') ?? '')
@@ -34,105 +35,127 @@ afterAll(async () => {
 })
 
 type Step =
-  | { readonly do: 'look' | 'raise' | 'forget' | 'another server' }
-  | { readonly do: 'join'; readonly member: number; readonly previous: number }
-  | { readonly do: 'hear'; readonly member: number; readonly seen: number; readonly lastMark: boolean }
-  | { readonly do: 'pending' | 'strike off'; readonly number: number; readonly lastMark: boolean }
+  | { readonly do: 'ensure mark' | 'publish' | 'flush' | 'restart' }
+  | { readonly do: 'subscribe'; readonly subscriberId: number; readonly previousId: number }
+  | {
+      readonly do: 'acknowledge'
+      readonly subscriberId: number
+      readonly lastSeen: number
+      readonly usesNewestMark: boolean
+    }
+  | {
+      readonly do: 'count pending' | 'remove pending'
+      readonly number: number
+      readonly usesNewestMark: boolean
+    }
 
-const member = fc.nat(3)
+const subscriberId = fc.nat(3)
 const number = fc.nat(8)
-const steps: fc.Arbitrary<Step[]> = fc.array(
+const arbitrarySteps: fc.Arbitrary<Step[]> = fc.array(
   fc.oneof(
     {
       weight: 1,
-      arbitrary: fc.record({ do: fc.constantFrom('forget' as const, 'another server' as const) }),
+      arbitrary: fc.record({ do: fc.constantFrom('flush' as const, 'restart' as const) }),
     },
-    { weight: 4, arbitrary: fc.record({ do: fc.constantFrom('look' as const, 'raise' as const) }) },
-    { weight: 4, arbitrary: fc.record({ do: fc.constant('join' as const), member, previous: member }) },
+    {
+      weight: 4,
+      arbitrary: fc.record({ do: fc.constantFrom('ensure mark' as const, 'publish' as const) }),
+    },
+    {
+      weight: 4,
+      arbitrary: fc.record({
+        do: fc.constant('subscribe' as const),
+        subscriberId,
+        previousId: subscriberId,
+      }),
+    },
     {
       weight: 5,
       arbitrary: fc.record({
-        do: fc.constant('hear' as const),
-        member,
-        seen: number,
-        lastMark: fc.boolean(),
+        do: fc.constant('acknowledge' as const),
+        subscriberId,
+        lastSeen: number,
+        usesNewestMark: fc.boolean(),
       }),
     },
     {
       weight: 3,
       arbitrary: fc.record({
-        do: fc.constantFrom('pending' as const, 'strike off' as const),
+        do: fc.constantFrom('count pending' as const, 'remove pending' as const),
         number,
-        lastMark: fc.boolean(),
+        usesNewestMark: fc.boolean(),
       }),
     },
   ),
   { maxLength: 40 },
 )
 
-const run = async <Reply>({ lua, reply }: Script<Reply>, ...args: (string | number)[]) =>
+const runScript = async <Reply>({ lua, reply }: Script<Reply>, ...args: (string | number)[]) =>
   reply.parse(await redis.eval(lua, 1, key, ...args))
 
-/** Numbers marks in the order in which they appear, because they are random in Redis and numbered in the model. */
-function createMarkNames() {
-  const known: string[] = []
+/** Numbers marks in the order in which they appear: they are random in Redis, and numbered in the model. */
+function createMarkNumbering() {
+  const marks: string[] = []
   return {
-    known,
-    name(mark: string): string {
+    marks,
+    toName(mark: string): string {
       if (mark === '') return ''
-      if (!known.includes(mark)) known.push(mark)
-      return `mark ${known.indexOf(mark) + 1}`
+      if (!marks.includes(mark)) marks.push(mark)
+      return `mark ${marks.indexOf(mark) + 1}`
     },
   }
 }
 
-test('the Redis scripts return the same as the model of the store', async () => {
+test('the Redis scripts return the same as the store model, and give the shared hash no TTL', async () => {
   await fc.assert(
-    fc.asyncProperty(steps, async (all) => {
+    fc.asyncProperty(arbitrarySteps, async (steps) => {
       await redis.del(key)
       received.length = 0
-      const model = storeModel()
-      const [real, simulated] = [createMarkNames(), createMarkNames()]
-      let published = 0
-      for (const step of all) {
-        const markOf = ({ known }: typeof real) =>
-          ('lastMark' in step && step.lastMark ? known.at(-1) : known[0]) ?? 'none'
+      const model = createStoreModel()
+      const [redisMarks, modelMarks] = [createMarkNumbering(), createMarkNumbering()]
+      let publishedCount = 0
+      for (const step of steps) {
+        const pickMark = ({ marks }: typeof redisMarks) =>
+          ('usesNewestMark' in step && step.usesNewestMark ? marks.at(-1) : marks[0]) ?? 'none'
+        /** The results of Redis and of the model. */
         const results: unknown[] = []
-        if (step.do === 'look') {
-          results.push(real.name(await run(ENSURE_MARK, randomBytes(8).toString('hex'))))
-          results.push(simulated.name(model.ensureMark()))
-        } else if (step.do === 'raise') {
-          const begun = randomBytes(8).toString('hex')
-          const [mark, highest] = await run(PUBLISH, begun, getRevocationChannel(name), 'client c')
-          results.push([real.name(mark), highest])
-          const notice = model.publishRevocation({ kind: 'client', id: 'c' })
-          results.push([simulated.name(notice.mark), notice.number])
-          published += 1
-          await expect.poll(() => received.length, { interval: 1 }).toBe(published)
-          expect(parseNotification(received.at(-1) ?? '')).toEqual({ ...notice, mark })
-        } else if (step.do === 'forget') {
+        if (step.do === 'ensure mark') {
+          results.push(redisMarks.toName(await runScript(ENSURE_MARK, randomBytes(8).toString('hex'))))
+          results.push(modelMarks.toName(model.ensureMark()))
+        } else if (step.do === 'publish') {
+          const newMark = randomBytes(8).toString('hex')
+          const [mark, newNumber] = await runScript(PUBLISH, newMark, getRevocationChannel(name), 'client c')
+          results.push([redisMarks.toName(mark), newNumber])
+          const notification = model.publishRevocation({ kind: 'client', id: 'c' })
+          results.push([modelMarks.toName(notification.mark), notification.number])
+          publishedCount += 1
+          await expect.poll(() => received.length, { interval: 1 }).toBe(publishedCount)
+          expect(parseNotification(received.at(-1) ?? '')).toEqual({ ...notification, mark })
+        } else if (step.do === 'flush') {
           await redis.del(key)
           model.flush()
-        } else if (step.do === 'another server') {
-          // The state of a server that has loaded a snapshot, or has been promoted.
+        } else if (step.do === 'restart') {
+          // The hash then looks as on a server that has loaded a snapshot, or has been promoted.
           if (await redis.exists(key)) await redis.hset(key, 'server', randomBytes(20).toString('hex'))
           model.restart(model.copy())
-        } else if (step.do === 'join') {
-          const joined = await run(SUBSCRIBE, `m${step.member}`, `m${step.previous}`)
-          results.push(joined && [real.name(joined[0]), joined[1]])
-          const granted = model.subscribe(`m${step.member}`, `m${step.previous}`)
-          results.push(granted ? [simulated.name(granted.mark), granted.number] : null)
-        } else if (step.do === 'hear') {
-          results.push(await run(ACKNOWLEDGE, markOf(real), `m${step.member}`, step.seen))
-          results.push(model.acknowledge(markOf(simulated), `m${step.member}`, step.seen) ?? null)
-        } else if (step.do === 'pending') {
-          const [mark, pending] = await run(COUNT_PENDING, step.number)
-          results.push([real.name(mark), pending])
-          const found = model.countPending(step.number)
-          results.push([simulated.name(found.mark), found.pending])
-        } else if (step.do === 'strike off') {
-          results.push(await run(REMOVE_PENDING, markOf(real), step.number))
-          results.push(model.removePending(markOf(simulated), step.number))
+        } else if (step.do === 'subscribe') {
+          const [id, previous] = [`m${step.subscriberId}`, `m${step.previousId}`]
+          const redisGrant = await runScript(SUBSCRIBE, id, previous)
+          results.push(redisGrant && [redisMarks.toName(redisGrant[0]), redisGrant[1]])
+          const modelGrant = model.subscribe(id, previous)
+          results.push(modelGrant ? [modelMarks.toName(modelGrant.mark), modelGrant.number] : null)
+        } else if (step.do === 'acknowledge') {
+          const id = `m${step.subscriberId}`
+          results.push(await runScript(ACKNOWLEDGE, pickMark(redisMarks), id, step.lastSeen))
+          results.push(model.acknowledge(pickMark(modelMarks), id, step.lastSeen) ?? null)
+        } else if (step.do === 'count pending') {
+          const [mark, pending] = await runScript(COUNT_PENDING, step.number)
+          results.push([redisMarks.toName(mark), pending])
+          const modelResult = model.countPending(step.number)
+          results.push([modelMarks.toName(modelResult.mark), modelResult.pending])
+        } else if (step.do === 'remove pending') {
+          results.push(await runScript(REMOVE_PENDING, pickMark(redisMarks), step.number))
+          results.push(model.removePending(pickMark(modelMarks), step.number))
         }
         expect(results[0]).toEqual(results[1])
       }

@@ -1,28 +1,37 @@
 import type { Revocation, RevocationNotification } from '@plainpath/revocation'
 
 interface StoreState {
+  /** The number of the server (its replication ID) that created the mark. */
   readonly server: number
   readonly mark: string
+  /** The number of the last notification. */
   number: number
+  /** The number that each subscriber acknowledged last, by its id. */
   readonly subscribers: Map<string, number>
 }
 
-/** The data of a store: the shared hash, and tokens with the number of the server (its replication ID) that stored them. */
+/** The data of a store. */
 export interface StoreSnapshot {
-  readonly current: StoreState | undefined
+  /** The content of the shared hash. */
+  readonly state: StoreState | undefined
+  /** The number of the server that stored each token. */
   readonly tokens: ReadonlyMap<string, number>
 }
 
-/** Models the scripts of packages/revocation in memory. `store-model.redis.test.ts` compares the model with Redis. */
-export function storeModel() {
+/**
+ * Models the scripts of packages/revocation and the token store in memory. `store-model.redis.test.ts` compares the
+ * scripts with the model.
+ */
+export function createStoreModel() {
   let server = 1
   let markCount = 0
   let state: StoreState | undefined
   let tokens = new Map<string, number>()
-  const currentState = () => (state?.server === server ? state : undefined)
+  /** Returns the state, unless another server created it. */
+  const findCurrentState = () => (state?.server === server ? state : undefined)
 
   function ensureState(): StoreState {
-    const current = currentState()
+    const current = findCurrentState()
     if (current) return current
     markCount += 1
     state = { server, mark: `mark-${markCount}`, number: 0, subscribers: new Map() }
@@ -34,52 +43,55 @@ export function storeModel() {
     remove: (token: string) => void tokens.delete(token),
     isActive: (token: string) => tokens.get(token) === server,
     ensureMark: () => ensureState().mark,
-    publishRevocation(ended: Revocation): RevocationNotification {
+    publishRevocation(revoked: Revocation): RevocationNotification {
       const current = ensureState()
       current.number += 1
-      return { mark: current.mark, number: current.number, revoked: ended }
+      return { mark: current.mark, number: current.number, revoked }
     },
     countPending(number: number) {
-      const subscribers = [...(state?.subscribers.values() ?? [])]
-      return { mark: currentState()?.mark ?? '', pending: subscribers.filter((seen) => seen < number).length }
+      const acknowledgedNumbers = [...(state?.subscribers.values() ?? [])]
+      return {
+        mark: findCurrentState()?.mark ?? '',
+        pending: acknowledgedNumbers.filter((acknowledged) => acknowledged < number).length,
+      }
     },
     removePending(mark: string, number: number): number {
-      const current = currentState()
+      const current = findCurrentState()
       if (current?.mark !== mark) return 0
-      const pendingSubscribers = [...current.subscribers].filter(([, seen]) => seen < number)
+      const pendingSubscribers = [...current.subscribers].filter(([, acknowledged]) => acknowledged < number)
       for (const [id] of pendingSubscribers) current.subscribers.delete(id)
       return pendingSubscribers.length
     },
     subscribe(id: string, previous: string) {
-      const current = currentState()
+      const current = findCurrentState()
       if (!current) return undefined
       current.subscribers.delete(previous)
       current.subscribers.set(id, current.number)
       return { mark: current.mark, number: current.number }
     },
-    acknowledge(mark: string, id: string, seen: number): number | undefined {
-      const current = currentState()
+    acknowledge(mark: string, id: string, lastSeen: number): number | undefined {
+      const current = findCurrentState()
       const acknowledged = current?.subscribers.get(id)
       if (!current || current.mark !== mark || acknowledged === undefined) return undefined
-      current.subscribers.set(id, Math.max(acknowledged, seen))
+      current.subscribers.set(id, Math.max(acknowledged, lastSeen))
       return current.number
     },
     copy: (): StoreSnapshot => ({
-      current: state && { ...state, subscribers: new Map(state.subscribers) },
+      state: state && { ...state, subscribers: new Map(state.subscribers) },
       tokens: new Map(tokens),
     }),
-    /** FLUSHALL: the server continues without data. */
+    /** Deletes all data like FLUSHALL. The server and its replication ID remain. */
     flush() {
       state = undefined
       tokens = new Map()
     },
-    /** Restarts under a new replication ID, with a snapshot, an older copy, or no data. */
+    /** Restarts the store under a new replication ID, with the data of a snapshot or without data. */
     restart(snapshot?: StoreSnapshot) {
       server += 1
-      state = snapshot?.current && { ...snapshot.current, subscribers: new Map(snapshot.current.subscribers) }
+      state = snapshot?.state && { ...snapshot.state, subscribers: new Map(snapshot.state.subscribers) }
       tokens = new Map(snapshot?.tokens)
     },
   }
 }
 
-export type StoreModel = ReturnType<typeof storeModel>
+export type StoreModel = ReturnType<typeof createStoreModel>

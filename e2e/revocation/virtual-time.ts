@@ -1,5 +1,5 @@
 /** Creates a random-number generator that repeats its numbers for the same seed (mulberry32). */
-export function randomness(seed: number) {
+export function createRandom(seed: number) {
   let state = seed >>> 0
   const next = (): number => {
     state = (state + 0x6d2b79f5) >>> 0
@@ -7,42 +7,57 @@ export function randomness(seed: number) {
     mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
-  const between = (earliest: number, latest: number) => earliest + next() * (latest - earliest)
   return {
-    between,
+    /** Returns a number from `min` up to `max`. */
+    between: (min: number, max: number) => min + next() * (max - min),
+    /** Returns a whole number from 0 up to `count` - 1. */
     below: (count: number) => Math.floor(next() * count),
-    happens: (share: number) => next() < share,
+    /** Returns true with the given probability. */
+    happens: (probability: number) => next() < probability,
   }
 }
-export type Randomness = ReturnType<typeof randomness>
+export type Random = ReturnType<typeof createRandom>
 
-/** Creates a virtual clock that advances from one scheduled action to the next. */
+/** Creates a virtual clock in milliseconds that advances from one scheduled action to the next. */
 export function createVirtualTime() {
   let now = 0
   let serial = 0
+  /** A binary heap, whose first element is the next action. */
   const heap: { at: number; serial: number; act(): void }[] = []
-  const order = (a: number, b: number) => heap[a]!.at - heap[b]!.at || heap[a]!.serial - heap[b]!.serial
+  /** Compares two elements by their time. Those of the same time keep the order in which they were scheduled. */
+  const compare = (a: number, b: number) => heap[a]!.at - heap[b]!.at || heap[a]!.serial - heap[b]!.serial
   const swap = (a: number, b: number) => {
     const saved = heap[a]!
     heap[a] = heap[b]!
     heap[b] = saved
   }
+  /** Moves the first element down to its place. */
   function sink(): void {
-    for (let at = 0; ; ) {
-      const children = [2 * at + 1, 2 * at + 2].filter((child) => child < heap.length)
-      const earliest = children.reduce((best, child) => (order(child, best) < 0 ? child : best), at)
-      if (earliest === at) return
-      swap(at, earliest)
-      at = earliest
+    for (let index = 0; ; ) {
+      const children = [2 * index + 1, 2 * index + 2].filter((child) => child < heap.length)
+      const earliest = children.reduce((best, child) => (compare(child, best) < 0 ? child : best), index)
+      if (earliest === index) return
+      swap(index, earliest)
+      index = earliest
+    }
+  }
+  /** Moves the last element up to its place. */
+  function rise(): void {
+    for (let index = heap.length - 1; index > 0; ) {
+      const parent = (index - 1) >> 1
+      if (compare(index, parent) >= 0) return
+      swap(index, parent)
+      index = parent
     }
   }
   return {
     now: () => now,
-    at(when: number, act: () => void): void {
-      heap.push({ at: Math.max(when, now), serial: (serial += 1), act })
-      for (let at = heap.length - 1; at > 0 && order(at, (at - 1) >> 1) < 0; at = (at - 1) >> 1)
-        swap(at, (at - 1) >> 1)
+    /** Schedules an action. A time that has passed means now. */
+    at(time: number, act: () => void): void {
+      heap.push({ at: Math.max(time, now), serial: (serial += 1), act })
+      rise()
     },
+    /** Runs all actions until the end, including those that they schedule. */
     run(end: number): void {
       while (heap.length > 0 && heap[0]!.at <= end) {
         const next = heap[0]!

@@ -2,7 +2,7 @@ import type * as revocationWait from '@plainpath/auth/revocation-wait'
 import type * as revocationSubscriber from '@plainpath/resource/revocation-subscriber'
 import { REVOCATION, type RevocationNotification } from '@plainpath/revocation'
 import type { StoreModel } from './store-model.ts'
-import type { Randomness, VirtualTime } from './virtual-time.ts'
+import type { Random, VirtualTime } from './virtual-time.ts'
 
 /** The code under test: the pure functions of both apps, or mutants of them. */
 export interface Parts {
@@ -13,21 +13,23 @@ export interface Parts {
 
 /** A process of the API: it receives revocations over a connection that may fail, and serves requests. */
 export interface ApiProcess {
+  /** Sends a request with the token to the process. Records a violation if it is accepted although it must not be. */
   request(token: string): void
   /** Delivers a notification if the process is subscribed now and the connection does not fail. */
-  publish(notice: RevocationNotification): void
+  publish(notification: RevocationNotification): void
+  /** Breaks the connection to the store. */
   cut(): void
-  /** Keeps the connection open but transmits nothing, until the process times it out. */
+  /** Keeps the connection open but transmits nothing. The process closes it after a time-out. */
   fallSilent(): void
-  /** Suspends the process while its clock continues. */
+  /** Suspends the process while its clock continues to run. */
   pause(ms: number): void
-  /** Delays all data from the store, for two seconds. */
+  /** For two seconds, delays each message from the store by up to `ms`. */
   slowDown(ms: number): void
 }
 
 /** A process of the authorization server: it serves introspections, and revokes. */
 export interface RevokingProcess {
-  /** Revokes a token, or a client with all of its tokens. */
+  /** Revokes the one token, or a client with all its tokens. Calls `onResponse` when it would respond. */
   revoke(tokens: readonly string[], kind: 'token' | 'client', onResponse: () => void): void
   /** Returns the response to an introspection at this moment. */
   introspect(token: string): { active: boolean; mark: string | undefined }
@@ -37,7 +39,7 @@ export interface RevokingProcess {
 export interface World {
   readonly parts: Parts
   readonly time: VirtualTime
-  readonly random: Randomness
+  readonly random: Random
   readonly store: StoreModel
   readonly apis: ApiProcess[]
   readonly revokers: RevokingProcess[]
@@ -46,6 +48,7 @@ export interface World {
   /** The time of the first acknowledged revocation of each token. */
   readonly respondedAt: Map<string, number>
   readonly violations: string[]
+  /** The number of requests that were accepted, and of those that a cached introspection accepted. */
   granted: number
   fromMemory: number
 }

@@ -13,7 +13,7 @@ import { exampleMails as listResourceMails } from '@plainpath/resource/example-m
 const URLS = serviceUrls('https://plainpath.example')
 const CONFIG = {
   attorneyLists: ['https://lists.example'],
-  builtAt: new Date('2026-11-20T12:00:00Z'),
+  startedAt: new Date('2026-11-20T12:00:00Z'),
   securityContact: 'mailto:security@plainpath.example',
   guides: () => [],
 }
@@ -36,8 +36,8 @@ const CLOSED_REASONS = [
   'no-codes-left',
 ] as const
 
-/** Renders every text that people and agents read, by name. */
-export function servedTexts(): Record<string, string> {
+/** Renders the documents, pages, problems, mails and commands that people and agents read, by name. */
+export function renderServedTexts(): Record<string, string> {
   const documents = [...createAuthDocuments(URLS), ...createResourceDocuments(URLS, CONFIG)]
   const bodies: Record<string, pages.Html> = {
     privacy: pages.renderPrivacyPage(RETENTION),
@@ -50,8 +50,8 @@ export function servedTexts(): Record<string, string> {
     waitlist: pages.renderWaitlistPage({}),
     joined: pages.renderJoinedPage({ referralUrl: 'https://plainpath.example' }),
     alreadyJoined: pages.renderAlreadyJoinedPage(),
-    claimQuestion: pages.renderClaimQuestionPage({ ...QUESTION, codesLeft: 1, shown: true }),
-    claimWithoutCodes: pages.renderClaimQuestionPage({ ...QUESTION, codesLeft: 0, shown: true }),
+    claimQuestion: pages.renderClaimQuestionPage({ ...QUESTION, codesLeft: 1, hasShownCode: true }),
+    claimWithoutCodes: pages.renderClaimQuestionPage({ ...QUESTION, codesLeft: 0, hasShownCode: true }),
     claimCode: pages.renderClaimCodePage({ ...QUESTION, codesLeft: 1, code: '493027' }),
     endClaim: pages.renderEndClaimPage({
       secret: 'secret',
@@ -60,9 +60,9 @@ export function servedTexts(): Record<string, string> {
       until: '2026-12-20',
     }),
     endedClaim: pages.renderEndedClaimPage(),
-    lentAccess: pages.renderLentAccessPage({
+    grantedAccess: pages.renderGrantedAccessPage({
       secret: 'secret',
-      lent: [AGENT, APP].map((agent) => ({
+      accesses: [AGENT, APP].map((agent) => ({
         secret: 'secret',
         agent,
         since: '2026-11-20',
@@ -93,7 +93,9 @@ export function servedTexts(): Record<string, string> {
     signInAllowed: pages.renderAllowedPage(SIGN_IN),
     noSignIn: pages.renderNoSignInPage(),
     brokenEndLink: pages.renderBrokenEndLinkPage(),
-    ...Object.fromEntries(CLOSED_REASONS.map((why) => [`claim ${why}`, pages.renderClosedClaimPage(why)])),
+    ...Object.fromEntries(
+      CLOSED_REASONS.map((reason) => [`claim ${reason}`, pages.renderClosedClaimPage(reason)]),
+    ),
   }
   return {
     ...Object.fromEntries(

@@ -5,7 +5,7 @@ import { waitForShutdownSignal } from '@plainpath/http'
 import { seedRandom } from '../faults/random.ts'
 import { thisCommit } from '../this-commit.ts'
 import { runSoak } from './run-soak.ts'
-import { hasPassed, renderSoakDocument, soakTable } from './soak-table.ts'
+import { hasPassed, renderSoakDocument, renderSoakTable } from './soak-table.ts'
 
 const HELP = `npm run soak -- [options]
 Lets the whole topology work under a steady load while keys rotate, tokens are revoked and processes are killed, and
@@ -26,7 +26,10 @@ const print = (text: string) => process.stdout.write(`${text}\n`)
 const RESULTS = fileURLToPath(new URL('RESULTS.md', import.meta.url))
 const MIN_STORED_MINUTES = 60
 
-/** Runs the soak test. Returns false if a response was wrong, a change was lost, or memory grew. */
+/**
+ * Runs the soak test. Returns false if the run was stopped early, if a response was wrong or refused without a reason, if a change
+ * was lost, or if memory grew.
+ */
 async function main(): Promise<boolean> {
   const [minutes, rate] = [Number(options.minutes), Number(options.rate)]
   if (!(minutes > 0 && rate > 0)) throw new RangeError('--minutes and --rate are numbers above 0')
@@ -40,7 +43,7 @@ async function main(): Promise<boolean> {
     print('The run was stopped early, so there is no result.')
     return false
   }
-  print(`\n${soakTable(result)}\n`)
+  print(`\n${renderSoakTable(result)}\n`)
   for (const line of [...result.wrong, ...result.lost]) print(line)
   if (minutes >= MIN_STORED_MINUTES)
     await writeFile(RESULTS, renderSoakDocument(result, { commit, minutes, rate }))

@@ -9,7 +9,7 @@ import type { KnownToken, Ledger } from '../faults/ledger.ts'
 import { type Load, startLoad } from '../faults/load.ts'
 import { prepareLedger } from '../faults/prepare-ledger.ts'
 import { random } from '../faults/random.ts'
-import { residentMegabytes } from './resident-memory.ts'
+import { readResidentMegabytes } from './resident-memory.ts'
 
 export interface SoakResult {
   readonly requests: number
@@ -21,14 +21,14 @@ export interface SoakResult {
   readonly revocations: number
   /** The number of changes of the signing key. */
   readonly rotations: number
-  /** The number of failed key commands; the next one continues the rotation. */
+  /** The number of rotation steps in which a key command failed. The next step continues the rotation. */
   readonly failedCommands: number
   readonly kills: number
   /** Resident memory in MB by process, at equal intervals. */
   readonly memory: Readonly<Record<string, readonly number[]>>
 }
 
-/** With these settings, each step of a rotation is due immediately, so that a rotation takes seconds. */
+/** With these settings, each step of a rotation is due within seconds. */
 const SETTINGS = {
   AUTH_KEYS_MAX_AGE_SECONDS: '0',
   AUTH_KEYS_TRUST_SECONDS: '1',
@@ -40,13 +40,13 @@ const SETTINGS = {
 const STEP_SECONDS = 5
 const SAMPLE_SECONDS = 15
 const MINUTE_SECONDS = 60
-/** The time after a start in which a process receives no requests yet, or has an empty cache. */
-const BACK_MS = 5_000
+/** The time after its start in which a process may get no requests yet, or have an empty cache. */
+const RECOVERY_MS = 5_000
 /** Shorter than the lifetime of a token. */
 const TOKEN_MS = 50 * 60_000
 
 /**
- * Runs load, kills, key rotations and memory measurements at once.
+ * Runs a load, and meanwhile kills processes, rotates keys and measures memory.
  *
  * @param options.print receives a line per minute
  * @param options.stopped ends the run early
@@ -84,7 +84,7 @@ export async function runSoak(options: {
     }),
     repeatEvery(SAMPLE_SECONDS, async () => {
       for (const { name, child } of [...stack.auth, ...stack.resource])
-        (memory[name] ??= []).push(await residentMegabytes(child.pid))
+        (memory[name] ??= []).push(await readResidentMegabytes(child.pid))
       removeExpiredTokens(ledger)
     }),
     repeatEvery(MINUTE_SECONDS, async () =>
@@ -96,7 +96,7 @@ export async function runSoak(options: {
 
   const refused = load.entries.filter(({ outcome }) => outcome === 'refused')
   const isProvoked = ({ startedAt, endedAt }: { startedAt: number; endedAt: number }) =>
-    downtimes.some(({ from, to }) => startedAt <= to + BACK_MS && endedAt >= from)
+    downtimes.some(({ from, to }) => startedAt <= to + RECOVERY_MS && endedAt >= from)
   return {
     requests: load.entries.length,
     refused: refused.length,
@@ -135,7 +135,7 @@ async function rotateKeys({ env }: Stack): Promise<string | undefined> {
   return keys.find(({ state }) => state === 'signing')?.kid
 }
 
-/** Removes old tokens from the ledger, which would otherwise be judged after their expiry. */
+/** Removes old tokens from the ledger. Otherwise they would be checked after their expiry. */
 function removeExpiredTokens(ledger: Ledger): void {
   const hasExpired = (token: KnownToken) => token.requestedAt < performance.now() - TOKEN_MS
   for (const tokens of [ledger.tokens, ledger.liveTokens])

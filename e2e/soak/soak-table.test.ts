@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { SoakResult } from './run-soak.ts'
-import { hasPassed, isFlat, soakTable } from './soak-table.ts'
+import { hasPassed, isFlat, renderSoakTable } from './soak-table.ts'
 
 const FLAT = [60, 80, 90, 91, 90, 92, 91, 90, 93, 92, 91, 92]
 const GROWING = [60, 70, 80, 90, 100, 110, 120, 130, 140, 150, 160, 170]
@@ -17,11 +17,11 @@ const PASSED: SoakResult = {
   memory: { 'auth-1': FLAT, 'auth-2': GROWING },
 }
 
-test('rates memory that settles as flat, and memory that grows as not', () => {
+test('rates memory that settles as flat, and memory that grows as not flat', () => {
   expect([isFlat(FLAT), isFlat(GROWING)]).toEqual([true, false])
 })
 
-test('accepts a run in which nothing is wrong, lost, refused without a reason, or grows in a surviving process', () => {
+test('accepts a run only if nothing is wrong, lost or refused without a reason, and no surviving process grows', () => {
   expect(hasPassed(PASSED)).toBe(true)
   for (const fault of [
     { wrong: ['guides: 500'] },
@@ -33,7 +33,7 @@ test('accepts a run in which nothing is wrong, lost, refused without a reason, o
 })
 
 test('lists all counts, and marks growing memory', () => {
-  const table = soakTable({ ...PASSED, memory: { 'auth-1': FLAT, 'resource-1': GROWING } })
+  const table = renderSoakTable({ ...PASSED, memory: { 'auth-1': FLAT, 'resource-1': GROWING } })
   expect(table).toContain('| requests | 1000 |')
   expect(table).toMatch(/^\| auth-1 \|.* yes \|$/m)
   expect(table).toMatch(/^\| resource-1 \|.* NO \|$/m)

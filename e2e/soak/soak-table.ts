@@ -22,18 +22,19 @@ const computePartMedians = (samples: readonly number[]): number[] =>
 /** The first process of each app is never killed. */
 const isNeverKilled = (name: string) => name.endsWith('-1')
 
-/** Returns whether memory stayed flat. */
+/** Returns whether the memory in the last part of the run exceeds that in the third part by at most `MAX_GROWTH`. */
 export function isFlat(samples: readonly number[]): boolean {
   const [, , early = 0, , , late = 0] = computePartMedians(samples)
   return late <= early * MAX_GROWTH
 }
 
+/** Returns whether nothing was wrong, lost or refused without a reason, and no process that was never killed grew. */
 export const hasPassed = (result: SoakResult): boolean =>
   result.wrong.length + result.lost.length + result.refusedUnprovoked === 0 &&
   Object.entries(result.memory).every(([name, samples]) => !isNeverKilled(name) || isFlat(samples))
 
 /** Formats the result as Markdown. */
-export function soakTable(result: SoakResult): string {
+export function renderSoakTable(result: SoakResult): string {
   const rows: [string, number][] = [
     ['requests', result.requests],
     ['refused with 503', result.refused],
@@ -47,12 +48,12 @@ export function soakTable(result: SoakResult): string {
   ]
   const memory = Object.entries(result.memory).map(
     ([name, samples]) =>
-      `| ${name}${isNeverKilled(name) ? '' : ' (killed at times)'} | ${computePartMedians(samples).join(' | ')} | ${isNeverKilled(name) ? (isFlat(samples) ? 'yes' : 'NO') : ''} |`,
+      `| ${name}${isNeverKilled(name) ? '' : ' (killed at times)'} | ${computePartMedians(samples).join(' | ')} | ${formatFlatness(name, samples)} |`,
   )
   return [
     '| what | count |',
     '|---|---|',
-    ...rows.map(([what, count]) => `| ${what} | ${count} |`),
+    ...rows.map(([label, count]) => `| ${label} | ${count} |`),
     '',
     `| resident memory, MB, medians of ${PARTS} parts of the time | ${Array.from({ length: PARTS }, (_, n) => n + 1).join(' | ')} | flat |`,
     `|---|${'---|'.repeat(PARTS + 1)}`,
@@ -60,6 +61,12 @@ export function soakTable(result: SoakResult): string {
   ].join('\n')
 }
 
+function formatFlatness(name: string, samples: readonly number[]): string {
+  if (!isNeverKilled(name)) return ''
+  return isFlat(samples) ? 'yes' : 'NO'
+}
+
+/** Renders the results page of a run. */
 export function renderSoakDocument(
   result: SoakResult,
   { commit, minutes, rate }: { commit: string; minutes: number; rate: number },
@@ -70,6 +77,6 @@ export function renderSoakDocument(
 Written by \`npm run soak\` on commit ${commit}: ${minutes} minutes at ${rate} requests a second on ${machine}, while keys
 rotated, tokens were revoked and one process a minute was killed and started again.
 
-${soakTable(result)}
+${renderSoakTable(result)}
 `
 }

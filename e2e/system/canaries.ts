@@ -9,14 +9,17 @@ import { describe, expect, test } from 'vitest'
 import { json } from '../send.ts'
 import type { System } from './open-system.ts'
 
-/** Files that contain only keys and secrets of the service itself. */
+/** Files that contain only the service's own keys and secrets. */
 const KEY_FILES =
   /(^|\/)(auth-kek|auth-hash-key|resource-kek|resource-hash-key|resource-client-secret|resource-server\.json|database-passwords\.json|redis-\d+\.acl)$/
 
-/** Checks after all other tests that none of their confidential values is stored anywhere in the clear. */
+/**
+ * Tests that no confidential value of the earlier tests is in the databases, Redis, the data directory or a log. Must
+ * run after all other tests.
+ */
 export function describeCanaries(running: () => System): void {
-  describe('of all tokens, secrets, addresses and names that the tests used,', () => {
-    test('none is in PostgreSQL, in Redis, in the data directory or in a log', {
+  describe('tokens, secrets, addresses and names of the tests', () => {
+    test('are not in PostgreSQL, Redis, the data directory or a log', {
       timeout: 120_000,
     }, async () => {
       const system = running()
@@ -24,13 +27,13 @@ export function describeCanaries(running: () => System): void {
       await system.client({ from: '127.0.0.40' }).send({
         path: `/api/guides?access_token=${encodeURIComponent([...system.confidential].join(' ').slice(0, 4_000))}`,
       })
-      await sendEverywhere(system, `cousin${randomUUID()}`)
+      await sendQuestions(system, `cousin${randomUUID()}`)
       await using dump = await dumpEverything(system)
       expect(system.confidential.size).toBeGreaterThan(60)
       process.stdout.write(
         `canaries: ${system.confidential.size} values looked for in ${dump.files.length} files\n`,
       )
-      expect(await find(system, dump.folders)).toEqual([])
+      expect(await findConfidential(system, dump.folders)).toEqual([])
     })
 
     test.for([
@@ -64,31 +67,31 @@ export function describeCanaries(running: () => System): void {
           plantInFile(path.join(system.folder, 'planted'), Buffer.from(`x:${value}`).toString('base64')),
       ],
     ] satisfies [string, RegExp, (value: string, system: System) => Promise<AsyncDisposable>][])(
-      'one that is planted in %s is found there',
+      'are found if one is planted in %s',
       { timeout: 120_000 },
       async ([_where, file, plant]) => {
         const system = running()
-        const value = [...system.confidential].find((each) => each.startsWith('ppt_')) ?? ''
+        const value = [...system.confidential].find((candidate) => candidate.startsWith('ppt_')) ?? ''
         expect(value).not.toBe('')
         await using _planted = await plant(value, system)
         await using dump = await dumpEverything(system)
-        expect(await find(system, dump.folders)).toContainEqual(expect.stringMatching(file))
+        expect(await findConfidential(system, dump.folders)).toContainEqual(expect.stringMatching(file))
       },
     )
 
-    test('planted ones remain, after their removal, only in files that the database has written', {
+    test('are only in files of the database after they were planted and removed', {
       timeout: 120_000,
     }, async () => {
       const system = running()
       await using dump = await dumpEverything(system)
-      const files = await find(system, dump.folders)
+      const files = await findConfidential(system, dump.folders)
       expect(files.filter((file) => !file.startsWith(system.stack.postgres.dir))).toEqual([])
     })
   })
 }
 
-/** Sends valid and invalid questions to every endpoint that accepts questions. @param word occurs in each question */
-async function sendEverywhere(system: System, word: string): Promise<void> {
+/** Sends valid and invalid questions to `/api/answers`, `/api/mcp` and `/ask`. @param word occurs in each question */
+async function sendQuestions(system: System, word: string): Promise<void> {
   system.confidential.add(word)
   const client = system.client({ from: '127.0.0.41' })
   const question = `My ${word} was arrested. Can he renew his green card?`
@@ -103,24 +106,27 @@ async function sendEverywhere(system: System, word: string): Promise<void> {
   ]
   for (const [target, body, status] of requests) {
     const accept = { accept: 'application/json, text/event-stream, text/html' }
-    const { headers = {}, ...rest } = body as { headers?: object }
+    const { headers = {}, ...content } = body as { headers?: object }
     const response = await client.send({
       method: 'POST',
       path: target,
-      ...rest,
+      ...content,
       headers: { ...accept, ...headers },
     })
     expect(response.status, target).toBe(status)
   }
 }
 
-/** Dumps both databases and Redis to text files. Returns the folders of these files, of the data and of the logs. */
+/**
+ * Dumps both databases and Redis to text files. Returns the folders with the dumps, the data and the logs, and the
+ * names of all files and folders in them. Disposing deletes the dumps.
+ */
 export async function dumpEverything(system: System) {
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-dump-'))
   for (const [name, url] of Object.entries(system.adminUrls))
     await writeFile(path.join(folder, `postgres-${name}`), await dumpDatabase(url))
   await writeFile(path.join(folder, 'redis'), await dumpRedis(system.stack.redis.adminUrl))
-  // The files of the database are in the data directory, unless its user could not reach them there.
+  // The database's files are in the data directory, or elsewhere if the database's user cannot reach that directory.
   const folders = [folder, system.folder, system.stack.postgres.dir]
   const files = (await Promise.all(folders.map((each) => readdir(each, { recursive: true })))).flat()
   return { folders, files, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) }
@@ -166,13 +172,13 @@ async function readValue(redis: Redis, key: string): Promise<string> {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** Finds the files that contain one of the values in any encoding. Does not return the values. */
-export async function find(system: System, folders: readonly string[]): Promise<string[]> {
+/** Finds the files that contain a confidential value in one of its spellings. Does not return the values. */
+export async function findConfidential(system: System, folders: readonly string[]): Promise<string[]> {
   const patternFolder = await mkdtemp(path.join(tmpdir(), 'plainpath-patterns-'))
   try {
     const file = path.join(patternFolder, 'patterns')
     await writeFile(file, [...new Set([...system.confidential].flatMap(listSpellings))].join('\n'))
-    // Excludes mails, which are written to files if there is no mail server.
+    // Without a mail server, mails are written to `outbox`. They may contain the values.
     const options = ['-r', '-a', '-F', '-l', '--exclude-dir=outbox', '-f', file]
     const { status, stdout, stderr } = spawnSync('grep', [...options, ...folders], {
       encoding: 'utf8',
@@ -180,7 +186,7 @@ export async function find(system: System, folders: readonly string[]): Promise<
       maxBuffer: 16 * 1024 * 1024,
       timeout: 90_000,
     })
-    // Status 1: no match. Status 2: a file was deleted while grep read it, such as one of the database.
+    // Status 1 means no match. Status 2 is an error, which is harmless if grep missed a file that was just deleted.
     if (status === null || (status === 2 && !/No such file/.test(stderr)))
       throw new Error(stderr || 'grep took too long')
     return [...new Set(stdout.split('\n'))].filter((name) => name !== '' && !KEY_FILES.test(name))
@@ -189,7 +195,10 @@ export async function find(system: System, folders: readonly string[]): Promise<
   }
 }
 
-/** Lists encodings of a value: plain, hex, both base64 alphabets at each of the three offsets, and URL encoding. */
+/**
+ * Lists spellings of a value that have at least 12 characters: plain, in lower case, without its prefix, in hex,
+ * URL-encoded, and in both base64 alphabets at each of the three offsets.
+ */
 function listSpellings(value: string): string[] {
   const bytes = Buffer.from(value)
   const base64 = [0, 1, 2].flatMap((offset) => {
@@ -203,10 +212,10 @@ function listSpellings(value: string): string[] {
     )
   })
   const hex = bytes.toString('hex')
-  const secret = value.replace(/^(ppt|pps|rss)_/, '')
+  const withoutPrefix = value.replace(/^(ppt|pps|rss)_/, '')
   return [
     value,
-    secret,
+    withoutPrefix,
     value.toLowerCase(),
     hex,
     hex.toUpperCase(),

@@ -4,7 +4,7 @@ import { serviceUrls } from '@plainpath/metadata'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startCallbackServer } from '../hosts/callback-server.ts'
-import { chromiumPerson } from '../hosts/chromium-person.ts'
+import { createChromiumPerson } from '../hosts/chromium-person.ts'
 import { type Inspector, startInspector } from '../hosts/inspector.ts'
 import { SIGN_IN_CLIENTS } from '../hosts/sign-in-clients.ts'
 import { mailSettings } from '../lend-mailbox-to.ts'
@@ -13,8 +13,9 @@ import { createSender } from '../send.ts'
 import { openSystem, type System } from './open-system.ts'
 
 /*
- * People who connect chat hosts, in a browser, with mail, and with several instances of both apps: they sign in, the host
- * sends a message for them and withdraws it, they end the access, and from then on no instance serves the host's token.
+ * People connect chat hosts in a browser, with mail, and with two instances of each app. They sign in, the host sends a
+ * message for them and withdraws it, and they revoke the access. After that, no instance of the API serves the host's
+ * token.
  */
 
 const resources = new AsyncDisposableStack()
@@ -24,7 +25,7 @@ let browser: Browser
 let inspector: Inspector
 beforeAll(async () => {
   mail = resources.use(await startMailServer())
-  // A message can be withdrawn while it is held.
+  // A message can be withdrawn only while it is held.
   const settings = { ...mailSettings(mail), RESOURCE_CONTACT_HOLD: '10' }
   system = resources.use(await openSystem({ limitsFactor: 1_000, settings }))
   browser = resources.use(await openBrowser())
@@ -64,38 +65,43 @@ async function expectServed(token: string): Promise<void> {
 const expectRefused = async (token: string) =>
   expect(await listToolsEverywhere(token)).toEqual([401, 401, 401])
 
-test.for(SIGN_IN_CLIENTS)('a person connects $name, without scripts, and ends it', async ({ connect }) => {
-  await using program = await startCallbackServer('/oauth/callback')
-  const context = await browser.newContext({ javaScriptEnabled: false })
-  await using _closed = { [Symbol.asyncDispose]: () => context.close() }
-  const page = await context.newPage()
-  const person = chromiumPerson(mail)
-  await using client = await connect(mcpUrl(), {
-    redirectUri: program.redirectUri,
-    async signIn(url) {
-      await page.goto(url.href)
-      await person.signIn(page)
-      return program.next()
-    },
-  })
-  const answered = await client.call('answer_question', { question: 'When do I renew my green card?' })
-  expect(answered.structuredContent).toMatchObject({ outcome: expect.any(String) })
-  const message = `When do I renew my work permit? ${randomUUID()}`
-  const sent = await client.call('send_contact_message', { topic: 'question', message })
-  const { id } = sent.structuredContent as { id: string }
-  expect((await client.call('withdraw_contact_message', { id })).isError).toBeFalsy()
-  const first = client.accessToken()
-  await client.refresh()
-  const tokens = [first, client.accessToken()]
-  for (const token of tokens) await expectServed(token)
-  await person.endEverything(page)
-  for (const token of tokens) await expectRefused(token)
-})
+test.for(SIGN_IN_CLIENTS)(
+  'a person connects $name without scripts, and revokes its access',
+  async ({ connect }) => {
+    await using program = await startCallbackServer('/oauth/callback')
+    const context = await browser.newContext({ javaScriptEnabled: false })
+    await using _closed = { [Symbol.asyncDispose]: () => context.close() }
+    const page = await context.newPage()
+    const person = createChromiumPerson(mail)
+    await using client = await connect(mcpUrl(), {
+      redirectUri: program.redirectUri,
+      async signIn(url) {
+        await page.goto(url.href)
+        await person.signIn(page)
+        return program.next()
+      },
+    })
+    const answer = await client.call('answer_question', { question: 'When do I renew my green card?' })
+    expect(answer.structuredContent).toMatchObject({ outcome: expect.any(String) })
+    const message = `When do I renew my work permit? ${randomUUID()}`
+    const sent = await client.call('send_contact_message', { topic: 'question', message })
+    const { id } = sent.structuredContent as { id: string }
+    expect((await client.call('withdraw_contact_message', { id })).isError).toBeFalsy()
+    const firstToken = client.accessToken()
+    await client.refresh()
+    const tokens = [firstToken, client.accessToken()]
+    for (const token of tokens) await expectServed(token)
+    await person.endEverything(page)
+    for (const token of tokens) await expectRefused(token)
+  },
+)
 
-test('a person connects MCP Inspector, unmodified, and ends it', { timeout: 120_000 }, async () => {
-  await using window = await openInspector()
-  const { page, tokens } = window
-  const person = chromiumPerson(mail, { checkPages: true })
+test('a person connects an unmodified MCP Inspector, and revokes its access', {
+  timeout: 120_000,
+}, async () => {
+  await using openedInspector = await openInspector()
+  const { page, tokens } = openedInspector
+  const person = createChromiumPerson(mail, { checkPages: true })
   await page.goto(inspector.connectUrl(mcpUrl()))
   await page.waitForURL(`${system.origin}/oauth/sign-in/**`)
   await person.signIn(page)
@@ -110,14 +116,14 @@ test('a person connects MCP Inspector, unmodified, and ends it', { timeout: 120_
   expect(await executeTool(page, 'withdraw_contact_message', { id })).toMatch(/"status": ?"erased"/)
   const [token = ''] = tokens
   await expectServed(token)
-  const other = await page.context().newPage()
-  await person.endEverything(other)
+  const otherPage = await page.context().newPage()
+  await person.endEverything(otherPage)
   await expectRefused(token)
   await page.getByRole('button', { name: 'Execute Tool' }).click()
   await expect.poll(() => page.url()).toMatch(/\/oauth\/sign-in\//)
 })
 
-/** Opens a window for the page of Inspector. `tokens` are those that its own server passes on to the page. */
+/** Opens a browser window for Inspector. Collects in `tokens` the access tokens of all responses to the page. */
 async function openInspector() {
   const context = await browser.newContext({ viewport: { width: 1400, height: 1000 } })
   const page = await context.newPage()

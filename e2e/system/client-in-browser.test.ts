@@ -13,18 +13,21 @@ import { type SystemWithMail, startSystemWithMail } from '../start-system-with-m
 const resources = new AsyncDisposableStack()
 let system: SystemWithMail
 let browser: Browser
-let listed: string
-let other: string
+let allowedOrigin: string
+let otherOrigin: string
 beforeAll(async () => {
   const { dist } = resources.use(await buildClient())
-  ;[listed, other] = await Promise.all([serveSite(dist), serveSite(dist)])
-  const env = { AUTH_CORS_ORIGINS: listed, RESOURCE_CORS_ORIGINS: listed }
+  ;[allowedOrigin, otherOrigin] = await Promise.all([serveSite(dist), serveSite(dist)])
+  const env = { AUTH_CORS_ORIGINS: allowedOrigin, RESOURCE_CORS_ORIGINS: allowedOrigin }
   system = resources.use(await startSystemWithMail({ env }))
   browser = resources.use(await openBrowser())
 })
 afterAll(() => resources.disposeAsync())
 
-/** An empty page, with the built files beside it. It is on another site than the service, which is on `localhost`. */
+/**
+ * Serves an empty page, and the built files of the client. Returns the origin. Its host is 127.0.0.1, so it belongs to
+ * a different site than the service at `localhost`.
+ */
 async function serveSite(dist: string): Promise<string> {
   const server = createServer((request, response) => {
     const name = path.basename(request.url ?? '')
@@ -46,7 +49,7 @@ async function serveSite(dist: string): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** A page of a site that has a client in `plainpath`, and `report`, which turns an error into an object. */
+/** Opens a page with the globals `plainpath`, a client, and `report`, which copies members of an error. */
 async function openSite(origin: string): Promise<Page> {
   const page = await browser.newPage()
   await page.goto(origin)
@@ -58,8 +61,8 @@ async function openSite(origin: string): Promise<Page> {
   return page
 }
 
-test('a page of any origin can ask, search and read, cannot register, and cannot read the reason', async () => {
-  const page = await openSite(other)
+test('a page of another origin can ask, search and read, but its registration fails without a reason', async () => {
+  const page = await openSite(otherOrigin)
   expect(await page.evaluate("plainpath.ask('When do I renew my green card?')")).toMatchObject({
     outcome: 'information',
   })
@@ -78,8 +81,8 @@ test('a page of any origin can ask, search and read, cannot register, and cannot
   })
 })
 
-test('a page of a configured origin does everything', async () => {
-  const page = await openSite(listed)
+test('a page of an allowed origin registers, verifies an address, sends a message and deletes its registration', async () => {
+  const page = await openSite(allowedOrigin)
   const email = `${randomUUID()}@example.org`
   await page.evaluate("plainpath.register({ client_name: 'A page' })")
   expect(await page.evaluate("plainpath.guide('work-permit')")).toMatchObject({ slug: 'work-permit' })

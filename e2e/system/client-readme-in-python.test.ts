@@ -6,19 +6,19 @@ import { readBlock } from '../../scripts/readme.ts'
 import { CLIENT_README } from '../build-client.ts'
 import { startSystem } from '../in-process/start-system.ts'
 
-const run = promisify(execFile)
+const runProgram = promisify(execFile)
 
-test('the Python of the README of the client runs', async () => {
-  await run('/usr/bin/python3', ['-c', 'import requests']).catch((cause: unknown) => {
+test('the Python example in the README of the client registers, and prints an answer', async () => {
+  await runProgram('/usr/bin/python3', ['-c', 'import requests']).catch((cause: unknown) => {
     throw new Error('Missing: python3-requests. On Debian: apt-get install python3-requests', { cause })
   })
   await using system = await startSystem()
   const block = readBlock(readFileSync(CLIENT_README, 'utf8'), 'run: python')
-  const { stdout } = await run('/usr/bin/python3', [
+  const { stdout } = await runProgram('/usr/bin/python3', [
     '-c',
     block.replaceAll('https://plainpath.example', system.origin),
   ])
   expect(stdout).toMatch(/^information\n.*work permit/i)
-  const count = (path: string) => system.logged.filter((line) => line.includes(`"${path}"`)).length
-  expect(count('/api/agent/register')).toBeGreaterThan(0)
+  const countLogLines = (path: string) => system.logged.filter((line) => line.includes(`"${path}"`)).length
+  expect(countLogLines('/api/agent/register')).toBeGreaterThan(0)
 })

@@ -26,30 +26,31 @@ const running = async (): Promise<CrawledService> => ({
 
 describeCrawl('behind the gateway of `npm run stack`, with two processes of each app', running)
 
-test('the commands of auth.md work in one shell, and print no secret', async () => {
+test('the commands of auth.md work in one shell, print no secret, and keep a registration until the last command', async () => {
   await using folder = await temporaryFolder()
   const markdown = await (await fetch(`${stack.origin}/auth.md`)).text()
   const blocks = fencedBlocks(markdown, 'sh')
-  const [leave = '', ...journey] = blocks.toReversed()
+  const journey = blocks.slice(0, -1)
+  const deletion = blocks.at(-1) ?? ''
   expect(blocks).toHaveLength(5)
-  expect(leave).toContain('-X DELETE')
+  expect(deletion).toContain('-X DELETE')
   const run = async (...lines: string[]) => {
     const script = `set -eu\n${lines.join('\n')}\necho ended with $?`
     return promisify(execFile)('sh', ['-c', script], { cwd: folder.path, timeout: 30_000 })
   }
-  const first = await run(...journey.toReversed())
-  expect(first.stdout).toMatch(/"slug":"[a-z-]+"/)
-  expect(first.stdout).toMatch(/"talkToAnAttorneyWhen":/)
-  expect(first.stdout).toMatch(/ended with 0\n$/)
+  const firstRun = await run(...journey)
+  expect(firstRun.stdout).toMatch(/"slug":"[a-z-]+"/)
+  expect(firstRun.stdout).toMatch(/"talkToAnAttorneyWhen":/)
+  expect(firstRun.stdout).toMatch(/ended with 0\n$/)
   const file = path.join(folder.path, 'plainpath-agent.json')
   const registered = await readFile(file, 'utf8')
   const { client_secret } = JSON.parse(registered) as { client_secret: string }
-  expect(first.stdout + first.stderr).not.toContain(client_secret)
-  expect(first.stdout).not.toMatch(/ppt_|pps_/)
+  expect(firstRun.stdout + firstRun.stderr).not.toContain(client_secret)
+  expect(firstRun.stdout).not.toMatch(/ppt_|pps_/)
 
-  // Run again, the commands keep the registration. Then the agent leaves.
-  const second = await run(...journey.toReversed(), `cp ${path.basename(file)} kept.json`, leave)
-  expect(second.stdout).toMatch(/ended with 0\n$/)
+  // The second run uses the stored registration, and then deletes it.
+  const secondRun = await run(...journey, `cp ${path.basename(file)} kept.json`, deletion)
+  expect(secondRun.stdout).toMatch(/ended with 0\n$/)
   expect(await readFile(path.join(folder.path, 'kept.json'), 'utf8')).toBe(registered)
   await expect(readFile(file)).rejects.toThrow('ENOENT')
 })
@@ -59,13 +60,13 @@ async function temporaryFolder() {
   return { path: folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) }
 }
 
-test('the configured collector gets the traces of both apps', async () => {
-  const senders = () => [...new Set(collector.spans().map(({ service }) => service))].toSorted()
-  await expect.poll(senders).toEqual(['plainpath-auth', 'plainpath-resource'])
+test('the configured collector receives the traces of both apps', async () => {
+  const listServices = () => [...new Set(collector.spans().map(({ service }) => service))].toSorted()
+  await expect.poll(listServices).toEqual(['plainpath-auth', 'plainpath-resource'])
 })
 
-test('Ctrl-C stops everything, in order', async () => {
+test('Ctrl-C ends the command with exit code 0, and nothing serves its origin any more', async () => {
   expect(await stack.interrupt()).toBe(0)
-  expect((await stack.printed()).at(-1)).toBe('Stopping')
+  expect((await stack.readOutput()).at(-1)).toBe('Stopping')
   await expect(fetch(stack.origin)).rejects.toThrow('fetch failed')
 })

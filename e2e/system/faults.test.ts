@@ -1,24 +1,25 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { FAULTS_IN_CI } from '../faults/catalogue.ts'
 import { checkAcknowledged } from '../faults/check-acknowledged.ts'
-import { faultTable } from '../faults/fault-table.ts'
+import { formatFaultTable } from '../faults/fault-table.ts'
 import { type FaultyStack, startFaultyStack } from '../faults/faulty-stack.ts'
 import { createHttpClient, type HttpClient } from '../faults/http-client.ts'
 import type { Ledger } from '../faults/ledger.ts'
 import { prepareLedger } from '../faults/prepare-ledger.ts'
 import { seedRandom } from '../faults/random.ts'
 import { explainIfBusy, REPEAT_IF_BUSY } from '../faults/repeat-if-busy.ts'
-import { type FaultResult, runFault, SHORT } from '../faults/run-fault.ts'
+import { type FaultResult, runFault, SHORT_PHASES } from '../faults/run-fault.ts'
 import { whenCounted } from './when-counted.ts'
 
 /**
- * Each fault lasts two seconds, and until its required effects were seen. Bytes that it lost stay lost, so longer time-outs expire
- * afterwards. The rate is half of that of `npm run faults`, so that a busy machine does not affect the results.
+ * A fault lasts at least two seconds, and then until its required effects have been observed. A longer time-out expires
+ * after the fault, because the bytes that the fault lost stay lost. The rate is half of that of `npm run faults`,
+ * because the machine may be busy.
  */
-const TRAFFIC = { rate: 50, ...SHORT, held: 2 }
+const TRAFFIC = { rate: 50, ...SHORT_PHASES, held: 2 }
 const SEED = Number(process.env['FAULT_SEED'] ?? Date.now() % 1_000_000)
 const LIMITS_FACTOR = 80
-/** The limit `waitlist-email`: 5 in an hour, times the factor. */
+/** The quota of the limit `waitlist-email`: 5 in an hour, times the factor. */
 const JOINS = 5 * LIMITS_FACTOR
 
 const resources = new AsyncDisposableStack()
@@ -36,7 +37,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await resources.disposeAsync()
-  process.stdout.write(`\n${faultTable(results)}\n\n`)
+  process.stdout.write(`\n${formatFaultTable(results)}\n\n`)
 })
 
 for (const fault of FAULTS_IN_CI) {
@@ -61,12 +62,12 @@ const join = (email: string) =>
     body: JSON.stringify({ email }),
   })
 
-/** Joins `count` times. Returns the number of responses by status. */
+/** Joins the waitlist `count` times. Returns the number of responses by status. */
 async function joinTimes(email: string, count: number): Promise<Record<number, number>> {
   const statuses: Record<number, number> = {}
   let left = count
   const worker = async () => {
-    for (; left > 0; ) {
+    while (left > 0) {
       left -= 1
       const { status } = await join(email)
       statuses[status] = (statuses[status] ?? 0) + 1
@@ -76,50 +77,53 @@ async function joinTimes(email: string, count: number): Promise<Record<number, n
   return statuses
 }
 
-/** The gateway distributes so many successive requests over both instances. */
+/** A number of successive requests of which the gateway sends some to each instance. */
 const ENOUGH_FOR_BOTH = 20
 
-const EACH_COUNTED = Array.from({ length: ENOUGH_FOR_BOTH }, (_, times) => 0 - times)
+/** The differences if both instances count all requests together. `toEqual` would distinguish -0 from 0. */
+const COUNTED_TOGETHER = Array.from({ length: ENOUGH_FOR_BOTH }, (_, index) => 0 - index)
 
-/** Returns the remaining limit after each of these requests, compared with the first. */
-async function remaining(policy: string, ask: () => ReturnType<typeof join>): Promise<number[]> {
-  const left: number[] = []
-  for (let times = 0; times < ENOUGH_FOR_BOTH; times += 1) {
-    const field = (await ask()).header('ratelimit') ?? ''
-    left.push(Number(new RegExp(`"${policy}";r=(\\d+)`).exec(field)?.[1]))
+/** Sends successive requests. Returns the remaining quota after each, minus the remaining quota after the first. */
+async function readQuotaDifferences(
+  policy: string,
+  sendRequest: () => ReturnType<typeof join>,
+): Promise<number[]> {
+  const remaining: number[] = []
+  for (let sent = 0; sent < ENOUGH_FOR_BOTH; sent += 1) {
+    const field = (await sendRequest()).header('ratelimit') ?? ''
+    remaining.push(Number(new RegExp(`"${policy}";r=(\\d+)`).exec(field)?.[1]))
   }
-  return left.map((each) => each - (left[0] ?? 0))
+  return remaining.map((quota) => quota - (remaining[0] ?? 0))
 }
 
-test('while Redis is unavailable each process counts limits by itself; when it is available again they count together', async () => {
-  await system.put({ kind: 'refuse' }, 'auth redis', 'api redis')
-  const first = await joinTimes('alone@example.org', JOINS)
-  expect(first).toEqual({ 201: 1, 200: JOINS - 1 })
-  // The gateway sends each process about half of the requests, until each has allowed its own quota.
-  let more = 0
-  const next = async () => {
+test('while Redis is unavailable, each process counts limits by itself; afterwards, they count together', async () => {
+  await system.setFault({ kind: 'refuse' }, 'auth redis', 'api redis')
+  expect(await joinTimes('alone@example.org', JOINS)).toEqual({ 201: 1, 200: JOINS - 1 })
+  // Each process allows a full quota, so another `JOINS` requests succeed.
+  let allowedLater = 0
+  const joinAgain = async () => {
     const { 200: allowed = 0, ...refused } = await joinTimes('alone@example.org', JOINS)
-    more += allowed
+    allowedLater += allowed
     return { allowed, refused }
   }
-  await expect.poll(next).toEqual({ allowed: 0, refused: { 429: JOINS } })
-  expect(more).toBe(JOINS)
-  await system.put({ kind: 'pass' }, 'auth redis', 'api redis')
+  await expect.poll(joinAgain).toEqual({ allowed: 0, refused: { 429: JOINS } })
+  expect(allowedLater).toBe(JOINS)
+  await system.setFault({ kind: 'pass' }, 'auth redis', 'api redis')
   let round = 0
-  const nextRound = () => {
+  const joinWithNewEmail = () => {
     const email = `round${(round += 1)}@example.org`
-    return remaining('waitlist-email', () => join(email))
+    return readQuotaDifferences('waitlist-email', () => join(email))
   }
-  await expect.poll(nextRound).toEqual(EACH_COUNTED)
+  await expect.poll(joinWithNewEmail).toEqual(COUNTED_TOGETHER)
   const register = () => client.send({ method: 'POST', path: '/api/agent/register' })
-  await expect.poll(() => remaining('register-address', register)).toEqual(EACH_COUNTED)
+  await expect.poll(() => readQuotaDifferences('register-address', register)).toEqual(COUNTED_TOGETHER)
   await whenCounted(system.stack, async () => {
     const email = `together${(round += 1)}@example.org`
     expect(await joinTimes(email, JOINS + 50)).toEqual({ 201: 1, 200: JOINS - 1, 429: 50 })
   })
 })
 
-test('after all faults, everything acknowledged is stored and everything revoked is rejected', {
+test('after all faults, every acknowledged change is stored, and revoked tokens are rejected', {
   timeout: 120_000,
 }, async () => {
   expect(ledger.agents.length).toBeGreaterThan(100)
@@ -127,19 +131,19 @@ test('after all faults, everything acknowledged is stored and everything revoked
   expect(await checkAcknowledged(system.stack.origin, ledger)).toEqual([])
 })
 
-test('after all faults, only the connections that two processes of each app need are open', async () => {
+test('after all faults, no more connections are open than two processes of each app need', async () => {
   const { rows } = await system.admin.server.query<{ datname: string; connections: number }>(
     `select datname, count(*)::int as connections from pg_stat_activity
      where datname in ('plainpath_auth', 'plainpath_resource') and application_name <> 'plainpath faults'
      group by datname order by datname`,
   )
   const [auth, api] = rows.map(({ connections }) => connections)
-  // A pool of ten, and a listener each for notifications and mail; in auth also two connections for revocations.
+  // A pool of ten connections, and one listener each for notifications and mail. Auth has two more, for revocations.
   expect(auth).toBeLessThanOrEqual(2 * 14)
   expect(api).toBeLessThanOrEqual(2 * 12)
   const clients = String(await system.redis.client('LIST'))
     .split('\n')
     .filter(Boolean)
-  // Each API has one connection for limits and one for revocations.
+  // One connection for each auth process, two (limits and revocations) for each API process, and one for this test.
   expect(clients.length).toBeLessThanOrEqual(2 + 2 * 2 + 1)
 })

@@ -6,8 +6,8 @@ export interface LeakedKey extends JsonWebKey {
 }
 
 /**
- * Forges a cacheable introspection response that declares any token active (RFC 9701 §5), as the holder of a leaked key
- * could.
+ * Forges a cacheable introspection response that declares `token` active (RFC 9701 §5), as the holder of a leaked
+ * signing key could.
  */
 export function forgeIntrospection(
   key: LeakedKey,

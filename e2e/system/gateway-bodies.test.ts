@@ -10,7 +10,7 @@ const ROUNDS = 5
 const CONCURRENCY = 30
 const OVER_LIMIT_BYTES = 20_000
 
-/** A fake app instance that echoes request bodies. It can stop and restart on the same port. */
+/** A fake app instance that echoes request bodies, and can restart at the same port. */
 interface Instance {
   readonly port: number
   /** The bodies that arrived completely. */
@@ -120,7 +120,7 @@ test.for([
   },
 )
 
-/** Sends raw lines on a new connection. Returns the status, content type and body of the response. */
+/** Posts raw lines to `/oauth/token` on a new connection. Returns the status, content type and body of the response. */
 async function sendRawLines(...lines: readonly string[]) {
   const socket = connect(gateway.httpPort, '127.0.0.1')
   socket.end(['POST /oauth/token HTTP/1.1', 'Host: localhost', 'Connection: close', ...lines].join('\r\n'))

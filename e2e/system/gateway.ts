@@ -7,10 +7,10 @@ import type { System } from './open-system.ts'
 
 const CADDYFILE = new URL('../../infra/gateway/Caddyfile', import.meta.url)
 
-/** Returns which app sent an error: only auth uses the OAuth and agent formats, on its own paths. */
+/** Returns the app that sent an error. Only the errors of auth have a member `error`. */
 const findSendingApp = (text: string) => ('error' in (JSON.parse(text) as object) ? 'auth' : 'resource')
 
-/** Counts the requests for guides that all instances of the API have served. */
+/** Counts the requests for the list of guides that the instances of the API have served. */
 async function countServedGuideRequests({ stack }: System): Promise<number> {
   const counts = stack.resource.map(async ({ ports }) => {
     const text = await (await fetch(`http://127.0.0.1:${ports.operations}/metrics`)).text()
@@ -20,10 +20,10 @@ async function countServedGuideRequests({ stack }: System): Promise<number> {
   return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
 }
 
-/** Tests which paths the gateway routes, and to which app. */
+/** Tests the routing, the hosts, the body limits and the errors of the gateway. */
 export function describeGateway(running: () => System): void {
   describe('the gateway', () => {
-    test('sends each path to the app of the path table', async () => {
+    test('routes each path to the app that the path table names', async () => {
       const system = running()
       const [, routed] = /@auth \{\s+path (.+)/.exec(readFileSync(CADDYFILE, 'utf8')) ?? []
       expect(routed?.split(' ')).toEqual(PATHS.filter(({ app }) => app === 'auth').map(({ path }) => path))
@@ -44,9 +44,9 @@ export function describeGateway(running: () => System): void {
       }
     })
 
-    test('sends every path of the public MCP server to the API', async () => {
+    test('serves only the MCP server at the public MCP address', async () => {
       const system = running()
-      // A 404 at that origin is a line of text, which the clients of the system would not accept.
+      // The senders of `system.client` would reject the 404 of that origin, which is a line of text.
       using sender = createSender(system.origin, { from: '127.0.0.19' })
       const { host, origin } = new URL(toPublicMcpOrigin(Number(new URL(system.origin).port)))
       for (const path of [...PATHS.map((row) => row.path.replace('*', 'x')), '/oauth/token', '/api/guides']) {
@@ -64,13 +64,13 @@ export function describeGateway(running: () => System): void {
       expect(toolList.text).toContain('"answer_question"')
     })
 
-    test('does not route introspection for any client', async () => {
+    test('does not route introspection, even with the credentials of the API', async () => {
       const system = running()
-      const token = await system.token(await system.register())
+      const token = await system.newToken(await system.register())
       const body = form({ token })
       const accept = 'application/token-introspection+jwt'
-      const secrets = [{}, basic(system.stack.env['RESOURCE_CLIENT_ID'] ?? '', system.apiSecret)]
-      for (const credentials of secrets)
+      const apiCredentials = basic(system.stack.env['RESOURCE_CLIENT_ID'] ?? '', system.apiSecret)
+      for (const credentials of [{}, apiCredentials])
         for (const path of [
           '/oauth/introspect',
           '/oauth/introspect/',
@@ -91,12 +91,12 @@ export function describeGateway(running: () => System): void {
         method: 'POST',
         path: '/oauth/introspect',
         ...body,
-        headers: { ...body.headers, accept, ...secrets[1] },
+        headers: { ...body.headers, accept, ...apiCredentials },
       }
       expect((await direct.send(request)).status).toBe(200)
     })
 
-    test('does not route the operations listeners', async () => {
+    test('does not route the operations listeners, and shows only a summary at /api/health', async () => {
       const system = running()
       const sender = system.client({ from: '127.0.0.12' })
       for (const path of [
@@ -116,7 +116,7 @@ export function describeGateway(running: () => System): void {
         expect((await fetch(`http://127.0.0.1:${ports.operations}/metrics`)).status).toBe(200)
     })
 
-    test('serves its own host only, with the same bytes whatever headers are forged', async () => {
+    test('rejects other hosts, and ignores forged forwarding headers', async () => {
       const system = running()
       const sender = system.client({ from: '127.0.0.13' })
       const forgedHeaders = {
@@ -160,7 +160,7 @@ export function describeGateway(running: () => System): void {
         'invalid_client',
       ],
       [
-        'another grant',
+        'a grant without credentials',
         { method: 'POST', path: '/oauth/token', ...form({ grant_type: 'password' }) },
         401,
         'invalid_client',
@@ -178,19 +178,19 @@ export function describeGateway(running: () => System): void {
         'invalid_request',
       ],
       [
-        'a list',
+        'a list as the body',
         { method: 'POST', path: '/api/agent/register', ...json([]) },
         400,
         'invalid_client_metadata',
       ],
       [
-        '17 KiB',
+        'a body of 17 kB',
         { method: 'POST', path: '/api/agent/register', ...json({ client_name: 'x'.repeat(17_000) }) },
         413,
         'invalid_request',
       ],
-      ['no credentials at a client’s page', { path: '/api/agent' }, 401, 'invalid_client'],
-    ] as const)('passes on refusals of auth as they are: %s', async ([_why, request, status, error]) => {
+      ['no credentials at /api/agent', { path: '/api/agent' }, 401, 'invalid_client'],
+    ] as const)('passes on the status and error of auth: %s', async ([_why, request, status, error]) => {
       const response = await running().client({ from: '127.0.0.14' }).send(request)
       expect([response.status, (JSON.parse(response.text) as { error: string }).error]).toEqual([
         status,
@@ -200,7 +200,7 @@ export function describeGateway(running: () => System): void {
 
     test.for([
       [
-        'no address',
+        'an invalid e-mail address',
         { method: 'POST', path: '/api/waitlist', ...json({ email: 'nobody' }) },
         400,
         'invalid-request',
@@ -212,22 +212,22 @@ export function describeGateway(running: () => System): void {
         'invalid-request',
       ],
       [
-        'another type',
+        'a content type other than JSON',
         { method: 'POST', path: '/api/waitlist', headers: { 'content-type': 'text/plain' }, body: '{}' },
         415,
         'unsupported-media-type',
       ],
       [
-        'no token of ours',
+        'a malformed token',
         { path: '/api/guides', headers: { authorization: 'Bearer x' } },
         401,
         'invalid-token',
       ],
-      ['a token in the address', { path: '/api/guides?access_token=x' }, 400, 'invalid-request'],
-      ['another method', { method: 'DELETE', path: '/api/guides' }, 405, 'method-not-allowed'],
+      ['a token in the query', { path: '/api/guides?access_token=x' }, 400, 'invalid-request'],
+      ['a method that is not allowed', { method: 'DELETE', path: '/api/guides' }, 405, 'method-not-allowed'],
       ['an unknown path', { path: '/api/nothing' }, 404, 'not-found'],
-      ['a guide that is none', { path: '/api/guides/nothing' }, 404, 'not-found'],
-    ] as const)('passes on refusals of the API as they are: %s', async ([_why, request, status, code]) => {
+      ['an unknown guide', { path: '/api/guides/nothing' }, 404, 'not-found'],
+    ] as const)('passes on the status and code of the API: %s', async ([_why, request, status, code]) => {
       const response = await running().client({ from: '127.0.0.15' }).send(request)
       expect([response.status, (JSON.parse(response.text) as { code: string }).code]).toEqual([status, code])
     })
@@ -237,7 +237,7 @@ export function describeGateway(running: () => System): void {
       ['/oauth/token', { error: 'invalid_request' }],
       ['/api/waitlist', { code: 'content-too-large' }],
     ] as const)(
-      'refuses a body over its own cap as too large, and takes no instance out for it: %s',
+      'responds with 413 to a body over its own limit, and keeps serving both apps: %s',
       async ([path, refusal]) => {
         const sender = running().client({ from: '127.0.0.17' })
         const tooLarge = { method: 'POST', path, ...json({ client_name: 'x'.repeat(100_000) }) }
@@ -250,7 +250,7 @@ export function describeGateway(running: () => System): void {
       },
     )
 
-    test('sends an app a GET once, whatever body it has', async () => {
+    test('forwards a GET with a large body once', async () => {
       const system = running()
       const sender = system.client({ from: '127.0.0.18' })
       const countBefore = await countServedGuideRequests(system)
@@ -260,7 +260,7 @@ export function describeGateway(running: () => System): void {
       expect((await countServedGuideRequests(system)) - countBefore).toBe(2)
     })
 
-    test('sends errors of /oauth/ as JSON, whatever Accept says', async () => {
+    test('sends errors under /oauth/ as JSON, regardless of Accept', async () => {
       for (const path of ['/oauth/token', '/oauth/nothing', '/oauth/introspect'])
         for (const accept of ['text/html', 'image/png', '*/*']) {
           const response = await running().client({ from: '127.0.0.16' }).send({ path, headers: { accept } })

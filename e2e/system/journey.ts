@@ -5,10 +5,10 @@ import type { System } from './open-system.ts'
 
 const insecure = { [oauth.allowInsecureRequests]: true } as const
 
-/** Tests everything that an agent does, through the gateway, with a third-party client. */
+/** Tests, through the gateway, what an agent does from its registration to its end. */
 export function describeJourney(running: () => System): void {
   describe('through the gateway, an agent', () => {
-    test('registers, discovers, gets a token, reads guides, puts a person on the waitlist, and revokes', async () => {
+    test('registers, discovers, gets a token, reads guides, puts a person on the waitlist, and revokes the token', async () => {
       const system = running()
       const agent = await system.register()
       const issuer = new URL(system.origin)
@@ -54,10 +54,10 @@ export function describeJourney(running: () => System): void {
       expect((await sender.send({ path: '/api/guides' })).status).toBe(200)
     })
 
-    test('deletes itself, and both API processes then reject its tokens', async () => {
+    test('deletes itself, and both API processes then reject its token', async () => {
       const system = running()
       const agent = await system.register()
-      const token = await system.token(agent)
+      const token = await system.newToken(agent)
       const processes = system.stack.resource.map(({ ports }) =>
         system.client({ url: `http://127.0.0.1:${ports.public}` }),
       )

@@ -12,16 +12,16 @@ import { waitUntil } from '@plainpath/stack/managed-process'
 import type { JWK } from 'jose'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createAgentKey } from '../agent-key.ts'
-import { type KeyHolder, type KeyRequests, keyRequests } from '../key-holder.ts'
-import { linkIn, mailedLink, mailSettings, showCode } from '../lend-mailbox-to.ts'
+import { createKeyRequests, type KeyHolder, type KeyRequests } from '../key-holder.ts'
+import { findLink, mailSettings, showCode, waitForMailedLink } from '../lend-mailbox-to.ts'
 import { form, json, type Sender } from '../send.ts'
 import { openSystem, type System } from './open-system.ts'
 import { useEverywhere } from './revocation.ts'
-import { describeStolenTokens, publicListeners, scriptSettings } from './stolen-tokens.ts'
+import { createListenerSenders, describeStolenTokens, scriptSettings } from './stolen-tokens.ts'
 
 /*
- * Agents that authenticate with a key, and tokens that are bound to it (DPoP), over two processes of each app: an agent that is
- * known by the URL of its document registers nowhere.
+ * Agents that authenticate with a key, and tokens that are bound to that key (DPoP), with two processes of each app.
+ * Some agents register their key. Others do not register: their client id is the URL of a document with the key.
  */
 
 const AUTH_MAIN = fileURLToPath(new URL('../../apps/auth/src/main.ts', import.meta.url))
@@ -41,7 +41,7 @@ beforeAll(async () => {
       settings: { ...mailSettings(mail), ...scriptSettings },
     }),
   )
-  requests = keyRequests(system.origin)
+  requests = createKeyRequests(system.origin)
 })
 afterAll(() => resources.disposeAsync())
 
@@ -49,13 +49,15 @@ interface UrlHolder extends KeyHolder {
   readonly document: UrlAgent<object>
 }
 
-function publish(options: { host?: string } = {}): UrlHolder {
+/** Publishes the document of a new agent. */
+function publishAgent(options: { host?: string } = {}): UrlHolder {
   const key = createAgentKey()
   const document = documents.publish([{ jwk: key.publicJwk as JWK }], options)
   return { client_id: document.client_id, key, document }
 }
 
-async function register(): Promise<KeyHolder> {
+/** Registers a new agent whose tokens must be bound to its key. */
+async function registerAgent(): Promise<KeyHolder> {
   const key = createAgentKey()
   const body = json({ jwks: { keys: [key.publicJwk] }, dpop_bound_access_tokens: true })
   const { text } = await system
@@ -71,9 +73,9 @@ async function newToken(holder: KeyHolder, isBound: boolean, sender: Sender): Pr
   return (JSON.parse(text) as { access_token: string }).access_token
 }
 
-const processes = (app: 'auth' | 'resource') => publicListeners(system, app)
+const sendersTo = (app: 'auth' | 'resource') => createListenerSenders(system, app)
 
-/** Runs a command as a process, which trusts the authority of the documents. */
+/** Runs a command of auth as a process that trusts the certificate authority of the documents. @throws if it fails */
 async function runAsProcess(...words: readonly string[]): Promise<{ status: number }> {
   const NODE_EXTRA_CA_CERTS = path.join(system.folder, 'documents.pem')
   await promisify(execFile)(process.execPath, [AUTH_MAIN, ...words], {
@@ -82,47 +84,48 @@ async function runAsProcess(...words: readonly string[]): Promise<{ status: numb
   return { status: 0 }
 }
 
-const runHere = async (...words: readonly string[]) => {
+/** Runs a command of auth in this process. */
+const runInProcess = async (...words: readonly string[]) => {
   const { code, errors } = await runAuth(words, system.stack.env)
   expect(code, errors).toBe(0)
   return { status: code }
 }
 
-test('an agent with a document and a key reads a guide with a token in two requests of its own, through the gateway', async () => {
-  const agent = publish()
+test('an agent with a document gets a token and reads a guide with two requests through the gateway', async () => {
+  const agent = publishAgent()
   const gateway = system.client({ from: '127.0.0.20' })
-  const grant = form({ grant_type: 'client_credentials', ...requests.fields(agent) })
-  const granted = await gateway.send({ method: 'POST', path: '/oauth/token', ...grant })
-  const { access_token: token } = JSON.parse(granted.text) as { access_token: string }
+  const grant = form({ grant_type: 'client_credentials', ...requests.createAuthFields(agent) })
+  const tokenResponse = await gateway.send({ method: 'POST', path: '/oauth/token', ...grant })
+  const { access_token: token } = JSON.parse(tokenResponse.text) as { access_token: string }
   const guide = await gateway.send({
     path: '/api/guides/work-permit',
     headers: { authorization: `Bearer ${token}` },
   })
-  expect([granted.status, guide.status]).toEqual([200, 200])
+  expect([tokenResponse.status, guide.status]).toEqual([200, 200])
   expect(JSON.parse(guide.text)).toMatchObject({ slug: 'work-permit' })
-  expect(agent.document.fetched()).toBe(1)
-  // A token that nobody issued, so the token above was judged.
+  expect(agent.document.countFetches()).toBe(1)
+  // The guide is public, but the API refuses a token that was never issued. So it has checked the token above.
   const forged = { authorization: `Bearer ppt_${'A'.repeat(43)}` }
   expect((await gateway.send({ path: '/api/guides/work-permit', headers: forged })).status).toBe(401)
 })
 
 test('both processes of auth and both of the API serve an agent whose document was fetched once', async () => {
-  const agent = publish()
-  for (const auth of processes('auth'))
+  const agent = publishAgent()
+  for (const auth of sendersTo('auth'))
     for (const isBound of [false, true]) {
       const token = await newToken(agent, isBound, auth)
-      for (const api of processes('resource')) {
-        const headers = requests.present(agent, token, '/api/guides', { isBound })
+      for (const api of sendersTo('resource')) {
+        const headers = requests.createTokenHeaders(agent, token, '/api/guides', { isBound })
         expect((await api.send({ path: '/api/guides', headers })).status).toBe(200)
       }
     }
-  expect(agent.document.fetched()).toBe(1)
+  expect(agent.document.countFetches()).toBe(1)
 })
 
-test('of twenty simultaneous uses of one proof at two processes of the API, one succeeds', async () => {
-  const agent = await register()
+test('exactly one of twenty simultaneous uses of a proof at two processes of the API succeeds', async () => {
+  const agent = await registerAgent()
   const token = await newToken(agent, true, system.client({ from: '127.0.0.21' }))
-  const apis = processes('resource')
+  const apis = sendersTo('resource')
   const read = async (headers: Readonly<Record<string, string>>) =>
     await Promise.all(
       Array.from({ length: 20 }, async (_, index) => {
@@ -130,43 +133,43 @@ test('of twenty simultaneous uses of one proof at two processes of the API, one 
         return status
       }),
     )
-  // Both have the introspection in memory, so that nothing delays one of them.
+  // Both processes cache the introspection first, so that it delays neither of them.
   for (const api of apis) {
-    const headers = requests.present(agent, token, '/api/guides', { isBound: true })
+    const headers = requests.createTokenHeaders(agent, token, '/api/guides', { isBound: true })
     expect((await api.send({ path: '/api/guides', headers })).status).toBe(200)
   }
   for (let round = 0; round < 5; round += 1) {
-    const statuses = await read(requests.present(agent, token, '/api/guides', { isBound: true }))
+    const statuses = await read(requests.createTokenHeaders(agent, token, '/api/guides', { isBound: true }))
     expect(statuses.filter((status) => status === 200)).toHaveLength(1)
     expect(statuses.filter((status) => status === 401)).toHaveLength(19)
   }
 })
 
-describeStolenTokens(() => ({ system, publish, newToken }))
+describeStolenTokens(() => ({ system, publishAgent, newToken }))
 
 const SLOW_URLS = 40
 const SLOW_HOSTS = ['', 'agents.', 'deep.agents.', 'other.']
-/** A fetch takes two seconds at most; others must not wait for one. */
+/** A fetch takes two seconds at most. Other clients must not wait for it. */
 const UNAFFECTED_MS = 1_900
 
-test(`other clients do not notice an address that names ${SLOW_URLS} documents of servers that do not respond`, async () => {
+test(`other clients are served while one address names ${SLOW_URLS} documents of servers that do not respond`, async () => {
   const host = 'notagents.clients.test'
-  const known = publish({ host })
-  const registered = await register()
-  await newToken(known, false, system.client({ from: '127.0.0.24' }))
-  const slow = Array.from({ length: SLOW_URLS }, (_, index) => {
-    const holder = publish({ host: `${SLOW_HOSTS[index % SLOW_HOSTS.length]}clients.test` })
+  const storedAgent = publishAgent({ host })
+  const registeredAgent = await registerAgent()
+  await newToken(storedAgent, false, system.client({ from: '127.0.0.24' }))
+  const slowAgents = Array.from({ length: SLOW_URLS }, (_, index) => {
+    const holder = publishAgent({ host: `${SLOW_HOSTS[index % SLOW_HOSTS.length]}clients.test` })
     holder.document.hang()
     return holder
   })
   const abuser = system.client({ from: '127.0.0.25' })
-  const abuse = slow.map((holder) => requests.requestToken(abuser, holder, { isBound: false }))
-  await expect.poll(() => slow.some(({ document }) => document.fetched() > 0)).toBe(true)
+  const abuse = slowAgents.map((holder) => requests.requestToken(abuser, holder, { isBound: false }))
+  await expect.poll(() => slowAgents.some(({ document }) => document.countFetches() > 0)).toBe(true)
   const others = await Promise.all([
-    ...[publish({ host }), publish({ host }), known].map((holder) =>
+    ...[publishAgent({ host }), publishAgent({ host }), storedAgent].map((holder) =>
       requests.requestToken(system.client({ from: '127.0.0.26' }), holder, { isBound: false }),
     ),
-    requests.requestToken(system.client({ from: '127.0.0.27' }), registered, { isBound: true }),
+    requests.requestToken(system.client({ from: '127.0.0.27' }), registeredAgent, { isBound: true }),
     system.client({ from: '127.0.0.28' }).send({ path: '/api/guides' }),
   ])
   expect(others.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
@@ -175,176 +178,192 @@ test(`other clients do not notice an address that names ${SLOW_URLS} documents o
   const refused = await Promise.all(abuse)
   const statuses = refused.map(({ status }) => status)
   expect(statuses.filter((status) => status !== 401 && status !== 429)).toEqual([])
-  // At most two fetches at once for an address, in each of two processes; four times as many for all these hosts.
+  // An address may have two fetches in flight at each of the two processes. Further requests get 429.
   expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(SLOW_URLS - 8)
   expect(Math.max(...refused.map(({ ms }) => ms))).toBeLessThan(5_000)
   await using db = openPool(system.adminUrls.auth, { max: 1 })
-  const ids = slow.map(({ client_id }) => client_id)
+  const ids = slowAgents.map(({ client_id }) => client_id)
   expect((await db.query('select from agents where id = any($1)', [ids])).rowCount).toBe(0)
 })
 
 const MAILED_MS = 20_000
 
-/** Lets a person verify their e-mail for the agent. @returns the assertion of the agent, and the link that ends the access */
-async function confirm(holder: KeyHolder, sender: Sender): Promise<{ assertion: string; end: string }> {
+/**
+ * Lets a person verify their e-mail address for the agent.
+ *
+ * @returns the identity assertion, and the secret in the mailed link that ends the access
+ */
+async function verifyEmail(
+  holder: KeyHolder,
+  sender: Sender,
+): Promise<{ assertion: string; endSecret: string }> {
   const email = system.newEmail()
-  const post = async (where: string, body: object) => {
+  const post = async (target: string, body: object) => {
     const sent = json(body)
-    const headers = { ...sent.headers, ...requests.header(holder) }
-    const { text } = await sender.send({ method: 'POST', path: where, ...sent, headers })
+    const headers = { ...sent.headers, ...requests.createAuthHeader(holder) }
+    const { text } = await sender.send({ method: 'POST', path: target, ...sent, headers })
     return JSON.parse(text) as Record<string, string>
   }
   const { match_phrase: phrase = '' } = await post('/api/agent/claim', { email })
-  const otp = await showCode(sender, await mailedLink({ mail }, email, phrase))
+  const otp = await showCode(sender, await waitForMailedLink({ mail }, email, phrase))
   const { identity_assertion: assertion = '' } = await post('/api/agent/claim/complete', { otp })
-  const end = () =>
+  const findEndSecret = () =>
     mail.received
       .filter(({ to }) => to.includes(email))
-      .map(({ text }) => new URL(linkIn(text, 'end') || 'about:blank').searchParams.get('end'))
-      .find((found) => found !== null)
-  await waitUntil(() => end() !== undefined, MAILED_MS)
-  return { assertion, end: end() ?? '' }
+      .map(({ text }) => new URL(findLink(text, 'end') || 'about:blank').searchParams.get('end'))
+      .find((secret) => secret !== null)
+  await waitUntil(() => findEndSecret() !== undefined, MAILED_MS)
+  return { assertion, endSecret: findEndSecret() ?? '' }
 }
 
 test.for([
-  ['that registered a key', register],
-  ['with a document', async () => publish()],
+  ['that registered a key', registerAgent],
+  ['with a document', async () => publishAgent()],
 ] as const)(
-  'a bound token of an agent %s for contact:write ends with the confirmation of the person',
-  async ([_who, open]) => {
+  'a bound token for contact:write of an agent %s is refused after the person ends the access',
+  async ([_who, openAgent]) => {
     const sender = system.client({ from: '127.0.0.29' })
-    const agent = await open()
+    const agent = await openAgent()
     await newToken(agent, true, sender)
-    const { assertion, end } = await confirm(agent, sender)
+    const { assertion, endSecret } = await verifyEmail(agent, sender)
     const grant = { grant_type: JWT_BEARER_GRANT, assertion }
-    const granted = await requests.requestToken(sender, agent, { isBound: true, grant })
-    const { access_token: token, scope } = JSON.parse(granted.text) as Record<string, string>
+    const tokenResponse = await requests.requestToken(sender, agent, { isBound: true, grant })
+    const { access_token: token, scope } = JSON.parse(tokenResponse.text) as Record<string, string>
     expect(scope).toContain('contact:write')
-    const read = async (isBound: boolean) =>
+    const readMessageStatus = async (isBound: boolean) =>
       await Promise.all(
-        processes('resource').map(async (api) => {
+        sendersTo('resource').map(async (api) => {
           const address = `/api/contact/${randomUUID()}`
-          const headers = requests.present(agent, token ?? '', address, { isBound })
+          const headers = requests.createTokenHeaders(agent, token ?? '', address, { isBound })
           return (await api.send({ path: address, headers })).status
         }),
       )
-    expect(await read(true)).toEqual([404, 404])
-    expect(await read(false)).toEqual([401, 401])
-    // Without a proof, the scope is refused from now on.
+    expect(await readMessageStatus(true)).toEqual([404, 404])
+    expect(await readMessageStatus(false)).toEqual([401, 401])
+    // After its first bound token for this scope, an agent gets no unbound one.
     const unbound = await requests.requestToken(sender, agent, { isBound: false, grant })
     expect([unbound.status, JSON.parse(unbound.text).error]).toEqual([400, 'invalid_dpop_proof'])
 
-    const ended = await sender.send({ method: 'POST', path: '/claim', ...form({ end, answer: 'yes' }) })
-    expect(ended.status, ended.text).toBe(200)
-    expect(await read(true)).toEqual([401, 401])
+    const ending = form({ end: endSecret, answer: 'yes' })
+    const page = await sender.send({ method: 'POST', path: '/claim', ...ending })
+    expect(page.status, page.text).toBe(200)
+    expect(await readMessageStatus(true)).toEqual([401, 401])
   },
 )
 
-/** Ends the access of an agent. */
-interface End {
+/** A way to revoke a token, with the status of its response or the exit code of its command. */
+interface RevocationCase {
   readonly what: string
-  /** Only for agents that registered, or only for those with a document. */
-  readonly only?: 'registered' | 'document'
+  /** The kind of agent to which the case applies. Without it, the case applies to both kinds. */
+  readonly onlyKind?: 'registered' | 'document'
   readonly status: number
-  end(holder: KeyHolder, token: string, sender: Sender): Promise<{ status: number }>
+  revoke(holder: KeyHolder, token: string, sender: Sender): Promise<{ status: number }>
 }
 
-const ENDS: readonly End[] = [
+const REVOCATIONS: readonly RevocationCase[] = [
   {
-    what: 'revokes the token',
+    what: 'the agent revokes it',
     status: 200,
-    end: (holder, token, sender) => {
-      const body = form({ token, ...requests.fields(holder) })
+    revoke: (holder, token, sender) => {
+      const body = form({ token, ...requests.createAuthFields(holder) })
       return sender.send({ method: 'POST', path: '/oauth/revoke', ...body })
     },
   },
   {
-    what: 'deletes itself',
+    what: 'the agent deletes itself',
     status: 204,
-    end: (holder, _token, sender) =>
-      sender.send({ method: 'DELETE', path: '/api/agent', headers: requests.header(holder) }),
+    revoke: (holder, _token, sender) =>
+      sender.send({ method: 'DELETE', path: '/api/agent', headers: requests.createAuthHeader(holder) }),
   },
   {
-    what: 'replaces its keys',
-    only: 'registered',
+    what: 'the agent replaces its keys',
+    onlyKind: 'registered',
     status: 200,
-    end: (holder, _token, sender) => {
+    revoke: (holder, _token, sender) => {
       const body = json({ keys: [createAgentKey().publicJwk] })
-      const headers = { ...body.headers, ...requests.header(holder) }
+      const headers = { ...body.headers, ...requests.createAuthHeader(holder) }
       return sender.send({ method: 'PUT', path: '/api/agent/jwks', ...body, headers })
     },
   },
   {
-    what: 'is stopped by an operator',
+    what: 'an operator revokes the tokens of the agent',
     status: 0,
-    end: ({ client_id }) => runHere('stop', '--client', client_id, '--reason', 'a test'),
+    revoke: ({ client_id }) => runInProcess('stop', '--client', client_id, '--reason', 'a test'),
   },
   {
-    what: 'is disabled by an operator',
+    what: 'an operator disables the agent',
     status: 0,
-    end: ({ client_id }) => runHere('agents', 'disable', client_id),
+    revoke: ({ client_id }) => runInProcess('agents', 'disable', client_id),
   },
   {
-    what: 'is among all that an operator stops',
+    what: 'an operator revokes all tokens',
     status: 0,
-    end: () => runHere('stop', '--all-tokens', '--reason', 'a test'),
+    revoke: () => runInProcess('stop', '--all-tokens', '--reason', 'a test'),
   },
   {
-    what: 'has a document without its key, which an operator refreshes',
-    only: 'document',
+    what: 'an operator refreshes the document, from which the agent has removed its key',
+    onlyKind: 'document',
     status: 0,
-    end: (holder) => {
+    revoke: (holder) => {
       ;(holder as UrlHolder).document.changeKeys({ jwk: createAgentKey().publicJwk })
       return runAsProcess('agents', 'refresh', holder.client_id)
     },
   },
   {
-    what: 'has a domain that an operator blocks',
-    only: 'document',
+    what: 'an operator blocks the domain of the agent',
+    onlyKind: 'document',
     status: 0,
-    end: ({ client_id }) => runHere('agents', 'block', new URL(client_id).hostname, '--reason', 'a test'),
+    revoke: ({ client_id }) =>
+      runInProcess('agents', 'block', new URL(client_id).hostname, '--reason', 'a test'),
   },
 ]
 
 const HOLDERS = [
-  { who: 'an agent that registered a key', kind: 'registered', isBound: true, open: register },
-  { who: 'an agent with a document', kind: 'document', isBound: false, open: async () => publish() },
-  // A host of its own, since one row blocks the host of the other.
+  { who: 'an agent that registered a key', kind: 'registered', isBound: true, openAgent: registerAgent },
+  {
+    who: 'an agent with a document',
+    kind: 'document',
+    isBound: false,
+    openAgent: async () => publishAgent(),
+  },
+  // These agents have another host than those above, because a case blocks that host.
   {
     who: 'an agent with a document',
     kind: 'document',
     isBound: true,
-    open: async () => publish({ host: 'other.clients.test' }),
+    openAgent: async () => publishAgent({ host: 'other.clients.test' }),
   },
 ] as const
 
-const ROWS = ENDS.flatMap((end) =>
-  HOLDERS.filter(({ kind }) => (end.only ?? kind) === kind).map((holder) => ({
-    ...end,
+const ROWS = REVOCATIONS.flatMap((revocation) =>
+  HOLDERS.filter(({ kind }) => (revocation.onlyKind ?? kind) === kind).map((holder) => ({
+    ...revocation,
     ...holder,
     token: holder.isBound ? 'a bound token' : 'a bearer token',
   })),
 )
 
 describe('R-LIN over two processes of each app, with keys:', () => {
-  test.for(ROWS)('$token of $who that $what', async ({ open, isBound, end, status: expected }) => {
-    const places = [system.client({ from: '127.0.0.22' }), ...processes('auth')]
-    // A domain can be blocked once.
-    for (const place of expected === 0 ? places.slice(0, 1) : places) {
-      const agent = await open()
+  test.for(ROWS)('$token of $who is refused after $what', async (row) => {
+    const { openAgent, isBound, revoke, status: expectedStatus } = row
+    const senders = [system.client({ from: '127.0.0.22' }), ...sendersTo('auth')]
+    // A command is sent to no server, so it is tested once.
+    const isCommand = expectedStatus === 0
+    for (const sender of isCommand ? senders.slice(0, 1) : senders) {
+      const agent = await openAgent()
       const token = await newToken(agent, isBound, system.client({ from: '127.0.0.23' }))
       const { uses, stop } = useEverywhere(system, token, () =>
-        requests.present(agent, token, '/api/guides', { isBound }),
+        requests.createTokenHeaders(agent, token, '/api/guides', { isBound }),
       )
       onTestFinished(stop)
       await expect.poll(() => uses.filter(({ status }) => status === 200).length).toBeGreaterThan(10)
-      const ended = await end(agent, token, place)
+      const response = await revoke(agent, token, sender)
       const endedAt = performance.now()
-      expect(ended.status).toBe(expected)
+      expect(response.status).toBe(expectedStatus)
       await expect.poll(() => uses.filter(({ startedAt }) => startedAt > endedAt).length).toBeGreaterThan(10)
       await stop()
-      const after = uses.filter(({ startedAt }) => startedAt > endedAt)
-      expect(after.filter(({ status }) => status !== 401)).toEqual([])
+      const laterUses = uses.filter(({ startedAt }) => startedAt > endedAt)
+      expect(laterUses.filter(({ status }) => status !== 401)).toEqual([])
       expect(uses.filter(({ status }) => status !== 200 && status !== 401)).toEqual([])
     }
   })

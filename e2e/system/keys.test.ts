@@ -14,7 +14,7 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { forgeIntrospection, type LeakedKey, parseKid } from './forge-introspection.ts'
 
-/** Before a release, run ten times as many: KEY_ROTATIONS=100 KEY_RATE=200. */
+/** Before a release, run the test with KEY_ROTATIONS=100 KEY_RATE=200. */
 const ROTATIONS = Number(process.env['KEY_ROTATIONS'] ?? 10)
 const RATE = Number(process.env['KEY_RATE'] ?? 40)
 const SETTINGS = {
@@ -26,11 +26,11 @@ const SETTINGS = {
   AUTH_KEYS_LEASE_SECONDS: '10',
 }
 const TRUST_MS = 1_000 * Number(SETTINGS.AUTH_KEYS_TRUST_SECONDS)
-const ANSWER_TYPE = 'application/token-introspection+jwt'
+const INTROSPECTION_TYPE = 'application/token-introspection+jwt'
 
 const resources = new AsyncDisposableStack()
-const silent = createLog({ service: 'e2e', write: () => {} })
-/** If set, creates the responses to introspections instead of the authorization server. */
+const silentLog = createLog({ service: 'e2e', write: () => {} })
+/** Forges the introspection responses for the APIs of `startDeceivedApi`. If undefined, the responses are empty. */
 let forge: ((token: string) => string) | undefined
 let stack: Stack
 let token: string
@@ -57,47 +57,50 @@ interface Client {
 }
 const basic = (id: string, secret: string) => `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`
 
-/** Starts an API whose introspections go through a proxy, on which the holder of a leaked key can forge responses. */
-async function deceivedApi(authUrl: string): Promise<string> {
-  const between: RequestHandler = async (request, response) => {
+/** Starts an API, and a proxy to auth whose introspection responses come from `forge`. Returns the API's origin. */
+async function startDeceivedApi(authUrl: string): Promise<string> {
+  const handleProxied: RequestHandler = async (request, response) => {
     const body = await text(request)
     if (request.url === '/oauth/introspect') {
       const forged = forge?.(new URLSearchParams(body).get('token') ?? '')
-      return void response.writeHead(200, { 'content-type': ANSWER_TYPE }).end(forged)
+      return void response.writeHead(200, { 'content-type': INTROSPECTION_TYPE }).end(forged)
     }
-    const honest = await fetch(`${authUrl}${request.url}`)
-    response.writeHead(honest.status).end(await honest.text())
+    const authResponse = await fetch(`${authUrl}${request.url}`)
+    response.writeHead(authResponse.status).end(await authResponse.text())
   }
-  const listening = { port: 0, host: '127.0.0.1', drainSeconds: 0 }
-  const forger = resources.use(
-    await serve(
-      (request, response) => void Promise.resolve(between(request, response)).catch(() => response.destroy()),
-      listening,
-    ),
+  const serverOptions = { port: 0, host: '127.0.0.1', drainSeconds: 0 }
+  const proxy = resources.use(
+    await serve((request, response) => {
+      Promise.resolve(handleProxied(request, response)).catch(() => response.destroy())
+    }, serverOptions),
   )
   let handler: RequestHandler = (_request, response) => void response.writeHead(503).end()
-  const { port } = resources.use(await serve((request, response) => handler(request, response), listening))
+  const { port } = resources.use(
+    await serve((request, response) => handler(request, response), serverOptions),
+  )
   const config = loadResourceConfig({
     ...stack.env,
-    RESOURCE_AUTH_URL: forger.url,
+    RESOURCE_AUTH_URL: proxy.url,
     RESOURCE_ALSO_ACCEPT_HOSTS: `127.0.0.1:${port}`,
   })
-  const api = resources.use(await openResource(config, { log: silent, now: () => new Date() }))
+  const api = resources.use(await openResource(config, { log: silentLog, now: () => new Date() }))
   handler = api.handler
   return `http://127.0.0.1:${port}`
 }
 
-async function keys(...args: string[]) {
+/** Runs `auth keys` in this process. Returns the exit code and the parsed output. */
+async function runKeysCommand(...args: string[]) {
   const { code, printed, errors } = await runAuth(['keys', ...args, '--json'], stack.env)
   if (printed === '') throw new Error(errors)
   return { code, output: JSON.parse(printed) as Record<string, unknown> }
 }
-const signingKid = async () =>
-  ((await keys('list')).output['keys'] as { kid: string; state: string }[]).find(
-    ({ state }) => state === 'signing',
-  )?.kid ?? ''
+async function readSigningKid(): Promise<string> {
+  const { output } = await runKeysCommand('list')
+  const keys = output['keys'] as { kid: string; state: string }[]
+  return keys.find(({ state }) => state === 'signing')?.kid ?? ''
+}
 
-/** Sends requests without waiting for responses. */
+/** Sends requests at a rate, without waiting for responses. Returns a function that stops the load and describes it. */
 function startLoad(perSecond: number) {
   const statuses = new Map<number | string, number>()
   const inFlight = new Set<Promise<void>>()
@@ -113,10 +116,10 @@ function startLoad(perSecond: number) {
     statuses.set(outcome, (statuses.get(outcome) ?? 0) + 1)
   }
   const timer = setInterval(() => {
-    const due = ((performance.now() - startedAt) / 1000) * perSecond
-    for (; sent < due; sent += 1) {
-      const one = send().finally(() => inFlight.delete(one))
-      inFlight.add(one)
+    const dueCount = ((performance.now() - startedAt) / 1000) * perSecond
+    for (; sent < dueCount; sent += 1) {
+      const completion = send().finally(() => inFlight.delete(completion))
+      inFlight.add(completion)
     }
   }, 10)
   return async () => {
@@ -131,72 +134,84 @@ function startLoad(perSecond: number) {
   }
 }
 
-const internals = () => stack.auth.map(({ ports }) => `http://127.0.0.1:${ports.internal}`)
-const jwks = async (url: string) =>
-  ((await (await fetch(`${url}/oauth/jwks.json`)).json()) as { keys: { kid: string }[] }).keys.map(
-    ({ kid }) => kid,
-  )
+const listInternalUrls = () => stack.auth.map(({ ports }) => `http://127.0.0.1:${ports.internal}`)
+async function fetchKids(url: string): Promise<string[]> {
+  const response = await fetch(`${url}/oauth/jwks.json`)
+  const { keys } = (await response.json()) as { keys: { kid: string }[] }
+  return keys.map(({ kid }) => kid)
+}
 
-/** Checks that a key set of any instance, while it may be cached, has the key of each response that is signed later. */
+/**
+ * Repeatedly fetches the key set of each instance, and then introspects at each instance. While the key sets may be
+ * cached (`TRUST_MS`), each must contain the key that signs the responses.
+ *
+ * @returns a function that stops the checks and returns what they found
+ */
 function watchKeySets() {
   const missing: string[] = []
   const failed: string[] = []
   let checks = 0
-  let stopped = false
-  const introspectAs = resourceCredential()
+  let isStopped = false
   const checkUntilStopped = async () => {
-    const authorization = await introspectAs
-    while (!stopped) {
+    const authorization = await readApiCredentials()
+    while (!isStopped) {
       const fetchedAt = performance.now()
-      const sets = await Promise.all(internals().map(jwks))
-      for (const url of internals()) {
+      const sets = await Promise.all(listInternalUrls().map(fetchKids))
+      for (const url of listInternalUrls()) {
         const response = await fetch(`${url}/oauth/introspect`, {
           method: 'POST',
-          headers: { authorization, accept: ANSWER_TYPE },
+          headers: { authorization, accept: INTROSPECTION_TYPE },
           body: new URLSearchParams({ token }),
         })
-        const answered = await response.text()
+        const responseText = await response.text()
         checks += 1
         if (response.status !== 200) {
-          failed.push(answered)
+          failed.push(responseText)
           continue
         }
-        const kid = parseKid(answered)
+        const kid = parseKid(responseText)
         if (performance.now() - fetchedAt > TRUST_MS) continue
-        const without = sets.filter((set) => !set.includes(kid))
-        missing.push(...without.map((set) => `${kid} not in ${set.join(' ')}`))
+        const setsWithoutKey = sets.filter((set) => !set.includes(kid))
+        missing.push(...setsWithoutKey.map((set) => `${kid} not in ${set.join(' ')}`))
       }
     }
   }
-  const running = checkUntilStopped()
+  const checking = checkUntilStopped()
   return async () => {
-    stopped = true
-    await running
+    isStopped = true
+    await checking
     return { missing, failed, checks }
   }
 }
-async function resourceCredential(): Promise<string> {
+async function readApiCredentials(): Promise<string> {
   const secret = (await readFile(stack.env['RESOURCE_CLIENT_SECRET_FILE'] ?? '', 'utf8')).trim()
   return basic(stack.env['RESOURCE_CLIENT_ID'] ?? '', secret)
 }
 
-/** Does the next step of a rotation, if one is due, and returns it when every instance has followed. */
-async function oneStep(all: KeyOperations, algorithm: 'ES256' | 'EdDSA'): Promise<string | undefined> {
-  const done = await all.rotate({ algorithm })
-  if (!done.ok) throw new Error(done.error.reason)
-  if ('next' in done.value) return undefined
-  expect((await all.waitForInstances(done.value.ring.version)).behind).toEqual([])
-  return done.value.change.step
+/**
+ * Performs the next step of a rotation, and waits until every instance uses the changed ring.
+ *
+ * @returns the step; undefined if none is due yet
+ */
+async function rotateStep(
+  operations: KeyOperations,
+  algorithm: 'ES256' | 'EdDSA',
+): Promise<string | undefined> {
+  const rotation = await operations.rotate({ algorithm })
+  if (!rotation.ok) throw new Error(rotation.error.reason)
+  if ('next' in rotation.value) return undefined
+  expect((await operations.waitForInstances(rotation.value.ring.version)).behind).toEqual([])
+  return rotation.value.change.step
 }
 
-test(`${ROTATIONS} rotations between ES256 and Ed25519 under ${RATE} requests a second: none fails`, async () => {
+test(`no request fails in ${ROTATIONS} rotations between ES256 and Ed25519 under ${RATE} requests a second`, async () => {
   const config = loadConfig(stack.env)
   const stopLoad = startLoad(RATE)
   const stopWatching = watchKeySets()
   let activations = 0
   const algorithms = new Set<string>()
-  await using stores = await openStores(config, { log: silent, now: () => new Date() })
-  const all = createKeyOperations({
+  await using stores = await openStores(config, { log: silentLog, now: () => new Date() })
+  const operations = createKeyOperations({
     keys: stores.keys,
     settings: config.keys,
     by: { user: 'e2e', host: 'e2e' },
@@ -205,7 +220,7 @@ test(`${ROTATIONS} rotations between ES256 and Ed25519 under ${RATE} requests a 
     const algorithm = activations % 2 ? 'ES256' : 'EdDSA'
     let step: string | undefined
     await expect
-      .poll(async () => (step = await oneStep(all, algorithm)), { interval: 20, timeout: 30_000 })
+      .poll(async () => (step = await rotateStep(operations, algorithm)), { interval: 20, timeout: 30_000 })
       .toBeDefined()
     if (step !== 'activate') continue
     activations += 1
@@ -221,19 +236,20 @@ test(`${ROTATIONS} rotations between ES256 and Ed25519 under ${RATE} requests a 
   expect(Object.keys(load.statuses)).toEqual(['200'])
   expect(load.rate).toBeGreaterThanOrEqual(RATE * 0.95)
   expect(algorithms.size).toBe(2)
-  expect((await keys('verify')).output).toMatchObject({ ok: true, instances: 2 })
+  expect((await runKeysCommand('verify')).output).toMatchObject({ ok: true, instances: 2 })
 }, 400_000)
 
-test('once revoke has returned, no API accepts what the leaked key signs, and no instance signs with it', async () => {
-  const leaked = await signingKid()
-  const key = await leakedKey(leaked)
+test('after `keys revoke` has returned, no API accepts responses signed with the key, and no instance publishes it', async () => {
+  const leakedKid = await readSigningKid()
+  const key = await readLeakedKey(leakedKid)
   const audience = stack.env['RESOURCE_CLIENT_ID'] ?? ''
-  const mark = await revocationMark()
-  forge = (asked) => forgeIntrospection(key, { token: asked, issuer: stack.origin, audience, mark })
+  const mark = await readRevocationMark()
+  forge = (introspected) =>
+    forgeIntrospection(key, { token: introspected, issuer: stack.origin, audience, mark })
   const attempts: { startedAt: number; status: number }[] = []
-  let attacking = true
+  let isAttacking = true
   const attack = async (origin: string) => {
-    while (attacking) {
+    while (isAttacking) {
       const startedAt = performance.now()
       const response = await fetch(`${origin}/api/guides?limit=1`, {
         headers: { authorization: `Bearer ppt_${'A'.repeat(43)}` },
@@ -242,38 +258,40 @@ test('once revoke has returned, no API accepts what the leaked key signs, and no
       attempts.push({ startedAt, status: response.status })
     }
   }
-  const attackers = (await Promise.all(internals().map(deceivedApi))).map(attack)
+  const attackers = (await Promise.all(listInternalUrls().map(startDeceivedApi))).map(attack)
   await expect.poll(() => attempts.filter(({ status }) => status === 200).length).toBeGreaterThan(20)
-  const askedAt = performance.now()
-  expect((await keys('revoke', leaked, '--reason', 'a drill')).code).toBe(0)
-  const returned = performance.now()
-  await expect.poll(() => attempts.filter(({ startedAt }) => startedAt > returned).length).toBeGreaterThan(50)
-  attacking = false
+  const requestedAt = performance.now()
+  expect((await runKeysCommand('revoke', leakedKid, '--reason', 'a drill')).code).toBe(0)
+  const returnedAt = performance.now()
+  await expect
+    .poll(() => attempts.filter(({ startedAt }) => startedAt > returnedAt).length)
+    .toBeGreaterThan(50)
+  isAttacking = false
   await Promise.all(attackers)
   forge = undefined
   const accepted = attempts.filter(({ status }) => status === 200)
-  const last = Math.max(...accepted.map(({ startedAt }) => startedAt))
+  const lastAcceptedAt = Math.max(...accepted.map(({ startedAt }) => startedAt))
   process.stdout.write(
-    `\nrevoke returned after ${Math.round(returned - askedAt)} ms; the last forged answer was accepted ${Math.round(last - askedAt)} ms after it was asked for; ${attempts.filter(({ startedAt }) => startedAt > returned).length} attempts later, none\n`,
+    `\nrevoke returned after ${Math.round(returnedAt - requestedAt)} ms; the last forged answer was accepted ${Math.round(lastAcceptedAt - requestedAt)} ms after it was asked for; ${attempts.filter(({ startedAt }) => startedAt > returnedAt).length} attempts later, none\n`,
   )
-  expect(accepted.filter(({ startedAt }) => startedAt > returned)).toEqual([])
-  for (const url of internals()) expect(await jwks(url)).not.toContain(leaked)
+  expect(accepted.filter(({ startedAt }) => startedAt > returnedAt)).toEqual([])
+  for (const url of listInternalUrls()) expect(await fetchKids(url)).not.toContain(leakedKid)
   const response = await fetch(`${stack.origin}/api/guides?limit=1`, {
     headers: { authorization: `Bearer ${token}` },
   })
   expect(response.status).toBe(200)
 })
 
-/** The current mark, which an attacker who can read the responses to an API knows. */
-async function revocationMark(): Promise<string> {
+/** Reads the current mark. An attacker who can read introspection responses knows it. */
+async function readRevocationMark(): Promise<string> {
   const redis = new Redis(stack.redis.adminUrl)
   const mark = await redis.hget('revocation:state', 'mark')
   redis.disconnect()
   return mark ?? ''
 }
 
-async function leakedKey(kid: string): Promise<LeakedKey> {
-  await using stores = await openStores(loadConfig(stack.env), { log: silent, now: () => new Date() })
-  const found = (await stores.keys.read()).keys.find((key) => key.kid === kid)
-  return found?.privateJwk as LeakedKey
+async function readLeakedKey(kid: string): Promise<LeakedKey> {
+  await using stores = await openStores(loadConfig(stack.env), { log: silentLog, now: () => new Date() })
+  const storedKey = (await stores.keys.read()).keys.find((key) => key.kid === kid)
+  return storedKey?.privateJwk as LeakedKey
 }

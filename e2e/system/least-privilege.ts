@@ -7,7 +7,7 @@ import type { System } from './open-system.ts'
 const APPS = ['auth', 'resource'] as const
 const OTHER_APP = { auth: 'resource', resource: 'auth' } as const
 
-/** Tests the rights of each app at its stores. */
+/** Tests what each app may do in PostgreSQL and Redis, and which servers it connects to. */
 export function describeLeastPrivilege(running: () => System): void {
   const databaseUrl = (app: (typeof APPS)[number]) =>
     running().stack.env[`${app.toUpperCase()}_DATABASE_URL`] ?? ''
@@ -39,7 +39,7 @@ export function describeLeastPrivilege(running: () => System): void {
     }
     const TABLE = { auth: 'agents', resource: 'waitlist_entries' }[app]
 
-    test('reads and writes its rows', async () => {
+    test('may read, update and delete rows of its own table', async () => {
       expect(await runQuery(`select * from ${TABLE} limit 1`)).toBe('done')
       expect(await runQuery(`update ${TABLE} set id = id where false`)).toBe('done')
       expect(await runQuery(`delete from ${TABLE} where false`)).toBe('done')
@@ -70,7 +70,7 @@ export function describeLeastPrivilege(running: () => System): void {
       'select pg_reload_conf()',
       `set session authorization postgres`,
     ])('may not: %s', async (sql) => {
-      // insufficient privilege, also as "must be owner"
+      // The SQLSTATE of insufficient privileges, and of the error "must be owner".
       expect(await runQuery(sql)).toBe('42501')
     })
 
@@ -83,7 +83,7 @@ export function describeLeastPrivilege(running: () => System): void {
       },
     )
 
-    test('has no special attributes and no members', async () => {
+    test('has no special attributes, and is a member of no role', async () => {
       await using db = openPool(databaseUrl(app), { max: 1 })
       const { rows } = await db.query(
         `select rolsuper, rolcreaterole, rolcreatedb, rolreplication, rolbypassrls,
@@ -103,7 +103,7 @@ export function describeLeastPrivilege(running: () => System): void {
     })
   })
 
-  test('in PostgreSQL, rows can only be added to the audit of keys', async () => {
+  test('in PostgreSQL, auth may only read and add rows of the key audit', async () => {
     await using db = openPool(databaseUrl('auth'), { max: 1 })
     const { rows } = await db.query<{ privilege: string }>(
       `select privilege_type as privilege from information_schema.role_table_grants
@@ -115,7 +115,7 @@ export function describeLeastPrivilege(running: () => System): void {
   describe.for(APPS)('in Redis, the user of %s', (app) => {
     const other = OTHER_APP[app]
 
-    test('uses its own keys and channels', async () => {
+    test('may use its own keys and channels', async () => {
       expect(await sendCommand(app, 'SET', `${app}:planted`, '1', 'EX', '5')).toBe('done')
       expect(await sendCommand(app, 'GET', `${app}:planted`)).toBe('done')
       expect(await sendCommand(app, 'DEL', `${app}:planted`)).toBe('done')
@@ -125,7 +125,7 @@ export function describeLeastPrivilege(running: () => System): void {
       )
     })
 
-    test('uses the hash and the channel of revocations, and nothing else of the other app', async () => {
+    test('may use the shared hash and channel of revocations', async () => {
       expect(await sendCommand(app, 'HGET', 'revocation:state', 'number')).toBe('done')
       expect(await sendCommand(app, 'HSET', 'revocation:state', 'member planted', '0')).toBe('done')
       expect(await sendCommand(app, 'HDEL', 'revocation:state', 'member planted')).toBe('done')
@@ -178,19 +178,19 @@ export function describeLeastPrivilege(running: () => System): void {
       ['SAVE'],
     ])('may not: %s %s %s', async (commandLine) => {
       const output = await sendCommand(app, ...commandLine)
-      // If a script uses a key that is not permitted, the error message contains the script's own error.
+      // If a script uses a forbidden key, the error of the script (ERR) may contain that of Redis.
       expect(['NOPERM', 'ERR']).toContain(output)
       if (commandLine[0] !== 'EVAL') expect(output).toBe('NOPERM')
     })
   })
 
-  test('in Redis, only auth may list keys, to count the tokens that it revoked', async () => {
+  test('in Redis, auth may list its keys, and the API may use neither SCAN nor MGET', async () => {
     expect(await sendCommand('auth', 'SCAN', '0', 'MATCH', 'auth:*')).toBe('done')
     expect(await sendCommand('resource', 'SCAN', '0')).toBe('NOPERM')
     expect(await sendCommand('resource', 'MGET', 'resource:planted')).toBe('NOPERM')
   })
 
-  test('Redis accepts no connection without a user and a password', async () => {
+  test('Redis refuses a command without a user and a password', async () => {
     const redis = new Redis(running().stack.redis.port, '127.0.0.1', {
       lazyConnect: true,
       retryStrategy: () => null,
@@ -207,18 +207,26 @@ export function describeLeastPrivilege(running: () => System): void {
     for (const { name, child, ports } of [...stack.auth, ...stack.resource]) {
       const allowedPorts = name.startsWith('auth') ? stores : [...stores, ...internal]
       const ownPorts = Object.values(ports)
-      const connections = listConnections(child.pid ?? 0).filter(({ local }) => !ownPorts.includes(local))
+      const connections = listConnections(child.pid ?? 0).filter(
+        ({ localPort }) => !ownPorts.includes(localPort),
+      )
       expect(connections.length, name).toBeGreaterThan(0)
-      for (const { remote, remoteIsLoopback } of connections) {
-        expect(remoteIsLoopback, name).toBe(true)
-        expect(allowedPorts, name).toContain(remote)
+      for (const { remotePort, isRemoteLoopback } of connections) {
+        expect(isRemoteLoopback, name).toBe(true)
+        expect(allowedPorts, name).toContain(remotePort)
       }
     }
   })
 }
 
-/** Lists the TCP connections of a process from /proc. */
-function listConnections(pid: number): { local: number; remote: number; remoteIsLoopback: boolean }[] {
+interface Connection {
+  readonly localPort: number
+  readonly remotePort: number
+  readonly isRemoteLoopback: boolean
+}
+
+/** Lists the established TCP connections of a process from /proc. */
+function listConnections(pid: number): Connection[] {
   const sockets = new Set(
     readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
       try {
@@ -236,9 +244,10 @@ function listConnections(pid: number): { local: number; remote: number; remoteIs
       .map((line) => line.trim().split(/\s+/))
       .filter(([, , , state, , , , , , inode]) => state === ESTABLISHED && sockets.has(inode ?? ''))
       .map(([, local = '', remote = '']) => ({
-        local: Number.parseInt(local.split(':')[1] ?? '', 16),
-        remote: Number.parseInt(remote.split(':')[1] ?? '', 16),
-        remoteIsLoopback: /^(0100007F|0{8}0{8}FFFF00000100007F|0{24}01000000)$/.test(
+        localPort: Number.parseInt(local.split(':')[1] ?? '', 16),
+        remotePort: Number.parseInt(remote.split(':')[1] ?? '', 16),
+        // 127.0.0.1, the same address in IPv6, and ::1, as the kernel writes them.
+        isRemoteLoopback: /^(0100007F|0{8}0{8}FFFF00000100007F|0{24}01000000)$/.test(
           remote.split(':')[0] ?? '',
         ),
       })),

@@ -7,17 +7,17 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { MCP_CLIENTS } from '../in-process/mcp-clients.ts'
 import {
-  beginClaim,
-  completeClaim,
-  exchange,
-  lentToken,
-  linkIn,
+  beginVerification,
+  completeVerification,
+  exchangeAssertion,
+  findLink,
   postAs,
+  requestLentToken,
   STAFF_INBOX,
 } from '../lend-mailbox-to.ts'
 import { openBrowser } from '../pages/open-browser.ts'
 import { basic, createSender, type Sender } from '../send.ts'
-import { dumpEverything, find } from './canaries.ts'
+import { dumpEverything, findConfidential } from './canaries.ts'
 import { type MailSystem, openMailSystem } from './lend-mailbox.ts'
 
 const MESSAGE = 'My work permit ends in the spring of next year; may I renew it from abroad?'
@@ -35,35 +35,36 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => resources.disposeAsync())
 
-/** Opens a browser page for a person without a mouse, with scripts disabled. */
-async function withoutScripts() {
+/** Opens a page with scripts disabled. */
+async function openPageWithoutScripts() {
   const context = await browser.newContext({ javaScriptEnabled: false })
   const page = await context.newPage()
   return { page, [Symbol.asyncDispose]: () => context.close() }
 }
-const heading = (page: Page) => page.locator('h1').innerText()
+const readHeading = (page: Page) => page.locator('h1').innerText()
 
-/** Moves to a button with Tab, and presses it with Enter. */
+/** Moves to a button with Tab, presses it with Enter, and waits for `/claim`. */
 async function pressByKeyboard(page: Page, button: string): Promise<void> {
-  const reached: string[] = []
-  while (reached.at(-1)?.startsWith(button) !== true) {
-    if (reached.length > 30) throw new Error(`no key leads to "${button}", but to ${reached.join(', ')}`)
+  const focusedTexts: string[] = []
+  while (focusedTexts.at(-1)?.startsWith(button) !== true) {
+    if (focusedTexts.length > 30)
+      throw new Error(`no key leads to "${button}", but to ${focusedTexts.join(', ')}`)
     await page.keyboard.press('Tab')
-    reached.push((await page.locator(':focus').allInnerTexts()).join().trim())
+    focusedTexts.push((await page.locator(':focus').allInnerTexts()).join().trim())
   }
   await page.keyboard.press('Enter')
   await page.waitForURL(`${system.origin}/claim`)
 }
 
-async function codeOn(page: Page): Promise<string> {
+async function readCode(page: Page): Promise<string> {
   const code = (await page.locator('#code').innerText()).replaceAll(' ', '')
   expect(code).toMatch(/^\d{6}$/)
   codes.push(code)
   return code
 }
 
-/** Reads all rows of verifications, messages and mails. */
-async function stored(): Promise<string[]> {
+/** Reads all rows of the tables of verifications, messages and mails. */
+async function readStoredRows(): Promise<string[]> {
   const tables = {
     auth: ['claims', 'claim_attempts', 'claim_tries', 'claim_blocks', 'mails'],
     resource: ['contact_messages', 'mails'],
@@ -72,13 +73,13 @@ async function stored(): Promise<string[]> {
   for (const app of ['auth', 'resource'] as const) {
     await using db = openPool(system.adminUrls[app], { max: 1 })
     for (const table of tables[app]) {
-      const found = await db.query<{ text: string }>(`select t::text as text from ${table} t order by 1`)
-      rows.push(...found.rows.map(({ text }) => `${app}.${table} ${text}`))
+      const result = await db.query<{ text: string }>(`select t::text as text from ${table} t order by 1`)
+      rows.push(...result.rows.map(({ text }) => `${app}.${table} ${text}`))
     }
   }
   return rows
 }
-const allMailSent = async () => {
+const isAllMailSent = async () => {
   const states: string[] = []
   for (const url of Object.values(system.adminUrls)) {
     await using db = openPool(url, { max: 1 })
@@ -89,39 +90,43 @@ const allMailSent = async () => {
   return states.every((state) => state === 'sent')
 }
 
-/** Opens each link of each mail, as a mail scanner does, and expects no change. Returns the responses. */
+/**
+ * Requests each link to the service in each mail, as a mail scanner does, and expects that no stored row changes.
+ *
+ * @returns the distinct paths with the statuses of their responses
+ */
 async function scanEveryMail(): Promise<string[]> {
-  await expect.poll(allMailSent).toBe(true)
-  const before = await stored()
+  await expect.poll(isAllMailSent).toBe(true)
+  const rowsBefore = await readStoredRows()
   const responses = new Set<string>()
   using scanner = createSender(system.origin)
   const links = system.mail.received.flatMap(({ text }) => text.match(/https?:\/\/\S+/g) ?? [])
-  const official = new Set<string>(REPLY.findHelp.flatMap(({ url }) => url ?? []))
-  for (const link of links.filter((each) => !official.has(each)))
+  const officialUrls = new Set<string>(REPLY.findHelp.flatMap(({ url }) => url ?? []))
+  for (const link of links.filter((each) => !officialUrls.has(each)))
     for (const method of ['HEAD', 'GET', 'GET']) {
       const { origin, pathname, search } = new URL(link)
       expect(origin).toBe(system.origin)
       const { status } = await scanner.send({ method, path: pathname + search })
       responses.add(`${pathname} ${status}`)
     }
-  expect(await stored()).toEqual(before)
+  expect(await readStoredRows()).toEqual(rowsBefore)
   return [...responses].sort()
 }
 
-const mailTo = (to: string, subject: RegExp) =>
+const findMail = (to: string, subject: RegExp) =>
   system.mail.received.find((mail) => mail.to.includes(to) && subject.test(mail.subject))
-const arrived = async (to: string, subject: RegExp) => {
-  await expect.poll(() => mailTo(to, subject)).toBeDefined()
-  return mailTo(to, subject)
+const waitForMail = async (to: string, subject: RegExp) => {
+  await expect.poll(() => findMail(to, subject)).toBeDefined()
+  return findMail(to, subject)
 }
 
-/** Returns the status of a simultaneous request with the token at each API process. */
-async function atBothProcesses(address: string, token: string): Promise<number[]> {
+/** Sends a request with the token to each API process simultaneously. Returns the statuses. */
+async function readAtBothProcesses(address: string, token: string): Promise<number[]> {
   const headers = { host: new URL(system.origin).host, authorization: `Bearer ${token}` }
   return Promise.all(
     system.stack.resource.map(async ({ ports }) => {
-      using direct = createSender(`http://127.0.0.1:${ports.public}`)
-      return (await direct.send({ path: address, headers })).status
+      using processSender = createSender(`http://127.0.0.1:${ports.public}`)
+      return (await processSender.send({ path: address, headers })).status
     }),
   )
 }
@@ -131,24 +136,24 @@ test('a person confirms an agent by keyboard, without scripts; the agent writes;
 }, async () => {
   const email = system.newEmail()
   const agent = await system.register(sender)
-  const ownToken = await system.token(agent, sender)
+  const ownToken = await system.newToken(agent, sender)
   for (const value of [email, MESSAGE]) system.confidential.add(value)
 
-  const { phrase, link } = await beginClaim(system, sender, { agent, email })
+  const { phrase, link } = await beginVerification(system, sender, { agent, email })
   expect(link).toMatch(new RegExp(`^${system.origin}/claim\\?attempt=`))
   expect(await scanEveryMail()).toEqual(['/ 200', '/claim 200'])
-  const early = await postAs(sender, agent, '/api/agent/claim/complete', { otp: '123456' })
-  expect([early.status, JSON.parse(early.text).code]).toEqual([409, 'code-not-shown'])
+  const earlyCompletion = await postAs(sender, agent, '/api/agent/claim/complete', { otp: '123456' })
+  expect([earlyCompletion.status, JSON.parse(earlyCompletion.text).code]).toEqual([409, 'code-not-shown'])
 
-  await using visit = await withoutScripts()
-  const { page } = visit
+  await using opened = await openPageWithoutScripts()
+  const { page } = opened
   await page.goto(link)
-  expect(await heading(page)).toBe('Does this AI agent act for you?')
+  expect(await readHeading(page)).toBe('Does this AI agent act for you?')
   expect(await page.locator('#match-phrase').innerText()).toBe(phrase)
   await pressByKeyboard(page, 'Yes')
-  expect(await heading(page)).toBe('The code for your agent')
-  const assertion = await completeClaim(sender, agent, await codeOn(page))
-  const token = await lentToken(sender, agent, assertion)
+  expect(await readHeading(page)).toBe('The code for your agent')
+  const assertion = await completeVerification(sender, agent, await readCode(page))
+  const token = await requestLentToken(sender, agent, assertion)
   for (const value of [assertion, token, new URL(link).searchParams.get('attempt') ?? ''])
     system.confidential.add(value)
 
@@ -164,23 +169,23 @@ test('a person confirms an agent by keyboard, without scripts; the agent writes;
   const sent = await client.call('send_contact_message', { topic: 'question', message: MESSAGE })
   expect(sent.isError, JSON.stringify(sent.content)).not.toBe(true)
   const id = String(sent.structuredContent?.['id'])
-  const desk = await arrived(STAFF_INBOX, /^Message /)
-  expect(desk?.replyTo).toBe(email)
-  expect(desk?.text).toContain(MESSAGE)
-  expect(desk?.text).toContain(id)
-  const receipt = await arrived(email, /^We received your message/)
+  const staffMail = await waitForMail(STAFF_INBOX, /^Message /)
+  expect(staffMail?.replyTo).toBe(email)
+  expect(staffMail?.text).toContain(MESSAGE)
+  expect(staffMail?.text).toContain(id)
+  const receipt = await waitForMail(email, /^We received your message/)
   expect(receipt?.text).toContain(id)
   expect(receipt?.text).toContain(`| ${MESSAGE}`)
 
   const address = `/api/contact/${id}`
   const headers = { authorization: `Bearer ${token}` }
-  const status = async () => JSON.parse((await sender.send({ path: address, headers })).text).status
-  await expect.poll(status).toBe('delivered')
+  const readStatus = async () => JSON.parse((await sender.send({ path: address, headers })).text).status
+  await expect.poll(readStatus).toBe('delivered')
 
-  const end = linkIn((await arrived(email, /can now send us messages/))?.text ?? '', 'end')
-  system.confidential.add(new URL(end).searchParams.get('end') ?? '')
-  expect(linkIn(receipt?.text ?? '', 'end')).toBe(end)
-  // The confirmation link is used; the link that revokes access is still valid.
+  const endLink = findLink((await waitForMail(email, /can now send us messages/))?.text ?? '', 'end')
+  system.confidential.add(new URL(endLink).searchParams.get('end') ?? '')
+  expect(findLink(receipt?.text ?? '', 'end')).toBe(endLink)
+  // The link to the code has been used. The link that ends the access is still valid.
   expect(await scanEveryMail()).toEqual([
     '/ 200',
     '/claim 200',
@@ -188,24 +193,24 @@ test('a person confirms an agent by keyboard, without scripts; the agent writes;
     '/contact/withdraw 410',
     '/privacy 200',
   ])
-  expect(await atBothProcesses(address, token)).toEqual([200, 200])
-  await page.goto(end)
-  expect(await heading(page)).toBe('Do you want to end this agent’s access?')
+  expect(await readAtBothProcesses(address, token)).toEqual([200, 200])
+  await page.goto(endLink)
+  expect(await readHeading(page)).toBe('Do you want to end this agent’s access?')
   await pressByKeyboard(page, 'End it now')
-  expect(await heading(page)).toBe('The access has ended')
-  const ended = await arrived(email, /can no longer send us messages/)
-  expect(ended?.text).toContain("You ended an AI agent's access to Plainpath")
-  expect(await atBothProcesses(address, token)).toEqual([401, 401])
-  const refused = await exchange(sender, agent, assertion)
-  expect([refused.status, JSON.parse(refused.text).error]).toEqual([400, 'invalid_grant'])
-  const another = await sender.send({
+  expect(await readHeading(page)).toBe('The access has ended')
+  const endMail = await waitForMail(email, /can no longer send us messages/)
+  expect(endMail?.text).toContain("You ended an AI agent's access to Plainpath")
+  expect(await readAtBothProcesses(address, token)).toEqual([401, 401])
+  const refusal = await exchangeAssertion(sender, agent, assertion)
+  expect([refusal.status, JSON.parse(refusal.text).error]).toEqual([400, 'invalid_grant'])
+  const newAssertion = await sender.send({
     method: 'POST',
     path: '/api/agent/assertion',
     headers: basic(agent.client_id, agent.client_secret),
   })
-  expect([another.status, JSON.parse(another.text).code]).toEqual([409, 'no-claim'])
-  expect(JSON.parse(another.text).detail).toContain('Do not ask the person again on your own')
-  expect(await atBothProcesses('/api/guides', ownToken)).toEqual([200, 200])
+  expect([newAssertion.status, JSON.parse(newAssertion.text).code]).toEqual([409, 'no-claim'])
+  expect(JSON.parse(newAssertion.text).detail).toContain('Do not ask the person again on your own')
+  expect(await readAtBothProcesses('/api/guides', ownToken)).toEqual([200, 200])
 })
 
 describe('the pages behind mailed links', () => {
@@ -213,7 +218,7 @@ describe('the pages behind mailed links', () => {
     ['light', { colorScheme: 'light' }],
     ['dark', { colorScheme: 'dark' }],
   ] satisfies [string, BrowserContextOptions][])(
-    'have no fault that axe knows, and fit 320 pixels: %s',
+    'violate no rule of axe, and fit 320 pixels: %s',
     { timeout: 120_000 },
     async ([_name, options]) => {
       const context = await browser.newContext({ ...options, viewport: { width: 320, height: 640 } })
@@ -221,28 +226,29 @@ describe('the pages behind mailed links', () => {
       const page = await context.newPage()
       const headings: string[] = []
       const checkPage = async () => {
-        headings.push(await heading(page))
-        expect(await faults(page)).toEqual([])
+        headings.push(await readHeading(page))
+        expect(await findFaults(page)).toEqual([])
       }
       const email = system.newEmail()
       system.confidential.add(email)
       const agent = await system.register(sender)
-      const { link } = await beginClaim(system, sender, { agent, email })
+      const { link } = await beginVerification(system, sender, { agent, email })
       await page.goto(link)
       await checkPage()
       await pressByKeyboard(page, 'Yes')
       await checkPage()
-      system.confidential.add(await completeClaim(sender, agent, await codeOn(page)))
+      system.confidential.add(await completeVerification(sender, agent, await readCode(page)))
       await page.goto(link)
       await checkPage()
-      await page.goto(linkIn((await arrived(email, /can now send us messages/))?.text ?? '', 'end'))
+      await page.goto(findLink((await waitForMail(email, /can now send us messages/))?.text ?? '', 'end'))
       await checkPage()
       await pressByKeyboard(page, 'End it now')
       await checkPage()
-      await page.goto(linkIn((await arrived(email, /can now send us messages/))?.text ?? '', 'end'))
+      await page.goto(findLink((await waitForMail(email, /can now send us messages/))?.text ?? '', 'end'))
       await checkPage()
-      const other = await system.register(sender)
-      await page.goto((await beginClaim(system, sender, { agent: other, email })).link)
+      const otherAgent = await system.register(sender)
+      const { link: otherLink } = await beginVerification(system, sender, { agent: otherAgent, email })
+      await page.goto(otherLink)
       await pressByKeyboard(page, 'No')
       await checkPage()
       await page.goto(`${system.origin}/claim`)
@@ -261,8 +267,8 @@ describe('the pages behind mailed links', () => {
   )
 })
 
-/** Returns one line for each violated rule of axe, and for each element that is cut off at the right. */
-async function faults(page: Page): Promise<string[]> {
+/** Returns one line for each element that violates a rule of axe, or that extends beyond the right edge. */
+async function findFaults(page: Page): Promise<string[]> {
   await page.evaluate(axe.source)
   const { violations } = await page.evaluate<axe.AxeResults>('axe.run()')
   const wide = await page.evaluate<string[]>(
@@ -271,16 +277,18 @@ async function faults(page: Page): Promise<string[]> {
   return [...violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`)), ...wide]
 }
 
-test('no address, message, code, link or token of a verification is stored in the clear in a table, in Redis, in a file or in a log', {
+test('no address, message, link or token is in a database, Redis, a file or a log, and no code in a database or Redis', {
   timeout: 120_000,
 }, async () => {
   await using dump = await dumpEverything(system)
   expect(system.confidential.size).toBeGreaterThan(12)
-  expect(await find(system, dump.folders)).toEqual([])
-  const shown = new RegExp(
+  expect(await findConfidential(system, dump.folders)).toEqual([])
+  const shownCodes = new RegExp(
     codes.map((code) => `(?<![\\w.])${code.slice(0, 3)} ?${code.slice(3)}(?!\\w)`).join('|'),
   )
   expect(codes.length).toBeGreaterThan(0)
   for (const file of ['postgres-auth', 'postgres-resource', 'redis'])
-    expect(shown.exec(await readFile(path.join(dump.folders[0] ?? '', file), 'utf8'))?.[0]).toBeUndefined()
+    expect(
+      shownCodes.exec(await readFile(path.join(dump.folders[0] ?? '', file), 'utf8'))?.[0],
+    ).toBeUndefined()
 })

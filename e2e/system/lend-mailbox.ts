@@ -7,7 +7,6 @@ export interface MailSystem extends System {
   readonly mail: MailServer
 }
 
-/** Starts the whole topology with a mail server. */
 export async function openMailSystem(options: { limitsFactor: number }): Promise<MailSystem> {
   await using opening = new AsyncDisposableStack()
   const mail = opening.use(await startMailServer())
@@ -16,7 +15,7 @@ export async function openMailSystem(options: { limitsFactor: number }): Promise
   return { ...system, mail, [Symbol.asyncDispose]: () => resources.disposeAsync() }
 }
 
-/** Lets a person confirm a new agent over HTTP. Returns a token with `contact:write`. */
+/** Registers an agent, and verifies the mailbox for it over HTTP. Returns a token with `contact:write`. */
 export async function lendMailbox(system: MailSystem, email: string): Promise<string> {
   const sender = system.client({ from: '127.0.0.101' })
   return lendMailboxTo(await system.register(sender), email, { mail: system.mail, sender })

@@ -5,7 +5,7 @@ import { basic, form, type HttpResponse, json, type Sender } from '../send.ts'
 import { openSystem, type System } from './open-system.ts'
 import { whenCounted } from './when-counted.ts'
 
-/** Production limits, with two processes of each app that share Redis. */
+// Production limits, with two processes of each app that share Redis.
 const resources = new AsyncDisposableStack()
 let system: System
 beforeAll(async () => {
@@ -19,12 +19,13 @@ const newAddress = () => {
   lastAddress += 1
   return `127.1.${Math.floor(lastAddress / 200)}.${(lastAddress % 200) + 1}`
 }
-const times = <T>(count: number, work: (index: number) => Promise<T>) =>
+/** Does `work` a number of times simultaneously. */
+const repeat = <T>(count: number, work: (index: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, n) => work(n)))
-const statuses = (responses: readonly HttpResponse[]) => {
-  const counted: Record<number, number> = {}
-  for (const { status } of responses) counted[status] = (counted[status] ?? 0) + 1
-  return counted
+const countStatuses = (responses: readonly HttpResponse[]) => {
+  const counts: Record<number, number> = {}
+  for (const { status } of responses) counts[status] = (counts[status] ?? 0) + 1
+  return counts
 }
 const register = (sender: Sender, headers: Record<string, string> = {}) =>
   sender.send({ method: 'POST', path: '/api/agent/register', headers })
@@ -37,8 +38,12 @@ const authenticate = (sender: Sender, id: string, secret: string) => {
     headers: { ...body.headers, ...basic(id, secret) },
   })
 }
-/** Sends directly to both processes of an app in turn: from 127.0.0.1 like the gateway, or from another address. */
-function direct(app: AppName, options: { from?: string } = {}) {
+/**
+ * Creates a sender that bypasses the gateway, and sends to both processes of an app in turn.
+ *
+ * @param options.from the client's address. The default is 127.0.0.1, which the apps trust as the gateway
+ */
+function createDirectSender(app: AppName, options: { from?: string } = {}) {
   const host = new URL(system.origin).host
   const senders = system.stack[app].map(({ ports }) =>
     system.client({ url: `http://127.0.0.1:${ports.public}`, ...options }),
@@ -52,75 +57,80 @@ function direct(app: AppName, options: { from?: string } = {}) {
 }
 
 /** Shifts the counts in Redis into the past. */
-async function makeOlder(seconds: number): Promise<void> {
+async function shiftCounts(seconds: number): Promise<void> {
   const redis = new Redis(system.stack.redis.adminUrl)
   const keys = await redis.keys('*:limit:*')
   for (const key of keys) {
     const parts = JSON.parse((await redis.get(key)) ?? '[]') as [number, number, number][]
-    const older = parts.map(([from, last, count]) => [from - seconds * 1000, last - seconds * 1000, count])
-    if (parts.length > 0) await redis.set(key, JSON.stringify(older), 'KEEPTTL')
+    const shiftedParts = parts.map(([from, last, count]) => [
+      from - seconds * 1000,
+      last - seconds * 1000,
+      count,
+    ])
+    if (parts.length > 0) await redis.set(key, JSON.stringify(shiftedParts), 'KEEPTTL')
   }
   redis.disconnect()
 }
 
 describe('two processes behind the gateway count together:', () => {
-  test('an address registers 20 agents in ten minutes, and another address its own 20', () =>
+  test('an address may register 20 agents in ten minutes, and another address 20 more', () =>
     whenCounted(system.stack, async () => {
-      const [one, other] = [system.client({ from: newAddress() }), system.client({ from: newAddress() })]
-      const responses = await times(30, () => register(one))
-      expect(statuses(responses)).toEqual({ 201: 20, 429: 10 })
-      expect(statuses(await times(25, () => register(other)))).toEqual({ 201: 20, 429: 5 })
-      const refused = responses.find(({ status }) => status === 429)
-      expect(JSON.parse(refused?.text ?? '')).toMatchObject({
+      const sender = system.client({ from: newAddress() })
+      const otherSender = system.client({ from: newAddress() })
+      const responses = await repeat(30, () => register(sender))
+      expect(countStatuses(responses)).toEqual({ 201: 20, 429: 10 })
+      expect(countStatuses(await repeat(25, () => register(otherSender)))).toEqual({ 201: 20, 429: 5 })
+      const refusal = responses.find(({ status }) => status === 429)
+      expect(JSON.parse(refusal?.text ?? '')).toMatchObject({
         code: 'rate-limited',
         policy: 'register-address',
       })
     }))
 
-  test('of bursts on both sides of a window’s edge, all processes together accept one quota', () =>
+  test('an address gets one quota in any ten minutes, even with bursts on both sides of the edge of a window', () =>
     whenCounted(system.stack, async () => {
       const sender = system.client({ from: newAddress() })
-      expect(statuses(await times(15, () => register(sender)))).toEqual({ 201: 15 })
-      await makeOlder(550)
-      expect(statuses(await times(20, () => register(sender)))).toEqual({ 201: 5, 429: 15 })
-      await makeOlder(80)
-      expect(statuses(await times(20, () => register(sender)))).toEqual({ 201: 15, 429: 5 })
+      expect(countStatuses(await repeat(15, () => register(sender)))).toEqual({ 201: 15 })
+      await shiftCounts(550)
+      expect(countStatuses(await repeat(20, () => register(sender)))).toEqual({ 201: 5, 429: 15 })
+      await shiftCounts(80)
+      expect(countStatuses(await repeat(20, () => register(sender)))).toEqual({ 201: 15, 429: 5 })
     }))
 
-  test('an address reads 120 times a minute without a token, and joins 120 times an hour', () =>
+  test('an address may send up to 120 reads without a token, and 120 waitlist requests', () =>
     whenCounted(system.stack, async () => {
       const sender = system.client({ from: newAddress() })
-      const reads = statuses(await times(130, () => sender.send({ path: '/api/guides?limit=1' })))
+      const reads = countStatuses(await repeat(130, () => sender.send({ path: '/api/guides?limit=1' })))
       // Each of the two processes may hold prefetched rate-limit tokens, a batch of ten at most (decision 14).
       expect(reads[200]).toBeGreaterThanOrEqual(100)
       expect(reads[200]).toBeLessThanOrEqual(120)
       expect(reads[429]).toBe(130 - Number(reads[200]))
-      const joins = await times(130, () =>
+      const joins = await repeat(130, () =>
         sender.send({ method: 'POST', path: '/api/waitlist', ...json({ email: 'none' }) }),
       )
-      expect(statuses(joins)).toEqual({ 400: 120, 429: 10 })
+      expect(countStatuses(joins)).toEqual({ 400: 120, 429: 10 })
       // Requests with a token are still served.
       const agent = await system.register(system.client({ from: newAddress() }))
-      const token = await system.token(agent, system.client({ from: newAddress() }))
+      const token = await system.newToken(agent, system.client({ from: newAddress() }))
       const headers = { authorization: `Bearer ${token}` }
       expect((await sender.send({ path: '/api/guides?limit=1', headers })).status).toBe(200)
     }))
 
-  test('one mailbox joins five times an hour, from any address and in any spelling', () =>
+  test('a mailbox may join the waitlist five times, counted over all addresses and spellings', () =>
     whenCounted(system.stack, async () => {
       const email = system.newEmail()
       const spellings = [email, email.toUpperCase(), ` ${email} `]
-      const responses = await times(9, (n) =>
+      const responses = await repeat(9, (n) =>
         system
           .client({ from: newAddress() })
           .send({ method: 'POST', path: '/api/waitlist', ...json({ email: spellings[n % 3] }) }),
       )
-      expect(statuses(responses)).toEqual({ 200: 4, 201: 1, 429: 4 })
+      expect(countStatuses(responses)).toEqual({ 200: 4, 201: 1, 429: 4 })
     }))
 })
 
 describe('a forged header changes nothing:', () => {
-  const forged = (n: number) => ({
+  const createForgedHeaders = (n: number) => ({
     'x-forwarded-for': `198.51.100.${n}`,
     'x-real-ip': `198.51.100.${n}`,
     'cf-connecting-ip': `198.51.100.${n}`,
@@ -132,22 +142,25 @@ describe('a forged header changes nothing:', () => {
   test('a client behind the gateway does not escape its limit', () =>
     whenCounted(system.stack, async () => {
       const sender = system.client({ from: newAddress() })
-      expect(statuses(await times(30, (n) => register(sender, forged(n))))).toEqual({ 201: 20, 429: 10 })
+      const responses = await repeat(30, (n) => register(sender, createForgedHeaders(n)))
+      expect(countStatuses(responses)).toEqual({ 201: 20, 429: 10 })
     }))
 
   test('a client does not use up the limit of another', () =>
     whenCounted(system.stack, async () => {
       const victim = newAddress()
       const attacker = system.client({ from: newAddress() })
-      await times(30, () => register(attacker, { 'x-forwarded-for': victim }))
-      await times(5, () => register(attacker, { 'x-forwarded-for': `${victim}, 127.0.0.1` }))
-      expect(statuses(await times(20, () => register(system.client({ from: victim }))))).toEqual({ 201: 20 })
+      await repeat(30, () => register(attacker, { 'x-forwarded-for': victim }))
+      await repeat(5, () => register(attacker, { 'x-forwarded-for': `${victim}, 127.0.0.1` }))
+      const responses = await repeat(20, () => register(system.client({ from: victim })))
+      expect(countStatuses(responses)).toEqual({ 201: 20 })
     }))
 
   test('a client that bypasses the gateway does not escape its limit', () =>
     whenCounted(system.stack, async () => {
-      const sender = direct('auth', { from: newAddress() })
-      expect(statuses(await times(30, (n) => register(sender, forged(n))))).toEqual({ 201: 20, 429: 10 })
+      const sender = createDirectSender('auth', { from: newAddress() })
+      const responses = await repeat(30, (n) => register(sender, createForgedHeaders(n)))
+      expect(countStatuses(responses)).toEqual({ 201: 20, 429: 10 })
     }))
 
   test.for([
@@ -158,66 +171,66 @@ describe('a forged header changes nothing:', () => {
       (n: number) =>
         ['::ffff:203.0.113.9', '::ffff:cb00:7109', '203.0.113.9', '0:0:0:0:0:FFFF:203.0.113.9'][n % 4] ?? '',
     ],
-    ['hops before the last one', (n: number) => `198.51.100.${n}, 10.0.0.${n}, 203.0.113.77`],
+    ['two hops before the last one', (n: number) => `198.51.100.${n}, 10.0.0.${n}, 203.0.113.77`],
     [
-      'two thousand hops',
+      '700 hops before the last one',
       (n: number) => `${Array.from({ length: 700 }, () => `198.51.100.${n}`).join(', ')}, 203.0.113.78`,
     ],
   ] satisfies [string, (n: number) => string][])(
-    'counts what the gateway calls one address together: %s',
-    ([_what, said]) =>
+    'requests for which the gateway names one address count together: %s',
+    ([_what, formatHeader]) =>
       whenCounted(system.stack, async () => {
-        const gateway = direct('auth')
-        const responses = await times(30, (n) => register(gateway, { 'x-forwarded-for': said(n) }))
-        expect(statuses(responses)).toEqual({ 201: 20, 429: 10 })
+        const gateway = createDirectSender('auth')
+        const responses = await repeat(30, (n) => register(gateway, { 'x-forwarded-for': formatHeader(n) }))
+        expect(countStatuses(responses)).toEqual({ 201: 20, 429: 10 })
       }),
   )
 
-  test('an invalid header from the gateway counts for the gateway', () =>
+  test('requests with invalid headers from the gateway count for the address of the gateway', () =>
     whenCounted(system.stack, async () => {
-      const gateway = direct('auth')
-      const responses = await times(30, (n) =>
+      const gateway = createDirectSender('auth')
+      const responses = await repeat(30, (n) =>
         register(gateway, { 'x-forwarded-for': ['unknown', '_hidden', '1.2.3', ',,', '%'][n % 5] ?? '' }),
       )
-      expect(statuses(responses)).toEqual({ 201: 20, 429: 10 })
+      expect(countStatuses(responses)).toEqual({ 201: 20, 429: 10 })
     }))
 })
 
 describe('IPv6, at two processes:', () => {
   test('a /64 counts as one address', () =>
     whenCounted(system.stack, async () => {
-      const gateway = direct('auth')
-      const responses = await times(40, (n) =>
+      const gateway = createDirectSender('auth')
+      const responses = await repeat(40, (n) =>
         register(gateway, { 'x-forwarded-for': `2001:db8:1:1:${n.toString(16)}::1` }),
       )
-      expect(statuses(responses)).toEqual({ 201: 20, 429: 20 })
+      expect(countStatuses(responses)).toEqual({ 201: 20, 429: 20 })
       const neighbour = await register(gateway, { 'x-forwarded-for': '2001:db8:1:2::1' })
       expect(neighbour.status).toBe(201)
     }))
 
   test('a /48 has four times the limit over all its networks', () =>
     whenCounted(system.stack, async () => {
-      const gateway = direct('auth')
-      const responses = await times(120, (n) =>
+      const gateway = createDirectSender('auth')
+      const responses = await repeat(120, (n) =>
         register(gateway, { 'x-forwarded-for': `2001:db8:2:${n.toString(16)}::1` }),
       )
-      expect(statuses(responses)).toEqual({ 201: 80, 429: 40 })
+      expect(countStatuses(responses)).toEqual({ 201: 80, 429: 40 })
       expect((await register(gateway, { 'x-forwarded-for': '2001:db8:3:1::1' })).status).toBe(201)
     }))
 })
 
 describe('a client cannot lock out another:', () => {
-  test('failed authentications for a client affect neither its right secret nor other addresses', () =>
+  test('failed authentications block neither the right secret of the client nor other addresses', () =>
     whenCounted(system.stack, async () => {
       const agent = await system.register(system.client({ from: newAddress() }))
       const attacker = system.client({ from: newAddress() })
-      const wrong = await times(40, () => authenticate(attacker, agent.client_id, 'a-wrong-secret'))
-      expect(statuses(wrong)).toEqual({ 401: 20, 429: 20 })
+      const failures = await repeat(40, () => authenticate(attacker, agent.client_id, 'a-wrong-secret'))
+      expect(countStatuses(failures)).toEqual({ 401: 20, 429: 20 })
       // The right secret is accepted even from the attacker's address.
       expect((await authenticate(attacker, agent.client_id, agent.client_secret)).status).toBe(200)
-      const elsewhere = system.client({ from: newAddress() })
-      expect((await authenticate(elsewhere, agent.client_id, 'a-wrong-secret')).status).toBe(401)
-      expect((await authenticate(elsewhere, agent.client_id, agent.client_secret)).status).toBe(200)
+      const otherAddress = system.client({ from: newAddress() })
+      expect((await authenticate(otherAddress, agent.client_id, 'a-wrong-secret')).status).toBe(401)
+      expect((await authenticate(otherAddress, agent.client_id, agent.client_secret)).status).toBe(200)
     }))
 
   test('failed authentications do not count for another client at the same address', () =>
@@ -228,20 +241,20 @@ describe('a client cannot lock out another:', () => {
         await system.register(system.client({ from: newAddress() })),
       ]
       const sender = system.client({ from: address })
-      await times(30, () => authenticate(sender, noisy.client_id, 'a-wrong-secret'))
+      await repeat(30, () => authenticate(sender, noisy.client_id, 'a-wrong-secret'))
       expect((await authenticate(sender, quiet.client_id, 'a-wrong-secret')).status).toBe(401)
       expect((await authenticate(sender, quiet.client_id, quiet.client_secret)).status).toBe(200)
     }))
 
-  test('a client that has used up its tokens per minute does not affect other clients at its address', () =>
+  test('a client that has used up its limit for tokens does not affect other clients at its address', () =>
     whenCounted(system.stack, async () => {
       const sender = system.client({ from: newAddress() })
       const [busy, other] = [
         await system.register(system.client({ from: newAddress() })),
         await system.register(system.client({ from: newAddress() })),
       ]
-      const responses = await times(130, () => authenticate(sender, busy.client_id, busy.client_secret))
-      expect(statuses(responses)).toEqual({ 200: 120, 429: 10 })
+      const responses = await repeat(130, () => authenticate(sender, busy.client_id, busy.client_secret))
+      expect(countStatuses(responses)).toEqual({ 200: 120, 429: 10 })
       expect((await authenticate(sender, other.client_id, other.client_secret)).status).toBe(200)
     }))
 })

@@ -4,11 +4,11 @@ import { STAFF_INBOX } from '../lend-mailbox-to.ts'
 import { lendMailbox, type MailSystem, openMailSystem } from './lend-mailbox.ts'
 import { identifyMail, type MailLoad, startMailLoad } from './mail-load.ts'
 
-/** The number of kills. Run with MAIL_KILLS=50 before a release. */
+/** The number of kills. Before a release, run the test with MAIL_KILLS=50. */
 const KILLS = Number(process.env['MAIL_KILLS'] ?? 8)
 const SEED = Number(process.env['MAIL_KILLS_SEED'] ?? 20_261_120)
 const RATE = Number(process.env['MAIL_KILLS_RATE'] ?? 25)
-/** Exceeds the lease of a killed worker and the poll interval of the others. */
+/** Longer than the lease of a killed mailer and the poll interval of the others. */
 const DELIVERED_MS = 240_000
 const KILL_MS = 20_000
 const LENDER = 'ana@lender.example.org'
@@ -19,19 +19,20 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => system?.[Symbol.asyncDispose]())
 
-/** The index of each process to kill, in order, and the number of requests to send before that. */
+/** The processes to kill in order, by index, each with the number of requests to send before its kill. */
 const KILL_PLAN = fc.sample(fc.record({ index: fc.nat(3), after: fc.integer({ min: 5, max: 60 }) }), {
   seed: SEED,
   numRuns: KILLS,
 })
 
+/** Kills and restarts processes under load. Returns the number of kills by process. */
 async function killProcesses(load: MailLoad): Promise<Record<string, number>> {
   const kills: Record<string, number> = {}
   const processes = [...system.stack.auth, ...system.stack.resource]
   for (const { index, after } of KILL_PLAN) {
     const victim = processes[index]
     if (!victim) throw new Error('there is no such process')
-    await load.sent(after)
+    await load.waitUntilSent(after)
     await victim.stop('SIGKILL')
     await victim.start()
     kills[victim.name] = (kills[victim.name] ?? 0) + 1
@@ -39,7 +40,7 @@ async function killProcesses(load: MailLoad): Promise<Record<string, number>> {
   return kills
 }
 
-test(`${KILLS} kills at ${RATE} requests a second: every promised mail arrives, and its copies share one Message-ID`, {
+test(`${KILLS} kills at ${RATE} requests a second: every promised mail arrives, and all copies of a mail have one Message-ID`, {
   timeout: KILLS * KILL_MS + DELIVERED_MS + 60_000,
 }, async () => {
   const { received } = system.mail

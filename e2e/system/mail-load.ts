@@ -5,13 +5,13 @@ import type { RegisteredAgent } from './open-system.ts'
 type MailRequest = 'join' | 'claim' | 'contact'
 
 export interface MailLoad {
-  /** The number of responses by request and status, such as `join 201`; status 0 is no response. */
+  /** The number of responses by request and status, such as `join 201`. Status 0 means that no response arrived. */
   readonly statuses: Readonly<Record<string, number>>
   readonly accepted: Readonly<Record<MailRequest, number>>
-  /** The mails that accepted requests must cause, as `identifyMail` names them. */
+  /** The mails that the accepted requests must cause, as `identifyMail` identifies them. */
   readonly promised: readonly string[]
   /** Resolves when `count` more requests have been sent. */
-  sent(count: number): Promise<void>
+  waitUntilSent(count: number): Promise<void>
   /** Stops sending and waits for the requests in flight. Returns the duration of the load in seconds. */
   stop(): Promise<number>
 }
@@ -20,8 +20,8 @@ const TICK_MS = 10
 const MAX_IN_FLIGHT = 2_000
 
 /**
- * Sends `rate` requests a second that cause mails, without waiting for responses: mostly joins, each
- * at its own domain; every tenth a verification by a new agent, and every tenth a message.
+ * Sends `rate` requests a second that cause mails, without waiting for responses. Of ten requests, one begins a
+ * verification for a new agent, one sends a message, and eight join the waitlist, each with a domain of its own.
  *
  * @param options.token the token of an agent that a person has confirmed
  */
@@ -40,13 +40,13 @@ export function startMailLoad(options: {
   const sendWaiters = new Set<{ readonly at: number; readonly done: () => void }>()
   let sent = 0
 
-  /** Sends a request and counts its status. For a killed process, the gateway responds or the connection fails. */
+  /** Sends a request and counts its status. If the connection fails, the status is 0. */
   async function sendRequest(request: HttpRequest, name: string): Promise<{ status: number; text: string }> {
     const response = await sender.send({ method: 'POST', ...request }).catch(() => ({ status: 0, text: '' }))
     statuses[`${name} ${response.status}`] = (statuses[`${name} ${response.status}`] ?? 0) + 1
     return response
   }
-  const accept = (request: MailRequest, ...mails: string[]) => {
+  const recordAccepted = (request: MailRequest, ...mails: string[]) => {
     accepted[request] += 1
     promised.push(...mails)
   }
@@ -54,7 +54,7 @@ export function startMailLoad(options: {
     async join(serial) {
       const email = `somebody@join-${serial}.example.org`
       const { status } = await sendRequest({ path: '/api/waitlist', ...json({ email }) }, 'join')
-      if (status === 201) accept('join', `join ${email}`)
+      if (status === 201) recordAccepted('join', `join ${email}`)
     },
     async claim(serial) {
       const registration = await sendRequest({ path: '/api/agent/register' }, 'register')
@@ -64,7 +64,7 @@ export function startMailLoad(options: {
       const claim = json({ email })
       const headers = { ...claim.headers, ...basic(agent.client_id, agent.client_secret) }
       const { status } = await sendRequest({ path: '/api/agent/claim', ...claim, headers }, 'claim')
-      if (status === 202) accept('claim', `claim ${email}`)
+      if (status === 202) recordAccepted('claim', `claim ${email}`)
     },
     async contact(serial) {
       const message = json({ topic: 'question', message: `Message ${serial} of a loaded afternoon.` })
@@ -76,14 +76,18 @@ export function startMailLoad(options: {
       const { status, text } = await sendRequest({ path: '/api/contact', ...message, headers }, 'contact')
       if (status !== 202) return
       const { id } = JSON.parse(text) as { id: string }
-      accept('contact', `desk ${options.staffInbox} ${id}`, `receipt ${options.lender} ${id}`)
+      recordAccepted('contact', `desk ${options.staffInbox} ${id}`, `receipt ${options.lender} ${id}`)
     },
+  }
+  function chooseRequest(serial: number): MailRequest {
+    if (serial % 10 === 3) return 'claim'
+    if (serial % 10 === 7) return 'contact'
+    return 'join'
   }
   function send(): void {
     if (inFlight.size >= MAX_IN_FLIGHT) return
     sent += 1
-    const kind = sent % 10 === 3 ? 'claim' : sent % 10 === 7 ? 'contact' : 'join'
-    const completion = requests[kind](sent).finally(() => inFlight.delete(completion))
+    const completion = requests[chooseRequest(sent)](sent).finally(() => inFlight.delete(completion))
     inFlight.add(completion)
     for (const waiter of sendWaiters) if (sent >= waiter.at) waiter.done()
   }
@@ -97,7 +101,7 @@ export function startMailLoad(options: {
     statuses,
     accepted,
     promised,
-    async sent(count) {
+    async waitUntilSent(count) {
       const { promise, resolve } = Promise.withResolvers<void>()
       const waiter = { at: sent + count, done: resolve }
       sendWaiters.add(waiter)
@@ -120,7 +124,7 @@ const SUBJECTS = {
   receipt: /^We received your message/,
 }
 
-/** Identifies a mail by kind, addressee and, if an addressee receives several of a kind, its message. */
+/** Identifies a mail by its kind, its addressees and, if it is about a message to staff, the id of that message. */
 export function identifyMail({ to, subject, text }: ReceivedMail): string {
   const kind = Object.entries(SUBJECTS).find(([, pattern]) => pattern.test(subject))?.[0] ?? subject
   const message = /^Message: ([\w-]{36})$/m.exec(text)?.[1]

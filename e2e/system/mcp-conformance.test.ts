@@ -5,12 +5,12 @@ import { startMcpFixtureServer } from '@plainpath/resource/mcp-fixture-server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startSystem } from '../in-process/start-system.ts'
 
-/** Scenarios of the official conformance runner that any server must pass. */
+/** Scenarios of the official conformance runner that need no tools of their own. */
 const WITHOUT_FIXTURES = ['server-initialize', 'ping', 'tools-list', 'dns-rebinding-protection']
 
 /**
- * Scenarios that call tools of their own. The others of the runner are about what this server does not offer: resources, prompts, completion,
- * logging, and requests to the client, which need a stream that stays open.
+ * Scenarios that need tools of their own. The runner's other scenarios test features that this server does not have:
+ * resources, prompts, completion, logging, and requests to the client, for which a stream must stay open.
  */
 const WITH_FIXTURES = [
   'tools-list',
@@ -26,7 +26,7 @@ const WITH_FIXTURES = [
 
 const require = createRequire(import.meta.url)
 
-/** @returns the report of the runner; @throws with it when a check fails */
+/** Runs a scenario. Returns the runner's report. @throws {Error} if a check fails */
 async function runScenario(url: string, scenario: string): Promise<string> {
   const runner = require.resolve('@modelcontextprotocol/conformance/dist/index.js')
   const args = [runner, 'server', '--url', url, '--scenario', scenario]
@@ -38,7 +38,7 @@ const PASSED = /^Passed: (\d+)\/\1, 0 failed, 0 warnings$/m
 const resources = new AsyncDisposableStack()
 afterAll(() => resources.disposeAsync())
 
-describe('the conformance runner of MCP accepts the server', () => {
+describe('the MCP server passes the conformance scenario', () => {
   let url: string
   beforeAll(async () => {
     url = `${resources.use(await startSystem()).origin}/api/mcp`
@@ -48,7 +48,7 @@ describe('the conformance runner of MCP accepts the server', () => {
   })
 })
 
-describe('the conformance runner of MCP accepts the same route with tools for tests', () => {
+describe('the same route with tools for tests passes the conformance scenario', () => {
   let url: string
   beforeAll(async () => {
     ;({ url } = resources.use(await startMcpFixtureServer()))

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { expectSafeResponse } from '@plainpath/http/testing'
 import { describe, expect, test } from 'vitest'
-import { converse, request } from '../converse.ts'
+import { converse, formatRequest } from '../converse.ts'
 import type { System } from './open-system.ts'
 
 /** The servers, each with a path at which it reads a body. */
@@ -26,7 +26,7 @@ const REQUEST_MS = { gateway: 18_000, app: 15_000 }
 const IDLE_MS = { gateway: 30_000, app: 5_000 }
 const MAX_DELAY_MS = 4_000
 
-/** Tests how many connections a client may keep open, and for how long. */
+/** Tests the limits of the servers: for time, for the size of headers, and for the number of connections. */
 export function describeNodeLimits(running: () => System): void {
   const host = () => new URL(running().origin).host
 
@@ -34,7 +34,7 @@ export function describeNodeLimits(running: () => System): void {
     test('with headers that never end, after 10 s', async () => {
       const { responses, closed, ms } = await trickle(
         url(running()),
-        request('GET /api/health', host()).slice(0, -2),
+        formatRequest('GET /api/health', host()).slice(0, -2),
         'X-A: b\r\n',
       )
       expect(closed).toBe(true)
@@ -46,54 +46,58 @@ export function describeNodeLimits(running: () => System): void {
     test.for([
       ['of a known length', 'Content-Length: 100', ' '],
       ['without a length', 'Transfer-Encoding: chunked', '1\r\n \r\n'],
-    ] as const)(
-      'whose body never ends, after some seconds, and says so: %s',
-      async ([_which, framing, fewBytes]) => {
-        const body = ['Content-Type: application/json', framing]
-        const unfinishedRequest = request(`POST ${bodyPath}`, host(), body)
-        const { responses, closed, ms } = await trickle(url(running()), unfinishedRequest, fewBytes)
-        expect(closed).toBe(true)
-        expect(ms).toBeLessThan((name === gateway.name ? REQUEST_MS.gateway : REQUEST_MS.app) + MAX_DELAY_MS)
-        expect(responses.map(({ status }) => status)).toEqual([408])
-      },
-    )
+    ] as const)('whose body never ends, with the status 408: %s', async ([_which, framing, fewBytes]) => {
+      const body = ['Content-Type: application/json', framing]
+      const unfinishedRequest = formatRequest(`POST ${bodyPath}`, host(), body)
+      const { responses, closed, ms } = await trickle(url(running()), unfinishedRequest, fewBytes)
+      expect(closed).toBe(true)
+      expect(ms).toBeLessThan((name === gateway.name ? REQUEST_MS.gateway : REQUEST_MS.app) + MAX_DELAY_MS)
+      expect(responses.map(({ status }) => status)).toEqual([408])
+    })
 
-    test('that is idle after its first request, after some seconds', async () => {
-      const { responses, closed, ms } = await converse(url(running()), request('GET /api/health', host()), {
-        forMs: 40_000,
-      })
+    test('that is idle after its first request, after the idle time-out', async () => {
+      const { responses, closed, ms } = await converse(
+        url(running()),
+        formatRequest('GET /api/health', host()),
+        {
+          forMs: 40_000,
+        },
+      )
       expect([responses.length, closed]).toEqual([1, true])
-      const idle = name === gateway.name ? IDLE_MS.gateway : IDLE_MS.app
-      expect(ms).toBeGreaterThan(idle - 1_000)
-      expect(ms).toBeLessThan(idle + MAX_DELAY_MS)
+      const idleMs = name === gateway.name ? IDLE_MS.gateway : IDLE_MS.app
+      expect(ms).toBeGreaterThan(idleMs - 1_000)
+      expect(ms).toBeLessThan(idleMs + MAX_DELAY_MS)
     })
   })
 
   describe.for(SERVERS)('$name', ({ url }) => {
     test.for([
-      ['20 KiB in one header', () => request('GET /api/health', host(), [`X-A: ${'x'.repeat(20_480)}`])],
+      [
+        '20 KiB in one header',
+        () => formatRequest('GET /api/health', host(), [`X-A: ${'x'.repeat(20_480)}`]),
+      ],
       [
         '2500 headers',
         () =>
-          request(
+          formatRequest(
             'GET /api/health',
             host(),
             Array.from({ length: 2_500 }, (_, n) => `X-${n}: aaaa`),
           ),
       ],
-      ['20 KiB of target', () => request(`GET /${'x'.repeat(20_480)}`, host())],
-    ] as const)('refuses %s, and goes on', async ([_what, bytes]) => {
-      const { responses } = await converse(url(running()), bytes())
+      ['a path of 20 KiB', () => formatRequest(`GET /${'x'.repeat(20_480)}`, host())],
+    ] as const)('refuses %s, and serves the next request', async ([_what, formatBytes]) => {
+      const { responses } = await converse(url(running()), formatBytes())
       for (const { status } of responses) expect([400, 414, 431]).toContain(status)
       expect(
-        (await converse(url(running()), request('GET /oauth/jwks.json', host()), { responses: 1 }))
+        (await converse(url(running()), formatRequest('GET /oauth/jwks.json', host()), { responses: 1 }))
           .responses[0]?.status,
       ).toBeLessThan(500)
     })
   })
 
   describe.for(APPS)('$name', ({ url }) => {
-    test('refuses connections over 4096, serves the others, and reports it in a metric', async () => {
+    test('closes connections over the limit of 4096, serves the others, and accepts new ones afterwards', async () => {
       const system = running()
       const serverUrl = url(system)
       const app = [...system.stack.auth, ...system.stack.resource].find(({ ports }) =>
@@ -105,14 +109,16 @@ export function describeNodeLimits(running: () => System): void {
         const liveness = await fetch(`http://127.0.0.1:${app?.ports.operations}/live`)
         expect(liveness.status).toBe(200)
         const connectedSocket = sockets.find((socket) => socket.readyState === 'open')
-        connectedSocket?.write(request('GET /api/agent', host()))
+        connectedSocket?.write(formatRequest('GET /api/agent', host()))
         const [firstChunk] = (await once(connectedSocket!, 'data')) as [Buffer]
         expect(firstChunk.toString()).toMatch(/^HTTP\/1\.1 (401|404) /)
       } finally {
         for (const socket of sockets) socket.destroy()
       }
       const countResponses = async () => {
-        const { responses } = await converse(serverUrl, request('GET /api/agent', host()), { responses: 1 })
+        const { responses } = await converse(serverUrl, formatRequest('GET /api/agent', host()), {
+          responses: 1,
+        })
         for (const response of responses) expectSafeResponse(response, { origin: system.origin })
         return responses.length
       }
@@ -160,7 +166,7 @@ async function openIdle(port: number, count: number) {
     sockets.push(...batch)
     await Promise.all(batch.map((socket) => once(socket, 'connect').catch(() => undefined)))
   }
-  // The server closes the last connections a moment later.
+  // The server closes excess connections a moment after they open.
   await expect.poll(() => closed, { timeout: 3_000 }).toBeGreaterThanOrEqual(count - 4_100)
   return { sockets, closed: () => closed }
 }

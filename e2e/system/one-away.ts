@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { json } from '../send.ts'
 import type { System } from './open-system.ts'
 
-/** Tests the gateway with half of the processes. Runs late, since tests right after it may use a process that has just started. */
+/** Tests the gateway while one process of each app is down. Run it late: it leaves processes that have just started. */
 export function describeOneAway(running: () => System): void {
   describe('the gateway', () => {
     test('sends every request, with its own body, to the other process while one process of each app is down', async () => {

@@ -21,26 +21,29 @@ export interface System extends AsyncDisposable {
   readonly apiSecret: string
   /** Database URLs with the owner's role, to read the stored rows. */
   readonly adminUrls: { readonly auth: string; readonly resource: string }
-  /** Every token, secret, e-mail address and agent name that was sent or received. None may be stored in the clear. */
+  /**
+   * The tokens, secrets, e-mail addresses and agent names in the requests and responses of `client`, and values that
+   * tests add. `describeCanaries` checks that none is stored in the clear.
+   */
   readonly confidential: Set<string>
   /**
-   * Creates a sender to the gateway, or to `url`, which checks each response against the invariants.
+   * Creates a sender to the gateway, or to `url`. It checks each response with `expectSafeResponse`.
    *
-   * @param options.from the client's address, in 127.0.0.0/8; by default 127.0.0.1, which the apps trust as the gateway
-   * @param options.failure the 5xx status that a response may have; by default none
+   * @param options.from the client's address, in 127.0.0.0/8. The default is 127.0.0.1, which the apps trust as a proxy
+   * @param options.failure the 5xx status that a response may have. The default is none
    */
   client(options?: { from?: string; url?: string; failure?: number }): Sender
   register(sender?: Sender): Promise<RegisteredAgent>
-  token(agent: RegisteredAgent, sender?: Sender): Promise<string>
+  newToken(agent: RegisteredAgent, sender?: Sender): Promise<string>
   newEmail(): string
 }
 
 export interface SystemOptions extends Pick<StackOptions, 'limitsFactor' | 'redirectStores' | 'settings'> {
-  /** Serves the documents of clients whose id is a URL. */
+  /** The server with the documents of clients whose id is a URL. */
   readonly documents?: DocumentServer
 }
 
-/** Starts the topology and prints its addresses. */
+/** Starts the topology, and then prints what the start printed, such as the addresses. */
 export async function openSystem({ documents, ...options }: SystemOptions = {}): Promise<System> {
   await using opening = new AsyncDisposableStack()
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-system-'))
@@ -93,7 +96,7 @@ export async function openSystem({ documents, ...options }: SystemOptions = {}):
       })
       return JSON.parse(text) as RegisteredAgent
     },
-    async token(agent, sender = gateway) {
+    async newToken(agent, sender = gateway) {
       const grant = form({ grant_type: 'client_credentials' })
       const headers = { ...grant.headers, ...basic(agent.client_id, agent.client_secret) }
       const { text } = await sender.send({ method: 'POST', path: '/oauth/token', ...grant, headers })
@@ -112,17 +115,17 @@ async function sendAndRecord(
   options: SafetyOptions,
 ): Promise<HttpResponse> {
   const response = await sender.send(request)
-  // Documents contain only examples.
+  // The documents at other paths contain only examples.
   if (/^\/(api|oauth)\//.test(request.path))
-    for (const value of [...findConfidential(String(request.body ?? '')), ...findConfidential(response.text)])
-      confidential.add(value)
+    for (const body of [String(request.body ?? ''), response.text])
+      for (const value of listConfidentialValues(body)) confidential.add(value)
   const isPage = request.path.split('?')[0] === '/claim'
   expectSafeResponse(response, { ...options, ...(isPage && { form: 'page' as const }) })
   return response
 }
 
-/** Finds the confidential values of a body. */
-function findConfidential(text: string): string[] {
+/** Lists the values of certain JSON members of a body, if they have at least 12 characters. */
+function listConfidentialValues(text: string): string[] {
   const secretMembers = /"(?:access_token|client_secret|client_name|email)":"((?:[^"\\]|\\.)*)"/g
   return [...text.matchAll(secretMembers)]
     .map(([, value]) => JSON.parse(`"${value}"`) as string)

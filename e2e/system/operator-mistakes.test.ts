@@ -18,7 +18,7 @@ import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { runAuth } from '@plainpath/auth/run-auth'
-import { freePorts } from '@plainpath/http/free-ports'
+import { reserveFreePorts } from '@plainpath/http/free-ports'
 import { openPool } from '@plainpath/postgres'
 import { openStackStores, type StackStores } from '@plainpath/stack/open-stack-stores'
 import { createPostgresProcess } from '@plainpath/stack/postgres-process'
@@ -26,35 +26,35 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startNpmStart, toLocalProgram } from './start-npm-start.ts'
 
 /*
- * Mistakes of operators, as in `e2e/in-process/operator-mistakes.test.ts`. These need a real `npm start`, or a database server
- * of their own. Each is refused with a sentence that says what to do, and changes nothing.
+ * Mistakes of operators that need a real `npm start`, or a database server of their own. Each is refused with a message
+ * that says what to do. For other mistakes, see `e2e/in-process/operator-mistakes.test.ts`.
  */
 
-const run = promisify(execFile)
+const runProgram = promisify(execFile)
 const resources = new AsyncDisposableStack()
 afterAll(() => resources.disposeAsync(), 120_000)
 
-async function makeFolder(): Promise<string> {
+async function createFolder(): Promise<string> {
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-mistakes-'))
   resources.defer(() => rm(folder, { recursive: true, force: true }))
-  // For root the database server runs as another user, which must be able to enter its folder inside this one.
+  // If root runs this, the database server runs as another user, who must be able to enter this folder.
   await chmod(folder, 0o755)
   return folder
 }
 
-describe('npm start', () => {
+describe('the local service refuses', () => {
   const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env
   let dataDirectory: string
   let port: number
   beforeAll(async () => {
-    const started = await startNpmStart(await makeFolder())
+    const started = await startNpmStart(await createFolder())
     resources.use(started.service)
     ;({ port, dataDirectory } = started)
   }, 120_000)
 
-  /** Runs `npm start`, or with words `npm run auth`. @returns its exit code and what it printed as an error */
+  /** Runs `npm start`, or `npm run auth` with `words`, as `user`. @returns the exit code, and the output to stderr */
   async function execute(env: Readonly<Record<string, string>>, words?: readonly string[], user?: number) {
-    const [own = 0, mcp = 0] = await freePorts(2)
+    const [ownPort = 0, ownMcpPort = 0] = await reserveFreePorts(2)
     const child = spawn(
       process.execPath,
       [toLocalProgram(words ? 'auth-command' : 'main'), ...(words ?? [])],
@@ -62,8 +62,8 @@ describe('npm start', () => {
         env: {
           PATH,
           NODE_COMPILE_CACHE: user === undefined ? NODE_COMPILE_CACHE : '',
-          PORT: String(own),
-          MCP_PORT: String(mcp),
+          PORT: String(ownPort),
+          MCP_PORT: String(ownMcpPort),
           ...env,
         },
         stdio: ['ignore', 'ignore', 'pipe'],
@@ -73,26 +73,27 @@ describe('npm start', () => {
     const [errors, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
     return { code: code as number | null, errors: errors.trim() }
   }
-  const files = async (folder: string) => {
+  /** Reads the files of a data directory, except those of the database and mails. */
+  const readFiles = async (folder: string) => {
     const names = (await readdir(folder)).filter((name) => !/^(postgres|outbox)$/.test(name)).toSorted()
     return Promise.all(names.map(async (name) => [name, await readFile(path.join(folder, name), 'utf8')]))
   }
-  const audit = async () =>
+  const runAudit = async () =>
     (await execute({ DATA_DIR: dataDirectory, PORT: String(port) }, ['keys', 'audit', '--json'])).code
 
-  test('a second one on the data directory of the first', async () => {
-    const before = await files(dataDirectory)
+  test('a second npm start with the same data directory', async () => {
+    const filesBefore = await readFiles(dataDirectory)
     expect(await execute({ DATA_DIR: dataDirectory, ORIGIN: `http://localhost:${port}` })).toEqual({
       code: 1,
       errors: `Another npm start or stack serves ${dataDirectory}. Stop it, or set DATA_DIR to another directory.`,
     })
-    expect(await files(dataDirectory)).toEqual(before)
+    expect(await readFiles(dataDirectory)).toEqual(filesBefore)
     expect((await fetch(`http://localhost:${port}/api/health`)).status).toBe(200)
   }, 120_000)
 
   test('a command with DATA_DIR and without PORT', async () => {
-    const refused = await execute({ DATA_DIR: dataDirectory, PORT: '' }, ['keys', 'rotate', '--now'])
-    expect(refused).toEqual({
+    const result = await execute({ DATA_DIR: dataDirectory, PORT: '' }, ['keys', 'rotate', '--now'])
+    expect(result).toEqual({
       code: 1,
       errors: expect.stringMatching(
         new RegExp(
@@ -100,11 +101,11 @@ describe('npm start', () => {
         ),
       ),
     })
-    expect(await audit()).toBe(0)
+    expect(await runAudit()).toBe(0)
   }, 120_000)
 
-  test('a half-written file of the data directory', async () => {
-    const folder = await makeFolder()
+  test('a half-written file in the data directory', async () => {
+    const folder = await createFolder()
     await writeFile(path.join(folder, 'resource-server.json'), '{"server":{"client_id":', { mode: 0o600 })
     expect(await execute({ DATA_DIR: folder })).toEqual({
       code: 1,
@@ -113,30 +114,30 @@ describe('npm start', () => {
     expect(await readdir(folder)).not.toContain('postgres')
   }, 120_000)
 
-  test('files that another user owns', async () => {
-    const folder = await makeFolder()
+  test('a file that the user of the process may not read', async () => {
+    const folder = await createFolder()
     const file = path.join(folder, 'auth-kek')
     await writeFile(file, 'x', { mode: 0o000 })
     await chmod(folder, 0o777)
-    // Root may read every file.
-    const refused = await execute(
+    // Root may read every file, so it runs the program as another user.
+    const result = await execute(
       { DATA_DIR: folder },
       undefined,
       process.getuid?.() === 0 ? 65_534 : undefined,
     )
-    expect(refused).toEqual({
+    expect(result).toEqual({
       code: 1,
       errors: `The file ${file} cannot be used (EACCES). Let the user who runs this own it, and everything else in ${folder}.`,
     })
     expect(await readdir(folder)).toEqual(['auth-kek'])
   }, 120_000)
 
-  test('a credential of the API that differs between the apps', async () => {
-    const folder = await makeFolder()
-    const secret = path.join(await makeFolder(), 'secret')
-    await writeFile(secret, `rss_${'A'.repeat(43)}\n`, { mode: 0o600 })
-    const refused = await execute({ DATA_DIR: folder, RESOURCE_CLIENT_SECRET_FILE: secret })
-    expect(refused).toEqual({
+  test('an API credential that differs between the apps', async () => {
+    const folder = await createFolder()
+    const secretFile = path.join(await createFolder(), 'secret')
+    await writeFile(secretFile, `rss_${'A'.repeat(43)}\n`, { mode: 0o600 })
+    const result = await execute({ DATA_DIR: folder, RESOURCE_CLIENT_SECRET_FILE: secretFile })
+    expect(result).toEqual({
       code: 1,
       errors: expect.stringMatching(
         /^The authorization server does not accept the credential of the API: .* Unset those that you set/,
@@ -145,62 +146,62 @@ describe('npm start', () => {
   }, 120_000)
 })
 
-describe('PostgreSQL', () => {
+describe('commands of auth change nothing', () => {
   let stores: StackStores
   let folder: string
   beforeAll(async () => {
-    folder = await makeFolder()
+    folder = await createFolder()
     stores = resources.use(await openStackStores({ folder, origin: 'http://localhost:1', limitsFactor: 1 }))
   }, 120_000)
 
-  const auth = (line: string) => runAuth(line.split(' '), stores.env)
-  const ring = async () => JSON.parse((await auth('keys list --json')).printed).keys
+  const runAuthCommand = (line: string) => runAuth(line.split(' '), stores.env)
+  const readKeyRing = async () => JSON.parse((await runAuthCommand('keys list --json')).printed).keys
 
-  test('a standby', async () => {
-    const before = await ring()
+  test('on a standby of PostgreSQL', async () => {
+    const ringBefore = await readKeyRing()
     const server = createPostgresProcess(stores.postgres)
-    const signal = path.join(stores.postgres.dir, 'standby.signal')
+    const signalFile = path.join(stores.postgres.dir, 'standby.signal')
     const { uid, gid } = await stat(stores.postgres.dir)
     await server.stop('SIGINT')
-    await writeFile(signal, '')
-    await chown(signal, uid, gid)
+    await writeFile(signalFile, '')
+    await chown(signalFile, uid, gid)
     await server.start()
     for (const line of ['keys rotate --now', 'stop --all-tokens --reason drill'])
-      expect(await auth(line)).toEqual({
+      expect(await runAuthCommand(line)).toEqual({
         code: 1,
         printed: '',
         errors:
           'AUTH_DATABASE_URL names a standby of PostgreSQL, which takes no changes. Set it to the primary. Nothing was changed.',
       })
     await server.stop('SIGINT')
-    await rm(signal)
+    await rm(signalFile)
     await server.start()
-    expect(await ring()).toEqual(before)
+    expect(await readKeyRing()).toEqual(ringBefore)
   }, 120_000)
 
-  test('a full disk during keys rotate', async () => {
-    const before = await ring()
+  test('while the disk of PostgreSQL is full', async () => {
+    const ringBefore = await readKeyRing()
     const disk = path.join(folder, 'small')
     await mkdir(disk)
-    await run('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', disk])
-    resources.defer(async () => void (await run('umount', ['-l', disk]).catch(() => undefined)))
+    await runProgram('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', disk])
+    resources.defer(async () => void (await runProgram('umount', ['-l', disk]).catch(() => undefined)))
     const { uid, gid } = await stat(stores.postgres.dir)
     await chown(disk, uid, gid)
     await using admin = openPool(databaseUrl(), { max: 1, patience: 10 })
     await admin.query(`create tablespace small location '${disk}'`)
-    // One row fills a page, so that the next key needs another one.
+    // With this fill factor, each row takes a page, so the next key needs a new page.
     await admin.query('alter table signing_keys set (fillfactor = 10)')
     await admin.query('alter table signing_keys set tablespace small')
-    await fill(disk)
-    expect(await auth('keys rotate --now')).toEqual({
+    await fillDisk(disk)
+    expect(await runAuthCommand('keys rotate --now')).toEqual({
       code: 1,
       printed: '',
       errors:
         'The disk of PostgreSQL is full, so nothing was stored. Free some of it, then run the same command again.',
     })
     await rm(path.join(disk, 'filler'))
-    expect(await ring()).toEqual(before)
-    expect(await auth('keys rotate --now')).toMatchObject({ code: 0 })
+    expect(await readKeyRing()).toEqual(ringBefore)
+    expect(await runAuthCommand('keys rotate --now')).toMatchObject({ code: 0 })
     await admin.query('alter table signing_keys set tablespace pg_default')
     await admin.query('drop tablespace small')
   }, 120_000)
@@ -208,11 +209,11 @@ describe('PostgreSQL', () => {
   const databaseUrl = () => Object.assign(new URL(stores.postgres.url), { pathname: '/plainpath_auth' }).href
 })
 
-async function fill(disk: string): Promise<void> {
+async function fillDisk(disk: string): Promise<void> {
   const { bavail, bsize } = await statfs(disk)
   await using file = await open(path.join(disk, 'filler'), 'w')
   try {
-    for (let left = bavail; left > 0; left -= 1) await file.write(Buffer.alloc(bsize, 1))
+    for (let freeBlocks = bavail; freeBlocks > 0; freeBlocks -= 1) await file.write(Buffer.alloc(bsize, 1))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
   }

@@ -1,9 +1,9 @@
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { USABLE } from '../pages/focus.ts'
+import { FOCUSABLE_SELECTOR } from '../pages/focus.ts'
 import { isOnScreen } from '../pages/is-on-screen.ts'
 import { openBrowser } from '../pages/open-browser.ts'
-import { ASKED } from '../pages/site-pages.ts'
+import { EXAMPLE_QUESTIONS } from '../pages/site-pages.ts'
 
 const resources = new AsyncDisposableStack()
 const stack = inject('pagesStack')
@@ -14,16 +14,16 @@ beforeAll(async () => {
 })
 afterAll(() => resources.disposeAsync())
 
-const heading = (page: Page) => page.locator('h1').innerText()
+const readHeading = (page: Page) => page.locator('h1').innerText()
 
-/** Opens a page for a person who has a keyboard alone and a browser without scripts, and counts what they activate. */
-async function withKeyboardAlone(address: string) {
+/** Opens a page as a person who uses only a keyboard, without scripts. Counts how often the person presses Enter. */
+async function openWithKeyboard(address: string) {
   const page = await browser.newPage({ javaScriptEnabled: false })
   await page.goto(`${stack.origin}${address}`)
   let activations = 0
   async function tabTo(element: Locator): Promise<void> {
-    const usable = await page.locator(USABLE).count()
-    for (let step = 0; step < usable; step++) {
+    const usableCount = await page.locator(FOCUSABLE_SELECTOR).count()
+    for (let step = 0; step < usableCount; step++) {
       await page.keyboard.press('Tab')
       if ((await element.and(page.locator(':focus')).count()) > 0) return
     }
@@ -33,7 +33,7 @@ async function withKeyboardAlone(address: string) {
     activations += 1
     await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')])
   }
-  const named = (name: string | RegExp) => {
+  const findControl = (name: string | RegExp) => {
     const options = typeof name === 'string' ? { name, exact: true } : { name }
     return page.getByRole('link', options).or(page.getByRole('button', options))
   }
@@ -47,32 +47,32 @@ async function withKeyboardAlone(address: string) {
     },
     /** Presses Enter on the link or button with the name. */
     async activate(name: string | RegExp): Promise<void> {
-      await tabTo(named(name))
+      await tabTo(findControl(name))
       await pressEnter()
     },
-    activations: () => activations,
+    countActivations: () => activations,
     [Symbol.asyncDispose]: () => page.close(),
   }
 }
 
 describe('with the keyboard alone and without scripts, in at most three activations', () => {
   test('a person finds how to replace a lost card, by situation', async () => {
-    await using person = await withKeyboardAlone('/')
+    await using person = await openWithKeyboard('/')
     await person.activate('Green card')
     await expect.poll(() => person.page.url()).toBe(`${stack.origin}/guides#green-card`)
     await person.activate(/^Replace a lost/)
-    expect(await heading(person.page)).toMatch(/^Replace a lost/)
-    expect(person.activations()).toBeLessThanOrEqual(3)
+    expect(await readHeading(person.page)).toMatch(/^Replace a lost/)
+    expect(person.countActivations()).toBeLessThanOrEqual(3)
   })
 
   test('a person finds how to replace a lost card, by searching', async () => {
-    await using person = await withKeyboardAlone('/')
+    await using person = await openWithKeyboard('/')
     await person.write('Search the guides', 'I lost my green card')
     await person.pressEnter()
     await expect.poll(() => person.page.url()).toContain('/search?q=')
     await person.activate(/^Replace a lost/)
-    expect(await heading(person.page)).toMatch(/^Replace a lost/)
-    expect(person.activations()).toBeLessThanOrEqual(3)
+    expect(await readHeading(person.page)).toMatch(/^Replace a lost/)
+    expect(person.countActivations()).toBeLessThanOrEqual(3)
   })
 
   test.for([
@@ -82,56 +82,56 @@ describe('with the keyboard alone and without scripts, in at most three activati
   ] as const)(
     'a person finds urgent help for somebody detained: from %s by “%s”',
     async ([address, link, locator]) => {
-      await using person = await withKeyboardAlone(address)
+      await using person = await openWithKeyboard(address)
       const { page } = person
       await person.activate(link)
       for (const name of ['911', '1-888-351-4024', locator])
         expect(await page.getByRole('link', { name, exact: true }).isVisible()).toBe(true)
       expect(await isOnScreen(page, page.getByRole('link', { name: '911' }))).toBe(true)
-      expect(person.activations()).toBeLessThanOrEqual(3)
+      expect(person.countActivations()).toBeLessThanOrEqual(3)
     },
   )
 
-  test('a person asks a question and sends it to staff, up to the e-mail', async () => {
-    await using person = await withKeyboardAlone('/')
-    await person.write('Ask in your own words', ASKED['hand-off'])
+  test('a person asks a question and writes to staff, until an e-mail is sent', async () => {
+    await using person = await openWithKeyboard('/')
+    await person.write('Ask in your own words', EXAMPLE_QUESTIONS['hand-off'])
     await person.activate('Ask')
-    expect(await heading(person.page)).toBe('Get help today')
+    expect(await readHeading(person.page)).toBe('Get help today')
     await person.write('Your message', 'My brother was taken. How can we reach you?')
     await person.write('Your e-mail address', 'sister@example.org')
     await person.activate('Send me the link')
-    expect(await heading(person.page)).toBe('Open the e-mail that we send you')
-    expect(person.activations()).toBeLessThanOrEqual(3)
+    expect(await readHeading(person.page)).toBe('Open the e-mail that we send you')
+    expect(person.countActivations()).toBeLessThanOrEqual(3)
   })
 
-  test('a person reads a guide offline, from print', async () => {
-    await using person = await withKeyboardAlone('/')
+  test('a person prints a guide offline, with its whole text and its address', async () => {
+    await using person = await openWithKeyboard('/')
     const { page } = person
     await person.activate('Green card')
     await person.activate(/^Replace a lost/)
-    expect(person.activations()).toBeLessThanOrEqual(3)
+    expect(person.countActivations()).toBeLessThanOrEqual(3)
     await page.context().setOffline(true)
     const steps = await page.locator('.guide .text :is(p, li)').allInnerTexts()
     const pdf = await page.pdf({ format: 'Letter' })
     expect(pdf.toString('latin1').match(/\/Type \/Page\b/g)?.length).toBeGreaterThan(1)
     await page.emulateMedia({ media: 'print' })
-    const printed = squeeze(await page.locator('main').innerText())
-    const unmarked = steps.map((step) => squeeze(step.replaceAll(/\[\d+\]|Report a mistake/g, '')))
-    expect(unmarked.filter((step) => !printed.includes(step))).toEqual([])
+    const printed = removeSpaces(await page.locator('main').innerText())
+    const unmarkedSteps = steps.map((step) => removeSpaces(step.replaceAll(/\[\d+\]|Report a mistake/g, '')))
+    expect(unmarkedSteps.filter((step) => !printed.includes(step))).toEqual([])
     expect(steps.length).toBeGreaterThan(20)
     expect(printed).toContain(page.url().replace(/#.*/, ''))
   })
 
   test('a developer finds how an agent registers', async () => {
-    await using person = await withKeyboardAlone('/')
+    await using person = await openWithKeyboard('/')
     const { page } = person
     await person.activate('For AI software and developers')
     const command = page.locator('code', { hasText: '/api/agent/register' })
     expect(await isOnScreen(page, command)).toBe(true)
     await person.activate('How an agent registers')
     await expect.poll(() => page.url()).toBe(`${stack.origin}/auth.md`)
-    expect(person.activations()).toBeLessThanOrEqual(3)
+    expect(person.countActivations()).toBeLessThanOrEqual(3)
   })
 })
 
-const squeeze = (text: string) => text.replaceAll(/\s+/g, '')
+const removeSpaces = (text: string) => text.replaceAll(/\s+/g, '')

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { startStack } from '@plainpath/stack/start-stack'
 import type { TestProject } from 'vitest/node'
 
-/** The stack that all tests of pages share. They only read its pages, so they do not affect each other. */
+/** The stack that the tests of pages share. */
 export interface PagesStack {
   readonly origin: string
 }
@@ -15,7 +15,7 @@ declare module 'vitest' {
   }
 }
 
-/** Vitest `globalSetup`: starts one stack for all files of a project, since a start takes as long as the tests of a file. */
+/** Vitest's `globalSetup`: starts one stack for all files of a project. A start takes as long as a file's tests. */
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   await using opening = new AsyncDisposableStack()
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-pages-'))

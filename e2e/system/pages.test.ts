@@ -1,14 +1,14 @@
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { promisify } from 'node:util'
-import { UNBROKEN } from '@plainpath/pages'
+import { UNBREAKABLE_WORDS } from '@plainpath/pages'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { findViolations } from '../pages/find-violations.ts'
-import { FOCUSED, LISTED } from '../pages/focus.ts'
+import { FOCUS_STATE, TAB_STOPS } from '../pages/focus.ts'
 import { isOnScreen } from '../pages/is-on-screen.ts'
 import { openBrowser } from '../pages/open-browser.ts'
-import { ASKED, SITE_PAGES } from '../pages/site-pages.ts'
+import { EXAMPLE_QUESTIONS, SITE_PAGES } from '../pages/site-pages.ts'
 
 const resources = new AsyncDisposableStack()
 const stack = inject('pagesStack')
@@ -19,37 +19,40 @@ beforeAll(async () => {
 })
 afterAll(() => resources.disposeAsync())
 
-const names = Object.keys(SITE_PAGES) as (keyof typeof SITE_PAGES)[]
+const pageNames = Object.keys(SITE_PAGES) as (keyof typeof SITE_PAGES)[]
 const newEmail = () => `${randomUUID()}@example.org`
 
-/** Opens a page and records what our pages must not do: log errors, run other scripts, or send requests to another origin. */
-async function visiting(options: BrowserContextOptions = {}) {
+/**
+ * Opens an empty page, and records what our pages must not do: throw errors, write to the console (except about
+ * responses with 400 or 404), load other scripts, or send requests to another origin.
+ */
+async function openVisit(options: BrowserContextOptions = {}) {
   const page = await browser.newPage(options)
-  const strange: string[] = []
-  page.on('pageerror', (error) => strange.push(error.message))
+  const forbidden: string[] = []
+  page.on('pageerror', (error) => forbidden.push(error.message))
   page.on('console', (message) => {
-    if (!/status of 40[04]/.test(message.text())) strange.push(message.text())
+    if (!/status of 40[04]/.test(message.text())) forbidden.push(message.text())
   })
   page.on('request', (request) => {
     const { origin } = new URL(request.url())
-    if (origin !== stack.origin && !request.url().startsWith('data:')) strange.push(request.url())
+    if (origin !== stack.origin && !request.url().startsWith('data:')) forbidden.push(request.url())
     const isOwnScript = /\/assets\/(leave|docs)-[0-9a-f]{16}\.js$/.test(request.url())
-    if (request.resourceType() === 'script' && !isOwnScript) strange.push(request.url())
+    if (request.resourceType() === 'script' && !isOwnScript) forbidden.push(request.url())
   })
-  return { page, strange, [Symbol.asyncDispose]: () => page.close() }
+  return { page, forbidden, [Symbol.asyncDispose]: () => page.close() }
 }
 
-const open = (page: Page, address: string) => page.goto(`${stack.origin}${address}`)
-const heading = (page: Page) => page.locator('h1').innerText()
+const openPath = (page: Page, address: string) => page.goto(`${stack.origin}${address}`)
+const readHeading = (page: Page) => page.locator('h1').innerText()
 
 describe('the form of the waitlist, without scripts', () => {
-  test('joins, shows the link once, and keeps the referral', async () => {
-    await using visit = await visiting({ javaScriptEnabled: false })
+  test('joins, passes on the referral of a link, and recognizes an address that has joined', async () => {
+    await using visit = await openVisit({ javaScriptEnabled: false })
     const { page } = visit
-    await open(page, '/')
+    await openPath(page, '/')
     await page.fill('#email', newEmail())
     await page.getByRole('button', { name: 'Join the waitlist' }).click()
-    await expect.poll(() => heading(page)).toBe('You are on the waitlist')
+    await expect.poll(() => readHeading(page)).toBe('You are on the waitlist')
     const link = await page.locator('#referral').innerText()
     expect(link).toMatch(new RegExp(`^${stack.origin}/\\?ref=[a-z2-7]{16}$`))
 
@@ -58,19 +61,19 @@ describe('the form of the waitlist, without scripts', () => {
     const email = newEmail()
     await page.fill('#email', email)
     await page.getByRole('button', { name: 'Join the waitlist' }).click()
-    await expect.poll(() => heading(page)).toBe('You are on the waitlist')
+    await expect.poll(() => readHeading(page)).toBe('You are on the waitlist')
 
-    await open(page, '/waitlist')
+    await openPath(page, '/waitlist')
     await page.fill('#email', email.toUpperCase())
     await page.locator('#email').press('Enter')
-    await expect.poll(() => heading(page)).toBe('This address is on the waitlist already')
-    expect(visit.strange).toEqual([])
+    await expect.poll(() => readHeading(page)).toBe('This address is on the waitlist already')
+    expect(visit.forbidden).toEqual([])
   })
 
-  test('shows a mistake at the top with the focus, and beside the field, and keeps the input', async () => {
-    await using visit = await visiting({ javaScriptEnabled: false })
+  test('focuses a mistake, links to the field, and keeps the input', async () => {
+    await using visit = await openVisit({ javaScriptEnabled: false })
     const { page } = visit
-    await open(page, '/?ref=k3v7q2mzt5ndw4ha')
+    await openPath(page, '/?ref=k3v7q2mzt5ndw4ha')
     await page.fill('#email', 'nobody at home')
     await page.getByRole('button', { name: 'Join the waitlist' }).click()
     await expect.poll(() => page.locator(':focus').innerText()).toContain('This is not an e-mail address.')
@@ -82,11 +85,11 @@ describe('the form of the waitlist, without scripts', () => {
     expect(await page.locator('[name=referredBySlug]').getAttribute('value')).toBe('k3v7q2mzt5ndw4ha')
     await page.fill('#email', newEmail())
     await page.locator('#email').press('Enter')
-    await expect.poll(() => heading(page)).toBe('You are on the waitlist')
+    await expect.poll(() => readHeading(page)).toBe('You are on the waitlist')
   })
 
-  test('of another site is refused', async () => {
-    await using visit = await visiting()
+  test('is refused if another site submits it', async () => {
+    await using visit = await openVisit()
     const { page } = visit
     const form = `<form method="post" action="${stack.origin}/waitlist"><input name="email" value="${newEmail()}"></form>`
     await page.goto(`data:text/html,${encodeURIComponent(form)}`)
@@ -98,31 +101,31 @@ describe('the form of the waitlist, without scripts', () => {
   })
 })
 
-describe('the page to ask on', () => {
-  test('answers without scripts, hands off after a yes, and puts nothing of the question into a URL', async () => {
-    await using visit = await visiting({ javaScriptEnabled: false })
+describe('the page for questions', () => {
+  test('answers without scripts, hands off after a yes, and keeps the question out of its URL', async () => {
+    await using visit = await openVisit({ javaScriptEnabled: false })
     const { page } = visit
-    await open(page, '/')
-    await page.fill('#question', ASKED.information)
+    await openPath(page, '/')
+    await page.fill('#question', EXAMPLE_QUESTIONS.information)
     await page.getByRole('button', { name: 'Ask' }).click()
-    await expect.poll(() => heading(page)).toBe('Our answer')
+    await expect.poll(() => readHeading(page)).toBe('Our answer')
     await expect.poll(() => page.url()).toBe(`${stack.origin}/ask`)
     await page.getByRole('link', { name: '[1]' }).first().click()
     await expect.poll(() => new URL(page.url()).hash).toBe('#source-1-1')
     await page.getByRole('radio', { name: 'Yes' }).first().check()
     await page.getByRole('button', { name: 'Send my answers' }).click()
-    await expect.poll(() => heading(page)).toBe('Talk to an attorney about this')
+    await expect.poll(() => readHeading(page)).toBe('Talk to an attorney about this')
     await expect.poll(() => page.url()).toBe(`${stack.origin}/ask`)
     expect(await page.locator('form[action="/contact"]').innerText()).not.toContain('green card')
-    expect(visit.strange).toEqual([])
+    expect(visit.forbidden).toEqual([])
   })
 
-  test('works with the keyboard only, up to “none of these applies”', async () => {
-    await using visit = await visiting()
+  test('can be used by keyboard up to “None of these applies”', async () => {
+    await using visit = await openVisit()
     const { page } = visit
-    await open(page, '/ask')
+    await openPath(page, '/ask')
     await page.locator('#question').focus()
-    await page.keyboard.type(ASKED.information)
+    await page.keyboard.type(EXAMPLE_QUESTIONS.information)
     await page.keyboard.press('Tab')
     await expect.poll(() => page.locator(':focus').innerText()).toBe('Ask')
     await page.keyboard.press('Enter')
@@ -136,27 +139,27 @@ describe('the page to ask on', () => {
     expect(await page.locator('#check').innerText()).toBe('None of these applies to you')
   })
 
-  test.for(Object.entries(ASKED))(
-    'has no fault that axe knows, and fits 320 pixels: %s',
+  test.for(Object.entries(EXAMPLE_QUESTIONS))(
+    'violates no rule of axe, and fits 320 pixels: %s',
     async ([, question]) => {
       for (const colorScheme of ['light', 'dark'] as const) {
-        await using visit = await visiting({ colorScheme, viewport: { width: 320, height: 640 } })
+        await using visit = await openVisit({ colorScheme, viewport: { width: 320, height: 640 } })
         const { page } = visit
-        await open(page, '/ask')
+        await openPath(page, '/ask')
         await page.fill('#question', question)
         await page.getByRole('button', { name: 'Ask' }).click()
         await page.locator('.question').waitFor()
         expect(await findViolations(page)).toEqual([])
         expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320)
-        expect(visit.strange).toEqual([])
+        expect(visit.forbidden).toEqual([])
       }
     },
   )
 
-  test('shows a mistake at the top with the focus, and keeps the input', async () => {
-    await using visit = await visiting({ javaScriptEnabled: false })
+  test('focuses the message about a missing question', async () => {
+    await using visit = await openVisit({ javaScriptEnabled: false })
     const { page } = visit
-    await open(page, '/ask')
+    await openPath(page, '/ask')
     await page.getByRole('button', { name: 'Ask' }).click()
     await expect.poll(() => page.locator(':focus').innerText()).toContain('Write your question')
   })
@@ -164,9 +167,9 @@ describe('the page to ask on', () => {
 
 describe('with the keyboard alone', () => {
   test('one key skips the header, and a person can join the waitlist', async () => {
-    await using visit = await visiting()
+    await using visit = await openVisit()
     const { page } = visit
-    await open(page, '/waitlist')
+    await openPath(page, '/waitlist')
     await page.keyboard.press('Tab')
     await expect.poll(() => page.locator(':focus').innerText()).toBe('Skip to the text')
     await page.keyboard.press('Enter')
@@ -180,19 +183,21 @@ describe('with the keyboard alone', () => {
     await page.locator('#referral').waitFor()
   })
 
-  test.for(names)(
-    'everything that can be used is reached in the order of the page, and is marked: %s',
+  test.for(pageNames)(
+    'Tab reaches all usable elements in the order of the page, each with an outline: %s',
     async (name) => {
-      await using visit = await visiting()
+      await using visit = await openVisit()
       const { page } = visit
-      await open(page, SITE_PAGES[name])
-      const usable = Number(await page.evaluate(`${LISTED}.length`))
+      await openPath(page, SITE_PAGES[name])
+      const usableCount = Number(await page.evaluate(`${TAB_STOPS}.length`))
       const reached: unknown[] = []
-      for (let step = 0; step < usable; step++) {
+      for (let step = 0; step < usableCount; step++) {
         await page.keyboard.press('Tab')
-        reached.push(await page.evaluate(FOCUSED))
+        reached.push(await page.evaluate(FOCUS_STATE))
       }
-      expect(reached).toEqual(Array.from({ length: usable }, (_, index) => ({ index, outline: '3px solid' })))
+      expect(reached).toEqual(
+        Array.from({ length: usableCount }, (_, index) => ({ index, outline: '3px solid' })),
+      )
     },
   )
 })
@@ -201,12 +206,12 @@ test.for([
   [320, 568],
   [360, 640],
 ] as const)(
-  'the first screen of a phone has the question box, urgent help, and the way in for developers: %i × %i',
+  'the first screen of a phone has the question box, urgent help, and the link for developers: %i × %i',
   async ([width, height]) => {
-    await using visit = await visiting({ viewport: { width, height } })
+    await using visit = await openVisit({ viewport: { width, height } })
     const { page } = visit
-    await open(page, '/')
-    const shown = [
+    await openPath(page, '/')
+    const elements = [
       page.getByRole('heading', { level: 1 }),
       page.getByLabel('Ask in your own words'),
       page.getByRole('button', { name: 'Ask', exact: true }),
@@ -214,42 +219,43 @@ test.for([
       page.getByText('not a law firm and not the government').first(),
       page.getByRole('link', { name: 'For AI software and developers', exact: true }),
     ]
-    for (const each of shown) expect([`${each}`, await isOnScreen(page, each)]).toEqual([`${each}`, true])
-    const tops = await Promise.all(shown.map(async (each) => (await each.boundingBox())?.y ?? 0))
-    expect(tops).toEqual(tops.toSorted((one, other) => one - other))
+    for (const element of elements)
+      expect([`${element}`, await isOnScreen(page, element)]).toEqual([`${element}`, true])
+    const tops = await Promise.all(elements.map(async (element) => (await element.boundingBox())?.y ?? 0))
+    expect(tops).toEqual(tops.toSorted((a, b) => a - b))
   },
 )
 
 test.for([320, 960])('the home page has its parts in the same order at %i pixels', async (width) => {
-  await using visit = await visiting({ viewport: { width, height: 640 } })
-  await open(visit.page, '/')
+  await using visit = await openVisit({ viewport: { width, height: 640 } })
+  await openPath(visit.page, '/')
   const parts = ['#question', '.urgent', '#guides', '#urgent', '#agents'].map((part) =>
     visit.page.locator(part),
   )
   const tops = await Promise.all(parts.map(async (part) => (await part.boundingBox())?.y ?? 0))
-  expect(tops).toEqual(tops.toSorted((one, other) => one - other))
+  expect(tops).toEqual(tops.toSorted((a, b) => a - b))
   expect(new Set(tops).size).toBe(parts.length)
 })
 
-test('paper has the text of a page, and no navigation or search', async () => {
-  await using visit = await visiting()
+test('the printed page /get-help has its text, and no navigation, search or buttons', async () => {
+  await using visit = await openVisit()
   const { page } = visit
   await page.emulateMedia({ media: 'print' })
-  await open(page, '/get-help')
+  await openPath(page, '/get-help')
   for (const hidden of [page.locator('nav'), page.getByRole('search'), page.locator('form button')])
     for (const each of await hidden.all()) expect(await each.isVisible()).toBe(false)
   expect(await page.getByRole('heading', { name: 'If it is urgent' }).isVisible()).toBe(true)
   expect(await page.getByText('1-888-351-4024').isVisible()).toBe(true)
 })
 
-/** The numbers of forms and other names that stand on two lines. */
-const BROKEN_NAMES = `(() => {
+/** A script that lists the form numbers and other unbreakable names that are broken over two lines. */
+const LIST_BROKEN_NAMES = `(() => {
   const broken = []
   const texts = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT)
   while (texts.nextNode()) {
     const { currentNode: text } = texts
     if (text.parentElement.closest('pre, code, textarea, .source:not([open])')) continue
-    for (const { 0: name, index } of text.data.matchAll(new RegExp(${JSON.stringify(UNBROKEN.source)}, 'g'))) {
+    for (const { 0: name, index } of text.data.matchAll(new RegExp(${JSON.stringify(UNBREAKABLE_WORDS.source)}, 'g'))) {
       const range = document.createRange()
       range.setStart(text, index)
       range.setEnd(text, index + name.length)
@@ -259,14 +265,14 @@ const BROKEN_NAMES = `(() => {
   return broken
 })()`
 
-describe.for(names)('the page %s', (name) => {
-  test('fits 320 pixels without cutting anything off', async () => {
-    await using visit = await visiting({ viewport: { width: 320, height: 640 } })
-    await open(visit.page, SITE_PAGES[name])
+describe.for(pageNames)('the page %s', (name) => {
+  test('fits 320 pixels, cuts nothing off, and breaks no unbreakable name', async () => {
+    await using visit = await openVisit({ viewport: { width: 320, height: 640 } })
+    await openPath(visit.page, SITE_PAGES[name])
     expect(await visit.page.evaluate('document.documentElement.scrollWidth')).toBe(320)
     const wide = `[...document.querySelectorAll('main *')].filter((each) => each.getBoundingClientRect().right > 320.5).map((each) => each.outerHTML.slice(0, 80))`
     expect(await visit.page.evaluate(wide)).toEqual([])
-    expect(await visit.page.evaluate(BROKEN_NAMES)).toEqual([])
+    expect(await visit.page.evaluate(LIST_BROKEN_NAMES)).toEqual([])
   })
 
   test.for([
@@ -274,72 +280,72 @@ describe.for(names)('the page %s', (name) => {
     ['dark', { colorScheme: 'dark' }],
     ['forced colours', { forcedColors: 'active' }],
   ] satisfies [string, BrowserContextOptions][])(
-    'has no fault that axe knows, and loads nothing else: %s',
+    'violates no rule of axe, and loads nothing from another origin: %s',
     async ([, options]) => {
-      await using visit = await visiting(options)
-      await open(visit.page, SITE_PAGES[name])
+      await using visit = await openVisit(options)
+      await openPath(visit.page, SITE_PAGES[name])
       expect(await findViolations(visit.page)).toEqual([])
-      expect(visit.strange).toEqual([])
+      expect(visit.forbidden).toEqual([])
     },
   )
 })
 
-test.for(names)('the page %s weighs under 50 KB, in at most four requests', async (name) => {
-  await using visit = await visiting()
+test.for(pageNames)('the page %s takes less than 50 kB, in two to four requests', async (name) => {
+  await using visit = await openVisit()
   const { page } = visit
   const sizes: Promise<number>[] = []
   page.on('requestfinished', (request) => {
     if (!request.url().startsWith('data:'))
       sizes.push(request.sizes().then(({ responseBodySize }) => responseBodySize))
   })
-  await open(page, SITE_PAGES[name])
+  await openPath(page, SITE_PAGES[name])
   expect(sizes.length).toBeGreaterThanOrEqual(2)
   expect(sizes.length).toBeLessThanOrEqual(4)
   const total = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
   expect(total).toBeLessThan(50_000)
 })
 
-test('axe finds no violation on the pages that follow a form', async () => {
-  await using visit = await visiting()
+test('axe finds no violation on the pages that follow the form of the waitlist', async () => {
+  await using visit = await openVisit()
   const { page } = visit
-  await open(page, '/waitlist')
+  await openPath(page, '/waitlist')
   const email = newEmail()
-  for (const typed of ['', 'nobody', email]) {
-    await page.fill('#email', typed)
+  for (const input of ['', 'nobody', email]) {
+    await page.fill('#email', input)
     await page.locator('#email').press('Enter')
     await page.waitForLoadState()
     expect(await findViolations(page)).toEqual([])
   }
 })
 
-/** Commands that need a mail that a person reads, or a second secret; without it they fail with an explanation. */
+/** Matches commands that fail here, because they need a person who reads a mail, or a second secret. */
 const NEEDS_MORE = /\/api\/(contact\b|agent\/(assertion|claim\/complete|secrets\/[\w-]+)\b)/
 
 describe('the commands of /docs', () => {
-  test('work when they are copied, for every operation', async () => {
-    await using visit = await visiting()
-    await open(visit.page, '/docs')
+  test('succeed as they are shown, except those that need a mail or a second secret', async () => {
+    await using visit = await openVisit()
+    await openPath(visit.page, '/docs')
     const commands = await visit.page.locator('code.command').allInnerTexts()
-    const shared = await credentials()
+    const sharedCredentials = await createCredentials()
     const outputs: string[] = []
     for (const command of commands) {
       // These delete the client or revoke its secret.
-      const variables = / -X (DELETE|PUT) /.test(command) ? await credentials() : shared
-      const checked = command.replace('curl -sS', `curl -sS -o /dev/null -w '%{http_code}'`)
-      const { stdout } = await promisify(execFile)('sh', ['-c', checked], {
+      const variables = / -X (DELETE|PUT) /.test(command) ? await createCredentials() : sharedCredentials
+      const statusCommand = command.replace('curl -sS', `curl -sS -o /dev/null -w '%{http_code}'`)
+      const { stdout } = await promisify(execFile)('sh', ['-c', statusCommand], {
         env: { ...process.env, ...variables },
       })
       outputs.push(`${stdout} ${command}`)
     }
-    const expected = (command: string) => (NEEDS_MORE.test(command) ? /^40[0349] / : /^20[0124] /)
-    expect(outputs.filter((output) => !expected(output).test(output))).toEqual([])
+    const expectedStatus = (command: string) => (NEEDS_MORE.test(command) ? /^40[0349] / : /^20[0124] /)
+    expect(outputs.filter((output) => !expectedStatus(output).test(output))).toEqual([])
     expect(commands.length).toBeGreaterThanOrEqual(18)
     expect(commands.filter((command) => NEEDS_MORE.test(command))).toHaveLength(7)
   })
 })
 
 /** Creates the values of `$id`, `$secret` and `$token` in the commands. */
-async function credentials(): Promise<Record<'id' | 'secret' | 'token', string>> {
+async function createCredentials(): Promise<Record<'id' | 'secret' | 'token', string>> {
   const registered = await fetch(`${stack.origin}/api/agent/register`, { method: 'POST' })
   const { client_id: id, client_secret: secret } = (await registered.json()) as Record<string, string>
   const response = await fetch(`${stack.origin}/oauth/token`, {

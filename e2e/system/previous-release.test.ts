@@ -6,7 +6,7 @@ import { migrate } from '@plainpath/postgres'
 import { MIGRATIONS as RESOURCE_MIGRATIONS } from '@plainpath/resource/migrations'
 import { checkOutCommit } from '@plainpath/stack/check-out'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { newestRelease, type Release } from '../releases/newest-release.ts'
+import { findNewestRelease, type Release } from '../releases/newest-release.ts'
 import { openReleaseStores } from '../releases/open-release-stores.ts'
 import { smoke } from '../releases/smoke.ts'
 import { type RunningRelease, runCommand, startRelease } from '../releases/start-release.ts'
@@ -18,13 +18,13 @@ const resources = new AsyncDisposableStack()
 let folder: string
 let env: Record<string, string>
 let release: Release
-let old: RunningRelease
+let previous: RunningRelease
 
 beforeAll(async () => {
-  release = newestRelease(ROOT)
+  release = findNewestRelease(ROOT)
   folder = await mkdtemp(path.join(tmpdir(), 'plainpath-release-'))
   resources.defer(() => rm(folder, { recursive: true, force: true }))
-  // For root the database server runs as another user, which must be able to enter its folder inside this one.
+  // If root runs this, the database server runs as another user, who must be able to enter this folder.
   await chmod(folder, 0o755)
   checkOutCommit(ROOT, release.commit, path.join(folder, 'release'))
   env = {
@@ -37,7 +37,9 @@ beforeAll(async () => {
   await runCommand(path.join(folder, 'release'), 'auth', ['migrate'], env)
   await runCommand(path.join(folder, 'release'), 'resource', ['migrate'], env)
   await runCommand(path.join(folder, 'release'), 'auth', ['keys', 'init'], env)
-  old = resources.use(await startRelease(path.join(folder, 'release'), { name: release.tag, env, folder }))
+  previous = resources.use(
+    await startRelease(path.join(folder, 'release'), { name: release.tag, env, folder }),
+  )
 }, 180_000)
 afterAll(() => resources.disposeAsync(), 60_000)
 
@@ -48,41 +50,41 @@ function migrateTo(app: keyof typeof FOLDERS, migrations = FOLDERS[app]) {
   return migrate({ url: env[`${app}_MIGRATION_DATABASE_URL`] ?? '', folder: migrations, appRole })
 }
 
-/** Applies the migrations of this release and one more with the given SQL. */
-async function plant(app: keyof typeof FOLDERS, sql: string): Promise<void> {
-  const planted = path.join(folder, `planted-${app}`)
-  await cp(FOLDERS[app], planted, { recursive: true })
-  await writeFile(path.join(planted, '9999-planted.sql'), sql)
-  expect(await migrateTo(app, planted)).toEqual({ applied: ['9999-planted'] })
+/** Applies one more migration, with the given SQL. The migrations of this release must have been applied before. */
+async function plantMigration(app: keyof typeof FOLDERS, sql: string): Promise<void> {
+  const migrations = path.join(folder, `planted-${app}`)
+  await cp(FOLDERS[app], migrations, { recursive: true })
+  await writeFile(path.join(migrations, '9999-planted.sql'), sql)
+  expect(await migrateTo(app, migrations)).toEqual({ applied: ['9999-planted'] })
 }
 
 test('F-32 the previous release works on its own tables', async () => {
-  expect(await smoke(old)).toEqual([])
+  expect(await smoke(previous)).toEqual([])
 })
 
-test('F-32 the previous release keeps working during the migrations of this one', async () => {
+test('F-32 the previous release works after the migrations of each app to this release', async () => {
   await migrateTo('AUTH')
-  expect(await smoke(old)).toEqual([])
+  expect(await smoke(previous)).toEqual([])
   await migrateTo('RESOURCE')
-  expect(await smoke(old)).toEqual([])
+  expect(await smoke(previous)).toEqual([])
 })
 
-test('F-32 both releases work on the new tables at once, and the previous one can start there', async () => {
-  await using now = await startRelease(ROOT, { name: 'this', env, folder })
-  expect([await smoke(now), await smoke(old)]).toEqual([[], []])
-  for (const each of old.processes) {
+test('F-32 both releases work on the new tables, and the previous one can start there', async () => {
+  await using current = await startRelease(ROOT, { name: 'this', env, folder })
+  expect([await smoke(current), await smoke(previous)]).toEqual([[], []])
+  for (const each of previous.processes) {
     await each.stop('SIGTERM')
     await each.start()
   }
-  expect([await smoke(old), await smoke(now)]).toEqual([[], []])
+  expect([await smoke(previous), await smoke(current)]).toEqual([[], []])
 })
 
 test('F-32 the check detects a migration that removes what the previous release uses', async () => {
-  await plant('RESOURCE', 'alter table waitlist_entries rename column email_hash to email_digest')
-  expect(await smoke(old)).toEqual([
+  await plantMigration('RESOURCE', 'alter table waitlist_entries rename column email_hash to email_digest')
+  expect(await smoke(previous)).toEqual([
     expect.stringMatching(/^join: 5/),
     expect.stringMatching(/^join again: 5/),
   ])
-  await plant('AUTH', 'alter table agent_secrets drop column secret_hash')
-  expect(await smoke(old)).toContainEqual(expect.stringMatching(/^register: 5/))
+  await plantMigration('AUTH', 'alter table agent_secrets drop column secret_hash')
+  expect(await smoke(previous)).toContainEqual(expect.stringMatching(/^register: 5/))
 })

@@ -4,18 +4,18 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type System, startSystem } from '../in-process/start-system.ts'
 
 /*
- * requests-oauthlib, unmodified, as Debian packages it (`python3-requests-oauthlib`, which brings PyJWT). Other client
- * libraries: `e2e/in-process/foreign-clients.test.ts`.
+ * Tests with an unmodified requests-oauthlib, from the Debian package `python3-requests-oauthlib`, which also installs
+ * PyJWT. For other client libraries, see `e2e/in-process/foreign-clients.test.ts`.
  */
 
-const run = promisify(execFile)
-/** Debian's, whose packages another Python on the `PATH` does not see. */
+const runProgram = promisify(execFile)
+/** Debian's Python. Another Python on the `PATH` does not find Debian's packages. */
 const PYTHON = '/usr/bin/python3'
 const SCRIPT = new URL('requests-oauthlib.py', import.meta.url).pathname
 
 let system: System
 beforeAll(async () => {
-  await run(PYTHON, ['-c', 'import requests_oauthlib']).catch((cause: unknown) => {
+  await runProgram(PYTHON, ['-c', 'import requests_oauthlib']).catch((cause: unknown) => {
     const name = 'python3-requests-oauthlib'
     throw new Error(`Missing: ${name}. On Debian: apt-get install ${name}`, { cause })
   })
@@ -24,10 +24,11 @@ beforeAll(async () => {
 afterAll(() => system[Symbol.asyncDispose]())
 
 test.for(['basic', 'post', 'key-with-kid', 'key-without-kid'])(
-  'with requests-oauthlib, an agent gets, renews and revokes a token: %s',
+  'with requests-oauthlib, an agent gets two tokens and revokes one: %s',
   async (method) => {
     const env = { ...process.env, OAUTHLIB_INSECURE_TRANSPORT: '1' }
-    const { stdout } = await run(PYTHON, ['-B', SCRIPT, system.origin, method], { env, timeout: 50_000 })
+    const args = ['-B', SCRIPT, system.origin, method]
+    const { stdout } = await runProgram(PYTHON, args, { env, timeout: 50_000 })
     expect(JSON.parse(stdout)).toEqual({
       scope: ['guides:read', 'waitlist:write'],
       read: [200, 200],

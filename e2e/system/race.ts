@@ -7,14 +7,14 @@ const JOINS = 40
 
 /** Tests simultaneous requests at two processes of each app. */
 export function describeRace(running: () => System): void {
-  describe('at once, through the gateway,', () => {
-    test(`of ${JOINS} joins with one address exactly one is 201, and one row is stored`, async () => {
+  describe('simultaneous requests through the gateway:', () => {
+    test(`exactly one of ${JOINS} joins with one address gets 201, and one row is stored`, async () => {
       const system = running()
       const email = system.newEmail()
       await using db = openPool(system.adminUrls.resource, { max: 1 })
-      const count = async () =>
+      const countEntries = async () =>
         Number((await db.query<{ n: string }>('select count(*) as n from waitlist_entries')).rows[0]?.n)
-      const countBefore = await count()
+      const countBefore = await countEntries()
       const senders = Array.from({ length: 20 }, (_, n) => system.client({ from: `127.0.1.${n + 1}` }))
       const spellings = [email, email.toUpperCase(), ` ${email}`]
       const responses = await Promise.all(
@@ -29,13 +29,13 @@ export function describeRace(running: () => System): void {
       const statuses = responses.map(({ status }) => status)
       expect(statuses.filter((status) => status === 201)).toHaveLength(1)
       expect(statuses.filter((status) => status === 200)).toHaveLength(JOINS - 1)
-      expect(await count()).toBe(countBefore + 1)
+      expect(await countEntries()).toBe(countBefore + 1)
     })
 
-    test('tokens of one client are all different and active, whichever process issues and introspects them', async () => {
+    test('all of the tokens that one client requests are different and active', async () => {
       const system = running()
       const agent = await system.register()
-      const tokens = await Promise.all(Array.from({ length: 40 }, () => system.token(agent)))
+      const tokens = await Promise.all(Array.from({ length: 40 }, () => system.newToken(agent)))
       expect(new Set(tokens).size).toBe(tokens.length)
       const sender = system.client({ from: '127.0.0.3' })
       const reads = tokens.map((token) =>
@@ -44,7 +44,7 @@ export function describeRace(running: () => System): void {
       expect((await Promise.all(reads)).every(({ status }) => status === 200)).toBe(true)
     })
 
-    test('a client that deletes itself ten times at once is deleted once', async () => {
+    test('at least one of ten deletions of a client gets 204, and the client then gets no token', async () => {
       const system = running()
       const agent = await system.register()
       const headers = basic(agent.client_id, agent.client_secret)

@@ -14,17 +14,17 @@ interface Use {
 const UNAVAILABLE = 503
 
 /**
- * Uses a token repeatedly at each API process, until it is stopped.
+ * Uses a token repeatedly at each API process and through the gateway, until `stop` is called.
  *
- * @param present returns the headers of each request; by default those of a bearer token
+ * @param createHeaders returns the headers of each request. The default presents a bearer token
  */
 export function useEverywhere(
   system: System,
   token: string,
-  present = (): Readonly<Record<string, string>> => ({ authorization: `Bearer ${token}` }),
+  createHeaders = (): Readonly<Record<string, string>> => ({ authorization: `Bearer ${token}` }),
 ) {
   const host = new URL(system.origin).host
-  // Excludes 503, with which an API does not judge the token.
+  // Excludes 503, because it says nothing about the token.
   const uses: Use[] = []
   let isRunning = true
   const senders: Sender[] = [
@@ -36,7 +36,7 @@ export function useEverywhere(
   const loops = senders.map(async (sender) => {
     while (isRunning) {
       const startedAt = performance.now()
-      const headers = { host, ...present() }
+      const headers = { host, ...createHeaders() }
       const { status } = await sender.send({ path: '/api/guides?limit=1', headers })
       if (status !== UNAVAILABLE) uses.push({ startedAt, status })
     }
@@ -52,45 +52,45 @@ export function useEverywhere(
 
 /** A public key whose private key was discarded. */
 const PUBLIC_KEY = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' })
-const credentials = (agent: RegisteredAgent) => basic(agent.client_id, agent.client_secret)
+const createCredentials = (agent: RegisteredAgent) => basic(agent.client_id, agent.client_secret)
 
 /** Tests R-LIN: after the response to a revocation, no process accepts a new request with a revoked token. */
 export function describeRevocation(running: () => System): void {
   describe('R-LIN over two processes of each app:', () => {
     test.for([
       [
-        'a token that is revoked',
+        'a revoked token',
         (agent: RegisteredAgent, token: string, sender: Sender) => {
           const body = form({ token })
-          const headers = { ...body.headers, ...credentials(agent) }
+          const headers = { ...body.headers, ...createCredentials(agent) }
           return sender.send({ method: 'POST', path: '/oauth/revoke', ...body, headers })
         },
         200,
       ],
       [
-        'the tokens of a client that ends itself',
+        'the token of a client that deletes itself',
         (agent: RegisteredAgent, _token: string, sender: Sender) =>
-          sender.send({ method: 'DELETE', path: '/api/agent', headers: credentials(agent) }),
+          sender.send({ method: 'DELETE', path: '/api/agent', headers: createCredentials(agent) }),
         204,
       ],
       [
-        'the tokens of a client that puts keys in place of its secret',
+        'the token of a client that replaces its secret with keys',
         (agent: RegisteredAgent, _token: string, sender: Sender) => {
           const body = json({ keys: [PUBLIC_KEY] })
-          const headers = { ...body.headers, ...credentials(agent) }
+          const headers = { ...body.headers, ...createCredentials(agent) }
           return sender.send({ method: 'PUT', path: '/api/agent/jwks', ...body, headers })
         },
         200,
       ],
       [
-        'the tokens of a client that an operator stops',
+        'the token of a client whose tokens an operator revokes',
         async (agent: RegisteredAgent) => {
           const args = ['stop', '--client', agent.client_id, '--reason', 'a test']
           return { status: (await runAuth(args, running().stack.env)).code }
         },
         0,
       ],
-    ] as const)('%s', async ([_what, revoke, expected]) => {
+    ] as const)('no process accepts %s', async ([_what, revoke, expectedStatus]) => {
       const system = running()
       const host = new URL(system.origin).host
       // Revokes through the gateway, and directly at each auth process.
@@ -104,12 +104,12 @@ export function describeRevocation(running: () => System): void {
       ]
       for (const revokingSender of revokingSenders) {
         const agent = await system.register()
-        const token = await system.token(agent)
+        const token = await system.newToken(agent)
         const { uses, stop } = useEverywhere(system, token)
         await expect.poll(() => uses.filter(({ status }) => status === 200).length).toBeGreaterThan(10)
         const response = await revoke(agent, token, revokingSender)
         const endedAt = performance.now()
-        expect(response.status).toBe(expected)
+        expect(response.status).toBe(expectedStatus)
         await expect
           .poll(() => uses.filter(({ startedAt }) => startedAt > endedAt).length)
           .toBeGreaterThan(10)
@@ -120,15 +120,15 @@ export function describeRevocation(running: () => System): void {
       }
     })
 
-    test('a revocation survives when every auth process and the database are killed right after its response', async () => {
+    test('a deletion survives if every auth process and the database are killed right after its response', async () => {
       const system = running()
       const agent = await system.register()
-      const token = await system.token(agent)
+      const token = await system.newToken(agent)
       const otherAgent = await system.register()
       const { auth } = system.stack
       const deletion = await system
         .client()
-        .send({ method: 'DELETE', path: '/api/agent', headers: credentials(agent) })
+        .send({ method: 'DELETE', path: '/api/agent', headers: createCredentials(agent) })
       expect(deletion.status).toBe(204)
       await Promise.all(auth.map((each) => each.stop('SIGKILL')))
       const database = createPostgresProcess(system.stack.postgres)
@@ -137,9 +137,9 @@ export function describeRevocation(running: () => System): void {
       for (const each of auth) await each.start()
       const sender = system.client({ from: '127.0.0.7' })
       const readOtherAgent = async () =>
-        (await sender.send({ path: '/api/agent', headers: credentials(otherAgent) })).status
+        (await sender.send({ path: '/api/agent', headers: createCredentials(otherAgent) })).status
       await expect.poll(readOtherAgent, { timeout: 20_000, interval: 250 }).toBe(200)
-      expect((await sender.send({ path: '/api/agent', headers: credentials(agent) })).status).toBe(401)
+      expect((await sender.send({ path: '/api/agent', headers: createCredentials(agent) })).status).toBe(401)
       const refusedUse = await sender.send({
         path: '/api/guides',
         headers: { authorization: `Bearer ${token}` },

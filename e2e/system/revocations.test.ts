@@ -8,24 +8,24 @@ import { type App, openApp } from '../hosts/app.ts'
 import { connect } from '../hosts/connect.ts'
 import { newPerson } from '../hosts/person.ts'
 import { registrationFor } from '../hosts/scene.ts'
-import { type KeyRequests, keyRequests } from '../key-holder.ts'
-import { randomness } from '../revocation/virtual-time.ts'
+import { createKeyRequests, type KeyRequests } from '../key-holder.ts'
+import { createRandom } from '../revocation/virtual-time.ts'
 import { basic, createSender, form, json, type Sender } from '../send.ts'
 
-/** The duration. Before a release: REVOCATION_SECONDS=3600, each time with another REVOCATION_SEED. */
+/** The duration. Before a release, run with REVOCATION_SECONDS=3600 and a new REVOCATION_SEED. */
 const SECONDS = Number(process.env['REVOCATION_SECONDS'] ?? 25)
 const SEED = Number(process.env['REVOCATION_SEED'] ?? 1)
 const CLIENTS = 6
-/** People who signed in with an app before the faults begin. */
+/** The number of people who sign in with an app before the faults begin. */
 const PEOPLE = 8
 const REDIRECT_URI = 'http://localhost:8787/callback'
 
 const resources = new AsyncDisposableStack()
-const random = randomness(SEED)
+const random = createRandom(SEED)
 let system: FaultyStack
-let auths: Sender[]
-let apis: Sender[]
-let operations: Sender[]
+let authSenders: Sender[]
+let apiSenders: Sender[]
+let operationsSenders: Sender[]
 let requests: KeyRequests
 let app: App
 const people: ConnectedPerson[] = []
@@ -35,23 +35,24 @@ beforeAll(async () => {
   const { origin } = system.stack
   app = resources.use(await openApp({ origin, registration: registrationFor(REDIRECT_URI) }))
   people.push(...(await Promise.all(Array.from({ length: PEOPLE }, connectPerson))))
-  requests = keyRequests(system.stack.origin)
-  const sender = (port: number) => resources.use(createSender(`http://127.0.0.1:${port}`))
-  auths = system.stack.auth.map(({ ports }) => sender(ports.public))
-  apis = system.stack.resource.map(({ ports }) => sender(ports.public))
-  operations = system.stack.resource.map(({ ports }) => sender(ports.operations))
+  requests = createKeyRequests(system.stack.origin)
+  const openSender = (port: number) => resources.use(createSender(`http://127.0.0.1:${port}`))
+  authSenders = system.stack.auth.map(({ ports }) => openSender(ports.public))
+  apiSenders = system.stack.resource.map(({ ports }) => openSender(ports.public))
+  operationsSenders = system.stack.resource.map(({ ports }) => openSender(ports.operations))
 })
 afterAll(() => resources.disposeAsync())
 
-/** A connection of a person, and what ends it. */
+/** A person's connection. */
 interface ConnectedPerson {
   refreshToken: string
+  /** The secret in the mailed link that ends the access. */
   readonly endSecret: string
 }
 async function connectPerson(): Promise<ConnectedPerson> {
   using person = newPerson({ origin: system.stack.origin, mail: system.mail })
   const { refreshToken } = await connect(app, person, { redirectUri: REDIRECT_URI })
-  return { refreshToken, endSecret: new URL(await person.endLink()).searchParams.get('end') ?? '' }
+  return { refreshToken, endSecret: new URL(await person.waitForEndLink()).searchParams.get('end') ?? '' }
 }
 
 interface Client {
@@ -80,46 +81,48 @@ const post = (
   fields: Record<string, string>,
   dpop: Readonly<Record<string, string>> = {},
 ) =>
-  send(pickOne(auths), {
+  send(pickOne(authSenders), {
     method: 'POST',
     path,
-    ...form({ ...fields, ...identify(client) }),
-    headers: { ...form(fields).headers, ...dpop, ...basicHeader(client) },
+    ...form({ ...fields, ...createAuthFields(client) }),
+    headers: { ...form(fields).headers, ...dpop, ...createBasicHeader(client) },
   })
-const identify = (client: Client) => {
+const createAuthFields = (client: Client) => {
   if (client.person) return { client_id: client.client_id }
-  return client.client_secret === undefined ? requests.fields(holder(client)) : {}
+  return client.client_secret === undefined ? requests.createAuthFields(toKeyHolder(client)) : {}
 }
-/** All clients have one key: that of their documents, to which bound tokens are bound too. */
-const holder = ({ client_id }: Client) => ({ client_id, key: system.documentKey })
-const basicHeader = ({ client_id, client_secret }: Client) =>
+/** The key in all documents. The bound tokens of all clients are bound to it, too. */
+const toKeyHolder = ({ client_id }: Client) => ({ client_id, key: system.documentKey })
+const createBasicHeader = ({ client_id, client_secret }: Client) =>
   client_secret === undefined ? {} : basic(client_id, client_secret)
-const authenticate = (client: Client) =>
-  client.client_secret === undefined ? requests.header(holder(client)) : basicHeader(client)
+const createAuthHeader = (client: Client) =>
+  client.client_secret === undefined
+    ? requests.createAuthHeader(toKeyHolder(client))
+    : createBasicHeader(client)
 
 async function newClient(): Promise<Client> {
   const person = random.happens(0.4) ? people.pop() : undefined
   if (person) return { client_id: app.clientId, person }
   if (random.happens(0.3)) return { client_id: system.documents.url(randomUUID()) }
-  const { text } = await send(pickOne(auths), { method: 'POST', path: '/api/agent/register' })
+  const { text } = await send(pickOne(authSenders), { method: 'POST', path: '/api/agent/register' })
   return JSON.parse(text) as Client
 }
 async function newToken(client: Client): Promise<IssuedToken | undefined> {
   if (client.person) return refresh(client, client.person)
   const isBound = random.happens(0.5)
-  const request = (dpop: Readonly<Record<string, string>>) =>
+  const requestToken = (dpop: Readonly<Record<string, string>>) =>
     post('/oauth/token', client, { grant_type: 'client_credentials' }, dpop)
-  const prove = (nonce?: string) => ({
-    dpop: system.documentKey.proof({ method: 'POST', url: `${system.stack.origin}/oauth/token`, nonce }),
+  const createProof = (nonce?: string) => ({
+    dpop: system.documentKey.signProof({ method: 'POST', url: `${system.stack.origin}/oauth/token`, nonce }),
   })
-  let response = await request(isBound ? prove() : {})
+  let response = await requestToken(isBound ? createProof() : {})
   const nonce = response.headers.get('dpop-nonce')
-  if (nonce !== null && response.status === 400) response = await request(prove(nonce))
+  if (nonce !== null && response.status === 400) response = await requestToken(createProof(nonce))
   if (response.status !== 200) return undefined
   const { access_token: value } = JSON.parse(response.text) as { access_token: string }
   return { value, kind: isBound ? 'bound' : 'bearer' }
 }
-/** A response that is lost leaves the refresh token, which works again for a minute. */
+/** Refreshes a token. After a lost response, the old refresh token remains; it can be used again for a while. */
 async function refresh(client: Client, person: ConnectedPerson): Promise<IssuedToken | undefined> {
   const fields = { grant_type: 'refresh_token', refresh_token: person.refreshToken }
   const { status, text } = await post('/oauth/token', client, fields)
@@ -130,13 +133,13 @@ async function refresh(client: Client, person: ConnectedPerson): Promise<IssuedT
 }
 
 const LIST_TOOLS = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} })
-function use(api: Sender, { value, kind }: IssuedToken): Promise<{ readonly status: number }> {
+function useToken(api: Sender, { value, kind }: IssuedToken): Promise<{ readonly status: number }> {
   if (kind !== 'person’s') {
     const path = '/api/guides?limit=1'
     const isBound = kind === 'bound'
     return send(api, {
       path,
-      headers: requests.present(holder({ client_id: '' }), value, '/api/guides', { isBound }),
+      headers: requests.createTokenHeaders(toKeyHolder({ client_id: '' }), value, '/api/guides', { isBound }),
     })
   }
   const headers = {
@@ -148,13 +151,17 @@ function use(api: Sender, { value, kind }: IssuedToken): Promise<{ readonly stat
   return send(api, { method: 'POST', path: '/mcp', headers, body: LIST_TOOLS })
 }
 
-/** Ends a client with all of its tokens: the person does, or the agent itself. */
-const end = (client: Client) =>
+/** Revokes all tokens of a client: the person ends the access, or the agent deletes itself. */
+const endClient = (client: Client) =>
   client.person
-    ? send(pickOne(auths), { method: 'POST', path: '/claim', ...form({ end: client.person.endSecret }) })
-    : send(pickOne(auths), { method: 'DELETE', path: '/api/agent', headers: authenticate(client) })
+    ? send(pickOne(authSenders), {
+        method: 'POST',
+        path: '/claim',
+        ...form({ end: client.person.endSecret }),
+      })
+    : send(pickOne(authSenders), { method: 'DELETE', path: '/api/agent', headers: createAuthHeader(client) })
 
-const NETWORK: readonly Fault[] = [
+const CONNECTION_FAULTS: readonly Fault[] = [
   { kind: 'latency', ms: 5, jitterMs: 5 },
   { kind: 'latency', ms: 60, jitterMs: 55 },
   { kind: 'latency', ms: 600, jitterMs: 500 },
@@ -163,22 +170,22 @@ const NETWORK: readonly Fault[] = [
   { kind: 'stop-reading' },
   { kind: 'reset' },
 ]
-const WAYS: readonly ProxiedConnection[] = ['api redis', 'api redis', 'auth redis', 'introspection']
+const CONNECTIONS: readonly ProxiedConnection[] = ['api redis', 'api redis', 'auth redis', 'introspection']
 
-/** Failures of a part of the system or of its store, after which the connections work again. */
-const LOSSES: readonly { readonly what: string; happen(): Promise<unknown> }[] = [
-  { what: 'FLUSHALL', happen: () => system.redis.flushall() },
+/** Incidents of Redis and of API processes. When `cause` resolves, the process runs again. */
+const INCIDENTS: readonly { readonly what: string; cause(): Promise<unknown> }[] = [
+  { what: 'FLUSHALL', cause: () => system.redis.flushall() },
   {
     what: 'restart',
-    async happen() {
+    async cause() {
       await system.stack.redis.stop('SIGKILL')
       await system.stack.redis.start()
     },
   },
   {
     what: 'failover to an older copy',
-    async happen() {
-      const older = await Promise.all(
+    async cause() {
+      const olderCopy = await Promise.all(
         (await system.redis.keys('*')).map(async (key) => ({
           key,
           dump: await system.redis.dumpBuffer(key),
@@ -187,12 +194,12 @@ const LOSSES: readonly { readonly what: string; happen(): Promise<unknown> }[] =
       await pause(random.between(0, 1_000))
       await system.redis.replicaof('127.0.0.1', 9)
       await system.redis.replicaof('NO', 'ONE')
-      for (const { key, dump } of older) if (dump) await system.redis.restore(key, 0, dump, 'REPLACE')
+      for (const { key, dump } of olderCopy) if (dump) await system.redis.restore(key, 0, dump, 'REPLACE')
     },
   },
   {
     what: 'an API stands still',
-    async happen() {
+    async cause() {
       const { child } = pickOne(system.stack.resource)
       child.kill('SIGSTOP')
       await pause(random.between(500, 2 * REVOCATION.intervals.leaseMs))
@@ -201,8 +208,7 @@ const LOSSES: readonly { readonly what: string; happen(): Promise<unknown> }[] =
   },
 ]
 
-let going = true
-/** Waits for a random time, so that requests and faults do not coincide. */
+let isRunning = true
 const pause = async (ms: number) => {
   const { promise, resolve } = Promise.withResolvers<void>()
   // oxlint-disable-next-line no-restricted-globals -- a bound
@@ -210,93 +216,94 @@ const pause = async (ms: number) => {
   await promise
 }
 
-async function makeTrouble(counts: Map<string, number>): Promise<void> {
+/** Injects faults and causes incidents, one at a time. Counts them by description. */
+async function injectFaults(counts: Map<string, number>): Promise<void> {
   const count = (what: string) => counts.set(what, (counts.get(what) ?? 0) + 1)
-  while (going) {
+  while (isRunning) {
     if (random.happens(0.35)) {
-      const loss = pickOne(LOSSES)
-      count(loss.what)
-      await loss.happen()
+      const incident = pickOne(INCIDENTS)
+      count(incident.what)
+      await incident.cause()
     } else {
-      const [fault, way] = [pickOne(NETWORK), pickOne(WAYS)]
-      count(`${way}: ${fault.kind}`)
-      await system.put(fault, way)
+      const [fault, connection] = [pickOne(CONNECTION_FAULTS), pickOne(CONNECTIONS)]
+      count(`${connection}: ${fault.kind}`)
+      await system.setFault(fault, connection)
       await pause(random.between(200, 2_500))
-      await system.put({ kind: 'pass' }, way)
+      await system.setFault({ kind: 'pass' }, connection)
     }
     await pause(random.between(100, 1_200))
   }
 }
 
-test(`R-LIN for ${SECONDS} s over processes, with delays and faults between all of them, and lost stores`, {
+test(`R-LIN holds for ${SECONDS} s with faulty connections, lost Redis data, and API processes that stand still`, {
   timeout: (SECONDS + 60) * 1_000,
 }, async () => {
   const uses: Use[] = []
   const endedAt = new Map<string, number>()
   const statuses = new Map<string, number>()
-  const counts = new Map<string, number>()
-  const count = (what: string) => statuses.set(what, (statuses.get(what) ?? 0) + 1)
-  const inUse: IssuedToken[] = []
+  const faultCounts = new Map<string, number>()
+  const countStatus = (what: string) => statuses.set(what, (statuses.get(what) ?? 0) + 1)
+  const tokensInUse: IssuedToken[] = []
 
-  const using = apis.flatMap((api) =>
+  const useLoops = apiSenders.flatMap((api) =>
     [0, 1, 2, 3].map(async () => {
-      while (going) {
-        const token = inUse.length > 0 ? pickOne(inUse) : undefined
+      while (isRunning) {
+        const token = tokensInUse.length > 0 ? pickOne(tokensInUse) : undefined
         if (token === undefined) {
           await pause(5)
           continue
         }
         const startedAt = performance.now()
-        const { status } = await use(api, token).catch(() => ({ status: 0 }))
+        const { status } = await useToken(api, token).catch(() => ({ status: 0 }))
         uses.push({ token: token.value, startedAt, status })
-        count(`use ${token.kind} ${status}`)
+        countStatus(`use ${token.kind} ${status}`)
       }
     }),
   )
-  const ending = Array.from({ length: CLIENTS }, async () => {
+  const revocationLoops = Array.from({ length: CLIENTS }, async () => {
     let client = await newClient()
-    while (going) {
+    while (isRunning) {
       const token = await newToken(client).catch(() => undefined)
       if (token === undefined) {
         await pause(20)
         continue
       }
-      inUse.push(token)
+      tokensInUse.push(token)
       await pause(random.between(20, 800))
-      const leaves = random.happens(0.15)
-      const response = await (leaves
-        ? end(client)
+      const endsClient = random.happens(0.15)
+      const response = await (endsClient
+        ? endClient(client)
         : post('/oauth/revoke', client, { token: token.value })
       ).catch(() => ({ status: 0 }))
-      count(`${leaves ? 'end' : 'revoke'} ${client.person ? 'person’s ' : ''}${response.status}`)
-      if (response.status === (leaves && !client.person ? 204 : 200))
+      countStatus(`${endsClient ? 'end' : 'revoke'} ${client.person ? 'person’s ' : ''}${response.status}`)
+      if (response.status === (endsClient && !client.person ? 204 : 200))
         endedAt.set(token.value, performance.now())
-      if (leaves) client = await newClient().catch(() => client)
+      if (endsClient) client = await newClient().catch(() => client)
       await pause(random.between(50, 1_000))
-      inUse.splice(inUse.indexOf(token), 1)
+      tokensInUse.splice(tokensInUse.indexOf(token), 1)
     }
   })
-  const trouble = makeTrouble(counts)
+  const faultLoop = injectFaults(faultCounts)
   await pause(SECONDS * 1_000)
-  going = false
-  await Promise.all([...using, ...ending, trouble])
-  const wrong = uses.filter(
+  isRunning = false
+  await Promise.all([...useLoops, ...revocationLoops, faultLoop])
+  const lateSuccesses = uses.filter(
     ({ token, startedAt, status }) =>
       status === 200 && startedAt > (endedAt.get(token) ?? Number.POSITIVE_INFINITY),
   )
-  const hits = await Promise.all(operations.map(readHits))
+  const hits = await Promise.all(operationsSenders.map(readCacheHits))
   process.stdout.write(
     `\n${endedAt.size} ends answered, ${uses.length} requests, ${hits.join(' + ')} from memory (seed ${SEED})\n` +
-      `${JSON.stringify(Object.fromEntries([...statuses].sort()))}\n${JSON.stringify(Object.fromEntries([...counts].sort()))}\n`,
+      `${JSON.stringify(Object.fromEntries([...statuses].sort()))}\n${JSON.stringify(Object.fromEntries([...faultCounts].sort()))}\n`,
   )
-  expect(wrong).toEqual([])
+  expect(lateSuccesses).toEqual([])
   expect(endedAt.size).toBeGreaterThan(SECONDS / 2)
   for (const kind of ['bearer', 'bound', 'person’s'])
     expect(statuses.get(`use ${kind} 200`)).toBeGreaterThan(20)
   expect(Math.min(...hits)).toBeGreaterThan(20)
 })
 
-async function readHits(sender: Sender): Promise<number> {
+async function readCacheHits(sender: Sender): Promise<number> {
   const { text } = await sender.send({ path: '/metrics' })
   return Number(/^introspection_cache_hits_total(?:\{[^}]*\})? (\S+)$/m.exec(text)?.[1])
 }

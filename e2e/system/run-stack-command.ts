@@ -2,13 +2,13 @@ import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { freePorts } from '@plainpath/http/free-ports'
+import { reserveFreePorts } from '@plainpath/http/free-ports'
 import type { AppName } from '@plainpath/metadata'
 import { type ManagedProcess, startManagedProcess } from '@plainpath/stack/managed-process'
 
 const MAIN = fileURLToPath(new URL('../../infra/stack/src/main.ts', import.meta.url))
 const START_MS = 290_000
-/** The command stops its own processes, each within a bound. If it is killed earlier, they keep running. */
+/** The command stops its processes, each within a time limit. If it is killed before that, they keep running. */
 const STOP_MS = 60_000
 
 /** The process of `npm run stack`. */
@@ -17,19 +17,19 @@ export interface StackProcess extends AsyncDisposable {
   readonly origin: string
   /** The directory with the data and the logs. */
   readonly dataDirectory: string
-  /** The lines of its output so far. */
-  printed(): Promise<readonly string[]>
-  /** Sends SIGINT like Ctrl-C, and returns the exit code. */
+  /** Reads the lines of its output so far. */
+  readOutput(): Promise<readonly string[]>
+  /** Sends SIGINT, as Ctrl-C does, and waits until the process has ended. Returns the exit code. */
   interrupt(): Promise<number | null>
-  /** Runs `npm run stack -- --add APP` until the instance listens. @throws {Error} with the end of its output */
+  /** Runs `npm run stack -- --add APP`, and waits until it is ready. @throws {Error} with the end of its output */
   add(app: AppName): Promise<ManagedProcess>
 }
 
 /**
- * Runs `npm run stack` with its own port and folder until it is ready.
+ * Runs `npm run stack` with its own port and folder, and waits until it is ready.
  *
- * @param args its options
- * @throws {Error} with the end of its output
+ * @param args the options of the command
+ * @throws {Error} with the end of the output, if the command ends or is not ready in time
  */
 export async function runStackCommand(
   env: Readonly<Record<string, string>>,
@@ -40,7 +40,7 @@ export async function runStackCommand(
   opening.defer(() => rm(folder, { recursive: true, force: true }))
   // If root runs this, the database server runs as another user, who must be able to enter this folder.
   await chmod(folder, 0o755)
-  const [port = 0] = await freePorts(1)
+  const [port = 0] = await reserveFreePorts(1)
   const dataDirectory = path.join(folder, 'data')
   const stackProcess = opening.use(
     await startManagedProcess({
@@ -57,7 +57,7 @@ export async function runStackCommand(
   return {
     origin: `http://localhost:${port}`,
     dataDirectory,
-    printed: async () => (await readFile(stackProcess.logFile, 'utf8')).trimEnd().split('\n'),
+    readOutput: async () => (await readFile(stackProcess.logFile, 'utf8')).trimEnd().split('\n'),
     async interrupt() {
       await stackProcess.stop('SIGINT')
       return stackProcess.child.exitCode

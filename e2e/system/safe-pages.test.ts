@@ -3,7 +3,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { findViolations } from '../pages/find-violations.ts'
 import { openBrowser } from '../pages/open-browser.ts'
-import { ASKED } from '../pages/site-pages.ts'
+import { EXAMPLE_QUESTIONS } from '../pages/site-pages.ts'
 
 const resources = new AsyncDisposableStack()
 const stack = inject('pagesStack')
@@ -16,8 +16,8 @@ afterAll(() => resources.disposeAsync())
 
 const GUIDE = '/guides/vawa-basics'
 
-/** Opens a browser window in which the neutral site is a page of the test. */
-async function opened(options: BrowserContextOptions = {}) {
+/** Opens a browser window in which the test serves the neutral site, and records the `Referer` headers sent to it. */
+async function openWindow(options: BrowserContextOptions = {}) {
   const context = await browser.newContext(options)
   const referrers: (string | undefined)[] = []
   await context.route(`${NEUTRAL_SITE}**`, (route) => {
@@ -28,9 +28,9 @@ async function opened(options: BrowserContextOptions = {}) {
   return { page, referrers, [Symbol.asyncDispose]: () => context.close() }
 }
 
-const open = (page: Page, address: string) => page.goto(`${stack.origin}${address}`)
+const openPath = (page: Page, address: string) => page.goto(`${stack.origin}${address}`)
 
-/** Presses Tab until what matches the selector has the focus. */
+/** Presses Tab until an element that matches the selector has the focus. @throws {Error} after 200 presses */
 async function tabTo(page: Page, selector: string): Promise<void> {
   for (let step = 0; step < 200; step++) {
     await page.keyboard.press('Tab')
@@ -51,29 +51,26 @@ describe('the quick exit', () => {
     '/get-help',
     '/es/obtener-ayuda',
     '/search?q=protection+order',
-  ])(
-    'without scripts is a link, by keyboard, and the other site does not learn where it was: %s',
-    async (address) => {
-      await using window = await opened({ javaScriptEnabled: false })
-      const { page } = window
-      await open(page, address)
-      expect(await page.locator('[role=status]').innerText()).toBe('')
-      expect(await page.getByText(/Shift/).filter({ visible: true }).count()).toBe(0)
-      await tabTo(page, '.leave a')
-      await page.keyboard.press('Enter')
-      await page.waitForURL(NEUTRAL_SITE)
-      expect(window.referrers).toEqual([undefined])
-    },
-  )
+  ])('is a link that works by keyboard without scripts, and sends no Referer: %s', async (address) => {
+    await using window = await openWindow({ javaScriptEnabled: false })
+    const { page } = window
+    await openPath(page, address)
+    expect(await page.locator('[role=status]').innerText()).toBe('')
+    expect(await page.getByText(/Shift/).filter({ visible: true }).count()).toBe(0)
+    await tabTo(page, '.leave a')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(NEUTRAL_SITE)
+    expect(window.referrers).toEqual([undefined])
+  })
 
   test.for([
     ['three presses of Shift', (page: Page) => pressShift(page, 3)],
     ['the link', (page: Page) => page.locator('.leave a').click()],
-  ] as const)('with scripts takes the page out of the history: %s', async ([, leave]) => {
-    await using window = await opened()
+  ] as const)('removes the page from the history, with scripts: %s', async ([, leave]) => {
+    await using window = await openWindow()
     const { page } = window
-    await open(page, '/guides')
-    await open(page, GUIDE)
+    await openPath(page, '/guides')
+    await openPath(page, GUIDE)
     await page.locator('.contents a').nth(1).click()
     await expect.poll(() => new URL(page.url()).hash).toMatch(/^#./)
     await leave(page)
@@ -85,10 +82,10 @@ describe('the quick exit', () => {
     expect(new Set(window.referrers)).toEqual(new Set([undefined]))
   })
 
-  test('says how many presses are left, and forgets them after another key', async () => {
-    await using window = await opened()
+  test('says how many presses of Shift are left, and starts again after another key', async () => {
+    await using window = await openWindow()
     const { page } = window
-    await open(page, '/ask')
+    await openPath(page, '/ask')
     const status = page.locator('.leave [role=status]')
     await pressShift(page, 1)
     expect(await status.innerText()).toBe('Press Shift 2 more times to leave')
@@ -100,22 +97,22 @@ describe('the quick exit', () => {
     await expect.poll(() => page.url()).toBe(`${stack.origin}/ask`)
   })
 
-  test('does not happen to somebody who writes capital letters', async () => {
-    await using window = await opened()
+  test('does not react when a person types capital letters', async () => {
+    await using window = await openWindow()
     const { page } = window
-    await open(page, '/ask')
+    await openPath(page, '/ask')
     await page.locator('#question').focus()
     for (const key of 'ICE USCIS') await page.keyboard.press(key === ' ' ? 'Space' : `Shift+${key}`)
     expect(await page.inputValue('#question')).toBe('ICE USCIS')
     await expect.poll(() => page.url()).toBe(`${stack.origin}/ask`)
   })
 
-  test('leaves nothing in the browser', async () => {
-    await using window = await opened()
+  test('has nothing to erase: pages store nothing in the browser, and the title does not show the question', async () => {
+    await using window = await openWindow()
     const { page } = window
-    await open(page, GUIDE)
-    await open(page, '/ask')
-    await page.fill('#question', ASKED.information)
+    await openPath(page, GUIDE)
+    await openPath(page, '/ask')
+    await page.fill('#question', EXAMPLE_QUESTIONS.information)
     await page.getByRole('button', { name: 'Ask', exact: true }).click()
     await page.locator('.question').waitFor()
     expect(await page.evaluate('[localStorage.length, sessionStorage.length, document.cookie]')).toEqual([
@@ -127,14 +124,14 @@ describe('the quick exit', () => {
     expect(await page.title()).toBe('Ask a question – Plainpath')
   })
 
-  test('stays in sight on a long page, and not over what has the focus', async () => {
+  test('stays on screen on a long page, and does not cover a focused link', async () => {
     for (const viewport of [
       { width: 320, height: 640 },
       { width: 1200, height: 700 },
     ]) {
-      await using window = await opened({ viewport })
+      await using window = await openWindow({ viewport })
       const { page } = window
-      await open(page, GUIDE)
+      await openPath(page, GUIDE)
       await page.locator('#sources').scrollIntoViewIfNeeded()
       const bar = await page.locator('.leave a').boundingBox()
       expect(bar && bar.y >= 0 && bar.y + bar.height <= viewport.height).toBe(true)
@@ -152,14 +149,14 @@ describe('the quick exit', () => {
 })
 
 describe('by keyboard only and without scripts', () => {
-  test('a person answers a question of the service with no, and then with yes', async () => {
-    await using window = await opened({ javaScriptEnabled: false })
+  test('a person answers a check question with no, and another with yes, and gets the contact form', async () => {
+    await using window = await openWindow({ javaScriptEnabled: false })
     const { page } = window
-    await open(page, '/ask')
-    await page.fill('#question', ASKED.information)
+    await openPath(page, '/ask')
+    await page.fill('#question', EXAMPLE_QUESTIONS.information)
     await page.getByRole('button', { name: 'Ask', exact: true }).click()
-    const first = page.locator('.yes-no').first()
-    const question = await first.locator('legend').innerText()
+    const firstQuestion = page.locator('.yes-no').first()
+    const question = await firstQuestion.locator('legend').innerText()
     await tabTo(page, '.yes-no [type=radio]')
     await page.keyboard.press('ArrowRight')
     await tabTo(page, 'form[action="/ask"] button')
@@ -173,10 +170,10 @@ describe('by keyboard only and without scripts', () => {
     await page.locator('form[action="/contact"]').waitFor()
   })
 
-  test('a source opens behind its paragraph, and closes', async () => {
-    await using window = await opened({ javaScriptEnabled: false })
+  test('a source opens and closes', async () => {
+    await using window = await openWindow({ javaScriptEnabled: false })
     const { page } = window
-    await open(page, '/guides/renew-green-card')
+    await openPath(page, '/guides/renew-green-card')
     const source = page.locator('.text .source').first()
     expect(await source.locator('a').isVisible()).toBe(false)
     await tabTo(page, '.text summary')
@@ -186,10 +183,10 @@ describe('by keyboard only and without scripts', () => {
     expect(await source.locator('a').isVisible()).toBe(false)
   })
 
-  test('mistakes of the contact form are summed up with the focus, and each leads to its field', async () => {
-    await using window = await opened({ javaScriptEnabled: false })
+  test('the contact form focuses a summary of mistakes with links to the fields, and keeps the input', async () => {
+    await using window = await openWindow({ javaScriptEnabled: false })
     const { page } = window
-    await open(page, '/contact')
+    await openPath(page, '/contact')
     await page.fill('#message', 'A message')
     await page.getByRole('button', { name: 'Send me the link' }).click()
     await expect.poll(() => page.locator(':focus').innerText()).toMatch(/^Fix these first/)
@@ -201,20 +198,20 @@ describe('by keyboard only and without scripts', () => {
   })
 })
 
-describe('a guide on paper', () => {
+describe('a printed guide', () => {
   test.for(['/guides/renew-green-card', GUIDE])(
     'has all of its text, and no navigation: %s',
     async (address) => {
-      await using window = await opened()
+      await using window = await openWindow()
       const { page } = window
-      await open(page, address)
+      await openPath(page, address)
       const lines = `[...document.querySelectorAll('.guide :is(h1, h2, h3, p, li)')].filter((each) => !each.closest('.contents, .machines, .mistaken, .before, .source')).map((each) => each.textContent)`
       const content = await page.evaluate<string[]>(lines)
       await page.emulateMedia({ media: 'print' })
-      const squeeze = (text: string) => text.replaceAll(/\s+/g, '')
-      const printed = squeeze(await page.locator('main').innerText())
-      const isThere = (text: string) => printed.includes(squeeze(text.replaceAll(/\[\d+\][^]*/g, '')))
-      expect(content.filter((text) => !isThere(text))).toEqual([])
+      const removeSpaces = (text: string) => text.replaceAll(/\s+/g, '')
+      const printed = removeSpaces(await page.locator('main').innerText())
+      const isPrinted = (text: string) => printed.includes(removeSpaces(text.replaceAll(/\[\d+\][^]*/g, '')))
+      expect(content.filter((text) => !isPrinted(text))).toEqual([])
       expect(content.length).toBeGreaterThan(30)
       expect(printed).toContain(`${stack.origin}${address}`)
       for (const hidden of [
@@ -234,10 +231,10 @@ describe('a guide on paper', () => {
 })
 
 describe('/docs', () => {
-  test('copies a command, which a script offers', async () => {
-    await using window = await opened({ permissions: ['clipboard-read', 'clipboard-write'] })
+  test('has buttons that copy a command', async () => {
+    await using window = await openWindow({ permissions: ['clipboard-read', 'clipboard-write'] })
     const { page } = window
-    await open(page, '/docs')
+    await openPath(page, '/docs')
     const command = await page.locator('.command').first().innerText()
     expect(command).toMatch(/^curl -sS \S+$/)
     await page.getByRole('button', { name: 'Copy' }).first().click()
@@ -245,36 +242,36 @@ describe('/docs', () => {
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(command)
   })
 
-  test('shows in the page what a read without credentials answers', async () => {
-    await using window = await opened()
+  test('sends a read without credentials, and shows the response in the page', async () => {
+    await using window = await openWindow()
     const { page } = window
-    await open(page, '/docs')
+    await openPath(page, '/docs')
     await page.getByRole('button', { name: 'Send GET /api/guides', exact: true }).click()
     await expect.poll(() => page.locator('.try + pre').innerText()).toMatch(/^200\n\{\n {2}"guides": \[/)
     await expect.poll(() => page.url()).toBe(`${stack.origin}/docs`)
     expect(await findViolations(page)).toEqual([])
   })
 
-  test('opens the answer where no script runs, and has no button that needs one', async () => {
-    await using window = await opened({ javaScriptEnabled: false })
+  test('without scripts, opens the response of a read, and has no copy buttons', async () => {
+    await using window = await openWindow({ javaScriptEnabled: false })
     const { page } = window
-    await open(page, '/docs')
+    await openPath(page, '/docs')
     expect(await page.getByRole('button', { name: 'Copy' }).count()).toBe(0)
     await page.getByRole('button', { name: 'Send GET /api/guides', exact: true }).click()
     await page.waitForURL('**/api/guides?q=work+permit')
     expect(await page.locator('body').innerText()).toMatch(/^\{"guides":\[/)
   })
 
-  test('breaks commands between options only, as far as an option fits a line', async () => {
-    await using window = await opened({ viewport: { width: 320, height: 640 } })
+  test('breaks commands only between options, unless an option is too long for a line', async () => {
+    await using window = await openWindow({ viewport: { width: 320, height: 640 } })
     const { page } = window
-    await open(page, '/docs')
+    await openPath(page, '/docs')
     const broken = `[...document.querySelectorAll('.command span')].filter((each) => each.getClientRects().length > 1 || (each.offsetHeight > 40 && each.textContent.length < 20)).map((each) => each.textContent)`
     expect(await page.evaluate(broken)).toEqual([])
   })
 })
 
-describe('every state', () => {
+describe('every state of a page', () => {
   const states: [string, (page: Page) => Promise<unknown>][] = [
     ['a guide with the history and all sources open', (page) => openDetails(page, GUIDE)],
     ['an empty question', (page) => submit(page, '/ask', 'Ask')],
@@ -282,17 +279,17 @@ describe('every state', () => {
     ['an empty address', (page) => submit(page, '/waitlist', 'Join the waitlist')],
     [
       'a mistake to report',
-      (page) => open(page, '/contact?passage=renew-green-card%23when-to-ask-for-a-new-card'),
+      (page) => openPath(page, '/contact?passage=renew-green-card%23when-to-ask-for-a-new-card'),
     ],
   ]
 
   async function openDetails(page: Page, address: string): Promise<void> {
-    await open(page, address)
+    await openPath(page, address)
     await page.evaluate('for (const each of document.querySelectorAll("details")) each.open = true')
   }
 
   async function submit(page: Page, address: string, button: string): Promise<void> {
-    await open(page, address)
+    await openPath(page, address)
     await page.getByRole('button', { name: button, exact: true }).click()
     await page.locator('.summary').waitFor()
   }
@@ -303,9 +300,9 @@ describe('every state', () => {
     ['forced colours', { forcedColors: 'active' }],
   ]
   describe.for(LOOKS)('in %s', ([, options]) => {
-    test.for(states)('has no fault that axe knows, and fits 320 pixels: %s', async ([, reach]) => {
-      await using window = await opened({ ...options, viewport: { width: 320, height: 640 } })
-      await reach(window.page)
+    test.for(states)('violates no rule of axe, and fits 320 pixels: %s', async ([, openState]) => {
+      await using window = await openWindow({ ...options, viewport: { width: 320, height: 640 } })
+      await openState(window.page)
       expect(await findViolations(window.page)).toEqual([])
       expect(await window.page.evaluate('document.documentElement.scrollWidth')).toBe(320)
     })

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import { connect } from 'node:tls'
 import type { ErrorFormat } from '@plainpath/http'
 import { GATEWAY_CHECK_HOST } from '@plainpath/http'
-import { freePorts } from '@plainpath/http/free-ports'
+import { reserveFreePorts } from '@plainpath/http/free-ports'
 import { expectSafeResponse } from '@plainpath/http/testing'
 import type { AppName } from '@plainpath/metadata'
 import { type Stack, startStack } from '@plainpath/stack/start-stack'
@@ -52,7 +52,7 @@ beforeAll(async () => {
   ) as [string[], string[]]
   gateway = resources.use(await startShippedGateway(SHIPPED.kubernetes, { auth, resource }))
   composeGateway = resources.use(await startShippedGateway(SHIPPED.compose, { auth, resource }))
-  const [unusedPort = 0] = await freePorts(1)
+  const [unusedPort = 0] = await reserveFreePorts(1)
   const noApps = { auth: [`127.0.0.1:${unusedPort}`], resource: [`127.0.0.1:${unusedPort}`] }
   withoutApps = resources.use(await startShippedGateway(SHIPPED.kubernetes, noApps))
   apps = {
@@ -62,7 +62,7 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => resources.disposeAsync())
 
-/** Sends directly to an app on a new connection, because the apps close idle ones after some seconds. */
+/** Sends directly to an app. Closes the connection afterwards, because the apps close idle ones after some seconds. */
 const sendTo = (app: AppName, sent: HttpRequest) =>
   apps[app].send({ ...sent, headers: { ...sent.headers, connection: 'close' } })
 
@@ -116,14 +116,14 @@ describe('the apps serve requests for their own host and reject those for anothe
 })
 
 test.for([host, ...OTHER_HOSTS])(
-  'on Kubernetes, redirects a plain HTTP request to the origin, whatever its Host: %s',
+  'on Kubernetes, redirects plain HTTP with any Host to the origin: %s',
   async (name) => {
-    for (const where of ['/', '/guides?q=a%22b', '//evil.example/guides', '/oauth/token'])
-      for (const more of [{}, { method: 'POST', ...json({}) }]) {
-        const response = await gateway.plain.send(addHost({ path: where, ...more }, { host: name }))
+    for (const target of ['/', '/guides?q=a%22b', '//evil.example/guides', '/oauth/token'])
+      for (const content of [{}, { method: 'POST', ...json({}) }]) {
+        const response = await gateway.plain.send(addHost({ path: target, ...content }, { host: name }))
         expect([response.status, response.headers.get('location'), response.text]).toEqual([
           308,
-          origin + where,
+          origin + target,
           '',
         ])
         expect(response.headers.get('cache-control')).toBe('no-store')
@@ -142,16 +142,16 @@ test('redirects a plain HTTP request for the public MCP server to the origin of 
   }
 })
 
-test('over TLS, passes every path of public MCP to the API, which has no OAuth metadata there', async () => {
-  const to = { host: new URL(mcpPublicOrigin).host }
-  for (const where of [
+test('over TLS, forwards the paths of the public MCP origin to the API, which serves only MCP there', async () => {
+  const mcpHost = { host: new URL(mcpPublicOrigin).host }
+  for (const target of [
     '/.well-known/oauth-authorization-server',
     '/oauth/token',
     '/auth.md',
     '/claim',
     '/',
   ]) {
-    const response = await gateway.secure.send(addHost({ path: where }, to))
+    const response = await gateway.secure.send(addHost({ path: target }, mcpHost))
     expect([response.status, response.headers.get('content-type')]).toEqual([
       404,
       'text/plain; charset=utf-8',
@@ -160,13 +160,13 @@ test('over TLS, passes every path of public MCP to the API, which has no OAuth m
   }
   const accept = 'application/json, text/event-stream'
   const list = { method: 'POST', path: '/mcp', ...json({ jsonrpc: '2.0', id: 1, method: 'tools/list' }) }
-  const listed = await gateway.secure.send(addHost(list, { ...to, accept }))
-  expect([listed.status, listed.headers.get('www-authenticate')]).toEqual([200, null])
+  const toolList = await gateway.secure.send(addHost(list, { ...mcpHost, accept }))
+  expect([toolList.status, toolList.headers.get('www-authenticate')]).toEqual([200, null])
 })
 
-/** Headers that may differ: those of the connection, and of rate limits, which the gateway does not count. */
+/** Headers that may differ between the gateway and an app. The gateway has no rate limits. */
 const VARYING_HEADERS = new Set(['connection', 'date', 'keep-alive', 'ratelimit', 'ratelimit-policy'])
-const comparableHeaders = (headers: Headers) =>
+const omitVaryingHeaders = (headers: Headers) =>
   Object.fromEntries([...headers].filter(([name]) => !VARYING_HEADERS.has(name)))
 
 test.for([
@@ -174,21 +174,21 @@ test.for([
   ['auth', '/oauth/token'],
   ['resource', '/api/waitlist'],
   ['resource', '/api/waitlist?ref=%22'],
-] as const)('refuses a body over 16 KB with the same response as %s: %s', async ([app, where]) => {
-  const requestOfSize = (count: number) => {
-    const type = where === '/oauth/token' ? 'application/x-www-form-urlencoded' : 'application/json'
+] as const)('refuses a body over 16 KB with the same response as %s: %s', async ([app, target]) => {
+  const createRequest = (bytes: number) => {
+    const type = target === '/oauth/token' ? 'application/x-www-form-urlencoded' : 'application/json'
     const headers = { 'content-type': type, 'x-request-id': REQUEST_ID }
-    return addHost({ method: 'POST', path: where, body: 'x'.repeat(count), headers })
+    return addHost({ method: 'POST', path: target, body: 'x'.repeat(bytes), headers })
   }
-  const gatewayResponse = await gateway.secure.send(requestOfSize(100_000))
+  const gatewayResponse = await gateway.secure.send(createRequest(100_000))
   expect([gatewayResponse.status, gatewayResponse.headers.get('x-request-id')]).toEqual([413, REQUEST_ID])
   expectSafeResponse(gatewayResponse, { origin })
-  const theirs = await sendTo(app, requestOfSize(20_000))
-  expect(gatewayResponse.text).toBe(theirs.text)
-  expect(comparableHeaders(gatewayResponse.headers)).toEqual(comparableHeaders(theirs.headers))
+  const appResponse = await sendTo(app, createRequest(20_000))
+  expect(gatewayResponse.text).toBe(appResponse.text)
+  expect(omitVaryingHeaders(gatewayResponse.headers)).toEqual(omitVaryingHeaders(appResponse.headers))
 })
 
-const FORMS: [HttpRequest, AppName, ErrorFormat][] = [
+const REQUESTS: [HttpRequest, AppName, ErrorFormat][] = [
   [{ path: '/oauth/jwks.json' }, 'auth', 'oauth'],
   [{ path: '/oauth/token' }, 'auth', 'oauth'],
   [{ path: '/.well-known/oauth-authorization-server' }, 'auth', 'problem'],
@@ -207,18 +207,23 @@ const FORMS: [HttpRequest, AppName, ErrorFormat][] = [
   [{ path: '/mcp' }, 'resource', 'oauth'],
   [{ path: '/mcp', method: 'POST', ...json({}) }, 'resource', 'oauth'],
 ]
-const CORS = ['access-control-allow-origin', 'access-control-expose-headers', 'strict-transport-security']
+const COMPARED_HEADERS = [
+  'access-control-allow-origin',
+  'access-control-expose-headers',
+  'strict-transport-security',
+]
 
-test.concurrent.for(FORMS)(
-  'while no app is available, refuses %o in the error format and with the headers of %s',
-  async ([sent, app, form]) => {
+test.concurrent.for(REQUESTS)(
+  'while no app is available, refuses %o with the CORS headers of %s, in its error format',
+  async ([sent, app, format]) => {
     const response = await withoutApps.secure.send(addHost(sent, { 'x-request-id': REQUEST_ID }))
     expect([response.status, response.headers.get('x-request-id')]).toEqual([503, REQUEST_ID])
-    expectSafeResponse(response, { origin, form, failure: 503 })
-    if (form !== 'oauth' && sent.method !== 'HEAD')
+    expectSafeResponse(response, { origin, form: format, failure: 503 })
+    if (format !== 'oauth' && sent.method !== 'HEAD')
       expect(JSON.parse(response.text)).toMatchObject({ instance: sent.path.split('?')[0] })
-    const theirs = await sendTo(app, addHost(sent))
-    for (const name of CORS) expect(response.headers.get(name), name).toBe(theirs.headers.get(name))
+    const appResponse = await sendTo(app, addHost(sent))
+    for (const name of COMPARED_HEADERS)
+      expect(response.headers.get(name), name).toBe(appResponse.headers.get(name))
   },
 )
 
@@ -236,17 +241,17 @@ test.concurrent.for([
   'returns the request id if the apps accept it, and otherwise generates one: %s',
   async ([sent, isAccepted]) => {
     const request = addHost({ path: '/api/guides', headers: { 'x-request-id': sent } })
-    const [gatewayResponse, theirs] = await Promise.all([
+    const [gatewayResponse, appResponse] = await Promise.all([
       withoutApps.secure.send(request),
       sendTo('resource', request),
     ])
-    for (const { headers } of [gatewayResponse, theirs])
+    for (const { headers } of [gatewayResponse, appResponse])
       expect(headers.get('x-request-id')).toEqual(isAccepted ? sent : expect.stringMatching(GENERATED_ID))
     expectSafeResponse(gatewayResponse, { origin, form: 'problem', failure: 503 })
   },
 )
 
-test('no line break in a request id, and no character of a path, breaks the JSON', async () => {
+test('errors are valid JSON despite a folded request id and special characters in the path', async () => {
   const socket = connect({ host: '127.0.0.1', port: withoutApps.httpsPort, ...withoutApps.tls })
   // A header that continues on the next line (RFC 9112 section 5.2).
   const folded = 'X-Request-Id: abcdefgh\r\n ","code":"x\r\n'
@@ -256,8 +261,8 @@ test('no line break in a request id, and no character of a path, breaks the JSON
   expect(id).toMatch(GENERATED_ID)
   expect(JSON.parse(body)).toMatchObject({ code: 'unavailable', request_id: id })
 
-  for (const where of ['/a"b', '/a\\b', '/a[b]', '/a{b}{http.request.host}', '/a<b>?q="', '/%22%0A'])
-    expect(JSON.parse((await withoutApps.secure.send(addHost({ path: where }))).text)).toMatchObject({
+  for (const target of ['/a"b', '/a\\b', '/a[b]', '/a{b}{http.request.host}', '/a<b>?q="', '/%22%0A'])
+    expect(JSON.parse((await withoutApps.secure.send(addHost({ path: target }))).text)).toMatchObject({
       status: 503,
       code: 'unavailable',
     })

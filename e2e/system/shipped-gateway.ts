@@ -1,25 +1,25 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { freePorts } from '@plainpath/http/free-ports'
+import { reserveFreePorts } from '@plainpath/http/free-ports'
 import { findDebianPrograms } from '@plainpath/stack/debian-program'
 import { createSelfSignedCertificate } from '@plainpath/stack/self-signed-certificate'
 import { startGatewayWith } from '@plainpath/stack/start-gateway'
 import { readCompose, readVariables } from '@plainpath/topology/read-manifests'
 import { createSender } from '../send.ts'
 
-/** The variables of the gateway in the Kubernetes base and in compose.yaml. */
+/** The environment variables of the gateway in the Kubernetes base and in compose.yaml. */
 export const SHIPPED = {
   kubernetes: readVariables('kubernetes/base/gateway.env'),
   compose: readCompose().services['gateway']?.environment ?? {},
 }
 /** The origin that the Kubernetes base configures. */
 export const SHIPPED_ORIGIN = SHIPPED.kubernetes['PLAINPATH_ORIGIN'] ?? ''
-const FOLDER_OF_POD = '/run/plainpath'
+const POD_FOLDER = '/run/plainpath'
 
 /**
- * Starts Caddy with shipped variables, except those that depend on the machine: ports, the addresses of the apps, and the folder of
- * the certificate, which is self-signed.
+ * Starts Caddy with the shipped variables and a self-signed certificate. Replaces what depends on the machine: the
+ * ports, the addresses of the apps, and the folder of the certificate.
  */
 export async function startShippedGateway(
   variables: Readonly<Record<string, string | undefined>>,
@@ -33,10 +33,10 @@ export async function startShippedGateway(
   await writeFile(path.join(folder, 'tls.key'), key)
   await writeFile(path.join(folder, 'tls.crt'), ca)
   const { caddy } = await findDebianPrograms(['caddy'], process.env['PATH'] ?? '')
-  const [httpPort = 0, httpsPort = 0] = await freePorts(2)
+  const [httpPort = 0, httpsPort = 0] = await reserveFreePorts(2)
   const localVariables = Object.entries(variables).map(([name, value = '']) => [
     name,
-    value.replaceAll(FOLDER_OF_POD, folder),
+    value.replaceAll(POD_FOLDER, folder),
   ])
   opening.use(
     await startGatewayWith(

@@ -36,7 +36,7 @@ const LOOKS: [string, BrowserContextOptions][] = [
 
 describe.for(LOOKS)('in %s', ([, options]) => {
   test.for(Object.keys(LINKED_PAGES))(
-    'the page has no fault that axe knows, and fits 320 pixels: %s',
+    'the page violates no rule of axe, and fits 320 pixels: %s',
     async (name) => {
       const context = await browser.newContext({ ...options, viewport: { width: 320, height: 640 } })
       await using _closed = { [Symbol.asyncDispose]: () => context.close() }

@@ -6,14 +6,14 @@ import type { System } from './open-system.ts'
 
 const CONNECTIONS = 200
 const SECONDS = 14
-/** The interval between requests of another client, at each server. */
+/** The interval between the requests of another client to each server. */
 const PROBE_MS = 50
 const MAX_P99_MS = 1_000
 
 const SIZE = ['-c', String(CONNECTIONS), '-r', '200', '-l', String(SECONDS), '-p', '3', '-v', '1']
 
 /** The attacks, each with its paths at the gateway, an auth process and an API process. */
-const MODES = [
+const ATTACKS = [
   {
     what: 'headers',
     options: ['-H', '-i', '1', '-x', '24'],
@@ -31,19 +31,19 @@ const MODES = [
   },
 ] as const
 
-/** Tests that others are served while `slowhttptest` attacks the gateway and one process of each app at once. */
+/** Tests that others are served while `slowhttptest` attacks the gateway and one process of each app simultaneously. */
 export function describeSlowClients(running: () => System): void {
-  describe(`while ${CONNECTIONS} clients are slow at each place for ${SECONDS} s, others are served:`, () => {
-    test.for(MODES)('slow $what', { timeout: 60_000 }, async ({ what, options, paths }) => {
+  describe(`while ${CONNECTIONS} connections to each server are slow for ${SECONDS} s, others are served:`, () => {
+    test.for(ATTACKS)('slow $what', { timeout: 60_000 }, async ({ what, options, paths }) => {
       const system = running()
       const ports = [system.stack.auth[0]?.ports.public, system.stack.resource[0]?.ports.public]
       const probes = probeServers(system, [system.origin, ...ports.map((port) => `http://127.0.0.1:${port}`)])
-      // The requests are in absolute form, since the apps reject a Host other than that of the gateway.
-      const places = [[], ...ports.map((port) => ['-d', `localhost:${port}`])]
-      const attacks = places.map((proxy, n) =>
+      // The apps reject a Host other than that of the gateway, so `slowhttptest` uses them as proxies for its address.
+      const proxyOptions = [[], ...ports.map((port) => ['-d', `localhost:${port}`])]
+      const attacks = proxyOptions.map((proxyOption, n) =>
         promisify(execFile)(
           'slowhttptest',
-          [...options, ...proxy, ...SIZE, '-u', `${system.origin}${paths[n]}`],
+          [...options, ...proxyOption, ...SIZE, '-u', `${system.origin}${paths[n]}`],
           { timeout: (SECONDS + 15) * 1_000 },
         ).catch((error: unknown) => ({ stdout: (error as { stdout?: string }).stdout ?? String(error) })),
       )
@@ -55,7 +55,7 @@ export function describeSlowClients(running: () => System): void {
       )
       for (const report of clientReports) {
         expect(report).toMatchObject({ connected: CONNECTIONS, available: 'YES' })
-        // By then, all connections have reached their time-out of 10 s.
+        // The attack takes longer than the time-out of 10 s, so every connection has ended.
         if (what === 'headers') expect(report.ended).toBe('No open connections left')
       }
       expect(probeResult.total).toBeGreaterThan((SECONDS * 1_000) / PROBE_MS)
@@ -65,7 +65,7 @@ export function describeSlowClients(running: () => System): void {
   })
 }
 
-/** Reads the last report of the program about its connections, and about a probe connection. */
+/** Reads the reports of the program about its connections, and about its own probe of the server. */
 function readReport(stdout: string) {
   const findValues = (name: string) =>
     [...stripVTControlCharacters(stdout).matchAll(new RegExp(`^${name}: +(\\w+)`, 'gm'))].map(
@@ -73,7 +73,7 @@ function readReport(stdout: string) {
     )
   const findFirst = (name: string) => findValues(name).find((value) => value !== '0')
   return {
-    /** After five seconds, before any connection has timed out. */
+    /** The first report with connections. At that time, none has timed out. */
     connected: Number(findFirst('connected')),
     available: findValues('service available').at(-1),
     ended: /^Exit status: (.+)$/m.exec(stripVTControlCharacters(stdout))?.[1]?.trim(),
@@ -81,12 +81,12 @@ function readReport(stdout: string) {
 }
 
 /** Sends a small request to each server repeatedly, as another client would. */
-function probeServers(system: System, places: readonly string[]) {
+function probeServers(system: System, urls: readonly string[]) {
   const times: number[] = []
   const failed: string[] = []
   let isRunning = true
   const host = new URL(system.origin).host
-  const loops = places.map(async (url, n) => {
+  const loops = urls.map(async (url, n) => {
     const sender = system.client({ url, from: '127.0.0.30' })
     const path = n === 2 ? '/api/health' : '/oauth/jwks.json'
     for await (const _tick of every(PROBE_MS)) {

@@ -1,26 +1,28 @@
 import { describe, expect, test } from 'vitest'
-import { converse, request } from '../converse.ts'
-import { FRAMINGS, framed } from '../framings.ts'
+import { converse, formatRequest } from '../converse.ts'
+import { FRAMINGS, formatFramedRequest } from '../framings.ts'
 import { openStoredCounts } from '../stored-counts.ts'
 import type { System } from './open-system.ts'
 
 const JSON_TYPE = 'Content-Type: application/json'
 
-const CHUNKS_WIN = /^(a length and chunks|chunks and a length)$/
+const CHUNKS_AND_LENGTH = /^(a length and chunks|chunks and a length)$/
 
 interface AttackedServer {
   readonly name: string
   url(system: System): string
+  /** The request line of the outer request. */
   readonly line: string
+  /** Formats the hidden request. */
   inner(system: System, host: string): string
 }
 
 const formatJoin = (system: System, host: string) => {
   const body = JSON.stringify({ email: system.newEmail() })
-  return request('POST /api/waitlist', host, [JSON_TYPE, `Content-Length: ${body.length}`], body)
+  return formatRequest('POST /api/waitlist', host, [JSON_TYPE, `Content-Length: ${body.length}`], body)
 }
 const formatRegistration = (_system: System, host: string) =>
-  request('POST /api/agent/register', host, ['Content-Length: 0'])
+  formatRequest('POST /api/agent/register', host, ['Content-Length: 0'])
 
 const SERVERS: readonly AttackedServer[] = [
   { name: 'the gateway, to auth', url: ({ origin }) => origin, line: 'POST /oauth/token', inner: formatJoin },
@@ -44,24 +46,24 @@ const SERVERS: readonly AttackedServer[] = [
   },
 ]
 
-/** Tests requests that hide another request in bytes that one server reads as the body, and another as a new request. */
+/** Tests requests with a hidden request: one server reads its bytes as a body, and another as a new request. */
 export function describeSmuggling(running: () => System): void {
   describe.for(SERVERS)(
     'sent to $name, a hidden request is not carried out:',
     ({ url, line, inner, name }) => {
-      test.for(FRAMINGS)('$why', async (framing) => {
+      test.for(FRAMINGS)('$name', async (framing) => {
         const system = running()
         const { host } = new URL(system.origin)
         await using stored = await openStoredCounts(system)
         const countsBefore = await stored.count()
         const { responses, closed } = await converse(
           url(system),
-          framed(framing, host, line, inner(system, host)),
+          formatFramedRequest(framing, host, line, inner(system, host)),
         )
         const statuses = responses.map(({ status }) => status)
         if (name.startsWith('the gateway')) {
-          // RFC 9112 §6.3 lets a server use the chunks. Then no app receives a hidden request.
-          if (CHUNKS_WIN.test(framing.why)) return await expectMatchingResponses(system)
+          // RFC 9112 §6.3 lets a server use the chunks. The inner request is then an ordinary second request.
+          if (CHUNKS_AND_LENGTH.test(framing.name)) return await expectMatchingResponses(system)
           expect(statuses.length).toBeLessThanOrEqual(1)
         } else {
           expect(statuses).toHaveLength(1)

@@ -8,10 +8,10 @@ import { createHttpClient } from '../faults/http-client.ts'
 import { runStackCommand, type StackProcess } from './run-stack-command.ts'
 
 /*
- * `npm run stack` with its options: fixed ports, an instance that is added and leaves, and a killed process that is restarted.
+ * `npm run stack` with fixed ports: an instance is added and stopped, and a killed process is restarted.
  */
 
-/** On a busy machine, each app takes half a minute to start. */
+/** Long enough for a busy machine, on which each app takes half a minute to start. */
 const START_MS = 300_000
 const resources = new AsyncDisposableStack()
 let basePort: number
@@ -24,30 +24,30 @@ beforeAll(async () => {
 }, START_MS)
 afterAll(() => resources.disposeAsync(), START_MS)
 
-test('each process has its port of the table', async () => {
+test('each process listens at its port of the port table', async () => {
   for (const [name, offset] of [
     ['PostgreSQL', 0],
     ['Redis', 1],
     ['SMTP', 4],
     ['the internal listener of auth-1', 12],
   ] as const)
-    await expect(connects(basePort + offset), name).resolves.toBe(true)
+    await expect(canConnect(basePort + offset), name).resolves.toBe(true)
   expect((await fetch(`http://127.0.0.1:${basePort + 2}/-/ready`)).status).toBe(200)
   expect(await (await fetch(`http://127.0.0.1:${basePort + 3}`)).text()).toContain('Mail of the stack')
   for (const offset of [11, 16, 26])
     expect((await fetch(`http://127.0.0.1:${basePort + offset}/ready`)).status).toBe(200)
-  expect(await connects(basePort + 20)).toBe(false)
+  expect(await canConnect(basePort + 20)).toBe(false)
 })
 
 test(
-  'another stack with the same ports is refused, and the sentence names each process',
+  'another stack with the same ports is refused, and the message names the ports with their processes',
   async () => {
-    const refused = runStackCommand({}, '--auth', '1', '--base-port', String(basePort))
-    const sentence = (port: number, name: string) =>
+    const secondStack = runStackCommand({}, '--auth', '1', '--base-port', String(basePort))
+    const createMessage = (port: number, name: string) =>
       `Port ${port} is in use, and ${name} needs it. Stop the program that uses it, or set --base-port to another port.`
-    await expect(refused).rejects.toThrow(sentence(basePort, 'PostgreSQL'))
-    await expect(refused).rejects.toThrow(sentence(basePort + 25, 'resource-2'))
-    await expect(refused).rejects.toThrow('ended (1)')
+    await expect(secondStack).rejects.toThrow(createMessage(basePort, 'PostgreSQL'))
+    await expect(secondStack).rejects.toThrow(createMessage(basePort + 25, 'resource-2'))
+    await expect(secondStack).rejects.toThrow('ended (1)')
     const { port } = new URL(stack.origin)
     await expect(runStackCommand({ PORT: port })).rejects.toThrow(
       `Port ${port} is in use, and the gateway needs it. Stop the program that uses it, or set PORT to another port.`,
@@ -77,10 +77,10 @@ test(
 )
 
 test(
-  'an instance of auth joins, answers requests, and leaves',
+  'an added instance of auth is scraped, serves requests, and stops',
   async () => {
     await using added = await stack.add('auth')
-    await expect.poll(scrapedInstances, { timeout: 60_000 }).toContain('auth-2')
+    await expect.poll(listScrapedInstances, { timeout: 60_000 }).toContain('auth-2')
     await expect
       .poll(async () => {
         await fetch(`${stack.origin}/oauth/jwks.json`)
@@ -89,29 +89,31 @@ test(
       .toBeGreaterThan(0)
     await added.stop('SIGINT')
     expect(added.child.exitCode).toBe(0)
-    expect(await connects(basePort + 20)).toBe(false)
+    expect(await canConnect(basePort + 20)).toBe(false)
   },
   START_MS,
 )
 
 test(
-  'an instance joins and leaves while requests are sent, and none is refused',
+  'no request fails while an instance of the API is added and stopped',
   async () => {
     const load = startRequests(stack.origin)
     try {
       await using added = await stack.add('resource')
       await expect.poll(() => countRequests(basePort + 36), { timeout: 60_000 }).toBeGreaterThan(20)
-      await expect.poll(scrapedInstances, { timeout: 60_000 }).toContain('resource-3')
+      await expect.poll(listScrapedInstances, { timeout: 60_000 }).toContain('resource-3')
       await added.stop('SIGINT')
       expect(added.child.exitCode).toBe(0)
-      const answered = load.statuses.length
-      await expect.poll(() => load.statuses.length).toBeGreaterThan(answered + 20)
+      const responsesBefore = load.statuses.length
+      await expect.poll(() => load.statuses.length).toBeGreaterThan(responsesBefore + 20)
     } finally {
       await load.stop()
     }
     expect(load.statuses.filter((status) => status !== 200)).toEqual([])
-    expect(await connects(basePort + 35)).toBe(false)
-    await expect.poll(scrapedInstances, { timeout: 60_000 }).toEqual(['auth-1', 'resource-1', 'resource-2'])
+    expect(await canConnect(basePort + 35)).toBe(false)
+    await expect
+      .poll(listScrapedInstances, { timeout: 60_000 })
+      .toEqual(['auth-1', 'resource-1', 'resource-2'])
   },
   START_MS,
 )
@@ -120,9 +122,9 @@ test(
   'a killed process is announced and restarted at its port',
   async () => {
     process.kill(await findProcess(`AUTH_PORT=${basePort + 10}`), 'SIGKILL')
-    const lines = async () => (await stack.printed()).filter((line) => line.startsWith('auth-1 '))
+    const readLines = async () => (await stack.readOutput()).filter((line) => line.startsWith('auth-1 '))
     await expect
-      .poll(lines, { timeout: 60_000 })
+      .poll(readLines, { timeout: 60_000 })
       .toEqual([
         expect.stringContaining(`127.0.0.1:${basePort + 10}`),
         expect.stringMatching(/^auth-1 ended by itself \(signal SIGKILL\), see .* It is restarted in 1 s\.$/),
@@ -138,7 +140,7 @@ test(
   async () => {
     const added: ManagedProcess = resources.use(await stack.add('resource'))
     expect(await stack.interrupt()).toBe(0)
-    expect(await connects(basePort + 35)).toBe(false)
+    expect(await canConnect(basePort + 35)).toBe(false)
     await added.stop('SIGINT')
     expect(added.child.exitCode).toBe(0)
     expect(await readFile(added.logFile, 'utf8')).toContain('The stack stops.')
@@ -148,14 +150,14 @@ test(
 
 const INTERVAL_MS = 20
 
-/** Sends a request every 20 ms over connections that stay open, without waiting for responses. One in ten has a body. */
+/** Sends a request every 20 ms over persistent connections, without waiting for responses. One in ten has a body. */
 function startRequests(origin: string) {
   const client = createHttpClient(origin)
   const statuses: number[] = []
   const sending: Promise<unknown>[] = []
   const timer = setInterval(() => {
-    const sent = sending.length % 10 === 0 ? ANSWER : GUIDES
-    sending.push(client.send(sent).then(({ status }) => statuses.push(status)))
+    const request = sending.length % 10 === 0 ? ANSWER_REQUEST : GUIDES_REQUEST
+    sending.push(client.send(request).then(({ status }) => statuses.push(status)))
   }, INTERVAL_MS)
   return {
     statuses,
@@ -167,15 +169,15 @@ function startRequests(origin: string) {
   }
 }
 
-const GUIDES = { method: 'GET', path: '/api/guides' } as const
-const ANSWER = {
+const GUIDES_REQUEST = { method: 'GET', path: '/api/guides' } as const
+const ANSWER_REQUEST = {
   method: 'POST',
   path: '/api/answers',
   headers: { 'Content-Type': 'application/json' },
   body: JSON.stringify({ question: 'How long is a green card valid?' }),
 } as const
 
-/** Counts the requests that an instance has answered. @param port of its operations */
+/** Counts the requests to which an instance has responded. @param port the port of its operations listener */
 async function countRequests(port: number, route = '/api/guides'): Promise<number> {
   const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
   return metrics
@@ -184,7 +186,7 @@ async function countRequests(port: number, route = '/api/guides'): Promise<numbe
     .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
 }
 
-/** Finds the process with this environment variable. */
+/** Finds the process with an environment variable, such as `AUTH_PORT=8080`. */
 async function findProcess(variable: string): Promise<number> {
   for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
     const environment = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '')
@@ -193,7 +195,8 @@ async function findProcess(variable: string): Promise<number> {
   throw new Error(`no process has ${variable}`)
 }
 
-async function scrapedInstances(): Promise<readonly string[]> {
+/** Lists the instances that Prometheus scrapes successfully. */
+async function listScrapedInstances(): Promise<readonly string[]> {
   const response = await fetch(`http://127.0.0.1:${basePort + 2}/api/v1/targets?state=active`)
   const { data } = (await response.json()) as {
     data: { activeTargets: { labels: { instance: string }; health: string }[] }
@@ -204,7 +207,7 @@ async function scrapedInstances(): Promise<readonly string[]> {
     .toSorted()
 }
 
-async function connects(port: number): Promise<boolean> {
+async function canConnect(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1')
   const connected = await once(socket, 'connect').then(
     () => true,
@@ -214,7 +217,7 @@ async function connects(port: number): Promise<boolean> {
   return connected
 }
 
-/** Finds a hundred free ports in a row, below those that `freePorts` assigns. */
+/** Finds a hundred free ports in a row, below those that `reserveFreePorts` assigns. */
 async function findBasePort(): Promise<number> {
   for (;;) {
     const base = 10_000 + randomInt(98) * 100

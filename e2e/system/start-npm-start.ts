@@ -1,19 +1,19 @@
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { freePorts } from '@plainpath/http/free-ports'
+import { reserveFreePorts } from '@plainpath/http/free-ports'
 import { type ManagedProcess, startManagedProcess } from '@plainpath/stack/managed-process'
 
-/** Returns the file of a program of `apps/local`, such as `main` for `npm start`. */
+/** Returns the path of a program in `apps/local`, such as `main` for `npm start`. */
 export const toLocalProgram = (name: string): string =>
   fileURLToPath(new URL(`../../apps/local/src/${name}.ts`, import.meta.url))
 
-/** Starts `npm start` at free ports, with its data and its log in `folder`. */
+/** Runs `npm start` at free ports, with its data and log in `folder`, and waits until the service is ready. */
 export async function startNpmStart(
   folder: string,
 ): Promise<{ service: ManagedProcess; port: number; dataDirectory: string }> {
   const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env
   const dataDirectory = path.join(folder, 'data')
-  const [port = 0, mcpPort = 0] = await freePorts(2)
+  const [port = 0, mcpPort = 0] = await reserveFreePorts(2)
   const service = await startManagedProcess({
     name: 'npm start',
     command: [process.execPath, toLocalProgram('main')],

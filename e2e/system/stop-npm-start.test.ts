@@ -11,27 +11,33 @@ test('npm start completes a request in flight before it stops', async () => {
   await using resources = new AsyncDisposableStack()
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-stop-'))
   resources.defer(() => rm(folder, { recursive: true, force: true }))
-  // For root the database server runs as another user, which must be able to enter its folder inside this one.
+  // If root runs this, the database server runs as another user, who must be able to enter this folder.
   await chmod(folder, 0o755)
   const { service, port } = await startNpmStart(folder)
   resources.use(service)
   const body = JSON.stringify({ email: 'in.flight@example.org' })
   const join = request({
-    ...{ host: '127.0.0.1', port, method: 'POST', path: '/api/waitlist' },
+    host: '127.0.0.1',
+    port,
+    method: 'POST',
+    path: '/api/waitlist',
     headers: {
       'content-type': 'application/json',
       'content-length': body.length,
       expect: '100-continue',
     },
   })
-  const response = once(join, 'response')
+  const responseEvent = once(join, 'response')
   await once(join, 'continue')
-  const stopped = service.stop('SIGTERM')
-  const connect = () => fetch(`http://127.0.0.1:${port}/api/health`).then(String, () => 'refused')
-  await expect.poll(connect).toBe('refused')
+  const stopping = service.stop('SIGTERM')
+  const tryRequest = () => fetch(`http://127.0.0.1:${port}/api/health`).then(String, () => 'refused')
+  await expect.poll(tryRequest).toBe('refused')
   join.end(body)
-  const [reply] = await response
-  expect([reply.statusCode, await json(reply)]).toEqual([201, expect.objectContaining({ status: 'joined' })])
-  await stopped
+  const [response] = await responseEvent
+  expect([response.statusCode, await json(response)]).toEqual([
+    201,
+    expect.objectContaining({ status: 'joined' }),
+  ])
+  await stopping
   expect(service.child.exitCode).toBe(0)
 }, 180_000)

@@ -1,14 +1,14 @@
 import type { Stack } from '@plainpath/stack/start-stack'
 import { Redis } from 'ioredis'
-import { metric } from '../faults/operations-listener.ts'
+import { readMetric } from '../faults/operations-listener.ts'
 
 const ROUNDS = 5
 
 /**
- * Runs `body` again if it failed while a process counted limits in memory because Redis was too slow: then the failure
- * says nothing about limits in Redis. A metric shows this. The counts in Redis are deleted first.
+ * Runs `body`, and repeats it if it fails while a process counts limits by itself, because Redis is too slow. Such a
+ * failure says nothing about limits in Redis. Deletes the counts in Redis before each repetition.
  *
- * @throws what `body` throws if all limits were counted in Redis, or in the last attempt
+ * @throws the error of `body`, if Redis counted all limits meanwhile, or if the fifth round fails
  */
 export async function whenCounted(stack: Stack, body: () => Promise<void>): Promise<void> {
   for (let round = 1; ; round += 1) {
@@ -26,7 +26,7 @@ export async function whenCounted(stack: Stack, body: () => Promise<void>): Prom
 /** Counts the decisions about limits that processes made without Redis. */
 async function countUncounted({ auth, resource }: Stack): Promise<number> {
   const counts = await Promise.all(
-    [...auth, ...resource].map((app) => metric(app, 'limit_decisions_total', 'decision="uncounted"')),
+    [...auth, ...resource].map((app) => readMetric(app, 'limit_decisions_total', 'decision="uncounted"')),
   )
   // A process without such decisions does not export the series.
   return counts.reduce((sum, count) => sum + (count || 0), 0)

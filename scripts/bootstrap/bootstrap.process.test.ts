@@ -14,16 +14,16 @@ beforeEach(() => {
 afterEach(() => checkout[Symbol.dispose]())
 
 describe('installing', () => {
-  const installations = () => checkout.calls().filter((call) => call.startsWith('pnpm ')).length
+  const countInstallations = () => checkout.readCalls().filter((call) => call.startsWith('pnpm ')).length
 
   it('installs once with the pinned pnpm, then runs the program at the root and returns its exit code', async () => {
-    const first = await checkout.start(['hello.mjs', 'a b', '--c']).ended
-    expect(first.stderr).toMatch(/^Installing pinned dependencies … \d+\.\d s\n$/)
-    expect(JSON.parse(first.stdout)).toEqual([checkout.root, ['a b', '--c']])
-    expect(first.code).toBe(7)
+    const firstRun = await checkout.start(['hello.mjs', 'a b', '--c']).ended
+    expect(firstRun.stderr).toMatch(/^Installing pinned dependencies … \d+\.\d s\n$/)
+    expect(JSON.parse(firstRun.stdout)).toEqual([checkout.root, ['a b', '--c']])
+    expect(firstRun.code).toBe(7)
 
     expect((await checkout.start(['hello.mjs']).ended).stderr).toBe('')
-    expect(checkout.calls()).toEqual([
+    expect(checkout.readCalls()).toEqual([
       expect.stringMatching(/^npm ci --ignore-scripts /),
       expect.stringMatching(/^pnpm install --frozen-lockfile /),
     ])
@@ -40,29 +40,29 @@ describe('installing', () => {
     checkout.write(file, content)
     await checkout.start(['hello.mjs']).ended
     await checkout.start(['hello.mjs']).ended
-    expect(installations()).toBe(2)
+    expect(countInstallations()).toBe(2)
   })
 
   it.each(['node_modules/.bin/node', 'packages/one/node_modules'])(
     'installs again without %s',
-    async (lost) => {
+    async (missingPath) => {
       await checkout.start(['hello.mjs']).ended
-      rmSync(path.join(checkout.root, lost), { recursive: true })
+      rmSync(path.join(checkout.root, missingPath), { recursive: true })
       expect((await checkout.start(['hello.mjs']).ended).code).toBe(7)
-      expect(installations()).toBe(2)
+      expect(countInstallations()).toBe(2)
     },
   )
 
   it('lets one of several simultaneous calls install while the others wait', async () => {
-    const all = await Promise.all([1, 2, 3].map(() => checkout.start(['hello.mjs']).ended))
-    expect(all.map(({ code }) => code)).toEqual([7, 7, 7])
-    expect(installations()).toBe(1)
+    const results = await Promise.all([1, 2, 3].map(() => checkout.start(['hello.mjs']).ended))
+    expect(results.map(({ code }) => code)).toEqual([7, 7, 7])
+    expect(countInstallations()).toBe(1)
   })
 
   it.each(['NPM_SAYS', 'PNPM_SAYS'])(
-    'prints one last line that the registry does not respond, and installs at the next try: %s',
-    async (says) => {
-      const failed = await checkout.start(['hello.mjs'], { [says]: 'request failed: ENOTFOUND' }).ended
+    'says in its last line that the registry does not respond, and installs at the next try: %s',
+    async (variable) => {
+      const failed = await checkout.start(['hello.mjs'], { [variable]: 'request failed: ENOTFOUND' }).ended
       expect(failed.code).toBe(1)
       expect(failed.stdout).toBe('')
       expect(failed.stderr).toMatch(
@@ -88,7 +88,7 @@ describe('installing', () => {
     const pnpm = checkout.read('fake/pnpm')
     checkout.write('fake/pnpm', `#!/bin/sh\necho "pnpm installing" >> "$CALLS"\nsleep 60`)
     const stopped = checkout.start(['hello.mjs'])
-    await expect.poll(installations).toBe(1)
+    await expect.poll(countInstallations).toBe(1)
     stopped.process.kill('SIGTERM')
     expect(await stopped.ended).toMatchObject({ code: 143, stdout: '' })
 
@@ -117,14 +117,14 @@ describe('signals', () => {
     ['SIGINT', 'SIGINT'],
     ['SIGTERM', 'SIGTERM'],
     ['SIGHUP', 'SIGTERM'],
-  ] as const)('passes %s on once, as %s, and waits for the program to drain', async (sent, heard) => {
+  ] as const)('passes %s on once, as %s, and waits for the program to drain', async (sent, received) => {
     const started = checkout.start(['drains.mjs'])
     await expect.poll(readLines).toEqual(['ready'])
     started.process.kill(sent)
     await expect.poll(readLines).toHaveLength(2)
     started.process.kill(sent)
     expect((await started.ended).code).toBe(0)
-    expect(readLines()).toEqual(['ready', heard])
+    expect(readLines()).toEqual(['ready', received])
   })
 
   it('stops the program when the bootstrap is killed', async () => {

@@ -2,9 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { pnpmProgram } from './pnpm.mjs'
+import { getPnpmProgram } from './pnpm.mjs'
 
-/** A fake npm that installs a fake pnpm, which only creates the folders of an installation. */
+/** A fake npm that installs a fake pnpm, which only creates the folders of an installation. Both record how they are called. */
 const FAKE_NPM = `#!/bin/sh
 echo "npm $*" >> "$CALLS"
 test -z "$NPM_SAYS" || { echo "$NPM_SAYS" >&2; exit 1; }
@@ -22,8 +22,9 @@ export interface Checkout extends Disposable {
   readonly root: string
   write(file: string, content: string): void
   read(file: string): string
-  /** The calls of npm and pnpm, one per line. */
-  calls(): string[]
+  /** Reads the recorded calls of npm and pnpm, with their arguments. */
+  readCalls(): string[]
+  /** Runs the bootstrap with these arguments. */
   start(args: readonly string[], env?: Record<string, string>): StartedProcess
 }
 
@@ -56,7 +57,7 @@ export function openCheckout(): Checkout {
     root,
     write,
     read,
-    calls: () => read('calls').split('\n').filter(Boolean),
+    readCalls: () => read('calls').split('\n').filter(Boolean),
     start: (args, env) =>
       start([path.join(root, 'scripts/bootstrap.mjs'), ...args], { ...createEnvironment(root), ...env }),
     [Symbol.dispose]: () => rmSync(root, { recursive: true }),
@@ -66,12 +67,12 @@ export function openCheckout(): Checkout {
 const createEnvironment = (root: string) => ({
   PATH: [path.join(root, 'fake'), process.env['PATH']].join(path.delimiter),
   CALLS: path.join(root, 'calls'),
-  PNPM: pnpmProgram(root),
+  PNPM: getPnpmProgram(root),
   FAKE_PNPM: path.join(root, 'fake/pnpm'),
   REAL_NODE: process.execPath,
 })
 
-/** Starts a process in another folder than the checkout, since the bootstrap must not depend on its working directory. */
+/** Starts Node outside the checkout, since the bootstrap must not depend on its working directory. */
 function start(args: readonly string[], env: Record<string, string>): StartedProcess {
   const child = spawn(process.execPath, args, { cwd: os.tmpdir(), env, stdio: ['ignore', 'pipe', 'pipe'] })
   let stdout = ''

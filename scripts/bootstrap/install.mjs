@@ -6,7 +6,7 @@ import path from 'node:path'
 import process from 'node:process'
 import { takeLock } from './lock.mjs'
 import { checkLibrary, Refusal } from './machine.mjs'
-import { PNPM_FOLDER, pnpmPackage, pnpmProgram } from './pnpm.mjs'
+import { getPnpmPackage, getPnpmProgram, PNPM_FOLDER } from './pnpm.mjs'
 
 const INSTALL_LIMIT_SECONDS = 900
 const QUIET_SECONDS = 30
@@ -15,18 +15,18 @@ const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])
 
 const NETWORK_FAILURE =
   /ENOTFOUND|EAI_AGAIN|ECONN(?:REFUSED|RESET)|E?TIMEDOUT|ENETUNREACH|EHOSTUNREACH|CERT_|ERR_PNPM_META_FETCH_FAIL|ENOTCACHED/
-/** Matches the errors of npm and pnpm for a package without the SHA-512 of the lockfile. */
+/** Matches the errors of npm and pnpm for a package whose SHA-512 differs from that in the lockfile. */
 const INTEGRITY_FAILURE = /EINTEGRITY|ERR_PNPM_TARBALL_INTEGRITY/
 
 /**
- * Installs the pinned dependencies, including Node, unless they are installed. Simultaneous calls run one after the other.
+ * Installs the pinned dependencies, including Node, unless they are already installed. Simultaneous calls run one after another.
  *
  * @param {string} root
- * @throws {Refusal} when they cannot be installed; the next call tries again.
+ * @throws {Refusal} if the dependencies cannot be installed. The next call tries again.
  */
 export async function ensureInstalled(root) {
   if (isInstalled(root)) return
-  checkLibrary(glibcVersion())
+  checkLibrary(readGlibcVersion())
   const modules = path.join(root, 'node_modules')
   mkdirSync(modules, { recursive: true })
   const release = await takeLock(path.join(modules, '.bootstrap-lock'), {
@@ -47,95 +47,112 @@ function isInstalled(root) {
   return (
     existsSync(stamp) &&
     existsSync(path.join(modules, '.bin', 'node')) &&
-    !existsSync(npmMarkerFile(root)) &&
-    foldersWithDependencies(root).every((folder) => existsSync(path.join(folder, 'node_modules'))) &&
-    readFileSync(stamp, 'utf8') === wantedInstallation(root)
+    !existsSync(getNpmMarkerFile(root)) &&
+    listFoldersWithDependencies(root).every((folder) => existsSync(path.join(folder, 'node_modules'))) &&
+    readFileSync(stamp, 'utf8') === identifyInstallation(root)
   )
 }
 
-/** The file of an earlier `npm install`, which would mix other versions with the pinned ones. @param {string} root */
-const npmMarkerFile = (root) => path.join(root, 'node_modules', '.package-lock.json')
+/**
+ * Returns the path of the file that `npm install` leaves. That command mixes other versions with the pinned ones.
+ *
+ * @param {string} root
+ */
+const getNpmMarkerFile = (root) => path.join(root, 'node_modules', '.package-lock.json')
 
 /** @param {string} root */
 async function install(root) {
   const stamp = path.join(root, 'node_modules', '.bootstrap')
   rmSync(stamp, { force: true })
-  rmSync(npmMarkerFile(root), { force: true })
-  const installation = wantedInstallation(root)
-  const started = Date.now()
-  const seconds = () => ((Date.now() - started) / 1000).toFixed(1)
+  rmSync(getNpmMarkerFile(root), { force: true })
+  const installation = identifyInstallation(root)
+  const startedAt = Date.now()
+  const formatElapsed = () => ((Date.now() - startedAt) / 1000).toFixed(1)
 
   process.stderr.write('Installing pinned dependencies … ')
-  const { failure, output, shown } = await runInstallers(root)
+  const { failure, output, isShown } = await runInstallers(root)
   if (failure === undefined && existsSync(path.join(root, 'node_modules', '.bin', 'node'))) {
-    console.error(`${seconds()} s`)
+    console.error(`${formatElapsed()} s`)
     writeFileSync(stamp, installation)
     return
   }
-  console.error(shown ? '' : `failed\n\n${output.trimEnd()}\n`)
-  const reason = NETWORK_FAILURE.test(output)
-    ? 'the package registry does not answer. Check the network and `npm config get registry`, then run the command again.'
-    : INTEGRITY_FAILURE.test(output + failure)
-      ? 'the registry gave something else than the lockfile names, and nothing of it was run. Check `npm config get registry`.'
-      : `${failure ?? 'pnpm installed no Node'}, and says why above.`
-  throw new Refusal(`Could not install the pinned dependencies (${seconds()} s): ${reason}`)
+  console.error(isShown ? '' : `failed\n\n${output.trimEnd()}\n`)
+  const reason = explainFailure(output, failure)
+  throw new Refusal(`Could not install the pinned dependencies (${formatElapsed()} s): ${reason}`)
 }
 
-function glibcVersion() {
+/**
+ * @param {string} output what npm and pnpm printed
+ * @param {string | undefined} failure which program failed, and how
+ */
+function explainFailure(output, failure) {
+  if (NETWORK_FAILURE.test(output))
+    return 'the package registry does not answer. Check the network and `npm config get registry`, then run the command again.'
+  if (INTEGRITY_FAILURE.test(output + failure))
+    return 'the registry gave something else than the lockfile names, and nothing of it was run. Check `npm config get registry`.'
+  return `${failure ?? 'pnpm installed no Node'}, and says why above.`
+}
+
+function readGlibcVersion() {
   const report = /** @type {{ header: { glibcVersionRuntime?: string } }} */ (process.report.getReport())
   return report.header.glibcVersionRuntime
 }
 
 /**
- * Installs the pinned pnpm with npm, which verifies the SHA-512 in `pnpm/package-lock.json` and runs no script of it, then
- * runs pnpm. Shows the output only after `QUIET_SECONDS`, when a person might wonder what takes so long.
+ * Installs the pinned pnpm with npm, then installs the dependencies with pnpm. npm verifies the SHA-512 of pnpm in
+ * `pnpm/package-lock.json`, and runs none of its scripts. The output is shown only after `QUIET_SECONDS`, when a person might
+ * wonder what takes so long.
  *
  * @param {string} root
- * @returns {Promise<{ failure?: string, output: string, shown: boolean }>} `failure` says which program ended, and how
- * @throws {Refusal} when npm cannot be started, or a signal asks us to stop.
+ * @returns {Promise<{ failure?: string, output: string, isShown: boolean }>} `failure` says which program ended, and how
+ * @throws {Refusal} if npm cannot be started, or a signal asks us to stop.
  */
 async function runInstallers(root) {
-  const transcript = newTranscript()
-  const showing = setTimeout(transcript.show, QUIET_SECONDS * 1000)
+  const transcript = createTranscript()
+  const showTimer = setTimeout(transcript.show, QUIET_SECONDS * 1000)
   try {
-    const failure = await bringPnpm(root, transcript)
+    const failure = await installPnpm(root, transcript)
     if (failure !== undefined) return { failure, ...transcript.end() }
     const options = ['--frozen-lockfile', '--reporter=append-only', '--config.confirmModulesPurge=false']
-    const code = await runInstaller(pnpmProgram(root), ['install', ...options], { cwd: root, transcript })
+    const code = await runInstaller(getPnpmProgram(root), ['install', ...options], { cwd: root, transcript })
     return { ...(code !== 0 && { failure: `pnpm ended with ${code}` }), ...transcript.end() }
   } finally {
-    clearTimeout(showing)
+    clearTimeout(showTimer)
   }
 }
 
 /**
+ * Installs the pinned pnpm with npm.
+ *
  * @param {string} root
  * @param {Transcript} transcript
  * @returns {Promise<string | undefined>} the failure; undefined on success
  */
-async function bringPnpm(root, transcript) {
+async function installPnpm(root, transcript) {
   const options = ['--ignore-scripts', '--prefer-offline', '--fetch-retries=1', '--no-audit', '--no-fund']
   const code = await runInstaller('npm', ['ci', ...options], {
     cwd: path.join(root, PNPM_FOLDER),
     transcript,
   })
   if (code !== 0) return `npm ended with ${code}`
-  // Packages for one platform are optional for npm, which skips one that does not match.
-  return existsSync(pnpmProgram(root)) ? undefined : `npm left out ${pnpmPackage()}: EINTEGRITY`
+  // To npm, packages for one platform are optional, so it skips one whose SHA-512 does not match.
+  return existsSync(getPnpmProgram(root)) ? undefined : `npm left out ${getPnpmPackage()}: EINTEGRITY`
 }
 
 /**
+ * Runs an installer, for at most `INSTALL_LIMIT_SECONDS`.
+ *
  * @param {string} program
  * @param {string[]} args
  * @param {{ cwd: string, transcript: Transcript }} options
- * @returns {Promise<number | string>} the exit code, or the name of the signal that ended it
- * @throws {Refusal} when it cannot be started, or a signal asks us to stop.
+ * @returns {Promise<number | string>} the exit code, or the name of the signal that ended the program
+ * @throws {Refusal} if the program cannot be started, or a signal asks us to stop.
  */
 function runInstaller(program, args, { cwd, transcript }) {
   let end = () => {}
   // Registered before the child starts: otherwise a signal could end this process and leave the child running.
   const stopListening = onFirstSignal(() => end())
-  // A process group of its own, to end all of it: npm does not pass on every signal.
+  // A process group of its own, so that all its processes can be ended: npm does not pass on every signal.
   const child = spawn(program, args, {
     cwd,
     env: { ...process.env, npm_config_update_notifier: 'false' },
@@ -163,22 +180,22 @@ function runInstaller(program, args, { cwd, transcript }) {
   })
 }
 
-/** @typedef {ReturnType<typeof newTranscript>} Transcript */
+/** @typedef {ReturnType<typeof createTranscript>} Transcript */
 
 /** Collects the output of installers until `show` is called, and prints it from then on. */
-function newTranscript() {
+function createTranscript() {
   let output = ''
-  let shown = false
+  let isShown = false
   return {
     add(/** @type {string} */ chunk) {
       output += chunk
-      if (shown) process.stderr.write(chunk)
+      if (isShown) process.stderr.write(chunk)
     },
     show() {
-      shown = true
+      isShown = true
       process.stderr.write(`\n${output}`)
     },
-    end: () => ({ output, shown }),
+    end: () => ({ output, isShown }),
   }
 }
 
@@ -192,22 +209,24 @@ function killGroup(pid, signal) {
 }
 
 /**
+ * Calls `act` at the first of `SIGNALS`, which then do not end this process.
+ *
  * @param {() => void} act
-typeof SIGNALS[number] | undefined} stops listening and tells which signal came first =>  * @returns {() => typeof SIGNALS[number] | undefined} stops listening and returns the first signal => typeof SIGNALS[number] | undefined} stops listening and tells which signal came first
+ * @returns {() => typeof SIGNALS[number] | undefined} a function that stops listening and returns the first signal
  */
 function onFirstSignal(act) {
   /** @type {typeof SIGNALS[number] | undefined} */
-  let first
+  let firstSignal
   /** @param {NodeJS.Signals} signal */
   const listener = (signal) => {
-    if (first) return
-    first = SIGNALS.find((known) => known === signal)
+    if (firstSignal) return
+    firstSignal = SIGNALS.find((each) => each === signal)
     act()
   }
   for (const signal of SIGNALS) process.on(signal, listener)
   return () => {
     for (const signal of SIGNALS) process.off(signal, listener)
-    return first
+    return firstSignal
   }
 }
 
@@ -216,7 +235,7 @@ function onFirstSignal(act) {
  *
  * @param {string} root
  */
-function workspaceFolders(root) {
+function listWorkspaceFolders(root) {
   const yaml = readFileSync(path.join(root, 'pnpm-workspace.yaml'), 'utf8')
   const entries = /^packages:\n((?: +- .+\n)+)/m.exec(yaml)?.[1]?.match(/[^\s'"-][^\s'"]*/g) ?? []
   const folders = entries.flatMap((entry) => {
@@ -227,9 +246,9 @@ function workspaceFolders(root) {
   return [root, ...folders.filter((folder) => existsSync(path.join(folder, 'package.json'))).sort()]
 }
 
-/** @param {string} root */
-function foldersWithDependencies(root) {
-  return workspaceFolders(root).filter((folder) => {
+/** Lists the workspace folders into which pnpm installs dependencies. @param {string} root */
+function listFoldersWithDependencies(root) {
+  return listWorkspaceFolders(root).filter((folder) => {
     const manifest = /** @type {{ dependencies?: object, devDependencies?: object }} */ (
       JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'))
     )
@@ -238,13 +257,14 @@ function foldersWithDependencies(root) {
 }
 
 /**
- * Identifies the installation that the checkout needs. The value changes whenever a dependency may have changed.
+ * Computes an identifier of the installation that the checkout needs. It changes with the manifests, the lockfiles, the workspace
+ * file, and the platform.
  *
  * @param {string} root
  */
-function wantedInstallation(root) {
+function identifyInstallation(root) {
   const hash = createHash('sha256').update(`${process.platform}-${process.arch}`)
-  const manifests = workspaceFolders(root).map((folder) => path.join(folder, 'package.json'))
+  const manifests = listWorkspaceFolders(root).map((folder) => path.join(folder, 'package.json'))
   for (const name of ['pnpm-lock.yaml', 'pnpm-workspace.yaml', path.join(PNPM_FOLDER, 'package-lock.json')])
     manifests.push(path.join(root, name))
   for (const manifest of manifests)

@@ -4,19 +4,19 @@ import { setTimeout } from 'node:timers/promises'
 import { Refusal } from './machine.mjs'
 
 /**
- * Takes a lock between processes of one machine: a symbolic link whose target names its holder, because its creation is
- * atomic and includes the name. The lock of a process that ended without releasing it is taken over.
+ * Takes a lock between processes of one machine. The lock is a symbolic link whose target names its holder, because creating the
+ * link and naming the holder is then one atomic step. The lock of a process that ended without releasing it is taken over.
  *
  * @param {string} file
-void }} options `onWait` is called once, when another process holds it. =>  * @param {{ waitSeconds: number, onWait?: () => void }} options `onWait` is called once if another process holds the lock. => void }} options `onWait` is called once, when another process holds it.
- * @returns {Promise<() => void>} the release
- * @throws {Refusal} when the holder is still running after `waitSeconds`.
+ * @param {{ waitSeconds: number, onWait?: () => void }} options `onWait` is called once if another process holds the lock.
+ * @returns {Promise<() => void>} a function that releases the lock
+ * @throws {Refusal} if the holder is still running after `waitSeconds`.
  */
 export async function takeLock(file, { waitSeconds, onWait }) {
   const self = `${process.pid}.${readStartTime(process.pid)}`
   const deadline = Date.now() + waitSeconds * 1000
-  for (let waited = false; ; waited = true) {
-    if (make(file, self)) return () => void (readHolder(file) === self && rmSync(file, { force: true }))
+  for (let hasWaited = false; ; hasWaited = true) {
+    if (createLock(file, self)) return () => releaseLock(file, self)
     const holder = readHolder(file)
     if (holder !== undefined && !isAlive(holder)) {
       removeStaleLock(file, holder)
@@ -24,20 +24,25 @@ export async function takeLock(file, { waitSeconds, onWait }) {
     }
     if (Date.now() > deadline)
       throw new Refusal(`Another process (${holder?.split('.')[0]}) has held ${file} for ${waitSeconds} s.`)
-    if (!waited) onWait?.()
+    if (!hasWaited) onWait?.()
     await setTimeout(100)
   }
 }
 
-/** @param {string} file @param {string} self */
-function make(file, self) {
+/** Returns false if the lock exists. @param {string} file @param {string} holder */
+function createLock(file, holder) {
   try {
-    symlinkSync(self, file)
+    symlinkSync(holder, file)
     return true
   } catch (error) {
     if (readErrorCode(error) === 'EEXIST') return false
     throw error
   }
+}
+
+/** Deletes the lock unless another process has taken it over. @param {string} file @param {string} holder */
+function releaseLock(file, holder) {
+  if (readHolder(file) === holder) rmSync(file, { force: true })
 }
 
 /** @param {string} file @returns {string | undefined} */
@@ -50,13 +55,18 @@ function readHolder(file) {
   }
 }
 
-/** Process ids are reused, so the name includes the start time. @param {string} holder */
+/** Returns whether the holder is running. Process ids are reused, so its name includes its start time. @param {string} holder */
 function isAlive(holder) {
   const [pid = '', start] = holder.split('.')
   return readStartTime(pid) === start
 }
 
-/** Reads the start time of a process in clock ticks since boot. @param {string | number} pid @returns {string} '' when there is none */
+/**
+ * Reads the start time of a process, in clock ticks since boot.
+ *
+ * @param {string | number} pid
+ * @returns {string} '' if there is no such process
+ */
 function readStartTime(pid) {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
@@ -66,18 +76,24 @@ function readStartTime(pid) {
   }
 }
 
-/** Moves the lock before deleting it, so that of several processes one succeeds and none deletes a newer lock. @param {string} file @param {string} dead */
-function removeStaleLock(file, dead) {
-  const aside = `${file}.${process.pid}`
+/**
+ * Removes the lock of a process that has ended. Other processes may do the same at the same time, so this moves the lock before
+ * deleting it: only one move of a lock succeeds. If it has moved the lock of a new holder, it creates that lock again.
+ *
+ * @param {string} file
+ * @param {string} endedHolder
+ */
+function removeStaleLock(file, endedHolder) {
+  const movedFile = `${file}.${process.pid}`
   try {
-    renameSync(file, aside)
+    renameSync(file, movedFile)
   } catch (error) {
     if (readErrorCode(error) === 'ENOENT') return
     throw error
   }
-  const moved = readHolder(aside)
-  if (moved !== undefined && moved !== dead) make(file, moved)
-  rmSync(aside, { force: true })
+  const holder = readHolder(movedFile)
+  if (holder !== undefined && holder !== endedHolder) createLock(file, holder)
+  rmSync(movedFile, { force: true })
 }
 
 /** @param {unknown} error */

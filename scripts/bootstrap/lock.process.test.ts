@@ -13,25 +13,25 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-it('grants the lock to one process at a time, and to each in the end', async () => {
-  let inside = 0
-  let most = 0
-  const enter = async () => {
+it('grants the lock to one caller at a time, and to each in the end', async () => {
+  let holderCount = 0
+  let maxHolderCount = 0
+  const takeTurn = async () => {
     const release = await takeLock(file, { waitSeconds: 10 })
-    most = Math.max(most, ++inside)
+    maxHolderCount = Math.max(maxHolderCount, ++holderCount)
     await new Promise(setImmediate)
-    inside--
+    holderCount--
     release()
   }
-  await Promise.all([enter(), enter(), enter()])
-  expect(most).toBe(1)
+  await Promise.all([takeTurn(), takeTurn(), takeTurn()])
+  expect(maxHolderCount).toBe(1)
   expect(existsSync(file)).toBe(false)
 })
 
-it('takes over the lock of a process that has ended, also when its id is in use again', async () => {
+it('takes over the lock of a process that has ended, even if its id is in use again', async () => {
   const { pid } = spawnSync('true')
-  for (const dead of [`${pid}.1`, `${process.pid}.1`]) {
-    symlinkSync(dead, file)
+  for (const endedHolder of [`${pid}.1`, `${process.pid}.1`]) {
+    symlinkSync(endedHolder, file)
     const release = await takeLock(file, { waitSeconds: 0 })
     release()
   }
@@ -40,9 +40,9 @@ it('takes over the lock of a process that has ended, also when its id is in use 
 
 it('gives up after the given time while the holder is running, and reports the wait once', async () => {
   const release = await takeLock(file, { waitSeconds: 0 })
-  let waits = 0
-  const second = takeLock(file, { waitSeconds: 0.3, onWait: () => waits++ })
-  await expect(second).rejects.toThrow(`Another process (${process.pid}) has held ${file} for 0.3 s.`)
-  expect(waits).toBe(1)
+  let onWaitCalls = 0
+  const secondLock = takeLock(file, { waitSeconds: 0.3, onWait: () => onWaitCalls++ })
+  await expect(secondLock).rejects.toThrow(`Another process (${process.pid}) has held ${file} for 0.3 s.`)
+  expect(onWaitCalls).toBe(1)
   release()
 })

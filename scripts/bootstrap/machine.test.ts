@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { checkLibrary, checkMachine } from './machine.mjs'
 
-const node = (version: string) => ({ platform: 'linux', arch: 'x64', versions: { node: version } })
+const createMachine = (version: string) => ({ platform: 'linux', arch: 'x64', versions: { node: version } })
 
 describe('the machine', () => {
-  it.each([node('20.0.0'), node('26.1.0'), { ...node('24.21.0'), arch: 'arm64' }])(
+  it.each([createMachine('20.0.0'), createMachine('26.1.0'), { ...createMachine('24.21.0'), arch: 'arm64' }])(
     'accepts %j',
     (machine) => {
       expect(() => checkMachine(machine)).not.toThrow()
@@ -12,13 +12,13 @@ describe('the machine', () => {
   )
 
   it.each([
-    [node('18.20.4'), 'Plainpath needs Node 20 or newer to start; this is Node 18.20.4.'],
+    [createMachine('18.20.4'), 'Plainpath needs Node 20 or newer to start; this is Node 18.20.4.'],
     [
-      { ...node('24.21.0'), platform: 'darwin' },
+      { ...createMachine('24.21.0'), platform: 'darwin' },
       'Plainpath runs on Linux (x64 or arm64, glibc); this is darwin x64.',
     ],
     [
-      { ...node('24.21.0'), arch: 'ia32' },
+      { ...createMachine('24.21.0'), arch: 'ia32' },
       'Plainpath runs on Linux (x64 or arm64, glibc); this is linux ia32.',
     ],
   ])('rejects %j with one line', (machine, message) => {

@@ -4,8 +4,8 @@ import process from 'node:process'
 /** The folder with the manifest and lockfile of pnpm, relative to the root. */
 export const PNPM_FOLDER = path.join('scripts', 'bootstrap', 'pnpm')
 
-/** Returns the package of pnpm for this platform. */
-export const pnpmPackage = () => `@pnpm/exe.${process.platform}-${process.arch}`
+/** Returns the name of the npm package that contains pnpm for this platform. */
+export const getPnpmPackage = () => `@pnpm/exe.${process.platform}-${process.arch}`
 
-/** @param {string} root */
-export const pnpmProgram = (root) => path.join(root, PNPM_FOLDER, 'node_modules', pnpmPackage(), 'pnpm')
+/** Returns the path of the pinned pnpm. @param {string} root */
+export const getPnpmProgram = (root) => path.join(root, PNPM_FOLDER, 'node_modules', getPnpmPackage(), 'pnpm')

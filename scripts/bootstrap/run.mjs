@@ -6,18 +6,17 @@ import process from 'node:process'
 const REPEAT_MS = 1000
 
 /**
- * Runs a program with the pinned Node until it ends, and passes signals on.
+ * Runs a program with the pinned Node until it ends, and passes signals on to it.
  *
- * The program runs in a session of its own, because a Ctrl-C reaches every process of the terminal, npm forwards some
- * signals a second time, and a program that drains must not take the repetition for a second Ctrl-C. So it gets signals only
- * from here. The same signal within a second is dropped, a later one is passed on.
- * SIGHUP is passed on as SIGTERM. The program is also stopped when npm has ended, and, by
- * stop-with-bootstrap.mjs, when this process has.
+ * Ctrl-C reaches every process of the terminal, and npm forwards some signals a second time. A program that drains must not take
+ * this repetition for a second Ctrl-C. So the program runs in a session of its own, and gets signals only from here. A signal that
+ * is repeated within a second is dropped, and a later one is passed on. SIGHUP is passed on as SIGTERM. The program is also
+ * stopped when npm has ended and, by stop-with-bootstrap.mjs, when this process has.
  *
  * @param {string} root
  * @param {string} file relative to `root`
  * @param {string[]} args
- * @returns {Promise<number>} its exit code; 128 and the number of the signal when one ended it
+ * @returns {Promise<number>} the exit code of the program; 128 plus the number of the signal if one ended it
  */
 export function runPinned(root, file, args) {
   const bin = path.join(root, 'node_modules', '.bin')
@@ -37,22 +36,22 @@ export function runPinned(root, file, args) {
   child.stdio[3]?.on('error', () => {})
 
   /** @type {Map<NodeJS.Signals, number>} */
-  const lastAt = new Map()
+  const lastReceivedAt = new Map()
   /** @param {NodeJS.Signals} signal */
-  const pass = (signal) => {
+  const passOn = (signal) => {
     const now = Date.now()
-    const isEcho = now - (lastAt.get(signal) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS
-    lastAt.set(signal, now)
-    if (!isEcho) child.kill(signal)
+    const isRepetition = now - (lastReceivedAt.get(signal) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS
+    lastReceivedAt.set(signal, now)
+    if (!isRepetition) child.kill(signal)
   }
-  process.on('SIGINT', () => pass('SIGINT'))
-  process.on('SIGTERM', () => pass('SIGTERM'))
-  process.on('SIGHUP', () => pass('SIGTERM'))
+  process.on('SIGINT', () => passOn('SIGINT'))
+  process.on('SIGTERM', () => passOn('SIGTERM'))
+  process.on('SIGHUP', () => passOn('SIGTERM'))
   const parent = process.ppid
   const watch = setInterval(() => {
     if (process.ppid === parent) return
     clearInterval(watch)
-    pass('SIGTERM')
+    passOn('SIGTERM')
   }, 500).unref()
 
   return new Promise((resolve, reject) => {

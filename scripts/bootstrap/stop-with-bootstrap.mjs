@@ -1,6 +1,6 @@
 /**
- * Is loaded into the program that the bootstrap runs, and ends it when the bootstrap was killed (kill -9), which
- * closes the pipe between them. It removes the variable, so that programs started by this one do not use it.
+ * This module is loaded into the program that the bootstrap runs. If the bootstrap is killed (kill -9), the pipe between them
+ * closes, and this module ends the program. It deletes the variable, so that processes which the program starts do not use it.
  */
 import net from 'node:net'
 import process from 'node:process'

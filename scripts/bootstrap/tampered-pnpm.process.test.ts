@@ -8,9 +8,9 @@ import os from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openCheckout } from './checkout.fixture.ts'
-import { PNPM_FOLDER, pnpmPackage } from './pnpm.mjs'
+import { getPnpmPackage, PNPM_FOLDER } from './pnpm.mjs'
 
-const PACKAGE = pnpmPackage()
+const PACKAGE = getPnpmPackage()
 const VERSION = '12.21.0'
 /** A fake pnpm that records its calls, and creates the folders of an installation without packages. */
 const FAKE_PNPM = `#!/bin/sh
@@ -61,7 +61,7 @@ async function runProgram(editLockfile: (text: string) => string) {
     npm_config_registry: `http://127.0.0.1:${port}`,
     npm_config_cache: path.join(checkout.root, 'cache'),
   }).ended
-  return { ...result, calls: checkout.calls() }
+  return { ...result, calls: checkout.readCalls() }
 }
 
 test('does not run a pnpm whose SHA-512 differs from the one in the lockfile', async () => {

@@ -2,7 +2,7 @@ import path from 'node:path'
 import type { Reporter, TestModule, Vitest } from 'vitest/node'
 
 export interface FileTime {
-  /** Relative to the root, with its project. */
+  /** The name of the project, and the path of the file relative to the root. */
   readonly file: string
   readonly ms: number
 }
@@ -10,8 +10,8 @@ export interface FileTime {
 const LISTED_FILES = 10
 
 /**
- * A Vitest reporter that lists the slowest files of a run of more than ten. A run of all files fails when one takes more
- * than `maxShare` of the total time. The bound is a share because machines differ.
+ * A Vitest reporter that lists the slowest files of a run of more than ten files. If `maxShare` is given, a run of all files fails
+ * when one takes more than that share of the total time. The bound is a share because machines differ.
  */
 export default class SlowFilesReporter implements Reporter {
   readonly #maxShare: number | undefined

@@ -17,14 +17,14 @@ export interface FileTimeline {
   readonly processes: number
   readonly databases: number
   readonly databaseMs: number
-  /** Milliseconds that timers ran, by the place that set them. Timers may overlap. */
+  /** How long timers ran, in milliseconds, by the place that set them. Timers may overlap. */
   readonly timers: Readonly<Record<string, number>>
 }
 
 interface RunTimeline {
   readonly wallMs: number
   readonly cores: number
-  /** CPU time of the whole machine. */
+  /** The CPU time that the whole machine used during the run. */
   readonly busyMs: number
   readonly loadMs: number
   readonly tests: readonly { readonly name: string; readonly ms: number }[]
@@ -36,24 +36,24 @@ const LISTED_PLACES = 30
 
 /** A Vitest reporter that writes how the time of a run was spent, from the data of `timeline-setup.ts`. */
 export default class TimelineReporter implements Reporter {
-  readonly #options: { readonly seen: string; readonly report: string }
+  readonly #options: { readonly measurementsFile: string; readonly reportFile: string }
   #startedAt = 0
   #busyMs = 0
 
-  constructor(options: { seen: string; report: string }) {
+  constructor(options: { measurementsFile: string; reportFile: string }) {
     this.#options = options
   }
 
   onTestRunStart(): void {
-    mkdirSync(path.dirname(this.#options.seen), { recursive: true })
-    writeFileSync(this.#options.seen, '')
+    mkdirSync(path.dirname(this.#options.measurementsFile), { recursive: true })
+    writeFileSync(this.#options.measurementsFile, '')
     this.#startedAt = performance.now()
     this.#busyMs = readBusyMs()
   }
 
   onTestRunEnd(modules: readonly TestModule[]): void {
-    const { seen, report } = this.#options
-    const lines = readFileSync(seen, 'utf8').split('\n').filter(Boolean)
+    const { measurementsFile, reportFile } = this.#options
+    const lines = readFileSync(measurementsFile, 'utf8').split('\n').filter(Boolean)
     const tests = modules.flatMap((module) =>
       [...module.children.allTests()].map((test) => ({
         name: `${module.project.name} ${test.fullName}`,
@@ -69,8 +69,8 @@ export default class TimelineReporter implements Reporter {
       tests,
       files: lines.map((line) => JSON.parse(line) as FileTimeline),
     })
-    writeFileSync(report, text)
-    process.stdout.write(`\nWhere the time went: ${report}\n`)
+    writeFileSync(reportFile, text)
+    process.stdout.write(`\nWhere the time went: ${reportFile}\n`)
   }
 }
 

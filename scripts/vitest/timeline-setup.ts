@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect } from 'vitest'
 import type { FileTimeline } from './timeline-reporter.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '../..')
-/** Shorter timers only yield to the event loop. */
+/** Shorter timers of `setTimeout` are not counted, since they only yield to the event loop. */
 const MIN_TIMER_MS = 10
 /** The length of a clock tick in `/proc/self/stat`. It is the same on all current machines with Linux. */
 const MS_PER_TICK = 10
@@ -18,16 +18,16 @@ interface Counts {
   processes: number
   databases: number
   databaseMs: number
-  /** Milliseconds that timers ran, by the place in our code that set them. */
+  /** How long timers ran, in milliseconds, by the place that set them. */
   timers: Record<string, number>
 }
 
-// This file runs again for each test file of a worker, but timers are watched only once. All runs therefore share one object.
+// This file runs again for each test file of a worker, but counting starts only once. All runs therefore share one object.
 const shared = globalThis as { timelineCounts?: Counts }
-const isFirst = shared.timelineCounts === undefined
+const isFirstRun = shared.timelineCounts === undefined
 shared.timelineCounts ??= createCounts()
 const counts = shared.timelineCounts
-if (isFirst) watchTimers()
+if (isFirstRun) startCounting()
 
 let cpuAtStart = process.cpuUsage()
 let childCpuMsAtStart = readChildCpuMs()
@@ -72,7 +72,8 @@ function createCounts(): Counts {
   return { processes: 0, databases: 0, databaseMs: 0, timers: {} }
 }
 
-function watchTimers(): void {
+/** Counts, from now on, processes that are started, test databases that are created, and timers that run out. */
+function startCounting(): void {
   subscribe('child_process', () => {
     counts.processes += 1
   })

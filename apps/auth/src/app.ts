@@ -1,7 +1,7 @@
 /*
  * The two Koa applications of the authorization server: the public one and the internal one. This module decides which
- * routes, error formats and CORS rules each has. The routes are in the folders of their features, `wire.ts` creates their
- * dependencies, and middleware of both servers is in `@plainpath/http`.
+ * routes, error formats and CORS rules each has. The routes are in the folders of their features, and `wire.ts` creates
+ * their dependencies. The middleware that auth and the API share is in `@plainpath/http`.
  */
 import {
   type AppOptions,
@@ -45,9 +45,9 @@ export interface AppDeps {
   db: Pick<ReservedPool, 'runReserved'>
   authenticateUncached: AuthenticateClient
   routes: readonly Route[]
-  /** The routes for apps that people connect, in addition to those of OAuth. */
+  /** The routes on which apps that people connect register themselves. */
   appRoutes: readonly RawRoute[]
-  /** The paths of documents, which scripts of any origin may read. */
+  /** The paths of documents that scripts of any origin can read. */
   documentPaths: readonly string[]
   oauth: OAuthRouteDeps
   /** The key that signs cookies. It is the same in every instance. */
@@ -95,7 +95,7 @@ export const listPublicEndpoints = (deps: AppDeps) => listEndpoints(listPublicRo
  */
 export function createInternalApp(deps: AppDeps): Koa {
   const { tracing, limiter } = deps
-  // Only resource servers can connect here, so their trace context is trusted.
+  // Only resource servers are supposed to reach this listener, so every trace context is trusted.
   const traces = tracing && { tracing, trustedSenders: { has: () => true } }
   const app = createApp({ ...createAppOptions(deps), traces })
   app.use(mountRoutes(createInternalOAuthRoutes(deps.oauth), { limiter, authenticators: {} }))
@@ -124,8 +124,8 @@ function chooseErrorFormatForPath(path: string): ErrorFormat {
 }
 
 /**
- * Lets requests that revoke tokens, clients, secrets or verifications use the reserved database connections, so other
- * traffic cannot block a revocation by filling the pool.
+ * Lets requests that revoke tokens, clients, secrets or verifications use the reserved database connections. Other traffic
+ * then cannot block a revocation by filling the pool.
  */
 const useReservedConnections =
   (db: Pick<ReservedPool, 'runReserved'>): Middleware =>

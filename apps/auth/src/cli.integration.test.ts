@@ -13,34 +13,35 @@ import { openStores } from './stores.ts'
 let stores: AuthStores
 let env: Record<string, string>
 let folder: string
-const agent = exampleAgent({ name: 'Atlas of the terminal' })
-const keyed = exampleAgent({ keys: [exampleKey('one')] }).agent
-const { id } = agent.agent
+const agentRecord = exampleAgent({ name: 'Atlas of the terminal' })
+const keyedAgent = exampleAgent({ keys: [exampleKey('one')] }).agent
+const { id } = agentRecord.agent
 beforeAll(async () => {
   stores = await openAuthStores()
   env = await stores.settingsFor('https://plainpath.example')
   folder = await mkdtemp(path.join(tmpdir(), 'plainpath-auth-cli-'))
-  await using opened = await openStores(loadConfig(env), { log: silent, now: () => new Date() })
-  await opened.agents.add(agent)
-  await opened.agents.add({ agent: keyed, secrets: [] })
+  await using openedStores = await openStores(loadConfig(env), { log: silentLog, now: () => new Date() })
+  await openedStores.agents.add(agentRecord)
+  await openedStores.agents.add({ agent: keyedAgent, secrets: [] })
 })
 afterAll(async () => {
   await rm(folder, { recursive: true })
   await stores[Symbol.asyncDispose]()
 })
-const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
+const silentLog = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
-/** @returns the exit code, and what was printed on either stream */
-const run = (args: string, more: Record<string, string | undefined> = {}) =>
-  runAuth(args.split(' ').filter(Boolean), { ...env, ...more })
-const listed = async () => {
+/** Runs `auth` with these arguments, under the settings of the test and `overrides`. */
+const run = (args: string, overrides: Record<string, string | undefined> = {}) =>
+  runAuth(args.split(' ').filter(Boolean), { ...env, ...overrides })
+/** Returns the entry of the agent `id` in the output of `agents list --json`. */
+const findListedAgent = async () => {
   const { printed } = await run('agents list --json')
   return (JSON.parse(printed) as { client_id: string; status: string }[]).find(
     ({ client_id }) => client_id === id,
   )
 }
 
-describe('help', () => {
+describe('prints the usage for', () => {
   test.for([
     ['--help', 'serve'],
     ['serve --help', 'SIGTERM'],
@@ -69,7 +70,7 @@ describe('help', () => {
   })
 })
 
-describe('exits with 2 for an unknown command or option:', () => {
+describe('exits with 2 and prints to stderr only, for', () => {
   test.for([
     '',
     'unknown',
@@ -113,7 +114,7 @@ describe('exits with 2 for an unknown command or option:', () => {
 })
 
 describe('config', () => {
-  test('check reports valid settings, and which are set, without values', async () => {
+  test('check reports that the settings are valid, without the database URL', async () => {
     const { code, printed } = await run('config check')
     expect(code).toBe(0)
     expect(printed).toContain('The configuration is valid. Set: AUTH_ORIGIN')
@@ -121,20 +122,20 @@ describe('config', () => {
     expect(JSON.parse((await run('config check --json')).printed)).toMatchObject({ ok: true })
   })
 
-  test('check names every invalid setting, without values', async () => {
-    const wrong = { AUTH_PORT: 'Canary-x', AUTH_ORIGIN: undefined }
-    const { code, printed, errors } = await run('config check', wrong)
+  test('check names every missing or invalid setting, without its value', async () => {
+    const badSettings = { AUTH_PORT: 'Canary-x', AUTH_ORIGIN: undefined }
+    const { code, printed, errors } = await run('config check', badSettings)
     expect([code, printed]).toEqual([2, ''])
     expect(errors).toBe('bad configuration\n  AUTH_ORIGIN is missing\n  AUTH_PORT must be a whole number')
-    const forPrograms = await run('config check --json', wrong)
-    expect(forPrograms.code).toBe(2)
-    expect(JSON.parse(forPrograms.printed)).toEqual({
+    const jsonResult = await run('config check --json', badSettings)
+    expect(jsonResult.code).toBe(2)
+    expect(JSON.parse(jsonResult.printed)).toEqual({
       ok: false,
       mistakes: ['AUTH_ORIGIN is missing', 'AUTH_PORT must be a whole number'],
     })
   })
 
-  test('list shows every setting', async () => {
+  test('list shows settings as a table and as JSON', async () => {
     expect((await run('config list')).printed).toContain('| `AUTH_ORIGIN` | **required** |')
     const { printed } = await run('config list --json')
     expect(JSON.parse(printed)).toContainEqual({
@@ -153,13 +154,13 @@ describe('agents', () => {
     expect(printed).toMatch(
       new RegExp(`^${id}  active    20.*Z  client_secret_basic  never used +"Atlas of the terminal"$`, 'm'),
     )
-    expect(await listed()).toEqual({
+    expect(await findListedAgent()).toEqual({
       client_id: id,
       client_name: 'Atlas of the terminal',
       email_verified: false,
       status: 'active',
       scopes: ['guides:read', 'waitlist:write'],
-      registered_at: agent.agent.registeredAt.toISOString(),
+      registered_at: agentRecord.agent.registeredAt.toISOString(),
       last_used_at: null,
       idle_expiry: '2026-11-27T09:00:00.000Z',
       token_endpoint_auth_method: 'client_secret_basic',
@@ -171,14 +172,14 @@ describe('agents', () => {
     expect(JSON.parse((await run(`agents show ${id} --json`)).printed)).toMatchObject({ client_id: id })
   })
 
-  test('disable and enable change the status', async () => {
+  test('disable and enable change the status, and show prints the reason until the agent is enabled', async () => {
     const disabled = await run(`agents disable ${id}`)
     expect(disabled).toEqual({
       code: 0,
       printed: `${id} is disabled; all its tokens are revoked.`,
       errors: expect.stringMatching(/^\{.*"event":"client-ended".*\}$/),
     })
-    expect(await listed()).toMatchObject({ status: 'disabled' })
+    expect(await findListedAgent()).toMatchObject({ status: 'disabled' })
     expect((await run(`agents show ${id}`)).printed).not.toContain('because:')
     await run(`agents disable ${id} --reason abuse`)
     expect((await run(`agents show ${id}`)).printed).toContain('  because: abuse')
@@ -189,12 +190,12 @@ describe('agents', () => {
     expect((await run(`agents show ${id}`)).printed).toContain('  because: abuse')
     expect((await run(`agents enable ${id}`)).code).toBe(0)
     expect((await run(`agents show ${id}`)).printed).not.toContain('abuse')
-    expect(await listed()).toMatchObject({ status: 'active' })
-    const again = await run(`agents enable ${id}`)
-    expect(again).toEqual({ code: 1, printed: '', errors: `${id} is not disabled.` })
+    expect(await findListedAgent()).toMatchObject({ status: 'active' })
+    const secondEnable = await run(`agents enable ${id}`)
+    expect(secondEnable).toEqual({ code: 1, printed: '', errors: `${id} is not disabled.` })
   })
 
-  test('say what they would do with --dry-run, without doing it, also as --json', async () => {
+  test('disable, delete and enable change nothing with --dry-run, and print JSON with --json', async () => {
     for (const verb of ['disable', 'delete']) {
       expect(await run(`agents ${verb} ${id} --dry-run`)).toMatchObject({
         code: 0,
@@ -203,19 +204,19 @@ describe('agents', () => {
       const { printed } = await run(`agents ${verb} ${id} --dry-run --json`)
       expect(JSON.parse(printed)).toEqual({ ok: true, done: false, client_id: id, status: 'active' })
     }
-    expect(await listed()).toMatchObject({ status: 'active' })
+    expect(await findListedAgent()).toMatchObject({ status: 'active' })
     expect((await run(`agents enable ${id} --dry-run`)).code).toBe(1)
     const { printed } = await run(`agents disable ${id} --json`)
     expect(JSON.parse(printed)).toEqual({ ok: true, done: true, client_id: id, status: 'disabled' })
     expect((await run(`agents enable ${id} --dry-run`)).printed).toBe(`Would enable ${id}.`)
-    expect(await listed()).toMatchObject({ status: 'disabled' })
+    expect(await findListedAgent()).toMatchObject({ status: 'disabled' })
     expect(JSON.parse((await run(`agents enable ${id} --json`)).printed)).toMatchObject({ done: true })
     const refused = await run(`agents enable ${id} --json`)
     expect(refused).toMatchObject({ code: 1, errors: `${id} is not disabled.` })
     expect(JSON.parse(refused.printed)).toEqual({ ok: false, reason: `${id} is not disabled.` })
   })
 
-  test('stats counts each kind', async () => {
+  test('stats counts the agents of each kind', async () => {
     const { code, printed } = await run('agents stats --json')
     expect(code).toBe(0)
     expect(JSON.parse(printed)).toMatchObject({
@@ -229,36 +230,36 @@ describe('agents', () => {
   })
 
   test('show shows an expired agent', async () => {
-    const gone = exampleAgent().agent.id
+    const expiredId = exampleAgent().agent.id
     await stores.db.query(
       `insert into expired_agents (id, cause, secret_hashes, hash_key_ids, expired_at) values ($1, 'idle', '{}', '{}', now())`,
-      [gone],
+      [expiredId],
     )
-    expect((await run(`agents show ${gone}`)).printed).toMatch(/expired .*no token for 90 days$/)
-    expect(JSON.parse((await run(`agents show ${gone} --json`)).printed)).toMatchObject({
-      client_id: gone,
+    expect((await run(`agents show ${expiredId}`)).printed).toMatch(/expired .*no token for 90 days$/)
+    expect(JSON.parse((await run(`agents show ${expiredId} --json`)).printed)).toMatchObject({
+      client_id: expiredId,
       status: 'expired',
       cause: 'idle',
     })
   })
 
   test('list and show say how the agent authenticates', async () => {
-    expect(await listed()).toMatchObject({ token_endpoint_auth_method: 'client_secret_basic' })
-    expect(JSON.parse((await run(`agents show ${keyed.id} --json`)).printed)).toMatchObject({
+    expect(await findListedAgent()).toMatchObject({ token_endpoint_auth_method: 'client_secret_basic' })
+    expect(JSON.parse((await run(`agents show ${keyedAgent.id} --json`)).printed)).toMatchObject({
       token_endpoint_auth_method: 'private_key_jwt',
     })
     expect((await run('agents list')).printed).toMatch(
-      new RegExp(`^${keyed.id}  active .*Z  private_key_jwt +never used +key [\\w-]{43}$`, 'm'),
+      new RegExp(`^${keyedAgent.id}  active .*Z  private_key_jwt +never used +key [\\w-]{43}$`, 'm'),
     )
   })
 
-  test('delete works once, and erases the reason of a disabled agent', async () => {
+  test('delete works once, and erases the name of the agent and the reason why it was disabled', async () => {
     await run(`agents disable ${id} --reason abuse`)
     expect((await run(`agents delete ${id}`)).code).toBe(0)
     expect((await run(`agents show ${id}`)).printed).not.toContain('abuse')
-    expect(await listed()).toMatchObject({ status: 'deleted' })
-    expect(await listed()).not.toHaveProperty('client_name')
-    expect(await listed()).not.toHaveProperty('token_endpoint_auth_method')
+    expect(await findListedAgent()).toMatchObject({ status: 'deleted' })
+    expect(await findListedAgent()).not.toHaveProperty('client_name')
+    expect(await findListedAgent()).not.toHaveProperty('token_endpoint_auth_method')
     for (const verb of ['delete', 'disable'])
       expect(await run(`agents ${verb} ${id}`)).toMatchObject({
         code: 1,
@@ -266,15 +267,15 @@ describe('agents', () => {
       })
   })
 
-  test('refuses an unknown agent', async () => {
-    const other = exampleAgent().agent.id
+  test('show, disable, delete and enable refuse an unknown agent', async () => {
+    const unknownId = exampleAgent().agent.id
     for (const verb of ['show', 'disable', 'delete', 'enable'])
-      expect(await run(`agents ${verb} ${other}`)).toMatchObject({ code: 1, printed: '' })
+      expect(await run(`agents ${verb} ${unknownId}`)).toMatchObject({ code: 1, printed: '' })
   })
 })
 
 describe('keys', () => {
-  test('init creates the first key once; list shows it, without its private part', async () => {
+  test('init creates a key only if there is none, and list shows keys without their private part', async () => {
     expect((await run('keys init')).printed).toBe('Nothing to do: a key signs already.')
     const { printed } = await run('keys list --json')
     expect(JSON.parse(printed)).toMatchObject({
@@ -293,7 +294,7 @@ describe('keys', () => {
 })
 
 describe('resource-servers create', () => {
-  test('prints the entry, and writes the secret to a file that only its owner can read', async () => {
+  test('prints the entry, and writes the secret to a new file that only its owner can access', async () => {
     const file = path.join(folder, 'secret')
     const create = `resource-servers create rs_new --audience https://a.example/api --secret-file ${file}`
     const { code, printed } = await run(create)
@@ -314,7 +315,7 @@ describe('resource-servers create', () => {
     ['bad', 'https://a.example/api'],
     ['agt_x', 'https://a.example/api'],
     ['rs_x', 'api'],
-  ])('refuses %s for %s, writing nothing', async ([name, audience]) => {
+  ])('refuses the id %s with the audience %s, and writes no secret', async ([name, audience]) => {
     const file = path.join(folder, `never-${name}`)
     const args = `resource-servers create ${name} --audience ${audience} --secret-file ${file}`
     expect(await run(args)).toMatchObject({ code: 1, printed: '' })
@@ -323,15 +324,15 @@ describe('resource-servers create', () => {
 })
 
 describe('migrate', () => {
-  test('migrates an empty database, once', async () => {
-    const owner = { AUTH_MIGRATION_DATABASE_URL: stores.database.ownerUrl }
-    expect((await run('migrate', owner)).printed).toBe('Nothing to do: the tables are up to date.')
+  test('applies every migration to an empty database, and does nothing when the tables are up to date', async () => {
+    const ownerSettings = { AUTH_MIGRATION_DATABASE_URL: stores.database.ownerUrl }
+    expect((await run('migrate', ownerSettings)).printed).toBe('Nothing to do: the tables are up to date.')
     await stores.asOwner(
       'drop table mails, identity_assertions, tokens, claims, claim_attempts, claim_tries, claim_blocks, blocked_domains, blocked_domain_audit, client_assertions, token_stop, token_stop_audit, resource_server_followers, resource_server_secrets, expired_agents, app_clients, oauth_records, sign_ins, agent_secrets, agents, signing_keys, key_ring, key_audit, key_followers, token_store_in_use, schema_migrations cascade',
     )
     await stores.asOwner('drop function notify_agent_changed, notify_key_ring_changed')
     expect(await run('keys list')).toMatchObject({ code: 1, printed: '' })
-    const { code, printed } = await run('migrate', owner)
+    const { code, printed } = await run('migrate', ownerSettings)
     expect([code, printed]).toEqual([
       0,
       'Applied: 0001-agents, 0002-signing-keys, 0003-tokens, 0004-key-ring, 0005-claims, 0006-stop-and-credentials, 0007-agent-keys, 0008-mails, 0009-identity-assertions, 0010-clients-life, 0011-one-mail-queue, 0012-deferred-mails, 0013-url-clients, 0014-dpop, 0015-app-connections, 0016-registered-instances',
@@ -339,7 +340,7 @@ describe('migrate', () => {
     expect((await run('keys list')).code).toBe(0)
   })
 
-  test('needs the URL of the owner', async () => {
+  test('requires AUTH_MIGRATION_DATABASE_URL', async () => {
     expect(await run('migrate')).toMatchObject({
       code: 1,
       errors: expect.stringContaining('AUTH_MIGRATION_DATABASE_URL'),
@@ -350,29 +351,29 @@ describe('migrate', () => {
 const UNAVAILABLE =
   'PostgreSQL or Redis is unavailable (ECONNREFUSED). Nothing was stored. Run the same command again.'
 
-describe('a failure is one clear line, exit code 1:', () => {
-  const nowhere = 'postgres://auth:Canary-pw@127.0.0.1:1/auth'
-  test.for(['agents list', 'keys list'])('no database for %s', async (args) => {
-    const { code, printed, errors } = await run(args, { AUTH_DATABASE_URL: nowhere })
+describe('exits with 1 and explains on one line', () => {
+  const unreachableUrl = 'postgres://auth:Canary-pw@127.0.0.1:1/auth'
+  test.for(['agents list', 'keys list'])('that PostgreSQL is unavailable to %s', async (args) => {
+    const { code, printed, errors } = await run(args, { AUTH_DATABASE_URL: unreachableUrl })
     expect([code, printed]).toEqual([1, ''])
     expect(errors.split('\n').at(-1)).toBe(UNAVAILABLE)
     expect(errors).not.toContain('Canary-pw')
   })
 
-  test('when Redis is missing, for a command that revokes tokens; other commands work without it', async () => {
+  test('that Redis is unavailable to a command that revokes tokens; other commands work without it', async () => {
     const redis = { AUTH_REDIS_URL: 'redis://:Canary-pw@127.0.0.1:1' }
     const { code, errors } = await run(`agents disable ${id}`, redis)
     expect([code, errors.split('\n').at(-1)]).toEqual([1, UNAVAILABLE])
     expect(errors).not.toContain('Canary-pw')
-    for (const words of ['agents list', 'claims list', 'keys list', 'stops', 'resource-servers list'])
-      expect(await run(words, redis)).toMatchObject({ code: 0, errors: '' })
+    for (const command of ['agents list', 'claims list', 'keys list', 'stops', 'resource-servers list'])
+      expect(await run(command, redis)).toMatchObject({ code: 0, errors: '' })
   })
 
-  test('a port that is taken', async () => {
-    await using taken = await serve(() => undefined, { port: 0, host: '127.0.0.1', drainSeconds: 1 })
+  test('that the port is taken', async () => {
+    await using otherServer = await serve(() => undefined, { port: 0, host: '127.0.0.1', drainSeconds: 1 })
     await run('keys init')
-    const ports = { AUTH_OPERATIONS_PORT: String(taken.port), AUTH_INTERNAL_PORT: '0', AUTH_PORT: '0' }
+    const ports = { AUTH_OPERATIONS_PORT: String(otherServer.port), AUTH_INTERNAL_PORT: '0', AUTH_PORT: '0' }
     const { code, errors } = await run('serve', ports)
-    expect([code, errors]).toEqual([1, `The port is taken: ${taken.port}.`])
+    expect([code, errors]).toEqual([1, `The port is taken: ${otherServer.port}.`])
   })
 })

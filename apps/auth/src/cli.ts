@@ -78,13 +78,13 @@ export const AUTH_COMMANDS: CommandLine<AuthContext> = {
   ],
 }
 
-/** SQLSTATE `disk_full`. The statement failed, and its transaction is rolled back. */
+/** SQLSTATE `disk_full`: the statement failed, and its transaction was rolled back. */
 const DISK_FULL = '53100'
 
 /**
  * Runs a command of the authorization server.
  *
- * @param words without `node` and the file
+ * @param words the command line without `node` and the script
  * @returns the exit code: 0 done, 1 refused or failed, 2 wrong usage or settings
  */
 export function runAuthCommand(

@@ -8,27 +8,28 @@ import { loadConfig, SETTINGS } from './config.ts'
 import { createResourceServer } from './resource-servers/resource-servers.ts'
 
 let folder: string
-let good: Record<string, string>
+let validSettings: Record<string, string>
 beforeAll(() => {
   folder = mkdtempSync(path.join(tmpdir(), 'plainpath-auth-config-'))
-  const file = (name: string, text: string) => {
+  const createFile = (name: string, text: string) => {
     writeFileSync(path.join(folder, name), text)
     return path.join(folder, name)
   }
   const { server } = createResourceServer('rs_api', 'https://plainpath.example/api')
-  good = {
+  validSettings = {
     AUTH_ORIGIN: 'https://plainpath.example',
     AUTH_DATABASE_URL: 'postgres://auth@127.0.0.1/auth',
-    AUTH_KEK_FILE: file('kek', newKeyEncryptionKey()),
-    AUTH_HASH_KEY_FILE: file('hash', newHashKey()),
-    AUTH_RESOURCE_SERVERS_FILE: file('servers.json', JSON.stringify([server])),
+    AUTH_KEK_FILE: createFile('kek', newKeyEncryptionKey()),
+    AUTH_HASH_KEY_FILE: createFile('hash', newHashKey()),
+    AUTH_RESOURCE_SERVERS_FILE: createFile('servers.json', JSON.stringify([server])),
     AUTH_SMTP_URL: 'smtp://mail.example.org',
   }
-  file('bad.json', '[{"client_id":"rs_api","audience":"Canary-7f3","secrets":["Canary-7f3"]}]')
+  createFile('bad.json', '[{"client_id":"rs_api","audience":"Canary-7f3","secrets":["Canary-7f3"]}]')
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-function mistakes(env: Environment): readonly string[] {
+/** Returns the mistakes that `loadConfig` reports; none for valid settings. */
+function listMistakes(env: Environment): readonly string[] {
   try {
     loadConfig(env)
     return []
@@ -38,17 +39,20 @@ function mistakes(env: Environment): readonly string[] {
   }
 }
 
-test('counts an empty variable as absent, as Compose and shells write one where nothing is set', () => {
-  const empty = Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, '']))
-  expect(loadConfig({ ...empty, ...good })).toMatchObject({ redisUrl: undefined, public: { port: 8081 } })
-  expect(mistakes({ ...good, AUTH_ORIGIN: '', AUTH_KEK_FILE: '' })).toEqual([
+test('treats an empty variable as absent, because Compose and shells set one for a missing value', () => {
+  const emptySettings = Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, '']))
+  expect(loadConfig({ ...emptySettings, ...validSettings })).toMatchObject({
+    redisUrl: undefined,
+    public: { port: 8081 },
+  })
+  expect(listMistakes({ ...validSettings, AUTH_ORIGIN: '', AUTH_KEK_FILE: '' })).toEqual([
     'AUTH_ORIGIN is missing',
     'AUTH_KEK_FILE is missing',
   ])
 })
 
-test('needs only the required settings, and has defaults for the rest', () => {
-  const { sealingKeys, hashKey, resourceServers, trustedProxies, ...values } = loadConfig(good)
+test('accepts the required settings alone, and uses defaults for others', () => {
+  const { sealingKeys, hashKey, resourceServers, trustedProxies, ...values } = loadConfig(validSettings)
   expect(values).toMatchObject({
     origin: 'https://plainpath.example',
     public: { port: 8081, host: '0.0.0.0' },
@@ -69,9 +73,9 @@ test('needs only the required settings, and has defaults for the rest', () => {
   expect(trustedProxies.has('127.0.0.1')).toBe(false)
 })
 
-test('reads every setting', () => {
+test('parses ports, lists, networks, hosts, factors and URLs', () => {
   const config = loadConfig({
-    ...good,
+    ...validSettings,
     AUTH_ORIGIN: 'http://localhost:8080',
     AUTH_PORT: '0',
     AUTH_TRUSTED_PROXIES: '10.0.0.0/8, ::1',
@@ -97,26 +101,26 @@ test('reads every setting', () => {
   ])
 })
 
-test('ignores variables without its prefix', () => {
-  expect(mistakes({ ...good, PATH: '/bin', RESOURCE_ORIGIN: 'x', AUTHORITY: 'x' })).toEqual([])
+test('ignores variables without the prefix AUTH_', () => {
+  expect(listMistakes({ ...validSettings, PATH: '/bin', RESOURCE_ORIGIN: 'x', AUTHORITY: 'x' })).toEqual([])
 })
 
-test('names all missing settings at once', () => {
-  const { AUTH_SMTP_URL: _smtp, ...required } = good
-  expect(mistakes({})).toEqual(Object.keys(required).map((name) => `${name} is missing`))
+test('names every missing required setting in one error', () => {
+  const { AUTH_SMTP_URL: _smtp, ...required } = validSettings
+  expect(listMistakes({})).toEqual(Object.keys(required).map((name) => `${name} is missing`))
 })
 
-test('needs a mail server for an https origin, and an outbox directory for a local one', () => {
-  const { AUTH_SMTP_URL: _smtp, ...without } = good
-  expect(mistakes(without)).toEqual([
+test('requires a mail server for an https origin, and has an outbox for a loopback origin', () => {
+  const { AUTH_SMTP_URL: _smtp, ...settingsWithoutSmtp } = validSettings
+  expect(listMistakes(settingsWithoutSmtp)).toEqual([
     expect.stringMatching(/^AUTH_SMTP_URL is missing: mail of an https origin/),
   ])
-  expect(loadConfig({ ...without, AUTH_ORIGIN: 'http://localhost:8080' }).mail).toEqual({
+  expect(loadConfig({ ...settingsWithoutSmtp, AUTH_ORIGIN: 'http://localhost:8080' }).mail).toEqual({
     smtpUrl: undefined,
     from: 'no-reply@localhost',
     outboxDirectory: '.data/outbox',
   })
-  expect(loadConfig({ ...good, AUTH_MAIL_FROM: 'help@plainpath.example' }).mail).toMatchObject({
+  expect(loadConfig({ ...validSettings, AUTH_MAIL_FROM: 'help@plainpath.example' }).mail).toMatchObject({
     smtpUrl: 'smtp://mail.example.org',
     from: 'help@plainpath.example',
   })
@@ -143,7 +147,7 @@ describe('refuses, without showing the value,', () => {
     ['AUTH_CORS_ORIGINS', '*'],
     ['AUTH_CORS_ORIGINS', 'https://Canary-7f3.example/path'],
     ['AUTH_ALSO_ACCEPT_HOSTS', 'Canary-7f3/'],
-    // Valid values, but the origin is a public one.
+    // A valid value, which is refused because the origin is not on loopback.
     ['AUTH_CLIENT_DOCUMENT_TEST_HOSTS', 'canary-7f3.example:8443'],
     ['AUTH_CLIENT_DOCUMENT_TEST_HOSTS', 'canary-7f3.example'],
     ['AUTH_CLIENT_DOCUMENT_TEST_HOSTS', 'canary-7f3.example:443'],
@@ -165,7 +169,7 @@ describe('refuses, without showing the value,', () => {
     ['AUTH_SECRET', 'Canary-7f3'],
     ['AUTH_', 'Canary-7f3'],
   ] satisfies [string, string][])('%s=%s', ([name, value]) => {
-    const found = mistakes({ ...good, [name]: value })
+    const found = listMistakes({ ...validSettings, [name]: value })
     expect(found).toHaveLength(1)
     expect(found[0]).toMatch(new RegExp(`^${name} `))
     expect(found[0]).not.toMatch(/canary-7f3/i)
@@ -175,33 +179,35 @@ describe('refuses, without showing the value,', () => {
     ['AUTH_KEK_FILE', 'bad kek file: line 1 is not kek-<id>:<base64url of 32 bytes>'],
     ['AUTH_HASH_KEY_FILE', 'bad hash file: line 1 is not hash-<id>:<base64url of 32 bytes>'],
     ['AUTH_RESOURCE_SERVERS_FILE', 'is not a list of resource servers'],
-  ] as const)('a file of another kind as %s, which is not quoted', ([name, mistake]) => {
-    expect(mistakes({ ...good, [name]: path.join(folder, 'bad.json') })).toEqual([`${name} ${mistake}`])
+  ] as const)('the wrong kind of file as %s', ([name, mistake]) => {
+    const env = { ...validSettings, [name]: path.join(folder, 'bad.json') }
+    expect(listMistakes(env)).toEqual([`${name} ${mistake}`])
   })
 })
 
-test('reports all mistakes at once', () => {
-  const bad = { AUTH_PORT: 'x', AUTH_ORIGIN: 'x', AUTH_LIMITS_FACTOR: 'x', AUTH_OTHER: 'x' }
-  expect(mistakes({ ...good, ...bad }).map((mistake) => mistake.split(' ')[0])).toEqual([
+test('reports all mistakes in one error', () => {
+  const listSettings = (env: Environment) => listMistakes(env).map((mistake) => mistake.split(' ')[0])
+  const badSettings = { AUTH_PORT: 'x', AUTH_ORIGIN: 'x', AUTH_LIMITS_FACTOR: 'x', AUTH_OTHER: 'x' }
+  expect(listSettings({ ...validSettings, ...badSettings })).toEqual([
     'AUTH_OTHER',
     'AUTH_ORIGIN',
     'AUTH_PORT',
     'AUTH_LIMITS_FACTOR',
   ])
-  const together = { AUTH_PORT: 'x', AUTH_KEYS_POLL_SECONDS: '10', AUTH_KEYS_LEASE_SECONDS: '15' }
-  const withoutMail = { AUTH_ORIGIN: 'https://plainpath.example', AUTH_SMTP_URL: undefined }
-  expect(mistakes({ ...good, ...together, ...withoutMail }).map((mistake) => mistake.split(' ')[0])).toEqual([
+  const badCombination = { AUTH_PORT: 'x', AUTH_KEYS_POLL_SECONDS: '10', AUTH_KEYS_LEASE_SECONDS: '15' }
+  const noMailServer = { AUTH_ORIGIN: 'https://plainpath.example', AUTH_SMTP_URL: undefined }
+  expect(listSettings({ ...validSettings, ...badCombination, ...noMailServer })).toEqual([
     'AUTH_PORT',
     'AUTH_KEYS_LEASE_SECONDS',
     'AUTH_SMTP_URL',
   ])
 })
 
-test('README.md holds the table that "auth config list" prints', () => {
+test('README.md contains the table of settings', () => {
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
   expect(readme).toContain(`\n${formatSettingsTable(SETTINGS)}\n`)
 })
 
-test('describes every setting', () => {
+test('describes every setting in at least ten characters', () => {
   expect(listSettingRows(SETTINGS).filter(({ description }) => description.length < 10)).toEqual([])
 })

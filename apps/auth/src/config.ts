@@ -1,6 +1,6 @@
 /*
- * The settings of the authorization server: every `AUTH_*` variable with its schema, description and default. No other
- * module reads the environment. The settings of the signing keys are in `keys/key-settings.ts`.
+ * The settings of the authorization server: every `AUTH_*` variable with its schema, description and default. Only this
+ * module parses them. The settings of the signing keys are declared in `keys/key-settings.ts`.
  */
 import type { TrustedProxies } from '@plainpath/http'
 import {
@@ -31,7 +31,7 @@ import { KEY_SETTINGS, type KeySettings, toKeySettings } from './keys/key-settin
 import type { ResourceServer } from './resource-servers/resource-servers.ts'
 import { parseResourceServers } from './resource-servers/resource-servers-file.ts'
 
-/** Every variable of the authorization server. The table in README.md is generated from it. */
+/** All variables of the authorization server. The table in README.md is generated from them. */
 export const SETTINGS = {
   AUTH_ORIGIN: {
     schema: Origin,
@@ -205,7 +205,7 @@ const readSettings = createSettingsReader({
 })
 
 /**
- * Reads the `AUTH_*` variables, once, at startup.
+ * Reads the settings from the `AUTH_*` variables.
  *
  * @throws {ConfigError} that names every invalid, missing and unknown variable, but no value
  */
@@ -246,15 +246,17 @@ export function loadConfig(env: Environment): Config {
 }
 
 function findCombinedMistakes(values: Partial<SettingValues<typeof SETTINGS>>): string[] {
-  const { AUTH_KEYS_LEASE_SECONDS: lease, AUTH_KEYS_POLL_SECONDS: poll, AUTH_ORIGIN: origin } = values
+  const {
+    AUTH_KEYS_LEASE_SECONDS: leaseSeconds,
+    AUTH_KEYS_POLL_SECONDS: pollSeconds,
+    AUTH_ORIGIN: origin,
+  } = values
+  const mistakes: string[] = []
+  if (leaseSeconds !== undefined && pollSeconds !== undefined && leaseSeconds < 2 * pollSeconds)
+    mistakes.push('AUTH_KEYS_LEASE_SECONDS must be at least twice AUTH_KEYS_POLL_SECONDS')
+  if (origin && !isLoopback(origin) && values.AUTH_CLIENT_DOCUMENT_TEST_HOSTS?.length)
+    mistakes.push('AUTH_CLIENT_DOCUMENT_TEST_HOSTS is for an AUTH_ORIGIN on loopback only')
   const smtpMistake = origin && 'AUTH_SMTP_URL' in values && findSmtpMistake(origin, values.AUTH_SMTP_URL)
-  return [
-    ...(lease !== undefined && poll !== undefined && lease < 2 * poll
-      ? ['AUTH_KEYS_LEASE_SECONDS must be at least twice AUTH_KEYS_POLL_SECONDS']
-      : []),
-    ...(origin && !isLoopback(origin) && values.AUTH_CLIENT_DOCUMENT_TEST_HOSTS?.length
-      ? ['AUTH_CLIENT_DOCUMENT_TEST_HOSTS is for an AUTH_ORIGIN on loopback only']
-      : []),
-    ...(smtpMistake ? [`AUTH_SMTP_URL ${smtpMistake}`] : []),
-  ]
+  if (smtpMistake) mistakes.push(`AUTH_SMTP_URL ${smtpMistake}`)
+  return mistakes
 }

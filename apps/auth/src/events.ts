@@ -9,9 +9,10 @@ const id = z.string()
 const text = z.string()
 
 /**
- * The security events: changes to what a client, key, domain or person may do, and attempts to exceed it. They contain ids and
- * domains, but no names and no e-mail addresses. Each event is written to the log, from which `auth replay` reads it back, so
- * names remain: a claim is the verification of an e-mail address.
+ * The security events: changes to what a client, key, domain or person can do, and attempts to exceed it. Their data
+ * contains no names and no e-mail addresses of agents and persons. The events are logged, and `auth replay` reads
+ * revocations back from old logs. The events therefore keep their older names: in them, a claim is an e-mail
+ * verification.
  */
 export const SECURITY_EVENTS = {
   'claim-made': z.object({ client_id: id, registration_id: id }),
@@ -20,7 +21,7 @@ export const SECURITY_EVENTS = {
   'attempt-locked': z.object({ claim_attempt_id: id }),
   'locked-attempt-tried': z.object({ client_id: id }),
   'keys-changed': z.object({ client_id: AgentId }),
-  /** The document of a URL client no longer contains a key, so the tokens of the client were revoked. */
+  /** The tokens of a URL client were revoked because of its document (`UrlClientStore.refresh`, `expireDocument`). */
   'document-changed': z.object({ client_id: AgentId }),
   'domain-blocked': z.object({ domain: z.string() }),
   'domain-unblocked': z.object({ domain: z.string() }),
@@ -32,10 +33,13 @@ export const SECURITY_EVENTS = {
   'contact-bound': z.object({ client_id: AgentId }),
   'contact-unbound': z.object({ client_id: AgentId }),
   'clients-expired': z.object({ count: z.int() }),
-  /** The `stop` command emits this event with `scope`. Each instance emits it without `scope` when it first sees the new revocation epoch. */
+  /**
+   * The `stop` command emits this event with `scope`. Each instance emits it without `scope` when it first issues a
+   * token after the cutoff advanced.
+   */
   'tokens-stopped': z.object({ scope: text, client_id: id, epoch: z.int() }).partial(),
   'signing-keys-changed': z.object({ step: z.string(), kids: z.array(id).readonly() }),
-  /** `copy`: the secret was copied from the settings into the database. */
+  /** `copy`: the command changed a copy of the file of resource servers, which an operator then puts in place. */
   'api-secret-added': z.object({ resource_server: id, fingerprint: text, copy: z.literal(true).optional() }),
   'api-secret-ended': z.object({ resource_server: id, fingerprint: text, copy: z.literal(true).optional() }),
 }
@@ -57,13 +61,16 @@ interface MetricEventData {
   swept: { what: string }
 }
 
-/** The outcomes of a sign-in, or of a step of it: mailing a code, or entering one. */
+/** The outcomes of a sign-in, or of one of its steps: mailing a code, or entering one. */
 export const SIGN_IN_OUTCOMES = ['code-mailed', 'wrong-code', 'allowed', 'denied'] as const
 export type SignInOutcome = (typeof SIGN_IN_OUTCOMES)[number]
 
 type ListenerArguments<Data> = { [Name in keyof Data]: [Data[Name]] }
 
-/** The events of this process. An event about a change is emitted after the change is stored. Listeners are synchronous and never throw. */
+/**
+ * The events of this process. An event about a change is emitted after the change is stored. Listeners must be
+ * synchronous and must not throw, because an exception would reach the caller of `emit`.
+ */
 export type AuthEvents = EventEmitter<ListenerArguments<SecurityEventData & MetricEventData>>
 
 export const createEvents = (): AuthEvents => new EventEmitter()
@@ -77,8 +84,8 @@ function buildVerifiedDomainMember(data: { client_id?: unknown }) {
 }
 
 /**
- * Logs each security event as `security event`, with its name, its data and the verified domain of the client, for security
- * monitoring.
+ * Logs each security event as `security event`, for security monitoring. The line contains the event's name, its data
+ * and, if the client has one, its verified domain.
  *
  * @param operator the operator who runs a command; absent in the server
  */

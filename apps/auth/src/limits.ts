@@ -14,23 +14,24 @@ import { runRedisScript } from './tokens/run-redis-script.ts'
 
 const MINUTE = 60
 const HOUR = 3600
-/** The longest window of a limit per address. It is short, because one abuser can use up the limit of a shared address. */
+/** The longest window of a limit per address. It is short, because one abuser can use up the quota of a shared address. */
 const ADDRESS_WINDOW_SECONDS = 10 * MINUTE
 
 /** The limits with their quotas, which `AUTH_LIMITS_FACTOR` multiplies. */
 export const LIMITS = {
   /**
-   * Registrations, and activations of URL clients. Unrelated agents may share an address, so the window is short: it allows at most
-   * 2 880 registrations a day from one address. A registration that is never used occupies a row for a week;
-   * `AUTH_NEVER_USED_CLIENTS` limits their total.
+   * Registrations, and activations of URL clients. Unrelated agents may share an address, so the window is short. One
+   * address can register at most 2,880 agents a day. A registration that is never used occupies a row for a week;
+   * `AUTH_NEVER_USED_CLIENTS` bounds how many of them may exist an hour after they registered.
    */
   register: [{ name: 'register-address', quota: 20, windowSeconds: ADDRESS_WINDOW_SECONDS }],
   /**
-   * Registrations of apps, and documents of new apps. A host registers for all its users from few addresses, and some hosts
-   * register for each connection. An app that nobody uses occupies a row for a day; `AUTH_NEVER_USED_CLIENTS` limits their total.
+   * Registrations of apps, and new apps that are known by a URL. A host registers for all its users from few addresses,
+   * and some hosts register for each connection. An app that nobody uses occupies a row for a day;
+   * `AUTH_NEVER_USED_CLIENTS` bounds how many of them may exist an hour after they registered.
    */
   registerApp: [{ name: 'register-app-address', quota: 100, windowSeconds: ADDRESS_WINDOW_SECONDS }],
-  /** All requests with client credentials, at all endpoints together. */
+  /** Requests to the token and revocation endpoints and agents' other requests with credentials, counted together. */
   address: [{ name: 'token-address', quota: 600, windowSeconds: MINUTE }],
   client: [{ name: 'token-client', quota: 120, windowSeconds: MINUTE }],
   /** Replaces `client` for a client with a verified domain. It is higher, since the client may act for a whole service. */
@@ -40,7 +41,7 @@ export const LIMITS = {
    * registration. It equals the limit of one address, so a domain cannot be used to exceed that limit.
    */
   domain: [{ name: 'token-domain', quota: 600, windowSeconds: MINUTE }],
-  /** Pages for people, who may share an address. The actions behind a mailed link have their own limits. */
+  /** Pages for people, who may share an address. Mailing a code and entering one are limited further. */
   pages: [{ name: 'pages-address', quota: 120, windowSeconds: MINUTE }],
   documents: [{ name: 'reads-address', quota: 3000, windowSeconds: MINUTE, batch: 100 }],
 } as const satisfies Record<string, readonly LimitPolicy[]>
@@ -58,18 +59,19 @@ export const CLIENT_LIMITS = {
  * person.
  */
 export const VERIFICATION_MAILS: LimitPolicy = {
-  name: 'claim-client',
+  name: 'verification-client',
   quota: RULES.claimMails,
   windowSeconds: 24 * HOUR,
   closed: true,
 }
 /**
- * Verification mails that clients at one address may cause. A client that has completed a verification (`isUnrevoked`) no longer
- * counts here, only in `VERIFICATION_MAILS`. The limit exists because clients cost nothing, while the number of mails is capped.
+ * Verification mails that clients at one address may cause. A client whose newest verification was not revoked
+ * (`isUnrevoked`) does not count here, only in `VERIFICATION_MAILS`. The limit exists because clients cost nothing,
+ * while the number of mails is capped.
  *
- * Ten in ten minutes are at most 1 440 a day from an IPv4 address or an IPv6 /64. That is less than the cap of 1 600 mails for
- * one domain, so one address cannot block the mails to the users of a mail provider, and a tenth of the cap of 16 000 for all
- * domains. A /48 may cause four times as many. Sixty people an hour can be verified for the first time from one address.
+ * Ten in ten minutes are at most 1,440 a day from an IPv4 address or an IPv6 /64, and four times as many from a /48. The
+ * caps allow 1,600 verification mails a day to one domain and 16,000 in all, so one address cannot block the mails to
+ * the users of a mail provider. Sixty people an hour can be verified for the first time from one address.
  */
 export const VERIFICATION_ADDRESS: LimitPolicy = {
   name: 'claim-address',
@@ -86,8 +88,8 @@ export const VERIFICATION_RESEND: LimitPolicy = {
 }
 
 /**
- * Codes for sign-ins that browsers at one address may request by mail. The quota equals that of `VERIFICATION_ADDRESS`, for the
- * same reason. They are counted separately, so agents at the same address cannot keep people from signing in.
+ * Sign-in codes that browsers at one address may request by mail. The quota equals that of `VERIFICATION_ADDRESS`, for
+ * the same reason. These mails count separately, so agents at the same address cannot keep people from signing in.
  */
 export const SIGN_IN_ADDRESS: LimitPolicy = {
   name: 'sign-in-address',
@@ -97,8 +99,8 @@ export const SIGN_IN_ADDRESS: LimitPolicy = {
 }
 
 /**
- * Fetches of documents of URL clients that an address may cause. A stored document is fetched at most every two and a half
- * minutes, so 30 a minute are enough for 75 agents at one address.
+ * Fetches of documents of URL clients that an address may cause. As long as it can be fetched, a stored document is
+ * fetched at most every two and a half minutes, so 30 a minute are enough for 75 agents at one address.
  */
 export const DOCUMENT_FETCHES: LimitPolicy = {
   name: 'document-address',

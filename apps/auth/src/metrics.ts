@@ -3,7 +3,7 @@ import { type ChatHosts, listRedirectLabels } from './app-clients/chat-hosts.ts'
 import { DOCUMENT_OUTCOMES } from './client-documents/document-fetcher.ts'
 import { type AuthEvents, SIGN_IN_OUTCOMES } from './events.ts'
 
-/** Creates the metrics, and counts the events of the authorization server. Requests, limits and mail are counted elsewhere. */
+/** Creates the metrics, and counts the server's events in them. Other modules count requests, limits and mail. */
 export function createAuthMetrics(events: AuthEvents, chatHosts: ChatHosts): Metrics {
   const metrics = createMetrics('auth')
   const countIssued = metrics.counter('tokens_issued_total', 'Tokens issued, under each of their scopes', [

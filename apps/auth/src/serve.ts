@@ -1,6 +1,6 @@
 /*
- * Runs the server as a process: waits for its startup dependencies, opens it (`wire.ts`), listens, and shuts down on a signal.
- * `runApp` in `@plainpath/http` implements that sequence.
+ * Runs the server as a process: waits for its startup dependencies, opens it (`wire.ts`), listens, and shuts down on a
+ * signal. `runApp` in `@plainpath/http` implements that sequence.
  */
 import { type Finding, type Log, type ReadinessChecks, runApp } from '@plainpath/http'
 import { isUnavailable, listMissingMigrations, openPool, type Pool } from '@plainpath/postgres'
@@ -12,8 +12,8 @@ import { isRedisUnavailable, openRedis } from './tokens/open-redis.ts'
 import { openAuth } from './wire.ts'
 
 /**
- * Runs the authorization server until SIGTERM or SIGINT. Only the operations listener is open until every startup dependency is
- * available, since the server cannot serve any request without its signing keys.
+ * Runs the authorization server until SIGTERM or SIGINT. Until every startup dependency is available, only the operations
+ * listener is open.
  */
 export async function serveAuth(config: Config, deps: { log: Log; now: () => Date }): Promise<void> {
   await using startup = openStartupChecks(config)
@@ -31,9 +31,9 @@ export async function serveAuth(config: Config, deps: { log: Log; now: () => Dat
 }
 
 /**
- * Creates the checks of the startup dependencies: PostgreSQL with every migration applied, a signing key that can be decrypted
- * and, if configured, a Redis with `noeviction`. The checks create nothing. They share a separate connection, which closes when it
- * is idle.
+ * Creates the checks of the startup dependencies: PostgreSQL with every migration applied, a signing key that can be
+ * decrypted and, if configured, a Redis with `noeviction`. The checks write nothing. Those of PostgreSQL share one
+ * connection, which closes when it is idle.
  */
 function openStartupChecks(config: Config): AsyncDisposable & { readonly checks: ReadinessChecks } {
   const db = openPool(config.databaseUrl, { applicationName: 'plainpath auth start', max: 1 })
@@ -48,7 +48,7 @@ function openStartupChecks(config: Config): AsyncDisposable & { readonly checks:
   }
 }
 
-/** Returns whether a store was unavailable, so another try to open the server may succeed. */
+/** Returns true if a store was unavailable, so another try to open the server may succeed. */
 const isTransient = (error: unknown) => isUnavailable(error) || isRedisUnavailable(error)
 
 async function checkTables(db: Pool): Promise<Finding> {
@@ -89,7 +89,7 @@ async function checkRedis(url: string): Promise<Finding> {
   }
 }
 
-/** Returns the SQLSTATE of a PostgreSQL error, such as `28P01` for a wrong password; undefined for other errors. */
+/** Returns the code of an error if it looks like an SQLSTATE of PostgreSQL, such as `28P01` for a wrong password. */
 const readSqlState = (error: unknown) =>
   /^[0-9A-Z]{5}$/.exec(String((error as { code?: unknown } | undefined)?.code))?.[0]
 

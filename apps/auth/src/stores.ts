@@ -1,6 +1,6 @@
 /*
- * Opens the stores of the authorization server, for the server and for its commands. Only this module decides which of them use
- * PostgreSQL and which Redis. It starts no background work; `upkeep.ts` does.
+ * Opens the stores of the authorization server, for the server and for its commands. Only this module decides which of
+ * them use PostgreSQL and which Redis. It starts no background work; `wire.ts` does.
  */
 import { fileURLToPath } from 'node:url'
 import type { Log } from '@plainpath/http'
@@ -56,10 +56,10 @@ import type { VerificationAttemptStore } from './verifications/verification-atte
 import type { VerificationStore } from './verifications/verification-store.ts'
 
 export const MIGRATIONS = fileURLToPath(new URL('../migrations', import.meta.url))
-/** The prefix of every Redis key. The Redis ACL of this app permits no other prefix. */
+/** The prefix of this app's own Redis keys. Besides them, its Redis ACL permits only the keys that both apps share. */
 const REDIS_PREFIX = 'auth:'
 
-/** The number of connections, in addition to the pool, that only revocations may use: see `useReservedConnections`. */
+/** The number of connections that only revocations may use, in addition to the pool: see `useReservedConnections`. */
 const RESERVED_CONNECTIONS = 2
 
 export interface Stores extends AsyncDisposable {
@@ -98,9 +98,9 @@ export interface Stores extends AsyncDisposable {
 export interface StoreOptions {
   readonly log: Log
   readonly now: () => Date
-  /** Receives an event for each change that the stores make. */
+  /** The emitter of the stores' events. */
   readonly events?: AuthEvents
-  /** The prefix of every Redis key; by default `auth:`. */
+  /** The prefix of this app's own Redis keys; by default `auth:`. */
   readonly redisPrefix?: string
   /** Multiplies the timeouts of PostgreSQL, for commands and for tests on a busy machine. */
   readonly databasePatience?: number
@@ -150,8 +150,8 @@ export async function openStores(config: Config, options: StoreOptions): Promise
   const revocationPublisher = redis
     ? createRedisRevocationPublisher(redis, revocation, events)
     : noOpRevocationPublisher
-  const claimDeps = { db, sealingKeys, hashKey, addMail: mails.add, events }
-  const verifications = createVerificationStore({ ...claimDeps, tokens, revocationPublisher })
+  const verificationDeps = { db, sealingKeys, hashKey, addMail: mails.add, events }
+  const verifications = createVerificationStore({ ...verificationDeps, tokens, revocationPublisher })
   const resources = stack.move()
   return {
     db,
@@ -163,8 +163,8 @@ export async function openStores(config: Config, options: StoreOptions): Promise
     contactBindings: createContactBindingStore(db, events),
     appClients: createAppClientStore(db, sealingKeys),
     verifications,
-    verificationAttempts: createVerificationAttemptStore(claimDeps),
-    signIns: createSignInStore(claimDeps),
+    verificationAttempts: createVerificationAttemptStore(verificationDeps),
+    signIns: createSignInStore(verificationDeps),
     identityAssertions: createIdentityAssertionStore(db),
     connections: createConnectionStore({ db, sealingKeys, verifications }),
     oauthRecords: createOAuthRecordStore(db, { sealingKeys, now }),

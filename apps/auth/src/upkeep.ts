@@ -1,10 +1,10 @@
 /*
- * The background jobs of the server: they delete expired rows, which PostgreSQL does not do by itself, and expire unused agents.
- * The module of each table decides which rows a job deletes.
+ * The background jobs of the server: they delete expired rows, which PostgreSQL does not do by itself, and expire unused
+ * agents. The module of each table decides which rows a job deletes.
  */
 import { durationIn } from '@plainpath/domain'
 import { type Log, type Metrics, runRepeatedly } from '@plainpath/http'
-import { clockAgrees, type Database } from '@plainpath/postgres'
+import { type Database, isClockSynchronised } from '@plainpath/postgres'
 import { countUnused, IDLE_AFTER_MS } from './agents/agent-counts.ts'
 import { deleteTombstones, expireAgents } from './agents/agent-expiry.ts'
 import { sweepSecrets } from './agents/agent-secret.ts'
@@ -26,7 +26,7 @@ import { sweepVerifications } from './verifications/sweep-verifications.ts'
  */
 type Sweep = (db: Database, now: Date) => Promise<number>
 
-/** The number of retained tombstones of expired agents, as a multiple of `AUTH_NEVER_USED_CLIENTS`. */
+/** The maximum number of tombstones of expired agents, as a multiple of `AUTH_NEVER_USED_CLIENTS`. */
 const TOMBSTONES_PER_UNUSED_AGENT = 10
 
 interface SweepDeps {
@@ -34,7 +34,7 @@ interface SweepDeps {
   readonly events: AuthEvents
   readonly log: Log
   readonly now: () => Date
-  /** The interval of the jobs; by default a minute. */
+  /** The interval at which a job runs; by default a minute. */
   readonly everyMs?: number
 }
 
@@ -43,7 +43,7 @@ interface UpkeepDeps extends Omit<SweepDeps, 'db'> {
   readonly metrics: Pick<Metrics, 'gauge'>
 }
 
-/** Starts the jobs, which run once a minute until the result is disposed. */
+/** Starts the jobs, which run every `everyMs` until the result is disposed. */
 export function startUpkeep(config: Pick<Config, 'neverUsedClients'>, deps: UpkeepDeps): AsyncDisposable {
   const { stores, metrics, events } = deps
   const { neverUsedClients } = config
@@ -53,7 +53,7 @@ export function startUpkeep(config: Pick<Config, 'neverUsedClients'>, deps: Upke
     `Registered agents that got no token for ${durationIn('day', IDLE_AFTER_MS)}`,
   )
   const jobs = new AsyncDisposableStack()
-  const start = (what: string, sweep: Sweep) => jobs.use(startSweep(what, sweep, { ...deps, db: stores.db }))
+  const start = (name: string, sweep: Sweep) => jobs.use(startSweep(name, sweep, { ...deps, db: stores.db }))
 
   // Redis expires its tokens itself.
   if (!stores.redis) start('expired tokens', sweepTokens)
@@ -78,27 +78,30 @@ export function startUpkeep(config: Pick<Config, 'neverUsedClients'>, deps: Upke
 }
 
 /**
- * Runs `sweep` once a minute until the result is disposed. Each run deletes batch by batch until nothing is left. A failed run is
- * logged, and the next run tries again.
+ * Runs `sweep` every `everyMs` until the result is disposed. Each run deletes batch by batch until nothing is left. A
+ * failed run is logged, and the next run tries again.
  *
- * @param what the name of the rows in the log, and their metric label
+ * @param name the name of the deleted rows, in the log and as a metric label
  */
 export function startSweep(
-  what: string,
+  name: string,
   sweep: Sweep,
   { db, events, log, now, everyMs = 60_000 }: SweepDeps,
 ): AsyncDisposable {
   const job = runRepeatedly(async (isStopped) => {
     try {
       // If the clock were days ahead, everything would seem to have expired.
-      if (!(await clockAgrees(db))) return log.warn(`${what} were not swept: the clock is not synchronised`)
-      while ((await sweep(db, now())) > 0) if (isStopped()) return
-      events.emit('swept', { what })
+      if (!(await isClockSynchronised(db)))
+        return log.warn(`${name} were not swept: the clock is not synchronised`)
+      while ((await sweep(db, now())) > 0) {
+        if (isStopped()) return
+      }
+      events.emit('swept', { what: name })
     } catch (error) {
-      log.warn(`${what} were not swept`, { error })
+      log.warn(`${name} were not swept`, { error })
     }
   })
-  events.emit('swept', { what })
+  events.emit('swept', { what: name })
   job.start(everyMs)
   return job
 }

@@ -1,6 +1,6 @@
 /*
- * The composition root of the server: creates every object once, from settings and runtime dependencies, and connects
- * them. It opens stores and starts background work. It opens no ports (`serve.ts` does) and contains no business rules.
+ * The composition root of the server: creates its objects from settings and runtime dependencies, and connects them. It
+ * opens stores and starts background work. It opens no ports (`serve.ts` does) and contains no business rules.
  */
 import {
   createDocumentRoutes,
@@ -15,7 +15,7 @@ import {
 } from '@plainpath/http'
 import { createMailTransport, openMailer, scaleMailCaps } from '@plainpath/mail'
 import { API_VERSION, createAuthDocuments, serviceUrls } from '@plainpath/metadata'
-import { databaseTime, isSchemaCurrent, listen } from '@plainpath/postgres'
+import { isSchemaCurrent, listen, readDatabaseTime } from '@plainpath/postgres'
 import { openTracing } from '@plainpath/tracing'
 import type Koa from 'koa'
 import { createAgentRoutes } from './agents/agent-routes.ts'
@@ -57,7 +57,7 @@ import { wireClients } from './wire/wire-clients.ts'
 
 /** Values that the process provides in addition to its settings: the clock, the log, and overrides for tests. */
 export interface RuntimeDependencies extends Omit<StoreOptions, 'events'> {
-  /** Called for each mail that is written to a file, with one line that contains the link in the mail. */
+  /** Called for each mail that is written to a file, with one line: the addressee and the mail's link, or its subject. */
   readonly announceMail?: (line: string) => void
   /** In tests: replaces DNS and the trusted certificate authorities for fetching client documents. */
   readonly documents?: Pick<DocumentFetcherOptions, 'ca' | 'resolve'>
@@ -70,8 +70,8 @@ export interface AuthServer extends AsyncDisposable {
   readonly publicApp: Koa
   readonly internalApp: Koa
   readonly operationsApp: Koa
-  /** Every method and path of the public application. */
-  readonly surface: ReturnType<typeof listPublicEndpoints>
+  /** Each method and path of the public application. */
+  readonly publicEndpoints: ReturnType<typeof listPublicEndpoints>
   readonly readiness: Readiness
   readonly findAppClient: FindAppClient
 }
@@ -98,7 +98,7 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies): Pr
   const { db, redis, agents, agentCache, verifications, verificationAttempts } = stores
   await db.openReserved()
   registerPoolMetrics(metrics, db)
-  const clock = stack.use(watchClock({ readTime: () => databaseTime(db), log, onSkew: metrics.setSkew }))
+  const clock = stack.use(watchClock({ readTime: () => readDatabaseTime(db), log, onSkew: metrics.setSkew }))
   const limiter = createLimiter({
     store: redis ? createSharedLimitStore(redis, stores.redisPrefix, now) : createMemoryLimitStore(now),
     factor: config.limitsFactor,
@@ -166,7 +166,7 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies): Pr
   const { authenticate, authenticateUncached } = clients
   const findAppClient = runtime.apps?.find ?? clients.findAppClient
 
-  // The OAuth provider. Each change of the keys replaces it.
+  // The OAuth provider. Each change of the signing keys replaces it.
   const internalClientSecret = createInternalClientSecret()
   const cookieKey = hashKey.deriveKey('cookies').toString('base64url')
   const usage = createUsageRecorder({ agentCache, agents, now })
@@ -282,11 +282,11 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies): Pr
   const details = () => ({ keys: signing.status, resource_servers: resourceServers.status() })
   const apps = {
     publicApp: createPublicApp(deps),
-    surface: listPublicEndpoints(deps),
+    publicEndpoints: listPublicEndpoints(deps),
     internalApp: createInternalApp(deps),
     operationsApp: createOperationsApp({ readiness, registry: metrics.registry, details }),
   }
-  // From here on, the caller disposes the open resources. Until here, a failure disposes them.
+  // Until here, a failure disposes the open resources. From here on, the caller must dispose them.
   const resources = stack.move()
   return { ...apps, readiness, findAppClient, [Symbol.asyncDispose]: () => resources.disposeAsync() }
 }

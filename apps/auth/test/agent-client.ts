@@ -4,33 +4,38 @@ import { z } from 'zod'
 import { type HttpResponse, send } from './send.ts'
 import type { RunningAuth } from './start-auth.ts'
 
-const Registered = z.looseObject({ client_id: z.string(), client_secret: z.string() })
-export type Registered = z.infer<typeof Registered>
+const RegisteredAgent = z.looseObject({ client_id: z.string(), client_secret: z.string() })
+export type RegisteredAgent = z.infer<typeof RegisteredAgent>
 const Token = z.looseObject({ access_token: z.string() })
 
-export const basic = (id: string, secret: string) => ({
+export const basicAuth = (id: string, secret: string) => ({
   authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
 })
-export const asAgent = (agent: Registered) => basic(agent.client_id, agent.client_secret)
-export const asApi = (auth: RunningAuth) => basic('rs_api', auth.stores.secrets.rs_api)
+export const asAgent = (agent: RegisteredAgent) => basicAuth(agent.client_id, agent.client_secret)
+export const asApi = (auth: RunningAuth) => basicAuth('rs_api', auth.stores.secrets.rs_api)
+/** Creates the headers and the body of a JSON request. */
 export const json = (body: unknown) => ({
   headers: { 'content-type': 'application/json' },
   body: JSON.stringify(body),
 })
 export const GRANT = { grant_type: 'client_credentials' }
-export const SIGNED = { accept: 'application/token-introspection+jwt' }
+export const ACCEPT_SIGNED = { accept: 'application/token-introspection+jwt' }
 
-export async function register(auth: RunningAuth, name?: string): Promise<Registered> {
+export async function register(auth: RunningAuth, name?: string): Promise<RegisteredAgent> {
   const request = name === undefined ? {} : json({ client_name: name })
   const response = await send(auth.url, { method: 'POST', path: '/api/agent/register', ...request })
   expect(response.status, response.text).toBe(201)
-  const registered = Registered.parse(JSON.parse(response.text))
-  auth.confidential.add(registered.client_secret)
+  const agent = RegisteredAgent.parse(JSON.parse(response.text))
+  auth.confidential.add(agent.client_secret)
   if (name) auth.confidential.add(name)
-  return registered
+  return agent
 }
 
-export const requestToken = (auth: RunningAuth, agent: Registered, fields: Record<string, string> = GRANT) =>
+export const requestToken = (
+  auth: RunningAuth,
+  agent: RegisteredAgent,
+  fields: Record<string, string> = GRANT,
+) =>
   send(auth.url, {
     method: 'POST',
     path: '/oauth/token',
@@ -38,7 +43,7 @@ export const requestToken = (auth: RunningAuth, agent: Registered, fields: Recor
     body: new URLSearchParams(fields),
   })
 
-export async function getToken(auth: RunningAuth, agent: Registered, fields = {}): Promise<string> {
+export async function getToken(auth: RunningAuth, agent: RegisteredAgent, fields = {}): Promise<string> {
   const response = await requestToken(auth, agent, { ...GRANT, ...fields })
   expect(response.status, response.text).toBe(200)
   const { access_token } = Token.parse(JSON.parse(response.text))
@@ -46,7 +51,7 @@ export async function getToken(auth: RunningAuth, agent: Registered, fields = {}
   return access_token
 }
 
-export const revoke = (auth: RunningAuth, agent: Registered, token: string): Promise<HttpResponse> =>
+export const revoke = (auth: RunningAuth, agent: RegisteredAgent, token: string): Promise<HttpResponse> =>
   send(auth.url, {
     method: 'POST',
     path: '/oauth/revoke',
@@ -54,7 +59,7 @@ export const revoke = (auth: RunningAuth, agent: Registered, token: string): Pro
     body: new URLSearchParams({ token }),
   })
 
-export const deleteAgent = (auth: RunningAuth, agent: Registered): Promise<HttpResponse> =>
+export const deleteAgent = (auth: RunningAuth, agent: RegisteredAgent): Promise<HttpResponse> =>
   send(auth.url, { method: 'DELETE', path: '/api/agent', headers: asAgent(agent) })
 
 export const requestIntrospection = (
@@ -65,17 +70,17 @@ export const requestIntrospection = (
   send(auth.internalUrl, {
     method: 'POST',
     path: '/oauth/introspect',
-    headers: { ...SIGNED, ...headers },
+    headers: { ...ACCEPT_SIGNED, ...headers },
     body: new URLSearchParams({ token }),
   })
 
-/** The signed introspection response about a token, verified as a resource server does: against the published keys. */
+/** Introspects a token, and verifies the signed response against the published keys, as a resource server does. */
 export async function introspect(
   auth: RunningAuth,
   token: string,
   caller: 'rs_api' | 'rs_other' = 'rs_api',
 ): Promise<JWTVerifyResult<{ token_introspection: { active: boolean }; token_hash: string }>> {
-  const response = await requestIntrospection(auth, token, basic(caller, auth.stores.secrets[caller]))
+  const response = await requestIntrospection(auth, token, basicAuth(caller, auth.stores.secrets[caller]))
   expect(response.status, response.text).toBe(200)
   expect(response.headers.get('content-type')).toMatch(/^application\/token-introspection\+jwt/)
   return jwtVerify(response.text, createRemoteJWKSet(new URL('/oauth/jwks.json', auth.internalUrl)), {

@@ -1,32 +1,32 @@
 import { randomUUID } from 'node:crypto'
 import { calculateJwkThumbprint } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { asAgent, type Registered, register, requestToken } from './agent-client.ts'
+import { asAgent, type RegisteredAgent, register, requestToken } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { expectRefusal, expectSafe, type Refusal } from './expect-refusal.ts'
 import {
-  assertionOf,
+  createKeyProof,
   type KeyPair,
   newKey,
-  proofOf,
+  nowSeconds,
   putKeys,
   registerKeys,
-  seconds,
-  tokenByKey,
+  requestTokenByKey,
+  signAssertion,
 } from './key-agent.ts'
 import type { HttpResponse } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
 let auth: RunningAuth
-let one: KeyPair
-let two: KeyPair
-/** Has a secret, so that nothing but a proof can be stored by a request. */
-let agent: Registered
-let other: Registered
+let keyA: KeyPair
+let keyB: KeyPair
+/** The agent of the refusals. It has a secret, because a client assertion would add its jti to the stores. */
+let agent: RegisteredAgent
+let otherAgent: RegisteredAgent
 beforeAll(async () => {
   auth = await startAuth()
-  ;[one, two] = [await newKey(), await newKey('EdDSA')]
-  ;[agent, other] = [await register(auth), await register(auth)]
+  ;[keyA, keyB] = [await newKey(), await newKey('EdDSA')]
+  ;[agent, otherAgent] = [await register(auth), await register(auth)]
 })
 afterAll(async () => {
   await expectNothingInClear(auth)
@@ -36,90 +36,100 @@ afterAll(async () => {
 type Claims = Record<string, unknown>
 type Request = { keys: readonly KeyPair[]; proof?: unknown }
 
-const put = (who: Registered, request: Request) => putKeys(auth, asAgent(who), request)
-const bodyOf = (response: HttpResponse) => JSON.parse(response.text) as Record<string, unknown>
-/** The set of one key, with a proof that says this. */
-const proving =
+const put = (client: RegisteredAgent, request: Request) => putKeys(auth, asAgent(client), request)
+const parseBody = (response: HttpResponse) => JSON.parse(response.text) as Record<string, unknown>
+/** Creates a request with one key, and with a proof that has these claims and header parameters. */
+const withClaims =
   (claims: () => Claims | Promise<Claims>, header: Claims = {}) =>
-  async (who: Registered): Promise<Request> => ({
-    keys: [one],
-    proof: await proofOf(auth, who, { key: one, claims: await claims(), header }),
+  async (client: RegisteredAgent): Promise<Request> => ({
+    keys: [keyA],
+    proof: await createKeyProof(auth, client, { key: keyA, claims: await claims(), header }),
   })
-const honest = (header: Claims) => proving(() => ({}), header)
-/** Both keys are new. */
-const bothProven = async (who: Registered, ...proven: KeyPair[]): Promise<Request> => ({
-  keys: [one, two],
-  proof: await Promise.all(proven.map((key) => proofOf(auth, who, { key, set: [one, two] }))),
+const withHeader = (header: Claims) => withClaims(() => ({}), header)
+/** Creates a request with two new keys, and with proofs for some of them. */
+const withTwoKeys = async (client: RegisteredAgent, ...provenKeys: KeyPair[]): Promise<Request> => ({
+  keys: [keyA, keyB],
+  proof: await Promise.all(
+    provenKeys.map((key) => createKeyProof(auth, client, { key, keySet: [keyA, keyB] })),
+  ),
 })
-const raw = (...parts: unknown[]) =>
+const encodeParts = (...parts: unknown[]) =>
   parts.map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')
 
 describe('accepts a proof, and the response has no warning:', () => {
   test.for([
-    ['of the one key', proving(() => ({}))],
-    ['without kid, where there is one key', honest({ kid: undefined })],
-    ['its type in capitals', honest({ typ: 'JWKS-PROOF+JWT' })],
-    ['for five minutes', proving(() => ({ exp: seconds() + 300 }))],
-    ['8 s ahead', proving(() => ({ iat: seconds() + 8, exp: seconds() + 68 }))],
-    ['with a jti of 256 characters', proving(() => ({ jti: randomUUID().padEnd(256, 'x') }))],
-    ['with claims that we do not know', proving(() => ({ sub: 'x', nbf: 1 }))],
-    ['in a list of one', async (who) => ({ keys: [one], proof: [await proofOf(auth, who, { key: one })] })],
-    ['of both keys', (who) => bothProven(who, one, two)],
-    ['of both keys in another order', (who) => bothProven(who, two, one)],
+    ['of the only key', withClaims(() => ({}))],
+    ['without kid, if there is one key', withHeader({ kid: undefined })],
+    ['with its type in capitals', withHeader({ typ: 'JWKS-PROOF+JWT' })],
+    ['that is valid for five minutes', withClaims(() => ({ exp: nowSeconds() + 300 }))],
+    ['whose iat is 8 s in the future', withClaims(() => ({ iat: nowSeconds() + 8, exp: nowSeconds() + 68 }))],
+    ['with a jti of 256 characters', withClaims(() => ({ jti: randomUUID().padEnd(256, 'x') }))],
+    ['with unknown claims', withClaims(() => ({ sub: 'x', nbf: 1 }))],
+    [
+      'in a list',
+      async (client) => ({
+        keys: [keyA],
+        proof: [await createKeyProof(auth, client, { key: keyA })],
+      }),
+    ],
+    ['for each of two keys', (client) => withTwoKeys(client, keyA, keyB)],
+    ['for each of two keys, in another order', (client) => withTwoKeys(client, keyB, keyA)],
     [
       'with the thumbprints in another order',
-      async (who) => ({
-        keys: [one, two],
+      async (client) => ({
+        keys: [keyA, keyB],
         proof: [
-          await proofOf(auth, who, { key: one, set: [two, one] }),
-          await proofOf(auth, who, { key: two, set: [one, two] }),
+          await createKeyProof(auth, client, { key: keyA, keySet: [keyB, keyA] }),
+          await createKeyProof(auth, client, { key: keyB, keySet: [keyA, keyB] }),
         ],
       }),
     ],
-  ] satisfies [string, (who: Registered) => Promise<Request>][])('%s', async ([_what, request]) => {
-    const who = await register(auth)
-    const response = await put(who, await request(who))
-    expect([response.status, bodyOf(response)['warning']], response.text).toEqual([200, undefined])
+  ] satisfies [string, (client: RegisteredAgent) => Promise<Request>][])('%s', async ([_title, request]) => {
+    const client = await register(auth)
+    const response = await put(client, await request(client))
+    expect([response.status, parseBody(response)['warning']], response.text).toEqual([200, undefined])
     await expectSafe(auth, response)
-    expect((await tokenByKey(auth, { client_id: who.client_id, key: one })).status).toBe(200)
+    expect((await requestTokenByKey(auth, { client_id: client.client_id, key: keyA })).status).toBe(200)
   })
 
-  test('of a new key, beside a key that the client has already', async () => {
-    const keyed = await registerKeys(auth, one)
-    const headers = { 'client-assertion': await assertionOf(auth, keyed) }
-    const proof = await proofOf(auth, keyed, { key: two, set: [one, two] })
-    const response = await putKeys(auth, headers, { keys: [one, two], proof })
-    expect([response.status, bodyOf(response)['warning']], response.text).toEqual([200, undefined])
+  test('of a new key in addition to a key that the client already has', async () => {
+    const keyAgent = await registerKeys(auth, keyA)
+    const headers = { 'client-assertion': await signAssertion(auth, keyAgent) }
+    const proof = await createKeyProof(auth, keyAgent, { key: keyB, keySet: [keyA, keyB] })
+    const response = await putKeys(auth, headers, { keys: [keyA, keyB], proof })
+    expect([response.status, parseBody(response)['warning']], response.text).toEqual([200, undefined])
   })
 })
 
 describe('accepts keys without a proof, and the response', () => {
   test.for([
-    ['warns of the new key', () => [], () => [one], /the new key \S+\. Try it now/],
-    ['warns of two new keys', () => [], () => [one, two], /the new keys \S+, \S+\. Try it now/],
-    ['warns of the one that is new', () => [one], () => [one, two], /the new key \S+\. Try it now/],
+    ['warns of one new key', () => [], () => [keyA], /the new key \S+\. Try it now/],
+    ['warns of two new keys', () => [], () => [keyA, keyB], /the new keys \S+, \S+\. Try it now/],
+    ['warns of the new key only', () => [keyA], () => [keyA, keyB], /the new key \S+\. Try it now/],
   ] satisfies [string, () => KeyPair[], () => KeyPair[], RegExp][])(
     '%s',
-    async ([_what, had, keys, says]) => {
-      expect(bodyOf(await replace(had(), keys()))['warning']).toMatch(says)
+    async ([_title, currentKeys, keys, says]) => {
+      expect(parseBody(await replace(currentKeys(), keys()))['warning']).toMatch(says)
     },
   )
 
   test('has no warning when no key is new', async () => {
-    for (const keys of [[one], [one, two], [two, one]])
-      expect(bodyOf(await replace([one, two], keys))).not.toHaveProperty('warning')
-    const renamed = { ...one, jwk: { ...one.jwk, kid: 'renamed' } }
-    expect(bodyOf(await replace([one], [renamed]))).not.toHaveProperty('warning')
+    for (const keys of [[keyA], [keyA, keyB], [keyB, keyA]])
+      expect(parseBody(await replace([keyA, keyB], keys))).not.toHaveProperty('warning')
+    const renamed = { ...keyA, jwk: { ...keyA.jwk, kid: 'renamed' } }
+    expect(parseBody(await replace([keyA], [renamed]))).not.toHaveProperty('warning')
   })
 
-  async function replace(had: KeyPair[], keys: KeyPair[]) {
-    if (had.length === 0) return put(await register(auth), { keys })
-    const headers = { 'client-assertion': await assertionOf(auth, await registerKeys(auth, ...had)) }
+  async function replace(currentKeys: KeyPair[], keys: KeyPair[]) {
+    if (currentKeys.length === 0) return put(await register(auth), { keys })
+    const headers = {
+      'client-assertion': await signAssertion(auth, await registerKeys(auth, ...currentKeys)),
+    }
     return putKeys(auth, headers, { keys })
   }
 })
 
-const invalid = (says: RegExp): Refusal => ({
+const invalidProof = (says: RegExp): Refusal => ({
   status: 400,
   code: 'invalid-key-proof',
   error: 'invalid_proof',
@@ -127,8 +137,8 @@ const invalid = (says: RegExp): Refusal => ({
   says,
 })
 
-describe('a proof is refused, and nothing is stored or changed:', () => {
-  const NO_JWT = /^#\/proof: is not a signed JWT/
+describe('refuses a proof, stores nothing, and leaves the secret valid:', () => {
+  const NOT_A_JWT = /^#\/proof: is not a signed JWT/
   const TYPE = /^#\/proof: must have the header parameter typ jwks-proof\+jwt/
   const ALGORITHM = /^#\/proof: must have one of ES256, EdDSA, Ed25519 as the header parameter alg/
   const HEADER = /^#\/proof: may have typ, alg and kid only/
@@ -140,105 +150,129 @@ describe('a proof is refused, and nothing is stored or changed:', () => {
   const NOT_YET = /^#\/proof: is not valid yet/
   const EXPIRED = /^#\/proof: has expired/
   const KEY_SET = /^#\/proof: is for another key set/
-  const lacks = (claim: string) =>
+  const lacksClaim = (claim: string) =>
     new RegExp(`^#/proof: lacks the claim ${claim}, or has it in the wrong form`)
-  const jkts = async (...keys: KeyPair[]) => ({
+  const withThumbprints = async (...keys: KeyPair[]) => ({
     jkts: await Promise.all(keys.map(({ jwk }) => calculateJwkThumbprint(jwk))),
   })
-  const literally = (proof: unknown) => async (): Promise<Request> => ({ keys: [one], proof })
+  const withProof = (proof: unknown) => async (): Promise<Request> => ({ keys: [keyA], proof })
 
   test.for([
-    ['no JWT', literally('x'), NO_JWT],
-    ['an empty string', literally(''), NO_JWT],
-    ['two parts', literally(raw({ typ: 'jwks-proof+jwt', alg: 'ES256' }, {})), NO_JWT],
-    ['a header that is a list', literally(`${raw([], {})}.AAAA`), NO_JWT],
-    ['an encrypted JWT', literally(`${raw({ alg: 'dir', enc: 'A128GCM' })}.AAAA.AAAA.AAAA.AAAA`), NO_JWT],
-    ['no type', honest({ typ: undefined }), TYPE],
-    ['the type JWT', honest({ typ: 'JWT' }), TYPE],
-    ['the type of a client assertion', honest({ typ: 'client-authentication+jwt' }), TYPE],
-    ['the type of DPoP', honest({ typ: 'dpop+jwt' }), TYPE],
-    ['alg none', literally(`${raw({ typ: 'jwks-proof+jwt', alg: 'none' }, {})}.`), ALGORITHM],
-    ['alg HS256', literally(`${raw({ typ: 'jwks-proof+jwt', alg: 'HS256' }, {})}.AAAA`), ALGORITHM],
-    ['its own jwk', honest({ jwk: { kty: 'EC' } }), HEADER],
-    ['a jku', honest({ jku: 'https://evil.example/jwks' }), HEADER],
-    ['a kid that is no text', honest({ kid: 1 }), HEADER],
-    ['a kid of no key of the set', honest({ kid: 'none' }), KEY],
+    ['text that is not a JWT', withProof('x'), NOT_A_JWT],
+    ['an empty string', withProof(''), NOT_A_JWT],
+    ['two parts', withProof(encodeParts({ typ: 'jwks-proof+jwt', alg: 'ES256' }, {})), NOT_A_JWT],
+    ['a header that is a list', withProof(`${encodeParts([], {})}.AAAA`), NOT_A_JWT],
     [
-      'no kid, where there are two keys',
-      async (who) => ({
-        keys: [one, two],
-        proof: await proofOf(auth, who, { key: one, set: [one, two], header: { kid: undefined } }),
+      'an encrypted JWT',
+      withProof(`${encodeParts({ alg: 'dir', enc: 'A128GCM' })}.AAAA.AAAA.AAAA.AAAA`),
+      NOT_A_JWT,
+    ],
+    ['no type', withHeader({ typ: undefined }), TYPE],
+    ['the type JWT', withHeader({ typ: 'JWT' }), TYPE],
+    ['the type of a client assertion', withHeader({ typ: 'client-authentication+jwt' }), TYPE],
+    ['the type of DPoP', withHeader({ typ: 'dpop+jwt' }), TYPE],
+    ['alg none', withProof(`${encodeParts({ typ: 'jwks-proof+jwt', alg: 'none' }, {})}.`), ALGORITHM],
+    ['alg HS256', withProof(`${encodeParts({ typ: 'jwks-proof+jwt', alg: 'HS256' }, {})}.AAAA`), ALGORITHM],
+    ['its own jwk', withHeader({ jwk: { kty: 'EC' } }), HEADER],
+    ['a jku', withHeader({ jku: 'https://evil.example/jwks' }), HEADER],
+    ['a kid that is a number', withHeader({ kid: 1 }), HEADER],
+    ['the kid of a key that is not in the set', withHeader({ kid: 'none' }), KEY],
+    [
+      'no kid, if there are two keys',
+      async (client) => ({
+        keys: [keyA, keyB],
+        proof: await createKeyProof(auth, client, {
+          key: keyA,
+          keySet: [keyA, keyB],
+          header: { kid: undefined },
+        }),
       }),
       KEY,
     ],
     [
-      'the algorithm of the other kind of key',
-      literally(`${raw({ typ: 'jwks-proof+jwt', alg: 'EdDSA' }, {})}.AAAA`),
+      'an algorithm that does not fit the key',
+      withProof(`${encodeParts({ typ: 'jwks-proof+jwt', alg: 'EdDSA' }, {})}.AAAA`),
       KEY,
     ],
-    ['no signature', async (who) => signedAs(who, ''), SIGNATURE],
-    ['a signature of zeros', async (who) => signedAs(who, 'A'.repeat(86)), SIGNATURE],
+    ['no signature', async (client) => withSignature(client, ''), SIGNATURE],
+    ['a signature of zeros', async (client) => withSignature(client, 'A'.repeat(86)), SIGNATURE],
     [
-      'the signature of a key outside the set, under the name of the new one',
-      async (who) => {
-        const outsider = await newKey('ES256', one.jwk.kid)
-        return { keys: [one], proof: await proofOf(auth, who, { key: outsider, set: [one] }) }
+      'a signature by a key outside the set, with the kid of the new key',
+      async (client) => {
+        const outsider = await newKey('ES256', keyA.jwk.kid)
+        return { keys: [keyA], proof: await createKeyProof(auth, client, { key: outsider, keySet: [keyA] }) }
       },
       SIGNATURE,
     ],
-    ['no iss', proving(() => ({ iss: undefined })), lacks('iss')],
-    ['no aud', proving(() => ({ aud: undefined })), lacks('aud')],
-    ['aud in a list', proving(() => ({ aud: [`${auth.origin}/api/agent/jwks`] })), lacks('aud')],
-    ['no iat', proving(() => ({ iat: undefined })), lacks('iat')],
-    ['iat as text', proving(() => ({ iat: String(seconds()) })), lacks('iat')],
-    ['no exp', proving(() => ({ exp: undefined })), lacks('exp')],
-    ['exp as a fraction', proving(() => ({ exp: seconds() + 60.5 })), lacks('exp')],
-    ['no jti', proving(() => ({ jti: undefined })), lacks('jti')],
-    ['an empty jti', proving(() => ({ jti: '' })), lacks('jti')],
-    ['a jti of 257 characters', proving(() => ({ jti: 'x'.repeat(257) })), lacks('jti')],
-    ['no jkts', proving(() => ({ jkts: undefined })), lacks('jkts')],
-    ['jkts as text', proving(async () => ({ jkts: (await jkts(one)).jkts[0] })), lacks('jkts')],
-    ['of another client', proving(() => ({ iss: other.client_id })), ISSUER],
-    ['for the issuer', proving(() => ({ aud: auth.origin })), AUDIENCE],
-    ['for another server', proving(() => ({ aud: 'https://other.example/api/agent/jwks' })), AUDIENCE],
-    ['11 s after its end', proving(() => ({ iat: seconds() - 60, exp: seconds() - 11 })), EXPIRED],
-    ['301 s long', proving(() => ({ exp: seconds() + 301, iat: seconds() })), TOO_LONG],
-    ['made in 60 s', proving(() => ({ iat: seconds() + 60, exp: seconds() + 120 })), NOT_YET],
-    ['for no key', proving(() => ({ jkts: [] })), KEY_SET],
-    ['for another key', proving(() => jkts(two)), KEY_SET],
-    ['for one key more', proving(() => jkts(one, two)), KEY_SET],
-    ['for its key twice', proving(() => jkts(one, one)), KEY_SET],
+    ['no iss', withClaims(() => ({ iss: undefined })), lacksClaim('iss')],
+    ['no aud', withClaims(() => ({ aud: undefined })), lacksClaim('aud')],
+    ['aud in a list', withClaims(() => ({ aud: [`${auth.origin}/api/agent/jwks`] })), lacksClaim('aud')],
+    ['no iat', withClaims(() => ({ iat: undefined })), lacksClaim('iat')],
+    ['iat as text', withClaims(() => ({ iat: String(nowSeconds()) })), lacksClaim('iat')],
+    ['no exp', withClaims(() => ({ exp: undefined })), lacksClaim('exp')],
+    ['exp as a fraction', withClaims(() => ({ exp: nowSeconds() + 60.5 })), lacksClaim('exp')],
+    ['no jti', withClaims(() => ({ jti: undefined })), lacksClaim('jti')],
+    ['an empty jti', withClaims(() => ({ jti: '' })), lacksClaim('jti')],
+    ['a jti of 257 characters', withClaims(() => ({ jti: 'x'.repeat(257) })), lacksClaim('jti')],
+    ['no jkts', withClaims(() => ({ jkts: undefined })), lacksClaim('jkts')],
     [
-      'for one key of two',
-      async (who) => ({ keys: [one, two], proof: await proofOf(auth, who, { key: one }) }),
+      'jkts as text',
+      withClaims(async () => ({ jkts: (await withThumbprints(keyA)).jkts[0] })),
+      lacksClaim('jkts'),
+    ],
+    ['the iss of another client', withClaims(() => ({ iss: otherAgent.client_id })), ISSUER],
+    ['the issuer as aud', withClaims(() => ({ aud: auth.origin })), AUDIENCE],
+    [
+      'the URL of another server as aud',
+      withClaims(() => ({ aud: 'https://other.example/api/agent/jwks' })),
+      AUDIENCE,
+    ],
+    [
+      'an exp 11 s in the past',
+      withClaims(() => ({ iat: nowSeconds() - 60, exp: nowSeconds() - 11 })),
+      EXPIRED,
+    ],
+    ['an exp 301 s after iat', withClaims(() => ({ exp: nowSeconds() + 301, iat: nowSeconds() })), TOO_LONG],
+    [
+      'an iat 60 s in the future',
+      withClaims(() => ({ iat: nowSeconds() + 60, exp: nowSeconds() + 120 })),
+      NOT_YET,
+    ],
+    ['an empty jkts', withClaims(() => ({ jkts: [] })), KEY_SET],
+    ['jkts of another key', withClaims(() => withThumbprints(keyB)), KEY_SET],
+    ['jkts with one key more', withClaims(() => withThumbprints(keyA, keyB)), KEY_SET],
+    ['jkts with its key twice', withClaims(() => withThumbprints(keyA, keyA)), KEY_SET],
+    [
+      'jkts with one key of two',
+      async (client) => ({ keys: [keyA, keyB], proof: await createKeyProof(auth, client, { key: keyA }) }),
       KEY_SET,
     ],
     [
-      'of one new key of two',
-      (who) => bothProven(who, two),
+      'a proof for only one of two new keys',
+      (client) => withTwoKeys(client, keyB),
       /^#\/proof: must contain a proof for each new key of the set/,
     ],
     [
       'the same proof twice',
-      async (who) => {
-        const proof = await proofOf(auth, who, { key: one })
-        return { keys: [one], proof: [proof, proof] }
+      async (client) => {
+        const proof = await createKeyProof(auth, client, { key: keyA })
+        return { keys: [keyA], proof: [proof, proof] }
       },
       /^#\/proof: was used before/,
     ],
     [
-      'the second of two that is wrong, named by its place',
-      async (who) => ({
-        keys: [one, two],
-        proof: [...((await bothProven(who, one)).proof as string[]), 'x'],
+      'a second proof that is not a JWT, and names its position',
+      async (client) => ({
+        keys: [keyA, keyB],
+        proof: [...((await withTwoKeys(client, keyA)).proof as string[]), 'x'],
       }),
       /^#\/proof\/1: is not a signed JWT/,
     ],
-  ] satisfies [string, (who: Registered) => Promise<Request>, RegExp][])(
+  ] satisfies [string, (client: RegisteredAgent) => Promise<Request>, RegExp][])(
     '%s',
-    async ([_why, request, says]) => {
-      const sent = await request(agent)
-      await expectRefusal(auth, () => put(agent, sent), invalid(says))
+    async ([_title, request, says]) => {
+      const body = await request(agent)
+      await expectRefusal(auth, () => put(agent, body), invalidProof(says))
       expect((await requestToken(auth, agent)).status).toBe(200)
     },
   )
@@ -249,55 +283,67 @@ describe('a proof is refused, and nothing is stored or changed:', () => {
     ['an empty list', []],
     ['a list with a number', [5]],
     ['four proofs', ['x', 'x', 'x', 'x']],
-    ['4 097 characters', 'x'.repeat(4097)],
-  ] satisfies [string, unknown][])('%s is not even read', async ([_why, proof]) => {
-    const malformed: Refusal = {
+    ['a text of 4,097 characters', 'x'.repeat(4097)],
+  ] satisfies [string, unknown][])('refuses %s as invalid metadata', async ([_title, proof]) => {
+    const invalidMetadata: Refusal = {
       status: 400,
       code: 'invalid-client-metadata',
       error: 'invalid_client_metadata',
       form: 'agent',
     }
-    await expectRefusal(auth, () => put(agent, { keys: [one], proof }), malformed)
+    await expectRefusal(auth, () => put(agent, { keys: [keyA], proof }), invalidMetadata)
   })
 
-  /** The honest proof under another signature. */
-  async function signedAs(who: Registered, signature: string): Promise<Request> {
-    const proof = await proofOf(auth, who, { key: one })
-    return { keys: [one], proof: proof.replace(/[^.]*$/, signature) }
+  /** Creates a request whose proof is valid but for its signature. */
+  async function withSignature(client: RegisteredAgent, signature: string): Promise<Request> {
+    const proof = await createKeyProof(auth, client, { key: keyA })
+    return { keys: [keyA], proof: proof.replace(/[^.]*$/, signature) }
   }
 })
 
-test('accepts a proof once, and does not mark a rejected one as used', async () => {
-  const who = await register(auth)
-  const proof = await proofOf(auth, who, { key: one })
+test('accepts a proof once, and does not mark a refused proof as used', async () => {
+  const client = await register(auth)
+  const proof = await createKeyProof(auth, client, { key: keyA })
   await expectRefusal(
     auth,
-    () => put(other, { keys: [one], proof }),
-    invalid(/must have your client_id as the iss claim/),
+    () => put(otherAgent, { keys: [keyA], proof }),
+    invalidProof(/must have your client_id as the iss claim/),
   )
-  expect((await put(who, { keys: [one], proof })).status).toBe(200)
-  const keyed = { client_id: who.client_id, key: one }
-  const headers = async () => ({ 'client-assertion': await assertionOf(auth, keyed) })
-  const again = await putKeys(auth, await headers(), { keys: [one], proof })
-  expect([again.status, bodyOf(again)['detail']]).toEqual([
+  expect((await put(client, { keys: [keyA], proof })).status).toBe(200)
+  const keyAgent = { client_id: client.client_id, key: keyA }
+  const headers = async () => ({ 'client-assertion': await signAssertion(auth, keyAgent) })
+  const repeated = await putKeys(auth, await headers(), { keys: [keyA], proof })
+  expect([repeated.status, parseBody(repeated)['detail']]).toEqual([
     400,
     expect.stringMatching(/^#\/proof: was used before/),
   ])
-  const fresh = await proofOf(auth, who, { key: one })
-  expect((await putKeys(auth, await headers(), { keys: [one], proof: fresh })).status).toBe(200)
+  const newProof = await createKeyProof(auth, client, { key: keyA })
+  expect((await putKeys(auth, await headers(), { keys: [keyA], proof: newProof })).status).toBe(200)
 })
 
 test('treats a null proof as absent', async () => {
-  const response = await put(await register(auth), { keys: [one], proof: null })
-  expect([response.status, bodyOf(response)['warning']]).toEqual([
+  const response = await put(await register(auth), { keys: [keyA], proof: null })
+  expect([response.status, parseBody(response)['warning']]).toEqual([
     200,
     expect.stringMatching(/^The request has no proof/),
   ])
 })
 
 test('rejects a proof as a client assertion', async () => {
-  const keyed = await registerKeys(auth, one)
-  const proof = await proofOf(auth, keyed, { key: one, claims: { aud: auth.origin, sub: keyed.client_id } })
-  const nobody: Refusal = { status: 401, code: 'invalid-client', error: 'invalid_client', form: 'agent' }
-  await expectRefusal(auth, () => putKeys(auth, { 'client-assertion': proof }, { keys: [one] }), nobody)
+  const keyAgent = await registerKeys(auth, keyA)
+  const proof = await createKeyProof(auth, keyAgent, {
+    key: keyA,
+    claims: { aud: auth.origin, sub: keyAgent.client_id },
+  })
+  const invalidClient: Refusal = {
+    status: 401,
+    code: 'invalid-client',
+    error: 'invalid_client',
+    form: 'agent',
+  }
+  await expectRefusal(
+    auth,
+    () => putKeys(auth, { 'client-assertion': proof }, { keys: [keyA] }),
+    invalidClient,
+  )
 })

@@ -3,44 +3,45 @@ import { asAgent, getToken, isActive, register } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import {
   assertionFields,
-  assertionOf,
-  inHeader,
+  assertionHeader,
   type KeyAgent,
   newKey,
   putKeys,
   registerKeys,
-  tokenByKey,
-  tokenFor,
+  requestTokenByKey,
+  requestTokenWith,
+  signAssertion,
 } from './key-agent.ts'
 import { TOKEN_PLACES } from './open-auth-stores.ts'
 import { type RunningAuth, startAuth, startInstance } from './start-auth.ts'
 
 describe.for(TOKEN_PLACES)('PUT /api/agent/jwks, tokens in %s:', (tokens) => {
   let auth: RunningAuth
-  let other: RunningAuth
+  let otherInstance: RunningAuth
   beforeAll(async () => {
     auth = await startAuth({ tokens })
-    other = await startInstance(auth.stores)
+    otherInstance = await startInstance(auth.stores)
   })
   afterAll(async () => {
     await expectNothingInClear(auth)
-    await other[Symbol.asyncDispose]()
+    await otherInstance[Symbol.asyncDispose]()
     await auth[Symbol.asyncDispose]()
   })
 
-  async function tokenOf(agent: KeyAgent, at = auth): Promise<string> {
-    const response = await tokenByKey(at, agent)
+  async function getTokenByKey(agent: KeyAgent, instance = auth): Promise<string> {
+    const response = await requestTokenByKey(instance, agent)
     expect(response.status, response.text).toBe(200)
     const { access_token: token } = JSON.parse(response.text) as { access_token: string }
     auth.confidential.add(token)
     return token
   }
-  const activeAt = (token: string) => Promise.all([auth, other].map((at) => isActive(at, token)))
-  const replace = async (agent: KeyAgent, ...keys: Awaited<ReturnType<typeof newKey>>[]) => {
-    const response = await putKeys(auth, await inHeader(auth, agent), { keys })
+  const isActiveAtEach = (token: string) =>
+    Promise.all([auth, otherInstance].map((instance) => isActive(instance, token)))
+  const replaceKeys = async (agent: KeyAgent, ...keys: Awaited<ReturnType<typeof newKey>>[]) => {
+    const response = await putKeys(auth, await assertionHeader(auth, agent), { keys })
     expect(response.status, response.text).toBe(200)
   }
-  const findGeneration = async ({ client_id }: Pick<KeyAgent, 'client_id'>) => {
+  const findCredentialVersion = async ({ client_id }: Pick<KeyAgent, 'client_id'>) => {
     const { rows } = await auth.stores.db.query<{ generation: number }>(
       'select generation from agents where id = $1',
       [client_id],
@@ -50,62 +51,66 @@ describe.for(TOKEN_PLACES)('PUT /api/agent/jwks, tokens in %s:', (tokens) => {
 
   test('revokes tokens issued for a removed key, at every instance', async () => {
     const agent = await registerKeys(auth)
-    const held = [await tokenOf(agent), await tokenOf(agent, other)]
+    const tokensBefore = [await getTokenByKey(agent), await getTokenByKey(agent, otherInstance)]
     const key = await newKey()
-    await replace(agent, key)
-    for (const token of held) expect(await activeAt(token)).toEqual([false, false])
-    const renewed = { ...agent, key }
-    await expect.poll(async () => (await tokenByKey(other, renewed)).status).toBe(200)
-    for (const at of [auth, other]) expect(await activeAt(await tokenOf(renewed, at))).toEqual([true, true])
+    await replaceKeys(agent, key)
+    for (const token of tokensBefore) expect(await isActiveAtEach(token)).toEqual([false, false])
+    const renewedAgent = { ...agent, key }
+    await expect.poll(async () => (await requestTokenByKey(otherInstance, renewedAgent)).status).toBe(200)
+    for (const instance of [auth, otherInstance])
+      expect(await isActiveAtEach(await getTokenByKey(renewedAgent, instance))).toEqual([true, true])
   })
 
-  test('revokes them also for a client that keeps another key, and issues that client a new token at once', async () => {
-    const [kept, leaked] = [await newKey(), await newKey()]
-    const agent = await registerKeys(auth, kept, leaked)
-    const token = await tokenOf({ ...agent, key: leaked })
-    await replace(agent, kept)
-    expect(await activeAt(token)).toEqual([false, false])
-    expect(await activeAt(await tokenOf(agent))).toEqual([true, true])
+  test('revokes tokens of a client that retains another key, and issues new tokens for that key', async () => {
+    const [retained, leaked] = [await newKey(), await newKey()]
+    const agent = await registerKeys(auth, retained, leaked)
+    const token = await getTokenByKey({ ...agent, key: leaked })
+    await replaceKeys(agent, retained)
+    expect(await isActiveAtEach(token)).toEqual([false, false])
+    expect(await isActiveAtEach(await getTokenByKey(agent))).toEqual([true, true])
   })
 
-  test('revokes no token for an added key, another kid, another order, or the same set', async () => {
+  test('revokes no token when a key is added, renamed or reordered, but does when one is removed', async () => {
     const agent = await registerKeys(auth)
-    const token = await tokenOf(agent)
+    const token = await getTokenByKey(agent)
     const added = await newKey('EdDSA')
     const renamed = { ...agent.key, jwk: { ...agent.key.jwk, kid: 'renamed' } }
-    await replace(agent, agent.key, added)
-    await replace(agent, added, agent.key)
-    await replace({ ...agent, key: added }, added, renamed)
-    await replace({ ...agent, key: renamed }, added, renamed)
-    expect(await activeAt(token)).toEqual([true, true])
-    expect(await findGeneration(agent)).toBe(1)
-    await replace({ ...agent, key: added }, added)
-    expect(await activeAt(token)).toEqual([false, false])
-    expect(await findGeneration(agent)).toBe(2)
+    await replaceKeys(agent, agent.key, added)
+    await replaceKeys(agent, added, agent.key)
+    await replaceKeys({ ...agent, key: added }, added, renamed)
+    await replaceKeys({ ...agent, key: renamed }, added, renamed)
+    expect(await isActiveAtEach(token)).toEqual([true, true])
+    expect(await findCredentialVersion(agent)).toBe(1)
+    await replaceKeys({ ...agent, key: added }, added)
+    expect(await isActiveAtEach(token)).toEqual([false, false])
+    expect(await findCredentialVersion(agent)).toBe(2)
   })
 
   test('revokes tokens issued for a secret when keys replace it', async () => {
     const agent = await register(auth)
-    const token = await getToken(other, agent)
+    const token = await getToken(otherInstance, agent)
     const key = await newKey()
     expect((await putKeys(auth, asAgent(agent), { keys: [key] })).status).toBe(200)
-    expect(await activeAt(token)).toEqual([false, false])
-    expect(await activeAt(await tokenOf({ client_id: agent.client_id, key }))).toEqual([true, true])
+    expect(await isActiveAtEach(token)).toEqual([false, false])
+    expect(await isActiveAtEach(await getTokenByKey({ client_id: agent.client_id, key }))).toEqual([
+      true,
+      true,
+    ])
   })
 
-  test('rejects a token that an instance with a stale cache issues for a removed key', async () => {
-    const [kept, removed] = [await newKey(), await newKey()]
-    const agent = await registerKeys(auth, kept, removed)
-    await tokenOf(agent, other)
+  test('an instance with a stale cache rejects a removed key, and issues no active token for a retained one', async () => {
+    const [retained, removed] = [await newKey(), await newKey()]
+    const agent = await registerKeys(auth, retained, removed)
+    await getTokenByKey(agent, otherInstance)
     await auth.stores.asOwner('alter table agents disable trigger agents_changed')
     try {
-      await replace(agent, kept)
-      const late = await tokenFor(
-        other,
-        assertionFields(await assertionOf(other, { ...agent, key: removed })),
+      await replaceKeys(agent, retained)
+      const response = await requestTokenWith(
+        otherInstance,
+        assertionFields(await signAssertion(otherInstance, { ...agent, key: removed })),
       )
-      expect(late.status).toBe(401)
-      expect(await activeAt(await tokenOf(agent, other))).toEqual([false, false])
+      expect(response.status).toBe(401)
+      expect(await isActiveAtEach(await getTokenByKey(agent, otherInstance))).toEqual([false, false])
     } finally {
       await auth.stores.asOwner('alter table agents enable trigger agents_changed')
     }

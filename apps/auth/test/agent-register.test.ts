@@ -16,13 +16,13 @@ afterAll(async () => {
 
 const POST = { method: 'POST', path: '/api/agent/register' }
 const JSON_TYPE = { 'content-type': 'application/json' }
-const text = (body: HttpRequest['body'], type = 'application/json') => ({
+const withBody = (body: HttpRequest['body'], type = 'application/json') => ({
   headers: { 'content-type': type },
   body,
 })
 const post = (request: Partial<HttpRequest> = {}) => send(auth.url, { ...POST, ...request })
 
-async function registered(request: Partial<HttpRequest> = {}) {
+async function registerAgent(request: Partial<HttpRequest> = {}) {
   const response = await post(request)
   expect(response.status, response.text).toBe(201)
   const agent = JSON.parse(response.text) as Record<string, unknown>
@@ -30,10 +30,10 @@ async function registered(request: Partial<HttpRequest> = {}) {
   return { response, agent }
 }
 
-/** The good twin of every refusal. */
+/** Checks that a valid request is accepted, and stores one agent. It shows that a refusal has no other cause. */
 async function expectAccepted() {
   const storedBefore = await countStored(auth)
-  await registered(json({ client_name: 'Atlas' }))
+  await registerAgent(json({ client_name: 'Atlas' }))
   expect(await countStored(auth)).toEqual({
     ...storedBefore,
     agents: Number(storedBefore['agents']) + 1,
@@ -42,8 +42,8 @@ async function expectAccepted() {
 }
 
 describe('POST /api/agent/register', () => {
-  test('returns 201 with everything that an agent needs, once', async () => {
-    const { response, agent } = await registered(json({ client_name: 'Atlas the guide' }))
+  test('returns 201 with the id, the secret, the scopes and the URLs of a new agent', async () => {
+    const { response, agent } = await registerAgent(json({ client_name: 'Atlas the guide' }))
     await expectSafe(auth, { ...response, text: '' })
     expect(agent).toEqual({
       client_id: expect.stringMatching(/^agt_[A-Za-z0-9_-]{22}$/),
@@ -68,39 +68,42 @@ describe('POST /api/agent/register', () => {
   })
 
   test.for([
-    ['no body and no type', {}],
+    ['neither a body nor a type', {}],
     ['a type and no body', { headers: JSON_TYPE }],
-    ['an empty object', text('{}')],
-    ['no name', text('{"client_name":null}')],
-    ['an empty name', text('{"client_name":""}')],
-    ['a name of blanks', text('{"client_name":"   "}')],
-    ['the type that is understood', text('{"type":"anonymous"}')],
-    ['a type in capitals, with parameters', text('{}', 'Application/JSON; charset=UTF-8; x=1')],
-    ['an Authorization that means nothing here', { headers: { authorization: 'Bearer nothing' } }],
-  ] satisfies [string, Partial<HttpRequest>][])('accepts %s', async ([_why, request]) => {
-    const { agent } = await registered(request)
+    ['an empty object', withBody('{}')],
+    ['no name', withBody('{"client_name":null}')],
+    ['an empty name', withBody('{"client_name":""}')],
+    ['a name of blanks', withBody('{"client_name":"   "}')],
+    ['the only credential type that is offered', withBody('{"type":"anonymous"}')],
+    ['a type in capitals, with parameters', withBody('{}', 'Application/JSON; charset=UTF-8; x=1')],
+    ['an Authorization header, which is ignored', { headers: { authorization: 'Bearer nothing' } }],
+  ] satisfies [string, Partial<HttpRequest>][])('accepts %s', async ([_title, request]) => {
+    const { agent } = await registerAgent(request)
     expect(agent).not.toHaveProperty('client_name')
   })
 
   test.for([
     ['200 characters', 'x'.repeat(200)],
     ['200 characters of four bytes', '😀'.repeat(200)],
-    ['a flood of combining marks', `Z${'\u0301'.repeat(199)}`],
-    ['markup, which is only text', '<b onclick="x">Atlas</b> & co'],
-    ['what looks like SQL', `'); drop table agents; --`],
-    ['what looks like a template', '{{7*7}} ${process.env}'],
-    ['letters of any script', 'أطلس アトラス Ａｔｌａｓ'],
-  ])('accepts a name of %s', async ([_what, name]) => {
-    const { agent } = await registered(json({ client_name: name }))
+    ['199 combining marks', `Z${'\u0301'.repeat(199)}`],
+    ['markup', '<b onclick="x">Atlas</b> & co'],
+    ['text that looks like SQL', `'); drop table agents; --`],
+    ['text that looks like a template', '{{7*7}} ${process.env}'],
+    ['letters of several scripts', 'أطلس アトラス Ａｔｌａｓ'],
+  ])('accepts a name of %s', async ([_title, name]) => {
+    const { agent } = await registerAgent(json({ client_name: name }))
     expect(agent['client_name']).toBe(name)
     const { client_id, client_secret } = agent as { client_id: string; client_secret: string }
-    const shown = await send(auth.url, { path: '/api/agent', headers: asAgent({ client_id, client_secret }) })
-    expect(JSON.parse(shown.text)).toMatchObject({ client_name: name })
+    const described = await send(auth.url, {
+      path: '/api/agent',
+      headers: asAgent({ client_id, client_secret }),
+    })
+    expect(JSON.parse(described.text)).toMatchObject({ client_name: name })
   })
 
-  test('ignores an id, a secret, scopes and grants that the client chooses', async () => {
+  test('ignores an id, a secret, scopes, grants and other metadata that the client chooses', async () => {
     const other = await register(auth)
-    const { agent } = await registered(
+    const { agent } = await registerAgent(
       json({
         client_id: other.client_id,
         client_secret: 'chosen',
@@ -129,89 +132,119 @@ describe('POST /api/agent/register', () => {
     expect(await isActive(auth, await getToken(auth, other))).toBe(true)
   })
 
-  test('registers a hundred agents, many of them simultaneously', async () => {
-    const all: Record<string, unknown>[] = []
+  test('accepts a body of exactly 16 KiB', async () => {
+    const { response } = await registerAgent(withBody(`{"a":"${'x'.repeat(16_384 - 8)}"}`))
+    expect(response.status).toBe(201)
+  })
+
+  test('accepts 16 levels of nesting', async () => {
+    const { response } = await registerAgent(withBody(nestObjects(16)))
+    expect(response.status).toBe(201)
+  })
+
+  test('registers a hundred agents with different ids and secrets, twenty at a time', async () => {
+    const agents: Record<string, unknown>[] = []
     for (let round = 0; round < 5; round++) {
-      const batch = Array.from({ length: 20 }, () => registered(json({ client_name: 'Atlas' })))
-      all.push(...(await Promise.all(batch)).map(({ agent }) => agent))
+      const batch = Array.from({ length: 20 }, () => registerAgent(json({ client_name: 'Atlas' })))
+      agents.push(...(await Promise.all(batch)).map(({ agent }) => agent))
     }
-    expect(new Set(all.map((agent) => agent['client_id'])).size).toBe(100)
-    expect(new Set(all.map((agent) => agent['client_secret'])).size).toBe(100)
+    expect(new Set(agents.map((agent) => agent['client_id'])).size).toBe(100)
+    expect(new Set(agents.map((agent) => agent['client_secret'])).size).toBe(100)
   })
 })
 
-const invalid: Refusal = { status: 400, code: 'invalid-request', form: 'agent' }
-const metadata: Refusal = {
+const invalidRequest: Refusal = { status: 400, code: 'invalid-request', form: 'agent' }
+const invalidMetadata: Refusal = {
   status: 400,
   code: 'invalid-client-metadata',
   error: 'invalid_client_metadata',
   form: 'agent',
 }
-const media: Refusal = {
+const unsupportedMediaType: Refusal = {
   status: 415,
   code: 'unsupported-media-type',
   form: 'agent',
   says: 'Send Content-Type: application/json in UTF-8.',
 }
-const large: Refusal = {
+const contentTooLarge: Refusal = {
   status: 413,
   code: 'content-too-large',
   form: 'agent',
   headers: { connection: 'close' },
 }
-const named = (name: unknown) => json({ client_name: name })
+const withName = (name: unknown) => json({ client_name: name })
 const JSON_CHUNKED = 'Content-Type: application/json\r\nTransfer-Encoding: chunked'
-const deep = (levels: number) => `${'{"a":'.repeat(levels)}0${'}'.repeat(levels)}`
+const nestObjects = (levels: number) => `${'{"a":'.repeat(levels)}0${'}'.repeat(levels)}`
 
 describe('POST /api/agent/register refuses, storing nothing,', () => {
   test.for([
-    ['JSON text of another type', text('{}', 'text/plain'), media],
-    ['a list of types', text('{}', 'application/json, application/x-www-form-urlencoded'), media],
-    ['a form', { body: new URLSearchParams({ client_name: 'Atlas' }) }, media],
-    ['a type like ours', text('{}', 'application/json5'), media],
-    ['a body without a type', text('{}', ''), media],
-    ['another charset', text('{}', 'application/json; charset=latin1'), media],
-    ['an unknown charset', text('{}', 'application/json; charset=klingon'), media],
+    ['JSON text of another type', withBody('{}', 'text/plain'), unsupportedMediaType],
+    [
+      'a list of types',
+      withBody('{}', 'application/json, application/x-www-form-urlencoded'),
+      unsupportedMediaType,
+    ],
+    ['a form', { body: new URLSearchParams({ client_name: 'Atlas' }) }, unsupportedMediaType],
+    ['a similar type', withBody('{}', 'application/json5'), unsupportedMediaType],
+    ['a body without a type', withBody('{}', ''), unsupportedMediaType],
+    ['another charset', withBody('{}', 'application/json; charset=latin1'), unsupportedMediaType],
+    ['an unknown charset', withBody('{}', 'application/json; charset=klingon'), unsupportedMediaType],
     [
       'a compressed body',
       { headers: { ...JSON_TYPE, 'content-encoding': 'gzip' }, body: '{}' },
-      { ...media, says: 'without Content-Encoding' },
+      { ...unsupportedMediaType, says: 'without Content-Encoding' },
     ],
-    ['half of JSON', text(`{"client_name":"${CANARY}`), { ...invalid, says: 'not JSON' }],
-    ['something behind it', text(`{} ${CANARY}`), { ...invalid, says: 'not JSON' }],
-    ['two documents', text('{}{}'), invalid],
-    ['a comma too many', text('{"client_name":"x",}'), invalid],
-    ['single quotes', text(`{'client_name':'x'}`), invalid],
-    ['a comment', text('{/* */}'), invalid],
-    ['NaN', text('{"client_name":NaN}'), invalid],
-    ['a number past all numbers', text('{"x":1e400}'), invalid],
-    ['a member twice', text('{"client_name":"a","client_name":"b"}'), { ...invalid, says: 'named twice' }],
-    ['a member twice, once escaped', text('{"client_name":"a","client\\u005fname":"b"}'), invalid],
-    ['__proto__', text('{"__proto__":{"client_name":"x"}}'), { ...invalid, says: '__proto__' }],
-    ['half a surrogate pair', text('{"client_name":"\\ud800"}'), { ...invalid, says: 'surrogate' }],
-    ['NUL', text('{"client_name":"a\\u0000b"}'), { ...invalid, says: 'NUL' }],
-    ['a byte order mark', text('\uFEFF{}'), invalid],
-    ['UTF-16', text(Uint8Array.from(Buffer.from('{}', 'utf16le'))), invalid],
-    ['a byte that is no UTF-8', text(Uint8Array.of(0x22, 0xff, 0x22)), { ...invalid, says: 'UTF-8' }],
-    ['an overlong encoding', text(Uint8Array.of(0x22, 0xc0, 0xaf, 0x22)), { ...invalid, says: 'UTF-8' }],
-    ['17 levels', text(deep(17)), { ...invalid, says: 'deeper than 16' }],
-    ['thousands of levels', text('['.repeat(16_000)), invalid],
-    ['thousands of items', text(`[${'0,'.repeat(8_000)}0]`), metadata],
-    ['an array', text('[]'), metadata],
-    ['a string', text('"Atlas"'), metadata],
-    ['a number', text('0'), metadata],
-    ['null', text('null'), metadata],
-    ['a number as name', named(42), metadata],
-    ['an array as name', named(['Atlas']), metadata],
-    ['an object as name', named({ toString: 1 }), metadata],
-    ['true as name', named(true), metadata],
-    ['201 characters', named('x'.repeat(201)), metadata],
-    ['a text-direction override', named(`Atlas \u202E${CANARY}`), metadata],
-    ['an isolate', named('Atlas \u2066'), metadata],
-    ['a line break', named('Atlas\r\nBcc: all@example.org'), metadata],
-    ['a line separator', named('Atlas\u2028x'), metadata],
-    ['a C1 control', named('Atlas\u009b31m'), metadata],
-    ['a type of 101 characters', json({ type: 'x'.repeat(101) }), metadata],
+    ['incomplete JSON', withBody(`{"client_name":"${CANARY}`), { ...invalidRequest, says: 'not JSON' }],
+    ['text after the JSON', withBody(`{} ${CANARY}`), { ...invalidRequest, says: 'not JSON' }],
+    ['two JSON texts', withBody('{}{}'), invalidRequest],
+    ['a trailing comma', withBody('{"client_name":"x",}'), invalidRequest],
+    ['single quotes', withBody(`{'client_name':'x'}`), invalidRequest],
+    ['a comment', withBody('{/* */}'), invalidRequest],
+    ['NaN', withBody('{"client_name":NaN}'), invalidRequest],
+    ['a number that is too large for a double', withBody('{"x":1e400}'), invalidRequest],
+    [
+      'a member twice',
+      withBody('{"client_name":"a","client_name":"b"}'),
+      { ...invalidRequest, says: 'named twice' },
+    ],
+    ['a member twice, once escaped', withBody('{"client_name":"a","client\\u005fname":"b"}'), invalidRequest],
+    ['__proto__', withBody('{"__proto__":{"client_name":"x"}}'), { ...invalidRequest, says: '__proto__' }],
+    [
+      'half a surrogate pair',
+      withBody('{"client_name":"\\ud800"}'),
+      { ...invalidRequest, says: 'surrogate' },
+    ],
+    ['NUL', withBody('{"client_name":"a\\u0000b"}'), { ...invalidRequest, says: 'NUL' }],
+    ['a byte order mark', withBody('\uFEFF{}'), invalidRequest],
+    ['UTF-16', withBody(Uint8Array.from(Buffer.from('{}', 'utf16le'))), invalidRequest],
+    [
+      'a byte that is not UTF-8',
+      withBody(Uint8Array.of(0x22, 0xff, 0x22)),
+      { ...invalidRequest, says: 'UTF-8' },
+    ],
+    [
+      'an overlong encoding',
+      withBody(Uint8Array.of(0x22, 0xc0, 0xaf, 0x22)),
+      { ...invalidRequest, says: 'UTF-8' },
+    ],
+    ['17 levels', withBody(nestObjects(17)), { ...invalidRequest, says: 'deeper than 16' }],
+    ['thousands of levels', withBody('['.repeat(16_000)), invalidRequest],
+    ['thousands of items', withBody(`[${'0,'.repeat(8_000)}0]`), invalidMetadata],
+    ['an array', withBody('[]'), invalidMetadata],
+    ['a string', withBody('"Atlas"'), invalidMetadata],
+    ['a number', withBody('0'), invalidMetadata],
+    ['null', withBody('null'), invalidMetadata],
+    ['a number as the name', withName(42), invalidMetadata],
+    ['an array as the name', withName(['Atlas']), invalidMetadata],
+    ['an object as the name', withName({ toString: 1 }), invalidMetadata],
+    ['true as the name', withName(true), invalidMetadata],
+    ['a name of 201 characters', withName('x'.repeat(201)), invalidMetadata],
+    ['a text-direction override', withName(`Atlas \u202E${CANARY}`), invalidMetadata],
+    ['an isolate', withName('Atlas \u2066'), invalidMetadata],
+    ['a line break', withName('Atlas\r\nBcc: all@example.org'), invalidMetadata],
+    ['a line separator', withName('Atlas\u2028x'), invalidMetadata],
+    ['a C1 control', withName('Atlas\u009b31m'), invalidMetadata],
+    ['a type of 101 characters', json({ type: 'x'.repeat(101) }), invalidMetadata],
     [
       'a type that is not offered',
       json({ type: `verified_email ${CANARY}` }),
@@ -222,35 +255,25 @@ describe('POST /api/agent/register refuses, storing nothing,', () => {
         form: 'agent',
       },
     ],
-    ['16 KiB and one', text(`{"a":"${'x'.repeat(16_384 - 7)}"}`), large],
-    ['a megabyte', text('x'.repeat(1_000_000)), large],
+    ['a body of 16 KiB and one byte', withBody(`{"a":"${'x'.repeat(16_384 - 7)}"}`), contentTooLarge],
+    ['a body of a megabyte', withBody('x'.repeat(1_000_000)), contentTooLarge],
     [
-      'another site’s script',
+      'a request from a script of another site',
       { headers: { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' } },
       { status: 403, code: 'cross-site-request', form: 'agent' },
     ],
-  ] satisfies [string, Partial<HttpRequest>, Refusal][])('%s', async ([_why, request, expected]) => {
+  ] satisfies [string, Partial<HttpRequest>, Refusal][])('%s', async ([_title, request, expected]) => {
     await expectRefusal(auth, () => post(request), expected)
     await expectAccepted()
   })
 
-  test('names all mistakes at once', async () => {
-    const response = await expectRefusal(auth, () => post(json({ client_name: 1, type: 2 })), metadata)
+  test('a request with two mistakes, and names both', async () => {
+    const response = await expectRefusal(auth, () => post(json({ client_name: 1, type: 2 })), invalidMetadata)
     const { errors } = JSON.parse(response.text) as { errors: { pointer: string }[] }
     expect(errors.map(({ pointer }) => pointer)).toEqual(['#/client_name', '#/type'])
   })
 
-  test('reads a body of exactly 16 KiB', async () => {
-    const { response } = await registered(text(`{"a":"${'x'.repeat(16_384 - 8)}"}`))
-    expect(response.status).toBe(201)
-  })
-
-  test('reads 16 levels of nesting', async () => {
-    const { response } = await registered(text(deep(16)))
-    expect(response.status).toBe(201)
-  })
-
-  test.for(['GET', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'])('%s', async (method) => {
+  test.for(['GET', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'])('%s with 405', async (method) => {
     const response = await send(auth.url, { ...POST, method })
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST'])
     await expectSafe(auth, response)
@@ -258,16 +281,16 @@ describe('POST /api/agent/register refuses, storing nothing,', () => {
 
   test.for([
     [
-      '16 KiB and one in chunks',
+      'a body of 16 KiB and one byte in chunks',
       [JSON_CHUNKED, '', '4001', `"${'x'.repeat(0x4000 - 1)}"x`, '0', '', ''],
-      large,
+      contentTooLarge,
     ],
     [
-      'a length that ends the body too early',
+      'a Content-Length that ends the body too early',
       ['Content-Type: application/json', 'Content-Length: 1', '', '{'],
-      invalid,
+      invalidRequest,
     ],
-  ] satisfies [string, string[], Refusal][])('%s', async ([_why, lines, expected]) => {
+  ] satisfies [string, string[], Refusal][])('%s', async ([_title, lines, expected]) => {
     const request = [
       'POST /api/agent/register HTTP/1.1',
       'Host: plainpath.example',
@@ -280,7 +303,7 @@ describe('POST /api/agent/register refuses, storing nothing,', () => {
 
   test('a second Host header', async () => {
     const request = rawRequest('POST /api/agent/register', ['Host: plainpath.example', 'Content-Length: 0'])
-    await expectRefusal(auth, async () => (await sendRaw(auth.url, request))[0]!, invalid)
+    await expectRefusal(auth, async () => (await sendRaw(auth.url, request))[0]!, invalidRequest)
     await expectAccepted()
   })
 })

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   asAgent,
-  basic,
+  basicAuth,
   deleteAgent,
   getToken,
   isActive,
   json,
-  type Registered,
+  type RegisteredAgent,
   register,
   requestToken,
 } from './agent-client.ts'
@@ -17,11 +17,11 @@ import { dumpTables } from './open-authority.ts'
 import { send } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
-const nobody: Refusal = { status: 401, code: 'invalid-client', error: 'invalid_client', form: 'agent' }
+const invalidClient: Refusal = { status: 401, code: 'invalid-client', error: 'invalid_client', form: 'agent' }
 
 describe.for(TOKEN_PLACES)('/api/agent, tokens in %s,', (tokens) => {
   let auth: RunningAuth
-  let agent: Registered
+  let agent: RegisteredAgent
   beforeAll(async () => {
     auth = await startAuth({ tokens, env: { AUTH_LIMITS_FACTOR: '100' } })
     agent = await register(auth, 'Atlas 58b1 of itself')
@@ -34,9 +34,9 @@ describe.for(TOKEN_PLACES)('/api/agent, tokens in %s,', (tokens) => {
   test('GET describes the client, without its secret', async () => {
     const response = await send(auth.url, { path: '/api/agent', headers: asAgent(agent) })
     expect(response.status).toBe(200)
-    const { client_secret: _secret, ...known } = agent
+    const { client_secret: _secret, ...publicMembers } = agent
     expect(JSON.parse(response.text)).toEqual({
-      ...known,
+      ...publicMembers,
       idle_expiry: expect.stringMatching(/^20.*Z$/),
       secrets: [{ secret_id: expect.any(String), created_at: expect.stringMatching(/^20.*Z$/) }],
       limits: [{ policy: 'token-client', quota: 12_000, window_seconds: 60 }],
@@ -46,30 +46,30 @@ describe.for(TOKEN_PLACES)('/api/agent, tokens in %s,', (tokens) => {
   })
 
   test('DELETE revokes the client and all its tokens before it responds, and erases its name', async () => {
-    const ended = await register(auth, 'Canary name 7c1f')
-    const ofIt = await Promise.all([getToken(auth, ended), getToken(auth, ended)])
-    const kept = await getToken(auth, agent)
-    const response = await deleteAgent(auth, ended)
+    const deleted = await register(auth, 'Canary name 7c1f')
+    const revokedTokens = await Promise.all([getToken(auth, deleted), getToken(auth, deleted)])
+    const otherToken = await getToken(auth, agent)
+    const response = await deleteAgent(auth, deleted)
     expect([response.status, response.text]).toEqual([204, ''])
     expect(response.headers.get('cache-control')).toBe('no-store')
     await expectSafe(auth, response)
-    expect(await Promise.all([...ofIt, kept].map((token) => isActive(auth, token)))).toEqual([
+    expect(await Promise.all([...revokedTokens, otherToken].map((token) => isActive(auth, token)))).toEqual([
       false,
       false,
       true,
     ])
-    expect((await requestToken(auth, ended)).status).toBe(401)
+    expect((await requestToken(auth, deleted)).status).toBe(401)
     const { rows } = await auth.stores.db.query(
       'select status, name_sealed, (select count(*) from agent_secrets where agent_id = agents.id) as secrets from agents where id = $1',
-      [ended.client_id],
+      [deleted.client_id],
     )
     expect(rows).toEqual([{ status: 'deleted', name_sealed: null, secrets: 0 }])
     expect(await dumpTables(auth.stores.db)).not.toContain('Canary name 7c1f')
   })
 
-  test('responds to each of several simultaneous deletions, and deletes the client', async () => {
-    const ended = await register(auth)
-    const responses = await Promise.all(Array.from({ length: 5 }, () => deleteAgent(auth, ended)))
+  test('responds to simultaneous deletions with 204 or 401, and at least once with 204', async () => {
+    const deleted = await register(auth)
+    const responses = await Promise.all(Array.from({ length: 5 }, () => deleteAgent(auth, deleted)))
     expect(responses.map(({ status }) => status).filter((status) => status !== 401)).toContain(204)
     for (const { status } of responses) expect([204, 401]).toContain(status)
     for (const response of responses.filter(({ status }) => status === 401))
@@ -78,17 +78,17 @@ describe.for(TOKEN_PLACES)('/api/agent, tokens in %s,', (tokens) => {
 
   describe.for(['GET', 'DELETE'])('%s refuses', (method) => {
     test.for([
-      ['nothing at all', () => ({})],
-      ['a wrong secret', () => basic(agent.client_id, `pps_${'A'.repeat(43)}`)],
-      ['an unknown client', () => basic(`agt_${'A'.repeat(22)}`, agent.client_secret)],
+      ['no credentials', () => ({})],
+      ['a wrong secret', () => basicAuth(agent.client_id, `pps_${'A'.repeat(43)}`)],
+      ['an unknown client', () => basicAuth(`agt_${'A'.repeat(22)}`, agent.client_secret)],
       ['a bearer token', () => ({ authorization: `Bearer ppt_${'A'.repeat(43)}` })],
-      ['what is no Basic', () => ({ authorization: `Basic ${CANARY}` })],
-      ['a resource server', () => basic('rs_api', auth.stores.secrets.rs_api)],
-    ] satisfies [string, () => Record<string, string>][])('%s', async ([_why, headers]) => {
+      ['invalid Basic credentials', () => ({ authorization: `Basic ${CANARY}` })],
+      ['the credentials of a resource server', () => basicAuth('rs_api', auth.stores.secrets.rs_api)],
+    ] satisfies [string, () => Record<string, string>][])('%s', async ([_title, headers]) => {
       await expectRefusal(
         auth,
         () => send(auth.url, { method, path: '/api/agent', headers: headers() }),
-        nobody,
+        invalidClient,
       )
       expect((await requestToken(auth, agent)).status).toBe(200)
     })
@@ -96,12 +96,12 @@ describe.for(TOKEN_PLACES)('/api/agent, tokens in %s,', (tokens) => {
     test('credentials in the body or the query', async () => {
       const { client_id, client_secret } = agent
       const query = new URLSearchParams({ client_id, client_secret })
-      await expectRefusal(auth, () => send(auth.url, { method, path: `/api/agent?${query}` }), nobody)
+      await expectRefusal(auth, () => send(auth.url, { method, path: `/api/agent?${query}` }), invalidClient)
       if (method === 'DELETE')
         await expectRefusal(
           auth,
           () => send(auth.url, { method, path: '/api/agent', ...json({ client_id, client_secret }) }),
-          nobody,
+          invalidClient,
         )
     })
   })
@@ -128,7 +128,7 @@ describe.for(TOKEN_PLACES)('/api/agent, tokens in %s,', (tokens) => {
     )
   })
 
-  test('refuses to delete the client for a script of another site', async () => {
+  test('refuses to delete the client at the request of another site', async () => {
     const headers = { ...asAgent(agent), 'sec-fetch-site': 'cross-site' }
     await expectRefusal(auth, () => send(auth.url, { method: 'DELETE', path: '/api/agent', headers }), {
       status: 403,

@@ -47,12 +47,12 @@ beforeEach(() => {
   now = new Date('2026-11-23T12:00:00Z')
 })
 
-interface Found {
+interface FindResult {
   readonly status: number
   readonly client?: AppClient
 }
 
-/** An instance with a finder, reached over HTTP; each has fetches, failures and limits of its own. */
+/** Starts a server that finds apps for its callers. Each server has its own cache of failures and its own limits. */
 async function startFinder({
   hosts = DEFAULT_CHAT_HOSTS,
   factor = 1,
@@ -93,39 +93,39 @@ async function startFinder({
   const server = await serve(app.callback(), { port: 0, host: '127.0.0.1', drainSeconds: 1 })
   return {
     outcomes,
-    async find(id: string): Promise<Found> {
+    async find(id: string): Promise<FindResult> {
       const response = await fetch(server.url, { headers: { 'x-client': encodeURI(id), host: '127.0.0.1' } })
       if (response.status !== 200) return { status: response.status }
-      return (await response.json()) as Found
+      return (await response.json()) as FindResult
     },
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }
 }
 
-/** Serves a document at a new URL. */
+/** Serves the document of an app, at a new URL. */
 function publish(members: object = {}, headers: Record<string, string> = {}) {
   const path = `/${randomUUID()}`
   const id = host.url(NAME, path)
-  const change = (changed: object) =>
-    host.serve(path, respondJson({ client_id: id, redirect_uris: [LOOPBACK], ...changed }, headers))
+  const change = (newMembers: object) =>
+    host.serve(path, respondJson({ client_id: id, redirect_uris: [LOOPBACK], ...newMembers }, headers))
   change(members)
   return {
     id,
     change,
     fail: () => host.serve(path, (_request, response) => void response.writeHead(503).end()),
-    fetched: () => host.requests.filter((each) => `https://${each}` === id).length,
+    countFetches: () => host.requests.filter((each) => `https://${each}` === id).length,
   }
 }
-const rows = async () => Number((await countRows(authority.db))['app_clients'])
+const countApps = async () => Number((await countRows(authority.db))['app_clients'])
 
 describe('an app with a document', () => {
-  test('is found, fetched once for all instances until its copy expires', async () => {
+  test('is found, with one fetch for all instances until the stored copy expires', async () => {
     const app = publish(
       { client_name: 'Example', grant_types: ['authorization_code', 'x'] },
       { 'cache-control': 'max-age=600' },
     )
-    await using one = await startFinder()
-    await using other = await startFinder()
+    await using finder = await startFinder()
+    await using otherFinder = await startFinder()
     const client = {
       id: app.id,
       redirectUris: [LOOPBACK],
@@ -135,52 +135,55 @@ describe('an app with a document', () => {
       keys: [],
       source: 'document',
     }
-    for (const each of [one, other, one]) expect(await each.find(app.id)).toEqual({ status: 200, client })
-    expect(app.fetched()).toBe(1)
+    for (const each of [finder, otherFinder, finder])
+      expect(await each.find(app.id)).toEqual({ status: 200, client })
+    expect(app.countFetches()).toBe(1)
     now = new Date(now.getTime() + 10 * MINUTE_MS)
     app.change({ redirect_uris: ['http://localhost/callback'] })
-    expect(await other.find(app.id)).toMatchObject({
+    expect(await otherFinder.find(app.id)).toMatchObject({
       client: { redirectUris: ['http://localhost/callback'] },
     })
-    expect(await one.find(app.id)).toMatchObject({ client: { redirectUris: ['http://localhost/callback'] } })
-    expect(app.fetched()).toBe(2)
+    expect(await finder.find(app.id)).toMatchObject({
+      client: { redirectUris: ['http://localhost/callback'] },
+    })
+    expect(app.countFetches()).toBe(2)
   })
 
-  test('is found with its keys if it authenticates by keys', async () => {
+  test('is found with its keys if it authenticates with private_key_jwt', async () => {
     const key = await newKey()
     const app = publish({ token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [key.jwk] } })
     await using finder = await startFinder()
     const keys = [{ ...key.jwk, alg: 'ES256', use: 'sig' }]
     for (let n = 0; n < 2; n += 1)
       expect(await finder.find(app.id)).toMatchObject({ client: { authMethod: 'private_key_jwt', keys } })
-    expect(app.fetched()).toBe(1)
+    expect(app.countFetches()).toBe(1)
   })
 
   test.for<[string, object]>([
     ['names another client', { client_id: 'https://apps.example/client.json' }],
     ['has no acceptable redirect URI', { redirect_uris: ['https://evil.example/cb'] }],
     ['has a secret', { client_secret: 'canary' }],
-    ['is of an agent', { grant_types: ['client_credentials'] }],
+    ['is the document of an agent', { grant_types: ['client_credentials'] }],
     [
-      'is signed with keys that it does not have',
+      'has private_key_jwt as its method and no keys',
       { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [] } },
     ],
     ['is too large', { filler: 'x'.repeat(6_000) }],
   ])(
     'that %s is not found, is not stored, and is not fetched again for a minute',
-    async ([_why, members]) => {
+    async ([_title, members]) => {
       const app = publish(members)
       await using finder = await startFinder()
-      const before = await rows()
+      const before = await countApps()
       for (let n = 0; n < 2; n += 1) expect(await finder.find(app.id)).toEqual({ status: 404 })
-      expect(app.fetched()).toBe(1)
-      expect(await rows()).toBe(before)
-      const good = publish()
-      expect(await finder.find(good.id)).toMatchObject({ status: 200 })
+      expect(app.countFetches()).toBe(1)
+      expect(await countApps()).toBe(before)
+      const valid = publish()
+      expect(await finder.find(valid.id)).toMatchObject({ status: 200 })
     },
   )
 
-  test('gets the same refusal if its host refuses, does not exist, or has no public address', async () => {
+  test('is not found if its host fails, does not exist, or has no public address', async () => {
     const down = publish()
     down.fail()
     await using finder = await startFinder()
@@ -211,7 +214,7 @@ describe('an app with a document', () => {
     expect(finder.outcomes).toEqual([])
   })
 
-  test('is not found if its domain is blocked, even if the document is stored', async () => {
+  test('is not found while its domain is blocked, even if the document is stored', async () => {
     const app = publish()
     await using finder = await startFinder()
     expect(await finder.find(app.id)).toMatchObject({ status: 200 })
@@ -224,7 +227,7 @@ describe('an app with a document', () => {
     expect(await finder.find(app.id)).toMatchObject({ status: 200 })
   })
 
-  test('does not replace a document that was requested later', async () => {
+  test('has its stored document replaced only by one that was requested later', async () => {
     const id = publish().id
     const metadata = {
       redirectUris: [LOOPBACK],
@@ -234,26 +237,25 @@ describe('an app with a document', () => {
     } as const
     const expiresAt = new Date(now.getTime() + DAY_MS)
     await store.saveDocument(id, metadata, { fetchedAt: now, expiresAt })
-    const older = { ...metadata, redirectUris: ['http://localhost/older'] }
-    await store.saveDocument(id, older, { fetchedAt: new Date(now.getTime() - 1), expiresAt })
+    const otherMetadata = { ...metadata, redirectUris: ['http://localhost/older'] }
+    await store.saveDocument(id, otherMetadata, { fetchedAt: new Date(now.getTime() - 1), expiresAt })
     expect(await store.find(id)).toMatchObject({ redirectUris: [LOOPBACK] })
-    await store.saveDocument(id, older, { fetchedAt: new Date(now.getTime() + 1), expiresAt })
+    await store.saveDocument(id, otherMetadata, { fetchedAt: new Date(now.getTime() + 1), expiresAt })
     expect(await store.find(id)).toMatchObject({ redirectUris: ['http://localhost/older'] })
   })
 
-  test("counts against the fetches of the caller's address, and against its registrations if it is new", async () => {
-    await using few = await startFinder({ factor: 0.1 })
+  test("is not fetched over the limit of the caller's address, but is still found if it is stored", async () => {
+    await using limited = await startFinder({ factor: 0.1 })
     const apps = Array.from({ length: 4 }, () => publish())
-    for (const { id } of apps.slice(0, 3)) expect(await few.find(id)).toMatchObject({ status: 200 })
-    expect(await few.find(apps[3]?.id ?? '')).toEqual({ status: 429 })
-    expect(apps[3]?.fetched()).toBe(0)
-    // A stored document costs nothing.
-    expect(await few.find(apps[0]?.id ?? '')).toMatchObject({ status: 200 })
+    for (const { id } of apps.slice(0, 3)) expect(await limited.find(id)).toMatchObject({ status: 200 })
+    expect(await limited.find(apps[3]?.id ?? '')).toEqual({ status: 429 })
+    expect(apps[3]?.countFetches()).toBe(0)
+    expect(await limited.find(apps[0]?.id ?? '')).toMatchObject({ status: 200 })
   })
 })
 
 describe('an app whose document is in the list of hosts', () => {
-  const listed = (id: string, members: object = {}) =>
+  const createHosts = (id: string, members: object = {}) =>
     parseChatHosts(
       JSON.stringify({
         hosts: [
@@ -286,72 +288,72 @@ describe('an app whose document is in the list of hosts', () => {
     source: 'pinned',
   }
 
-  test('is found by the copy while its host does not serve it, and nothing is stored', async () => {
+  test('is found by the copy in the list while its host fails, and nothing is stored', async () => {
     const app = publish()
     app.fail()
-    await using finder = await startFinder({ hosts: listed(app.id) })
-    const before = await rows()
+    await using finder = await startFinder({ hosts: createHosts(app.id) })
+    const before = await countApps()
     expect(await finder.find(app.id)).toMatchObject({ status: 200, client: copy })
-    expect(await rows()).toBe(before)
+    expect(await countApps()).toBe(before)
     expect(await finder.find(app.id)).toMatchObject({ status: 200, client: copy })
-    expect(app.fetched()).toBe(1)
+    expect(app.countFetches()).toBe(1)
   })
 
-  test("is found by the copy if the caller's address has used up its fetches", async () => {
+  test("is found by the copy in the list if the caller's address has used up its fetches", async () => {
     const app = publish()
-    await using finder = await startFinder({ hosts: listed(app.id), factor: 0.03 })
+    await using finder = await startFinder({ hosts: createHosts(app.id), factor: 0.03 })
     await finder.find(publish().id)
     expect(await finder.find(publish().id)).toEqual({ status: 429 })
     expect(await finder.find(app.id)).toMatchObject({ status: 200, client: copy })
   })
 
-  test('is found by its document while its host serves one, and by the stored document after that', async () => {
+  test('is found by its document while its host serves it, and by the stored document after that', async () => {
     const app = publish(
       { redirect_uris: ['https://listed.example/cb', LOOPBACK] },
       { 'cache-control': 'no-store' },
     )
-    const hosts = listed(app.id)
-    const served = { redirectUris: ['https://listed.example/cb', LOOPBACK], source: 'document' }
-    await using one = await startFinder({ hosts })
-    expect(await one.find(app.id)).toMatchObject({ client: served })
+    const hosts = createHosts(app.id)
+    const expectedClient = { redirectUris: ['https://listed.example/cb', LOOPBACK], source: 'document' }
+    await using finder = await startFinder({ hosts })
+    expect(await finder.find(app.id)).toMatchObject({ client: expectedClient })
     app.fail()
     now = new Date(now.getTime() + HOUR_MS)
-    expect(await one.find(app.id)).toMatchObject({ client: served })
-    expect(app.fetched()).toBe(2)
+    expect(await finder.find(app.id)).toMatchObject({ client: expectedClient })
+    expect(app.countFetches()).toBe(2)
   })
 
-  test('is not found, not even by the copy, if its document is invalid', async () => {
+  test('is not found, even by the copy in the list, if its document is invalid', async () => {
     const app = publish({ redirect_uris: ['https://evil.example/cb'] })
-    await using finder = await startFinder({ hosts: listed(app.id) })
+    await using finder = await startFinder({ hosts: createHosts(app.id) })
     expect(await finder.find(app.id)).toEqual({ status: 404 })
   })
 
-  test('has no copy if it authenticates by keys', async () => {
+  test('is not found while its host fails if the copy in the list has private_key_jwt', async () => {
     const app = publish()
     app.fail()
-    const keyed = {
+    const keyMembers = {
       token_endpoint_auth_method: 'private_key_jwt',
       jwks_uri: `https://${NAME}:${host.port}/jwks`,
     }
-    await using finder = await startFinder({ hosts: listed(app.id, keyed) })
+    await using finder = await startFinder({ hosts: createHosts(app.id, keyMembers) })
     expect(await finder.find(app.id)).toEqual({ status: 404 })
   })
 
-  test('is not found by keys that have expired', async () => {
+  test('is not found after the stored document with its keys has expired', async () => {
     const key = await newKey()
-    const keyed = { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [key.jwk] } }
-    const app = publish({ redirect_uris: ['https://listed.example/cb'], ...keyed })
-    const hosts = listed(app.id)
-    await using one = await startFinder({ hosts })
-    expect(await one.find(app.id)).toMatchObject({ client: { authMethod: 'private_key_jwt' } })
+    const keyMembers = { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [key.jwk] } }
+    const app = publish({ redirect_uris: ['https://listed.example/cb'], ...keyMembers })
+    const hosts = createHosts(app.id)
+    await using finder = await startFinder({ hosts })
+    expect(await finder.find(app.id)).toMatchObject({ client: { authMethod: 'private_key_jwt' } })
     app.fail()
     now = new Date(now.getTime() + HOUR_MS)
-    expect(await one.find(app.id)).toEqual({ status: 404 })
+    expect(await finder.find(app.id)).toEqual({ status: 404 })
   })
 
-  test('is not found any more after its URL leaves the list', async () => {
+  test('is no longer found after its host leaves the list', async () => {
     const app = publish({ redirect_uris: ['https://listed.example/cb'] })
-    await using before = await startFinder({ hosts: listed(app.id) })
+    await using before = await startFinder({ hosts: createHosts(app.id) })
     expect(await before.find(app.id)).toMatchObject({ status: 200 })
     await using after = await startFinder()
     expect(await after.find(app.id)).toEqual({ status: 404 })
@@ -367,16 +369,16 @@ describe('a registered app', () => {
     keys: [],
   } as const
 
-  test('is found with the redirect URIs that are still acceptable, and no other is', async () => {
+  test('is found with the redirect URIs that are still acceptable, and only if there is one', async () => {
     await using finder = await startFinder()
     const id = await store.add(metadata, now)
     expect(await finder.find(id)).toEqual({ status: 200, client: { id, ...metadata, source: 'registered' } })
     expect(await finder.find(`app_${'x'.repeat(22)}`)).toEqual({ status: 404 })
-    await using without = await startFinder({ hosts: [] })
-    expect(await without.find(id)).toMatchObject({ client: { redirectUris: [LOOPBACK] } })
+    await using finderWithoutHosts = await startFinder({ hosts: [] })
+    expect(await finderWithoutHosts.find(id)).toMatchObject({ client: { redirectUris: [LOOPBACK] } })
     const web = await store.add({ ...metadata, redirectUris: [metadata.redirectUris[0]] }, now)
     expect(await finder.find(web)).toMatchObject({ status: 200 })
-    expect(await without.find(web)).toEqual({ status: 404 })
+    expect(await finderWithoutHosts.find(web)).toEqual({ status: 404 })
     expect(finder.outcomes).toEqual([])
   })
 })

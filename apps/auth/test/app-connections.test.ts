@@ -4,25 +4,24 @@ import { deactivateAgent } from '../src/agents/deactivate-agent.ts'
 import { revokeInEmergency } from '../src/tokens/emergency-revocation.ts'
 import { introspect, isActive, register, requestToken } from './agent-client.ts'
 import {
-  type AppsUnderTest,
+  type AppSystem,
   type AppTokens,
-  activeAt,
   addApp,
-  connect,
-  connectionOf,
+  connectApp,
   exampleApp,
-  expectEnded,
+  expectRevoked,
+  findConnection,
   getCode,
-  introspected,
+  isActiveAtEach,
   RESOURCE,
+  readIntrospection,
+  readTokens,
   redeemCode,
   refresh,
-  startApps,
-  tokensIn,
+  startAppSystem,
 } from './app-flow.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { expectProblem, expectRefusal, type Refusal } from './expect-refusal.ts'
-
 import { TOKEN_PLACES } from './open-auth-stores.ts'
 import { ORIGIN } from './start-auth.ts'
 
@@ -31,39 +30,39 @@ const invalidClient: Refusal = { status: 401, code: 'invalid-client', error: 'in
 const invalidTarget: Refusal = { status: 400, code: 'invalid-target', error: 'invalid_target' }
 
 describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tokens) => {
-  let under: AppsUnderTest
+  let system: AppSystem
   beforeAll(async () => {
-    under = await startApps(tokens)
+    system = await startAppSystem(tokens)
   })
   afterAll(async () => {
-    await expectNothingInClear(under.auth)
-    await under[Symbol.asyncDispose]()
+    await expectNothingInClear(system.auth)
+    await system[Symbol.asyncDispose]()
   })
 
-  const wait = (ms: number) => {
-    under.clock.now = new Date(under.clock.now.getTime() + ms)
+  const passTime = (ms: number) => {
+    system.clock.now = new Date(system.clock.now.getTime() + ms)
   }
 
-  test('gets tokens for a code, which name the connection and the resource', async () => {
-    const client = addApp(under)
-    const code = await getCode(under, client)
-    expect(code.back.origin + code.back.pathname).toBe(client.redirectUris[0])
-    expect(Object.fromEntries(code.back.searchParams)).toEqual({
+  test('gets tokens for a code, and introspection returns the connection and the resource to our API only', async () => {
+    const client = addApp(system)
+    const code = await getCode(system, client)
+    expect(code.callbackUrl.origin + code.callbackUrl.pathname).toBe(client.redirectUris[0])
+    expect(Object.fromEntries(code.callbackUrl.searchParams)).toEqual({
       code: code.code,
       iss: ORIGIN,
       state: code.state,
     })
-    const answer = await redeemCode(under.auth, client, code)
-    const { access } = tokensIn(under.auth, answer)
-    expect(JSON.parse(answer.text)).toEqual({
+    const response = await redeemCode(system.auth, client, code)
+    const { access } = readTokens(system.auth, response)
+    expect(JSON.parse(response.text)).toEqual({
       access_token: access,
       refresh_token: expect.any(String),
       expires_in: 8 * 3600,
       scope: 'contact:write',
       token_type: 'Bearer',
     })
-    expect(answer.headers.get('cache-control')).toBe('no-store')
-    const content = await introspected(under, access)
+    expect(response.headers.get('cache-control')).toBe('no-store')
+    const content = await readIntrospection(system, access)
     expect(content).toMatchObject({
       active: true,
       aud: RESOURCE,
@@ -74,15 +73,15 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
       registration_id: expect.stringMatching(/^clm_/),
     })
     expect(content).not.toHaveProperty('sub')
-    expect(await activeAt(under, access)).toEqual([true, true])
-    const elsewhere = await introspect(under.auth, access, 'rs_other')
-    expect(elsewhere.payload.token_introspection).toEqual({ active: false })
+    expect(await isActiveAtEach(system, access)).toEqual([true, true])
+    const otherApi = await introspect(system.auth, access, 'rs_other')
+    expect(otherApi.payload.token_introspection).toEqual({ active: false })
   })
 
-  test('has a connection for each sign-in', async () => {
-    const [one, two] = [await connect(under), await connect(under)]
-    expect((await connectionOf(under, one.access)).agentId).not.toBe(
-      (await connectionOf(under, two.access)).agentId,
+  test('has a separate connection for each sign-in', async () => {
+    const [first, second] = [await connectApp(system), await connectApp(system)]
+    expect((await findConnection(system, first.access)).agentId).not.toBe(
+      (await findConnection(system, second.access)).agentId,
     )
   })
 
@@ -90,7 +89,7 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
     test.for<[string, Record<string, string | undefined>, Refusal]>([
       ['without a verifier', { code_verifier: undefined }, invalidGrant],
       ['with another verifier', { code_verifier: 'x'.repeat(43) }, invalidGrant],
-      ['with the challenge as verifier', { code_verifier: 'challenge' }, invalidGrant],
+      ['with the challenge as the verifier', { code_verifier: 'challenge' }, invalidGrant],
       [
         'with a redirect URI that the app does not have',
         { redirect_uri: 'https://evil.example/' },
@@ -102,224 +101,235 @@ describe.for(TOKEN_PLACES)('an app that a person connected, tokens in %s,', (tok
       ['for another resource', { resource: 'https://other.example/mcp' }, invalidTarget],
       ['with a client secret', { client_secret: 'x' }, invalidClient],
     ])('%s is refused, and can still be used', async ([, change, refusal]) => {
-      const client = addApp(under, {
+      const client = addApp(system, {
         redirectUris: ['https://host.example/callback', 'https://host.example/other'],
       })
-      const code = await getCode(under, client)
-      const sent = change['code_verifier'] === 'challenge' ? { code_verifier: code.challenge } : change
-      await expectRefusal(under.auth, () => redeemCode(under.auth, client, code, sent), refusal)
-      tokensIn(under.auth, await redeemCode(under.auth, client, code))
+      const code = await getCode(system, client)
+      const fields = change['code_verifier'] === 'challenge' ? { code_verifier: code.challenge } : change
+      await expectRefusal(system.auth, () => redeemCode(system.auth, client, code, fields), refusal)
+      readTokens(system.auth, await redeemCode(system.auth, client, code))
     })
 
     test('is refused if it was issued to another app', async () => {
-      const [client, other] = [addApp(under), addApp(under)]
-      const code = await getCode(under, client)
-      await expectRefusal(under.auth, () => redeemCode(under.auth, other, code), invalidGrant)
-      tokensIn(under.auth, await redeemCode(under.auth, client, code))
+      const [client, other] = [addApp(system), addApp(system)]
+      const code = await getCode(system, client)
+      await expectRefusal(system.auth, () => redeemCode(system.auth, other, code), invalidGrant)
+      readTokens(system.auth, await redeemCode(system.auth, client, code))
     })
 
     test.for([undefined, '', RESOURCE, `${RESOURCE}/`])(
       'is accepted with the resource %o',
       async (resource) => {
-        const client = addApp(under)
-        const code = await getCode(under, client, { resource })
-        const { access } = tokensIn(under.auth, await redeemCode(under.auth, client, code, { resource }))
-        expect(await introspected(under, access)).toMatchObject({ aud: RESOURCE })
+        const client = addApp(system)
+        const code = await getCode(system, client, { resource })
+        const { access } = readTokens(system.auth, await redeemCode(system.auth, client, code, { resource }))
+        expect(await readIntrospection(system, access)).toMatchObject({ aud: RESOURCE })
       },
     )
 
-    test('ends the connection if it is used twice', async () => {
-      const client = addApp(under)
-      const code = await getCode(under, client)
-      const first = tokensIn(under.auth, await redeemCode(under.auth, client, code))
-      const { verificationId } = await connectionOf(under, first.access)
-      expectProblem(await redeemCode(under.there, client, code), invalidGrant)
-      await expectEnded(under, first)
-      expectProblem(await refresh(under.auth, client, first.refresh), invalidGrant)
-      expect(await under.stores.verifications.find(verificationId)).toMatchObject({ endedBy: 'reused' })
+    test('is refused the second time, and then the connection is revoked', async () => {
+      const client = addApp(system)
+      const code = await getCode(system, client)
+      const appTokens = readTokens(system.auth, await redeemCode(system.auth, client, code))
+      const { verificationId } = await findConnection(system, appTokens.access)
+      expectProblem(await redeemCode(system.otherInstance, client, code), invalidGrant)
+      await expectRevoked(system, appTokens)
+      expectProblem(await refresh(system.auth, client, appTokens.refresh), invalidGrant)
+      expect(await system.stores.verifications.find(verificationId)).toMatchObject({ endedBy: 'reused' })
     })
 
-    test('gives tokens once if it is used several times at once, and these are revoked', async () => {
-      const client = addApp(under)
-      const code = await getCode(under, client)
-      const answers = await Promise.all(
-        [under.auth, under.there, under.auth, under.there].map((at) => redeemCode(at, client, code)),
+    test('is exchanged at most once by simultaneous requests, and the tokens are revoked', async () => {
+      const client = addApp(system)
+      const code = await getCode(system, client)
+      const responses = await Promise.all(
+        [system.auth, system.otherInstance, system.auth, system.otherInstance].map((instance) =>
+          redeemCode(instance, client, code),
+        ),
       )
-      const successes = answers.filter(({ status }) => status === 200)
+      const successes = responses.filter(({ status }) => status === 200)
       expect(successes.length).toBeLessThanOrEqual(1)
-      for (const answer of answers.filter(({ status }) => status !== 200)) expectProblem(answer, invalidGrant)
-      for (const answer of successes) await expectEnded(under, tokensIn(under.auth, answer))
+      for (const response of responses.filter(({ status }) => status !== 200))
+        expectProblem(response, invalidGrant)
+      for (const response of successes) await expectRevoked(system, readTokens(system.auth, response))
     })
 
     test('expires after a minute', async () => {
-      const client = addApp(under)
-      const [late, soon] = [await getCode(under, client), await getCode(under, client)]
-      wait(59_000)
-      tokensIn(under.auth, await redeemCode(under.auth, client, soon))
-      wait(2_000)
-      await expectRefusal(under.auth, () => redeemCode(under.auth, client, late), invalidGrant)
+      const client = addApp(system)
+      const [expired, valid] = [await getCode(system, client), await getCode(system, client)]
+      passTime(59_000)
+      readTokens(system.auth, await redeemCode(system.auth, client, valid))
+      passTime(2_000)
+      await expectRefusal(system.auth, () => redeemCode(system.auth, client, expired), invalidGrant)
     })
 
     test('is refused to an agent', async () => {
-      const client = addApp(under)
-      const code = await getCode(under, client)
-      const agent = await register(under.auth)
-      const asAgent = requestToken(under.auth, agent, {
+      const client = addApp(system)
+      const code = await getCode(system, client)
+      const agent = await register(system.auth)
+      const response = await requestToken(system.auth, agent, {
         grant_type: 'authorization_code',
         code: code.code,
         redirect_uri: client.redirectUris[0] ?? '',
         code_verifier: code.verifier,
       })
-      expectProblem(await asAgent, { status: 400, code: 'unauthorized-client', error: 'unauthorized_client' })
-      tokensIn(under.auth, await redeemCode(under.auth, client, code))
+      expectProblem(response, { status: 400, code: 'unauthorized-client', error: 'unauthorized_client' })
+      readTokens(system.auth, await redeemCode(system.auth, client, code))
     })
   })
 
   describe('a refresh token', () => {
-    test('is replaced at each use, with or without a resource', async () => {
-      let { app: client, ...last } = await connect(under)
-      const { agentId } = await connectionOf(under, last.access)
+    test('is replaced at each use, with or without a resource, and earlier access tokens stay active', async () => {
+      let { app: client, ...current } = await connectApp(system)
+      const { agentId } = await findConnection(system, current.access)
       for (const resource of [RESOURCE, undefined, `${RESOURCE}/`]) {
-        const next = tokensIn(under.auth, await refresh(under.there, client, last.refresh, { resource }))
-        expect(next.refresh).not.toBe(last.refresh)
-        expect(await introspected(under, next.access)).toMatchObject({ client_id: agentId, aud: RESOURCE })
-        expect(await isActive(under.auth, last.access)).toBe(true)
-        last = next
+        const next = readTokens(
+          system.auth,
+          await refresh(system.otherInstance, client, current.refresh, { resource }),
+        )
+        expect(next.refresh).not.toBe(current.refresh)
+        expect(await readIntrospection(system, next.access)).toMatchObject({
+          client_id: agentId,
+          aud: RESOURCE,
+        })
+        expect(await isActive(system.auth, current.access)).toBe(true)
+        current = next
       }
     })
 
-    test('gives tokens to two simultaneous requests, and again within a minute', async () => {
-      const { app: client, refresh: token } = await connect(under)
-      const answers = await Promise.all([under.auth, under.there].map((at) => refresh(at, client, token)))
-      wait(RULES.refreshGraceMs)
-      answers.push(await refresh(under.auth, client, token))
-      for (const answer of answers) {
-        const next = tokensIn(under.auth, answer)
-        expect(await activeAt(under, next.access)).toEqual([true, true])
-        tokensIn(under.auth, await refresh(under.there, client, next.refresh))
+    test('is accepted from two simultaneous requests, and once more after a minute', async () => {
+      const { app: client, refresh: token } = await connectApp(system)
+      const responses = await Promise.all(
+        [system.auth, system.otherInstance].map((instance) => refresh(instance, client, token)),
+      )
+      passTime(RULES.refreshGraceMs)
+      responses.push(await refresh(system.auth, client, token))
+      for (const response of responses) {
+        const next = readTokens(system.auth, response)
+        expect(await isActiveAtEach(system, next.access)).toEqual([true, true])
+        readTokens(system.auth, await refresh(system.otherInstance, client, next.refresh))
       }
     })
 
-    test('ends the connection with all its tokens if it is used again later', async () => {
-      const first = await connect(under)
+    test('is refused if it is used again after more than a minute, and then the connection is revoked', async () => {
+      const first = await connectApp(system)
       const { app: client } = first
-      const { agentId, verificationId } = await connectionOf(under, first.access)
-      const next = tokensIn(under.auth, await refresh(under.auth, client, first.refresh))
-      wait(RULES.refreshGraceMs + 1)
-      expectProblem(await refresh(under.there, client, first.refresh), invalidGrant)
-      await expectEnded(under, first)
-      await expectEnded(under, next)
-      expectProblem(await refresh(under.auth, client, next.refresh), invalidGrant)
-      expect(await under.stores.verifications.find(verificationId)).toMatchObject({
+      const { agentId, verificationId } = await findConnection(system, first.access)
+      const next = readTokens(system.auth, await refresh(system.auth, client, first.refresh))
+      passTime(RULES.refreshGraceMs + 1)
+      expectProblem(await refresh(system.otherInstance, client, first.refresh), invalidGrant)
+      await expectRevoked(system, first)
+      await expectRevoked(system, next)
+      expectProblem(await refresh(system.auth, client, next.refresh), invalidGrant)
+      expect(await system.stores.verifications.find(verificationId)).toMatchObject({
         agentId,
         endedBy: 'reused',
       })
     })
 
-    test('is refused if it was issued to another app, and ends nothing', async () => {
-      const first = await connect(under)
-      const other = addApp(under)
+    test('is refused to another app, and stays valid for its own', async () => {
+      const first = await connectApp(system)
+      const other = addApp(system)
       for (const ms of [0, RULES.refreshGraceMs + 1]) {
-        wait(ms)
-        await expectRefusal(under.auth, () => refresh(under.auth, other, first.refresh), invalidGrant)
+        passTime(ms)
+        await expectRefusal(system.auth, () => refresh(system.auth, other, first.refresh), invalidGrant)
       }
-      tokensIn(under.auth, await refresh(under.auth, first.app, first.refresh))
+      readTokens(system.auth, await refresh(system.auth, first.app, first.refresh))
     })
 
     test.for<[string, (token: string) => string]>([
-      ['an unknown one', () => `ppr_${'A'.repeat(43)}`],
+      ['an unknown refresh token', () => `ppr_${'A'.repeat(43)}`],
       ['an access token', () => `ppt_${'A'.repeat(43)}`],
-      ['one with more after it', (token) => `${token}A`],
-      ['text', () => 'x'],
-    ])('is not %s', async ([, change]) => {
-      const { app: client, refresh: token } = await connect(under)
-      await expectRefusal(under.auth, () => refresh(under.auth, client, change(token)), invalidGrant)
+      ['a refresh token with another letter at its end', (token) => `${token}A`],
+      ['other text', () => 'x'],
+    ])('is not accepted if it is %s', async ([, change]) => {
+      const { app: client, refresh: token } = await connectApp(system)
+      await expectRefusal(system.auth, () => refresh(system.auth, client, change(token)), invalidGrant)
     })
 
     test('is not accepted as an access token', async () => {
-      const { refresh: token } = await connect(under)
-      expect(await activeAt(under, token)).toEqual([false, false])
+      const { refresh: token } = await connectApp(system)
+      expect(await isActiveAtEach(system, token)).toEqual([false, false])
     })
   })
 
-  describe('ends', () => {
+  describe('loses its access', () => {
     const by = { user: 'test', host: 'test' }
-    const expectGone = async (connected: AppTokens & { app: ReturnType<typeof exampleApp> }) => {
-      await expectEnded(under, connected)
-      for (const at of [under.auth, under.there])
-        expectProblem(await refresh(at, connected.app, connected.refresh), invalidGrant)
+    const expectConnectionRevoked = async (connected: AppTokens & { app: ReturnType<typeof exampleApp> }) => {
+      await expectRevoked(system, connected)
+      for (const instance of [system.auth, system.otherInstance])
+        expectProblem(await refresh(instance, connected.app, connected.refresh), invalidGrant)
     }
 
-    test('when the person ends the claim', async () => {
-      const [connected, other] = [await connect(under), await connect(under)]
-      const { verificationId } = await connectionOf(under, connected.access)
-      await under.stores.verifications.revoke(verificationId, 'person', under.clock.now)
-      await expectGone(connected)
-      expect(await activeAt(under, other.access)).toEqual([true, true])
+    test('when the person revokes the verification', async () => {
+      const [connected, other] = [await connectApp(system), await connectApp(system)]
+      const { verificationId } = await findConnection(system, connected.access)
+      await system.stores.verifications.revoke(verificationId, 'person', system.clock.now)
+      await expectConnectionRevoked(connected)
+      expect(await isActiveAtEach(system, other.access)).toEqual([true, true])
     })
 
-    test('when the claim expires, which no token outlasts', async () => {
-      const connected = await connect(under)
-      wait(RULES.claimMs - 3_600_000)
-      const last = await refresh(under.auth, connected.app, connected.refresh)
-      const lifetime = JSON.parse(last.text).expires_in as number
-      expect(lifetime).toBeGreaterThan(3_500)
-      expect(lifetime).toBeLessThanOrEqual(3_600)
-      const { refresh: token } = tokensIn(under.auth, last)
-      wait(3_600_000)
-      expectProblem(await refresh(under.auth, connected.app, token), invalidGrant)
+    test('when the verification expires, and no token expires later', async () => {
+      const connected = await connectApp(system)
+      passTime(RULES.claimMs - 3_600_000)
+      const response = await refresh(system.auth, connected.app, connected.refresh)
+      const lifetimeSeconds = JSON.parse(response.text).expires_in as number
+      expect(lifetimeSeconds).toBeGreaterThan(3_500)
+      expect(lifetimeSeconds).toBeLessThanOrEqual(3_600)
+      const { refresh: token } = readTokens(system.auth, response)
+      passTime(3_600_000)
+      expectProblem(await refresh(system.auth, connected.app, token), invalidGrant)
     })
 
     test.for(['disabled', 'deleted'] as const)(
-      'when staff have %s it, also if it is enabled again',
-      async (how) => {
-        const connected = await connect(under)
-        const { agentId } = await connectionOf(under, connected.access)
-        await deactivateAgent(under.stores, agentId as never, how)
-        await expectGone(connected)
-        if (how === 'disabled')
-          expect(await under.stores.agents.enable(agentId as never, under.clock.now)).toBe(true)
-        under.stores.agentCache.invalidateAll()
-        await expectGone(connected)
+      'when staff have %s it, and does not get it back when they enable it again',
+      async (status) => {
+        const connected = await connectApp(system)
+        const { agentId } = await findConnection(system, connected.access)
+        await deactivateAgent(system.stores, agentId as never, status)
+        await expectConnectionRevoked(connected)
+        if (status === 'disabled')
+          expect(await system.stores.agents.enable(agentId as never, system.clock.now)).toBe(true)
+        system.stores.agentCache.invalidateAll()
+        await expectConnectionRevoked(connected)
       },
     )
 
-    test('with an emergency revocation of its tokens', async () => {
-      const [connected, other] = [await connect(under), await connect(under)]
-      const { agentId } = await connectionOf(under, connected.access)
+    test('by an emergency revocation of its tokens, and another connection does not', async () => {
+      const [connected, other] = [await connectApp(system), await connectApp(system)]
+      const { agentId } = await findConnection(system, connected.access)
       const scope = { kind: 'client', clientId: agentId } as never
-      await revokeInEmergency({ ...under.stores, by }, scope, { reason: 'test' })
-      await expectGone(connected)
-      expect(await activeAt(under, other.access)).toEqual([true, true])
-      tokensIn(under.auth, await refresh(under.auth, other.app, other.refresh))
+      await revokeInEmergency({ ...system.stores, by }, scope, { reason: 'test' })
+      await expectConnectionRevoked(connected)
+      expect(await isActiveAtEach(system, other.access)).toEqual([true, true])
+      readTokens(system.auth, await refresh(system.auth, other.app, other.refresh))
     })
 
-    test('with an emergency revocation of all tokens; codes end too, and a new sign-in works afterwards', async () => {
-      const connected = await connect(under)
-      const code = await getCode(under, connected.app)
-      await revokeInEmergency({ ...under.stores, by }, { kind: 'all-tokens' }, { reason: 'test' })
-      await expectGone(connected)
-      expectProblem(await redeemCode(under.auth, connected.app, code), invalidGrant)
-      const again = await connect(under, connected.app)
-      expect(await activeAt(under, again.access)).toEqual([true, true])
-      tokensIn(under.auth, await refresh(under.auth, again.app, again.refresh))
+    test('by an emergency revocation of all tokens, together with its codes, until a new sign-in', async () => {
+      const connected = await connectApp(system)
+      const code = await getCode(system, connected.app)
+      await revokeInEmergency({ ...system.stores, by }, { kind: 'all-tokens' }, { reason: 'test' })
+      await expectConnectionRevoked(connected)
+      expectProblem(await redeemCode(system.auth, connected.app, code), invalidGrant)
+      const reconnected = await connectApp(system, connected.app)
+      expect(await isActiveAtEach(system, reconnected.access)).toEqual([true, true])
+      readTokens(system.auth, await refresh(system.auth, reconnected.app, reconnected.refresh))
     })
 
-    test('with an emergency revocation of earlier tokens, also if they were refreshed since', async () => {
-      const connected = await connect(under)
-      wait(5_000)
-      const at = under.clock.now
-      wait(5_000)
-      const next = tokensIn(under.auth, await refresh(under.auth, connected.app, connected.refresh))
-      const later = await connect(under)
+    test('by an emergency revocation of earlier tokens, even if it has refreshed them since', async () => {
+      const connected = await connectApp(system)
+      passTime(5_000)
+      const at = system.clock.now
+      passTime(5_000)
+      const next = readTokens(system.auth, await refresh(system.auth, connected.app, connected.refresh))
+      const later = await connectApp(system)
       const stopped = await revokeInEmergency(
-        { ...under.stores, by },
+        { ...system.stores, by },
         { kind: 'issued-before', at },
         { reason: 'test' },
       )
       expect(stopped.ok).toBe(true)
-      expectProblem(await refresh(under.auth, connected.app, next.refresh), invalidGrant)
-      tokensIn(under.auth, await refresh(under.auth, later.app, later.refresh))
+      expectProblem(await refresh(system.auth, connected.app, next.refresh), invalidGrant)
+      readTokens(system.auth, await refresh(system.auth, later.app, later.refresh))
     })
   })
 })

@@ -16,7 +16,7 @@ import { ORIGIN, type RunningAuth, startInstance } from './start-auth.ts'
 export const CALLBACK = 'https://host.example/callback'
 export const RESOURCE = `${ORIGIN}/mcp`
 
-/** An app with one redirect URI that sends no credentials. */
+/** Creates an app, by default one that has a single redirect URI and does not authenticate. */
 export const exampleApp = (members: Partial<AppClient> = {}): AppClient => ({
   id: `app_${randomBytes(16).toString('base64url')}`,
   redirectUris: [CALLBACK],
@@ -28,22 +28,22 @@ export const exampleApp = (members: Partial<AppClient> = {}): AppClient => ({
   ...members,
 })
 
-/** A server whose apps and sign-in pages are the test's, and whose clock only the test moves on. */
-export interface AppsUnderTest extends AsyncDisposable {
+/** Two instances with apps, sign-in pages and a clock that the test controls. */
+export interface AppSystem extends AsyncDisposable {
   readonly auth: RunningAuth
-  /** The stores that the server uses. */
+  /** The stores that one of the instances opened. */
   readonly stores: Stores
-  /** Another process on the same stores, with apps and clock in common. */
-  readonly there: RunningAuth
+  /** An instance with the same stores, apps and clock as `auth`. */
+  readonly otherInstance: RunningAuth
   readonly clock: { now: Date }
   /** Apps by id. A test may replace one. */
   readonly apps: Map<string, AppClient>
 }
 
-export async function startApps(tokens: TokenPlace): Promise<AppsUnderTest> {
+export async function startAppSystem(tokens: TokenPlace): Promise<AppSystem> {
   await using opening = new AsyncDisposableStack()
   const authStores = opening.use(await openAuthStores(tokens))
-  // Tests move it from the past to the present, since oidc-provider judges what it stored by the clock of the machine.
+  // Tests go from the past to the present, because oidc-provider compares expiry times with the machine's clock.
   const clock = { now: new Date(Date.now() - 80 * DAY_MS) }
   const apps = new Map<string, AppClient>()
   let stores: Stores | undefined
@@ -53,21 +53,24 @@ export async function startApps(tokens: TokenPlace): Promise<AppsUnderTest> {
         now: () => clock.now,
         apps: {
           find: async (_ctx, id) => apps.get(id),
-          signIn(interactions, opened) {
-            stores = opened
-            return [signInPage(interactions, opened, () => clock.now)]
+          signIn(interactions, openedStores) {
+            stores = openedStores
+            return [createSignInPage(interactions, openedStores, () => clock.now)]
           },
         },
       }),
     )
-  const [auth, there] = [await start(), await start()]
-  if (!stores) throw new Error('the server asked for no sign-in pages')
+  const [auth, otherInstance] = [await start(), await start()]
+  if (!stores) throw new Error('no instance created its sign-in pages')
   const resources = opening.move()
-  return { auth, there, stores, clock, apps, [Symbol.asyncDispose]: () => resources.disposeAsync() }
+  return { auth, otherInstance, stores, clock, apps, [Symbol.asyncDispose]: () => resources.disposeAsync() }
 }
 
-/** In place of the sign-in pages: a POST allows or denies at once, for a person whose e-mail address counts as proven. */
-const signInPage = (interactions: Interactions, stores: Stores, now: () => Date) => ({
+/**
+ * Creates a page that replaces the sign-in pages. A POST with `answer=deny` denies. Any other POST allows, with the
+ * connection in the field `agent` or with a new one.
+ */
+const createSignInPage = (interactions: Interactions, stores: Stores, now: () => Date) => ({
   methods: ['GET', 'POST'],
   path: '/oauth/sign-in/{uid}',
   limits: [],
@@ -79,16 +82,16 @@ const signInPage = (interactions: Interactions, stores: Stores, now: () => Date)
     }
     const form = await readForm(ctx, '')
     if (form.get('answer') === 'deny') return await interactions.deny(ctx)
-    const named = form.get('agent')
-    const agentId = named
-      ? AgentId.parse(named)
-      : await connectionWithClaim(stores, interaction?.client.id ?? 'app_none', now())
+    const chosenAgent = form.get('agent')
+    const agentId = chosenAgent
+      ? AgentId.parse(chosenAgent)
+      : await addVerifiedConnection(stores, interaction?.client.id ?? 'app_none', now())
     await interactions.allow(ctx, { agentId })
   },
 })
 
-/** Creates a connection whose person has proven their address. */
-export async function connectionWithClaim(stores: Stores, clientId: string, now: Date): Promise<AgentId> {
+/** Adds a connection with a verification, as if a person had completed the sign-in. */
+export async function addVerifiedConnection(stores: Stores, clientId: string, now: Date): Promise<AgentId> {
   const agentId = await stores.connections.begin({ clientId, host: 'Example', name: 'Example host' }, now)
   const attempt = exampleAttempt(agentId, {
     createdAt: now,
@@ -103,7 +106,7 @@ export async function connectionWithClaim(stores: Stores, clientId: string, now:
 }
 
 /** Creates the values that an app generates for each request: state, and a code verifier with its challenge. */
-export function newRequest() {
+export function newAuthorizationRequest() {
   const verifier = randomBytes(32).toString('base64url')
   return {
     verifier,
@@ -111,16 +114,20 @@ export function newRequest() {
     state: randomBytes(8).toString('hex'),
   }
 }
-export type AppRequestParameters = ReturnType<typeof newRequest>
+export type AppRequestParameters = ReturnType<typeof newAuthorizationRequest>
 
-/** Sends the browser to the authorization endpoint. @param change parameters beside the usual ones; undefined removes one */
+/**
+ * Opens the authorization endpoint in the browser.
+ *
+ * @param change parameters that are added to the usual ones or replace them; undefined removes one
+ */
 export function authorize(
   browser: Browser,
   app: AppClient,
   request: AppRequestParameters,
   change: Record<string, string | undefined> = {},
 ): Promise<HttpResponse> {
-  const usual: Record<string, string | undefined> = {
+  const parameters: Record<string, string | undefined> = {
     client_id: app.id,
     redirect_uri: app.redirectUris[0],
     response_type: 'code',
@@ -131,41 +138,52 @@ export function authorize(
     scope: 'contact:write offline_access',
     ...change,
   }
-  const sent = Object.entries(usual).filter((entry): entry is [string, string] => entry[1] !== undefined)
-  return browser.open(`/oauth/authorize?${new URLSearchParams(sent)}`)
+  const defined = Object.entries(parameters).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined,
+  )
+  return browser.open(`/oauth/authorize?${new URLSearchParams(defined)}`)
 }
 
-export const locationOf = (answer: HttpResponse): URL => {
-  expect(answer.status, answer.text).toBe(303)
-  return new URL(answer.headers.get('location') ?? '', ORIGIN)
+/** Checks that a response is a redirect, and returns its target. */
+export const expectRedirect = (response: HttpResponse): URL => {
+  expect(response.status, response.text).toBe(303)
+  return new URL(response.headers.get('location') ?? '', ORIGIN)
 }
 
-/** Answers on the sign-in page, and follows the redirects of this server. @returns the one to the app */
+/**
+ * Submits the sign-in page, and follows the redirect to the authorization endpoint.
+ *
+ * @returns the target of the next redirect, which leads to the app
+ */
 export async function answerSignIn(
   browser: Browser,
   page: URL,
   form: Record<string, string> = { answer: 'allow' },
 ): Promise<URL> {
-  const answered = await browser.open(page.href, { method: 'POST', body: new URLSearchParams(form) })
-  return locationOf(await browser.open(locationOf(answered).href))
+  const submitted = await browser.open(page.href, { method: 'POST', body: new URLSearchParams(form) })
+  return expectRedirect(await browser.open(expectRedirect(submitted).href))
 }
 
-/** Goes from the authorization request to the code. */
+/** Gets an authorization code: sends the authorization request, and allows it on the sign-in page. */
 export async function getCode(
-  { auth }: Pick<AppsUnderTest, 'auth'>,
+  { auth }: Pick<AppSystem, 'auth'>,
   app: AppClient,
   change: Record<string, string | undefined> = {},
 ) {
-  const request = newRequest()
+  const request = newAuthorizationRequest()
   const browser = new Browser(auth.url)
-  const back = await answerSignIn(browser, locationOf(await authorize(browser, app, request, change)))
-  const code = back.searchParams.get('code') ?? ''
-  expect(code, back.href).toMatch(/^[A-Za-z0-9_-]{43}$/)
+  const callbackUrl = await answerSignIn(
+    browser,
+    expectRedirect(await authorize(browser, app, request, change)),
+  )
+  const code = callbackUrl.searchParams.get('code') ?? ''
+  expect(code, callbackUrl.href).toMatch(/^[A-Za-z0-9_-]{43}$/)
   auth.confidential.add(code)
-  return { code, back, ...request }
+  return { code, callbackUrl, ...request }
 }
 
-export const post = (auth: RunningAuth, path: string, form: Record<string, string | undefined>) =>
+/** Posts a form. Fields that are undefined are left out. */
+export const postForm = (auth: RunningAuth, path: string, form: Record<string, string | undefined>) =>
   send(auth.url, {
     method: 'POST',
     path,
@@ -174,14 +192,14 @@ export const post = (auth: RunningAuth, path: string, form: Record<string, strin
     ),
   })
 
-/** Exchanges a code. */
+/** Exchanges a code for tokens. */
 export const redeemCode = (
   auth: RunningAuth,
   app: AppClient,
   { code, verifier }: { code: string; verifier: string },
   change: Record<string, string | undefined> = {},
 ) =>
-  post(auth, '/oauth/token', {
+  postForm(auth, '/oauth/token', {
     grant_type: 'authorization_code',
     client_id: app.id,
     code,
@@ -197,7 +215,7 @@ export const refresh = (
   token: string,
   change: Record<string, string | undefined> = {},
 ) =>
-  post(auth, '/oauth/token', {
+  postForm(auth, '/oauth/token', {
     grant_type: 'refresh_token',
     client_id: app.id,
     refresh_token: token,
@@ -210,10 +228,10 @@ export interface AppTokens {
   readonly refresh: string
 }
 
-/** Reads a token response. */
-export function tokensIn(auth: RunningAuth, answer: HttpResponse): AppTokens {
-  expect(answer.status, answer.text).toBe(200)
-  const { access_token: access, refresh_token: refreshToken } = JSON.parse(answer.text) as Record<
+/** Reads the tokens from a response that must be successful. */
+export function readTokens(auth: RunningAuth, response: HttpResponse): AppTokens {
+  expect(response.status, response.text).toBe(200)
+  const { access_token: access, refresh_token: refreshToken } = JSON.parse(response.text) as Record<
     string,
     string
   >
@@ -223,36 +241,37 @@ export function tokensIn(auth: RunningAuth, answer: HttpResponse): AppTokens {
   return { access: access ?? '', refresh: refreshToken ?? '' }
 }
 
-/** The whole flow. */
-export async function connect(
-  under: AppsUnderTest,
+/** Goes through the whole flow, from the authorization request to the tokens. */
+export async function connectApp(
+  system: AppSystem,
   app?: AppClient,
 ): Promise<AppTokens & { app: AppClient }> {
-  const connected = app ?? exampleApp()
-  under.apps.set(connected.id, connected)
-  const answer = await redeemCode(under.auth, connected, await getCode(under, connected))
-  return { app: connected, ...tokensIn(under.auth, answer) }
+  const client = app ?? exampleApp()
+  system.apps.set(client.id, client)
+  const response = await redeemCode(system.auth, client, await getCode(system, client))
+  return { app: client, ...readTokens(system.auth, response) }
 }
 
-/** Makes an app known to the servers. */
-export function addApp(under: AppsUnderTest, members: Partial<AppClient> = {}): AppClient {
-  const added = exampleApp(members)
-  under.apps.set(added.id, added)
-  return added
+/** Adds an app that both instances then find. */
+export function addApp(system: AppSystem, members: Partial<AppClient> = {}): AppClient {
+  const app = exampleApp(members)
+  system.apps.set(app.id, app)
+  return app
 }
 
-export const introspected = async (under: AppsUnderTest, token: string) =>
-  (await introspect(under.auth, token)).payload.token_introspection as Record<string, unknown>
+export const readIntrospection = async (system: AppSystem, token: string) =>
+  (await introspect(system.auth, token)).payload.token_introspection as Record<string, unknown>
 
-/** Reads which connection a token belongs to. */
-export async function connectionOf(under: AppsUnderTest, token: string) {
-  const { client_id: agentId, registration_id: verificationId } = await introspected(under, token)
+/** Finds the connection and the verification to which an active token belongs. */
+export async function findConnection(system: AppSystem, token: string) {
+  const { client_id: agentId, registration_id: verificationId } = await readIntrospection(system, token)
   return { agentId: String(agentId), verificationId: String(verificationId) }
 }
 
-/** Asks both servers whether a token is active. */
-export const activeAt = (under: AppsUnderTest, token: string) =>
-  Promise.all([isActive(under.auth, token), isActive(under.there, token)])
+/** Returns whether a token is active at `auth`, and whether it is at the other instance. */
+export const isActiveAtEach = (system: AppSystem, token: string) =>
+  Promise.all([isActive(system.auth, token), isActive(system.otherInstance, token)])
 
-export const expectEnded = async (under: AppsUnderTest, { access }: AppTokens) =>
-  expect(await activeAt(under, access)).toEqual([false, false])
+/** Checks that neither instance accepts the access token. */
+export const expectRevoked = async (system: AppSystem, { access }: AppTokens) =>
+  expect(await isActiveAtEach(system, access)).toEqual([false, false])

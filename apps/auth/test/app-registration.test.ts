@@ -37,7 +37,7 @@ const post = (
     body,
   })
 const registerApp = (body: object) => post(JSON.stringify(body))
-const counted = async () => {
+const countByHost = async () => {
   const { text } = await send(auth.operationsUrl, { path: '/metrics' })
   return Object.fromEntries(
     [...text.matchAll(/^app_registrations_total\{host="([^"]+)",service="auth"\} (\d+)$/gm)].map(
@@ -47,11 +47,11 @@ const counted = async () => {
 }
 
 describe('POST /oauth/register', () => {
-  test('returns 201 with what the app is registered for, and stores its name encrypted', async () => {
+  test('returns 201 with the registered metadata, and stores it with an encrypted name', async () => {
     const before = await countStored(auth)
     const name = `Visual Studio Code ${CANARY}`
     auth.confidential.add(name)
-    const answer = await registerApp({
+    const response = await registerApp({
       client_name: name,
       client_uri: 'https://code.visualstudio.com',
       redirect_uris: URIS,
@@ -61,11 +61,11 @@ describe('POST /oauth/register', () => {
       application_type: 'native',
       scope: 'mcp',
     })
-    expect(answer.status, answer.text).toBe(201)
-    await expectSafe(auth, { ...answer, text: '' })
-    expect(answer.headers.get('cache-control')).toBe('no-store')
-    expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
-    const body = JSON.parse(answer.text) as { client_id: string }
+    expect(response.status, response.text).toBe(201)
+    await expectSafe(auth, { ...response, text: '' })
+    expect(response.headers.get('cache-control')).toBe('no-store')
+    expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8')
+    const body = JSON.parse(response.text) as { client_id: string }
     expect(body).toEqual({
       client_id: expect.stringMatching(/^app_[A-Za-z0-9_-]{22}$/),
       client_id_issued_at: expect.closeTo(Date.now() / 1000, -1),
@@ -86,42 +86,58 @@ describe('POST /oauth/register', () => {
     })
   })
 
-  test('replaces a secret method by none, and says so', async () => {
-    const answer = await registerApp({
+  test('registers an app that asks for a secret with the method none, and says so', async () => {
+    const response = await registerApp({
       redirect_uris: URIS,
       token_endpoint_auth_method: 'client_secret_post',
     })
-    expect(answer.status, answer.text).toBe(201)
-    expect(JSON.parse(answer.text)).toMatchObject({ token_endpoint_auth_method: 'none' })
-    expect(answer.text).not.toContain('client_secret')
+    expect(response.status, response.text).toBe(201)
+    expect(JSON.parse(response.text)).toMatchObject({ token_endpoint_auth_method: 'none' })
+    expect(response.text).not.toContain('client_secret')
   })
 
-  const REDIRECT: Refusal = { status: 400, code: 'invalid-redirect-uri', error: 'invalid_redirect_uri' }
-  const METADATA: Refusal = { status: 400, code: 'invalid-client-metadata', error: 'invalid_client_metadata' }
-  const app = (members: object) => JSON.stringify({ redirect_uris: URIS, ...members })
+  const INVALID_REDIRECT_URI: Refusal = {
+    status: 400,
+    code: 'invalid-redirect-uri',
+    error: 'invalid_redirect_uri',
+  }
+  const INVALID_METADATA: Refusal = {
+    status: 400,
+    code: 'invalid-client-metadata',
+    error: 'invalid_client_metadata',
+  }
+  const createBody = (members: object) => JSON.stringify({ redirect_uris: URIS, ...members })
   test.for<[string, string, Refusal]>([
     [
       'no redirect URI',
       JSON.stringify({ client_name: CANARY }),
-      { ...REDIRECT, says: /Agents .* register at \/api\/agent\/register/ },
+      { ...INVALID_REDIRECT_URI, says: /Agents .* register at \/api\/agent\/register/ },
     ],
     [
-      'an address of somebody else',
-      app({ redirect_uris: [`https://${CANARY}.example/cb`] }),
-      { ...REDIRECT, says: /#\/redirect_uris\/0 .*ask the operator/ },
+      'a redirect URI that is not on the list',
+      createBody({ redirect_uris: [`https://${CANARY}.example/cb`] }),
+      { ...INVALID_REDIRECT_URI, says: /#\/redirect_uris\/0 .*ask the operator/ },
     ],
     [
-      'one such address among others',
-      app({ redirect_uris: [...URIS, `https://evil.example/${CANARY}`] }),
-      { ...REDIRECT, says: /#\/redirect_uris\/2 / },
+      'such a redirect URI after accepted ones',
+      createBody({ redirect_uris: [...URIS, `https://evil.example/${CANARY}`] }),
+      { ...INVALID_REDIRECT_URI, says: /#\/redirect_uris\/2 / },
     ],
-    ['a script', app({ redirect_uris: ['javascript:alert(1)'] }), REDIRECT],
-    ['another grant', app({ grant_types: ['client_credentials'] }), METADATA],
-    ['keys', app({ token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [] } }), METADATA],
-    ['a name with a line break', app({ client_name: `a\n${CANARY}` }), METADATA],
-    ['a list', '[]', METADATA],
-    ['no body', '', METADATA],
-    ['half a body', '{', { status: 400, code: 'invalid-request' }],
+    [
+      'a javascript: redirect URI',
+      createBody({ redirect_uris: ['javascript:alert(1)'] }),
+      INVALID_REDIRECT_URI,
+    ],
+    ['the grant of agents only', createBody({ grant_types: ['client_credentials'] }), INVALID_METADATA],
+    [
+      'keys',
+      createBody({ token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [] } }),
+      INVALID_METADATA,
+    ],
+    ['a name with a line break', createBody({ client_name: `a\n${CANARY}` }), INVALID_METADATA],
+    ['a list', '[]', INVALID_METADATA],
+    ['no body', '', INVALID_METADATA],
+    ['incomplete JSON', '{', { status: 400, code: 'invalid-request' }],
     [
       'a member twice',
       `{"redirect_uris":[],"redirect_uris":["${URIS[0]}"]}`,
@@ -129,10 +145,10 @@ describe('POST /oauth/register', () => {
     ],
     [
       'a body of 17 KiB',
-      app({ client_name: 'x'.repeat(17_000) }),
+      createBody({ client_name: 'x'.repeat(17_000) }),
       { status: 413, code: 'content-too-large' },
     ],
-  ])('refuses %s, and stores nothing', async ([_why, body, refusal]) => {
+  ])('refuses %s, and stores nothing', async ([_title, body, refusal]) => {
     await expectRefusal(auth, () => post(body), refusal)
     expect((await registerApp({ redirect_uris: URIS })).status).toBe(201)
   })
@@ -149,35 +165,38 @@ describe('POST /oauth/register', () => {
     await expectRefusal(
       auth,
       () =>
-        post(app({}), 'application/json', { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }),
+        post(createBody({}), 'application/json', {
+          'sec-fetch-site': 'cross-site',
+          origin: 'https://evil.example',
+        }),
       { status: 403, code: 'cross-site-request' },
     )
   })
 
-  test('counts registrations by the host of the redirect URIs', async () => {
-    const before = await counted()
+  test('counts registrations by the host of the redirect URIs, and refused ones as "refused"', async () => {
+    const before = await countByHost()
     await registerApp({ redirect_uris: URIS })
     await registerApp({ redirect_uris: ['http://localhost:1234/callback'] })
     await registerApp({ redirect_uris: ['https://evil.example/cb'] })
-    const after = await counted()
+    const after = await countByHost()
     for (const host of ['vscode', 'loopback', 'refused'])
       expect([host, after[host]]).toEqual([host, Number(before[host]) + 1])
     expect(after['claude']).toBe(before['claude'])
   })
 })
 
-test('limits registrations of apps by address, without effect on agents at that address', async () => {
+test('limits registrations of apps by address, but not the registration of an agent from that address', async () => {
   await using limited = await startInstance(auth.stores, { env: { AUTH_LIMITS_FACTOR: '0.03' } })
-  const ask = () =>
+  const registerOnce = () =>
     send(limited.url, {
       method: 'POST',
       path: '/oauth/register',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ redirect_uris: URIS }),
     })
-  for (let n = 0; n < 3; n += 1) expect((await ask()).status).toBe(201)
+  for (let n = 0; n < 3; n += 1) expect((await registerOnce()).status).toBe(201)
   const before = await countStored(auth)
-  expectProblem(await ask(), {
+  expectProblem(await registerOnce(), {
     status: 429,
     code: 'rate-limited',
     error: 'rate_limited',
@@ -187,7 +206,7 @@ test('limits registrations of apps by address, without effect on agents at that 
   expect((await send(limited.url, { method: 'POST', path: '/api/agent/register' })).status).toBe(201)
 })
 
-test('accepts the hosts of a configured list', async () => {
+test('accepts the hosts of AUTH_CHAT_HOSTS_FILE instead of the built-in ones', async () => {
   const { mkdtemp, writeFile, rm } = await import('node:fs/promises')
   const folder = await mkdtemp('/tmp/plainpath-hosts-')
   try {
@@ -201,15 +220,15 @@ test('accepts the hosts of a configured list', async () => {
     }
     await writeFile(file, JSON.stringify({ hosts: [entry] }))
     await using other = await startInstance(auth.stores, { env: { AUTH_CHAT_HOSTS_FILE: file } })
-    const ask = (uri: string) =>
+    const registerWith = (uri: string) =>
       send(other.url, {
         method: 'POST',
         path: '/oauth/register',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ redirect_uris: [uri] }),
       })
-    expect((await ask('https://other.example/cb')).status).toBe(201)
-    expect((await ask('https://vscode.dev/redirect')).status).toBe(400)
+    expect((await registerWith('https://other.example/cb')).status).toBe(201)
+    expect((await registerWith('https://vscode.dev/redirect')).status).toBe(400)
   } finally {
     await rm(folder, { recursive: true })
   }

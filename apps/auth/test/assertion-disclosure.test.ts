@@ -4,20 +4,20 @@ import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { expectProblem, type Refusal } from './expect-refusal.ts'
 import {
   assertionFields,
-  assertionOf,
-  inHeader,
+  assertionHeader,
   type KeyAgent,
   newKey,
+  nowSeconds,
   registerKeys,
-  seconds,
-  tokenByKey,
+  requestTokenByKey,
+  signAssertion,
 } from './key-agent.ts'
 import { type HttpRequest, type HttpResponse, send } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
 /*
- * The details that a response to a rejected client assertion discloses, by caller. A caller without a key of the client must not learn whether the
- * client exists (decision 34).
+ * Tests what the response to a rejected client assertion discloses. A caller without a key of the client must not learn
+ * whether the client exists (decision 34).
  */
 
 const UNKNOWN_ID = `agt_${'A'.repeat(22)}`
@@ -50,8 +50,8 @@ const ENDPOINTS: [string, 'oauth' | 'agent', (assertion: string) => HttpRequest]
   ['POST /api/agent/assertion', 'agent', asHeader({ method: 'POST', path: '/api/agent/assertion' })],
 ]
 
-/** All of a response but what differs from one request to the next. */
-const lasting = ({ status, headers, text }: HttpResponse) => ({
+/** Returns a response without the parts that differ between any two responses. */
+const withoutVariableParts = ({ status, headers, text }: HttpResponse) => ({
   status,
   headers: Object.fromEntries(
     [...headers].filter(([name]) => !['date', 'x-request-id', 'ratelimit'].includes(name)),
@@ -59,38 +59,41 @@ const lasting = ({ status, headers, text }: HttpResponse) => ({
   text: text.replaceAll(headers.get('x-request-id') ?? '', '<id>'),
 })
 
-async function deletedAgent(): Promise<KeyAgent> {
+async function createDeletedAgent(): Promise<KeyAgent> {
   const agent = await registerKeys(auth)
-  const headers = await inHeader(auth, agent)
+  const headers = await assertionHeader(auth, agent)
   expect((await send(auth.url, { method: 'DELETE', path: '/api/agent', headers })).status).toBe(204)
   return agent
 }
 
-async function disabledAgent(): Promise<KeyAgent> {
+async function createDisabledAgent(): Promise<KeyAgent> {
   const agent = await registerKeys(auth)
   await auth.stores.db.query(`update agents set status = 'disabled' where id = $1`, [agent.client_id])
-  await expect.poll(async () => (await tokenByKey(auth, agent)).status).toBe(401)
+  await expect.poll(async () => (await requestTokenByKey(auth, agent)).status).toBe(401)
   return agent
 }
 
-/** A client whose keys were replaced, with the key that it had. */
-async function replacedKey(): Promise<KeyAgent> {
+/** Creates an agent whose key was replaced. The returned agent still signs with the old key. */
+async function createAgentWithReplacedKey(): Promise<KeyAgent> {
   const agent = await registerKeys(auth)
   const { headers, body } = json({ keys: [(await newKey()).jwk] })
   const put = { method: 'PUT', path: '/api/agent/jwks', body }
-  const response = await send(auth.url, { ...put, headers: { ...headers, ...(await inHeader(auth, agent)) } })
+  const response = await send(auth.url, {
+    ...put,
+    headers: { ...headers, ...(await assertionHeader(auth, agent)) },
+  })
   expect(response.status).toBe(200)
-  await expect.poll(async () => (await tokenByKey(auth, agent)).status).toBe(401)
+  await expect.poll(async () => (await requestTokenByKey(auth, agent)).status).toBe(401)
   return agent
 }
 
-describe.for(ENDPOINTS)('%s', ([_endpoint, shape, request]) => {
+describe.for(ENDPOINTS)('%s', ([_endpoint, form, request]) => {
   const present = (assertion: string) => send(auth.url, request(assertion))
   const refusal = (says: RegExp): Refusal => ({
     status: 401,
     code: 'invalid-client',
     error: 'invalid_client',
-    form: shape,
+    form,
     says,
   })
 
@@ -98,71 +101,74 @@ describe.for(ENDPOINTS)('%s', ([_endpoint, shape, request]) => {
     ['with kid', (agent: KeyAgent) => ({ kid: agent.key.jwk.kid }), /it has no key with this kid/],
     ['without kid', () => ({ kid: undefined }), /none of its keys made the signature/],
   ] satisfies [string, (agent: KeyAgent) => object, RegExp][])(
-    'responds alike where the client is unknown, deleted, disabled or another, %s',
+    'responds alike whether the client is unknown, deleted, disabled, or has another key or a secret: %s',
     async ([_title, header, says]) => {
       const key = await newKey()
-      const known = await registerKeys(auth)
-      const withSecret = await register(auth)
-      const presented: KeyAgent[] = [
+      const knownAgent = await registerKeys(auth)
+      const agentWithSecret = await register(auth)
+      const signers: KeyAgent[] = [
         { client_id: UNKNOWN_ID, key },
         { client_id: 'agt_of another form', key },
-        { client_id: known.client_id, key },
-        { client_id: known.client_id, key: { ...key, jwk: { ...key.jwk, kid: known.key.jwk.kid ?? '' } } },
-        { client_id: withSecret.client_id, key },
-        await deletedAgent(),
-        await disabledAgent(),
-        await replacedKey(),
+        { client_id: knownAgent.client_id, key },
+        {
+          client_id: knownAgent.client_id,
+          key: { ...key, jwk: { ...key.jwk, kid: knownAgent.key.jwk.kid ?? '' } },
+        },
+        { client_id: agentWithSecret.client_id, key },
+        await createDeletedAgent(),
+        await createDisabledAgent(),
+        await createAgentWithReplacedKey(),
       ]
       const responses = []
-      for (const agent of presented)
-        responses.push(await present(await assertionOf(auth, agent, {}, header(agent))))
+      for (const agent of signers)
+        responses.push(await present(await signAssertion(auth, agent, {}, header(agent))))
       for (const response of responses) expectProblem(response, refusal(says))
       expect(responses[0]?.text).not.toMatch(/secret/i)
-      const [unknown, ...others] = responses.map(lasting)
+      const [unknown, ...others] = responses.map(withoutVariableParts)
       expect(others).toEqual(others.map(() => unknown))
-      expect((await tokenByKey(auth, known)).status).toBe(200)
+      expect((await requestTokenByKey(auth, knownAgent)).status).toBe(200)
     },
   )
 
-  test('names a mistake in the content alike for a known and an unknown client', async () => {
-    const known = await registerKeys(auth)
+  test('describes a mistake in the claims or the header alike for a known and an unknown client', async () => {
+    const knownAgent = await registerKeys(auth)
     const mistakes: [Record<string, unknown>, Record<string, unknown>, RegExp][] = [
-      [{ exp: seconds() - 60, iat: undefined }, {}, /has expired/],
+      [{ exp: nowSeconds() - 60, iat: undefined }, {}, /has expired/],
       [{ aud: `${auth.origin}/oauth/token` }, {}, /^The aud claim must be exactly/],
       [{}, { typ: 'at+jwt' }, /^The header parameter typ/],
     ]
     for (const [claims, header, says] of mistakes) {
-      const [one, other] = await Promise.all(
-        [known, { ...known, client_id: UNKNOWN_ID }].map(async (agent) =>
-          present(await assertionOf(auth, agent, claims, header)),
+      const [knownResponse, unknownResponse] = await Promise.all(
+        [knownAgent, { ...knownAgent, client_id: UNKNOWN_ID }].map(async (agent) =>
+          present(await signAssertion(auth, agent, claims, header)),
         ),
       )
-      expectProblem(one!, refusal(says))
-      expect(lasting(one!)).toEqual(lasting(other!))
+      expectProblem(knownResponse!, refusal(says))
+      expect(withoutVariableParts(knownResponse!)).toEqual(withoutVariableParts(unknownResponse!))
     }
   })
 
   test('describes mistakes in kid and jti only to a caller that signed with a key of the client', async () => {
-    const [key, another] = [await newKey(), await newKey()]
-    const { client_id } = await registerKeys(auth, key, another)
-    const wrongKid = await assertionOf(auth, { client_id, key }, {}, { kid: another.jwk.kid })
+    const [key, otherKey] = [await newKey(), await newKey()]
+    const { client_id } = await registerKeys(auth, key, otherKey)
+    const wrongKid = await signAssertion(auth, { client_id, key }, {}, { kid: otherKey.jwk.kid })
     expectProblem(
       await present(wrongKid),
       refusal(/^The signature is valid, but another of your keys made it/),
     )
-    const used = await assertionOf(auth, { client_id, key })
-    await send(auth.url, { path: '/api/agent', headers: { 'client-assertion': used } })
-    expectProblem(await present(used), refusal(/^This assertion was used before \(jti\)/))
-    const forged = await assertionOf(auth, { client_id, key: { ...(await newKey()), jwk: key.jwk } })
+    const usedAssertion = await signAssertion(auth, { client_id, key })
+    await send(auth.url, { path: '/api/agent', headers: { 'client-assertion': usedAssertion } })
+    expectProblem(await present(usedAssertion), refusal(/^This assertion was used before \(jti\)/))
+    const forged = await signAssertion(auth, { client_id, key: { ...(await newKey()), jwk: key.jwk } })
     expectProblem(await present(forged), refusal(/^The signature cannot be verified/))
   })
 })
 
 test.for([
-  ['where a form is taken', '/oauth/token', 'oauth', /as form fields, or send a client_assertion/],
-  ['where none is', '/api/agent', 'agent', /in the header Client-Assertion/],
-] as const)('without credentials, says how to send them %s', async ([_where, path, shape, says]) => {
+  ['at an endpoint with a form', '/oauth/token', 'oauth', /as form fields, or send a client_assertion/],
+  ['at an endpoint without a form', '/api/agent', 'agent', /in the header Client-Assertion/],
+] as const)('says how to send credentials if there are none, %s', async ([_title, path, form, says]) => {
   const request = path === '/api/agent' ? { path } : { method: 'POST', path, body: new URLSearchParams() }
-  const refusal = { status: 401, code: 'invalid-client', error: 'invalid_client', form: shape, says }
+  const refusal = { status: 401, code: 'invalid-client', error: 'invalid_client', form, says }
   expectProblem(await send(auth.url, request), refusal)
 })

@@ -5,24 +5,24 @@ import { openPool } from '@plainpath/postgres'
 import { openEmptyDatabase } from '@plainpath/postgres/testing'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { asAgent, register, requestToken } from './agent-client.ts'
-import { type ClaimsUnderTest, confirmed, startClaims } from './claim-client.ts'
 import { runAuth } from './run-auth.ts'
 import { send } from './send.ts'
 import { ORIGIN } from './start-auth.ts'
+import { confirmAgent, startVerificationSystem, type VerificationSystem } from './verification-client.ts'
 
 vi.setConfig({ testTimeout: 120_000 })
 
 const resources = new AsyncDisposableStack()
-let under: ClaimsUnderTest
+let system: VerificationSystem
 let folder: string
 let env: Record<string, string>
 beforeAll(async () => {
-  under = resources.use(await startClaims())
+  system = resources.use(await startVerificationSystem())
   folder = await mkdtemp(path.join(tmpdir(), 'plainpath-backup-'))
   resources.defer(() => rm(folder, { recursive: true, force: true }))
-  const { database } = under.stores
+  const { database } = system.stores
   env = {
-    ...(await under.stores.settingsFor(ORIGIN)),
+    ...(await system.stores.settingsFor(ORIGIN)),
     AUTH_MIGRATION_DATABASE_URL: database.ownerUrl,
   }
 })
@@ -35,42 +35,46 @@ const backUpTo = async (name: string) => {
   return file
 }
 
-/** An empty database for a restore, and the settings that name it. */
+/** Opens an empty database, into which a test restores a backup. */
 async function openTarget() {
   const database = await openEmptyDatabase()
-  const its = { ...env, AUTH_DATABASE_URL: database.appUrl, AUTH_MIGRATION_DATABASE_URL: database.ownerUrl }
+  const targetEnv = {
+    ...env,
+    AUTH_DATABASE_URL: database.appUrl,
+    AUTH_MIGRATION_DATABASE_URL: database.ownerUrl,
+  }
   return {
-    env: its,
+    env: targetEnv,
     async read(sql: string, as: 'owner' | 'app' = 'owner') {
       await using db = openPool(as === 'app' ? database.appUrl : database.ownerUrl, { max: 1 })
       return (await db.query(sql)).rows
     },
-    restore: (file: string, ...words: string[]) => runAuth(['restore', file, ...words, '--json'], its),
+    restore: (file: string, ...args: string[]) => runAuth(['restore', file, ...args, '--json'], targetEnv),
     [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
   }
 }
 type Target = Awaited<ReturnType<typeof openTarget>>
 
-const hasNoTable = async (target: Target) =>
+const expectNoTables = async (target: Target) =>
   expect(await target.read(`select from pg_tables where schemaname = 'public'`)).toEqual([])
 
-test('restores all rows, revokes again what the log names, and revokes all signing keys', async () => {
-  const { auth } = under
-  const [deleted, stays] = [await register(auth), await register(auth)]
-  const claim = await confirmed(under)
-  const earlier = auth.logged.length
+test('restores all rows, revokes again what the log names, and replaces the signing key', async () => {
+  const { auth } = system
+  const [deleted, unchanged] = [await register(auth), await register(auth)]
+  const verification = await confirmAgent(system)
+  const linesBefore = auth.logged.length
   const file = await backUpTo('with-log')
   expect((await stat(file)).mode & 0o777).toBe(0o600)
   const headers = asAgent(deleted)
   expect((await send(auth.url, { method: 'DELETE', path: '/api/agent', headers })).status).toBe(204)
   const log = path.join(folder, 'log')
-  const old = '{"msg":"security event","time":"2020-01-01T00:00:00.000Z"'
+  const oldLineStart = '{"msg":"security event","time":"2020-01-01T00:00:00.000Z"'
   await writeFile(
     log,
     [
-      // From before the backup, which has the newer state.
-      `${old},"event":"client-ended","client_id":"${stays.client_id}","how":"disabled"}`,
-      ...auth.logged.slice(earlier),
+      // This event is older than the backup, which has the later state.
+      `${oldLineStart},"event":"client-ended","client_id":"${unchanged.client_id}","how":"disabled"}`,
+      ...auth.logged.slice(linesBefore),
     ].join('\n'),
   )
 
@@ -85,13 +89,13 @@ test('restores all rows, revokes again what the log names, and revokes all signi
   })
   const agents = await target.read('select id, status from agents')
   expect(agents).toContainEqual({ id: deleted.client_id, status: 'deleted' })
-  expect(agents).toContainEqual({ id: stays.client_id, status: 'active' })
-  expect(agents).toContainEqual({ id: claim.agent.client_id, status: 'active' })
+  expect(agents).toContainEqual({ id: unchanged.client_id, status: 'active' })
+  expect(agents).toContainEqual({ id: verification.agent.client_id, status: 'active' })
   expect(await target.read('select state, count(*) from signing_keys group by 1 order by 1')).toEqual([
     { state: 'revoked', count: 1 },
     { state: 'signing', count: 1 },
   ])
-  // The role of the app has its rights, and no more.
+  // The app's role has its privileges, and these examples of others are refused.
   expect(await target.read('select from agents', 'app')).toHaveLength(agents.length)
   await expect(target.read('drop table agents', 'app')).rejects.toThrow('must be owner')
   await expect(target.read('delete from key_audit', 'app')).rejects.toThrow('permission denied')
@@ -102,9 +106,9 @@ test('restores all rows, revokes again what the log names, and revokes all signi
   })
 })
 
-test('a restore without a log disables every client and ends every claim', async () => {
-  const agent = await register(under.auth)
-  await confirmed(under)
+test('a restore without a log leaves no active client and no verification, and no effect on the running service', async () => {
+  const agent = await register(system.auth)
+  await confirmAgent(system)
   const file = await backUpTo('without-log')
   await using target = await openTarget()
   const restored = await target.restore(file, '--revoke-everything')
@@ -112,31 +116,35 @@ test('a restore without a log disables every client and ends every claim', async
   expect(JSON.parse(restored.printed)).not.toHaveProperty('replayed')
   expect(await target.read(`select from agents where status = 'active'`)).toEqual([])
   expect(await target.read('select from claims where ended_at is null')).toEqual([])
-  // The service that was backed up goes on.
-  expect((await requestToken(under.auth, agent)).status).toBe(200)
+  // The service that was backed up keeps running.
+  expect((await requestToken(system.auth, agent)).status).toBe(200)
 })
 
 test.for([
-  ['neither a log nor everything', () => [], 2, 'Say what was revoked since the backup'],
-  ['a log that is missing', () => ['--log', '/nowhere'], 1, '/nowhere cannot be read (ENOENT).'],
-] as const)('%s is refused, and changes nothing', async ([_what, words, code, says]) => {
+  ['a restore without a log or --revoke-everything', () => [], 2, 'Say what was revoked since the backup'],
+  ['a restore with a missing log', () => ['--log', '/nowhere'], 1, '/nowhere cannot be read (ENOENT).'],
+] as const)('%s is refused, and creates no tables', async ([_title, args, code, says]) => {
   const file = await backUpTo(`refused-${code}`)
   await using target = await openTarget()
-  expect(await target.restore(file, ...words())).toMatchObject({
+  expect(await target.restore(file, ...args())).toMatchObject({
     code,
     errors: expect.stringContaining(says),
   })
-  await hasNoTable(target)
+  await expectNoTables(target)
 })
 
 test.for([
-  ['no backup', (file: string) => writeFile(file, 'no backup'), 'It is not a backup, or it is damaged.'],
+  [
+    'a file that is not a backup',
+    (file: string) => writeFile(file, 'no backup'),
+    'It is not a backup, or it is damaged.',
+  ],
   [
     'a backup that was cut off',
     async (file: string) => truncate(file, (await readFile(file)).length - 40),
     'It is not a backup, or it is damaged.',
   ],
-] as const)('%s leaves a database that no instance serves', async ([name, damage, says]) => {
+] as const)('%s leaves a database that the app cannot read', async ([name, damage, says]) => {
   const file = await backUpTo(name)
   await damage(file)
   await using target = await openTarget()
@@ -151,7 +159,7 @@ test.for([
     expect(migrated).toMatchObject({ code: 1, errors: expect.stringContaining('a restore did not end') })
 })
 
-test('refuses a database that has tables, and a backup of the API', async () => {
+test('refuses a database with tables, a file that exists, a backup of the API, and one of a newer release', async () => {
   const file = await backUpTo('refused')
   expect(await runAuth(['restore', file, '--revoke-everything'], env)).toMatchObject({
     code: 1,
@@ -175,5 +183,5 @@ test('refuses a database that has tables, and a backup of the API', async () => 
       errors: expect.stringContaining(says),
     })
   }
-  await hasNoTable(target)
+  await expectNoTables(target)
 })

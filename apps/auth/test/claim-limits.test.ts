@@ -1,235 +1,268 @@
 import { DAY_MS } from '@plainpath/domain'
 import { describe, expect, test, vi } from 'vitest'
-import { asAgent, json, type Registered, register } from './agent-client.ts'
-import {
-  begin,
-  claim,
-  complete,
-  confirmed,
-  endClaim,
-  newAddress,
-  showCode,
-  startClaims,
-  wrongCode,
-} from './claim-client.ts'
-import { claimMailbox, requestAssertion } from './claim-mailbox.ts'
+import { addVerification, requestAssertion } from './add-verification.ts'
+import { asAgent, json, type RegisteredAgent, register } from './agent-client.ts'
 import { expectProblem, type Refusal } from './expect-refusal.ts'
 import { send } from './send.ts'
 import type { RunningAuth } from './start-auth.ts'
 import { startFaultProxy } from './start-fault-proxy.ts'
+import {
+  beginVerification,
+  completeVerification,
+  confirmAgent,
+  newAddress,
+  requestVerification,
+  revokeVerification,
+  showCode,
+  startVerificationSystem,
+  wrongCode,
+} from './verification-client.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
 
-const RETRY = { 'retry-after': /^[1-9]\d*$/ }
-const limited = (says: RegExp): Refusal => ({
+const RETRY_AFTER = { 'retry-after': /^[1-9]\d*$/ }
+const rateLimited = (says: RegExp): Refusal => ({
   status: 429,
   code: 'rate-limited',
   error: 'rate_limited',
   says,
-  headers: RETRY,
+  headers: RETRY_AFTER,
   form: 'agent',
 })
 
-test('limits a client to ten mails a day, and one a minute to each mailbox', async () => {
-  await using under = await startClaims({ env: { AUTH_LIMITS_FACTOR: '1' } })
-  const { auth } = under
+test('limits a client to ten verification mails a day, and to one a minute for each mailbox', async () => {
+  await using system = await startVerificationSystem({ env: { AUTH_LIMITS_FACTOR: '1' } })
+  const { auth } = system
   const agent = await register(auth)
   const email = newAddress()
-  expect((await claim(auth, agent, { email })).status).toBe(202)
-  expectProblem(await claim(auth, agent, { email }), limited(/claim-resend/))
-  under.clock.now = new Date(under.clock.now.getTime() + 67_000)
-  expect((await claim(auth, agent, { email })).status).toBe(202)
-  for (let n = 2; n < 10; n++) expect((await claim(auth, agent, { email: newAddress() })).status).toBe(202)
-  under.clock.now = new Date(under.clock.now.getTime() + 600_000)
-  expectProblem(await claim(auth, agent, { email: newAddress() }), limited(/claim-client/))
-  expect((await claim(auth, await register(auth), { email: newAddress() })).status).toBe(202)
+  expect((await requestVerification(auth, agent, { email })).status).toBe(202)
+  expectProblem(await requestVerification(auth, agent, { email }), rateLimited(/claim-resend/))
+  system.clock.now = new Date(system.clock.now.getTime() + 67_000)
+  expect((await requestVerification(auth, agent, { email })).status).toBe(202)
+  for (let n = 2; n < 10; n++)
+    expect((await requestVerification(auth, agent, { email: newAddress() })).status).toBe(202)
+  system.clock.now = new Date(system.clock.now.getTime() + 600_000)
+  expectProblem(await requestVerification(auth, agent, { email: newAddress() }), rateLimited(/claim-client/))
+  expect((await requestVerification(auth, await register(auth), { email: newAddress() })).status).toBe(202)
 })
 
-test('applies the pause between two mails of a client to every spelling of a mailbox', async () => {
-  await using under = await startClaims({ env: { AUTH_LIMITS_FACTOR: '1' } })
-  const { auth, clock } = under
+test('applies the pause between two mails to other spellings of the mailbox, but not to other clients', async () => {
+  await using system = await startVerificationSystem({ env: { AUTH_LIMITS_FACTOR: '1' } })
+  const { auth, clock } = system
   const agent = await register(auth)
-  expect((await claim(auth, agent, { email: 'vic@example.org' })).status).toBe(202)
+  expect((await requestVerification(auth, agent, { email: 'vic@example.org' })).status).toBe(202)
   for (const email of ['VIC@example.org', 'vic+1@example.org', 'vic+2@EXAMPLE.org', 'Vic+@example.org'])
-    expectProblem(await claim(auth, agent, { email }), limited(/claim-resend/))
-  expect((await claim(auth, agent, { email: 'vic.1@example.org' })).status).toBe(202)
-  expect((await claim(auth, await register(auth), { email: 'vic@example.org' })).status).toBe(202)
+    expectProblem(await requestVerification(auth, agent, { email }), rateLimited(/claim-resend/))
+  expect((await requestVerification(auth, agent, { email: 'vic.1@example.org' })).status).toBe(202)
+  expect((await requestVerification(auth, await register(auth), { email: 'vic@example.org' })).status).toBe(
+    202,
+  )
   clock.now = new Date(clock.now.getTime() + 67_000)
-  expect((await claim(auth, agent, { email: 'VIC@example.org' })).status).toBe(202)
+  expect((await requestVerification(auth, agent, { email: 'VIC@example.org' })).status).toBe(202)
 })
 
-describe('an address that others share', () => {
-  const ABUSED = '192.0.2.1'
-  const TEN_MINUTES = 600_000
-  const ENV = { AUTH_LIMITS_FACTOR: '1', AUTH_TRUSTED_PROXIES: '127.0.0.1' }
-  const soon = /^([1-9]|[1-9]\d|[1-5]\d\d|600)$/
-  const busy = (policy: RegExp): Refusal => ({ ...limited(policy), headers: { 'retry-after': soon } })
+describe('a network address that several clients share', () => {
+  const SHARED_ADDRESS = '192.0.2.1'
+  const TEN_MINUTES_MS = 600_000
+  const SETTINGS = { AUTH_LIMITS_FACTOR: '1', AUTH_TRUSTED_PROXIES: '127.0.0.1' }
+  const AT_MOST_TEN_MINUTES = /^([1-9]|[1-9]\d|[1-5]\d\d|600)$/
+  const addressLimited = (policy: RegExp): Refusal => ({
+    ...rateLimited(policy),
+    headers: { 'retry-after': AT_MOST_TEN_MINUTES },
+  })
 
-  const from = (address: string) => ({ 'x-forwarded-for': address })
+  const forwardedFor = (address: string) => ({ 'x-forwarded-for': address })
   const registerFrom = (auth: RunningAuth, address: string) =>
-    send(auth.url, { method: 'POST', path: '/api/agent/register', headers: from(address) })
-  async function clientFrom(auth: RunningAuth, address: string): Promise<Registered> {
+    send(auth.url, { method: 'POST', path: '/api/agent/register', headers: forwardedFor(address) })
+  async function createClientFrom(auth: RunningAuth, address: string): Promise<RegisteredAgent> {
     const response = await registerFrom(auth, address)
     expect(response.status, response.text).toBe(201)
-    return JSON.parse(response.text) as Registered
+    return JSON.parse(response.text) as RegisteredAgent
   }
-  const claimFrom = (auth: RunningAuth, address: string, agent: Registered) => {
+  const requestVerificationFrom = (auth: RunningAuth, address: string, agent: RegisteredAgent) => {
     const { headers, body } = json({ email: newAddress('invented') })
-    const all = { ...headers, ...asAgent(agent), ...from(address) }
-    return send(auth.url, { method: 'POST', path: '/api/agent/claim', headers: all, body })
+    const allHeaders = { ...headers, ...asAgent(agent), ...forwardedFor(address) }
+    return send(auth.url, { method: 'POST', path: '/api/agent/claim', headers: allHeaders, body })
   }
 
-  test('causes at most ten verification mails in ten minutes over all its clients, without effect on other addresses', async () => {
-    await using under = await startClaims({ env: ENV })
-    const { auth } = under
-    const claimAs = async (address: string, n: number) =>
-      claimFrom(auth, address, await clientFrom(auth, `203.0.113.${n}`))
-    for (let n = 0; n < 10; n++) expect((await claimAs(ABUSED, n)).status).toBe(202)
-    expectProblem(await claimAs(ABUSED, 10), busy(/claim-address/))
-    expect((await claimAs('198.51.100.1', 11)).status).toBe(202)
+  test('is limited to ten verification mails in ten minutes over all clients; other addresses are unaffected', async () => {
+    await using system = await startVerificationSystem({ env: SETTINGS })
+    const { auth } = system
+    const requestAsNewClient = async (address: string, n: number) =>
+      requestVerificationFrom(auth, address, await createClientFrom(auth, `203.0.113.${n}`))
+    for (let n = 0; n < 10; n++) expect((await requestAsNewClient(SHARED_ADDRESS, n)).status).toBe(202)
+    expectProblem(await requestAsNewClient(SHARED_ADDRESS, 10), addressLimited(/claim-address/))
+    expect((await requestAsNewClient('198.51.100.1', 11)).status).toBe(202)
   })
 
-  test('serves a verified client during abuse, and everybody ten minutes after it', async () => {
-    await using under = await startClaims({ env: ENV })
-    const { auth, clock } = under
-    const [verified, newcomer] = [await register(auth), await register(auth)]
-    await claimMailbox(auth, verified)
-    const abusers = await Promise.all(Array.from({ length: 20 }, () => clientFrom(auth, ABUSED)))
+  test('does not limit a verified client during abuse, and serves new clients again ten minutes later', async () => {
+    await using system = await startVerificationSystem({ env: SETTINGS })
+    const { auth, clock } = system
+    const [verifiedClient, otherClient] = [await register(auth), await register(auth)]
+    await addVerification(auth, verifiedClient)
+    const abusiveClients = await Promise.all(
+      Array.from({ length: 20 }, () => createClientFrom(auth, SHARED_ADDRESS)),
+    )
     const abuse = async () => {
       for (let round = 0; round < 10; round++)
-        await Promise.all(abusers.map((abuser) => claimFrom(auth, ABUSED, abuser)))
+        await Promise.all(abusiveClients.map((each) => requestVerificationFrom(auth, SHARED_ADDRESS, each)))
     }
     await abuse()
-    expectProblem(await claimFrom(auth, ABUSED, newcomer), busy(/claim-address/))
-    expectProblem(await registerFrom(auth, ABUSED), busy(/register-address/))
+    expectProblem(
+      await requestVerificationFrom(auth, SHARED_ADDRESS, otherClient),
+      addressLimited(/claim-address/),
+    )
+    expectProblem(await registerFrom(auth, SHARED_ADDRESS), addressLimited(/register-address/))
     for (let mails = 0; mails < 10; mails++) {
       if (mails === 5) await abuse()
-      expect((await claimFrom(auth, ABUSED, verified)).status).toBe(202)
+      expect((await requestVerificationFrom(auth, SHARED_ADDRESS, verifiedClient)).status).toBe(202)
     }
-    expectProblem(await claimFrom(auth, ABUSED, verified), limited(/claim-client/))
+    expectProblem(
+      await requestVerificationFrom(auth, SHARED_ADDRESS, verifiedClient),
+      rateLimited(/claim-client/),
+    )
 
-    clock.now = new Date(clock.now.getTime() + TEN_MINUTES)
-    expect((await claimFrom(auth, ABUSED, newcomer)).status).toBe(202)
-    expect((await claimFrom(auth, ABUSED, await clientFrom(auth, ABUSED))).status).toBe(202)
+    clock.now = new Date(clock.now.getTime() + TEN_MINUTES_MS)
+    expect((await requestVerificationFrom(auth, SHARED_ADDRESS, otherClient)).status).toBe(202)
+    const newClient = await createClientFrom(auth, SHARED_ADDRESS)
+    expect((await requestVerificationFrom(auth, SHARED_ADDRESS, newClient)).status).toBe(202)
   })
 
-  test('keeps its allowance whatever verified clients do, and counts a client again after its person ended the claim', async () => {
-    await using under = await startClaims({ env: ENV })
-    const { auth, stores } = under
-    const verified = await register(auth)
-    await claimMailbox(auth, verified)
-    for (let mails = 0; mails < 9; mails++) expect((await claimFrom(auth, ABUSED, verified)).status).toBe(202)
-    for (let n = 0; n < 10; n++)
-      expect((await claimFrom(auth, ABUSED, await clientFrom(auth, `203.0.113.${n}`))).status).toBe(202)
-    const end = (by: string) =>
+  test('does not count verified clients, and counts a client again after its person has revoked the verification', async () => {
+    await using system = await startVerificationSystem({ env: SETTINGS })
+    const { auth, stores } = system
+    const verifiedClient = await register(auth)
+    await addVerification(auth, verifiedClient)
+    for (let mails = 0; mails < 9; mails++)
+      expect((await requestVerificationFrom(auth, SHARED_ADDRESS, verifiedClient)).status).toBe(202)
+    for (let n = 0; n < 10; n++) {
+      const client = await createClientFrom(auth, `203.0.113.${n}`)
+      expect((await requestVerificationFrom(auth, SHARED_ADDRESS, client)).status).toBe(202)
+    }
+    const endVerification = (cause: string) =>
       stores.db.query(
         `update claims set ended_at = now(), ended_by = $2, email_sealed = null, email_hash = null, email_hash_key = null
          where agent_id = $1`,
-        [verified.client_id, by],
+        [verifiedClient.client_id, cause],
       )
-    await end('person')
-    expectProblem(await claimFrom(auth, ABUSED, verified), busy(/claim-address/))
-    await end('expired')
-    expect((await claimFrom(auth, ABUSED, verified)).status).toBe(202)
+    await endVerification('person')
+    expectProblem(
+      await requestVerificationFrom(auth, SHARED_ADDRESS, verifiedClient),
+      addressLimited(/claim-address/),
+    )
+    await endVerification('expired')
+    expect((await requestVerificationFrom(auth, SHARED_ADDRESS, verifiedClient)).status).toBe(202)
   })
 })
 
-test('sends a mailbox five mails a day over all clients, with the same response to further requests', async () => {
-  await using under = await startClaims({ env: { AUTH_LIMITS_FACTOR: '1' } })
-  const { auth } = under
+test('sends at most five mails a day to a mailbox over all clients, with the same response format to further requests', async () => {
+  await using system = await startVerificationSystem({ env: { AUTH_LIMITS_FACTOR: '1' } })
+  const { auth } = system
   const email = newAddress()
   const spellings = [email, email.replace('@', '+a@'), email.replace('@', '+b@'), email.toUpperCase()]
   const responses: string[] = []
   for (let n = 0; n < 8; n++) {
-    const response = await claim(auth, await register(auth), { email: spellings[n % spellings.length] })
+    const response = await requestVerification(auth, await register(auth), {
+      email: spellings[n % spellings.length],
+    })
     responses.push(`${response.status} ${Object.keys(JSON.parse(response.text)).join()}`)
   }
   expect(new Set(responses).size).toBe(1)
-  const states = async () => {
-    const { rows } = await under.stores.db.query<{ state: string }>('select state from mails order by state')
+  const listStates = async () => {
+    const { rows } = await system.stores.db.query<{ state: string }>('select state from mails order by state')
     return rows.map(({ state }) => state)
   }
   await expect
-    .poll(states)
+    .poll(listStates)
     .toEqual([...['dropped', 'dropped', 'dropped'], ...['sent', 'sent', 'sent', 'sent', 'sent']])
-  expect(under.mail.received).toHaveLength(5)
+  expect(system.mail.received).toHaveLength(5)
 })
 
-test('sends the mails that confirm a claim, with the link that ends it, and its end even when every cap is reached', async () => {
-  await using under = await startClaims({ env: { AUTH_LIMITS_FACTOR: '0.2' } })
+test('sends the mails about a confirmation and its revocation even when the caps are reached', async () => {
+  await using system = await startVerificationSystem({ env: { AUTH_LIMITS_FACTOR: '0.2' } })
   const email = newAddress()
-  const { agent } = await confirmed(under, { email })
-  const mails = () => under.mail.received.map(({ text }) => /\/claim\?(attempt|end)=/.exec(text)?.[1])
-  await expect.poll(mails).toEqual(['attempt', 'end'])
-  expect((await claim(under.auth, await register(under.auth), { email })).status).toBe(202)
-  const dropped = () => under.stores.db.query(`select kind from mails where state = 'dropped'`)
-  await expect.poll(async () => (await dropped()).rows).toEqual([{ kind: 'claim-link' }])
-  expect(mails()).toHaveLength(2)
-  expect((await endClaim(under.auth, agent)).status).toBe(204)
-  await expect.poll(mails).toEqual(['attempt', 'end', undefined])
+  const { agent } = await confirmAgent(system, { email })
+  const listLinkKinds = () =>
+    system.mail.received.map(({ text }) => /\/claim\?(attempt|end)=/.exec(text)?.[1])
+  await expect.poll(listLinkKinds).toEqual(['attempt', 'end'])
+  expect((await requestVerification(system.auth, await register(system.auth), { email })).status).toBe(202)
+  const findDroppedMails = () => system.stores.db.query(`select kind from mails where state = 'dropped'`)
+  await expect.poll(async () => (await findDroppedMails()).rows).toEqual([{ kind: 'claim-link' }])
+  expect(listLinkKinds()).toHaveLength(2)
+  expect((await revokeVerification(system.auth, agent)).status).toBe(204)
+  await expect.poll(listLinkKinds).toEqual(['attempt', 'end', undefined])
 })
 
-test('does not let an agent that only knows an address use up tries or lock anybody out', async () => {
-  await using under = await startClaims()
+test('does not let an agent that only knows an address use up the tries of its mailbox', async () => {
+  await using system = await startVerificationSystem()
   const email = newAddress()
-  const stranger = await begin(under, { email })
+  const stranger = await beginVerification(system, { email })
   for (let n = 0; n < 20; n++)
-    expect((await complete(under.auth, stranger.agent, { otp: '123456' })).status).toBe(409)
-  const attempt = await begin(under, { email })
+    expect((await completeVerification(system.auth, stranger.agent, { otp: '123456' })).status).toBe(409)
+  const attempt = await beginVerification(system, { email })
+  const otp = await showCode(system.auth, attempt)
+  expect((await completeVerification(system.auth, attempt.agent, { otp })).status).toBe(200)
+})
+
+test('locks a mailbox for a day after ten wrong codes, and keeps its earlier verification live', async () => {
+  await using system = await startVerificationSystem()
+  const { auth, clock } = system
+  const email = newAddress()
+  const earlier = await confirmAgent(system, { email })
+  for (let round = 0; round < 2; round++) {
+    const stranger = await beginVerification(system, { email })
+    const code = wrongCode(await showCode(auth, stranger))
+    for (let n = 0; n < 5; n++)
+      expect((await completeVerification(auth, stranger.agent, { otp: code })).status).toBe(400)
+  }
+  const attempt = await beginVerification(system, { email })
+  const locked = { status: 410, code: 'otp-locked', error: 'otp_locked', form: 'agent' } as const
+  expectProblem(
+    await completeVerification(auth, attempt.agent, { otp: await showCode(auth, attempt) }),
+    locked,
+  )
+  expect((await requestAssertion(auth, earlier.agent)).status).toBe(200)
+  clock.now = new Date(clock.now.getTime() + DAY_MS + 60_000)
+  const nextAttempt = await beginVerification(system, { email, agent: attempt.agent })
   expect(
-    (await complete(under.auth, attempt.agent, { otp: await showCode(under.auth, attempt) })).status,
+    (await completeVerification(auth, nextAttempt.agent, { otp: await showCode(auth, nextAttempt) })).status,
   ).toBe(200)
 })
 
-test('locks a mailbox for a day after ten tries, and keeps its claims live', async () => {
-  await using under = await startClaims()
-  const { auth, clock } = under
+test('sends mails again after a day to a mailbox whose cap was reached', async () => {
+  await using system = await startVerificationSystem({ env: { AUTH_LIMITS_FACTOR: '1' } })
+  const { auth, clock } = system
   const email = newAddress()
-  const before = await confirmed(under, { email })
-  for (let round = 0; round < 2; round++) {
-    const stranger = await begin(under, { email })
-    const code = wrongCode(await showCode(auth, stranger))
-    for (let n = 0; n < 5; n++) expect((await complete(auth, stranger.agent, { otp: code })).status).toBe(400)
-  }
-  const attempt = await begin(under, { email })
-  const locked = { status: 410, code: 'otp-locked', error: 'otp_locked', form: 'agent' } as const
-  expectProblem(await complete(auth, attempt.agent, { otp: await showCode(auth, attempt) }), locked)
-  expect((await requestAssertion(auth, before.agent)).status).toBe(200)
+  for (let n = 0; n < 6; n++)
+    expect((await requestVerification(auth, await register(auth), { email })).status).toBe(202)
+  await expect.poll(() => system.mail.received.length).toBe(5)
   clock.now = new Date(clock.now.getTime() + DAY_MS + 60_000)
-  const next = await begin(under, { email, agent: attempt.agent })
-  expect((await complete(auth, next.agent, { otp: await showCode(auth, next) })).status).toBe(200)
+  const attempt = await beginVerification(system, { email })
+  expect(
+    (await completeVerification(auth, attempt.agent, { otp: await showCode(auth, attempt) })).status,
+  ).toBe(200)
 })
 
-test('sends mail again after a day to a mailbox whose allowance strangers had used up', async () => {
-  await using under = await startClaims({ env: { AUTH_LIMITS_FACTOR: '1' } })
-  const { auth, clock } = under
-  const email = newAddress()
-  for (let n = 0; n < 6; n++) expect((await claim(auth, await register(auth), { email })).status).toBe(202)
-  await expect.poll(() => under.mail.received.length).toBe(5)
-  clock.now = new Date(clock.now.getTime() + DAY_MS + 60_000)
-  const attempt = await begin(under, { email })
-  expect((await complete(auth, attempt.agent, { otp: await showCode(auth, attempt) })).status).toBe(200)
-})
-
-test('responds 503 while the database is unavailable, and neither grants nor loses a try', async () => {
-  await using under = await startClaims()
-  await using proxy = await startFaultProxy(under.stores.database.appUrl, 5432)
-  await using cut = await under.another({ AUTH_DATABASE_URL: proxy.url })
-  const attempt = await begin(under)
-  const otp = await showCode(under.auth, attempt)
-  expect((await complete(cut, attempt.agent, { otp: otp === '000000' ? '000001' : '000000' })).status).toBe(
-    400,
-  )
+test('responds 503 while the database is unavailable, and accepts the right code afterwards', async () => {
+  await using system = await startVerificationSystem()
+  await using proxy = await startFaultProxy(system.stores.database.appUrl, 5432)
+  await using behindProxy = await system.startAnother({ AUTH_DATABASE_URL: proxy.url })
+  const attempt = await beginVerification(system)
+  const otp = await showCode(system.auth, attempt)
+  const wrongOtp = otp === '000000' ? '000001' : '000000'
+  expect((await completeVerification(behindProxy, attempt.agent, { otp: wrongOtp })).status).toBe(400)
   await proxy.refuse()
-  const away: Refusal = {
+  const unavailable: Refusal = {
     status: 503,
     code: 'unavailable',
     error: 'temporarily_unavailable',
-    headers: RETRY,
+    headers: RETRY_AFTER,
     form: 'agent',
   }
-  expectProblem(await complete(cut, attempt.agent, { otp }), away)
-  expectProblem(await claim(cut, attempt.agent, { email: newAddress() }), away)
+  expectProblem(await completeVerification(behindProxy, attempt.agent, { otp }), unavailable)
+  expectProblem(await requestVerification(behindProxy, attempt.agent, { email: newAddress() }), unavailable)
   await proxy.restore()
-  await expect.poll(async () => (await complete(cut, attempt.agent, { otp })).status).toBe(200)
+  await expect
+    .poll(async () => (await completeVerification(behindProxy, attempt.agent, { otp })).status)
+    .toBe(200)
 })

@@ -1,36 +1,36 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { asAgent, basic, json, type Registered, register } from './agent-client.ts'
-import {
-  begin,
-  type ClaimsUnderTest,
-  claim,
-  complete,
-  headingIn,
-  newAddress,
-  openClaimPage,
-  pressButton,
-  showCode,
-  startClaims,
-} from './claim-client.ts'
+import { asAgent, basicAuth, json, type RegisteredAgent, register } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { CANARY, countStored, expectRefusal, type Refusal } from './expect-refusal.ts'
 import { rawRequest, send, sendRaw } from './send.ts'
 import type { RunningAuth } from './start-auth.ts'
+import {
+  beginVerification,
+  completeVerification,
+  findHeading,
+  newAddress,
+  openClaimPage,
+  pressButton,
+  requestVerification,
+  showCode,
+  startVerificationSystem,
+  type VerificationSystem,
+} from './verification-client.ts'
 
-let under: ClaimsUnderTest
+let system: VerificationSystem
 let auth: RunningAuth
-let agent: Registered
+let agent: RegisteredAgent
 beforeAll(async () => {
-  under = await startClaims()
-  auth = under.auth
+  system = await startVerificationSystem()
+  auth = system.auth
   agent = await register(auth, 'Evil http://evil.example/ Agent')
 })
 afterAll(async () => {
   await expectNothingInClear(auth)
-  await under[Symbol.asyncDispose]()
+  await system[Symbol.asyncDispose]()
 })
 
-const invalid = (says?: RegExp): Refusal => ({
+const invalidRequest = (says?: RegExp): Refusal => ({
   status: 400,
   code: 'invalid-request',
   error: 'invalid_request',
@@ -38,68 +38,72 @@ const invalid = (says?: RegExp): Refusal => ({
   ...(says && { says }),
 })
 
-describe('POST /api/agent/claim refuses, and keeps and mails nothing:', () => {
+describe('POST /api/agent/claim refuses, storing and mailing nothing:', () => {
   test.for([
     ['no address', {}],
     ['null for an address', { email: null }],
-    ['a number', { email: 5 }],
+    ['a number as the address', { email: 5 }],
     ['two different addresses', { email: 'a@example.org', login_hint: 'b@example.org' }],
-    ['an invisible letter', { email: `a\u200b${CANARY}@example.org` }],
-    ['a text direction', { email: `a\u202e@example.org` }],
+    ['an invisible character', { email: `a\u200b${CANARY}@example.org` }],
+    ['a text-direction override', { email: `a\u202e@example.org` }],
     ['a quoted local part', { email: '"a b"@example.org' }],
     ['no domain', { email: 'a@' }],
     ['an address literal', { email: 'a@[127.0.0.1]' }],
     ['a host without a dot', { email: 'a@localhost' }],
     [
-      '255 characters',
+      'an address that is too long',
       { email: `${'a'.repeat(64)}@${'b'.repeat(60)}.${'c'.repeat(60)}.${'d'.repeat(60)}.example.org` },
     ],
     ['two addresses with a comma', { email: 'a@example.org,evil@example.com' }],
     ['two addresses with a semicolon', { email: 'a@example.org;evil@example.com' }],
-    ['a name before it', { email: `"${CANARY}" <a@example.org>` }],
-    ['a line end', { email: 'a@example.org\r\nBcc: evil@example.com' }],
-    ['an encoded line end', { email: 'a%0d%0aBcc:evil@example.com@example.org' }],
+    ['a name before the address', { email: `"${CANARY}" <a@example.org>` }],
+    ['a line break', { email: 'a@example.org\r\nBcc: evil@example.com' }],
+    ['an encoded line break', { email: 'a%0d%0aBcc:evil@example.com@example.org' }],
     ['a line separator', { login_hint: 'a\u2028@example.org' }],
     ['an encoded word', { email: '=?utf-8?q?a?=@example.org' }],
-    ['punycode that stands for nothing', { email: 'a@xn--a.org' }],
-    ['a list', ['a@example.org']],
-  ] satisfies [string, unknown][])('%s', async ([_what, body]) => {
-    await expectRefusal(auth, () => claim(auth, agent, body), invalid())
+    ['punycode that cannot be decoded', { email: 'a@xn--a.org' }],
+    ['a list as the body', ['a@example.org']],
+  ] satisfies [string, unknown][])('%s', async ([_title, body]) => {
+    await expectRefusal(auth, () => requestVerification(auth, agent, body), invalidRequest())
   })
 
   test('no credentials, and wrong ones', async () => {
-    const unauthenticated = {
+    const invalidClient = {
       status: 401,
       code: 'invalid-client',
       error: 'invalid_client',
       form: 'agent',
     } as const
     for (const path of ['/api/agent/claim', '/api/agent/claim/complete'])
-      for (const headers of [{}, basic(agent.client_id, 'pps_wrong'), basic(`agt_${'A'.repeat(22)}`, 'x')]) {
+      for (const headers of [
+        {},
+        basicAuth(agent.client_id, 'pps_wrong'),
+        basicAuth(`agt_${'A'.repeat(22)}`, 'x'),
+      ]) {
         const { headers: type, body } = json({ email: newAddress(), otp: '123456' })
         const request = () => send(auth.url, { method: 'POST', path, headers: { ...type, ...headers }, body })
-        await expectRefusal(auth, request, unauthenticated)
+        await expectRefusal(auth, request, invalidClient)
       }
-  })
-
-  test('stores an attempt and a mail for the valid counterparts', async () => {
-    for (const body of [
-      { email: newAddress() },
-      { login_hint: newAddress(), claim_token: 'of another dialect', unknown: { member: true } },
-    ]) {
-      const storedBefore = await countStored(auth)
-      expect((await claim(auth, agent, body)).status).toBe(202)
-      const after = await countStored(auth)
-      expect(after).toEqual({
-        ...storedBefore,
-        claim_attempts: Number(storedBefore['claim_attempts']) + 1,
-        mails: Number(storedBefore['mails']) + 1,
-      })
-    }
   })
 })
 
-describe('POST /api/agent/claim/complete refuses, and counts no try:', () => {
+test('POST /api/agent/claim stores an attempt and a mail for each valid request', async () => {
+  for (const body of [
+    { email: newAddress() },
+    { login_hint: newAddress(), claim_token: 'of another dialect', unknown: { member: true } },
+  ]) {
+    const storedBefore = await countStored(auth)
+    expect((await requestVerification(auth, agent, body)).status).toBe(202)
+    const after = await countStored(auth)
+    expect(after).toEqual({
+      ...storedBefore,
+      claim_attempts: Number(storedBefore['claim_attempts']) + 1,
+      mails: Number(storedBefore['mails']) + 1,
+    })
+  }
+})
+
+describe('POST /api/agent/claim/complete refuses, counting no try:', () => {
   test.for([
     ['no code', {}],
     ['a code as a number', { otp: 12345 }],
@@ -110,15 +114,15 @@ describe('POST /api/agent/claim/complete refuses, and counts no try:', () => {
     ['a list of codes', { otp: ['123456', '123457'] }],
     ['a long code', { otp: '1'.repeat(65) }],
     ['two different codes', { otp: '123456', user_code: '123457' }],
-    ['an attempt that is no id', { otp: '123456', claim_attempt_id: `${CANARY}' or 1=1` }],
-  ] satisfies [string, unknown][])('%s', async ([_what, body]) => {
-    const attempt = await begin(under)
+    ['an attempt id in another form', { otp: '123456', claim_attempt_id: `${CANARY}' or 1=1` }],
+  ] satisfies [string, unknown][])('%s', async ([_title, body]) => {
+    const attempt = await beginVerification(system)
     await showCode(auth, attempt)
-    await expectRefusal(auth, () => complete(auth, attempt.agent, body), invalid())
+    await expectRefusal(auth, () => completeVerification(auth, attempt.agent, body), invalidRequest())
   })
 
-  test('a code in the query, which nothing reads or logs', async () => {
-    const attempt = await begin(under)
+  test('a code in the query, which is not logged', async () => {
+    const attempt = await beginVerification(system)
     const code = await showCode(auth, attempt)
     const request = () =>
       send(auth.url, {
@@ -127,7 +131,7 @@ describe('POST /api/agent/claim/complete refuses, and counts no try:', () => {
         headers: { ...asAgent(attempt.agent), 'content-type': 'application/json' },
         body: '{}',
       })
-    await expectRefusal(auth, request, invalid())
+    await expectRefusal(auth, request, invalidRequest())
     expect(auth.logged.join('')).not.toContain(code)
     expect(auth.logged.join('')).not.toContain(CANARY)
   })
@@ -147,7 +151,7 @@ describe('/claim', () => {
     ]
     const [response] = await sendRaw(auth.url, rawRequest('POST /api/agent/claim', headers, body))
     expect(response?.status).toBe(202)
-    const [mail] = await under.mail.mails(1, email)
+    const [mail] = await system.mail.mails(1, email)
     const links = mail?.text.match(/https?:\/\/\S+/g)
     expect(links).toEqual([
       'https://plainpath.example',
@@ -156,11 +160,11 @@ describe('/claim', () => {
     auth.confidential.add(String(links?.[1]).slice(-43))
   })
 
-  test('shows the agent’s text in no mail before the person confirms it, and then in one line that is no link', async () => {
-    const attempt = await begin(under, { agent })
+  test('shows the name of the agent in no mail before the confirmation, and then in one line', async () => {
+    const attempt = await beginVerification(system, { agent })
     const otp = await showCode(auth, attempt)
-    expect((await complete(auth, agent, { otp })).status).toBe(200)
-    const mails = await under.mail.mails(2, attempt.email)
+    expect((await completeVerification(auth, agent, { otp })).status).toBe(200)
+    const mails = await system.mail.mails(2, attempt.email)
     expect(mails[0]?.raw).not.toMatch(/evil|html/i)
     expect(mails[1]?.text.match(/^.*evil.*$/gm)).toEqual([expect.stringMatching(/^ {3}“[^“”]*”$/)])
     for (const { text, to, parsed } of mails) {
@@ -175,11 +179,11 @@ describe('/claim', () => {
 
   test.for([
     ['no secret', {}],
-    ['a short one', { attempt: 'abc' }],
-    ['one that nobody has', { attempt: 'A'.repeat(43) }],
-    ['SQL', { attempt: "' or 1=1 --" }],
-    ['markup', { attempt: '"><script>alert(1)</script>' }],
-  ] satisfies [string, Record<string, string>][])('%s leads nowhere', async ([_what, query]) => {
+    ['a short secret', { attempt: 'abc' }],
+    ['an unknown secret', { attempt: 'A'.repeat(43) }],
+    ['SQL as the secret', { attempt: "' or 1=1 --" }],
+    ['markup as the secret', { attempt: '"><script>alert(1)</script>' }],
+  ] satisfies [string, Record<string, string>][])('a link with %s does not work', async ([_title, query]) => {
     const storedBefore = await countStored(auth)
     const pages = [
       await openClaimPage(auth, query),
@@ -188,43 +192,46 @@ describe('/claim', () => {
       await pressButton(auth, query),
     ]
     for (const page of pages) {
-      expect([page.status, headingIn(page.text)]).toEqual([404, 'This link does not work'])
+      expect([page.status, findHeading(page.text)]).toEqual([404, 'This link does not work'])
       expect(page.text).not.toContain('<script')
     }
     expect(await countStored(auth)).toEqual(storedBefore)
   })
 
-  test('says so when a link to end a claim is invalid', async () => {
-    for (const end of ['A'.repeat(43)])
-      for (const page of [await openClaimPage(auth, { end }), await pressButton(auth, { end })])
-        expect([page.status, headingIn(page.text)]).toEqual([404, 'This link does not work'])
+  test('says that a link with an unknown secret to end access does not work', async () => {
+    const end = 'A'.repeat(43)
+    for (const page of [await openClaimPage(auth, { end }), await pressButton(auth, { end })])
+      expect([page.status, findHeading(page.text)]).toEqual([404, 'This link does not work'])
   })
 
-  test('rejects forms from other sites, and accepts a browser that hides its origin', async () => {
-    const attempt = await begin(under)
+  test('rejects forms from other sites and other origins, and accepts a form whose origin is hidden', async () => {
+    const attempt = await beginVerification(system)
     const yes = { attempt: attempt.secret, answer: 'yes' }
     for (const headers of [{ 'sec-fetch-site': 'cross-site' }, { 'sec-fetch-site': 'same-site' }]) {
       const page = await pressButton(auth, yes, headers)
-      expect([page.status, headingIn(page.text)]).toEqual([403, 'Requests from other sites are not accepted'])
+      expect([page.status, findHeading(page.text)]).toEqual([
+        403,
+        'Requests from other sites are not accepted',
+      ])
       expect(page.headers.get('content-security-policy')).toContain("default-src 'none'")
       expect(page.text).not.toContain(attempt.secret)
     }
-    const old = await send(auth.url, {
+    const page = await send(auth.url, {
       method: 'POST',
       path: '/claim',
       headers: { origin: 'null' },
       body: new URLSearchParams(yes),
     })
-    expect([old.status, headingIn(old.text)]).toEqual([200, 'The code for your agent'])
+    expect([page.status, findHeading(page.text)]).toEqual([200, 'The code for your agent'])
   })
 
-  test('logs no link secrets and no codes', async () => {
-    const attempt = await begin(under)
+  test('logs no link secrets, addresses, phrases or codes', async () => {
+    const attempt = await beginVerification(system)
     const code = await showCode(auth, attempt)
     await openClaimPage(auth, { attempt: attempt.secret })
     const lines = auth.logged.join('')
     expect(lines).toContain('"route":"/claim"')
-    for (const word of [attempt.secret, attempt.email, attempt.phrase, `"${code}"`])
-      expect(lines).not.toContain(word)
+    for (const secret of [attempt.secret, attempt.email, attempt.phrase, `"${code}"`])
+      expect(lines).not.toContain(secret)
   })
 })

@@ -1,73 +1,76 @@
 import { JWT_BEARER_GRANT } from '@plainpath/metadata'
 import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { asApi, requestToken, SIGNED } from './agent-client.ts'
-import {
-  type Attempt,
-  begin,
-  type ClaimsUnderTest,
-  claim,
-  confirmed,
-  newAddress,
-  sayNo,
-  startClaims,
-} from './claim-client.ts'
-import { getAssertion } from './claim-mailbox.ts'
+import { getAssertion } from './add-verification.ts'
+import { ACCEPT_SIGNED, asApi, requestToken } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { send } from './send.ts'
+import {
+  type Attempt,
+  beginVerification,
+  confirmAgent,
+  newAddress,
+  requestVerification,
+  sayNo,
+  startVerificationSystem,
+  type VerificationSystem,
+} from './verification-client.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
 
-let under: ClaimsUnderTest
+let system: VerificationSystem
 beforeAll(async () => {
-  under = await startClaims()
+  system = await startVerificationSystem()
 })
 afterAll(async () => {
-  await expectNothingInClear(under.auth)
-  await under[Symbol.asyncDispose]()
+  await expectNothingInClear(system.auth)
+  await system[Symbol.asyncDispose]()
 })
 
-/** The address that introspection returns for a token of the agent. */
-async function lentAddress({ agent }: Attempt): Promise<unknown> {
-  const { auth } = under
+/** Gets a token for the agent and introspects it. @returns the address in the response */
+async function introspectAddress({ agent }: Attempt): Promise<unknown> {
+  const { auth } = system
   const assertion = await getAssertion(auth, agent)
   const response = await requestToken(auth, agent, { grant_type: JWT_BEARER_GRANT, assertion })
   expect(response.status, response.text).toBe(200)
   const { access_token: token } = JSON.parse(response.text) as { access_token: string }
   auth.confidential.add(token)
-  const introspected = await send(auth.internalUrl, {
+  const introspection = await send(auth.internalUrl, {
     method: 'POST',
     path: '/oauth/introspect',
-    headers: { ...SIGNED, ...asApi(auth) },
+    headers: { ...ACCEPT_SIGNED, ...asApi(auth) },
     body: new URLSearchParams({ token, claims: 'email' }),
   })
-  return decodeJwt<{ token_introspection: { email?: string } }>(introspected.text).token_introspection.email
+  return decodeJwt<{ token_introspection: { email?: string } }>(introspection.text).token_introspection.email
 }
 
-test('confirms one address only: another spelling of the same mailbox is not confirmed with it', async () => {
+test('confirms one spelling of an address at a time: introspection returns the one that was confirmed last', async () => {
   const plain = newAddress()
   const tagged = plain.replace('@', '+tag@')
-  const first = await confirmed(under, { email: tagged })
-  expect(await lentAddress(first)).toBe(tagged)
-  const other = await begin(under, { agent: first.agent, email: plain })
-  expect(await lentAddress(first)).toBe(tagged)
-  await confirmed(under, { agent: other.agent, email: plain })
-  expect(await lentAddress(first)).toBe(plain)
+  const first = await confirmAgent(system, { email: tagged })
+  expect(await introspectAddress(first)).toBe(tagged)
+  await beginVerification(system, { agent: first.agent, email: plain })
+  expect(await introspectAddress(first)).toBe(tagged)
+  await confirmAgent(system, { agent: first.agent, email: plain })
+  expect(await introspectAddress(first)).toBe(plain)
 })
 
-test('after a person declines, the agent reaches the address that confirmed it, in any spelling, and no other address of that mailbox', async () => {
+test('after a person declines, an agent can mail the address that confirmed it, with other capitals, but no other address of that mailbox', async () => {
   const plain = newAddress()
   const tagged = plain.replace('@', '+tag@')
-  const known = await confirmed(under, { email: tagged })
-  expect((await sayNo(under.auth, await begin(under, { email: plain }))).status).toBe(200)
-  await begin(under, { agent: known.agent, email: tagged.replace('canary', 'Canary') })
-  const received = under.mail.received.length
-  const response = await claim(under.auth, known.agent, { email: plain })
+  const confirmedAttempt = await confirmAgent(system, { email: tagged })
+  expect((await sayNo(system.auth, await beginVerification(system, { email: plain }))).status).toBe(200)
+  await beginVerification(system, {
+    agent: confirmedAttempt.agent,
+    email: tagged.replace('canary', 'Canary'),
+  })
+  const receivedBefore = system.mail.received.length
+  const response = await requestVerification(system.auth, confirmedAttempt.agent, { email: plain })
   expect(response.status, response.text).toBe(202)
   const { claim_attempt_id: id } = JSON.parse(response.text) as { claim_attempt_id: string }
-  const itsMail = async () =>
-    (await under.stores.db.query('select state from mails where about = $1', [id])).rows
-  await expect.poll(itsMail).toEqual([{ state: 'dropped' }])
-  expect(under.mail.received).toHaveLength(received)
-  expect(await lentAddress(known)).toBe(tagged)
+  const findMails = async () =>
+    (await system.stores.db.query('select state from mails where about = $1', [id])).rows
+  await expect.poll(findMails).toEqual([{ state: 'dropped' }])
+  expect(system.mail.received).toHaveLength(receivedBefore)
+  expect(await introspectAddress(confirmedAttempt)).toBe(tagged)
 })

@@ -2,116 +2,128 @@ import { createHmac, randomUUID } from 'node:crypto'
 import { CLIENT_ASSERTION_TYPE } from '@plainpath/metadata'
 import { FlattenedSign, generateKeyPair, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { asAgent, basic, GRANT, type Registered, register } from './agent-client.ts'
+import { asAgent, basicAuth, GRANT, type RegisteredAgent, register } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { countStored, expectRefusal, type Refusal } from './expect-refusal.ts'
 import {
   assertionFields,
-  assertionOf,
-  honestClaims,
-  inHeader,
+  assertionHeader,
+  createAssertionClaims,
   type KeyAgent,
   type KeyPair,
   newKey,
+  nowSeconds,
   registerKeys,
-  seconds,
-  tokenByKey,
-  tokenFor,
+  requestTokenByKey,
+  requestTokenWith,
+  signAssertion,
 } from './key-agent.ts'
 import { type HttpResponse, rawRequest, send, sendRaw } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
-const invalid: Refusal = { status: 400, code: 'invalid-request' }
-const nobody: Refusal = { status: 401, code: 'invalid-client', error: 'invalid_client' }
+const invalidRequest: Refusal = { status: 400, code: 'invalid-request' }
+const invalidClient: Refusal = { status: 401, code: 'invalid-client', error: 'invalid_client' }
 const UNKNOWN_ID = `agt_${'A'.repeat(22)}`
 
 let auth: RunningAuth
 let agent: KeyAgent
-let other: KeyAgent
-let edwards: KeyAgent
-let twoKeys: KeyAgent & { readonly another: KeyPair }
-let threeKeys: KeyAgent
-let secret: Registered
+let otherAgent: KeyAgent
+let edwardsAgent: KeyAgent
+let twoKeyAgent: KeyAgent & { readonly secondKey: KeyPair }
+let threeKeyAgent: KeyAgent
+let secretAgent: RegisteredAgent
 beforeAll(async () => {
   auth = await startAuth()
   agent = await registerKeys(auth)
-  other = await registerKeys(auth)
-  edwards = await registerKeys(auth, await newKey('Ed25519'))
-  const [one, two, third] = [await newKey(), await newKey(), await newKey('Ed25519')]
-  twoKeys = { ...(await registerKeys(auth, one, two)), another: two }
-  threeKeys = { ...(await registerKeys(auth, await newKey(), await newKey(), third)), key: third }
-  secret = await register(auth)
+  otherAgent = await registerKeys(auth)
+  edwardsAgent = await registerKeys(auth, await newKey('Ed25519'))
+  const [firstKey, secondKey, thirdKey] = [await newKey(), await newKey(), await newKey('Ed25519')]
+  twoKeyAgent = { ...(await registerKeys(auth, firstKey, secondKey)), secondKey }
+  threeKeyAgent = { ...(await registerKeys(auth, await newKey(), await newKey(), thirdKey)), key: thirdKey }
+  secretAgent = await register(auth)
 })
 afterAll(async () => {
   await expectNothingInClear(auth)
   await auth[Symbol.asyncDispose]()
 })
 
-const second = ({ client_id, another }: typeof twoKeys): KeyAgent => ({ client_id, key: another })
+const withSecondKey = ({ client_id, secondKey }: typeof twoKeyAgent): KeyAgent => ({
+  client_id,
+  key: secondKey,
+})
 
 type Claims = Record<string, unknown>
-const saying =
-  (claims: () => Claims, header: Claims = {}, of = () => agent) =>
+const withClaims =
+  (claims: () => Claims, header: Claims = {}, getAgent = () => agent) =>
   async () =>
-    tokenFor(auth, assertionFields(await assertionOf(auth, of(), claims(), header)))
-const honest = (header: Claims, of = () => agent) => saying(() => ({}), header, of)
-const raw = (...parts: unknown[]) =>
+    requestTokenWith(auth, assertionFields(await signAssertion(auth, getAgent(), claims(), header)))
+const withHeader = (header: Claims, getAgent = () => agent) => withClaims(() => ({}), header, getAgent)
+const encodeParts = (...parts: unknown[]) =>
   parts.map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')
 
-/** The same header and claims under another signature. */
-async function signedAs(header: Claims, sign: (input: string) => string): Promise<HttpResponse> {
-  const input = raw({ kid: agent.key.jwk.kid, ...header }, honestClaims(auth, agent))
-  return tokenFor(auth, assertionFields(`${input}.${sign(input)}`))
+/** Sends an assertion with valid claims and this signature. */
+async function sendWithSignature(header: Claims, sign: (input: string) => string): Promise<HttpResponse> {
+  const input = encodeParts({ kid: agent.key.jwk.kid, ...header }, createAssertionClaims(auth, agent))
+  return requestTokenWith(auth, assertionFields(`${input}.${sign(input)}`))
 }
 
-/** The same rightly signed, which no library would do under such a header. */
-async function signedWith(header: Claims): Promise<HttpResponse> {
-  const input = raw({ kid: agent.key.jwk.kid, ...header }, honestClaims(auth, agent))
-  const how = { name: 'ECDSA', hash: 'SHA-256' }
-  const signature = await crypto.subtle.sign(how, agent.key.privateKey, Buffer.from(input))
-  return tokenFor(auth, assertionFields(`${input}.${Buffer.from(signature).toString('base64url')}`))
+/** Signs an assertion with ES256 by the agent's key, even under a header that a library would refuse, and sends it. */
+async function sendSignedByKey(header: Claims): Promise<HttpResponse> {
+  const input = encodeParts({ kid: agent.key.jwk.kid, ...header }, createAssertionClaims(auth, agent))
+  const algorithm = { name: 'ECDSA', hash: 'SHA-256' }
+  const signature = await crypto.subtle.sign(algorithm, agent.key.privateKey, Buffer.from(input))
+  return requestTokenWith(auth, assertionFields(`${input}.${Buffer.from(signature).toString('base64url')}`))
 }
 
-describe('a client with a key gets a token', () => {
+describe('a client with keys gets a token for an assertion', () => {
   test.for([
-    ['for exactly this issuer', saying(() => ({}))],
-    ['for five minutes', saying(() => ({ exp: seconds() + 299 }))],
-    ['nbf and iat 8 s ahead', saying(() => ({ nbf: seconds() + 8, iat: seconds() + 8 }))],
-    ['without iat and nbf', saying(() => ({ iat: undefined }))],
-    ['with Ed25519', honest({ alg: 'Ed25519' }, () => edwards)],
-    ['with EdDSA, which is the same', honest({ alg: 'EdDSA' }, () => edwards)],
-    ['without kid, where there is one key', honest({ kid: undefined })],
-    ['without kid, with the first of two keys', honest({ kid: undefined }, () => twoKeys)],
-    ['without kid, with the second of two keys', honest({ kid: undefined }, () => second(twoKeys))],
-    ['without kid, with the last of three keys of two types', honest({ kid: undefined }, () => threeKeys)],
-    ['with the first of two keys', honest({}, () => twoKeys)],
-    ['with the second of two keys', honest({}, () => second(twoKeys))],
-    ['signed by nothing but ES256', () => signedWith({ alg: 'ES256' })],
-    ['typed JWT', honest({ typ: 'JWT' })],
-    ['typed as client authentication', honest({ typ: 'client-authentication+jwt' })],
-    ['with its own client_id beside it', async () => withId(agent.client_id)],
-    ['with a jti of 256 characters', saying(() => ({ jti: randomUUID().padEnd(256, 'x') }))],
-  ] satisfies [string, () => Promise<HttpResponse>][])('%s', async ([_how, sent]) => {
+    ['with the usual claims and header', withClaims(() => ({}))],
+    ['that is valid for nearly five minutes', withClaims(() => ({ exp: nowSeconds() + 299 }))],
+    [
+      'whose nbf and iat are 8 s in the future',
+      withClaims(() => ({ nbf: nowSeconds() + 8, iat: nowSeconds() + 8 })),
+    ],
+    ['without iat and nbf', withClaims(() => ({ iat: undefined }))],
+    ['with the algorithm Ed25519', withHeader({ alg: 'Ed25519' }, () => edwardsAgent)],
+    ['with the algorithm EdDSA, by the same key', withHeader({ alg: 'EdDSA' }, () => edwardsAgent)],
+    ['without kid, if there is one key', withHeader({ kid: undefined })],
+    ['without kid, by the first of two keys', withHeader({ kid: undefined }, () => twoKeyAgent)],
+    [
+      'without kid, by the second of two keys',
+      withHeader({ kid: undefined }, () => withSecondKey(twoKeyAgent)),
+    ],
+    [
+      'without kid, by the last of three keys of two types',
+      withHeader({ kid: undefined }, () => threeKeyAgent),
+    ],
+    ['by the first of two keys', withHeader({}, () => twoKeyAgent)],
+    ['by the second of two keys', withHeader({}, () => withSecondKey(twoKeyAgent))],
+    ['without typ', () => sendSignedByKey({ alg: 'ES256' })],
+    ['with the typ JWT', withHeader({ typ: 'JWT' })],
+    ['with the typ client-authentication+jwt', withHeader({ typ: 'client-authentication+jwt' })],
+    ['together with its own client_id', async () => sendWithClientId(agent.client_id)],
+    ['with a jti of 256 characters', withClaims(() => ({ jti: randomUUID().padEnd(256, 'x') }))],
+  ] satisfies [string, () => Promise<HttpResponse>][])('%s', async ([_title, sendRequest]) => {
     const storedBefore = await countStored(auth)
-    const response = await sent()
+    const response = await sendRequest()
     expect([response.status, response.text]).toEqual([200, expect.stringContaining('"ppt_')])
-    const added = Number(storedBefore['client_assertions']) + 1
-    expect(await countStored(auth)).toMatchObject({ client_assertions: added })
+    const expectedCount = Number(storedBefore['client_assertions']) + 1
+    expect(await countStored(auth)).toMatchObject({ client_assertions: expectedCount })
   })
 })
 
-/** Assertions that would be expensive to read: a password hashed two thousand million times, and compressed text. */
-const ENCRYPTED = [
+/** Encrypted JWTs. Decrypting the first would take 2,147,483,647 hashes. The second claims to be compressed. */
+const ENCRYPTED_JWTS = [
   { alg: 'PBES2-HS256+A128KW', enc: 'A128GCM', p2s: 'AAAAAAAAAAA', p2c: 2_147_483_647 },
   { alg: 'dir', enc: 'A128GCM', zip: 'DEF' },
   { alg: 'ECDH-ES', enc: 'A128GCM', epk: { kty: 'EC', crv: 'P-256', x: 'AA', y: 'AA' } },
   { alg: 'RSA1_5', enc: 'A128CBC-HS256' },
-].map((header) => `${raw(header)}.AAAA.AAAA.AAAA.AAAA`)
+].map((header) => `${encodeParts(header)}.AAAA.AAAA.AAAA.AAAA`)
 
-const withId = async (client_id: string) =>
-  tokenFor(auth, { ...assertionFields(await assertionOf(auth, agent)), client_id })
+const sendWithClientId = async (client_id: string) =>
+  requestTokenWith(auth, { ...assertionFields(await signAssertion(auth, agent)), client_id })
 
-describe('an assertion is refused, and not even spent,', () => {
+describe('an assertion is refused, and its jti is not stored,', () => {
   const AUDIENCE = /^The aud claim must be exactly https:\/\/plainpath\.example, as a string/
   const ISSUER = /^The iss and sub claims must both be your client_id/
   const EXPIRED = /^The assertion has expired \(exp\)/
@@ -121,184 +133,238 @@ describe('an assertion is refused, and not even spent,', () => {
   const TYPE = /^The header parameter typ must be JWT or client-authentication\+jwt/
   const HEADER = /^The header may contain alg, kid and typ only/
   const LENGTH = /^The assertion is longer than 4096 characters/
-  const NO_JWT = /^The assertion is not a signed JWT/
+  const NOT_A_JWT = /^The assertion is not a signed JWT/
   const OTHER_KEY = /^The signature is valid, but another of your keys made it/
   const UNPROVEN =
     /^The signature cannot be verified: the client that sub names is unknown, it has no key with this kid/
   const SECRET = /^The client is unknown, or its credentials are not accepted/
-  const claim = (name: string) => new RegExp(`^The ${name} claim must be `)
+  const invalidClaim = (name: string) => new RegExp(`^The ${name} claim must be `)
 
   test.for([
-    ['for another server', saying(() => ({ aud: 'https://other.example' })), AUDIENCE],
-    ['for the API', saying(() => ({ aud: `${auth.origin}/api` })), AUDIENCE],
-    ['for the issuer with a slash', saying(() => ({ aud: `${auth.origin}/` })), AUDIENCE],
-    ['for nobody', saying(() => ({ aud: undefined })), AUDIENCE],
-    ['for the token endpoint', saying(() => ({ aud: `${auth.origin}/oauth/token` })), AUDIENCE],
-    ['for the issuer and another', saying(() => ({ aud: [auth.origin, 'https://other.example'] })), AUDIENCE],
-    ['for the issuer in a list', saying(() => ({ aud: [auth.origin] })), AUDIENCE],
-    ['without sub', saying(() => ({ sub: undefined })), claim('sub')],
-    ['without iss', saying(() => ({ iss: undefined })), claim('iss')],
-    ['with another iss', saying(() => ({ iss: 'https://other.example' })), ISSUER],
-    ['from another client', saying(() => ({ iss: other.client_id })), ISSUER],
-    ['about another client', saying(() => ({ iss: other.client_id, sub: other.client_id })), UNPROVEN],
-    ['about nobody', saying(() => ({ iss: UNKNOWN_ID, sub: UNKNOWN_ID })), UNPROVEN],
-    ['without exp', saying(() => ({ exp: undefined })), claim('exp')],
-    ['with exp as text', saying(() => ({ exp: String(seconds() + 60) })), claim('exp')],
-    ['with exp past 2^31', saying(() => ({ exp: 2 ** 31 + 60, iat: undefined })), TOO_LONG],
-    ['with exp past all whole numbers', saying(() => ({ exp: 2 ** 53, iat: undefined })), claim('exp')],
-    ['with a negative exp', saying(() => ({ exp: -seconds() - 60, iat: undefined })), EXPIRED],
-    ['with exp as a fraction', saying(() => ({ exp: seconds() + 60.5 })), claim('exp')],
-    ['with exp in a list', saying(() => ({ exp: [seconds() + 60] })), claim('exp')],
-    ['with exp null', saying(() => ({ exp: null })), claim('exp')],
-    ['five minutes after its end', saying(() => ({ exp: seconds() - 300, iat: undefined })), EXPIRED],
-    ['11 s after its end', saying(() => ({ exp: seconds() - 11, iat: undefined })), EXPIRED],
-    ['for an hour', saying(() => ({ exp: seconds() + 3_600 })), TOO_LONG],
-    ['for an hour, without iat', saying(() => ({ exp: seconds() + 3_600, iat: undefined })), TOO_LONG],
+    ['for another server', withClaims(() => ({ aud: 'https://other.example' })), AUDIENCE],
+    ['for the API', withClaims(() => ({ aud: `${auth.origin}/api` })), AUDIENCE],
+    ['for the issuer with a slash', withClaims(() => ({ aud: `${auth.origin}/` })), AUDIENCE],
+    ['without aud', withClaims(() => ({ aud: undefined })), AUDIENCE],
+    ['for the token endpoint', withClaims(() => ({ aud: `${auth.origin}/oauth/token` })), AUDIENCE],
     [
-      'for an hour that is nearly over',
-      saying(() => ({ exp: seconds() + 60, iat: seconds() - 3_540 })),
-      TOO_LONG,
+      'for the issuer and another',
+      withClaims(() => ({ aud: [auth.origin, 'https://other.example'] })),
+      AUDIENCE,
     ],
-    ['60 s before its time', saying(() => ({ nbf: seconds() + 60 })), NOT_YET],
-    ['made in 60 s', saying(() => ({ iat: seconds() + 60, exp: seconds() + 120 })), NOT_YET],
-    ['without jti', saying(() => ({ jti: undefined })), claim('jti')],
-    ['with an empty jti', saying(() => ({ jti: '' })), claim('jti')],
-    ['with a jti that is no text', saying(() => ({ jti: 1 })), claim('jti')],
-    ['with a jti of 257 characters', saying(() => ({ jti: 'x'.repeat(257) })), claim('jti')],
-    ['alg none', () => signedAs({ alg: 'none' }, () => ''), ALGORITHM],
-    ['alg None', () => signedAs({ alg: 'None' }, () => ''), ALGORITHM],
-    ['HS256 with the public key as secret', () => signedAs({ alg: 'HS256' }, hmac), ALGORITHM],
-    ['RS256', () => rs256(), ALGORITHM],
-    ['alg in small letters', () => signedWith({ alg: 'es256' }), ALGORITHM],
+    ['for the issuer in a list', withClaims(() => ({ aud: [auth.origin] })), AUDIENCE],
+    ['without sub', withClaims(() => ({ sub: undefined })), invalidClaim('sub')],
+    ['without iss', withClaims(() => ({ iss: undefined })), invalidClaim('iss')],
+    ['with the iss of another server', withClaims(() => ({ iss: 'https://other.example' })), ISSUER],
+    ['with the iss of another client', withClaims(() => ({ iss: otherAgent.client_id })), ISSUER],
     [
-      'another algorithm than that of the key',
-      () => signedAs({ alg: 'EdDSA' }, () => 'A'.repeat(86)),
+      'with the iss and the sub of another client',
+      withClaims(() => ({ iss: otherAgent.client_id, sub: otherAgent.client_id })),
       UNPROVEN,
     ],
-    ['ES256 with r and s of zero', () => signedAs({ alg: 'ES256' }, () => 'A'.repeat(86)), UNPROVEN],
-    ['no signature', () => signedAs({ alg: 'ES256' }, () => ''), UNPROVEN],
-    ['a signature of another length', () => signedAs({ alg: 'ES256' }, () => 'AAAA'), UNPROVEN],
-    ['b64 false', () => unencoded(), HEADER],
-    ['crit that nobody knows', () => signedWith({ alg: 'ES256', crit: ['x'], x: 1 }), HEADER],
-    ['an empty crit', () => signedWith({ alg: 'ES256', crit: [] }), HEADER],
-    ['its own jwk', () => selfSigned({ jwk: true }), HEADER],
-    ['a jku', () => selfSigned({ jku: 'https://evil.example/jwks' }), HEADER],
-    ['an x5u', honest({ x5u: 'https://evil.example/x5u' }), HEADER],
-    ['an x5c', honest({ x5c: ['AAAA'] }), HEADER],
-    ['a kid that is a path', honest({ kid: '../../x' }), OTHER_KEY],
-    ['a kid with a quote', honest({ kid: `' or '1'='1` }), OTHER_KEY],
-    ['a kid of 10 kB', honest({ kid: 'x'.repeat(10_000) }), LENGTH],
-    ['a kid that is no text', honest({ kid: 1 }), HEADER],
-    ['a kid of no key', honest({ kid: 'other' }, () => twoKeys), OTHER_KEY],
-    ['the kid of the other of two keys', () => byFirstAs(twoKeys.another), OTHER_KEY],
-    ['signed by another client', () => byOther(), UNPROVEN],
-    ['an access token by its type', honest({ typ: 'at+jwt' }), TYPE],
-    ['an introspection response by its type', honest({ typ: 'token-introspection+jwt' }), TYPE],
-    ['an identity assertion by its type', honest({ typ: 'identity-assertion+jwt' }), TYPE],
-    ['what is no JWT', () => tokenFor(auth, assertionFields('e30.e30')), NO_JWT],
-    ['an empty header and no claims', () => tokenFor(auth, assertionFields('e30.e30.')), ALGORITHM],
-    ...ENCRYPTED.map((jwe, n): [string, () => Promise<HttpResponse>, RegExp] => [
-      `an encrypted JWT, ${n}`,
-      () => tokenFor(auth, assertionFields(jwe)),
-      NO_JWT,
+    [
+      'with the iss and the sub of an unknown client',
+      withClaims(() => ({ iss: UNKNOWN_ID, sub: UNKNOWN_ID })),
+      UNPROVEN,
+    ],
+    ['without exp', withClaims(() => ({ exp: undefined })), invalidClaim('exp')],
+    ['with exp as text', withClaims(() => ({ exp: String(nowSeconds() + 60) })), invalidClaim('exp')],
+    ['with exp past 2^31', withClaims(() => ({ exp: 2 ** 31 + 60, iat: undefined })), TOO_LONG],
+    [
+      'with exp past the safe integers',
+      withClaims(() => ({ exp: 2 ** 53, iat: undefined })),
+      invalidClaim('exp'),
+    ],
+    ['with a negative exp', withClaims(() => ({ exp: -nowSeconds() - 60, iat: undefined })), EXPIRED],
+    ['with exp as a fraction', withClaims(() => ({ exp: nowSeconds() + 60.5 })), invalidClaim('exp')],
+    ['with exp in a list', withClaims(() => ({ exp: [nowSeconds() + 60] })), invalidClaim('exp')],
+    ['with exp null', withClaims(() => ({ exp: null })), invalidClaim('exp')],
+    ['five minutes after its exp', withClaims(() => ({ exp: nowSeconds() - 300, iat: undefined })), EXPIRED],
+    ['11 s after its exp', withClaims(() => ({ exp: nowSeconds() - 11, iat: undefined })), EXPIRED],
+    ['that is valid for an hour', withClaims(() => ({ exp: nowSeconds() + 3_600 })), TOO_LONG],
+    [
+      'that is valid for an hour, without iat',
+      withClaims(() => ({ exp: nowSeconds() + 3_600, iat: undefined })),
+      TOO_LONG,
+    ],
+    [
+      'that is valid for an hour, of which a minute is left',
+      withClaims(() => ({ exp: nowSeconds() + 60, iat: nowSeconds() - 3_540 })),
+      TOO_LONG,
+    ],
+    ['60 s before its nbf', withClaims(() => ({ nbf: nowSeconds() + 60 })), NOT_YET],
+    [
+      'with iat 60 s in the future',
+      withClaims(() => ({ iat: nowSeconds() + 60, exp: nowSeconds() + 120 })),
+      NOT_YET,
+    ],
+    ['without jti', withClaims(() => ({ jti: undefined })), invalidClaim('jti')],
+    ['with an empty jti', withClaims(() => ({ jti: '' })), invalidClaim('jti')],
+    ['with a jti that is a number', withClaims(() => ({ jti: 1 })), invalidClaim('jti')],
+    ['with a jti of 257 characters', withClaims(() => ({ jti: 'x'.repeat(257) })), invalidClaim('jti')],
+    ['with alg none', () => sendWithSignature({ alg: 'none' }, () => ''), ALGORITHM],
+    ['with alg None', () => sendWithSignature({ alg: 'None' }, () => ''), ALGORITHM],
+    [
+      'with HS256 and the public key as the secret',
+      () => sendWithSignature({ alg: 'HS256' }, hmac),
+      ALGORITHM,
+    ],
+    ['with RS256', () => sendRs256(), ALGORITHM],
+    ['with alg in lower case', () => sendSignedByKey({ alg: 'es256' }), ALGORITHM],
+    [
+      'with an algorithm that does not fit the key',
+      () => sendWithSignature({ alg: 'EdDSA' }, () => 'A'.repeat(86)),
+      UNPROVEN,
+    ],
+    ['with a signature of zeros', () => sendWithSignature({ alg: 'ES256' }, () => 'A'.repeat(86)), UNPROVEN],
+    ['without a signature', () => sendWithSignature({ alg: 'ES256' }, () => ''), UNPROVEN],
+    ['with a signature that is too short', () => sendWithSignature({ alg: 'ES256' }, () => 'AAAA'), UNPROVEN],
+    ['with b64 false', () => sendUnencoded(), HEADER],
+    ['with an unknown crit', () => sendSignedByKey({ alg: 'ES256', crit: ['x'], x: 1 }), HEADER],
+    ['with an empty crit', () => sendSignedByKey({ alg: 'ES256', crit: [] }), HEADER],
+    ['with its own jwk', () => sendSelfSigned({ jwk: true }), HEADER],
+    ['with a jku', () => sendSelfSigned({ jku: 'https://evil.example/jwks' }), HEADER],
+    ['with an x5u', withHeader({ x5u: 'https://evil.example/x5u' }), HEADER],
+    ['with an x5c', withHeader({ x5c: ['AAAA'] }), HEADER],
+    ['with a kid that is a path', withHeader({ kid: '../../x' }), OTHER_KEY],
+    ['with a kid that looks like SQL', withHeader({ kid: `' or '1'='1` }), OTHER_KEY],
+    ['with a kid of 10 kB', withHeader({ kid: 'x'.repeat(10_000) }), LENGTH],
+    ['with a kid that is a number', withHeader({ kid: 1 }), HEADER],
+    ['with an unknown kid', withHeader({ kid: 'other' }, () => twoKeyAgent), OTHER_KEY],
+    ['with the kid of the other of two keys', () => sendWithOtherKid(twoKeyAgent.secondKey), OTHER_KEY],
+    ['signed by the key of another client', () => sendSignedByOther(), UNPROVEN],
+    ['with the typ of an access token', withHeader({ typ: 'at+jwt' }), TYPE],
+    ['with the typ of an introspection response', withHeader({ typ: 'token-introspection+jwt' }), TYPE],
+    ['with the typ of an identity assertion', withHeader({ typ: 'identity-assertion+jwt' }), TYPE],
+    ['that is not a JWT', () => requestTokenWith(auth, assertionFields('e30.e30')), NOT_A_JWT],
+    [
+      'with an empty header and without claims',
+      () => requestTokenWith(auth, assertionFields('e30.e30.')),
+      ALGORITHM,
+    ],
+    ...ENCRYPTED_JWTS.map((jwe, n): [string, () => Promise<HttpResponse>, RegExp] => [
+      `that is encrypted (${n})`,
+      () => requestTokenWith(auth, assertionFields(jwe)),
+      NOT_A_JWT,
     ]),
     [
-      'four parts',
-      async () => tokenFor(auth, assertionFields(`${await assertionOf(auth, agent)}.AAAA`)),
-      NO_JWT,
+      'with four parts',
+      async () => requestTokenWith(auth, assertionFields(`${await signAssertion(auth, agent)}.AAAA`)),
+      NOT_A_JWT,
     ],
-    ['the assertion of a client that has a secret', () => ofSecretClient(), UNPROVEN],
-    ['the secret of a client that has keys', () => secretOfKeyClient(), SECRET],
-  ] satisfies [string, () => Promise<HttpResponse>, RegExp][])('%s', async ([_why, sent, says]) => {
-    const { text } = await expectRefusal(auth, sent, { ...nobody, says })
+    ['of a client that has a secret', () => sendForSecretClient(), UNPROVEN],
+    ['replaced by a secret, although the client has keys', () => sendSecretForKeyClient(), SECRET],
+  ] satisfies [string, () => Promise<HttpResponse>, RegExp][])('%s', async ([_title, sendRequest, says]) => {
+    const { text } = await expectRefusal(auth, sendRequest, { ...invalidClient, says })
     expect(text).not.toMatch(/recover/)
-    expect((await tokenByKey(auth, agent)).status).toBe(200)
+    expect((await requestTokenByKey(auth, agent)).status).toBe(200)
   })
 
   const hmac = (input: string) =>
     createHmac('sha256', JSON.stringify(agent.key.jwk)).update(input).digest('base64url')
-  async function rs256() {
+  async function sendRs256() {
     const { privateKey } = await generateKeyPair('RS256')
     const header = { alg: 'RS256', kid: agent.key.jwk.kid! }
-    const claims = honestClaims(auth, agent) as never
-    return tokenFor(
+    const claims = createAssertionClaims(auth, agent) as never
+    return requestTokenWith(
       auth,
       assertionFields(await new SignJWT(claims).setProtectedHeader(header).sign(privateKey)),
     )
   }
-  async function unencoded() {
-    const payload = JSON.stringify(honestClaims(auth, agent))
+  async function sendUnencoded() {
+    const payload = JSON.stringify(createAssertionClaims(auth, agent))
     const signed = await new FlattenedSign(Buffer.from(payload))
       .setProtectedHeader({ alg: 'ES256', kid: agent.key.jwk.kid!, b64: false, crit: ['b64'] })
       .sign(agent.key.privateKey)
     const encoded = Buffer.from(payload).toString('base64url')
-    return tokenFor(auth, assertionFields(`${signed.protected}.${encoded}.${signed.signature}`))
+    return requestTokenWith(auth, assertionFields(`${signed.protected}.${encoded}.${signed.signature}`))
   }
-  async function selfSigned(header: Claims) {
+  async function sendSelfSigned(header: Claims) {
     const key = await newKey('ES256', agent.key.jwk.kid)
-    const more = header['jwk'] ? { jwk: key.jwk } : header
-    return tokenFor(auth, assertionFields(await assertionOf(auth, { ...agent, key }, {}, more)))
-  }
-  const byFirstAs = async ({ jwk }: KeyPair) =>
-    tokenFor(auth, assertionFields(await assertionOf(auth, twoKeys, {}, { kid: jwk.kid })))
-  const byOther = async () =>
-    tokenFor(
+    const ownHeader = header['jwk'] ? { jwk: key.jwk } : header
+    return requestTokenWith(
       auth,
-      assertionFields(await assertionOf(auth, { ...agent, key: other.key }, {}, { kid: agent.key.jwk.kid })),
+      assertionFields(await signAssertion(auth, { ...agent, key }, {}, ownHeader)),
     )
-  const ofSecretClient = async () =>
-    tokenFor(auth, assertionFields(await assertionOf(auth, { client_id: secret.client_id, key: agent.key })))
-  const secretOfKeyClient = () =>
+  }
+  const sendWithOtherKid = async ({ jwk }: KeyPair) =>
+    requestTokenWith(auth, assertionFields(await signAssertion(auth, twoKeyAgent, {}, { kid: jwk.kid })))
+  const sendSignedByOther = async () =>
+    requestTokenWith(
+      auth,
+      assertionFields(
+        await signAssertion(auth, { ...agent, key: otherAgent.key }, {}, { kid: agent.key.jwk.kid }),
+      ),
+    )
+  const sendForSecretClient = async () =>
+    requestTokenWith(
+      auth,
+      assertionFields(await signAssertion(auth, { client_id: secretAgent.client_id, key: agent.key })),
+    )
+  const sendSecretForKeyClient = () =>
     send(auth.url, {
       method: 'POST',
       path: '/oauth/token',
-      headers: basic(agent.client_id, secret.client_secret),
+      headers: basicAuth(agent.client_id, secretAgent.client_secret),
       body: new URLSearchParams(GRANT),
     })
 })
 
-test('refuses an assertion for a token endpoint at another host that is sent to that host', async () => {
-  const assertion = await assertionOf(auth, agent, { aud: 'http://evil.example/oauth/token' })
+test('refuses an assertion for a token endpoint at another host, even with that host in the Host header', async () => {
+  const assertion = await signAssertion(auth, agent, { aud: 'http://evil.example/oauth/token' })
   const body = new URLSearchParams({ ...GRANT, ...assertionFields(assertion) }).toString()
-  const type = 'Content-Type: application/x-www-form-urlencoded'
-  const headers = [type, `Content-Length: ${body.length}`]
+  const headers = ['Content-Type: application/x-www-form-urlencoded', `Content-Length: ${body.length}`]
   const request = async (host?: string) =>
     (await sendRaw(auth.url, rawRequest('POST /oauth/token', headers, body, host)))[0]!
   await expectRefusal(auth, () => request('evil.example'), { status: 421, code: 'misdirected-request' })
-  await expectRefusal(auth, () => request(), nobody)
-  expect((await tokenByKey(auth, agent)).status).toBe(200)
+  await expectRefusal(auth, () => request(), invalidClient)
+  expect((await requestTokenByKey(auth, agent)).status).toBe(200)
 })
 
-describe('is 400, and spends nothing:', () => {
-  const assertion = () => assertionOf(auth, agent)
+describe('a request gets 400, and no jti is stored, for', () => {
+  const createAssertion = () => signAssertion(auth, agent)
   test.for([
-    ['no type', async () => tokenFor(auth, { client_assertion: await assertion() })],
-    ['another type', async () => typed('urn:ietf:params:oauth:client-assertion-type:saml2-bearer')],
-    ['a type in capitals', async () => typed(CLIENT_ASSERTION_TYPE.toUpperCase())],
-    ['a type alone', () => tokenFor(auth, { client_assertion_type: CLIENT_ASSERTION_TYPE })],
-    ['the type twice', async () => twice('client_assertion_type')],
-    ['the assertion twice', async () => twice('client_assertion')],
-    ['beside Basic', async () => beside(asAgent(secret), {})],
-    ['beside Basic of its own id', async () => beside(basic(agent.client_id, 'x'), {})],
-    ['beside a secret', async () => beside({}, { client_secret: secret.client_secret })],
-    ['in the form and in the header', async () => beside(await inHeader(auth, agent), {})],
-    ['in the header of a form', async () => headerOnly()],
-    ['beside the id of another client', async () => withId(other.client_id)],
-  ] satisfies [string, () => Promise<HttpResponse>][])('%s', async ([_why, sent]) => {
-    await expectRefusal(auth, sent, invalid)
-    expect((await tokenByKey(auth, agent)).status).toBe(200)
+    [
+      'an assertion without a type',
+      async () => requestTokenWith(auth, { client_assertion: await createAssertion() }),
+    ],
+    [
+      'an assertion with another type',
+      async () => withType('urn:ietf:params:oauth:client-assertion-type:saml2-bearer'),
+    ],
+    ['an assertion with its type in capitals', async () => withType(CLIENT_ASSERTION_TYPE.toUpperCase())],
+    [
+      'a type without an assertion',
+      () => requestTokenWith(auth, { client_assertion_type: CLIENT_ASSERTION_TYPE }),
+    ],
+    ['the type sent twice', async () => sendTwice('client_assertion_type')],
+    ['the assertion sent twice', async () => sendTwice('client_assertion')],
+    ['an assertion and Basic credentials', async () => sendBeside(asAgent(secretAgent), {})],
+    [
+      'an assertion and Basic credentials with the same id',
+      async () => sendBeside(basicAuth(agent.client_id, 'x'), {}),
+    ],
+    ['an assertion and a secret', async () => sendBeside({}, { client_secret: secretAgent.client_secret })],
+    [
+      'an assertion in the form and one in the header',
+      async () => sendBeside(await assertionHeader(auth, agent), {}),
+    ],
+    ['an assertion in the header of a form request', async () => sendInHeader()],
+    ['an assertion and the id of another client', async () => sendWithClientId(otherAgent.client_id)],
+  ] satisfies [string, () => Promise<HttpResponse>][])('%s', async ([_title, sendRequest]) => {
+    await expectRefusal(auth, sendRequest, invalidRequest)
+    expect((await requestTokenByKey(auth, agent)).status).toBe(200)
   })
 
-  const typed = async (client_assertion_type: string) =>
-    tokenFor(auth, { ...assertionFields(await assertion()), client_assertion_type })
+  const withType = async (client_assertion_type: string) =>
+    requestTokenWith(auth, { ...assertionFields(await createAssertion()), client_assertion_type })
   const post = (headers: Record<string, string>, body: URLSearchParams) =>
     send(auth.url, { method: 'POST', path: '/oauth/token', headers, body })
-  async function twice(name: string) {
-    const body = new URLSearchParams({ ...GRANT, ...assertionFields(await assertion()) })
+  async function sendTwice(name: string) {
+    const body = new URLSearchParams({ ...GRANT, ...assertionFields(await createAssertion()) })
     body.append(name, body.get(name)!)
     return post({}, body)
   }
-  const beside = async (headers: Record<string, string>, fields: Record<string, string>) =>
-    post(headers, new URLSearchParams({ ...GRANT, ...assertionFields(await assertion()), ...fields }))
-  const headerOnly = async () => post(await inHeader(auth, agent), new URLSearchParams(GRANT))
+  const sendBeside = async (headers: Record<string, string>, fields: Record<string, string>) =>
+    post(headers, new URLSearchParams({ ...GRANT, ...assertionFields(await createAssertion()), ...fields }))
+  const sendInHeader = async () => post(await assertionHeader(auth, agent), new URLSearchParams(GRANT))
 })

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   asAgent,
-  basic,
+  basicAuth,
   deleteAgent,
   GRANT,
-  type Registered,
+  type RegisteredAgent,
   register,
   requestToken,
 } from './agent-client.ts'
@@ -13,14 +13,15 @@ import { CANARY, expectRefusal, type Refusal } from './expect-refusal.ts'
 import { type HttpRequest, type HttpResponse, rawRequest, send, sendRaw } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
-const invalid: Refusal = { status: 400, code: 'invalid-request' }
+const invalidRequest: Refusal = { status: 400, code: 'invalid-request' }
 const CHALLENGE = 'Basic realm="plainpath", charset="UTF-8"'
-const nobody: Refusal = {
+const invalidClient: Refusal = {
   status: 401,
   code: 'invalid-client',
   error: 'invalid_client',
   headers: { 'www-authenticate': CHALLENGE },
 }
+/** Creates an Authorization header with any text as credentials. */
 const asBasic = (text: string, scheme = 'Basic') => ({
   authorization: `${scheme} ${Buffer.from(text).toString('base64')}`,
 })
@@ -29,19 +30,19 @@ const UNKNOWN_ID = `agt_${'A'.repeat(22)}`
 const WRONG_SECRET = `pps_${'A'.repeat(43)}`
 
 let auth: RunningAuth
-let agent: Registered
-let other: Registered
+let agent: RegisteredAgent
+let otherAgent: RegisteredAgent
 beforeAll(async () => {
   auth = await startAuth()
   agent = await register(auth)
-  other = await register(auth)
+  otherAgent = await register(auth)
 })
 afterAll(async () => {
   await expectNothingInClear(auth)
   await auth[Symbol.asyncDispose]()
 })
 
-/** Requests a token with these headers and fields, and no other credentials. */
+/** Requests a token. The headers and fields contain the credentials. */
 const requestTokenWith = (
   headers: Record<string, string>,
   fields: Record<string, string> = {},
@@ -52,23 +53,23 @@ const requestTokenWith = (
     headers,
     body: new URLSearchParams({ ...GRANT, ...fields }),
   })
-const inForm = ({ client_id, client_secret }: Registered) => ({ client_id, client_secret })
+const toFormFields = ({ client_id, client_secret }: RegisteredAgent) => ({ client_id, client_secret })
 const expectGranted = async (response: Promise<HttpResponse>) => expect((await response).status).toBe(200)
 
 describe('a client authenticates', () => {
   test.for([
     ['with HTTP Basic', () => requestTokenWith(asAgent(agent))],
-    ['in the form', () => requestTokenWith({}, inForm(agent))],
+    ['in the form', () => requestTokenWith({}, toFormFields(agent))],
     [
-      'with the scheme in small letters',
+      'with the scheme in lower case',
       () => requestTokenWith(asBasic(`${agent.client_id}:${agent.client_secret}`, 'basic')),
     ],
     [
-      'with two blanks',
+      'with two spaces after the scheme',
       () => requestTokenWith(asBasic(`${agent.client_id}:${agent.client_secret}`, 'Basic ')),
     ],
     [
-      'with an encoded id',
+      'with a percent-encoded id',
       () => requestTokenWith(asBasic(`${agent.client_id.replaceAll('_', '%5F')}:${agent.client_secret}`)),
     ],
     [
@@ -79,82 +80,122 @@ describe('a client authenticates', () => {
       'with Basic and an empty secret in the form',
       () => requestTokenWith(asAgent(agent), { client_secret: '' }),
     ],
-  ] satisfies [string, () => Promise<HttpResponse>][])('%s', async ([_how, sent]) => {
-    await expectGranted(sent())
+  ] satisfies [string, () => Promise<HttpResponse>][])('%s', async ([_title, sendRequest]) => {
+    await expectGranted(sendRequest())
   })
 })
 
-describe('is refused, storing nothing,', () => {
+describe('the token endpoint refuses, storing nothing,', () => {
   test.for([
     [
-      'nothing at all',
+      'no credentials',
       () => requestTokenWith({}),
-      { ...nobody, says: 'Send client_id and client_secret with HTTP Basic' },
+      { ...invalidClient, says: 'Send client_id and client_secret with HTTP Basic' },
     ],
-    ['an unknown client', () => requestTokenWith(basic(UNKNOWN_ID, agent.client_secret)), nobody],
-    ['a wrong secret', () => requestTokenWith(basic(agent.client_id, WRONG_SECRET)), nobody],
+    ['an unknown client', () => requestTokenWith(basicAuth(UNKNOWN_ID, agent.client_secret)), invalidClient],
+    ['a wrong secret', () => requestTokenWith(basicAuth(agent.client_id, WRONG_SECRET)), invalidClient],
     [
       'the secret of another client',
-      () => requestTokenWith(basic(agent.client_id, other.client_secret)),
-      nobody,
+      () => requestTokenWith(basicAuth(agent.client_id, otherAgent.client_secret)),
+      invalidClient,
     ],
     [
-      'a letter less',
-      () => requestTokenWith(basic(agent.client_id, agent.client_secret.slice(0, -1))),
-      nobody,
-    ],
-    ['a letter more', () => requestTokenWith(basic(agent.client_id, `${agent.client_secret}x`)), nobody],
-    [
-      'other letters',
-      () => requestTokenWith(basic(agent.client_id, agent.client_secret.toUpperCase())),
-      nobody,
+      'a secret without its last letter',
+      () => requestTokenWith(basicAuth(agent.client_id, agent.client_secret.slice(0, -1))),
+      invalidClient,
     ],
     [
-      'an id in other letters',
-      () => requestTokenWith(basic(agent.client_id.toUpperCase(), agent.client_secret)),
-      nobody,
+      'a secret with one letter more',
+      () => requestTokenWith(basicAuth(agent.client_id, `${agent.client_secret}x`)),
+      invalidClient,
     ],
-    ['an id that is no id', () => requestTokenWith(basic(CANARY, CANARY)), nobody],
-    ['an id that looks like SQL', () => requestTokenWith(basic(`' or 1=1 --`, 'x')), nobody],
-    ['an id and no secret in the form', () => requestTokenWith({}, { client_id: agent.client_id }), nobody],
+    [
+      'a secret in capitals',
+      () => requestTokenWith(basicAuth(agent.client_id, agent.client_secret.toUpperCase())),
+      invalidClient,
+    ],
+    [
+      'an id in capitals',
+      () => requestTokenWith(basicAuth(agent.client_id.toUpperCase(), agent.client_secret)),
+      invalidClient,
+    ],
+    ['an id in another form', () => requestTokenWith(basicAuth(CANARY, CANARY)), invalidClient],
+    ['an id that looks like SQL', () => requestTokenWith(basicAuth(`' or 1=1 --`, 'x')), invalidClient],
+    [
+      'an id and no secret in the form',
+      () => requestTokenWith({}, { client_id: agent.client_id }),
+      invalidClient,
+    ],
     [
       'a secret and no id in the form',
       () => requestTokenWith({}, { client_secret: agent.client_secret }),
-      nobody,
+      invalidClient,
     ],
     [
-      'another id in the form',
-      () => requestTokenWith(asAgent(agent), { client_id: other.client_id }),
-      invalid,
+      'Basic credentials and another id in the form',
+      () => requestTokenWith(asAgent(agent), { client_id: otherAgent.client_id }),
+      invalidRequest,
     ],
     [
-      'a secret in both places',
+      'a secret in the header and in the form',
       () => requestTokenWith(asAgent(agent), { client_secret: agent.client_secret }),
-      invalid,
+      invalidRequest,
     ],
-    ['two clients in two places', () => requestTokenWith(asAgent(agent), inForm(other)), invalid],
-    ['no base64', () => requestTokenWith({ authorization: `Basic ${CANARY}` }), nobody],
-    ['no colon', () => requestTokenWith(asBasic(agent.client_id)), nobody],
-    ['an empty secret', () => requestTokenWith(asBasic(`${agent.client_id}:`)), nobody],
-    ['a bad escape', () => requestTokenWith(asBasic(`${agent.client_id}:%zz`)), nobody],
-    ['other letters than ASCII', () => requestTokenWith(asBasic(`${agent.client_id}:pässword`)), nobody],
-    ['NUL', () => requestTokenWith(asBasic(`${agent.client_id}:a\0`)), nobody],
-    ['8 kB', () => requestTokenWith(asBasic(`${agent.client_id}:${'x'.repeat(8_000)}`)), nobody],
-    ['Bearer', () => requestTokenWith({ authorization: `Bearer ${agent.client_secret}` }), nobody],
-    ['an empty header', () => requestTokenWith({ authorization: '' }, inForm(agent)), invalid],
-    ['credentials in the query', () => askInQuery(), nobody],
-    ['two Authorization headers', () => askTwice(agent, agent), invalid],
-    ['two Authorization headers, the second wrong', () => askTwice(agent, other), invalid],
     [
-      'two Authorizations in one header',
+      'one client in the header and another in the form',
+      () => requestTokenWith(asAgent(agent), toFormFields(otherAgent)),
+      invalidRequest,
+    ],
+    [
+      'Basic credentials that are not base64',
+      () => requestTokenWith({ authorization: `Basic ${CANARY}` }),
+      invalidClient,
+    ],
+    ['Basic credentials without a colon', () => requestTokenWith(asBasic(agent.client_id)), invalidClient],
+    ['an empty secret', () => requestTokenWith(asBasic(`${agent.client_id}:`)), invalidClient],
+    [
+      'a secret with an invalid escape',
+      () => requestTokenWith(asBasic(`${agent.client_id}:%zz`)),
+      invalidClient,
+    ],
+    [
+      'a secret with letters outside ASCII',
+      () => requestTokenWith(asBasic(`${agent.client_id}:pässword`)),
+      invalidClient,
+    ],
+    ['a secret with NUL', () => requestTokenWith(asBasic(`${agent.client_id}:a\0`)), invalidClient],
+    [
+      'a secret of 8 kB',
+      () => requestTokenWith(asBasic(`${agent.client_id}:${'x'.repeat(8_000)}`)),
+      invalidClient,
+    ],
+    [
+      'a secret with the scheme Bearer',
+      () => requestTokenWith({ authorization: `Bearer ${agent.client_secret}` }),
+      invalidClient,
+    ],
+    [
+      'an empty Authorization header and credentials in the form',
+      () => requestTokenWith({ authorization: '' }, toFormFields(agent)),
+      invalidRequest,
+    ],
+    ['credentials in the query', () => requestInQuery(), invalidClient],
+    ['two Authorization headers', () => requestWithTwoHeaders(agent, agent), invalidRequest],
+    [
+      'two Authorization headers, the second wrong',
+      () => requestWithTwoHeaders(agent, otherAgent),
+      invalidRequest,
+    ],
+    [
+      'two credentials in one Authorization header',
       () =>
         requestTokenWith({
           authorization: `${asAgent(agent).authorization}, ${asAgent(agent).authorization}`,
         }),
-      nobody,
+      invalidClient,
     ],
     [
-      'a client assertion',
+      'an unsigned client assertion',
       () =>
         requestTokenWith(
           {},
@@ -163,23 +204,30 @@ describe('is refused, storing nothing,', () => {
             client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
           },
         ),
-      nobody,
+      invalidClient,
     ],
-    ['a resource server', () => requestTokenWith(basic('rs_api', auth.stores.secrets.rs_api)), nobody],
-  ] satisfies [string, () => Promise<HttpResponse>, Refusal][])('%s', async ([_why, sent, expected]) => {
-    await expectRefusal(auth, sent, expected)
-    await expectGranted(requestTokenWith(asAgent(agent)))
-  })
+    [
+      'the credentials of a resource server',
+      () => requestTokenWith(basicAuth('rs_api', auth.stores.secrets.rs_api)),
+      invalidClient,
+    ],
+  ] satisfies [string, () => Promise<HttpResponse>, Refusal][])(
+    '%s',
+    async ([_title, sendRequest, refusal]) => {
+      await expectRefusal(auth, sendRequest, refusal)
+      await expectGranted(requestTokenWith(asAgent(agent)))
+    },
+  )
 
-  const askInQuery = () =>
+  const requestInQuery = () =>
     send(auth.url, {
       method: 'POST',
-      path: `/oauth/token?${new URLSearchParams({ ...GRANT, ...inForm(agent) })}`,
+      path: `/oauth/token?${new URLSearchParams({ ...GRANT, ...toFormFields(agent) })}`,
       body: new URLSearchParams(GRANT),
     })
-  async function askTwice(first: Registered, second: Registered) {
+  async function requestWithTwoHeaders(firstAgent: RegisteredAgent, secondAgent: RegisteredAgent) {
     const body = 'grant_type=client_credentials'
-    const headers = [first, second].map((each) => `Authorization: ${asAgent(each).authorization}`)
+    const headers = [firstAgent, secondAgent].map((each) => `Authorization: ${asAgent(each).authorization}`)
     const request = rawRequest(
       'POST /oauth/token',
       [...headers, FORM, `Content-Length: ${body.length}`],
@@ -190,7 +238,7 @@ describe('is refused, storing nothing,', () => {
   }
 })
 
-describe('an unknown, a wrong, a deleted and a disabled client', () => {
+describe('an unknown, a deleted and a disabled client, and one with a wrong secret,', () => {
   const ENDPOINTS: [string, (headers: Record<string, string>) => HttpRequest][] = [
     [
       'POST /oauth/token',
@@ -208,8 +256,8 @@ describe('an unknown, a wrong, a deleted and a disabled client', () => {
     ['GET /api/agent', (headers) => ({ path: '/api/agent', headers })],
     ['DELETE /api/agent', (headers) => ({ method: 'DELETE', path: '/api/agent', headers })],
   ]
-  /** A response without the parts that differ from one request to the next. */
-  const lasting = ({ status, headers, text }: HttpResponse) => ({
+  /** Returns a response without the parts that differ between any two responses. */
+  const withoutVariableParts = ({ status, headers, text }: HttpResponse) => ({
     status,
     headers: Object.fromEntries(
       [...headers].filter(([name]) => !['date', 'x-request-id', 'ratelimit'].includes(name)),
@@ -225,23 +273,23 @@ describe('an unknown, a wrong, a deleted and a disabled client', () => {
     await expect.poll(async () => (await requestToken(auth, disabled)).status).toBe(401)
     const responses = []
     for (const headers of [
-      basic(UNKNOWN_ID, WRONG_SECRET),
-      basic(agent.client_id, WRONG_SECRET),
+      basicAuth(UNKNOWN_ID, WRONG_SECRET),
+      basicAuth(agent.client_id, WRONG_SECRET),
       asAgent(deleted),
       asAgent(disabled),
     ])
-      responses.push(lasting(await send(auth.url, request(headers))))
+      responses.push(withoutVariableParts(await send(auth.url, request(headers))))
     const [unknown, ...others] = responses
     expect(unknown?.status).toBe(401)
     expect(unknown?.headers['www-authenticate']).toBe(CHALLENGE)
     expect(others).toEqual([unknown, unknown, unknown])
   })
+})
 
-  test('accepts a disabled client again after it was enabled', async () => {
-    const client = await register(auth)
-    await auth.stores.db.query(`update agents set status = 'disabled' where id = $1`, [client.client_id])
-    await expect.poll(async () => (await requestToken(auth, client)).status).toBe(401)
-    await auth.stores.db.query(`update agents set status = 'active' where id = $1`, [client.client_id])
-    await expect.poll(async () => (await requestToken(auth, client)).status).toBe(200)
-  })
+test('a disabled client gets tokens again after it was enabled', async () => {
+  const client = await register(auth)
+  await auth.stores.db.query(`update agents set status = 'disabled' where id = $1`, [client.client_id])
+  await expect.poll(async () => (await requestToken(auth, client)).status).toBe(401)
+  await auth.stores.db.query(`update agents set status = 'active' where id = $1`, [client.client_id])
+  await expect.poll(async () => (await requestToken(auth, client)).status).toBe(200)
 })

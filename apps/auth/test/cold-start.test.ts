@@ -4,15 +4,15 @@ import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { freePorts } from '@plainpath/http/free-ports'
+import { reserveFreePorts } from '@plainpath/http/free-ports'
 import { newKeyEncryptionKey } from '@plainpath/sealing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
 import { type FaultProxy, startFaultProxy } from './start-fault-proxy.ts'
 
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url))
-/** A process starts within this time, also on a busy machine. */
-const SOON = { timeout: 60_000, interval: 50 }
+/** A process starts within this time, even on a busy machine. */
+const WITHIN_A_MINUTE = { timeout: 60_000, interval: 50 }
 
 let stores: AuthStores
 let settings: Record<string, string>
@@ -31,16 +31,17 @@ afterAll(async () => {
 interface RunningServe extends AsyncDisposable {
   readonly child: ChildProcess
   readonly printed: readonly string[]
-  readonly ended: Promise<number | null>
-  /** Gets a path of the operations listener: its JSON, and the status as `code`; undefined before it listens. */
+  /** Resolves with the exit code. */
+  readonly exited: Promise<number | null>
+  /** Gets JSON from the operations listener, with the HTTP status as `code`; undefined while nothing listens. */
   getOperations(path: string): Promise<Record<string, unknown> | undefined>
   /** Returns whether the public listener is open. */
   isOpen(): Promise<boolean>
 }
 
-/** Starts `auth serve` as a process. Does not wait until it is ready. */
+/** Starts `auth serve` in a separate process. Does not wait until it is ready. */
 async function startServe(env: Record<string, string> = {}): Promise<RunningServe> {
-  const [port, internal, operations] = await freePorts(3)
+  const [port, internal, operations] = await reserveFreePorts(3)
   const child = spawn(process.execPath, [MAIN, 'serve'], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
@@ -57,13 +58,13 @@ async function startServe(env: Record<string, string> = {}): Promise<RunningServ
   const printed: string[] = []
   for (const stream of [child.stdout, child.stderr])
     createInterface({ input: stream }).on('line', (line) => printed.push(line))
-  const ended = once(child, 'close').then(([code]) => code as number | null)
-  const fetchFrom = (to: number | undefined, path: string) =>
-    fetch(`http://127.0.0.1:${to}${path}`).catch(() => undefined)
+  const exited = once(child, 'close').then(([code]) => code as number | null)
+  const fetchFrom = (fromPort: number | undefined, path: string) =>
+    fetch(`http://127.0.0.1:${fromPort}${path}`).catch(() => undefined)
   return {
     child,
     printed,
-    ended,
+    exited,
     async getOperations(path) {
       const response = await fetchFrom(operations, path)
       return response && { code: response.status, ...((await response.json()) as Record<string, unknown>) }
@@ -71,29 +72,32 @@ async function startServe(env: Record<string, string> = {}): Promise<RunningServ
     isOpen: async () => (await fetchFrom(port, '/auth.md')) !== undefined,
     async [Symbol.asyncDispose]() {
       child.kill('SIGKILL')
-      await ended
+      await exited
     },
   }
 }
 
-/** Expects the server to be live, to open only the operations listener, and to report what it waits for. */
+/** Checks that the server is live but not ready, reports what it waits for, and has not opened its public listener. */
 async function expectWaiting(auth: RunningServe, awaited: Record<string, unknown>) {
   await expect
-    .poll(() => auth.getOperations('/ready'), SOON)
+    .poll(() => auth.getOperations('/ready'), WITHIN_A_MINUTE)
     .toMatchObject({ code: 503, status: 'not ready', awaited })
   expect(await auth.getOperations('/live')).toMatchObject({ code: 200, status: 'ok' })
   expect(await auth.isOpen()).toBe(false)
 }
 
-/** Expects the server to serve, and to exit with 0 on SIGTERM. */
+/** Checks that the server becomes ready and opens its public listener, and that it exits with 0 on SIGTERM. */
 async function expectServing(auth: RunningServe) {
-  await expect.poll(() => auth.getOperations('/ready'), SOON).toMatchObject({ code: 200, status: 'ready' })
+  await expect
+    .poll(() => auth.getOperations('/ready'), WITHIN_A_MINUTE)
+    .toMatchObject({
+      code: 200,
+      status: 'ready',
+    })
   expect(await auth.isOpen()).toBe(true)
   auth.child.kill('SIGTERM')
-  expect(await auth.ended).toBe(0)
+  expect(await auth.exited).toBe(0)
 }
-
-const OTHER_KEYS = 'signing key'
 
 test('F-36 waits at the start while PostgreSQL is unavailable, says so, and serves once it is available', async () => {
   await proxy.refuse()
@@ -111,7 +115,7 @@ test('F-36 waits at the start while Redis is unavailable, and exits with 0 on SI
     checks: { database: 'ok', keys: 'ok', redis: 'failed' },
   })
   auth.child.kill('SIGTERM')
-  expect(await auth.ended).toBe(0)
+  expect(await auth.exited).toBe(0)
 }, 120_000)
 
 test('F-36 waits at the start for missing migrations, names them, and applies none', async () => {
@@ -136,31 +140,31 @@ test('F-36 waits at the start for a signing key, and creates none', async () => 
 test('F-22 only an instance whose key-encryption keys cannot decrypt the signing key is not ready', async () => {
   const file = `${settings['AUTH_KEK_FILE']}-other`
   await writeFile(file, newKeyEncryptionKey(), { mode: 0o600 })
-  await using wrong = await startServe({ AUTH_KEK_FILE: file })
-  await using right = await startServe()
-  await expectWaiting(wrong, {
-    keys: expect.stringMatching(new RegExp(`^${OTHER_KEYS} .*: see AUTH_KEK_FILE$`)),
+  await using misconfigured = await startServe({ AUTH_KEK_FILE: file })
+  await using healthy = await startServe()
+  await expectWaiting(misconfigured, {
+    keys: expect.stringMatching(/^signing key .*: see AUTH_KEK_FILE$/),
   })
-  await expectServing(right)
+  await expectServing(healthy)
 }, 120_000)
 
-test('exits at once for errors that waiting cannot fix: invalid settings, all named, and a port in use', async () => {
-  await using wrong = await startServe({
+test('exits for errors that waiting cannot fix: invalid settings, which it names, and a port in use', async () => {
+  await using misconfigured = await startServe({
     AUTH_PORT: 'x',
     AUTH_ORIGIN: 'x',
     AUTH_REDIS_URL: 'redis://127.0.0.1:9',
   })
-  expect(await wrong.ended).toBe(2)
-  expect(wrong.printed).toEqual([
+  expect(await misconfigured.exited).toBe(2)
+  expect(misconfigured.printed).toEqual([
     'bad configuration',
     expect.stringMatching(/^ {2}AUTH_ORIGIN /),
     expect.stringMatching(/^ {2}AUTH_PORT /),
   ])
-  const taken = createServer().listen(0, '127.0.0.1')
-  await once(taken, 'listening')
-  const { port } = taken.address() as { port: number }
-  await using late = await startServe({ AUTH_PORT: String(port) })
-  expect(await late.ended).toBe(1)
-  expect(late.printed.at(-1)).toBe(`The port is taken: ${port}.`)
-  taken.close()
+  const portHolder = createServer().listen(0, '127.0.0.1')
+  await once(portHolder, 'listening')
+  const { port } = portHolder.address() as { port: number }
+  await using second = await startServe({ AUTH_PORT: String(port) })
+  expect(await second.exited).toBe(1)
+  expect(second.printed.at(-1)).toBe(`The port is taken: ${port}.`)
+  portHolder.close()
 }, 120_000)

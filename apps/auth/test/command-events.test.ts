@@ -3,15 +3,15 @@ import { hostname, userInfo } from 'node:os'
 import { newKeyEncryptionKey } from '@plainpath/sealing'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { getToken } from './agent-client.ts'
-import { type ClaimsUnderTest, confirmed, startClaims } from './claim-client.ts'
 import { openAuthStores } from './open-auth-stores.ts'
+import { parseSecurityEvents } from './parse-security-events.ts'
 import { runAuth } from './run-auth.ts'
-import { securityEventsIn } from './security-events-in.ts'
 import { ORIGIN } from './start-auth.ts'
+import { confirmAgent, startVerificationSystem, type VerificationSystem } from './verification-client.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
 
-const SHORT = {
+const SHORT_INTERVALS = {
   AUTH_KEYS_MAX_AGE_SECONDS: '0',
   AUTH_KEYS_TRUST_SECONDS: '0.1',
   AUTH_KEYS_POLL_SECONDS: '0.2',
@@ -21,28 +21,29 @@ const SHORT = {
 const OPERATOR = { by: 'operator', user: userInfo().username, host: hostname() }
 
 const resources = new AsyncDisposableStack()
-let under: ClaimsUnderTest
+let system: VerificationSystem
 let env: Record<string, string>
 beforeAll(async () => {
-  under = resources.use(await startClaims({ env: SHORT }))
-  env = { ...(await under.stores.settingsFor(ORIGIN)), ...SHORT }
+  system = resources.use(await startVerificationSystem({ env: SHORT_INTERVALS }))
+  env = { ...(await system.stores.settingsFor(ORIGIN)), ...SHORT_INTERVALS }
 })
 afterAll(() => resources.disposeAsync())
 
-/** Runs a command. @returns its output, and the events that it emitted */
-async function run(command: string, more: Record<string, string> = {}) {
-  const { code, printed, errors } = await runAuth(command.split(' '), { ...env, ...more })
-  return { code, printed, events: securityEventsIn(errors.split('\n')) }
+/** Runs a command. @returns its exit code, its standard output, and the security events that it emitted */
+async function run(command: string, moreSettings: Record<string, string> = {}) {
+  const { code, printed, errors } = await runAuth(command.split(' '), { ...env, ...moreSettings })
+  return { code, printed, events: parseSecurityEvents(errors.split('\n')) }
 }
 
+/** What the commands change: a client, its verification, and the key that signs at first. */
 interface Subject {
   readonly client_id: string
   readonly registration_id: string
   readonly kid: string
 }
-async function newSubject(): Promise<Subject> {
-  const { agent, registrationId } = await confirmed(under)
-  await getToken(under.auth, agent)
+async function createSubject(): Promise<Subject> {
+  const { agent, registrationId } = await confirmAgent(system)
+  await getToken(system.auth, agent)
   const { keys } = JSON.parse((await run('keys list --json')).printed) as {
     keys: { kid: string; state: string }[]
   }
@@ -50,12 +51,12 @@ async function newSubject(): Promise<Subject> {
   return { client_id: agent.client_id, registration_id: registrationId, kid }
 }
 
-const anyKid = expect.stringMatching(/^[\w-]{20,}$/)
+const ANY_KID = expect.stringMatching(/^[\w-]{20,}$/)
 /**
- * In this order: a row may stand on the one before it. Words in capitals are of the subject. The credential of an API is
- * in resource-servers.test.ts.
+ * Commands with the event that each emits. They run in this order, because some need the result of an earlier one.
+ * Words in capitals stand for ids of the subject.
  */
-const COMMANDS: [command: string, event: (of: Subject) => object][] = [
+const COMMANDS: [command: string, event: (subject: Subject) => object][] = [
   ['agents disable CLIENT', ({ client_id }) => ({ event: 'client-ended', client_id, how: 'disabled' })],
   ['agents enable CLIENT', ({ client_id }) => ({ event: 'client-enabled', client_id })],
   ['claims revoke CLAIM', ({ registration_id }) => ({ event: 'claim-ended', registration_id })],
@@ -74,55 +75,59 @@ const COMMANDS: [command: string, event: (of: Subject) => object][] = [
     () => ({ event: 'domain-unblocked', domain: 'blocked.example' }),
   ],
   ['agents delete CLIENT', ({ client_id }) => ({ event: 'client-ended', client_id, how: 'deleted' })],
-  ['keys generate', () => ({ event: 'signing-keys-changed', step: 'generate', kids: [anyKid] })],
+  ['keys generate', () => ({ event: 'signing-keys-changed', step: 'generate', kids: [ANY_KID] })],
   [
     'keys revoke KID --reason x',
     ({ kid }) => ({ event: 'signing-keys-changed', step: 'revoke', kids: expect.arrayContaining([kid]) }),
   ],
 ]
 
-test('emits an event that names the operator for each command that revokes or changes something', async () => {
-  const subject = await newSubject()
-  const named = (command: string) =>
+test('each command emits one event that names the operator, and none in a dry run or if nothing changes', async () => {
+  const subject = await createSubject()
+  const fillIn = (command: string) =>
     command
       .replace('CLIENT', subject.client_id)
       .replace('CLAIM', subject.registration_id)
       .replace('KID', subject.kid)
   for (const [command, event] of COMMANDS) {
     if (!/^(claims|stop --all)/.test(command)) {
-      const tried = await run(`${named(command)} --dry-run`)
-      expect([command, tried.code, tried.events]).toEqual([command, 0, []])
+      const dryRun = await run(`${fillIn(command)} --dry-run`)
+      expect([command, dryRun.code, dryRun.events]).toEqual([command, 0, []])
     }
-    const done = await run(named(command))
-    expect([command, done.code, done.events]).toEqual([command, 0, [{ ...event(subject), ...OPERATOR }]])
+    const result = await run(fillIn(command))
+    expect([command, result.code, result.events]).toEqual([command, 0, [{ ...event(subject), ...OPERATOR }]])
   }
-  for (const again of ['agents delete CLIENT', 'claims revoke CLAIM', 'agents enable CLIENT'])
-    expect(await run(named(again))).toMatchObject({ code: 1, events: [] })
-  expect(await run(named('keys revoke KID --reason x'))).toMatchObject({ code: 0, events: [] })
+  for (const repeated of ['agents delete CLIENT', 'claims revoke CLAIM', 'agents enable CLIENT'])
+    expect(await run(fillIn(repeated))).toMatchObject({ code: 1, events: [] })
+  expect(await run(fillIn('keys revoke KID --reason x'))).toMatchObject({ code: 0, events: [] })
 })
 
-test('emits one event for re-encrypting keys', async () => {
-  // Without an instance, which would have to have the new key first.
+test('emits one event when keys are re-encrypted, and none in a dry run or a repetition', async () => {
+  // No instance runs on these stores, because it would need the new key first.
   await using stores = await openAuthStores()
-  const instanceSettings: Record<string, string> = { ...(await stores.settingsFor(ORIGIN)), ...SHORT }
+  const instanceSettings: Record<string, string> = {
+    ...(await stores.settingsFor(ORIGIN)),
+    ...SHORT_INTERVALS,
+  }
   const old = await readFile(instanceSettings['AUTH_KEK_FILE'] ?? '', 'utf8')
   const AUTH_KEK_FILE = `${instanceSettings['AUTH_KEK_FILE']}-of-commands`
   await writeFile(AUTH_KEK_FILE, `${newKeyEncryptionKey()}\n${old}`)
-  const rewrap = (...more: string[]) =>
-    run(['keys rewrap --json', ...more].join(' '), { ...instanceSettings, AUTH_KEK_FILE })
+  const rewrap = (...options: string[]) =>
+    run(['keys rewrap --json', ...options].join(' '), { ...instanceSettings, AUTH_KEK_FILE })
   expect((await rewrap('--dry-run')).events).toEqual([])
-  const done = await rewrap()
-  const { keys: kids } = JSON.parse(done.printed) as { keys: string[] }
+  const result = await rewrap()
+  const { keys: kids } = JSON.parse(result.printed) as { keys: string[] }
   expect(kids.length).toBeGreaterThan(0)
-  expect(done.events).toEqual([{ event: 'signing-keys-changed', step: 'rewrap', kids, ...OPERATOR }])
+  expect(result.events).toEqual([{ event: 'signing-keys-changed', step: 'rewrap', kids, ...OPERATOR }])
   expect((await rewrap()).events).toEqual([])
 })
 
 /**
- * `update` and `rewrap` of the key store emit for all `keys` commands; the others are rows above, or tested in grants-command.integration.test.ts,
- * resource-servers.test.ts, replay.test.ts and url-client-commands.test.ts.
+ * All `keys` commands emit through the same methods of the key store, so the test above runs only some of them. The
+ * commands that are not above are tested in grants-command.integration.test.ts, resource-servers.test.ts,
+ * replay.test.ts and url-client-commands.test.ts.
  */
-const TOLD = [
+const EMITTING_COMMANDS = [
   ...['init', 'generate', 'publish', 'activate', 'retire', 'rotate', 'revoke', 'rewrap'].map(
     (step) => `keys ${step}`,
   ),
@@ -131,8 +136,8 @@ const TOLD = [
   ...['agents block', 'agents refresh', 'agents unblock'],
   ...['resource-servers rotate', 'resource-servers finish', 'replay', 'restore'],
 ]
-/** They change nothing that runs: `create` writes a secret that no server knows yet. */
-const NOT_TOLD = [
+/** Commands that change nothing in operation. `resource-servers create` writes a secret that no server knows yet. */
+const SILENT_COMMANDS = [
   ...[
     'serve',
     'migrate',
@@ -158,17 +163,18 @@ const NOT_TOLD = [
   ],
 ]
 
-test('every command emits an event or changes nothing in operation', async () => {
-  const named = async (group: string) => {
+test('every command is listed, as one that emits an event or as one that changes nothing in operation', async () => {
+  const listCommands = async (group: string) => {
     const [, commands = ''] = (await run(`${group} --help`.trim())).printed.split('Commands:\n')
     return Array.from(commands.matchAll(/^ {2}([a-z-]+)/gm), ([, name = '']) => name).filter(
       (name) => name !== 'help',
     )
   }
-  const all: string[] = []
-  for (const group of await named('')) {
-    const within = await named(group)
-    all.push(...(within.length > 0 ? within.map((name) => `${group} ${name}`) : [group]))
+  const allCommands: string[] = []
+  for (const group of await listCommands('')) {
+    const subcommands = await listCommands(group)
+    if (subcommands.length === 0) allCommands.push(group)
+    else allCommands.push(...subcommands.map((name) => `${group} ${name}`))
   }
-  expect(all.toSorted()).toEqual([...TOLD, ...NOT_TOLD].toSorted())
+  expect(allCommands.toSorted()).toEqual([...EMITTING_COMMANDS, ...SILENT_COMMANDS].toSorted())
 })

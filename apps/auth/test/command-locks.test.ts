@@ -2,14 +2,14 @@ import { holdLock } from '@plainpath/postgres'
 import { openTestDatabase } from '@plainpath/postgres/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { MIGRATIONS } from '../src/stores.ts'
-import { type Registered, register } from './agent-client.ts'
+import { type RegisteredAgent, register } from './agent-client.ts'
 import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
 import { runAuth } from './run-auth.ts'
 import { ORIGIN, startInstance } from './start-auth.ts'
 
 const resources = new AsyncDisposableStack()
 let stores: AuthStores
-let agent: Registered
+let agent: RegisteredAgent
 beforeAll(async () => {
   stores = resources.use(await openAuthStores())
   agent = await register(resources.use(await startInstance(stores)))
@@ -25,23 +25,23 @@ test.for([
   'agents block --reason drill agents.example.org',
   'agents unblock --reason drill agents.example.org',
   'keys rotate --now',
-])('%s is refused while another command changes the same agent, domain or keys', async (line) => {
+])('%s is refused while another command changes the same agent, document, domain or keys', async (line) => {
   const words = line.replace('AGENT', agent.client_id).split(' ')
-  const changed = words[0] === 'keys' ? 'the signing keys' : words.at(-1)
+  const subject = words[0] === 'keys' ? 'the signing keys' : words.at(-1)
   const readStored = async () =>
     (await stores.db.query(`select status, version from agents, key_ring where id = $1`, [agent.client_id]))
       .rows
   const before = await readStored()
-  await using _lock = await holdLock(stores.database.appUrl, `plainpath command ${changed}`)
+  await using _lock = await holdLock(stores.database.appUrl, `plainpath command ${subject}`)
   expect(await runAuth(words, await stores.settingsFor(ORIGIN))).toEqual({
     code: 1,
     printed: '',
-    errors: `Another command is changing ${changed} now. Nothing was changed. Look at what it did, then run this one again.`,
+    errors: `Another command is changing ${subject} now. Nothing was changed. Look at what it did, then run this one again.`,
   })
   expect(await readStored()).toEqual(before)
 })
 
-test('a command takes its lock at AUTH_SESSION_DATABASE_URL, since a pooler in transaction mode would lose it', async () => {
+test('a command takes its lock at AUTH_SESSION_DATABASE_URL, not through a pooler', async () => {
   await using session = await openTestDatabase({ folder: MIGRATIONS, name: 'auth' })
   await using _lock = await holdLock(session.appUrl, `plainpath command ${agent.client_id}`)
   const settings = { ...(await stores.settingsFor(ORIGIN)), AUTH_SESSION_DATABASE_URL: session.appUrl }

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { asAgent, GRANT, type Registered, register } from './agent-client.ts'
+import { asAgent, GRANT, type RegisteredAgent, register } from './agent-client.ts'
 import { type HttpResponse, send } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
-const OURS = 'https://app.example'
-const grants = ({ headers }: HttpResponse) =>
+const ALLOWED_ORIGIN = 'https://app.example'
+const listCorsHeaders = ({ headers }: HttpResponse) =>
   [...headers.keys()].filter((name) => name.startsWith('access-control'))
 
 let auth: RunningAuth
-let agent: Registered
+let agent: RegisteredAgent
 beforeAll(async () => {
-  auth = await startAuth({ env: { AUTH_CORS_ORIGINS: OURS } })
+  auth = await startAuth({ env: { AUTH_CORS_ORIGINS: ALLOWED_ORIGIN } })
   agent = await register(auth)
 })
 afterAll(() => auth[Symbol.asyncDispose]())
@@ -24,11 +24,11 @@ const post = (path: string, origin: string, headers: Record<string, string> = as
   })
 
 describe.for(['/oauth/token', '/oauth/revoke'])('%s', (path) => {
-  test('allows scripts of the configured origin to read responses, also errors', async () => {
-    const [granted, refused] = [await post(path, OURS), await post(path, OURS, {})]
+  test('allows scripts of the configured origin to read responses, including errors', async () => {
+    const [granted, refused] = [await post(path, ALLOWED_ORIGIN), await post(path, ALLOWED_ORIGIN, {})]
     expect([granted.status, refused.status]).toEqual([200, 401])
     for (const { headers } of [granted, refused]) {
-      expect(headers.get('access-control-allow-origin')).toBe(OURS)
+      expect(headers.get('access-control-allow-origin')).toBe(ALLOWED_ORIGIN)
       expect(headers.get('access-control-expose-headers')).toMatch(
         /Retry-After, WWW-Authenticate, X-Request-Id/,
       )
@@ -37,26 +37,30 @@ describe.for(['/oauth/token', '/oauth/revoke'])('%s', (path) => {
     }
   })
 
-  test.for(['https://evil.example', 'null', `${OURS}.evil.example`, 'http://app.example', `${OURS}:8443`])(
-    'not by those of %s',
-    async (origin) => {
-      const response = await post(path, origin)
-      expect(response.status).toBe(403)
-      expect(grants(response)).toEqual([])
-    },
-  )
+  test.for([
+    'https://evil.example',
+    'null',
+    `${ALLOWED_ORIGIN}.evil.example`,
+    'http://app.example',
+    `${ALLOWED_ORIGIN}:8443`,
+  ])('refuses requests from scripts of %s, without CORS headers', async (origin) => {
+    const response = await post(path, origin)
+    expect(response.status).toBe(403)
+    expect(listCorsHeaders(response)).toEqual([])
+  })
 
-  test('allows them in the preflight response', async () => {
-    const request = (origin: string, method = 'POST') =>
+  test('allows only the configured origin in the preflight response', async () => {
+    const preflight = (origin: string) =>
       send(auth.url, {
         method: 'OPTIONS',
         path,
-        headers: { origin, 'access-control-request-method': method },
+        headers: { origin, 'access-control-request-method': 'POST' },
       })
-    const [ours, theirs] = [await request(OURS), await request('https://evil.example')]
-    expect([ours.status, theirs.status]).toEqual([204, 204])
-    expect(ours.headers.get('access-control-allow-origin')).toBe(OURS)
-    expect(ours.headers.get('access-control-allow-headers')).toContain('Authorization')
-    expect(grants(theirs)).toEqual([])
+    const allowed = await preflight(ALLOWED_ORIGIN)
+    const refused = await preflight('https://evil.example')
+    expect([allowed.status, refused.status]).toEqual([204, 204])
+    expect(allowed.headers.get('access-control-allow-origin')).toBe(ALLOWED_ORIGIN)
+    expect(allowed.headers.get('access-control-allow-headers')).toContain('Authorization')
+    expect(listCorsHeaders(refused)).toEqual([])
   })
 })

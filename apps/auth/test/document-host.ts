@@ -12,10 +12,11 @@ export interface Certificate {
   readonly cert: string
 }
 
-/** An authority that only tests trust. */
+/** A certificate authority for one test, which must be told to trust it. */
 export interface CertificateAuthority {
   /** Its certificate, as PEM. */
   readonly pem: string
+  /** Issues a certificate for the host names, by default valid from half a day ago until tomorrow. */
   issue(
     names: readonly string[],
     validity?: { readonly from: Date; readonly until: Date },
@@ -35,7 +36,7 @@ export async function openCertificateAuthority(): Promise<CertificateAuthority> 
   return {
     pem: authority.cert,
     async issue(names, validity) {
-      const issued = await generate([{ name: 'commonName', value: names[0] ?? '' }], {
+      const certificate = await generate([{ name: 'commonName', value: names[0] ?? '' }], {
         keyType: 'ec',
         algorithm: 'sha256',
         ca: { key: authority.private, cert: authority.cert },
@@ -43,7 +44,7 @@ export async function openCertificateAuthority(): Promise<CertificateAuthority> 
         notAfterDate: validity?.until ?? new Date(Date.now() + DAY_MS),
         extensions: [{ name: 'subjectAltName', altNames: names.map((value) => ({ type: 2, value })) }],
       })
-      return { key: issued.private, cert: issued.cert }
+      return { key: certificate.private, cert: certificate.cert }
     },
   }
 }
@@ -52,15 +53,15 @@ type Respond = (request: IncomingMessage, response: ServerResponse) => void
 
 export interface DocumentHost extends AsyncDisposable {
   readonly port: number
-  /** The received requests, as `host/path`. */
+  /** The received requests, as `host:port/path`. */
   readonly requests: string[]
-  /** Returns the URL of a path under one of its names. */
+  /** Returns the URL of a path under one of the host's names. */
   url(name: string, path: string): AgentId
-  /** Answers a path from now on. Other paths are not found. */
+  /** Sets how requests for a path are answered. A path without this gets 404. */
   serve(path: string, respond: Respond): void
 }
 
-/** Starts a TLS server on loopback that documents are fetched from. */
+/** Starts an HTTPS server for documents, by default on a free port of 127.0.0.1. */
 export async function startDocumentHost(
   certificate: Certificate,
   { address = '127.0.0.1', port = 0 }: { address?: string; port?: number } = {},
@@ -80,11 +81,11 @@ export async function startDocumentHost(
   })
   server.listen(port, address)
   await once(server, 'listening')
-  const bound = (server.address() as AddressInfo).port
+  const boundPort = (server.address() as AddressInfo).port
   return {
-    port: bound,
+    port: boundPort,
     requests,
-    url: (name, path) => AgentId.parse(`https://${name}:${bound}${path}`),
+    url: (name, path) => AgentId.parse(`https://${name}:${boundPort}${path}`),
     serve: (path, respond) => void paths.set(path, respond),
     async [Symbol.asyncDispose]() {
       const closed = once(server, 'close')
@@ -95,7 +96,7 @@ export async function startDocumentHost(
   }
 }
 
-/** Responds with JSON and the headers; `content-length` is set. */
+/** Creates a handler that responds with JSON and the headers. Node adds `content-length`. */
 export const respondJson =
   (json: unknown, headers: Readonly<Record<string, string>> = {}): Respond =>
   (_request, response) =>
@@ -103,7 +104,7 @@ export const respondJson =
       .setHeaders(new Map(Object.entries({ 'content-type': 'application/json', ...headers })))
       .end(JSON.stringify(json))
 
-/** A valid document that also contains a canary, which must not leak. */
+/** Creates a valid document of an agent. Some members contain a canary, which must not leak. */
 export const clientDocument = (url: string, keys: readonly object[]) => ({
   client_id: url,
   client_name: 'Canary-7f3',

@@ -13,22 +13,24 @@ const HOSTS = [
   ...['agents', 'other', 'third', 'deep.agents', 'notagents'].map((name) => `${name}.${CLIENT_DOMAIN}`),
 ]
 
-/** Serves documents of clients with TLS on loopback. */
+/** Serves the documents of URL clients, over HTTPS on loopback. */
 export interface DocumentServer extends AsyncDisposable {
   /** The settings with which an instance can fetch from this server. */
   readonly settings: { readonly AUTH_CLIENT_DOCUMENT_TEST_HOSTS: string }
+  /** The runtime dependency `documents` of such an instance: it trusts the server's certificate. */
   readonly runtime: { readonly ca: string }
-  /** Serves a document at a new URL, of a client that signs with the first key. */
+  /** Serves the document of a new client, by default at a new URL. The returned client signs with the first key. */
   publish<Key extends PublicPart = KeyPair>(keys: readonly Key[], options?: PublishOptions): UrlAgent<Key>
 }
 
 interface PublishOptions {
   readonly host?: string
   readonly path?: string
+  /** In seconds. */
   readonly maxAge?: number
 }
 
-/** The part of a key that a document has. */
+/** The part of a key pair that a document contains. */
 type PublicPart = Pick<KeyPair, 'jwk'>
 
 export interface UrlAgent<Key = KeyPair> {
@@ -36,17 +38,19 @@ export interface UrlAgent<Key = KeyPair> {
   readonly key: Key
   readonly host: string
   /** Returns the number of times that the document was fetched. */
-  fetched(): number
-  /** Serves something else from now on; undefined serves 404. */
+  countFetches(): number
+  /** Replaces the document. If it is undefined, the URL gets 404. */
   change(document: object | undefined): void
+  /** Replaces the document by one with these keys. */
   changeKeys(...keys: readonly PublicPart[]): void
-  /** Responds in this way from now on. */
+  /** Replaces the whole response. */
   respond(respond: Parameters<DocumentHost['serve']>[1]): void
-  /** Accepts requests from now on, and never responds. */
+  /** From now on, the server accepts requests for the document and does not respond. */
   hang(): void
 }
 
-export const documentOf = (client_id: string, keys: readonly PublicPart[]) => ({
+/** Creates a valid document of an agent. Its name is a canary. */
+export const createDocument = (client_id: string, keys: readonly PublicPart[]) => ({
   client_id,
   client_name: 'Canary-document-name',
   redirect_uris: ['https://agents.clients.test/callback'],
@@ -72,14 +76,14 @@ export async function startDocumentServer(): Promise<DocumentServer> {
           path,
           document ? respondJson(document, headers) : (_request, response) => response.writeHead(404).end(),
         )
-      change(documentOf(client_id, keys))
+      change(createDocument(client_id, keys))
       return {
         client_id,
         host: name,
         key,
-        fetched: () => host.requests.filter((each) => `https://${each}` === client_id).length,
+        countFetches: () => host.requests.filter((each) => `https://${each}` === client_id).length,
         change,
-        changeKeys: (...changed) => change(documentOf(client_id, changed)),
+        changeKeys: (...newKeys) => change(createDocument(client_id, newKeys)),
         respond: (respond) => host.serve(path, respond),
         hang: () => host.serve(path, () => {}),
       }

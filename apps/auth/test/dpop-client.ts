@@ -2,9 +2,9 @@ import { hkdfSync, randomUUID } from 'node:crypto'
 import { calculateJwkThumbprint, type JWK, SignJWT } from 'jose'
 import { expect } from 'vitest'
 import { loadConfig } from '../src/config.ts'
-import { asAgent, GRANT, type Registered } from './agent-client.ts'
+import { asAgent, GRANT, type RegisteredAgent } from './agent-client.ts'
 import type { Refusal } from './expect-refusal.ts'
-import { type KeyPair, seconds } from './key-agent.ts'
+import { type KeyPair, nowSeconds } from './key-agent.ts'
 import { type HttpResponse, send } from './send.ts'
 import type { RunningAuth } from './start-auth.ts'
 
@@ -21,48 +21,57 @@ export const PROOF_REQUIRED: Refusal = {
   error: 'invalid_dpop_proof',
 }
 
-/** The parts of a DPoP proof for the token endpoint. */
+/** The parts of a DPoP proof, which a test may change before it is signed. */
 export interface ProofParts {
   header: Record<string, unknown>
   claims: Record<string, unknown>
 }
 
-export const publicPart = ({ jwk: { kid: _kid, ...jwk } }: KeyPair): JWK => jwk
+export const toPublicJwk = ({ jwk: { kid: _kid, ...jwk } }: KeyPair): JWK => jwk
 
-/** Creates the header and claims of a valid proof. */
-export const honestProof = (auth: RunningAuth, key: KeyPair, nonce: string): ProofParts => ({
-  header: { typ: 'dpop+jwt', alg: key.alg, jwk: publicPart(key) },
-  claims: { jti: randomUUID(), htm: 'POST', htu: `${auth.origin}/oauth/token`, iat: seconds(), nonce },
+/** Creates the header and the claims of a valid proof for the token endpoint. */
+export const createProofParts = (auth: RunningAuth, key: KeyPair, nonce: string): ProofParts => ({
+  header: { typ: 'dpop+jwt', alg: key.alg, jwk: toPublicJwk(key) },
+  claims: { jti: randomUUID(), htm: 'POST', htu: `${auth.origin}/oauth/token`, iat: nowSeconds(), nonce },
 })
 
 export const signProof = ({ header, claims }: ProofParts, key: KeyPair): Promise<string> =>
   new SignJWT(claims).setProtectedHeader(header as never).sign(key.privateKey)
 
-/** @param claims replace the honest ones; undefined takes one away */
-export async function dpopProof(
+/**
+ * Creates a proof for the token endpoint, with a current nonce.
+ *
+ * @param claims replace the valid ones; undefined removes a claim
+ */
+export async function createDpopProof(
   auth: RunningAuth,
   key: KeyPair,
   claims: Record<string, unknown> = {},
 ): Promise<string> {
-  const parts = honestProof(auth, key, await nonceOf(auth))
+  const parts = createProofParts(auth, key, await deriveNonce(auth))
   return signProof({ ...parts, claims: { ...parts.claims, ...claims } }, key)
 }
 
-const STEP_SECONDS = 60
+const NONCE_STEP_SECONDS = 60
 
-/** The nonce of some minutes from now, as every instance with the hash key of this one derives it. */
-export async function nonceOf(auth: RunningAuth, minutes = 0, secret?: Buffer): Promise<string> {
+/**
+ * Derives a nonce as the instances do.
+ *
+ * @param minutes how far in the future the nonce would be issued; negative for the past
+ * @param secret replaces the secret that these instances derive from their hash key
+ */
+export async function deriveNonce(auth: RunningAuth, minutes = 0, secret?: Buffer): Promise<string> {
   const { hashKey } = loadConfig(await auth.stores.settingsFor(auth.origin))
   const step = Buffer.alloc(8)
-  step.writeBigUInt64BE(BigInt(Math.floor(seconds() / STEP_SECONDS) + minutes))
-  const key = secret ?? hashKey.deriveKey('dpop-nonce')
-  return Buffer.from(hkdfSync('sha256', key, step, 'DPoP', 32)).toString('base64url')
+  step.writeBigUInt64BE(BigInt(Math.floor(nowSeconds() / NONCE_STEP_SECONDS) + minutes))
+  const nonceKey = secret ?? hashKey.deriveKey('dpop-nonce')
+  return Buffer.from(hkdfSync('sha256', nonceKey, step, 'DPoP', 32)).toString('base64url')
 }
 
-/** Requests a token as a client with a secret. */
-export const requestBound = (
+/** Requests a token as a client with a secret, with a proof unless it is undefined. */
+export const requestTokenWithProof = (
   auth: RunningAuth,
-  agent: Registered,
+  agent: RegisteredAgent,
   proof: string | undefined,
   fields: Record<string, string> = GRANT,
 ): Promise<HttpResponse> =>
@@ -73,11 +82,11 @@ export const requestBound = (
     body: new URLSearchParams(fields),
   })
 
-export function tokenIn(auth: RunningAuth, response: HttpResponse): string {
+export function readToken(auth: RunningAuth, response: HttpResponse): string {
   expect(response.status, response.text).toBe(200)
   const { access_token } = JSON.parse(response.text) as { access_token: string }
   auth.confidential.add(access_token)
   return access_token
 }
 
-export const thumbprintOf = (key: KeyPair) => calculateJwkThumbprint(key.jwk)
+export const calculateThumbprint = (key: KeyPair) => calculateJwkThumbprint(key.jwk)

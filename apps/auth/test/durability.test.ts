@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { deleteAgent, getToken, register, revoke } from './agent-client.ts'
-import { registerKeys, tokenByKey } from './key-agent.ts'
+import { registerKeys, requestTokenByKey } from './key-agent.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
 let auth: RunningAuth
 beforeAll(async () => {
   auth = await startAuth()
   await auth.stores.asAdmin(`alter database ${auth.stores.database.name} set synchronous_commit = off`)
-  // Notes, when a transaction commits, how durable it will be.
+  // Records, at the end of each transaction, how durable its commit will be.
   await auth.stores.asOwner(`
     create schema note;
     create table note.commits (tables text, synchronous_commit text);
@@ -25,31 +25,31 @@ beforeAll(async () => {
 })
 afterAll(() => auth[Symbol.asyncDispose]())
 
-const noted = async () => {
+const listCommits = async () => {
   await auth.stores.asOwner(`grant usage on schema note to public; grant select on note.commits to public`)
   const { rows } = await auth.stores.db.query('select tables, synchronous_commit from note.commits')
   return rows
 }
 
 test('flushes a recorded use, a revocation, a deletion and a used assertion to disk before responding, whatever the server’s default', async () => {
-  const registered = () =>
+  const canRegister = () =>
     register(auth).then(
       () => true,
       () => false,
     )
-  await expect.poll(registered).toBe(true)
+  await expect.poll(canRegister).toBe(true)
   const agent = await register(auth)
   const token = await getToken(auth, agent)
   expect((await revoke(auth, agent, token)).status).toBe(200)
   expect((await deleteAgent(auth, agent)).status).toBe(204)
-  expect(await noted()).toEqual([
+  expect(await listCommits()).toEqual([
     { tables: 'agents', synchronous_commit: 'on' },
     { tables: 'tokens', synchronous_commit: 'on' },
     { tables: 'agents', synchronous_commit: 'on' },
   ])
   const keyed = await registerKeys(auth)
-  expect((await tokenByKey(auth, keyed)).status).toBe(200)
-  expect((await noted()).slice(3)).toEqual([
+  expect((await requestTokenByKey(auth, keyed)).status).toBe(200)
+  expect((await listCommits()).slice(3)).toEqual([
     { tables: 'client_assertions', synchronous_commit: 'on' },
     { tables: 'agents', synchronous_commit: 'on' },
   ])

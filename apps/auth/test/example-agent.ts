@@ -6,7 +6,7 @@ import type { AgentRecord } from '../src/agents/agent-store.ts'
 export const exampleSealingKeys = () => parseKeyEncryptionKeys(newKeyEncryptionKey())
 export const exampleHashKey = () => parseHashKey(newHashKey())
 
-/** An active agent with one secret that nobody knows. */
+/** Creates an agent, by default an active one. It has one secret, which nobody knows because its digest is random. */
 export function exampleAgent(members: Partial<Agent> = {}): AgentRecord {
   const registeredAt = members.registeredAt ?? new Date('2026-11-20T09:00:00Z')
   return {

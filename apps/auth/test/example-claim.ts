@@ -51,7 +51,7 @@ export const exampleRedemption = (attemptId: string, codeHash: Buffer, now: Date
   }),
 })
 
-/** Keeps in memory what the transaction would queue; `kept` has only what was committed if `tx` is. */
+/** Records in memory the mails that a transaction adds. A rollback does not remove them. */
 export function mailbag() {
   const mails: VerificationMail[] = []
   return {

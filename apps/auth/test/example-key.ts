@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { AgentKey } from '@plainpath/domain'
 
-/** A public key whose private half nobody has. */
+/** Creates a public key. Its private key is discarded. */
 export const exampleKey = (kid: string): AgentKey =>
   AgentKey.parse({
     ...generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' }),

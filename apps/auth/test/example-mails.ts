@@ -5,21 +5,21 @@ import {
   composeLinkMail,
 } from '../src/verifications/verification-mails.ts'
 
-const DAY = new Date('2026-11-20T12:00:00Z')
+const REGISTERED_AT = new Date('2026-11-20T12:00:00Z')
 const ADDRESS = 'ana@example.org'
-const UNTIL = new Date('2026-12-20T12:00:00Z')
+const EXPIRES_AT = new Date('2026-12-20T12:00:00Z')
 const AGENT = {
   name: 'Atlas',
   verifiedDomain: undefined,
-  registeredAt: DAY,
-  verifiedAt: DAY,
-  expiresAt: UNTIL,
+  registeredAt: REGISTERED_AT,
+  verifiedAt: REGISTERED_AT,
+  expiresAt: EXPIRES_AT,
 }
-const AT_DOMAIN = { ...AGENT, name: undefined, verifiedDomain: 'agent.example.org' }
+const AGENT_WITH_DOMAIN = { ...AGENT, name: undefined, verifiedDomain: 'agent.example.org' }
 const APPS = ['claude.ai', 'loopback', 'cursor:'].map((appHost) => ({ ...AGENT, appHost }))
 const LINK = 'https://plainpath.example/claim?attempt=secret'
 
-/** Each mail that the authorization server sends. */
+/** Composes an example of each kind of mail that the authorization server sends, with variants. */
 export const exampleMails = () => [
   composeLinkMail({
     id: 'cla_example',
@@ -38,18 +38,18 @@ export const exampleMails = () => [
       network: '127.0.0.1',
     }),
   ),
-  ...[AGENT, AT_DOMAIN, ...APPS].map((agent) =>
+  ...[AGENT, AGENT_WITH_DOMAIN, ...APPS].map((agent) =>
     composeConfirmedMail(
-      { id: 'clm_example', verifiedAt: DAY, expiresAt: UNTIL },
+      { id: 'clm_example', verifiedAt: REGISTERED_AT, expiresAt: EXPIRES_AT },
       { to: ADDRESS, agent, url: LINK },
     ),
   ),
   ...(['person', 'agent', 'superseded', 'agent-deleted', 'operator'] as const).map((by) =>
-    composeEndedMail({ verificationId: 'clm_example', to: ADDRESS, agent: AGENT, by, endedAt: UNTIL }),
+    composeEndedMail({ verificationId: 'clm_example', to: ADDRESS, agent: AGENT, by, endedAt: EXPIRES_AT }),
   ),
   ...(['person', 'agent', 'operator', 'reused'] as const).flatMap((by) =>
     APPS.slice(0, 2).map((agent) =>
-      composeEndedMail({ verificationId: 'clm_example', to: ADDRESS, agent, by, endedAt: UNTIL }),
+      composeEndedMail({ verificationId: 'clm_example', to: ADDRESS, agent, by, endedAt: EXPIRES_AT }),
     ),
   ),
 ]

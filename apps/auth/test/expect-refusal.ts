@@ -4,25 +4,25 @@ import { countRows } from './open-authority.ts'
 import { type HttpResponse, send } from './send.ts'
 import type { RunningAuth } from './start-auth.ts'
 
-/** The form of an error response: `oauth` is RFC 6749 alone, `agent` problem details with `error`, `problem` problem details alone. */
+/** The format of an error response: that of RFC 6749 (`oauth`), of RFC 9457 (`problem`), or of both (`agent`). */
 type Form = 'oauth' | 'agent' | 'problem'
 
 export interface Refusal {
   readonly status: number
-  /** The code of the problem: the last segment of its `type`. */
+  /** The code of the problem: the last segment of its `type` or `error_uri`. */
   readonly code: string
-  /** `error` of RFC 6749 §5.2; by default `invalid_request`. */
+  /** The member `error` of RFC 6749 §5.2, by default `invalid_request`. A response in the format `problem` has none. */
   readonly error?: string
   readonly form?: Form
   readonly headers?: Readonly<Record<string, string | RegExp>>
-  /** The text of `detail` or `error_description`. */
+  /** What `detail` or `error_description` must contain or match. */
   readonly says?: string | RegExp
 }
 
-/** Tests put it into requests; no response may repeat it. */
+/** A text that tests put into requests, and that no response may repeat. */
 export const CANARY = 'Canary-58b1'
 
-/** Checks what holds after every request: a safe response with nothing confidential in it, from a process that goes on. */
+/** Checks that a response is safe and contains nothing confidential, and that the instance is still live. */
 export async function expectSafe(auth: RunningAuth, response: HttpResponse): Promise<void> {
   expectSafeResponse(response, {
     origin: auth.origin,
@@ -33,7 +33,7 @@ export async function expectSafe(auth: RunningAuth, response: HttpResponse): Pro
   expect(live.status).toBe(200)
 }
 
-/** Expects a response to be the given refusal. */
+/** Checks that a response is the expected refusal, and is safe. */
 export function expectProblem(response: HttpResponse, expected: Refusal): void {
   const { status, code, error = 'invalid_request', form = 'oauth' } = expected
   expect(response, response.text).toMatchObject({ status })
@@ -52,7 +52,7 @@ export function expectProblem(response: HttpResponse, expected: Refusal): void {
   if (status === 401) expect(response.headers.get('www-authenticate')).toMatch(/^Basic realm="/)
 }
 
-/** Sends a request that must be refused: the response is as expected and safe, it arrives soon, and nothing was stored. */
+/** Sends a request that must be refused as expected, within 1.5 s, and without a change to `countStored`. */
 export async function expectRefusal(
   auth: RunningAuth,
   request: () => Promise<HttpResponse>,
@@ -67,11 +67,11 @@ export async function expectRefusal(
   return response
 }
 
-/** Counts the rows of each table and the keys in Redis. */
+/** Counts the rows of the tables that requests write to, and the tokens and proofs in Redis. */
 export async function countStored(auth: RunningAuth): Promise<Record<string, number>> {
   const rows = await countRows(auth.stores.db)
-  const inRedis = await auth.stores.redis?.keys()
-  if (!inRedis) return rows
-  const count = (kind: string) => inRedis.filter((key) => key.includes(`:${kind}:`)).length
-  return { ...rows, redisTokens: count('token'), redisProofs: count('proof') }
+  const redisKeys = await auth.stores.redis?.keys()
+  if (!redisKeys) return rows
+  const countKeys = (kind: string) => redisKeys.filter((key) => key.includes(`:${kind}:`)).length
+  return { ...rows, redisTokens: countKeys('token'), redisProofs: countKeys('proof') }
 }

@@ -6,44 +6,44 @@ import { createEvents } from '../src/events.ts'
 import { openStores } from '../src/stores.ts'
 import {
   asAgent,
-  basic,
+  basicAuth,
   deleteAgent,
   getToken,
-  type Registered,
+  type RegisteredAgent,
   register,
   requestToken,
 } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { expectProblem, expectSafe } from './expect-refusal.ts'
-import { assertionOf, registerKeys } from './key-agent.ts'
+import { registerKeys, signAssertion } from './key-agent.ts'
 import { TOKEN_PLACES } from './open-auth-stores.ts'
 import { type HttpResponse, send } from './send.ts'
 import { type RunningAuth, startAuth, startInstance } from './start-auth.ts'
 
-const EXPIRED = { status: 401, code: 'client-expired', error: 'invalid_client' } as const
-const NOBODY = { status: 401, code: 'invalid-client', error: 'invalid_client' } as const
+const CLIENT_EXPIRED = { status: 401, code: 'client-expired', error: 'invalid_client' } as const
+const INVALID_CLIENT = { status: 401, code: 'invalid-client', error: 'invalid_client' } as const
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
 describe.for(TOKEN_PLACES)('expiry, tokens in %s:', (tokens) => {
   let auth: RunningAuth
-  let other: RunningAuth
+  let otherInstance: RunningAuth
   const start = new Date()
   const clock = { now: start }
   const now = () => clock.now
-  const wait = (days: number) => {
+  const passDays = (days: number) => {
     clock.now = new Date(clock.now.getTime() + days * DAY_MS)
   }
   beforeAll(async () => {
     auth = await startAuth({ tokens, now })
-    other = await startInstance(auth.stores, { now })
+    otherInstance = await startInstance(auth.stores, { now })
   })
   afterAll(async () => {
     await expectNothingInClear(auth)
-    await other[Symbol.asyncDispose]()
+    await otherInstance[Symbol.asyncDispose]()
     await auth[Symbol.asyncDispose]()
   })
 
-  /** Expires agents, as each instance does once a minute. @returns the number of expired agents */
+  /** Expires agents, as the upkeep of each instance does. @returns the number of expired agents */
   async function expire(): Promise<number> {
     const config = loadConfig(await auth.stores.settingsFor(auth.origin))
     const { redis } = auth.stores
@@ -55,26 +55,26 @@ describe.for(TOKEN_PLACES)('expiry, tokens in %s:', (tokens) => {
     })
     return await expireAgents({ ...stores, events: createEvents() }, now(), 1_000)
   }
-  const getAgent = (agent: Registered, at = auth) =>
-    send(at.url, { path: '/api/agent', headers: asAgent(agent) })
-  const expiryIn = ({ text }: HttpResponse, member: string) =>
+  const getAgent = (agent: RegisteredAgent, instance = auth) =>
+    send(instance.url, { path: '/api/agent', headers: asAgent(agent) })
+  const readDaysUntil = ({ text }: HttpResponse, member: string) =>
     (new Date(String((JSON.parse(text) as Record<string, unknown>)[member])).getTime() -
       clock.now.getTime()) /
     DAY_MS
 
-  test('registration, GET and every token say when the client expires', async () => {
+  test('registration, GET and a token response say when the client expires', async () => {
     const agent = await register(auth)
     expect(agent['idle_expiry']).toBe(new Date(clock.now.getTime() + 7 * DAY_MS).toISOString())
-    expect(expiryIn(await getAgent(agent), 'idle_expiry')).toBe(7)
+    expect(readDaysUntil(await getAgent(agent), 'idle_expiry')).toBe(7)
     const response = await requestToken(auth, agent)
     auth.confidential.add((JSON.parse(response.text) as { access_token: string }).access_token)
-    expect(expiryIn(response, 'client_expires_at')).toBe(91)
-    expect(expiryIn(await getAgent(agent, other), 'idle_expiry')).toBe(91)
+    expect(readDaysUntil(response, 'client_expires_at')).toBe(91)
+    expect(readDaysUntil(await getAgent(agent, otherInstance), 'idle_expiry')).toBe(91)
   })
 
-  test('records use once a day over all instances, not for each token', async () => {
+  test('records use at most once a day over all instances, not for each token', async () => {
     const agent = await register(auth)
-    const version = async () => {
+    const readRow = async () => {
       const { rows } = await auth.stores.db.query<{ written: string; used: Date }>(
         'select xmin::text as written, last_used_at as used from agents where id = $1',
         [agent.client_id],
@@ -82,110 +82,111 @@ describe.for(TOKEN_PLACES)('expiry, tokens in %s:', (tokens) => {
       return rows[0]!
     }
     await Promise.all(Array.from({ length: 8 }, () => getToken(auth, agent)))
-    const first = await version()
-    expect(first.used).toEqual(clock.now)
-    await getToken(other, agent)
-    wait(0.9)
-    for (const at of [auth, other, auth]) await getToken(at, agent)
-    expect(await version()).toEqual(first)
-    wait(0.2)
-    await getToken(other, agent)
-    expect((await version()).used).toEqual(clock.now)
+    const firstRow = await readRow()
+    expect(firstRow.used).toEqual(clock.now)
+    await getToken(otherInstance, agent)
+    passDays(0.9)
+    for (const instance of [auth, otherInstance, auth]) await getToken(instance, agent)
+    expect(await readRow()).toEqual(firstRow)
+    passDays(0.2)
+    await getToken(otherInstance, agent)
+    expect((await readRow()).used).toEqual(clock.now)
   })
 
-  test('expires a client without a token after 7 days, and reveals it only to its owner', async () => {
-    const [idle, used] = [await register(auth, 'Canary of the unused'), await register(auth)]
-    await getToken(auth, used)
-    wait(6.9)
+  test('expires a client without a token after 7 days, and tells its owner so', async () => {
+    const [idleAgent, usedAgent] = [await register(auth, 'Canary of the unused'), await register(auth)]
+    await getToken(auth, usedAgent)
+    passDays(6.9)
     expect(await expire()).toBe(0)
-    expect((await getAgent(idle)).status).toBe(200)
-    wait(0.1)
+    expect((await getAgent(idleAgent)).status).toBe(200)
+    passDays(0.1)
     expect(await expire()).toBe(1)
-    const { rows } = await auth.stores.db.query('select id from agents where id = $1', [idle.client_id])
+    const { rows } = await auth.stores.db.query('select id from agents where id = $1', [idleAgent.client_id])
     expect(rows).toEqual([])
-    for (const at of [auth, other]) {
-      await expect.poll(async () => (await requestToken(at, idle)).text).toContain('client-expired')
-      const refused = await requestToken(at, idle)
-      expectProblem(refused, { ...EXPIRED, says: /Register again with POST \/api\/agent\/register/ })
+    for (const instance of [auth, otherInstance]) {
+      await expect
+        .poll(async () => (await requestToken(instance, idleAgent)).text)
+        .toContain('client-expired')
+      const refused = await requestToken(instance, idleAgent)
+      expectProblem(refused, { ...CLIENT_EXPIRED, says: /Register again with POST \/api\/agent\/register/ })
       expect(JSON.parse(refused.text)).toMatchObject({ error_uri: `${auth.origin}/problems/client-expired` })
-      await expectSafe(at, refused)
-      expectProblem(await getAgent(idle, at), { ...EXPIRED, form: 'agent' })
-      await getToken(at, used)
+      await expectSafe(instance, refused)
+      expectProblem(await getAgent(idleAgent, instance), { ...CLIENT_EXPIRED, form: 'agent' })
+      await getToken(instance, usedAgent)
     }
-    expect((await register(auth)).client_id).not.toBe(idle.client_id)
+    expect((await register(auth)).client_id).not.toBe(idleAgent.client_id)
   })
 
   test('an expired client looks like an unknown or deleted one to callers without its credentials', async () => {
     const [expired, deleted] = [await register(auth), await register(auth)]
     const secret = expired.client_secret
     expect((await deleteAgent(auth, deleted)).status).toBe(204)
-    wait(7)
-    const alive = await register(auth)
+    passDays(7)
+    const otherAgent = await register(auth)
     expect(await expire()).toBeGreaterThan(0)
-    const wrong = `pps_${'A'.repeat(43)}`
-    const never = { ...expired, client_id: `agt_${'A'.repeat(22)}` }
+    const wrongSecret = `pps_${'A'.repeat(43)}`
+    const unknown = { ...expired, client_id: `agt_${'A'.repeat(22)}` }
     await expect.poll(async () => (await requestToken(auth, expired)).text).toContain('client-expired')
-    const responses = await Promise.all(
-      [{ ...expired, client_secret: wrong }, never, { ...alive, client_secret: secret }, deleted].map(
-        (each) => requestToken(auth, each),
-      ),
-    )
-    for (const response of responses) expectProblem(response, NOBODY)
+    const callers = [
+      { ...expired, client_secret: wrongSecret },
+      unknown,
+      { ...otherAgent, client_secret: secret },
+      deleted,
+    ]
+    const responses = await Promise.all(callers.map((each) => requestToken(auth, each)))
+    for (const response of responses) expectProblem(response, INVALID_CLIENT)
     expect(new Set(responses.map(({ text }) => text)).size).toBe(1)
-    const names = responses.map(({ headers }) => [...headers.keys()].sort().join())
-    expect(new Set(names).size).toBe(1)
+    const headerNames = responses.map(({ headers }) => [...headers.keys()].sort().join())
+    expect(new Set(headerNames).size).toBe(1)
   })
 
   test('reveals an expired client to a caller with its key, and not to a caller with another key', async () => {
     const [agent, stranger] = [await registerKeys(auth), await registerKeys(auth)]
-    wait(7)
+    passDays(7)
     expect(await expire()).toBeGreaterThan(0)
-    const at = {
-      iat: Math.floor(clock.now.getTime() / 1000),
-      exp: Math.floor(clock.now.getTime() / 1000) + 60,
+    const iat = Math.floor(clock.now.getTime() / 1000)
+    const request = async (key: typeof agent.key) => {
+      const assertion = await signAssertion(auth, { ...agent, key }, { iat, exp: iat + 60 })
+      return send(auth.url, { path: '/api/agent', headers: { 'client-assertion': assertion } })
     }
-    const by = (key: typeof agent.key) => assertionOf(auth, { ...agent, key }, at)
-    const request = async (key: typeof agent.key) =>
-      send(auth.url, { path: '/api/agent', headers: { 'client-assertion': await by(key) } })
-    expectProblem(await request(agent.key), { ...EXPIRED, form: 'agent' })
-    expectProblem(await request(stranger.key), { ...NOBODY, form: 'agent' })
+    expectProblem(await request(agent.key), { ...CLIENT_EXPIRED, form: 'agent' })
+    expectProblem(await request(stranger.key), { ...INVALID_CLIENT, form: 'agent' })
   })
 
-  test('keeps a client that is used, and expires one unused for 91 days', async () => {
+  test('does not expire a client in use, but expires it 91 days after its last token', async () => {
     const agent = await register(auth)
-    for (let weeks = 0; weeks < 4; weeks += 1) {
+    for (let round = 0; round < 4; round += 1) {
       await getToken(auth, agent)
-      wait(80)
+      passDays(80)
       await expire()
     }
-    await getToken(other, agent)
-    wait(90.9)
+    await getToken(otherInstance, agent)
+    passDays(90.9)
     await expire()
     await getToken(auth, agent)
-    wait(91)
+    passDays(91)
     expect(await expire()).toBeGreaterThan(0)
     await expect.poll(async () => (await requestToken(auth, agent)).text).toContain('client-expired')
-    wait(90)
+    passDays(90)
     await expect
       .poll(async () => (await requestToken(auth, agent)).text)
       .toBe((await requestToken(auth, { ...agent, client_secret: 'pps_wrong' })).text)
   })
 
-  test('an instance with a stale cache gives no token to an expired client', async () => {
+  test('an instance with a stale cache issues no token to an expired client', async () => {
     const agent = await register(auth)
-    expect((await getAgent(agent, other)).status).toBe(200)
-    expect((await requestToken(other, { ...agent, client_secret: 'pps_wrong' })).status).toBe(401)
-    const triggers = (what: 'disable' | 'enable') =>
+    expect((await getAgent(agent, otherInstance)).status).toBe(200)
+    expect((await requestToken(otherInstance, { ...agent, client_secret: 'pps_wrong' })).status).toBe(401)
+    const alterTriggers = (action: 'disable' | 'enable') =>
       auth.stores.asOwner(
-        `alter table agents ${what} trigger agents_changed; alter table agent_secrets ${what} trigger agent_secrets_changed`,
+        `alter table agents ${action} trigger agents_changed; alter table agent_secrets ${action} trigger agent_secrets_changed`,
       )
-    await triggers('disable')
-    wait(7)
+    await alterTriggers('disable')
+    passDays(7)
     expect(await expire()).toBeGreaterThan(0)
-    expectProblem(await requestToken(other, agent), NOBODY)
-    await triggers('enable')
-    expect((await send(auth.url, { path: '/api/agent', headers: basic(agent.client_id, 'x') })).status).toBe(
-      401,
-    )
+    expectProblem(await requestToken(otherInstance, agent), INVALID_CLIENT)
+    await alterTriggers('enable')
+    const headers = basicAuth(agent.client_id, 'x')
+    expect((await send(auth.url, { path: '/api/agent', headers })).status).toBe(401)
   })
 })

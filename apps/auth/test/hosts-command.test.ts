@@ -18,10 +18,11 @@ afterAll(async () => {
   await stores[Symbol.asyncDispose]()
 })
 
-const run = (args: string, more: Record<string, string> = {}) => runAuth(args.split(' '), { ...env, ...more })
+const run = (args: string, moreSettings: Record<string, string> = {}) =>
+  runAuth(args.split(' '), { ...env, ...moreSettings })
 
 describe('hosts list', () => {
-  test('lists every chat app with the addresses that a sign-in may return to', async () => {
+  test('lists chat apps with the URIs to which a sign-in may return, as text and as JSON', async () => {
     const { code, printed } = await run('hosts list')
     expect(code).toBe(0)
     expect(printed).toContain('claude  Claude\n  returns to https://claude.ai/api/mcp/auth_callback')
@@ -45,7 +46,7 @@ describe('hosts list', () => {
     })
   })
 
-  test('lists those of AUTH_CHAT_HOSTS_FILE, and a file with a mistake is a bad setting', async () => {
+  test('lists the chat apps of AUTH_CHAT_HOSTS_FILE, and reports a mistake in it with exit code 2', async () => {
     const file = path.join(folder, 'hosts.json')
     await writeFile(file, '{"hosts":[]}')
     const { printed } = await run('hosts list --json', { AUTH_CHAT_HOSTS_FILE: file })

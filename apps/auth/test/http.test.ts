@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { asAgent, type Registered, register, requestToken } from './agent-client.ts'
+import { asAgent, type RegisteredAgent, register, requestToken } from './agent-client.ts'
 import {
   CANARY,
   countStored,
@@ -12,7 +12,7 @@ import { rawRequest, send, sendRaw } from './send.ts'
 import { ORIGIN, type RunningAuth, startAuth } from './start-auth.ts'
 
 let auth: RunningAuth
-let agent: Registered
+let agent: RegisteredAgent
 beforeAll(async () => {
   auth = await startAuth()
   agent = await register(auth)
@@ -21,79 +21,83 @@ afterAll(() => auth[Symbol.asyncDispose]())
 
 const BODY = 'grant_type=client_credentials'
 const FORM = 'Content-Type: application/x-www-form-urlencoded'
-const authorized = () => [`Authorization: ${asAgent(agent).authorization}`, FORM]
-const length = (body: string) => `Content-Length: ${body.length}`
-/** A token request that lacks nothing, with one thing changed. */
+const credentialHeaders = () => [`Authorization: ${asAgent(agent).authorization}`, FORM]
+const contentLength = (body: string) => `Content-Length: ${body.length}`
+/** Formats a token request, which is valid but for the change. */
 const tokenRequest = (change: { line?: string; host?: string; headers?: string[]; body?: string } = {}) => {
   const body = change.body ?? BODY
   return rawRequest(
     change.line ?? 'POST /oauth/token',
-    [...authorized(), ...(change.headers ?? [length(body)])],
+    [...credentialHeaders(), ...(change.headers ?? [contentLength(body)])],
     body,
     change.host,
   )
 }
-const raw = async (bytes: string) => (await sendRaw(auth.url, bytes))[0]!
+const sendOne = async (bytes: string) => (await sendRaw(auth.url, bytes))[0]!
 
-const misdirected: Refusal = {
+const misdirectedRequest: Refusal = {
   status: 421,
   code: 'misdirected-request',
   says: `answers at ${ORIGIN} only. Nothing was done.`,
 }
-const invalid: Refusal = { status: 400, code: 'invalid-request' }
+const invalidRequest: Refusal = { status: 400, code: 'invalid-request' }
 
-test('the valid counterpart of every case here gets a token', async () => {
-  expect((await raw(tokenRequest())).status).toBe(200)
+test('the valid request, which the tests below change, gets a token', async () => {
+  expect((await sendOne(tokenRequest())).status).toBe(200)
 })
 
-describe('the Host', () => {
+describe('the Host header', () => {
   test.for(['plainpath.example', 'PLAINPATH.example', 'plainpath.example:443'])(
-    '%s is ours',
+    '%s is accepted',
     async (host) => {
-      expect((await raw(tokenRequest({ host }))).status).toBe(200)
+      expect((await sendOne(tokenRequest({ host }))).status).toBe(200)
     },
   )
 
   test.for([
-    ['another one', { host: 'evil.example' }, misdirected],
-    ['one that begins like ours', { host: 'plainpath.example.evil.example' }, misdirected],
-    ['another port', { host: 'plainpath.example:8080' }, misdirected],
-    ['with a user', { host: 'user@plainpath.example' }, invalid],
-    ['with a user behind it', { host: 'plainpath.example@evil.example' }, invalid],
-    ['with a blank', { host: 'plainpath.example evil.example' }, invalid],
-    ['with half a bracket', { host: '[::1' }, invalid],
-    ['with port 0', { host: 'plainpath.example:0' }, misdirected],
-    ['with port 99999', { host: 'plainpath.example:99999' }, misdirected],
-    ['with a dot behind it', { host: 'plainpath.example.' }, misdirected],
-    ['empty', { host: '' }, invalid],
-    ['sent twice', { headers: ['Host: plainpath.example', length(BODY)] }, invalid],
-    ['ours, the target another', { line: 'POST http://evil.example/oauth/token' }, misdirected],
+    ['another host', { host: 'evil.example' }, misdirectedRequest],
+    ['a host that begins with ours', { host: 'plainpath.example.evil.example' }, misdirectedRequest],
+    ['ours with another port', { host: 'plainpath.example:8080' }, misdirectedRequest],
+    ['ours after a user name', { host: 'user@plainpath.example' }, invalidRequest],
+    ['ours as the user name of another', { host: 'plainpath.example@evil.example' }, invalidRequest],
+    ['ours and another after a space', { host: 'plainpath.example evil.example' }, invalidRequest],
+    ['an IPv6 address without a closing bracket', { host: '[::1' }, invalidRequest],
+    ['ours with port 0', { host: 'plainpath.example:0' }, misdirectedRequest],
+    ['ours with port 99999', { host: 'plainpath.example:99999' }, misdirectedRequest],
+    ['ours with a trailing dot', { host: 'plainpath.example.' }, misdirectedRequest],
+    ['an empty host', { host: '' }, invalidRequest],
+    ['ours in two headers', { headers: ['Host: plainpath.example', contentLength(BODY)] }, invalidRequest],
     [
-      'another, the target ours',
+      'ours, with another host in the request target',
+      { line: 'POST http://evil.example/oauth/token' },
+      misdirectedRequest,
+    ],
+    [
+      'another, with ours in the request target',
       { line: 'POST http://plainpath.example/oauth/token', host: 'evil.example' },
-      misdirected,
+      misdirectedRequest,
     ],
   ] satisfies [string, Parameters<typeof tokenRequest>[0], Refusal][])(
-    '%s is refused, and nothing is done',
-    async ([_why, change, expected]) => {
-      await expectRefusal(auth, () => raw(tokenRequest(change)), expected)
+    '%s is refused, and nothing is stored',
+    async ([_title, change, expected]) => {
+      await expectRefusal(auth, () => sendOne(tokenRequest(change)), expected)
     },
   )
 
-  test('ignores X-Forwarded-Host and Forwarded', async () => {
-    const headers = ['X-Forwarded-Host: evil.example', 'Forwarded: host=evil.example', length(BODY)]
-    expect((await raw(tokenRequest({ headers }))).status).toBe(200)
+  test('is not replaced by X-Forwarded-Host or Forwarded', async () => {
+    const headers = ['X-Forwarded-Host: evil.example', 'Forwarded: host=evil.example', contentLength(BODY)]
+    expect((await sendOne(tokenRequest({ headers }))).status).toBe(200)
     const forged = rawRequest(
       'GET /.well-known/oauth-authorization-server',
       ['X-Forwarded-Host: plainpath.example'],
       '',
       'evil.example',
     )
-    expectProblem(await raw(forged), { ...misdirected, form: 'problem' })
+    expectProblem(await sendOne(forged), { ...misdirectedRequest, form: 'problem' })
   })
 
-  test('is accepted in an absolute request target', async () => {
-    expect((await raw(tokenRequest({ line: `POST ${ORIGIN}/oauth/token` }))).status).toBe(200)
+  test('may be repeated in an absolute request target', async () => {
+    expect((await sendOne(tokenRequest({ line: `POST ${ORIGIN}/oauth/token` }))).status).toBe(200)
   })
 
   test('is not checked by the internal listener', async () => {
@@ -109,18 +113,20 @@ describe('a body', () => {
 
   test('is read in chunks', async () => {
     const body = chunked(BODY.slice(0, 5), BODY.slice(5))
-    expect((await raw(tokenRequest({ headers: [CHUNKED], body }))).status).toBe(200)
+    expect((await sendOne(tokenRequest({ headers: [CHUNKED], body }))).status).toBe(200)
   })
 
-  test('is read without its trailers', async () => {
+  test('is accepted with a trailer, which is ignored', async () => {
     const trailer = 'Authorization: Basic AAAA\r\n'
     const body = chunked(BODY).replace(/0\r\n\r\n$/, `0\r\n${trailer}\r\n`)
-    expect((await raw(tokenRequest({ headers: [CHUNKED, 'Trailer: Authorization'], body }))).status).toBe(200)
+    expect((await sendOne(tokenRequest({ headers: [CHUNKED, 'Trailer: Authorization'], body }))).status).toBe(
+      200,
+    )
   })
 
-  test('is refused over 16 KiB, also in chunks', async () => {
+  test('is refused over 16 KiB in chunks', async () => {
     const body = chunked(BODY, `&x=${'x'.repeat(9_000)}`, 'x'.repeat(9_000))
-    await expectRefusal(auth, () => raw(tokenRequest({ headers: [CHUNKED], body })), {
+    await expectRefusal(auth, () => sendOne(tokenRequest({ headers: [CHUNKED], body })), {
       status: 413,
       code: 'content-too-large',
       headers: { connection: 'close' },
@@ -128,18 +134,18 @@ describe('a body', () => {
   })
 
   test('is refused before it is read if its Content-Length is too large', async () => {
-    await expectRefusal(auth, () => raw(tokenRequest({ headers: ['Content-Length: 999999999'] })), {
+    await expectRefusal(auth, () => sendOne(tokenRequest({ headers: ['Content-Length: 999999999'] })), {
       status: 413,
       code: 'content-too-large',
       headers: { connection: 'close' },
     })
   })
 
-  test('is refused if its end is ambiguous, and the connection is closed', async () => {
+  test('is refused with one response if its length is ambiguous, and the connection is closed', async () => {
     const storedBefore = await countStored(auth)
     for (const headers of [
-      [length(BODY), CHUNKED],
-      [length(BODY), length(BODY), 'Content-Length: 5'],
+      [contentLength(BODY), CHUNKED],
+      [contentLength(BODY), contentLength(BODY), 'Content-Length: 5'],
       ['Content-Length: +5'],
       ['Content-Length: 0x5'],
       ['Content-Length: 5, 5'],
@@ -159,11 +165,9 @@ describe('a body', () => {
     expect(await countStored(auth)).toEqual(storedBefore)
   })
 
-  test('is ignored on GET, and the next request gets its own response', async () => {
-    const get = [`GET /oauth/jwks.json HTTP/1.1`, 'Host: plainpath.example', length(BODY), '', BODY].join(
-      '\r\n',
-    )
-    const responses = await sendRaw(auth.url, get + tokenRequest())
+  test('is ignored on GET, and the next request on the connection gets its own response', async () => {
+    const lines = ['GET /oauth/jwks.json HTTP/1.1', 'Host: plainpath.example', contentLength(BODY), '', BODY]
+    const responses = await sendRaw(auth.url, lines.join('\r\n') + tokenRequest())
     expect(responses.map(({ status }) => status)).toEqual([200, 200])
     expect(responses[1]?.text).toContain('access_token')
   })
@@ -171,36 +175,33 @@ describe('a body', () => {
 
 describe('I10 requests on one connection', () => {
   test('each get their own response, in order', async () => {
-    const one = (path: string) => `GET ${path} HTTP/1.1\r\nHost: plainpath.example\r\n\r\n`
+    const formatGet = (path: string) => `GET ${path} HTTP/1.1\r\nHost: plainpath.example\r\n\r\n`
     const paths = Array.from({ length: 10 }, (_, n) => (n % 2 ? '/oauth/jwks.json' : '/nowhere'))
-    const responses = await sendRaw(auth.url, `${paths.map(one).join('')}${tokenRequest()}`)
+    const responses = await sendRaw(auth.url, `${paths.map(formatGet).join('')}${tokenRequest()}`)
     expect(responses.map(({ status }) => status)).toEqual([...paths.map((_, n) => (n % 2 ? 200 : 404)), 200])
   })
 
-  test('get no response after a body that was too large', async () => {
+  test('get no response after a request whose body is too large', async () => {
     const large = tokenRequest({ body: 'x'.repeat(20_000) }).replace('Connection: close\r\n', '')
     const responses = await sendRaw(auth.url, large + tokenRequest())
     expect(responses.map(({ status }) => status)).toEqual([413])
   })
 })
 
-describe('refuses a malformed request with a problem:', () => {
+describe('a malformed request gets a 4xx response in a safe format:', () => {
   test.for([
     ['HTTP/2 without an upgrade', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
     ['a line that ends in LF', 'GET /oauth/jwks.json HTTP/1.1\nHost: plainpath.example\n\n'],
-    ['a header that is folded', rawRequest('GET /oauth/jwks.json', ['X: a\r\n b'])],
+    ['a folded header', rawRequest('GET /oauth/jwks.json', ['X: a\r\n b'])],
     ['NUL in a header', rawRequest('GET /oauth/jwks.json', ['X: a\0b'])],
-    ['a blank before the colon', rawRequest('GET /oauth/jwks.json', ['X : a'])],
+    ['a space before the colon', rawRequest('GET /oauth/jwks.json', ['X : a'])],
     ['20 KiB of headers', rawRequest('GET /oauth/jwks.json', [`X: ${'x'.repeat(20_000)}`])],
     ['20 KiB of path', rawRequest(`GET /${'x'.repeat(20_000)}`, [])],
-    ['no Host at all', 'GET /oauth/jwks.json HTTP/1.1\r\nConnection: close\r\n\r\n'],
-    ['a query and no path', rawRequest('GET ?x=1', [])],
-    ['no HTTP', `\x16\x03\x01${CANARY}\r\n\r\n`],
-    [
-      'an expectation nobody meets',
-      rawRequest('POST /oauth/token', ['Expect: a miracle', 'Content-Length: 0']),
-    ],
-  ])('%s', async ([_what, bytes]) => {
+    ['no Host header', 'GET /oauth/jwks.json HTTP/1.1\r\nConnection: close\r\n\r\n'],
+    ['a query without a path', rawRequest('GET ?x=1', [])],
+    ['bytes of another protocol', `\x16\x03\x01${CANARY}\r\n\r\n`],
+    ['an unknown expectation', rawRequest('POST /oauth/token', ['Expect: a miracle', 'Content-Length: 0'])],
+  ])('%s', async ([_title, bytes]) => {
     const [response] = await sendRaw(auth.url, bytes ?? '')
     expect([400, 417, 431]).toContain(response?.status)
     expect(response?.headers.get('content-type')).toMatch(/^application\/(problem\+)?json/)
@@ -212,22 +213,22 @@ describe('refuses a malformed request with a problem:', () => {
   test.for([
     ['// in the path', 'GET //'],
     ['a dot segment', 'POST /./oauth/token'],
-    ['a bad escape', 'GET /oauth/%zz'],
+    ['an invalid escape', 'GET /oauth/%zz'],
     ['OPTIONS *', 'OPTIONS *'],
     ['a target that is only a scheme', 'GET http://'],
     ['an unknown method on a known path', 'PROPFIND /oauth/token'],
     ['TRACE', `TRACE /oauth/token?x=${CANARY}`],
-  ])('%s', async ([_what, line]) => {
+  ])('%s', async ([_title, line]) => {
     const [response] = await sendRaw(auth.url, rawRequest(line ?? '', ['Content-Length: 0']))
     expect([400, 404, 405, 421]).toContain(response?.status)
     expect(response?.text).not.toContain(CANARY)
     await expectSafe(auth, response!)
   })
+})
 
-  test('headers named like members of every object', async () => {
-    const headers = ['__proto__: x', 'constructor: x', 'toString: x', length(BODY)]
-    expect((await raw(tokenRequest({ headers }))).status).toBe(200)
-  })
+test('accepts headers that are named like members of every object', async () => {
+  const headers = ['__proto__: x', 'constructor: x', 'toString: x', contentLength(BODY)]
+  expect((await sendOne(tokenRequest({ headers }))).status).toBe(200)
 })
 
 describe('X-Request-Id', () => {
@@ -238,9 +239,9 @@ describe('X-Request-Id', () => {
     ['x'.repeat(65), false],
     ['with blank', false],
     [`${CANARY}"<script>`, false],
-  ] satisfies [string, boolean][])('%s is kept: %s', async ([id, kept]) => {
+  ] satisfies [string, boolean][])('%s is returned unchanged: %s', async ([id, isReturned]) => {
     const { headers } = await send(auth.url, { path: '/oauth/jwks.json', headers: { 'x-request-id': id } })
-    expect(headers.get('x-request-id') === id).toBe(kept)
+    expect(headers.get('x-request-id') === id).toBe(isReturned)
     expect(headers.get('x-request-id')).toMatch(/^[A-Za-z0-9._-]{8,64}$/)
   })
 })

@@ -2,18 +2,18 @@ import { createHash } from 'node:crypto'
 import { decodeProtectedHeader } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
+  ACCEPT_SIGNED,
   asAgent,
   asApi,
-  basic,
+  basicAuth,
   deleteAgent,
   getToken,
   introspect,
   isActive,
-  type Registered,
+  type RegisteredAgent,
   register,
   requestIntrospection,
   revoke,
-  SIGNED,
 } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { CANARY, expectProblem, expectRefusal, expectSafe, type Refusal } from './expect-refusal.ts'
@@ -21,10 +21,10 @@ import { TOKEN_PLACES } from './open-auth-stores.ts'
 import { type HttpRequest, rawRequest, send, sendRaw } from './send.ts'
 import { type RunningAuth, startAuth, startInstance } from './start-auth.ts'
 
-const invalid: Refusal = { status: 400, code: 'invalid-request' }
-const media: Refusal = { status: 415, code: 'unsupported-media-type' }
+const invalidRequest: Refusal = { status: 400, code: 'invalid-request' }
+const unsupportedMediaType: Refusal = { status: 415, code: 'unsupported-media-type' }
 const form = (body: string) => ({ body, headers: { 'content-type': 'application/x-www-form-urlencoded' } })
-const nobody: Refusal = {
+const invalidClient: Refusal = {
   status: 401,
   code: 'invalid-client',
   error: 'invalid_client',
@@ -33,7 +33,7 @@ const nobody: Refusal = {
 
 describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => {
   let auth: RunningAuth
-  let agent: Registered
+  let agent: RegisteredAgent
   let token: string
   beforeAll(async () => {
     auth = await startAuth({ tokens })
@@ -50,11 +50,11 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
       path: '/oauth/introspect',
       body: new URLSearchParams({ token }),
       ...request,
-      headers: { ...SIGNED, ...asApi(auth), ...request.headers },
+      headers: { ...ACCEPT_SIGNED, ...asApi(auth), ...request.headers },
     })
 
   test('returns a signed description of an active token', async () => {
-    const now = Date.now() / 1000
+    const nowInSeconds = Date.now() / 1000
     const { payload, protectedHeader } = await introspect(auth, token)
     expect(protectedHeader).toEqual({
       alg: 'ES256',
@@ -64,9 +64,9 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
     expect(payload).toEqual({
       iss: 'https://plainpath.example',
       aud: 'rs_api',
-      iat: expect.closeTo(now, -1),
+      iat: expect.closeTo(nowInSeconds, -1),
       token_hash: createHash('sha256').update(token).digest('base64url'),
-      // APIs may cache only responses whose revocation is published to them.
+      // An API may cache only responses whose revocation would be published to it.
       ...(tokens === 'Redis' && { revocation_mark: expect.stringMatching(/^[0-9a-f-]{36}$/) }),
       token_introspection: {
         active: true,
@@ -77,8 +77,8 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
         token_type: 'Bearer',
         identity_type: 'anonymous',
         email_verified: false,
-        iat: expect.closeTo(now, -1),
-        exp: expect.closeTo(now + 3600, -1),
+        iat: expect.closeTo(nowInSeconds, -1),
+        exp: expect.closeTo(nowInSeconds + 3600, -1),
       },
     })
     const jwks = JSON.parse((await send(auth.url, { path: '/oauth/jwks.json' })).text) as {
@@ -87,40 +87,40 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
     expect(jwks.keys.map(({ kid }) => kid)).toContain(protectedHeader.kid)
   })
 
-  async function expectInactive(presented: string, caller: 'rs_api' | 'rs_other' = 'rs_api') {
-    const { payload } = await introspect(auth, presented, caller)
+  async function expectInactive(presentedToken: string, caller: 'rs_api' | 'rs_other' = 'rs_api') {
+    const { payload } = await introspect(auth, presentedToken, caller)
     expect(payload).toEqual({
       iss: 'https://plainpath.example',
       aud: caller,
       iat: expect.any(Number),
-      token_hash: createHash('sha256').update(presented).digest('base64url'),
+      token_hash: createHash('sha256').update(presentedToken).digest('base64url'),
       token_introspection: { active: false },
     })
   }
 
   test.for([
     ['an unknown token', `ppt_${'A'.repeat(43)}`],
-    ['what is no token', CANARY],
-    ['8 kB', 'x'.repeat(8_000)],
-    ['NUL', 'ppt_\0'],
-    ['what looks like a JWT', 'eyJhbGciOiJub25lIn0.e30.'],
+    ['other text', CANARY],
+    ['text of 8 kB', 'x'.repeat(8_000)],
+    ['text with NUL', 'ppt_\0'],
+    ['text that looks like a JWT', 'eyJhbGciOiJub25lIn0.e30.'],
     ['the name of a member of every object', '__proto__'],
   ] satisfies [string, string][])(
-    '%s is not active, and the response says nothing else',
-    async ([_what, presented]) => {
-      await expectInactive(presented)
+    'reports %s as inactive, and nothing else',
+    async ([_title, presentedToken]) => {
+      await expectInactive(presentedToken)
     },
   )
-  test('reports a token with one letter changed as inactive', async () => {
-    const last = token.at(-1) === 'A' ? 'B' : 'A'
-    for (const near of [
+  test('reports a token that was changed a little as inactive', async () => {
+    const otherLetter = token.at(-1) === 'A' ? 'B' : 'A'
+    for (const changedToken of [
       token.slice(0, -1),
       `${token}A`,
       `${token} `,
       token.toUpperCase(),
-      token.slice(0, -1) + last,
+      token.slice(0, -1) + otherLetter,
     ])
-      await expectInactive(near)
+      await expectInactive(changedToken)
     expect(await isActive(auth, token)).toBe(true)
   })
   test('reports a client secret as inactive', () => expectInactive(agent.client_secret))
@@ -131,21 +131,23 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
 
   test('reports a revoked token, and one of a deleted or disabled client, as inactive', async () => {
     const [deleted, disabled] = [await register(auth), await register(auth)]
-    const ended = [await getToken(auth, agent), await getToken(auth, deleted), await getToken(auth, disabled)]
-    await revoke(auth, agent, ended[0]!)
+    const revokedToken = await getToken(auth, agent)
+    const tokenOfDeleted = await getToken(auth, deleted)
+    const tokenOfDisabled = await getToken(auth, disabled)
+    await revoke(auth, agent, revokedToken)
     await deleteAgent(auth, deleted)
     await auth.stores.db.query(`update agents set status = 'disabled', generation = 2 where id = $1`, [
       disabled.client_id,
     ])
-    await expect.poll(() => isActive(auth, ended[2]!)).toBe(false)
-    for (const each of ended) await expectInactive(each)
+    await expect.poll(() => isActive(auth, tokenOfDisabled)).toBe(false)
+    for (const each of [revokedToken, tokenOfDeleted, tokenOfDisabled]) await expectInactive(each)
   })
 
-  test('reports an expired token as inactive', async () => {
-    const short = await getToken(auth, agent)
+  test('reports a token as inactive after its row expired or its Redis key was removed', async () => {
+    const expiredToken = await getToken(auth, agent)
     if (auth.stores.redis) await auth.stores.redis.lose('token:*')
     else await auth.stores.db.query(`update tokens set expires_at = now() - interval '1 second'`)
-    await expectInactive(short)
+    await expectInactive(expiredToken)
     token = await getToken(auth, agent)
   })
 
@@ -153,15 +155,15 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
     [-1, true],
     [0, false],
     [1, false],
-  ] as const)('%i s after its end a token is active: %s', async ([after, active]) => {
+  ] as const)('%i s after its exp, a token is active: %s', async ([secondsAfterExp, isStillActive]) => {
     const clock = { now: new Date() }
-    await using timed = await startInstance(auth.stores, { now: () => clock.now })
-    const timely = await getToken(timed, agent)
-    const { payload } = await introspect(timed, timely)
+    await using instanceWithClock = await startInstance(auth.stores, { now: () => clock.now })
+    const timedToken = await getToken(instanceWithClock, agent)
+    const { payload } = await introspect(instanceWithClock, timedToken)
     const { exp = 0 } = payload.token_introspection as { exp?: number }
-    clock.now = new Date((exp + after) * 1000)
-    expect(await isActive(timed, timely)).toBe(active)
-    expect(await isActive(auth, timely)).toBe(true)
+    clock.now = new Date((exp + secondsAfterExp) * 1000)
+    expect(await isActive(instanceWithClock, timedToken)).toBe(isStillActive)
+    expect(await isActive(auth, timedToken)).toBe(true)
   })
 
   test.for(['access_token', 'refresh_token', CANARY])('ignores the hint %o', async (hint) => {
@@ -177,50 +179,50 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
     await expectSafe(auth, response)
   })
 
-  test('issues responses that are accepted neither as a token nor as a credential', async () => {
+  test('does not accept its response as a token or as a credential', async () => {
     const response = (await requestIntrospection(auth, token)).text
     await expectInactive(response)
-    await expectRefusal(auth, () => post({ headers: { authorization: `Bearer ${response}` } }), nobody)
+    await expectRefusal(auth, () => post({ headers: { authorization: `Bearer ${response}` } }), invalidClient)
     const assertion = new URLSearchParams({
       token,
       client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
       client_assertion: response,
     })
-    await expectRefusal(auth, () => post({ body: assertion, headers: { authorization: '' } }), nobody)
+    await expectRefusal(auth, () => post({ body: assertion, headers: { authorization: '' } }), invalidClient)
     expect(await isActive(auth, token)).toBe(true)
   })
 
-  test('responds to resource servers only', async () => {
+  test('refuses callers without the credentials of a resource server in the header', async () => {
     const callers: Record<string, string>[] = [
       { authorization: '' },
       { authorization: `Bearer ${token}` },
       { authorization: `Basic ${CANARY}` },
-      basic('rs_api', auth.stores.secrets.rs_other),
-      basic('rs_unknown', auth.stores.secrets.rs_api),
-      basic('rs_api', ''),
+      basicAuth('rs_api', auth.stores.secrets.rs_other),
+      basicAuth('rs_unknown', auth.stores.secrets.rs_api),
+      basicAuth('rs_api', ''),
       asAgent(agent),
     ]
-    for (const headers of callers) await expectRefusal(auth, () => post({ headers }), nobody)
+    for (const headers of callers) await expectRefusal(auth, () => post({ headers }), invalidClient)
     await expectRefusal(
       auth,
       () =>
         send(auth.internalUrl, {
           method: 'POST',
           path: '/oauth/introspect',
-          headers: SIGNED,
+          headers: ACCEPT_SIGNED,
           body: new URLSearchParams({
             token,
             client_id: 'rs_api',
             client_secret: auth.stores.secrets.rs_api,
           }),
         }),
-      nobody,
+      invalidClient,
     )
     expect(await isActive(auth, token)).toBe(true)
   })
 
   test.for(['application/json', '*/*', 'application/jwt', 'text/html', ''])(
-    '%o instead of the signed form is refused',
+    'refuses a request that accepts only %o',
     async (accept) => {
       await expectRefusal(auth, () => post({ headers: { accept } }), {
         status: 406,
@@ -229,7 +231,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
       })
     },
   )
-  test('responds signed when JSON is accepted as well', async () => {
+  test('returns the signed format when JSON is accepted too', async () => {
     const response = await post({
       headers: { accept: 'application/json, application/token-introspection+jwt' },
     })
@@ -237,15 +239,19 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
   })
 
   test.for([
-    ['an empty token', form('token='), invalid],
-    ['no token', form('x=1'), invalid],
-    ['no body', { body: undefined }, invalid],
-    ['a token twice', form('token=a&token=b'), invalid],
-    ['JSON', { headers: { 'content-type': 'application/json' }, body: '{"token":"x"}' }, media],
+    ['an empty token', form('token='), invalidRequest],
+    ['no token', form('x=1'), invalidRequest],
+    ['no body', { body: undefined }, invalidRequest],
+    ['a token twice', form('token=a&token=b'), invalidRequest],
+    [
+      'JSON',
+      { headers: { 'content-type': 'application/json' }, body: '{"token":"x"}' },
+      unsupportedMediaType,
+    ],
     ['a body over 16 KiB', form(`token=${'x'.repeat(16_384)}`), { status: 413, code: 'content-too-large' }],
-    ['a token in the query', { path: `/oauth/introspect?token=${CANARY}`, body: undefined }, invalid],
-  ] satisfies [string, Partial<HttpRequest>, Refusal][])('refuses %s', async ([_why, request, expected]) => {
-    await expectRefusal(auth, () => post(request), expected)
+    ['a token in the query', { path: `/oauth/introspect?token=${CANARY}`, body: undefined }, invalidRequest],
+  ] satisfies [string, Partial<HttpRequest>, Refusal][])('refuses %s', async ([_title, request, refusal]) => {
+    await expectRefusal(auth, () => post(request), refusal)
     expect(auth.logged.join('')).not.toContain(CANARY)
   })
 
@@ -255,16 +261,19 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
     const headers = [
       `Authorization: ${authorization}`,
       `Authorization: ${authorization}`,
-      `Accept: ${SIGNED.accept}`,
+      `Accept: ${ACCEPT_SIGNED.accept}`,
       'Content-Type: application/x-www-form-urlencoded',
       `Content-Length: ${body.length}`,
     ]
     const [response] = await sendRaw(auth.internalUrl, rawRequest('POST /oauth/introspect', headers, body))
-    expectProblem(response!, nobody)
+    expectProblem(response!, invalidClient)
   })
 
   test('rejects GET with 405, and does not log the token in its URL', async () => {
-    const request = { path: `/oauth/introspect?token=${CANARY}`, headers: { ...SIGNED, ...asApi(auth) } }
+    const request = {
+      path: `/oauth/introspect?token=${CANARY}`,
+      headers: { ...ACCEPT_SIGNED, ...asApi(auth) },
+    }
     const expected = { status: 405, code: 'method-not-allowed', headers: { allow: /^POST$/ } }
     await expectRefusal(auth, () => send(auth.internalUrl, request), expected)
     expect(auth.logged.join('')).not.toContain(CANARY)
@@ -274,7 +283,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
     const request = {
       method: 'POST',
       path: '/oauth/introspect',
-      headers: { ...SIGNED, ...asApi(auth) },
+      headers: { ...ACCEPT_SIGNED, ...asApi(auth) },
       body: new URLSearchParams({ token }),
     }
     await expectRefusal(auth, () => send(auth.url, request), { status: 404, code: 'not-found' })

@@ -13,7 +13,7 @@ export interface KeyPair {
   readonly alg: Algorithm
 }
 
-/** @param kid none, for a key that is named by its thumbprint */
+/** @param kid null for a key without one, which auth then names by its thumbprint */
 export async function newKey(alg: Algorithm = 'ES256', kid: string | null = randomUUID()): Promise<KeyPair> {
   const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true })
   return { privateKey, alg, jwk: { ...(await exportJWK(publicKey)), ...(kid !== null && { kid }) } }
@@ -24,7 +24,7 @@ export interface KeyAgent {
   readonly key: KeyPair
 }
 
-/** An agent that registered keys and has no secret; it signs with the first. */
+/** Registers an agent with these keys, or with one new key. The returned agent signs with the first key. */
 export async function registerKeys(auth: RunningAuth, ...keys: KeyPair[]): Promise<KeyAgent> {
   const [key = await newKey()] = keys
   const body = json({ jwks: { keys: (keys.length > 0 ? keys : [key]).map(({ jwk }) => jwk) } })
@@ -34,31 +34,31 @@ export async function registerKeys(auth: RunningAuth, ...keys: KeyPair[]): Promi
   return { client_id, key }
 }
 
-export const seconds = () => Math.floor(Date.now() / 1000)
+export const nowSeconds = () => Math.floor(Date.now() / 1000)
 
 /** Creates the claims of a valid assertion, which a test may replace or remove. */
-export const honestClaims = (auth: RunningAuth, { client_id }: Pick<KeyAgent, 'client_id'>) => ({
+export const createAssertionClaims = (auth: RunningAuth, { client_id }: Pick<KeyAgent, 'client_id'>) => ({
   iss: client_id,
   sub: client_id,
   aud: auth.origin as unknown,
-  exp: seconds() + 60,
-  iat: seconds(),
+  exp: nowSeconds() + 60,
+  iat: nowSeconds(),
   jti: randomUUID() as unknown,
 })
 
-/** Signs anything, also what no library would. */
-export async function assertionOf(
+/** Signs a client assertion. Claims and header parameters replace the valid ones, so the result may be invalid. */
+export async function signAssertion(
   auth: RunningAuth,
   agent: KeyAgent,
   claims: Record<string, unknown> = {},
   header: Record<string, unknown> = {},
 ): Promise<string> {
   const { alg, jwk, privateKey } = agent.key
-  const signed = await new SignJWT({ ...honestClaims(auth, agent), ...claims } as never)
+  const assertion = await new SignJWT({ ...createAssertionClaims(auth, agent), ...claims } as never)
     .setProtectedHeader({ alg, ...(jwk.kid && { kid: jwk.kid }), ...header })
     .sign(privateKey)
-  auth.confidential.add(signed)
-  return signed
+  auth.confidential.add(assertion)
+  return assertion
 }
 
 /** Creates the form fields that authenticate a client with an assertion. */
@@ -67,48 +67,51 @@ export const assertionFields = (assertion: string): Record<string, string> => ({
   client_assertion_type: CLIENT_ASSERTION_TYPE,
 })
 
-export const tokenFor = (auth: RunningAuth, fields: Record<string, string>): Promise<HttpResponse> =>
+/** Requests a token with these form fields, which contain the credentials. */
+export const requestTokenWith = (auth: RunningAuth, fields: Record<string, string>): Promise<HttpResponse> =>
   send(auth.url, {
     method: 'POST',
     path: '/oauth/token',
     body: new URLSearchParams({ ...GRANT, ...fields }),
   })
 
-export const tokenByKey = async (auth: RunningAuth, agent: KeyAgent): Promise<HttpResponse> =>
-  tokenFor(auth, assertionFields(await assertionOf(auth, agent)))
+export const requestTokenByKey = async (auth: RunningAuth, agent: KeyAgent): Promise<HttpResponse> =>
+  requestTokenWith(auth, assertionFields(await signAssertion(auth, agent)))
 
 /** Creates the header that authenticates a client at endpoints without a form. */
-export const inHeader = async (auth: RunningAuth, agent: KeyAgent) => ({
-  'client-assertion': await assertionOf(auth, agent),
+export const assertionHeader = async (auth: RunningAuth, agent: KeyAgent) => ({
+  'client-assertion': await signAssertion(auth, agent),
 })
 
-/** Creates a valid proof of a key of the set. A given claim replaces the valid one; undefined removes it. */
-export async function proofOf(
+/** Creates a proof that the client has a key of the set. Claims replace the valid ones; undefined removes a claim. */
+export async function createKeyProof(
   auth: RunningAuth,
   { client_id }: Pick<KeyAgent, 'client_id'>,
-  given: {
+  options: {
     key: KeyPair
-    /** The whole set; by default the key alone. */
-    set?: readonly KeyPair[]
+    /** The whole set, by default the key alone. */
+    keySet?: readonly KeyPair[]
     claims?: Record<string, unknown>
     header?: Record<string, unknown>
   },
 ): Promise<string> {
-  const { alg, jwk, privateKey } = given.key
+  const { alg, jwk, privateKey } = options.key
   const claims = {
     iss: client_id,
     aud: `${auth.origin}/api/agent/jwks`,
-    iat: seconds(),
-    exp: seconds() + 60,
+    iat: nowSeconds(),
+    exp: nowSeconds() + 60,
     jti: randomUUID(),
-    jkts: await Promise.all((given.set ?? [given.key]).map((each) => calculateJwkThumbprint(each.jwk))),
-    ...given.claims,
+    jkts: await Promise.all(
+      (options.keySet ?? [options.key]).map((each) => calculateJwkThumbprint(each.jwk)),
+    ),
+    ...options.claims,
   }
-  const signed = await new SignJWT(claims)
-    .setProtectedHeader({ alg, typ: 'jwks-proof+jwt', ...(jwk.kid && { kid: jwk.kid }), ...given.header })
+  const proof = await new SignJWT(claims)
+    .setProtectedHeader({ alg, typ: 'jwks-proof+jwt', ...(jwk.kid && { kid: jwk.kid }), ...options.header })
     .sign(privateKey)
-  auth.confidential.add(signed)
-  return signed
+  auth.confidential.add(proof)
+  return proof
 }
 
 /** Sends `PUT /api/agent/jwks`. */
@@ -117,11 +120,11 @@ export function putKeys(
   headers: Record<string, string>,
   body: { keys: readonly KeyPair[]; proof?: unknown },
 ): Promise<HttpResponse> {
-  const sent = json({ ...body, keys: body.keys.map(({ jwk }) => jwk) })
+  const request = json({ ...body, keys: body.keys.map(({ jwk }) => jwk) })
   return send(auth.url, {
     method: 'PUT',
     path: '/api/agent/jwks',
-    headers: { ...sent.headers, ...headers },
-    body: sent.body,
+    headers: { ...request.headers, ...headers },
+    body: request.body,
   })
 }

@@ -10,7 +10,7 @@ import { send } from './send.ts'
 import { type RunningAuth, startInstance } from './start-auth.ts'
 
 const ORIGIN = 'https://plainpath.example'
-const SHORT = {
+const SHORT_INTERVALS = {
   AUTH_KEYS_MAX_AGE_SECONDS: '0',
   AUTH_KEYS_TRUST_SECONDS: '0.1',
   AUTH_KEYS_POLL_SECONDS: '0.2',
@@ -25,98 +25,103 @@ let instances: RunningAuth[]
 beforeEach(async () => {
   resources = new AsyncDisposableStack()
   stores = resources.use(await openAuthStores())
-  env = { ...(await stores.settingsFor(ORIGIN)), ...SHORT }
+  env = { ...(await stores.settingsFor(ORIGIN)), ...SHORT_INTERVALS }
   instances = []
 })
 afterEach(() => resources.disposeAsync())
 
-const start = async (more: Record<string, string> = {}) => {
-  const instance = resources.use(await startInstance(stores, { env: { ...SHORT, ...more } }))
+const start = async (moreSettings: Record<string, string> = {}) => {
+  const instance = resources.use(
+    await startInstance(stores, { env: { ...SHORT_INTERVALS, ...moreSettings } }),
+  )
   instances.push(instance)
   return instance
 }
 
-function keys(args: string, more: Record<string, string> = {}) {
+/** Runs a command `auth keys`. A `+` in the arguments stands for a space. */
+function runKeys(args: string, moreSettings: Record<string, string> = {}) {
   const words = ['keys', ...args.split(' ')].map((word) => word.replaceAll('+', ' '))
-  return runAuth(words, { ...env, ...more })
+  return runAuth(words, { ...env, ...moreSettings })
 }
-/** Runs the command until it is not too early for it. */
-async function done(args: string) {
-  let last = await keys(args)
-  const early = () => last.code !== 0 || last.printed.includes('Nothing is due')
-  for (let tries = 0; early() && tries < 200; tries += 1) last = await keys(args)
-  return last
+/** Repeats a command, at most 200 times, until it is no longer too early for its step. */
+async function runOnceDue(args: string) {
+  let result = await runKeys(args)
+  const isTooEarly = () => result.code !== 0 || result.printed.includes('Nothing is due')
+  for (let tries = 0; isTooEarly() && tries < 200; tries += 1) result = await runKeys(args)
+  return result
 }
-const ring = async () =>
-  JSON.parse((await keys('list --json')).printed) as {
+const listKeys = async () =>
+  JSON.parse((await runKeys('list --json')).printed) as {
     ring_version: number
     keys: { kid: string; state: string }[]
     instances: { host: string; signing_kid?: string }[]
   }
-const kidOf = async (state: string) => (await ring()).keys.find((key) => key.state === state)?.kid ?? ''
-const jwks = async (auth: RunningAuth) =>
+const findKid = async (state: string) => (await listKeys()).keys.find((key) => key.state === state)?.kid ?? ''
+const listPublishedKids = async (auth: RunningAuth) =>
   (
     JSON.parse((await send(auth.internalUrl, { path: '/oauth/jwks.json' })).text) as {
       keys: { kid: string }[]
     }
   ).keys.map(({ kid }) => kid)
-async function signsWith(auth: RunningAuth, token: string) {
+/** Returns the kid with which an instance signs an introspection response, or the status of another response. */
+async function findSigningKid(auth: RunningAuth, token: string) {
   const response = await requestIntrospection(auth, token)
   return response.status === 200 ? decodeProtectedHeader(response.text).kid : response.status
 }
-const ready = async (auth: RunningAuth) => {
+const getReadiness = async (auth: RunningAuth) => {
   const response = await send(auth.operationsUrl, { path: '/ready' })
   return { status: response.status, body: JSON.parse(response.text) as Record<string, unknown> }
 }
 
-test('every instance adopts each step of a rotation, and a token stays valid throughout', async () => {
-  const one = await start()
-  const two = await start()
-  const token = await getToken(one, await register(one))
-  const old = await kidOf('signing')
-  expect((await keys('generate --algorithm EdDSA')).code).toBe(0)
-  const next = await kidOf('generated')
-  expect(await jwks(one)).toEqual([old])
-  expect((await keys('publish')).printed).toContain(`${next}  generated -> published`)
-  for (const auth of [one, two]) expect((await jwks(auth)).toSorted()).toEqual([old, next].toSorted())
-  const activated = await done('activate')
+test('both instances adopt each step of a rotation, and can describe an earlier token throughout', async () => {
+  const first = await start()
+  const second = await start()
+  const token = await getToken(first, await register(first))
+  const old = await findKid('signing')
+  expect((await runKeys('generate --algorithm EdDSA')).code).toBe(0)
+  const next = await findKid('generated')
+  expect(await listPublishedKids(first)).toEqual([old])
+  expect((await runKeys('publish')).printed).toContain(`${next}  generated -> published`)
+  for (const auth of [first, second])
+    expect((await listPublishedKids(auth)).toSorted()).toEqual([old, next].toSorted())
+  const activated = await runOnceDue('activate')
   expect(activated.printed).toContain(`${old}  signing -> retiring`)
-  for (const auth of [one, two]) {
-    expect(await signsWith(auth, token)).toBe(next)
-    expect((await jwks(auth)).toSorted()).toEqual([old, next].toSorted())
+  for (const auth of [first, second]) {
+    expect(await findSigningKid(auth, token)).toBe(next)
+    expect((await listPublishedKids(auth)).toSorted()).toEqual([old, next].toSorted())
   }
-  await done('retire')
-  for (const auth of [one, two]) expect(await jwks(auth)).toEqual([next])
-  const verified = await keys('verify')
+  await runOnceDue('retire')
+  for (const auth of [first, second]) expect(await listPublishedKids(auth)).toEqual([next])
+  const verified = await runKeys('verify')
   expect(verified).toMatchObject({
     code: 0,
     printed: expect.stringContaining('All checks passed: 2 keys, 2 running instances'),
   })
-  expect((await ready(one)).body['keys']).toEqual({
-    ring_version: (await ring()).ring_version,
+  expect((await getReadiness(first)).body['keys']).toEqual({
+    ring_version: (await listKeys()).ring_version,
     signing_kid: next,
     signing_since: expect.any(String),
     audit: { head: expect.any(String), number: 5 },
   })
-  const metrics = (await send(one.operationsUrl, { path: '/metrics' })).text
+  const metrics = (await send(first.operationsUrl, { path: '/metrics' })).text
   expect(metrics).toContain(`signing_key{kid="${next}",service="auth"} 1`)
-  const since = Number(/^signing_key_since_seconds\{.*\} (\S+)$/m.exec(metrics)?.[1])
-  expect(Math.abs(Date.now() / 1000 - since)).toBeLessThan(60)
+  const sinceSeconds = Number(/^signing_key_since_seconds\{.*\} (\S+)$/m.exec(metrics)?.[1])
+  expect(Math.abs(Date.now() / 1000 - sinceSeconds)).toBeLessThan(60)
   expect(metrics).not.toContain(old)
 })
 
 test('refuses a step that is too early and says when it will be safe, as text and as JSON', async () => {
   await start()
-  await keys('generate')
-  await keys('publish')
-  const slow = { AUTH_KEYS_MAX_AGE_SECONDS: '300' }
-  const refused = await keys('activate --json', slow)
+  await runKeys('generate')
+  await runKeys('publish')
+  const longWait = { AUTH_KEYS_MAX_AGE_SECONDS: '300' }
+  const refused = await runKeys('activate --json', longWait)
   expect(refused.code).toBe(1)
-  const { safe_from: safeFrom, ...rest } = JSON.parse(refused.printed) as { safe_from: string; ok: boolean }
-  expect(rest.ok).toBe(false)
+  const { safe_from: safeFrom, ok } = JSON.parse(refused.printed) as { safe_from: string; ok: boolean }
+  expect(ok).toBe(false)
   expect(new Date(safeFrom).getTime() - Date.now()).toBeGreaterThan(290_000)
-  expect((await keys('activate', slow)).errors).toContain(`It is safe from 20`)
-  expect(await keys('rotate', slow)).toMatchObject({
+  expect((await runKeys('activate', longWait)).errors).toContain(`It is safe from 20`)
+  expect(await runKeys('rotate', longWait)).toMatchObject({
     code: 0,
     printed: expect.stringContaining('Nothing is due. Next: activate'),
   })
@@ -124,148 +129,150 @@ test('refuses a step that is too early and says when it will be safe, as text an
 
 test('rotate performs the step that is due, and changes nothing in a dry run', async () => {
   await start()
-  const before = await ring()
-  expect((await keys('rotate')).printed).toContain('Nothing is due. Next: generate')
-  expect((await keys('rotate --now --dry-run')).printed).toMatch(/^Would generate/)
-  expect((await ring()).ring_version).toBe(before.ring_version)
+  const before = await listKeys()
+  expect((await runKeys('rotate')).printed).toContain('Nothing is due. Next: generate')
+  expect((await runKeys('rotate --now --dry-run')).printed).toMatch(/^Would generate/)
+  expect((await listKeys()).ring_version).toBe(before.ring_version)
   for (const step of ['generate', 'publish', 'activate', 'retire'])
     await expect
-      .poll(async () => (await keys(step === 'generate' ? 'rotate --now' : 'rotate')).printed)
+      .poll(async () => (await runKeys(step === 'generate' ? 'rotate --now' : 'rotate')).printed)
       .toContain(`Done: ${step}`)
-  expect((await ring()).keys.map(({ state }) => state)).toEqual(['retired', 'signing'])
+  expect((await listKeys()).keys.map(({ state }) => state)).toEqual(['retired', 'signing'])
 })
 
-test('reports the head of the audit in the log, in /ready and in a metric, at the start and after each change', async () => {
-  const headNow = async () =>
-    (JSON.parse((await keys('audit --verify --json')).printed) as { head: string }).head
-  const first = await headNow()
-  const one = await start()
-  const logged = () =>
-    one.logged
+test('reports the head of the audit in the log, in /ready and in a metric, at the start and after a change', async () => {
+  const readHead = async () =>
+    (JSON.parse((await runKeys('audit --verify --json')).printed) as { head: string }).head
+  const firstHead = await readHead()
+  const auth = await start()
+  const listLoggedHeads = () =>
+    auth.logged
       .map((line) => JSON.parse(line) as { msg: string; head?: string; number?: number })
       .filter(({ msg }) => msg === 'read the head of the key audit')
       .map(({ head, number }) => [head, number])
-  const metric = async () => (await send(one.operationsUrl, { path: '/metrics' })).text
-  expect(logged()).toEqual([[first, 1]])
-  expect(await metric()).toContain(`key_audit_number{head="${first}",service="auth"} 1`)
-  await keys('generate')
-  const second = await headNow()
-  await expect.poll(logged).toEqual([
-    [first, 1],
-    [second, 2],
+  const readMetrics = async () => (await send(auth.operationsUrl, { path: '/metrics' })).text
+  expect(listLoggedHeads()).toEqual([[firstHead, 1]])
+  expect(await readMetrics()).toContain(`key_audit_number{head="${firstHead}",service="auth"} 1`)
+  await runKeys('generate')
+  const secondHead = await readHead()
+  await expect.poll(listLoggedHeads).toEqual([
+    [firstHead, 1],
+    [secondHead, 2],
   ])
-  expect((await ready(one)).body['keys']).toMatchObject({ audit: { head: second, number: 2 } })
-  expect(await metric()).toContain(`key_audit_number{head="${second}",service="auth"} 2`)
-  expect(await metric()).not.toContain(first)
+  expect((await getReadiness(auth)).body['keys']).toMatchObject({ audit: { head: secondHead, number: 2 } })
+  expect(await readMetrics()).toContain(`key_audit_number{head="${secondHead}",service="auth"} 2`)
+  expect(await readMetrics()).not.toContain(firstHead)
 })
 
-test('reports an unreadable end of the audit as a metric, and keeps running', async () => {
-  const one = await start()
-  const metric = async () => (await send(one.operationsUrl, { path: '/metrics' })).text
-  expect(await metric()).toContain('key_audit_readable{service="auth"} 1')
+test('reports in a metric and in /ready that the audit head cannot be read, and stays ready', async () => {
+  const auth = await start()
+  const readMetrics = async () => (await send(auth.operationsUrl, { path: '/metrics' })).text
+  expect(await readMetrics()).toContain('key_audit_readable{service="auth"} 1')
   await using owner = openPool(stores.database.ownerUrl)
   await owner.query('alter table key_audit rename to key_audit_away')
   try {
     await owner.query('update key_ring set version = version + 1')
-    await expect.poll(metric).toContain('key_audit_readable{service="auth"} 0')
-    expect((await ready(one)).body).toMatchObject({ status: 'ready', keys: { audit_unread: true } })
+    await expect.poll(readMetrics).toContain('key_audit_readable{service="auth"} 0')
+    expect((await getReadiness(auth)).body).toMatchObject({ status: 'ready', keys: { audit_unread: true } })
   } finally {
     await owner.query('alter table key_audit_away rename to key_audit')
   }
-  await expect.poll(metric).toContain('key_audit_readable{service="auth"} 1')
-  expect((await ready(one)).body['keys']).not.toHaveProperty('audit_unread')
+  await expect.poll(readMetrics).toContain('key_audit_readable{service="auth"} 1')
+  expect((await getReadiness(auth)).body['keys']).not.toHaveProperty('audit_unread')
 })
 
-test('records rotations in the audit, in which an older head detects truncation', async () => {
-  await keys('generate')
-  const { head } = JSON.parse((await keys('audit --verify --json')).printed) as { head: string }
-  await keys('publish')
-  expect(await keys(`audit --verify --head ${head}`)).toMatchObject({
+test('records each step in the audit, and detects with an earlier head that rows were cut off', async () => {
+  await runKeys('generate')
+  const { head } = JSON.parse((await runKeys('audit --verify --json')).printed) as { head: string }
+  await runKeys('publish')
+  expect(await runKeys(`audit --verify --head ${head}`)).toMatchObject({
     code: 0,
     printed: expect.stringContaining('1 rows newer'),
   })
-  expect((await keys('audit')).printed).toMatch(/ring 3 {2}generate {2}by \S+ on \S+\n {4}\S+ {2}generated\n/)
+  expect((await runKeys('audit')).printed).toMatch(
+    /ring 3 {2}generate {2}by \S+ on \S+\n {4}\S+ {2}generated\n/,
+  )
   await using owner = openPool(stores.database.ownerUrl)
   await owner.query('delete from key_audit where number > 1')
-  expect(await keys('audit --verify')).toMatchObject({ code: 0 })
-  expect(await keys(`audit --verify --head ${head}`)).toMatchObject({
+  expect(await runKeys('audit --verify')).toMatchObject({ code: 0 })
+  expect(await runKeys(`audit --verify --head ${head}`)).toMatchObject({
     code: 1,
     errors: expect.stringContaining('cut off'),
   })
-  expect((await keys('verify')).printed).toContain('by the audit it is unknown')
-  expect((await keys(`audit --head ${head}`)).code).toBe(2)
+  expect((await runKeys('verify')).printed).toContain('by the audit it is unknown')
+  expect((await runKeys(`audit --head ${head}`)).code).toBe(2)
 })
 
-test('when revoke returns, no instance signs with the key or publishes it, and the next signs', async () => {
-  const [one, two] = [await start(), await start()]
-  const token = await getToken(one, await register(one))
-  const leaked = await kidOf('signing')
-  expect((await keys(`revoke ${leaked}`)).code).toBe(2)
-  expect((await keys(`revoke nobody --reason a+test`)).code).toBe(1)
-  expect((await keys(`revoke ${leaked} --reason a+test --dry-run`)).printed).toMatch(/^Would revoke/)
-  expect(await kidOf('signing')).toBe(leaked)
-  const revoked = await keys(`revoke ${leaked} --reason a+leaked+backup`)
-  for (const auth of [one, two]) {
-    const kid = await signsWith(auth, token)
+test('after revoke returns, no instance signs with the key or publishes it, and another key signs', async () => {
+  const [first, second] = [await start(), await start()]
+  const token = await getToken(first, await register(first))
+  const leaked = await findKid('signing')
+  expect((await runKeys(`revoke ${leaked}`)).code).toBe(2)
+  expect((await runKeys(`revoke nobody --reason a+test`)).code).toBe(1)
+  expect((await runKeys(`revoke ${leaked} --reason a+test --dry-run`)).printed).toMatch(/^Would revoke/)
+  expect(await findKid('signing')).toBe(leaked)
+  const revoked = await runKeys(`revoke ${leaked} --reason a+leaked+backup`)
+  for (const auth of [first, second]) {
+    const kid = await findSigningKid(auth, token)
     expect(kid).not.toBe(leaked)
-    expect(await jwks(auth)).toEqual([kid])
+    expect(await listPublishedKids(auth)).toEqual([kid])
   }
   expect(revoked.code).toBe(0)
   expect(revoked.printed).toMatch(/\d+ ms after the command began to wait, no instance signs with it/)
-  expect((await keys('audit')).printed).toContain('(a leaked backup)')
-  expect(await keys(`revoke ${leaked} --reason again`)).toMatchObject({
+  expect((await runKeys('audit')).printed).toContain('(a leaked backup)')
+  expect(await runKeys(`revoke ${leaked} --reason again`)).toMatchObject({
     code: 0,
     printed: expect.stringContaining('already'),
   })
 })
 
 describe('an instance', () => {
-  test('polls without notifications, and adopts changes', async () => {
-    const one = await start()
+  test('adopts changes without notifications, because it polls', async () => {
+    const auth = await start()
     await using owner = openPool(stores.database.ownerUrl)
     await owner.query('alter table signing_keys disable trigger all')
     await owner.query('alter table key_ring disable trigger all')
-    await keys('generate')
-    await keys('publish')
-    await expect.poll(async () => (await jwks(one)).length).toBe(2)
+    await runKeys('generate')
+    await runKeys('publish')
+    await expect.poll(async () => (await listPublishedKids(auth)).length).toBe(2)
   })
 
-  test('is not ready with a tampered row, logs it, keeps running, and recovers', async () => {
-    const one = await start()
-    const token = await getToken(one, await register(one))
-    await keys('generate')
-    const generated = await kidOf('generated')
-    const flip = () =>
+  test('is not ready while a row is tampered with, logs that, still signs, and recovers', async () => {
+    const auth = await start()
+    const token = await getToken(auth, await register(auth))
+    await runKeys('generate')
+    const generated = await findKid('generated')
+    const flipBit = () =>
       stores.db.query(
         `update signing_keys set private_sealed = set_byte(private_sealed, 150, get_byte(private_sealed, 150) # 4) where kid = $1`,
         [generated],
       )
-    await flip()
-    await expect.poll(async () => (await ready(one)).status).toBe(503)
-    expect((await ready(one)).body).toMatchObject({
+    await flipBit()
+    await expect.poll(async () => (await getReadiness(auth)).status).toBe(503)
+    expect((await getReadiness(auth)).body).toMatchObject({
       checks: { keys: 'failed' },
       keys: { problem: expect.stringContaining(generated) },
     })
-    expect(one.logged.join('')).toContain('signing keys cannot be read: this instance is not ready')
-    expect(await signsWith(one, token)).toBe(await kidOf('signing'))
-    expect(await keys('verify')).toMatchObject({ code: 1, printed: expect.stringContaining(generated) })
-    await flip()
-    await expect.poll(async () => (await ready(one)).status).toBe(200)
-    expect((await ring()).keys).toHaveLength(2)
+    expect(auth.logged.join('')).toContain('signing keys cannot be read: this instance is not ready')
+    expect(await findSigningKid(auth, token)).toBe(await findKid('signing'))
+    expect(await runKeys('verify')).toMatchObject({ code: 1, printed: expect.stringContaining(generated) })
+    await flipBit()
+    await expect.poll(async () => (await getReadiness(auth)).status).toBe(200)
+    expect((await listKeys()).keys).toHaveLength(2)
   })
 
   test('stops signing after its lease if it cannot decrypt a new ring, and rotation does not wait for it', async () => {
-    const one = await start()
-    const token = await getToken(one, await register(one))
-    const leaked = await kidOf('signing')
+    const auth = await start()
+    const token = await getToken(auth, await register(auth))
+    const leaked = await findKid('signing')
     const file = `${env['AUTH_KEK_FILE']}-other`
     await writeFile(file, newKeyEncryptionKey())
-    const revoked = await keys(`revoke ${leaked} --reason a+test`, { AUTH_KEK_FILE: file })
-    expect(await signsWith(one, token)).toBe(503)
-    const published = await send(one.url, { path: '/oauth/jwks.json' })
+    const revoked = await runKeys(`revoke ${leaked} --reason a+test`, { AUTH_KEK_FILE: file })
+    expect(await findSigningKid(auth, token)).toBe(503)
+    const published = await send(auth.url, { path: '/oauth/jwks.json' })
     expect([published.status, published.headers.get('cache-control')]).toEqual([200, 'no-store'])
-    expect((await send(one.internalUrl, { path: '/oauth/jwks.json' })).status).toBe(503)
-    expect((await ready(one)).status).toBe(503)
+    expect((await send(auth.internalUrl, { path: '/oauth/jwks.json' })).status).toBe(503)
+    expect((await getReadiness(auth)).status).toBe(503)
     expect(revoked).toMatchObject({ code: 0 })
   })
 
@@ -273,7 +280,7 @@ describe('an instance', () => {
     const file = `${env['AUTH_KEK_FILE']}-other`
     await writeFile(file, newKeyEncryptionKey())
     await expect(start({ AUTH_KEK_FILE: file })).rejects.toThrow('cannot be read')
-    expect((await ring()).keys).toHaveLength(1)
-    expect((await ring()).instances).toEqual([])
+    expect((await listKeys()).keys).toHaveLength(1)
+    expect((await listKeys()).instances).toEqual([])
   })
 })

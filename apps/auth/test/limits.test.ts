@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import {
   asAgent,
-  basic,
+  basicAuth,
   GRANT,
   getToken,
   register,
@@ -10,20 +10,26 @@ import {
   revoke,
 } from './agent-client.ts'
 import { CANARY, expectProblem, expectSafe, type Refusal } from './expect-refusal.ts'
-import { assertionFields, assertionOf, registerKeys, tokenByKey, tokenFor } from './key-agent.ts'
+import {
+  assertionFields,
+  registerKeys,
+  requestTokenByKey,
+  requestTokenWith,
+  signAssertion,
+} from './key-agent.ts'
 import { TOKEN_PLACES } from './open-auth-stores.ts'
 import { countRows } from './open-authority.ts'
 import { type HttpResponse, send } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
-/** Each test acts as the trusted gateway, so that it can send requests from any client address. */
+/** With this setting, a test is a trusted proxy, so it can send requests for any client address. */
 const BEHIND_GATEWAY = { AUTH_TRUSTED_PROXIES: '127.0.0.1' }
 const ADDRESS = '203.0.113.9'
 const OTHER_ADDRESS = '203.0.113.10'
 
 const forwardedFor = (address: string) => ({ 'x-forwarded-for': address })
 
-/** Creates the expected refusal of a request that exceeds a limit. */
+/** Creates the expected refusal of a request over a limit. */
 const rateLimitRefusal = (policy: string): Refusal => ({
   status: 429,
   code: 'rate-limited',
@@ -32,7 +38,7 @@ const rateLimitRefusal = (policy: string): Refusal => ({
   headers: { 'retry-after': /^[1-9][0-9]*$/ },
 })
 
-/** Runs a task `count` times, in batches of ten, which even a busy machine serves in time. */
+/** Runs a task `count` times, in batches of ten so that a busy machine does not time out. */
 async function runInBatches<T>(count: number, task: (index: number) => Promise<T>): Promise<T[]> {
   const results: T[] = []
   for (let start = 0; start < count; start += 10) {
@@ -50,7 +56,7 @@ function countStatuses(responses: HttpResponse[]): Record<number, number> {
 }
 
 describe.for(TOKEN_PLACES)('rate limits, with tokens in %s:', (tokens) => {
-  /** Starts the app behind the gateway, with all quotas multiplied by the factor. */
+  /** Starts an instance that trusts the test as a proxy, with all quotas multiplied by the factor. */
   const startWithFactor = (factor: string) =>
     startAuth({ tokens, env: { ...BEHIND_GATEWAY, AUTH_LIMITS_FACTOR: factor } })
   const registerFrom = (auth: RunningAuth, address: string) =>
@@ -59,7 +65,7 @@ describe.for(TOKEN_PLACES)('rate limits, with tokens in %s:', (tokens) => {
     send(auth.url, {
       method: 'POST',
       path: '/oauth/token',
-      headers: { ...basic(id, secret), ...forwardedFor(address) },
+      headers: { ...basicAuth(id, secret), ...forwardedFor(address) },
       body: new URLSearchParams(GRANT),
     })
 
@@ -119,7 +125,7 @@ describe.for(TOKEN_PLACES)('rate limits, with tokens in %s:', (tokens) => {
     expect((await requestToken(auth, other)).status).toBe(200)
   })
 
-  test('refuses a client after 20 failed authentications, but never refuses the correct secret', async () => {
+  test('refuses a client after 20 failed authentications, but accepts the correct secret', async () => {
     await using auth = await startWithFactor('1')
     const [agent, other] = [await register(auth), await register(auth)]
     const responses = await runInBatches(25, () => requestTokenFrom(auth, ADDRESS, agent.client_id, 'wrong'))
@@ -134,16 +140,16 @@ describe.for(TOKEN_PLACES)('rate limits, with tokens in %s:', (tokens) => {
     expect((await requestTokenFrom(auth, ADDRESS, agent.client_id, 'wrong')).status).toBe(429)
   })
 
-  test('invalid and replayed assertions count as failed authentications; a valid assertion is never refused', async () => {
+  test('invalid and replayed assertions count as failed authentications; a valid assertion is still accepted', async () => {
     await using auth = await startWithFactor('1')
     const agent = await registerKeys(auth)
-    const replayed = assertionFields(await assertionOf(auth, agent))
-    expect((await tokenFor(auth, replayed)).status).toBe(200)
-    const wrongAudience = assertionFields(await assertionOf(auth, agent, { aud: 'https://other.example' }))
-    const responses = await runInBatches(25, (n) => tokenFor(auth, n % 2 ? replayed : wrongAudience))
+    const replayed = assertionFields(await signAssertion(auth, agent))
+    expect((await requestTokenWith(auth, replayed)).status).toBe(200)
+    const wrongAudience = assertionFields(await signAssertion(auth, agent, { aud: 'https://other.example' }))
+    const responses = await runInBatches(25, (n) => requestTokenWith(auth, n % 2 ? replayed : wrongAudience))
     expect(countStatuses(responses)).toEqual({ 401: 20, 429: 5 })
     expectProblem(responses.find(({ status }) => status === 429)!, rateLimitRefusal('client-authentication'))
-    expect((await tokenByKey(auth, agent)).status).toBe(200)
+    expect((await requestTokenByKey(auth, agent)).status).toBe(200)
   })
 
   test('failed authentications from the addresses of one IPv6 /64 count together', async () => {
@@ -191,7 +197,7 @@ describe.for(TOKEN_PLACES)('rate limits, with tokens in %s:', (tokens) => {
     expect(limitHeaders).toEqual(['"client-authentication";r=19;', '"client-authentication";r=19;'])
   })
 
-  test('every endpoint announces and enforces its limits', async () => {
+  test('these endpoints announce and enforce their limits, and log no client address', async () => {
     await using auth = await startWithFactor('0.001')
     const agent = await register(auth)
     const requests: [string, () => Promise<HttpResponse>, Refusal][] = [

@@ -14,22 +14,24 @@ import { openScratchRedis, type ScratchRedis } from './open-scratch-redis.ts'
 
 export type TokenPlace = 'Postgres' | 'Redis'
 
-/** The stores in which this run can store tokens: PostgreSQL always, Redis if one is available. */
+/** Where this run can store tokens: in PostgreSQL, and in Redis if one is available. */
 export const TOKEN_PLACES: readonly TokenPlace[] = inject('redisUrl') ? ['Postgres', 'Redis'] : ['Postgres']
 
-/** The resources that instances behind one gateway share: a database, optionally Redis, key files, and the first signing key. */
+/** What the instances behind one gateway share: a database with a signing key, optionally Redis, and key files. */
 export interface AuthStores extends AsyncDisposable {
   readonly database: TestDatabase
   /** Connections with the app's role. */
   readonly db: Pool
   readonly redis: ScratchRedis | undefined
-  /** Secrets of the resource servers: `rs_api`'s audience is our API, `rs_other`'s is another one. */
+  /** Secrets of the resource servers. The audience of `rs_api` is our API, and that of `rs_other` is another API. */
   readonly secrets: { readonly rs_api: string; readonly rs_other: string }
+  /** See `RunningAuth.confidential`. */
   readonly confidential: Set<string>
-  /** Runs statements as the owner of the tables, or as the server's administrator. */
+  /** Runs SQL as the owner of the tables. */
   asOwner(sql: string): Promise<void>
+  /** Runs SQL as the server's administrator, in the same database. */
   asAdmin(sql: string): Promise<void>
-  /** The environment of an instance at `origin`. */
+  /** Returns the settings of an instance at `origin`. */
   settingsFor(origin: string): Promise<Record<string, string>>
 }
 
@@ -37,7 +39,7 @@ export async function openAuthStores(tokens: TokenPlace = 'Postgres'): Promise<A
   await using opening = new AsyncDisposableStack()
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-auth-test-'))
   opening.defer(() => rm(folder, { recursive: true, force: true }))
-  const file = async (name: string, text: string) => {
+  const createFile = async (name: string, text: string) => {
     await writeFile(path.join(folder, name), text, { mode: 0o600 })
     return path.join(folder, name)
   }
@@ -47,8 +49,8 @@ export async function openAuthStores(tokens: TokenPlace = 'Postgres'): Promise<A
   const kek = newKeyEncryptionKey()
   await initKeys({ keys: createKeyStore(db, parseKeyEncryptionKeys(kek)) })
   const files = {
-    AUTH_KEK_FILE: await file('kek', kek),
-    AUTH_HASH_KEY_FILE: await file('hash-key', newHashKey()),
+    AUTH_KEK_FILE: await createFile('kek', kek),
+    AUTH_HASH_KEY_FILE: await createFile('hash-key', newHashKey()),
   }
   const other = createResourceServer('rs_other', 'https://other.example/api')
   const api = createResourceServer('rs_api', other.server.audience)
@@ -68,7 +70,7 @@ export async function openAuthStores(tokens: TokenPlace = 'Postgres'): Promise<A
         AUTH_DATABASE_URL: database.appUrl,
         ...(redis && { AUTH_REDIS_URL: redis.url }),
         ...files,
-        AUTH_RESOURCE_SERVERS_FILE: await file(
+        AUTH_RESOURCE_SERVERS_FILE: await createFile(
           `${randomBytes(4).toString('hex')}.json`,
           JSON.stringify(servers),
         ),
@@ -81,7 +83,7 @@ export async function openAuthStores(tokens: TokenPlace = 'Postgres'): Promise<A
   }
 }
 
-/** An address on which nothing listens. */
+/** The discard port, on which nothing should listen. */
 const NO_MAIL_SERVER = 'smtp://127.0.0.1:9'
 
 async function runAs(url: string, sql: string): Promise<void> {

@@ -15,7 +15,7 @@ import type { TokenAuthority } from '../src/tokens/token-store.ts'
 import { isVerificationLive } from '../src/verifications/postgres-verification-store.ts'
 import { exampleSealingKeys } from './example-agent.ts'
 
-/** A database of its own with our tables, and the real agents in it: the authority on generations. */
+/** A migrated database with the stores from which a token store learns which tokens are valid. */
 export interface Authority extends AsyncDisposable {
   readonly database: TestDatabase
   readonly db: Pool
@@ -23,11 +23,11 @@ export interface Authority extends AsyncDisposable {
   readonly events: AuthEvents
   readonly agents: AgentStore
   readonly stops: EmergencyRevocationStore
-  /** @param now when claims are looked at */
+  /** @param now returns the time at which a verification must be live */
   tokenAuthority(now: () => Date): TokenAuthority
 }
 
-/** For claims whose tokens the test ignores. */
+/** Dependencies of the verification store, for a test that ignores tokens. */
 export const NO_TOKENS = {
   tokens: { revokeTokensOf: async () => undefined },
   revocationPublisher: noOpRevocationPublisher,
@@ -62,7 +62,7 @@ export async function openAuthority(): Promise<Authority> {
   }
 }
 
-/** Every row of every table, as text: what somebody who copies the database can read. */
+/** Returns every row of every table as text, as somebody with a copy of the database could read it. */
 export async function dumpTables(db: Pool): Promise<string> {
   const { rows: tables } = await db.query<{ name: string }>(
     `select quote_ident(relname) as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'`,
@@ -82,7 +82,7 @@ const readableBytes = (row: string) =>
     .map(([, hex]) => Buffer.from(hex ?? '', 'hex').toString('latin1'))
     .join(' ')
 
-/** Counts the rows of each table. */
+/** Counts the rows of the tables that requests write to. */
 export async function countRows(db: Pool): Promise<Record<string, number>> {
   const tables = [
     ...['agents', 'agent_secrets', 'expired_agents', 'client_assertions', 'signing_keys', 'tokens'],

@@ -5,18 +5,19 @@ import type { Redis } from 'ioredis'
 import { inject } from 'vitest'
 import { openRedis } from '../src/tokens/open-redis.ts'
 
-/** A part of the test server's keys that is this test's alone; disposing removes it. */
+/** A connection to the Redis of the test run, and a prefix for the keys of one test. Disposing deletes these keys. */
 export interface ScratchRedis extends AsyncDisposable {
   readonly url: string
   readonly redis: Redis
   /** The random prefix of every key. */
   readonly prefix: string
-  /** A channel of this test's own, with leases so short that no test waits for one. */
+  /** A separate channel for revocations, whose leases last 100 ms so that tests need not wait long for one to end. */
   readonly revocation: RevocationOptions
+  /** Lists the keys under the prefix whose remainder matches the pattern. The default is all of them. */
   keys(pattern?: string): Promise<string[]>
-  /** Forgets the keys that match, as a flushed or restarted Redis has; by default all of ours. */
+  /** Deletes the keys that `keys` lists, as if Redis had lost them. */
   lose(pattern?: string): Promise<void>
-  /** Keys and values, as text. */
+  /** Returns the keys under the prefix with their values, as text. */
   dump(): Promise<string>
 }
 
@@ -26,14 +27,14 @@ export async function openScratchRedis(): Promise<ScratchRedis> {
   const redis = await openRedis(url, createLog({ service: 'test', write: () => undefined }), 3_000)
   const prefix = `plainpath-test-${randomBytes(8).toString('hex')}:`
   async function keys(pattern = '*') {
-    const found: string[] = []
+    const names: string[] = []
     for await (const batch of redis.scanStream({ match: prefix + pattern, count: 1_000 }))
-      found.push(...(batch as string[]))
-    return found
+      names.push(...(batch as string[]))
+    return names
   }
   async function lose(pattern?: string) {
-    const found = await keys(pattern)
-    if (found.length > 0) await redis.del(found)
+    const names = await keys(pattern)
+    if (names.length > 0) await redis.del(names)
   }
   return {
     url,
@@ -43,10 +44,10 @@ export async function openScratchRedis(): Promise<ScratchRedis> {
     keys,
     lose,
     async dump() {
-      const found = await keys()
-      const read = async (key: string) =>
+      const names = await keys()
+      const readValue = async (key: string) =>
         (await redis.type(key)) === 'hash' ? JSON.stringify(await redis.hgetall(key)) : redis.get(key)
-      return (await Promise.all(found.map(async (key) => `${key} ${await read(key)}`))).join('\n')
+      return (await Promise.all(names.map(async (key) => `${key} ${await readValue(key)}`))).join('\n')
     },
     async [Symbol.asyncDispose]() {
       await lose()

@@ -1,50 +1,52 @@
 import { type OwnRedis, startRedis } from '@plainpath/http/testing/start-redis'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { getToken, isActive, type Registered, register } from './agent-client.ts'
+import { getToken, isActive, type RegisteredAgent, register } from './agent-client.ts'
 import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
 import { runAuth } from './run-auth.ts'
 import { ORIGIN, type RunningAuth, startInstance } from './start-auth.ts'
 
 /*
- * Commands that are aimed at another Redis than the running instances use. Each is refused, changes nothing, and the tokens
- * stay as they were; the other mistakes are in `e2e/in-process/operator-mistakes.test.ts`.
+ * Tests commands whose settings name another Redis than that of the running instances. Other mistakes of operators are
+ * in `e2e/in-process/operator-mistakes.test.ts`.
  */
 
-const SHORT = { AUTH_KEYS_POLL_SECONDS: '0.2', AUTH_KEYS_LEASE_SECONDS: '2' }
+const SHORT_INTERVALS = { AUTH_KEYS_POLL_SECONDS: '0.2', AUTH_KEYS_LEASE_SECONDS: '2' }
 
 const resources = new AsyncDisposableStack()
 let redis: OwnRedis
-let other: OwnRedis
+let otherRedis: OwnRedis
 let replica: OwnRedis
 let stores: AuthStores
 let auth: RunningAuth
-let agent: Registered
+let agent: RegisteredAgent
 let token: string
 let env: Record<string, string>
 beforeAll(async () => {
   redis = resources.use(await startRedis())
-  other = resources.use(await startRedis())
+  otherRedis = resources.use(await startRedis())
   replica = resources.use(await startRedis({ replicaof: `127.0.0.1 ${new URL(redis.url).port}` }))
   stores = resources.use(await openAuthStores())
-  env = { ...(await stores.settingsFor(ORIGIN)), ...SHORT, AUTH_REDIS_URL: redis.url }
-  auth = resources.use(await startInstance(stores, { env: { ...SHORT, AUTH_REDIS_URL: redis.url } }))
+  env = { ...(await stores.settingsFor(ORIGIN)), ...SHORT_INTERVALS, AUTH_REDIS_URL: redis.url }
+  auth = resources.use(
+    await startInstance(stores, { env: { ...SHORT_INTERVALS, AUTH_REDIS_URL: redis.url } }),
+  )
   agent = await register(auth)
   token = await getToken(auth, agent)
 })
 afterAll(() => resources.disposeAsync())
 
-const run = (line: string, more: Record<string, string | undefined> = {}) =>
-  runAuth(line.split(' '), { ...env, ...more })
+const run = (line: string, moreSettings: Record<string, string | undefined> = {}) =>
+  runAuth(line.split(' '), { ...env, ...moreSettings })
 
 const TABLES = ['agents', 'token_stop', 'token_stop_audit', 'signing_keys', 'key_audit', 'token_store_in_use']
-/** Reads what is stored: in PostgreSQL, and the keys of each Redis. */
-async function stored(): Promise<unknown> {
+/** Reads the rows of the tables that the commands may change, and the keys of both Redis servers. */
+async function readStored(): Promise<unknown> {
   const rows = await Promise.all(
     TABLES.map(async (table) => (await stores.db.query(`select * from ${table}`)).rows),
   )
   const keys = await Promise.all(
-    [redis, other].map(async ({ url }) => {
+    [redis, otherRedis].map(async ({ url }) => {
       const client = new Redis(url)
       return (await client.keys('auth:*').finally(() => client.disconnect())).toSorted()
     }),
@@ -64,7 +66,7 @@ const MISTAKES: Record<string, Mistake> = {
     says: /^\S+ stores tokens in Redis at 127\.0\.0\.1:\d+, database 0, and AUTH_REDIS_URL is not set\. Set it to that Redis\. Nothing was changed\.$/,
   },
   'another Redis': {
-    value: () => other.url,
+    value: () => otherRedis.url,
     says: /and AUTH_REDIS_URL names another Redis\. Set it to that one\. Nothing was changed\.$/,
   },
   'another database of the Redis': {
@@ -82,26 +84,26 @@ const COMMANDS: Record<string, () => string> = {
   'agents disable': () => `agents disable ${agent.client_id}`,
 }
 
-describe('is refused, changes nothing, and leaves tokens as they are:', () => {
+describe('refuses, changing nothing,', () => {
   const rows = Object.entries(MISTAKES).flatMap(([mistake, row]) =>
     Object.entries(COMMANDS).map(([name, command]) => [mistake, name, { ...row, command }] as const),
   )
-  test.for(rows)('%s, for %s', async ([, , { value, says, command }]) => {
-    const before = await stored()
+  test.for(rows)('%s as the setting for %s', async ([, , { value, says, command }]) => {
+    const before = await readStored()
     const refused = await run(command(), { AUTH_REDIS_URL: value() })
     expect(refused).toEqual({ code: 1, printed: '', errors: expect.stringMatching(says) })
-    expect(await stored()).toEqual(before)
+    expect(await readStored()).toEqual(before)
     expect(await isActive(auth, token)).toBe(true)
   })
 
-  test('another prefix', async () => {
-    // A running instance under another prefix, as an earlier or a changed release would have.
+  test('stop while an instance runs with another key prefix', async () => {
+    // This row is like that of an instance whose release has another prefix.
     await stores.asOwner(
       `insert into key_followers (instance_id, host, ring_version, followed_at, seen_at, release, origin, token_store)
        select 'moved', 'moved:1', 1, now(), now() + interval '1 hour', release, origin,
               jsonb_set(token_store, '{prefix}', '"moved:"') from key_followers limit 1`,
     )
-    const before = await stored()
+    const before = await readStored()
     expect(await run('stop --all-tokens --reason drill')).toMatchObject({
       code: 1,
       printed: '',
@@ -109,15 +111,17 @@ describe('is refused, changes nothing, and leaves tokens as they are:', () => {
         /^moved:1 .* under keys that begin with moved:, and this command uses auth:/,
       ),
     })
-    expect(await stored()).toEqual(before)
+    expect(await readStored()).toEqual(before)
     await stores.asOwner(`delete from key_followers where instance_id = 'moved'`)
   })
 
-  test('also after every instance has stopped', async () => {
-    await using idle = await openAuthStores()
-    const settings = { ...(await idle.settingsFor(ORIGIN)), ...SHORT }
+  test('stop without Redis even after every instance has stopped', async () => {
+    await using idleStores = await openAuthStores()
+    const settings = { ...(await idleStores.settingsFor(ORIGIN)), ...SHORT_INTERVALS }
     {
-      await using _stopped = await startInstance(idle, { env: { ...SHORT, AUTH_REDIS_URL: redis.url } })
+      await using _stopped = await startInstance(idleStores, {
+        env: { ...SHORT_INTERVALS, AUTH_REDIS_URL: redis.url },
+      })
     }
     expect(await runAuth(['stop', '--all-tokens', '--reason', 'drill'], settings)).toEqual({
       code: 1,
@@ -126,24 +130,24 @@ describe('is refused, changes nothing, and leaves tokens as they are:', () => {
         /^The last instance stores tokens in Redis at .* AUTH_REDIS_URL is not set\./,
       ),
     })
-    expect((await idle.db.query('select from token_stop_audit')).rowCount).toBe(0)
+    expect((await idleStores.db.query('select from token_stop_audit')).rowCount).toBe(0)
   })
 })
 
-describe('is carried out with the Redis of the instances:', () => {
-  test('stop, which proves that the instance no longer accepts tokens', async () => {
+describe('carries out', () => {
+  test('stop with the Redis of the instance, and proves that the instance no longer accepts tokens', async () => {
     const stopped = await run('stop --all-tokens --reason drill --json')
     expect(stopped).toMatchObject({ code: 0, errors: expect.not.stringContaining('not proven') })
     expect(JSON.parse(stopped.printed)).toMatchObject({ ok: true, instances: [{ state: 'proven' }] })
     expect(await isActive(auth, token)).toBe(false)
-    expect(JSON.stringify(await stored())).not.toContain('canary')
+    expect(JSON.stringify(await readStored())).not.toContain('canary')
   })
 
-  test('a command that uses no tokens, also where Redis is not known', async () => {
+  test('a command that uses no tokens, without AUTH_REDIS_URL', async () => {
     expect(await run('keys rotate --now', { AUTH_REDIS_URL: undefined })).toMatchObject({ code: 0 })
   })
 
-  test('stop, after Redis lost its data', async () => {
+  test('stop after Redis lost its data', async () => {
     token = await getToken(auth, agent)
     await redis.restart()
     await expect

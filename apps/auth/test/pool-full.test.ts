@@ -3,19 +3,19 @@ import {
   deleteAgent,
   getToken,
   isActive,
-  type Registered,
+  type RegisteredAgent,
   register,
   requestToken,
   revoke,
 } from './agent-client.ts'
-import { endClaim } from './claim-client.ts'
 import { expectProblem, type Refusal } from './expect-refusal.ts'
 import { TOKEN_PLACES } from './open-auth-stores.ts'
 import { send } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
+import { revokeVerification } from './verification-client.ts'
 
-/** As many as there are connections, and as may wait for one. */
-const AGENTS = 30
+/** Enough agents to use all connections and fill the connection queue. */
+const AGENT_COUNT = 30
 const unavailable: Refusal = {
   status: 503,
   code: 'unavailable',
@@ -24,63 +24,63 @@ const unavailable: Refusal = {
 }
 
 describe.for(TOKEN_PLACES)(
-  'F-11 while every connection of the pool is waited for, tokens in %s,',
+  'F-11 while all connections are in use and the connection queue is full, tokens in %s,',
   (tokens) => {
     let auth: RunningAuth
-    let claiming: Registered
-    let ending: Registered
-    let revoked: string
-    let ended: string
-    let stuck: readonly Registered[]
+    let revokingAgent: RegisteredAgent
+    let deletedAgent: RegisteredAgent
+    let revokedToken: string
+    let deletedAgentToken: string
+    let waitingAgents: readonly RegisteredAgent[]
     let pressure: Promise<unknown>
-    const letGo = Promise.withResolvers<void>()
+    const release = Promise.withResolvers<void>()
 
     beforeAll(async () => {
       auth = await startAuth({ tokens, productionTimeouts: true })
-      claiming = await register(auth)
-      ending = await register(auth)
-      revoked = await getToken(auth, claiming)
-      ended = await getToken(auth, ending)
-      stuck = await Promise.all(Array.from({ length: AGENTS }, () => register(auth)))
-      pressure = fillPool(auth, stuck, letGo.promise)
+      revokingAgent = await register(auth)
+      deletedAgent = await register(auth)
+      revokedToken = await getToken(auth, revokingAgent)
+      deletedAgentToken = await getToken(auth, deletedAgent)
+      waitingAgents = await Promise.all(Array.from({ length: AGENT_COUNT }, () => register(auth)))
+      pressure = fillPool(auth, waitingAgents, release.promise)
       await vi.waitFor(() => expectFull(auth), { timeout: 10_000 })
     })
     afterAll(async () => {
-      letGo.resolve()
+      release.resolve()
       await pressure
       await auth?.[Symbol.asyncDispose]()
     })
 
     test('rejects queued requests, and stays live', async () => {
-      expectProblem(await requestToken(auth, stuck[0]!), unavailable)
+      expectProblem(await requestToken(auth, waitingAgents[0]!), unavailable)
       expect((await send(auth.operationsUrl, { path: '/live' })).status).toBe(200)
     })
 
-    test('carries out a revocation, the end of a claim and a deletion', async () => {
-      expect((await revoke(auth, claiming, revoked)).status).toBe(200)
-      expect((await endClaim(auth, claiming)).status).toBe(204)
-      expect((await deleteAgent(auth, ending)).status).toBe(204)
+    test('accepts requests to revoke a token, to revoke a verification, and to delete a client', async () => {
+      expect((await revoke(auth, revokingAgent, revokedToken)).status).toBe(200)
+      expect((await revokeVerification(auth, revokingAgent)).status).toBe(204)
+      expect((await deleteAgent(auth, deletedAgent)).status).toBe(204)
     })
 
     test('recovers afterwards, and revoked tokens stay revoked', async () => {
-      letGo.resolve()
+      release.resolve()
       await pressure
-      expect(await isActive(auth, revoked)).toBe(false)
-      expect(await isActive(auth, ended)).toBe(false)
-      expect((await requestToken(auth, claiming)).status).toBe(200)
+      expect(await isActive(auth, revokedToken)).toBe(false)
+      expect(await isActive(auth, deletedAgentToken)).toBe(false)
+      expect((await requestToken(auth, revokingAgent)).status).toBe(200)
     })
   },
 )
 
 test.for(TOKEN_PLACES)(
-  'F-11 when PostgreSQL has no connection left (53300), what ends tokens has its own, and all else is refused: tokens in %s',
+  'F-11 when PostgreSQL has no connection left (53300), revokes and deletes but does not register, tokens in %s',
   async (tokens) => {
     await using auth = await startAuth({ tokens, productionTimeouts: true })
     const { asAdmin, database } = auth.stores
-    const revoking = await register(auth)
-    const ending = await register(auth)
-    const revoked = await getToken(auth, revoking)
-    const ended = await getToken(auth, ending)
+    const revokingAgent = await register(auth)
+    const deletedAgent = await register(auth)
+    const revokedToken = await getToken(auth, revokingAgent)
+    const deletedAgentToken = await getToken(auth, deletedAgent)
     await asAdmin(`alter database "${database.name}" connection limit 0`)
     await asAdmin(
       `select pg_terminate_backend(pid) from pg_stat_activity
@@ -90,41 +90,47 @@ test.for(TOKEN_PLACES)(
       ...unavailable,
       form: 'agent',
     })
-    expect((await revoke(auth, revoking, revoked)).status).toBe(200)
-    expect((await deleteAgent(auth, ending)).status).toBe(204)
+    expect((await revoke(auth, revokingAgent, revokedToken)).status).toBe(200)
+    expect((await deleteAgent(auth, deletedAgent)).status).toBe(204)
     await asAdmin(`alter database "${database.name}" connection limit -1`)
     await vi.waitFor(() => register(auth), { timeout: 10_000 })
-    expect([await isActive(auth, revoked), await isActive(auth, ended)]).toEqual([false, false])
+    expect([await isActive(auth, revokedToken), await isActive(auth, deletedAgentToken)]).toEqual([
+      false,
+      false,
+    ])
   },
 )
 
-/** The first token of each of these agents is written down in its row, which somebody else holds. */
+/**
+ * Fills the connection pool until `released` resolves. Each agent requests a token, whose first use must be recorded in
+ * the row of the agent. A transaction has locked these rows.
+ */
 async function fillPool(
   auth: RunningAuth,
-  agents: readonly Registered[],
-  over: Promise<void>,
+  agents: readonly RegisteredAgent[],
+  released: Promise<void>,
 ): Promise<void> {
-  let isOver = false
+  let isReleased = false
   await auth.stores.db.transaction(async (holder) => {
     await holder.query('set local idle_in_transaction_session_timeout = 0')
     await holder.query('select from agents where id = any($1) for update', [
       agents.map(({ client_id }) => client_id),
     ])
     const requesting = agents.map(async (agent) => {
-      while (!isOver) await requestToken(auth, agent)
+      while (!isReleased) await requestToken(auth, agent)
     })
-    await over
-    isOver = true
+    await released
+    isReleased = true
     await Promise.all(requesting)
   })
 }
 
 async function expectFull(auth: RunningAuth): Promise<void> {
-  expect(await metric(auth, 'database_pool{state="in_use"')).toBeGreaterThanOrEqual(10)
-  expect(await metric(auth, 'database_pool{state="waiting"')).toBeGreaterThanOrEqual(10)
+  expect(await readMetric(auth, 'database_pool{state="in_use"')).toBeGreaterThanOrEqual(10)
+  expect(await readMetric(auth, 'database_pool{state="waiting"')).toBeGreaterThanOrEqual(10)
 }
 
-async function metric(auth: RunningAuth, name: string): Promise<number> {
+async function readMetric(auth: RunningAuth, name: string): Promise<number> {
   const { text } = await send(auth.operationsUrl, { path: '/metrics' })
   const line = text.split('\n').find((each) => each.startsWith(name))
   return Number(line?.split(' ').at(-1))

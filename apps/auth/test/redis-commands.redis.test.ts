@@ -10,7 +10,7 @@ vi.setConfig({ testTimeout: 60_000 })
 
 const ADDRESS = '203.0.113.77'
 
-test('commands and keys that Redis shows contain no token, secret, name or address', async () => {
+test('no command and no slow log entry of Redis contains a token, a secret, a name or an address', async () => {
   await using stores = await openAuthStores()
   await using redis = await startRedis({ 'slowlog-log-slower-than': '0', 'slowlog-max-len': '10000' })
   const admin = new Redis(redis.url)
@@ -30,16 +30,16 @@ test('commands and keys that Redis shows contain no token, secret, name or addre
     expect(await isActive(auth, tokens[0]!)).toBe(false)
     await deleteAgent(auth, agent)
     await expect.poll(() => commands.join('\n')).toMatch(/token:.*\n(.*\n)*.*generation:/)
-    const slow = JSON.stringify(await admin.slowlog('GET', 10_000))
-    expect(slow).toContain('token:')
-    const collected = [...commands, slow, String(await admin.call('LATENCY', 'LATEST'))].join('\n')
-    const hidden = [
+    const slowLog = JSON.stringify(await admin.slowlog('GET', 10_000))
+    expect(slowLog).toContain('token:')
+    const redisOutput = [...commands, slowLog, String(await admin.call('LATENCY', 'LATEST'))].join('\n')
+    const confidential = [
       ...auth.confidential,
       agent.client_secret,
       ...tokens.map((each) => each.slice(4)),
       'anary',
     ]
-    expect([...hidden, ADDRESS].filter((each) => collected.includes(each))).toEqual([])
+    expect([...confidential, ADDRESS].filter((each) => redisOutput.includes(each))).toEqual([])
   } finally {
     watcher.disconnect()
     admin.disconnect()

@@ -4,7 +4,7 @@ import {
   deleteAgent,
   getToken,
   isActive,
-  type Registered,
+  type RegisteredAgent,
   register,
   requestIntrospection,
   requestToken,
@@ -28,7 +28,7 @@ let stores: AuthStores
 let redis: OwnRedis
 let proxy: FaultProxy
 let auth: RunningAuth
-let agent: Registered
+let agent: RegisteredAgent
 let token: string
 beforeAll(async () => {
   stores = await openAuthStores()
@@ -43,41 +43,41 @@ afterAll(async () => {
   for (const each of [auth, proxy, redis, stores]) await each[Symbol.asyncDispose]()
 })
 
-const recovered = () => expect.poll(async () => (await requestToken(auth, agent)).status).toBe(200)
+const expectRecovery = () => expect.poll(async () => (await requestToken(auth, agent)).status).toBe(200)
 
 describe.for([
   ['F-13 refuses connections', () => proxy.refuse()],
   ['F-14 falls silent', async () => proxy.silence()],
-] satisfies [string, () => Promise<void>][])('while Redis %s', ([_how, fail]) => {
+] satisfies [string, () => Promise<void>][])('while Redis %s', ([_title, fail]) => {
   beforeAll(fail)
   afterAll(() => proxy.restore())
 
-  const NEEDS_REDIS: [string, () => Promise<HttpResponse>, NonNullable<Refusal['form']>][] = [
-    ['a token', () => requestToken(auth, agent), 'oauth'],
+  const REQUESTS_THAT_NEED_REDIS: [string, () => Promise<HttpResponse>, NonNullable<Refusal['form']>][] = [
+    ['a token request', () => requestToken(auth, agent), 'oauth'],
     ['an introspection', () => requestIntrospection(auth, token), 'oauth'],
     ['a revocation', () => revoke(auth, agent, token), 'oauth'],
     ['a deletion', () => deleteAgent(auth, agent), 'agent'],
   ]
-  test.for(NEEDS_REDIS)('%s gets 503 quickly', async ([_what, request, form]) => {
+  test.for(REQUESTS_THAT_NEED_REDIS)('%s gets 503 within 3 s', async ([_request, request, form]) => {
     for (const response of await Promise.all([request(), request(), request()])) {
       expectProblem(response, { ...unavailable, form })
       await expectSafe(auth, response)
-      // Limits and token each wait for it once.
+      // The limits and the token store may each wait for a timeout of Redis.
       expect(response.ms).toBeLessThan(3_000)
     }
   })
 
-  test('registration needs PostgreSQL only, and limits are counted in the process', async () => {
+  test('registration still works, and limits are counted in the process', async () => {
     expect((await send(auth.url, { method: 'POST', path: '/api/agent/register' })).status).toBe(201)
     expect(auth.logged.join('')).toContain('limits are counted in this process only')
   })
 
-  test('rejects a wrong secret with 401, and serves the documents', async () => {
+  test('a wrong secret gets 401, and the key set is served', async () => {
     expect((await requestToken(auth, { ...agent, client_secret: 'wrong' })).status).toBe(401)
     expect((await send(auth.url, { path: '/oauth/jwks.json' })).status).toBe(200)
   })
 
-  test('is live and not ready', async () => {
+  test('the instance is live and not ready', async () => {
     expect((await send(auth.operationsUrl, { path: '/live' })).status).toBe(200)
     const ready = await send(auth.operationsUrl, { path: '/ready' })
     expect(JSON.parse(ready.text)).toMatchObject({
@@ -86,31 +86,31 @@ describe.for([
     })
   })
 
-  test('recovers without a restart once Redis is available', async () => {
+  test('the instance recovers without a restart once Redis is available', async () => {
     await proxy.restore()
-    await recovered()
+    await expectRecovery()
     expect(await isActive(auth, token)).toBe(true)
   })
 })
 
-test('a client whose deletion got 503 is active or deleted, and can be deleted', async () => {
+test('a client whose deletion got 503 is still active, and can be deleted later', async () => {
   const client = await register(auth)
-  const ofIt = await getToken(auth, client)
+  const clientToken = await getToken(auth, client)
   await proxy.refuse()
   expect((await deleteAgent(auth, client)).status).toBe(503)
   await proxy.restore()
-  await recovered()
-  expect(await isActive(auth, ofIt)).toBe(true)
+  await expectRecovery()
+  expect(await isActive(auth, clientToken)).toBe(true)
   expect((await deleteAgent(auth, client)).status).toBe(204)
-  expect(await isActive(auth, ofIt)).toBe(false)
+  expect(await isActive(auth, clientToken)).toBe(false)
 })
 
-test('F-16 a Redis that restarts empty invalidates all tokens, and makes no invalid token valid', async () => {
+test('F-16 after Redis restarted empty, earlier tokens are inactive, even that of a deleted client, and new ones work', async () => {
   const deleted = await register(auth)
-  const ofIt = await getToken(auth, deleted)
+  const deletedToken = await getToken(auth, deleted)
   expect((await deleteAgent(auth, deleted)).status).toBe(204)
   await redis.restart()
-  await recovered()
-  expect([await isActive(auth, token), await isActive(auth, ofIt)]).toEqual([false, false])
+  await expectRecovery()
+  expect([await isActive(auth, token), await isActive(auth, deletedToken)]).toEqual([false, false])
   expect(await isActive(auth, await getToken(auth, agent))).toBe(true)
 })

@@ -3,66 +3,71 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { backUp } from '@plainpath/postgres/testing'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { asAgent, type Registered, register, requestToken } from './agent-client.ts'
-import { type ClaimsUnderTest, confirmed, endClaim, startClaims } from './claim-client.ts'
+import { asAgent, type RegisteredAgent, register, requestToken } from './agent-client.ts'
 import { newKey } from './key-agent.ts'
+import { parseSecurityEvents } from './parse-security-events.ts'
 import { runAuth } from './run-auth.ts'
-import { securityEventsIn } from './security-events-in.ts'
 import { send } from './send.ts'
 import { ORIGIN } from './start-auth.ts'
+import {
+  confirmAgent,
+  revokeVerification,
+  startVerificationSystem,
+  type VerificationSystem,
+} from './verification-client.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
 
-const LOG = path.join(tmpdir(), `plainpath-replay-${process.pid}`)
+const LOG_FILE = path.join(tmpdir(), `plainpath-replay-${process.pid}`)
 
 const resources = new AsyncDisposableStack()
-let under: ClaimsUnderTest
+let system: VerificationSystem
 let env: Record<string, string>
 beforeAll(async () => {
-  under = resources.use(await startClaims())
-  env = await under.stores.settingsFor(ORIGIN)
-  resources.defer(() => rm(LOG, { force: true }))
+  system = resources.use(await startVerificationSystem())
+  env = await system.stores.settingsFor(ORIGIN)
+  resources.defer(() => rm(LOG_FILE, { force: true }))
 })
 afterAll(() => resources.disposeAsync())
 
-const run = (...words: string[]) => runAuth(words, env)
-const replay = async (...more: string[]) =>
-  JSON.parse((await run('replay', '--log', LOG, '--json', ...more)).printed)
-const findSecrets = (agent: Registered, method: string, id = '') =>
-  send(under.auth.url, { method, path: `/api/agent/secrets${id}`, headers: asAgent(agent) })
-const claimsAlive = async () => {
-  const { rows } = await under.stores.db.query<{ alive: number }>(
+const run = (...args: string[]) => runAuth(args, env)
+const replay = async (...options: string[]) =>
+  JSON.parse((await run('replay', '--log', LOG_FILE, '--json', ...options)).printed)
+const requestSecrets = (agent: RegisteredAgent, method: string, id = '') =>
+  send(system.auth.url, { method, path: `/api/agent/secrets${id}`, headers: asAgent(agent) })
+const countLiveVerifications = async () => {
+  const { rows } = await system.stores.db.query<{ alive: number }>(
     'select count(*)::int as alive from claims where ended_at is null',
   )
   return rows[0]?.alive
 }
 
-/** Ends the first secret of the agent. @returns the agent with its second one */
-async function rotate(
-  agent: Registered,
-  added: { secret_id: string; client_secret: string },
-): Promise<Registered> {
-  const rotated = { ...agent, client_secret: added.client_secret }
-  const shown = await send(under.auth.url, { path: '/api/agent', headers: asAgent(rotated) })
-  const { secrets } = JSON.parse(shown.text) as { secrets: { secret_id: string }[] }
-  const old = secrets.find(({ secret_id: id }) => id !== added.secret_id)?.secret_id
-  expect((await findSecrets(rotated, 'DELETE', `/${old}`)).status).toBe(204)
-  return rotated
+/** Removes the first secret of the agent. @returns the agent with its second secret */
+async function removeFirstSecret(
+  agent: RegisteredAgent,
+  addedSecret: { secret_id: string; client_secret: string },
+): Promise<RegisteredAgent> {
+  const agentWithNewSecret = { ...agent, client_secret: addedSecret.client_secret }
+  const described = await send(system.auth.url, { path: '/api/agent', headers: asAgent(agentWithNewSecret) })
+  const { secrets } = JSON.parse(described.text) as { secrets: { secret_id: string }[] }
+  const old = secrets.find(({ secret_id: id }) => id !== addedSecret.secret_id)?.secret_id
+  expect((await requestSecrets(agentWithNewSecret, 'DELETE', `/${old}`)).status).toBe(204)
+  return agentWithNewSecret
 }
-const addSecret = async (agent: Registered) =>
-  JSON.parse((await findSecrets(agent, 'POST')).text) as { secret_id: string; client_secret: string }
+const addSecret = async (agent: RegisteredAgent) =>
+  JSON.parse((await requestSecrets(agent, 'POST')).text) as { secret_id: string; client_secret: string }
 
-const registerKeysInstead = async (agent: Registered) =>
-  send(under.auth.url, {
+const replaceSecretsByKeys = async (agent: RegisteredAgent) =>
+  send(system.auth.url, {
     method: 'PUT',
     path: '/api/agent/jwks',
     headers: { ...asAgent(agent), 'content-type': 'application/json' },
     body: JSON.stringify({ keys: [(await newKey()).jwk] }),
   })
 
-test('revokes again after a restore, from the log, everything revoked since the backup', async () => {
-  const { auth, stores } = under
-  const [deleted, disabled, enabled, beside, replaced, added, keyed, undone, stays] = [
+test('replays revocations from the log after a restore, and disables clients whose newer credentials the backup lacks', async () => {
+  const { auth, stores } = system
+  const [deleted, disabled, enabled, reduced, replaced, added, keyed, undone, unchanged] = [
     await register(auth),
     await register(auth),
     await register(auth),
@@ -73,61 +78,64 @@ test('revokes again after a restore, from the log, everything revoked since the 
     await register(auth),
     await register(auth),
   ]
-  const claim = await confirmed(under)
+  const verification = await confirmAgent(system)
   const linesBefore = auth.logged.length
-  const addedBefore = await addSecret(beside)
+  const addedBefore = await addSecret(reduced)
   const restore = await backUp(stores.database.adminUrl)
 
   expect(
     (await send(auth.url, { method: 'DELETE', path: '/api/agent', headers: asAgent(deleted) })).status,
   ).toBe(204)
-  expect((await endClaim(auth, claim.agent)).status).toBe(204)
-  await rotate(beside, addedBefore)
-  await rotate(replaced, await addSecret(replaced))
+  expect((await revokeVerification(auth, verification.agent)).status).toBe(204)
+  await removeFirstSecret(reduced, addedBefore)
+  await removeFirstSecret(replaced, await addSecret(replaced))
   await addSecret(added)
   const { secret_id: mistaken } = await addSecret(undone)
-  expect((await findSecrets(undone, 'DELETE', `/${mistaken}`)).status).toBe(204)
-  expect((await registerKeysInstead(keyed)).status).toBe(200)
+  expect((await requestSecrets(undone, 'DELETE', `/${mistaken}`)).status).toBe(204)
+  expect((await replaceSecretsByKeys(keyed)).status).toBe(200)
   const commands = [
     await run('agents', 'disable', disabled.client_id),
     await run('agents', 'disable', enabled.client_id),
     await run('agents', 'enable', enabled.client_id),
   ]
   expect(commands.map(({ code }) => code)).toEqual([0, 0, 0])
-  // Several instances wrote the lines, so they are in no order.
+  // Several instances write lines, so replay must not rely on their order.
   await writeFile(
-    LOG,
+    LOG_FILE,
     [...commands.map(({ errors }) => errors), ...auth.logged.slice(linesBefore)].toReversed().join('\n'),
   )
 
   await restore()
-  await using restored = await under.another()
-  const works = async (agent: Registered) => (await requestToken(restored, agent)).status
-  const all = [deleted, disabled, enabled, beside, replaced, added, keyed, undone, stays]
-  expect(await Promise.all(all.map(works))).toEqual(Array(9).fill(200))
-  expect(await claimsAlive()).toBe(1)
+  await using restored = await system.startAnother()
+  const requestStatus = async (agent: RegisteredAgent) => (await requestToken(restored, agent)).status
+  const allAgents = [deleted, disabled, enabled, reduced, replaced, added, keyed, undone, unchanged]
+  expect(await Promise.all(allAgents.map(requestStatus))).toEqual(Array(9).fill(200))
+  expect(await countLiveVerifications()).toBe(1)
   const told = { clients: 2, claims: 1, secrets: 3, changed: 5, documents: 0, domains: 0 }
   expect(await replay('--dry-run')).toEqual({ ok: true, done: false, told })
-  expect(await claimsAlive()).toBe(1)
-  // One of the two secrets was the only one that the backup had of its agent, which is disabled; of another the backup has the added one.
+  expect(await countLiveVerifications()).toBe(1)
+  // `replaced` is disabled, because the backup has only the secret that was removed. `reduced` keeps its other secret.
+  // The secret that was added to `undone` and removed again is not in the backup, so nothing changes for that client.
   const ended = { clients: 3, claims: 1, secrets: 1, changed: 2, documents: 0, domains: 0 }
-  const replayed = await run('replay', '--log', LOG, '--json')
+  const replayed = await run('replay', '--log', LOG_FILE, '--json')
   expect(JSON.parse(replayed.printed)).toEqual({ ok: true, done: true, told, ended })
-  const events = securityEventsIn(replayed.errors.split('\n')).map(({ event, by }) => [event, by])
-  const times = (event: string, count: number) => Array.from({ length: count }, () => [event, 'operator'])
+  const events = parseSecurityEvents(replayed.errors.split('\n')).map(({ event, by }) => [event, by])
+  const repeat = (event: string, count: number) => Array.from({ length: count }, () => [event, 'operator'])
   expect(events.toSorted()).toEqual(
-    [['claim-ended', 'operator'], ...times('client-ended', 5), ...times('secret-ended', 1)].toSorted(),
+    [['claim-ended', 'operator'], ...repeat('client-ended', 5), ...repeat('secret-ended', 1)].toSorted(),
   )
 
-  await using after = await under.another()
-  const worksAfter = async (agent: Registered) => (await requestToken(after, agent)).status
-  expect(await Promise.all(all.map(worksAfter))).toEqual([401, 401, 200, 401, 401, 401, 401, 200, 200])
-  expect(await worksAfter({ ...beside, client_secret: addedBefore.client_secret })).toBe(200)
-  expect(await claimsAlive()).toBe(0)
+  await using afterReplay = await system.startAnother()
+  const requestStatusAfter = async (agent: RegisteredAgent) => (await requestToken(afterReplay, agent)).status
+  expect(await Promise.all(allAgents.map(requestStatusAfter))).toEqual([
+    401, 401, 200, 401, 401, 401, 401, 200, 200,
+  ])
+  expect(await requestStatusAfter({ ...reduced, client_secret: addedBefore.client_secret })).toBe(200)
+  expect(await countLiveVerifications()).toBe(0)
 })
 
-test('reports a missing log in a sentence', async () => {
-  expect(await run('replay', '--log', `${LOG}-missing`)).toMatchObject({
+test('reports a missing log', async () => {
+  expect(await run('replay', '--log', `${LOG_FILE}-missing`)).toMatchObject({
     code: 1,
     errors: expect.stringMatching(/missing cannot be read \(ENOENT\)\.$/),
   })

@@ -3,15 +3,15 @@ import { hostname, tmpdir, userInfo } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { hashSecret, toFingerprint } from '../src/resource-servers/resource-servers.ts'
-import { basic, getToken, register, SIGNED } from './agent-client.ts'
-import { commandWaits } from './command-waits.ts'
+import { ACCEPT_SIGNED, basicAuth, getToken, register } from './agent-client.ts'
 import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
+import { parseSecurityEvents } from './parse-security-events.ts'
 import { runAuth } from './run-auth.ts'
-import { securityEventsIn } from './security-events-in.ts'
 import { send } from './send.ts'
 import { ORIGIN, type RunningAuth, startInstance } from './start-auth.ts'
+import { waitForCommandPolls } from './wait-for-command-polls.ts'
 
-const SHORT = { AUTH_KEYS_POLL_SECONDS: '0.2', AUTH_KEYS_LEASE_SECONDS: '2' }
+const SHORT_INTERVALS = { AUTH_KEYS_POLL_SECONDS: '0.2', AUTH_KEYS_LEASE_SECONDS: '2' }
 
 let resources: AsyncDisposableStack
 let stores: AuthStores
@@ -24,7 +24,7 @@ beforeEach(async () => {
   stores = resources.use(await openAuthStores())
   folder = await mkdtemp(path.join(tmpdir(), 'plainpath-credential-'))
   resources.defer(() => rm(folder, { recursive: true }))
-  env = { ...(await stores.settingsFor(ORIGIN)), ...SHORT }
+  env = { ...(await stores.settingsFor(ORIGIN)), ...SHORT_INTERVALS }
   serversFile = env['AUTH_RESOURCE_SERVERS_FILE'] ?? ''
   secretFile = path.join(folder, 'client-secret')
   await writeFile(secretFile, `${stores.secrets.rs_api}\n`, { mode: 0o600 })
@@ -32,13 +32,16 @@ beforeEach(async () => {
 afterEach(() => resources.disposeAsync())
 
 const start = async () =>
-  resources.use(await startInstance(stores, { env: { ...SHORT, AUTH_RESOURCE_SERVERS_FILE: serversFile } }))
+  resources.use(
+    await startInstance(stores, { env: { ...SHORT_INTERVALS, AUTH_RESOURCE_SERVERS_FILE: serversFile } }),
+  )
+/** Runs a command `auth resource-servers`. `FILE` in the arguments stands for the secret file. */
 async function run(args: string) {
   const words = ['resource-servers', ...args.replace('FILE', secretFile).split(' ')]
   const { code, printed, errors } = await runAuth(words, env)
   const lines = errors.split('\n')
   const errorLines = lines.filter((line) => !line.startsWith('{'))
-  return { code, printed, errors: errorLines.join('\n'), events: securityEventsIn(lines) }
+  return { code, printed, errors: errorLines.join('\n'), events: parseSecurityEvents(lines) }
 }
 const securityEvent = (event: string, secret: string) => ({
   event,
@@ -48,33 +51,37 @@ const securityEvent = (event: string, secret: string) => ({
   user: userInfo().username,
   host: hostname(),
 })
-const secretNow = async () => (await readFile(secretFile, 'utf8')).trim()
-const textNow = () => readFile(serversFile, 'utf8')
-async function introspects(auth: RunningAuth, secret: string, token = `ppt_${'A'.repeat(43)}`) {
+const readSecret = async () => (await readFile(secretFile, 'utf8')).trim()
+const readServersFile = () => readFile(serversFile, 'utf8')
+/** Returns the status of an introspection with this secret of the API. */
+async function introspectionStatus(auth: RunningAuth, secret: string, token = `ppt_${'A'.repeat(43)}`) {
   const response = await send(auth.internalUrl, {
     method: 'POST',
     path: '/oauth/introspect',
-    headers: { ...SIGNED, ...basic('rs_api', secret) },
+    headers: { ...ACCEPT_SIGNED, ...basicAuth('rs_api', secret) },
     body: new URLSearchParams({ token }),
   })
   return response.status
 }
 const ROTATE = 'rotate rs_api --secret-file FILE --replace'
-/** A time-out for commands that must give up; by default they wait for a lease and 10 s. */
-const SOON = '--timeout 0.5'
+/** For commands that should give up soon. By default they wait for a lease and 10 s. */
+const SHORT_TIMEOUT = '--timeout 0.5'
 
 test('accepts both secrets after rotate, and only the newer after finish', async () => {
-  const [one, two] = [await start(), await start()]
-  const token = await getToken(one, await register(one))
+  const [first, second] = [await start(), await start()]
+  const token = await getToken(first, await register(first))
   const old = stores.secrets.rs_api
   const rotated = await run(ROTATE)
-  const next = await secretNow()
+  const next = await readSecret()
   expect(rotated).toMatchObject({ code: 0, errors: '', events: [securityEvent('api-secret-added', next)] })
   expect(next).toMatch(/^rss_[A-Za-z0-9_-]{43}$/)
-  for (const text of [rotated.printed, await textNow(), ...one.logged])
+  for (const text of [rotated.printed, await readServersFile(), ...first.logged])
     expect(text).not.toContain(next.slice(4))
-  for (const auth of [one, two])
-    expect([await introspects(auth, old, token), await introspects(auth, next, token)]).toEqual([200, 200])
+  for (const auth of [first, second])
+    expect([
+      await introspectionStatus(auth, old, token),
+      await introspectionStatus(auth, next, token),
+    ]).toEqual([200, 200])
   expect(await run('finish rs_api')).toMatchObject({
     code: 1,
     errors: expect.stringMatching(/has been known for|was used .* s ago/),
@@ -83,31 +90,34 @@ test('accepts both secrets after rotate, and only the newer after finish', async
   await expect
     .poll(() => run('finish rs_api'))
     .toMatchObject({ code: 0, events: [securityEvent('api-secret-ended', old)] })
-  for (const auth of [one, two])
-    expect([await introspects(auth, old, token), await introspects(auth, next, token)]).toEqual([401, 200])
+  for (const auth of [first, second])
+    expect([
+      await introspectionStatus(auth, old, token),
+      await introspectionStatus(auth, next, token),
+    ]).toEqual([401, 200])
   expect(await run('finish rs_api')).toMatchObject({
     code: 1,
     errors: expect.stringContaining('only one secret'),
   })
 })
 
-test('refuses finish while nobody uses the newer secret, and allows the rotation to be cancelled', async () => {
-  const one = await start()
+test('refuses finish while no API uses the newer secret, and lets --call-off remove that secret', async () => {
+  const first = await start()
   const old = stores.secrets.rs_api
   expect((await run(ROTATE)).code).toBe(0)
-  const next = await secretNow()
+  const next = await readSecret()
   await expect
     .poll(async () => (await run('finish rs_api --json')).printed)
     .toMatch(/^{"ok":false,"reason":"Nobody has used/)
   expect((await run('finish rs_api --call-off')).code).toBe(1)
-  expect(await introspects(one, old)).toBe(200)
+  expect(await introspectionStatus(first, old)).toBe(200)
   await expect
     .poll(() => run('finish rs_api --call-off'))
     .toMatchObject({ code: 0, events: [securityEvent('api-secret-ended', next)] })
-  expect([await introspects(one, old), await introspects(one, next)]).toEqual([200, 401])
+  expect([await introspectionStatus(first, old), await introspectionStatus(first, next)]).toEqual([200, 401])
 })
 
-describe('a rotation in a copy of the file, if the served file cannot be written,', () => {
+describe('a rotation with --servers-file, for a served file that cannot be written,', () => {
   let copy: string
   let rotate: string
   let finish: string
@@ -116,99 +126,102 @@ describe('a rotation in a copy of the file, if the served file cannot be written
     rotate = `${ROTATE} --servers-file ${copy}`
     finish = `finish rs_api --servers-file ${copy}`
   })
-  const putInPlace = () => `Put ${copy} in place of ${serversFile}. Run the same command again.`
+  const replaceAdvice = () => `Put ${copy} in place of ${serversFile}. Run the same command again.`
 
-  test('continues after each time that the copy is put in place', async () => {
-    const one = await start()
-    const [old, served] = [stores.secrets.rs_api, await textNow()]
+  test('continues each time after the copy replaces the served file', async () => {
+    const first = await start()
+    const [old, served] = [stores.secrets.rs_api, await readServersFile()]
     expect(await run(`${rotate} --dry-run`)).toMatchObject({ code: 0 })
     await expect(stat(copy)).rejects.toThrow('ENOENT')
-    const begun = await run(`${rotate} ${SOON}`)
-    expect(begun).toMatchObject({ code: 1, errors: expect.stringContaining(putInPlace()) })
-    expect(begun.events).toMatchObject([{ event: 'api-secret-added', copy: true }])
-    expect([await textNow(), await secretNow()]).toEqual([served, old])
+    const incomplete = await run(`${rotate} ${SHORT_TIMEOUT}`)
+    expect(incomplete).toMatchObject({ code: 1, errors: expect.stringContaining(replaceAdvice()) })
+    expect(incomplete.events).toMatchObject([{ event: 'api-secret-added', copy: true }])
+    expect([await readServersFile(), await readSecret()]).toEqual([served, old])
     await copyFile(copy, serversFile)
     expect(await run(rotate)).toMatchObject({ code: 0, errors: '', events: [] })
-    const next = await secretNow()
-    const uses = async () => [await introspects(one, old), await introspects(one, next)]
-    const finishing = async (more: string) => {
-      expect(await uses()).toEqual([200, 200])
-      return (await run(`${finish}${more}`)).errors
+    const next = await readSecret()
+    const bothStatuses = async () => [
+      await introspectionStatus(first, old),
+      await introspectionStatus(first, next),
+    ]
+    const finishWith = async (options: string) => {
+      expect(await bothStatuses()).toEqual([200, 200])
+      return (await run(`${finish}${options}`)).errors
     }
-    await expect.poll(() => finishing('')).toContain('After a leak: --even-if-used')
-    expect(await finishing(` --even-if-used ${SOON}`)).toContain(putInPlace())
+    await expect.poll(() => finishWith('')).toContain('After a leak: --even-if-used')
+    expect(await finishWith(` --even-if-used ${SHORT_TIMEOUT}`)).toContain(replaceAdvice())
     await copyFile(copy, serversFile)
     expect(await run(finish)).toMatchObject({ code: 0, errors: '', events: [] })
-    expect(await uses()).toEqual([401, 200])
+    expect(await bothStatuses()).toEqual([401, 200])
   })
 
-  test('does not report success while no instance runs and the copy is not in place', async () => {
-    expect(await run(`${rotate} ${SOON}`)).toMatchObject({
+  test('does not report success before the copy replaces the served file, even if no instance runs', async () => {
+    expect(await run(`${rotate} ${SHORT_TIMEOUT}`)).toMatchObject({
       code: 1,
-      errors: expect.stringContaining(putInPlace()),
+      errors: expect.stringContaining(replaceAdvice()),
     })
-    expect(await secretNow()).toBe(stores.secrets.rs_api)
+    expect(await readSecret()).toBe(stores.secrets.rs_api)
     await copyFile(copy, serversFile)
     expect((await run(rotate)).code).toBe(0)
   })
 
   test('is not continued after another change of the served secrets', async () => {
-    expect((await run(`${rotate} ${SOON}`)).code).toBe(1)
-    const begun = await readFile(copy, 'utf8')
+    expect((await run(`${rotate} ${SHORT_TIMEOUT}`)).code).toBe(1)
+    const copyText = await readFile(copy, 'utf8')
     await rm(`${secretFile}.next`)
     expect((await run(`rotate rs_api --secret-file FILE-elsewhere`)).code).toBe(0)
     await expect(run(rotate)).resolves.toMatchObject({
       code: 1,
       errors: expect.stringMatching(/is a copy from before other changes of .*Remove it, and start again\.$/),
     })
-    expect(await readFile(copy, 'utf8')).toBe(begun)
+    expect(await readFile(copy, 'utf8')).toBe(copyText)
   })
 })
 
-test('finish resumes when an instance had not loaded the file', async () => {
-  const elsewhere = path.join(folder, 'mounted-elsewhere.json')
-  await copyFile(serversFile, elsewhere)
-  const one = resources.use(
-    await startInstance(stores, { env: { ...SHORT, AUTH_RESOURCE_SERVERS_FILE: elsewhere } }),
+test('finish can be repeated until the last instance has loaded the file', async () => {
+  const otherFile = path.join(folder, 'mounted-elsewhere.json')
+  await copyFile(serversFile, otherFile)
+  const first = resources.use(
+    await startInstance(stores, { env: { ...SHORT_INTERVALS, AUTH_RESOURCE_SERVERS_FILE: otherFile } }),
   )
-  expect((await run(`${ROTATE} ${SOON}`)).code).toBe(1)
-  await copyFile(serversFile, elsewhere)
+  expect((await run(`${ROTATE} ${SHORT_TIMEOUT}`)).code).toBe(1)
+  await copyFile(serversFile, otherFile)
   expect((await run(ROTATE)).code).toBe(0)
-  const next = await secretNow()
-  const finishing = async () => {
-    expect(await introspects(one, next)).toBe(200)
-    return (await run(`finish rs_api ${SOON}`)).errors
+  const next = await readSecret()
+  const tryToFinish = async () => {
+    expect(await introspectionStatus(first, next)).toBe(200)
+    return (await run(`finish rs_api ${SHORT_TIMEOUT}`)).errors
   }
-  await expect.poll(finishing).toMatch(/may still be accepted by: .*\. Run the same command again\.$/)
+  await expect.poll(tryToFinish).toMatch(/may still be accepted by: .*\. Run the same command again\.$/)
   const resumed = run('finish rs_api')
-  await commandWaits(stores.db)
-  await copyFile(serversFile, elsewhere)
+  await waitForCommandPolls(stores.db)
+  await copyFile(serversFile, otherFile)
   expect(await resumed).toMatchObject({ code: 0, errors: '' })
-  expect(await introspects(one, stores.secrets.rs_api)).toBe(401)
+  expect(await introspectionStatus(first, stores.secrets.rs_api)).toBe(401)
   expect((await run('finish rs_api')).errors).toContain('rs_api has only one secret')
 })
 
-test('resumes a rotation that was killed before it wrote the secret, with the same secret', async () => {
+test('resumes a rotation, with the same secret, that was killed before it wrote the secret file', async () => {
   await start()
-  const servers = JSON.parse(await textNow()) as { client_id: string; secrets: string[] }[]
-  const begun = `rss_${'B'.repeat(43)}`
-  await writeFile(`${secretFile}.next`, `${begun}\n`, { mode: 0o600 })
-  for (const each of servers) if (each.client_id === 'rs_api') each.secrets.push(hashSecret(begun))
+  const servers = JSON.parse(await readServersFile()) as { client_id: string; secrets: string[] }[]
+  const pendingSecret = `rss_${'B'.repeat(43)}`
+  await writeFile(`${secretFile}.next`, `${pendingSecret}\n`, { mode: 0o600 })
+  for (const each of servers) if (each.client_id === 'rs_api') each.secrets.push(hashSecret(pendingSecret))
   await writeFile(serversFile, JSON.stringify(servers))
   const resumed = await run(`${ROTATE} --json`)
   expect(resumed.code).toBe(0)
   expect(JSON.parse(resumed.printed)).toMatchObject({ done: true, resumed: true })
-  expect(await secretNow()).toBe(begun)
+  expect(await readSecret()).toBe(pendingSecret)
   await expect(stat(`${secretFile}.next`)).rejects.toThrow('ENOENT')
 })
 
-test('restarts a rotation that was killed before it changed the file', async () => {
+test('starts a rotation again that was killed before it changed the servers file', async () => {
   await writeFile(`${secretFile}.next`, 'rss_of a rotation that came to nothing\n', { mode: 0o600 })
   expect((await run(ROTATE)).code).toBe(0)
-  expect(await secretNow()).toMatch(/^rss_[A-Za-z0-9_-]{43}$/)
+  expect(await readSecret()).toMatch(/^rss_[A-Za-z0-9_-]{43}$/)
 })
 
-test('keeps the mode of files, and lets only the owner read a new secret', async () => {
+test('keeps the modes of existing files, and creates a secret file that only its owner can read', async () => {
   await chmod(secretFile, 0o640)
   await chmod(serversFile, 0o644)
   expect((await run(ROTATE)).code).toBe(0)
@@ -219,27 +232,19 @@ test('keeps the mode of files, and lets only the owner read a new secret', async
   expect((await stat(`${secretFile}-other`)).mode & 0o777).toBe(0o600)
 })
 
-describe('is refused, exit code 1, and changes nothing:', () => {
+describe('refuses, with exit code 1 unless it says otherwise,', () => {
   test.for([
-    ['a secret file that is there', 'rotate rs_api --secret-file FILE', /is there already/],
-    [
-      'an API that is not in the file',
-      'rotate rs_none --secret-file FILE --replace',
-      /There is no resource server/,
-    ],
-    [
-      'a folder that is not there',
-      'rotate rs_api --secret-file FILE/none/x',
-      /A file cannot be written \(EN/,
-    ],
-    ['nothing to finish', 'finish rs_api', /rs_api has only one secret/],
-    ['nothing to call off', 'finish rs_api --call-off', /rs_api has only one secret/],
-  ] as const)('%s', async ([, args, says]) => {
-    const before = [await secretNow(), await textNow()]
+    ['a secret file that exists, without --replace', 'rotate rs_api --secret-file FILE', /is there already/],
+    ['an unknown API', 'rotate rs_none --secret-file FILE --replace', /There is no resource server/],
+    ['a missing folder', 'rotate rs_api --secret-file FILE/none/x', /A file cannot be written \(EN/],
+    ['to finish without a rotation', 'finish rs_api', /rs_api has only one secret/],
+    ['to cancel without a rotation', 'finish rs_api --call-off', /rs_api has only one secret/],
+  ] as const)('%s, changing neither file', async ([, args, says]) => {
+    const before = [await readSecret(), await readServersFile()]
     const refused = await run(args)
     expect([refused.code, refused.printed]).toEqual([1, ''])
     expect(refused.errors).toMatch(says)
-    expect([await secretNow(), await textNow()]).toEqual(before)
+    expect([await readSecret(), await readServersFile()]).toEqual(before)
   })
 
   test('a third secret', async () => {
@@ -247,42 +252,44 @@ describe('is refused, exit code 1, and changes nothing:', () => {
     expect(await run(ROTATE)).toMatchObject({ code: 1, errors: expect.stringContaining('has two secrets') })
   })
 
-  test('an instance that cannot read its file, and the API keeps its secret', async () => {
-    const text = await textNow()
-    const elsewhere = path.join(folder, 'mounted-elsewhere.json')
-    await writeFile(elsewhere, text)
-    resources.use(await startInstance(stores, { env: { ...SHORT, AUTH_RESOURCE_SERVERS_FILE: elsewhere } }))
-    const refused = await run(`${ROTATE} ${SOON}`)
+  test('to replace the secret of the API while an instance has not loaded the new file', async () => {
+    const text = await readServersFile()
+    const otherFile = path.join(folder, 'mounted-elsewhere.json')
+    await writeFile(otherFile, text)
+    resources.use(
+      await startInstance(stores, { env: { ...SHORT_INTERVALS, AUTH_RESOURCE_SERVERS_FILE: otherFile } }),
+    )
+    const refused = await run(`${ROTATE} ${SHORT_TIMEOUT}`)
     expect(refused).toMatchObject({ code: 1, errors: expect.stringContaining('The API keeps the old one.') })
-    expect(await secretNow()).toBe(stores.secrets.rs_api)
-    await writeFile(elsewhere, await textNow())
+    expect(await readSecret()).toBe(stores.secrets.rs_api)
+    await writeFile(otherFile, await readServersFile())
     expect((await run(ROTATE)).code).toBe(0)
-    expect(await secretNow()).not.toBe(stores.secrets.rs_api)
+    expect(await readSecret()).not.toBe(stores.secrets.rs_api)
   })
 
   test.for([
     ...['rotate rs_api', 'rotate api --secret-file x', 'finish', 'list extra'],
     'finish rs_api --call-off --even-if-used',
     ...['finish rs_api --timeout soon', 'finish rs_api --timeout 3601'],
-  ])('wrong usage, exit code 2: %s', async (args) => {
+  ])('invalid arguments, with exit code 2: %s', async (args) => {
     expect((await run(args)).code).toBe(2)
   })
 })
 
-test('changes nothing in a dry run', async () => {
-  const before = [await secretNow(), await textNow()]
+test('a dry run of rotate changes nothing', async () => {
+  const before = [await readSecret(), await readServersFile()]
   expect(await run(`${ROTATE} --dry-run`)).toMatchObject({
     code: 0,
     printed: expect.stringMatching(/^Would give/),
   })
-  expect([await secretNow(), await textNow()]).toEqual(before)
+  expect([await readSecret(), await readServersFile()]).toEqual(before)
 })
 
 test('list shows the age of each secret and which instances accept it, but no secret', async () => {
   const auth = await start()
-  expect(await introspects(auth, stores.secrets.rs_api)).toBe(200)
+  expect(await introspectionStatus(auth, stores.secrets.rs_api)).toBe(200)
   await run(ROTATE)
-  const json = async () =>
+  const listJson = async () =>
     JSON.parse((await run('list --json')).printed) as {
       resource_servers: {
         client_id: string
@@ -293,19 +300,19 @@ test('list shows the age of each secret and which instances accept it, but no se
     }
   await expect
     .poll(async () =>
-      (await json()).resource_servers[0]?.secrets.map((each) => each.used_seconds_ago !== null),
+      (await listJson()).resource_servers[0]?.secrets.map((each) => each.used_seconds_ago !== null),
     )
     .toEqual([true, false])
-  const listed = await json()
-  expect(listed.resource_servers.map(({ client_id, behind }) => [client_id, behind])).toEqual([
+  const list = await listJson()
+  expect(list.resource_servers.map(({ client_id, behind }) => [client_id, behind])).toEqual([
     ['rs_api', []],
     ['rs_other', []],
   ])
-  expect(listed.instances).toHaveLength(1)
+  expect(list.instances).toHaveLength(1)
   const { printed } = await run('list')
   expect(printed).toMatch(
     /rs_api {2}https:\/\/plainpath\.example\/api {2}2 secrets\n {4}[\w-]{12} {2}known since .* s ago, used .* s ago/,
   )
-  for (const digest of (await textNow()).match(/sha256:[\w-]{43}/g) ?? [])
+  for (const digest of (await readServersFile()).match(/sha256:[\w-]{43}/g) ?? [])
     expect(printed).not.toContain(digest)
 })

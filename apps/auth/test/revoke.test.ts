@@ -1,20 +1,28 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { asAgent, basic, getToken, isActive, type Registered, register, revoke } from './agent-client.ts'
+import {
+  asAgent,
+  basicAuth,
+  getToken,
+  isActive,
+  type RegisteredAgent,
+  register,
+  revoke,
+} from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { CANARY, countStored, expectRefusal, expectSafe, type Refusal } from './expect-refusal.ts'
 import { TOKEN_PLACES } from './open-auth-stores.ts'
 import { type HttpRequest, send } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
-const invalid: Refusal = { status: 400, code: 'invalid-request' }
-const media: Refusal = { status: 415, code: 'unsupported-media-type' }
-const nobody: Refusal = { status: 401, code: 'invalid-client', error: 'invalid_client' }
+const invalidRequest: Refusal = { status: 400, code: 'invalid-request' }
+const unsupportedMediaType: Refusal = { status: 415, code: 'unsupported-media-type' }
+const invalidClient: Refusal = { status: 401, code: 'invalid-client', error: 'invalid_client' }
 const form = (body: string) => ({ body, headers: { 'content-type': 'application/x-www-form-urlencoded' } })
 
 describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
   let auth: RunningAuth
-  let agent: Registered
-  let other: Registered
+  let agent: RegisteredAgent
+  let other: RegisteredAgent
   beforeAll(async () => {
     auth = await startAuth({ tokens })
     agent = await register(auth, 'Atlas of endings')
@@ -32,40 +40,40 @@ describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
       headers: { ...asAgent(agent), ...request.headers },
     })
 
-  test('also revokes a token that an unfinished change hides for now', async () => {
-    const changed = await register(auth)
-    const [token, kept] = [await getToken(auth, changed), await getToken(auth, changed)]
-    const raise = (by: number) =>
+  test('revokes a token that is inactive only until its client’s credential version is restored', async () => {
+    const client = await register(auth)
+    const [token, otherToken] = [await getToken(auth, client), await getToken(auth, client)]
+    const changeVersion = (by: number) =>
       auth.stores.db.query('update agents set generation = generation + $2 where id = $1', [
-        changed.client_id,
+        client.client_id,
         by,
       ])
-    await raise(1)
-    await expect.poll(() => isActive(auth, kept)).toBe(false)
-    expect((await revoke(auth, changed, token)).status).toBe(200)
-    await raise(-1)
+    await changeVersion(1)
+    await expect.poll(() => isActive(auth, otherToken)).toBe(false)
+    expect((await revoke(auth, client, token)).status).toBe(200)
+    await changeVersion(-1)
     await auth.stores.redis?.lose('generation:*')
-    await expect.poll(() => isActive(auth, kept)).toBe(true)
+    await expect.poll(() => isActive(auth, otherToken)).toBe(true)
     expect(await isActive(auth, token)).toBe(false)
   })
 
   test('revokes the token before it responds', async () => {
-    const [token, kept] = [await getToken(auth, agent), await getToken(auth, agent)]
+    const [token, otherToken] = [await getToken(auth, agent), await getToken(auth, agent)]
     const response = await revoke(auth, agent, token)
     expect([response.status, response.text]).toEqual([200, '{}'])
     expect(response.headers.get('cache-control')).toBe('no-store')
     expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8')
     await expectSafe(auth, response)
-    expect([await isActive(auth, token), await isActive(auth, kept)]).toEqual([false, true])
+    expect([await isActive(auth, token), await isActive(auth, otherToken)]).toEqual([false, true])
   })
 
   test.for([
     ['an unknown token', `ppt_${'A'.repeat(43)}`],
-    ['what was never a token', CANARY],
-    ['what looks like a JWT', 'eyJhbGciOiJub25lIn0.e30.'],
-    ['NUL', 'a\0b'],
-    ['8 kB', 'x'.repeat(8_000)],
-  ] satisfies [string, string][])('%s is not an error', async ([_what, token]) => {
+    ['other text', CANARY],
+    ['text that looks like a JWT', 'eyJhbGciOiJub25lIn0.e30.'],
+    ['text with NUL', 'a\0b'],
+    ['text of 8 kB', 'x'.repeat(8_000)],
+  ] satisfies [string, string][])('accepts %s without an error', async ([_title, token]) => {
     const storedBefore = await countStored(auth)
     const response = await revoke(auth, agent, token)
     expect([response.status, response.text]).toEqual([200, '{}'])
@@ -86,7 +94,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
     expect(await isActive(auth, token)).toBe(false)
   })
 
-  test('revokes for a client that authenticates in the form', async () => {
+  test('accepts a client that authenticates in the form', async () => {
     const token = await getToken(auth, agent)
     const { client_id, client_secret } = agent
     const response = await send(auth.url, {
@@ -105,40 +113,44 @@ describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
     expect((await revoke(auth, other, token)).status).toBe(200)
   })
 
-  const OF_NOBODY: [string, Record<string, string>][] = [
+  const UNAUTHENTICATED: [string, Record<string, string>][] = [
     ['no credentials', { authorization: '' }],
-    ['an unknown client', basic(`agt_${'A'.repeat(22)}`, 'x')],
-    ['Bearer', { authorization: `Bearer ${CANARY}` }],
+    ['an unknown client', basicAuth(`agt_${'A'.repeat(22)}`, 'x')],
+    ['a bearer token as credentials', { authorization: `Bearer ${CANARY}` }],
   ]
-  test.for(OF_NOBODY)('revokes nothing with %s', async ([_why, headers]) => {
+  test.for(UNAUTHENTICATED)('revokes nothing with %s', async ([_title, headers]) => {
     const token = await getToken(auth, agent)
-    await expectRefusal(auth, () => post({ headers, body: new URLSearchParams({ token }) }), nobody)
+    await expectRefusal(auth, () => post({ headers, body: new URLSearchParams({ token }) }), invalidClient)
     expect(await isActive(auth, token)).toBe(true)
   })
   test('revokes nothing with a wrong secret', async () => {
     const token = await getToken(auth, agent)
     const wrong = { ...agent, client_secret: other.client_secret }
-    await expectRefusal(auth, () => revoke(auth, wrong, token), nobody)
+    await expectRefusal(auth, () => revoke(auth, wrong, token), invalidClient)
     expect(await isActive(auth, token)).toBe(true)
   })
 
   test.for([
-    ['no token', form('x=1'), invalid],
-    ['an empty token', form('token='), invalid],
-    ['no body', {}, invalid],
-    ['JSON', { headers: { 'content-type': 'application/json' }, body: '{"token":"x"}' }, media],
-    ['text', { headers: { 'content-type': 'text/plain' }, body: 'token=x' }, media],
+    ['no token', form('x=1'), invalidRequest],
+    ['an empty token', form('token='), invalidRequest],
+    ['no body', {}, invalidRequest],
+    [
+      'a JSON body',
+      { headers: { 'content-type': 'application/json' }, body: '{"token":"x"}' },
+      unsupportedMediaType,
+    ],
+    ['a text body', { headers: { 'content-type': 'text/plain' }, body: 'token=x' }, unsupportedMediaType],
     ['a body over 16 KiB', form(`token=${'x'.repeat(16_384)}`), { status: 413, code: 'content-too-large' }],
-    ['33 parameters', form(Array.from({ length: 33 }, (_, n) => `x${n}=1`).join('&')), invalid],
-    ['a token in the query', { path: `/oauth/revoke?token=${CANARY}` }, invalid],
-  ] satisfies [string, Partial<HttpRequest>, Refusal][])('refuses %s', async ([_why, request, expected]) => {
-    await expectRefusal(auth, () => post(request), expected)
+    ['33 parameters', form(Array.from({ length: 33 }, (_, n) => `x${n}=1`).join('&')), invalidRequest],
+    ['a token in the query', { path: `/oauth/revoke?token=${CANARY}` }, invalidRequest],
+  ] satisfies [string, Partial<HttpRequest>, Refusal][])('refuses %s', async ([_title, request, refusal]) => {
+    await expectRefusal(auth, () => post(request), refusal)
     expect(auth.logged.join('')).not.toContain(CANARY)
   })
 
   test('rejects two token parameters, and revokes neither', async () => {
     const [first, second] = [await getToken(auth, agent), await getToken(auth, agent)]
-    await expectRefusal(auth, () => post(form(`token=${first}&token=${second}`)), invalid)
+    await expectRefusal(auth, () => post(form(`token=${first}&token=${second}`)), invalidRequest)
     expect([await isActive(auth, first), await isActive(auth, second)]).toEqual([true, true])
   })
 
@@ -147,12 +159,12 @@ describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
     await expectRefusal(auth, () => send(auth.url, { method, path: '/oauth/revoke' }), expected)
   })
 
-  test('no introspection that begins afterwards finds the token, under concurrency', async () => {
+  test('no introspection that begins after the first of ten simultaneous revocations finds the token', async () => {
     const token = await getToken(auth, agent)
     let revokedAt = Number.POSITIVE_INFINITY
-    const looks = Array.from({ length: 30 }, async () => {
-      const beganAt = performance.now()
-      return { beganAt, active: await isActive(auth, token) }
+    const concurrentIntrospections = Array.from({ length: 30 }, async () => {
+      const startedAt = performance.now()
+      return { startedAt, active: await isActive(auth, token) }
     })
     const revocations = Array.from({ length: 10 }, async () => {
       expect((await revoke(auth, agent, token)).status).toBe(200)
@@ -160,9 +172,9 @@ describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
     })
     await Promise.all(revocations)
     const introspections = [
-      ...(await Promise.all(looks)),
-      { beganAt: performance.now(), active: await isActive(auth, token) },
+      ...(await Promise.all(concurrentIntrospections)),
+      { startedAt: performance.now(), active: await isActive(auth, token) },
     ]
-    expect(introspections.filter(({ beganAt, active }) => active && beganAt > revokedAt)).toEqual([])
+    expect(introspections.filter(({ startedAt, active }) => active && startedAt > revokedAt)).toEqual([])
   })
 })

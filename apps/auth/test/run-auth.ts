@@ -3,12 +3,13 @@ import { runAuthCommand } from '../src/cli.ts'
 
 export interface CommandResult {
   readonly code: number
-  /** Its lines on either stream. */
+  /** The lines that the command printed on its standard output. */
   readonly printed: string
+  /** The lines that it printed on its standard error. */
   readonly errors: string
 }
 
-/** Runs `auth` with these words. */
+/** Runs the command `auth` in this process. */
 export async function runAuth(
   words: readonly string[],
   env: Environment,

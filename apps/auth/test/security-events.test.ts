@@ -6,141 +6,151 @@ import { loadConfig } from '../src/config.ts'
 import { createEvents, logSecurityEvents, SECURITY_EVENT_NAMES } from '../src/events.ts'
 import { openStores } from '../src/stores.ts'
 import { asAgent, deleteAgent, getToken, json, register } from './agent-client.ts'
-import {
-  begin,
-  type ClaimsUnderTest,
-  complete,
-  confirmed,
-  endClaim,
-  sayNo,
-  showCode,
-  startClaims,
-  wrongCode,
-} from './claim-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
-import { inHeader, newKey, registerKeys, tokenByKey } from './key-agent.ts'
+import { assertionHeader, newKey, registerKeys, requestTokenByKey } from './key-agent.ts'
+import { parseSecurityEvents } from './parse-security-events.ts'
 import { runAuth } from './run-auth.ts'
-import { securityEventsIn } from './security-events-in.ts'
 import { send } from './send.ts'
 import { ORIGIN } from './start-auth.ts'
+import {
+  beginVerification,
+  completeVerification,
+  confirmAgent,
+  revokeVerification,
+  sayNo,
+  showCode,
+  startVerificationSystem,
+  type VerificationSystem,
+  wrongCode,
+} from './verification-client.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
 
-let under: ClaimsUnderTest
+let system: VerificationSystem
 beforeAll(async () => {
-  under = await startClaims()
+  system = await startVerificationSystem()
 })
 afterAll(async () => {
-  await expectNothingInClear(under.auth)
-  await under[Symbol.asyncDispose]()
+  await expectNothingInClear(system.auth)
+  await system[Symbol.asyncDispose]()
 })
 
-/** The events that were logged while `work` ran. */
-async function eventsOf(work: () => Promise<unknown>) {
-  const linesBefore = under.auth.logged.length
+/** Runs `work`, and returns the events that were logged meanwhile. */
+async function collectEvents(work: () => Promise<unknown>) {
+  const linesBefore = system.auth.logged.length
   await work()
-  return securityEventsIn(under.auth.logged.slice(linesBefore))
+  return parseSecurityEvents(system.auth.logged.slice(linesBefore))
 }
 
-test('logs a new claim, and a claim that the agent ends', async () => {
-  const attempt = await begin(under)
-  const otp = await showCode(under.auth, attempt)
-  expect(await eventsOf(() => complete(under.auth, attempt.agent, { otp: wrongCode(otp) }))).toEqual([])
+test('logs a new verification, and its revocation by the agent', async () => {
+  const attempt = await beginVerification(system)
+  const otp = await showCode(system.auth, attempt)
+  expect(
+    await collectEvents(() => completeVerification(system.auth, attempt.agent, { otp: wrongCode(otp) })),
+  ).toEqual([])
   const ids = { client_id: attempt.agent.client_id, registration_id: attempt.registrationId }
-  expect(await eventsOf(() => complete(under.auth, attempt.agent, { otp }))).toEqual([
+  expect(await collectEvents(() => completeVerification(system.auth, attempt.agent, { otp }))).toEqual([
     { event: 'claim-made', ...ids },
   ])
-  expect(await eventsOf(() => endClaim(under.auth, attempt.agent))).toEqual([
+  expect(await collectEvents(() => revokeVerification(system.auth, attempt.agent))).toEqual([
     { event: 'claim-ended', registration_id: attempt.registrationId, by: 'agent' },
   ])
-  expect(await eventsOf(() => endClaim(under.auth, attempt.agent))).toEqual([])
+  expect(await collectEvents(() => revokeVerification(system.auth, attempt.agent))).toEqual([])
 })
 
-test('logs an attempt that is locked by five wrong codes, and each code after that', async () => {
-  const attempt = await begin(under)
-  const otp = await showCode(under.auth, attempt)
-  const tryWrong = () => complete(under.auth, attempt.agent, { otp: wrongCode(otp) })
-  for (let n = 0; n < 4; n++) expect(await eventsOf(tryWrong)).toEqual([])
-  expect(await eventsOf(tryWrong)).toEqual([{ event: 'attempt-locked', claim_attempt_id: attempt.id }])
-  expect(await eventsOf(() => complete(under.auth, attempt.agent, { otp }))).toEqual([
+test('logs that five wrong codes lock an attempt, and a code after that', async () => {
+  const attempt = await beginVerification(system)
+  const otp = await showCode(system.auth, attempt)
+  const tryWrong = () => completeVerification(system.auth, attempt.agent, { otp: wrongCode(otp) })
+  for (let n = 0; n < 4; n++) expect(await collectEvents(tryWrong)).toEqual([])
+  expect(await collectEvents(tryWrong)).toEqual([{ event: 'attempt-locked', claim_attempt_id: attempt.id }])
+  expect(await collectEvents(() => completeVerification(system.auth, attempt.agent, { otp }))).toEqual([
     { event: 'locked-attempt-tried', client_id: attempt.agent.client_id },
   ])
 })
 
-test('logs a person’s refusal', async () => {
-  const attempt = await begin(under)
-  expect(await eventsOf(() => sayNo(under.auth, attempt))).toEqual([
+test('logs once that a person declines', async () => {
+  const attempt = await beginVerification(system)
+  expect(await collectEvents(() => sayNo(system.auth, attempt))).toEqual([
     { event: 'claim-declined', claim_attempt_id: attempt.id },
   ])
-  expect(await eventsOf(() => sayNo(under.auth, attempt))).toEqual([])
+  expect(await collectEvents(() => sayNo(system.auth, attempt))).toEqual([])
 })
 
-test('logs replaced keys and a deleted client', async () => {
-  const agent = await registerKeys(under.auth)
-  expect(await eventsOf(() => tokenByKey(under.auth, agent))).toEqual([])
-  const replace = async (keys: unknown) => {
+test('logs that keys were replaced and that a client was deleted', async () => {
+  const agent = await registerKeys(system.auth)
+  expect(await collectEvents(() => requestTokenByKey(system.auth, agent))).toEqual([])
+  const replaceKeys = async (keys: unknown) => {
     const { headers, body } = json({ keys })
-    return send(under.auth.url, {
+    return send(system.auth.url, {
       method: 'PUT',
       path: '/api/agent/jwks',
-      headers: { ...headers, ...(await inHeader(under.auth, agent)) },
+      headers: { ...headers, ...(await assertionHeader(system.auth, agent)) },
       body,
     })
   }
-  expect(await eventsOf(() => replace([]))).toEqual([])
+  expect(await collectEvents(() => replaceKeys([]))).toEqual([])
   const { jwk } = await newKey()
-  expect(await eventsOf(() => replace([jwk]))).toEqual([
+  expect(await collectEvents(() => replaceKeys([jwk]))).toEqual([
     { event: 'keys-changed', client_id: agent.client_id },
   ])
-  const deleted = await confirmed(under)
-  const ended = { event: 'client-ended', client_id: deleted.agent.client_id, how: 'deleted' }
-  expect(await eventsOf(() => deleteAgent(under.auth, deleted.agent))).toEqual([ended])
+  const deleted = await confirmAgent(system)
+  const endEvent = { event: 'client-ended', client_id: deleted.agent.client_id, how: 'deleted' }
+  expect(await collectEvents(() => deleteAgent(system.auth, deleted.agent))).toEqual([endEvent])
 })
 
-test('logs a second secret, a removed one, and expired clients', async () => {
-  const agent = await register(under.auth)
+test('logs that a secret was added and removed, and how many clients expired', async () => {
+  const agent = await register(system.auth)
   const post = () =>
-    send(under.auth.url, { method: 'POST', path: '/api/agent/secrets', headers: asAgent(agent) })
-  const added = await eventsOf(async () => {
+    send(system.auth.url, { method: 'POST', path: '/api/agent/secrets', headers: asAgent(agent) })
+  const addEvents = await collectEvents(async () => {
     const { text } = await post()
-    under.auth.confidential.add((JSON.parse(text) as { client_secret: string }).client_secret)
+    system.auth.confidential.add((JSON.parse(text) as { client_secret: string }).client_secret)
   })
-  const [{ secret_id: id } = {}] = added
-  expect(added).toEqual([
+  const [{ secret_id: id } = {}] = addEvents
+  expect(addEvents).toEqual([
     { event: 'secret-added', client_id: agent.client_id, secret_id: expect.any(String) },
   ])
-  expect(await eventsOf(post)).toEqual([])
-  const end = () =>
-    send(under.auth.url, {
+  expect(await collectEvents(post)).toEqual([])
+  const removeSecret = () =>
+    send(system.auth.url, {
       method: 'DELETE',
       path: `/api/agent/secrets/${String(id)}`,
       headers: asAgent(agent),
     })
-  expect(await eventsOf(end)).toEqual([{ event: 'secret-ended', client_id: agent.client_id, secret_id: id }])
-  expect(await eventsOf(end)).toEqual([])
-  const logged: unknown[] = []
-  const log = { info: (_msg: string, about?: object) => void logged.push(about), warn: never, error: never }
-  const config = loadConfig(await under.stores.settingsFor(ORIGIN))
+  expect(await collectEvents(removeSecret)).toEqual([
+    { event: 'secret-ended', client_id: agent.client_id, secret_id: id },
+  ])
+  expect(await collectEvents(removeSecret)).toEqual([])
+  const loggedEvents: unknown[] = []
+  const ignore = () => undefined
+  const log = {
+    info: (_message: string, members?: object) => void loggedEvents.push(members),
+    warn: ignore,
+    error: ignore,
+  }
+  const config = loadConfig(await system.stores.settingsFor(ORIGIN))
   const events = createEvents()
   logSecurityEvents(events, log)
-  await using opened = await openStores(config, { log, now: () => new Date(), events })
-  const { neverUsed: count } = await countUnused(opened.db, new Date())
-  const inAWeek = new Date(Date.now() + 8 * 24 * 3_600_000)
-  expect(await expireAgents({ ...opened, events }, inAWeek, config.neverUsedClients)).toBe(count)
-  expect(logged).toEqual([{ event: 'clients-expired', count }])
+  await using openedStores = await openStores(config, { log, now: () => new Date(), events })
+  const { neverUsed: count } = await countUnused(openedStores.db, new Date())
+  const inEightDays = new Date(Date.now() + 8 * 24 * 3_600_000)
+  expect(await expireAgents({ ...openedStores, events }, inEightDays, config.neverUsedClients)).toBe(count)
+  expect(loggedEvents).toEqual([{ event: 'clients-expired', count }])
 })
-const never = () => undefined
 
-test('logs an emergency revocation once for each instance', async () => {
-  const agent = await register(under.auth)
-  await getToken(under.auth, agent)
-  const settings = await under.stores.settingsFor(ORIGIN)
+test('logs an emergency revocation once when the instance issues its next token', async () => {
+  const agent = await register(system.auth)
+  await getToken(system.auth, agent)
+  const settings = await system.stores.settingsFor(ORIGIN)
   expect((await runAuth(['stop', '--all-tokens', '--reason', 'a drill'], settings)).code).toBe(0)
-  expect(await eventsOf(() => getToken(under.auth, agent))).toEqual([{ event: 'tokens-stopped', epoch: 1 }])
-  expect(await eventsOf(() => getToken(under.auth, agent))).toEqual([])
+  expect(await collectEvents(() => getToken(system.auth, agent))).toEqual([
+    { event: 'tokens-stopped', epoch: 1 },
+  ])
+  expect(await collectEvents(() => getToken(system.auth, agent))).toEqual([])
 })
 
-test('documents every event', () => {
+test('every event is in docs/telemetry.md', () => {
   const page = readFileSync(new URL('../../../docs/telemetry.md', import.meta.url), 'utf8')
   for (const event of SECURITY_EVENT_NAMES) expect(page).toContain(`\`${event}\``)
 })

@@ -1,10 +1,11 @@
 import { connect } from 'node:net'
 
-/** A response, from any way of sending a request. */
+/** A response, whether `send` or `sendRaw` received it. */
 export interface HttpResponse {
   readonly status: number
   readonly headers: Headers
   readonly text: string
+  /** Milliseconds from the start until everything was received. */
   readonly ms: number
 }
 
@@ -15,6 +16,7 @@ export interface HttpRequest {
   readonly body?: string | Uint8Array<ArrayBuffer> | URLSearchParams | undefined
 }
 
+/** Sends a request, and follows no redirects. */
 export async function send(baseUrl: string, { path, ...init }: HttpRequest): Promise<HttpResponse> {
   const startedAt = performance.now()
   const response = await fetch(new URL(path, baseUrl), { redirect: 'manual', ...init } as RequestInit)
@@ -23,9 +25,10 @@ export async function send(baseUrl: string, { path, ...init }: HttpRequest): Pro
 }
 
 /**
- * Sends bytes exactly as they are, for what HTTP libraries refuse to send; the request should contain `Connection: close`.
+ * Sends bytes unchanged, which HTTP libraries may refuse to do. Waits until the server closes the connection, so the
+ * last request should contain `Connection: close`. Gives up if the connection is idle for 5 s.
  *
- * @returns every response that arrived before the server closed the connection
+ * @returns the responses, in the order in which they arrived
  */
 export async function sendRaw(baseUrl: string, bytes: string | Uint8Array): Promise<HttpResponse[]> {
   const startedAt = performance.now()
@@ -37,30 +40,33 @@ export async function sendRaw(baseUrl: string, bytes: string | Uint8Array): Prom
   socket.setTimeout(5_000, () => socket.destroy())
   for await (const chunk of socket) chunks.push(chunk as Buffer)
   const responses: HttpResponse[] = []
-  let rest = Buffer.concat(chunks).toString('latin1')
-  while (rest !== '') {
-    const end = rest.indexOf('\r\n\r\n')
-    const [statusLine = '', ...lines] = rest.slice(0, end).split('\r\n')
+  let remainingText = Buffer.concat(chunks).toString('latin1')
+  while (remainingText !== '') {
+    const headEnd = remainingText.indexOf('\r\n\r\n')
+    const [statusLine = '', ...lines] = remainingText.slice(0, headEnd).split('\r\n')
     const headers = new Headers(lines.map((line) => line.split(/: ?(.*)/s).slice(0, 2) as [string, string]))
     const length = Number(headers.get('content-length') ?? 0)
-    const text = Buffer.from(rest.slice(end + 4, end + 4 + length), 'latin1').toString('utf8')
+    const bodyStart = headEnd + 4
+    const body = remainingText.slice(bodyStart, bodyStart + length)
     responses.push({
       status: Number(statusLine.split(' ')[1]),
       headers,
-      text,
+      text: Buffer.from(body, 'latin1').toString('utf8'),
       ms: performance.now() - startedAt,
     })
-    rest = rest.slice(end + 4 + length)
+    remainingText = remainingText.slice(bodyStart + length)
   }
   return responses
 }
 
-/** One request as text: a request line, header lines, a body; `Host` and `Connection: close` are added. */
+/** Formats a request. Adds the HTTP version, the headers `Host` and `Connection: close`, and line ends. */
 export function rawRequest(
-  line: string,
+  methodAndTarget: string,
   headers: readonly string[],
   body = '',
   host = 'plainpath.example',
 ): string {
-  return [`${line} HTTP/1.1`, `Host: ${host}`, 'Connection: close', ...headers, '', body].join('\r\n')
+  return [`${methodAndTarget} HTTP/1.1`, `Host: ${host}`, 'Connection: close', ...headers, '', body].join(
+    '\r\n',
+  )
 }

@@ -1,132 +1,135 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import {
-  begin,
-  type ClaimsUnderTest,
+  completeSignIn,
+  countRowsFrom,
+  countVerifications,
+  exampleHostApp,
+  findMailedCodes,
+  type SignInSystem,
+  startSignInSystem,
+  Tab,
+} from './sign-in-client.ts'
+import {
+  beginVerification,
+  findLinkSecret,
   newAddress,
   openClaimPage,
   pressButton,
   sayNo,
-  secretIn,
   wrongCode,
-} from './claim-client.ts'
-import { expectNothingInClear } from './expect-nothing-in-clear.ts'
-import {
-  claimsOf,
-  codesTo,
-  countRows,
-  hostApp,
-  type SignInsUnderTest,
-  signedIn,
-  startSignIns,
-  Tab,
-} from './sign-in-client.ts'
+} from './verification-client.ts'
 
-let under: SignInsUnderTest
+let system: SignInSystem
 beforeAll(async () => {
-  under = await startSignIns()
+  system = await startSignInSystem()
 })
 afterAll(async () => {
-  await expectNothingInClear(under.auth)
-  await under[Symbol.asyncDispose]()
+  await expectNothingInClear(system.auth)
+  await system[Symbol.asyncDispose]()
 })
 
 describe('a sign-in reveals nothing about an address:', () => {
-  test('the response is the same for each, also at the wrong code and with the right code of a spent mailbox', async () => {
-    const claims = under as unknown as ClaimsUnderTest
-    const [fresh, confirmed, blocked, spent] = [
-      newAddress(),
-      newAddress(),
-      newAddress(),
-      newAddress(),
-    ] as const
-    for (const email of [fresh, confirmed, blocked, spent]) under.auth.confidential.add(email)
-    await signedIn(under, { email: confirmed })
-    await sayNo(under.auth, await begin(claims, { email: blocked }))
-    for (let used = 0; used < 2; used++) {
-      const tab = await Tab.open(under)
-      const code = await tab.askForCode(spent)
+  test('the responses to an address and to a wrong code are the same for new, verified, blocked and locked mailboxes', async () => {
+    const newEmail = newAddress()
+    const verifiedEmail = newAddress()
+    const blockedEmail = newAddress()
+    const lockedEmail = newAddress()
+    const emails = [newEmail, verifiedEmail, blockedEmail, lockedEmail]
+    for (const email of emails) system.auth.confidential.add(email)
+    await completeSignIn(system, { email: verifiedEmail })
+    await sayNo(system.auth, await beginVerification(system, { email: blockedEmail }))
+    for (let attempts = 0; attempts < 2; attempts++) {
+      const tab = await Tab.open(system)
+      const code = await tab.requestCode(lockedEmail)
       for (let n = 0; n < 5; n++) await tab.press('code', { code: wrongCode(code) })
     }
     const responses = []
-    for (const email of [fresh, confirmed, blocked, spent]) {
-      const tab = await Tab.open(under)
-      const mailed = await tab.press('email', { email })
-      await expect.poll(() => codesTo(under, email).length).toBeGreaterThan(0)
-      const page = tab.shown.text
-      const wrong = await tab.press('code', { code: wrongCode(codesTo(under, email).at(-1) ?? '') })
-      const changing = [
+    for (const email of emails) {
+      const tab = await Tab.open(system)
+      const submitted = await tab.press('email', { email })
+      await expect.poll(() => findMailedCodes(system, email).length).toBeGreaterThan(0)
+      const page = tab.page.text
+      const wrong = await tab.press('code', { code: wrongCode(findMailedCodes(system, email).at(-1) ?? '') })
+      const variableTexts = [
         email,
-        tab.field('token'),
-        tab.field('attempt'),
+        tab.readField('token'),
+        tab.readField('attempt'),
         tab.path,
         tab.path.split('/').at(-1) ?? '',
       ]
-      const plain = (text: string) => changing.reduce((rest, each) => rest.replaceAll(each, '…'), text)
-      const headers = [...mailed.headers].filter(([name]) => !/date|request-id|ratelimit|cookie/.test(name))
+      const withoutVariableTexts = (text: string) => {
+        let result = text
+        for (const each of variableTexts) result = result.replaceAll(each, '…')
+        return result
+      }
+      const headers = [...submitted.headers].filter(
+        ([name]) => !/date|request-id|ratelimit|cookie/.test(name),
+      )
       responses.push([
-        mailed.status,
-        plain(JSON.stringify(headers)),
-        plain(mailed.text),
-        plain(page),
+        submitted.status,
+        withoutVariableTexts(JSON.stringify(headers)),
+        withoutVariableTexts(submitted.text),
+        withoutVariableTexts(page),
         wrong.status,
-        plain(wrong.text),
+        withoutVariableTexts(wrong.text),
       ])
     }
     for (const each of responses) expect(each).toEqual(responses[0])
     expect(responses[0]?.[0]).toBe(303)
   })
 
-  test('a mailbox with ten wrong codes within a day accepts none, and says no more than "wrong"', async () => {
+  test('the right code is refused like a wrong one after ten wrong codes within a day, until a day later', async () => {
     const email = newAddress()
-    under.auth.confidential.add(email)
-    for (let used = 0; used < 2; used++) {
-      const tab = await Tab.open(under)
-      const code = await tab.askForCode(email)
+    system.auth.confidential.add(email)
+    for (let attempts = 0; attempts < 2; attempts++) {
+      const tab = await Tab.open(system)
+      const code = await tab.requestCode(email)
       for (let n = 0; n < 5; n++) await tab.press('code', { code: wrongCode(code) })
     }
-    const tab = await Tab.open(under)
-    const code = await tab.askForCode(email)
-    const answer = await tab.press('code', { code })
-    expect([answer.status, answer.text.includes('You have 4 tries left.')]).toEqual([400, true])
-    expect(await claimsOf(under, tab)).toBe(0)
-    // A day later. An interaction does not last that long, so the clock stays.
-    await under.stores.db.query(`update claim_tries set tried_at = tried_at - interval '1 day'`)
-    const later = await signedIn(under, { email })
+    const tab = await Tab.open(system)
+    const code = await tab.requestCode(email)
+    const response = await tab.press('code', { code })
+    expect([response.status, response.text.includes('You have 4 tries left.')]).toEqual([400, true])
+    expect(await countVerifications(system, tab)).toBe(0)
+    // The tries are moved a day into the past, instead of the clock into the future.
+    await system.stores.db.query(`update claim_tries set tried_at = tried_at - interval '1 day'`)
+    const later = await completeSignIn(system, { email })
     expect(later.registrationId).toMatch(/^clm_/)
   })
 })
 
 describe('the mails of sign-ins are limited to', () => {
-  test('three codes for a sign-in, over all addresses', async () => {
-    const tab = await Tab.open(under)
+  test('three codes for a sign-in, even to different addresses', async () => {
+    const tab = await Tab.open(system)
     for (let n = 0; n < 3; n++) {
       if (n > 0) await tab.press('address')
       const email = newAddress('canary-many')
-      under.auth.confidential.add(email)
-      await tab.askForCode(email)
+      system.auth.confidential.add(email)
+      await tab.requestCode(email)
     }
-    expect(tab.shown.text).toContain('We have sent three codes, and cannot send more')
-    const stored = await countRows(under, 'mails')
-    const answer = await tab.press('email', { email: tab.email })
-    expect([answer.status, tab.heading]).toEqual([410, 'We cannot send more codes'])
-    expect(tab.shown.text).toContain('type the last code')
-    expect(await countRows(under, 'mails')).toBe(stored)
-    expect((await tab.follow(await tab.press('deny'))).searchParams.get('error')).toBe('access_denied')
+    expect(tab.page.text).toContain('We have sent three codes, and cannot send more')
+    const stored = await countRowsFrom(system, 'mails')
+    const response = await tab.press('email', { email: tab.email })
+    expect([response.status, tab.heading]).toEqual([410, 'We cannot send more codes'])
+    expect(tab.page.text).toContain('type the last code')
+    expect(await countRowsFrom(system, 'mails')).toBe(stored)
+    expect((await tab.followToApp(await tab.press('deny'))).searchParams.get('error')).toBe('access_denied')
   })
 
-  test('ten codes in ten minutes for an address of the network', async () => {
-    await using auth = await under.another({ AUTH_LIMITS_FACTOR: '1' })
+  test('ten codes for one network address, after which the response is 429', async () => {
+    await using auth = await system.startAnother({ AUTH_LIMITS_FACTOR: '1' })
     const email = newAddress()
     const statuses: number[] = []
     for (let n = 0; n < 11; n++) {
-      const tab = await Tab.open(under, { auth })
+      const tab = await Tab.open(system, { auth })
       statuses.push((await tab.press('email', { email })).status)
     }
     expect(statuses).toEqual([...Array<number>(10).fill(303), 429])
   })
 
-  test('five mails a day to a mailbox, and the page is the same for the sixth', async () => {
-    await using limited = await startSignIns({ AUTH_LIMITS_FACTOR: '1' })
+  test('five mails a day to a mailbox, with the same page for the sixth', async () => {
+    await using limited = await startSignInSystem({ AUTH_LIMITS_FACTOR: '1' })
     const email = newAddress()
     limited.auth.confidential.add(email)
     const headings: (string | undefined)[] = []
@@ -136,9 +139,9 @@ describe('the mails of sign-ins are limited to', () => {
       headings.push(tab.heading)
     }
     expect(headings).toEqual(Array(6).fill('Type the sign-in code, then press Allow or Deny'))
-    const inState = (state: string) => countRows(limited, 'mails where state = $1', [state])
+    const inState = (state: string) => countRowsFrom(limited, 'mails where state = $1', [state])
     await expect.poll(() => inState('dropped')).toBe(1)
-    await expect.poll(() => codesTo(limited, email).length).toBe(5)
+    await expect.poll(() => findMailedCodes(limited, email).length).toBe(5)
     await expect.poll(() => inState('queued')).toBe(0)
   })
 
@@ -153,82 +156,81 @@ describe('the mails of sign-ins are limited to', () => {
       'This is not an <span class="form-name">e-mail</span> address. Type one such as ana@example.org.',
     ],
   ] as const)(
-    '"%s" is no address: nothing is mailed, and the page says so beside the field',
+    'valid addresses: for "%s", the page describes the mistake, and nothing is stored',
     async ([email, mistake]) => {
-      const tab = await Tab.open(under)
-      const answer = await tab.press('email', { email })
-      expect(answer.status).toBe(400)
-      expect(answer.text).toContain(mistake)
-      expect(answer.text).toContain('aria-invalid="true"')
-      expect(await countRows(under, 'agents where app_client_id = $1', [tab.app.id])).toBe(0)
-      expect((await tab.allow(await tab.askForCode())).searchParams.get('code')).not.toBeNull()
+      const tab = await Tab.open(system)
+      const response = await tab.press('email', { email })
+      expect(response.status).toBe(400)
+      expect(response.text).toContain(mistake)
+      expect(response.text).toContain('aria-invalid="true"')
+      expect(await countRowsFrom(system, 'agents where app_client_id = $1', [tab.app.id])).toBe(0)
+      expect((await tab.allow(await tab.requestCode())).searchParams.get('code')).not.toBeNull()
     },
   )
 })
 
-describe('a link in any mail', () => {
-  const endLinkTo = async (email: string, nth: number) => {
-    const found = () =>
-      under.mail.received.filter(
+describe('the link that ends access', () => {
+  const findEndSecret = async (email: string, nth: number) => {
+    const findMails = () =>
+      system.mail.received.filter(
         ({ to, subject }) => to.includes(email) && subject.includes('can now send us'),
       )
-    await expect.poll(() => found().length).toBeGreaterThan(nth)
-    const secret = secretIn(found()[nth]?.text ?? '')
-    under.auth.confidential.add(secret)
+    await expect.poll(() => findMails().length).toBeGreaterThan(nth)
+    const secret = findLinkSecret(findMails()[nth]?.text ?? '')
+    system.auth.confidential.add(secret)
     return secret
   }
-  const liveOf = (email: string) =>
-    countRows(under, 'claims where ended_at is null and id = any($1)', [ids.get(email) ?? []])
-  const ids = new Map<string, string[]>()
-  async function lend(email: string, hosts: readonly string[]) {
+  /** The ids of the verifications by address. */
+  const idsByEmail = new Map<string, string[]>()
+  const countLiveVerifications = (email: string) =>
+    countRowsFrom(system, 'claims where ended_at is null and id = any($1)', [idsByEmail.get(email) ?? []])
+  async function connectApps(email: string, hosts: readonly string[]) {
     const registrationIds: string[] = []
     for (const host of hosts) {
-      const app = hostApp(`https://${host}/cb`)
-      registrationIds.push((await signedIn(under, { app, email })).registrationId)
+      const app = exampleHostApp(`https://${host}/cb`)
+      registrationIds.push((await completeSignIn(system, { app, email })).registrationId)
     }
-    ids.set(email, registrationIds)
-    return registrationIds
+    idsByEmail.set(email, registrationIds)
   }
 
-  test('lists all access that the person has given, ends one, and leads to the others', async () => {
+  test('lists all access that the person has given, ends one access, and leads to the others', async () => {
     const email = newAddress()
-    const stranger = await signedIn(under, { app: hostApp('https://stranger.example/cb') })
-    await lend(email, ['one.example', 'two.example'])
-    const secret = await endLinkTo(email, 0)
-    const list = await openClaimPage(under.auth, { end: secret })
+    const stranger = await completeSignIn(system, { app: exampleHostApp('https://stranger.example/cb') })
+    await connectApps(email, ['one.example', 'two.example'])
+    const secret = await findEndSecret(email, 0)
+    const list = await openClaimPage(system.auth, { end: secret })
     expect(list.status).toBe(200)
     expect(list.text).toContain('<h1>Who can send us messages for you</h1>')
     expect(list.text).toContain('An app at one.example')
     expect(list.text).toContain('An app at two.example')
     expect(list.text).not.toContain('stranger.example')
-    const second = /aria-describedby="access-1"/.exec(list.text)
-    expect(second).not.toBeNull()
-    const ended = await pressButton(under.auth, { end: secret })
-    expect(ended.text).toContain('See who still has access')
-    expect(await liveOf(email)).toBe(1)
-    const left = /name="end" type="hidden" value="([^"]+)"/.exec(ended.text)?.[1] ?? ''
-    const last = await openClaimPage(under.auth, { end: left })
-    expect(last.text).toContain('Do you want to end this app’s access?')
-    expect((await pressButton(under.auth, { end: left })).text).not.toContain('See who still')
-    expect(await liveOf(email)).toBe(0)
-    expect((await openClaimPage(under.auth, { end: secret })).status).toBe(410)
+    expect(list.text).toContain('aria-describedby="access-1"')
+    const endedPage = await pressButton(system.auth, { end: secret })
+    expect(endedPage.text).toContain('See who still has access')
+    expect(await countLiveVerifications(email)).toBe(1)
+    const nextSecret = /name="end" type="hidden" value="([^"]+)"/.exec(endedPage.text)?.[1] ?? ''
+    const nextPage = await openClaimPage(system.auth, { end: nextSecret })
+    expect(nextPage.text).toContain('Do you want to end this app’s access?')
+    expect((await pressButton(system.auth, { end: nextSecret })).text).not.toContain('See who still')
+    expect(await countLiveVerifications(email)).toBe(0)
+    expect((await openClaimPage(system.auth, { end: secret })).status).toBe(410)
     expect(
-      await countRows(under, 'claims where id = $1 and ended_at is null', [stranger.registrationId]),
+      await countRowsFrom(system, 'claims where id = $1 and ended_at is null', [stranger.registrationId]),
     ).toBe(1)
   })
 
-  test('ends all at once; each is confirmed by a mail, and no token works', async () => {
+  test('ends all access together, and a mail confirms the end of each', async () => {
     const email = newAddress()
-    await lend(email, ['one.example', 'two.example', 'three.example'])
-    const ended = await pressButton(under.auth, { end: await endLinkTo(email, 1), all: 'yes' })
-    expect(ended.status).toBe(200)
-    expect(await liveOf(email)).toBe(0)
-    const endMails = () =>
-      under.mail.received.filter(
+    await connectApps(email, ['one.example', 'two.example', 'three.example'])
+    const endedPage = await pressButton(system.auth, { end: await findEndSecret(email, 1), all: 'yes' })
+    expect(endedPage.status).toBe(200)
+    expect(await countLiveVerifications(email)).toBe(0)
+    const findEndMails = () =>
+      system.mail.received.filter(
         ({ to, subject }) =>
           to.includes(email) && subject === 'An app can no longer send us messages for you',
       )
-    await expect.poll(() => endMails().length).toBe(3)
-    expect(endMails()[0]?.text).toContain("You ended an app's access to Plainpath.")
+    await expect.poll(() => findEndMails().length).toBe(3)
+    expect(findEndMails()[0]?.text).toContain("You ended an app's access to Plainpath.")
   })
 })

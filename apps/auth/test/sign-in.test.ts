@@ -2,85 +2,88 @@ import { MINUTE_MS, RULES } from '@plainpath/domain'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { register } from './agent-client.ts'
 import { Browser } from './browser.ts'
-import {
-  begin,
-  type ClaimsUnderTest,
-  complete,
-  newAddress,
-  secretIn,
-  showCode,
-  wrongCode,
-} from './claim-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import {
-  claimsOf,
-  countRows,
-  hostApp,
-  type SignInsUnderTest,
-  signedIn,
-  startSignIns,
+  completeSignIn,
+  countRowsFrom,
+  countVerifications,
+  exampleHostApp,
+  type SignInSystem,
+  startSignInSystem,
   Tab,
 } from './sign-in-client.ts'
+import {
+  beginVerification,
+  completeVerification,
+  findLinkSecret,
+  newAddress,
+  showCode,
+  type VerificationSystem,
+  wrongCode,
+} from './verification-client.ts'
 
-let under: SignInsUnderTest
+let system: SignInSystem
 beforeAll(async () => {
-  under = await startSignIns()
+  system = await startSignInSystem()
 })
 afterAll(async () => {
-  await expectNothingInClear(under.auth)
-  await under[Symbol.asyncDispose]()
+  await expectNothingInClear(system.auth)
+  await system[Symbol.asyncDispose]()
 })
 
-const triesOf = (tab: Tab) =>
-  under.stores.db
+/** Reads how many wrong codes count against the newest attempt of the tab's app. */
+const countTries = (tab: Tab) =>
+  system.stores.db
     .query<{ tries: number }>(
       `select tries from claim_attempts join agents on agents.id = agent_id where app_client_id = $1 order by created_at desc limit 1`,
       [tab.app.id],
     )
     .then(({ rows }) => rows[0]?.tries)
 
-const ASKS = 'Do you want to connect this app?'
-const TYPE = 'Type the sign-in code, then press Allow or Deny'
-const GONE = 'This page no longer works'
+const ADDRESS_HEADING = 'Do you want to connect this app?'
+const CODE_HEADING = 'Type the sign-in code, then press Allow or Deny'
+const GONE_HEADING = 'This page no longer works'
 
 describe('a sign-in', () => {
-  test('leads from the address, a code in a mail and the decision back to the app', async () => {
-    const tab = await Tab.open(under, { app: hostApp('https://claude.example/cb', { name: 'Cl <b>aude' }) })
-    expect([tab.shown.status, tab.heading]).toEqual([200, ASKS])
-    expect(tab.shown.text).toContain('<bdi>claude.example</bdi>')
-    expect(tab.shown.text).toContain('“Cl &lt;b&gt;aude”')
-    expect(tab.shown.text).toContain('The app gave us that name.')
+  test('goes from the address to the mailed code and the decision, and then back to the app', async () => {
+    const tab = await Tab.open(system, {
+      app: exampleHostApp('https://claude.example/cb', { name: 'Cl <b>aude' }),
+    })
+    expect([tab.page.status, tab.heading]).toEqual([200, ADDRESS_HEADING])
+    expect(tab.page.text).toContain('<bdi>claude.example</bdi>')
+    expect(tab.page.text).toContain('“Cl &lt;b&gt;aude”')
+    expect(tab.page.text).toContain('The app gave us that name.')
 
-    const code = await tab.askForCode()
-    expect([tab.shown.status, tab.heading]).toEqual([200, TYPE])
-    expect(tab.shown.text).toContain(tab.email)
-    const [mail] = await under.mail.mails(1, tab.email)
+    const code = await tab.requestCode()
+    expect([tab.page.status, tab.heading]).toEqual([200, CODE_HEADING])
+    expect(tab.page.text).toContain(tab.email)
+    const [mail] = await system.mail.mails(1, tab.email)
     expect(mail?.text).toContain('plainpath.example')
     expect(mail?.text).toContain('an app at claude[.]example')
     expect(mail?.text).toContain('Never type it into a chat')
     expect(mail?.text).not.toMatch(/:\/\/|\/claim|Cl </)
     expect(mail?.subject).not.toContain(code)
 
-    const back = await tab.allow(`${code.slice(0, 3)} ${code.slice(3)}`)
-    expect(back.origin + back.pathname).toBe('https://claude.example/cb')
-    expect(back.searchParams.get('code')).toMatch(/^[A-Za-z0-9_-]{43}$/)
-    expect(back.href).not.toContain(encodeURIComponent(tab.email))
-    expect(await claimsOf(under, tab)).toBe(1)
-    const confirmed = async () =>
-      under.mail.received.find(
+    const callbackUrl = await tab.allow(`${code.slice(0, 3)} ${code.slice(3)}`)
+    expect(callbackUrl.origin + callbackUrl.pathname).toBe('https://claude.example/cb')
+    expect(callbackUrl.searchParams.get('code')).toMatch(/^[A-Za-z0-9_-]{43}$/)
+    expect(callbackUrl.href).not.toContain(encodeURIComponent(tab.email))
+    expect(await countVerifications(system, tab)).toBe(1)
+    const findConfirmationMail = async () =>
+      system.mail.received.find(
         ({ to, subject }) => to.includes(tab.email) && subject.startsWith('An app can now'),
       )
-    await expect.poll(confirmed).toBeDefined()
-    const text = (await confirmed())?.text ?? ''
+    await expect.poll(findConfirmationMail).toBeDefined()
+    const text = (await findConfirmationMail())?.text ?? ''
     expect(text).toContain('It is an app at claude[.]example.')
-    expect(secretIn(text)).toMatch(/^[A-Za-z0-9_-]{43}$/)
-    under.auth.confidential.add(secretIn(text))
+    expect(findLinkSecret(text)).toMatch(/^[A-Za-z0-9_-]{43}$/)
+    system.auth.confidential.add(findLinkSecret(text))
   })
 
-  test('has pages that nobody can frame or store, without scripts, with a title that says nothing', async () => {
-    const tab = await Tab.open(under)
-    await tab.askForCode()
-    for (const { headers, text } of [tab.shown, await tab.load(), await tab.press('code', { code: '1' })]) {
+  test('has pages that cannot be framed or stored, without scripts, and with a title that reveals nothing', async () => {
+    const tab = await Tab.open(system)
+    await tab.requestCode()
+    for (const { headers, text } of [tab.page, await tab.reload(), await tab.press('code', { code: '1' })]) {
       expect(headers.get('cache-control')).toBe('no-store')
       expect(headers.get('referrer-policy')).toBe('no-referrer')
       const csp = headers.get('content-security-policy')
@@ -96,92 +99,92 @@ describe('a sign-in', () => {
     ['http://127.0.0.1:33418/', 'a program on this computer', 'http://127.0.0.1:33418'],
     ['http://[::1]:3118/callback', 'a program on this computer', 'http:'],
     ['cursor://anysphere.cursor-mcp/oauth/callback', 'that opens “cursor:” links', 'cursor:'],
-  ] as const)('warns of other programs where the result goes to %s', async ([uri, place, source]) => {
-    const tab = await Tab.open(under, {
-      app: hostApp(uri, { id: 'https://vscode.example/client.json', source: 'document' }),
+  ] as const)('warns that other programs may receive the result at %s', async ([uri, place, source]) => {
+    const tab = await Tab.open(system, {
+      app: exampleHostApp(uri, { id: 'https://vscode.example/client.json', source: 'document' }),
     })
-    expect(tab.shown.text).toContain(place)
-    expect(tab.shown.text).toContain('Any program there could.')
-    expect(tab.shown.text).toContain('It says that it is an app of <strong>vscode.example</strong>.')
-    expect(tab.shown.headers.get('content-security-policy')).toContain(`form-action 'self' https: ${source};`)
+    expect(tab.page.text).toContain(place)
+    expect(tab.page.text).toContain('Any program there could.')
+    expect(tab.page.text).toContain('It says that it is an app of <strong>vscode.example</strong>.')
+    expect(tab.page.headers.get('content-security-policy')).toContain(`form-action 'self' https: ${source};`)
   })
 
-  test('can be denied on either page, which grants nothing, sends no further mail and blocks nobody', async () => {
-    for (const goOn of [false, true]) {
-      const tab = await Tab.open(under)
-      if (goOn) await tab.askForCode()
-      const back = await tab.follow(await tab.press('deny'))
-      expect(back.searchParams.get('error')).toBe('access_denied')
-      expect(back.searchParams.get('code')).toBeNull()
-      expect(await claimsOf(under, tab)).toBe(0)
-      expect((await tab.load()).status).toBe(410)
+  test('can be denied on either page, which grants nothing, erases the address and blocks no mailbox', async () => {
+    for (const hasRequestedCode of [false, true]) {
+      const tab = await Tab.open(system)
+      if (hasRequestedCode) await tab.requestCode()
+      const callbackUrl = await tab.followToApp(await tab.press('deny'))
+      expect(callbackUrl.searchParams.get('error')).toBe('access_denied')
+      expect(callbackUrl.searchParams.get('code')).toBeNull()
+      expect(await countVerifications(system, tab)).toBe(0)
+      expect((await tab.reload()).status).toBe(410)
     }
-    expect(await countRows(under, 'claim_blocks')).toBe(0)
+    expect(await countRowsFrom(system, 'claim_blocks')).toBe(0)
     expect(
-      await countRows(
-        under,
+      await countRowsFrom(
+        system,
         `claim_attempts where purpose = 'sign-in' and state = 'superseded' and email_sealed is not null`,
       ),
     ).toBe(0)
   })
 
-  test('can be started again from the app after it was denied or timed out', async () => {
-    const tab = await Tab.open(under)
+  test('can be started again from the app after it was denied', async () => {
+    const tab = await Tab.open(system)
     await tab.press('deny')
-    const { back } = await signedIn(under, { app: tab.app })
-    expect(back.searchParams.get('code')).not.toBeNull()
+    const { callbackUrl } = await completeSignIn(system, { app: tab.app })
+    expect(callbackUrl.searchParams.get('code')).not.toBeNull()
   })
 })
 
 describe('a code works for one purpose, in one sign-in, in one browser', () => {
-  /** Each returns the tab whose sign-in must not be allowed, and what it showed. */
-  const hostile: Record<string, (tab: Tab, code: string) => Promise<number>> = {
+  /** Requests that must not complete the sign-in of the tab, whose code is `code`. Each returns the status. */
+  const invalidRequests: Record<string, (tab: Tab, code: string) => Promise<number>> = {
     'the code of another sign-in': async (tab, code) => {
-      const other = await Tab.open(under)
-      const theirs = await other.askForCode()
-      return (await tab.press('code', { code: theirs === code ? wrongCode(code) : theirs })).status
+      const other = await Tab.open(system)
+      const otherCode = await other.requestCode()
+      return (await tab.press('code', { code: otherCode === code ? wrongCode(code) : otherCode })).status
     },
     'the code with the attempt of another sign-in': async (tab) => {
-      const other = await Tab.open(under)
-      const code = await other.askForCode()
-      return (await tab.press('code', { code, attempt: other.field('attempt') })).status
+      const other = await Tab.open(system)
+      const code = await other.requestCode()
+      return (await tab.press('code', { code, attempt: other.readField('attempt') })).status
     },
     'the code in a browser without the cookie': async (tab, code) => {
-      const form = { step: 'code', code, token: tab.field('token'), attempt: tab.field('attempt') }
-      const answer = await new Browser(under.auth.url).open(tab.path, {
+      const form = { step: 'code', code, token: tab.readField('token'), attempt: tab.readField('attempt') }
+      const response = await new Browser(system.auth.url).open(tab.path, {
         method: 'POST',
         headers: { 'sec-fetch-site': 'same-origin' },
         body: new URLSearchParams(form),
       })
-      return answer.status
+      return response.status
     },
-    'the code in a browser with the cookies of its own sign-in': async (tab, code) => {
-      const other = await Tab.open(under)
+    'the code in a browser with the cookies of another sign-in': async (tab, code) => {
+      const other = await Tab.open(system)
       const cookies = [...other.browser.cookies.values()]
         .map(({ name, value }) => `${name}=${value}`)
         .join('; ')
-      const form = { step: 'code', code, token: tab.field('token'), attempt: tab.field('attempt') }
-      const answer = await new Browser(under.auth.url).open(tab.path, {
+      const form = { step: 'code', code, token: tab.readField('token'), attempt: tab.readField('attempt') }
+      const response = await new Browser(system.auth.url).open(tab.path, {
         method: 'POST',
         headers: { cookie: cookies, 'sec-fetch-site': 'same-origin' },
         body: new URLSearchParams(form),
       })
-      return answer.status
+      return response.status
     },
     'the code of an agent’s verification of the same address': async (tab, code) => {
-      const attempt = await begin(claims(), { email: tab.email })
-      const theirs = await showCode(under.auth, attempt)
-      return (await tab.press('code', { code: theirs === code ? wrongCode(code) : theirs })).status
+      const attempt = await beginVerification(asVerificationSystem(), { email: tab.email })
+      const otherCode = await showCode(system.auth, attempt)
+      return (await tab.press('code', { code: otherCode === code ? wrongCode(code) : otherCode })).status
     },
     'an agent’s attempt with its code': async (tab) => {
-      const attempt = await begin(claims(), { email: tab.email })
-      const code = await showCode(under.auth, attempt)
+      const attempt = await beginVerification(asVerificationSystem(), { email: tab.email })
+      const code = await showCode(system.auth, attempt)
       return (await tab.press('code', { code, attempt: attempt.id })).status
     },
     'a form without its token': async (tab, code) => (await tab.press('code', { code, token: '' })).status,
     'a form with the token of another sign-in': async (tab, code) => {
-      const other = await Tab.open(under)
-      return (await tab.press('code', { code, token: other.field('token') })).status
+      const other = await Tab.open(system)
+      return (await tab.press('code', { code, token: other.readField('token') })).status
     },
     'a form of another site': async (tab, code) =>
       (await tab.press('code', { code }, { 'sec-fetch-site': 'cross-site' })).status,
@@ -190,22 +193,24 @@ describe('a code works for one purpose, in one sign-in, in one browser', () => {
     'a form of another origin in a browser without Sec-Fetch-Site': async (tab, code) =>
       (await tab.press('code', { code }, { origin: 'https://evil.example' })).status,
     'the code in the address of a GET': async (tab, code) =>
-      (await tab.browser.open(`${tab.path}?step=code&code=${code}&attempt=${tab.field('attempt')}`)).status,
+      (await tab.browser.open(`${tab.path}?step=code&code=${code}&attempt=${tab.readField('attempt')}`))
+        .status,
     'a wrong code': async (tab, code) => (await tab.press('code', { code: wrongCode(code) })).status,
     'no code': async (tab) => (await tab.press('code')).status,
     'the step after the code, without the code': async (tab) => (await tab.press('continue')).status,
     JSON: async (tab, code) => {
-      const answer = await tab.browser.open(tab.path, {
+      const response = await tab.browser.open(tab.path, {
         method: 'POST',
         headers: { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' },
-        body: JSON.stringify({ step: 'code', code, token: tab.field('token') }),
+        body: JSON.stringify({ step: 'code', code, token: tab.readField('token') }),
       })
-      return answer.status
+      return response.status
     },
   }
+  /** The statuses other than 400. */
   const STATUSES: Record<string, number> = {
     'the code in a browser without the cookie': 410,
-    'the code in a browser with the cookies of its own sign-in': 410,
+    'the code in a browser with the cookies of another sign-in': 410,
     'a form without its token': 403,
     'a form with the token of another sign-in': 403,
     'a form of another site': 403,
@@ -216,40 +221,43 @@ describe('a code works for one purpose, in one sign-in, in one browser', () => {
     JSON: 415,
   }
 
-  const claims = () => under as unknown as ClaimsUnderTest
+  const asVerificationSystem = () => system as unknown as VerificationSystem
 
-  test.for(Object.keys(hostile))('%s gives nothing, and the right code then works', async (name) => {
-    const tab = await Tab.open(under)
-    const code = await tab.askForCode()
-    expect(await hostile[name]?.(tab, code)).toBe(STATUSES[name] ?? 400)
-    expect(await claimsOf(under, tab)).toBe(0)
-    await tab.load()
+  test.for(Object.keys(invalidRequests))('%s grants nothing, and the right code then works', async (name) => {
+    const tab = await Tab.open(system)
+    const code = await tab.requestCode()
+    expect(await invalidRequests[name]?.(tab, code)).toBe(STATUSES[name] ?? 400)
+    expect(await countVerifications(system, tab)).toBe(0)
+    await tab.reload()
     expect((await tab.allow(code)).searchParams.get('code')).not.toBeNull()
-    expect(await claimsOf(under, tab)).toBe(1)
+    expect(await countVerifications(system, tab)).toBe(1)
   })
 
-  test('agents cannot complete a sign-in', async () => {
-    const tab = await Tab.open(under)
-    const code = await tab.askForCode()
-    const agent = await register(under.auth)
-    const answer = await complete(under.auth, agent, { otp: code, claim_attempt_id: tab.field('attempt') })
-    expect([answer.status, JSON.parse(answer.text).code]).toEqual([400, 'claim-unknown'])
-    const attempt = await begin(claims(), { agent, email: tab.email })
-    await showCode(under.auth, attempt)
-    const wrong = await complete(under.auth, agent, { otp: code })
-    expect([wrong.status, JSON.parse(wrong.text).code]).toEqual([400, 'otp-invalid'])
+  test('an agent cannot complete a sign-in with its code', async () => {
+    const tab = await Tab.open(system)
+    const code = await tab.requestCode()
+    const agent = await register(system.auth)
+    const response = await completeVerification(system.auth, agent, {
+      otp: code,
+      claim_attempt_id: tab.readField('attempt'),
+    })
+    expect([response.status, JSON.parse(response.text).code]).toEqual([400, 'claim-unknown'])
+    const attempt = await beginVerification(asVerificationSystem(), { agent, email: tab.email })
+    await showCode(system.auth, attempt)
+    const forOwnAttempt = await completeVerification(system.auth, agent, { otp: code })
+    expect([forOwnAttempt.status, JSON.parse(forOwnAttempt.text).code]).toEqual([400, 'otp-invalid'])
     expect((await tab.allow(code)).searchParams.get('code')).not.toBeNull()
   })
 
-  test('five tries are counted before the comparison, also at once; then a new code is needed', async () => {
-    const tab = await Tab.open(under)
-    const code = await tab.askForCode()
+  test('at most five tries are counted, even of simultaneous requests, and then a new code is needed', async () => {
+    const tab = await Tab.open(system)
+    const code = await tab.requestCode()
     const wrong = wrongCode(code)
     expect((await tab.press('code', { code: 'abc' })).text).toContain('Type the six digits')
-    expect(await triesOf(tab)).toBe(0)
+    expect(await countTries(tab)).toBe(0)
     expect((await tab.press('code', { code: wrong })).text).toContain('You have 4 tries left.')
-    const attempt = tab.field('attempt')
-    const token = tab.field('token')
+    const attempt = tab.readField('attempt')
+    const token = tab.readField('token')
     const tries = Array.from({ length: 7 }, () =>
       tab.browser.open(tab.path, {
         method: 'POST',
@@ -258,107 +266,109 @@ describe('a code works for one purpose, in one sign-in, in one browser', () => {
       }),
     )
     await Promise.all(tries)
-    expect(await triesOf(tab)).toBe(5)
+    expect(await countTries(tab)).toBe(5)
     await tab.press('code', { code, attempt, token })
-    expect(await claimsOf(under, tab)).toBe(0)
-    await tab.load()
-    expect(tab.shown.text).toContain('Too many wrong codes.')
-    expect((await tab.allow(await tab.askForCode())).searchParams.get('code')).not.toBeNull()
+    expect(await countVerifications(system, tab)).toBe(0)
+    await tab.reload()
+    expect(tab.page.text).toContain('Too many wrong codes.')
+    expect((await tab.allow(await tab.requestCode())).searchParams.get('code')).not.toBeNull()
   })
 
-  test('a code lasts ten minutes', async () => {
-    const tab = await Tab.open(under)
-    const code = await tab.askForCode()
-    const before = under.clock.now
-    under.clock.now = new Date(before.getTime() + RULES.claimCodeMs)
+  test('a code is refused after ten minutes', async () => {
+    const tab = await Tab.open(system)
+    const code = await tab.requestCode()
+    const issuedAt = system.clock.now
+    system.clock.now = new Date(issuedAt.getTime() + RULES.claimCodeMs)
     expect((await tab.press('code', { code })).status).toBe(200)
-    expect(tab.shown.text).toContain('The last code no longer works.')
-    expect(await claimsOf(under, tab)).toBe(0)
-    under.clock.now = before
-    await tab.load()
+    expect(tab.page.text).toContain('The last code no longer works.')
+    expect(await countVerifications(system, tab)).toBe(0)
+    system.clock.now = issuedAt
+    await tab.reload()
     expect((await tab.allow(code)).searchParams.get('code')).not.toBeNull()
   })
 
-  test('a newer code replaces the earlier one, which then does not count as a try', async () => {
-    const tab = await Tab.open(under)
-    const first = await tab.askForCode()
-    const old = await tab.another()
-    under.clock.now = new Date(under.clock.now.getTime() + MINUTE_MS)
+  test('a newer code replaces the earlier one, which is refused without counting as a try', async () => {
+    const tab = await Tab.open(system)
+    const first = await tab.requestCode()
+    const oldTab = await tab.openAnother()
+    system.clock.now = new Date(system.clock.now.getTime() + MINUTE_MS)
     await tab.press('resend')
-    const [, second = ''] = await tab.codes(2)
-    const stale = await old.press('code', { code: first })
-    expect([stale.status, stale.text.includes('You asked for a newer code.')]).toEqual([400, true])
-    expect(await triesOf(tab)).toBe(0)
+    const [, second = ''] = await tab.waitForCodes(2)
+    const refused = await oldTab.press('code', { code: first })
+    expect([refused.status, refused.text.includes('You asked for a newer code.')]).toEqual([400, true])
+    expect(await countTries(tab)).toBe(0)
     expect((await tab.allow(second)).searchParams.get('code')).not.toBeNull()
   })
 })
 
 describe('a sign-in with two tabs or the back button', () => {
-  test('shows its current state in every tab', async () => {
-    const tab = await Tab.open(under)
-    const other = await tab.another()
-    const code = await tab.askForCode()
-    expect(other.heading).toBe(ASKS)
-    await other.load()
-    expect(other.heading).toBe(TYPE)
+  test('shows its current state in each tab after a request there', async () => {
+    const tab = await Tab.open(system)
+    const other = await tab.openAnother()
+    const code = await tab.requestCode()
+    expect(other.heading).toBe(ADDRESS_HEADING)
+    await other.reload()
+    expect(other.heading).toBe(CODE_HEADING)
     expect((await other.allow(code)).searchParams.get('code')).not.toBeNull()
-    const late = await tab.press('code', { code })
-    expect([late.status, tab.heading]).toEqual([410, GONE])
-    expect((await tab.load()).status).toBe(410)
-    expect(tab.shown.text).toContain('If you have just allowed or denied an app, you are done.')
-    expect(await claimsOf(under, tab)).toBe(1)
+    const repeated = await tab.press('code', { code })
+    expect([repeated.status, tab.heading]).toEqual([410, GONE_HEADING])
+    expect((await tab.reload()).status).toBe(410)
+    expect(tab.page.text).toContain('If you have just allowed or denied an app, you are done.')
+    expect(await countVerifications(system, tab)).toBe(1)
   })
 
-  test('sends no second code when the page of the code is reloaded or the button clicked twice', async () => {
-    const tab = await Tab.open(under)
-    const stale = await tab.another()
-    await tab.askForCode()
-    await tab.load()
-    await stale.press('email', { email: tab.email })
-    expect(stale.heading).toBe(TYPE)
+  test('sends no second code when the page is reloaded, the address is submitted again, or a code is too recent', async () => {
+    const tab = await Tab.open(system)
+    const oldTab = await tab.openAnother()
+    await tab.requestCode()
+    await tab.reload()
+    await oldTab.press('email', { email: tab.email })
+    expect(oldTab.heading).toBe(CODE_HEADING)
     expect(
-      await countRows(
-        under,
+      await countRowsFrom(
+        system,
         'sign_ins join agents on agents.id = agent_id where app_client_id = $1 and codes = 1',
         [tab.app.id],
       ),
     ).toBe(1)
     await tab.press('resend')
-    expect(tab.shown.text).toContain('We sent you a code less than a minute ago.')
+    expect(tab.page.text).toContain('We sent you a code less than a minute ago.')
   })
 
   test('accepts another address, after which only its code works', async () => {
-    const tab = await Tab.open(under)
-    const first = await tab.askForCode()
+    const tab = await Tab.open(system)
+    const first = await tab.requestCode()
     expect((await tab.press('address')).status).toBe(200)
-    expect(tab.heading).toBe(ASKS)
+    expect(tab.heading).toBe(ADDRESS_HEADING)
     const email = newAddress('canary-other')
-    under.auth.confidential.add(email)
-    const second = await tab.askForCode(email)
+    system.auth.confidential.add(email)
+    const second = await tab.requestCode(email)
     if (first !== second) expect((await tab.press('code', { code: first })).status).toBe(400)
     expect((await tab.allow(second)).searchParams.get('code')).not.toBeNull()
   })
 
-  test('can be continued or denied if the response to the right code failed; denying ends the claim', async () => {
+  test('can be continued or denied if the response to the right code failed; denying ends the verification', async () => {
     for (const step of ['continue', 'deny'] as const) {
-      const tab = await Tab.open(under)
-      const code = await tab.askForCode()
-      // The request that allows finds the interaction once; then the app is gone.
-      let finds = 0
+      const tab = await Tab.open(system)
+      const code = await tab.requestCode()
+      // The request with the code finds the app once, and then no longer.
+      let lookups = 0
       const { app } = tab
-      under.apps.delete(app.id)
-      const get = under.apps.get.bind(under.apps)
-      under.apps.get = (id) => (id === app.id ? (finds++ === 0 ? app : undefined) : get(id))
+      const get = system.apps.get.bind(system.apps)
+      system.apps.get = (id) => {
+        if (id !== app.id) return get(id)
+        lookups += 1
+        return lookups === 1 ? app : undefined
+      }
       expect((await tab.press('code', { code })).status).toBe(404)
-      under.apps.get = get
-      under.apps.set(app.id, app)
-      await tab.load()
+      system.apps.get = get
+      await tab.reload()
       expect(tab.heading).toBe('You have allowed this app')
-      const back = await tab.follow(await tab.press(step))
-      expect(back.searchParams.has('code')).toBe(step === 'continue')
+      const callbackUrl = await tab.followToApp(await tab.press(step))
+      expect(callbackUrl.searchParams.has('code')).toBe(step === 'continue')
       expect(
-        await countRows(
-          under,
+        await countRowsFrom(
+          system,
           'claims join agents on agents.id = agent_id where app_client_id = $1 and ended_at is null',
           [app.id],
         ),
@@ -366,14 +376,14 @@ describe('a sign-in with two tabs or the back button', () => {
     }
   })
 
-  test('grants once when Allow is pressed twice at the same time', async () => {
-    const tab = await Tab.open(under)
-    const code = await tab.askForCode()
-    const other = await tab.another()
+  test('grants once when two tabs submit the code simultaneously', async () => {
+    const tab = await Tab.open(system)
+    const code = await tab.requestCode()
+    const other = await tab.openAnother()
     const statuses = (await Promise.all([tab, other].map((each) => each.press('code', { code })))).map(
       ({ status }) => status,
     )
     expect(statuses).toContain(303)
-    expect(await claimsOf(under, tab)).toBe(1)
+    expect(await countVerifications(system, tab)).toBe(1)
   })
 })

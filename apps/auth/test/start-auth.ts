@@ -7,36 +7,38 @@ import { type AuthStores, openAuthStores, type TokenPlace } from './open-auth-st
 
 export const ORIGIN = 'https://plainpath.example'
 
-/** One process of the authorization server, as a gateway reaches it: it listens on its own port and serves ORIGIN. */
+/** One instance of the authorization server, in the process of the test. Each listener has a port of its own. */
 export interface RunningAuth extends AsyncDisposable {
+  /** The public origin, which the gateway would serve. */
   readonly origin: string
+  /** The address of the public listener. */
   readonly url: string
   readonly internalUrl: string
   readonly operationsUrl: string
   readonly stores: AuthStores
-  /** Every line it logged. */
+  /** Every line that it logged. */
   readonly logged: readonly string[]
-  /** The confidential values that were sent or returned: tokens, secrets, names. Nothing may store or log them in clear. */
+  /** Confidential values that the test sent or received. They must not be stored or logged in clear. */
   readonly confidential: Set<string>
 }
 
 export interface StartOptions {
-  /** `loopback` for `http://127.0.0.1:<port>`; by default `ORIGIN`. */
+  /** The public origin, or `loopback` for the address of the public listener. The default is `ORIGIN`. */
   origin?: string
-  /** The Redis command timeout. The default is long, because a machine that runs tests is busy. */
+  /** The timeout of a Redis command. The default of 3 s is long, because a machine that runs tests is busy. */
   redisTimeoutMs?: number
-  /** Timeouts of PostgreSQL are those of production; else long, since a machine that runs tests is busy. */
+  /** Uses the production timeouts for PostgreSQL. By default they are five times as long, for a busy machine. */
   productionTimeouts?: boolean
   now?: () => Date
-  /** Settings beside the usual ones, or instead of them. */
+  /** Settings that are added to the usual ones, or override them. */
   env?: Record<string, string>
-  /** Replaces how client documents are fetched. */
+  /** Replaces DNS and the trusted certificate authorities for fetching client documents. */
   documents?: RuntimeDependencies['documents']
-  /** The apps that people connect from, and the pages on which they sign in. */
+  /** Replaces the function that finds apps, and optionally the sign-in pages. */
   apps?: RuntimeDependencies['apps']
 }
 
-/** A server with stores of its own. */
+/** Starts an instance with stores of its own. */
 export async function startAuth(options: StartOptions & { tokens?: TokenPlace } = {}): Promise<RunningAuth> {
   await using opening = new AsyncDisposableStack()
   const stores = opening.use(await openAuthStores(options.tokens))
@@ -45,14 +47,14 @@ export async function startAuth(options: StartOptions & { tokens?: TokenPlace } 
   return { ...instance, [Symbol.asyncDispose]: () => resources.disposeAsync() }
 }
 
-/** A server on stores that others may use too. */
+/** Starts an instance on stores that other instances may use too. */
 export async function startInstance(stores: AuthStores, options: StartOptions = {}): Promise<RunningAuth> {
   await using opening = new AsyncDisposableStack()
   let handler: RequestListener = (_request, response) => response.writeHead(503).end()
-  // The port is part of what the server must accept as Host, so it is bound first.
+  // The server must accept its port in the Host header, so the port is bound before the settings are made.
   const server = opening.use(await serve((request, response) => handler(request, response), ANY_PORT))
   const origin = options.origin === 'loopback' ? server.url : (options.origin ?? ORIGIN)
-  const { log, logged } = keepLog()
+  const { log, logged } = createRecordedLog()
   const settings = await stores.settingsFor(origin)
   const config = loadConfig({ ...settings, AUTH_ALSO_ACCEPT_HOSTS: new URL(server.url).host, ...options.env })
   const auth = opening.use(
@@ -86,7 +88,7 @@ export async function startInstance(stores: AuthStores, options: StartOptions = 
   }
 }
 
-function keepLog(): { log: Log; logged: string[] } {
+function createRecordedLog(): { log: Log; logged: string[] } {
   const logged: string[] = []
   return { log: createLog({ service: 'auth', write: (line) => void logged.push(line) }), logged }
 }

@@ -1,23 +1,23 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** A way to a store that can fail as stores do. */
+/** A TCP proxy in front of a store, which simulates failures of the store. */
 export interface FaultProxy extends AsyncDisposable {
   /** The store's URL, through the proxy. */
   readonly url: string
-  /** From now on sockets stay open and new ones are accepted, but no bytes come back. */
+  /** Stops forwarding bytes, in both directions. Connections stay open, and new ones are accepted. */
   silence(): void
-  /** Ends every connection and refuses new ones. */
+  /** Closes every connection, and refuses new ones. */
   refuse(): Promise<void>
-  /** Passes everything on again; connections that fell silent are ended. */
+  /** Forwards bytes again, on the same port. Closes the connections that were open while the proxy was silent. */
   restore(): Promise<void>
 }
 
 export async function startFaultProxy(storeUrl: string, defaultPort: number): Promise<FaultProxy> {
   const store = new URL(storeUrl)
   const sockets = new Set<Socket>()
-  let silent = false
-  const pair = (from: Socket, to: Socket) => {
+  let isSilent = false
+  const forward = (from: Socket, to: Socket) => {
     sockets.add(from)
     from.on('error', () => undefined)
     from.on('close', () => {
@@ -25,27 +25,27 @@ export async function startFaultProxy(storeUrl: string, defaultPort: number): Pr
       to.destroy()
     })
     from.on('data', (chunk) => {
-      if (!silent) to.write(chunk)
+      if (!isSilent) to.write(chunk)
     })
   }
-  const proxy = createServer((near) => {
-    const far = connect(Number(store.port || defaultPort), store.hostname)
-    pair(near, far)
-    pair(far, near)
+  const proxy = createServer((client) => {
+    const upstream = connect(Number(store.port || defaultPort), store.hostname)
+    forward(client, upstream)
+    forward(upstream, client)
   })
   const listen = async (port: number) => {
     proxy.listen(port, '127.0.0.1')
     await once(proxy, 'listening')
     return (proxy.address() as AddressInfo).port
   }
-  const cut = () => {
+  const closeConnections = () => {
     for (const socket of sockets) socket.destroy()
   }
   const close = async () => {
     if (!proxy.listening) return
     const closed = once(proxy, 'close')
     proxy.close()
-    cut()
+    closeConnections()
     await closed
   }
   const port = await listen(0)
@@ -55,12 +55,12 @@ export async function startFaultProxy(storeUrl: string, defaultPort: number): Pr
   return {
     url: url.href,
     silence() {
-      silent = true
+      isSilent = true
     },
     refuse: close,
     async restore() {
-      if (silent) cut()
-      silent = false
+      if (isSilent) closeConnections()
+      isSilent = false
       if (!proxy.listening) await listen(port)
     },
     [Symbol.asyncDispose]: close,

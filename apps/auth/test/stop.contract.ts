@@ -1,20 +1,21 @@
 import { API_VERSION } from '@plainpath/metadata'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { getToken, isActive, type Registered, register, requestToken } from './agent-client.ts'
+import { getToken, isActive, type RegisteredAgent, register, requestToken } from './agent-client.ts'
 import { exampleAgent } from './example-agent.ts'
 import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
 import { type CommandResult, runAuth } from './run-auth.ts'
 import { ORIGIN, type RunningAuth, startInstance } from './start-auth.ts'
 
-export interface Stopper {
+/** Two instances, and commands on the same stores. */
+export interface StopSystem {
   readonly stores: AuthStores
   readonly instances: readonly [RunningAuth, RunningAuth]
-  /** Runs `auth` with these words, where `+` stands for a blank. */
-  auth(args: string, more?: Record<string, string>): Promise<CommandResult>
+  /** Runs the command `auth`. A `+` in the arguments stands for a space. */
+  auth(args: string, moreSettings?: Record<string, string>): Promise<CommandResult>
 }
 
-/** Two instances, and the command line on the same stores. @param env where tokens are */
-export async function openStopper(env: Record<string, string>): Promise<Stopper & AsyncDisposable> {
+/** @param env the settings that say where tokens are stored */
+export async function openStopSystem(env: Record<string, string>): Promise<StopSystem & AsyncDisposable> {
   await using opening = new AsyncDisposableStack()
   const stores = opening.use(await openAuthStores())
   const start = async () =>
@@ -25,50 +26,50 @@ export async function openStopper(env: Record<string, string>): Promise<Stopper 
   return {
     stores,
     instances,
-    auth: (args, more = {}) =>
+    auth: (args, moreSettings = {}) =>
       runAuth(
         args.split(' ').map((word) => word.replaceAll('+', ' ')),
-        { ...settings, ...more },
+        { ...settings, ...moreSettings },
       ),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }
 
-/** `auth stop` over real HTTP, wherever tokens are. */
+/** Tests the command `auth stop` with the instances of `open`. */
 export function describeStopCommand(
   place: 'PostgreSQL' | 'Redis',
-  open: () => Promise<Stopper & AsyncDisposable>,
+  open: () => Promise<StopSystem & AsyncDisposable>,
 ) {
   describe(`auth stop, tokens in ${place},`, () => {
-    let system: Stopper & AsyncDisposable
+    let system: StopSystem & AsyncDisposable
     beforeAll(async () => {
       system = await open()
     })
     afterAll(() => system[Symbol.asyncDispose]())
 
-    /** An agent that both instances hold in memory, and a token that each issued. */
-    async function knownToBoth(): Promise<{ agent: Registered; tokens: string[] }> {
+    /** Creates an agent that both instances have cached, with a token from each instance. */
+    async function createKnownAgent(): Promise<{ agent: RegisteredAgent; tokens: string[] }> {
       const agent = await register(system.instances[0])
       return { agent, tokens: await Promise.all(system.instances.map((each) => getToken(each, agent))) }
     }
-    const activeAnywhere = async (tokens: readonly string[]) =>
+    const isAnyActive = async (tokens: readonly string[]) =>
       (
         await Promise.all(system.instances.flatMap((each) => tokens.map((token) => isActive(each, token))))
       ).some(Boolean)
 
-    test('--all-tokens revokes them at every instance, says what it did, and lets clients get new ones', async () => {
-      const [one, two] = [await knownToBoth(), await knownToBoth()]
-      const tokens = [...one.tokens, ...two.tokens]
-      const tried = await system.auth('stop --all-tokens --reason a+drill --dry-run')
-      expect(tried).toMatchObject({
+    test('--all-tokens revokes all tokens at both instances, reports that, and lets clients get new ones', async () => {
+      const [first, second] = [await createKnownAgent(), await createKnownAgent()]
+      const tokens = [...first.tokens, ...second.tokens]
+      const dryRun = await system.auth('stop --all-tokens --reason a+drill --dry-run')
+      expect(dryRun).toMatchObject({
         code: 0,
         printed: expect.stringMatching(/^Would revoke all tokens: 4 tokens/),
       })
-      expect(await activeAnywhere(tokens)).toBe(true)
-      const done = await system.auth('stop --all-tokens --reason a+drill --json')
-      expect(await activeAnywhere(tokens)).toBe(false)
-      expect(done.code).toBe(0)
-      expect(JSON.parse(done.printed)).toEqual({
+      expect(await isAnyActive(tokens)).toBe(true)
+      const stopped = await system.auth('stop --all-tokens --reason a+drill --json')
+      expect(await isAnyActive(tokens)).toBe(false)
+      expect(stopped.code).toBe(0)
+      expect(JSON.parse(stopped.printed)).toEqual({
         ok: true,
         done: true,
         scope: 'all-tokens',
@@ -84,29 +85,32 @@ export function describeStopCommand(
         })),
       })
       for (const each of system.instances) {
-        const token = await getToken(each, one.agent)
-        expect(await Promise.all(system.instances.map((at) => isActive(at, token)))).toEqual([true, true])
+        const token = await getToken(each, first.agent)
+        expect(await Promise.all(system.instances.map((instance) => isActive(instance, token)))).toEqual([
+          true,
+          true,
+        ])
       }
     })
 
-    test('--client revokes the tokens of one agent alone, which may get new ones', async () => {
-      const [stopped, other] = [await knownToBoth(), await knownToBoth()]
-      const id = stopped.agent.client_id
-      const done = await system.auth(`stop --client ${id} --reason its+log+leaked`)
-      expect(await activeAnywhere(stopped.tokens)).toBe(false)
-      expect(await activeAnywhere(other.tokens)).toBe(true)
-      expect(done.code).toBe(0)
-      expect(done.printed).toMatch(new RegExp(`^Revoked the tokens of ${id}: 2 tokens, after \\d+ ms\\.`))
-      expect(done.printed).toContain(`agents disable ${id}`)
+    test('--client revokes the tokens of one agent only, which can then get new ones', async () => {
+      const [target, other] = [await createKnownAgent(), await createKnownAgent()]
+      const id = target.agent.client_id
+      const stopped = await system.auth(`stop --client ${id} --reason its+log+leaked`)
+      expect(await isAnyActive(target.tokens)).toBe(false)
+      expect(await isAnyActive(other.tokens)).toBe(true)
+      expect(stopped.code).toBe(0)
+      expect(stopped.printed).toMatch(new RegExp(`^Revoked the tokens of ${id}: 2 tokens, after \\d+ ms\\.`))
+      expect(stopped.printed).toContain(`agents disable ${id}`)
       await expect
-        .poll(async () => isActive(system.instances[1], await getToken(system.instances[0], stopped.agent)), {
+        .poll(async () => isActive(system.instances[1], await getToken(system.instances[0], target.agent)), {
           timeout: 10_000,
         })
         .toBe(true)
     })
 
     test('--issued-before revokes older tokens, and rejects a time in the future', async () => {
-      const { agent, tokens } = await knownToBoth()
+      const { agent, tokens } = await createKnownAgent()
       const soon = new Date(Math.ceil(Date.now() / 1000) * 1000 + 60_000).toISOString()
       const refused = await system.auth(`stop --issued-before ${soon} --reason a+drill --json`)
       expect(refused.code).toBe(1)
@@ -114,48 +118,48 @@ export function describeStopCommand(
         ok: false,
         reason: expect.stringContaining('future'),
       })
-      expect(await activeAnywhere(tokens)).toBe(true)
-      // The next second of the database's clock: from then on what there is was issued before.
-      const next = new Date((Math.floor(Date.now() / 1000) + 1) * 1000).toISOString()
+      expect(await isAnyActive(tokens)).toBe(true)
+      // The start of the next second. The command is refused until then, and then all these tokens are older.
+      const nextSecond = new Date((Math.floor(Date.now() / 1000) + 1) * 1000).toISOString()
       await expect
-        .poll(async () => (await system.auth(`stop --issued-before ${next} --reason a+drill`)).code, {
+        .poll(async () => (await system.auth(`stop --issued-before ${nextSecond} --reason a+drill`)).code, {
           interval: 50,
           timeout: 10_000,
         })
         .toBe(0)
-      expect(await activeAnywhere(tokens)).toBe(false)
+      expect(await isAnyActive(tokens)).toBe(false)
       const token = await getToken(system.instances[0], agent)
       expect(await isActive(system.instances[1], token)).toBe(true)
     })
 
-    test('tokens issued during a stop are revoked by the next one, and those from before by both', async () => {
-      const { agent } = await knownToBoth()
-      const early = await getToken(system.instances[1], agent)
-      const issuing = Array.from({ length: 30 }, (_, n) =>
+    test('a stop revokes tokens that were issued before it, and the next stop those that were issued during it', async () => {
+      const { agent } = await createKnownAgent()
+      const earlierToken = await getToken(system.instances[1], agent)
+      const requests = Array.from({ length: 30 }, (_, n) =>
         requestToken(system.instances[n % 2] ?? system.instances[0], agent),
       )
-      const [stopped] = await Promise.all([system.auth('stop --all-tokens --reason a+drill'), ...issuing])
+      const [stopped] = await Promise.all([system.auth('stop --all-tokens --reason a+drill'), ...requests])
       expect(stopped).toMatchObject({ code: 0 })
-      expect(await activeAnywhere([early])).toBe(false)
-      const successes = (await Promise.all(issuing)).filter(({ status }) => status === 200)
+      expect(await isAnyActive([earlierToken])).toBe(false)
+      const successes = (await Promise.all(requests)).filter(({ status }) => status === 200)
       const tokens = successes.map(({ text }) => (JSON.parse(text) as { access_token: string }).access_token)
       expect(tokens.length).toBeGreaterThan(0)
       expect((await system.auth('stop --all-tokens --reason again')).code).toBe(0)
-      expect(await activeAnywhere(tokens)).toBe(false)
+      expect(await isAnyActive(tokens)).toBe(false)
     })
 
     test.for([
-      ['an agent that never was', (): string => `--client ${exampleAgent().agent.id}`],
-      ['a time to come', (): string => '--issued-before 2999-01-01T00:00:00Z'],
-    ] as const)('%s is refused, exit code 1, and nothing ends or is written', async ([, which]) => {
-      const { tokens } = await knownToBoth()
+      ['an unknown agent', (): string => `--client ${exampleAgent().agent.id}`],
+      ['a time in the future', (): string => '--issued-before 2999-01-01T00:00:00Z'],
+    ] as const)('refuses %s with exit code 1, and revokes and records nothing', async ([, toOptions]) => {
+      const { tokens } = await createKnownAgent()
       const { printed } = await system.auth('stops --json')
-      expect((await system.auth(`stop ${which()} --reason a+drill`)).code).toBe(1)
+      expect((await system.auth(`stop ${toOptions()} --reason a+drill`)).code).toBe(1)
       expect((await system.auth('stops --json')).printed).toBe(printed)
-      expect(await activeAnywhere(tokens)).toBe(true)
+      expect(await isAnyActive(tokens)).toBe(true)
     })
 
-    test('records every stop in an audit that detects changes', async () => {
+    test('records each stop in an audit in which --verify detects removed and changed rows', async () => {
       const before = JSON.parse((await system.auth('stops --json')).printed) as unknown[]
       await system.auth('stop --all-tokens --reason first')
       const { head } = JSON.parse((await system.auth('stops --verify --json')).printed) as { head: string }
@@ -176,16 +180,16 @@ export function describeStopCommand(
       expect((await system.auth('stops --verify')).code).toBe(1)
     })
 
-    test('without PostgreSQL revokes nothing, and says so', async () => {
-      const { tokens } = await knownToBoth()
-      const nowhere = { AUTH_DATABASE_URL: 'postgres://auth:Canary-pw@127.0.0.1:1/auth' }
-      const failed = await system.auth('stop --all-tokens --reason a+drill', nowhere)
+    test('revokes nothing without PostgreSQL, and says so', async () => {
+      const { tokens } = await createKnownAgent()
+      const unreachable = { AUTH_DATABASE_URL: 'postgres://auth:Canary-pw@127.0.0.1:1/auth' }
+      const failed = await system.auth('stop --all-tokens --reason a+drill', unreachable)
       expect([failed.code, failed.printed]).toEqual([1, ''])
       expect(failed.errors).toMatch(/Nothing was stored.*Run the same command again\.$/)
       expect(failed.errors).not.toContain('Canary-pw')
-      expect(await activeAnywhere(tokens)).toBe(true)
+      expect(await isAnyActive(tokens)).toBe(true)
       expect((await system.auth('stop --all-tokens --reason again')).code).toBe(0)
-      expect(await activeAnywhere(tokens)).toBe(false)
+      expect(await isAnyActive(tokens)).toBe(false)
     })
   })
 }

@@ -2,30 +2,30 @@ import { startRedis } from '@plainpath/http/testing/start-redis'
 import { expect, test } from 'vitest'
 import { getToken, isActive, register } from './agent-client.ts'
 import { startFaultProxy } from './start-fault-proxy.ts'
-import { describeStopCommand, openStopper } from './stop.contract.ts'
+import { describeStopCommand, openStopSystem } from './stop.contract.ts'
 
 describeStopCommand('Redis', async () => {
   await using opening = new AsyncDisposableStack()
   const redis = opening.use(await startRedis())
-  const stopper = opening.use(await openStopper({ AUTH_REDIS_URL: redis.url }))
+  const system = opening.use(await openStopSystem({ AUTH_REDIS_URL: redis.url }))
   const resources = opening.move()
-  return { ...stopper, [Symbol.asyncDispose]: () => resources.disposeAsync() }
+  return { ...system, [Symbol.asyncDispose]: () => resources.disposeAsync() }
 })
 
 test('auth stop fails while Redis is unavailable, stores nothing, and works when repeated', async () => {
   await using redis = await startRedis()
   await using proxy = await startFaultProxy(redis.url, 6379)
-  await using system = await openStopper({ AUTH_REDIS_URL: redis.url })
+  await using system = await openStopSystem({ AUTH_REDIS_URL: redis.url })
   const [auth] = system.instances
   const token = await getToken(auth, await register(auth))
-  const through = { AUTH_REDIS_URL: proxy.url }
-  const stop = (how: Record<string, string> = {}) =>
-    system.auth('stop --all-tokens --reason a+drill --json', how)
+  const throughProxy = { AUTH_REDIS_URL: proxy.url }
+  const stop = (settings: Record<string, string> = {}) =>
+    system.auth('stop --all-tokens --reason a+drill --json', settings)
   proxy.silence()
-  expect((await stop(through)).code).toBe(1)
+  expect((await stop(throughProxy)).code).toBe(1)
   expect((await system.auth('stops')).printed).toBe('No tokens were ever revoked with stop.')
   expect(await isActive(auth, token)).toBe(true)
   await proxy.restore()
-  expect((await stop(through)).code).toBe(0)
+  expect((await stop(throughProxy)).code).toBe(0)
   expect(await isActive(auth, token)).toBe(false)
 })

@@ -1,3 +1,3 @@
-import { describeStopCommand, openStopper } from './stop.contract.ts'
+import { describeStopCommand, openStopSystem } from './stop.contract.ts'
 
-describeStopCommand('PostgreSQL', () => openStopper({}))
+describeStopCommand('PostgreSQL', () => openStopSystem({}))

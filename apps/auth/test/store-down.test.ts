@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import {
   asAgent,
-  basic,
+  basicAuth,
   deleteAgent,
   getToken,
   isActive,
   json,
-  type Registered,
+  type RegisteredAgent,
   register,
   requestIntrospection,
   requestToken,
@@ -14,7 +14,7 @@ import {
 } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { expectProblem, expectSafe, type Refusal } from './expect-refusal.ts'
-import { inHeader, type KeyAgent, registerKeys, tokenByKey } from './key-agent.ts'
+import { assertionHeader, type KeyAgent, registerKeys, requestTokenByKey } from './key-agent.ts'
 import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
 import { type HttpResponse, send } from './send.ts'
 import { type RunningAuth, startInstance } from './start-auth.ts'
@@ -26,62 +26,62 @@ const unavailable: Refusal = {
   error: 'temporarily_unavailable',
   headers: { 'retry-after': /^[1-9][0-9]*$/ },
 }
-/** A statement times out after 2.5 s, a connection attempt after 1 s. */
-const WITHIN_MS = 5_000
+/** In production, a query times out after 2.5 s, and a connection attempt after 1 s. */
+const MAX_RESPONSE_MS = 5_000
 
 let stores: AuthStores
 let proxy: FaultProxy
 let auth: RunningAuth
-let known: Registered
-let another: Registered
+let agent: RegisteredAgent
+let otherAgent: RegisteredAgent
 let token: string
-let keyed: KeyAgent
+let keyAgent: KeyAgent
 beforeAll(async () => {
   stores = await openAuthStores()
   proxy = await startFaultProxy(stores.database.appUrl, 5432)
   auth = await startInstance(stores, { env: { AUTH_DATABASE_URL: proxy.url }, productionTimeouts: true })
-  known = await register(auth)
-  token = await getToken(auth, known)
-  another = await register(auth)
-  keyed = await registerKeys(auth)
+  agent = await register(auth)
+  token = await getToken(auth, agent)
+  otherAgent = await register(auth)
+  keyAgent = await registerKeys(auth)
 })
 afterAll(async () => {
   await expectNothingInClear(auth)
   for (const each of [auth, proxy, stores]) await each[Symbol.asyncDispose]()
 })
 
-const NEEDS_THE_DATABASE: [string, () => Promise<HttpResponse>, Refusal['form']][] = [
+const REQUESTS_THAT_NEED_THE_DATABASE: [string, () => Promise<HttpResponse>, Refusal['form']][] = [
   [
     'a registration',
     () => send(auth.url, { method: 'POST', path: '/api/agent/register', ...json({}) }),
     'agent',
   ],
-  ['a token for a client in memory', () => requestToken(auth, known), 'oauth'],
-  ['a token for a client in memory that has keys', () => tokenByKey(auth, keyed), 'oauth'],
+  ['a token for a cached client', () => requestToken(auth, agent), 'oauth'],
+  ['a token for a cached client with keys', () => requestTokenByKey(auth, keyAgent), 'oauth'],
   [
-    'the message for such a client',
-    async () => send(auth.url, { path: '/api/agent', headers: await inHeader(auth, keyed) }),
+    'GET /api/agent of a cached client with keys',
+    async () => send(auth.url, { path: '/api/agent', headers: await assertionHeader(auth, keyAgent) }),
     'agent',
   ],
-  ['a token for any other client', () => requestToken(auth, unknown()), 'oauth'],
+  ['a token for a client that is not cached', () => requestToken(auth, createUnknownAgent()), 'oauth'],
   ['an introspection', () => requestIntrospection(auth, token), 'oauth'],
-  ['a revocation', () => revoke(auth, known, token), 'oauth'],
-  ['a deletion', () => deleteAgent(auth, known), 'agent'],
+  ['a revocation', () => revoke(auth, agent, token), 'oauth'],
+  ['a deletion', () => deleteAgent(auth, agent), 'agent'],
   [
-    'GET /api/agent of a client that is not in the cache',
-    () => send(auth.url, { path: '/api/agent', headers: asAgent(unknown()) }),
+    'GET /api/agent of a client that is not cached',
+    () => send(auth.url, { path: '/api/agent', headers: asAgent(createUnknownAgent()) }),
     'agent',
   ],
 ]
-/** A client that this process has not read from the database. */
-const unknown = (): Registered => {
+/** Creates a client that the instance cannot have cached. */
+const createUnknownAgent = (): RegisteredAgent => {
   const random = crypto.randomUUID().replaceAll('-', '').slice(0, 22)
   return { client_id: `agt_${random}`, client_secret: 'x' }
 }
 
 /**
- * One connection receives notifications about agents and keys, the other about mails. The first has listened to both of its
- * channels when its last query is not the first LISTEN.
+ * Checks that both connections listen for notifications: one about agents and keys, the other about mails. The first
+ * sends two LISTEN queries, so it listens to both channels when its last query is not the first LISTEN.
  */
 async function expectListening() {
   const { rowCount } = await stores.db.query(
@@ -91,21 +91,24 @@ async function expectListening() {
   expect(rowCount).toBe(2)
 }
 
-/** A notification arrives after the response to LISTEN, so an instance that received one has cleared its cache. */
+/**
+ * Checks that the instance receives notifications. It clears its cache when it has begun to listen, so after a
+ * notification it does not clear the cache again.
+ */
 async function expectNotified() {
-  await getToken(auth, another)
+  await getToken(auth, otherAgent)
   for (const [status, response] of [
     ['disabled', 401],
     ['active', 200],
   ] as const) {
-    await stores.db.query('update agents set status = $1 where id = $2', [status, another.client_id])
-    const expectResponse = async () => expect((await requestToken(auth, another)).status).toBe(response)
+    await stores.db.query('update agents set status = $1 where id = $2', [status, otherAgent.client_id])
+    const expectResponse = async () => expect((await requestToken(auth, otherAgent)).status).toBe(response)
     await vi.waitFor(expectResponse, { timeout: 20_000 })
   }
 }
 
 async function expectRecovery() {
-  await expect.poll(async () => (await requestToken(auth, known)).status).toBe(200)
+  await expect.poll(async () => (await requestToken(auth, agent)).status).toBe(200)
   expect(await isActive(auth, token)).toBe(true)
   await expect.poll(async () => (await send(auth.operationsUrl, { path: '/ready' })).status).toBe(200)
 }
@@ -113,33 +116,37 @@ async function expectRecovery() {
 describe.for([
   ['refuses connections', () => proxy.refuse()],
   ['falls silent', async () => proxy.silence()],
-] satisfies [string, () => Promise<void>][])('F-01, F-02 while the database %s', ([_how, fail]) => {
+] satisfies [string, () => Promise<void>][])('F-01, F-02 while the database %s', ([_title, fail]) => {
   beforeAll(async () => {
-    // Reconnecting the listener for notifications clears the server's cache, which must not happen later.
+    // When the listener reconnects, the instance clears its cache. That must not happen during the tests.
     await vi.waitFor(expectListening, { timeout: 20_000 })
     await expectNotified()
-    await tokenByKey(auth, keyed)
+    await requestTokenByKey(auth, keyAgent)
     await fail()
   })
   afterAll(() => proxy.restore())
 
-  // The first, since what is in memory is kept for half a minute.
-  test('rejects wrong credentials without the database', async () => {
-    const wrong = await requestToken(auth, { ...another, client_secret: 'wrong' })
+  // This test runs first, because the cache is valid for half a minute.
+  test('rejects wrong credentials of cached callers without the database', async () => {
+    const wrong = await requestToken(auth, { ...otherAgent, client_secret: 'wrong' })
     expectProblem(wrong, { status: 401, code: 'invalid-client', error: 'invalid_client' })
-    const nobody = await requestIntrospection(auth, token, basic('rs_api', 'wrong'))
-    expectProblem(nobody, { status: 401, code: 'invalid-client', error: 'invalid_client' })
+    const refused = await requestIntrospection(auth, token, basicAuth('rs_api', 'wrong'))
+    expectProblem(refused, { status: 401, code: 'invalid-client', error: 'invalid_client' })
   })
 
-  test('responds 503 soon to requests that need the database', { timeout: 60_000 }, async () => {
+  test('responds 503 within 5 s to requests that need the database', { timeout: 60_000 }, async () => {
     const responses = await Promise.all(
-      NEEDS_THE_DATABASE.map(async ([name, request, form]) => ({ name, form, response: await request() })),
+      REQUESTS_THAT_NEED_THE_DATABASE.map(async ([name, request, form]) => ({
+        name,
+        form,
+        response: await request(),
+      })),
     )
     for (const { name, form, response } of responses) {
       expect(response.status, name).toBe(503)
       expectProblem(response, { ...unavailable, form: form ?? 'oauth' })
       await expectSafe(auth, response)
-      expect(response.ms, name).toBeLessThan(WITHIN_MS)
+      expect(response.ms, name).toBeLessThan(MAX_RESPONSE_MS)
     }
   })
 
@@ -171,27 +178,27 @@ describe.for([
 })
 
 describe('F-06 while the database is read-only', () => {
-  const readOnly = (on: boolean) =>
+  const setReadOnly = (isReadOnly: boolean) =>
     stores.asAdmin(
-      `begin read write; alter database ${stores.database.name} set default_transaction_read_only = ${on}; commit`,
+      `begin read write; alter database ${stores.database.name} set default_transaction_read_only = ${isReadOnly}; commit`,
     )
   const restartSessions = () =>
     stores.asAdmin(
       `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
     )
   beforeAll(async () => {
-    await readOnly(true)
+    await setReadOnly(true)
     await restartSessions()
   })
   afterAll(async () => {
-    await readOnly(false)
+    await setReadOnly(false)
     await restartSessions()
   })
 
   test('responds 503 to writes, and still finds tokens', async () => {
     await expect.poll(async () => (await requestIntrospection(auth, token)).status).toBe(200)
-    for (const [name, request, form] of NEEDS_THE_DATABASE.filter(([each]) =>
-      /registration|memory$|revocation|deletion/.test(each),
+    for (const [name, request, form] of REQUESTS_THAT_NEED_THE_DATABASE.filter(([each]) =>
+      /registration|a cached client$|revocation|deletion/.test(each),
     ))
       expectProblem(await request().then((response) => ({ ...response, name })), {
         ...unavailable,
@@ -201,17 +208,17 @@ describe('F-06 while the database is read-only', () => {
   })
 
   test('recovers once the database is writable', async () => {
-    await readOnly(false)
+    await setReadOnly(false)
     await restartSessions()
     await expectRecovery()
   })
 })
 
-test('F-04 terminated database sessions affect no other request', async () => {
-  const requesting = Array.from({ length: 20 }, () => requestToken(auth, known))
+test('F-04 requests get 200 or 503 while database sessions are terminated, and recover', async () => {
+  const requests = Array.from({ length: 20 }, () => requestToken(auth, agent))
   await stores.asAdmin(
     `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
   )
-  for (const { status } of await Promise.all(requesting)) expect([200, 503]).toContain(status)
+  for (const { status } of await Promise.all(requests)) expect([200, 503]).toContain(status)
   await expectRecovery()
 })

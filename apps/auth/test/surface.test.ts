@@ -7,15 +7,15 @@ import {
 } from '@plainpath/metadata'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { asAgent, GRANT, getToken, type Registered, register } from './agent-client.ts'
-import { claimMailbox, getAssertion } from './claim-mailbox.ts'
+import { addVerification, getAssertion } from './add-verification.ts'
+import { asAgent, GRANT, getToken, type RegisteredAgent, register } from './agent-client.ts'
 import { CANARY, expectProblem, expectSafe, type Refusal } from './expect-refusal.ts'
-import { assertionFields, assertionOf, newKey, registerKeys } from './key-agent.ts'
+import { assertionFields, newKey, registerKeys, signAssertion } from './key-agent.ts'
 import { rawRequest, send, sendRaw } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
 let auth: RunningAuth
-let agent: Registered
+let agent: RegisteredAgent
 beforeAll(async () => {
   auth = await startAuth()
   agent = await register(auth)
@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => auth[Symbol.asyncDispose]())
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
-/** Every public path with its methods. Any other path responds 404 to every method. */
+/** The public paths with their methods. */
 const PUBLIC: Record<string, string[]> = {
   '/.well-known/oauth-authorization-server': ['GET', 'HEAD'],
   '/api/agent': ['DELETE', 'GET', 'HEAD'],
@@ -49,12 +49,13 @@ const PUBLIC: Record<string, string[]> = {
   '/oauth/revoke': ['POST'],
   '/oauth/token': ['POST'],
 }
+/** The paths of the internal listener with their methods. */
 const INTERNAL: Record<string, string[]> = {
   '/oauth/introspect': ['POST'],
   '/oauth/jwks.json': ['GET', 'HEAD'],
 }
 /** Paths that oidc-provider would serve, and paths similar to ours. */
-const NOWHERE = [
+const UNSERVED_PATHS = [
   ...[
     '/',
     '/auth',
@@ -111,74 +112,73 @@ describe.for([
   ['public', PUBLIC, () => auth.url],
   ['internal', INTERNAL, () => auth.internalUrl],
 ] satisfies [string, Record<string, string[]>, () => string][])('the %s listener', ([_name, served, url]) => {
-  test.for(Object.entries(served))('serves %s', async ([path, allowed]) => {
+  test.for(Object.entries(served))('serves %s with exactly its methods', async ([path, allowed]) => {
     for (const method of METHODS) {
       const { status, headers } = await send(url(), { method, path, headers: { accept: 'text/html' } })
-      // A page says that it has nothing for this link.
-      const nothing = status === 404 && !headers.get('content-type')?.startsWith('text/html')
-      expect([method, status === 405 || nothing]).toEqual([method, !allowed.includes(method)])
+      // A served path may respond 404 with a page, which says that the link does not work.
+      const isNotFound = status === 404 && !headers.get('content-type')?.startsWith('text/html')
+      expect([method, status === 405 || isNotFound]).toEqual([method, !allowed.includes(method)])
       if (status === 405) expect(headers.get('allow')?.split(', ').sort()).toEqual(allowed)
     }
   })
 
-  test('serves no other path', async () => {
-    const elsewhere = [...new Set([...NOWHERE, ...Object.keys({ ...PUBLIC, ...INTERNAL })])]
-    const found: string[] = []
-    for (const path of elsewhere.filter((each) => !Object.hasOwn(served, each)))
+  test('responds 404 to GET and POST at other paths', async () => {
+    const otherPaths = [...new Set([...UNSERVED_PATHS, ...Object.keys({ ...PUBLIC, ...INTERNAL })])]
+    const unexpected: string[] = []
+    for (const path of otherPaths.filter((each) => !Object.hasOwn(served, each)))
       for (const method of ['GET', 'POST']) {
-        const [answer] = await sendRaw(url(), rawRequest(`${method} ${path}`, ['Content-Length: 0']))
-        if (answer?.status !== 404) found.push(`${method} ${path} ${answer?.status}`)
-        else expectProblem(answer, { status: 404, code: 'not-found', form: errorForm(path) })
+        const [response] = await sendRaw(url(), rawRequest(`${method} ${path}`, ['Content-Length: 0']))
+        if (response?.status !== 404) unexpected.push(`${method} ${path} ${response?.status}`)
+        else expectProblem(response, { status: 404, code: 'not-found', form: errorForm(path) })
       }
-    expect(found).toEqual([])
+    expect(unexpected).toEqual([])
   })
 })
-const errorForm = (path: string): NonNullable<Refusal['form']> =>
-  path.startsWith('/oauth/') && !path.startsWith('/oauth/authorize')
-    ? 'oauth'
-    : path.startsWith('/api/agent')
-      ? 'agent'
-      : 'problem'
 
-test('the operations listener serves /live, /ready and /metrics, without secrets', async () => {
+function errorForm(path: string): NonNullable<Refusal['form']> {
+  if (path.startsWith('/oauth/') && !path.startsWith('/oauth/authorize')) return 'oauth'
+  return path.startsWith('/api/agent') ? 'agent' : 'problem'
+}
+
+test('the operations listener serves /live, /ready and /metrics, without tokens, secrets or client ids', async () => {
   await getToken(auth, agent)
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     ['/live', '/ready', '/metrics', '/', '/oauth/token'].map((path) => send(auth.operationsUrl, { path })),
   )
-  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 404, 404])
-  expect(JSON.parse(answers[1]!.text)).toMatchObject({ status: 'ready', checks: { database: 'ok' } })
-  for (const secret of auth.confidential) expect(answers[2]!.text).not.toContain(secret)
-  expect(answers[2]!.text).toContain('route="/oauth/token"')
-  expect(answers[2]!.text).toMatch(/^tokens_issued_total\{scope="guides:read",service="auth"\} [1-9]/m)
-  expect(answers[2]!.text).toContain('database_pool{state="max",service="auth"} 12')
-  expect(answers[2]!.text).toContain('database_shed_total{service="auth"} 0')
-  expect(answers[2]!.text).not.toContain(agent.client_id)
+  expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 404, 404])
+  expect(JSON.parse(responses[1]!.text)).toMatchObject({ status: 'ready', checks: { database: 'ok' } })
+  for (const secret of auth.confidential) expect(responses[2]!.text).not.toContain(secret)
+  expect(responses[2]!.text).toContain('route="/oauth/token"')
+  expect(responses[2]!.text).toMatch(/^tokens_issued_total\{scope="guides:read",service="auth"\} [1-9]/m)
+  expect(responses[2]!.text).toContain('database_pool{state="max",service="auth"} 12')
+  expect(responses[2]!.text).toContain('database_shed_total{service="auth"} 0')
+  expect(responses[2]!.text).not.toContain(agent.client_id)
 })
 
 describe('/.well-known/oauth-authorization-server', () => {
-  const read = async () => {
-    const answer = await send(auth.url, { path: '/.well-known/oauth-authorization-server' })
+  const readMetadata = async () => {
+    const response = await send(auth.url, { path: '/.well-known/oauth-authorization-server' })
     const document = createAuthorizationServerMetadata(serviceUrls('https://plainpath.example'))
-    expect(JSON.parse(answer.text)).toEqual(document)
-    return { answer, document }
+    expect(JSON.parse(response.text)).toEqual(document)
+    return { response, document }
   }
-  const pathOf = (url: string) => new URL(url).pathname
+  const toPath = (url: string) => new URL(url).pathname
 
   test('names the configured issuer', async () => {
-    const { answer, document } = await read()
+    const { response, document } = await readMetadata()
     expect(document.issuer).toBe('https://plainpath.example')
     expect(document.protected_resources).toEqual([
       'https://plainpath.example/api',
       'https://plainpath.example/api/mcp',
       'https://plainpath.example/mcp',
     ])
-    expect(answer.headers.get('content-type')).toMatch(/^application\/json(; charset=utf-8)?$/)
-    await expectSafe(auth, answer)
+    expect(response.headers.get('content-type')).toMatch(/^application\/json(; charset=utf-8)?$/)
+    await expectSafe(auth, response)
   })
 
-  test('lists exactly the public routes', async () => {
-    const { document } = await read()
-    const named = [
+  test('names public routes only, and with those that other documents name, all of them', async () => {
+    const { document } = await readMetadata()
+    const namedUrls = [
       document.authorization_endpoint,
       document.token_endpoint,
       document.registration_endpoint,
@@ -189,25 +189,25 @@ describe('/.well-known/oauth-authorization-server', () => {
       document.agent_auth.claim_complete_uri,
       document.service_documentation,
     ]
-    expect(named.every((url) => url.startsWith('https://plainpath.example/'))).toBe(true)
-    // auth.md and the documents that it links name the others; RFC 8414 names this document, and a mail its page.
-    const unnamed = [
+    expect(namedUrls.every((url) => url.startsWith('https://plainpath.example/'))).toBe(true)
+    // The other routes are named by auth.md and the documents that it links, by RFC 8414, and by mails.
+    const otherPaths = [
       ...Object.keys(PUBLIC).filter((path) => path.startsWith('/auth/')),
       ...['/api/agent', '/api/agent/assertion', '/api/agent/jwks', '/claim'],
       ...Object.keys(PUBLIC).filter((path) => path.startsWith('/api/agent/secrets')),
       '/.well-known/oauth-authorization-server',
-      // The authorization endpoint leads there.
+      // The sign-in pages redirect there.
       '/oauth/authorize/an-interaction',
     ]
-    expect([...named.map(pathOf), ...unnamed].sort()).toEqual(Object.keys(PUBLIC))
+    expect([...namedUrls.map(toPath), ...otherPaths].sort()).toEqual(Object.keys(PUBLIC))
   })
 
   test('lists only grants, scopes and authentication methods that work', async () => {
-    const { document } = await read()
+    const { document } = await readMetadata()
     const post = (headers: Record<string, string>, fields: Record<string, string>) =>
       send(auth.url, {
         method: 'POST',
-        path: pathOf(document.token_endpoint),
+        path: toPath(document.token_endpoint),
         headers,
         body: new URLSearchParams(fields),
       })
@@ -216,41 +216,44 @@ describe('/.well-known/oauth-authorization-server', () => {
       client_secret_basic: [asAgent(agent), {}],
       client_secret_post: [{}, { client_id, client_secret }],
     }
-    // Apps authenticate with none, and have grants of their own: see `app-connections.test.ts`.
+    // Apps use `none`, and other grants. These are tested in `app-connections.test.ts`.
     const methods = [...Object.keys(credentialsByMethod), 'none', 'private_key_jwt']
     expect(document.revocation_endpoint_auth_methods_supported.toSorted()).toEqual(methods)
     expect(document.token_endpoint_auth_methods_supported.toSorted()).toEqual(methods)
     const algorithms = document.token_endpoint_auth_signing_alg_values_supported
     expect(document.revocation_endpoint_auth_signing_alg_values_supported).toEqual(algorithms)
     const signers = await Promise.all(algorithms.map(async (each) => registerKeys(auth, await newKey(each))))
-    await claimMailbox(auth, agent)
+    await addVerification(auth, agent)
     const assertion = await getAssertion(auth, agent)
-    const grants: Record<string, { scopes: readonly string[]; more: Record<string, string> }> = {
-      client_credentials: { scopes: ANONYMOUS_SCOPES, more: {} },
-      [JWT_BEARER_GRANT]: { scopes: Scope.options, more: { assertion } },
+    const grants: Record<string, { scopes: readonly string[]; extraFields: Record<string, string> }> = {
+      client_credentials: { scopes: ANONYMOUS_SCOPES, extraFields: {} },
+      [JWT_BEARER_GRANT]: { scopes: Scope.options, extraFields: { assertion } },
     }
     expect([...APP_GRANT_TYPES, ...Object.keys(grants)]).toEqual(document.grant_types_supported)
     expect(document.scopes_supported).toEqual([...Scope.options, 'offline_access'])
-    const granted = async (
-      way: readonly [Record<string, string>, Record<string, string>],
+    const requestGrant = async (
+      [headers, credentialFields]: readonly [Record<string, string>, Record<string, string>],
       fields: Record<string, string>,
-    ) => JSON.parse((await post(way[0], { ...way[1], ...fields })).text) as unknown
-    for (const [grant_type, { scopes, more }] of Object.entries(grants))
+    ) => JSON.parse((await post(headers, { ...credentialFields, ...fields })).text) as unknown
+    for (const [grant_type, { scopes, extraFields }] of Object.entries(grants))
       for (const scope of scopes)
         for (const credentials of Object.values(credentialsByMethod))
-          expect(await granted(credentials, { grant_type, scope, ...more })).toMatchObject({
+          expect(await requestGrant(credentials, { grant_type, scope, ...extraFields })).toMatchObject({
             scope,
             token_type: 'Bearer',
           })
     for (const signer of signers) {
-      const fields = { ...assertionFields(await assertionOf(auth, signer)), grant_type: 'client_credentials' }
-      expect(await granted([{}, fields], {})).toMatchObject({ scope: ANONYMOUS_SCOPES.join(' ') })
+      const fields = {
+        ...assertionFields(await signAssertion(auth, signer)),
+        grant_type: 'client_credentials',
+      }
+      expect(await requestGrant([{}, fields], {})).toMatchObject({ scope: ANONYMOUS_SCOPES.join(' ') })
     }
   })
 })
 
 describe('/oauth/jwks.json', () => {
-  test('holds public keys only, each usable and named once', async () => {
+  test('has exactly the public ES256 key, on both listeners', async () => {
     const { text } = await send(auth.url, { path: '/oauth/jwks.json' })
     const { keys } = z.object({ keys: z.array(z.record(z.string(), z.string())) }).parse(JSON.parse(text))
     expect(keys).toEqual([
@@ -264,31 +267,31 @@ describe('/oauth/jwks.json', () => {
         y: expect.any(String),
       },
     ])
-    const inside = await send(auth.internalUrl, { path: '/oauth/jwks.json' })
-    expect(JSON.parse(inside.text)).toMatchObject({ keys })
+    const internal = await send(auth.internalUrl, { path: '/oauth/jwks.json' })
+    expect(JSON.parse(internal.text)).toMatchObject({ keys })
   })
 })
 
 describe.for(['/.well-known/oauth-authorization-server', '/oauth/jwks.json', '/auth.md', '/auth/keys.md'])(
   '%s',
   (path) => {
-    test('is cacheable and can be revalidated', async () => {
-      const answer = await send(auth.url, { path })
-      expect(answer.status).toBe(200)
-      expect(answer.headers.get('cache-control')).toBe('public, max-age=300')
-      expect(answer.headers.get('vary')?.split(', ').sort()).toEqual([
+    test('can be cached for five minutes, and be revalidated', async () => {
+      const response = await send(auth.url, { path })
+      expect(response.status).toBe(200)
+      expect(response.headers.get('cache-control')).toBe('public, max-age=300')
+      expect(response.headers.get('vary')?.split(', ').sort()).toEqual([
         'Accept',
         'Accept-Encoding',
         'Authorization',
       ])
-      const etag = answer.headers.get('etag') ?? ''
+      const etag = response.headers.get('etag') ?? ''
       expect(etag).toMatch(/^"[A-Za-z0-9_-]{22}(-gz)?"$/)
-      // fetch would ask every cache on the way for a new copy.
+      // `fetch` would add a header that asks caches not to use a stored copy.
       const condition = ['Accept-Encoding: gzip, deflate', `If-None-Match: ${etag}`]
-      const [again] = await sendRaw(auth.url, rawRequest(`GET ${path}`, condition))
-      expect([again?.status, again?.text]).toEqual([304, ''])
-      await expectSafe(auth, answer)
-      await expectSafe(auth, again!)
+      const [revalidated] = await sendRaw(auth.url, rawRequest(`GET ${path}`, condition))
+      expect([revalidated?.status, revalidated?.text]).toEqual([304, ''])
+      await expectSafe(auth, response)
+      await expectSafe(auth, revalidated!)
     })
 
     test('has the same headers for HEAD as for GET', async () => {
@@ -298,20 +301,20 @@ describe.for(['/.well-known/oauth-authorization-server', '/oauth/jwks.json', '/a
         expect(head.headers.get(name)).toBe(get.headers.get(name))
     })
 
-    test('is not cacheable by others when requested with credentials', async () => {
-      const answer = await send(auth.url, { path, headers: { authorization: `Bearer ${CANARY}` } })
-      expect(answer.status).toBe(200)
-      expect(answer.headers.get('cache-control')).toBe('private, no-store')
+    test('must not be cached when it is requested with credentials', async () => {
+      const response = await send(auth.url, { path, headers: { authorization: `Bearer ${CANARY}` } })
+      expect(response.status).toBe(200)
+      expect(response.headers.get('cache-control')).toBe('private, no-store')
     })
 
-    test('may be read by any site, without credentials', async () => {
+    test('can be read by scripts of any site, without credentials', async () => {
       const { headers } = await send(auth.url, { path, headers: { origin: 'https://reader.example' } })
       expect(headers.get('access-control-allow-origin')).toBe('*')
       expect(headers.get('access-control-allow-credentials')).toBeNull()
       expect(headers.get('access-control-expose-headers')).toContain('X-Request-Id')
     })
 
-    test('has the same bytes whatever headers the request has', async () => {
+    test('is not changed by forwarding headers, Accept-Language or Accept', async () => {
       const { text } = await send(auth.url, { path })
       const headers = {
         'x-forwarded-host': 'evil.example',
@@ -327,7 +330,7 @@ describe.for(['/.well-known/oauth-authorization-server', '/oauth/jwks.json', '/a
   },
 )
 
-test('forbids scripts of other sites to read the response to a POST', async () => {
+test('sends no CORS headers to scripts of other sites that POST', async () => {
   const token = await getToken(auth, agent)
   for (const origin of ['https://evil.example', 'null', 'https://plainpath.example.evil.example'])
     for (const path of ['/oauth/token', '/oauth/revoke', '/api/agent/register']) {

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   asAgent,
-  basic,
+  basicAuth,
   GRANT,
   getToken,
   introspect,
   isActive,
-  type Registered,
+  type RegisteredAgent,
   register,
   requestToken,
 } from './agent-client.ts'
@@ -16,41 +16,46 @@ import { TOKEN_PLACES } from './open-auth-stores.ts'
 import { type HttpRequest, send } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
-const invalid: Refusal = { status: 400, code: 'invalid-request' }
-const scope: Refusal = { status: 400, code: 'invalid-scope', error: 'invalid_scope' }
-const target: Refusal = {
+const invalidRequest: Refusal = { status: 400, code: 'invalid-request' }
+const invalidScope: Refusal = { status: 400, code: 'invalid-scope', error: 'invalid_scope' }
+const invalidTarget: Refusal = {
   status: 400,
   code: 'invalid-target',
   error: 'invalid_target',
   says: 'Leave resource out, or send resource=https://plainpath.example/api or resource=https://plainpath.example/api/mcp',
 }
-const grant: Refusal = { status: 400, code: 'unsupported-grant-type', error: 'unsupported_grant_type' }
-/** Grants of apps that people connect. */
-const forApps: Refusal = { status: 400, code: 'unauthorized-client', error: 'unauthorized_client' }
-const media: Refusal = {
+const unsupportedGrantType: Refusal = {
+  status: 400,
+  code: 'unsupported-grant-type',
+  error: 'unsupported_grant_type',
+}
+/** The refusal of grants that only connected apps may use. */
+const unauthorizedClient: Refusal = { status: 400, code: 'unauthorized-client', error: 'unauthorized_client' }
+const unsupportedMediaType: Refusal = {
   status: 415,
   code: 'unsupported-media-type',
   says: 'Send Content-Type: application/x-www-form-urlencoded in UTF-8. Send it as: curl -u',
 }
-const nobody: Refusal = { status: 401, code: 'invalid-client', error: 'invalid_client' }
+const invalidClient: Refusal = { status: 401, code: 'invalid-client', error: 'invalid_client' }
 
 const SAML = 'urn:ietf:params:oauth:grant-type:saml2-bearer'
-const fields = (more: Record<string, string> | string = {}) => ({
-  body: typeof more === 'string' ? more : new URLSearchParams({ ...GRANT, ...more }),
+/** Creates a token request with these fields in addition to the usual grant. */
+const withFields = (fields: Record<string, string> = {}) => ({
+  body: new URLSearchParams({ ...GRANT, ...fields }),
 })
-/** A form given as text. */
-const form = (body: string) => ({ body, headers: { 'content-type': 'application/x-www-form-urlencoded' } })
-const typed = (type: string, body = 'grant_type=client_credentials') => ({
+/** Creates a form request from text. */
+const rawForm = (body: string) => ({ body, headers: { 'content-type': 'application/x-www-form-urlencoded' } })
+const withContentType = (type: string, body = 'grant_type=client_credentials') => ({
   headers: { 'content-type': type },
   body,
 })
-const many = (count: number) => form(`grant_type=client_credentials${'&x=1'.repeat(count)}`)
-const distinct = (count: number) =>
-  form(['grant_type=client_credentials', ...Array.from({ length: count }, (_, n) => `x${n}=1`)].join('&'))
+const repeatParameter = (count: number) => rawForm(`grant_type=client_credentials${'&x=1'.repeat(count)}`)
+const distinctParameters = (count: number) =>
+  rawForm(['grant_type=client_credentials', ...Array.from({ length: count }, (_, n) => `x${n}=1`)].join('&'))
 
 describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
   let auth: RunningAuth
-  let agent: Registered
+  let agent: RegisteredAgent
   beforeAll(async () => {
     auth = await startAuth({ tokens })
     agent = await register(auth, 'Atlas of tokens')
@@ -67,19 +72,19 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
       ...request,
       headers: { ...asAgent(agent), ...request.headers },
     })
-  async function expectGranted(request: Partial<HttpRequest> = fields()) {
+  async function expectGranted(request: Partial<HttpRequest> = withFields()) {
     const storedBefore = await countStored(auth)
     const response = await post(request)
     expect(response.status, response.text).toBe(200)
     const token = JSON.parse(response.text) as Record<string, string>
     auth.confidential.add(String(token['access_token']))
     const after = await countStored(auth)
-    const place = tokens === 'Redis' ? 'redisTokens' : 'tokens'
-    expect(after).toEqual({ ...storedBefore, [place]: Number(storedBefore[place]) + 1 })
+    const counter = tokens === 'Redis' ? 'redisTokens' : 'tokens'
+    expect(after).toEqual({ ...storedBefore, [counter]: Number(storedBefore[counter]) + 1 })
     return { response, token }
   }
 
-  test('issues an opaque token for the API, and nothing else', async () => {
+  test('issues an opaque token for the API', async () => {
     const { response, token } = await expectGranted()
     await expectSafe(auth, { ...response, text: '' })
     expect(token).toEqual({
@@ -97,33 +102,41 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
   })
 
   test.for([
-    ['an empty scope', fields({ scope: '' }), 'guides:read waitlist:write'],
-    ['a scope of blanks', fields({ scope: '  ' }), 'guides:read waitlist:write'],
-    ['one scope', fields({ scope: 'guides:read' }), 'guides:read'],
-    ['more than it may have', fields({ scope: 'contact:write guides:read' }), 'guides:read'],
-    ['an unknown scope beside a known one', fields({ scope: 'admin guides:read' }), 'guides:read'],
-    ['the resource', fields({ resource: 'https://plainpath.example/api' }), 'guides:read waitlist:write'],
+    ['an empty scope', withFields({ scope: '' }), 'guides:read waitlist:write'],
+    ['a scope of blanks', withFields({ scope: '  ' }), 'guides:read waitlist:write'],
+    ['one scope', withFields({ scope: 'guides:read' }), 'guides:read'],
     [
-      'the MCP server as resource',
-      fields({ resource: 'https://plainpath.example/api/mcp' }),
+      'a scope that it may not have, with one that it may',
+      withFields({ scope: 'contact:write guides:read' }),
+      'guides:read',
+    ],
+    ['an unknown scope with a known one', withFields({ scope: 'admin guides:read' }), 'guides:read'],
+    ['the resource', withFields({ resource: 'https://plainpath.example/api' }), 'guides:read waitlist:write'],
+    [
+      'the MCP server as the resource',
+      withFields({ resource: 'https://plainpath.example/api/mcp' }),
       'guides:read waitlist:write',
     ],
-    ['an empty resource', fields({ resource: '' }), 'guides:read waitlist:write'],
-    ['a wish for a longer life', fields({ expires_in: '999999' }), 'guides:read waitlist:write'],
-    ['a request object', fields({ request_uri: 'http://127.0.0.1:9/x' }), 'guides:read waitlist:write'],
-    ['an unknown parameter', fields({ unknown: 'x' }), 'guides:read waitlist:write'],
-    ['32 parameters', distinct(31), 'guides:read waitlist:write'],
+    ['an empty resource', withFields({ resource: '' }), 'guides:read waitlist:write'],
+    ['expires_in, which is ignored', withFields({ expires_in: '999999' }), 'guides:read waitlist:write'],
+    [
+      'request_uri, which is ignored',
+      withFields({ request_uri: 'http://127.0.0.1:9/x' }),
+      'guides:read waitlist:write',
+    ],
+    ['an unknown parameter', withFields({ unknown: 'x' }), 'guides:read waitlist:write'],
+    ['32 parameters', distinctParameters(31), 'guides:read waitlist:write'],
     [
       'other parameters in the query',
-      { ...fields(), path: '/oauth/token?scope=guides:read&grant_type=x' },
+      { ...withFields(), path: '/oauth/token?scope=guides:read&grant_type=x' },
       'guides:read waitlist:write',
     ],
     [
-      'a type with a charset',
-      typed('application/x-www-form-urlencoded; charset=UTF-8'),
+      'a content type with a charset',
+      withContentType('application/x-www-form-urlencoded; charset=UTF-8'),
       'guides:read waitlist:write',
     ],
-  ] satisfies [string, Partial<HttpRequest>, string][])('accepts %s', async ([_why, request, granted]) => {
+  ] satisfies [string, Partial<HttpRequest>, string][])('accepts %s', async ([_title, request, granted]) => {
     const { token } = await expectGranted(request)
     expect(token).toMatchObject({ expires_in: 3600, scope: granted })
     const { payload } = await introspect(auth, String(token['access_token']))
@@ -135,97 +148,146 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
   })
 
   test.for([
-    ['no grant_type', form('x=1'), invalid],
-    ['no body', {}, invalid],
-    ['an empty grant_type', form('grant_type='), invalid],
-    ['password', fields({ grant_type: 'password' }), grant],
-    ['implicit', fields({ grant_type: 'implicit' }), grant],
-    ['authorization_code', fields({ grant_type: 'authorization_code' }), forApps],
-    ['refresh_token', fields({ grant_type: 'refresh_token' }), forApps],
-    ['a grant of another kind of assertion', fields({ grant_type: SAML }), grant],
-    ['an unknown grant', fields({ grant_type: CANARY }), grant],
-    ['another case', fields({ grant_type: 'Client_Credentials' }), grant],
-    ['grant_type twice', form('grant_type=client_credentials&grant_type=client_credentials'), invalid],
-    ['scope twice', form('grant_type=client_credentials&scope=a&scope=b'), invalid],
-    ['client_id twice', form('grant_type=client_credentials&client_id=a&client_id=a'), invalid],
-    ['an unknown parameter twice', form('grant_type=client_credentials&x=1&x=1'), invalid],
-    ['parameters in the query only', { path: '/oauth/token?grant_type=client_credentials' }, invalid],
+    ['no grant_type', rawForm('x=1'), invalidRequest],
+    ['no body', {}, invalidRequest],
+    ['an empty grant_type', rawForm('grant_type='), invalidRequest],
+    ['password', withFields({ grant_type: 'password' }), unsupportedGrantType],
+    ['implicit', withFields({ grant_type: 'implicit' }), unsupportedGrantType],
+    ['authorization_code', withFields({ grant_type: 'authorization_code' }), unauthorizedClient],
+    ['refresh_token', withFields({ grant_type: 'refresh_token' }), unauthorizedClient],
+    ['a grant of another kind of assertion', withFields({ grant_type: SAML }), unsupportedGrantType],
+    ['an unknown grant', withFields({ grant_type: CANARY }), unsupportedGrantType],
+    ['a grant_type in another case', withFields({ grant_type: 'Client_Credentials' }), unsupportedGrantType],
+    [
+      'grant_type twice',
+      rawForm('grant_type=client_credentials&grant_type=client_credentials'),
+      invalidRequest,
+    ],
+    ['scope twice', rawForm('grant_type=client_credentials&scope=a&scope=b'), invalidRequest],
+    ['client_id twice', rawForm('grant_type=client_credentials&client_id=a&client_id=a'), invalidRequest],
+    ['an unknown parameter twice', rawForm('grant_type=client_credentials&x=1&x=1'), invalidRequest],
+    ['parameters in the query only', { path: '/oauth/token?grant_type=client_credentials' }, invalidRequest],
     [
       'JSON',
-      typed('application/json', '{"grant_type":"client_credentials"}'),
+      withContentType('application/json', '{"grant_type":"client_credentials"}'),
       {
-        ...invalid,
+        ...invalidRequest,
         says: /accepts a form, not JSON\. Send it as: curl -u .+ -d grant_type=client_credentials$/,
       },
     ],
-    ['JSON of another kind', typed('application/vnd.api+json', '{}'), media],
-    ['text', typed('text/plain'), media],
-    ['a multipart form', typed('multipart/form-data; boundary=x'), media],
-    ['another charset', typed('application/x-www-form-urlencoded; charset=utf-16'), media],
-    ['bytes that are no UTF-8', { ...form(''), body: Uint8Array.of(0x78, 0x3d, 0xff) }, invalid],
+    ['JSON of another kind', withContentType('application/vnd.api+json', '{}'), unsupportedMediaType],
+    ['text', withContentType('text/plain'), unsupportedMediaType],
+    ['a multipart form', withContentType('multipart/form-data; boundary=x'), unsupportedMediaType],
+    [
+      'another charset',
+      withContentType('application/x-www-form-urlencoded; charset=utf-16'),
+      unsupportedMediaType,
+    ],
+    ['bytes that are not UTF-8', { ...rawForm(''), body: Uint8Array.of(0x78, 0x3d, 0xff) }, invalidRequest],
     [
       'only unknown scopes',
-      fields({ scope: CANARY }),
-      { ...scope, says: 'This client can have: guides:read waitlist:write' },
+      withFields({ scope: CANARY }),
+      { ...invalidScope, says: 'This client can have: guides:read waitlist:write' },
     ],
     [
       'only a scope that needs an e-mail address',
-      fields({ scope: 'contact:write' }),
-      { ...scope, says: /contact:write\. For that scope, a person must first confirm the client by e-mail/ },
+      withFields({ scope: 'contact:write' }),
+      {
+        ...invalidScope,
+        says: /contact:write\. For that scope, a person must first confirm the client by e-mail/,
+      },
     ],
-    ['a quote in the scope', fields({ scope: 'guides:read"' }), scope],
-    ['a backslash in the scope', fields({ scope: 'guides:read\\' }), scope],
-    ['other letters in the scope', fields({ scope: 'guides:réad' }), scope],
-    ['4 kB of scope', fields({ scope: 'x'.repeat(4096) }), scope],
-    ['a relative resource', fields({ resource: '/api' }), target],
-    ['a resource with a fragment', fields({ resource: 'https://plainpath.example/api#x' }), target],
-    ['a resource with a slash', fields({ resource: 'https://plainpath.example/api/' }), target],
-    ['a resource in other letters', fields({ resource: 'https://Plainpath.example/api' }), target],
-    ['the origin as resource', fields({ resource: 'https://plainpath.example' }), target],
-    ['the MCP server with a slash', fields({ resource: 'https://plainpath.example/api/mcp/' }), target],
-    ['the MCP server in other letters', fields({ resource: 'https://plainpath.example/api/MCP' }), target],
-    ['another path', fields({ resource: 'https://plainpath.example/api/other' }), target],
-    ['a path below the MCP server', fields({ resource: 'https://plainpath.example/api/mcp/x' }), target],
+    ['a quote in the scope', withFields({ scope: 'guides:read"' }), invalidScope],
+    ['a backslash in the scope', withFields({ scope: 'guides:read\\' }), invalidScope],
+    ['a letter outside ASCII in the scope', withFields({ scope: 'guides:réad' }), invalidScope],
+    ['a scope of 4 kB', withFields({ scope: 'x'.repeat(4096) }), invalidScope],
+    ['a relative resource', withFields({ resource: '/api' }), invalidTarget],
     [
-      'both names of the resource',
-      form(
+      'a resource with a fragment',
+      withFields({ resource: 'https://plainpath.example/api#x' }),
+      invalidTarget,
+    ],
+    [
+      'a resource with a trailing slash',
+      withFields({ resource: 'https://plainpath.example/api/' }),
+      invalidTarget,
+    ],
+    [
+      'a resource with a capital letter',
+      withFields({ resource: 'https://Plainpath.example/api' }),
+      invalidTarget,
+    ],
+    ['the origin as the resource', withFields({ resource: 'https://plainpath.example' }), invalidTarget],
+    [
+      'the MCP server with a trailing slash',
+      withFields({ resource: 'https://plainpath.example/api/mcp/' }),
+      invalidTarget,
+    ],
+    [
+      'the MCP server in capitals',
+      withFields({ resource: 'https://plainpath.example/api/MCP' }),
+      invalidTarget,
+    ],
+    [
+      'a resource with another path',
+      withFields({ resource: 'https://plainpath.example/api/other' }),
+      invalidTarget,
+    ],
+    [
+      'a path below the MCP server',
+      withFields({ resource: 'https://plainpath.example/api/mcp/x' }),
+      invalidTarget,
+    ],
+    [
+      'the API and the MCP server as resources',
+      rawForm(
         'grant_type=client_credentials&resource=https://plainpath.example/api&resource=https://plainpath.example/api/mcp',
       ),
-      target,
+      invalidTarget,
     ],
-    ['another host', fields({ resource: 'https://plainpath.example.evil.example/api' }), target],
+    [
+      'a resource with another host',
+      withFields({ resource: 'https://plainpath.example.evil.example/api' }),
+      invalidTarget,
+    ],
     [
       'two resources',
-      form('grant_type=client_credentials&resource=https://plainpath.example/api&resource=https://b.example'),
-      target,
+      rawForm(
+        'grant_type=client_credentials&resource=https://plainpath.example/api&resource=https://b.example',
+      ),
+      invalidTarget,
     ],
-    ['33 parameters', distinct(32), invalid],
-    ['a thousand parameters', distinct(1_000), invalid],
-    ['thousands of one parameter', many(3_000), invalid],
+    ['33 parameters', distinctParameters(32), invalidRequest],
+    ['a thousand parameters', distinctParameters(1_000), invalidRequest],
+    ['one parameter thousands of times', repeatParameter(3_000), invalidRequest],
     [
-      '16 KiB and one',
-      form(`grant_type=client_credentials&x=${'x'.repeat(16_384)}`),
+      'a body over 16 KiB',
+      rawForm(`grant_type=client_credentials&x=${'x'.repeat(16_384)}`),
       { status: 413, code: 'content-too-large', headers: { connection: 'close' } },
     ],
     [
       'a compressed body',
-      { ...fields(), headers: { 'content-encoding': 'gzip' } },
-      { ...media, says: 'without Content-Encoding' },
+      { ...withFields(), headers: { 'content-encoding': 'gzip' } },
+      { ...unsupportedMediaType, says: 'without Content-Encoding' },
     ],
     [
-      'another site’s script',
-      { ...fields(), headers: { 'sec-fetch-site': 'cross-site' } },
+      'a request from a script of another site',
+      { ...withFields(), headers: { 'sec-fetch-site': 'cross-site' } },
       { status: 403, code: 'cross-site-request' },
     ],
-  ] satisfies [string, Partial<HttpRequest>, Refusal][])('refuses %s', async ([_why, request, expected]) => {
-    await expectRefusal(auth, () => post(request), expected)
+  ] satisfies [string, Partial<HttpRequest>, Refusal][])('refuses %s', async ([_title, request, refusal]) => {
+    await expectRefusal(auth, () => post(request), refusal)
     await expectGranted()
   })
 
   test('returns errors as JSON, whatever Accept says', async () => {
     for (const accept of ['text/html', 'text/html,*/*;q=0.1', 'image/png', 'x'.repeat(8_000)]) {
-      await expectRefusal(auth, () => post({ ...fields({ grant_type: 'x' }), headers: { accept } }), grant)
-      await expectGranted({ ...fields(), headers: { accept } })
+      await expectRefusal(
+        auth,
+        () => post({ ...withFields({ grant_type: 'x' }), headers: { accept } }),
+        unsupportedGrantType,
+      )
+      await expectGranted({ ...withFields(), headers: { accept } })
     }
   })
 
@@ -251,20 +313,22 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
   test('issues no token to a resource server', async () => {
     await expectRefusal(
       auth,
-      () => post({ ...fields(), headers: basic('rs_api', auth.stores.secrets.rs_api) }),
-      nobody,
+      () => post({ ...withFields(), headers: basicAuth('rs_api', auth.stores.secrets.rs_api) }),
+      invalidClient,
     )
   })
 
-  test('issues different tokens for simultaneous requests, all active', async () => {
-    const all = await Promise.all(Array.from({ length: 20 }, () => getToken(auth, agent)))
-    expect(new Set(all).size).toBe(20)
-    expect(await Promise.all(all.slice(0, 5).map((token) => isActive(auth, token)))).not.toContain(false)
+  test('issues different tokens for twenty simultaneous requests', async () => {
+    const issuedTokens = await Promise.all(Array.from({ length: 20 }, () => getToken(auth, agent)))
+    expect(new Set(issuedTokens).size).toBe(20)
+    expect(await Promise.all(issuedTokens.slice(0, 5).map((token) => isActive(auth, token)))).not.toContain(
+      false,
+    )
   })
 
-  test('does not log the content of rejected requests', async () => {
+  test('does not log values of request parameters', async () => {
     await requestToken(auth, agent, { ...GRANT, scope: CANARY, resource: CANARY })
-    await post({ ...fields(), path: `/oauth/token?token=${CANARY}` })
+    await post({ ...withFields(), path: `/oauth/token?token=${CANARY}` })
     expect(auth.logged.join('')).not.toContain(CANARY)
   })
 })

@@ -2,7 +2,7 @@ import { CLIENT_ASSERTION_TYPE } from '@plainpath/metadata'
 import { expect } from 'vitest'
 import { GRANT } from './agent-client.ts'
 import type { DocumentServer, UrlAgent } from './document-server.ts'
-import { assertionOf, type KeyAgent } from './key-agent.ts'
+import { type KeyAgent, signAssertion } from './key-agent.ts'
 import type { AuthStores } from './open-auth-stores.ts'
 import { type HttpResponse, send } from './send.ts'
 import { type RunningAuth, type StartOptions, startInstance } from './start-auth.ts'
@@ -11,15 +11,19 @@ import { type RunningAuth, type StartOptions, startInstance } from './start-auth
 export interface Clock {
   now: Date
 }
+
 /**
- * Sets the clock to so many seconds ago. Tests move from the past to the present, not to the future: oidc-provider computes
- * the expiry of tokens by the clock of the machine.
+ * Sets the clock to a number of seconds before `present`. Tests usually go from the past to the present, because
+ * oidc-provider computes the expiry of tokens by the machine's clock.
  */
-export const setBack = (clock: Clock, seconds: number, present = Date.now()) => {
+export const setClockBack = (clock: Clock, seconds: number, present = Date.now()) => {
   clock.now = new Date(present - seconds * 1000)
 }
 
-/** An instance that fetches from the server, at a loopback origin, which the setting requires. */
+/**
+ * Starts an instance that may fetch documents from the server. Its origin is on loopback, because the setting for test
+ * hosts requires that.
+ */
 export const startUrlInstance = (
   stores: AuthStores,
   server: DocumentServer,
@@ -34,22 +38,25 @@ export const startUrlInstance = (
     env: { ...server.settings, ...options.env },
   })
 
-/** An assertion by the clock of the test. */
-export function signedNow(
+/** Signs an assertion that is valid for a minute by the test's clock, unless `claims` say otherwise. */
+export function signAssertionByClock(
   auth: RunningAuth,
   agent: KeyAgent,
   clock: Clock,
   claims: Record<string, unknown> = {},
 ): Promise<string> {
   const iat = Math.floor(clock.now.getTime() / 1000)
-  return assertionOf(auth, agent, { iat, exp: iat + 60, ...claims })
+  return signAssertion(auth, agent, { iat, exp: iat + 60, ...claims })
 }
 
+/**
+ * Requests a token with a fresh assertion. `options` can replace fields, claims, headers, and the path of the endpoint.
+ */
 export async function requestUrlToken(
   auth: RunningAuth,
   agent: KeyAgent,
   clock: Clock,
-  given: {
+  options: {
     fields?: Record<string, string>
     claims?: Record<string, unknown>
     path?: string
@@ -58,13 +65,13 @@ export async function requestUrlToken(
 ): Promise<HttpResponse> {
   return await send(auth.url, {
     method: 'POST',
-    path: given.path ?? '/oauth/token',
-    ...(given.headers && { headers: given.headers }),
+    path: options.path ?? '/oauth/token',
+    ...(options.headers && { headers: options.headers }),
     body: new URLSearchParams({
       ...GRANT,
-      client_assertion: await signedNow(auth, agent, clock, given.claims),
+      client_assertion: await signAssertionByClock(auth, agent, clock, options.claims),
       client_assertion_type: CLIENT_ASSERTION_TYPE,
-      ...given.fields,
+      ...options.fields,
     }),
   })
 }
@@ -82,14 +89,14 @@ export async function getUrlToken(
   return { token: body.access_token, expiresIn: body.expires_in, scope: body.scope }
 }
 
-/** A request of the agent to another endpoint. */
-export async function sendAs(
+/** Sends a request to an endpoint without a form, with a fresh assertion in the header `Client-Assertion`. */
+export async function sendAsAgent(
   auth: RunningAuth,
   agent: KeyAgent,
   clock: Clock,
   request: { method: string; path: string; body?: unknown },
 ): Promise<HttpResponse> {
-  const headers = { 'client-assertion': await signedNow(auth, agent, clock) }
+  const headers = { 'client-assertion': await signAssertionByClock(auth, agent, clock) }
   if (request.body === undefined) return await send(auth.url, { ...request, body: undefined, headers })
   return await send(auth.url, {
     ...request,

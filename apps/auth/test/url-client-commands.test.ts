@@ -9,19 +9,26 @@ import { calculateJwkThumbprint } from 'jose'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { introspect, isActive } from './agent-client.ts'
-import { codeIn, newAddress, sayYes, secretIn } from './claim-client.ts'
-import { type DocumentServer, documentOf, startDocumentServer, type UrlAgent } from './document-server.ts'
+import { createDocument, type DocumentServer, startDocumentServer, type UrlAgent } from './document-server.ts'
 import { expectProblem, expectRefusal, type Refusal } from './expect-refusal.ts'
 import { type KeyPair, newKey } from './key-agent.ts'
 import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
+import { parseSecurityEvents } from './parse-security-events.ts'
 import { runAuth } from './run-auth.ts'
-import { securityEventsIn } from './security-events-in.ts'
 import type { RunningAuth } from './start-auth.ts'
-import { type Clock, getUrlToken, requestUrlToken, sendAs, setBack, startUrlInstance } from './url-agent.ts'
+import {
+  type Clock,
+  getUrlToken,
+  requestUrlToken,
+  sendAsAgent,
+  setClockBack,
+  startUrlInstance,
+} from './url-agent.ts'
+import { findCode, findLinkSecret, newAddress, sayYes } from './verification-client.ts'
 
 vi.setConfig({ testTimeout: 30_000 })
 
-const Failed = z.object({ code: z.int(), stdout: z.string(), stderr: z.string() })
+const FailedProcess = z.object({ code: z.int(), stdout: z.string(), stderr: z.string() })
 
 const UNPROVEN: Refusal = {
   status: 401,
@@ -36,7 +43,7 @@ describe('commands for URL clients:', () => {
   let mail: MailServer
   let stores: AuthStores
   let auth: RunningAuth
-  let other: RunningAuth
+  let otherInstance: RunningAuth
   let keys: readonly [KeyPair, KeyPair]
   let clock: Clock
   let env: Record<string, string>
@@ -45,95 +52,99 @@ describe('commands for URL clients:', () => {
     server = resources.use(await startDocumentServer())
     stores = resources.use(await openAuthStores())
     mail = resources.use(await startMailServer())
-    const mails = { AUTH_SMTP_URL: mail.url }
-    auth = resources.use(await startUrlInstance(stores, server, clock, { env: mails }))
-    other = resources.use(await startUrlInstance(stores, server, clock, { origin: auth.origin, env: mails }))
+    const mailSettings = { AUTH_SMTP_URL: mail.url }
+    auth = resources.use(await startUrlInstance(stores, server, clock, { env: mailSettings }))
+    otherInstance = resources.use(
+      await startUrlInstance(stores, server, clock, { origin: auth.origin, env: mailSettings }),
+    )
     keys = [await newKey(), await newKey()]
     env = { ...(await stores.settingsFor(auth.origin)), ...server.settings }
   })
   afterAll(() => resources.disposeAsync())
 
   const publish = (host?: string) => server.publish([keys[0]], host === undefined ? {} : { host })
-  const activeAt = (token: string) => Promise.all([isActive(auth, token), isActive(other, token)])
-  async function run(...words: string[]) {
-    const { code, printed, errors } = await runAuth(words, env, () => clock.now)
-    return { code, printed, errors, events: securityEventsIn(errors.split('\n')) }
+  const isActiveAtEach = (token: string) =>
+    Promise.all([isActive(auth, token), isActive(otherInstance, token)])
+  async function run(...args: string[]) {
+    const { code, printed, errors } = await runAuth(args, env, () => clock.now)
+    return { code, printed, errors, events: parseSecurityEvents(errors.split('\n')) }
   }
-  const newClient = async (host?: string): Promise<{ agent: UrlAgent; token: string }> => {
+  /** Publishes a document and gets a token at each instance. The returned token is that of `auth`. */
+  const createClient = async (host?: string): Promise<{ agent: UrlAgent; token: string }> => {
     const agent = publish(host)
-    await getUrlToken(other, agent, clock)
+    await getUrlToken(otherInstance, agent, clock)
     return { agent, token: (await getUrlToken(auth, agent, clock)).token }
   }
-  const rowOf = async (id: string) =>
+  const findRow = async (id: string) =>
     (await stores.db.query('select * from agents where id = $1', [id])).rows[0]
 
-  test('agents list and show name the domain, the document and the thumbprints of the keys', async () => {
-    const { agent } = await newClient()
+  test('agents show names the domain, the document’s expiry and the key thumbprint; agents list the id and the thumbprint', async () => {
+    const { agent } = await createClient()
     const thumbprint = await calculateJwkThumbprint(keys[0].jwk)
-    const shown = await run('agents', 'show', agent.client_id, '--json')
-    expect(JSON.parse(shown.printed)).toMatchObject({
+    const { printed: json } = await run('agents', 'show', agent.client_id, '--json')
+    expect(JSON.parse(json)).toMatchObject({
       client_id: agent.client_id,
       verified_domain: 'agents.clients.test',
       key_thumbprints: [thumbprint],
       document_expires_at: expect.stringMatching(/Z$/),
     })
-    for (const words of [
+    for (const args of [
       ['agents', 'show', agent.client_id],
       ['agents', 'list'],
     ]) {
-      const { printed } = await run(...words)
+      const { printed } = await run(...args)
       expect(printed).toContain(agent.client_id)
       expect(printed).toContain(thumbprint)
     }
   })
 
-  test('stop and disable take a URL', async () => {
-    const { agent, token } = await newClient()
+  test('stop, disable and enable accept a URL as the client', async () => {
+    const { agent, token } = await createClient()
     expect((await run('stop', '--client', agent.client_id, '--reason', 'a test')).code).toBe(0)
-    expect(await activeAt(token)).toEqual([false, false])
+    expect(await isActiveAtEach(token)).toEqual([false, false])
     await expect.poll(async () => (await requestUrlToken(auth, agent, clock)).status).toBe(200)
-    const next = await getUrlToken(auth, agent, clock)
+    const nextToken = await getUrlToken(auth, agent, clock)
     expect((await run('agents', 'disable', agent.client_id)).code).toBe(0)
-    expect(await activeAt(next.token)).toEqual([false, false])
+    expect(await isActiveAtEach(nextToken.token)).toEqual([false, false])
     expect((await run('agents', 'enable', agent.client_id)).code).toBe(0)
     await expect.poll(async () => (await requestUrlToken(auth, agent, clock)).status).toBe(200)
   })
 
   describe('agents refresh', () => {
-    /** As a process, since Node reads the authority that it trusts at its start. */
+    /** Runs the command as a separate process, because Node reads NODE_EXTRA_CA_CERTS only at its start. */
     const refresh = async (agent: UrlAgent) => {
-      const authority = path.join(env['AUTH_OUTBOX_DIR'] ?? '', '..', 'authority')
-      await writeFile(authority, server.runtime.ca)
+      const authorityFile = path.join(env['AUTH_OUTBOX_DIR'] ?? '', '..', 'authority')
+      await writeFile(authorityFile, server.runtime.ca)
       const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
       const command = promisify(execFile)(process.execPath, [main, 'agents', 'refresh', agent.client_id], {
-        env: { ...env, NODE_EXTRA_CA_CERTS: authority },
+        env: { ...env, NODE_EXTRA_CA_CERTS: authorityFile },
       })
       try {
         const { stdout: printed, stderr: errors } = await command
         return { code: 0, printed, errors }
       } catch (error) {
-        const { code, stdout: printed, stderr: errors } = Failed.parse(error)
+        const { code, stdout: printed, stderr: errors } = FailedProcess.parse(error)
         return { code, printed, errors }
       }
     }
 
-    test('applies a new key and revokes nothing; then revokes the tokens when a key is gone', async () => {
-      const { agent, token } = await newClient()
+    test('applies a new key without a revocation, and revokes the tokens when a key is gone', async () => {
+      const { agent, token } = await createClient()
       agent.changeKeys(...keys)
       const added = await refresh(agent)
       expect(added, added.errors).toMatchObject({
         code: 0,
         printed: expect.stringContaining('no key is gone'),
       })
-      expect(await activeAt(token)).toEqual([true, true])
+      expect(await isActiveAtEach(token)).toEqual([true, true])
       agent.changeKeys(keys[1])
       const removed = await refresh(agent)
       expect(removed).toMatchObject({ code: 0, printed: expect.stringContaining('a key is gone') })
-      expect(securityEventsIn(removed.errors.split('\n'))).toEqual([
+      expect(parseSecurityEvents(removed.errors.split('\n'))).toEqual([
         expect.objectContaining({ event: 'document-changed', client_id: agent.client_id, by: 'operator' }),
       ])
-      expect(await activeAt(token)).toEqual([false, false])
-      for (const each of [auth, other]) {
+      expect(await isActiveAtEach(token)).toEqual([false, false])
+      for (const each of [auth, otherInstance]) {
         await expect
           .poll(async () => (await requestUrlToken(each, { ...agent, key: keys[1] }, clock)).status)
           .toBe(200)
@@ -141,39 +152,39 @@ describe('commands for URL clients:', () => {
       }
     })
 
-    test('revokes nothing when the document cannot be fetched, and all when it says it is none', async () => {
-      const { agent, token } = await newClient()
+    test('revokes nothing if the document cannot be fetched, but revokes the tokens if it is no longer an agent’s', async () => {
+      const { agent, token } = await createClient()
       agent.change(undefined)
       expect(await refresh(agent)).toMatchObject({
         code: 1,
         errors: expect.stringMatching(/could not be fetched, so nothing was changed/),
       })
-      expect(await activeAt(token)).toEqual([true, true])
-      agent.change({ ...documentOf(agent.client_id, [keys[0]]), grant_types: ['authorization_code'] })
+      expect(await isActiveAtEach(token)).toEqual([true, true])
+      agent.change({ ...createDocument(agent.client_id, [keys[0]]), grant_types: ['authorization_code'] })
       expect(await refresh(agent)).toMatchObject({
         code: 1,
         errors: expect.stringMatching(/grant_types must be/),
       })
-      expect(await activeAt(token)).toEqual([false, false])
+      expect(await isActiveAtEach(token)).toEqual([false, false])
     })
 
-    test('revokes the tokens of a document that begins to ask for bound tokens', async () => {
-      const { agent, token } = await newClient()
-      agent.change({ ...documentOf(agent.client_id, [keys[0]]), dpop_bound_access_tokens: true })
+    test('revokes the tokens when the document begins to require bound tokens', async () => {
+      const { agent, token } = await createClient()
+      agent.change({ ...createDocument(agent.client_id, [keys[0]]), dpop_bound_access_tokens: true })
       expect(await refresh(agent)).toMatchObject({
         code: 0,
         printed: expect.stringContaining('must be bound to a key now'),
       })
-      expect(await activeAt(token)).toEqual([false, false])
-      agent.change(documentOf(agent.client_id, [keys[0]]))
+      expect(await isActiveAtEach(token)).toEqual([false, false])
+      agent.change(createDocument(agent.client_id, [keys[0]]))
       expect(await refresh(agent)).toMatchObject({
         code: 0,
         printed: expect.stringContaining('no key is gone'),
       })
     })
 
-    test('says when the stored document is newer by the clock', async () => {
-      const { agent } = await newClient()
+    test('changes nothing if the stored document was fetched later by the clock, and says so', async () => {
+      const { agent } = await createClient()
       const { rows } = await stores.db.query<{ generation: number }>(
         `update agents set document_fetched_at = document_fetched_at + interval '1 hour' where id = $1
          returning generation`,
@@ -184,26 +195,29 @@ describe('commands for URL clients:', () => {
         code: 1,
         errors: expect.stringMatching(/Nothing was changed: .*Set the clock right/),
       })
-      expect(await rowOf(agent.client_id)).toMatchObject({ generation: rows[0]?.generation })
+      expect(await findRow(agent.client_id)).toMatchObject({ generation: rows[0]?.generation })
     })
 
-    test('refuses a client that is not there or registered', async () => {
+    test('refuses an unknown client, and one that registered', async () => {
       expect(await run('agents', 'refresh', publish().client_id)).toMatchObject({ code: 1 })
       expect(await run('agents', 'refresh', `agt_${'A'.repeat(22)}`)).toMatchObject({ code: 2 })
     })
   })
 
   describe('agents block', () => {
-    test('disables the agents of a domain and its subdomains at all instances, and refuses new ones', async () => {
-      const inside = [
-        await newClient('agents.clients.test'),
-        await newClient('deep.agents.clients.test'),
+    test('disables the agents of a domain and its subdomains at both instances, and refuses new ones until it is unblocked', async () => {
+      const agentsInDomain = [
+        await createClient('agents.clients.test'),
+        await createClient('deep.agents.clients.test'),
       ] as const
-      const outside = [await newClient('notagents.clients.test'), await newClient('clients.test')] as const
-      const disabled = await newClient('agents.clients.test')
+      const otherAgents = [
+        await createClient('notagents.clients.test'),
+        await createClient('clients.test'),
+      ] as const
+      const disabled = await createClient('agents.clients.test')
       await run('agents', 'disable', disabled.agent.client_id)
 
-      const dry = await run(
+      const dryRun = await run(
         'agents',
         'block',
         'agents.clients.test',
@@ -212,8 +226,12 @@ describe('commands for URL clients:', () => {
         '--dry-run',
         '--json',
       )
-      expect(JSON.parse(dry.printed)).toMatchObject({ ok: true, done: false, domain: 'agents.clients.test' })
-      expect(await activeAt(inside[0].token)).toEqual([true, true])
+      expect(JSON.parse(dryRun.printed)).toMatchObject({
+        ok: true,
+        done: false,
+        domain: 'agents.clients.test',
+      })
+      expect(await isActiveAtEach(agentsInDomain[0].token)).toEqual([true, true])
 
       const blocked = await run(
         'agents',
@@ -225,29 +243,29 @@ describe('commands for URL clients:', () => {
       )
       expect(blocked.code, blocked.errors).toBe(0)
       const { agents, audit_head } = JSON.parse(blocked.printed) as { agents: number; audit_head: string }
-      expect(agents).toBe((JSON.parse(dry.printed) as { agents: number }).agents)
+      expect(agents).toBe((JSON.parse(dryRun.printed) as { agents: number }).agents)
       expect(blocked.events).toContainEqual(
         expect.objectContaining({ event: 'domain-blocked', domain: 'agents.clients.test', by: 'operator' }),
       )
-      for (const { token, agent } of inside) {
-        expect(await activeAt(token)).toEqual([false, false])
-        expect(await rowOf(agent.client_id)).toMatchObject({ status: 'disabled' })
-        for (const each of [auth, other]) {
+      for (const { token, agent } of agentsInDomain) {
+        expect(await isActiveAtEach(token)).toEqual([false, false])
+        expect(await findRow(agent.client_id)).toMatchObject({ status: 'disabled' })
+        for (const each of [auth, otherInstance]) {
           await expect.poll(async () => (await requestUrlToken(each, agent, clock)).status).toBe(401)
           await expectRefusal(each, () => requestUrlToken(each, agent, clock), UNPROVEN)
         }
       }
-      for (const { token } of outside) expect(await activeAt(token)).toEqual([true, true])
+      for (const { token } of otherAgents) expect(await isActiveAtEach(token)).toEqual([true, true])
       for (const host of ['agents.clients.test', 'deep.agents.clients.test'])
-        for (const each of [auth, other]) {
-          const fresh = publish(host)
-          await expectRefusal(each, () => requestUrlToken(each, fresh, clock), UNPROVEN)
-          expect(fresh.fetched()).toBe(0)
+        for (const each of [auth, otherInstance]) {
+          const newAgent = publish(host)
+          await expectRefusal(each, () => requestUrlToken(each, newAgent, clock), UNPROVEN)
+          expect(newAgent.countFetches()).toBe(0)
         }
       for (const host of ['notagents.clients.test', 'clients.test'])
         expect((await requestUrlToken(auth, publish(host), clock)).status).toBe(200)
 
-      const enabled = await run('agents', 'enable', inside[0].agent.client_id)
+      const enabled = await run('agents', 'enable', agentsInDomain[0].agent.client_id)
       expect(enabled).toMatchObject({ code: 1, errors: expect.stringContaining('its domain is blocked') })
       expect((await run('agents', 'blocks', '--verify', '--head', audit_head)).code).toBe(0)
       expect((await run('agents', 'blocks')).printed).toMatch(/block +agents\.clients\.test .*they send spam/)
@@ -257,33 +275,35 @@ describe('commands for URL clients:', () => {
       expect(unblocked.events).toContainEqual(
         expect.objectContaining({ event: 'domain-unblocked', domain: 'agents.clients.test' }),
       )
-      await expectRefusal(auth, () => requestUrlToken(auth, inside[0].agent, clock), UNPROVEN)
+      await expectRefusal(auth, () => requestUrlToken(auth, agentsInDomain[0].agent, clock), UNPROVEN)
       expect((await requestUrlToken(auth, publish('agents.clients.test'), clock)).status).toBe(200)
-      expect((await run('agents', 'enable', inside[0].agent.client_id)).code).toBe(0)
-      await expect.poll(async () => (await requestUrlToken(auth, inside[0].agent, clock)).status).toBe(200)
+      expect((await run('agents', 'enable', agentsInDomain[0].agent.client_id)).code).toBe(0)
+      await expect
+        .poll(async () => (await requestUrlToken(auth, agentsInDomain[0].agent, clock)).status)
+        .toBe(200)
       expect((await run('agents', 'unblock', 'agents.clients.test', '--reason', 'x')).code).toBe(1)
     })
 
-    test('catches agents that begin at the same time', async () => {
+    test('leaves no active token of agents that begin at the same time', async () => {
       const agents = Array.from({ length: 12 }, () => publish('other.clients.test'))
-      const requests = agents.map((agent, n) => requestUrlToken(n % 2 ? auth : other, agent, clock))
+      const requests = agents.map((agent, n) => requestUrlToken(n % 2 ? auth : otherInstance, agent, clock))
       const blocked = run('agents', 'block', 'other.clients.test', '--reason', 'a test')
       const responses = await Promise.all(requests)
       expect((await blocked).code).toBe(0)
       for (const [n, { status, text }] of responses.entries()) {
-        const row = await rowOf(agents[n]?.client_id ?? '')
+        const row = await findRow(agents[n]?.client_id ?? '')
         if (row) expect(row).toMatchObject({ status: 'disabled' })
         if (status !== 200) continue
         const { access_token } = JSON.parse(text) as { access_token: string }
-        expect(await activeAt(access_token)).toEqual([false, false])
+        expect(await isActiveAtEach(access_token)).toEqual([false, false])
       }
       expect((await run('agents', 'unblock', 'other.clients.test', '--reason', 'done')).code).toBe(0)
     })
 
     test('says how many agents it disables', async () => {
-      const block = (...more: string[]) =>
-        run('agents', 'block', 'third.clients.test', '--reason', 'why', ...more)
-      await newClient('third.clients.test')
+      const block = (...options: string[]) =>
+        run('agents', 'block', 'third.clients.test', '--reason', 'why', ...options)
+      await createClient('third.clients.test')
       expect((await block('--dry-run')).printed).toBe('Would block third.clients.test, and disable 1 agent.')
       expect((await block()).printed).toMatch(
         /^third\.clients\.test is blocked; 1 agent is disabled, and its tokens are revoked\.\nAudit head: [\w-]{43}$/,
@@ -293,33 +313,33 @@ describe('commands for URL clients:', () => {
     })
 
     test.for(['', 'a b', 'https://x.example', 'x.example/y', '*.example.org', '.', 'user@x.example'])(
-      'refuses %j, which is no domain',
+      'refuses %j, which is not a domain',
       async (domain) => {
         expect((await run('agents', 'block', domain, '--reason', 'x')).code).toBe(2)
       },
     )
   })
 
-  test('an e-mail verification works as for others, and its tokens end with the document', async () => {
+  test('an e-mail verification works as for other agents, and its tokens expire no later than the document', async () => {
     const agent = server.publish([keys[0]], { maxAge: 1200 })
     await getUrlToken(auth, agent, clock)
     const email = newAddress('canary-url-person')
-    const begun = await sendAs(auth, agent, clock, {
+    const beginResponse = await sendAsAgent(auth, agent, clock, {
       method: 'POST',
       path: '/api/agent/claim',
       body: { email },
     })
-    expect(begun.status, begun.text).toBe(202)
-    const itsMail = () => mail.received.findLast(({ to }) => to.includes(email))
-    await expect.poll(itsMail).toBeDefined()
-    const page = await sayYes(auth, { secret: secretIn(itsMail()?.text ?? '') })
-    const completed = await sendAs(auth, agent, clock, {
+    expect(beginResponse.status, beginResponse.text).toBe(202)
+    const findMail = () => mail.received.findLast(({ to }) => to.includes(email))
+    await expect.poll(findMail).toBeDefined()
+    const page = await sayYes(auth, { secret: findLinkSecret(findMail()?.text ?? '') })
+    const completeResponse = await sendAsAgent(auth, agent, clock, {
       method: 'POST',
       path: '/api/agent/claim/complete',
-      body: { otp: codeIn(page.text) },
+      body: { otp: findCode(page.text) },
     })
-    expect(completed.status, completed.text).toBe(200)
-    const { identity_assertion } = JSON.parse(completed.text) as { identity_assertion: string }
+    expect(completeResponse.status, completeResponse.text).toBe(200)
+    const { identity_assertion } = JSON.parse(completeResponse.text) as { identity_assertion: string }
     const grant = { grant_type: JWT_BEARER_GRANT, assertion: identity_assertion }
     const { token, expiresIn, scope } = await getUrlToken(auth, agent, clock, grant)
     expect(scope).toContain('contact:write')
@@ -330,39 +350,39 @@ describe('commands for URL clients:', () => {
       client_id: agent.client_id,
       identity_type: 'verified_email',
     })
-    const left = await sendAs(auth, agent, clock, { method: 'DELETE', path: '/api/agent' })
-    expect(left.status, left.text).toBe(204)
-    expect(await activeAt(token)).toEqual([false, false])
+    const deleteResponse = await sendAsAgent(auth, agent, clock, { method: 'DELETE', path: '/api/agent' })
+    expect(deleteResponse.status, deleteResponse.text).toBe(204)
+    expect(await isActiveAtEach(token)).toEqual([false, false])
     await getUrlToken(auth, agent, clock)
-    const again = await requestUrlToken(auth, agent, clock, { fields: grant })
-    expectProblem(again, { status: 400, code: 'invalid-grant', error: 'invalid_grant' })
+    const refused = await requestUrlToken(auth, agent, clock, { fields: grant })
+    expectProblem(refused, { status: 400, code: 'invalid-grant', error: 'invalid_grant' })
   })
 
   describe('replay after a restore', () => {
     test('blocks domains and revokes the tokens of changed documents again', async () => {
-      const { agent, token } = await newClient()
-      const { token: ofBlocked } = await newClient('third.clients.test')
-      setBack(clock, 0)
-      const line = (event: object) =>
+      const { agent, token } = await createClient()
+      const { token: blockedToken } = await createClient('third.clients.test')
+      setClockBack(clock, 0)
+      const formatLine = (event: object) =>
         JSON.stringify({ msg: 'security event', time: new Date().toISOString(), ...event })
-      const log = path.join(env['AUTH_OUTBOX_DIR'] ?? '', '..', 'log')
+      const logFile = path.join(env['AUTH_OUTBOX_DIR'] ?? '', '..', 'log')
       await writeFile(
-        log,
+        logFile,
         `${[
           { event: 'document-changed', client_id: agent.client_id },
           { event: 'domain-blocked', domain: 'third.clients.test' },
         ]
-          .map(line)
+          .map(formatLine)
           .join('\n')}\n`,
       )
-      const replayed = await run('replay', '--log', log, '--json')
+      const replayed = await run('replay', '--log', logFile, '--json')
       expect(replayed.code, replayed.errors).toBe(0)
       expect(JSON.parse(replayed.printed)).toMatchObject({ ended: { documents: 1, domains: 1 } })
-      expect(await activeAt(token)).toEqual([false, false])
-      expect(await activeAt(ofBlocked)).toEqual([false, false])
-      const fetched = agent.fetched()
+      expect(await isActiveAtEach(token)).toEqual([false, false])
+      expect(await isActiveAtEach(blockedToken)).toEqual([false, false])
+      const fetchesBefore = agent.countFetches()
       await expect.poll(async () => (await requestUrlToken(auth, agent, clock)).status).toBe(200)
-      expect(agent.fetched()).toBe(fetched + 1)
+      expect(agent.countFetches()).toBe(fetchesBefore + 1)
     })
   })
 })

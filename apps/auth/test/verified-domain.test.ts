@@ -6,92 +6,101 @@ import {
   getToken,
   introspect,
   json,
-  type Registered,
+  type RegisteredAgent,
   register,
   requestToken,
 } from './agent-client.ts'
-import {
-  begin,
-  type ClaimsUnderTest,
-  newAddress,
-  openClaimPage,
-  secretIn,
-  showCode,
-  startClaims,
-} from './claim-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { expectProblem } from './expect-refusal.ts'
-import { assertionFields, assertionOf, inHeader, type KeyAgent, tokenByKey, tokenFor } from './key-agent.ts'
+import {
+  assertionFields,
+  assertionHeader,
+  type KeyAgent,
+  requestTokenByKey,
+  requestTokenWith,
+  signAssertion,
+} from './key-agent.ts'
 import { TOKEN_PLACES } from './open-auth-stores.ts'
+import { parseSecurityEvents } from './parse-security-events.ts'
 import { runAuth } from './run-auth.ts'
-import { securityEventsIn } from './security-events-in.ts'
 import { type HttpResponse, send } from './send.ts'
 import { ORIGIN, type RunningAuth, startAuth } from './start-auth.ts'
+import {
+  beginVerification,
+  findLinkSecret,
+  newAddress,
+  openClaimPage,
+  showCode,
+  startVerificationSystem,
+  type VerificationSystem,
+} from './verification-client.ts'
 
 const HOST = 'agent.example.org'
 const URL_ID = `https://${HOST}/agent.json`
-/** A name that says what only a verified domain may say. */
-const FORGED = `An agent at ${HOST} (domain checked)`
+/** A name that imitates the text for a verified domain. */
+const FORGED_NAME = `An agent at ${HOST} (domain checked)`
 
-const describeSelf = async (auth: RunningAuth, headers: Record<string, string>) => {
+const describeAgent = async (auth: RunningAuth, headers: Record<string, string>) => {
   const response = await send(auth.url, { path: '/api/agent', headers })
   expect(response.status, response.text).toBe(200)
   return JSON.parse(response.text) as Record<string, unknown>
 }
-const accessToken = (response: HttpResponse) => {
+const readAccessToken = (response: HttpResponse) => {
   expect(response.status, response.text).toBe(200)
   return (JSON.parse(response.text) as { access_token: string }).access_token
 }
-const aboutToken = async (auth: RunningAuth, token: string) => {
+const readIntrospection = async (auth: RunningAuth, token: string) => {
   auth.confidential.add(token)
   return (await introspect(auth, token)).payload.token_introspection as Record<string, unknown>
 }
 
 describe('the verified domain of an agent', () => {
-  let under: ClaimsUnderTest
+  let system: VerificationSystem
   let agent: KeyAgent
-  let forger: Registered
+  let forger: RegisteredAgent
   beforeAll(async () => {
-    under = await startClaims()
-    agent = await addUrlAgent(under.auth, URL_ID)
-    forger = await register(under.auth, FORGED)
+    system = await startVerificationSystem()
+    agent = await addUrlAgent(system.auth, URL_ID)
+    forger = await register(system.auth, FORGED_NAME)
   })
   afterAll(async () => {
-    await expectNothingInClear(under.auth)
-    await under[Symbol.asyncDispose]()
+    await expectNothingInClear(system.auth)
+    await system[Symbol.asyncDispose]()
   })
 
   /** Begins e-mail verification as the URL agent. @returns the secret of the mailed link */
-  async function beginByUrl(email: string) {
-    under.auth.confidential.add(email)
-    const begun = await postAs('/api/agent/claim', { email })
-    expect(begun.status, begun.text).toBe(202)
-    const [mail] = await under.mail.mails(1, email)
-    const secret = secretIn(mail?.text ?? '')
-    under.auth.confidential.add(secret)
-    return { secret, mail, registrationId: String(JSON.parse(begun.text).registration_id) }
+  async function beginAsUrlAgent(email: string) {
+    system.auth.confidential.add(email)
+    const response = await postAsUrlAgent('/api/agent/claim', { email })
+    expect(response.status, response.text).toBe(202)
+    const [mail] = await system.mail.mails(1, email)
+    const secret = findLinkSecret(mail?.text ?? '')
+    system.auth.confidential.add(secret)
+    return { secret, mail, registrationId: String(JSON.parse(response.text).registration_id) }
   }
-  async function postAs(path: string, body: unknown) {
-    const sent = json(body)
-    return send(under.auth.url, {
+  async function postAsUrlAgent(path: string, body: unknown) {
+    const request = json(body)
+    return send(system.auth.url, {
       method: 'POST',
       path,
-      body: sent.body,
-      headers: { ...sent.headers, ...(await inHeader(under.auth, agent)) },
+      body: request.body,
+      headers: { ...request.headers, ...(await assertionHeader(system.auth, agent)) },
     })
   }
-  const command = async (...args: string[]) => {
-    const settings = await under.stores.settingsFor(ORIGIN)
-    return (await runAuth(args, settings, () => under.clock.now)).printed
+  /** Runs the command `auth`. @returns its standard output */
+  const runCommand = async (...args: string[]) => {
+    const settings = await system.stores.settingsFor(ORIGIN)
+    return (await runAuth(args, settings, () => system.clock.now)).printed
   }
-  const eventsOf = async (work: () => Promise<unknown>) => {
-    const linesBefore = under.auth.logged.length
+  /** Runs `work`, and returns the security events that were logged meanwhile. */
+  const collectEvents = async (work: () => Promise<unknown>) => {
+    const linesBefore = system.auth.logged.length
     await work()
-    return securityEventsIn(under.auth.logged.slice(linesBefore))
+    return parseSecurityEvents(system.auth.logged.slice(linesBefore))
   }
 
-  test('is its domain, in GET /api/agent, with the limits that apply', async () => {
-    expect(await describeSelf(under.auth, await inHeader(under.auth, agent))).toMatchObject({
+  test('is in GET /api/agent, with the limits that apply', async () => {
+    expect(await describeAgent(system.auth, await assertionHeader(system.auth, agent))).toMatchObject({
       client_id: URL_ID,
       identity_type: 'anonymous',
       verified_domain: HOST,
@@ -104,22 +113,22 @@ describe('the verified domain of an agent', () => {
   })
 
   test('is absent for a registered agent, whatever its name', async () => {
-    expect(forger).toMatchObject({ client_name: FORGED, email_verified: false })
+    expect(forger).toMatchObject({ client_name: FORGED_NAME, email_verified: false })
     expect(forger).not.toHaveProperty('verified_domain')
-    const described = await describeSelf(under.auth, asAgent(forger))
+    const described = await describeAgent(system.auth, asAgent(forger))
     expect(described).toMatchObject({
       email_verified: false,
       limits: [{ policy: 'token-client', quota: 1_200_000, window_seconds: 60 }],
     })
     expect(described).not.toHaveProperty('verified_domain')
-    const introspected = await aboutToken(under.auth, await getToken(under.auth, forger))
+    const introspected = await readIntrospection(system.auth, await getToken(system.auth, forger))
     expect(introspected).toMatchObject({ identity_type: 'anonymous', email_verified: false })
     expect(introspected).not.toHaveProperty('verified_domain')
   })
 
-  test('is in introspection, the mails, the pages, the commands and the security events of an agent with a domain', async () => {
-    const { auth } = under
-    const anonymous = await aboutToken(auth, accessToken(await tokenByKey(auth, agent)))
+  test('is in introspection, mails, pages, commands and security events', async () => {
+    const { auth } = system
+    const anonymous = await readIntrospection(auth, readAccessToken(await requestTokenByKey(auth, agent)))
     expect(anonymous).toMatchObject({
       identity_type: 'anonymous',
       verified_domain: HOST,
@@ -127,10 +136,10 @@ describe('the verified domain of an agent', () => {
     })
 
     const email = newAddress()
-    const { secret, mail, registrationId } = await beginByUrl(email)
+    const { secret, mail, registrationId } = await beginAsUrlAgent(email)
     expect(mail?.text).not.toContain('example.org (')
     expect(mail?.text).not.toMatch(/agent(\[\.\]|\.)example/)
-    const today = formatLongDate(under.clock.now)
+    const today = formatLongDate(system.clock.now)
     const page = (await openClaimPage(auth, { attempt: secret })).text
     expect(page).toContain(
       `<p>The agent is at <strong>${HOST}</strong> (domain checked). It has shown us that it controls this domain. We did not check who runs it.</p>`,
@@ -139,10 +148,10 @@ describe('the verified domain of an agent', () => {
     expect(page).not.toMatch(/unverified|registered with us|gave us no name/)
 
     const otp = await showCode(auth, { secret })
-    const complete = () => postAs('/api/agent/claim/complete', { otp })
+    const complete = () => postAsUrlAgent('/api/agent/claim/complete', { otp })
     let completed: HttpResponse | undefined
     expect(
-      await eventsOf(async () => {
+      await collectEvents(async () => {
         completed = await complete()
       }),
     ).toEqual([
@@ -151,157 +160,160 @@ describe('the verified domain of an agent', () => {
     expect(completed?.status, completed?.text).toBe(200)
     const { identity_assertion: assertion } = JSON.parse(completed?.text ?? '') as Record<string, string>
     auth.confidential.add(assertion ?? '')
-    const described = `The agent is at agent[.]example[.]org (domain checked).
+    const description = `The agent is at agent[.]example[.]org (domain checked).
 It has shown us that it controls this domain. We did not check who runs it.
 It first contacted us on ${today}.
 `
-    const [, told] = await under.mail.mails(2, email)
-    expect(told?.text).toContain(`\n\n${described}\n`)
+    const [, confirmationMail] = await system.mail.mails(2, email)
+    expect(confirmationMail?.text).toContain(`\n\n${description}\n`)
 
-    expect(await describeSelf(auth, await inHeader(auth, agent))).toMatchObject({
+    expect(await describeAgent(auth, await assertionHeader(auth, agent))).toMatchObject({
       identity_type: 'verified_email',
       verified_domain: HOST,
       email_verified: true,
     })
-    const verified = await tokenFor(auth, {
+    const verified = await requestTokenWith(auth, {
       grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
       assertion: assertion ?? '',
-      ...assertionFields(await assertionOf(auth, agent)),
+      ...assertionFields(await signAssertion(auth, agent)),
     })
-    expect(await aboutToken(auth, accessToken(verified))).toMatchObject({
+    expect(await readIntrospection(auth, readAccessToken(verified))).toMatchObject({
       identity_type: 'verified_email',
       verified_domain: HOST,
       email_verified: true,
     })
 
     const facts = { client_id: URL_ID, verified_domain: HOST, email_verified: true }
-    expect(JSON.parse(await command('agents', 'show', URL_ID, '--json'))).toMatchObject(facts)
-    expect(JSON.parse(await command('agents', 'list', '--json'))).toContainEqual(
+    expect(JSON.parse(await runCommand('agents', 'show', URL_ID, '--json'))).toMatchObject(facts)
+    expect(JSON.parse(await runCommand('agents', 'list', '--json'))).toContainEqual(
       expect.objectContaining(facts),
     )
-    expect(await command('agents', 'show', URL_ID)).toMatch(
+    expect(await runCommand('agents', 'show', URL_ID)).toMatch(
       / {2}agent\.example\.org \(domain checked\) {2}e-mail verified {2}/,
     )
-    expect(JSON.parse(await command('claims', 'list', '--json'))).toContainEqual(
+    expect(JSON.parse(await runCommand('claims', 'list', '--json'))).toContainEqual(
       expect.objectContaining(facts),
     )
-    expect(await command('claims', 'list')).toMatch(/live {2}agent\.example\.org \(domain checked\)$/m)
-    expect(JSON.parse(await command('claims', 'show', registrationId, '--json'))).toMatchObject({
+    expect(await runCommand('claims', 'list')).toMatch(/live {2}agent\.example\.org \(domain checked\)$/m)
+    expect(JSON.parse(await runCommand('claims', 'show', registrationId, '--json'))).toMatchObject({
       attempt: { client_id: URL_ID, verified_domain: HOST },
       claim: facts,
     })
-    expect(JSON.parse(await command('agents', 'stats', '--json'))).toMatchObject({ with_domain: 1 })
+    expect(JSON.parse(await runCommand('agents', 'stats', '--json'))).toMatchObject({ with_domain: 1 })
 
-    const end = secretIn(told?.text ?? '')
+    const end = findLinkSecret(confirmationMail?.text ?? '')
     auth.confidential.add(end)
     expect((await openClaimPage(auth, { end })).text).toContain(`<strong>${HOST}</strong> (domain checked)`)
-    const leave = async () =>
-      send(auth.url, {
-        method: 'DELETE',
-        path: '/api/agent/claim',
-        headers: await inHeader(auth, agent),
-      })
-    expect((await leave()).status).toBe(204)
-    const [, , last] = await under.mail.mails(3, email)
-    expect(last?.text).toContain(`\n\n${described}\n`)
-    expect(JSON.parse(await command('claims', 'show', registrationId, '--json'))).toMatchObject({
+    const revokeResponse = await send(auth.url, {
+      method: 'DELETE',
+      path: '/api/agent/claim',
+      headers: await assertionHeader(auth, agent),
+    })
+    expect(revokeResponse.status).toBe(204)
+    const [, , endMail] = await system.mail.mails(3, email)
+    expect(endMail?.text).toContain(`\n\n${description}\n`)
+    expect(JSON.parse(await runCommand('claims', 'show', registrationId, '--json'))).toMatchObject({
       claim: { status: 'ended', verified_domain: HOST, email_verified: false },
     })
-    const headers = await inHeader(auth, agent)
+    const headers = await assertionHeader(auth, agent)
     expect(
-      await eventsOf(async () => {
+      await collectEvents(async () => {
         expect((await send(auth.url, { method: 'DELETE', path: '/api/agent', headers })).status).toBe(204)
       }),
     ).toEqual([{ event: 'client-ended', client_id: URL_ID, verified_domain: HOST, how: 'deleted' }])
   })
 
-  test('cannot be forged by a name, in mails, pages, commands and security events', async () => {
-    const { auth } = under
-    const attempt = await begin(under, { agent: forger })
+  test('cannot be imitated by a name in mails, pages, commands and security events', async () => {
+    const { auth } = system
+    const attempt = await beginVerification(system, { agent: forger })
     const page = (await openClaimPage(auth, { attempt: attempt.secret })).text
     expect(page).toContain('“An agent at agent.example.org (…)”')
     expect(page).toContain('unverified')
     expect(page).not.toMatch(/domain checked/i)
     const otp = await showCode(auth, attempt)
-    const { agent: made } = attempt
-    const sent = json({ otp })
-    const events = await eventsOf(() =>
+    const request = json({ otp })
+    const events = await collectEvents(() =>
       send(auth.url, {
         method: 'POST',
         path: '/api/agent/claim/complete',
-        body: sent.body,
-        headers: { ...sent.headers, ...asAgent(made) },
+        body: request.body,
+        headers: { ...request.headers, ...asAgent(attempt.agent) },
       }),
     )
     expect(events).toEqual([
       { event: 'claim-made', client_id: forger.client_id, registration_id: attempt.registrationId },
     ])
-    const [, told] = await under.mail.mails(2, attempt.email)
-    auth.confidential.add(secretIn(told?.text ?? ''))
-    expect(told?.text).toContain('\n   “An agent at agent[.]example[.]org (…)”\n\nThat name is unverified')
-    expect(told?.text).not.toMatch(/domain checked/i)
+    const [, confirmationMail] = await system.mail.mails(2, attempt.email)
+    auth.confidential.add(findLinkSecret(confirmationMail?.text ?? ''))
+    expect(confirmationMail?.text).toContain(
+      '\n   “An agent at agent[.]example[.]org (…)”\n\nThat name is unverified',
+    )
+    expect(confirmationMail?.text).not.toMatch(/domain checked/i)
 
-    const shown = JSON.parse(await command('agents', 'show', forger.client_id, '--json'))
-    expect(shown).toMatchObject({ client_name: FORGED, email_verified: true })
-    expect(shown).not.toHaveProperty('verified_domain')
-    expect(await command('agents', 'show', forger.client_id)).toMatch(
+    const shownAgent = JSON.parse(await runCommand('agents', 'show', forger.client_id, '--json'))
+    expect(shownAgent).toMatchObject({ client_name: FORGED_NAME, email_verified: true })
+    expect(shownAgent).not.toHaveProperty('verified_domain')
+    expect(await runCommand('agents', 'show', forger.client_id)).toMatch(
       / {2}e-mail verified {2}"An agent at agent\.example\.org \(domain checked\)"$/m,
     )
-    const claims = JSON.parse(await command('claims', 'list', '--json')) as Record<string, unknown>[]
-    const forgedClaim = claims.find(({ client_id: id }) => id === forger.client_id)
-    expect(forgedClaim).toMatchObject({ email_verified: true })
-    expect(forgedClaim).not.toHaveProperty('verified_domain')
+    const verifications = JSON.parse(await runCommand('claims', 'list', '--json')) as Record<
+      string,
+      unknown
+    >[]
+    const forgersVerification = verifications.find(({ client_id: id }) => id === forger.client_id)
+    expect(forgersVerification).toMatchObject({ email_verified: true })
+    expect(forgersVerification).not.toHaveProperty('verified_domain')
   })
 
-  test('shows a host with other letters in its ASCII form', async () => {
-    const spoof = await addUrlAgent(under.auth, 'https://xn--e1awd7f.example/agent.json')
-    const { auth } = under
-    expect(await describeSelf(auth, await inHeader(auth, spoof))).toMatchObject({
+  test('is shown in its ASCII form if it has other letters', async () => {
+    const spoof = await addUrlAgent(system.auth, 'https://xn--e1awd7f.example/agent.json')
+    const { auth } = system
+    expect(await describeAgent(auth, await assertionHeader(auth, spoof))).toMatchObject({
       verified_domain: 'xn--e1awd7f.example',
     })
   })
 })
 
-describe.for(TOKEN_PLACES)('limits of agents with a domain, counted as with tokens in %s,', (tokens) => {
-  const policies = (response: HttpResponse) => response.headers.get('ratelimit-policy')
+describe.for(TOKEN_PLACES)('the limits of agents with a verified domain, tokens in %s,', (tokens) => {
+  const readPolicies = (response: HttpResponse) => response.headers.get('ratelimit-policy')
 
-  test('are higher at the token endpoint, and those of registered agents do not change', async () => {
+  test('are higher at the token endpoint than those of registered agents', async () => {
     await using auth = await startAuth({ tokens, env: { AUTH_LIMITS_FACTOR: '0.01' } })
     const agent = await addUrlAgent(auth, URL_ID)
-    const response = await tokenByKey(auth, agent)
+    const response = await requestTokenByKey(auth, agent)
     expect(response.status, response.text).toBe(200)
-    expect(policies(response)).toBe(
+    expect(readPolicies(response)).toBe(
       '"token-address";q=6;w=60, "token-verified";q=3;w=60, "token-domain";q=6;w=60',
     )
-    const registered = await requestToken(auth, await register(auth, FORGED))
-    expect(policies(registered)).toBe('"token-address";q=6;w=60, "token-client";q=1;w=60')
+    const registered = await requestToken(auth, await register(auth, FORGED_NAME))
+    expect(readPolicies(registered)).toBe('"token-address";q=6;w=60, "token-client";q=1;w=60')
     expect(registered.headers.get('ratelimit')).toMatch(
       /^"token-address";r=4;t=\d+, "token-client";r=0;t=\d+$/,
     )
   })
 
-  test('are shared by the agents of one registrable domain, and not under a public suffix', async () => {
+  test('are shared by the agents of one registrable domain, but not by the domains under a public suffix', async () => {
     await using auth = await startAuth({
       tokens,
       env: { AUTH_LIMITS_FACTOR: '0.01', AUTH_TRUSTED_PROXIES: '127.0.0.1' },
     })
-    /** Each request comes from an address of its own. */
-    let address = 0
+    // Each request comes from another address, so that no limit of addresses applies.
+    let requestCount = 0
     const request = async (agent: KeyAgent) => {
-      address += 1
+      requestCount += 1
       return send(auth.url, {
         path: '/api/agent',
-        headers: { 'x-forwarded-for': `203.0.113.${address}`, ...(await inHeader(auth, agent)) },
+        headers: { 'x-forwarded-for': `203.0.113.${requestCount}`, ...(await assertionHeader(auth, agent)) },
       })
     }
-    const useUp = async (host: string) => {
+    const useUpDomainLimit = async (host: string) => {
       for (const path of ['1', '2', '3']) {
         const agent = await addUrlAgent(auth, `https://${host}/${path}`)
-        for (const left of [2, 1])
-          expect((await request(agent)).headers.get('ratelimit')).toContain(`"token-verified";r=${left}`)
+        for (const remaining of [2, 1])
+          expect((await request(agent)).headers.get('ratelimit')).toContain(`"token-verified";r=${remaining}`)
       }
     }
-    await useUp('one.example.org')
+    await useUpDomainLimit('one.example.org')
     expectProblem(await request(await addUrlAgent(auth, 'https://two.example.org/1')), {
       status: 429,
       code: 'rate-limited',
@@ -309,7 +321,7 @@ describe.for(TOKEN_PLACES)('limits of agents with a domain, counted as with toke
       form: 'agent',
       says: /"token-domain" allows 6 in 60 s/,
     })
-    await useUp('a.github.io')
+    await useUpDomainLimit('a.github.io')
     expect((await request(await addUrlAgent(auth, 'https://a.github.io/4'))).status).toBe(429)
     expect((await request(await addUrlAgent(auth, 'https://b.github.io/1'))).status).toBe(200)
   })

@@ -6,7 +6,7 @@ export function combineApps(apps: Readonly<Record<AppName, RequestHandler>>): Re
   return (request, response) => apps[findApp(parsePath(request.url ?? '/'))](request, response)
 }
 
-/** Returns the path of a request target, not decoded. An absolute target (RFC 9112 §3.2.2) loses its scheme and authority. */
+/** Returns the path of a request target, without decoding it. The target may be an absolute URL (RFC 9112 §3.2.2). */
 function parsePath(target: string): string {
   const withoutAuthority = target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')
   return withoutAuthority.split(/[?#]/, 1)[0] || '/'

@@ -6,15 +6,15 @@ import { RESOURCE_COMMANDS } from '@plainpath/resource/cli'
 import { expect, test } from 'vitest'
 
 const root = path.resolve(import.meta.dirname, '../../..')
-const LINES = [AUTH_COMMANDS, RESOURCE_COMMANDS]
+const COMMAND_LINES = [AUTH_COMMANDS, RESOURCE_COMMANDS]
 
-test('`npm run generate` would not change docs/commands.md', () => {
-  expect(readFileSync(path.join(root, 'docs/commands.md'), 'utf8')).toBe(formatCommandsPage(LINES))
+test('docs/commands.md is what `npm run generate` writes', () => {
+  expect(readFileSync(path.join(root, 'docs/commands.md'), 'utf8')).toBe(formatCommandsPage(COMMAND_LINES))
 })
 
 /**
- * Matches `auth keys list`, `npm run auth -- keys list`, `apps/auth/src/main.ts keys list`, and the bundle in an image,
- * `--disable-proto=throw auth.mjs keys list`, in documents.
+ * Matches a command in a document: `auth keys list`, `npm run auth -- keys list`, `apps/auth/src/main.ts keys list`, or, for the
+ * bundle in an image, `--disable-proto=throw auth.mjs keys list`.
  */
 const COMMAND =
   /(?:`|^\$ |npm run |apps\/|=throw )(auth|resource)(?:\/src\/main\.ts|\.mjs| --)? ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?/gm
@@ -24,18 +24,20 @@ test('documents name only commands that exist', () => {
     cwd: root,
     exclude: ['**/node_modules'],
   })
-  const named = files.flatMap((file) =>
+  const mentions = files.flatMap((file) =>
     Array.from(
       readFileSync(path.join(root, file), 'utf8').matchAll(COMMAND),
-      ([, app, first = '', second = '']) => ({
+      ([, app, firstWord = '', secondWord = '']) => ({
         file,
         app,
-        names: [first, `${first} ${second}`],
+        possibleNames: [firstWord, `${firstWord} ${secondWord}`],
       }),
     ),
   )
-  expect(named.length).toBeGreaterThan(50)
+  expect(mentions.length).toBeGreaterThan(50)
   const exists = (app: string | undefined, name: string) =>
-    LINES.some((line) => line.name === app && line.commands.some((command) => command.name === name))
-  expect(named.filter(({ app, names }) => !names.some((name) => exists(app, name)))).toEqual([])
+    COMMAND_LINES.some((line) => line.name === app && line.commands.some((command) => command.name === name))
+  expect(
+    mentions.filter(({ app, possibleNames }) => !possibleNames.some((name) => exists(app, name))),
+  ).toEqual([])
 })

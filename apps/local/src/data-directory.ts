@@ -6,12 +6,12 @@ import { LocalError } from './local-settings.ts'
 /** The name of the advisory lock that `npm start` or a stack holds while it serves a data directory. */
 export const DATA_DIRECTORY_LOCK = 'plainpath npm start'
 
-/** The directory in which `npm start` stores its data. Only the user may read its files (mode 0600). */
+/** The directory in which `npm start` stores its data. */
 export interface DataDirectory {
   path(...names: string[]): string
   /**
-   * Creates a file with the result of `createContent` unless it exists, and reads it. When several processes call this at once, one
-   * creates the file and all read the same content.
+   * Creates a file with the result of `createContent` unless it exists, and reads it. Only the user may read the file (mode 0600).
+   * If several processes call this simultaneously, one creates the file and all read the same content.
    */
   createFileOnce(
     name: string,
@@ -22,7 +22,7 @@ export interface DataDirectory {
 /**
  * Opens the data directory, and creates it if it is missing.
  *
- * @throws {LocalError} when the directory cannot be created or written
+ * @throws {LocalError} if the directory cannot be created, read or written
  */
 export async function openDataDirectory(directory: string): Promise<DataDirectory> {
   try {
@@ -54,17 +54,12 @@ export async function openDataDirectory(directory: string): Promise<DataDirector
 }
 
 /**
- * Writes a temporary file and links it into place, so that no process ever reads an incomplete file. Returns false if the file
- * existed.
+ * Writes a temporary file and links it into place, so that no process reads an incomplete file.
+ *
+ * @returns false if the file exists already
  */
 async function writeOnce(file: string, createContent: () => string): Promise<boolean> {
-  if (
-    await access(file).then(
-      () => true,
-      () => false,
-    )
-  )
-    return false
+  if (await exists(file)) return false
   const temporaryFile = `${file}.${randomBytes(6).toString('hex')}`
   await writeFile(temporaryFile, createContent(), { mode: 0o600, flag: 'wx', flush: true })
   try {
@@ -77,3 +72,9 @@ async function writeOnce(file: string, createContent: () => string): Promise<boo
     await rm(temporaryFile, { force: true })
   }
 }
+
+const exists = (file: string): Promise<boolean> =>
+  access(file).then(
+    () => true,
+    () => false,
+  )

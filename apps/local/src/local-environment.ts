@@ -15,11 +15,11 @@ import { type Environment, type LocalSettings, PROJECT_FOLDER, readLocalSettings
 import { type Step, silentStep } from './terminal.ts'
 
 /**
- * Prepares the data directory, the secrets, and the embedded PostgreSQL with its roles and databases. Creates whatever is missing.
- * App settings in the environment (`AUTH_*`, `RESOURCE_*`) take precedence. Uses no PostgreSQL server except the embedded one and
- * those that the environment names.
+ * Prepares the data directory and the secrets, and creates those that are missing. Unless the environment names databases for both
+ * apps, also prepares the embedded PostgreSQL with its roles and databases. App settings in the environment (`AUTH_*`,
+ * `RESOURCE_*`) take precedence.
  *
- * @returns the settings of both apps; disposing stops the embedded server unless another process uses it
+ * @returns the settings of both apps. Disposing stops the embedded server unless another process uses it
  */
 export async function openLocalEnvironment(settings: LocalSettings, environment: Environment, step: Step) {
   await using cleanup = new AsyncDisposableStack()
@@ -28,7 +28,8 @@ export async function openLocalEnvironment(settings: LocalSettings, environment:
   const secrets = await step(
     'keys and secrets',
     () => ensureLocalSecrets(data, serviceUrls(origin).base),
-    ({ createdCount }) => (createdCount > 0 ? `made ${createdCount} files, readable by you alone` : 'found'),
+    ({ createdFiles }) =>
+      createdFiles.length > 0 ? `made ${createdFiles.length} files, readable by you alone` : 'found',
   )
   const needsEmbeddedServer = !environment['AUTH_DATABASE_URL'] || !environment['RESOURCE_DATABASE_URL']
   const server = needsEmbeddedServer
@@ -42,7 +43,7 @@ export async function openLocalEnvironment(settings: LocalSettings, environment:
       )
     : undefined
   const databases =
-    server && (await step('roles and databases', () => embeddedDatabases(server, secrets.passwords)))
+    server && (await step('roles and databases', () => ensureEmbeddedDatabases(server, secrets.passwords)))
   const alsoAcceptedHosts = `127.0.0.1:${port},[::1]:${port}`
   const env: Environment = {
     ...databases,
@@ -66,14 +67,18 @@ export async function openLocalEnvironment(settings: LocalSettings, environment:
   const resources = cleanup.move()
   return {
     env,
-    /** Undefined when the environment names servers for both apps. */
+    /** The embedded server; undefined if the environment names databases for both apps. */
     server,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }
 
-/** Creates the roles and databases of both apps on the embedded server, and returns the settings that name them. */
-export async function embeddedDatabases(server: EmbeddedPostgres, passwords: DatabasePasswords) {
+/**
+ * Creates the roles and databases of both apps on the embedded server unless they exist. Closes its other databases to these roles.
+ *
+ * @returns the settings that name the databases
+ */
+export async function ensureEmbeddedDatabases(server: EmbeddedPostgres, passwords: DatabasePasswords) {
   const role = (name: keyof DatabasePasswords) => ({ name: `plainpath_${name}`, password: passwords[name] })
   const [auth, resource] = await ensureRolesAndDatabases(server.url, [
     { name: 'plainpath_auth', owner: role('auth_owner'), app: role('auth_app') },
@@ -89,9 +94,13 @@ export async function embeddedDatabases(server: EmbeddedPostgres, passwords: Dat
   }
 }
 
-/** Applies the migrations of both apps. Returns how many it applied. */
+/**
+ * Applies the migrations of both apps. Skips an app if the environment lacks one of its two database URLs.
+ *
+ * @returns the number of applied migrations
+ */
 export async function migrateBoth(env: Environment): Promise<number> {
-  let applied = 0
+  let appliedCount = 0
   for (const [app, folder] of [
     ['AUTH', AUTH_MIGRATIONS],
     ['RESOURCE', RESOURCE_MIGRATIONS],
@@ -99,9 +108,9 @@ export async function migrateBoth(env: Environment): Promise<number> {
     const [url, appUrl] = [env[`${app}_MIGRATION_DATABASE_URL`], env[`${app}_DATABASE_URL`]]
     if (!url || !appUrl) continue
     const appRole = decodeURIComponent(new URL(appUrl).username)
-    applied += (await migrate({ url, folder, appRole })).applied.length
+    appliedCount += (await migrate({ url, folder, appRole })).applied.length
   }
-  return applied
+  return appliedCount
 }
 
 type RunCommand = (args: readonly string[], env: Environment, io: CommandIo) => Promise<number>
@@ -109,8 +118,8 @@ type RunCommand = (args: readonly string[], env: Environment, io: CommandIo) => 
 const HELP_ARGUMENTS = new Set(['help', '--help', '-h'])
 
 /**
- * Runs an app's command on the data of `npm start`, whether or not that is running, or on the servers that the app's variables
- * name. A request for help opens nothing.
+ * Runs an app's command on the data of `npm start`, which need not be running, or on the servers that the app's variables name. A
+ * request for help opens nothing.
  */
 export async function runOnLocalData(
   run: RunCommand,

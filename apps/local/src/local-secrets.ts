@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import path from 'node:path'
 import { createResourceServer, hashSecret } from '@plainpath/auth/resource-servers'
 import { replaceFile } from '@plainpath/auth/resource-servers-file'
 import { newHashKey, newKeyEncryptionKey } from '@plainpath/sealing'
@@ -28,13 +29,13 @@ export async function ensureLocalSecrets(data: DataDirectory, audience: string) 
   const passwords = await data.createFileOnce('database-passwords.json', () =>
     JSON.stringify(createPasswords()),
   )
-  // One file contains the secret and its hash: if each had its own file, two processes could each create one of the two.
+  // One file contains the secret and its hash. With two files, one process could create the secret, and another the hash.
   const credentialFile = await data.createFileOnce('resource-server.json', () =>
     JSON.stringify(createResourceServer(RESOURCE_CLIENT_ID, audience)),
   )
   const credential = parseFile(credentialFile, Credential)
   const secret = await data.createFileOnce('resource-client-secret', () => credential.secret)
-  // The credential may have been rotated after these files were created, at this origin or another.
+  // The secret may have been rotated since `resource-server.json` was created, so the entry is built from the current secret.
   const entry = { ...credential.server, audience, secrets: [hashSecret(secret.content.trim())] }
   const servers = await data.createFileOnce(`resource-servers-${toFileName(audience)}.json`, () =>
     JSON.stringify([entry]),
@@ -43,8 +44,8 @@ export async function ensureLocalSecrets(data: DataDirectory, audience: string) 
     await replaceFile(servers.path, JSON.stringify([entry]))
   const files = [authKek, authHash, resourceKek, resourceHash, passwords, credentialFile, secret, servers]
   return {
-    /** The number of files that this call created: 0 except on the first start. */
-    createdCount: files.filter((file) => file.isNew).length,
+    /** The names of the files that this call created. */
+    createdFiles: files.filter((file) => file.isNew).map((file) => path.basename(file.path)),
     passwords: parseFile(passwords, DatabasePasswords),
     files: {
       AUTH_KEK_FILE: authKek.path,
@@ -58,13 +59,17 @@ export async function ensureLocalSecrets(data: DataDirectory, audience: string) 
   }
 }
 
-/** Parses a file of the data directory. @throws {LocalError} that names the file without quoting its content */
-function parseFile<T>({ path, content }: { path: string; content: string }, type: z.ZodType<T>): T {
+/**
+ * Parses a file of the data directory.
+ *
+ * @throws {LocalError} that names the file without quoting its content
+ */
+function parseFile<T>(file: { path: string; content: string }, type: z.ZodType<T>): T {
   try {
-    return type.parse(JSON.parse(content))
+    return type.parse(JSON.parse(file.content))
   } catch {
     throw new LocalError(
-      `The file ${path} is incomplete or damaged. Put back the one from a backup of the data directory.`,
+      `The file ${file.path} is incomplete or damaged. Put back the one from a backup of the data directory.`,
     )
   }
 }

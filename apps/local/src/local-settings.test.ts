@@ -3,18 +3,18 @@ import { readLocalSettings } from './local-settings.ts'
 
 const read = (env: Record<string, string>) => readLocalSettings(env, '/project')
 
-test('the public MCP server is at the next port, unless another one is named', () => {
-  const at = (port: number) => ({ port, origin: `http://localhost:${port}` })
-  expect(read({}).publicMcp).toEqual(at(8081))
-  expect(read({ PORT: '8090' }).publicMcp).toEqual(at(8091))
-  expect(read({ PORT: '8090', MCP_PORT: '9000' }).publicMcp).toEqual(at(9000))
-  expect(read({ ORIGIN: 'http://127.0.0.1:8080' }).publicMcp).toEqual(at(8081))
+test('puts the public MCP server on the port after PORT, or on MCP_PORT', () => {
+  const onPort = (port: number) => ({ port, origin: `http://localhost:${port}` })
+  expect(read({}).publicMcp).toEqual(onPort(8081))
+  expect(read({ PORT: '8090' }).publicMcp).toEqual(onPort(8091))
+  expect(read({ PORT: '8090', MCP_PORT: '9000' }).publicMcp).toEqual(onPort(9000))
+  expect(read({ ORIGIN: 'http://127.0.0.1:8080' }).publicMcp).toEqual(onPort(8081))
 })
 
-test('an origin that other machines reach has none', () => {
+test('has no public MCP server for an https origin', () => {
   expect(read({ ORIGIN: 'https://plainpath.example' }).publicMcp).toBeUndefined()
 })
 
-test.for(['0', '65536', 'x', '-1', '1.5'])('MCP_PORT=%s is refused by name', (port) => {
+test.for(['0', '65536', 'x', '-1', '1.5'])('rejects MCP_PORT=%s with a message that names it', (port) => {
   expect(() => read({ MCP_PORT: port })).toThrow(/^MCP_PORT /)
 })

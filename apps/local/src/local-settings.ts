@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { isLoopback, Origin } from '@plainpath/metadata'
 import { z } from 'zod'
 
-/** Thrown if the service cannot start on this machine. The message is one line that says what to do. */
+/** Thrown if the service or a command cannot run on this machine. The message is one line that says what to do. */
 export class LocalError extends Error {
   override readonly name = 'LocalError'
 }
@@ -52,8 +52,8 @@ export function readLocalSettings(env: Environment, projectFolder: string) {
 }
 
 /**
- * Returns the port and origin of the MCP server that works without sign-in; undefined for an origin that other machines use,
- * because they cannot reach this machine's second port.
+ * Returns the port and origin of the MCP server that works without sign-in. Returns undefined for an `https` origin: other machines
+ * use such an origin, and they cannot reach this machine's second port.
  */
 const choosePublicMcp = (origin: string, port: number) =>
   origin.startsWith('http:') ? { port, origin: `http://localhost:${port}` } : undefined

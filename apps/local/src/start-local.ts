@@ -12,7 +12,7 @@ import { combineApps } from './combine-apps.ts'
 import { DATA_DIRECTORY_LOCK } from './data-directory.ts'
 import { migrateBoth, openLocalEnvironment } from './local-environment.ts'
 import { type Environment, LocalError, type LocalSettings } from './local-settings.ts'
-import { plainLog, type Step } from './terminal.ts'
+import { createPlainLog, type Step } from './terminal.ts'
 
 const DRAIN_SECONDS = 10
 
@@ -20,7 +20,7 @@ const DRAIN_SECONDS = 10
  * Starts both apps in one process on one origin. If `settings.publicMcp` is set, the public MCP server gets a second port. Opens
  * the ports first, to report an occupied port immediately. Until both apps are ready, every request gets a 503.
  *
- * @returns the running service. Disposing completes the requests in flight, and stops the service
+ * @returns the running service. Disposing gives the requests in flight ten seconds to complete, and stops the service
  * @throws {LocalError} and the other errors that `runProgram` prints as one line
  */
 export async function startLocal(
@@ -54,7 +54,7 @@ export async function startLocal(
   )
 
   const authConfig = loadAuthConfig(localEnvironment.env)
-  const authLog = plainLog('auth', print)
+  const authLog = createPlainLog('auth', print)
   await step(
     'signing key',
     async () => {
@@ -77,7 +77,7 @@ export async function startLocal(
     (count) => (count > 0 ? `published ${count}` : 'found'),
   )
   const resource = cleanup.use(
-    await openResource(resourceConfig, { log: plainLog('resource', print), now, announce: print }),
+    await openResource(resourceConfig, { log: createPlainLog('resource', print), now, announce: print }),
   )
   resourceHandler = resource.handler
   handler = combineApps({ auth: auth.publicApp.callback(), resource: resource.handler })

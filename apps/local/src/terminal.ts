@@ -2,7 +2,7 @@ import { describeError, type Log, type LogFields } from '@plainpath/http'
 import { isLoopback, serviceUrls } from '@plainpath/metadata'
 import type { LocalSettings } from './local-settings.ts'
 
-/** Runs one step of a start, and reports its result. */
+/** Runs one step of a start, and may report its result. */
 export type Step = <T>(name: string, work: () => Promise<T>, outcome?: (result: T) => string) => Promise<T>
 
 /** Creates a `Step` that prints each step with its duration and result. */
@@ -16,11 +16,11 @@ export const createStepPrinter =
     return result
   }
 
-/** Runs a step and prints nothing: commands print only their own output. */
+/** Runs a step and prints nothing. Commands use it, because they print only their own output. */
 export const silentStep: Step = (_name, work) => work()
 
 /** Creates the log of `npm start`: short lines for people instead of JSON. */
-export function plainLog(service: string, print: (line: string) => void): Log {
+export function createPlainLog(service: string, print: (line: string) => void): Log {
   const createLogFunction =
     (level: string) =>
     (message: string, fields: LogFields = {}) => {
@@ -68,7 +68,7 @@ export function formatWelcome({ origin, publicMcp, limitsFactor }: LocalSettings
   ]
 }
 
-/** The errors whose message says what to do. Any other error is a bug, and is thrown with its stack. */
+/** The names of errors whose message says what to do. Any other error is unexpected, and Node prints it with its stack. */
 const ONE_LINE_ERRORS = new Set(['LocalError', 'EmbeddedPostgresError', 'ConfigError'])
 
 /** Runs a program and returns its exit code. For an expected error it prints one line and returns 1. */

@@ -28,8 +28,9 @@ import type { GuideCatalog } from './guides/guide-catalog.ts'
 import { renderErrorPage } from './pages/error-page.ts'
 
 /**
- * Creates the handler of the public listener: the fast path for cached GETs, then the Koa app with all routes. A separate app
- * serves the host of the public MCP server. `wire.ts` passes in the routes and everything that needs a connection.
+ * Creates the handler of the public listener: the fast path for GETs that this process can serve from memory, then the Koa app
+ * with `routes`. If the settings name a public MCP origin, a separate app serves its host. `wire.ts` passes in the routes and
+ * everything that needs a connection.
  */
 export function createPublicHandler(deps: {
   readonly config: Pick<
@@ -40,10 +41,10 @@ export function createPublicHandler(deps: {
   /** The guides that the "Page not found" page lists. */
   readonly guides: { current(): GuideCatalog }
   readonly routes: readonly (Route | RawRoute)[]
-  /** The routes on the origin of the public MCP server; used only if the settings name one. */
+  /** The routes of the public MCP origin; unused if the settings name none. */
   readonly publicMcpRoutes: readonly Route[]
   readonly limiter: Limiter
-  /** Finds responses that are served from memory, before Koa. */
+  /** Finds responses and callers in memory, for the fast path. */
   readonly fastPathOptions: Pick<FastPathOptions, 'find' | 'findCachedCaller'>
   readonly authenticators: Authenticators
   readonly metrics: Metrics
@@ -137,7 +138,7 @@ function createPublicMcpHandler(
 }
 
 const MCP_PATH = '/mcp'
-/** Paths that accept POST requests from scripts of any origin, because they ignore cookies. */
+/** Paths to which scripts of any origin may POST. The app reads no cookies, so only a token grants access. */
 const PUBLIC_POST_PATHS: ReadonlySet<string> = new Set([operations.answerQuestion.path, MCP_PATH])
 
 /** Chooses the error format by path. API paths return JSON even to browsers. At `/mcp`, chat apps expect errors as in OAuth. */

@@ -2,14 +2,14 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { formatSettingsTable } from '@plainpath/http/settings'
 import { afterAll, describe, expect, test } from 'vitest'
-import { keyFolder } from '../test/key-folder.ts'
+import { createKeyFolder } from '../test/key-folder.ts'
 import { ConfigError, loadConfig, loadMigrationConfig, readSettings } from './config.ts'
 import { SETTINGS } from './settings.ts'
 
 const resources = new AsyncDisposableStack()
 afterAll(() => resources.disposeAsync())
-const keys = keyFolder(resources)
-const GOOD = {
+const keys = createKeyFolder(resources)
+const VALID = {
   RESOURCE_ORIGIN: 'https://plainpath.example',
   RESOURCE_DATABASE_URL: 'postgres://resource_app:hunter2@db/resource',
   RESOURCE_AUTH_URL: 'http://auth:8091',
@@ -19,9 +19,9 @@ const GOOD = {
   RESOURCE_HASH_KEY_FILE: path.join(keys, 'hash-key'),
   RESOURCE_SMTP_URL: 'smtp://mail.example.org',
 }
-const mistakesOf = (change: Record<string, string | undefined>): string[] => {
+const listMistakes = (change: Record<string, string | undefined>): string[] => {
   try {
-    loadConfig({ ...GOOD, ...change })
+    loadConfig({ ...VALID, ...change })
   } catch (error) {
     if (error instanceof ConfigError) return error.message.split('\n  ').slice(1)
     throw error
@@ -29,9 +29,9 @@ const mistakesOf = (change: Record<string, string | undefined>): string[] => {
   return []
 }
 
-describe('the settings', () => {
-  test('have defaults for all that is not of this place', () => {
-    expect(loadConfig({ ...GOOD, PATH: '/bin', AUTH_PORT: 'x' })).toMatchObject({
+describe('loadConfig', () => {
+  test('applies defaults, and ignores variables without its prefix', () => {
+    expect(loadConfig({ ...VALID, PATH: '/bin', AUTH_PORT: 'x' })).toMatchObject({
       origin: 'https://plainpath.example',
       public: { port: 8082, host: '0.0.0.0' },
       operations: { port: 9082, host: '127.0.0.1' },
@@ -44,9 +44,9 @@ describe('the settings', () => {
     })
   })
 
-  test('are read, from files where they are secret, and cannot change afterwards', () => {
+  test('parses values, reads the client secret from its file, and returns a frozen object', () => {
     const config = loadConfig({
-      ...GOOD,
+      ...VALID,
       RESOURCE_PORT: '0',
       RESOURCE_CORS_ORIGINS: 'https://a.example, http://localhost:3000 ,',
       RESOURCE_ALSO_ACCEPT_HOSTS: '127.0.0.1:8080,[::1]:8080',
@@ -70,43 +70,45 @@ describe('the settings', () => {
     expect(Object.isFrozen(config)).toBe(true)
   })
 
-  test('of an https origin name a mail server; one on this machine has its outbox', () => {
-    expect(mistakesOf({ RESOURCE_SMTP_URL: undefined })).toEqual([
+  test('requires a mail server for an https origin, and derives mail addresses from the origin', () => {
+    expect(listMistakes({ RESOURCE_SMTP_URL: undefined })).toEqual([
       expect.stringMatching(/^RESOURCE_SMTP_URL is missing: mail of an https origin/),
     ])
-    const local = { ...GOOD, RESOURCE_SMTP_URL: '', RESOURCE_ORIGIN: 'http://localhost:8080' }
+    const local = { ...VALID, RESOURCE_SMTP_URL: '', RESOURCE_ORIGIN: 'http://localhost:8080' }
     expect(loadConfig(local)).toMatchObject({
       mail: { smtpUrl: undefined, from: 'no-reply@localhost', outboxDirectory: '.data/outbox' },
       staffInbox: 'desk@localhost.invalid',
     })
-    expect(loadConfig(GOOD)).toMatchObject({
+    expect(loadConfig(VALID)).toMatchObject({
       mail: { smtpUrl: 'smtp://mail.example.org', from: 'no-reply@plainpath.example' },
       staffInbox: 'desk@plainpath.example',
     })
   })
 
-  test('give the public MCP server an origin that its Host tells apart', () => {
-    const mistakes = (change: Record<string, string>) =>
-      mistakesOf({ RESOURCE_MCP_PUBLIC_ORIGIN: 'https://mcp.plainpath.example', ...change })
-    expect(mistakes({})).toEqual([])
-    expect(mistakes({ RESOURCE_MCP_PUBLIC_ORIGIN: 'https://plainpath.example:8443' })).toEqual([])
-    expect(mistakes({ RESOURCE_ALSO_ACCEPT_HOSTS: '127.0.0.1:8082,mcp.plainpath.example' })).toEqual([
+  test('accepts another host or port for the public MCP origin, unless the main origin accepts that host too', () => {
+    const listOriginMistakes = (change: Record<string, string>) =>
+      listMistakes({ RESOURCE_MCP_PUBLIC_ORIGIN: 'https://mcp.plainpath.example', ...change })
+    expect(listOriginMistakes({})).toEqual([])
+    expect(listOriginMistakes({ RESOURCE_MCP_PUBLIC_ORIGIN: 'https://plainpath.example:8443' })).toEqual([])
+    const sameHost = { RESOURCE_ALSO_ACCEPT_HOSTS: '127.0.0.1:8082,mcp.plainpath.example' }
+    expect(listOriginMistakes(sameHost)).toEqual([
       expect.stringMatching(/^RESOURCE_MCP_PUBLIC_ORIGIN must have another host or port/),
     ])
   })
 
-  test('count as absent when they are empty', () => {
+  test('treats empty variables as absent', () => {
     const empty = Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, '']))
-    expect(loadConfig({ ...empty, ...GOOD })).toMatchObject({ redisUrl: undefined, public: { port: 8082 } })
+    expect(loadConfig({ ...empty, ...VALID })).toMatchObject({ redisUrl: undefined, public: { port: 8082 } })
   })
 
-  test('hold messages ten minutes, or as many as they say: from none to an hour', () => {
-    const holdMs = (minutes?: string) => loadConfig({ ...GOOD, RESOURCE_CONTACT_HOLD: minutes }).contactHoldMs
+  test('converts the hold from minutes to milliseconds, with ten minutes as the default', () => {
+    const holdMs = (minutes?: string) =>
+      loadConfig({ ...VALID, RESOURCE_CONTACT_HOLD: minutes }).contactHoldMs
     expect([holdMs(), holdMs('0'), holdMs('60')]).toEqual([600_000, 0, 3_600_000])
   })
 
-  test('are refused all at once, by name and without their values', () => {
-    const mistakes = mistakesOf({
+  test('reports all mistakes together, by name and without values', () => {
+    const mistakes = listMistakes({
       RESOURCE_ORIGIN: undefined,
       RESOURCE_CLIENT_ID: '',
       RESOURCE_PORT: 'canary',
@@ -120,7 +122,7 @@ describe('the settings', () => {
       'RESOURCE_KEK_FILE names a file that cannot be read (ENOENT)',
       'RESOURCE_CLIENT_ID is missing',
     ])
-    expect(mistakesOf({ RESOURCE_PORT: 'canary', RESOURCE_SMTP_URL: undefined })).toEqual([
+    expect(listMistakes({ RESOURCE_PORT: 'canary', RESOURCE_SMTP_URL: undefined })).toEqual([
       'RESOURCE_PORT must be a whole number',
       expect.stringMatching(/^RESOURCE_SMTP_URL is missing/),
     ])
@@ -183,9 +185,9 @@ describe('the settings', () => {
     ['RESOURCE_LIMITS_FACTOR', ['0', '-1', 'x', 'Infinity', '1e9', '0x10']],
     ['RESOURCE_DRAIN_DELAY_SECONDS', ['-1', '100', 'x', '1.5']],
     ['RESOURCE_DRAIN_SECONDS', ['-1', '301', 'x', '1.5']],
-  ] as const)('refuse what is no %s', ([name, values]) => {
+  ] as const)('rejects invalid values of %s', ([name, values]) => {
     for (const value of values) {
-      const mistakes = mistakesOf({ [name]: value })
+      const mistakes = listMistakes({ [name]: value })
       expect(mistakes.length).toBeGreaterThan(0)
       for (const mistake of mistakes) expect(mistake.startsWith(`${name} `)).toBe(true)
     }
@@ -197,28 +199,28 @@ describe('the settings', () => {
     ['RESOURCE_HASH_KEY_FILE', 'canary'],
     ['RESOURCE_CLIENT_SECRET_FILE', 'canary'],
     ['RESOURCE_CLIENT_SECRET_FILE', 'canary canary canary canary'],
-  ] as const)('refuse the file of %s that holds %j, and quote nothing of it', ([name, text]) => {
+  ] as const)('rejects a file of %s with %j, without quoting its path or content', ([name, text]) => {
     const bad = path.join(keys, 'bad')
     writeFileSync(bad, text)
-    const mistakes = mistakesOf({ [name]: bad })
+    const mistakes = listMistakes({ [name]: bad })
     expect(mistakes).toHaveLength(1)
     expect(mistakes[0]).toMatch(new RegExp(`^${name} `))
     expect(mistakes[0]).not.toMatch(/canary|\/tmp/)
   })
 })
 
-test('migrating needs the addresses of the database alone, and grants to the role of the app', () => {
+test('loadMigrationConfig needs only the database URLs, and rejects missing and unknown settings', () => {
   const owner = 'postgres://resource_owner:x@db/resource'
-  const env = { RESOURCE_DATABASE_URL: GOOD.RESOURCE_DATABASE_URL, RESOURCE_MIGRATION_DATABASE_URL: owner }
+  const env = { RESOURCE_DATABASE_URL: VALID.RESOURCE_DATABASE_URL, RESOURCE_MIGRATION_DATABASE_URL: owner }
   expect(loadMigrationConfig(env)).toEqual({ url: owner, appRole: 'resource_app' })
   expect(readSettings(env, ['RESOURCE_DATABASE_URL'])).toEqual({
-    RESOURCE_DATABASE_URL: GOOD.RESOURCE_DATABASE_URL,
+    RESOURCE_DATABASE_URL: VALID.RESOURCE_DATABASE_URL,
   })
   expect(() => loadMigrationConfig({ ...env, RESOURCE_PROT: '1' })).toThrow('RESOURCE_PROT is not a setting')
   expect(() => loadMigrationConfig({})).toThrow('RESOURCE_DATABASE_URL is missing')
 })
 
-test('README.md has the table of the settings as they are', () => {
+test('README.md contains the current settings table', () => {
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
   expect(readme).toContain(formatSettingsTable(SETTINGS))
   expect(Object.keys(SETTINGS).filter((name) => !readme.includes(name))).toEqual([])

@@ -26,7 +26,7 @@ export interface Config {
   readonly public: ListenerAddress
   readonly operations: ListenerAddress
   readonly databaseUrl: string
-  /** A database URL that bypasses the pooler, for notifications. */
+  /** A database URL for notifications. It bypasses the pooler, if there is one. */
   readonly sessionDatabaseUrl: string
   readonly databaseIsPooled: boolean
   readonly redisUrl: string | undefined
@@ -100,8 +100,8 @@ const getMailDomain = (origin: string) =>
   isLoopback(origin) ? 'localhost.invalid' : new URL(origin).hostname
 
 /**
- * Reads only the settings that `migrate` needs, so that its job needs no other secret. Without RESOURCE_MIGRATION_DATABASE_URL, it
- * connects as the app's role.
+ * Reads only the settings that `migrate` needs, because its job has no other secrets. Without RESOURCE_MIGRATION_DATABASE_URL,
+ * `migrate` connects as the app's role.
  */
 export function loadMigrationConfig(env: Environment) {
   const settings = readSettings(env, ['RESOURCE_MIGRATION_DATABASE_URL', 'RESOURCE_DATABASE_URL'])
@@ -126,9 +126,13 @@ function findCombinedMistakes(values: Partial<SettingValues<typeof SETTINGS>>): 
   ]
 }
 
-/** Describes the mistake if both origins accept the same host. Only `Host` distinguishes requests for the public MCP server. */
+/**
+ * Describes the mistake if the two origins differ in scheme or accept the same host. Only `Host` distinguishes requests for the
+ * public MCP server.
+ */
 function findHostMistake(origin: string, mcpPublicOrigin: string, alsoAcceptHosts: readonly string[]) {
-  const [mainUrl, mcpUrl] = [new URL(origin), new URL(mcpPublicOrigin)]
+  const mainUrl = new URL(origin)
+  const mcpUrl = new URL(mcpPublicOrigin)
   if (mainUrl.protocol !== mcpUrl.protocol) return 'must begin with the same scheme as RESOURCE_ORIGIN'
   return [mainUrl.host, ...alsoAcceptHosts].includes(mcpUrl.host)
     ? 'must have another host or port than RESOURCE_ORIGIN and RESOURCE_ALSO_ACCEPT_HOSTS'

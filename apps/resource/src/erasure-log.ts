@@ -12,7 +12,7 @@ export type LogErasure = (kind: ErasedKind, id: string) => void
  * Creates a function that logs an erasure with the row's random id, which identifies nobody after the erasure. The log is not
  * part of a database backup: after a restore, `resource replay` reads it and erases the rows again.
  *
- * @param operator the user who runs a command; absent in the server
+ * @param operator the user who runs the command; absent in the server
  */
 export const createErasureLogger =
   (log: Log, operator?: { readonly user: string; readonly host: string }): LogErasure =>
@@ -60,7 +60,7 @@ const ERASE_STATEMENTS = {
 /**
  * Erases rows that a restore brought back, in one transaction, and records this in the audit.
  *
- * @returns the number of erased rows
+ * @returns the numbers of entries and messages that still had to be erased
  */
 export const replayErasures = (
   db: Pool,
@@ -76,9 +76,10 @@ export const replayErasures = (
   })
 
 /**
- * Erases all entries, messages and queued mails, for a restore without a log of the erasures since the backup.
+ * Erases the whole waitlist, the content of all messages, and all queued mails, and records this in the audit. Use it after a
+ * restore if there is no log of the erasures since the backup.
  *
- * @returns the number of erased rows
+ * @returns the numbers of erased entries and messages
  */
 export const eraseEverything = (
   db: Pool,

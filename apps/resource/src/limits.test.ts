@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { LIMITS } from './limits.ts'
 
 test.for(Object.entries<RouteLimits>(LIMITS).filter(([, limits]) => limits.client))(
-  'clients with a verified domain have limits of their own for %s, and share one for each registrable domain',
+  '%s: a verified client has three times the limit, and all clients of a registrable domain share one',
   ([, { client, verified, domain }]) => {
     expect(client).toMatchObject([{ name: 'reads-client', quota: 600, windowSeconds: 60 }])
     expect(verified).toMatchObject([{ name: 'reads-verified', quota: 1800, windowSeconds: 60 }])

@@ -10,18 +10,18 @@ const READS_CLIENT: LimitPolicy = { name: 'reads-client', quota: 600, windowSeco
 const READS_VERIFIED: LimitPolicy = { name: 'reads-verified', quota: 1800, windowSeconds: MINUTE, batch: 60 }
 /**
  * Counts all clients of a registrable domain together, because one domain can have any number of unregistered clients. It equals
- * the limit for an address, so that a domain is no way around that limit.
+ * the limit for an address, so a domain can make no more requests than an address.
  */
 const READS_DOMAIN: LimitPolicy = { name: 'reads-domain', quota: 3000, windowSeconds: MINUTE, batch: 100 }
 
-/** Limits for an authenticated client. They count its requests to all routes. */
+/** Limits for an authenticated client. Its requests to all routes with these limits count together. */
 const CLIENT_LIMITS = { client: [READS_CLIENT], verified: [READS_VERIFIED], domain: [READS_DOMAIN] }
 
 /**
  * The route limits. RESOURCE_LIMITS_FACTOR multiplies them.
  *
- * A limit that everybody at an address shares has a short window, because one person could use it up. Everybody at the address is
- * served again within ten minutes after the abuse stops.
+ * One person could use up a limit that everybody at an address shares. Such limits therefore have windows of at most five
+ * minutes, so the others are soon served again. The exception is `waitlist`, with a window of an hour.
  */
 export const LIMITS = {
   reads: {
@@ -61,7 +61,7 @@ export const CONTACT_REGISTRATION: LimitPolicy = {
   closed: true,
 }
 
-/** Limits the messages from one verified mailbox, which may have confirmed many agents. */
+/** Limits the messages for one verified mailbox, whose owner may have confirmed many agents. */
 export const CONTACT_MAILBOX: LimitPolicy = {
   name: 'contact-mailbox',
   quota: 20,

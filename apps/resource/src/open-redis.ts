@@ -1,24 +1,27 @@
 import type { EventEmitter } from 'node:events'
 import { type LimitRedisClient, type Log, runCachedScript } from '@plainpath/http'
-import { traced } from '@plainpath/tracing'
+import { traceCall } from '@plainpath/tracing'
 import { createClient } from 'redis'
 
 const REPLY_TIMEOUT_MS = 200
 const CONNECT_TIMEOUT_MS = 1_000
 const PING_MS = 500
-/** After this many intervals without a reply to a ping, the connection is closed and opened again. */
+/** After more intervals than this without a reply to a ping, the connection is closed and opened again. */
 const MAX_SILENT_INTERVALS = 3
 const MAX_RETRY_MS = 1_000
 
-/** The Redis commands that this app uses. Every key begins with `resource:`, because the app's Redis user can access no others. */
+/**
+ * The Redis commands for limits and used proofs. Every key begins with `resource:`, because the app's Redis user can access no
+ * other keys, except the revocation state.
+ */
 export interface Redis extends LimitRedisClient, AsyncDisposable {
   /** Calls the listener when the connection becomes usable: once at the start, and after each outage. */
   onReady(listener: () => void): void
 }
 
 /**
- * Connects to Redis in the background and returns at once. While Redis is unavailable, calls fail immediately. Wrap calls in
- * `withReplyTimeout`.
+ * Returns immediately, and connects to Redis in the background. Without a connection, calls fail immediately. Wrap calls in
+ * `withReplyTimeout`, because a call to a silent server does not fail by itself.
  */
 export function openRedis(url: string, { log }: { log: Log }): Redis {
   const redis = createClient({
@@ -44,16 +47,16 @@ export function openRedis(url: string, { log }: { log: Log }): Redis {
   })
   return {
     eval: (script, keys, args) =>
-      traced(EVAL_CALL, () =>
+      traceCall(EVAL_CALL, () =>
         runCachedScript<unknown>(
           script,
           (name) => redis.evalSha(name, { keys, arguments: args }),
           () => redis.eval(script, { keys, arguments: args }),
         ),
       ),
-    get: (key) => traced(GET_CALL, () => redis.get(key)),
+    get: (key) => traceCall(GET_CALL, () => redis.get(key)),
     setIfAbsent: (key, value, seconds) =>
-      traced(SET_CALL, () =>
+      traceCall(SET_CALL, () =>
         redis.set(key, value, { condition: 'NX', expiration: { type: 'EX', value: seconds } }),
       ),
     onReady: (listener) => void redis.on('ready', listener),
@@ -65,7 +68,7 @@ export function openRedis(url: string, { log }: { log: Log }): Redis {
   }
 }
 
-/** Creates the trace description of a command, without keys and values. */
+/** Creates a function that describes a command in traces, without keys and values. */
 const createCallDescription = (name: string) => {
   const description = {
     name,
@@ -73,11 +76,9 @@ const createCallDescription = (name: string) => {
   }
   return () => description
 }
-const [EVAL_CALL, GET_CALL, SET_CALL] = [
-  createCallDescription('eval'),
-  createCallDescription('get'),
-  createCallDescription('set'),
-] as const
+const EVAL_CALL = createCallDescription('eval')
+const GET_CALL = createCallDescription('get')
+const SET_CALL = createCallDescription('set')
 
 /**
  * Rejects if a call takes longer than 0.2 s. The client's own timeout covers only the sending of a command, so a call to a silent
@@ -90,8 +91,9 @@ export async function withReplyTimeout<T>(call: Promise<T>): Promise<T> {
 }
 
 /**
- * Calls `reconnect` when nothing arrives on an open connection. Node's socket timeout does not detect this while commands are
- * sent, because sending restarts it. Counts intervals instead of time, so that a process that was suspended keeps its connection.
+ * Calls `reconnect` when the pings on an open connection get no replies. Node's socket timeout does not detect this while
+ * commands are sent, because sending restarts it. Counts intervals instead of time, so that a process that was suspended keeps
+ * its connection.
  */
 function watchSilence(
   redis: EventEmitter & { readonly isReady: boolean },

@@ -7,6 +7,7 @@ import { emailEncryptionContext } from './waitlist/waitlist-store.ts'
  * Re-encrypts the data keys of stored addresses and messages under the newest key-encryption key. Does not touch queued mails,
  * which are sent within days.
  *
+ * @param options.dryRun if true, only counts the values
  * @returns the numbers of values that were under an older key
  * @throws {SealError} for a value that cannot be decrypted
  */

@@ -41,7 +41,7 @@ const ReportContact = z
     'must be a URL that begins with https:// or mailto:',
   )
 
-/** Every setting of this app. Nothing else reads the environment. */
+/** Every setting of this app. The app reads no other environment variables. */
 export const SETTINGS = {
   RESOURCE_ORIGIN: {
     schema: Origin,

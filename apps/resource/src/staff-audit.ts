@@ -21,7 +21,7 @@ export interface StaffAct {
     | 'guides restore'
     | 'triggers disable'
     | 'triggers enable'
-  /** Contains ids, numbers or operators' reasons, but never an address. */
+  /** Ids, numbers or the operator's reason. Never put an address here. */
   readonly about: string
 }
 

@@ -65,7 +65,7 @@ import { openStores, type Stores } from './wire/wire-stores.ts'
 export interface Resource extends AsyncDisposable {
   /** Handles the requests of the public listener. */
   readonly handler: RequestHandler
-  /** Every public method and path. */
+  /** Every method and path of the main origin. */
   readonly publicEndpoints: readonly { readonly method: string; readonly path: string }[]
   readonly operationsApp: Koa
   readonly readiness: Readiness
@@ -76,7 +76,7 @@ export interface Resource extends AsyncDisposable {
 export interface ResourceDeps {
   readonly log: Log
   readonly now: () => Date
-  /** Receives a line with the link of each mail that is written to a file instead of being sent. */
+  /** Called with one line, which contains the mail's link, for each mail that is written to a file instead of being sent. */
   readonly announce?: (line: string) => void
   /** The factor by which PostgreSQL may take longer than in production, for tests on a busy machine. */
   readonly databasePatience?: number

@@ -2,14 +2,14 @@ import { Answer } from '@plainpath/domain'
 import { openPool } from '@plainpath/postgres'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { runResource } from './run-resource.ts'
-import { expectProblem, type HttpResponse, posting, sendRequest } from './send-request.ts'
+import { createPost, expectProblem, type HttpResponse, sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
-const DEAD_DATABASE = 'postgres://nobody@127.0.0.1:1/none'
+const UNREACHABLE_DATABASE = 'postgres://nobody@127.0.0.1:1/none'
 const RENEW = { question: 'When do I renew my green card?' }
 const ARREST = { question: 'I was arrested last year. Can I renew my green card?' }
-/** A switch takes effect within two seconds; the timeout is longer because a machine that runs tests is busy. */
-const IN_FORCE = { timeout: 15_000, interval: 20 }
+/** A switch takes effect within two seconds. The timeout is longer, because a machine that runs tests is busy. */
+const POLL_OPTIONS = { timeout: 15_000, interval: 20 }
 
 const resources = new AsyncDisposableStack()
 let first: RunningResource
@@ -17,35 +17,40 @@ let second: RunningResource
 beforeAll(async () => {
   const api = resources.use(await startResource())
   first = api
-  second = resources.use(await startResource({ beside: api }))
+  second = resources.use(await startResource({ otherInstance: api }))
   await run('guides', 'publish')
 })
 afterAll(() => resources.disposeAsync())
 
-const run = (...words: string[]) => runResource(words, { RESOURCE_DATABASE_URL: first.databaseUrl })
+const run = (...args: string[]) => runResource(args, { RESOURCE_DATABASE_URL: first.databaseUrl })
 const postQuestion = (api: RunningResource, body: object) =>
-  sendRequest(api.origin, { path: '/api/answers', ...posting(body) })
+  sendRequest(api.origin, { path: '/api/answers', ...createPost(body) })
 const read = (api: RunningResource, path: string) => sendRequest(api.origin, { path })
-const health = async (api: RunningResource) => (await read(api, '/api/health')).json()['answers']
+const readAnswersHealth = async (api: RunningResource) => (await read(api, '/api/health')).json()['answers']
 
 /** Polls both instances until each returns the expected value. */
 async function expectOnBoth<T>(readValue: (api: RunningResource) => Promise<T>, expected: T): Promise<void> {
-  for (const api of [first, second]) await expect.poll(() => readValue(api), IN_FORCE).toEqual(expected)
+  for (const api of [first, second]) await expect.poll(() => readValue(api), POLL_OPTIONS).toEqual(expected)
 }
 
-async function lastAuditLines(): Promise<string[]> {
+/** Reads the last two rows of the audit, the older one first. */
+async function readLastAuditLines(): Promise<string[]> {
   const { rows } = await first.db.query<{ line: string }>(
     `select action || ' ' || about as line from desk_audit where actor <> '' order by id desc limit 2`,
   )
   return rows.map(({ line }) => line).toReversed()
 }
 
-test('answers are paused and resumed on every instance, which health and metrics show', async () => {
+test('answers are paused and resumed on both instances, which health, metrics and the audit show', async () => {
   expect((await run('answers', 'pause', '--reason', 'wrong fee')).code).toBe(0)
   await expectOnBoth(async (api) => (await postQuestion(api, RENEW)).status, 503)
   const refused = await postQuestion(second, RENEW)
   expectPaused(refused)
-  expect(await health(second)).toEqual({ status: 'paused', withdrawnSections: [], disabledTriggers: [] })
+  expect(await readAnswersHealth(second)).toEqual({
+    status: 'paused',
+    withdrawnSections: [],
+    disabledTriggers: [],
+  })
   expect((await read(second, '/api/health')).json()['status']).toBe('degraded')
   expect(await (await fetch(`${second.operations.url}/metrics`)).text()).toMatch(
     /^answers_paused\{[^}]*\} 1$/m,
@@ -54,10 +59,11 @@ test('answers are paused and resumed on every instance, which health and metrics
 
   expect((await run('answers', 'resume')).code).toBe(0)
   await expectOnBoth(async (api) => (await postQuestion(api, RENEW)).status, 200)
-  expect(await health(second)).toMatchObject({ status: 'ok' })
-  expect(await lastAuditLines()).toEqual(['answers pause all: wrong fee', 'answers resume all'])
+  expect(await readAnswersHealth(second)).toMatchObject({ status: 'ok' })
+  expect(await readLastAuditLines()).toEqual(['answers pause all: wrong fee', 'answers resume all'])
 })
 
+/** Expects the problem `answers-paused` with help. */
 function expectPaused(refused: HttpResponse): void {
   expect(refused.headers['retry-after']).toBe('300')
   const { findHelp, ...problem } = refused.json() as { findHelp: { phone?: string; url?: string }[] }
@@ -66,34 +72,38 @@ function expectPaused(refused: HttpResponse): void {
   expect(findHelp.some(({ url }) => url?.includes('justice.gov'))).toBe(true)
 }
 
-test('a disabled trigger causes no hand-off and is not listed, until it is enabled', async () => {
-  const outcome = async (api: RunningResource) => (await postQuestion(api, ARREST)).json()['outcome']
-  const version = async (api: RunningResource) => (await postQuestion(api, ARREST)).json()['answersVersion']
+test('a disabled trigger causes no hand-off and is not listed, until it is enabled again', async () => {
+  const readOutcome = async (api: RunningResource) => (await postQuestion(api, ARREST)).json()['outcome']
+  const readVersion = async (api: RunningResource) =>
+    (await postQuestion(api, ARREST)).json()['answersVersion']
   const isListed = async (api: RunningResource) =>
     (await read(api, '/api/triggers')).body.includes('"criminal-history"')
-  const before = await version(first)
-  await expectOnBoth(outcome, 'hand_off')
+  const versionBefore = await readVersion(first)
+  await expectOnBoth(readOutcome, 'hand_off')
   expect((await run('triggers', 'disable', 'criminal-history')).code).toBe(0)
-  await expectOnBoth(outcome, 'information')
+  await expectOnBoth(readOutcome, 'information')
   await expectOnBoth(isListed, false)
-  expect(await version(first)).not.toBe(before)
-  expect(await version(first)).toBe(await version(second))
-  expect(await health(first)).toMatchObject({ status: 'ok', disabledTriggers: ['criminal-history'] })
+  expect(await readVersion(first)).not.toBe(versionBefore)
+  expect(await readVersion(first)).toBe(await readVersion(second))
+  expect(await readAnswersHealth(first)).toMatchObject({
+    status: 'ok',
+    disabledTriggers: ['criminal-history'],
+  })
   expect((await run('triggers', 'list')).out).toMatch(/^criminal-history {2}normal, not reviewed, disabled$/m)
   const fact = { ...RENEW, facts: { 'criminal-history': true } }
   expect((await postQuestion(first, fact)).json()['outcome']).toBe('information')
 
   expect((await run('triggers', 'enable', 'criminal-history')).code).toBe(0)
-  await expectOnBoth(outcome, 'hand_off')
+  await expectOnBoth(readOutcome, 'hand_off')
   await expectOnBoth(isListed, true)
-  await expectOnBoth(version, before)
-  expect(await lastAuditLines()).toEqual([
+  await expectOnBoth(readVersion, versionBefore)
+  expect(await readLastAuditLines()).toEqual([
     'triggers disable criminal-history',
     'triggers enable criminal-history',
   ])
 })
 
-test('a withdrawn section is in no answer, guide, search or earlier version, until it is restored', async () => {
+test('a withdrawn section is in no answer, guide and search result, until it is restored', async () => {
   const { passages } = Answer.parse((await postQuestion(first, RENEW)).json())
   const { id = '', text = '' } = passages[0] ?? {}
   expect(id).toMatch(/^renew-green-card#/)
@@ -107,11 +117,11 @@ test('a withdrawn section is in no answer, guide, search or earlier version, unt
   expect((await run('guides', 'withdraw', id, '--reason', 'the rule changed')).code).toBe(0)
   await expectOnBoth(isWithdrawn, true)
   for (const api of [first, second]) {
-    const { passages: left } = Answer.parse((await postQuestion(api, RENEW)).json())
-    expect(left.map((passage) => passage.id)).not.toContain(id)
+    const { passages: otherPassages } = Answer.parse((await postQuestion(api, RENEW)).json())
+    expect(otherPassages.map((passage) => passage.id)).not.toContain(id)
     for (const path of paths) expect((await read(api, path)).body).not.toContain(sentence)
   }
-  expect(await health(second)).toMatchObject({ withdrawnSections: [id] })
+  expect(await readAnswersHealth(second)).toMatchObject({ withdrawnSections: [id] })
   expect((await run('answers', 'list')).out).toMatch(
     new RegExp(`^section ${id} {2}since .*: the rule changed$`),
   )
@@ -119,7 +129,10 @@ test('a withdrawn section is in no answer, guide, search or earlier version, unt
   expect((await run('guides', 'restore', id)).code).toBe(0)
   await expectOnBoth(isWithdrawn, false)
   expect(Answer.parse((await postQuestion(second, RENEW)).json()).passages[0]?.id).toBe(id)
-  expect(await lastAuditLines()).toEqual([`guides withdraw ${id}: the rule changed`, `guides restore ${id}`])
+  expect(await readLastAuditLines()).toEqual([
+    `guides withdraw ${id}: the rule changed`,
+    `guides restore ${id}`,
+  ])
 })
 
 test('a retired guide is in no answer', async () => {
@@ -130,19 +143,19 @@ test('a retired guide is in no answer', async () => {
     ['guides', 'retire', 'renew-green-card', '--successor', 'replace-lost-green-card', '--yes'],
     settings,
   )
-  const guides = async () =>
+  const citesRetiredGuide = async () =>
     Answer.parse((await postQuestion(api, RENEW)).json()).passages.some(
       ({ guide }) => guide === 'renew-green-card',
     )
-  await expect.poll(guides, IN_FORCE).toBe(false)
+  await expect.poll(citesRetiredGuide, POLL_OPTIONS).toBe(false)
 })
 
-test('an attorney’s review is for one version of a trigger, and cannot be changed or deleted', async () => {
-  const listed = async () => {
+test('an attorney’s review applies to one version of a trigger, and the app cannot change or delete it', async () => {
+  const findListed = async () => {
     const { triggers } = JSON.parse((await run('triggers', 'list', '--json')).out)
     return triggers.find(({ id }: { id: string }) => id === 'smuggling')
   }
-  const { version, ...unreviewed } = await listed()
+  const { version, ...unreviewed } = await findListed()
   expect(unreviewed).toMatchObject({ reviewed: null, reviewedBy: null })
   expect(await run('triggers', 'review', 'smuggling', '--by', 'A. Lee')).toMatchObject({
     code: 0,
@@ -153,13 +166,13 @@ test('an attorney’s review is for one version of a trigger, and cannot be chan
     values ('smuggling', 'an earlier version', '2026-01-02', 'B. Roe')`,
   )
   const today = new Date().toISOString().slice(0, 10)
-  expect(await listed()).toMatchObject({ reviewed: today, reviewedBy: 'A. Lee', version })
-  await using app = openPool(first.databaseUrl, { max: 1 })
+  expect(await findListed()).toMatchObject({ reviewed: today, reviewedBy: 'A. Lee', version })
+  await using asApp = openPool(first.databaseUrl, { max: 1 })
   for (const statement of ['delete from trigger_reviews', "update trigger_reviews set reviewed_by = 'C'"])
-    await expect(app.query(statement)).rejects.toMatchObject({ code: '42501' })
+    await expect(asApp.query(statement)).rejects.toMatchObject({ code: '42501' })
 })
 
-describe('refuses a mistaken command with a message, and changes nothing:', () => {
+describe('a mistaken command is refused with a message, and changes nothing:', () => {
   test.for([
     [['answers', 'resume'], 'Answers are not paused.'],
     [['triggers', 'disable', 'no-such-trigger'], 'No trigger has the id no-such-trigger.'],
@@ -173,8 +186,8 @@ describe('refuses a mistaken command with a message, and changes nothing:', () =
     ],
     [['guides', 'withdraw', 'work-permit#intro', '--reason', ' '], '--reason must have'],
     [['guides', 'restore', 'work-permit#intro'], 'work-permit is not withdrawn.'],
-  ] as const)('%j', async ([words, message]) => {
-    const { code, out, errors } = await run(...words)
+  ] as const)('%j', async ([args, message]) => {
+    const { code, out, errors } = await run(...args)
     expect([code, out]).toEqual([1, ''])
     expect(errors).toContain(message)
     expect((await run('answers', 'list')).out).toBe('Nothing is turned off.')
@@ -182,25 +195,25 @@ describe('refuses a mistaken command with a message, and changes nothing:', () =
   })
 })
 
-test('answers from memory while PostgreSQL is down, under the last known switches', async () => {
+test('answers from memory with the last known switches while the tables cannot be read', async () => {
   await using api = await startResource()
   await runResource(['triggers', 'disable', 'criminal-history'], { RESOURCE_DATABASE_URL: api.databaseUrl })
   await expect
-    .poll(async () => (await postQuestion(api, ARREST)).json()['outcome'], IN_FORCE)
+    .poll(async () => (await postQuestion(api, ARREST)).json()['outcome'], POLL_OPTIONS)
     .toBe('information')
   await api.db.query('alter table guides rename to elsewhere')
   await api.db.query('alter table answer_switches rename to elsewhere_too')
-  await expect.poll(() => api.logged.join('\n'), IN_FORCE).toContain('those in memory are served')
+  await expect.poll(() => api.logLines.join('\n'), POLL_OPTIONS).toContain('those in memory are served')
   expect((await postQuestion(api, ARREST)).json()['outcome']).toBe('information')
 })
 
-test('an instance that has never read the switches responds 503 with the help lists', async () => {
-  await using api = await startResource({ env: { RESOURCE_DATABASE_URL: DEAD_DATABASE } })
+test('an instance that has never read the switches responds 503 with help', async () => {
+  await using api = await startResource({ env: { RESOURCE_DATABASE_URL: UNREACHABLE_DATABASE } })
   const refused = await postQuestion(api, RENEW)
   const { findHelp, ...problem } = refused.json()
   expect(problem).toMatchObject({ status: 503, code: 'answers-unavailable' })
   expect(findHelp).toContainEqual(expect.objectContaining({ phone: '911' }))
-  expect(await health(api)).toMatchObject({ status: 'unavailable' })
+  expect(await readAnswersHealth(api)).toMatchObject({ status: 'unavailable' })
   expect((await read(api, '/api/triggers')).status).toBe(200)
   expectProblem(await postQuestion(api, {}), { status: 400, code: 'invalid-request' })
 })

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib'
 import { serve } from '@plainpath/http'
 import { generateKeyPair, SignJWT, UnsecuredJWT } from 'jose'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { deadUrl, type IntrospectionReply } from './fake-authorization-server.ts'
+import { findUnusedUrl, type IntrospectionReply } from './fake-authorization-server.ts'
 import { expectProblem, sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
@@ -16,46 +16,45 @@ afterAll(async () => {
 })
 afterEach(() => api.auth.tamper())
 
-const read = (token: string, from = api) =>
-  sendRequest(from.origin, { path: '/api/guides', headers: { authorization: `Bearer ${token}` } })
+const read = (token: string, target = api) =>
+  sendRequest(target.origin, { path: '/api/guides', headers: { authorization: `Bearer ${token}` } })
 
-const seconds = () => Math.floor(Date.now() / 1000)
-const claims = (reply: IntrospectionReply) => reply.payload.token_introspection as Record<string, unknown>
-const changed = (change: Record<string, unknown>) => (reply: IntrospectionReply) => {
-  reply.payload.token_introspection = { ...claims(reply), ...change }
+const nowSeconds = () => Math.floor(Date.now() / 1000)
+const getClaims = (reply: IntrospectionReply) => reply.payload.token_introspection as Record<string, unknown>
+const replaceClaims = (change: Record<string, unknown>) => (reply: IntrospectionReply) => {
+  reply.payload.token_introspection = { ...getClaims(reply), ...change }
 }
-const without = (name: string) => (reply: IntrospectionReply) => {
-  const { [name]: _, ...rest } = claims(reply)
-  reply.payload.token_introspection = rest
+const removeClaim = (name: string) => (reply: IntrospectionReply) => {
+  const { [name]: _, ...otherClaims } = getClaims(reply)
+  reply.payload.token_introspection = otherClaims
 }
-/** The server to which a redirect would lead. */
-let evilAsked = 0
+/** The server to which the redirects lead. */
+let evilRequestCount = 0
 const evil = await serve(
   (_request, response) => {
-    evilAsked += 1
+    evilRequestCount += 1
     response.end()
   },
   { port: 0, host: '127.0.0.1', drainSeconds: 0 },
 )
-const evilUrl = evil.url
-const { privateKey: strangeKey } = await generateKeyPair('ES256')
+const { privateKey: unknownKey } = await generateKeyPair('ES256')
 
-/** Each response differs from a valid one in one thing. */
+/** Each response differs from a valid one in one respect. */
 const TAMPERED: [why: string, tamper: (reply: IntrospectionReply) => void][] = [
   ['an error', (reply) => (reply.status = 500)],
   ['a 401, when our own credential is wrong', (reply) => (reply.status = 401)],
   [
     'a redirect',
-    (reply) => Object.assign(reply, { status: 302, headers: { location: `${evilUrl}/oauth/introspect` } }),
+    (reply) => Object.assign(reply, { status: 302, headers: { location: `${evil.url}/oauth/introspect` } }),
   ],
-  ['another status with a good body', (reply) => (reply.status = 201)],
+  ['the status 201 with a valid body', (reply) => (reply.status = 201)],
   ['another media type', (reply) => (reply.type = 'application/jwt')],
   ['plain JSON', (reply) => Object.assign(reply, { type: 'application/json', body: '{"active":true}' })],
-  ['nothing', (reply) => (reply.body = '')],
+  ['an empty body', (reply) => (reply.body = '')],
   ['a body that is not a JWT', (reply) => (reply.body = 'active')],
   ['10 MB', (reply) => (reply.body = 'A'.repeat(10_000_000))],
   [
-    'a few bytes that become 10 MB',
+    'a few bytes that decompress to 10 MB',
     (reply) =>
       Object.assign(reply, {
         body: gzipSync(Buffer.alloc(10_000_000)),
@@ -63,7 +62,7 @@ const TAMPERED: [why: string, tamper: (reply: IntrospectionReply) => void][] = [
       }),
   ],
   [
-    'thirty encodings',
+    'thirty content encodings',
     (reply) => (reply.headers = { 'content-encoding': Array(30).fill('gzip').join(', ') }),
   ],
   ['more than 64 KiB', (reply) => (reply.payload['more'] = 'A'.repeat(70_000))],
@@ -81,9 +80,9 @@ const TAMPERED: [why: string, tamper: (reply: IntrospectionReply) => void][] = [
       reply.body = `${Buffer.from(JSON.stringify(header)).toString('base64url')}.AAAA.AAAA.AAAA.AAAA`
     },
   ],
-  ['a JWT signed by somebody else', (reply) => (reply.key = strangeKey)],
-  ['a JWT of another type', (reply) => (reply.header.typ = 'JWT')],
-  ['an access token', (reply) => (reply.header.typ = 'at+jwt')],
+  ['a JWT signed with an unknown key', (reply) => (reply.key = unknownKey)],
+  ['a JWT of the type JWT', (reply) => (reply.header.typ = 'JWT')],
+  ['a JWT of the type of access tokens', (reply) => (reply.header.typ = 'at+jwt')],
   ['a JWT that names no key', (reply) => delete reply.header.kid],
   ['a JWT that names an unknown key', (reply) => (reply.header.kid = 'unknown')],
   ['another issuer', (reply) => (reply.payload.iss = 'https://other.example')],
@@ -91,35 +90,35 @@ const TAMPERED: [why: string, tamper: (reply: IntrospectionReply) => void][] = [
   ['no issuer', (reply) => delete reply.payload.iss],
   ['another audience', (reply) => (reply.payload.aud = 'another-api')],
   ['no audience', (reply) => delete reply.payload.aud],
-  ['a response of two minutes ago', (reply) => (reply.payload.iat = seconds() - 120)],
-  ['a response from the future', (reply) => (reply.payload.iat = seconds() + 60)],
-  ['a response by a clock five minutes ahead', (reply) => (reply.payload.iat = seconds() + 300)],
-  ['a response without a time', (reply) => delete reply.payload.iat],
-  ['a response that has expired', (reply) => (reply.payload.exp = seconds() - 60)],
+  ['a response from two minutes ago', (reply) => (reply.payload.iat = nowSeconds() - 120)],
+  ['a response from a minute in the future', (reply) => (reply.payload.iat = nowSeconds() + 60)],
+  ['a response from five minutes in the future', (reply) => (reply.payload.iat = nowSeconds() + 300)],
+  ['a response without an iat', (reply) => delete reply.payload.iat],
+  ['a response that has expired', (reply) => (reply.payload.exp = nowSeconds() - 60)],
   ['a response about another token', (reply) => (reply.payload.token_hash = 'A'.repeat(43))],
   ['a response about no token', (reply) => delete reply.payload.token_hash],
   ['a token_hash of another type', (reply) => (reply.payload.token_hash = 1)],
   ['no token_introspection', (reply) => delete reply.payload.token_introspection],
-  ['a list', (reply) => (reply.payload.token_introspection = [])],
-  ['active as text', changed({ active: 'true' })],
-  ['active as a number', changed({ active: 1 })],
-  ['no active', without('active')],
+  ['a list as token_introspection', (reply) => (reply.payload.token_introspection = [])],
+  ['active as text', replaceClaims({ active: 'true' })],
+  ['active as a number', replaceClaims({ active: 1 })],
+  ['no active', removeClaim('active')],
   ...['client_id', 'scope', 'aud', 'exp', 'iat', 'token_type', 'identity_type'].flatMap(
     (name): [string, (reply: IntrospectionReply) => void][] => [
-      [`no ${name}`, without(name)],
-      [`a ${name} of another type`, changed({ [name]: { toString: 'x' } })],
-      [`a ${name} that is null`, changed({ [name]: null })],
+      [`no ${name}`, removeClaim(name)],
+      [`a ${name} of another type`, replaceClaims({ [name]: { toString: 'x' } })],
+      [`a ${name} that is null`, replaceClaims({ [name]: null })],
     ],
   ),
-  ['a scope that is a list', changed({ scope: ['guides:read'] })],
-  ['an exp that is text', changed({ exp: String(seconds() + 60) })],
-  ['an unknown identity type', changed({ identity_type: 'admin' })],
-  ['another token type', changed({ token_type: 'N_A' })],
-  ['the token type DPoP without a key', changed({ token_type: 'DPoP' })],
-  ['a key with the token type Bearer', changed({ cnf: { jkt: 'k'.repeat(43) } })],
-  ['a cnf that is null', changed({ token_type: 'DPoP', cnf: null })],
-  ['a cnf without a thumbprint', changed({ token_type: 'DPoP', cnf: { 'x5t#S256': 'k'.repeat(43) } })],
-  ['a thumbprint of another length', changed({ token_type: 'DPoP', cnf: { jkt: 'k' } })],
+  ['a scope that is a list', replaceClaims({ scope: ['guides:read'] })],
+  ['an exp that is text', replaceClaims({ exp: String(nowSeconds() + 60) })],
+  ['an unknown identity type', replaceClaims({ identity_type: 'admin' })],
+  ['another token type', replaceClaims({ token_type: 'N_A' })],
+  ['the token type DPoP without a key', replaceClaims({ token_type: 'DPoP' })],
+  ['a key with the token type Bearer', replaceClaims({ cnf: { jkt: 'k'.repeat(43) } })],
+  ['a cnf that is null', replaceClaims({ token_type: 'DPoP', cnf: null })],
+  ['a cnf without a jkt', replaceClaims({ token_type: 'DPoP', cnf: { 'x5t#S256': 'k'.repeat(43) } })],
+  ['a thumbprint of another length', replaceClaims({ token_type: 'DPoP', cnf: { jkt: 'k' } })],
 ]
 
 describe('a wrong introspection response is 503, never 200 and never 401:', () => {
@@ -135,50 +134,50 @@ describe('a wrong introspection response is 503, never 200 and never 401:', () =
     expect((await read(token)).status).toBe(200)
   })
 
-  test.for([0, 3, -30])('a response by a clock that is %i s ahead of ours is accepted', async (ahead) => {
-    api.auth.tamper((reply) => (reply.payload.iat = seconds() + ahead))
+  test.for([0, 3, -30])('accepts a response whose iat is %i s ahead of the clock', async (ahead) => {
+    api.auth.tamper((reply) => (reply.payload.iat = nowSeconds() + ahead))
     expect((await read(api.auth.issue())).status).toBe(200)
     api.auth.tamper()
   })
 
   test('does not follow a redirect', async () => {
-    api.auth.tamper((reply) => Object.assign(reply, { status: 302, headers: { location: evilUrl } }))
+    api.auth.tamper((reply) => Object.assign(reply, { status: 302, headers: { location: evil.url } }))
     expect((await read(api.auth.issue())).status).toBe(503)
-    expect(evilAsked).toBe(0)
+    expect(evilRequestCount).toBe(0)
   })
 
-  /** An honest response about this token, replayed by a machine in the middle. */
-  async function readValidResponse(token: string): Promise<string> {
+  /** Gets a valid response about this token, which the next introspection can then return again. */
+  async function createValidResponse(token: string): Promise<string> {
     const replies: IntrospectionReply[] = []
     api.auth.tamper((reply) => void replies.push(reply))
     await read(token)
     api.auth.tamper()
     const [reply] = replies
-    if (!reply) throw new Error('it was not asked')
+    if (!reply) throw new Error('there was no introspection')
     return new SignJWT(reply.payload).setProtectedHeader(reply.header).sign(api.auth.signingKey())
   }
 
-  test('two valid responses that were swapped', async () => {
-    const [good, ended] = [api.auth.issue(), api.auth.issue()]
-    api.auth.revoke(ended)
-    const body = await readValidResponse(good)
+  test('a valid response about another token', async () => {
+    const [active, revoked] = [api.auth.issue(), api.auth.issue()]
+    api.auth.revoke(revoked)
+    const body = await createValidResponse(active)
     api.auth.tamper((reply) => (reply.body = body))
-    expectProblem(await read(ended), { status: 503, code: 'unavailable' })
-    expect((await read(good)).status).toBe(200)
+    expectProblem(await read(revoked), { status: 503, code: 'unavailable' })
+    expect((await read(active)).status).toBe(200)
   })
 
   test.for([
     [
-      'a letter of its payload changed',
-      (jwt: string) => jwt.replace(/\.(.{40})./, (_all, kept: string) => `.${kept}_`),
+      'one changed character in its payload',
+      (jwt: string) => jwt.replace(/\.(.{40})./, (_match, start: string) => `.${start}_`),
     ],
-    ['its signature cut off', (jwt: string) => jwt.replace(/[^.]*$/, '')],
-    ['its end missing', (jwt: string) => jwt.slice(0, -10)],
-  ] as const)('a valid response with %s', async ([, spoil]) => {
+    ['an empty signature', (jwt: string) => jwt.replace(/[^.]*$/, '')],
+    ['its last ten characters missing', (jwt: string) => jwt.slice(0, -10)],
+  ] as const)('a valid response with %s', async ([, alter]) => {
     const token = api.auth.issue()
-    const body = await readValidResponse(token)
-    expect(spoil(body)).not.toBe(body)
-    api.auth.tamper((reply) => (reply.body = spoil(body)))
+    const body = await createValidResponse(token)
+    expect(alter(body)).not.toBe(body)
+    api.auth.tamper((reply) => (reply.body = alter(body)))
     expectProblem(await read(token), { status: 503, code: 'unavailable' })
     api.auth.tamper((reply) => (reply.body = body))
     expect((await read(token)).status).toBe(200)
@@ -186,42 +185,44 @@ describe('a wrong introspection response is 503, never 200 and never 401:', () =
 
   test('a response signed with HS256, with the public key as the secret', async () => {
     const token = api.auth.issue()
-    const secret = new TextEncoder().encode(JSON.stringify(api.auth.publishedKey()))
-    const [, honest = ''] = (await readValidResponse(token)).split('.')
-    const header = { alg: 'HS256', typ: 'token-introspection+jwt', kid: api.auth.publishedKey().kid }
-    const payload = JSON.parse(Buffer.from(honest, 'base64url').toString()) as IntrospectionReply['payload']
+    const secret = new TextEncoder().encode(JSON.stringify(api.auth.publicKey()))
+    const [, encodedPayload = ''] = (await createValidResponse(token)).split('.')
+    const header = { alg: 'HS256', typ: 'token-introspection+jwt', kid: api.auth.publicKey().kid }
+    const payload = JSON.parse(
+      Buffer.from(encodedPayload, 'base64url').toString(),
+    ) as IntrospectionReply['payload']
     const body = await new SignJWT(payload).setProtectedHeader(header).sign(secret)
     api.auth.tamper((reply) => (reply.body = body))
     expectProblem(await read(token), { status: 503, code: 'unavailable' })
   })
 
-  test('active: false beside every claim of an active token is inactive', async () => {
+  test('responds 401 if active is false, even with every claim of an active token', async () => {
     const token = api.auth.issue()
-    api.auth.tamper(changed({ active: false }))
+    api.auth.tamper(replaceClaims({ active: false }))
     expectProblem(await read(token), { status: 401, code: 'invalid-token' })
   })
 
   test('a response that takes longer than a second costs a second', async () => {
-    await using hurried = await startResource({ productionTimeouts: true })
-    const token = hurried.auth.issue()
-    hurried.auth.tamper((reply) => (reply.delayMs = 6_000))
+    await using impatient = await startResource({ useProductionTimeouts: true })
+    const token = impatient.auth.issue()
+    impatient.auth.tamper((reply) => (reply.delayMs = 6_000))
     const startedAt = performance.now()
-    expectProblem(await read(token, hurried), { status: 503, code: 'unavailable' })
+    expectProblem(await read(token, impatient), { status: 503, code: 'unavailable' })
     const ms = performance.now() - startedAt
     expect(ms).toBeGreaterThan(900)
     expect(ms).toBeLessThan(4_000)
   })
 
-  test('is logged without the token', () => {
-    const failures = api.logged.filter((line) => line.includes('"level":"error"'))
-    // Those that fail in the same way are logged as one.
+  test('is logged as an error, without the token', () => {
+    const failures = api.logLines.filter((line) => line.includes('"level":"error"'))
+    // Repeated failures of the same kind are logged together.
     expect(failures.length).toBeGreaterThanOrEqual(TAMPERED.length / 2)
-    expect(api.logged.join('')).not.toMatch(/ppt_[A-Za-z0-9_-]{10}/)
+    expect(api.logLines.join('')).not.toMatch(/ppt_[A-Za-z0-9_-]{10}/)
   })
 })
 
 describe('the keys of the authorization server', () => {
-  test('are fetched once for any number of simultaneous requests', async () => {
+  test('are fetched once for 20 simultaneous requests', async () => {
     await using fresh = await startResource()
     fresh.auth.trustSeconds = 60
     const responses = await Promise.all(Array.from({ length: 20 }, () => read(fresh.auth.issue(), fresh)))
@@ -229,12 +230,12 @@ describe('the keys of the authorization server', () => {
     expect(fresh.auth.requests.keys).toBe(1)
   })
 
-  test('are fetched again for an unknown kid, but not for each', async () => {
+  test('are fetched again for an unknown kid, but not at every request', async () => {
     await using fresh = await startResource()
     await fresh.auth.changeKeys({ publish: true })
     expect((await read(fresh.auth.issue(), fresh)).status).toBe(200)
     await fresh.auth.changeKeys({ publish: false })
-    for (let n = 0; n < 5; n++) expect((await read(fresh.auth.issue(), fresh)).status).toBe(503)
+    for (let count = 0; count < 5; count++) expect((await read(fresh.auth.issue(), fresh)).status).toBe(503)
     expect(fresh.auth.requests.keys).toBeLessThan(5)
   })
 
@@ -248,35 +249,35 @@ describe('the keys of the authorization server', () => {
 })
 
 test('a metric shows the number of in-flight introspections', async () => {
-  const shown = async () => {
+  const readInFlightCount = async () => {
     const metrics = await (await fetch(`${api.operations.url}/metrics`)).text()
     return metrics.match(/(?<=^introspections_under_way\{about="token",.*\} )\d+$/m)?.[0]
   }
   const token = api.auth.issue()
-  let during: Promise<string | undefined> | undefined
+  let duringRead: Promise<string | undefined> | undefined
   api.auth.tamper((reply) => {
     reply.delayMs = 500
-    during = shown()
+    duringRead = readInFlightCount()
   })
   await read(token)
-  expect(await during).toBe('1')
-  expect(await shown()).toBe('0')
+  expect(await duringRead).toBe('1')
+  expect(await readInFlightCount()).toBe('0')
 })
 
-test('bearer requests are 503 without an authorization server; guides, pages and the waitlist work', async () => {
-  await using alone = await startResource({ env: { RESOURCE_AUTH_URL: await deadUrl() } })
-  expectProblem(await read(`ppt_${'A'.repeat(43)}`, alone), { status: 503, code: 'unavailable' })
+test('without an authorization server, bearer requests get 503, and guides, pages and the waitlist work', async () => {
+  await using withoutAuth = await startResource({ env: { RESOURCE_AUTH_URL: await findUnusedUrl() } })
+  expectProblem(await read(`ppt_${'A'.repeat(43)}`, withoutAuth), { status: 503, code: 'unavailable' })
   for (const path of [
     '/api/guides',
     '/api/guides/avoid-scams',
     '/',
     '/.well-known/oauth-protected-resource',
   ]) {
-    expect((await sendRequest(alone.origin, { path })).status).toBe(200)
+    expect((await sendRequest(withoutAuth.origin, { path })).status).toBe(200)
   }
   const body = JSON.stringify({ email: 'ana@example.org' })
   const headers = { 'content-type': 'application/json', 'content-length': body.length }
   expect(
-    (await sendRequest(alone.origin, { method: 'POST', path: '/api/waitlist', headers, body })).status,
+    (await sendRequest(withoutAuth.origin, { method: 'POST', path: '/api/waitlist', headers, body })).status,
   ).toBe(201)
 })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { expectProblem, posting, sendRequest } from './send-request.ts'
+import { createPost, expectProblem, sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
 let api: RunningResource
@@ -8,15 +8,15 @@ beforeAll(async () => {
 })
 afterAll(() => api[Symbol.asyncDispose]())
 
-const UNKNOWN = `ppt_${'A'.repeat(43)}`
-const challenge = (error?: string) =>
+const UNKNOWN_TOKEN = `ppt_${'A'.repeat(43)}`
+const formatChallenge = (error?: string) =>
   `Bearer realm="plainpath", ${error ? `error="${error}", ` : ''}scope="guides:read waitlist:write", ` +
   `resource_metadata="${api.origin}/.well-known/oauth-protected-resource/api"`
 const read = (authorization: string | string[]) =>
   sendRequest(api.origin, { path: '/api/guides', headers: { authorization: authorization as string } })
-const introspections = () => api.auth.requests.introspection
+const countIntrospections = () => api.auth.requests.introspection
 
-describe('a token that is sent where none is needed', () => {
+describe('a token on a public route', () => {
   test('is accepted if it is valid, and the response must not be cached', async () => {
     const response = await read(`Bearer ${api.auth.issue()}`)
     expect(response.status).toBe(200)
@@ -24,11 +24,14 @@ describe('a token that is sent where none is needed', () => {
     expect(response.headers).not.toHaveProperty('www-authenticate')
   })
 
-  test.for(['bearer ', 'BEARER ', 'Bearer  '])('may stand behind "%s" (RFC 6750 §2.1)', async (scheme) => {
-    expect((await read(`${scheme}${api.auth.issue()}`)).status).toBe(200)
-  })
+  test.for(['bearer ', 'BEARER ', 'Bearer  '])(
+    'may follow the scheme "%s" (RFC 6750 §2.1)',
+    async (scheme) => {
+      expect((await read(`${scheme}${api.auth.issue()}`)).status).toBe(200)
+    },
+  )
 
-  test('may have any scope', async () => {
+  test('may have no scope', async () => {
     expect((await read(`Bearer ${api.auth.issue({ scope: '' })}`)).status).toBe(200)
   })
 
@@ -37,18 +40,18 @@ describe('a token that is sent where none is needed', () => {
     expect((await read(`Bearer ${api.auth.issue({ aud })}`)).status).toBe(200)
   })
 
-  test('is not sent by an empty header', async () => {
+  test('is absent if the Authorization header is empty', async () => {
     expect((await read('')).headers['cache-control']).toBe('public, max-age=300')
   })
 
-  test('is refused at once after it was revoked', async () => {
+  test('is refused in the next request after it was revoked', async () => {
     const token = api.auth.issue()
     expect((await read(`Bearer ${token}`)).status).toBe(200)
     api.auth.revoke(token)
     expectProblem(await read(`Bearer ${token}`), { status: 401, code: 'invalid-token' })
   })
 
-  test('is sent only to the authorization server, with our credential and no header of the caller', async () => {
+  test('is introspected with the credential of the API, and without the headers that the caller added', async () => {
     const authorization = `Bearer ${api.auth.issue()}`
     await sendRequest(api.origin, {
       path: '/api/guides',
@@ -60,8 +63,8 @@ describe('a token that is sent where none is needed', () => {
   })
 })
 
-/** If the API read this value, it would hash a password two thousand million times. */
-const ENCRYPTED = `${Buffer.from(
+/** An encrypted JWT. If the API decrypted it, PBKDF2 would run for 2,147,483,647 iterations. */
+const ENCRYPTED_JWT = `${Buffer.from(
   JSON.stringify({
     alg: 'PBES2-HS256+A128KW',
     enc: 'A128GCM',
@@ -72,66 +75,66 @@ const ENCRYPTED = `${Buffer.from(
 ).toString('base64url')}.AAAA.AAAA.AAAA.AAAA`
 
 describe('a token is refused', () => {
-  const valid = () => api.auth.issue()
-  test.for<[why: string, authorization: () => string, introspected: number]>([
-    ['when it is unknown', () => `Bearer ${UNKNOWN}`, 1],
+  const issue = () => api.auth.issue()
+  test.for<[why: string, authorization: () => string, introspectionCount: number]>([
+    ['when it is unknown', () => `Bearer ${UNKNOWN_TOKEN}`, 1],
     [
       'when it is for another audience',
       () => `Bearer ${api.auth.issue({ aud: 'https://other.example' })}`,
       1,
     ],
     ['when it has expired', () => `Bearer ${api.auth.issue({ exp: Math.floor(Date.now() / 1000) - 1 })}`, 1],
-    ['without its last character', () => `Bearer ${valid().slice(0, -1)}`, 0],
-    ['with one character more', () => `Bearer ${valid()}A`, 0],
-    ['in another case', () => `Bearer ${valid().replace('ppt_', 'PPT_')}`, 0],
-    ['with a blank inside', () => `Bearer ${valid().replace('_', ' ')}`, 0],
-    ['with %00 behind it', () => `Bearer ${valid()}%00`, 0],
-    ['with a parameter behind it', () => `Bearer ${valid()}, realm="x"`, 0],
-    ['twice in one header', () => `Bearer ${valid()}, Bearer ${valid()}`, 0],
+    ['without its last character', () => `Bearer ${issue().slice(0, -1)}`, 0],
+    ['with one character more', () => `Bearer ${issue()}A`, 0],
+    ['in another case', () => `Bearer ${issue().replace('ppt_', 'PPT_')}`, 0],
+    ['with a space in it', () => `Bearer ${issue().replace('_', ' ')}`, 0],
+    ['with %00 after it', () => `Bearer ${issue()}%00`, 0],
+    ['with a parameter after it', () => `Bearer ${issue()}, realm="x"`, 0],
+    ['twice in one header', () => `Bearer ${issue()}, Bearer ${issue()}`, 0],
     ['when it is a JWT', () => 'Bearer eyJhbGciOiJub25lIn0.eyJhY3RpdmUiOnRydWV9.', 0],
     [
       'when it is an introspection response',
       () => 'Bearer eyJ0eXAiOiJ0b2tlbi1pbnRyb3NwZWN0aW9uK2p3dCJ9.eyJ0b2tlbl9pbnRyb3NwZWN0aW9uIjp7fX0.AAAA',
       0,
     ],
-    ['when it is an encrypted JWT', () => `Bearer ${ENCRYPTED}`, 0],
-    ['when it has 8 kB', () => `Bearer ppt_${'A'.repeat(8000)}`, 0],
-    ['when it is no token', () => 'Bearer %zz', 0],
+    ['when it is an encrypted JWT', () => `Bearer ${ENCRYPTED_JWT}`, 0],
+    ['when it is 8 kB long', () => `Bearer ppt_${'A'.repeat(8000)}`, 0],
+    ['when it is not in the format of a token', () => 'Bearer %zz', 0],
     ['when it is not ASCII', () => 'Bearer \u00e9', 0],
-    ['behind a tab', () => `Bearer\t${valid()}`, 0],
+    ['after a tab', () => `Bearer\t${issue()}`, 0],
     ['when it is missing', () => 'Bearer', 0],
-  ])('%s', async ([, authorization, introspected]) => {
-    const introspectionsBefore = introspections()
+  ])('%s', async ([, authorization, introspectionCount]) => {
+    const introspectionsBefore = countIntrospections()
     const response = await read(authorization())
     expectProblem(response, { status: 401, code: 'invalid-token' })
-    expect(response.headers['www-authenticate']).toBe(challenge('invalid_token'))
+    expect(response.headers['www-authenticate']).toBe(formatChallenge('invalid_token'))
     expect(response.json()['detail']).toMatch(/This operation works without Authorization\.$/)
-    expect(introspections() - introspectionsBefore).toBe(introspected)
+    expect(countIntrospections() - introspectionsBefore).toBe(introspectionCount)
   })
 
   test.for([
     ['Basic', 'Basic YTpi'],
-    ['Token', `Token ${UNKNOWN}`],
-    ['a bare token', UNKNOWN],
+    ['Token', `Token ${UNKNOWN_TOKEN}`],
+    ['a bare token', UNKNOWN_TOKEN],
   ])(
-    'behind another scheme, and the challenge then names no error (RFC 6750 §3.1): %s',
+    'with another scheme, and the challenge names no error (RFC 6750 §3.1): %s',
     async ([, authorization]) => {
       const response = await read(authorization as string)
       expectProblem(response, { status: 401, code: 'invalid-token' })
-      expect(response.headers['www-authenticate']).toBe(challenge())
+      expect(response.headers['www-authenticate']).toBe(formatChallenge())
     },
   )
 
-  test('beside a second Authorization header', async () => {
-    const response = await read([`Bearer ${valid()}`, `Bearer ${valid()}`])
+  test('with a second Authorization header', async () => {
+    const response = await read([`Bearer ${issue()}`, `Bearer ${issue()}`])
     expectProblem(response, { status: 400, code: 'invalid-request' })
-    expect(response.headers['www-authenticate']).toBe(challenge('invalid_request'))
+    expect(response.headers['www-authenticate']).toBe(formatChallenge('invalid_request'))
   })
 
   test.for(['/api/guides', '/api/guides/avoid-scams', '/', '/nowhere'])(
-    'in the URL, and the response says to revoke it: %s',
+    'in the query, and the response says to revoke it: %s',
     async (path) => {
-      const response = await sendRequest(api.origin, { path: `${path}?%61ccess_token=${valid()}` })
+      const response = await sendRequest(api.origin, { path: `${path}?%61ccess_token=${issue()}` })
       expectProblem(response, { status: 400, code: 'invalid-request' })
       expect(response.json()['detail']).toMatch(/Revoke this one/)
       expect(response.body).not.toContain('ppt_')
@@ -139,30 +142,30 @@ describe('a token is refused', () => {
   )
 
   test('in a body, as an unknown member', async () => {
-    const body = { email: 'body@example.org', access_token: valid() }
-    const response = await sendRequest(api.origin, { path: '/api/waitlist', ...posting(body) })
+    const body = { email: 'body@example.org', access_token: issue() }
+    const response = await sendRequest(api.origin, { path: '/api/waitlist', ...createPost(body) })
     expectProblem(response, { status: 400, code: 'invalid-request' })
     expect(response.body).not.toContain('ppt_')
   })
 
-  test('on a POST before anything is stored', async () => {
+  test('on a POST, and nothing is stored', async () => {
     const join = (authorization: string) =>
       sendRequest(api.origin, {
         path: '/api/waitlist',
-        ...posting({ email: 'ana@example.org' }, { authorization }),
+        ...createPost({ email: 'ana@example.org' }, { authorization }),
       })
-    expectProblem(await join(`Bearer ${UNKNOWN}`), { status: 401, code: 'invalid-token' })
-    expect(await api.entries()).toBe(0)
-    expect((await join(`Bearer ${valid()}`)).status).toBe(201)
+    expectProblem(await join(`Bearer ${UNKNOWN_TOKEN}`), { status: 401, code: 'invalid-token' })
+    expect(await api.countEntries()).toBe(0)
+    expect((await join(`Bearer ${issue()}`)).status).toBe(201)
   })
 
-  test('when headers have more than 16 KiB in all', async () => {
+  test('when the headers exceed 16 KiB in total', async () => {
     const response = await read(`Bearer ppt_${'A'.repeat(17_000)}`)
     expect(response.status).toBe(431)
   })
 })
 
-test('no token reaches the log', () => {
-  expect(api.logged.length).toBeGreaterThan(20)
-  expect(api.logged.join('')).not.toMatch(/ppt_|prs_|YTpi|eyJ/)
+test('no token and no credential is logged', () => {
+  expect(api.logLines.length).toBeGreaterThan(20)
+  expect(api.logLines.join('')).not.toMatch(/ppt_|prs_|YTpi|eyJ/)
 })

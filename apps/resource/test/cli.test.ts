@@ -3,13 +3,13 @@ import { serve } from '@plainpath/http'
 import { openTestDatabase, type TestDatabase } from '@plainpath/postgres/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { MIGRATIONS } from '../src/migrations.ts'
-import { keyFolder } from './key-folder.ts'
+import { createKeyFolder } from './key-folder.ts'
 import { runResource } from './run-resource.ts'
-import { posting, sendRequest } from './send-request.ts'
+import { createPost, sendRequest } from './send-request.ts'
 import { startResource } from './start-resource.ts'
 
 const resources = new AsyncDisposableStack()
-const keys = keyFolder(resources)
+const keyFolder = createKeyFolder(resources)
 let database: TestDatabase
 beforeAll(async () => {
   database = resources.use(await openTestDatabase({ folder: MIGRATIONS, name: 'resource' }))
@@ -23,9 +23,9 @@ const settings = () => ({
   RESOURCE_DATABASE_URL: database.appUrl,
   RESOURCE_AUTH_URL: 'http://auth:8091',
   RESOURCE_CLIENT_ID: 'resource-api',
-  RESOURCE_CLIENT_SECRET_FILE: `${keys}/client-secret`,
-  RESOURCE_KEK_FILE: `${keys}/kek`,
-  RESOURCE_HASH_KEY_FILE: `${keys}/hash-key`,
+  RESOURCE_CLIENT_SECRET_FILE: `${keyFolder}/client-secret`,
+  RESOURCE_KEK_FILE: `${keyFolder}/kek`,
+  RESOURCE_HASH_KEY_FILE: `${keyFolder}/hash-key`,
   RESOURCE_SMTP_URL: 'smtp://127.0.0.1:9',
 })
 
@@ -47,7 +47,7 @@ describe('resource', () => {
     'guides review',
     'waitlist stats',
     'rewrap',
-  ])('%s --help says what it does', async (command) => {
+  ])('%s --help prints its usage', async (command) => {
     const { code, out } = await run(`${command} --help`)
     expect(code).toBe(0)
     expect(out).toMatch(/^Usage: resource/)
@@ -62,22 +62,22 @@ describe('resource', () => {
     'guides retire --successor a',
     'waitlist stats extra',
     'config',
-  ])('%s is wrong usage', async (command) => {
+  ])('%s is wrong usage, with exit code 2', async (command) => {
     const { code, errors } = await run(command)
     expect(code).toBe(2)
     expect(errors).not.toBe('')
   })
 
-  test('config check prints the settings in force, and hides secrets', async () => {
+  test('config check prints the settings and hides secrets', async () => {
     const { code, out } = await run('config check', settings())
     expect(code).toBe(0)
     expect(out).toContain('RESOURCE_PORT=8082  (default)')
     expect(out).toContain('RESOURCE_DATABASE_URL=(secret)  (environment)')
     expect(out).not.toContain(database.appUrl)
-    const { settings: listed } = JSON.parse((await run('config check --json', settings())).out) as {
+    const { settings: listedSettings } = JSON.parse((await run('config check --json', settings())).out) as {
       settings: object[]
     }
-    expect(listed).toContainEqual({ name: 'RESOURCE_PORT', value: '8082', from: 'default' })
+    expect(listedSettings).toContainEqual({ name: 'RESOURCE_PORT', value: '8082', from: 'default' })
   })
 
   test('config check names every mistake, with exit code 2', async () => {
@@ -90,28 +90,28 @@ describe('resource', () => {
     expect(errors).toBe(
       'bad configuration\n  RESOURCE_PROT is not a setting\n  RESOURCE_PORT must be a whole number',
     )
-    const forPrograms = await run('config check --json', { ...settings(), RESOURCE_PORT: 'x' })
-    expect(forPrograms.code).toBe(2)
-    expect(JSON.parse(forPrograms.out)).toEqual({
+    const asJson = await run('config check --json', { ...settings(), RESOURCE_PORT: 'x' })
+    expect(asJson.code).toBe(2)
+    expect(JSON.parse(asJson.out)).toEqual({
       ok: false,
       mistakes: ['RESOURCE_PORT must be a whole number'],
     })
   })
 
-  test('a port that is taken is one line, with exit code 1', async () => {
-    await using taken = await serve(() => undefined, { port: 0, host: '127.0.0.1', drainSeconds: 1 })
-    const ports = { RESOURCE_OPERATIONS_PORT: String(taken.port), RESOURCE_PORT: '0' }
+  test('a taken port is reported in one line, with exit code 1', async () => {
+    await using otherServer = await serve(() => undefined, { port: 0, host: '127.0.0.1', drainSeconds: 1 })
+    const ports = { RESOURCE_OPERATIONS_PORT: String(otherServer.port), RESOURCE_PORT: '0' }
     const { code, errors } = await run('serve', { ...settings(), ...ports })
-    expect([code, errors]).toEqual([1, `The port is taken: ${taken.port}.`])
+    expect([code, errors]).toEqual([1, `The port is taken: ${otherServer.port}.`])
   })
 
-  test('guides check finds no mistake in this release', async () => {
+  test('guides check finds no mistakes in this release', async () => {
     const count = loadGuides().length
     expect(await run('guides check')).toMatchObject({ code: 0, out: `${count} guides, no mistakes.` })
     expect(JSON.parse((await run('guides check --json')).out)).toEqual({ guides: count, findings: [] })
   })
 
-  test('migrate brings tables up to date, with nothing but the addresses', async () => {
+  test('migrate needs only the database URLs, and reports that the tables are up to date', async () => {
     const env = { RESOURCE_DATABASE_URL: database.appUrl, RESOURCE_MIGRATION_DATABASE_URL: database.ownerUrl }
     expect(await run('migrate', env)).toMatchObject({
       code: 0,
@@ -123,9 +123,9 @@ describe('resource', () => {
     })
   })
 
-  test('waitlist stats counts', async () => {
+  test('waitlist stats counts entries, confirmations and referrals', async () => {
     await using api = await startResource()
-    const join = (body: object) => sendRequest(api.origin, { path: '/api/waitlist', ...posting(body) })
+    const join = (body: object) => sendRequest(api.origin, { path: '/api/waitlist', ...createPost(body) })
     const { referralSlug } = (await join({ email: 'ana@example.org' })).json()
     await join({ email: 'ben@example.org', referredBySlug: referralSlug })
     const env = { RESOURCE_DATABASE_URL: api.databaseUrl }
@@ -141,7 +141,7 @@ describe('resource', () => {
     )
   })
 
-  test('a database that does not answer is one line, with exit code 1', async () => {
+  test('an unreachable database is reported in one line without its URL, with exit code 1', async () => {
     const env = { RESOURCE_DATABASE_URL: 'postgres://nobody:hunter2@127.0.0.1:1/none' }
     expect(await run('waitlist stats', env)).toEqual({
       code: 1,

@@ -5,26 +5,26 @@ import { CLIENT_SECRET } from './fake-authorization-server.ts'
 import { expectProblem, sendRequest } from './send-request.ts'
 import { startResource } from './start-resource.ts'
 
-const NEXT = 'prs_the_secret_that_comes_after_it'
+const NEXT_SECRET = 'prs_the_secret_that_comes_after_it'
 
-test('when its secret is refused the API reads its file at once, and no request fails', async () => {
+test('when its secret is refused, the API reads the file again, tries the previous secret, and then responds 503', async () => {
   await using api = await startResource()
   const token = api.auth.issue()
   const read = () =>
     sendRequest(api.origin, { path: '/api/guides', headers: { authorization: `Bearer ${token}` } })
   expect((await read()).status).toBe(200)
-  await writeFile(path.join(api.keys, 'client-secret'), `${NEXT}\n`)
-  api.auth.clientSecret = NEXT
+  await writeFile(path.join(api.keyFolder, 'client-secret'), `${NEXT_SECRET}\n`)
+  api.auth.clientSecret = NEXT_SECRET
   const introspectionsBefore = api.auth.requests.introspection
   const responses = await Promise.all(Array.from({ length: 20 }, read))
   expect(responses.map(({ status }) => status)).toEqual(Array(20).fill(200))
   expect(api.auth.requests.introspection - introspectionsBefore).toBeLessThanOrEqual(40)
-  // The file is ahead of this authorization server.
+  // The file has the next secret before this authorization server knows it.
   api.auth.clientSecret = CLIENT_SECRET
   expect((await read()).status).toBe(200)
   api.auth.clientSecret = 'prs_one_that_nobody_has_told_us'
-  const earlier = api.auth.requests.introspection
+  const countBefore = api.auth.requests.introspection
   expectProblem(await read(), { status: 503, code: 'unavailable' })
-  expect(api.auth.requests.introspection - earlier).toBe(2)
-  expect(api.logged.join('')).not.toMatch(/prs_/)
+  expect(api.auth.requests.introspection - countBefore).toBe(2)
+  expect(api.logLines.join('')).not.toMatch(/prs_/)
 })

@@ -1,53 +1,53 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newMessage } from './contact-client.ts'
-import { DAY_MS, type Holding, MINUTE_MS, type Person, startHolding } from './contact-people.ts'
+import { DAY_MS, type HoldFixture, MINUTE_MS, type Person, startHoldFixture } from './contact-people.ts'
 import { expectProblem } from './send-request.ts'
 
-let holding: Holding
+let fixture: HoldFixture
 beforeAll(async () => {
-  holding = await startHolding()
+  fixture = await startHoldFixture()
 })
-afterAll(() => holding[Symbol.asyncDispose]())
+afterAll(() => fixture[Symbol.asyncDispose]())
 
 describe('the Idempotency-Key of a message', () => {
-  test('that was withdrawn is 409 until its key expires, nothing is stored, and a new key sends it', async () => {
-    const person = holding.newPerson()
+  test('is refused with 409 after the message was withdrawn, and a new key sends the message', async () => {
+    const person = fixture.newPerson()
     const body = newMessage()
-    const first = await person.sent(body, 'key-1')
-    holding.later(MINUTE_MS)
-    expect(await person.sent(body, 'key-1')).toEqual(first)
-    expect((await person.at('DELETE', first['id'])).status).toBe(204)
-    const keptBefore = await holding.contact.kept()
+    const first = await person.sendAccepted(body, 'key-1')
+    fixture.advanceClock(MINUTE_MS)
+    expect(await person.sendAccepted(body, 'key-1')).toEqual(first)
+    expect((await person.requestMessage('DELETE', first['id'])).status).toBe(204)
+    const rowsBefore = await fixture.contact.countStoredRows()
     const refused = await person.send(body, 'key-1')
     expectProblem(refused, { status: 409, code: 'message-withdrawn' })
     expect(refused.json()['detail']).toContain('new Idempotency-Key')
     expectProblem(await person.send(newMessage(), 'key-1'), { status: 422, code: 'idempotency-key-reused' })
-    expect(await holding.contact.kept()).toBe(keptBefore)
-    const second = await person.sent(body, 'key-2')
+    expect(await fixture.contact.countStoredRows()).toBe(rowsBefore)
+    const second = await person.sendAccepted(body, 'key-2')
     expect(second['id']).not.toBe(first['id'])
-    expect((await person.at('GET', second['id'])).json()['status']).toBe('received')
+    expect((await person.requestMessage('GET', second['id'])).json()['status']).toBe('received')
   })
 
-  test('with other triggers is 422', async () => {
-    const person = holding.newPerson()
+  test('is refused with 422 for the same text with other triggers', async () => {
+    const person = fixture.newPerson()
     const body = newMessage()
-    await person.sent(body, 'key-1')
+    await person.sendAccepted(body, 'key-1')
     const changed = { ...body, handOff: { triggers: ['missed-hearing'] } }
     expectProblem(await person.send(changed, 'key-1'), { status: 422, code: 'idempotency-key-reused' })
   })
 })
 
-describe('the same message again', () => {
-  test('within 24 hours and without a key is 409, which names the first, and nothing is stored', async () => {
-    const person = holding.newPerson()
+describe('the same message a second time', () => {
+  test('is refused with 409 within 24 hours, the response names the first, and nothing is stored', async () => {
+    const person = fixture.newPerson()
     const body = { ...newMessage(), guideSlug: 'work-permit' }
-    const { id } = await person.sent(body, 'key-1')
-    holding.later(DAY_MS - 1)
-    const keptBefore = await holding.contact.kept()
+    const { id } = await person.sendAccepted(body, 'key-1')
+    fixture.advanceClock(DAY_MS - 1)
+    const rowsBefore = await fixture.contact.countStoredRows()
     const refused = await person.send({ ...body, message: ` ${body.message}\r\n` })
     expectProblem(refused, { status: 409, code: 'duplicate-message' })
     expect(refused.json()).toMatchObject({ first: id, detail: expect.stringContaining(String(id)) })
-    expect(await holding.contact.kept()).toBe(keptBefore)
+    expect(await fixture.contact.countStoredRows()).toBe(rowsBefore)
   })
 
   test.for([
@@ -59,39 +59,39 @@ describe('the same message again', () => {
       (person: Person, body: object) => person.send({ ...body, handOff: { triggers: ['scam-victim'] } }),
     ],
     ['a key', (person: Person, body: object) => person.send(body, 'key-1')],
-    ['somebody else', (_person: Person, body: object) => holding.newPerson().send(body)],
+    ['another person', (_person: Person, body: object) => fixture.newPerson().send(body)],
     [
-      '24 hours',
+      '24 hours later',
       (person: Person, body: object) => {
-        holding.later(DAY_MS)
+        fixture.advanceClock(DAY_MS)
         return person.send(body)
       },
     ],
     [
-      'the first one withdrawn',
+      'the first was withdrawn',
       async (person: Person, body: object, id: unknown) => {
-        await person.at('DELETE', id)
+        await person.requestMessage('DELETE', id)
         return person.send(body)
       },
     ],
-  ] as const)('with %s is sent', async ([, again]) => {
-    const person = holding.newPerson()
+  ] as const)('is sent with this difference: %s', async ([, sendAgain]) => {
+    const person = fixture.newPerson()
     const body = newMessage()
-    const { id } = await person.sent(body)
-    const sent = await again(person, body, id)
-    expect([sent.status, sent.json()['id'] === id]).toEqual([202, false])
+    const { id } = await person.sendAccepted(body)
+    const response = await sendAgain(person, body, id)
+    expect([response.status, response.json()['id'] === id]).toEqual([202, false])
   })
 
   test('is sent once when several arrive at the same time', async () => {
-    const person = holding.newPerson()
-    for (let time = 0; time < 10; time += 1) {
+    const person = fixture.newPerson()
+    for (let round = 0; round < 10; round += 1) {
       const body = newMessage()
-      const sent = await Promise.all(Array.from({ length: 4 }, () => person.send(body)))
-      const [first, ...others] = sent.filter(({ status }) => status === 202)
+      const responses = await Promise.all(Array.from({ length: 4 }, () => person.send(body)))
+      const [first, ...others] = responses.filter(({ status }) => status === 202)
       expect([first?.status, others]).toEqual([202, []])
-      // On a busy machine some wait for a connection or a lock longer than they may: 503.
-      for (const each of sent.filter(({ status }) => status === 409))
-        expect(each.json()['first']).toBe(first?.json()['id'])
+      // Others may be 503 on a busy machine, where the wait for a connection or a lock can exceed its limit.
+      for (const refused of responses.filter(({ status }) => status === 409))
+        expect(refused.json()['first']).toBe(first?.json()['id'])
     }
   })
 })

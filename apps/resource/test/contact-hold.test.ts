@@ -1,55 +1,70 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newMessage } from './contact-client.ts'
-import { DAY_MS, ERASED, type Holding, MINUTE_MS, startHolding, WITHDRAWN } from './contact-people.ts'
+import {
+  DAY_MS,
+  ERASED_ROW,
+  type HoldFixture,
+  MINUTE_MS,
+  startHoldFixture,
+  WITHDRAWN_ROW,
+} from './contact-people.ts'
 import { expectProblem, sendRequest } from './send-request.ts'
 
-let holding: Holding
+let fixture: HoldFixture
 beforeAll(async () => {
-  holding = await startHolding()
+  fixture = await startHoldFixture()
 })
-afterAll(() => holding[Symbol.asyncDispose]())
+afterAll(() => fixture[Symbol.asyncDispose]())
 
-/** The page of the link that withdraws a message, and what its button leads to. */
-const both = async (link: string) => [
-  await sendRequest(holding.contact.api.origin, { path: `/contact/withdraw?link=${link}` }),
-  await holding.press('/contact/withdraw', link),
+/** Opens the link that withdraws a message, and presses the button. Returns both responses. */
+const openAndPress = async (link: string) => [
+  await sendRequest(fixture.contact.api.origin, { path: `/contact/withdraw?link=${link}` }),
+  await fixture.press('/contact/withdraw', link),
 ]
 
 describe('a message', () => {
   test.for([
-    { why: 'without triggers waits ten minutes', handOff: undefined, minutes: 10 },
-    { why: 'with one of high urgency too', handOff: { triggers: ['child-alone'] }, minutes: 10 },
+    { why: 'without triggers is held for ten minutes', handOff: undefined, minutes: 10 },
     {
-      why: 'with an urgent one waits one minute',
+      why: 'with a trigger of high urgency is held for ten minutes',
+      handOff: { triggers: ['child-alone'] },
+      minutes: 10,
+    },
+    {
+      why: 'with an urgent trigger is held for one minute',
       handOff: { triggers: ['smuggling', 'detention-ice'] },
       minutes: 1,
     },
-  ])('$why, and its receipt leaves at once', async ({ handOff, minutes }) => {
-    const person = holding.newPerson()
-    const heldUntil = new Date(holding.clock.now.getTime() + minutes * MINUTE_MS).toISOString()
-    const sent = await person.sent({ ...newMessage(), handOff })
+  ])('$why, and its receipt is sent immediately', async ({ handOff, minutes }) => {
+    const person = fixture.newPerson()
+    const heldUntil = new Date(fixture.clock.now.getTime() + minutes * MINUTE_MS).toISOString()
+    const sent = await person.sendAccepted({ ...newMessage(), handOff })
     expect(sent).toMatchObject({ status: 'received', heldUntil })
-    expect((await person.at('GET', sent['id'])).json()).toEqual({
+    expect((await person.requestMessage('GET', sent['id'])).json()).toEqual({
       id: sent['id'],
       status: 'received',
       heldUntil,
     })
-    expect(await person.link()).toMatch(/^[\w-]{43}$/)
-    holding.later(minutes * MINUTE_MS - 1)
-    // The mailer that sends this receipt found nothing else to send.
-    const other = holding.newPerson()
-    await other.sent()
-    await other.link()
-    const desk = `select state, attempts from mails where about = $1 and kind = 'contact-desk'`
-    expect(await holding.rows(desk, [sent['id']])).toEqual([{ state: 'queued', attempts: 0 }])
-    await holding.deliver(sent['id'], 1)
-    expect(holding.toDesk(sent['id'])).toHaveLength(1)
-    expect((await person.at('GET', sent['id'])).json()).toMatchObject({ status: 'delivered', heldUntil })
+    expect(await person.waitForWithdrawLink()).toMatch(/^[\w-]{43}$/)
+    fixture.advanceClock(minutes * MINUTE_MS - 1)
+    // The mailer sends the mail that has been due the longest first. So when it sends the next receipt, the held mail
+    // is not due yet.
+    const nextPerson = fixture.newPerson()
+    await nextPerson.sendAccepted()
+    await nextPerson.waitForWithdrawLink()
+    const staffMail = `select state, attempts from mails where about = $1 and kind = 'contact-desk'`
+    expect(await fixture.queryRows(staffMail, [sent['id']])).toEqual([{ state: 'queued', attempts: 0 }])
+    await fixture.deliver(sent['id'], 1)
+    expect(fixture.findStaffMails(sent['id'])).toHaveLength(1)
+    expect((await person.requestMessage('GET', sent['id'])).json()).toMatchObject({
+      status: 'delivered',
+      heldUntil,
+    })
   })
 
-  test('states when an answer comes and where to find urgent help, in the response and in the receipt', async () => {
-    const person = holding.newPerson()
-    const reply = (await person.sent())['reply']
+  test('says in the response and in the receipt when an answer comes and where urgent help is', async () => {
+    const person = fixture.newPerson()
+    const reply = (await person.sendAccepted())['reply']
     expect(reply).toMatchObject({
       expected: expect.stringMatching(/within five working days/),
       ifYouCannotWait: expect.stringMatching(/Do not miss a hearing/),
@@ -58,39 +73,39 @@ describe('a message', () => {
         expect.objectContaining({ url: expect.stringMatching(/^https:\/\/www\.justice\.gov\//) }),
       ]),
     })
-    await person.link()
-    const [receipt] = await holding.contact.server.mails(1, person.email)
+    await person.waitForWithdrawLink()
+    const [receipt] = await fixture.contact.mailServer.mails(1, person.email)
     for (const sentence of [Object(reply).expected, Object(reply).ifYouCannotWait, '911', '1-800-799-7233'])
       expect(receipt?.text.replaceAll('\n', ' ')).toContain(sentence)
   })
 
-  test('lists its triggers first in the mail to staff, each once, and stores them sealed', async () => {
-    const person = holding.newPerson()
+  test('has its triggers at the top of the mail to staff, each once, and they are stored only sealed', async () => {
+    const person = fixture.newPerson()
     const triggers = ['public-charge', 'abuse-victim', 'public-charge']
-    const { id } = await person.sent({ ...newMessage(), handOff: { triggers } })
+    const { id } = await person.sendAccepted({ ...newMessage(), handOff: { triggers } })
     const stored = JSON.stringify(
-      await holding.rows('select c::text from contact_messages c where id = $1', [id]),
+      await fixture.queryRows('select c::text from contact_messages c where id = $1', [id]),
     )
     for (const text of ['abuse-victim', Buffer.from('abuse-victim').toString('hex')])
-      expect(stored + holding.contact.api.logged.join('\n')).not.toContain(text)
-    await holding.deliver(id, 10 * MINUTE_MS)
-    expect(holding.toDesk(id)[0]?.text).toMatch(
+      expect(stored + fixture.contact.api.logLines.join('\n')).not.toContain(text)
+    await fixture.deliver(id, 10 * MINUTE_MS)
+    expect(fixture.findStaffMails(id)[0]?.text).toMatch(
       /^Urgency: urgent\. .*:\n- abuse-victim \(urgent\)\n- public-charge \(normal\)\n\nAn AI agent wrote/,
     )
   })
 })
 
-describe('withdrawing', () => {
-  test('by DELETE within the hold erases the message, and nothing goes to staff', async () => {
-    const person = holding.newPerson()
-    const { id } = await person.sent({ ...newMessage(), handOff: { triggers: ['smuggling'] } })
-    await person.link()
-    holding.later(10 * MINUTE_MS - 1)
-    for (const _time of [1, 2]) expect((await person.at('DELETE', id)).status).toBe(204)
-    expect((await person.at('GET', id)).json()).toEqual({ id, status: 'erased' })
-    expect(await holding.storedContent(id)).toEqual([WITHDRAWN])
-    const [, withdrawalMail, ...more] = await holding.contact.server.mails(2, person.email)
-    expect([withdrawalMail?.subject, more]).toEqual(['A message to Plainpath was withdrawn', []])
+describe('withdrawing a message', () => {
+  test('by DELETE within the hold erases it, mails the person, and nothing goes to staff', async () => {
+    const person = fixture.newPerson()
+    const { id } = await person.sendAccepted({ ...newMessage(), handOff: { triggers: ['smuggling'] } })
+    await person.waitForWithdrawLink()
+    fixture.advanceClock(10 * MINUTE_MS - 1)
+    for (const _time of [1, 2]) expect((await person.requestMessage('DELETE', id)).status).toBe(204)
+    expect((await person.requestMessage('GET', id)).json()).toEqual({ id, status: 'erased' })
+    expect(await fixture.readStoredContent(id)).toEqual([WITHDRAWN_ROW])
+    const [, withdrawalMail, ...otherMails] = await fixture.contact.mailServer.mails(2, person.email)
+    expect([withdrawalMail?.subject, otherMails]).toEqual(['A message to Plainpath was withdrawn', []])
     expect(
       withdrawalMail?.text,
     ).toBe(`The message of November 20, 2026 was withdrawn. Our staff will not see it. We erased the text.
@@ -104,62 +119,62 @@ Message: ${id}
 Plainpath is not a law firm and not the government. It gives information, not legal
 advice.
 `)
-    // The server took the mail before its row says so.
+    // The mail server has a mail slightly before its row is `sent`.
     const mails = 'select kind, state, mail_sealed from mails where about = $1 order by 1'
     await expect
-      .poll(() => holding.rows(mails, [id]))
+      .poll(() => fixture.queryRows(mails, [id]))
       .toEqual([
         { kind: 'contact-desk', state: 'dropped', mail_sealed: null },
         { kind: 'contact-receipt', state: 'sent', mail_sealed: null },
         { kind: 'contact-withdrawn', state: 'sent', mail_sealed: null },
       ])
-    holding.later(MINUTE_MS)
-    const other = await holding.newPerson().sent()
-    await holding.deliver(other['id'], 10 * MINUTE_MS)
-    expect(holding.toDesk(id)).toEqual([])
+    fixture.advanceClock(MINUTE_MS)
+    const other = await fixture.newPerson().sendAccepted()
+    await fixture.deliver(other['id'], 10 * MINUTE_MS)
+    expect(fixture.findStaffMails(id)).toEqual([])
   })
 
-  test('by the link of the receipt needs its button, which erases the message once; opening the link changes nothing', async () => {
-    const person = holding.newPerson()
-    const { id } = await person.sent()
-    const link = await person.link()
+  test('by the link of the receipt erases it when the button is pressed, not when the link is opened', async () => {
+    const person = fixture.newPerson()
+    const { id } = await person.sendAccepted()
+    const link = await person.waitForWithdrawLink()
     for (const method of ['HEAD', 'GET']) {
-      const opened = await sendRequest(holding.contact.api.origin, {
+      const opened = await sendRequest(fixture.contact.api.origin, {
         method,
         path: `/contact/withdraw?link=${link}`,
       })
       expect(opened.status).toBe(200)
     }
-    expect((await person.at('GET', id)).json()['status']).toBe('received')
-    expect((await holding.press('/contact/withdraw', link)).body).toContain('Your message is erased')
-    expect(await holding.storedContent(id)).toEqual([WITHDRAWN])
-    expect(holding.contact.api.logged.filter((line) => line.includes('message-erased')).at(-1)).toContain(
+    expect((await person.requestMessage('GET', id)).json()['status']).toBe('received')
+    expect((await fixture.press('/contact/withdraw', link)).body).toContain('Your message is erased')
+    expect(await fixture.readStoredContent(id)).toEqual([WITHDRAWN_ROW])
+    expect(fixture.contact.api.logLines.filter((line) => line.includes('message-erased')).at(-1)).toContain(
       String(id),
     )
     const mails = `select kind from mails where about = $1 and kind = 'contact-withdrawn'`
-    expect(await holding.rows(mails, [id])).toEqual([])
+    expect(await fixture.queryRows(mails, [id])).toEqual([])
   })
 
   test.for([{ by: 'the agent' }, { by: 'the link' }])(
-    'by $by: the link then says so, and asks nothing',
+    'by $by: afterwards the page of the link says so, and has no form',
     async ({ by }) => {
-      const person = holding.newPerson()
-      const { id } = await person.sent()
-      const link = await person.link()
-      if (by === 'the agent') await person.at('DELETE', id)
-      else await holding.press('/contact/withdraw', link)
-      for (const page of await both(link)) {
+      const person = fixture.newPerson()
+      const { id } = await person.sendAccepted()
+      const link = await person.waitForWithdrawLink()
+      if (by === 'the agent') await person.requestMessage('DELETE', id)
+      else await fixture.press('/contact/withdraw', link)
+      for (const page of await openAndPress(link)) {
         expect(page.status).toBe(410)
         expect(page.body).toContain(
           'This message was already withdrawn. It does not go to our staff. You do not need to do anything.',
         )
         expect(page.body).not.toContain('method="post"')
       }
-      holding.later(90 * DAY_MS)
-      await holding.contact.api.resource.retention.enforce()
-      expect(await holding.storedContent(id)).toEqual([ERASED])
+      fixture.advanceClock(90 * DAY_MS)
+      await fixture.contact.api.resource.retention.enforce()
+      expect(await fixture.readStoredContent(id)).toEqual([ERASED_ROW])
       for (const unknown of [link, 'A'.repeat(43)])
-        for (const page of await both(unknown)) {
+        for (const page of await openAndPress(unknown)) {
           expect(page.status).toBe(404)
           expect(page.body).toContain('<h1>This link does not work</h1>')
           expect(page.body).not.toContain('method="post"')
@@ -167,15 +182,15 @@ advice.
     },
   )
 
-  test('after delivery is refused for agent and person, with the remaining options and the retention by staff', async () => {
-    const person = holding.newPerson()
-    const { id } = await person.sent()
-    const link = await person.link()
-    await holding.deliver(id, 10 * MINUTE_MS)
-    const before = await holding.rows('select c::text from contact_messages c where id = $1', [id])
-    const refused = await person.at('DELETE', id)
+  test('after its delivery is refused by DELETE and by the link, and both say how it can be erased', async () => {
+    const person = fixture.newPerson()
+    const { id } = await person.sendAccepted()
+    const link = await person.waitForWithdrawLink()
+    await fixture.deliver(id, 10 * MINUTE_MS)
+    const rowBefore = await fixture.queryRows('select c::text from contact_messages c where id = $1', [id])
+    const refused = await person.requestMessage('DELETE', id)
     expectProblem(refused, { status: 409, code: 'already-delivered' })
-    const pages = await both(link)
+    const pages = await openAndPress(link)
     expect(pages.map(({ status }) => status)).toEqual([410, 410])
     for (const sentence of [
       'can ask our staff to erase',
@@ -184,63 +199,67 @@ advice.
     ])
       for (const text of [refused.json()['detail'], ...pages.map(({ body }) => body)])
         expect(text).toContain(sentence)
-    expect(await holding.rows('select c::text from contact_messages c where id = $1', [id])).toEqual(before)
+    expect(await fixture.queryRows('select c::text from contact_messages c where id = $1', [id])).toEqual(
+      rowBefore,
+    )
   })
 
-  test('while a mail server is handed the message is 409, and works when it did not take it', async () => {
-    const person = holding.newPerson()
-    const { id } = await person.sent()
-    await person.link()
+  test('is 409 while the mail to staff is being sent, and succeeds when that attempt is over', async () => {
+    const person = fixture.newPerson()
+    const { id } = await person.sendAccepted()
+    await person.waitForWithdrawLink()
     const lease = (until: Date | null) =>
-      holding.rows(`update mails set leased_until = $2 where about = $1 and kind = 'contact-desk'`, [
+      fixture.queryRows(`update mails set leased_until = $2 where about = $1 and kind = 'contact-desk'`, [
         id,
         until,
       ])
-    await lease(new Date(holding.clock.now.getTime() + MINUTE_MS))
-    expectProblem(await person.at('DELETE', id), { status: 409, code: 'message-being-delivered' })
-    expect((await person.at('GET', id)).json()['status']).toBe('received')
+    await lease(new Date(fixture.clock.now.getTime() + MINUTE_MS))
+    expectProblem(await person.requestMessage('DELETE', id), { status: 409, code: 'message-being-delivered' })
+    expect((await person.requestMessage('GET', id)).json()['status']).toBe('received')
     await lease(null)
-    expect((await person.at('DELETE', id)).status).toBe(204)
+    expect((await person.requestMessage('DELETE', id)).status).toBe(204)
   })
 })
 
 describe('retention', () => {
   test('erases the hash of the content after 24 hours, and the content 90 days after delivery', async () => {
-    const person = holding.newPerson()
-    const { id } = await person.sent({ ...newMessage(), handOff: { triggers: ['smuggling'] } })
-    await holding.deliver(id, 10 * MINUTE_MS)
-    const hashes = () =>
-      holding.rows('select content_hash is null as gone from contact_messages where id = $1', [id])
-    holding.later(DAY_MS - 10 * MINUTE_MS - 1)
-    await holding.contact.api.resource.retention.enforce()
-    expect(await hashes()).toEqual([{ gone: false }])
-    holding.later(1)
-    await holding.contact.api.resource.retention.enforce()
-    expect(await hashes()).toEqual([{ gone: true }])
-    holding.later(90 * DAY_MS)
-    await holding.contact.api.resource.retention.enforce()
-    expect(await holding.storedContent(id)).toEqual([ERASED])
+    const person = fixture.newPerson()
+    const { id } = await person.sendAccepted({ ...newMessage(), handOff: { triggers: ['smuggling'] } })
+    await fixture.deliver(id, 10 * MINUTE_MS)
+    const readHashState = () =>
+      fixture.queryRows('select content_hash is null as gone from contact_messages where id = $1', [id])
+    fixture.advanceClock(DAY_MS - 10 * MINUTE_MS - 1)
+    await fixture.contact.api.resource.retention.enforce()
+    expect(await readHashState()).toEqual([{ gone: false }])
+    fixture.advanceClock(1)
+    await fixture.contact.api.resource.retention.enforce()
+    expect(await readHashState()).toEqual([{ gone: true }])
+    fixture.advanceClock(90 * DAY_MS)
+    await fixture.contact.api.resource.retention.enforce()
+    expect(await fixture.readStoredContent(id)).toEqual([ERASED_ROW])
   })
 
-  test('erases the data that the previous release left when it withdrew a message', async () => {
-    const { id } = await holding.newPerson().sent({ ...newMessage(), handOff: { triggers: ['smuggling'] } })
-    await holding.rows(
+  test('erases what the previous release leaves in a withdrawn message', async () => {
+    const { id } = await fixture
+      .newPerson()
+      .sendAccepted({ ...newMessage(), handOff: { triggers: ['smuggling'] } })
+    await fixture.queryRows(
       `update contact_messages set state = 'erased', erased_at = $2, message_sealed = null, reply_sealed = null where id = $1`,
-      [id, holding.clock.now],
+      [id, fixture.clock.now],
     )
-    await holding.contact.api.resource.retention.enforce()
-    expect(await holding.storedContent(id)).toEqual([ERASED])
+    await fixture.contact.api.resource.retention.enforce()
+    expect(await fixture.readStoredContent(id)).toEqual([ERASED_ROW])
   })
 
-  test('a message of the release before, which held none, says when it came', async () => {
-    const person = holding.newPerson()
-    const { id } = await person.sent()
-    await holding.rows(
+  test('a message of an earlier release, which has no hold, says when it was received and can be withdrawn', async () => {
+    const person = fixture.newPerson()
+    const { id } = await person.sendAccepted()
+    await fixture.queryRows(
       'update contact_messages set held_until = null, content_hash = null, withdraw_hash = null where id = $1',
       [id],
     )
-    const state = (await person.at('GET', id)).json()
-    expect(state).toEqual({ id, status: 'received', heldUntil: holding.clock.now.toISOString() })
-    expect((await person.at('DELETE', id)).status).toBe(204)
+    const state = (await person.requestMessage('GET', id)).json()
+    expect(state).toEqual({ id, status: 'received', heldUntil: fixture.clock.now.toISOString() })
+    expect((await person.requestMessage('DELETE', id)).status).toBe(204)
   })
 })

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type ContactApi, newMessage, startContact } from './contact-client.ts'
-import { expectProblem, type HttpResponse, posting, sendRequest } from './send-request.ts'
+import { createPost, expectProblem, type HttpResponse, sendRequest } from './send-request.ts'
 
 const TEN_MINUTES_MS = 600_000
 
@@ -12,30 +12,29 @@ beforeEach(async () => {
 })
 afterEach(() => contact[Symbol.asyncDispose]())
 
-const times = <T>(count: number, run: () => Promise<T>) => Promise.all(Array.from({ length: count }, run))
-const statusesOf = (responses: readonly HttpResponse[]) =>
+const listStatuses = (responses: readonly HttpResponse[]) =>
   [...new Set(responses.map(({ status }) => status))].sort()
-const badToken = () => `ppt_${randomBytes(32).toString('base64url')}`
+const newUnknownToken = () => `ppt_${randomBytes(32).toString('base64url')}`
 
-describe('while an address sends messages without a good token,', () => {
+describe('while an address sends 100 messages', () => {
   test.for([
-    { why: 'none', token: () => undefined },
-    { why: 'one that is none', token: () => 'ppt_short' },
-    { why: 'an unknown one', token: badToken },
-    { why: 'one without the scope', token: () => contact.api.auth.issue() },
-  ])('$why, a client with a verified e-mail there is served up to its own limit', async ({ token }) => {
-    const verified = contact.tokenOf('ana@example.org', 'reg_ana')
+    { why: 'without a token', getToken: () => undefined },
+    { why: 'with a malformed token', getToken: () => 'ppt_short' },
+    { why: 'with an unknown token', getToken: newUnknownToken },
+    { why: 'with a token that lacks the scope', getToken: () => contact.api.auth.issue() },
+  ])('$why, an agent with a verified e-mail there is served up to its own limit', async ({ getToken }) => {
+    const verified = contact.issueToken('ana@example.org', 'reg_ana')
     const response = await sendRequest(contact.api.origin, {
       path: `/api/contact/${randomUUID()}`,
       headers: { authorization: `Bearer ${verified}` },
     })
     expect(response.status).toBe(404)
-    const keptBefore = await contact.kept()
-    const sent = token()
-    const abuse = await times(100, () => contact.send(sent, newMessage()))
-    for (const status of statusesOf(abuse)) expect([401, 403, 429]).toContain(status)
-    expect(await contact.kept()).toBe(keptBefore)
-    for (let time = 0; time < 10; time++)
+    const rowsBefore = await contact.countStoredRows()
+    const token = getToken()
+    const abuse = await Promise.all(Array.from({ length: 100 }, () => contact.send(token, newMessage())))
+    for (const status of listStatuses(abuse)) expect([401, 403, 429]).toContain(status)
+    expect(await contact.countStoredRows()).toBe(rowsBefore)
+    for (let count = 0; count < 10; count++)
       expect((await contact.send(verified, newMessage())).status).toBe(202)
     const refused = await contact.send(verified, newMessage())
     expectProblem(refused, { status: 429, code: 'rate-limited' })
@@ -43,43 +42,45 @@ describe('while an address sends messages without a good token,', () => {
   })
 })
 
-test('one mailbox sends twenty messages an hour, however many agents and spellings', async () => {
-  const token = (index: number) => contact.tokenOf(`ana+${index}@example.org`, `reg_${index}`)
-  for (let time = 0; time < 20; time++)
-    expect((await contact.send(token(time), newMessage())).status).toBe(202)
-  const keptBefore = await contact.kept()
-  const refused = await contact.send(token(20), newMessage())
+test('one mailbox sends at most twenty messages an hour, with any number of agents and plus-tags', async () => {
+  const issueToken = (index: number) => contact.issueToken(`ana+${index}@example.org`, `reg_${index}`)
+  for (let index = 0; index < 20; index++)
+    expect((await contact.send(issueToken(index), newMessage())).status).toBe(202)
+  const rowsBefore = await contact.countStoredRows()
+  const refused = await contact.send(issueToken(20), newMessage())
   expectProblem(refused, { status: 429, code: 'rate-limited' })
   expect(refused.json()['policy']).toBe('contact-mailbox')
-  expect(await contact.kept()).toBe(keptBefore)
-  expect((await contact.send(contact.tokenOf('ben@example.org', 'reg_ben'), newMessage())).status).toBe(202)
+  expect(await contact.countStoredRows()).toBe(rowsBefore)
+  expect((await contact.send(contact.issueToken('ben@example.org', 'reg_ben'), newMessage())).status).toBe(
+    202,
+  )
 })
 
 test.for([
   {
     path: '/contact',
     quota: 10,
-    body: () => ({ topic: 'other', message: 'Hello.', email: `${randomUUID()}@example.org` }),
-    served: 202,
+    createFields: () => ({ topic: 'other', message: 'Hello.', email: `${randomUUID()}@example.org` }),
+    usualStatus: 202,
   },
-  { path: '/contact/withdraw', quota: 100, body: () => ({ link: 'A'.repeat(43) }), served: 404 },
+  { path: '/contact/withdraw', quota: 100, createFields: () => ({ link: 'A'.repeat(43) }), usualStatus: 404 },
 ])(
-  'ten minutes after $path was abused, somebody else at the address is served',
-  async ({ path, quota, body, served }) => {
+  'ten minutes after the quota of $path was exceeded, the same address is served again',
+  async ({ path, quota, createFields, usualStatus }) => {
     const post = () =>
       sendRequest(contact.api.origin, {
         path,
-        ...posting(new URLSearchParams(Object.entries(body())).toString(), {
+        ...createPost(new URLSearchParams(Object.entries(createFields())).toString(), {
           accept: 'text/html',
           'content-type': 'application/x-www-form-urlencoded',
           'sec-fetch-site': 'same-origin',
         }),
       })
     const responses = []
-    for (let time = 0; time < quota + 5; time++) responses.push(await post())
-    expect(statusesOf(responses.slice(0, quota))).toEqual([served])
-    expect(statusesOf(responses.slice(quota))).toEqual([429])
+    for (let count = 0; count < quota + 5; count++) responses.push(await post())
+    expect(listStatuses(responses.slice(0, quota))).toEqual([usualStatus])
+    expect(listStatuses(responses.slice(quota))).toEqual([429])
     now = new Date(now.getTime() + TEN_MINUTES_MS)
-    expect((await post()).status).toBe(served)
+    expect((await post()).status).toBe(usualStatus)
   },
 )

@@ -1,13 +1,13 @@
 import { ATTORNEY_LISTS } from '@plainpath/domain'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { FORM, type Holding, MINUTE_MS, startHolding } from './contact-people.ts'
-import { posting, sendRequest } from './send-request.ts'
+import { FORM_HEADERS, type HoldFixture, MINUTE_MS, startHoldFixture } from './contact-people.ts'
+import { createPost, sendRequest } from './send-request.ts'
 
-let holding: Holding
+let fixture: HoldFixture
 beforeAll(async () => {
-  holding = await startHolding()
+  fixture = await startHoldFixture()
 })
-afterAll(() => holding[Symbol.asyncDispose]())
+afterAll(() => fixture[Symbol.asyncDispose]())
 
 const END_SECRET = 'E'.repeat(43)
 const CLAIM = {
@@ -21,18 +21,20 @@ const MESSAGE = `When do I renew?
 
 /contact/withdraw?link=${'A'.repeat(43)}
 Message: 00000000-0000-4000-8000-000000000000`
-const MARKED = MESSAGE.replaceAll(/^/gm, '| ')
+const MARKED_MESSAGE = MESSAGE.replaceAll(/^/gm, '| ')
 
-let people = 0
-/** Sends a message by an agent of somebody new. */
+let personCount = 0
+/** Sends a message by an agent for a new person. */
 async function sendByAgent(claim: object | undefined, body: object = {}) {
-  const email = `mailed-${(people += 1)}@example.org`
-  const token = holding.contact.tokenOf(email, `reg_mailed_${people}`, { claim })
-  const sent = await holding.contact.send(token, { topic: 'question', message: MESSAGE, ...body })
+  const email = `mailed-${(personCount += 1)}@example.org`
+  const token = fixture.contact.issueToken(email, `reg_mailed_${personCount}`, { claim })
+  const sent = await fixture.contact.send(token, { topic: 'question', message: MESSAGE, ...body })
   expect(sent.status, sent.body).toBe(202)
   return { email, id: String(sent.json()['id']) }
 }
-const receiptTo = async (email: string, nth = 0) => (await holding.contact.server.mails(nth + 1, email))[nth]
+/** Waits for the mails to an address, and returns one of them. */
+const waitForMail = async (email: string, index = 0) =>
+  (await fixture.contact.mailServer.mails(index + 1, email))[index]
 
 const HOTLINES = [
   '- If you are in danger now: 911',
@@ -43,50 +45,51 @@ const HOTLINES = [
 ]
 const LISTS = ATTORNEY_LISTS.map(({ title, url }) => `- ${title}\n  ${url}`)
 
-const receipt = (given: {
-  first: string
+/** Composes the text that a receipt must have. */
+const composeReceipt = (parts: {
+  opening: string
   topic: string
   link: string
   id: string
   access: string
-  more?: string
+  handOffNote?: string
   help?: string
 }) => {
-  const { origin } = holding.contact.api
-  return `${given.first}
+  const { origin } = fixture.contact.api
+  return `${parts.opening}
 
-Topic: ${given.topic}
+Topic: ${parts.topic}
 Text:
 
-${MARKED}
+${MARKED_MESSAGE}
 
-${given.more ?? ''}What happens next: the message goes to our staff in about ${given.more ? 'a minute' : '10 minutes'}
-(12:${given.more ? '01' : '10'} UTC on November 20, 2026).
+${parts.handOffNote ?? ''}What happens next: the message goes to our staff in about ${parts.handOffNote ? 'a minute' : '10 minutes'}
+(12:${parts.handOffNote ? '01' : '10'} UTC on November 20, 2026).
 A person reads every message. We answer by e-mail, usually within five working days,
 and urgent messages first. We cannot give legal advice.
 We will reply to this address.
 
 To withdraw the message before it goes to our staff, open this link and press the
 button. We then erase the message.
-${origin}/contact/withdraw?link=${given.link}
+${origin}/contact/withdraw?link=${parts.link}
 
 Do not wait for our answer if somebody is in danger or detained, or if a hearing or a
 deadline is near. Do not miss a hearing. Get help now:
-${given.help ?? [...HOTLINES, ...LISTS].join('\n')}
+${parts.help ?? [...HOTLINES, ...LISTS].join('\n')}
 
-${given.access}
+${parts.access}
 
-Message: ${given.id}
+Message: ${parts.id}
 ${origin}/privacy says how long we keep messages.
 
 Plainpath is not a law firm and not the government. It gives information, not legal
 advice.
 `
 }
-const linkOf = (text = '') => /^\S+withdraw\?link=([\w-]{43})$/m.exec(text)?.[1] ?? ''
+const findWithdrawLink = (text = '') => /^\S+withdraw\?link=([\w-]{43})$/m.exec(text)?.[1] ?? ''
 
 describe('the receipt of a message from an agent', () => {
-  const access = (name: string, end: string) => `The agent calls itself:
+  const composeAccessPart = (name: string, howToEnd: string) => `The agent calls itself:
 
    “${name}”
 
@@ -97,43 +100,47 @@ What it may do: send our staff messages for you.
 Since: November 19, 2026
 Until: December 19, 2026, unless you end it sooner
 
-${end}`
+${howToEnd}`
 
-  test('has the text, the topic, what happens next, the agent and the links that withdraw the message and end the access', async () => {
+  test('has the text, the agent, and the links that withdraw the message and end the access', async () => {
     const { email, id } = await sendByAgent(CLAIM)
-    const mail = await receiptTo(email)
-    const link = linkOf(mail?.text)
+    const mail = await waitForMail(email)
+    const link = findWithdrawLink(mail?.text)
     expect(mail?.subject).toBe('We received your message to Plainpath')
-    const end = `To end its access, open this link and press the button:
-${holding.contact.api.origin}/claim?end=${END_SECRET}`
+    const howToEnd = `To end its access, open this link and press the button:
+${fixture.contact.api.origin}/claim?end=${END_SECRET}`
     expect(mail?.text).toBe(
-      receipt({
-        first: 'An AI agent sent us this message for you.',
+      composeReceipt({
+        opening: 'An AI agent sent us this message for you.',
         topic: 'A question about a guide',
         link,
         id,
-        access: access("Atlas' https[:]//evil[.]example", end),
+        access: composeAccessPart("Atlas' https[:]//evil[.]example", howToEnd),
       }),
     )
-    expect((await holding.press('/contact/withdraw', link)).status).toBe(200)
+    expect((await fixture.press('/contact/withdraw', link)).status).toBe(200)
   })
 
-  test('leads to the earlier mail where the link is not known, and says that reasons were shared without naming them', async () => {
+  test('refers to the earlier mail if the link to end the access is unknown, and does not name the shared reasons', async () => {
     const { end_secret: _unknown, agent_name: _none, ...claim } = CLAIM
     const { email, id } = await sendByAgent(claim, {
       topic: 'attorney',
       handOff: { triggers: ['abuse-victim'] },
     })
-    const mail = await receiptTo(email)
+    const mail = await waitForMail(email)
     expect(mail?.text).toBe(
-      receipt({
-        first: 'An AI agent sent us this message for you.',
+      composeReceipt({
+        opening: 'An AI agent sent us this message for you.',
         topic: 'I need an attorney',
-        link: linkOf(mail?.text),
+        link: findWithdrawLink(mail?.text),
         id,
-        more: 'Our staff are also told why you need an attorney. If you do not want that, withdraw the\nmessage.\n\n',
+        handOffNote:
+          'Our staff are also told why you need an attorney. If you do not want that, withdraw the\nmessage.\n\n',
         help: [...LISTS, ...HOTLINES].join('\n'),
-        access: access('', 'To end its access, use the link in the e-mail that told you about it.').replace(
+        access: composeAccessPart(
+          '',
+          'To end its access, use the link in the e-mail that told you about it.',
+        ).replace(
           /^[^]*?any name\. It registered with us on\n/,
           'The agent gave us no name. It registered with us on ',
         ),
@@ -142,14 +149,14 @@ ${holding.contact.api.origin}/claim?end=${END_SECRET}`
     expect(mail?.text).not.toContain('abuse-victim')
   })
 
-  test('says how to end the access also when the authorization server is of an earlier release', async () => {
+  test('says how to end the access even if the introspection has nothing about the agent', async () => {
     const { email, id } = await sendByAgent(undefined)
-    const mail = await receiptTo(email)
+    const mail = await waitForMail(email)
     expect(mail?.text).toBe(
-      receipt({
-        first: 'An AI agent sent us this message for you.',
+      composeReceipt({
+        opening: 'An AI agent sent us this message for you.',
         topic: 'A question about a guide',
-        link: linkOf(mail?.text),
+        link: findWithdrawLink(mail?.text),
         id,
         access: `If you do not want this agent to send us messages:
 To end its access, use the link in the e-mail that told you about it.`,
@@ -157,34 +164,36 @@ To end its access, use the link in the e-mail that told you about it.`,
     )
   })
 
-  test('holds the longest message that can be sent', async () => {
+  test('can contain the longest message', async () => {
     const message = `a${'\n'.repeat(4_998)}b`
     const { email } = await sendByAgent({ ...CLAIM, agent_name: '☃'.repeat(200) }, { message })
-    expect((await receiptTo(email))?.text).toContain('| a\n| \n')
+    expect((await waitForMail(email))?.text).toContain('| a\n| \n')
   })
 
-  test('is not stored in clear', async () => {
+  test('is not stored or logged in clear text', async () => {
     const { email } = await sendByAgent(CLAIM, { message: 'Canary in the receipt?' })
-    await receiptTo(email)
-    const stored =
-      JSON.stringify(await holding.rows('select m::text from mails m')) + holding.contact.api.logged.join()
+    await waitForMail(email)
+    const storedAndLogged =
+      JSON.stringify(await fixture.queryRows('select m::text from mails m')) +
+      fixture.contact.api.logLines.join()
     for (const text of ['Canary in the receipt', 'Atlas', END_SECRET])
-      for (const spelling of [text, Buffer.from(text).toString('hex')]) expect(stored).not.toContain(spelling)
+      for (const spelling of [text, Buffer.from(text).toString('hex')])
+        expect(storedAndLogged).not.toContain(spelling)
   })
 })
 
-test('a message from the page: the mail that asks, and the receipt with the text', async () => {
+test('a message from the contact form causes a confirmation mail, a receipt with its text, and a mail to staff', async () => {
   const email = 'mailed-page@example.org'
   const fields = new URLSearchParams({ topic: 'other', message: MESSAGE, email })
-  const { origin } = holding.contact.api
-  expect((await sendRequest(origin, { path: '/contact', ...posting(fields.toString(), FORM) })).status).toBe(
-    202,
-  )
-  const asking = await receiptTo(email)
-  const confirm = /confirm\?link=([\w-]{43})$/m.exec(asking?.text ?? '')?.[1] ?? ''
-  expect(asking?.subject).toBe('Send your message to Plainpath')
+  const { origin } = fixture.contact.api
   expect(
-    asking?.text,
+    (await sendRequest(origin, { path: '/contact', ...createPost(fields.toString(), FORM_HEADERS) })).status,
+  ).toBe(202)
+  const confirmationMail = await waitForMail(email)
+  const confirm = /confirm\?link=([\w-]{43})$/m.exec(confirmationMail?.text ?? '')?.[1] ?? ''
+  expect(confirmationMail?.subject).toBe('Send your message to Plainpath')
+  expect(
+    confirmationMail?.text,
   ).toBe(`Somebody wrote a message to Plainpath on our website and gave this address for the
 answer.
 
@@ -198,26 +207,26 @@ If it was not you, you can ignore this e-mail. We erase the message after
 Plainpath is not a law firm and not the government. It gives information, not legal
 advice.
 `)
-  expect((await holding.press('/contact/confirm', confirm)).status).toBe(200)
-  expect((await holding.press('/contact/confirm', confirm)).status).toBe(404)
-  const mail = await receiptTo(email, 1)
+  expect((await fixture.press('/contact/confirm', confirm)).status).toBe(200)
+  expect((await fixture.press('/contact/confirm', confirm)).status).toBe(404)
+  const mail = await waitForMail(email, 1)
   const id = /^Message: (.*)$/m.exec(mail?.text ?? '')?.[1] ?? ''
   expect(mail?.text).toBe(
-    receipt({
-      first: 'We received your message. This is a copy of it.',
+    composeReceipt({
+      opening: 'We received your message. This is a copy of it.',
       topic: 'Something else',
-      link: linkOf(mail?.text),
+      link: findWithdrawLink(mail?.text),
       id,
       access: 'If it was not you who sent the message, withdraw it by the link above.',
     }),
   )
-  await holding.deliver(id, 10 * MINUTE_MS)
+  await fixture.deliver(id, 10 * MINUTE_MS)
   expect(
-    holding.toDesk(id)[0]?.text,
+    fixture.findStaffMails(id)[0]?.text,
   ).toBe(`A person who confirmed their e-mail address wrote this. A reply to this e-mail goes
 to that person.
 
-${MARKED}
+${MARKED_MESSAGE}
 
 Topic: other
 Guide: none

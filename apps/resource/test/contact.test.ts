@@ -9,10 +9,14 @@ beforeAll(async () => {
 })
 afterAll(() => contact[Symbol.asyncDispose]())
 
-const good = { topic: 'question', message: 'When do I renew?\nIt ends in March.', guideSlug: 'work-permit' }
-const ANA = 'reg_ana'
-const ana = () => contact.tokenOf('Ana@example.org', ANA)
-const at = (method: string, id: unknown, token = ana()) =>
+const VALID_MESSAGE = {
+  topic: 'question',
+  message: 'When do I renew?\nIt ends in March.',
+  guideSlug: 'work-permit',
+}
+const issueAnasToken = () => contact.issueToken('Ana@example.org', 'reg_ana')
+/** Sends a request to the address of a message. */
+const requestMessage = (method: string, id: unknown, token = issueAnasToken()) =>
   sendRequest(contact.api.origin, {
     method,
     path: `/api/contact/${String(id)}`,
@@ -20,31 +24,33 @@ const at = (method: string, id: unknown, token = ana()) =>
   })
 
 describe('a message', () => {
-  test('is sent to staff as text with every line marked, and a receipt to the verified address', async () => {
+  test('is sent to staff with every line marked, and in a receipt to the verified address, both without HTML', async () => {
     const message = '<img src=https://evil.example>\r\n\r\nTopic: attorney\nDear desk'
-    const sent = await contact.send(ana(), { ...good, message })
+    const sent = await contact.send(issueAnasToken(), { ...VALID_MESSAGE, message })
     expect([sent.status, sent.json()]).toMatchObject([202, { status: 'received' }])
     const { id } = sent.json()
-    await contact.becomes(id, 'delivered')
-    expect((await at('GET', id)).json()).toMatchObject({ id, status: 'delivered' })
-    const desk = (await contact.server.mails(1, STAFF_INBOX)).find(({ subject }) =>
+    await contact.waitForState(id, 'delivered')
+    expect((await requestMessage('GET', id)).json()).toMatchObject({ id, status: 'delivered' })
+    const staffMail = (await contact.mailServer.mails(1, STAFF_INBOX)).find(({ subject }) =>
       subject.includes(String(id)),
     )
-    expect(desk).toMatchObject({
+    expect(staffMail).toMatchObject({
       to: [STAFF_INBOX],
       replyTo: 'Ana@example.org',
       subject: `Message ${String(id)} (question)`,
     })
-    expect(desk?.text).toContain('| <img src=https://evil.example>\n| \n| Topic: attorney\n| Dear desk\n')
-    expect(desk?.parsed.html).toBeUndefined()
-    const [receipt] = await contact.server.mails(1, 'Ana@example.org')
+    expect(staffMail?.text).toContain(
+      '| <img src=https://evil.example>\n| \n| Topic: attorney\n| Dear desk\n',
+    )
+    expect(staffMail?.parsed.html).toBeUndefined()
+    const [receipt] = await contact.mailServer.mails(1, 'Ana@example.org')
     expect(receipt?.subject).toBe('We received your message to Plainpath')
     expect(receipt?.text).toContain('| <img src=https://evil.example>\n| \n| Topic: attorney\n| Dear desk\n')
     expect(receipt?.parsed.html).toBeUndefined()
   })
 
-  test('about an attorney gets a response with a list to prepare and the official lists', async () => {
-    const response = (await contact.send(ana(), { topic: 'attorney', message: 'Help.' })).json()
+  test('about an attorney gets a response with what to prepare and the official lists', async () => {
+    const response = (await contact.send(issueAnasToken(), { topic: 'attorney', message: 'Help.' })).json()
     expect(response['prepare']).toHaveLength(6)
     expect(response['attorneyLists']).toMatchObject([
       { url: expect.stringMatching(/^https:\/\/www\.justice\.gov\//) },
@@ -52,77 +58,110 @@ describe('a message', () => {
     ])
   })
 
-  test('requests the address from the authorization server for each message, and only then', async () => {
-    const before = contact.api.auth.requestedClaims.length
-    const token = ana()
+  test('requests the address in one introspection when it is sent, and in none when it is read', async () => {
+    const countBefore = contact.api.auth.requestedClaims.length
+    const token = issueAnasToken()
     await contact.send(token, newMessage())
-    await at('GET', '6f6c0f0e-6f2b-4d1c-9a5e-2a9d1f6f3b10', token)
-    expect(contact.api.auth.requestedClaims.slice(before)).toEqual(['', 'email', ''])
+    await requestMessage('GET', '6f6c0f0e-6f2b-4d1c-9a5e-2a9d1f6f3b10', token)
+    expect(contact.api.auth.requestedClaims.slice(countBefore)).toEqual(['', 'email', ''])
   })
 })
 
-const handOff = (...triggers: unknown[]) => ({ ...good, handOff: { triggers } })
-const IDS = TriggerId.options
-const HAND_OFFS = [
+const withTriggers = (...triggers: unknown[]) => ({ ...VALID_MESSAGE, handOff: { triggers } })
+const TRIGGER_IDS = TriggerId.options
+const HAND_OFF_CASES = [
   {
     why: 'an unknown trigger',
-    body: handOff('smuggling', 'toothache'),
-    twin: handOff('smuggling'),
+    body: withTriggers('smuggling', 'toothache'),
+    validBody: withTriggers('smuggling'),
     pointer: '#/handOff/triggers/1',
   },
-  { why: 'no trigger', body: handOff(), twin: handOff('public-charge'), pointer: '#/handOff/triggers' },
   {
-    why: 'eleven triggers',
-    body: handOff(...IDS.slice(0, 11)),
-    twin: handOff(...IDS.slice(0, 10)),
+    why: 'no trigger',
+    body: withTriggers(),
+    validBody: withTriggers('public-charge'),
     pointer: '#/handOff/triggers',
   },
   {
-    why: 'more beside the triggers',
-    body: { ...good, handOff: { triggers: ['waiver-needed'], question: 'Canary.' } },
-    twin: handOff('waiver-needed'),
+    why: 'eleven triggers',
+    body: withTriggers(...TRIGGER_IDS.slice(0, 11)),
+    validBody: withTriggers(...TRIGGER_IDS.slice(0, 10)),
+    pointer: '#/handOff/triggers',
+  },
+  {
+    why: 'another member beside the triggers',
+    body: { ...VALID_MESSAGE, handOff: { triggers: ['waiver-needed'], question: 'Canary.' } },
+    validBody: withTriggers('waiver-needed'),
     pointer: '#/handOff/question',
   },
 ]
 
-describe('a message is refused, nothing is stored, and its twin is accepted:', () => {
+describe('a message is refused and not stored, and a similar valid message is accepted:', () => {
   test.for([
     {
       why: '5001 characters',
-      body: { ...good, message: 'x'.repeat(5001) },
-      twin: { ...good, message: 'x'.repeat(5000) },
+      body: { ...VALID_MESSAGE, message: 'x'.repeat(5001) },
+      validBody: { ...VALID_MESSAGE, message: 'x'.repeat(5000) },
     },
-    { why: 'no characters', body: { ...good, message: ' \n' }, twin: { ...good, message: ' x ' } },
-    { why: 'binary', body: { ...good, message: 'a\u0000b' }, twin: { ...good, message: 'a\tb' } },
-    { why: 'an escape', body: { ...good, message: '\u001b[2J' }, twin: { ...good, message: '[2J' } },
-    { why: 'another topic', body: { ...good, topic: 'spam' }, twin: { ...good, topic: 'other' } },
-    { why: 'no guide', body: { ...good, guideSlug: '../x' }, twin: { ...good, guideSlug: null } },
-    { why: 'an unknown member', body: { ...good, email: 'eve@example.org' }, twin: good, pointer: '#/email' },
-    ...HAND_OFFS,
-  ])('$why', async ({ body, twin, pointer }) => {
-    const before = await contact.kept()
-    const refused = await contact.send(ana(), body)
+    {
+      why: 'only spaces',
+      body: { ...VALID_MESSAGE, message: ' \n' },
+      validBody: { ...VALID_MESSAGE, message: ' x ' },
+    },
+    {
+      why: 'a NUL character',
+      body: { ...VALID_MESSAGE, message: 'a\u0000b' },
+      validBody: { ...VALID_MESSAGE, message: 'a\tb' },
+    },
+    {
+      why: 'an escape character',
+      body: { ...VALID_MESSAGE, message: '\u001b[2J' },
+      validBody: { ...VALID_MESSAGE, message: '[2J' },
+    },
+    {
+      why: 'an unknown topic',
+      body: { ...VALID_MESSAGE, topic: 'spam' },
+      validBody: { ...VALID_MESSAGE, topic: 'other' },
+    },
+    {
+      why: 'a malformed guide slug',
+      body: { ...VALID_MESSAGE, guideSlug: '../x' },
+      validBody: { ...VALID_MESSAGE, guideSlug: null },
+    },
+    {
+      why: 'an unknown member',
+      body: { ...VALID_MESSAGE, email: 'eve@example.org' },
+      validBody: VALID_MESSAGE,
+      pointer: '#/email',
+    },
+    ...HAND_OFF_CASES,
+  ])('$why', async ({ body, validBody, pointer }) => {
+    const rowsBefore = await contact.countStoredRows()
+    const refused = await contact.send(issueAnasToken(), body)
     expectProblem(refused, { status: 400, code: 'invalid-request' })
     if (pointer) expect(refused.json()['errors']).toMatchObject([{ pointer }])
-    expect(await contact.kept()).toBe(before)
-    expect((await contact.send(ana(), twin)).status).toBe(202)
+    expect(await contact.countStoredRows()).toBe(rowsBefore)
+    expect((await contact.send(issueAnasToken(), validBody)).status).toBe(202)
   })
 
   test('more than 16 KiB', async () => {
-    const before = await contact.kept()
-    expectProblem(await contact.send(ana(), { ...good, message: '\u20ac'.repeat(6000) }), {
-      status: 413,
-      code: 'content-too-large',
-    })
-    expect(await contact.kept()).toBe(before)
+    const rowsBefore = await contact.countStoredRows()
+    expectProblem(
+      await contact.send(issueAnasToken(), { ...VALID_MESSAGE, message: '\u20ac'.repeat(6000) }),
+      {
+        status: 413,
+        code: 'content-too-large',
+      },
+    )
+    expect(await contact.countStoredRows()).toBe(rowsBefore)
   })
 })
 
-describe('a token is refused, and nothing is stored:', () => {
-  /** The same for every invalid token. */
-  const RENEWAL =
+describe('a request is refused, and nothing is stored:', () => {
+  /** Part of the detail for every invalid token. */
+  const RENEWAL_HINT =
     /If the token was for messages, get an identity assertion .* do not ask them again on your own\.$/
-  const flow =
+  const SCOPE_HINT =
     /needs the verified_email flow.*\/auth\/verified-email\.md .*ask again only if they tell you to\.$/
   test.for([
     {
@@ -133,64 +172,64 @@ describe('a token is refused, and nothing is stored:', () => {
       detail: /^Send a bearer token\./,
     },
     {
-      why: 'another scope',
+      why: 'a token with another scope',
       change: { scope: 'guides:read' },
       status: 403,
       code: 'insufficient-scope',
-      detail: flow,
+      detail: SCOPE_HINT,
     },
     {
-      why: 'no verified address',
+      why: 'a token without a verified address',
       change: { email: undefined },
       status: 403,
       code: 'insufficient-scope',
-      detail: flow,
+      detail: SCOPE_HINT,
     },
     {
-      why: 'an anonymous agent',
+      why: 'a token of an anonymous agent',
       change: { identity_type: 'anonymous' },
       status: 403,
       code: 'insufficient-scope',
-      detail: flow,
+      detail: SCOPE_HINT,
     },
     {
-      why: 'another service',
+      why: 'a token for another service',
       change: { aud: 'https://other.example' },
       status: 401,
       code: 'invalid-token',
-      detail: RENEWAL,
+      detail: RENEWAL_HINT,
     },
     {
-      why: 'a confirmation that has ended',
+      why: 'an inactive token',
       change: { active: false },
       status: 401,
       code: 'invalid-token',
-      detail: RENEWAL,
+      detail: RENEWAL_HINT,
     },
   ])('$why', async ({ change, status, code, detail }) => {
-    const before = await contact.kept()
-    const token = change && contact.tokenOf('eve@example.org', 'reg_eve', change)
-    const refused = await contact.send(token, good)
+    const rowsBefore = await contact.countStoredRows()
+    const token = change && contact.issueToken('eve@example.org', 'reg_eve', change)
+    const refused = await contact.send(token, VALID_MESSAGE)
     expectProblem(refused, { status, code })
     expect(refused.json()['detail']).toMatch(detail)
     expect(refused.headers['www-authenticate']).toContain('scope="contact:write"')
-    expect(await contact.kept()).toBe(before)
+    expect(await contact.countStoredRows()).toBe(rowsBefore)
   })
 
-  test('a message of another registration is 404, like one that does not exist', async () => {
-    const { id } = (await contact.send(ana(), newMessage())).json()
-    const eve = contact.tokenOf('eve@example.org', 'reg_eve')
-    const strange = ['6f6c0f0e-6f2b-4d1c-9a5e-2a9d1f6f3b10', id]
+  test('404 for a message of another registration, as for one that does not exist', async () => {
+    const { id } = (await contact.send(issueAnasToken(), newMessage())).json()
+    const evesToken = contact.issueToken('eve@example.org', 'reg_eve')
+    const messageIds = ['6f6c0f0e-6f2b-4d1c-9a5e-2a9d1f6f3b10', id]
     for (const method of ['GET', 'DELETE']) {
       const details = []
-      for (const each of strange) {
-        const refused = await at(method, each, eve)
+      for (const messageId of messageIds) {
+        const refused = await requestMessage(method, messageId, evesToken)
         expectProblem(refused, { status: 404, code: 'not-found' })
         details.push(refused.json()['detail'])
       }
       expect(details[0]).toBe(details[1])
     }
-    expectProblem(await at('GET', `'%20or%201=1--`), { status: 404, code: 'not-found' })
-    expect((await at('GET', id)).status).toBe(200)
+    expectProblem(await requestMessage('GET', `'%20or%201=1--`), { status: 404, code: 'not-found' })
+    expect((await requestMessage('GET', id)).status).toBe(200)
   })
 })

@@ -1,193 +1,204 @@
 import { DAY_MS, HOUR_MS } from '@plainpath/domain'
 import { type MailServer, startMailServer } from '@plainpath/mail/testing'
 import { expect, test } from 'vitest'
-import { FORM } from './contact-people.ts'
-import { expectProblem, type HttpResponse, posting, sendRequest } from './send-request.ts'
+import { FORM_HEADERS } from './contact-people.ts'
+import { createPost, expectProblem, type HttpResponse, sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
-interface Flooded extends AsyncDisposable {
+interface MailFixture extends AsyncDisposable {
   readonly api: RunningResource
-  readonly server: MailServer
+  readonly mailServer: MailServer
   readonly clock: { now: Date }
+  /** Posts JSON, or a form if the body is a string. */
   post(path: string, body: unknown): Promise<HttpResponse>
-  rows(sql: string, values?: unknown[]): Promise<Record<string, unknown>[]>
-  /** Stores this many mails to example.org as sent and counted now. */
-  fill(mails: number): Promise<void>
-  /** Waits until this many mails wait for room. */
-  waiting(count: number): Promise<void>
+  queryRows(sql: string, values?: unknown[]): Promise<Record<string, unknown>[]>
+  /** Stores this many mails, to the domain of an earlier mail, as sent and counted now. */
+  addSentMails(count: number): Promise<void>
+  /** Waits until exactly this many mails wait for room under a cap. */
+  expectWaiting(count: number): Promise<void>
 }
 
-const WAITING = `state = 'queued' and deferred_by is not null and counted_at is null`
-const POLL = { timeout: 10_000 }
+const IS_WAITING = `state = 'queued' and deferred_by is not null and counted_at is null`
+const POLL_OPTIONS = { timeout: 10_000 }
 
-/** The API with production limits, and a clock that the test moves. */
-async function startFlooded(): Promise<Flooded> {
+/** Starts the API with production limits and caps, a mail server, and a clock that the test moves. */
+async function startMailFixture(): Promise<MailFixture> {
   await using opening = new AsyncDisposableStack()
-  const server = opening.use(await startMailServer())
+  const mailServer = opening.use(await startMailServer())
   const clock = { now: new Date() }
   const api = opening.use(
     await startResource({
-      env: { RESOURCE_SMTP_URL: server.url, RESOURCE_LIMITS_FACTOR: '1' },
+      env: { RESOURCE_SMTP_URL: mailServer.url, RESOURCE_LIMITS_FACTOR: '1' },
       now: () => clock.now,
     }),
   )
-  const rows: Flooded['rows'] = async (sql, values) => (await api.db.query(sql, values)).rows
+  const queryRows: MailFixture['queryRows'] = async (sql, values) => (await api.db.query(sql, values)).rows
   const resources = opening.move()
   return {
     api,
-    server,
+    mailServer,
     clock,
-    rows,
+    queryRows,
     post: (path, body) =>
-      sendRequest(api.origin, { path, ...posting(body, typeof body === 'string' ? FORM : {}) }),
-    async fill(mails) {
-      await rows(
+      sendRequest(api.origin, { path, ...createPost(body, typeof body === 'string' ? FORM_HEADERS : {}) }),
+    async addSentMails(count) {
+      await queryRows(
         `insert into mails (id, kind, about, message_id, state, created_at, overdue_at, settled_at, counted_at,
            mailbox_hash, domain_hash, hash_key)
          select gen_random_uuid(), 'waitlist-joined', '', gen_random_uuid(), 'sent', $1, $1, $1, $1, id::text::bytea, domain_hash, hash_key
          from (select * from mails where domain_hash is not null limit 1) as mail, generate_series(1, $2::int)`,
-        [clock.now, mails],
+        [clock.now, count],
       )
     },
-    waiting: (count) =>
-      expect.poll(() => rows(`select id from mails where ${WAITING}`), POLL).toHaveLength(count),
+    expectWaiting: (count) =>
+      expect
+        .poll(() => queryRows(`select id from mails where ${IS_WAITING}`), POLL_OPTIONS)
+        .toHaveLength(count),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }
 
-const linkIn = (text: string | undefined, page: string) =>
+/** Finds the link to a page in a mail. Returns its path and its query, or two empty strings. */
+const findLink = (text: string | undefined, page: string) =>
   new RegExp(`(${page})\\?(link=[\\w-]{43})$`, 'm').exec(text ?? '')?.slice(1) ?? ['', '']
-const join = (flooded: Flooded, email: string) => flooded.post('/api/waitlist', { email })
+const join = (fixture: MailFixture, email: string) => fixture.post('/api/waitlist', { email })
 
-test('mails of joins cannot use up the reserve for mails that people ask for: they wait, and are sent the next day', async () => {
-  await using flooded = await startFlooded()
-  const { server, clock, post } = flooded
-  expect((await join(flooded, 'ana@example.org')).status).toBe(201)
-  await server.mails(1, 'ana@example.org')
-  await flooded.fill(1_599)
-  expect((await join(flooded, 'ben@example.org')).status).toBe(201)
-  await flooded.waiting(1)
+test('mails about joining wait when four fifths of a cap are used, requested mails do not, and a day later all are sent', async () => {
+  await using fixture = await startMailFixture()
+  const { mailServer, clock, post } = fixture
+  expect((await join(fixture, 'ana@example.org')).status).toBe(201)
+  await mailServer.mails(1, 'ana@example.org')
+  await fixture.addSentMails(1_599)
+  expect((await join(fixture, 'ben@example.org')).status).toBe(201)
+  await fixture.expectWaiting(1)
   expect((await post('/api/waitlist/forget', { email: 'ana@example.org' })).status).toBe(202)
-  await server.mails(2, 'ana@example.org')
+  await mailServer.mails(2, 'ana@example.org')
   const form = new URLSearchParams({ topic: 'question', message: 'Canary.', email: 'cleo@example.org' })
   expect((await post('/contact', String(form))).status).toBe(202)
-  await server.mails(1, 'cleo@example.org')
-  expect(server.received.some(({ to }) => to.includes('ben@example.org'))).toBe(false)
+  await mailServer.mails(1, 'cleo@example.org')
+  expect(mailServer.received.some(({ to }) => to.includes('ben@example.org'))).toBe(false)
   clock.now = new Date(clock.now.getTime() + DAY_MS)
-  await flooded.api.resource.mailer.upkeep()
-  const [mail] = await server.mails(1, 'ben@example.org')
-  const [page = '', link = ''] = linkIn(mail?.text, '/waitlist/confirm')
+  await fixture.api.resource.mailer.upkeep()
+  const [mail] = await mailServer.mails(1, 'ben@example.org')
+  const [page = '', link = ''] = findLink(mail?.text, '/waitlist/confirm')
   expect((await post(page, link)).body).toContain('You are confirmed')
 })
 
 test.for([
   {
     kind: 'waitlist-forget',
-    waits: 47 * HOUR_MS,
-    lasts: 7 * DAY_MS,
+    waitMs: 47 * HOUR_MS,
+    lifetimeMs: 7 * DAY_MS,
     page: '/waitlist/remove',
-    request: (flooded: Flooded) => flooded.post('/api/waitlist/forget', { email: 'ana@example.org' }),
+    request: (fixture: MailFixture) => fixture.post('/api/waitlist/forget', { email: 'ana@example.org' }),
   },
   {
     kind: 'contact-confirm',
-    waits: 22 * HOUR_MS,
-    lasts: DAY_MS,
+    waitMs: 22 * HOUR_MS,
+    lifetimeMs: DAY_MS,
     page: '/contact/confirm',
-    request: (flooded: Flooded) =>
-      flooded.post(
+    request: (fixture: MailFixture) =>
+      fixture.post(
         '/contact',
         String(new URLSearchParams({ topic: 'question', message: 'Canary.', email: 'ana@example.org' })),
       ),
   },
 ])(
-  'the link of a $kind mail that waited works for the time that the mail states',
+  'the link of a $kind mail that waited works for its whole lifetime after the mail was sent, and no longer',
   async ({ kind, ...row }) => {
-    for (const early of [true, false]) {
-      await using flooded = await startFlooded()
-      const { server, clock, api } = flooded
-      await join(flooded, 'ana@example.org')
-      await server.mails(1)
-      await flooded.fill(2_000)
-      expect((await row.request(flooded)).status).toBe(202)
-      await flooded.waiting(1)
-      clock.now = new Date(clock.now.getTime() + row.waits)
-      await flooded.rows('update mails set counted_at = null where counted_at is not null')
+    for (const isInTime of [true, false]) {
+      await using fixture = await startMailFixture()
+      const { mailServer, clock, api } = fixture
+      await join(fixture, 'ana@example.org')
+      await mailServer.mails(1)
+      await fixture.addSentMails(2_000)
+      expect((await row.request(fixture)).status).toBe(202)
+      await fixture.expectWaiting(1)
+      clock.now = new Date(clock.now.getTime() + row.waitMs)
+      await fixture.queryRows('update mails set counted_at = null where counted_at is not null')
       await api.resource.mailer.upkeep()
       await api.resource.retention.enforce()
-      const [, mail] = await server.mails(2, 'ana@example.org')
-      const [page = '', link = ''] = linkIn(mail?.text, row.page)
+      const [, mail] = await mailServer.mails(2, 'ana@example.org')
+      const [page = '', link = ''] = findLink(mail?.text, row.page)
       expect(page, kind).toBe(row.page)
-      clock.now = new Date(clock.now.getTime() + row.lasts - (early ? 1_000 : 0))
+      clock.now = new Date(clock.now.getTime() + row.lifetimeMs - (isInTime ? 1_000 : 0))
       await api.resource.retention.enforce()
-      expect((await flooded.post(page, link)).status).toBe(early ? 200 : 404)
+      expect((await fixture.post(page, link)).status).toBe(isInTime ? 200 : 404)
     }
   },
 )
 
 test.for([
-  { kind: 'waitlist-joined', path: '/api/waitlist', body: { email: 'ben@example.org' }, positive: 201 },
+  { kind: 'waitlist-joined', path: '/api/waitlist', body: { email: 'ben@example.org' }, acceptedStatus: 201 },
   {
     kind: 'waitlist-forget',
     path: '/api/waitlist/forget',
     body: { email: 'ana@example.org' },
-    positive: 202,
+    acceptedStatus: 202,
   },
   {
     kind: 'contact-confirm',
     path: '/contact',
     body: String(new URLSearchParams({ topic: 'question', message: 'Canary.', email: 'ana@example.org' })),
-    positive: 202,
+    acceptedStatus: 202,
   },
-])('refuses with 429 and stores nothing while 40 mails of kind $kind of the network wait', async (row) => {
-  await using flooded = await startFlooded()
-  const { rows, post } = flooded
-  await join(flooded, 'ana@example.org')
-  await flooded.server.mails(1)
-  await expect.poll(() => rows(`select id from mails where state = 'sent'`), POLL).toHaveLength(1)
-  await rows(
-    `insert into mails (id, kind, about, mail_sealed, message_id, created_at, overdue_at, sender_hash, deferred_by)
+])(
+  'a request for a $kind mail gets 429, and stores nothing, while 40 such mails from its network wait',
+  async (row) => {
+    await using fixture = await startMailFixture()
+    const { queryRows, post } = fixture
+    await join(fixture, 'ana@example.org')
+    await fixture.mailServer.mails(1)
+    await expect
+      .poll(() => queryRows(`select id from mails where state = 'sent'`), POLL_OPTIONS)
+      .toHaveLength(1)
+    await queryRows(
+      `insert into mails (id, kind, about, mail_sealed, message_id, created_at, overdue_at, sender_hash, deferred_by)
      select gen_random_uuid(), $1, '', '', gen_random_uuid(), $2, $2, sender_hash, 'all'
      from mails, generate_series(1, 40)`,
-    [row.kind, new Date(flooded.clock.now.getTime() + HOUR_MS)],
-  )
-  const stored = () =>
-    rows(`select (select count(*) from mails) as mails, (select count(*) from waitlist_entries) as entries,
+      [row.kind, new Date(fixture.clock.now.getTime() + HOUR_MS)],
+    )
+    const countRows = () =>
+      queryRows(`select (select count(*) from mails) as mails, (select count(*) from waitlist_entries) as entries,
             (select count(*) from waitlist_links) as links, (select count(*) from contact_messages) as messages`)
-  const storedBefore = await stored()
-  const refused = await post(row.path, row.body)
-  expect([refused.status, refused.headers['retry-after']]).toEqual([429, '600'])
-  if (row.path.startsWith('/api')) expectProblem(refused, { status: 429, code: 'rate-limited' })
-  expect(await stored()).toEqual(storedBefore)
-  await rows(`delete from mails where id = (select id from mails where ${WAITING} limit 1)`)
-  expect((await post(row.path, row.body)).status).toBe(row.positive)
-})
+    const countsBefore = await countRows()
+    const refused = await post(row.path, row.body)
+    expect([refused.status, refused.headers['retry-after']]).toEqual([429, '600'])
+    if (row.path.startsWith('/api')) expectProblem(refused, { status: 429, code: 'rate-limited' })
+    expect(await countRows()).toEqual(countsBefore)
+    await queryRows(`delete from mails where id = (select id from mails where ${IS_WAITING} limit 1)`)
+    expect((await post(row.path, row.body)).status).toBe(row.acceptedStatus)
+  },
+)
 
-test('a repeated join queues a dropped mail again, once, with new links', async () => {
-  await using flooded = await startFlooded()
-  const { server, rows, clock, api } = flooded
-  await join(flooded, 'ana@example.org')
-  await server.mails(1)
-  await flooded.fill(2_000)
-  const joined = await join(flooded, 'ben@example.org')
-  await flooded.waiting(1)
-  expect((await join(flooded, 'ben@example.org')).status).toBe(200)
-  await flooded.waiting(1)
+test('a repeated join queues a dropped mail again, but only once', async () => {
+  await using fixture = await startMailFixture()
+  const { mailServer, queryRows, clock, api } = fixture
+  await join(fixture, 'ana@example.org')
+  await mailServer.mails(1)
+  await fixture.addSentMails(2_000)
+  const joined = await join(fixture, 'ben@example.org')
+  await fixture.expectWaiting(1)
+  expect((await join(fixture, 'ben@example.org')).status).toBe(200)
+  await fixture.expectWaiting(1)
   clock.now = new Date(clock.now.getTime() + 2 * DAY_MS)
-  await rows('update mails set counted_at = $1, settled_at = $1 where counted_at is not null', [clock.now])
+  await queryRows('update mails set counted_at = $1, settled_at = $1 where counted_at is not null', [
+    clock.now,
+  ])
   await api.resource.mailer.upkeep()
-  await flooded.waiting(0)
-  expect(api.logged.join('\n')).toContain('a mail found no room under the caps in time')
-  await rows('update mails set counted_at = null')
-  const again = await Promise.all([join(flooded, 'ben@example.org'), join(flooded, 'Ben@Example.org')])
+  await fixture.expectWaiting(0)
+  expect(api.logLines.join('\n')).toContain('a mail found no room under the caps in time')
+  await queryRows('update mails set counted_at = null')
+  const again = await Promise.all([join(fixture, 'ben@example.org'), join(fixture, 'Ben@Example.org')])
   for (const response of again)
     expect([response.status, response.json()]).toEqual([200, { status: 'already_joined' }])
-  const [mail] = await server.mails(1, 'ben@example.org')
+  const [mail] = await mailServer.mails(1, 'ben@example.org')
   expect(mail?.text).toContain(`${String(joined.json()['referralUrl'])}\n`)
-  const [page = '', link = ''] = linkIn(mail?.text, '/waitlist/confirm')
-  expect((await flooded.post(page, link)).status).toBe(200)
-  await expect.poll(() => rows(`select id from mails where state = 'queued'`), POLL).toEqual([])
-  expect((await join(flooded, 'ben@example.org')).status).toBe(200)
-  expect(await rows(`select id from mails where state = 'queued'`)).toEqual([])
-  expect(await rows('select id from waitlist_links where purpose <> $1', ['forget'])).toHaveLength(4)
-  expect(server.received.filter(({ to }) => to[0]?.toLowerCase() === 'ben@example.org')).toHaveLength(1)
+  const [page = '', link = ''] = findLink(mail?.text, '/waitlist/confirm')
+  expect((await fixture.post(page, link)).status).toBe(200)
+  await expect.poll(() => queryRows(`select id from mails where state = 'queued'`), POLL_OPTIONS).toEqual([])
+  expect((await join(fixture, 'ben@example.org')).status).toBe(200)
+  expect(await queryRows(`select id from mails where state = 'queued'`)).toEqual([])
+  expect(await queryRows('select id from waitlist_links where purpose <> $1', ['forget'])).toHaveLength(4)
+  expect(mailServer.received.filter(({ to }) => to[0]?.toLowerCase() === 'ben@example.org')).toHaveLength(1)
 })

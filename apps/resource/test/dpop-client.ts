@@ -4,12 +4,13 @@ import { expect } from 'vitest'
 import { expectProblem, type HttpResponse, sendRequest } from './send-request.ts'
 import type { RunningResource } from './start-resource.ts'
 
-/** A key pair with which a client makes proofs. */
+/** The key pair with which a client signs its proofs. */
 export interface ProofKeyPair {
   readonly privateKey: CryptoKey
   readonly alg: string
   readonly jwk: JWK
   readonly privateJwk: JWK
+  /** The thumbprint of the public key (RFC 7638). */
   readonly jkt: string
 }
 
@@ -26,25 +27,25 @@ export async function newProofKey(alg = 'ES256'): Promise<ProofKeyPair> {
 }
 
 /** The request that a proof is for. */
-export interface Proven {
+export interface ProvenRequest {
   readonly method?: string
   /** The absolute URL. */
   readonly url: string
   readonly token: string
 }
 
-/** The members of a proof that differ from a correct one; a member that is undefined is left out. */
+/** The members in which a proof differs from a correct one. An undefined member is left out of the proof. */
 export interface ProofChange {
   readonly header?: Readonly<Record<string, unknown>>
   readonly claims?: Readonly<Record<string, unknown>>
 }
 
-export const hashOf = (token: string) => createHash('sha256').update(token).digest('base64url')
+export const hashToken = (token: string) => createHash('sha256').update(token).digest('base64url')
 
-/** Makes a proof (RFC 9449 §4.2), of the time `now`. */
+/** Makes a proof (RFC 9449 §4.2) with `now` as its time of issue. */
 export function makeProof(
   key: ProofKeyPair,
-  { method = 'GET', url, token }: Proven,
+  { method = 'GET', url, token }: ProvenRequest,
   { header = {}, claims = {} }: ProofChange = {},
   now = new Date(),
 ): Promise<string> {
@@ -53,7 +54,7 @@ export function makeProof(
     htm: method,
     htu: url,
     iat: Math.floor(now.getTime() / 1_000),
-    ath: hashOf(token),
+    ath: hashToken(token),
     ...claims,
   }
   return new SignJWT(payload)
@@ -61,8 +62,8 @@ export function makeProof(
     .sign(key.privateKey)
 }
 
-/** Joins a header and claims to a JWT with any signature. */
-export const rawJwt = (header: object, claims: object, signature = 'AAAA') =>
+/** Builds a JWT whose signature is not computed: it is the given text. */
+export const buildRawJwt = (header: object, claims: object, signature = 'AAAA') =>
   [header, claims]
     .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
     .concat(signature)
@@ -72,22 +73,22 @@ export interface BoundRequest {
   readonly method?: string
   readonly path?: string
   readonly token: string
-  /** Each is sent as a header of its own. */
+  /** Each proof is sent in its own `DPoP` header. */
   readonly proofs?: readonly string[]
-  /** The values of the Authorization headers, in place of `DPoP` and the token. */
+  /** The values of the Authorization headers; by default one, with the scheme DPoP and the token. */
   readonly authorization?: readonly string[]
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: object
 }
 
-/** Sends a request with an access token and proofs. */
-export function sendBound(
+/** Sends a request with an access token and proofs. By default it is a GET of the list of guides. */
+export function sendBoundRequest(
   api: Pick<RunningResource, 'origin'>,
   request: BoundRequest,
 ): Promise<HttpResponse> {
   const { method = 'GET', path = '/api/guides', token, proofs = [], body, headers } = request
   const content = body && JSON.stringify(body)
-  const all = {
+  const singleHeaders = {
     host: new URL(api.origin).host,
     accept: 'application/json, text/event-stream',
     ...(content !== undefined && {
@@ -97,7 +98,7 @@ export function sendBound(
     ...headers,
   }
   const rawHeaders = [
-    ...Object.entries(all).flat(),
+    ...Object.entries(singleHeaders).flat(),
     ...(request.authorization ?? [`DPoP ${token}`]).flatMap((value) => ['Authorization', value]),
     ...proofs.flatMap((proof) => ['DPoP', proof]),
   ]
@@ -109,12 +110,17 @@ export function sendBound(
   })
 }
 
-/** The members of every refusal of a bound request. */
+/**
+ * Expects a 401 with a DPoP challenge, whose body contains no token and no proof.
+ *
+ * @param expected.path what follows `/api` in the path of the resource that the challenge names
+ */
 export function expectRefused(
   api: Pick<RunningResource, 'origin'>,
   response: HttpResponse,
-  { code, error, path = '' }: { code: string; error: string; path?: string },
+  expected: { code: string; error: string; path?: string },
 ): void {
+  const { code, error, path = '' } = expected
   expectProblem(response, { status: 401, code })
   const metadata = `${api.origin}/.well-known/oauth-protected-resource/api${path}`
   expect(response.headers['www-authenticate']).toMatch(
@@ -124,5 +130,6 @@ export function expectRefused(
   )
   expect(response.body).not.toMatch(/ppt_|eyJ/)
 }
+
 export const BAD_PROOF = { code: 'invalid-token-proof', error: 'invalid_dpop_proof' }
 export const BAD_TOKEN = { code: 'invalid-token', error: 'invalid_token' }

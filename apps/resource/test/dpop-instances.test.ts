@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest'
-import { makeProof, newProofKey, sendBound } from './dpop-client.ts'
-import { describeInstances, startInstances } from './dpop-instances.ts'
+import { makeProof, newProofKey, sendBoundRequest } from './dpop-client.ts'
+import { describeProofReuse, startInstances } from './dpop-instances.ts'
 import { expectProblem, sendRequest } from './send-request.ts'
 import { startResource } from './start-resource.ts'
 
-describeInstances('PostgreSQL', () => startInstances())
+describeProofReuse('PostgreSQL', () => startInstances())
 
-test('a bound request is 503 without PostgreSQL, and other requests succeed', async () => {
+test('responds 503 to a bound request without PostgreSQL, and 200 to a bearer request', async () => {
   await using api = await startResource({
     env: { RESOURCE_DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' },
   })
   const key = await newProofKey()
   const token = api.auth.issueBound(key.jkt)
   const proofs = [await makeProof(key, { url: `${api.origin}/api/guides`, token })]
-  const refused = await sendBound(api, { token, proofs })
+  const refused = await sendBoundRequest(api, { token, proofs })
   expectProblem(refused, { status: 503, code: 'unavailable' })
   expect(refused.headers['retry-after']).toMatch(/^\d+$/)
   const authorization = `Bearer ${api.auth.issue()}`

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { makeProof, newProofKey, type ProofKeyPair, sendBound } from './dpop-client.ts'
+import { makeProof, newProofKey, type ProofKeyPair, sendBoundRequest } from './dpop-client.ts'
 import { expectProblem } from './send-request.ts'
 import { type RunningResource, type StartOptions, startResource } from './start-resource.ts'
 
@@ -7,29 +7,31 @@ import { type RunningResource, type StartOptions, startResource } from './start-
 export interface Instances extends AsyncDisposable {
   readonly one: RunningResource
   readonly two: RunningResource
-  /** Sends a read with a bound token. @param proofs as they are sent */
-  read(at: RunningResource, token: string, proofs: readonly string[]): ReturnType<typeof sendBound>
+  /** Reads the list of guides with a bound token and these proofs. */
+  read(
+    instance: RunningResource,
+    token: string,
+    proofs: readonly string[],
+  ): ReturnType<typeof sendBoundRequest>
 }
 
 export async function startInstances(options: StartOptions = {}): Promise<Instances> {
   await using opening = new AsyncDisposableStack()
   const one = opening.use(await startResource(options))
   const env = { ...options.env, RESOURCE_ORIGIN: one.origin, RESOURCE_AUTH_URL: one.auth.url }
-  const two = opening.use(
-    await startResource({ ...options, env, beside: { databaseUrl: one.databaseUrl, keys: one.keys } }),
-  )
+  const two = opening.use(await startResource({ ...options, env, otherInstance: one }))
   const resources = opening.move()
   return {
     one,
     two,
-    read: (at, token, proofs) =>
-      sendBound(at, { token, proofs, headers: { host: new URL(one.origin).host } }),
+    read: (instance, token, proofs) =>
+      sendBoundRequest(instance, { token, proofs, headers: { host: new URL(one.origin).host } }),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }
 
-/** Every pair of instances must accept a proof once. */
-export function describeInstances(kind: string, start: () => Promise<Instances>): void {
+/** Describes that two instances together accept each proof only once. @param kind the store that they share */
+export function describeProofReuse(kind: string, start: () => Promise<Instances>): void {
   describe(`two instances on ${kind}`, () => {
     let instances: Instances
     let key: ProofKeyPair
@@ -39,32 +41,40 @@ export function describeInstances(kind: string, start: () => Promise<Instances>)
     })
     afterAll(() => instances[Symbol.asyncDispose]())
 
-    async function newRequest() {
+    /** Creates a function that sends the same request, with the same proof, to an instance. */
+    async function createRepeatableRequest() {
       const { one, two, read } = instances
       const token = one.auth.issueBound(key.jkt)
-      const proof = () => makeProof(key, { url: `${one.origin}/api/guides`, token })
-      // They may not be connected to Redis yet.
-      for (const at of [one, two])
-        await expect.poll(async () => (await read(at, token, [await proof()])).status).toBe(200)
-      const once = await proof()
-      return (at: RunningResource) => read(at, token, [once])
+      const newProof = () => makeProof(key, { url: `${one.origin}/api/guides`, token })
+      // The instances may not be connected to Redis yet.
+      for (const instance of [one, two])
+        await expect.poll(async () => (await read(instance, token, [await newProof()])).status).toBe(200)
+      const proof = await newProof()
+      return (instance: RunningResource) => read(instance, token, [proof])
     }
 
-    test('accept a proof once in sequence', async () => {
+    test('accept a proof once, and then refuse it at both instances', async () => {
       const { one, two } = instances
-      const send = await newRequest()
+      const send = await createRepeatableRequest()
       expect((await send(one)).status).toBe(200)
-      for (const at of [two, one]) expectProblem(await send(at), { status: 401, code: 'invalid-token-proof' })
+      for (const instance of [two, one])
+        expectProblem(await send(instance), { status: 401, code: 'invalid-token-proof' })
     })
 
     test.for([
       ['one instance', 3, () => [instances.one]],
       ['both instances', 4, () => [instances.one, instances.two]],
-    ] as const)('accept a proof once in parallel at %s', async ([, times, at]) => {
-      const send = await newRequest()
-      const sent = Array.from({ length: times }, (_, index) => send(at()[index % at().length]!))
-      const statuses = (await Promise.all(sent)).map(({ status }) => status)
-      expect(statuses.toSorted()).toEqual([200, ...Array<number>(times - 1).fill(401)])
-    })
+    ] as const)(
+      'accept one of several simultaneous requests with a proof at %s',
+      async ([, count, listTargets]) => {
+        const send = await createRepeatableRequest()
+        const targets = listTargets()
+        const responses = await Promise.all(
+          Array.from({ length: count }, (_, index) => send(targets[index % targets.length]!)),
+        )
+        const statuses = responses.map(({ status }) => status)
+        expect(statuses.toSorted()).toEqual([200, ...Array<number>(count - 1).fill(401)])
+      },
+    )
   })
 }

@@ -2,7 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { OPERATIONS, serviceUrls } from '@plainpath/metadata'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type ContactApi, startContact } from './contact-client.ts'
-import { type BoundRequest, makeProof, newProofKey, type ProofKeyPair, sendBound } from './dpop-client.ts'
+import {
+  type BoundRequest,
+  makeProof,
+  newProofKey,
+  type ProofKeyPair,
+  sendBoundRequest,
+} from './dpop-client.ts'
 import type { HttpResponse } from './send-request.ts'
 
 /** A request to a route that takes access tokens. */
@@ -10,23 +16,23 @@ interface TokenRequest {
   readonly method: string
   readonly path: string
   readonly body?: object
-  /** The path of the resource that challenges name. */
+  /** The path of the resource whose metadata the challenges name. */
   readonly resource: string
-  /** The status of the response to a request that is in order. */
+  /** The status of the response to a valid request. */
   readonly status: number
 }
 
-const ORDINARY_STATUS: Readonly<Record<string, number>> = {
+const SUCCESS_STATUS: Readonly<Record<string, number>> = {
   joinWaitlist: 201,
   forgetWaitlist: 202,
   sendContactMessage: 202,
-  // There is no such message.
+  // The id in the path is random, so there is no such message.
   getContactMessage: 404,
   deleteContactMessage: 404,
 }
 
-/** Every operation of the API that takes a token, with the first example of its body. */
-const OF_OPERATIONS = OPERATIONS.filter(
+/** A request to every operation that takes a token, with the first example of its body. */
+const OPERATION_REQUESTS = OPERATIONS.filter(
   ({ access }) => access === 'public' || typeof access === 'object',
 ).map(({ method, path, operationId, bodyExamples = {} }): TokenRequest => {
   const [example] = Object.values(bodyExamples)
@@ -35,13 +41,13 @@ const OF_OPERATIONS = OPERATIONS.filter(
     path: path.replace('{slug}', 'work-permit').replace('{id}', randomUUID()),
     ...(example && { body: example(serviceUrls('https://plainpath.example')) as object }),
     resource: '/api',
-    status: ORDINARY_STATUS[operationId] ?? 200,
+    status: SUCCESS_STATUS[operationId] ?? 200,
   }
 })
 
 const REQUESTS: readonly TokenRequest[] = [
-  ...OF_OPERATIONS,
-  ...OF_OPERATIONS.filter(({ method }) => method === 'GET').map((read) => ({ ...read, method: 'HEAD' })),
+  ...OPERATION_REQUESTS,
+  ...OPERATION_REQUESTS.filter(({ method }) => method === 'GET').map((read) => ({ ...read, method: 'HEAD' })),
   ...['/api/mcp', '/mcp'].map((path) => ({
     method: 'POST',
     path,
@@ -59,9 +65,9 @@ beforeAll(async () => {
 })
 afterAll(() => contact[Symbol.asyncDispose]())
 
-async function stored(): Promise<number> {
+async function countStoredRows(): Promise<number> {
   const { rows } = await contact.api.db.query<{ count: number }>('select count(*)::int from used_proofs')
-  return (rows[0]?.count ?? -1) + (await contact.kept()) + (await contact.api.entries())
+  return (rows[0]?.count ?? -1) + (await contact.countStoredRows()) + (await contact.api.countEntries())
 }
 
 function expectChallenge(refused: HttpResponse, resource: string, error: string): void {
@@ -74,41 +80,42 @@ function expectChallenge(refused: HttpResponse, resource: string, error: string)
   )
 }
 
-describe('a token that is bound to a key needs a proof, whatever the route:', () => {
+describe('a bound token needs a proof, and each proof is accepted once, at', () => {
   test.for(REQUESTS)('$method $path', async ({ method, path, body, resource, status }) => {
     const { base, signedInMcp } = serviceUrls(contact.api.origin)
     const aud = path === '/mcp' ? signedInMcp : base
-    const issue = (change: Record<string, unknown>) =>
-      contact.tokenOf('ana@example.org', 'reg_ana', { aud, ...change })
-    const bound = issue({ token_type: 'DPoP', cnf: { jkt: key.jkt } })
-    const bearer = issue({})
-    const proof = (token: string) => makeProof(key, { method, url: `${contact.api.origin}${path}`, token })
+    const issueToken = (change: Record<string, unknown>) =>
+      contact.issueToken('ana@example.org', 'reg_ana', { aud, ...change })
+    const bound = issueToken({ token_type: 'DPoP', cnf: { jkt: key.jkt } })
+    const bearer = issueToken({})
+    const proveRequest = (token: string) =>
+      makeProof(key, { method, url: `${contact.api.origin}${path}`, token })
     const send = (request: Omit<BoundRequest, 'method' | 'path'>) =>
-      sendBound(contact.api, { method, path, ...(body && { body }), ...request })
+      sendBoundRequest(contact.api, { method, path, ...(body && { body }), ...request })
 
-    const guides = `${contact.api.origin}/api/guides`
-    const read = async () => {
-      const proofs = [await makeProof(key, { url: guides, token: bound })]
-      return (await sendBound(contact.api, { token: bound, proofs })).status
+    const guidesUrl = `${contact.api.origin}/api/guides`
+    const readGuides = async () => {
+      const proofs = [await makeProof(key, { url: guidesUrl, token: bound })]
+      return (await sendBoundRequest(contact.api, { token: bound, proofs })).status
     }
-    // The first requests may find a connection that is still being opened.
-    if (path !== '/mcp') await expect.poll(read).toBe(200)
+    // The connection to the store of used proofs may still be opening.
+    if (path !== '/mcp') await expect.poll(readGuides).toBe(200)
 
-    const storedBefore = await stored()
-    const withProof = [await proof(bound)]
+    const rowsBefore = await countStoredRows()
+    const withProof = [await proveRequest(bound)]
     for (const [error, request] of [
       ['invalid_token', { token: bound, authorization: [`Bearer ${bound}`] }],
       ['invalid_token', { token: bound, authorization: [`Bearer ${bound}`], proofs: withProof }],
       ['invalid_dpop_proof', { token: bound }],
-      ['invalid_dpop_proof', { token: bound, proofs: [await proof(bearer)] }],
-      ['invalid_token', { token: bearer, proofs: [await proof(bearer)] }],
+      ['invalid_dpop_proof', { token: bound, proofs: [await proveRequest(bearer)] }],
+      ['invalid_token', { token: bearer, proofs: [await proveRequest(bearer)] }],
       [
         'invalid_token',
-        { token: bearer, authorization: [`Bearer ${bearer}`], proofs: [await proof(bearer)] },
+        { token: bearer, authorization: [`Bearer ${bearer}`], proofs: [await proveRequest(bearer)] },
       ],
     ] as const)
       expectChallenge(await send(request), resource, error)
-    expect(await stored()).toBe(storedBefore)
+    expect(await countStoredRows()).toBe(rowsBefore)
 
     const accepted = await send({ token: bound, proofs: withProof })
     expect(accepted.status, accepted.body).toBe(status)

@@ -10,8 +10,8 @@ import {
 } from '@plainpath/revocation'
 import { createClient } from 'redis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { hashOf, makeProof, newProofKey, type ProofKeyPair, sendBound } from './dpop-client.ts'
-import { describeInstances, startInstances } from './dpop-instances.ts'
+import { hashToken, makeProof, newProofKey, type ProofKeyPair, sendBoundRequest } from './dpop-client.ts'
+import { describeProofReuse, startInstances } from './dpop-instances.ts'
 import { expectProblem, sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => resources.disposeAsync())
 
-describeInstances('Redis', async () => {
+describeProofReuse('Redis', async () => {
   const ownRedis = await startRedis()
   const instances = await startInstances({ env: { RESOURCE_REDIS_URL: ownRedis.url } })
   return {
@@ -38,69 +38,69 @@ describeInstances('Redis', async () => {
   }
 })
 
-const KEY = getRevocationKey(REVOCATION.name)
-/** Does what a revoker does, in Redis. */
+const REVOCATION_KEY = getRevocationKey(REVOCATION.name)
+/** Calls a function with a connection to Redis, through which it can do what the authorization server does. */
 async function withRedis<T>(
-  call: (admin: Awaited<ReturnType<ReturnType<typeof createClient>['connect']>>) => Promise<T>,
+  run: (client: Awaited<ReturnType<ReturnType<typeof createClient>['connect']>>) => Promise<T>,
 ) {
-  const admin = await createClient({ url: redis.url }).connect()
+  const client = await createClient({ url: redis.url }).connect()
   try {
-    return await call(admin as never)
+    return await run(client as never)
   } finally {
-    admin.destroy()
+    client.destroy()
   }
 }
 const ensureMark = () =>
-  withRedis((admin) => admin.eval(ENSURE_MARK.lua, { keys: [KEY], arguments: [randomUUID()] }))
+  withRedis((client) => client.eval(ENSURE_MARK.lua, { keys: [REVOCATION_KEY], arguments: [randomUUID()] }))
 const publishRevocation = (token: string) =>
-  withRedis((admin) =>
-    admin.eval(PUBLISH.lua, {
-      keys: [KEY],
+  withRedis((client) =>
+    client.eval(PUBLISH.lua, {
+      keys: [REVOCATION_KEY],
       arguments: [
         randomUUID(),
         getRevocationChannel(REVOCATION.name),
-        formatRevocation({ kind: 'token', hash: hashOf(token) }),
+        formatRevocation({ kind: 'token', hash: hashToken(token) }),
       ],
     }),
   )
-const proofFor = (token: string, method = 'GET') =>
+const proveRequest = (token: string, method = 'GET') =>
   makeProof(key, { method, url: `${api.origin}/api/guides`, token })
-const read = async (token: string) => sendBound(api, { token, proofs: [await proofFor(token)] })
+const read = async (token: string) => sendBoundRequest(api, { token, proofs: [await proveRequest(token)] })
 const readAsBearer = (token: string) =>
   sendRequest(api.origin, { path: '/api/guides', headers: { authorization: `Bearer ${token}` } })
 
-test('the cached introspection is used for a bound token, under each proof, until the token is revoked', async () => {
+test('the introspection of a bound token is cached until the token is revoked, and each proof is still checked', async () => {
   const mark = await ensureMark()
   api.auth.tamper((reply) => {
     reply.payload['revocation_mark'] = mark
   })
   const [bound, bearer] = [api.auth.issueBound(key.jkt), api.auth.issue()]
-  const introspections = () => api.auth.requests.introspection
+  const countIntrospections = () => api.auth.requests.introspection
   const isCached = async () => {
-    const introspectionsBefore = introspections()
+    const introspectionsBefore = countIntrospections()
     expect([(await read(bound)).status, (await readAsBearer(bearer)).status]).toEqual([200, 200])
-    return introspections() === introspectionsBefore
+    return countIntrospections() === introspectionsBefore
   }
   await expect.poll(isCached).toBe(true)
-  const introspectionsBefore = introspections()
-  const once = [await proofFor(bound)]
-  expect((await sendBound(api, { token: bound, proofs: once })).status).toBe(200)
-  expectProblem(await sendBound(api, { token: bound, proofs: once }), {
+  const introspectionsBefore = countIntrospections()
+  const proofs = [await proveRequest(bound)]
+  expect((await sendBoundRequest(api, { token: bound, proofs })).status).toBe(200)
+  expectProblem(await sendBoundRequest(api, { token: bound, proofs }), {
     status: 401,
     code: 'invalid-token-proof',
   })
   for (const headers of [
     { authorization: `Bearer ${bound}` },
     { authorization: `DPoP ${bound}` },
-    { authorization: `Bearer ${bearer}`, dpop: await proofFor(bearer) },
-    { authorization: `DPoP ${bearer}`, dpop: await proofFor(bearer) },
-    { authorization: `DPoP ${bound}`, dpop: await proofFor(bound, 'HEAD') },
+    { authorization: `Bearer ${bearer}`, dpop: await proveRequest(bearer) },
+    { authorization: `DPoP ${bearer}`, dpop: await proveRequest(bearer) },
+    { authorization: `DPoP ${bound}`, dpop: await proveRequest(bound, 'HEAD') },
   ]) {
     const refused = await sendRequest(api.origin, { path: '/api/guides', headers })
     expect(refused.status).toBe(401)
     expect(refused.headers['www-authenticate']).toMatch(/^DPoP /)
   }
-  expect(introspections()).toBe(introspectionsBefore)
+  expect(countIntrospections()).toBe(introspectionsBefore)
   api.auth.revoke(bound)
   await publishRevocation(bound)
   await expect.poll(async () => (await read(bound)).status).toBe(401)
@@ -108,10 +108,10 @@ test('the cached introspection is used for a bound token, under each proof, unti
   api.auth.tamper()
 })
 
-test('a bound request is 503 without Redis, other requests succeed, and a lost store accepts no earlier proof', async () => {
+test('a bound request is 503 without Redis, and so is one with an earlier proof after Redis lost its data', async () => {
   const [bound, bearer] = [api.auth.issueBound(key.jkt), api.auth.issue()]
   await expect.poll(async () => (await read(bound)).status).toBe(200)
-  const earlier = [
+  const earlierProofs = [
     await makeProof(
       key,
       { url: `${api.origin}/api/guides`, token: bound },
@@ -126,7 +126,7 @@ test('a bound request is 503 without Redis, other requests succeed, and a lost s
   expect((await sendRequest(api.origin, { path: '/api/guides' })).status).toBe(200)
   await redis.restart()
   await expect.poll(async () => (await read(bound)).status).toBe(200)
-  const lost = await sendBound(api, { token: bound, proofs: earlier })
-  expectProblem(lost, { status: 503, code: 'unavailable' })
-  expect(api.logged.join('')).not.toMatch(/ppt_|eyJ/)
+  const refusedAfterLoss = await sendBoundRequest(api, { token: bound, proofs: earlierProofs })
+  expectProblem(refusedAfterLoss, { status: 503, code: 'unavailable' })
+  expect(api.logLines.join('')).not.toMatch(/ppt_|eyJ/)
 })

@@ -16,9 +16,9 @@ const AGENT = {
   expiresAt: new Date('2026-12-20T12:00:00Z'),
   endSecret: 'secret',
 }
-const { name: _none, ...AT_DOMAIN } = { ...AGENT, verifiedDomain: 'agent.example.org' }
+const { name: _name, ...AGENT_WITH_DOMAIN } = { ...AGENT, verifiedDomain: 'agent.example.org' }
 
-/** Each mail that the API sends. */
+/** Composes an example of each mail that the API sends. */
 export function exampleMails() {
   const urls = serviceUrls('https://plainpath.example')
   const message = {
@@ -40,18 +40,19 @@ export function exampleMails() {
     }),
     composeForgetMail(urls, { email: ADDRESS, removeSecret: 'secret' }),
     composeStaffMail('desk@plainpath.example', message, 'person'),
-    composeStaffMail('desk@plainpath.example', message, { agent: AT_DOMAIN }),
-    ...[{ agent: AGENT }, { agent: AT_DOMAIN }, { agent: undefined }, 'person' as const].map((writer) =>
-      composeReceiptMail(urls, {
-        ...message,
-        receivedAt: DAY,
-        heldUntil: new Date('2026-11-20T12:07:00Z'),
-        secret: 'secret',
-        writer,
-      }),
+    composeStaffMail('desk@plainpath.example', message, { agent: AGENT_WITH_DOMAIN }),
+    ...[{ agent: AGENT }, { agent: AGENT_WITH_DOMAIN }, { agent: undefined }, 'person' as const].map(
+      (writer) =>
+        composeReceiptMail(urls, {
+          ...message,
+          receivedAt: DAY,
+          heldUntil: new Date('2026-11-20T12:07:00Z'),
+          secret: 'secret',
+          writer,
+        }),
     ),
     composeWithdrawnMail(urls, message),
-    composeWithdrawnMail(urls, { ...message, agentDomain: AT_DOMAIN.verifiedDomain }),
+    composeWithdrawnMail(urls, { ...message, agentDomain: AGENT_WITH_DOMAIN.verifiedDomain }),
     composeWithdrawnMail(urls, { ...message, agent: { ...AGENT, appHost: 'claude.ai' } }),
     composeConfirmMail(urls, { replyTo: ADDRESS, secret: 'secret' }),
   ]

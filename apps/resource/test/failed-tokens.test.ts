@@ -4,118 +4,119 @@ import { expectProblem, sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
 const MINUTE_MS = 60_000
-const clock = { at: Date.now() }
+const clock = { nowMs: Date.now() }
 let api: RunningResource
 let address: string
 
 beforeAll(async () => {
   api = await startResource({
-    now: () => new Date(clock.at),
+    now: () => new Date(clock.nowMs),
     env: { RESOURCE_LIMITS_FACTOR: '1', RESOURCE_TRUSTED_PROXIES: '127.0.0.1' },
   })
 })
 afterAll(() => api[Symbol.asyncDispose]())
 beforeEach(() => {
   api.auth.tamper()
-  clock.at += 2 * MINUTE_MS
+  clock.nowMs += 2 * MINUTE_MS
   address = newAddress()
 })
 
-let addresses = 0
-const newAddress = () => `198.51.100.${(addresses += 1)}`
-const unknown = () => `ppt_${randomBytes(32).toString('base64url')}`
+let addressCount = 0
+const newAddress = () => `198.51.100.${(addressCount += 1)}`
+const newUnknownToken = () => `ppt_${randomBytes(32).toString('base64url')}`
 const read = (token: string, from = address) =>
   sendRequest(api.origin, {
     path: '/api/guides',
     headers: { authorization: `Bearer ${token}`, 'x-forwarded-for': from },
   })
-const introspections = () => api.auth.requests.introspection
-async function fail(count: number, from = address): Promise<void> {
+const countIntrospections = () => api.auth.requests.introspection
+/** Sends unknown tokens from an address, each of which gets 401. */
+async function sendUnknownTokens(count: number, from = address): Promise<void> {
   for (let index = 0; index < count; index += 1)
-    expectProblem(await read(unknown(), from), { status: 401, code: 'invalid-token' })
+    expectProblem(await read(newUnknownToken(), from), { status: 401, code: 'invalid-token' })
 }
 
-test('refuses further tokens of an address of which 30 failed within a minute, without introspection', async () => {
-  await fail(30)
-  const introspectionsBefore = introspections()
-  const refused = await read(unknown())
+test('after 30 failed tokens from an address within a minute, refuses another without introspection', async () => {
+  await sendUnknownTokens(30)
+  const introspectionsBefore = countIntrospections()
+  const refused = await read(newUnknownToken())
   expectProblem(refused, { status: 429, code: 'rate-limited' })
   expect(refused.json()).toMatchObject({ policy: 'failed-tokens' })
   expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(60)
-  expect(introspections()).toBe(introspectionsBefore)
-  clock.at += 1.2 * MINUTE_MS
-  expectProblem(await read(unknown()), { status: 401, code: 'invalid-token' })
+  expect(countIntrospections()).toBe(introspectionsBefore)
+  clock.nowMs += 1.2 * MINUTE_MS
+  expectProblem(await read(newUnknownToken()), { status: 401, code: 'invalid-token' })
 })
 
-test('keeps serving a verified token, whatever else its address sends', async () => {
+test('accepts a verified token from an address with too many failed tokens', async () => {
   const token = api.auth.issue()
   expect((await read(token)).status).toBe(200)
-  await fail(30)
-  expectProblem(await read(unknown()), { status: 429, code: 'rate-limited' })
+  await sendUnknownTokens(30)
+  expectProblem(await read(newUnknownToken()), { status: 429, code: 'rate-limited' })
   for (let index = 0; index < 40; index += 1) expect((await read(token)).status).toBe(200)
 })
 
-test('keeps serving other addresses, also with new tokens', async () => {
-  await fail(30)
+test('accepts a new valid token, and introspects an unknown one, from other addresses', async () => {
+  await sendUnknownTokens(30)
   expect((await read(api.auth.issue(), newAddress())).status).toBe(200)
-  expectProblem(await read(unknown(), newAddress()), { status: 401, code: 'invalid-token' })
+  expectProblem(await read(newUnknownToken(), newAddress()), { status: 401, code: 'invalid-token' })
 })
 
-test('lets a valid token that it sees for the first time wait, behind an address that spent its budget', async () => {
+test('refuses a valid token that was never verified, until the limit of its address allows another', async () => {
   const token = api.auth.issue()
-  await fail(30)
+  await sendUnknownTokens(30)
   expectProblem(await read(token), { status: 429, code: 'rate-limited' })
-  clock.at += 1.2 * MINUTE_MS
+  clock.nowMs += 1.2 * MINUTE_MS
   expect((await read(token)).status).toBe(200)
 })
 
-test('counts a token from when it turned out to be revoked', async () => {
+test('applies the limit to a verified token again after it was revoked', async () => {
   const token = api.auth.issue()
   expect((await read(token)).status).toBe(200)
-  await fail(30)
+  await sendUnknownTokens(30)
   api.auth.revoke(token)
   expectProblem(await read(token), { status: 401, code: 'invalid-token' })
-  const introspectionsBefore = introspections()
+  const introspectionsBefore = countIntrospections()
   expectProblem(await read(token), { status: 429, code: 'rate-limited' })
-  expect(introspections()).toBe(introspectionsBefore)
+  expect(countIntrospections()).toBe(introspectionsBefore)
 })
 
-test('counts the /64 of an IPv6 address, and four times as many for its /48', async () => {
-  const host = (network: number) => `2001:db8:7:${network}::${randomBytes(2).toString('hex')}`
-  await fail(30, host(1))
-  expectProblem(await read(unknown(), host(1)), { status: 429, code: 'rate-limited' })
-  for (const network of [2, 3, 4]) await fail(30, host(network))
-  expectProblem(await read(unknown(), host(5)), { status: 429, code: 'rate-limited' })
+test('allows 30 failed tokens from an IPv6 /64, and 120 from its /48', async () => {
+  const newAddressIn = (network: number) => `2001:db8:7:${network}::${randomBytes(2).toString('hex')}`
+  await sendUnknownTokens(30, newAddressIn(1))
+  expectProblem(await read(newUnknownToken(), newAddressIn(1)), { status: 429, code: 'rate-limited' })
+  for (const network of [2, 3, 4]) await sendUnknownTokens(30, newAddressIn(network))
+  expectProblem(await read(newUnknownToken(), newAddressIn(5)), { status: 429, code: 'rate-limited' })
 })
 
-test('introspects no more than 16 unverified tokens of an address at once, and every verified one', async () => {
+test('introspects at most 16 unverified tokens of an address simultaneously, and a verified token besides', async () => {
   const verified = api.auth.issue()
   expect((await read(verified)).status).toBe(200)
   api.auth.tamper((reply) => {
     reply.delayMs = 700
   })
-  const introspectionsBefore = introspections()
-  const many = Array.from({ length: 17 }, () => read(unknown()))
-  await expect.poll(() => introspections() - introspectionsBefore).toBe(16)
-  const valid = await Promise.all([read(verified), read(verified, newAddress())])
-  expect(valid.map(({ status }) => status)).toEqual([200, 200])
-  const statuses = (await Promise.all(many)).map(({ status }) => status)
+  const introspectionsBefore = countIntrospections()
+  const unverified = Array.from({ length: 17 }, () => read(newUnknownToken()))
+  await expect.poll(() => countIntrospections() - introspectionsBefore).toBe(16)
+  const verifiedReads = await Promise.all([read(verified), read(verified, newAddress())])
+  expect(verifiedReads.map(({ status }) => status)).toEqual([200, 200])
+  const statuses = (await Promise.all(unverified)).map(({ status }) => status)
   expect(statuses.toSorted()).toEqual([...Array<number>(16).fill(401), 429])
 })
 
-test('keeps half of all introspections for tokens that it verified before', async () => {
+test('introspects at most 128 unverified tokens simultaneously, and a verified token besides', async () => {
   const verified = api.auth.issue()
   expect((await read(verified)).status).toBe(200)
   api.auth.tamper((reply) => {
     reply.delayMs = 1_500
   })
-  const introspectionsBefore = introspections()
-  const many = Array.from({ length: 9 }, () => {
+  const introspectionsBefore = countIntrospections()
+  const unverified = Array.from({ length: 9 }, () => {
     const from = newAddress()
-    return Array.from({ length: 16 }, () => read(unknown(), from))
+    return Array.from({ length: 16 }, () => read(newUnknownToken(), from))
   }).flat()
-  await expect.poll(() => introspections() - introspectionsBefore).toBe(128)
+  await expect.poll(() => countIntrospections() - introspectionsBefore).toBe(128)
   expect((await read(verified)).status).toBe(200)
-  const statuses = (await Promise.all(many)).map(({ status }) => status)
+  const statuses = (await Promise.all(unverified)).map(({ status }) => status)
   expect(statuses.filter((status) => status === 503)).toHaveLength(16)
 })

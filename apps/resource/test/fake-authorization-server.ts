@@ -3,12 +3,19 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { serve } from '@plainpath/http'
 import { serviceUrls } from '@plainpath/metadata'
-import { exportJWK, generateKeyPair, type JWTHeaderParameters, type JWTPayload, SignJWT } from 'jose'
+import {
+  type CryptoKey,
+  exportJWK,
+  generateKeyPair,
+  type JWTHeaderParameters,
+  type JWTPayload,
+  SignJWT,
+} from 'jose'
 
 export const CLIENT_ID = 'resource-api'
 export const CLIENT_SECRET = 'prs_a secret: with/characters+that&need%encoding'.replaceAll(' ', '_')
 const INTROSPECTION_TYPE = 'application/token-introspection+jwt'
-export const AGENT = 'agt_AAAAAAAAAAAAAAAAAAAAAA'
+export const AGENT_ID = 'agt_AAAAAAAAAAAAAAAAAAAAAA'
 
 /** The parts of an introspection response before it is signed. A test can change each of them. */
 export interface IntrospectionReply {
@@ -16,54 +23,57 @@ export interface IntrospectionReply {
   type: string
   header: JWTHeaderParameters
   payload: JWTPayload & { token_introspection?: unknown; token_hash?: unknown }
-  /** Signs in place of the published key. */
-  key?: Awaited<ReturnType<typeof newKey>>['secret']
-  /** Sent in place of the signed response. */
+  /** Signs the response instead of the server's key. */
+  key?: CryptoKey
+  /** Sent instead of the signed response. */
   body?: string | Buffer
-  /** Beside the media type. */
+  /** Sent together with the media type. */
   headers?: Record<string, string>
   delayMs?: number
 }
 
 type Claims = Record<string, unknown>
 
-/** The internal listener of an authorization server: signs introspection responses (RFC 9701) about the tokens it issued. */
+/** Imitates the internal listener of the authorization server, with signed introspection responses (RFC 9701). */
 export interface FakeAuthorizationServer extends AsyncDisposable {
   readonly url: string
-  /** The numbers of requests for introspections and for the key set. */
+  /** The number of introspection requests, and of requests for the key set. */
   readonly requests: { introspection: number; keys: number }
-  /** The parameter `claims` of each introspection, empty where there was none. */
+  /** The parameter `claims` of each introspection request; an empty string if there was none. */
   readonly requestedClaims: string[]
   /** The headers of the last introspection request. */
   readonly lastHeaders: NodeJS.Dict<string | string[]>
+  /** Issues an active bearer token. `claims` replace or extend the claims of its introspection. */
   issue(claims?: Claims): string
   /** Issues a token that is bound to a key. @param jkt the thumbprint of the key */
   issueBound(jkt: string, claims?: Claims): string
   revoke(token: string): void
-  /** Changes every later introspection response. Without an argument, responses are valid again. */
+  /** Changes every later introspection response before it is signed. Without an argument, responses are valid again. */
   tamper(change?: (reply: IntrospectionReply) => void): void
-  /** Signs with a new key, and publishes it if `publish`. */
+  /** Signs later responses with a new key. If `publish` is true, the key set contains only that key from now on. */
   changeKeys(options: { publish: boolean }): Promise<void>
+  /** The status of the response with the key set. */
   keySetStatus: number
-  /** The seconds for which the key set may be used; the member is absent when undefined. */
+  /** For how many seconds the key set may be used: its member `trust_seconds`. If undefined, that member is absent. */
   trustSeconds: number | undefined
-  /** The only secret that it accepts. */
+  /** The only client secret that it accepts. */
   clientSecret: string
-  /** The private key that it signs with, and the public part as published. */
-  signingKey(): Awaited<ReturnType<typeof newKey>>['secret']
-  publishedKey(): Awaited<ReturnType<typeof newKey>>['jwk']
+  /** Returns the private key with which it signs. */
+  signingKey(): CryptoKey
+  /** Returns the public part of the signing key. */
+  publicKey(): Awaited<ReturnType<typeof generateSigningKey>>['jwk']
 }
 
-/** @param origin the issuer it signs for */
+/** Starts the fake. @param origin the issuer of its responses */
 export async function startFakeAuthorizationServer(
   origin: string,
   now: () => Date = () => new Date(),
 ): Promise<FakeAuthorizationServer> {
   const { base } = serviceUrls(origin)
   const tokens = new Map<string, Claims>()
-  let key = await newKey()
+  let key = await generateSigningKey()
   let published = [key.jwk]
-  let change: (reply: IntrospectionReply) => void = () => {}
+  let changeReply: (reply: IntrospectionReply) => void = () => {}
 
   async function introspect(request: IncomingMessage, response: ServerResponse): Promise<void> {
     fake.requests.introspection += 1
@@ -71,7 +81,8 @@ export async function startFakeAuthorizationServer(
     const form = new URLSearchParams(await text(request))
     const token = form.get('token') ?? ''
     fake.requestedClaims.push(form.get('claims') ?? '')
-    if (request.headers.authorization !== basic(fake.clientSecret)) return void response.writeHead(401).end()
+    if (request.headers.authorization !== formatBasicCredentials(fake.clientSecret))
+      return void response.writeHead(401).end()
     if (request.headers.accept !== INTROSPECTION_TYPE) return void response.writeHead(406).end()
     const iat = Math.floor(now().getTime() / 1000)
     const reply: IntrospectionReply = {
@@ -83,13 +94,13 @@ export async function startFakeAuthorizationServer(
         aud: CLIENT_ID,
         iat,
         token_hash: createHash('sha256').update(token).digest('base64url'),
-        token_introspection: introspectionFor(tokens.get(token), form.get('claims')),
+        token_introspection: createIntrospection(tokens.get(token), form.get('claims')),
       },
     }
-    change(reply)
+    changeReply(reply)
     const body =
       reply.body ??
-      (await new SignJWT(reply.payload).setProtectedHeader(reply.header).sign(reply.key ?? key.secret))
+      (await new SignJWT(reply.payload).setProtectedHeader(reply.header).sign(reply.key ?? key.privateKey))
     setTimeout(() => {
       response.writeHead(reply.status, { 'content-type': reply.type, ...reply.headers }).end(body)
     }, reply.delayMs ?? 0)
@@ -113,14 +124,14 @@ export async function startFakeAuthorizationServer(
     keySetStatus: 200,
     trustSeconds: undefined as number | undefined,
     clientSecret: CLIENT_SECRET,
-    signingKey: () => key.secret,
-    publishedKey: () => key.jwk,
+    signingKey: () => key.privateKey,
+    publicKey: () => key.jwk,
     issue(claims: Claims = {}) {
       const token = `ppt_${randomBytes(32).toString('base64url')}`
       const iat = Math.floor(now().getTime() / 1000)
       tokens.set(token, {
         active: true,
-        client_id: AGENT,
+        client_id: AGENT_ID,
         scope: 'guides:read waitlist:write',
         aud: base,
         exp: iat + 3600,
@@ -134,11 +145,11 @@ export async function startFakeAuthorizationServer(
     },
     issueBound: (jkt: string, claims?: Claims) => fake.issue({ token_type: 'DPoP', cnf: { jkt }, ...claims }),
     revoke: (token: string) => void tokens.delete(token),
-    tamper(newChange: (reply: IntrospectionReply) => void = () => {}) {
-      change = newChange
+    tamper(change: (reply: IntrospectionReply) => void = () => {}) {
+      changeReply = change
     },
     async changeKeys({ publish }: { publish: boolean }) {
-      key = await newKey()
+      key = await generateSigningKey()
       if (publish) published = [key.jwk]
     },
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
@@ -146,24 +157,24 @@ export async function startFakeAuthorizationServer(
   return fake
 }
 
-/** The address only when the request names the claim. */
-function introspectionFor(claims: Claims | undefined, requested: string | null): Claims {
+/** Creates the introspection of a token. It contains the e-mail address only if the request names that claim. */
+function createIntrospection(claims: Claims | undefined, requestedClaims: string | null): Claims {
   if (!claims) return { active: false }
-  const { email, ...rest } = claims
-  return requested === 'email' ? { ...rest, email } : rest
+  const { email, ...otherClaims } = claims
+  return requestedClaims === 'email' ? { ...otherClaims, email } : otherClaims
 }
 
-async function newKey() {
+async function generateSigningKey() {
   const { privateKey, publicKey } = await generateKeyPair('ES256')
   const kid = randomBytes(8).toString('hex')
-  return { kid, secret: privateKey, jwk: { ...(await exportJWK(publicKey)), kid, alg: 'ES256', use: 'sig' } }
+  return { kid, privateKey, jwk: { ...(await exportJWK(publicKey)), kid, alg: 'ES256', use: 'sig' } }
 }
 
-const basic = (secret: string) =>
+const formatBasicCredentials = (secret: string) =>
   `Basic ${Buffer.from(`${CLIENT_ID}:${encodeURIComponent(secret)}`).toString('base64')}`
 
-/** An address at which nothing listens. */
-export async function deadUrl(): Promise<string> {
+/** Finds a URL at which nothing listens: its port was free a moment ago. */
+export async function findUnusedUrl(): Promise<string> {
   await using server = await serve(() => {}, { port: 0, host: '127.0.0.1', drainSeconds: 0 })
   return server.url
 }

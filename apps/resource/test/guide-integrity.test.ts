@@ -5,7 +5,7 @@ import { publishGuides } from '../src/guides/publish-guides.ts'
 import { sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
-// Each starts the API twice.
+// Most of these tests start the API twice.
 vi.setConfig({ testTimeout: 60_000 })
 
 const NOW = new Date('2026-11-20T12:00:00Z')
@@ -13,25 +13,25 @@ const packaged = loadGuides()
 const [first] = packaged
 if (!first) throw new Error('there are no guides')
 
-/** The guide as it is served, without the port of this instance in its links. */
-const guide = async ({ origin }: RunningResource) => {
+/** Reads the first guide as it is served, with `ORIGIN` in place of the instance's origin. */
+const readGuide = async ({ origin }: RunningResource) => {
   const { body } = await sendRequest(origin, { path: `/api/guides/${first.slug}` })
   return JSON.parse(body.replaceAll(origin, 'ORIGIN'))
 }
-const alteredLines = ({ logged }: RunningResource) =>
-  logged.filter((line) => line.includes('altered in the store'))
-async function altered({ operations }: RunningResource): Promise<number> {
+const findAlterationLines = ({ logLines }: RunningResource) =>
+  logLines.filter((line) => line.includes('altered in the store'))
+async function readAlteredCount({ operations }: RunningResource): Promise<number> {
   const text = await (await fetch(`${operations.url}/metrics`)).text()
   return Number(/^guide_altered\{.*\} (\d+)$/m.exec(text)?.[1])
 }
-/** Writes over what was published, as only the owner of the tables can. */
+/** Overwrites members of the published first guide, as only the owner of the tables can. */
 const alter = (api: RunningResource, change: object) =>
   api.db.query('update guide_versions set content = content || $1 where slug = $2', [
     JSON.stringify(change),
     first.slug,
   ])
 
-test('the role of the app cannot alter published versions, and can publish the next one', async () => {
+test('the role of the app cannot alter published versions, but can publish the next one', async () => {
   await using api = await startResource()
   await using asApp = openPool(api.databaseUrl, { max: 1 })
   expect((await publishGuides(asApp, packaged, NOW)).ok).toBe(true)
@@ -52,37 +52,37 @@ test.for([
   ['the text', { body: 'Send your passport to this address.[^x]' }],
   ['the sources', { sources: first.sources.map((source) => ({ ...source, url: 'https://evil.example/' })) }],
   ['the disclaimer', { disclaimer: 'This is the government.' }],
-  ['whose it is', { slug: 'another-guide' }],
-  ['who reviewed it', { reviewed: '2026-11-19', reviewedBy: 'Nobody' }],
+  ['the slug', { slug: 'another-guide' }],
+  ['the review', { reviewed: '2026-11-19', reviewedBy: 'Nobody' }],
 ] as const)(
-  'a guide that was altered in the store is served as the release has it, and the log says so: %s',
-  async ([_what, change]) => {
+  'a guide that was altered in the store is served as in the release, and is counted and logged: %s',
+  async ([_part, change]) => {
     await using before = await startResource()
     await publishGuides(before.db, packaged, NOW)
-    await expect.poll(() => guide(before)).toMatchObject({ title: first.title })
-    const published = await guide(before)
+    await expect.poll(() => readGuide(before)).toMatchObject({ title: first.title })
+    const published = await readGuide(before)
     await alter(before, change)
-    await using after = await startResource({ beside: before })
-    expect(await guide(after)).toEqual(published)
-    expect(await altered(after)).toBe(1)
-    expect(alteredLines(after)).toHaveLength(1)
-    expect(alteredLines(after)[0]).toContain(`"slug":"${first.slug}"`)
+    await using after = await startResource({ otherInstance: before })
+    expect(await readGuide(after)).toEqual(published)
+    expect(await readAlteredCount(after)).toBe(1)
+    expect(findAlterationLines(after)).toHaveLength(1)
+    expect(findAlterationLines(after)[0]).toContain(`"slug":"${first.slug}"`)
   },
 )
 
-test('accepts an altered guide again after it was restored', async () => {
+test('a guide whose alteration was undone is neither counted nor logged', async () => {
   await using api = await startResource()
   await publishGuides(api.db, packaged, NOW)
   await alter(api, { title: 'Altered' })
   await alter(api, { title: first.title })
-  await using after = await startResource({ beside: api })
-  expect([await altered(after), alteredLines(after)]).toEqual([0, []])
+  await using after = await startResource({ otherInstance: api })
+  expect([await readAlteredCount(after), findAlterationLines(after)]).toEqual([0, []])
 })
 
-test('a version of another release is served as it is stored', async () => {
+test('a version that this release does not have is served as it is stored', async () => {
   await using api = await startResource()
   await publishGuides(api.db, packaged, NOW)
   await publishGuides(api.db, [{ ...first, version: first.version + 1, title: 'Of the next release' }], NOW)
-  await expect.poll(() => guide(api)).toMatchObject({ title: 'Of the next release' })
-  expect([await altered(api), alteredLines(api)]).toEqual([0, []])
+  await expect.poll(() => readGuide(api)).toMatchObject({ title: 'Of the next release' })
+  expect([await readAlteredCount(api), findAlterationLines(api)]).toEqual([0, []])
 })

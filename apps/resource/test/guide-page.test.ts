@@ -14,43 +14,44 @@ afterAll(() => api[Symbol.asyncDispose]())
 const guides = loadGuides()
 const get = (path: string, headers: Record<string, string> = {}) =>
   sendRequest(api.origin, { path, headers: { accept: 'text/html', ...headers } })
-/** Without what keeps the names of forms on one line. */
-const unmarked = (markup: string) => markup.replaceAll(/<span class="form-name">([^<]*)<\/span>/g, '$1')
-const escaped = (text: string) =>
+/** Removes the markup that keeps the name of a form on one line. */
+const removeFormNameMarkup = (markup: string) =>
+  markup.replaceAll(/<span class="form-name">([^<]*)<\/span>/g, '$1')
+const escapeHtml = (text: string) =>
   text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll("'", '&#39;')
 
 describe.for(guides.map(({ slug }) => slug))('the page of the guide %s', (slug) => {
-  test('shows all of it once, with its sources behind each paragraph and in a list', async () => {
-    const body = unmarked((await get(`/guides/${slug}`)).body)
+  test('lists every source, links it where it is cited, and has the attorney section and the disclaimer once', async () => {
+    const body = removeFormNameMarkup((await get(`/guides/${slug}`)).body)
     const guide = (await sendRequest(api.origin, { path: `/api/guides/${slug}` })).json()
     const sources = guide['sources'] as { url: string; title: string }[]
     for (const [index, { url, title }] of sources.entries()) {
-      const link = `<a href="${escaped(url)}">${escaped(title)}</a>`
+      const link = `<a href="${escapeHtml(url)}">${escapeHtml(title)}</a>`
       expect(body).toContain(`<li id="source-${index + 1}">${link}`)
       if (String(guide['body']).includes(`[${index + 1}]`))
         expect(body).toContain(`<details class="source"><summary>[${index + 1}]</summary><small>${link}`)
     }
-    const marks = (markdown: string) => markdown.match(/\[\d+\](?!\()/g) ?? []
-    expect(marks(body.replaceAll('</summary>', '')).toSorted()).toEqual(
-      marks(String(guide['body'])).toSorted(),
+    const findCitations = (markdown: string) => markdown.match(/\[\d+\](?!\()/g) ?? []
+    expect(findCitations(body.replaceAll('</summary>', '')).toSorted()).toEqual(
+      findCitations(String(guide['body'])).toSorted(),
     )
     expect(body.match(/<h2 id="attorney">When to talk to an attorney<\/h2>/g)).toHaveLength(1)
     expect(body.split(String(guide['disclaimer']))).toHaveLength(2)
     for (const reason of guide['talkToAnAttorneyWhen'] as string[])
-      expect(body).toContain(`<li>${escaped(reason)}</li>`)
+      expect(body).toContain(`<li>${escapeHtml(reason)}</li>`)
     expect(body).not.toContain('[^')
   })
 
-  test('begins with who it is for, and a table of contents that leads to each section', async () => {
-    const guide = guides.find((each) => each.slug === slug)
-    if (!guide) throw new Error('no guide')
-    const body = unmarked((await get(`/guides/${slug}`)).body)
-    expect(body).toContain(`<strong>Who this is for:</strong> ${escaped(guide.audience)}`)
+  test('says who it is for, links each section in its table of contents, and has unique ids', async () => {
+    const guide = guides.find((other) => other.slug === slug)
+    if (!guide) throw new Error('there is no such guide')
+    const body = removeFormNameMarkup((await get(`/guides/${slug}`)).body)
+    expect(body).toContain(`<strong>Who this is for:</strong> ${escapeHtml(guide.audience)}`)
     for (const { id, key, heading } of listGuideSections(guide).filter(
       (section) => section.key !== 'intro',
     )) {
-      expect(body).toContain(`<li><a href="#${key}">${escaped(heading)}</a></li>`)
-      expect(body).toContain(`<h2 id="${key}">${escaped(heading)}</h2>`)
+      expect(body).toContain(`<li><a href="#${key}">${escapeHtml(heading)}</a></li>`)
+      expect(body).toContain(`<h2 id="${key}">${escapeHtml(heading)}</h2>`)
       expect(body).toContain(`href="/contact?passage=${encodeURIComponent(id)}"`)
     }
     const ids = Array.from(body.matchAll(/ id="([^"]+)"/g), ([, id]) => id)
@@ -59,15 +60,15 @@ describe.for(guides.map(({ slug }) => slug))('the page of the guide %s', (slug) 
     expect(body.match(/<h[34](?! id=)/g) ?? []).toEqual([])
   })
 
-  test('weighs under 50 KB as browsers get it, with all that it loads', async () => {
+  test('is smaller than 50 kB compressed, with the assets that it loads', async () => {
     const { body } = await get(`/guides/${slug}`)
-    const loaded = [
+    const paths = [
       `/guides/${slug}`,
       STYLESHEET.path,
       ...(body.includes(LEAVE_SCRIPT.path) ? [LEAVE_SCRIPT.path] : []),
     ]
     const sizes = await Promise.all(
-      loaded.map(async (path) =>
+      paths.map(async (path) =>
         Number((await get(path, { 'accept-encoding': 'gzip' })).headers['content-length']),
       ),
     )
@@ -90,15 +91,25 @@ describe('related guides', () => {
 })
 
 describe('a guide about abuse, crime victims or detention', () => {
-  /** Words that such a guide has often. */
-  const RISK = /abus|violen|victim|detain|detention|traffick|extremely cruel/gi
-  /** Guides that have them, but are about something else. */
-  const OTHERS = ['change-of-address', 'check-case-status', 'family-petition', 'foia-request', 'h1b-basics']
+  /** Words that such a guide uses often. */
+  const RISK_WORDS = /abus|violen|victim|detain|detention|traffick|extremely cruel/gi
+  /** Guides that use these words often, but are about something else. */
+  const OTHER_GUIDES = [
+    'change-of-address',
+    'check-case-status',
+    'family-petition',
+    'foia-request',
+    'h1b-basics',
+  ]
 
-  test('is marked as one, or listed here as an exception', () => {
-    const likely = guides.filter(({ body }) => (body.match(RISK) ?? []).length >= 5).map(({ slug }) => slug)
-    expect(likely.filter((slug) => !isSensitiveGuide(slug) && !OTHERS.includes(slug))).toEqual([])
-    expect(likely).toEqual(
+  test('is marked as sensitive if it has these words often, or is an exception in this list', () => {
+    const guidesWithRiskWords = guides
+      .filter(({ body }) => (body.match(RISK_WORDS) ?? []).length >= 5)
+      .map(({ slug }) => slug)
+    expect(
+      guidesWithRiskWords.filter((slug) => !isSensitiveGuide(slug) && !OTHER_GUIDES.includes(slug)),
+    ).toEqual([])
+    expect(guidesWithRiskWords).toEqual(
       expect.arrayContaining(['vawa-basics', 'u-visa-basics', 'removal-proceedings-basics']),
     )
   })
@@ -110,7 +121,7 @@ describe('a guide about abuse, crime victims or detention', () => {
     '/ask',
     '/get-help',
     '/es/obtener-ayuda',
-  ])('%s has the quick exit, one script, and is stored by no browser', async (path) => {
+  ])('%s has the quick exit and one script, and forbids browsers to store it', async (path) => {
     const { headers, body } = await get(path)
     expect(headers).toMatchObject(LEAVE_HEADERS)
     expect(headers).not.toHaveProperty('etag')
@@ -119,7 +130,7 @@ describe('a guide about abuse, crime victims or detention', () => {
     expect(body.match(/<script[^>]*>/g)).toEqual([`<script src="${LEAVE_SCRIPT.path}" defer>`])
   })
 
-  test('does not reveal its subject in the title or in previews of its link', async () => {
+  test('does not reveal its subject in the title and the preview of its link', async () => {
     const { body } = await get('/guides/vawa-basics')
     expect(body).toContain('<title>Guide – Plainpath</title>')
     expect(body).toContain('<meta property="og:title" content="Guide">')
@@ -127,7 +138,7 @@ describe('a guide about abuse, crime victims or detention', () => {
     expect(body).toMatch(/<h1>VAWA/)
   })
 
-  test('is stored as before for agents, with the same bytes at every address', async () => {
+  test('may be cached as JSON and as Markdown, which have no quick exit', async () => {
     for (const [path, accept] of [
       ['/guides/vawa-basics', 'text/markdown'],
       ['/guides/vawa-basics.md', '*/*'],
@@ -142,7 +153,7 @@ describe('a guide about abuse, crime victims or detention', () => {
     }
   })
 
-  test('other guides have no script, and may be stored', async () => {
+  test('differs from other guides, which have no script and may be cached', async () => {
     const { headers, body } = await get('/guides/renew-green-card')
     expect(headers).toMatchObject({
       'cache-control': 'public, max-age=300',
@@ -152,7 +163,7 @@ describe('a guide about abuse, crime victims or detention', () => {
   })
 })
 
-test('serves the script of the quick exit, which must not be stored', async () => {
+test('the script of the quick exit is served, and must not be stored', async () => {
   const { status, headers, body } = await get(LEAVE_SCRIPT.path, { accept: '*/*' })
   expect([status, headers['content-type'], headers['cache-control']]).toEqual([
     200,

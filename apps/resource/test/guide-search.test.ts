@@ -10,16 +10,16 @@ beforeAll(async () => {
 afterAll(() => api[Symbol.asyncDispose]())
 
 const get = (path: string, headers = {}) => sendRequest(api.origin, { path, headers })
-const search = async (q: string, more = '') => {
-  const { guides, next } = (await get(`/api/guides?q=${encodeURIComponent(q)}${more}`)).json()
+const search = async (q: string, otherParameters = '') => {
+  const { guides, next } = (await get(`/api/guides?q=${encodeURIComponent(q)}${otherParameters}`)).json()
   expect(next).toBeNull()
   return guides as { slug: string; snippet: string; url: string; title: string }[]
 }
 
 describe('GET /api/guides?q=', () => {
-  test('lists the best guide first, each with its snippet', async () => {
-    const found = await search('renew my green card')
-    expect(found[0]).toMatchObject({
+  test('lists the best guide first, with a snippet and the best section', async () => {
+    const results = await search('renew my green card')
+    expect(results[0]).toMatchObject({
       slug: 'renew-green-card',
       url: `${api.origin}/guides/renew-green-card`,
       snippet: expect.stringMatching(/card/i),
@@ -31,11 +31,11 @@ describe('GET /api/guides?q=', () => {
         url: `${api.origin}/guides/renew-green-card#when-to-ask-for-a-new-card`,
       },
     })
-    for (const { snippet } of found) {
+    for (const { snippet } of results) {
       expect(snippet.length).toBeLessThanOrEqual(242)
       expect(snippet).not.toMatch(/\[\^|\]\(|\*\*/)
     }
-    expect(await search('renew my green card', '&limit=2')).toEqual(found.slice(0, 2))
+    expect(await search('renew my green card', '&limit=2')).toEqual(results.slice(0, 2))
   })
 
   test('returns an empty list when nothing matches', async () =>
@@ -55,20 +55,20 @@ describe('GET /api/guides?q=', () => {
   )
 
   test.for(["' or 1=1--", '<script>', '%00', '\u202e', '__proto__', 'constructor', '*', '()', '😀'])(
-    'treats %j as words',
+    'accepts any text: %j',
     async (text) => {
       expect((await get(`/api/guides?q=${encodeURIComponent(text)}`)).status).toBe(200)
     },
   )
 
-  test('never logs the query', async () => {
+  test('does not log the query', async () => {
     await search('canary')
-    expect(api.logged.join('')).not.toContain('canary')
+    expect(api.logLines.join('')).not.toContain('canary')
   })
 })
 
 describe('the page of results', () => {
-  test('works through a form without script, and keeps the query in the field', async () => {
+  test('lists at most ten guides, best first, shows the query in the field, and must not be stored', async () => {
     const { body, headers } = await get('/search?q=lost%20green%20card')
     expect(body).toContain('value="lost green card"')
     const slugs = [...body.matchAll(/<li><a href="\/guides\/([a-z0-9-]+)"/g)].map(([, slug]) => slug)
@@ -78,7 +78,7 @@ describe('the page of results', () => {
     expect(body).toContain('<meta name="robots" content="noindex">')
   })
 
-  test('accepts any text', async () => {
+  test('is 200 for any query, and says if no guide was found', async () => {
     for (const query of ['', '?q=', '?q=a&q=b', `?q=${'x'.repeat(3000)}`, '?q=%3Cscript%3E', '?other=1']) {
       const { status, body } = await get(`/search${query}`)
       expect([query, status]).toEqual([query, 200])
@@ -87,12 +87,12 @@ describe('the page of results', () => {
     expect((await get('/search?q=zzzzz')).body).toContain('No guide found')
   })
 
-  test('is linked from every page', async () => {
+  test('has its form on the home page, guides, /ask and /docs', async () => {
     for (const path of ['/', '/guides/work-permit', '/ask', '/docs'])
       expect((await get(path)).body).toContain('role="search" action="/search" method="get">')
   })
 
-  test('links the sections that matched, each of which exists', async () => {
+  test('links the matching sections, each of which exists', async () => {
     const { body } = await get('/search?q=when+can+I+start+to+work')
     const sections = [...body.matchAll(/<p class="snippet"><a href="(\/guides\/[^"#]+)#([^"]+)">/g)]
     expect(sections.length).toBeGreaterThan(2)
@@ -101,9 +101,9 @@ describe('the page of results', () => {
 
   test('offers similar words from the guides for an unknown word, and each finds a guide', async () => {
     const { body } = await get('/search?q=taxid')
-    const near = [...body.matchAll(/href="(\/search\?q=[^"]+)"/g)].map(([, href]) => href ?? '')
-    expect(near.length).toBeGreaterThan(0)
-    for (const href of near) expect((await get(href)).body).not.toContain('No guide found')
+    const suggestions = [...body.matchAll(/href="(\/search\?q=[^"]+)"/g)].map(([, href]) => href ?? '')
+    expect(suggestions.length).toBeGreaterThan(0)
+    for (const href of suggestions) expect((await get(href)).body).not.toContain('No guide found')
     expect((await get('/search?q=zzzzz')).body).not.toContain('similar')
   })
 })

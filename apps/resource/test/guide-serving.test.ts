@@ -5,21 +5,24 @@ import { expectProblem, sendRequest } from './send-request.ts'
 import { startResource } from './start-resource.ts'
 
 const NOW = new Date('2026-11-20T12:00:00Z')
-const DEAD_DATABASE = 'postgres://nobody@127.0.0.1:1/none'
+const UNREACHABLE_DATABASE = 'postgres://nobody@127.0.0.1:1/none'
 const packaged = loadGuides()
 
 describe('a guide', () => {
-  test('comes by extension and by Accept in the same forms', async () => {
+  test('has the same Markdown and JSON at its API address and at its page, by extension or Accept', async () => {
     await using api = await startResource()
     const get = (path: string, accept = '*/*') => sendRequest(api.origin, { path, headers: { accept } })
     const markdown = await get('/api/guides/work-permit', 'text/markdown')
-    for (const same of [
+    for (const response of [
       await get('/api/guides/work-permit.md'),
       await get('/guides/work-permit.md', 'text/html'),
       await get('/guides/work-permit', 'text/markdown'),
     ]) {
-      expect([same.status, same.headers['content-type']]).toEqual([200, 'text/markdown; charset=utf-8'])
-      expect([same.body, same.headers['etag']]).toEqual([markdown.body, markdown.headers['etag']])
+      expect([response.status, response.headers['content-type']]).toEqual([
+        200,
+        'text/markdown; charset=utf-8',
+      ])
+      expect([response.body, response.headers['etag']]).toEqual([markdown.body, markdown.headers['etag']])
     }
     const json = await get('/guides/work-permit', 'application/json')
     expect(json.body).toBe((await get('/api/guides/work-permit')).body)
@@ -43,25 +46,25 @@ describe('a guide', () => {
   ])('is compressed for clients that accept it, with an ETag of its own: %s', async (path) => {
     await using api = await startResource()
     const plain = await sendRequest(api.origin, { path })
-    const packed = await fetch(api.origin + path, { headers: { 'accept-encoding': 'br' } })
-    expect(packed.headers.get('content-encoding')).toBe('br')
-    expect(await packed.text()).toBe(plain.body)
-    expect(packed.headers.get('etag')).not.toBe(plain.headers['etag'])
-    expect(Number(packed.headers.get('content-length'))).toBeLessThan(Buffer.byteLength(plain.body))
+    const compressed = await fetch(api.origin + path, { headers: { 'accept-encoding': 'br' } })
+    expect(compressed.headers.get('content-encoding')).toBe('br')
+    expect(await compressed.text()).toBe(plain.body)
+    expect(compressed.headers.get('etag')).not.toBe(plain.headers['etag'])
+    expect(Number(compressed.headers.get('content-length'))).toBeLessThan(Buffer.byteLength(plain.body))
   })
 })
 
-describe('while PostgreSQL is down', () => {
-  test('serves the published version from memory, and 503 for earlier versions', async () => {
+describe('while no guide can be read from PostgreSQL', () => {
+  test('serves the published versions from memory', async () => {
     await using api = await startResource()
     await publishGuides(
       api.db,
       packaged.map((guide) => ({ ...guide, version: 7 })),
       NOW,
     )
-    const version = async () =>
+    const readVersion = async () =>
       (await sendRequest(api.origin, { path: '/api/guides/work-permit' })).json()['version']
-    await expect.poll(version, { interval: 20 }).toBe(7)
+    await expect.poll(readVersion, { interval: 20 }).toBe(7)
     await api.db.query('alter table guide_versions rename to gone')
     await api.db.query('alter table guides rename to gone_too')
     await api.db.query("select pg_notify('plainpath_guides', '')")
@@ -73,11 +76,11 @@ describe('while PostgreSQL is down', () => {
       '/guides.atom',
     ])
       expect([path, (await sendRequest(api.origin, { path })).status]).toEqual([path, 200])
-    expect(await version()).toBe(7)
+    expect(await readVersion()).toBe(7)
   })
 
-  test('the guides of the release are served from the start', async () => {
-    await using api = await startResource({ env: { RESOURCE_DATABASE_URL: DEAD_DATABASE } })
+  test('serves the guides of the release from the start, and 503 for another version', async () => {
+    await using api = await startResource({ env: { RESOURCE_DATABASE_URL: UNREACHABLE_DATABASE } })
     for (const path of [
       '/',
       '/api/guides',
@@ -95,7 +98,7 @@ describe('while PostgreSQL is down', () => {
 })
 
 describe('the feed of changes', () => {
-  test('has an entry for each version that was published, newest first', async () => {
+  test('has an entry for each published version, newest first', async () => {
     await using api = await startResource()
     const [guide] = packaged
     if (!guide) throw new Error('there are no guides')
@@ -103,9 +106,9 @@ describe('the feed of changes', () => {
     const later = new Date('2026-12-01T08:00:00Z')
     const version = guide.version + 1
     await publishGuides(api.db, [{ ...guide, version, title: 'Fees & <forms>' }], later)
-    const feed = async () => (await sendRequest(api.origin, { path: '/guides.atom' })).body
-    await expect.poll(feed, { interval: 20 }).toContain('Fees &amp; &lt;forms&gt;')
-    const body = await feed()
+    const readFeed = async () => (await sendRequest(api.origin, { path: '/guides.atom' })).body
+    await expect.poll(readFeed, { interval: 20 }).toContain('Fees &amp; &lt;forms&gt;')
+    const body = await readFeed()
     expect(body.match(/<entry>/g)).toHaveLength(packaged.length + 1)
     expect(body).toContain(`<id>${api.origin}/guides.atom</id>`)
     expect(body).toContain('<updated>2026-12-01T08:00:00.000Z</updated>')
@@ -117,18 +120,19 @@ describe('the feed of changes', () => {
   })
 })
 
-test('guide_stale counts the guides that rest on old sources', async () => {
-  const oldest = packaged.flatMap(({ sources }) => sources.map(({ checked }) => checked)).toSorted()[0] ?? ''
+test('guide_stale counts the guides with stale statements, and a stale guide says so in each format', async () => {
+  const earliestCheck =
+    packaged.flatMap(({ sources }) => sources.map(({ checked }) => checked)).toSorted()[0] ?? ''
   const [{ slug } = { slug: '' }] = packaged
-  let today = new Date(oldest)
+  let today = new Date(earliestCheck)
   await using api = await startResource({ now: () => today })
-  const stale = async () => {
+  const readStaleCount = async () => {
     const text = await (await fetch(`${api.operations.url}/metrics`)).text()
     return Number(/^guide_stale\{.*\} (\d+)$/m.exec(text)?.[1])
   }
-  expect(await stale()).toBe(0)
+  expect(await readStaleCount()).toBe(0)
   today = new Date('2036-01-01T00:00:00Z')
-  expect(await stale()).toBe(packaged.length)
+  expect(await readStaleCount()).toBe(packaged.length)
   const status = await (await fetch(`${api.operations.url}/guides`)).text()
   expect(status).toContain(`in ${packaged.length} of ${packaged.length} guides.`)
   const guide = (await sendRequest(api.origin, { path: `/api/guides/${slug}` })).json()
@@ -143,7 +147,7 @@ test('guide_stale counts the guides that rest on old sources', async () => {
   }
 })
 
-test('a guide that release 0.1.0 published is served, with source kinds derived from its hosts', async () => {
+test('serves a guide that release 0.1.0 published, with the kinds of its sources derived from their hosts', async () => {
   await using api = await startResource()
   const [guide] = packaged
   if (!guide) throw new Error('there are no guides')
@@ -160,9 +164,9 @@ test('a guide that release 0.1.0 published is served, with source kinds derived 
   )
   await api.db.query('insert into guides (slug, version) values ($1, $2)', [guide.slug, content.version])
   await api.db.query("select pg_notify('plainpath_guides', '')")
-  const served = async () => (await sendRequest(api.origin, { path: `/api/guides/${guide.slug}` })).json()
-  await expect.poll(served, { interval: 20 }).toMatchObject({ version: content.version, history: [] })
-  const { sources } = (await served()) as { sources: { url: string; kind: string; limitDays: number }[] }
+  const readGuide = async () => (await sendRequest(api.origin, { path: `/api/guides/${guide.slug}` })).json()
+  await expect.poll(readGuide, { interval: 20 }).toMatchObject({ version: content.version, history: [] })
+  const { sources } = (await readGuide()) as { sources: { url: string; kind: string; limitDays: number }[] }
   for (const { url, kind, limitDays } of sources) {
     if (url.startsWith('https://uscode.house.gov/')) expect([kind, limitDays]).toEqual(['statute', 400])
     else if (url.startsWith('https://www.ecfr.gov/')) expect([kind, limitDays]).toEqual(['regulation', 400])
@@ -170,7 +174,7 @@ test('a guide that release 0.1.0 published is served, with source kinds derived 
   }
 })
 
-test('the history of changes is in JSON, in Markdown and on the page', async () => {
+test('a guide has its history in JSON, in Markdown and on its page', async () => {
   await using api = await startResource()
   const [guide] = packaged
   if (!guide) throw new Error('there are no guides')
@@ -179,8 +183,8 @@ test('the history of changes is in JSON, in Markdown and on the page', async () 
   const history = [{ date: '2026-11-23', version, text }]
   await publishGuides(api.db, [{ ...guide, version, history }], NOW)
   const get = (path: string) => sendRequest(api.origin, { path: `${path}/${guide.slug}` })
-  const served = async () => (await get('/api/guides')).json()['history']
-  await expect.poll(served, { interval: 20 }).toEqual(history)
+  const readHistory = async () => (await get('/api/guides')).json()['history']
+  await expect.poll(readHistory, { interval: 20 }).toEqual(history)
   const markdown = await sendRequest(api.origin, { path: `/guides/${guide.slug}.md` })
   expect(markdown.body).toContain(
     `## Changes to this guide\n\n- 2026-11-23, version ${version}. ${text}\n\n## Sources`,

@@ -18,19 +18,19 @@ afterAll(() => resources.disposeAsync())
 const run = (...args: string[]) =>
   runResource(['guides', ...args], { RESOURCE_DATABASE_URL: database.appUrl })
 
-const all = loadGuides().length
+const guideCount = loadGuides().length
 
-test('the life of the guides, from the first publication to a retirement', async () => {
+test('list, diff, publish, review and retire work on the guides of the release', async () => {
   expect(await run('list')).toEqual({ code: 0, out: 'Nothing is published.', errors: '' })
-  expect((await run('diff')).out).toContain(`${all} guides would be published, 0 are unchanged.`)
+  expect((await run('diff')).out).toContain(`${guideCount} guides would be published, 0 are unchanged.`)
   expect((await run('diff')).out).toMatch(/^work-permit {2}new, version \d+$/m)
 
   expect(await run('publish')).toMatchObject({
     code: 0,
-    out: expect.stringContaining(`Published ${all} guides. The other 0 are unchanged.`),
+    out: expect.stringContaining(`Published ${guideCount} guides. The other 0 stay as they were.`),
   })
-  expect((await run('publish')).out).toBe(`Published 0 guides. The other ${all} are unchanged.`)
-  expect((await run('diff')).out).toBe(`0 guides would be published, ${all} are unchanged.`)
+  expect((await run('publish')).out).toBe(`Published 0 guides. The other ${guideCount} stay as they were.`)
+  expect((await run('diff')).out).toBe(`0 guides would be published, ${guideCount} are unchanged.`)
   expect(JSON.parse((await run('diff', '--json')).out)).toMatchObject({
     guides: expect.arrayContaining([
       expect.objectContaining({ slug: 'work-permit', step: 'same', differs: [] }),
@@ -46,17 +46,17 @@ test('the life of the guides, from the first publication to a retirement', async
   expect((await run('list')).out).toMatch(/^work-permit {2}.* reviewed \d{4}-\d\d-\d\d by A\. Attorney/m)
 
   const retire = ['retire', 'work-permit', '--successor', 'find-legal-help']
-  const would = 'Would retire work-permit permanently and refer readers to find-legal-help.'
+  const plan = 'Would retire work-permit permanently and refer readers to find-legal-help.'
   expect(await run(...retire)).toEqual({
     code: 1,
-    out: would,
+    out: plan,
     errors: 'Nothing was changed. To retire it, add --yes.',
   })
-  expect(await run(...retire, '--dry-run')).toEqual({ code: 0, out: would, errors: '' })
+  expect(await run(...retire, '--dry-run')).toEqual({ code: 0, out: plan, errors: '' })
   expect((await run('list')).out).not.toContain('retired')
   expect((await run(...retire, '--yes')).code).toBe(0)
   expect((await run('list')).out).toContain('work-permit  retired, read find-legal-help')
-  expect((await run('diff')).out).toBe(`0 guides would be published, ${all} are unchanged.`)
+  expect((await run('diff')).out).toBe(`0 guides would be published, ${guideCount} are unchanged.`)
 })
 
 test.for([
@@ -68,23 +68,23 @@ test.for([
   [['review', 'find-legal-help', '--by', 'A. Attorney', '--version', '999'], 'was never published'],
   [['recheck', '/nothing.jsonl'], '/nothing.jsonl cannot be read.'],
   [['recheck', import.meta.filename], 'line 1: '],
-] as const)('guides %j is refused in words', async ([args, words]) => {
+] as const)('guides %j is refused with a message', async ([args, message]) => {
   const { code, out, errors } = await run(...args)
   expect([code, out]).toEqual([1, ''])
-  expect(errors).toContain(words)
+  expect(errors).toContain(message)
 })
 
-test('the status needs no database', async () => {
+test('status lists stale statements and sources', async () => {
   const { code, out } = await run('status')
   expect(code).toBe(0)
   expect(out).toMatch(/^\d+ of \d+ statements are stale, in \d+ of \d+ guides\.$/m)
   expect(out).toMatch(/^work-permit {2}.*\d/m)
   const { guides, sources } = JSON.parse((await run('status', '--json')).out)
-  expect(guides).toHaveLength(all)
+  expect(guides).toHaveLength(guideCount)
   expect(sources[0]).toMatchObject({ checked: expect.any(String), owner: expect.any(String) })
 })
 
-test('a recheck shows what it would write, and writes nothing without --yes', async () => {
+test('recheck only shows the changes without --yes, and changes nothing for a source without verdicts', async () => {
   const [guide] = loadGuides()
   const [source] = guide?.sources ?? []
   const folder = mkdtempSync(path.join(tmpdir(), 'plainpath-readings-'))
@@ -110,18 +110,18 @@ test('a recheck shows what it would write, and writes nothing without --yes', as
     ),
   }
   writeFileSync(file, JSON.stringify(reading))
-  const shown = await run('recheck', file)
-  expect(shown.code).toBe(1)
-  expect(shown.out).toContain(`- checked: ${source?.checked}\n+ checked: ${reading.newest_copy_date}`)
-  expect(shown.errors).toContain('Nothing was written')
+  const preview = await run('recheck', file)
+  expect(preview.code).toBe(1)
+  expect(preview.out).toContain(`- checked: ${source?.checked}\n+ checked: ${reading.newest_copy_date}`)
+  expect(preview.errors).toContain('Nothing was written')
   writeFileSync(file, JSON.stringify({ ...reading, verdicts: [] }))
-  const refused = await run('recheck', file, '--yes')
-  expect(refused).toMatchObject({ code: 0, out: expect.stringContaining('unchanged: not found in the copy') })
+  const written = await run('recheck', file, '--yes')
+  expect(written).toMatchObject({ code: 0, out: expect.stringContaining('unchanged: not found in the copy') })
 })
 
-test('the first start publishes the guides of the release, later ones nothing', async () => {
+test('publishFirstGuides publishes the guides of the release once', async () => {
   await using fresh = await openTestDatabase({ folder: MIGRATIONS, name: 'resource' })
   const now = new Date('2026-11-20T12:00:00Z')
-  expect(await publishFirstGuides(fresh.appUrl, now)).toBe(all)
+  expect(await publishFirstGuides(fresh.appUrl, now)).toBe(guideCount)
   expect(await publishFirstGuides(fresh.appUrl, now)).toBe(0)
 })

@@ -13,15 +13,15 @@ const slugs = loadGuides()
   .filter(({ status }) => status === 'published')
   .map(({ slug }) => slug)
 const get = (path: string, headers: Record<string, string> = {}) => sendRequest(api.origin, { path, headers })
-interface List {
+interface GuideList {
   guides: { slug: string; url: string }[]
   next: string | null
 }
-const list = async (query = '') => (await get(`/api/guides${query}`)).json() as unknown as List
+const readList = async (query = '') => (await get(`/api/guides${query}`)).json() as unknown as GuideList
 
 describe('GET /api/guides', () => {
-  test('lists every published guide by slug, with its page and its JSON', async () => {
-    const { guides, next } = await list()
+  test('lists every published guide by slug, with the URLs of its page and its JSON', async () => {
+    const { guides, next } = await readList()
     expect(guides.map(({ slug }) => slug)).toEqual(slugs)
     expect(next).toBeNull()
     expect(guides[0]).toEqual({
@@ -35,25 +35,25 @@ describe('GET /api/guides', () => {
     })
   })
 
-  test('returns the whole list page by page, each guide once', async () => {
-    const listed: string[] = []
+  test('returns the whole list in pages of at most two, each guide once', async () => {
+    const listedSlugs: string[] = []
     let query = '?limit=2'
     for (;;) {
-      const { guides, next } = await list(query)
+      const { guides, next } = await readList(query)
       expect(guides.length).toBeLessThanOrEqual(2)
-      listed.push(...guides.map(({ slug }) => slug))
+      listedSlugs.push(...guides.map(({ slug }) => slug))
       if (next === null) break
       query = `?limit=2&cursor=${next}`
     }
-    expect(listed).toEqual(slugs)
+    expect(listedSlugs).toEqual(slugs)
   })
 
-  test('ends without an empty page if the last page is full', async () => {
-    expect((await list(`?limit=${slugs.length}`)).next).toBeNull()
+  test('has no further page if the last page is full', async () => {
+    expect((await readList(`?limit=${slugs.length}`)).next).toBeNull()
   })
 
-  test('ignores query members that it does not know', async () => {
-    expect(await list('?fields=email,*&sort=id&version=1&')).toEqual(await list())
+  test('ignores unknown query parameters', async () => {
+    expect(await readList('?fields=email,*&sort=id&version=1&')).toEqual(await readList())
   })
 
   test.for([
@@ -69,22 +69,22 @@ describe('GET /api/guides', () => {
     expect(response.json()['errors']).toEqual([expect.objectContaining({ pointer: name })])
   })
 
-  test('refuses a cursor that it did not make', async () => {
-    const { next } = await list('?limit=1')
+  test('refuses a forged cursor, and one of another instance with other keys', async () => {
+    const { next } = await readList('?limit=1')
     const cursor = next ?? ''
     const bytes = Buffer.from(cursor, 'base64url')
-    const flipped = Buffer.from(bytes.map((byte, index) => (index === 0 ? byte ^ 1 : byte))).toString(
+    const withFlippedBit = Buffer.from(bytes.map((byte, index) => (index === 0 ? byte ^ 1 : byte))).toString(
       'base64url',
     )
-    const renamed = Buffer.concat([bytes.subarray(0, 16), Buffer.from('z')]).toString('base64url')
-    const slug = Buffer.from(slugs[0] ?? '').toString('base64url')
+    const withOtherSlug = Buffer.concat([bytes.subarray(0, 16), Buffer.from('z')]).toString('base64url')
+    const encodedSlug = Buffer.from(slugs[0] ?? '').toString('base64url')
     for (const forged of [
       '',
       'x',
-      slug,
+      encodedSlug,
       slugs[0],
-      flipped,
-      renamed,
+      withFlippedBit,
+      withOtherSlug,
       `${cursor}=`,
       `${cursor}A`,
       cursor.slice(1),
@@ -104,7 +104,7 @@ describe('GET /api/guides', () => {
     expect((await get(`/api/guides?cursor=${cursor}`)).status).toBe(200)
   })
 
-  test('is limited to 120 a minute without a token, 600 with one', async () => {
+  test('is limited to 120 requests a minute without a token, and names a limit of 600 with one', async () => {
     await using strict = await startResource({ env: { RESOURCE_LIMITS_FACTOR: '1' } })
     const token = strict.auth.issue()
     const read = (headers: Record<string, string> = {}) =>
@@ -124,7 +124,7 @@ describe('GET /api/guides', () => {
 })
 
 describe('GET /api/guides/{slug}', () => {
-  test('returns every member of the contract and no other', async () => {
+  test('returns exactly the members of the contract, and cites only listed sources', async () => {
     for (const slug of slugs) {
       const guide = (await get(`/api/guides/${slug}`)).json()
       expect(Object.keys(guide).sort()).toEqual(
@@ -160,15 +160,15 @@ describe('GET /api/guides/{slug}', () => {
         'title',
         'url',
       ])
-      const numbers = [...String(guide['body']).matchAll(/\[(\d+)\](?!\()/g)].map(([, number]) =>
+      const citedNumbers = [...String(guide['body']).matchAll(/\[(\d+)\](?!\()/g)].map(([, number]) =>
         Number(number),
       )
-      expect(Math.max(...numbers)).toBeLessThanOrEqual(sources.length)
+      expect(Math.max(...citedNumbers)).toBeLessThanOrEqual(sources.length)
       expect(guide['body']).not.toContain('[^')
     }
   })
 
-  test('names its page, and the day of the copies of its sources', async () => {
+  test('has the URL of its page, and for each source the day when it was checked', async () => {
     const guide = (await get('/api/guides/work-permit')).json()
     expect(guide['url']).toBe(`${api.origin}/guides/work-permit`)
     const packaged = loadGuides().find(({ slug }) => slug === 'work-permit')
@@ -180,17 +180,17 @@ describe('GET /api/guides/{slug}', () => {
       })
   })
 
-  test('links other guides by whole addresses, in JSON and in Markdown', async () => {
-    let links = 0
+  test('links other guides by absolute URLs, in JSON and in Markdown', async () => {
+    let linkCount = 0
     for (const slug of slugs) {
       const guide = (await get(`/api/guides/${slug}`)).json()
       const markdown = (await get(`/api/guides/${slug}.md`)).body
       for (const text of [String(guide['body']), markdown]) {
         expect(text).not.toMatch(/\]\((?!https?:)/)
-        links += text.split(`](${api.origin}/guides/`).length - 1
+        linkCount += text.split(`](${api.origin}/guides/`).length - 1
       }
     }
-    expect(links).toBeGreaterThan(100)
+    expect(linkCount).toBeGreaterThan(100)
   })
 
   test('is Markdown if Accept requests it', async () => {
@@ -223,7 +223,7 @@ describe('GET /api/guides/{slug}', () => {
   })
 
   test.for(['image/png', 'text/html', 'application/json;q=0', 'nonsense'])(
-    'has no form for Accept: %s',
+    'responds 406 to Accept: %s',
     async (accept) => {
       const response = await get(`/api/guides/${slugs[0]}`, { accept })
       expectProblem(response, { status: 406, code: 'not-acceptable' })
@@ -255,7 +255,7 @@ describe('GET /api/guides/{slug}', () => {
     '%2e%2e/%2e%2e/package.json',
     '..%252f..%252fpackage.json',
     'file:%2f%2f%2fetc%2fpasswd',
-  ])('has nothing at %s', async (slug) => {
+  ])('responds 400 or 404 to the slug %s', async (slug) => {
     const response = await get(`/api/guides/${slug}`)
     expect([400, 404]).toContain(response.status)
     expectProblem(
@@ -267,9 +267,9 @@ describe('GET /api/guides/{slug}', () => {
   test('does not log which guide was read', async () => {
     // Only one in a hundred successful reads is logged.
     for (let count = 0; count < 100; count += 1) await get(`/api/guides/${slugs[0]}?about=me`)
-    const line = api.logged.findLast((each) => each.includes('"msg":"request"')) ?? ''
+    const line = api.logLines.findLast((each) => each.includes('"msg":"request"')) ?? ''
     expect(JSON.parse(line)).toMatchObject({ route: '/api/guides/{slug}', status: 200, method: 'GET' })
-    for (const slug of slugs) expect(api.logged.join('')).not.toContain(slug)
-    expect(api.logged.join('')).not.toMatch(/about|127\.0\.0\.1|agt_/)
+    for (const slug of slugs) expect(api.logLines.join('')).not.toContain(slug)
+    expect(api.logLines.join('')).not.toMatch(/about|127\.0\.0\.1|agt_/)
   })
 })

@@ -1,18 +1,22 @@
 import { API_VERSION } from '@plainpath/metadata'
 import { expect, test } from 'vitest'
-import { deadUrl } from './fake-authorization-server.ts'
+import { findUnusedUrl } from './fake-authorization-server.ts'
 import { sendRequest } from './send-request.ts'
 import { startResource } from './start-resource.ts'
 
-const DEAD_DATABASE = 'postgres://nobody@127.0.0.1:1/none'
-const health = async (origin: string, headers = {}) => {
-  const { status, body, headers: sent } = await sendRequest(origin, { path: '/api/health', headers })
-  return { status, body: JSON.parse(body) as unknown, headers: sent }
+const UNREACHABLE_DATABASE = 'postgres://nobody@127.0.0.1:1/none'
+const readHealth = async (origin: string, headers = {}) => {
+  const {
+    status,
+    body,
+    headers: responseHeaders,
+  } = await sendRequest(origin, { path: '/api/health', headers })
+  return { status, body: JSON.parse(body) as unknown, headers: responseHeaders }
 }
 
-test('health is ok when all stores are available, for anybody, and is never cached', async () => {
+test('health is ok if its checks succeed, even for a request with an invalid token, and must not be stored', async () => {
   await using api = await startResource()
-  const response = await health(api.origin, { authorization: 'Bearer nonsense' })
+  const response = await readHealth(api.origin, { authorization: 'Bearer nonsense' })
   expect(response.status).toBe(200)
   expect(response.body).toEqual({
     status: 'ok',
@@ -23,30 +27,30 @@ test('health is ok when all stores are available, for anybody, and is never cach
   expect(response.headers['cache-control']).toBe('no-store')
 })
 
-test('health is degraded, and still 200, when a part is down', async () => {
-  await using withoutAuth = await startResource({ env: { RESOURCE_AUTH_URL: await deadUrl() } })
-  expect(await health(withoutAuth.origin)).toMatchObject({
+test('health is degraded, and still 200, if the authorization server or the database is down', async () => {
+  await using withoutAuth = await startResource({ env: { RESOURCE_AUTH_URL: await findUnusedUrl() } })
+  expect(await readHealth(withoutAuth.origin)).toMatchObject({
     status: 200,
     body: { status: 'degraded', checks: { database: 'ok', auth: 'failed' } },
   })
-  await using withoutDatabase = await startResource({ env: { RESOURCE_DATABASE_URL: DEAD_DATABASE } })
-  expect(await health(withoutDatabase.origin)).toMatchObject({
+  await using withoutDatabase = await startResource({ env: { RESOURCE_DATABASE_URL: UNREACHABLE_DATABASE } })
+  expect(await readHealth(withoutDatabase.origin)).toMatchObject({
     status: 200,
     body: { status: 'degraded', checks: { database: 'failed', auth: 'ok' } },
   })
 })
 
-test('health shares its checks for a second', async () => {
+test('health checks the authorization server at most once a second', async () => {
   await using api = await startResource()
   const startedAt = performance.now()
-  await Promise.all(Array.from({ length: 50 }, () => health(api.origin)))
+  await Promise.all(Array.from({ length: 50 }, () => readHealth(api.origin)))
   const seconds = Math.floor((performance.now() - startedAt) / 1_000)
   expect(api.auth.requests.keys).toBeGreaterThan(0)
   expect(api.auth.requests.keys).toBeLessThanOrEqual(1 + seconds)
 })
 
-test('F-36 a process whose tables are too old is not ready and says so; it stays ready when the database goes later', async () => {
-  await using withoutDatabase = await startResource({ env: { RESOURCE_DATABASE_URL: DEAD_DATABASE } })
+test('F-36 a process is not ready without PostgreSQL or a migration, and names which; once ready, it stays ready', async () => {
+  await using withoutDatabase = await startResource({ env: { RESOURCE_DATABASE_URL: UNREACHABLE_DATABASE } })
   expect(await withoutDatabase.resource.readiness.check()).toEqual({
     ready: false,
     checks: { schema: 'failed', guides: 'ok', clock: 'ok' },

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { expectProblem, posting, sendRequest } from './send-request.ts'
+import { createPost, expectProblem, sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
 let api: RunningResource
 let secure: RunningResource
-const GOOD = 'https://app.example.org'
+const CONFIGURED_ORIGIN = 'https://app.example.org'
 beforeAll(async () => {
-  api = await startResource({ env: { RESOURCE_CORS_ORIGINS: GOOD } })
+  api = await startResource({ env: { RESOURCE_CORS_ORIGINS: CONFIGURED_ORIGIN } })
   secure = await startResource({ env: { RESOURCE_ORIGIN: 'https://plainpath.example' } })
 })
 afterAll(async () => {
@@ -14,7 +14,7 @@ afterAll(async () => {
   await secure[Symbol.asyncDispose]()
 })
 
-const PUBLIC = [
+const PUBLIC_PATHS = [
   '/api/guides',
   '/api/guides/avoid-scams',
   '/.well-known/oauth-protected-resource',
@@ -22,26 +22,26 @@ const PUBLIC = [
   '/guides/avoid-scams',
 ]
 const get = (path: string, headers = {}) => sendRequest(api.origin, { path, headers })
-const onSecure = (path: string, headers = {}) =>
+const getSecure = (path: string, headers = {}) =>
   sendRequest(secure.origin, { path, headers: { host: 'plainpath.example', ...headers } })
 
 describe('a public GET', () => {
-  test.for(PUBLIC)('may be kept for 300 s and asked for again by its ETag: %s', async (path) => {
-    const first = await get(path)
-    expect(first.headers).toMatchObject({
+  test.for(PUBLIC_PATHS)('may be cached for 300 s, and is 304 for its ETag: %s', async (path) => {
+    const { headers } = await get(path)
+    expect(headers).toMatchObject({
       'cache-control': 'public, max-age=300',
       vary: 'Accept, Accept-Encoding, Authorization',
     })
-    const { etag = '' } = first.headers
+    const { etag = '' } = headers
     expect(etag).toMatch(/^"[\w-]{22}"$/)
-    for (const tag of [etag, `W/${etag}`, `"x", ${etag}`, '*']) {
-      const again = await get(path, { 'if-none-match': tag })
-      expect([again.status, again.body, again.headers['etag']]).toEqual([304, '', etag])
+    for (const condition of [etag, `W/${etag}`, `"x", ${etag}`, '*']) {
+      const response = await get(path, { 'if-none-match': condition })
+      expect([response.status, response.body, response.headers['etag']]).toEqual([304, '', etag])
     }
     expect((await get(path, { 'if-none-match': '"other"' })).status).toBe(200)
   })
 
-  test.for(PUBLIC)('responds to HEAD with the same headers: %s', async (path) => {
+  test.for(PUBLIC_PATHS)('responds to HEAD with the same headers: %s', async (path) => {
     const { headers, body } = await get(path)
     const head = await sendRequest(api.origin, { method: 'HEAD', path })
     expect(head.body).toBe('')
@@ -50,13 +50,13 @@ describe('a public GET', () => {
     expect(head.headers['content-length']).toBe(String(Buffer.byteLength(body)))
   })
 
-  test('gives the two forms of a guide different ETags', async () => {
+  test('has different ETags for the two formats of a guide', async () => {
     const path = '/api/guides/avoid-scams'
     const markdown = await get(path, { accept: 'text/markdown' })
     expect(markdown.headers['etag']).not.toBe((await get(path)).headers['etag'])
   })
 
-  test.for(PUBLIC)('may be read by any origin, without credentials: %s', async (path) => {
+  test.for(PUBLIC_PATHS)('may be read by any origin, without credentials: %s', async (path) => {
     const { headers } = await get(path, { origin: 'https://anywhere.example' })
     expect(headers['access-control-allow-origin']).toBe('*')
     expect(headers).not.toHaveProperty('access-control-allow-credentials')
@@ -72,22 +72,22 @@ describe('a public GET', () => {
       expect(exposed).toContain(name)
   })
 
-  test('may be read by any origin when it fails, too', async () => {
+  test('may be read by any origin even if it fails', async () => {
     const { headers, status } = await get('/api/guides', { origin: 'null', authorization: 'Bearer x' })
     expect(status).toBe(401)
     expect(headers['access-control-allow-origin']).toBe('*')
   })
 
-  test('is not changed by headers that it does not vary on', async () => {
+  test('ignores headers that are not in Vary', async () => {
     const { headers, body } = await get('/')
-    const odd = await get('/', {
+    const response = await get('/', {
       'x-forwarded-host': 'evil.example',
       'x-forwarded-proto': 'gopher',
       'accept-language': 'xx',
       'x-original-url': '/api',
       'x-http-method-override': 'DELETE',
     })
-    expect([odd.body, odd.headers['etag']]).toEqual([body, headers['etag']])
+    expect([response.body, response.headers['etag']]).toEqual([body, headers['etag']])
   })
 })
 
@@ -103,7 +103,7 @@ describe('a preflight', () => {
       },
     })
 
-  test('lets any origin read with Authorization and a DPoP proof', async () => {
+  test('allows any origin to read with Authorization and a DPoP proof', async () => {
     const { status, headers } = await preflight('/api/guides', 'https://anywhere.example', 'GET')
     expect(status).toBe(204)
     expect(headers).toMatchObject({
@@ -113,14 +113,16 @@ describe('a preflight', () => {
     expect(accepted).toEqual(expect.arrayContaining(['Authorization', 'DPoP']))
   })
 
-  test('lets the configured origins write, and no other', async () => {
-    expect((await preflight('/api/waitlist', GOOD, 'POST')).headers['access-control-allow-origin']).toBe(GOOD)
+  test('allows only the configured origins to write', async () => {
+    expect(
+      (await preflight('/api/waitlist', CONFIGURED_ORIGIN, 'POST')).headers['access-control-allow-origin'],
+    ).toBe(CONFIGURED_ORIGIN)
     for (const origin of [
       'https://evil.example',
       'null',
-      `${GOOD}.evil.example`,
+      `${CONFIGURED_ORIGIN}.evil.example`,
       'https://APP.example.org',
-      `${GOOD}:444`,
+      `${CONFIGURED_ORIGIN}:444`,
     ]) {
       expect((await preflight('/api/waitlist', origin, 'POST')).headers).not.toHaveProperty(
         'access-control-allow-origin',
@@ -129,11 +131,14 @@ describe('a preflight', () => {
   })
 })
 
-test('a POST of a configured origin is let through, and says to which origin', async () => {
-  const posted = posting({ email: 'cors@example.org' }, { origin: GOOD, 'sec-fetch-site': 'cross-site' })
-  const response = await sendRequest(api.origin, { path: '/api/waitlist', ...posted })
+test('a POST from a configured origin is accepted, and the response names the origin', async () => {
+  const request = createPost(
+    { email: 'cors@example.org' },
+    { origin: CONFIGURED_ORIGIN, 'sec-fetch-site': 'cross-site' },
+  )
+  const response = await sendRequest(api.origin, { path: '/api/waitlist', ...request })
   expect(response.status).toBe(201)
-  expect(response.headers).toMatchObject({ 'access-control-allow-origin': GOOD, vary: 'Origin' })
+  expect(response.headers).toMatchObject({ 'access-control-allow-origin': CONFIGURED_ORIGIN, vary: 'Origin' })
 })
 
 describe('the Host', () => {
@@ -142,33 +147,33 @@ describe('the Host', () => {
     'plainpath.example.evil.example',
     'plainpath.example:8080',
     'plainpath.example.',
-  ])('"%s" is not ours: 421, which names ORIGIN', async (host) => {
-    const response = await onSecure('/api/guides', { host })
+  ])('"%s" is another host: 421, and the response names our origin', async (host) => {
+    const response = await getSecure('/api/guides', { host })
     expectProblem(response, { status: 421, code: 'misdirected-request' })
     expect(response.json()['detail']).toContain('https://plainpath.example ')
     expect(response.body).not.toContain('evil')
   })
 
   test.for(['user@plainpath.example', 'a b', '[::1', '', 'plainpath.example, evil.example'])(
-    '"%s" is none',
+    '"%s" is no valid host: 400',
     async (host) => {
-      expectProblem(await onSecure('/api/guides', { host }), { status: 400, code: 'invalid-request' })
+      expectProblem(await getSecure('/api/guides', { host }), { status: 400, code: 'invalid-request' })
     },
   )
 
-  test.for(['PLAINPATH.example', 'plainpath.example:443'])('"%s" is ours', async (host) => {
-    expect((await onSecure('/api/guides', { host })).status).toBe(200)
+  test.for(['PLAINPATH.example', 'plainpath.example:443'])('"%s" is our host: 200', async (host) => {
+    expect((await getSecure('/api/guides', { host })).status).toBe(200)
   })
 
-  test('is also judged in an absolute request target', async () => {
-    expectProblem(await onSecure('http://evil.example/api/guides'), {
+  test('is also checked in an absolute request target', async () => {
+    expectProblem(await getSecure('http://evil.example/api/guides'), {
       status: 421,
       code: 'misdirected-request',
     })
-    expect((await onSecure('https://plainpath.example/api/guides')).status).toBe(200)
+    expect((await getSecure('https://plainpath.example/api/guides')).status).toBe(200)
   })
 
-  test('is sent once', async () => {
+  test('is 400 if it is sent twice', async () => {
     const rawHeaders = ['Host', 'plainpath.example', 'host', 'plainpath.example']
     expectProblem(await sendRequest(secure.origin, { path: '/api/guides', rawHeaders }), {
       status: 400,
@@ -176,7 +181,7 @@ describe('the Host', () => {
     })
   })
 
-  test('never shows in a response', async () => {
+  test('does not appear in the metadata', async () => {
     const { body } = await sendRequest(secure.origin, {
       path: '/.well-known/oauth-protected-resource',
       headers: { host: 'plainpath.example:443' },
@@ -186,18 +191,18 @@ describe('the Host', () => {
 })
 
 describe('every response', () => {
-  test('has the request id that was sent, if it is one, else a new one', async () => {
+  test('has the request id of the request, or a new one if that is invalid', async () => {
     expect((await get('/', { 'x-request-id': 'my-request.1_2' })).headers['x-request-id']).toBe(
       'my-request.1_2',
     )
-    for (const bad of ['short', 'x'.repeat(65), 'has blank in it', '<script>alert(1)</script>']) {
-      expect((await get('/', { 'x-request-id': bad })).headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
+    for (const invalid of ['short', 'x'.repeat(65), 'has blank in it', '<script>alert(1)</script>']) {
+      expect((await get('/', { 'x-request-id': invalid })).headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
     }
   })
 
-  test('has HSTS exactly when the origin is https', async () => {
-    expect((await onSecure('/')).headers['strict-transport-security']).toMatch(/^max-age=\d{8}/)
-    expect((await onSecure('/nowhere')).headers['strict-transport-security']).toMatch(/^max-age=\d{8}/)
+  test('has HSTS if and only if the origin is https', async () => {
+    expect((await getSecure('/')).headers['strict-transport-security']).toMatch(/^max-age=\d{8}/)
+    expect((await getSecure('/nowhere')).headers['strict-transport-security']).toMatch(/^max-age=\d{8}/)
     expect((await get('/')).headers).not.toHaveProperty('strict-transport-security')
   })
 
@@ -239,12 +244,12 @@ test.for([
   '/api/%zz',
   '*',
   '/api/guides/avoid-scams/x.css',
-])('no trick of a path leads anywhere: %s', async (path) => {
+])('another spelling of a path is 404: %s', async (path) => {
   const response = await get(path, { accept: 'application/json' })
   expectProblem(response, { status: 404, code: 'not-found' })
 })
 
-test('operations are on another port', async () => {
+test('the operations routes are on another port, and the metrics name no guide path and no address', async () => {
   for (const path of ['/live', '/ready', '/metrics']) expect((await get(path)).status).toBe(404)
   expect((await fetch(`${api.operations.url}/live`)).status).toBe(200)
   const ready = await fetch(`${api.operations.url}/ready`)
@@ -252,6 +257,6 @@ test('operations are on another port', async () => {
   const metrics = await (await fetch(`${api.operations.url}/metrics`)).text()
   expect(metrics).toContain('route="/api/guides/{slug}"')
   expect(metrics).toContain('database_pool{state="waiting",service="resource"} 0')
-  // The guides that answers cite are a list that is fixed.
+  // The label `guide` may name guides, because their number is fixed.
   expect(metrics.replaceAll(/guide="[a-z0-9-]+"/g, '')).not.toMatch(/avoid-scams|127\.0\.0\.1/)
 })

@@ -5,7 +5,7 @@ import { createAuthorizationServerClient } from '../src/auth/authorization-serve
 import { createAuthorizationServerKeys } from '../src/auth/authorization-server-keys.ts'
 import { createIntrospectionClient, createIntrospectionMetrics } from '../src/auth/introspection-client.ts'
 
-/** An authorization server as this API uses it: its internal listener, a credential for it, and two tokens. */
+/** What the contract needs of an authorization server: its internal listener, a credential for it, and two tokens. */
 export interface IntrospectionServer extends AsyncDisposable {
   readonly url: string
   readonly issuer: string
@@ -29,7 +29,7 @@ export interface BoundIntrospectionServer extends IntrospectionServer {
   readonly jkt: string
 }
 
-/** The contract of an authorization server for this API. The real one and the fake one of the tests pass it. */
+/** Describes what this API requires of an authorization server. The real one and the fake must both fulfil it. */
 export function describeIntrospection(kind: string, open: () => Promise<IntrospectionServer>) {
   describe(`introspection by ${kind}`, () => {
     test('introspects an active token', async () => {
@@ -73,21 +73,21 @@ export function describeIntrospection(kind: string, open: () => Promise<Introspe
       for (const key of keys) expect(key).not.toHaveProperty('d')
     })
 
-    test('refuses every other caller', async () => {
+    test('responds 401 to a wrong secret and to a request without credentials', async () => {
       await using server = await open()
-      const wrong = basic({ ...server, clientSecret: 'wrong' })
-      expect((await requestIntrospection(server, { authorization: wrong })).status).toBe(401)
+      const wrongCredentials = formatBasicCredentials({ ...server, clientSecret: 'wrong' })
+      expect((await requestIntrospection(server, { authorization: wrongCredentials })).status).toBe(401)
       expect((await requestIntrospection(server, { authorization: '' })).status).toBe(401)
     })
 
-    test('refuses to respond unsigned', async () => {
+    test('responds 406 to a request for an unsigned response', async () => {
       await using server = await open()
       expect((await requestIntrospection(server, { accept: 'application/json' })).status).toBe(406)
     })
   })
 }
 
-/** The contract of an authorization server that issues bound tokens. */
+/** Describes what this API requires of an authorization server that issues bound tokens. */
 export function describeBoundIntrospection(kind: string, open: () => Promise<BoundIntrospectionServer>) {
   test(`introspection by ${kind} names a key for a bound token only`, async () => {
     await using server = await open()
@@ -122,10 +122,10 @@ function requestIntrospection(
 ) {
   return fetch(`${server.url}/oauth/introspect`, {
     method: 'POST',
-    headers: { accept: INTROSPECTION_TYPE, authorization: basic(server), ...headers },
+    headers: { accept: INTROSPECTION_TYPE, authorization: formatBasicCredentials(server), ...headers },
     body: new URLSearchParams({ token }),
   })
 }
 
-const basic = ({ clientId, clientSecret }: IntrospectionServer) =>
+const formatBasicCredentials = ({ clientId, clientSecret }: IntrospectionServer) =>
   `Basic ${Buffer.from(`${clientId}:${encodeURIComponent(clientSecret)}`).toString('base64')}`

@@ -1,23 +1,27 @@
 import { serviceUrls } from '@plainpath/metadata'
-import { AGENT, CLIENT_ID, CLIENT_SECRET, startFakeAuthorizationServer } from './fake-authorization-server.ts'
+import {
+  AGENT_ID,
+  CLIENT_ID,
+  CLIENT_SECRET,
+  startFakeAuthorizationServer,
+} from './fake-authorization-server.ts'
 import { describeBoundIntrospection, describeIntrospection } from './introspection.contract.ts'
 
-const issuer = 'https://plainpath.example'
-
-const NAME = 'the authorization server of these tests'
+const ISSUER = 'https://plainpath.example'
+const NAME = 'the fake authorization server'
 
 async function open() {
-  const server = await startFakeAuthorizationServer(issuer)
+  const server = await startFakeAuthorizationServer(ISSUER)
   const revokedToken = server.issue()
   const jkt = 'k'.repeat(43)
   server.revoke(revokedToken)
   return {
     url: server.url,
-    issuer,
-    base: serviceUrls(issuer).base,
+    issuer: ISSUER,
+    base: serviceUrls(ISSUER).base,
     clientId: CLIENT_ID,
     clientSecret: CLIENT_SECRET,
-    agentId: AGENT,
+    agentId: AGENT_ID,
     activeToken: server.issue(),
     boundToken: server.issueBound(jkt),
     jkt,

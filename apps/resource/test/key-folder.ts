@@ -4,8 +4,8 @@ import path from 'node:path'
 import { newHashKey, newKeyEncryptionKey } from '@plainpath/sealing'
 import { CLIENT_SECRET } from './fake-authorization-server.ts'
 
-/** New keys in a folder that is removed with `resources`. */
-export function keyFolder(resources: AsyncDisposableStack): string {
+/** Creates a folder with new keys and the client secret. Disposing `resources` removes it. Returns its path. */
+export function createKeyFolder(resources: AsyncDisposableStack): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'plainpath-resource-'))
   resources.defer(() => rmSync(folder, { recursive: true }))
   writeFileSync(path.join(folder, 'kek'), `${newKeyEncryptionKey()}\n`)

@@ -24,23 +24,25 @@ const AUDIO = {
   mimeType: 'audio/wav',
   data: 'UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=',
 } as const
-const embedded = (uri: string, mimeType: string, text: string) =>
+const createResource = (uri: string, mimeType: string, text: string) =>
   ({ type: 'resource', resource: { uri, mimeType, text } }) as const
-const text = (words: string) => ({ type: 'text', text: words }) as const
+const createText = (text: string) => ({ type: 'text', text }) as const
 
 const Address = z.object({ street: z.string(), city: z.string() }).partial().meta({ id: 'address' })
 
-/** The tools that the conformance runner calls. */
+/** Registers tools that the conformance runner calls. */
 const registerFixtures: RegisterTools = (server) => {
   const results = {
-    test_simple_text: [text('This is a simple text response for testing.')],
+    test_simple_text: [createText('This is a simple text response for testing.')],
     test_image_content: [IMAGE],
     test_audio_content: [AUDIO],
-    test_embedded_resource: [embedded('test://embedded-resource', 'text/plain', 'An embedded resource.')],
+    test_embedded_resource: [
+      createResource('test://embedded-resource', 'text/plain', 'An embedded resource.'),
+    ],
     test_multiple_content_types: [
-      text('Multiple content types test:'),
+      createText('Multiple content types test:'),
       IMAGE,
-      embedded('test://mixed-content-resource', 'application/json', '{"test":"data","value":123}'),
+      createResource('test://mixed-content-resource', 'application/json', '{"test":"data","value":123}'),
     ],
   }
   for (const [name, content] of Object.entries(results))
@@ -57,7 +59,7 @@ const registerFixtures: RegisterTools = (server) => {
         method: 'notifications/progress',
         params: { progressToken, progress, total: 100 },
       })
-    return { content: [text('Done.')] }
+    return { content: [createText('Done.')] }
   })
   server.registerTool(
     'json_schema_2020_12_tool',
@@ -65,11 +67,11 @@ const registerFixtures: RegisterTools = (server) => {
       description: 'Has a schema with definitions.',
       inputSchema: z.strictObject({ name: z.string().optional(), address: Address.optional() }),
     },
-    () => ({ content: [text('Done.')] }),
+    () => ({ content: [createText('Done.')] }),
   )
 }
 
-/** Serves the route of the MCP server with tools for tests. @returns `url`: the address of the endpoint */
+/** Starts a server with the MCP route and tools for tests. Returns the URL of the endpoint. */
 export async function startMcpFixtureServer(): Promise<AsyncDisposable & { readonly url: string }> {
   const log = createLog({ service: 'test', write: () => undefined })
   const now = () => new Date()

@@ -9,19 +9,21 @@ beforeAll(async () => {
 afterAll(() => api[Symbol.asyncDispose]())
 
 const QUESTION = { question: 'When do I renew my green card?' }
-const FORMS = { elicitation: { form: {} } }
+const FORM_CAPABILITIES = { elicitation: { form: {} } }
 
-interface Call {
+interface ToolCall {
   readonly name?: string
   readonly args?: object
   readonly capabilities?: object
   readonly token?: string
-  /** The input that a client sends back with the repeated call. */
-  readonly back?: { readonly requestState?: unknown; readonly inputResponses?: object }
+  /** What a client sends back when it repeats the call: the state, and the person's input. */
+  readonly formReply?: { readonly requestState?: unknown; readonly inputResponses?: object }
 }
 
 /** Calls a tool as a client of revision 2026-07-28. */
-async function call({ name = 'answer_question', args = QUESTION, capabilities = FORMS, token, back }: Call) {
+async function callTool(toolCall: ToolCall) {
+  const { name = 'answer_question', args = QUESTION, token, formReply } = toolCall
+  const { capabilities = FORM_CAPABILITIES } = toolCall
   const version = '2026-07-28'
   const meta = {
     'io.modelcontextprotocol/protocolVersion': version,
@@ -43,40 +45,40 @@ async function call({ name = 'answer_question', args = QUESTION, capabilities = 
       jsonrpc: '2.0',
       id: 1,
       method: 'tools/call',
-      params: { name, arguments: args, ...back, _meta: meta },
+      params: { name, arguments: args, ...formReply, _meta: meta },
     }),
   })
   const { result, error } = JSON.parse(response.body)
   return { status: response.status, result, error }
 }
 
-const accept = (content: object) => ({ check: { action: 'accept', content } })
+const acceptForm = (content: object) => ({ check: { action: 'accept', content } })
 
-/** Calls the tool and returns the form that it shows. */
-async function showForm(options: Call = {}) {
-  const { result } = await call(options)
+/** Calls the tool, and expects that it shows a form. */
+async function showForm(options: ToolCall = {}) {
+  const { result } = await callTool(options)
   expect(result.resultType).toBe('input_required')
   const { requestState, inputRequests } = result
   expect(Object.keys(inputRequests)).toEqual(['check'])
   const { method, params } = inputRequests.check
   expect(method).toBe('elicitation/create')
-  return { requestState, params, asked: Object.keys(params.requestedSchema.properties) }
+  return { requestState, params, askedTriggers: Object.keys(params.requestedSchema.properties) }
 }
 
-test.for([{ elicitation: {} }, FORMS, { elicitation: { form: {}, url: {} } }])(
-  'a client with %j shows a form with the first questions that it may ask',
+test.for([{ elicitation: {} }, FORM_CAPABILITIES, { elicitation: { form: {}, url: {} } }])(
+  'a client with the capabilities %j gets a form with questions',
   async (capabilities) => {
-    const { params, asked } = await showForm({ capabilities })
-    expect(asked).toContain('long-absence')
+    const { params, askedTriggers } = await showForm({ capabilities })
+    expect(askedTriggers).toContain('long-absence')
     expect(params).toMatchObject({ mode: 'form', requestedSchema: { type: 'object' } })
     expect(params.message).toContain(`${api.origin}/ask`)
   },
 )
 
 test.for([{}, { elicitation: { url: {} } }, { sampling: {} }])(
-  'a client with %j gets the answer, as before',
+  'a client with the capabilities %j gets the answer without a form',
   async (capabilities) => {
-    const { result } = await call({ capabilities })
+    const { result } = await callTool({ capabilities })
     expect(result).toMatchObject({ resultType: 'complete', structuredContent: { outcome: 'information' } })
     const text = result.content[0].text as string
     expect(text).toContain('## Ask the person these questions')
@@ -84,8 +86,8 @@ test.for([{}, { elicitation: { url: {} } }, { sampling: {} }])(
   },
 )
 
-test('a client of 2025 gets the answer, as before, although it can show forms', async () => {
-  const legacy = (method: string, params: object) =>
+test('a client of 2025 gets the answer without a form, although it can show forms', async () => {
+  const sendLegacy = (method: string, params: object) =>
     sendRequest(api.origin, {
       method: 'POST',
       path: '/api/mcp',
@@ -93,18 +95,22 @@ test('a client of 2025 gets the answer, as before, although it can show forms', 
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
     })
   const clientInfo = { name: 'test', version: '1' }
-  await legacy('initialize', { protocolVersion: '2025-11-25', capabilities: FORMS, clientInfo })
-  const { status, body } = await legacy('tools/call', { name: 'answer_question', arguments: QUESTION })
+  await sendLegacy('initialize', {
+    protocolVersion: '2025-11-25',
+    capabilities: FORM_CAPABILITIES,
+    clientInfo,
+  })
+  const { status, body } = await sendLegacy('tools/call', { name: 'answer_question', arguments: QUESTION })
   expect(status).toBe(200)
   expect(JSON.parse(/^data: (.*)$/m.exec(body)?.[1] ?? '').result).toMatchObject({
     structuredContent: { outcome: 'information' },
   })
 })
 
-test('Yes hands the person to an attorney, because of a fact', async () => {
+test('a Yes causes a hand-off because of a fact', async () => {
   const { requestState } = await showForm()
-  const { result } = await call({
-    back: { requestState, inputResponses: accept({ 'long-absence': 'Yes' }) },
+  const { result } = await callTool({
+    formReply: { requestState, inputResponses: acceptForm({ 'long-absence': 'Yes' }) },
   })
   expect(result.structuredContent).toMatchObject({
     outcome: 'hand_off',
@@ -112,85 +118,85 @@ test('Yes hands the person to an attorney, because of a fact', async () => {
   })
 })
 
-test('No takes the question away; the answer follows, with what no form may ask and the page to ask on', async () => {
-  const { requestState, asked } = await showForm()
-  const content = Object.fromEntries(asked.map((trigger) => [trigger, 'No']))
-  const { result } = await call({ back: { requestState, inputResponses: accept(content) } })
+test('after No to each question, the answer follows without these, and refers sensitive questions to /ask', async () => {
+  const { requestState, askedTriggers } = await showForm()
+  const content = Object.fromEntries(askedTriggers.map((trigger) => [trigger, 'No']))
+  const { result } = await callTool({ formReply: { requestState, inputResponses: acceptForm(content) } })
   const { outcome, check } = result.structuredContent
   expect(outcome).toBe('information')
-  const left = check.map(({ trigger }: { trigger: string }) => trigger)
-  expect(left.filter((trigger: string) => asked.includes(trigger))).toEqual([])
-  expect(left).toContain('criminal-history')
+  const leftTriggers = check.map(({ trigger }: { trigger: string }) => trigger)
+  expect(leftTriggers.filter((trigger: string) => askedTriggers.includes(trigger))).toEqual([])
+  expect(leftTriggers).toContain('criminal-history')
   const [, sensitive = ''] = result.content[0].text.split('never in a form')
   expect(sensitive).toContain(`${api.origin}/ask`)
   expect(sensitive).toContain('(`criminal-history`)')
 })
 
-test.for(['decline', 'cancel'])('the answer follows after %s, without a second form', async (action) => {
+test.for(['decline', 'cancel'])('after %s, the answer follows without a second form', async (action) => {
   const { requestState } = await showForm()
-  const { result } = await call({ back: { requestState, inputResponses: { check: { action } } } })
+  const { result } = await callTool({ formReply: { requestState, inputResponses: { check: { action } } } })
   expect(result).toMatchObject({ resultType: 'complete', structuredContent: { outcome: 'information' } })
   expect(result.content[0].text).toContain('(`long-absence`)')
 })
 
-test('a question that needs an attorney, or that no guide answers, gets no form', async () => {
+test('a hand-off and a question that no guide answers get no form', async () => {
   for (const [question, outcome] of [
     ['I was arrested for a dui, can I renew my green card?', 'hand_off'],
     ['How do I get a visa for Canada?', 'out_of_scope'],
   ] as const)
-    expect((await call({ args: { question } })).result).toMatchObject({ structuredContent: { outcome } })
+    expect((await callTool({ args: { question } })).result).toMatchObject({ structuredContent: { outcome } })
 })
 
-const refusal = {
-  error: { code: -32602, data: { reason: 'invalid_request_state' } },
-}
+const REFUSAL = { error: { code: -32602, data: { reason: 'invalid_request_state' } } }
 
-test('a form counts only for the call that showed it', async () => {
+test('a form reply is accepted only with its own state, caller, tool and arguments', async () => {
   const [one, two] = [
     api.auth.issue({ client_id: `agt_${'1'.repeat(22)}` }),
     api.auth.issue({ client_id: `agt_${'2'.repeat(22)}` }),
   ]
   const { requestState } = await showForm({ token: one })
-  const inputResponses = accept({ 'long-absence': 'Yes' })
-  const back = { requestState, inputResponses }
+  const inputResponses = acceptForm({ 'long-absence': 'Yes' })
+  const formReply = { requestState, inputResponses }
   const [body = '', mac = ''] = requestState.split('.')
-  for (const other of [
-    { back },
-    { token: two, back },
-    { token: one, args: { question: 'When do I replace my green card?' }, back },
-    { token: one, args: { ...QUESTION, facts: { smuggling: false } }, back },
-    { token: one, name: 'search_guides', args: { query: 'green card' }, back },
-    { token: one, back: { ...back, requestState: `${body}.${mac.slice(1)}` } },
-    { token: one, back: { ...back, requestState: mac } },
-    { token: one, back: { ...back, requestState: '' } },
-    { token: one, back: { ...back, requestState: 1 } },
-    { token: one, back: { ...back, requestState: { body, mac } } },
+  for (const changedCall of [
+    { formReply },
+    { token: two, formReply },
+    { token: one, args: { question: 'When do I replace my green card?' }, formReply },
+    { token: one, args: { ...QUESTION, facts: { smuggling: false } }, formReply },
+    { token: one, name: 'search_guides', args: { query: 'green card' }, formReply },
+    { token: one, formReply: { ...formReply, requestState: `${body}.${mac.slice(1)}` } },
+    { token: one, formReply: { ...formReply, requestState: mac } },
+    { token: one, formReply: { ...formReply, requestState: '' } },
+    { token: one, formReply: { ...formReply, requestState: 1 } },
+    { token: one, formReply: { ...formReply, requestState: { body, mac } } },
   ]) {
-    const refused = await call(other)
-    expect(refused).toMatchObject(refusal)
+    const refused = await callTool(changedCall)
+    expect(refused).toMatchObject(REFUSAL)
     expect(refused.result).toBeUndefined()
   }
-  const { result } = await call({ token: one, back })
+  const { result } = await callTool({ token: one, formReply })
   expect(result.structuredContent).toMatchObject({ outcome: 'hand_off' })
 })
 
-test('responses without a state are no facts: the form is shown', async () => {
-  const { asked } = await showForm({ back: { inputResponses: accept({ 'long-absence': 'Yes' }) } })
-  expect(asked).toContain('long-absence')
+test('input without a state is ignored, and the form is shown', async () => {
+  const { askedTriggers } = await showForm({
+    formReply: { inputResponses: acceptForm({ 'long-absence': 'Yes' }) },
+  })
+  expect(askedTriggers).toContain('long-absence')
 })
 
-test('a fact about something that the form did not ask is none', async () => {
-  const { requestState, asked } = await showForm()
-  expect(asked).not.toContain('abuse-victim')
-  const { result } = await call({
-    back: { requestState, inputResponses: accept({ 'abuse-victim': 'Yes' }) },
+test('a reply about a trigger that the form did not ask is ignored', async () => {
+  const { requestState, askedTriggers } = await showForm()
+  expect(askedTriggers).not.toContain('abuse-victim')
+  const { result } = await callTool({
+    formReply: { requestState, inputResponses: acceptForm({ 'abuse-victim': 'Yes' }) },
   })
   expect(result.structuredContent.outcome).toBe('information')
 })
 
-test('no part of a form is logged', async () => {
+test('the question, the state and the content of a form are not logged', async () => {
   const { requestState } = await showForm()
-  await call({ back: { requestState, inputResponses: accept({ 'long-absence': 'Yes' }) } })
-  const logged = api.logged.join('\n')
-  for (const secret of [requestState, 'long-absence', 'green card']) expect(logged).not.toContain(secret)
+  await callTool({ formReply: { requestState, inputResponses: acceptForm({ 'long-absence': 'Yes' }) } })
+  const log = api.logLines.join('\n')
+  for (const secret of [requestState, 'long-absence', 'green card']) expect(log).not.toContain(secret)
 })

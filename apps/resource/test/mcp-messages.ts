@@ -1,6 +1,6 @@
 import { type HttpRequest, type HttpResponse, sendRequest } from './send-request.ts'
 
-/** One revision of each protocol era: with `initialize`, and without. */
+/** One protocol revision of each era: the first era begins with `initialize`, and the second does not. */
 export const ERAS = ['2025-11-25', '2026-07-28'] as const
 export type Era = (typeof ERAS)[number]
 
@@ -10,7 +10,7 @@ interface Message {
   readonly params?: Readonly<Record<string, unknown>>
 }
 
-/** The message with which a client of each era begins. */
+/** The first message of a client, by era. */
 export const FIRST_MESSAGE: Readonly<Record<Era, Message>> = {
   '2025-11-25': {
     era: '2025-11-25',
@@ -24,18 +24,18 @@ export const FIRST_MESSAGE: Readonly<Record<Era, Message>> = {
   '2026-07-28': { era: '2026-07-28', method: 'server/discover' },
 }
 
-export const toolCall = (name: string, args: object = {}, era: Era = '2025-11-25'): Message => ({
+export const createToolCall = (name: string, args: object = {}, era: Era = '2025-11-25'): Message => ({
   era,
   method: 'tools/call',
   params: { name, arguments: args },
 })
 
-/** Sends a message as a client of its era does. @param more replaces parts of the request */
+/** Sends a message as a client of its era does. @param overrides replaces parts of the request */
 export function sendMessage(
   origin: string,
   path: string,
   { era = '2025-11-25', method, params = {} }: Message,
-  more: Omit<HttpRequest, 'path'> = {},
+  overrides: Omit<HttpRequest, 'path'> = {},
 ): Promise<HttpResponse> {
   const isStateless = era === '2026-07-28'
   const _meta = {
@@ -48,7 +48,7 @@ export function sendMessage(
     method: 'POST',
     path,
     body: JSON.stringify(body),
-    ...more,
+    ...overrides,
     headers: {
       accept: 'application/json, text/event-stream',
       'content-type': 'application/json',
@@ -57,10 +57,10 @@ export function sendMessage(
         'mcp-method': method,
         ...(typeof params['name'] === 'string' && { 'mcp-name': params['name'] }),
       }),
-      ...more.headers,
+      ...overrides.headers,
     },
   })
 }
 
-/** Reads the JSON-RPC response: JSON, or the one event of a stream. */
-export const readMessage = ({ body }: HttpResponse) => JSON.parse(/^data: (.*)$/m.exec(body)?.[1] ?? body)
+/** Parses the JSON-RPC response, whose body is JSON or a stream with one event. */
+export const parseMessage = ({ body }: HttpResponse) => JSON.parse(/^data: (.*)$/m.exec(body)?.[1] ?? body)

@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => api[Symbol.asyncDispose]())
 
-test('the protected resource is described at both addresses with the same bytes (RFC 9728 §3)', async () => {
+test('the metadata of the API is the same at both addresses (RFC 9728 §3)', async () => {
   const [plain, suffixed] = await Promise.all(
     ['', '/api'].map((suffix) =>
       sendRequest(api.origin, { path: `/.well-known/oauth-protected-resource${suffix}` }),
@@ -22,14 +22,14 @@ test('the protected resource is described at both addresses with the same bytes 
   }
 })
 
-test('the MCP server is described at its own address', async () => {
+test('the metadata of the MCP server for agents is at its own address', async () => {
   const response = await sendRequest(api.origin, { path: '/.well-known/oauth-protected-resource/api/mcp' })
   expect(response.headers['content-type']).toBe('application/json')
   expect(response.json()).toEqual(createMcpResourceMetadata(serviceUrls(api.origin)))
 })
 
 test.for(['/api/mcp/', '/api/mcp/server-card', '/api/guides', '/mcp/'])(
-  'no resource is described for %s',
+  'there is no metadata for %s',
   async (path) => {
     expect(
       (await sendRequest(api.origin, { path: `/.well-known/oauth-protected-resource${path}` })).status,
@@ -41,10 +41,10 @@ test.for([
   { method: 'GET', path: '/api/guides', resource: '/api' },
   { method: 'POST', path: '/api/contact', resource: '/api' },
   { method: 'POST', path: '/api/mcp', resource: '/api/mcp' },
-])('a challenge at $path leads to the metadata of $resource', async ({ method, path, resource }) => {
+])('the challenge at $path names the metadata of $resource', async ({ method, path, resource }) => {
   const refused = await sendRequest(api.origin, { method, path, headers: { authorization: 'Bearer x' } })
   const [, address = ''] = /resource_metadata="([^"]+)"/.exec(refused.headers['www-authenticate'] ?? '') ?? []
-  // RFC 9728 §3.1: clients make this address from that of the resource.
+  // Clients construct this address from the address of the resource (RFC 9728 §3.1).
   expect(address).toBe(`${api.origin}/.well-known/oauth-protected-resource${resource}`)
   expect(await (await fetch(address)).json()).toMatchObject({ resource: `${api.origin}${resource}` })
 })

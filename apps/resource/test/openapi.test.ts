@@ -12,24 +12,24 @@ afterAll(() => api[Symbol.asyncDispose]())
 const get = (query: string, headers = {}, method = 'GET') =>
   sendRequest(api.origin, { method, path: `/openapi.json${query}`, headers })
 
-interface Document {
+interface OpenApiDocument {
   info: { title: string; version: string; description: string }
   servers: unknown[]
   paths: Record<string, Record<string, { operationId?: string }>>
 }
 
-const operationIds = ({ paths }: Document) =>
+const listOperationIds = ({ paths }: OpenApiDocument) =>
   Object.values(paths).flatMap((item) => Object.values(item).flatMap(({ operationId }) => operationId ?? []))
 
-async function documentAt(query: string): Promise<Document> {
+async function readDocument(query: string): Promise<OpenApiDocument> {
   const { status, body } = await get(query)
   expect(status).toBe(200)
-  return JSON.parse(body) as Document
+  return JSON.parse(body) as OpenApiDocument
 }
 
-test.for(OPERATIONS)('?operation=$operationId is that operation alone', async ({ operationId }) => {
-  const [whole, part] = [await documentAt(''), await documentAt(`?operation=${operationId}`)]
-  expect(operationIds(part)).toEqual([operationId])
+test.for(OPERATIONS)('?operation=$operationId returns only that operation', async ({ operationId }) => {
+  const [whole, part] = [await readDocument(''), await readDocument(`?operation=${operationId}`)]
+  expect(listOperationIds(part)).toEqual([operationId])
   expect(part).toMatchObject({ openapi: '3.1.0', servers: whole.servers })
   expect(part.info).toEqual({ ...whole.info, description: part.info.description })
   expect(part.info.description).toContain(`${api.origin}/openapi.json`)
@@ -41,22 +41,22 @@ test.for([
   ['?tag=OAuth', ['createToken', 'revokeToken']],
   ['?tag=OAuth,Health', ['createToken', 'revokeToken', 'getHealth']],
   ['?tag=Health&operation=registerAgent&x=1', ['registerAgent', 'getHealth']],
-] as const)('%s has the operations of all names', async ([query, expected]) => {
-  expect(operationIds(await documentAt(query))).toEqual(expected)
+] as const)('%s returns the operations of all its names', async ([query, expected]) => {
+  expect(listOperationIds(await readDocument(query))).toEqual(expected)
 })
 
-test('the order of the names changes nothing', async () => {
+test('the order of the names does not change the document', async () => {
   const { headers, body } = await get('?operation=getGuide,createToken')
-  const other = await get('?operation=createToken&operation=getGuide')
-  expect(other.body).toBe(body)
-  expect(other.headers['etag']).toBe(headers['etag'])
+  const reordered = await get('?operation=createToken&operation=getGuide')
+  expect(reordered.body).toBe(body)
+  expect(reordered.headers['etag']).toBe(headers['etag'])
 })
 
-test('an unknown parameter is ignored: the whole document is served', async () => {
+test('an unknown parameter is ignored, and the whole document is served', async () => {
   expect((await get('?x=1')).body).toBe((await get('')).body)
 })
 
-test('a part is cached like the whole document, under a tag of its own', async () => {
+test('a part may be cached for five minutes, has its own ETag, and supports conditional requests and HEAD', async () => {
   const part = await get('?operation=getGuide', { origin: 'https://anywhere.example' })
   expect(part.headers).toMatchObject({
     'content-type': 'application/json',
@@ -76,7 +76,7 @@ test('a part is cached like the whole document, under a tag of its own', async (
   expect(head.headers['content-length']).toBe(String(Buffer.byteLength(part.body)))
 })
 
-test('a part has the media type that Accept chooses, and is compressed', async () => {
+test('a part has the media type that Accept requests, and is compressed', async () => {
   const typed = await get('?tag=OAuth', { accept: 'application/openapi+json' })
   expect(typed.headers['content-type']).toBe('application/openapi+json')
   const compressed = await get('?tag=OAuth', { 'accept-encoding': 'br' })
@@ -89,15 +89,15 @@ test.for([
   '?operation=getGuide,',
   '?tag=guides',
   '?tag=Guides&operation=x',
-])('%s is refused, and the response lists the valid names', async (query) => {
+])('%s is refused with 400, and the response lists valid names', async (query) => {
   const response = await get(query)
   expectProblem(response, { status: 400, code: 'invalid-request' })
-  const valid = query.includes('operation') ? 'listGuides, getGuide, ' : 'Guides, Answers, '
-  expect(response.json()['detail']).toContain(valid)
+  const firstNames = query.includes('operation') ? 'listGuides, getGuide, ' : 'Guides, Answers, '
+  expect(response.json()['detail']).toContain(firstNames)
   expect(response.headers['cache-control']).toBe('no-store')
 })
 
-test('/docs leads from every operation to its part', async () => {
+test('/docs links every operation to its part', async () => {
   const { body } = await sendRequest(api.origin, { path: '/docs' })
   for (const { operationId } of OPERATIONS)
     expect(body).toContain(`href="/openapi.json?operation=${operationId}"`)

@@ -28,7 +28,7 @@ function expectPage(response: HttpResponse): void {
 
 describe('a page', () => {
   test.for([...['/', '/guides', '/guides/avoid-scams', '/problems'], '/problems/invalid-request'])(
-    'may be kept by anybody for a while: %s',
+    'may be cached for five minutes, and names its canonical URL: %s',
     async (path) => {
       const response = await get(path)
       expect(response.status).toBe(200)
@@ -42,14 +42,14 @@ describe('a page', () => {
     },
   )
 
-  test('is styled by one stylesheet of our own', async () => {
+  test('links our stylesheet, which is served', async () => {
     expect((await get('/')).body).toContain(`<link rel="stylesheet" href="${STYLESHEET.path}">`)
-    const styled = await get(STYLESHEET.path, 'text/css,*/*;q=0.1')
-    expect(styled.headers['content-type']).toBe('text/css; charset=utf-8')
-    expect(styled.body).toBe(STYLESHEET.body)
+    const stylesheet = await get(STYLESHEET.path, 'text/css,*/*;q=0.1')
+    expect(stylesheet.headers['content-type']).toBe('text/css; charset=utf-8')
+    expect(stylesheet.body).toBe(STYLESHEET.body)
   })
 
-  test('links only to pages, and to places on them, that exist', async () => {
+  test('links only to pages and fragments of ours that exist', async () => {
     const paths = [
       ...['/', '/guides', '/get-help', '/es/obtener-ayuda', '/problems', '/nowhere', '/search?q=taxid'],
       ...['/ask', '/connect', '/contact', '/waitlist', '/privacy', '/terms', '/changelog', '/docs'],
@@ -69,27 +69,28 @@ describe('a page', () => {
       .map((href) => href.split('#'))
       .filter(([path = '']) => findApp(path) === 'resource')
     expect(linksToOurPages.length).toBeGreaterThan(100)
-    for (const [path = '', place] of linksToOurPages) {
+    for (const [path = '', fragment] of linksToOurPages) {
       const { status, body } = await open(path)
       expect([path, status]).toEqual([path, path === '/nowhere' ? 404 : 200])
-      if (place !== undefined) expect([place, body.includes(`id="${place}"`)]).toEqual([place, true])
+      if (fragment !== undefined)
+        expect([fragment, body.includes(`id="${fragment}"`)]).toEqual([fragment, true])
     }
   })
 })
 
-test('/guides has every guide, in a situation of its own', async () => {
+test('/guides lists every guide under a situation', async () => {
   const { body } = await get('/guides')
   for (const { slug } of loadGuides()) expect(body).toContain(`<a href="/guides/${slug}">`)
   expect(body).not.toContain('id="more"')
 })
 
-test('/guides is a page whatever is accepted, and /api/guides JSON', async () => {
+test('/guides is a page for any Accept, and /api/guides is JSON', async () => {
   for (const accept of [BROWSER, 'application/json'])
     expect((await get('/guides', accept)).headers['content-type']).toBe('text/html; charset=utf-8')
   expect((await get('/api/guides', BROWSER)).headers['content-type']).toMatch(/^application\/json/)
 })
 
-test('/problems has every problem', async () => {
+test('/problems lists every problem code', async () => {
   const { body } = await get('/problems')
   for (const code of PROBLEM_CODES)
     expect(body).toContain(`<a href="/problems/${code}"><code>${code}</code></a>`)
@@ -99,12 +100,12 @@ test.for([
   ['/favicon.ico', 'image/vnd.microsoft.icon', [0, 0, 1, 0]],
   ['/apple-touch-icon.png', 'image/png', [0x89, 0x50, 0x4e, 0x47]],
   [undefined, 'image/png', [0x89, 0x50, 0x4e, 0x47]],
-] as const)('the image %s is sent as it is', async ([path, type, start]) => {
-  const card = /og:image" content="([^"]*)"/.exec((await get('/')).body)?.[1]
-  const response = await fetch(path === undefined ? (card ?? '') : `${api.origin}${path}`)
+] as const)('the image %s is served with its type', async ([path, type, firstBytes]) => {
+  const cardUrl = /og:image" content="([^"]*)"/.exec((await get('/')).body)?.[1]
+  const response = await fetch(path === undefined ? (cardUrl ?? '') : `${api.origin}${path}`)
   expect(response.status).toBe(200)
   expect(response.headers.get('content-type')).toBe(type)
-  expect([...new Uint8Array(await response.arrayBuffer()).slice(0, 4)]).toEqual(start)
+  expect([...new Uint8Array(await response.arrayBuffer()).slice(0, 4)]).toEqual(firstBytes)
 })
 
 test('the home page shows agents how to begin, at this origin', async () => {
@@ -114,7 +115,7 @@ test('the home page shows agents how to begin, at this origin', async () => {
 })
 
 describe('the page of a guide', () => {
-  test('keeps what only the text itself says of attorneys', async () => {
+  test('contains a warning that is only in the text of the guide', async () => {
     expect((await get('/guides/work-permit')).body).toContain(
       'If you have a hearing in immigration court, do not skip it.',
     )
@@ -124,19 +125,19 @@ describe('the page of a guide', () => {
     ['vawa-basics', true],
     ['u-visa-basics', true],
     ['find-legal-help', true],
-    // It names no emergency.
+    // This guide names no emergency.
     ['removal-proceedings-basics', false],
-    // It says to call 911 too, but is on no danger to the reader.
+    // This guide mentions 911 too, but its subject is not a danger to the reader.
     ['replace-lost-green-card', false],
-  ] as const)('begins with 911 where the reader may be in danger: %s, %s', async ([slug, begins]) => {
+  ] as const)('begins with 911 if the reader may be in danger: %s, %s', async ([slug, hasEmergencyLine]) => {
     const { body } = await get(`/guides/${slug}`)
     const line =
       '<p class="urgent"><strong>In danger now?</strong> Call <a class="phone" href="tel:911">911</a>.</p>'
-    expect(body.includes(`</h1>\n${line}\n<p class="lead">`)).toBe(begins)
-    expect(body.includes('tel:911')).toBe(begins)
+    expect(body.includes(`</h1>\n${line}\n<p class="lead">`)).toBe(hasEmergencyLine)
+    expect(body.includes('tel:911')).toBe(hasEmergencyLine)
   })
 
-  test('is a page with 404 when there is none, which search engines leave out', async () => {
+  test('is a 404 page with noindex and the request id if there is no such guide', async () => {
     const response = await get('/guides/nothing')
     expect(response.status).toBe(404)
     expectPage(response)
@@ -147,7 +148,7 @@ describe('the page of a guide', () => {
   })
 })
 
-test.for(PROBLEM_CODES)('/problems/%s says what it means and what to do', async (code) => {
+test.for(PROBLEM_CODES)('/problems/%s shows the title and the status of the problem', async (code) => {
   const response = await get(`/problems/${code}`)
   expectPage(response)
   const { status, title } = getProblemKind(code)
@@ -176,16 +177,16 @@ describe('an error is a page for people', () => {
     '/.well-known/nothing',
     '/.well-known/oauth-protected-resource/other',
     '/openapi.json/',
-  ])('but JSON where machines look, even for a browser: %s', async (path) =>
+  ])('but is JSON under addresses for programs, even for a browser: %s', async (path) =>
     expectProblem(await get(path), { status: 404, code: 'not-found' }),
   )
 
   test.for(['*/*', 'application/json', 'application/problem+json', 'image/png'])(
-    'but JSON for Accept: %s',
+    'but is JSON for Accept: %s',
     async (accept) => expectProblem(await get('/nowhere', accept), { status: 404, code: 'not-found' }),
   )
 
-  test('that contains no part of the address', async () => {
+  test('and contains no part of the address', async () => {
     const response = await get('/nowhere/%3Cscript%3Ealert(1)%3C/script%3E?secret=canary')
     expect(response.body).not.toMatch(/alert\(1\)|canary/)
   })

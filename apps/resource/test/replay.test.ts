@@ -5,114 +5,114 @@ import { backUp } from '@plainpath/postgres/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ContactApi, startContact } from './contact-client.ts'
 import { runResource } from './run-resource.ts'
-import { posting, sendRequest } from './send-request.ts'
+import { createPost, sendRequest } from './send-request.ts'
 
 const resources = new AsyncDisposableStack()
 let contact: ContactApi
 let folder: string
-let log: string
+let logFile: string
 let env: Record<string, string>
 beforeAll(async () => {
   contact = resources.use(await startContact())
   folder = await mkdtemp(path.join(tmpdir(), 'replay-'))
   resources.defer(() => rm(folder, { recursive: true }))
-  log = path.join(folder, 'log')
-  const { databaseUrl, keys } = contact.api
-  env = { RESOURCE_DATABASE_URL: databaseUrl, RESOURCE_HASH_KEY_FILE: path.join(keys, 'hash-key') }
+  logFile = path.join(folder, 'log')
+  const { databaseUrl, keyFolder } = contact.api
+  env = { RESOURCE_DATABASE_URL: databaseUrl, RESOURCE_HASH_KEY_FILE: path.join(keyFolder, 'hash-key') }
 })
 afterAll(() => resources.disposeAsync())
 
 const run = (...args: string[]) =>
-  runResource(args, { ...env, RESOURCE_KEK_FILE: path.join(contact.api.keys, 'kek') })
+  runResource(args, { ...env, RESOURCE_KEK_FILE: path.join(contact.api.keyFolder, 'kek') })
 const replay = async (...args: string[]) =>
-  JSON.parse((await run('replay', '--log', log, '--json', ...args)).out)
-const rows = async (sql: string) => (await contact.api.db.query(sql)).rows
+  JSON.parse((await run('replay', '--log', logFile, '--json', ...args)).out)
+const queryRows = async (sql: string) => (await contact.api.db.query(sql)).rows
 const join = async (email: string) => {
   expect(
-    (await sendRequest(contact.api.origin, { path: '/api/waitlist', ...posting({ email }) })).status,
+    (await sendRequest(contact.api.origin, { path: '/api/waitlist', ...createPost({ email }) })).status,
   ).toBe(201)
 }
 const send = async (registration: string) => {
-  const token = contact.tokenOf(`${registration}@example.org`, registration)
+  const token = contact.issueToken(`${registration}@example.org`, registration)
   const sent = await contact.send(token, { topic: 'question', message: 'May I renew it from abroad?' })
   expect(sent.status, sent.body).toBe(202)
   return { token, id: String(sent.json()['id']) }
 }
 
-/** Presses the button of the mail that every entry gets. */
+/** Presses the button on the page of the removal link, which is in the mail to every new entry. */
 async function leaveByMail(email: string): Promise<void> {
-  const [mail] = await contact.server.mails(1, email)
+  const [mail] = await contact.mailServer.mails(1, email)
   const [, link = ''] = /(\/waitlist\/remove\?link=[A-Za-z0-9_-]{43})$/m.exec(mail?.text ?? '') ?? []
   const [page = '', query = ''] = link.split('?')
-  const form = { accept: 'text/html', 'content-type': 'application/x-www-form-urlencoded' }
-  const pressed = posting(query, { ...form, 'sec-fetch-site': 'same-origin' })
-  expect((await sendRequest(contact.api.origin, { path: page, ...pressed })).status).toBe(200)
+  const formHeaders = { accept: 'text/html', 'content-type': 'application/x-www-form-urlencoded' }
+  const request = createPost(query, { ...formHeaders, 'sec-fetch-site': 'same-origin' })
+  expect((await sendRequest(contact.api.origin, { path: page, ...request })).status).toBe(200)
 }
 
-async function takeBack({ token, id }: { token: string; id: string }): Promise<void> {
+async function withdraw({ token, id }: { token: string; id: string }): Promise<void> {
   const headers = { authorization: `Bearer ${token}` }
   expect(
     (await sendRequest(contact.api.origin, { method: 'DELETE', path: `/api/contact/${id}`, headers })).status,
   ).toBe(204)
 }
 
-test('P-2 erases again after a restore, from the log, everything that people had erased since the backup', async () => {
+test('P-2 after a restore, a replay of the log erases again what was erased since the backup', async () => {
   await join('left@example.org')
   await join('forgotten@example.org')
   await join('stays@example.org')
-  const waiting = () => rows(`select count(*)::int as waiting from mails where state = 'queued'`)
-  await expect.poll(waiting).toEqual([{ waiting: 0 }])
-  contact.server.refuseNext({ at: 'rcpt', code: 450 }, { at: 'rcpt', code: 450 })
-  const takenBack = await send('reg_taken')
-  const refused = () =>
-    rows(
+  const countQueued = () => queryRows(`select count(*)::int as waiting from mails where state = 'queued'`)
+  await expect.poll(countQueued).toEqual([{ waiting: 0 }])
+  contact.mailServer.refuseNext({ at: 'rcpt', code: 450 }, { at: 'rcpt', code: 450 })
+  const withdrawn = await send('reg_withdrawn')
+  const findRefused = () =>
+    queryRows(
       `select kind from mails where state = 'queued' and attempts = 1 and leased_until is null order by kind`,
     )
-  await expect.poll(refused).toEqual([{ kind: 'contact-desk' }, { kind: 'contact-receipt' }])
+  await expect.poll(findRefused).toEqual([{ kind: 'contact-desk' }, { kind: 'contact-receipt' }])
   const delivered = await send('reg_delivered')
-  await contact.becomes(delivered.id, 'delivered')
+  await contact.waitForState(delivered.id, 'delivered')
   const restore = await backUp(contact.api.adminUrl ?? '')
 
-  const linesBefore = contact.api.logged.length
+  const linesBefore = contact.api.logLines.length
   await leaveByMail('left@example.org')
-  await takeBack(takenBack)
-  const address = path.join(folder, 'address')
-  await writeFile(address, 'forgotten@example.org')
+  await withdraw(withdrawn)
+  const addressFile = path.join(folder, 'address')
+  await writeFile(addressFile, 'forgotten@example.org')
   const commands = [
-    await run('waitlist', 'forget', '--address-file', address),
+    await run('waitlist', 'forget', '--address-file', addressFile),
     await run('contact', 'erase', delivered.id),
   ]
   expect(commands.map(({ code }) => code)).toEqual([0, 0])
   const lines = [
-    ...contact.api.logged.slice(linesBefore),
+    ...contact.api.logLines.slice(linesBefore),
     ...commands.map(({ errors }) => `[pod/resource-7d9f] ${errors}`),
     'a line of something else {',
   ]
   expect(lines.join('\n')).not.toMatch(/@example|abroad/)
 
   await restore()
-  expect(await contact.api.entries()).toBe(3)
-  await writeFile(log, lines.join('\n'))
-  const told = { entries: 2, messages: 2 }
-  expect(await replay('--dry-run')).toEqual({ ok: true, done: false, told })
-  expect(await contact.api.entries()).toBe(3)
-  expect(await replay()).toEqual({ ok: true, done: true, told, erased: told })
-  expect(await rows('select state, message_sealed, reply_sealed from contact_messages')).toEqual(
+  expect(await contact.api.countEntries()).toBe(3)
+  await writeFile(logFile, lines.join('\n'))
+  const counts = { entries: 2, messages: 2 }
+  expect(await replay('--dry-run')).toEqual({ ok: true, done: false, told: counts })
+  expect(await contact.api.countEntries()).toBe(3)
+  expect(await replay()).toEqual({ ok: true, done: true, told: counts, erased: counts })
+  expect(await queryRows('select state, message_sealed, reply_sealed from contact_messages')).toEqual(
     ['', ''].map(() => ({ state: 'erased', message_sealed: null, reply_sealed: null })),
   )
-  const listed = await run('waitlist', 'export', '--file', `${log}-export`)
-  expect(listed.out).toMatch(/^1 entries/)
-  expect(await rows('select count(*)::int as links from waitlist_links')).toEqual([{ links: 2 }])
-  expect(await rows(`select action, about from desk_audit where action = 'replay'`)).toEqual([
+  const exported = await run('waitlist', 'export', '--file', `${logFile}-export`)
+  expect(exported.out).toMatch(/^1 entries/)
+  expect(await queryRows('select count(*)::int as links from waitlist_links')).toEqual([{ links: 2 }])
+  expect(await queryRows(`select action, about from desk_audit where action = 'replay'`)).toEqual([
     { action: 'replay', about: '2 entries, 2 messages' },
   ])
-  expect((await run('replay', '--log', log)).out).toBe(
+  expect((await run('replay', '--log', logFile)).out).toBe(
     'Erased again: 0 entries of the waitlist and 0 messages, of 2 entries of the waitlist and 2 messages that the log names.',
   )
 })
 
 test('reports a missing log in one sentence', async () => {
-  const missing = `${log}-missing`
+  const missing = `${logFile}-missing`
   expect(await run('replay', '--log', missing)).toEqual({
     code: 1,
     out: '',

@@ -4,14 +4,14 @@ import { newKeyEncryptionKey } from '@plainpath/sealing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ContactApi, startContact } from './contact-client.ts'
 import { runResource } from './run-resource.ts'
-import { posting, sendRequest } from './send-request.ts'
+import { createPost, sendRequest } from './send-request.ts'
 
 const resources = new AsyncDisposableStack()
 let contact: ContactApi
 let kekFile: string
 beforeAll(async () => {
   contact = resources.use(await startContact())
-  kekFile = path.join(contact.api.keys, 'kek-of-commands')
+  kekFile = path.join(contact.api.keyFolder, 'kek-of-commands')
 })
 afterAll(() => resources.disposeAsync())
 
@@ -19,25 +19,25 @@ const run = (...args: string[]) =>
   runResource(args, {
     RESOURCE_DATABASE_URL: contact.api.databaseUrl,
     RESOURCE_KEK_FILE: kekFile,
-    RESOURCE_HASH_KEY_FILE: path.join(contact.api.keys, 'hash-key'),
+    RESOURCE_HASH_KEY_FILE: path.join(contact.api.keyFolder, 'hash-key'),
   })
 const rewrap = async (...args: string[]) => JSON.parse((await run('rewrap', '--json', ...args)).out)
 
-test('addresses and messages move to the newest key-encryption key, after which the old one is not needed', async () => {
+test('re-encrypts addresses and messages under the newest key-encryption key, which alone then opens them', async () => {
   for (const email of ['Ana@example.org', 'ben@example.org'])
     expect(
-      (await sendRequest(contact.api.origin, { path: '/api/waitlist', ...posting({ email }) })).status,
+      (await sendRequest(contact.api.origin, { path: '/api/waitlist', ...createPost({ email }) })).status,
     ).toBe(201)
-  const token = contact.tokenOf('cleo@example.org', 'reg_a')
+  const token = contact.issueToken('cleo@example.org', 'reg_a')
   const handOff = { triggers: ['risky-travel'] }
   const question = { topic: 'question', message: 'May I renew it from abroad?', handOff }
   const sent = await contact.send(token, question)
   expect(sent.status).toBe(202)
   const { id } = sent.json()
-  const old = await readFile(path.join(contact.api.keys, 'kek'), 'utf8')
-  const young = `${newKeyEncryptionKey()}\n`
+  const oldKey = await readFile(path.join(contact.api.keyFolder, 'kek'), 'utf8')
+  const newKey = `${newKeyEncryptionKey()}\n`
 
-  await writeFile(kekFile, young + old)
+  await writeFile(kekFile, newKey + oldKey)
   const counts = { ok: true, addresses: 2, messages: 3 }
   expect(await rewrap('--dry-run')).toEqual({ ...counts, done: false })
   expect(await rewrap()).toEqual({ ...counts, done: true })
@@ -47,29 +47,29 @@ test('addresses and messages move to the newest key-encryption key, after which 
     errors: '',
   })
 
-  await writeFile(kekFile, young)
+  await writeFile(kekFile, newKey)
   const shown = await run('contact', 'show', String(id), '--json')
   expect(JSON.parse(shown.out)).toMatchObject({
     text: question.message,
     replyTo: 'cleo@example.org',
     triggers: handOff.triggers,
   })
-  const file = path.join(contact.api.keys, 'exported')
-  expect((await run('waitlist', 'export', '--file', file)).code).toBe(0)
-  expect(await readFile(file, 'utf8')).toMatch(/(Ana|ben)@example\.org[\s\S]*(Ana|ben)@example\.org/)
+  const exportFile = path.join(contact.api.keyFolder, 'exported')
+  expect((await run('waitlist', 'export', '--file', exportFile)).code).toBe(0)
+  expect(await readFile(exportFile, 'utf8')).toMatch(/(Ana|ben)@example\.org[\s\S]*(Ana|ben)@example\.org/)
 
-  await writeFile(kekFile, old)
+  await writeFile(kekFile, oldKey)
   const refused = await run('rewrap', '--json')
   expect([refused.code, JSON.parse(refused.out)]).toEqual([1, { ok: false, reason: refused.errors }])
   expect(refused.errors).toMatch(/^An address or a message cannot be opened/)
-  const unread = { code: 1, out: '', errors: refused.errors }
-  expect(await run('contact', 'show', String(id))).toEqual(unread)
-  const unfinished = path.join(contact.api.keys, 'unfinished')
-  expect(await run('waitlist', 'export', '--file', unfinished)).toEqual(unread)
-  await expect(access(unfinished)).rejects.toThrow('ENOENT')
+  const failure = { code: 1, out: '', errors: refused.errors }
+  expect(await run('contact', 'show', String(id))).toEqual(failure)
+  const unwrittenFile = path.join(contact.api.keyFolder, 'unfinished')
+  expect(await run('waitlist', 'export', '--file', unwrittenFile)).toEqual(failure)
+  await expect(access(unwrittenFile)).rejects.toThrow('ENOENT')
 })
 
-test('re-encrypts every column of sealed values except that of mails, which are erased after nine days', async () => {
+test('the tables have exactly the columns of sealed values that rewrap knows, and that of mails', async () => {
   const { rows } = await contact.api.db.query<{ column: string }>(
     `select table_name || '.' || column_name as column from information_schema.columns
      where table_schema = 'public' and column_name like '%\\_sealed' order by 1`,

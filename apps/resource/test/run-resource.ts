@@ -1,10 +1,10 @@
 import { runResourceCommand } from '../src/cli.ts'
 import type { Environment } from '../src/config.ts'
 
-/** Runs `resource` with these words. @returns its exit code, and its lines on either stream */
-export async function runResource(words: readonly string[], env: Environment) {
+/** Runs the `resource` command with these arguments. Returns its exit code and its output on both streams. */
+export async function runResource(args: readonly string[], env: Environment) {
   const [out, errors]: [string[], string[]] = [[], []]
   const io = { print: (text: string) => out.push(text), printError: (text: string) => errors.push(text) }
-  const code = await runResourceCommand(words, env, io)
+  const code = await runResourceCommand(args, env, io)
   return { code, out: out.join('\n'), errors: errors.join('\n') }
 }

@@ -12,30 +12,30 @@ export interface HttpResponse {
 
 export interface HttpRequest {
   method?: string
-  /** Sent as it is: no client tidies it up. */
+  /** Sent as it is: nothing normalises it. */
   path: string
   /** A list sends the header several times. */
   headers?: OutgoingHttpHeaders
-  /** Names and values in turn, sent in place of `headers`. */
+  /** Alternating names and values. If set, they are sent instead of `headers`. */
   rawHeaders?: readonly string[]
   body?: string | Uint8Array
 }
 
-/** Sends a request that HTTP libraries would refuse to send: any Host, path and header. */
+/** Sends a request with any Host, path and headers, which `fetch` would not allow. */
 export async function sendRequest(origin: string, outgoing: HttpRequest): Promise<HttpResponse> {
   const { hostname, port, host } = new URL(origin)
   const { promise, resolve, reject } = Promise.withResolvers<HttpResponse>()
-  const sent = request({
+  const clientRequest = request({
     hostname,
     port,
     method: outgoing.method ?? 'GET',
     path: outgoing.path,
-    headers: outgoing.rawHeaders ?? definedHeaders({ host, ...outgoing.headers }),
+    headers: outgoing.rawHeaders ?? omitUndefined({ host, ...outgoing.headers }),
     setHost: false,
     agent: false,
   })
-  sent.on('error', reject)
-  sent.on('response', (response) => {
+  clientRequest.on('error', reject)
+  clientRequest.on('response', (response) => {
     const headers = Object.fromEntries(
       Object.entries(response.headersDistinct).map(([name, values]) => [name, values?.join(', ') ?? '']),
     )
@@ -44,15 +44,15 @@ export async function sendRequest(origin: string, outgoing: HttpRequest): Promis
       reject,
     )
   })
-  sent.end(outgoing.body)
+  clientRequest.end(outgoing.body)
   return promise
 }
 
-const definedHeaders = (headers: OutgoingHttpHeaders) =>
+const omitUndefined = (headers: OutgoingHttpHeaders) =>
   Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined))
 
-/** A POST of JSON; a string or bytes are sent as they are. */
-export function posting(body: unknown, headers: OutgoingHttpHeaders = {}): Omit<HttpRequest, 'path'> {
+/** Creates a POST request without its path. A string or bytes are sent as they are, any other body as JSON. */
+export function createPost(body: unknown, headers: OutgoingHttpHeaders = {}): Omit<HttpRequest, 'path'> {
   const raw = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body)
   return {
     method: 'POST',
@@ -61,7 +61,7 @@ export function posting(body: unknown, headers: OutgoingHttpHeaders = {}): Omit<
   }
 }
 
-/** Expects what every refusal has, besides the given status and code. */
+/** Expects a problem with this status and code, and what every problem has: a type URL, a detail and safe headers. */
 export function expectProblem(response: HttpResponse, expected: { status: number; code: string }): void {
   const { status, headers, body } = response
   expect(status, body).toBe(expected.status)

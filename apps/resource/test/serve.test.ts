@@ -5,15 +5,15 @@ import { fileURLToPath } from 'node:url'
 import { openTestDatabase } from '@plainpath/postgres/testing'
 import { expect, test } from 'vitest'
 import { MIGRATIONS } from '../src/migrations.ts'
-import { keyFolder } from './key-folder.ts'
+import { createKeyFolder } from './key-folder.ts'
 import { sendRequest } from './send-request.ts'
 
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 
-test('the process serves, turns unready and ends with 0 on SIGTERM', async () => {
+test('the process serves, and on SIGTERM it exits with 0', async () => {
   await using resources = new AsyncDisposableStack()
   const database = resources.use(await openTestDatabase({ folder: MIGRATIONS, name: 'resource' }))
-  const keys = keyFolder(resources)
+  const keyFolder = createKeyFolder(resources)
   const child = spawn(process.execPath, [MAIN, 'serve'], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: {
@@ -25,9 +25,9 @@ test('the process serves, turns unready and ends with 0 on SIGTERM', async () =>
       RESOURCE_DATABASE_URL: database.appUrl,
       RESOURCE_AUTH_URL: 'http://127.0.0.1:1',
       RESOURCE_CLIENT_ID: 'resource-api',
-      RESOURCE_CLIENT_SECRET_FILE: `${keys}/client-secret`,
-      RESOURCE_KEK_FILE: `${keys}/kek`,
-      RESOURCE_HASH_KEY_FILE: `${keys}/hash-key`,
+      RESOURCE_CLIENT_SECRET_FILE: `${keyFolder}/client-secret`,
+      RESOURCE_KEK_FILE: `${keyFolder}/kek`,
+      RESOURCE_HASH_KEY_FILE: `${keyFolder}/hash-key`,
       RESOURCE_SMTP_URL: 'smtp://127.0.0.1:9',
       RESOURCE_DRAIN_DELAY_SECONDS: '1',
       RESOURCE_DRAIN_SECONDS: '2',
@@ -39,14 +39,14 @@ test('the process serves, turns unready and ends with 0 on SIGTERM', async () =>
   for await (const line of createInterface(child.stdout)) {
     lines.push(JSON.parse(line) as Record<string, unknown>)
     if (lines.length > 1) continue
-    const { message = lines[0]?.['msg'], port, operations_port: operations } = lines[0] ?? {}
-    expect(message).toBe('listening')
+    const { msg, port, operations_port: operationsPort } = lines[0] ?? {}
+    expect(msg).toBe('listening')
     const response = await sendRequest(`http://127.0.0.1:${port}`, {
       path: '/api/guides',
       headers: { host: 'plainpath.example' },
     })
     expect(response.status).toBe(200)
-    expect((await fetch(`http://127.0.0.1:${operations}/ready`)).status).toBe(200)
+    expect((await fetch(`http://127.0.0.1:${operationsPort}/ready`)).status).toBe(200)
     child.kill('SIGTERM')
   }
   expect(await exited).toEqual([0, null])

@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => api[Symbol.asyncDispose]())
 
 const get = (path: string, accept = '*/*') => sendRequest(api.origin, { path, headers: { accept } })
-const unescaped = (markup: string) =>
+const unescapeHtml = (markup: string) =>
   markup
     .replaceAll('&#39;', "'")
     .replaceAll('&quot;', '"')
@@ -22,17 +22,17 @@ const unescaped = (markup: string) =>
     .replaceAll('&amp;', '&')
 
 describe('the home page as Markdown', () => {
-  test('comes for Accept: text/markdown, and at /index.md for everybody, with the same bytes', async () => {
+  test('is served at / for Accept: text/markdown and at /index.md, with the same bytes', async () => {
     const [negotiated, plain] = [await get('/', 'text/markdown'), await get('/index.md')]
-    for (const answered of [negotiated, plain]) {
-      expect(answered.status).toBe(200)
-      expect(answered.headers['content-type']).toBe('text/markdown; charset=utf-8')
-      expect(answered.headers['vary']).toMatch(/\bAccept\b/)
+    for (const response of [negotiated, plain]) {
+      expect(response.status).toBe(200)
+      expect(response.headers['content-type']).toBe('text/markdown; charset=utf-8')
+      expect(response.headers['vary']).toMatch(/\bAccept\b/)
     }
     expect(negotiated.body).toBe(plain.body)
   })
 
-  test('has another tag than the page, which comes to everybody else', async () => {
+  test('has another ETag than the HTML page, which is served for any other Accept', async () => {
     const markdown = await get('/', 'text/markdown, text/html;q=0.5')
     expect(markdown.headers['content-type']).toMatch(/^text\/markdown/)
     for (const accept of ['*/*', 'text/html', 'image/png', 'text/html, text/markdown;q=0.9']) {
@@ -42,7 +42,7 @@ describe('the home page as Markdown', () => {
     }
   })
 
-  test('says what the page says, with absolute addresses', async () => {
+  test('lists the guides and says how agents begin, with absolute addresses', async () => {
     const { body } = await get('/index.md')
     for (const { slug, title } of loadGuides())
       expect(body).toContain(`- [${title}](${api.origin}/guides/${slug})`)
@@ -53,7 +53,7 @@ describe('the home page as Markdown', () => {
   })
 })
 
-test('the Link header of / names what agents need, each at an address that answers', async () => {
+test('the Link header of / names documents for agents, and each is served with the named type', async () => {
   const { headers } = await get('/')
   const links = [...(headers['link'] ?? '').matchAll(/<([^>]+)>; rel="([^"]+)"; type="([^"]+)"/g)]
   expect(new Set(links.map(([, , relation]) => relation))).toEqual(
@@ -64,10 +64,10 @@ test('the Link header of / names what agents need, each at an address that answe
   )
   for (const [, href = '', , type = ''] of links) {
     const path = href.replace(api.origin, '')
-    // Auth serves them.
+    // The authorization server serves the addresses under /auth.
     if (/^\/auth[./]/.test(path)) continue
-    const answered = await get(path, type)
-    expect([href, answered.status, answered.headers['content-type']?.split(';')[0]]).toEqual([
+    const response = await get(path, type)
+    expect([href, response.status, response.headers['content-type']?.split(';')[0]]).toEqual([
       href,
       200,
       type,
@@ -76,7 +76,7 @@ test('the Link header of / names what agents need, each at an address that answe
 })
 
 test.for(['/connect', '/privacy', '/terms', '/changelog', '/docs'])(
-  '%s may be kept for a while',
+  '%s may be cached for five minutes, and has no inline script or style',
   async (path) => {
     const { status, headers, body } = await get(path)
     expect(status).toBe(200)
@@ -89,20 +89,20 @@ test.for(['/connect', '/privacy', '/terms', '/changelog', '/docs'])(
   },
 )
 
-test('/privacy has every row of the table of retention', async () => {
-  const body = unescaped((await get('/privacy')).body.replaceAll(/<[^>]*>/g, ''))
+test('/privacy has every row of the retention table', async () => {
+  const body = unescapeHtml((await get('/privacy')).body.replaceAll(/<[^>]*>/g, ''))
   for (const { what, how, until } of RETENTION)
     for (const part of [what, how, until]) expect(body).toContain(part)
 })
 
-test('/changelog begins with the version that runs', async () => {
+test('/changelog begins with the running version', async () => {
   expect(/<h2>([^<]*)<\/h2>/.exec((await get('/changelog')).body)?.[1]).toBe(API_VERSION)
 })
 
-test('/changelog has its changes by day, in words, the newest day first', async () => {
+test('/changelog lists the changes of each day, newest day first', async () => {
   const { body } = await get('/changelog')
   const days = [...body.matchAll(/<h3><time datetime="([^"]+)">([^<]+)<\/time><\/h3>/g)]
-  const plain = unescaped(body.replaceAll(/<[^>]*>/g, ''))
+  const plain = unescapeHtml(body.replaceAll(/<[^>]*>/g, ''))
   expect(days.length).toBeGreaterThan(1)
   expect(days.map(([, day]) => day)).toEqual(
     days
@@ -115,19 +115,19 @@ test('/changelog has its changes by day, in words, the newest day first', async 
     for (const { text } of changes) expect(plain).toContain(text.replaceAll('`', ''))
 })
 
-test('/changelog names every operation of the API once, with its address and where it is described', async () => {
+test('/changelog names every operation once, with its address and a link to its description', async () => {
   const { body } = await get('/changelog')
-  const named = Array.from(
+  const linkedOperations = Array.from(
     body.matchAll(/<a href="\/docs#(\w+)"><code>([A-Z]+ \/[^<]+)<\/code><\/a>/g),
     ([, operationId, address]) => ({ operationId, address }),
   )
-  const described = OPERATIONS.map(({ operationId, method, path }) => ({
+  const operations = OPERATIONS.map(({ operationId, method, path }) => ({
     operationId,
     address: `${method.toUpperCase()} ${path}`,
   }))
   const byId = (one: { operationId?: string | undefined }, other: { operationId?: string | undefined }) =>
     (one.operationId ?? '').localeCompare(other.operationId ?? '')
-  expect(named.toSorted(byId)).toEqual(described.toSorted(byId))
+  expect(linkedOperations.toSorted(byId)).toEqual(operations.toSorted(byId))
 })
 
 describe('/docs', () => {
@@ -138,36 +138,39 @@ describe('/docs', () => {
       method,
       path,
     })),
-  )('shows $operationId with its address and a command', async ({ operationId, summary, method, path }) => {
-    const body = unescaped(
-      (await get('/docs')).body.replaceAll(/<span class="form-name">([^<]*)<\/span>/g, '$1'),
-    )
-    const [, part = ''] = body.split(`<h3 id="${operationId}">`)
-    const [operationPart = ''] = part.split('<h3')
-    expect(operationPart).toContain(summary)
-    expect(operationPart).toContain(`${method.toUpperCase()} ${api.origin}${path}`)
-    expect(operationPart).toMatch(/<code class="command"><span>curl -sS<\/span> .*<span>'?https?:/)
-    expect(body).toContain(
-      `<a href="#${operationId}"><code>${method.toUpperCase()} ${path}</code> ${summary}</a>`,
-    )
-  })
+  )(
+    'shows $operationId with its address and a curl command',
+    async ({ operationId, summary, method, path }) => {
+      const body = unescapeHtml(
+        (await get('/docs')).body.replaceAll(/<span class="form-name">([^<]*)<\/span>/g, '$1'),
+      )
+      const [, part = ''] = body.split(`<h3 id="${operationId}">`)
+      const [operationPart = ''] = part.split('<h3')
+      expect(operationPart).toContain(summary)
+      expect(operationPart).toContain(`${method.toUpperCase()} ${api.origin}${path}`)
+      expect(operationPart).toMatch(/<code class="command"><span>curl -sS<\/span> .*<span>'?https?:/)
+      expect(body).toContain(
+        `<a href="#${operationId}"><code>${method.toUpperCase()} ${path}</code> ${summary}</a>`,
+      )
+    },
+  )
 
-  test('begins with a command, and with what it responds now', async () => {
-    const body = unescaped((await get('/docs')).body)
+  test('begins with a command and its current response', async () => {
+    const body = unescapeHtml((await get('/docs')).body)
     const [, address = ''] = /<code class="command"><span>curl -sS<\/span> <span>'([^']+)'/.exec(body) ?? []
-    const [, shown = ''] = /<pre id="first-response"><code>([^<]+)</.exec(body) ?? []
-    const answered = await get(address.replace(api.origin, ''))
-    expect(answered.status).toBe(200)
-    expect(JSON.parse(shown)).toEqual(JSON.parse(answered.body))
-    expect(JSON.parse(shown).guides).toHaveLength(1)
+    const [, shownResponse = ''] = /<pre id="first-response"><code>([^<]+)</.exec(body) ?? []
+    const response = await get(address.replace(api.origin, ''))
+    expect(response.status).toBe(200)
+    expect(JSON.parse(shownResponse)).toEqual(JSON.parse(response.body))
+    expect(JSON.parse(shownResponse).guides).toHaveLength(1)
   })
 
-  test('has no backtick of Markdown outside examples', async () => {
+  test('has no Markdown backticks outside examples', async () => {
     const text = (await get('/docs')).body.replaceAll(/<pre>[^]*?<\/pre>/g, '')
     expect(text.split('\n').filter((line) => line.includes('`'))).toEqual([])
   })
 
-  test('has a form for each read that needs no credentials, which works without scripts', async () => {
+  test('has a form for each GET that needs no credentials, and the form works without scripts', async () => {
     const { body } = await get('/docs')
     const forms = [...body.matchAll(/<form class="form try" action="([^"]+)" method="get">([^]*?)<\/form>/g)]
     expect(forms.map(([, action]) => action)).toHaveLength(
@@ -175,25 +178,25 @@ describe('/docs', () => {
         ({ method, access }) => method === 'get' && (access === 'open' || access === 'public'),
       ).length,
     )
-    for (const [, action = '', inside = ''] of forms) {
+    for (const [, action = '', formMarkup = ''] of forms) {
       const fields = Array.from(
-        inside.matchAll(/name="([^"]+)"[^>]*value="([^"]*)"/g),
+        formMarkup.matchAll(/name="([^"]+)"[^>]*value="([^"]*)"/g),
         ([, ...field]) => field as [string, string],
       )
-      const sent = await get(`${action}?${new URLSearchParams(fields)}`, 'text/html,*/*;q=0.8')
-      expect([action, sent.status]).toEqual([action, 200])
+      const response = await get(`${action}?${new URLSearchParams(fields)}`, 'text/html,*/*;q=0.8')
+      expect([action, response.status]).toEqual([action, 200])
     }
   })
 
-  test('may run one script, which may request this origin alone', async () => {
+  test('runs one script, which may send requests only to this origin', async () => {
     const { headers, body } = await get('/docs')
     expect(headers['content-security-policy']).toBe(`${PAGE_CSP}; script-src 'self'; connect-src 'self'`)
     expect(body.match(/<script[^>]*>/g)).toEqual([`<script src="${DOCS_SCRIPT.path}" defer>`])
     expect((await get(DOCS_SCRIPT.path)).body).toBe(DOCS_SCRIPT.body)
   })
 
-  test('names the fields of a body, their types, and what is required', async () => {
-    const body = unescaped((await get('/docs')).body)
+  test('names parameters and body members with their types, and says which are required', async () => {
+    const body = unescapeHtml((await get('/docs')).body)
     expect(body).toContain('<dt><code>email</code> <span class="facts">body, email, required</span></dt>')
     expect(body).toContain(
       '<dt><code>referredBySlug</code> <span class="facts">body, string or null, optional</span></dt>',
@@ -213,17 +216,20 @@ test.for([
     '/problems',
   ],
   ...['/docs', '/connect', '/privacy', '/terms', '/changelog', '/waitlist'],
-])('%s weighs under 50 KB as browsers get it, with what it loads', async (path) => {
+])('%s is smaller than 50 kB compressed, with the assets that it loads', async (path) => {
   const { body } = await get(path)
-  const loaded = Array.from(body.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g), ([, address = '']) => address)
+  const assetPaths = Array.from(
+    body.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g),
+    ([, address = '']) => address,
+  )
   const sizes = await Promise.all(
-    [path, ...loaded].map(async (each) => {
+    [path, ...assetPaths].map(async (each) => {
       const headers = { accept: '*/*', 'accept-encoding': 'gzip' }
-      const answered = await sendRequest(api.origin, { path: each, headers })
-      return Number(answered.headers['content-length'])
+      const response = await sendRequest(api.origin, { path: each, headers })
+      return Number(response.headers['content-length'])
     }),
   )
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(50_000)
-  // Old phones hold the page uncompressed.
+  // Phones with little memory have to hold the uncompressed page.
   expect(Buffer.byteLength(body)).toBeLessThan(path === '/docs' ? 80_000 : 50_000)
 })

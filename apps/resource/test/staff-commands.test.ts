@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type ContactApi, newMessage, startContact } from './contact-client.ts'
 import { runResource } from './run-resource.ts'
-import { posting, sendRequest } from './send-request.ts'
+import { createPost, sendRequest } from './send-request.ts'
 
 const resources = new AsyncDisposableStack()
 let contact: ContactApi
@@ -18,32 +18,33 @@ beforeAll(async () => {
   contact = resources.use(await startContact())
   folder = await mkdtemp(path.join(tmpdir(), 'desk-'))
   resources.defer(() => rm(folder, { recursive: true }))
-  const { keys } = contact.api
+  const { keyFolder } = contact.api
   env = {
     RESOURCE_DATABASE_URL: contact.api.databaseUrl,
-    RESOURCE_KEK_FILE: path.join(keys, 'kek'),
-    RESOURCE_HASH_KEY_FILE: path.join(keys, 'hash-key'),
+    RESOURCE_KEK_FILE: path.join(keyFolder, 'kek'),
+    RESOURCE_HASH_KEY_FILE: path.join(keyFolder, 'hash-key'),
   }
 })
 afterAll(() => resources.disposeAsync())
 
 const run = (...args: string[]) => runResource(args, env)
-const audit = async () => {
+/** Reads the audit, one text per row. */
+const readAudit = async () => {
   const { rows } = await contact.api.db.query<{ line: string }>(
     `select action || ': ' || about as line from desk_audit order by id`,
   )
   return rows.map(({ line }) => line)
 }
 const join = (email: string) =>
-  sendRequest(contact.api.origin, { path: '/api/waitlist', ...posting({ email }) })
+  sendRequest(contact.api.origin, { path: '/api/waitlist', ...createPost({ email }) })
 
-test('the waitlist is listed without addresses, exported once to a file for its owner alone, and audited', async () => {
+test('the waitlist is listed without addresses, and exported with them to a new private file, which is audited', async () => {
   await join('Ana@example.org')
   await join('ben@example.org')
-  const listed = await run('waitlist', 'list', '--json')
-  expect(JSON.parse(listed.out)).toMatchObject({ entries: [{ confirmedAt: null, referred: false }, {}] })
-  expect(listed.out + (await run('waitlist', 'list')).out).not.toMatch(/@|Ana/)
-  expect(await audit()).toEqual([])
+  const list = await run('waitlist', 'list', '--json')
+  expect(JSON.parse(list.out)).toMatchObject({ entries: [{ confirmedAt: null, referred: false }, {}] })
+  expect(list.out + (await run('waitlist', 'list')).out).not.toMatch(/@|Ana/)
+  expect(await readAudit()).toEqual([])
 
   const file = path.join(folder, 'waitlist.jsonl')
   expect(await run('waitlist', 'export', '--file', file)).toMatchObject({
@@ -60,10 +61,10 @@ test('the waitlist is listed without addresses, exported once to a file for its 
     code: 1,
     errors: expect.stringContaining('EEXIST'),
   })
-  expect(await audit()).toEqual(['waitlist export: 2 entries'])
+  expect(await readAudit()).toEqual(['waitlist export: 2 entries'])
 })
 
-test('statistics of the waitlist are by week and by referrer', async () => {
+test('the statistics of the waitlist count by week and by referrer', async () => {
   const { rows } = await contact.api.db.query<{ id: string }>(
     'select id from waitlist_entries order by id limit 2',
   )
@@ -85,7 +86,7 @@ test('statistics of the waitlist are by week and by referrer', async () => {
   expect(out).toContain(`${referrer}  1 referred, 1 confirmed`)
 })
 
-test('an address is forgotten in any spelling, with its links, once', async () => {
+test('an address in any spelling is removed from the waitlist once, which is audited without the address', async () => {
   const file = path.join(folder, 'address')
   const forget = async (address: string) => {
     await writeFile(file, `${address}\n`)
@@ -105,60 +106,60 @@ test('an address is forgotten in any spelling, with its links, once', async () =
     code: 1,
     errors: 'The file of --address-file cannot be read (ENOENT).',
   })
-  // An argument is in lists of processes, and in a cluster in its audit log.
+  // An address as an argument is refused, because others can see the arguments of a process.
   expect(await run('waitlist', 'forget', 'cleo@example.org')).toMatchObject({ code: 2 })
-  expect((await audit()).at(-1)).toMatch(/^waitlist forget: [0-9a-f-]{36}$/)
+  expect((await readAudit()).at(-1)).toMatch(/^waitlist forget: [0-9a-f-]{36}$/)
   expect((await join('cleo@example.org')).status).toBe(201)
 })
 
-test('the address that is to be forgotten comes through a pipe, and one without an end is not waited for', async () => {
+test('waitlist forget reads the address from a pipe, and does not wait for the end of a text that is too long', async () => {
   await join('dora@example.org')
   const forget = (input: Iterable<string>) => {
     const main = path.resolve(import.meta.dirname, '../src/main.ts')
     const child = spawn(process.execPath, [main, 'waitlist', 'forget', '--address-file', '-'], {
       env: { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '', ...env },
     })
-    // It does not read to the end of what is too long.
+    // The command may exit before it has read all input.
     Readable.from(input).pipe(child.stdin.on('error', () => undefined))
     return Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
   }
-  const [printed, , [code]] = await forget(['do', 'ra@example.org\n'])
-  expect([printed, code]).toEqual(['The address was removed from the waitlist.\n', 0])
-  const [, errors, [refused]] = await forget(endlessly('dora@example.org'))
-  expect([errors, refused]).toEqual(['This is not an e-mail address.\n', 1])
+  const [output, , [exitCode]] = await forget(['do', 'ra@example.org\n'])
+  expect([output, exitCode]).toEqual(['The address was removed from the waitlist.\n', 0])
+  const [, errors, [refusedExitCode]] = await forget(repeatEndlessly('dora@example.org'))
+  expect([errors, refusedExitCode]).toEqual(['This is not an e-mail address.\n', 1])
 })
 
-function* endlessly(words: string) {
-  for (;;) yield words
+function* repeatEndlessly(chunk: string) {
+  for (;;) yield chunk
 }
 
 describe('messages', () => {
-  const good = { topic: 'question', message: 'Canary text.\nTwo lines.' }
+  const MESSAGE = { topic: 'question', message: 'Canary text.\nTwo lines.' }
 
-  test('are listed without text, shown with it, and showing is audited', async () => {
-    const { id } = (await contact.send(contact.tokenOf('ana@example.org', 'reg_a'), good)).json()
-    const listed = await run('contact', 'list', '--json')
-    expect(JSON.parse(listed.out)).toMatchObject({ messages: [{ id, topic: 'question' }] })
-    expect(listed.out + (await run('contact', 'list')).out).not.toMatch(/Canary|ana@/)
+  test('are listed without text and address, and shown with them, which is audited', async () => {
+    const { id } = (await contact.send(contact.issueToken('ana@example.org', 'reg_a'), MESSAGE)).json()
+    const list = await run('contact', 'list', '--json')
+    expect(JSON.parse(list.out)).toMatchObject({ messages: [{ id, topic: 'question' }] })
+    expect(list.out + (await run('contact', 'list')).out).not.toMatch(/Canary|ana@/)
     const shown = await run('contact', 'show', String(id))
     expect(shown.out).toContain('Answer to ana@example.org\n| Canary text.\n| Two lines.')
-    expect((await audit()).at(-1)).toBe(`contact show: ${String(id)}`)
+    expect((await readAudit()).at(-1)).toBe(`contact show: ${String(id)}`)
   })
 
-  test('are listed by urgency, with age and triggers, and opening triggers is audited', async () => {
-    const token = contact.tokenOf('ana@example.org', 'reg_list')
-    const triggers = [['risky-travel'], ['smuggling', 'missed-hearing'], [], ['public-charge']]
+  test('are listed by urgency, with age and triggers, and decrypting triggers is audited', async () => {
+    const token = contact.issueToken('ana@example.org', 'reg_list')
+    const triggerLists = [['risky-travel'], ['smuggling', 'missed-hearing'], [], ['public-charge']]
     const ids: unknown[] = []
-    for (const named of triggers) {
-      const handOff = named.length > 0 ? { triggers: named } : null
+    for (const triggers of triggerLists) {
+      const handOff = triggers.length > 0 ? { triggers } : null
       ids.push((await contact.send(token, { ...newMessage(), handOff })).json()['id'])
     }
     await contact.api.db.query(
       `update contact_messages set created_at = created_at - interval '125 minutes' where id = $1`,
       [ids[1]],
     )
-    const listed = JSON.parse((await run('contact', 'list', '--json')).out).messages
-    expect(listed.slice(0, 4)).toMatchObject([
+    const { messages } = JSON.parse((await run('contact', 'list', '--json')).out)
+    expect(messages.slice(0, 4)).toMatchObject([
       { id: ids[1], urgency: 'urgent', triggers: ['missed-hearing', 'smuggling'], ageMinutes: 125 },
       { id: ids[0], urgency: 'high', triggers: ['risky-travel'], ageMinutes: 0 },
       { id: ids[3], urgency: 'normal', triggers: ['public-charge'] },
@@ -167,61 +168,63 @@ describe('messages', () => {
     expect((await run('contact', 'list')).out.split('\n')[0]).toMatch(
       /  2 h  question, (received|delivered)  urgent: missed-hearing, smuggling$/,
     )
-    expect((await audit()).at(-1)).toBe('contact list: triggers of 3 messages')
+    expect((await readAudit()).at(-1)).toBe('contact list: triggers of 3 messages')
     const shown = await run('contact', 'show', String(ids[1]))
     expect(shown.out).toContain('Needs a lawyer: missed-hearing, smuggling\n')
   })
 
   test('are assigned, answered and closed with a note, which the API does not show', async () => {
-    const token = contact.tokenOf('ana@example.org', 'reg_staff')
-    const { id: given } = (await contact.send(token, good)).json()
-    const id = String(given)
-    await contact.becomes(id, 'delivered')
-    const listed = async () =>
+    const token = contact.issueToken('ana@example.org', 'reg_staff')
+    const id = String((await contact.send(token, MESSAGE)).json()['id'])
+    await contact.waitForState(id, 'delivered')
+    const findListed = async () =>
       JSON.parse((await run('contact', 'list', '--json')).out).messages.find(
-        (each: { id: string }) => each.id === id,
+        (message: { id: string }) => message.id === id,
       )
-    expect(await listed()).toMatchObject({ staffState: 'delivered', owner: null })
+    expect(await findListed()).toMatchObject({ staffState: 'delivered', owner: null })
     expect((await run('contact', 'assign', id, '--to', 'Rosa')).out).toBe(`${id} is with Rosa, delivered.`)
     expect((await run('contact', 'answered', id)).out).toBe(`${id} is answered.`)
-    expect(await listed()).toMatchObject({ staffState: 'answered', owner: 'Rosa' })
+    expect(await findListed()).toMatchObject({ staffState: 'answered', owner: 'Rosa' })
     const file = path.join(folder, 'note')
-    await writeFile(file, ' ')
-    expect(await run('contact', 'close', id, '--note-file', file)).toMatchObject({ code: 1, out: '' })
+    for (const invalidNote of [' ', 'x'.repeat(2_001), 'a \u001B[2J command to the terminal']) {
+      await writeFile(file, invalidNote)
+      expect(await run('contact', 'close', id, '--note-file', file)).toMatchObject({ code: 1, out: '' })
+    }
     await writeFile(file, 'Canary note')
     expect((await run('contact', 'close', id, '--note-file', file)).out).toBe(`${id} is closed.`)
-    expect(await listed()).toMatchObject({ staffState: 'closed', owner: 'Rosa', state: 'delivered' })
+    expect(await findListed()).toMatchObject({ staffState: 'closed', owner: 'Rosa', state: 'delivered' })
     expect((await run('contact', 'list')).out).toContain('question, closed, with Rosa')
     expect((await run('contact', 'show', id)).out).toContain('With Rosa\n')
     expect((await run('contact', 'show', id)).out).toContain('Note of staff:\n| Canary note')
-    for (const again of [
+    for (const repeated of [
       ['assign', id],
       ['answered', id],
       ['close', id, '--note-file', file],
     ])
-      expect(await run('contact', ...again)).toMatchObject({ code: 1, out: '' })
+      expect(await run('contact', ...repeated)).toMatchObject({ code: 1, out: '' })
     const { rows } = await contact.api.db.query(
       'select t::text as line from contact_messages t where id = $1',
       [id],
     )
     expect(JSON.stringify(rows)).not.toContain(Buffer.from('Canary note').toString('hex'))
-    expect(await audit()).toEqual(
+    expect(await readAudit()).toEqual(
       expect.arrayContaining([`contact assign: ${id}`, `contact answered: ${id}`, `contact close: ${id}`]),
     )
     await run('contact', 'erase', id)
-    const kept = await contact.api.db.query('select note_sealed from contact_messages where id = $1', [id])
-    expect(kept.rows).toEqual([{ note_sealed: null }])
+    const erased = await contact.api.db.query('select note_sealed from contact_messages where id = $1', [id])
+    expect(erased.rows).toEqual([{ note_sealed: null }])
   })
 
-  test('are erased, also after delivery, and that is audited', async () => {
-    const { id } = (await contact.send(contact.tokenOf('ana@example.org', 'reg_a'), newMessage())).json()
-    await contact.becomes(id, 'delivered')
+  test('are erased once, even after delivery, which is audited, and are then shown as erased', async () => {
+    const { id } = (await contact.send(contact.issueToken('ana@example.org', 'reg_a'), newMessage())).json()
+    await contact.waitForState(id, 'delivered')
     expect(await run('contact', 'erase', String(id), '--json')).toMatchObject({ code: 0 })
-    expect((await audit()).at(-1)).toBe(`contact erase: ${String(id)}`)
+    expect((await readAudit()).at(-1)).toBe(`contact erase: ${String(id)}`)
     expect(await run('contact', 'erase', String(id))).toMatchObject({ code: 1, out: '' })
-    // The list shows that the message is erased, and so does `show`.
-    const listed = (await run('contact', 'list')).out.split('\n').find((line) => line.startsWith(String(id)))
-    expect(listed).toContain(', erased')
+    const listLine = (await run('contact', 'list')).out
+      .split('\n')
+      .find((line) => line.startsWith(String(id)))
+    expect(listLine).toContain(', erased')
     const shown = await run('contact', 'show', String(id))
     expect(shown).toMatchObject({ code: 0, out: expect.stringMatching(/, erased\n.*were erased 20/) })
     const unknown = '00000000-0000-4000-8000-000000000000'
@@ -234,7 +237,7 @@ describe('messages', () => {
   })
 })
 
-test('the app may add to the audit, and neither change nor erase it', async () => {
+test('the role of the app may neither update nor delete rows of the audit', async () => {
   const { api } = contact
   const { rows } = await api.db.query(
     `select has_table_privilege(rolname, 'desk_audit', 'update') or has_table_privilege(rolname, 'desk_audit', 'delete') as may

@@ -11,66 +11,69 @@ import {
   type FakeAuthorizationServer,
   startFakeAuthorizationServer,
 } from './fake-authorization-server.ts'
-import { keyFolder } from './key-folder.ts'
+import { createKeyFolder } from './key-folder.ts'
 
 export interface RunningResource extends AsyncDisposable {
   readonly origin: string
   readonly resource: Resource
   readonly operations: RunningServer
   readonly auth: FakeAuthorizationServer
-  /** Connections with the role that owns the tables. */
+  /** Connects as the owner of the tables; in the database of `otherInstance`, as the app. */
   readonly db: Pool
+  /** The database as the app connects to it. */
   readonly databaseUrl: string
-  /** Connects to the same database as the server's administrator; absent beside another instance. */
+  /** The same database for the administrator of the PostgreSQL server. Undefined if it belongs to `otherInstance`. */
   readonly adminUrl: string | undefined
+  /** The path of the folder that has the keys and the client secret. */
+  readonly keyFolder: string
   /** Every line of the log. */
-  readonly logged: string[]
-  /** Counts the people on the waitlist. */
-  entries(): Promise<number>
+  readonly logLines: string[]
+  /** Counts the entries on the waitlist. */
+  countEntries(): Promise<number>
 }
 
 export interface StartOptions {
   env?: Record<string, string>
   now?: () => Date
-  /** Time-outs are those of production; else long, since a machine that runs tests is busy. */
-  productionTimeouts?: boolean
-  /** Another instance on the same stores, keys and authorization server. */
-  beside?: { databaseUrl: string; keys: string }
+  /** Uses the time-outs of production. By default they are longer, because a machine that runs tests is busy. */
+  useProductionTimeouts?: boolean
+  /** A running instance, whose database and keys the new instance uses too. By default it gets its own. */
+  otherInstance?: Pick<RunningResource, 'databaseUrl' | 'keyFolder'>
 }
 
-/** The API on free ports, on a database of its own, with a fake authorization server, whose responses a test can change. */
-export async function startResource(options: StartOptions = {}): Promise<RunningResource & { keys: string }> {
+/** Starts the API on free ports, with a fake authorization server, whose responses a test can change. */
+export async function startResource(options: StartOptions = {}): Promise<RunningResource> {
   await using opening = new AsyncDisposableStack()
   let handler: RequestHandler = (_request, response) => void response.writeHead(500).end()
   const server = opening.use(await serve((request, response) => handler(request, response), ANY_PORT))
   const origin = options.env?.['RESOURCE_ORIGIN'] ?? server.url
   const auth = opening.use(await startFakeAuthorizationServer(origin, options.now))
-  const database = options.beside
+  const database = options.otherInstance
     ? undefined
     : opening.use(await openTestDatabase({ folder: MIGRATIONS, name: 'resource' }))
-  const databaseUrl = options.beside?.databaseUrl ?? database?.appUrl ?? ''
+  const databaseUrl = options.otherInstance?.databaseUrl ?? database?.appUrl ?? ''
   const db = opening.use(openPool(database?.ownerUrl ?? databaseUrl, { max: 2, patience: 5 }))
-  const keys = options.beside?.keys ?? keyFolder(opening)
-  const logged: string[] = []
+  const keyFolder = options.otherInstance?.keyFolder ?? createKeyFolder(opening)
+  const logLines: string[] = []
   const config = loadConfig({
     RESOURCE_ORIGIN: origin,
     RESOURCE_DATABASE_URL: databaseUrl,
     RESOURCE_AUTH_URL: auth.url,
     RESOURCE_CLIENT_ID: CLIENT_ID,
-    RESOURCE_CLIENT_SECRET_FILE: path.join(keys, 'client-secret'),
-    RESOURCE_KEK_FILE: path.join(keys, 'kek'),
-    RESOURCE_HASH_KEY_FILE: path.join(keys, 'hash-key'),
-    RESOURCE_OUTBOX_DIR: path.join(keys, 'outbox'),
+    RESOURCE_CLIENT_SECRET_FILE: path.join(keyFolder, 'client-secret'),
+    RESOURCE_KEK_FILE: path.join(keyFolder, 'kek'),
+    RESOURCE_HASH_KEY_FILE: path.join(keyFolder, 'hash-key'),
+    RESOURCE_OUTBOX_DIR: path.join(keyFolder, 'outbox'),
     RESOURCE_SMTP_URL: origin.startsWith('https:') ? 'smtp://127.0.0.1:9' : '',
     RESOURCE_LIMITS_FACTOR: '1000',
     ...options.env,
   })
-  const log = createLog({ service: 'resource', write: (line) => logged.push(line) })
+  const log = createLog({ service: 'resource', write: (line) => logLines.push(line) })
   const resource = opening.use(
     await openResource(config, {
       log,
       now: options.now ?? (() => new Date()),
-      ...(!options.productionTimeouts && { introspectionTimeoutMs: 5_000, databasePatience: 5 }),
+      ...(!options.useProductionTimeouts && { introspectionTimeoutMs: 5_000, databasePatience: 5 }),
     }),
   )
   handler = resource.handler
@@ -84,9 +87,9 @@ export async function startResource(options: StartOptions = {}): Promise<Running
     db,
     databaseUrl,
     adminUrl: database?.adminUrl,
-    keys,
-    logged,
-    async entries() {
+    keyFolder,
+    logLines,
+    async countEntries() {
       const { rows } = await db.query<{ count: number }>('select count(*) as count from waitlist_entries')
       return rows[0]?.count ?? -1
     },

@@ -19,7 +19,7 @@ const run = (file: string, words: readonly string[]) =>
   promisify(execFile)(process.execPath, ['--disable-proto=throw', file, ...words], { cwd: folder, env: {} })
 
 describe.for(APPS)('the bundle of %s', (app) => {
-  test('runs where no packages are installed, and prints what the source prints', {
+  test('runs without installed packages, and prints the same help as the source', {
     timeout: 120_000,
   }, async () => {
     const [bundled, source] = await Promise.all([
@@ -34,11 +34,11 @@ describe.for(APPS)('the bundle of %s', (app) => {
     const expected = globSync(`apps/${app}/migrations/*.sql`, { cwd: ROOT }).toSorted()
     expect(globSync('apps/*/migrations/*.sql', { cwd: bundle }).toSorted()).toEqual(expected)
     const code = readFileSync(path.join(bundle, `${app}.mjs`), 'utf8')
-    const named = [
+    const namedFiles = [
       ...code.matchAll(/new URL\("([^"$`]+)", new URL\("([^"]+)", import\.meta\.url\)\.href\)/g),
     ].map(([, file = '', module = '']) => path.join(path.dirname(module), file))
-    expect(named.length).toBeGreaterThan(5)
-    for (const file of named) expect(globSync(file, { cwd: bundle }), file).not.toEqual([])
+    expect(namedFiles.length).toBeGreaterThan(5)
+    for (const file of namedFiles) expect(globSync(file, { cwd: bundle }), file).not.toEqual([])
   })
 
   test('has a source map, and the licence of every package in it', async () => {
@@ -47,15 +47,15 @@ describe.for(APPS)('the bundle of %s', (app) => {
     expect((await readdir(bundle)).toSorted()).toEqual(entries.toSorted())
     const map = JSON.parse(readFileSync(path.join(bundle, `${app}.mjs.map`), 'utf8')) as { sources: string[] }
     expect(map.sources.some((source) => source.endsWith(`apps/${app}/src/serve.ts`))).toBe(true)
-    const bundled = new Set(
+    const bundledPackages = new Set(
       map.sources.flatMap((source) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(source)?.[1] ?? []),
     )
     const licences = readFileSync(path.join(bundle, `${app}.licences.txt`), 'utf8')
-    expect([...bundled].filter((name) => !licences.includes(`${name} `))).toEqual([])
-    expect(bundled.size).toBeGreaterThan(20)
+    expect([...bundledPackages].filter((name) => !licences.includes(`${name} `))).toEqual([])
+    expect(bundledPackages.size).toBeGreaterThan(20)
   })
 
-  test('reads no file outside its folder', () => {
+  test('does not contain the path of the check-out in which it was built', () => {
     const code = readFileSync(path.join(folder, app, `${app}.mjs`), 'utf8')
     expect(code).not.toContain(ROOT)
   })

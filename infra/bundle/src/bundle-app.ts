@@ -6,7 +6,7 @@ const ROOT = path.resolve(import.meta.dirname, '../../..')
 export const APPS = ['auth', 'resource'] as const
 export type App = (typeof APPS)[number]
 
-/** Optional dependencies of `pg` that are left out. It loads them only for libpq and on Cloudflare, and the apps use neither. */
+/** Optional dependencies that are left out. `pg` loads them only for libpq and on Cloudflare, and the apps use neither. */
 const UNBUNDLED = ['pg-native', 'pg-cloudflare']
 
 /**
@@ -22,7 +22,7 @@ export async function bundleApp(app: App, outputFolder: string): Promise<void> {
     cwd: ROOT,
     platform: 'node',
     external: UNBUNDLED,
-    // `depd` passes `eval` code that uses the names of its own variables, which a bundle that is not minified keeps.
+    // `depd` calls `eval` with code that names its own variables. A bundle that is not minified keeps these names.
     checks: { eval: false },
     plugins: [rebaseModuleUrls],
   })
@@ -64,7 +64,7 @@ const rebaseModuleUrls: Plugin = {
   },
 }
 
-/** Copies the data files of every workspace package in the bundle. */
+/** Copies the data files of every workspace package that has a module in the bundle. */
 async function copyData(modules: readonly string[], outputFolder: string) {
   const packagePaths = new Set(
     modules.flatMap((id) => /^(?:apps|packages)\/[^/]+/.exec(path.relative(ROOT, id))?.[0] ?? []),
@@ -83,8 +83,8 @@ async function copyData(modules: readonly string[], outputFolder: string) {
 }
 
 /**
- * Returns whether a file of a workspace package is copied. All are, except code, tests, the README and the manifest. Some of the
- * copied files are not read by an app, such as the examples of `packages/answers`.
+ * Returns whether a file of a workspace package is copied. All are, except TypeScript, tests, dependencies, README files and
+ * manifests. Some of the copied files, such as the examples of `packages/answers`, are not read by an app.
  *
  * @param relativePath the path within the package
  */

@@ -6,10 +6,10 @@ import { build } from 'rolldown'
 import type { Engine } from './engine.ts'
 import { qualifyImage } from './translate-compose.ts'
 
-/** The CA certificates that this machine trusts, including that of a proxy in front of the npm registry. */
+/** The CA certificates that this machine trusts. If a proxy is in front of the npm registry, its certificate is among them. */
 export const TRUSTED_CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt'
 const DEBIAN_SUITE = 'bookworm'
-/** The Debian packages that make up `gcr.io/distroless/cc-debian12`. */
+/** The Debian packages of which the stand-in for `gcr.io/distroless/cc-debian12` consists. */
 const DISTROLESS_PACKAGES = ['base-files', 'tzdata', 'libc6', 'libgcc-s1', 'gcc-12-base', 'libstdc++6']
 const SERVICE_PACKAGES = ['caddy', 'postgresql', 'prometheus', 'redis-server']
 
@@ -66,7 +66,7 @@ export async function createBaseImages(
   return createServiceImages(engine, options)
 }
 
-/** Installs a minimal Debian with `debootstrap`, unless the cache contains one. */
+/** Installs a minimal Debian with `debootstrap`, unless the cache contains one. Returns its folder. */
 async function installDebian(cacheFolder: string): Promise<string> {
   const system = path.join(cacheFolder, DEBIAN_SUITE)
   const complete = path.join(cacheFolder, `${DEBIAN_SUITE}.complete`)
@@ -102,8 +102,8 @@ async function unpackDistroless(system: string, folder: string) {
     await mkdir(folder, { recursive: true })
     await run('dpkg-deb', '--extract', path.join(archives, file), folder)
   }
-  for (const unneeded of ['usr/share/doc', 'usr/share/locale', 'usr/share/lintian'])
-    await rm(path.join(folder, unneeded), { recursive: true, force: true })
+  for (const unneededFolder of ['usr/share/doc', 'usr/share/locale', 'usr/share/lintian'])
+    await rm(path.join(folder, unneededFolder), { recursive: true, force: true })
   await mkdir(path.join(folder, 'etc/ssl/certs'), { recursive: true })
   await cp(TRUSTED_CERTIFICATES, path.join(folder, TRUSTED_CERTIFICATES))
   const users = [
@@ -155,16 +155,16 @@ async function createServiceImages(
     "RUN printf '#!/bin/sh\\nexit 101\\n' > /usr/sbin/policy-rc.d && chmod +x /usr/sbin/policy-rc.d",
     `RUN apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends ${SERVICE_PACKAGES.join(' ')} && rm -rf /var/lib/postgresql/*`,
   ])
-  const missing: string[] = []
+  const imagesWithoutStandIn: string[] = []
   for (const image of new Set(images)) {
     const lines = SERVICE_IMAGE_LINES[image.replace(/:[^:]*$/, '')]
     if (lines) await buildImage(qualifyImage(image), [`FROM ${DEBIAN_SERVICES}`, ...lines])
-    else missing.push(image)
+    else imagesWithoutStandIn.push(image)
   }
-  return missing
+  return imagesWithoutStandIn
 }
 
-/** Options of `buildah bud`: the host's network, and limits low enough for every machine. */
+/** Options of `buildah bud`. The limits are low enough for every machine: a build may not exceed its host's limits. */
 export const BUILD_OPTIONS: readonly string[] = [
   '--isolation=chroot',
   '--network=host',

@@ -5,7 +5,9 @@ import { promisify } from 'node:util'
 
 /** A container engine that stores its images, containers, networks and volumes in a folder of its own. */
 export interface Engine extends AsyncDisposable {
+  /** Runs a podman command and returns its output. @throws {Error} if the command fails */
   podman(...args: readonly string[]): Promise<string>
+  /** Runs a buildah command and returns its output. @throws {Error} if the command fails */
   buildah(...args: readonly string[]): Promise<string>
   /** Runs a podman command that may fail. */
   tryPodman(...args: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }>
@@ -17,7 +19,7 @@ const MAX_BUFFER = 64 * 1024 * 1024
 const COMMAND_MS = 1_200_000
 
 /**
- * Prepares the engine in a folder, and removes the containers of an earlier run.
+ * Prepares the engine in a folder, and removes what an earlier run left there, except images.
  *
  * @param options.keepImages keeps the images when the engine is disposed
  */
@@ -50,14 +52,14 @@ network_config_dir = "${path.join(folder, 'networks')}"
         resolve({ code: error ? Number(error.code ?? 1) : 0, stdout: stdout.trim(), stderr: stderr.trim() }),
       )
     })
-  const removeContainers = async () => {
+  const removeAllButImages = async () => {
     await tryPodman('pod', 'rm', '--all', '--force')
     await tryPodman('rm', '--all', '--force', '--time', '0')
     await tryPodman('secret', 'rm', '--all')
     await tryPodman('network', 'prune', '--force')
     await tryPodman('volume', 'prune', '--force')
   }
-  await removeContainers()
+  await removeAllButImages()
   return {
     podman,
     tryPodman,
@@ -74,7 +76,7 @@ network_config_dir = "${path.join(folder, 'networks')}"
       await promise
     },
     async [Symbol.asyncDispose]() {
-      await removeContainers()
+      await removeAllButImages()
       if (keepImages) return
       await tryPodman('rmi', '--all', '--force')
       await rm(folder, { recursive: true, force: true })

@@ -61,10 +61,10 @@ async function installPackages(): Promise<void> {
       () => false,
     )
   const installed = await Promise.all(PACKAGES.map(isInstalled))
-  const imagesWithoutStandIn = PACKAGES.filter((_, index) => !installed[index])
-  if (imagesWithoutStandIn.length === 0) return
-  print(`Installing ${imagesWithoutStandIn.join(', ')}`)
-  await promisify(execFile)('apt-get', ['install', '-y', '--no-install-recommends', ...imagesWithoutStandIn])
+  const missingPackages = PACKAGES.filter((_, index) => !installed[index])
+  if (missingPackages.length === 0) return
+  print(`Installing ${missingPackages.join(', ')}`)
+  await promisify(execFile)('apt-get', ['install', '-y', '--no-install-recommends', ...missingPackages])
 }
 
 async function main(): Promise<void> {

@@ -2,13 +2,14 @@ import { evaluateInContainer, expectEqual, type Proof, type RunningTopology } fr
 import { qualifyImage } from './translate-compose.ts'
 
 const APPS = ['auth', 'resource'] as const
-const MEMORY = `console.log(Math.round(Number(fs.readFileSync('/proc/1/status', 'utf8').match(/VmRSS:\\s+(\\d+)/)[1]) / 1024))`
-/** Stays below the rate limit of one address in a minute. */
+/** Code that prints the resident memory of the first process, in MB. */
+const PRINT_MEMORY = `console.log(Math.round(Number(fs.readFileSync('/proc/1/status', 'utf8').match(/VmRSS:\\s+(\\d+)/)[1]) / 1024))`
+/** Fewer than the rate limit permits one address in a minute. */
 const LOADED_REQUESTS = 100
 
 /**
- * Runs a command three times and prints the least wall time and processor time, in seconds. Its source text is evaluated in a
- * container, so it must not refer to anything outside itself.
+ * Runs a command three times, and prints the shortest wall time and the shortest processor time in seconds. The source text of this
+ * function is evaluated in a container, so the function must not refer to anything outside itself.
  */
 function timeCommand([[program = '', ...options], words]: [string[], string[]]): void {
   const { spawnSync } = process.getBuiltinModule('node:child_process')
@@ -32,16 +33,16 @@ function timeCommand([[program = '', ...options], words]: [string[], string[]]):
   )
 }
 
-/** Measures the size of each app image, the memory of each app, and the time of two commands. */
+/** Measures the size of each app's image, the memory of one instance of each app, and the time of two commands. */
 export async function measureImages(running: RunningTopology): Promise<Proof[]> {
   const { engine, origin } = running
-  const memory = async (name: string) => Number(await evaluateInContainer(running, name, MEMORY))
+  const readMemoryMb = async (name: string) => Number(await evaluateInContainer(running, name, PRINT_MEMORY))
   const proofs: Proof[] = []
   for (const app of APPS) {
-    const size = Number(
+    const sizeBytes = Number(
       await engine.podman('image', 'inspect', '--format', '{{.Size}}', qualifyImage(`plainpath/${app}`)),
     )
-    const idle = await memory(`${app}-2`)
+    const idleMb = await readMemoryMb(`${app}-2`)
     const url = app === 'auth' ? `${origin}/oauth/jwks.json` : `${origin}/api/guides`
     for (let requestCount = 0; requestCount < LOADED_REQUESTS; requestCount += 20)
       await Promise.all(
@@ -51,7 +52,7 @@ export async function measureImages(running: RunningTopology): Promise<Proof[]> 
           await response.arrayBuffer()
         }),
       )
-    const loaded = await memory(`${app}-2`)
+    const loadedMb = await readMemoryMb(`${app}-2`)
     const entryPoint = JSON.parse(
       await engine.podman(
         'image',
@@ -69,7 +70,7 @@ export async function measureImages(running: RunningTopology): Promise<Proof[]> 
     }
     proofs.push({
       subject: `image and processes of ${app}`,
-      observed: `${(size / 1e6).toFixed(0)} MB; memory ${idle} MB idle, ${loaded} MB after ${LOADED_REQUESTS} requests; ${times.join(', ')}`,
+      observed: `${(sizeBytes / 1e6).toFixed(0)} MB; memory ${idleMb} MB idle, ${loadedMb} MB after ${LOADED_REQUESTS} requests; ${times.join(', ')}`,
     })
   }
   return proofs

@@ -34,9 +34,9 @@ const CronJob = z.looseObject({
 
 export interface PlayOptions {
   readonly compose: Compose
-  /** Contains the files that compose.yaml names. */
+  /** The folder with the secret files that compose.yaml names. */
   readonly secretsFolder: string
-  /** Receives the manifests and secrets that podman reads. */
+  /** The folder into which the manifests and secrets for podman are written. */
   readonly workFolder: string
 }
 

@@ -7,6 +7,7 @@ export interface Proof {
   readonly subject: string
   readonly observed: string
 }
+
 export interface RunningTopology {
   readonly engine: Engine
   readonly topology: Topology
@@ -27,19 +28,19 @@ export function expectEqual(subject: string, observed: unknown, expected: unknow
     throw new Error(`${subject}: ${JSON.stringify(observed)} instead of ${JSON.stringify(expected)}`)
 }
 
-/** Evaluates code with the Node of a container. */
+/** Evaluates code with the Node of a service's container. Returns what the code prints. */
 export const evaluateInContainer = ({ topology }: RunningTopology, service: string, code: string) =>
   topology.exec(service, NODE, '-e', code)
 
-/** Polls until `check` returns a value, and returns that value. */
+/** Polls until `check` returns a value, and returns that value. @throws {Error} that names the event, after `timeoutMs` */
 export async function waitFor<T>(
   event: string,
   check: () => Promise<T | undefined>,
-  ms = 60_000,
+  timeoutMs = 60_000,
 ): Promise<T> {
-  for (const deadline = performance.now() + ms; performance.now() < deadline; await sleep(500)) {
+  for (const deadline = performance.now() + timeoutMs; performance.now() < deadline; await sleep(500)) {
     const observed = await check()
     if (observed !== undefined) return observed
   }
-  throw new Error(`${event} did not happen within ${ms / 1000} s`)
+  throw new Error(`${event} did not happen within ${timeoutMs / 1000} s`)
 }

@@ -11,7 +11,10 @@ import {
 
 const AUTH = [NODE, '--disable-proto=throw', 'auth.mjs']
 
-/** Proves which networks each service reaches. */
+/**
+ * Proves that auth has a way out of its networks and the API has none, that the gateway cannot resolve the name of PostgreSQL, and
+ * which addresses the network `front` assigns.
+ */
 export async function proveNetworks(running: RunningTopology): Promise<Proof[]> {
   const routes = `console.log(fs.readFileSync('/proc/net/route', 'utf8').split('\\n').some((line) => line.split('\\t')[1] === '00000000'))`
   for (const name of ['resource-1', 'resource-2'])
@@ -25,10 +28,10 @@ export async function proveNetworks(running: RunningTopology): Promise<Proof[]> 
   const gateway = await engine.tryPodman('exec', 'gateway', 'getent', 'hosts', 'postgres')
   if (gateway.code === 0) throw new Error('the gateway resolves the name of PostgreSQL')
   const format = '{{(index .NetworkSettings.Networks "plainpath_front").IPAddress}}'
-  const address = (name: string) => engine.podman('inspect', '--format', format, name)
-  expectEqual('the address of the gateway', await address('gateway'), '172.30.80.2')
+  const findAddress = (name: string) => engine.podman('inspect', '--format', format, name)
+  expectEqual('the address of the gateway', await findAddress('gateway'), '172.30.80.2')
   for (const name of INSTANCES) {
-    const lastByte = Number((await address(name)).split('.').at(-1))
+    const lastByte = Number((await findAddress(name)).split('.').at(-1))
     if (lastByte < 128) throw new Error(`${name} has an address outside the range`)
   }
   return [
@@ -74,8 +77,8 @@ async function registerAgent({ origin }: RunningTopology) {
 }
 
 /**
- * Sends a request with the token to each API instance and through the gateway, and returns the statuses. Repeats the request after
- * a 503, as clients do: a busy machine causes it, and it never replaces a 200 or 401.
+ * Sends a request with the token to each API instance and through the gateway, and returns the statuses. Repeats a request that
+ * gets a 503, as clients do, since a busy machine can cause one.
  */
 async function requestAtEachInstance(
   running: RunningTopology,
@@ -160,16 +163,8 @@ export async function proveRevocation(
   await agent.revoke(revokedToken)
   expectEqual('after the revocation', await listStatuses(revokedToken), [401, 401, 401])
   expectEqual('the other token', await listStatuses(otherToken), [200, 200, 200])
-  const command = [
-    NODE,
-    '--disable-proto=throw',
-    'auth.mjs',
-    'stop',
-    '--all-tokens',
-    '--reason',
-    'container test',
-  ]
-  // A connection to a store may time out just after containers have started. The command must then be run again.
+  const command = [...AUTH, 'stop', '--all-tokens', '--reason', 'container test']
+  // A connection to a store can time out just after containers have started. The command must then be run again.
   await waitFor('`stop --all-tokens`', async () =>
     (await running.engine.tryPodman('exec', auth, ...command)).code === 0 ? true : undefined,
   )
@@ -184,7 +179,7 @@ export async function proveRevocation(
   ]
 }
 
-/** Proves that the signing key can be rotated while everything runs. */
+/** Proves that the signing key can be rotated, and the old one revoked, while everything runs. */
 export async function proveRotation(running: RunningTopology): Promise<Proof[]> {
   const { origin, topology } = running
   // Retries while this address exceeds its rate limit.
@@ -234,7 +229,7 @@ export async function proveRotation(running: RunningTopology): Promise<Proof[]> 
   ]
 }
 
-/** Waits until ten requests in a row succeed. */
+/** Sends requests until ten in a row succeed. */
 export async function waitUntilSteady(url: string): Promise<void> {
   let successesInRow = 0
   await waitFor(`ten good responses in a row from ${url}`, async () => {
@@ -280,7 +275,7 @@ export async function proveStop(running: RunningTopology): Promise<Proof[]> {
     const readySeconds = (performance.now() - startedAt) / 1000
     proofs.push({
       subject: `SIGTERM to ${name} under requests`,
-      observed: `exit 0 after ${seconds.toFixed(1)} s, ${statusCounts.get(200)} of ${statusCounts.get(200)} responses 200; ready again after ${readySeconds.toFixed(1)} s`,
+      observed: `exit 0 after ${seconds.toFixed(1)} s, all ${statusCounts.get(200)} responses 200; ready again after ${readySeconds.toFixed(1)} s`,
     })
   }
   return proofs

@@ -3,7 +3,7 @@ import { type PlayOptions, playDeployments, playKeysJob } from './play-manifests
 import { expectEqual, type Proof, type RunningTopology } from './proof.ts'
 import { proveRevocation, waitUntilSteady } from './proofs.ts'
 
-/** Stops the instances of compose.yaml and proves that the pods of infra/kubernetes/base run in their place. */
+/** Removes the instances of compose.yaml, and proves that the pods of infra/kubernetes/base run in their place. */
 export async function provePods(running: RunningTopology, options: PlayOptions): Promise<Proof[]> {
   const { engine, origin } = running
   await engine.podman('rm', '--force', '--time', '30', 'auth-1', 'auth-2', 'resource-1', 'resource-2')

@@ -8,7 +8,7 @@ type Compose = ReturnType<typeof readCompose>
 export interface Topology {
   /** Seconds from the start of each service until it was healthy, or had ended if it is a job. */
   readonly startSeconds: ReadonlyMap<string, number>
-  /** Seconds from the first network until the gateway responded. */
+  /** Seconds from the creation of the first network until every service was healthy and every job had ended. */
   readonly seconds: number
   /** Runs a program in the container of a service. */
   exec(service: string, ...args: readonly string[]): Promise<string>
@@ -22,7 +22,7 @@ const POLL_MS = 100
 /** Limits low enough for every machine: a container may not exceed its host's limits. */
 const LIMITS = ['--ulimit=nofile=20000:20000', '--ulimit=nproc=20000:20000']
 
-/** Starts the services of compose.yaml in the order of their dependencies. */
+/** Starts the services of compose.yaml in the order of their dependencies, except omitted ones and those with a profile. */
 export async function runTopology(
   engine: Engine,
   compose: Compose,

@@ -5,7 +5,7 @@ import { translateNetworks, translateService } from './translate-compose.ts'
 const compose = readCompose({ PLAINPATH_PORT: '18080' })
 const options = { folder: '/repository/infra', secretsFolder: '/secrets' }
 
-test('translates a hardened service, with its limits, networks, secrets and files', () => {
+test('translates a hardened service, with its network address, limits, files, ports and variables', () => {
   const words = translateService(compose, 'gateway', options).join(' ')
   expect(words).toContain('--network plainpath_front:alias=gateway,ip=172.30.80.2')
   expect(words).toContain('--read-only --read-only-tmpfs=false --cap-drop=ALL --cap-add=NET_BIND_SERVICE')
@@ -16,7 +16,7 @@ test('translates a hardened service, with its limits, networks, secrets and file
   expect(words.endsWith(' docker.io/library/caddy:2.10.2')).toBe(true)
 })
 
-test('translates a job, whose command another one replaces', () => {
+test('translates a job with its secrets, and replaces the command of another job', () => {
   const words = translateService(compose, 'auth-migrate', options)
   expect(words.slice(-2)).toEqual(['docker.io/plainpath/auth', 'migrate'])
   expect(words).toContain('/secrets/auth-owner.env')
@@ -26,7 +26,7 @@ test('translates a job, whose command another one replaces', () => {
   )
 })
 
-test('keeps an empty argument of a command that is text', () => {
+test('keeps an empty argument of a command that is one string', () => {
   expect(translateService(compose, 'redis', options)).toEqual(
     expect.arrayContaining(['--save', '', '--appendonly']),
   )
@@ -43,7 +43,7 @@ test('creates internal networks, and keeps the address of the gateway out of the
   expect(networks).toContain('plainpath_edge')
 })
 
-test('rejects a member that it does not know', () => {
+test('rejects an unknown member', () => {
   const services = { ...compose.services, redis: { ...compose.services['redis']!, privileged: true } }
   expect(() => translateService({ ...compose, services }, 'redis', options)).toThrow('privileged')
 })

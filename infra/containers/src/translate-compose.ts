@@ -17,7 +17,7 @@ const Service = z.strictObject({
   healthcheck: z.looseObject({ test: z.array(z.string()) }).optional(),
   command: z.union([z.string(), z.array(z.string())]).optional(),
   ulimits: z.record(z.string(), z.int()).optional(),
-  // These members are ignored: the program itself builds and restarts, and podman stores logs in its own way.
+  // The next three members are ignored: this program builds the images, restarts nothing, and lets podman store the logs.
   build: z.unknown().optional(),
   restart: z.string().optional(),
   logging: z.unknown().optional(),
@@ -58,7 +58,7 @@ export const translateNetworks = (compose: Compose): string[][] =>
     ]
   })
 
-/** Lists the services that a service waits for, as Compose does. */
+/** Lists the services for which a service waits, each with the condition that ends the wait. */
 export const listDependencies = (service: ComposeService): [name: string, condition: string][] =>
   Object.entries(Service.parse(service).depends_on).map(([name, { condition }]) => [name, condition])
 
@@ -118,7 +118,7 @@ export function translateService(
   ]
 }
 
-/** Adds the registry and the namespace to an image name, as Docker does. */
+/** Adds Docker Hub and, if there is none, the namespace `library` to an image name, as Docker does. */
 export const qualifyImage = (image: string): string =>
   image.includes('/') ? `docker.io/${image}` : `docker.io/library/${image}`
 
@@ -128,6 +128,6 @@ const listNetworks = (networks: unknown): [string, z.infer<typeof Attachment>][]
     ? networks.map((network: string) => [network, {}])
     : Object.entries(z.record(z.string(), Attachment).parse(networks))
 
-/** Splits a command as a shell does: at spaces, except between double quotes. */
+/** Splits a command at white space, except between double quotes. */
 const splitCommand = (command: string): string[] =>
   Array.from(command.matchAll(/"([^"]*)"|(\S+)/g), ([, quoted, word]) => quoted ?? word ?? '')

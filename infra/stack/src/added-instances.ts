@@ -94,7 +94,7 @@ export async function serveAdditions(
   }
 }
 
-/** Serves one connection: starts an instance, and stops it when the other side or the stack ends. */
+/** Serves one connection: starts an instance, and stops it when the other side closes its half or the stack stops. */
 async function serveAddition(
   socket: Socket,
   add: (app: AppName) => Promise<AddedInstance>,
@@ -123,7 +123,7 @@ async function serveAddition(
 }
 
 /**
- * Reads the first line, and discards the rest.
+ * Reads the first line, of at most 99 characters, and ignores what follows.
  *
  * @returns undefined if the line names no app, or if `released` resolves first
  */
@@ -139,9 +139,9 @@ async function readApp(socket: Socket, released: Promise<void>): Promise<AppName
 }
 
 /**
- * Requests one more instance from the stack on `folder`, and prints the messages of the stack until the instance has stopped.
+ * Requests one more instance from the stack on `folder`, and prints the stack's messages until the instance has stopped.
  *
- * @param options.interrupted resolves when the instance is to be stopped
+ * @param options.interrupted resolves when the instance should stop
  * @returns the exit code: 0 if the instance ran and stopped normally
  */
 export async function addToStack(

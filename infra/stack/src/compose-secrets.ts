@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { chmod } from 'node:fs/promises'
+import path from 'node:path'
 import { openDataDirectory } from '@plainpath/local/data-directory'
 import { ensureLocalSecrets } from '@plainpath/local/secrets'
 import { APP_NAMES, type AppName, serviceUrls } from '@plainpath/metadata'
@@ -41,16 +42,17 @@ const generatePassword = () => randomBytes(24).toString('base64url')
 export async function createComposeSecrets(folder: string, origin: string): Promise<string[]> {
   const data = await openDataDirectory(folder)
   await chmod(folder, 0o700)
-  const createdFiles: string[] = []
+  const localSecrets = await ensureLocalSecrets(data, serviceUrls(origin).base)
+  const { passwords, files } = localSecrets
+  const createdFiles = [...localSecrets.createdFiles]
   const writeOnce = async (name: string, generate: () => string): Promise<string> => {
     const file = await data.createFileOnce(name, generate)
     await chmod(file.path, 0o644)
     if (file.isNew) createdFiles.push(name)
     return file.content
   }
-  const { passwords, files } = await ensureLocalSecrets(data, serviceUrls(origin).base)
   for (const file of Object.values(files)) await chmod(file, 0o644)
-  const servers = await data.createFileOnce(toBaseName(files.AUTH_RESOURCE_SERVERS_FILE), () => '[]')
+  const servers = await data.createFileOnce(path.basename(files.AUTH_RESOURCE_SERVERS_FILE), () => '[]')
   await writeOnce('resource-servers.json', () => servers.content)
   await writeOnce('postgres-password', generatePassword)
   await writeOnce('role-passwords.psql', () =>
@@ -75,5 +77,3 @@ export async function createComposeSecrets(folder: string, origin: string): Prom
     await writeOnce(file, () => `${variable}=${formatUrl(passwords, redisPasswords)}\n`)
   return createdFiles
 }
-
-const toBaseName = (file: string) => file.slice(file.lastIndexOf('/') + 1)

@@ -1,7 +1,7 @@
 import { access, constants } from 'node:fs/promises'
 import path from 'node:path'
 
-/** The programs of the stack and its tests that are not npm packages, and the Debian packages that contain them. */
+/** The programs that the stack and the tests run and that are not npm packages, with the Debian packages that contain them. */
 const PACKAGES = {
   caddy: 'caddy',
   chromium: 'chromium',
@@ -15,7 +15,7 @@ const PACKAGES = {
 } as const
 type DebianProgram = keyof typeof PACKAGES
 
-/** Thrown when programs are not installed. */
+/** The error for programs that are not installed. */
 export class MissingPrograms extends Error {
   override readonly name = 'MissingPrograms'
 }
@@ -23,6 +23,7 @@ export class MissingPrograms extends Error {
 /**
  * Finds programs on the search path.
  *
+ * @param searchPath folders, separated as in `PATH`
  * @throws {MissingPrograms} naming all missing packages and the command that installs them
  */
 export async function findDebianPrograms<const Names extends readonly DebianProgram[]>(
@@ -32,10 +33,10 @@ export async function findDebianPrograms<const Names extends readonly DebianProg
   const entries = await Promise.all(
     names.map(async (name) => [name, await findProgram(name, searchPath)] as const),
   )
-  const missing = [...new Set(entries.filter(([, file]) => !file).map(([name]) => PACKAGES[name]))]
-  if (missing.length > 0) {
+  const missingPackages = [...new Set(entries.filter(([, file]) => !file).map(([name]) => PACKAGES[name]))]
+  if (missingPackages.length > 0) {
     throw new MissingPrograms(
-      `Missing: ${missing.join(', ')}. On Debian: apt-get install ${missing.join(' ')}`,
+      `Missing: ${missingPackages.join(', ')}. On Debian: apt-get install ${missingPackages.join(' ')}`,
     )
   }
   return Object.fromEntries(entries) as Record<Names[number], string>

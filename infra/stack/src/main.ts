@@ -16,8 +16,8 @@ import { type Prometheus, startPrometheus } from './start-prometheus.ts'
 import { type Stack, startStack } from './start-stack.ts'
 import { type SupervisedProcess, superviseProcess } from './supervise-process.ts'
 
-/** The root of the checkout, with a slash at its end. */
-const project = fileURLToPath(new URL('../../..', import.meta.url))
+/** The root of the check-out, with a slash at its end. */
+const projectFolder = fileURLToPath(new URL('../../..', import.meta.url))
 const print = (line: string) => console.log(line)
 const printError = (line: string) => console.error(line)
 
@@ -25,7 +25,7 @@ async function runStack(start: Extract<StackCommand, { kind: 'start' }>): Promis
   const { port, folder, instances, basePort, processEnv } = start
   const shutdownSignal = waitForShutdownSignal()
   print('Starting the whole topology as plain processes')
-  // Also looks for the programs that other functions start, so that one error names all missing ones.
+  // Other functions start Caddy and Redis. These programs are looked for here too, so that one error names all missing ones.
   const programs = await findDebianPrograms(
     ['prometheus', 'caddy', 'redis-server'],
     process.env['PATH'] ?? '',
@@ -72,7 +72,7 @@ async function runStack(start: Extract<StackCommand, { kind: 'start' }>): Promis
   )
   for (const [name, url] of Object.entries(start.settings)) print(`Traces         ${url}  (${name})`)
   const env = await writeStackEnv(folder, stack.env)
-  const folderPrefix = folder === path.join(project, '.data/stack') ? '' : `DATA_DIR=${folder} `
+  const folderPrefix = folder === path.join(projectFolder, '.data/stack') ? '' : `DATA_DIR=${folder} `
   print(`\nReady: ${stack.origin}. Ctrl-C stops everything; the data stays in ${folder}.`)
   print(`Commands:  ${folderPrefix}npm run stack:auth -- keys list`)
   print(`           ${folderPrefix}npm run stack:resource -- guides list`)
@@ -82,7 +82,7 @@ async function runStack(start: Extract<StackCommand, { kind: 'start' }>): Promis
   print('Stopping')
 }
 
-/** Starts one more instance, which Prometheus scrapes and which is supervised like the others. */
+/** Starts one more instance, supervises it, and lets Prometheus scrape it. */
 async function addInstance(
   app: AppName,
   {
@@ -115,7 +115,7 @@ async function addInstance(
 
 const POSTGRES_POLL_MS = 500
 
-/** Adapts PostgreSQL for supervision. It is not a child of this process, so polling must find out that it ended. */
+/** Adapts PostgreSQL for supervision. It is not a child of this process, so only polling shows that it has ended. */
 function toSupervisedPostgres({ postgres }: Stack): SupervisedProcess {
   const server = createPostgresProcess(postgres)
   return {
@@ -136,7 +136,7 @@ function toSupervisedPostgres({ postgres }: Stack): SupervisedProcess {
 /** Errors whose message names the remedy. Other errors are printed with their stack. */
 const ONE_LINE_ERRORS = new Set(['MissingPrograms', 'EmbeddedPostgresError', 'LocalError'])
 
-const command = parseStackCommand(process.argv.slice(2), process.env, project)
+const command = parseStackCommand(process.argv.slice(2), process.env, projectFolder)
 if (command.kind === 'help') print(STACK_USAGE)
 else if (command.kind === 'usage-error') {
   printError(command.text)

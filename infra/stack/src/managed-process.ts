@@ -4,8 +4,8 @@ import { finished } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
- * A process of the stack, whose output is written to a file. A test may stop it and start it again with the same options.
- * Disposing sends SIGTERM, and SIGKILL after `stopMs`.
+ * A process whose output is written to a file. It can be stopped, and started again with the same options. Disposing sends
+ * SIGTERM, and SIGKILL after `stopMs`.
  */
 export interface ManagedProcess extends AsyncDisposable {
   readonly name: string
@@ -13,7 +13,7 @@ export interface ManagedProcess extends AsyncDisposable {
   readonly child: ChildProcess
   readonly logFile: string
   readonly isRunning: boolean
-  /** Sends the signal and waits until the process has ended. Sends SIGKILL after `stopMs`. */
+  /** Sends the signal, and SIGKILL after `stopMs`. Waits until the process has ended. */
   stop(signal: NodeJS.Signals): Promise<void>
   /**
    * Waits until the current process ends without a call of `stop`.
@@ -22,9 +22,9 @@ export interface ManagedProcess extends AsyncDisposable {
    */
   crashed(): Promise<string>
   /**
-   * Starts it again at the same addresses, and waits until it is ready. `stop` may be called meanwhile.
+   * Starts the process again, and waits until it is ready. `stop` may be called meanwhile.
    *
-   * @throws {Error} like the first start, and also if the process is running
+   * @throws {Error} for the same reasons as `startManagedProcess`, and if the process is already running
    */
   start(): Promise<void>
 }
@@ -33,9 +33,10 @@ interface ManagedProcessOptions {
   readonly name: string
   /** The program and its arguments. */
   readonly command: readonly string[]
+  /** The environment variables of the process, which also receives our `PATH`. */
   readonly env: Readonly<Record<string, string>>
   readonly logFile: string
-  /** The output that shows that the process is ready. */
+  /** A part of the output that shows that the process is ready. */
   readonly readyLine: string
   /** The maximum time until it is ready; by default 180 000. */
   readonly startMs?: number
@@ -86,7 +87,7 @@ interface Run {
 const isAlive = (child: ChildProcess) =>
   child.pid !== undefined && child.exitCode === null && child.signalCode === null
 
-/** The maximum output that the error quotes if the process does not become ready. */
+/** How much output the error quotes if the process does not become ready. */
 const MAX_TAIL_CHARACTERS = 2_000
 
 /** Starts the process. `started` resolves when it is ready. */
@@ -97,7 +98,7 @@ function launch(options: ManagedProcessOptions): Run & { readonly started: Promi
   const child = spawn(program, args, {
     env: { PATH: process.env['PATH'] ?? '', ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
-    // The process receives its own process group: Ctrl-C must reach only the launcher, which stops everything in order.
+    // A process group of its own: Ctrl-C must reach only the launcher, which stops everything in order.
     detached: true,
   })
   const ready = Promise.withResolvers<void>()
@@ -149,9 +150,12 @@ async function stop(run: Run, signal: NodeJS.Signals): Promise<void> {
 
 const POLL_MS = 50
 
-/** Polls a condition every 50 ms. Returns false if it is not true within `ms`. */
-export async function waitUntil(condition: () => boolean | Promise<boolean>, ms: number): Promise<boolean> {
-  for (const deadline = performance.now() + ms; performance.now() < deadline; await sleep(POLL_MS)) {
+/** Polls a condition every 50 ms. Returns false if it is not true within `timeoutMs`. */
+export async function waitUntil(
+  condition: () => boolean | Promise<boolean>,
+  timeoutMs: number,
+): Promise<boolean> {
+  for (const deadline = performance.now() + timeoutMs; performance.now() < deadline; await sleep(POLL_MS)) {
     if (await condition()) return true
   }
   return false

@@ -2,9 +2,9 @@ import { loadConfig } from '@plainpath/auth/config'
 import { initKeys } from '@plainpath/auth/key-operations'
 import { openStores } from '@plainpath/auth/stores'
 import { createLog } from '@plainpath/http'
-import { freePorts } from '@plainpath/http/free-ports'
+import { reserveFreePorts } from '@plainpath/http/free-ports'
 import { DATA_DIRECTORY_LOCK, openDataDirectory } from '@plainpath/local/data-directory'
-import { embeddedDatabases, migrateBoth } from '@plainpath/local/databases'
+import { ensureEmbeddedDatabases, migrateBoth } from '@plainpath/local/databases'
 import { ensureLocalSecrets } from '@plainpath/local/secrets'
 import { LocalError } from '@plainpath/local/settings'
 import { serviceUrls } from '@plainpath/metadata'
@@ -21,25 +21,26 @@ export interface StoreAddresses {
   readonly RESOURCE_REDIS_URL: string
 }
 
-/** The running stores. Both databases are migrated, and contain the first guides and a signing key. */
+/** The running stores. Both databases are migrated. Auth's contains a signing key, and the API's contains the first guides. */
 export interface StackStores extends AsyncDisposable {
   readonly postgres: EmbeddedPostgres
   readonly redis: RunningRedis
   readonly addresses: StoreAddresses
-  /** All settings of both apps except their ports, including `addresses`. */
+  /** Settings of both apps, including `addresses`. They lack the ports, and `RESOURCE_AUTH_URL` is only a placeholder. */
   readonly env: Readonly<Record<string, string>>
 }
 
 /**
  * Starts the stores of a stack with the data in `folder`, and creates the data if necessary.
  *
- * @throws {MissingPrograms} when `redis-server` is not installed
+ * @throws {MissingPrograms} if `redis-server` is not installed
+ * @throws {LocalError} if another stack or `npm start` uses the data, or PostgreSQL already runs on it at another port
  */
 export async function openStackStores(options: {
   folder: string
   origin: string
   limitsFactor: number
-  /** The memory limit of Redis; by default 256. */
+  /** The memory limit of Redis in MB; by default 256. */
   redisMb?: number
   /** By default free ports. */
   ports?: { readonly postgres: number | undefined; readonly redis: number }
@@ -70,8 +71,8 @@ export async function openStackStores(options: {
     throw new LocalError(
       `PostgreSQL already runs on the data in ${folder}, at port ${postgres.port}. Stop the programs that use it, then start the stack again.`,
     )
-  const databases = await embeddedDatabases(postgres, secrets.passwords)
-  const port = options.ports?.redis ?? (await freePorts(1))[0] ?? 0
+  const databases = await ensureEmbeddedDatabases(postgres, secrets.passwords)
+  const port = options.ports?.redis ?? (await reserveFreePorts(1))[0] ?? 0
   const redis = opening.use(
     await startRedis({
       program: programs['redis-server'],

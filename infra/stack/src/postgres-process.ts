@@ -3,12 +3,12 @@ import { readFileSync, statSync } from 'node:fs'
 import { type EmbeddedPostgres, findRunningServer } from '@plainpath/postgres'
 import { waitUntil } from './managed-process.ts'
 
-/** The process of the database server. A test may stop it and start it again at the same port. */
+/** The process of the database server, which can be stopped and started again at the same port. */
 export interface PostgresProcess {
   readonly dir: string
   /** The command that started it: the program, `-D`, the folder, and its settings. */
   readonly command: readonly string[]
-  /** Stops the server and waits until it has ended. After SIGQUIT or SIGKILL its next start recovers the data. */
+  /** Stops the server and waits until it has ended. After SIGQUIT or SIGKILL, the next start recovers the data. */
   stop(signal: 'SIGINT' | 'SIGQUIT' | 'SIGKILL'): Promise<void>
   /** Starts the server unless it is running. Resolves when it accepts connections. */
   start(): Promise<void>
@@ -23,7 +23,8 @@ const START_MS = 30_000
 /**
  * Creates the controls of a server.
  *
- * @param command starts the server. It is required if the server is not running
+ * @param command the command that starts the server; by default that of the running server
+ * @throws {Error} if there is no command and the server is not running
  */
 export function createPostgresProcess(
   { dir }: Pick<EmbeddedPostgres, 'dir'>,
@@ -52,7 +53,7 @@ export function createPostgresProcess(
       const [program = '', ...options] = command
       const { uid, gid } = statSync(dir)
       let hasExited = true
-      // Processes of a killed server hold its data for a moment. A start fails until they have ended.
+      // The processes of a killed server hold its data for a moment, and a start fails until they have ended.
       const tryStart = () => {
         if (findRunningServer(dir)?.isReady) return true
         if (!hasExited) return false

@@ -5,7 +5,7 @@ const TAG = { integer: 0x02, bits: 0x03, octets: 0x04, utf8: 0x0c, time: 0x17, l
 /** The tag of `[number]` in the ASN.1 of RFC 5280: constructed, or primitive if `isConstructed` is false. */
 const toContextTag = (number: number, isConstructed = true) => (isConstructed ? 0xa0 : 0x80) + number
 
-/** Object identifiers of RFC 5280 §4.1 and §4.2.1 in DER. */
+/** Object identifiers in DER: the signature algorithm (RFC 5758 §3.2), and an attribute and an extension (RFC 5280). */
 const ECDSA_WITH_SHA256 = Buffer.from('06082a8648ce3d040302', 'hex')
 const COMMON_NAME = Buffer.from('0603550403', 'hex')
 const SUBJECT_ALT_NAME = Buffer.from('0603551d11', 'hex')
@@ -19,21 +19,22 @@ export function createSelfSignedCertificate(host: string): { key: string; certif
   const now = new Date()
   const expiry = new Date(now)
   expiry.setUTCFullYear(now.getUTCFullYear() + YEARS)
-  const name = encodeSequence(
+  // A self-signed certificate has the same name as its issuer and as its subject.
+  const distinguishedName = encodeSequence(
     encodeDer(TAG.set, encodeSequence(COMMON_NAME, encodeDer(TAG.utf8, Buffer.from(host)))),
   )
-  const names = encodeSequence(encodeDer(toContextTag(2, false), Buffer.from(host)))
+  const alternativeNames = encodeSequence(encodeDer(toContextTag(2, false), Buffer.from(host)))
   const body = encodeSequence(
     encodeDer(toContextTag(0), encodeDer(TAG.integer, Buffer.of(2))),
     encodeDer(TAG.integer, Buffer.concat([Buffer.of(1), randomBytes(15)])),
     encodeSequence(ECDSA_WITH_SHA256),
-    name,
+    distinguishedName,
     encodeSequence(encodeUtcTime(now), encodeUtcTime(expiry)),
-    name,
+    distinguishedName,
     publicKey.export({ type: 'spki', format: 'der' }),
     encodeDer(
       toContextTag(3),
-      encodeSequence(encodeSequence(SUBJECT_ALT_NAME, encodeDer(TAG.octets, names))),
+      encodeSequence(encodeSequence(SUBJECT_ALT_NAME, encodeDer(TAG.octets, alternativeNames))),
     ),
   )
   const signature = encodeDer(TAG.bits, Buffer.of(0), sign('sha256', body, privateKey))
@@ -46,18 +47,17 @@ export function createSelfSignedCertificate(host: string): { key: string; certif
 /** Encodes a DER value of at most 65 535 bytes. */
 function encodeDer(tag: number, ...parts: Buffer[]): Buffer {
   const content = Buffer.concat(parts)
-  const { length } = content
-  const size =
-    length < 0x80
-      ? [length]
-      : length < 0x100
-        ? [0x81, length]
-        : [0x82, Math.floor(length / 0x100), length % 0x100]
-  return Buffer.concat([Buffer.of(tag, ...size), content])
+  return Buffer.concat([Buffer.of(tag, ...encodeLength(content.length)), content])
+}
+
+function encodeLength(length: number): readonly number[] {
+  if (length < 0x80) return [length]
+  if (length < 0x100) return [0x81, length]
+  return [0x82, Math.floor(length / 0x100), length % 0x100]
 }
 
 const encodeSequence = (...parts: Buffer[]) => encodeDer(TAG.list, ...parts)
-/** Encodes a UTCTime, which can represent only years before 2050. */
+/** Encodes a UTCTime, which can represent only the years 1950 to 2049. */
 const encodeUtcTime = (date: Date) =>
   encodeDer(
     TAG.time,

@@ -9,9 +9,9 @@ test('reads the options between the program and its file', () => {
 })
 
 test.each([
-  ['no entry point', 'FROM a\n', 'the Dockerfile has no entry point'],
+  ['a Dockerfile without an entry point', 'FROM a\n', 'the Dockerfile has no entry point'],
   [
-    'different options for the apps',
+    'entry points with different options',
     entryPoint('/node', '--one', 'a.ts') + entryPoint('/node', 'b.ts'),
     'the apps are started under different options',
   ],

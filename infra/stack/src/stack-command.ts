@@ -53,9 +53,9 @@ Environment variables:
   OTEL_EXPORTER_OTLP_HEADERS, OTEL_EXPORTER_OTLP_CERTIFICATE
                                         passed on to the apps: headers and certificate for the collector`
 
-/** Environment variables that are passed on to the apps as settings. */
+/** Environment variables that the stack passes on to the apps as settings. */
 const PASSED_SETTINGS = ['AUTH_OTLP_URL', 'RESOURCE_OTLP_URL']
-/** Environment variables that are passed on to the processes of the apps, where the OpenTelemetry exporter reads them. */
+/** Environment variables that the stack passes on to the processes of the apps, where the OpenTelemetry exporter reads them. */
 const PASSED_PROCESS_VARIABLES = ['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_EXPORTER_OTLP_CERTIFICATE']
 
 const MAX_PORT = 65_535
@@ -65,7 +65,7 @@ const MAX_BASE_PORT = MAX_PORT - FIXED_PORT_COUNT + 1
  * Parses the command line and the environment variables.
  *
  * @param args the arguments after the script path
- * @param projectFolder the folder that a relative `DATA_DIR` is resolved against
+ * @param projectFolder the folder to which a relative `DATA_DIR` is relative
  */
 export function parseStackCommand(
   args: readonly string[],

@@ -11,7 +11,7 @@ const ENV = {
   AUTH_CORS_ORIGINS: '',
 }
 
-test('Node reads the settings as they were, and only the user may read the file', async () => {
+test('Node reads back the same settings, and only the user may read the file', async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-stack-env-'))
   try {
     const file = await writeStackEnv(folder, ENV)
@@ -23,6 +23,6 @@ test('Node reads the settings as they were, and only the user may read the file'
   }
 })
 
-test.for(["it's", 'two\nlines'])('a value that the file cannot have is refused by name: %j', (value) => {
+test.for(["it's", 'two\nlines'])('rejects the value %j, and names its setting', (value) => {
   expect(() => formatEnv({ AUTH_X: value })).toThrow('the value of AUTH_X cannot be written')
 })

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { freePorts } from '@plainpath/http/free-ports'
+import { reserveFreePorts } from '@plainpath/http/free-ports'
 import { expect, test } from 'vitest'
 import { refuseBusyPorts } from './refuse-busy-ports.ts'
 import {
@@ -11,9 +11,9 @@ import {
   MAX_INSTANCES,
 } from './stack-ports.ts'
 
-const MOST = { auth: MAX_INSTANCES, resource: MAX_INSTANCES }
+const MAX_OF_EACH = { auth: MAX_INSTANCES, resource: MAX_INSTANCES }
 
-test('the fixed ports agree with the table', () => {
+test('the fixed ports agree with the usage text', () => {
   const ports = assignFixedPorts(9_000)
   expect(ports).toMatchObject({
     postgres: 9_000,
@@ -29,19 +29,19 @@ test('the fixed ports agree with the table', () => {
 test.for([
   ['fixed', async () => assignFixedPorts(9_000)],
   ['free', () => findFreeStackPorts(MAX_INSTANCES)],
-] as const)('%s ports differ, for the most instances', async ([, open]) => {
-  const used = listPorts(await open(), MOST).map(({ port }) => port)
-  expect(new Set(used).size).toBe(used.length)
-  expect(Math.min(...used)).toBeGreaterThan(0)
+] as const)('%s ports differ from each other, with the maximum number of instances', async ([, assign]) => {
+  const ports = listPorts(await assign(), MAX_OF_EACH).map(({ port }) => port)
+  expect(new Set(ports).size).toBe(ports.length)
+  expect(Math.min(...ports)).toBeGreaterThan(0)
 })
 
-test('fixed ports are in the range that the command line checks', () => {
-  for (const { port } of listPorts(assignFixedPorts(9_000), MOST))
+test('fixed ports are in the range that starts at the base port', () => {
+  for (const { port } of listPorts(assignFixedPorts(9_000), MAX_OF_EACH))
     expect(port).toBeLessThan(9_000 + FIXED_PORT_COUNT)
 })
 
-test('a busy port is refused with the process that needs it and the setting', async () => {
-  const [busy = 0, free = 0] = await freePorts(2)
+test('the error for a busy port names the process that needs it and the setting to change', async () => {
+  const [busy = 0, free = 0] = await reserveFreePorts(2)
   const server = createServer().listen(busy, '127.0.0.1')
   await once(server, 'listening')
   try {

@@ -1,11 +1,11 @@
-import { freePorts } from '@plainpath/http/free-ports'
+import { reserveFreePorts } from '@plainpath/http/free-ports'
 import type { AppName } from '@plainpath/metadata'
 import type { AppPorts } from './start-app.ts'
 
 /** The maximum number of instances of an app in a stack. */
 export const MAX_INSTANCES = 9
 
-/** The number of fixed ports, from the base port on. */
+/** The size of the range of fixed ports, which starts at the base port. */
 export const FIXED_PORT_COUNT = 100
 
 /** The ports of all processes of a stack except the gateway. */
@@ -20,7 +20,7 @@ export interface StackPorts {
   app(app: AppName, number: number): AppPorts
 }
 
-/** Assigns the ports for `--base-port`. STACK_USAGE lists them. */
+/** Assigns the ports for `--base-port`, as `STACK_USAGE` lists them. */
 export const assignFixedPorts = (base: number): StackPorts => ({
   postgres: base,
   redis: base + 1,
@@ -39,7 +39,9 @@ export const assignFixedPorts = (base: number): StackPorts => ({
  * @param instances the maximum number of instances of each app
  */
 export async function findFreeStackPorts(instances: number): Promise<StackPorts> {
-  const [redis = 0, prometheus = 0, mailbox = 0, smtp = 0, ...appPorts] = await freePorts(4 + instances * 6)
+  const [redis = 0, prometheus = 0, mailbox = 0, smtp = 0, ...appPorts] = await reserveFreePorts(
+    4 + instances * 6,
+  )
   return {
     postgres: undefined,
     redis,
@@ -61,9 +63,9 @@ export interface RequiredPort {
 }
 
 /**
- * Lists the ports of a stack.
+ * Lists the ports of a stack, without the gateway's.
  *
- * @param instances the number of instances of each app that start
+ * @param instances the number of instances of each app
  */
 export function listPorts(ports: StackPorts, instances: Readonly<Record<AppName, number>>): RequiredPort[] {
   const requiredPorts: RequiredPort[] = [

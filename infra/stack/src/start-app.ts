@@ -33,7 +33,7 @@ export async function startApp(options: {
   wrapper?: readonly string[]
   /** The clone whose code runs; by default this one. */
   root?: string
-  /** The output that shows that the app is ready; by default the log line `listening`. */
+  /** A part of the output that shows that the app is ready; by default the message `listening` of a log line. */
   readyLine?: string
 }): Promise<RunningApp> {
   const { app, ports, folder, wrapper = [], root = ROOT } = options
@@ -58,10 +58,10 @@ export async function startApp(options: {
 }
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
-/** The options of Node in the entry points of `infra/Dockerfile`. */
+/** The Node options in the entry points of `infra/Dockerfile`. */
 const SHIPPED_OPTIONS = readShippedOptions(readFileSync(path.join(ROOT, 'infra/Dockerfile'), 'utf8'))
 
-/** Returns the arguments of Node that run an app as its image does, without the command of the app. */
+/** Returns the Node arguments that run an app as its image does, without the app's own command. */
 const buildAppCommand = (
   app: AppName,
   nodeOptions: readonly string[] = [],
@@ -77,7 +77,8 @@ const COMPILE_CACHE = { NODE_COMPILE_CACHE: path.join(ROOT, 'node_modules/.cache
 const COMPILATIONS = new Map<string, Promise<void>>()
 
 /**
- * Compiles both apps, as the image build does, so that later starts need not strip types. Runs once in this process.
+ * Compiles both apps, so that later starts need not strip types. In one process, the same code is compiled only once under the
+ * same options.
  *
  * @param root the clone whose code is compiled; by default this one
  */
@@ -88,7 +89,7 @@ export function compileApps(nodeOptions: readonly string[] = [], root = ROOT): P
   return compilation
 }
 
-/** Runs `--help` of both apps, which loads all modules and so fills the compile cache. */
+/** Runs `--help` of both apps, which loads their modules and so fills the compile cache. */
 async function runHelp(nodeOptions: readonly string[], root: string): Promise<void> {
   const env = { PATH: process.env['PATH'] ?? '', ...COMPILE_CACHE }
   const compile = (app: AppName) =>
@@ -99,7 +100,7 @@ async function runHelp(nodeOptions: readonly string[], root: string): Promise<vo
 /**
  * Reads the Node options with which the image starts the apps.
  *
- * @param dockerfile the text of the Dockerfile, whose entry points have the program, its options and the file
+ * @param dockerfile the text of the Dockerfile, whose entry points consist of the program, its options and the file
  * @throws {Error} if there is no entry point, or if two have different options
  */
 export function readShippedOptions(dockerfile: string): readonly string[] {

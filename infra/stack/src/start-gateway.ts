@@ -38,7 +38,7 @@ export async function startGateway(options: {
 }
 
 /**
- * Copies the Caddyfile of the project, without the log of its health checks.
+ * Writes a copy of the project's Caddyfile that does not log health checks.
  *
  * @returns the path of the copy
  */
@@ -54,11 +54,11 @@ async function writeQuietCaddyfile(folder: string): Promise<string> {
   return file
 }
 
-/** Returns the origin of the public MCP server behind a local gateway. Its host differs from `localhost`. */
+/** Returns the origin of the public MCP server behind a local gateway. Its host must differ from `localhost`, the main one. */
 export const toPublicMcpOrigin = (port: number) => `http://127.0.0.1:${port}`
 
 /**
- * Starts Caddy with the Caddyfile of the project.
+ * Starts Caddy with a Caddyfile, by default that of the project.
  *
  * @param variables the environment variables that the Caddyfile reads
  */

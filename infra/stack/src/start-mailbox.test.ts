@@ -1,10 +1,10 @@
-import { freePorts } from '@plainpath/http/free-ports'
+import { reserveFreePorts } from '@plainpath/http/free-ports'
 import { createMailTransport } from '@plainpath/mail'
 import { expect, test } from 'vitest'
 import { startMailbox } from './start-mailbox.ts'
 
 test('shows a mail with its link, and escapes markup in it', async () => {
-  const [port = 0] = await freePorts(1)
+  const [port = 0] = await reserveFreePorts(1)
   await using mailbox = await startMailbox(port)
   expect(await (await fetch(mailbox.url)).text()).toContain('Nothing came yet')
   const settings = { smtpUrl: mailbox.smtpUrl, from: 'no-reply@localhost', outboxDirectory: '' }

@@ -6,7 +6,7 @@ import { type Html, html, toMarkup } from '@plainpath/pages'
 const MAX_SHOWN_MAILS = 200
 const LINK = /(https?:\/\/[^\s<>"]+)/
 
-/** Receives every mail of the stack and shows it in a browser. */
+/** A mail server for the stack, and a page that shows the newest mails. */
 export interface Mailbox extends AsyncDisposable {
   /** The value for `*_SMTP_URL`. */
   readonly smtpUrl: string
@@ -15,7 +15,7 @@ export interface Mailbox extends AsyncDisposable {
 }
 
 /**
- * Starts an SMTP server that delivers nothing, and a page with the newest mails, both on loopback.
+ * Starts an SMTP server that delivers nothing, and a page with the newest mails. Both listen on loopback.
  *
  * @param port the port of the page
  * @param smtpPort by default a free port

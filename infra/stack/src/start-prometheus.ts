@@ -11,7 +11,7 @@ type Instances = Readonly<Record<AppName, readonly RunningApp[]>>
 
 export interface Prometheus extends ManagedProcess {
   readonly url: string
-  /** Replaces the scraped instances. Prometheus notices the change at once. */
+  /** Replaces the list of scraped instances. Prometheus watches the list and notices the change. */
   scrape(instances: Instances): Promise<void>
 }
 
@@ -38,7 +38,7 @@ export async function startPrometheus(options: {
     }
   }
   let lastWrite: Promise<void> = Promise.resolve()
-  /** Serializes the writes, since concurrent calls would rename the same draft. */
+  // The writes run one after another, since concurrent ones would rename the same draft.
   const scrape = (instances: Instances) => {
     lastWrite = lastWrite.catch(() => {}).then(() => writeTargets(instances))
     return lastWrite

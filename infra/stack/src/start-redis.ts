@@ -7,7 +7,7 @@ export interface RunningRedis extends ManagedProcess {
   readonly port: number
   /** The URLs for the apps. The user of each app may access only the keys and channels of that app and the shared ones. */
   readonly urls: { readonly auth: string; readonly resource: string }
-  /** The URL for tests, with a user that may run every command. */
+  /** The URL for tests and the bench, with a user that may run every command. */
   readonly adminUrl: string
 }
 
@@ -51,13 +51,13 @@ const CONNECTION_COMMANDS = '+@connection -@dangerous -@admin'
 /** Both apps use these commands, for rate limits and the list of subscribers. */
 const COMMON_COMMANDS =
   '+eval +evalsha +get +set +del +hget +hmget +hgetall +hset +hdel +hincrby +publish +time +info'
-/** Each app also uses these: both subscribe to revocations, and `auth stop` counts the tokens that it revoked. */
+/** `auth stop` counts the tokens that it revoked. The API subscribes to revocations. */
 const APP_COMMANDS = {
-  auth: '+subscribe +unsubscribe +scan +mget',
+  auth: '+scan +mget',
   resource: '+subscribe +unsubscribe',
 } as const
 
-/** Allows an app only its own commands, on its own and the shared keys and channels. */
+/** Formats ACL rules that allow an app only its own commands, on its own and the shared keys and channels. */
 const formatAccessRules = (app: keyof typeof APP_COMMANDS) =>
   `~${app}:* &${app}:* ${SHARED_KEYS} -@all ${CONNECTION_COMMANDS} ${COMMON_COMMANDS} ${APP_COMMANDS[app]}`
 

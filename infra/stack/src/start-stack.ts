@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { freePorts } from '@plainpath/http/free-ports'
+import { reserveFreePorts } from '@plainpath/http/free-ports'
 import { LocalError } from '@plainpath/local/settings'
 import type { AppName } from '@plainpath/metadata'
 import type { EmbeddedPostgres } from '@plainpath/postgres'
@@ -49,12 +49,12 @@ export interface Stack extends AsyncDisposable {
   readonly postgres: EmbeddedPostgres
   readonly env: Readonly<Record<string, string>>
   /**
-   * Starts one more instance of an app. The gateway notices it by its health check.
+   * Starts one more instance of an app. The gateway finds it by its health check.
    *
-   * @throws {LocalError} if `maxInstances` of the app run already
+   * @throws {LocalError} if `maxInstances` of the app already run, or another program uses one of the ports
    */
   addInstance(app: AppName): Promise<RunningApp>
-  /** Lets the gateway exclude an added instance, and stops the instance when it has finished its requests. */
+  /** Stops an added instance. The gateway excludes the instance first, and the instance finishes its requests. */
   removeInstance(app: AppName, instance: RunningApp): Promise<void>
 }
 
@@ -63,7 +63,7 @@ const CONNECTIONS_PER_PAIR = 26
 /** Connections for commands and tests, and those that PostgreSQL reserves. */
 const OTHER_CONNECTIONS = 48
 
-/** The gateway checks ten times a second whether an instance that is about to stop should be excluded. */
+/** Long enough for the gateway to exclude an instance that is about to stop: it checks each instance ten times a second. */
 const DRAIN_DELAY_SECONDS = '2'
 
 /**
@@ -78,7 +78,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const { instances = { auth: 2, resource: 2 } } = options
   const { maxInstances = Math.max(instances.auth, instances.resource) } = options
   const ports = options.ports ?? (await findFreeStackPorts(maxInstances))
-  const port = options.port ?? (await freePorts(1))[0] ?? 0
+  const port = options.port ?? (await reserveFreePorts(1))[0] ?? 0
   const origin = `http://localhost:${port}`
   const { folder, limitsFactor = 100 } = options
   const { postgres, redis, ...stores } = opening.use(
@@ -124,12 +124,12 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   }
   const runningInstances: Record<AppName, RunningApp[]> = { auth: [], resource: [] }
   opening.defer(async () => {
-    // The stack stops every process, even if one of them fails to stop.
+    // All instances are stopped, even if stopping one of them fails.
     await using stopping = new AsyncDisposableStack()
     for (const each of [...runningInstances.auth, ...runningInstances.resource]) stopping.use(each)
   })
   for (const number of listNumbersTo(instances.auth)) runningInstances.auth.push(await start('auth', number))
-  // Each API process receives the addresses of the auth processes that run until the stack stops.
+  // Each API process receives the addresses of the auth processes that start with the stack, since added ones may stop earlier.
   const internalUrls = runningInstances.auth.map((each) => `http://127.0.0.1:${each.ports.internal}`)
   const { redirectAuth = async (url: string) => url } = options
   const createAuthSettings = async () => ({

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type SupervisedProcess, superviseProcess } from './supervise-process.ts'
 
-/** A process that a test ends. Its next `failures` starts fail. */
+/** Creates a process that the test can end. The first `failures` restarts fail. */
 function endableProcess(failures = 0) {
   let ended = Promise.withResolvers<string>()
   let starts = 0

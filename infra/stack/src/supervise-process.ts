@@ -5,7 +5,7 @@ export interface SupervisedProcess {
   readonly name: string
   readonly logFile: string
   /**
-   * Waits until the process ends although nobody stopped it.
+   * Waits until the process ends without having been stopped.
    *
    * @returns the cause, such as `exit code 1`
    */
@@ -29,8 +29,9 @@ const FIRST_PAUSE_MS = 1_000
 const MAX_PAUSE_MS = 60_000
 
 /**
- * Prints when a process ends although nobody stopped it, and restarts it after a pause. The pause doubles up to a minute, and
- * starts over when the process has run for longer than that. Disposing ends the supervision, not the process.
+ * Prints a line when a process ends without having been stopped, and restarts the process after a pause. The pause doubles each
+ * time, up to a minute. When the process has run for longer than a minute, the next pause is the first one again. Disposing ends
+ * the supervision, not the process.
  */
 export function superviseProcess(supervised: SupervisedProcess, options: SupervisionOptions): Disposable {
   const stopping = new AbortController()

@@ -37,16 +37,18 @@ test('each alert has a series that raises it and another that does not', () => {
   const files = ['rules.test.yaml', 'rules-over-hours.test.yaml']
   const tests = files.flatMap((name) => (parse(readInfra(`prometheus/${name}`)) as AlertTests).tests)
   const tested = tests.flatMap((each) => each.alert_rule_test)
-  const names = (fires: boolean) => {
-    const matching = tested.filter(({ exp_alerts: alerts }) => alerts.length > 0 === fires)
+  const listTested = (isRaised: boolean) => {
+    const matching = tested.filter(({ exp_alerts: alerts }) => alerts.length > 0 === isRaised)
     return [...new Set(matching.map(({ alertname }) => alertname))].toSorted()
   }
-  const all = rules.map(({ alert }) => alert).toSorted()
-  expect(names(true)).toEqual(all)
-  expect(names(false)).toEqual(all)
+  const allAlerts = rules.map(({ alert }) => alert).toSorted()
+  expect(listTested(true)).toEqual(allAlerts)
+  expect(listTested(false)).toEqual(allAlerts)
 })
 
-const expected = ARROWS.filter(({ from }) => from === 'prometheus').map(({ to, port }) => `${to}:${port}`)
+const EXPECTED_TARGETS = ARROWS.filter(({ from }) => from === 'prometheus').map(
+  ({ to, port }) => `${to}:${port}`,
+)
 
 test('Prometheus scrapes exactly the operations listeners that arrows.ts lists', () => {
   const { scrape_configs: jobs } = parse(readInfra('prometheus/prometheus.yaml')) as {
@@ -61,17 +63,17 @@ test('Prometheus scrapes exactly the operations listeners that arrows.ts lists',
       }),
     ),
   )
-  expect([...new Set(scraped)]).toEqual(expected)
+  expect([...new Set(scraped)]).toEqual(EXPECTED_TARGETS)
 })
 
-test('the scrape configuration of docs/kubernetes.md matches exactly these listeners', () => {
+test('the scrape configuration of docs/kubernetes.md selects exactly the listeners that arrows.ts lists', () => {
   const page = readFileSync(path.join(root, 'docs/kubernetes.md'), 'utf8')
   const [, portName] = /container_port_name\], regex: (\S+), action: keep/.exec(page) ?? []
-  const found = readPods().flatMap(({ label, containers }) =>
+  const selected = readPods().flatMap(({ label, containers }) =>
     containers
       .flatMap(({ ports }) => ports)
       .filter(({ name }) => name === portName)
       .map(({ containerPort }) => `${label}:${containerPort}`),
   )
-  expect(found).toEqual(expected)
+  expect(selected).toEqual(EXPECTED_TARGETS)
 })

@@ -6,7 +6,7 @@ import { SETTINGS as RESOURCE } from '@plainpath/resource/settings'
 interface InfraSetting {
   readonly name: string
   readonly required: boolean
-  /** The value in the environment; undefined if the setting has no default. */
+  /** The default, as a value in the environment; undefined if there is none. */
   readonly default: string | undefined
   /** Returns whether the app accepts a value of the environment. */
   readonly accepts: (text: string) => boolean

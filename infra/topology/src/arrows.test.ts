@@ -15,7 +15,7 @@ const PodPeer = z.strictObject({
     .optional(),
   podSelector: z.strictObject({ matchLabels: z.record(z.string(), z.string()) }),
 })
-/** Public hosts: every address but those of private networks. */
+/** The public hosts of the internet: all addresses, except those of private networks. */
 const WorldPeer = z.strictObject({
   ipBlock: z.strictObject({ cidr: z.enum(['0.0.0.0/0', '::/0']), except: z.array(z.string()) }),
 })
@@ -28,14 +28,15 @@ const Policy = z.strictObject({
   egress: z.array(z.strictObject({ to: z.array(Peer).min(1), ports: Ports })).default([]),
 })
 
-const policies = () =>
+const readPolicies = () =>
   readManifests()
     .map(({ manifest }) => manifest)
     .filter(({ kind }) => kind === 'NetworkPolicy')
     .map(({ metadata, ...manifest }) => ({ name: metadata.name, ...Policy.parse(manifest['spec']) }))
 
 const isWorkload = (name: string) => (WORKLOADS as readonly string[]).includes(name)
-const format = ({ from, to, port }: { from: string; to: string; port: number }) => `${from} -> ${to}:${port}`
+const formatArrow = ({ from, to, port }: { from: string; to: string; port: number }) =>
+  `${from} -> ${to}:${port}`
 const listNames = (peers: readonly z.infer<typeof Peer>[] | undefined) =>
   peers
     ? [
@@ -46,26 +47,26 @@ const listNames = (peers: readonly z.infer<typeof Peer>[] | undefined) =>
     : ['world']
 
 test('network policies allow exactly the incoming connections of arrows.ts', () => {
-  const allowed = policies().flatMap(({ name, ingress }) =>
+  const allowed = readPolicies().flatMap(({ name, ingress }) =>
     ingress.flatMap(({ from, ports }) =>
-      listNames(from).flatMap((peer) => ports.map(({ port }) => format({ from: peer, to: name, port }))),
+      listNames(from).flatMap((peer) => ports.map(({ port }) => formatArrow({ from: peer, to: name, port }))),
     ),
   )
-  const expected = ARROWS.filter(({ to }) => isWorkload(to)).map(format)
+  const expected = ARROWS.filter(({ to }) => isWorkload(to)).map(formatArrow)
   expect(allowed.toSorted()).toEqual(expected.toSorted())
 })
 
 test('network policies allow exactly the outgoing connections of arrows.ts, and DNS', () => {
-  const allowed = policies()
+  const allowed = readPolicies()
     .filter(({ name }) => name !== 'default')
     .flatMap(({ name, egress }) =>
       egress.flatMap(({ to, ports }) =>
-        listNames(to).flatMap((peer) => ports.map(({ port }) => format({ from: name, to: peer, port }))),
+        listNames(to).flatMap((peer) => ports.map(({ port }) => formatArrow({ from: name, to: peer, port }))),
       ),
     )
-  const expected = ARROWS.filter(({ from }) => isWorkload(from)).map(format)
+  const expected = ARROWS.filter(({ from }) => isWorkload(from)).map(formatArrow)
   expect(allowed.toSorted()).toEqual(expected.toSorted())
-  const [defaultPolicy, ...others] = policies().filter(({ name }) => name === 'default')
+  const [defaultPolicy, ...others] = readPolicies().filter(({ name }) => name === 'default')
   expect(others).toEqual([])
   expect(defaultPolicy?.podSelector).toEqual({})
   expect(defaultPolicy?.ingress).toEqual([])
@@ -78,12 +79,12 @@ test('each policy selects the pods of its name, and each pod has one', () => {
     return name
   })
   expect(labels.toSorted()).toEqual([...WORKLOADS].toSorted())
-  for (const { name, podSelector } of policies().filter((policy) => policy.name !== 'default'))
+  for (const { name, podSelector } of readPolicies().filter((policy) => policy.name !== 'default'))
     expect(podSelector.matchLabels).toEqual({ [NAME]: name })
 })
 
 test('policies name the namespace of each peer in another namespace', () => {
-  const peers = policies().flatMap(({ ingress, egress }) => [
+  const peers = readPolicies().flatMap(({ ingress, egress }) => [
     ...ingress.flatMap(({ from = [] }) => from),
     ...egress.flatMap(({ to }) => to),
   ])
@@ -97,7 +98,7 @@ test.for([
   ...['10.1.2.3', '100.64.0.1', '127.0.0.1', '169.254.169.254', '172.30.80.2', '192.168.1.1'],
   ...['::1', 'fd00::1', 'fe80::1', '64:ff9b::a00:1'],
 ])('policies that allow the internet exclude %s', (address) => {
-  const blocks = policies().flatMap(({ egress }) =>
+  const blocks = readPolicies().flatMap(({ egress }) =>
     egress.flatMap(({ to }) => to.flatMap((peer) => ('ipBlock' in peer ? [peer.ipBlock] : []))),
   )
   expect(blocks.map(({ cidr }) => cidr)).toEqual(['0.0.0.0/0', '::/0'])
@@ -110,7 +111,7 @@ test.for([
   expect(excluded.check(isIPv6(address) ? '2606:4700::1' : '93.184.215.14', type)).toBe(false)
 })
 
-test('services of compose.yaml share a network exactly if arrows.ts connects them', () => {
+test('services of compose.yaml share a network exactly if arrows.ts connects them or they belong to one app', () => {
   const { services } = readCompose()
   const attached = Object.entries(services).map(([name, service]) => ({
     name: COMPOSE_ONLY[parseWorkload(name)] ?? parseWorkload(name),
@@ -130,7 +131,7 @@ test('services of compose.yaml share a network exactly if arrows.ts connects the
   expect([...new Set(shared)].toSorted()).toEqual([...new Set(expected)].toSorted())
 })
 
-/** Services of compose.yaml for a container of a Kubernetes Job. */
+/** Services of compose.yaml that are, on Kubernetes, a second container of a Job; and that Job. */
 const COMPOSE_ONLY: Readonly<Record<string, string>> = { 'resource-guides': 'resource-migrate' }
 const parseApp = (name: string) => /^(auth|resource)(-|$)/.exec(name)?.[1]
 
@@ -144,7 +145,7 @@ test('only services with a published port, Prometheus, and auth (which fetches c
   }
 })
 
-test('each setting that names another process has an arrow, and each setting of an arrow exists', () => {
+test('each URL setting that the manifests set has an arrow, and each setting of an arrow exists', () => {
   const urls = APP_NAMES.flatMap((app) => APP_SETTINGS[app].map(({ name }) => name)).filter((name) =>
     name.endsWith('_URL'),
   )
@@ -158,8 +159,10 @@ test('the picture in docs/architecture.md has an arrow for each port of the apps
   const text = readFileSync(new URL('../../../docs/architecture.md', import.meta.url), 'utf8')
   const expected = Array.from(
     text.matchAll(/^ {2}(\w+) (?:-->|-\.->)\|(\d+)[^|]*\| (\w+)$/gm),
-    ([, from = '', port, to = '']) => format({ from, to, port: Number(port) }),
+    ([, from = '', port, to = '']) => formatArrow({ from, to, port: Number(port) }),
   )
-  const appArrows = ARROWS.filter(({ to }) => ['auth', 'resource', 'mail', 'world'].includes(to)).map(format)
+  const appArrows = ARROWS.filter(({ to }) => ['auth', 'resource', 'mail', 'world'].includes(to)).map(
+    formatArrow,
+  )
   expect(expected.toSorted()).toEqual(appArrows.toSorted())
 })

@@ -9,8 +9,8 @@ interface Arrow {
 
 /**
  * Every connection between processes. `world` is the internet: any client, and any public host that serves a client's document.
- * Network policies and the networks of compose.yaml allow these connections and no others. Every setting that ends in `_URL` has
- * an arrow.
+ * Network policies allow these connections and DNS queries, and no others. Services of compose.yaml share a network only if an
+ * arrow connects them or they belong to one app. Every setting that ends in `_URL` and that the manifests set has an arrow.
  */
 export const ARROWS: readonly Arrow[] = [
   { from: 'world', to: 'gateway', port: 8443 },

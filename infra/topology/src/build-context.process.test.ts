@@ -16,9 +16,9 @@ const matches = (file: string, pattern: string) =>
 
 const files = execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' }).split('\n').filter(Boolean)
 
-test('the build context has what the apps need', () => {
+test('the build context has the lock file, the bundler, and the sources and data of the apps', () => {
   const included = files.filter(isIncluded)
-  for (const needed of [
+  for (const neededPath of [
     'pnpm-lock.yaml',
     'pnpm-workspace.yaml',
     'scripts/bootstrap/pnpm/package-lock.json',
@@ -33,8 +33,8 @@ test('the build context has what the apps need', () => {
     'packages/metadata/src/documents/auth.template.md',
   ])
     expect(
-      included.some((file) => file.startsWith(needed)),
-      needed,
+      included.some((file) => file.startsWith(neededPath)),
+      neededPath,
     ).toBe(true)
 })
 
@@ -49,11 +49,11 @@ test('the build context has no tests, documents or local files', () => {
   const unwanted =
     /\.(test|contract|fixture)\.ts$|\/(test|testing)\/|^(e2e|docs|infra(?!\/bundle\/)|scripts(?!\/bootstrap\/pnpm\/)|apps\/local|\.git)|^\.|README/
   expect(included.filter((file) => unwanted.test(file))).toEqual([])
-  for (const never of [
+  for (const excludedFile of [
     '.data/auth-kek',
     'node_modules/pg/index.js',
     'apps/auth/node_modules/koa/index.js',
     '.env',
   ])
-    expect(isIncluded(never), never).toBe(false)
+    expect(isIncluded(excludedFile), excludedFile).toBe(false)
 })

@@ -17,27 +17,33 @@ import { readCompose, readInfra, readVariables } from './read-manifests.ts'
 
 const resources = new AsyncDisposableStack()
 let folder: string
+let createdFiles: string[]
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'plainpath-compose-'))
   resources.defer(() => rm(folder, { recursive: true, force: true }))
-  await createComposeSecrets(folder, 'http://localhost:8080')
+  createdFiles = await createComposeSecrets(folder, 'http://localhost:8080')
 })
 afterAll(() => resources.disposeAsync())
 
 const read = (file: string) => readFileSync(path.join(folder, file), 'utf8')
-const variables = (file: string) => /^([A-Z_]+)=(.+)\n$/.exec(read(file)) ?? []
+/** Reads an environment file with one line. Element 1 of the result is the variable, and element 2 its value. */
+const matchVariable = (file: string) => /^([A-Z_]+)=(.+)\n$/.exec(read(file)) ?? []
 
 test('creates every file that compose.yaml names, in a folder that only its owner can enter', () => {
   const { services, secrets } = readCompose()
-  const named = [
+  const namedFiles = [
     ...Object.values(secrets).map(({ file }) => file),
     ...Object.values(services).flatMap((service) => service.env_file),
   ].map((file) => path.basename(file))
-  const created = readdirSync(folder)
-  expect(named.filter((file) => !created.includes(file))).toEqual([])
+  const existingFiles = readdirSync(folder)
+  expect(namedFiles.filter((file) => !existingFiles.includes(file))).toEqual([])
   expect(statSync(folder).mode & 0o777).toBe(0o700)
   for (const [file, names] of Object.entries(COMPOSE_ENV_FILES))
-    expect([variables(file)[1]], file).toEqual(names)
+    expect([matchVariable(file)[1]], file).toEqual(names)
+})
+
+test('names the files that it created', () => {
+  expect(createdFiles).toEqual(expect.arrayContaining(['auth-kek', 'auth-database.env', 'redis.acl']))
 })
 
 test('changes nothing if the command runs again', async () => {
@@ -59,22 +65,22 @@ test.for([
     return [variable, secret ? path.join(folder, path.basename(secrets[secret]!.file)) : value] as const
   })
   const fromFiles = service.env_file.map((file) => {
-    const [, variable = '', value = ''] = variables(path.basename(file))
+    const [, variable = '', value = ''] = matchVariable(path.basename(file))
     return [variable, value] as const
   })
   expect(() => load(Object.fromEntries([...environment, ...fromFiles]))).not.toThrow()
 })
 
 const LOAD_CONFIG = { auth: loadAuthConfig, resource: loadResourceConfig } as const
-/** Files that have the name of the app as a prefix in the folder, which both apps share. */
+/** Files of which each app has its own. Their names begin with the app's name, since both apps share the folder. */
 const APP_FILES = ['kek', 'hash-key', 'client-secret']
-const CONFIGURED = readPods().flatMap(({ name: pod, containers }) =>
+const CONFIGURED_CONTAINERS = readPods().flatMap(({ name: pod, containers }) =>
   containers
     .filter(({ image, envFrom }) => image.startsWith('plainpath/') && envFrom.length > 0)
     .map((container) => ({ pod, container, name: container.name })),
 )
 
-test.for(CONFIGURED)(
+test.for(CONFIGURED_CONTAINERS)(
   'creates secrets with which $pod, container $name, starts on Kubernetes',
   ({ container }) => {
     const app = container.image === 'plainpath/auth' ? 'auth' : 'resource'
@@ -83,7 +89,7 @@ test.for(CONFIGURED)(
       const [file] = Object.entries(COMPOSE_ENV_FILES).find(
         ([, [variable]]) => variable === `${app}-${key}`.replaceAll('-', '_').toUpperCase(),
       )!
-      return variables(file)[2] ?? ''
+      return matchVariable(file)[2] ?? ''
     }
     const settings = Object.entries(readVariables(`kubernetes/base/${app}.env`)).map(([name, value]) => {
       const file = /^\/run\/plainpath\/(.+)$/.exec(value)?.[1]
@@ -105,7 +111,7 @@ test('creates a certificate for the mail catcher that only clients with this CA 
   const server = createServer({ key, cert }, (socket) => socket.end()).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-  const answer = async (options: ConnectionOptions) => {
+  const tryConnect = async (options: ConnectionOptions) => {
     const socket = connect({ host: '127.0.0.1', port, servername: 'mail', ...options })
     try {
       await once(socket, 'secureConnect')
@@ -116,9 +122,9 @@ test('creates a certificate for the mail catcher that only clients with this CA 
       socket.destroy()
     }
   }
-  expect(await answer({ ca: cert })).toBe('trusted')
-  expect(await answer({})).toBe('DEPTH_ZERO_SELF_SIGNED_CERT')
-  expect(await answer({ ca: cert, servername: 'other' })).toBe('ERR_TLS_CERT_ALTNAME_INVALID')
+  expect(await tryConnect({ ca: cert })).toBe('trusted')
+  expect(await tryConnect({})).toBe('DEPTH_ZERO_SELF_SIGNED_CERT')
+  expect(await tryConnect({ ca: cert, servername: 'other' })).toBe('ERR_TLS_CERT_ALTNAME_INVALID')
   server.close()
 })
 
@@ -134,7 +140,7 @@ test('creates a password for the administrator of Grafana, which reads it from a
   expect(read(path.basename(secrets[secret]!.file))).toMatch(/^[\w-]{32}$/)
 })
 
-test('roles.sql creates an app role that can use the tables but cannot alter them', async () => {
+test('roles.sql creates an app role that can use the tables, but not alter them or connect to other databases', async () => {
   await using server = await openTestDatabase({ folder: MIGRATIONS, name: 'roles' })
   const prefix = `${server.name.split('_').slice(0, 3).join('_')}_sql_`
   const passwords = new Map(
@@ -157,37 +163,37 @@ test('roles.sql creates an app role that can use the tables but cannot alter the
   }
   const sections = sql.split(/^\\connect /m)
   for (const [index, section] of sections.entries()) {
-    const [database = '', ...rest] = index === 0 ? [server.name, section] : section.split('\n')
+    const [database = '', ...lines] = index === 0 ? [server.name, section] : section.split('\n')
     await using admin = openPool(databaseUrl(database), { max: 1 })
-    for (const statement of rest
+    for (const statement of lines
       .join('\n')
       .split(';')
       .map((each) => each.trim()))
       if (statement) await admin.query(statement)
   }
-  const url = (file: string, base: string) => {
-    const written = new URL((variables(file)[2] ?? '').replaceAll('plainpath_', prefix))
-    const real = new URL(base)
-    written.host = real.host
-    written.search = real.search
-    return written.href
+  const readTestUrl = (file: string, base: string) => {
+    const url = new URL((matchVariable(file)[2] ?? '').replaceAll('plainpath_', prefix))
+    const baseUrl = new URL(base)
+    url.host = baseUrl.host
+    url.search = baseUrl.search
+    return url.href
   }
-  const owner = url('auth-owner.env', server.adminUrl)
+  const owner = readTestUrl('auth-owner.env', server.adminUrl)
   const appRole = `${prefix}auth_app`
   await expect(migrate({ url: owner, folder: MIGRATIONS, appRole })).resolves.toHaveProperty('applied.length')
-  await using app = openPool(url('auth-database.env', server.adminUrl), { max: 1 })
-  const errorCode = (text: string) =>
+  await using app = openPool(readTestUrl('auth-database.env', server.adminUrl), { max: 1 })
+  const tryStatement = (text: string) =>
     app.query(text).then(
       () => 'done',
       (error: unknown) => (error as { code?: string }).code,
     )
-  expect(await errorCode('select from agents')).toBe('done')
-  expect(await errorCode('alter table agents add column more text')).toBe('42501')
-  expect(await errorCode('create table mine (id int)')).toBe('42501')
+  expect(await tryStatement('select from agents')).toBe('done')
+  expect(await tryStatement('alter table agents add column more text')).toBe('42501')
+  expect(await tryStatement('create table mine (id int)')).toBe('42501')
   for (const database of [`${prefix}resource`, server.name]) {
-    const elsewhere = new URL(url('auth-database.env', server.adminUrl))
-    elsewhere.pathname = `/${database}`
-    await using other = openPool(elsewhere.href, { max: 1 })
+    const otherUrl = new URL(readTestUrl('auth-database.env', server.adminUrl))
+    otherUrl.pathname = `/${database}`
+    await using other = openPool(otherUrl.href, { max: 1 })
     await expect(other.query('select 1'), database).rejects.toMatchObject({ code: '42501' })
   }
 })

@@ -10,7 +10,7 @@ import { expect, test } from 'vitest'
 import { type Manifest, readCompose, readManifests } from './read-manifests.ts'
 
 const TSC = path.resolve(import.meta.dirname, '../../../node_modules/typescript/bin/tsc')
-/** Resolves the module with the schemas of an API group. */
+/** Resolves the module with the schemas of an API version such as `apps/v1`. */
 const resolveGroup = (apiVersion: string) => import.meta.resolve(`kubernetes-models/${apiVersion}`)
 const COMPILER_OPTIONS = ['--noEmit', '--strict', '--skipLibCheck', '--target', 'esnext']
 
@@ -83,8 +83,8 @@ test('every Kubernetes manifest matches the published schema of its kind', async
   expect(manifests.length).toBeGreaterThan(15)
   for (const { file, manifest } of manifests)
     expect(await findSchemaMistake(manifest), `${file} ${manifest.metadata.name}`).toBeUndefined()
-  const without = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'x' }, spec: {} }
-  expect(await findSchemaMistake(without)).toContain('must have required property selector')
+  const incomplete = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'x' }, spec: {} }
+  expect(await findSchemaMistake(incomplete)).toContain('must have required property selector')
 })
 
 test('no Kubernetes manifest has an unknown member', async () => {

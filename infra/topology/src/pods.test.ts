@@ -22,13 +22,13 @@ const findSpec = (kind: string, name: string): unknown =>
   ]
 
 describe.for(APP_NAMES)('the pods of %s', (app) => {
-  const pod = (): Pod => readPods().find(({ name }) => name === app)!
+  const findPod = (): Pod => readPods().find(({ name }) => name === app)!
   const variables = readVariables(`kubernetes/base/${app}.env`)
   const readPort = (listener: keyof typeof LISTENERS) =>
     Number(variables[`${app.toUpperCase()}_${LISTENERS[listener]}`])
 
-  test('expose the ports of the settings in the manifests and the image, which are the defaults', () => {
-    const [container] = pod().containers
+  test('expose, in the manifests and the image, the ports of the settings, which are the defaults', () => {
+    const [container] = findPod().containers
     const expected = Object.keys(LISTENERS)
       .map((name) => ({ name, containerPort: readPort(name as keyof typeof LISTENERS) }))
       .filter(({ containerPort }) => !Number.isNaN(containerPort))
@@ -40,18 +40,18 @@ describe.for(APP_NAMES)('the pods of %s', (app) => {
   })
 
   test('have liveness, startup and readiness probes on the operations listener', () => {
-    const [container] = pod().containers
+    const [container] = findPod().containers
     expect(container?.livenessProbe?.httpGet).toEqual({ path: '/live', port: 'operations' })
     expect(container?.startupProbe?.httpGet).toEqual({ path: '/live', port: 'operations' })
     const httpHeaders = [{ name: 'Host', value: GATEWAY_CHECK_HOST }]
     expect(container?.readinessProbe?.httpGet).toEqual({ path: '/', port: 'operations', httpHeaders })
     const bound = Object.entries(variables).filter(([name]) => /_(OPERATIONS|INTERNAL)_HOST$/.test(name))
     expect(bound.map(([, value]) => value)).toEqual(bound.map(() => '0.0.0.0'))
-    expect(bound.length).toBe(pod().containers[0]!.ports.length - 1)
+    expect(bound.length).toBe(findPod().containers[0]!.ports.length - 1)
   })
 
   test('F-33 are killed between 5 and 10 s after they hang', () => {
-    const probe = pod().containers[0]!.livenessProbe!
+    const probe = findPod().containers[0]!.livenessProbe!
     const { periodSeconds, timeoutSeconds, failureThreshold, terminationGracePeriodSeconds } = probe
     // Counted from the first probe that times out, and from the last one that succeeded.
     expect((failureThreshold - 1) * periodSeconds + timeoutSeconds).toBeGreaterThan(5)
@@ -60,24 +60,26 @@ describe.for(APP_NAMES)('the pods of %s', (app) => {
   })
 
   test('have a health check on the same port in compose.yaml, without a shell', () => {
-    const [how, program, ...rest] = readCompose().services[`${app}-1`]?.healthcheck?.test ?? []
-    expect([how, program]).toEqual(['CMD', '/usr/local/bin/node'])
-    expect(rest.join(' ')).toContain(`http://127.0.0.1:${readPort('operations')}/ready`)
+    const [kind, program, ...args] = readCompose().services[`${app}-1`]?.healthcheck?.test ?? []
+    expect([kind, program]).toEqual(['CMD', '/usr/local/bin/node'])
+    expect(args.join(' ')).toContain(`http://127.0.0.1:${readPort('operations')}/ready`)
   })
 
   test('have enough time to drain before they are killed', () => {
-    const drain = Number(variables[`${app.toUpperCase()}_DRAIN_SECONDS`])
-    const delay = Number(APP_SETTINGS[app].find(({ name }) => name.endsWith('_DRAIN_DELAY_SECONDS'))?.default)
-    // `preStop` delays the signal until no Service routes to the pod; `closing` is for closing the stores.
-    const [preStop, closing] = [5, 10]
-    expect(pod().spec.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(preStop + delay + drain + closing)
+    const drainSeconds = Number(variables[`${app.toUpperCase()}_DRAIN_SECONDS`])
+    const delay = APP_SETTINGS[app].find(({ name }) => name.endsWith('_DRAIN_DELAY_SECONDS'))?.default
+    // `preStop` delays the signal until no Service routes to the pod. After the drain, the app closes its stores.
+    const [preStopSeconds, closingSeconds] = [5, 10]
+    expect(findPod().spec.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(
+      preStopSeconds + Number(delay) + drainSeconds + closingSeconds,
+    )
   })
 
   test('have a Service that does not expose the operations listener', () => {
     const { ports, selector } = Service.parse(findSpec('Service', app))
     expect(selector).toEqual({ 'app.kubernetes.io/name': app })
     expect(ports.map(({ name, port }) => [name, port])).toEqual(
-      pod()
+      findPod()
         .containers[0]!.ports.filter(({ name }) => name !== 'operations')
         .map(({ name, containerPort }) => [name, containerPort]),
     )
@@ -117,7 +119,7 @@ test('every Deployment has two pods, and a disruption budget of one', () => {
   }
 })
 
-test('the kustomization of the base names every file of it', () => {
+test('the kustomization of the base names every file of the base', () => {
   const { resources } = parse(readInfra('kubernetes/base/kustomization.yaml')) as { resources: string[] }
   const files = new Set(readManifests().map(({ file }) => path.basename(file)))
   expect(resources.filter((file) => file.endsWith('.yaml')).toSorted()).toEqual([...files].toSorted())
@@ -137,12 +139,12 @@ test('the image has the Node that the project pins, no shell, and a user that is
 
 test('the image compiles both apps with the options with which it runs them', () => {
   const dockerfile = readInfra('Dockerfile')
-  const [, compiled] = /^ +node (--.*) "\/srv\/plainpath\/\$app\/\$app\.mjs"/m.exec(dockerfile) ?? []
-  const run = [...dockerfile.matchAll(/^ENTRYPOINT (\[.*\])$/gm)].map(([, entryPoint = '']) =>
+  const [, compileOptions] = /^ +node (--.*) "\/srv\/plainpath\/\$app\/\$app\.mjs"/m.exec(dockerfile) ?? []
+  const runOptions = [...dockerfile.matchAll(/^ENTRYPOINT (\[.*\])$/gm)].map(([, entryPoint = '']) =>
     (JSON.parse(entryPoint) as string[]).slice(1, -1).join(' '),
   )
-  expect(run).toEqual([compiled, compiled])
-  expect(compiled).toMatch(/^--disable-proto=throw --disable-sigusr1 /)
+  expect(runOptions).toEqual([compileOptions, compileOptions])
+  expect(compileOptions).toMatch(/^--disable-proto=throw --disable-sigusr1 /)
 })
 
 test('the apps, the gateway and Redis in compose.yaml have a read-only file system and no capabilities', () => {
@@ -157,13 +159,13 @@ test('the apps, the gateway and Redis in compose.yaml have a read-only file syst
 
 test('no service of compose.yaml with secrets writes core dumps', () => {
   const { services } = readCompose()
-  const withSecrets = Object.entries(services).filter(
+  const servicesWithSecrets = Object.entries(services).filter(
     ([name, { secrets, env_file }]) => name === 'gateway' || secrets.length + env_file.length > 0,
   )
-  expect(withSecrets.map(([name]) => name)).toEqual(
+  expect(servicesWithSecrets.map(([name]) => name)).toEqual(
     expect.arrayContaining(['auth-1', 'resource-1', 'postgres', 'redis']),
   )
-  for (const [name, { ulimits }] of withSecrets) expect(ulimits, name).toEqual({ core: 0 })
+  for (const [name, { ulimits }] of servicesWithSecrets) expect(ulimits, name).toEqual({ core: 0 })
 })
 
 test('PostgreSQL in compose.yaml logs no statement, parameter or value of a row', () => {
@@ -177,7 +179,7 @@ test('PostgreSQL in compose.yaml logs no statement, parameter or value of a row'
   ])
 })
 
-test('the apps in compose.yaml trust the address of the gateway only as a proxy', () => {
+test('the apps in compose.yaml trust only the address of the gateway as a proxy', () => {
   const { services } = readCompose()
   const gateway = services['gateway']?.networks
   const address = Array.isArray(gateway) ? undefined : gateway?.['front']?.ipv4_address

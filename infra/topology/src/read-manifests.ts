@@ -5,9 +5,10 @@ import { z } from 'zod'
 
 const INFRA = path.resolve(import.meta.dirname, '../..')
 
+/** Reads a file in `infra`. @param file its path there */
 export const readInfra = (file: string): string => readFileSync(path.join(INFRA, file), 'utf8')
 
-/** Docker takes a variable without a value from the shell that starts it, if the shell sets the variable. */
+/** Docker takes the value of a variable without one from the shell that starts it, if the shell sets the variable. */
 const Variables = z.record(
   z.string(),
   z
@@ -35,7 +36,7 @@ const ComposeService = z.looseObject({
   ulimits: z.record(z.string(), z.int()).optional(),
 })
 type ComposeService = z.infer<typeof ComposeService>
-/** Replaces `${NAME:-default}` with the value of the variable, as Compose does. */
+/** Replaces `${NAME:-default}` as Compose does: with the variable's value or, if that is unset or empty, with the default. */
 const interpolate = (text: string, env: Readonly<Record<string, string | undefined>>): string =>
   text.replaceAll(/\$\{(\w+):-([^}]*)\}/g, (_, name: string, fallback: string) => env[name] || fallback)
 
@@ -45,7 +46,7 @@ const Compose = z.looseObject({
   secrets: z.record(z.string(), z.object({ file: z.string() })),
 })
 
-/** Reads compose.yaml, replaces variables and resolves merge keys. Returns the parsed members, and the unparsed file as `raw`. */
+/** Reads compose.yaml, replaces variables and resolves merge keys. Returns the validated members, and the whole YAML as `raw`. */
 export function readCompose(env: Readonly<Record<string, string | undefined>> = {}) {
   const raw: unknown = parse(interpolate(readInfra('compose.yaml'), env), { merge: true })
   return { raw, ...Compose.parse(raw) }

@@ -13,8 +13,8 @@ const NODE_VARIABLE = 'NODE_EXTRA_CA_CERTS'
 const FILE_SETTING = /_FILE$|^NODE_EXTRA_CA_CERTS$/
 
 const compose = readCompose()
-/** Lists the variables of a service of compose.yaml; the values of secrets are undefined. */
-function composeVariables(name: string): Map<string, string | undefined> {
+/** Lists the variables of a service of compose.yaml. Those from secret files and from the shell have no value here. */
+function listComposeVariables(name: string): Map<string, string | undefined> {
   const service = compose.services[name]
   if (!service) throw new Error(`no service ${name}`)
   const files = service.env_file.flatMap((file) => COMPOSE_ENV_FILES[file.split('/').at(-1) ?? ''] ?? [])
@@ -24,8 +24,8 @@ function composeVariables(name: string): Map<string, string | undefined> {
   ])
 }
 
-/** Lists the variables of a container of the Kubernetes manifests; the values of secrets are undefined. */
-function podVariables({ envFrom, env }: Container): Map<string, string | undefined> {
+/** Lists the variables of a container of the Kubernetes manifests. Those from Secrets have no value here. */
+function listPodVariables({ envFrom, env }: Container): Map<string, string | undefined> {
   const files = envFrom.map(({ configMapRef }) => configMapRef.name.replace(/-settings$/, '.env'))
   return new Map<string, string | undefined>([
     ...files.flatMap((file) => Object.entries(readVariables(`kubernetes/base/${file}`))),
@@ -42,8 +42,8 @@ const findContainer = (pod: string, container: string): Container => {
 }
 
 const PLACES = APP_NAMES.flatMap((app) => [
-  [`compose.yaml, ${app}-1`, app, composeVariables(`${app}-1`)] as const,
-  [`Kubernetes, ${app}`, app, podVariables(findContainer(app, app))] as const,
+  [`compose.yaml, ${app}-1`, app, listComposeVariables(`${app}-1`)] as const,
+  [`Kubernetes, ${app}`, app, listPodVariables(findContainer(app, app))] as const,
 ])
 
 describe.for(PLACES)('%s', ([_place, app, variables]) => {
@@ -65,9 +65,12 @@ describe.for(PLACES)('%s', ([_place, app, variables]) => {
   })
 })
 
-test.for(APP_NAMES)('every setting of %s is set in both, or has a reason to keep its default', (app) => {
+test.for(APP_NAMES)('each setting of %s is set in both places, or has a reason for its default', (app) => {
   const places = PLACES.filter((place) => place[1] === app).map(([, , variables]) => variables)
-  const jobs = [composeVariables(`${app}-migrate`), podVariables(findContainer(`${app}-migrate`, 'migrate'))]
+  const jobs = [
+    listComposeVariables(`${app}-migrate`),
+    listPodVariables(findContainer(`${app}-migrate`, 'migrate')),
+  ]
   const missing = APP_SETTINGS[app]
     .map(({ name }) => name)
     .filter((name) => !(name in LEFT_AT_DEFAULT))
@@ -83,13 +86,13 @@ test('only migrations have the role that owns the tables', () => {
   const hasOwnerUrl = (variables: Map<string, string | undefined>) =>
     [...variables.keys()].some((name) => name.endsWith('_MIGRATION_DATABASE_URL'))
   const services = Object.keys(compose.services).filter((name) => /^(auth|resource)/.test(name))
-  expect(services.filter((name) => hasOwnerUrl(composeVariables(name)))).toEqual([
+  expect(services.filter((name) => hasOwnerUrl(listComposeVariables(name)))).toEqual([
     'auth-migrate',
     'resource-migrate',
   ])
   const containers = readPods().flatMap(({ name, containers: all }) =>
     all
-      .filter((container) => hasOwnerUrl(podVariables(container)))
+      .filter((container) => hasOwnerUrl(listPodVariables(container)))
       .map((container) => `${name}/${container.name}`),
   )
   expect(containers).toEqual(['auth-migrate/migrate', 'resource-migrate/migrate'])
@@ -104,36 +107,36 @@ test.for(APP_NAMES)('every file that a setting of %s names is mounted', (app: Ap
   const listFiles = (variables: Map<string, string | undefined>) =>
     [...variables].filter(([name]) => FILE_SETTING.test(name)).map(([, value]) => value)
   const secrets = compose.services[`${app}-1`]?.secrets ?? []
-  expect(listFiles(composeVariables(`${app}-1`)).toSorted()).toEqual(
+  expect(listFiles(listComposeVariables(`${app}-1`)).toSorted()).toEqual(
     secrets.map((each) => `/run/secrets/${each}`).toSorted(),
   )
   const pod = readPods().find(({ name }) => name === app)
   const files = pod?.spec.volumes.flatMap(({ secret }) => secret?.items ?? []) ?? []
-  expect(listFiles(podVariables(findContainer(app, app))).toSorted()).toEqual(
+  expect(listFiles(listPodVariables(findContainer(app, app))).toSorted()).toEqual(
     files.map((file) => `/run/plainpath/${file.path}`).toSorted(),
   )
 })
 
 test('the gateway gets only variables that the Caddyfile reads', () => {
-  const read = new Set(
+  const readVariableNames = new Set(
     Array.from(readInfra('gateway/Caddyfile').matchAll(/\{\$([A-Z_]+)/g), ([, name]) => name),
   )
   const passed = [
     ...Object.keys(compose.services['gateway']?.environment ?? {}),
     ...Object.keys(readVariables('kubernetes/base/gateway.env')),
   ]
-  expect(passed.filter((name) => !read.has(name))).toEqual([])
+  expect(passed.filter((name) => !readVariableNames.has(name))).toEqual([])
 })
 
 test('compose.yaml takes the address for traces from the shell, and starts a collector only with its profile', () => {
   const arrows = ARROWS.filter(({ to }) => to === 'collector')
   expect(arrows.map(({ from }) => from)).toEqual(APP_NAMES)
   for (const { from, setting = '' } of arrows) {
-    expect([...composeVariables(`${from}-1`)]).toContainEqual([setting, undefined])
-    expect(podVariables(findContainer(from, from)).has(setting), setting).toBe(false)
+    expect([...listComposeVariables(`${from}-1`)]).toContainEqual([setting, undefined])
+    expect(listPodVariables(findContainer(from, from)).has(setting), setting).toBe(false)
   }
-  const onRequest = Object.entries(compose.services).filter(([, { profiles }]) => profiles.length > 0)
-  expect(onRequest.map(([name]) => name)).toEqual(['collector'])
+  const optionalServices = Object.entries(compose.services).filter(([, { profiles }]) => profiles.length > 0)
+  expect(optionalServices.map(([name]) => name)).toEqual(['collector'])
   expect(readInfra('compose.yaml')).toContain(
     arrows.map(({ setting, to, port }) => `${setting}=http://${to}:${port}`).join(' '),
   )

@@ -14,10 +14,10 @@ const examples = readLabelledQuestions(new URL('../examples/given.jsonl', import
 const ask = (question: string, facts?: Record<string, boolean>) =>
   answerQuestion({ question, facts }, knowledge, TODAY)
 
-const textOf = (answer: Answer) => JSON.stringify({ ...answer, answersVersion: '' })
+const serialise = (answer: Answer) => JSON.stringify({ ...answer, answersVersion: '' })
 
 describe('information', () => {
-  test('shows the sections that answer, with their sources, and what could change the answer', () => {
+  test('has the section that answers first, with its sources, and checks that can change the answer', () => {
     const answer = ask('When can I renew my 10-year green card?')
     expect(answer.outcome).toBe('information')
     expect(answer.passages[0]).toMatchObject({
@@ -35,39 +35,39 @@ describe('information', () => {
     expect(answer.handOff).toBeUndefined()
   })
 
-  test('links of a passage lead to the site from everywhere', () => {
+  test('has absolute links in passages', () => {
     const answer = ask('What do I do next to renew my 10-year green card?')
     const markdown = answer.passages.map((passage) => passage.markdown).join('\n')
     expect(markdown).not.toContain('](/')
     expect(markdown).toContain('](https://plainpath.example/guides/')
   })
 
-  test('of what changes, names the official page and says that the figure is missing', () => {
+  test('about a cost, has the section with official pages first, and says that the cost is missing', () => {
     const answer = ask('How much does it cost to renew a green card?')
     expect(answer.passages[0]?.id).toBe('renew-green-card#what-changes-often-check-here')
     expect(answer.passages.some(({ answers }) => answers)).toBe(false)
     expect(answer.limits).toContain('what it costs today')
   })
 
-  test('a source is stale once it was checked too long ago', () => {
-    const later = answerQuestion(
+  test('marks all sources as stale years after they were checked', () => {
+    const laterAnswer = answerQuestion(
       { question: 'When can I renew my green card?', facts: undefined },
       knowledge,
       new Date('2030-01-01T00:00:00Z'),
     )
-    expect(later.passages.flatMap(({ sources }) => sources).every(({ stale }) => stale)).toBe(true)
+    expect(laterAnswer.passages.flatMap(({ sources }) => sources).every(({ stale }) => stale)).toBe(true)
   })
 
-  test('a withdrawn section is not shown, and the version changes', () => {
+  test('does not have a withdrawn section, and then has another version', () => {
     const id = 'renew-green-card#when-to-ask-for-a-new-card'
-    const without = prepareKnowledge({
+    const knowledgeWithout = prepareKnowledge({
       guides: loadGuides(),
       switches: { withdrawnSections: [id], disabledTriggers: [] },
       origin: knowledge.origin,
     })
     const answer = answerQuestion(
       { question: 'When can I renew my green card?', facts: undefined },
-      without,
+      knowledgeWithout,
       TODAY,
     )
     expect(answer.passages.map((passage) => passage.id)).not.toContain(id)
@@ -78,7 +78,7 @@ describe('information', () => {
 describe('facts', () => {
   const question = 'When can I renew my green card?'
 
-  test('a true fact hands off', () => {
+  test('a true fact hands the person off, with its trigger as the reason', () => {
     const answer = ask(question, { 'long-absence': true })
     expect(answer.outcome).toBe('hand_off')
     expect(answer.handOff?.reasons).toMatchObject([
@@ -88,16 +88,16 @@ describe('facts', () => {
     expect(answer.handOff?.findHelp.length).toBeGreaterThan(1)
   })
 
-  test('a false fact removes its question', () => {
+  test('a false fact removes its question from the checks', () => {
     const before = ask(question).check.map(({ trigger }) => trigger)
     expect(before).toContain('long-absence')
     const after = ask(question, { 'long-absence': false }).check.map(({ trigger }) => trigger)
     expect(after).not.toContain('long-absence')
   })
 
-  test('a false fact does not cancel what the question states', () => {
-    const stated = 'My husband hits me and I am scared of him. Can I renew my green card alone?'
-    const answer = ask(stated, { 'abuse-victim': false })
+  test('a false fact does not cancel a trigger that the question states', () => {
+    const questionWithTrigger = 'My husband hits me and I am scared of him. Can I renew my green card alone?'
+    const answer = ask(questionWithTrigger, { 'abuse-victim': false })
     expect(answer.outcome).toBe('hand_off')
     expect(answer.handOff?.reasons[0]).toMatchObject({ trigger: 'abuse-victim', because: 'question' })
     expect(answer.handOff?.findHelp[0]).toEqual({ title: 'If you are in danger now', phone: '911' })
@@ -119,20 +119,20 @@ describe('facts', () => {
     ['somebody has an appointment', 'My appointment with ICE is on Monday.', false],
     ['somebody has to check in', 'My ICE check-in is on Friday. What should I bring?', false],
     ['somebody wears a monitor', 'They put an ankle monitor on my mom. What now?', false],
-  ] as const)('the number of ICE is shown only where ICE holds a person: %s', ([, asked, isShown]) => {
-    const { handOff } = ask(asked)
+  ] as const)('has the ICE phone number only if ICE holds a person: %s', ([, iceQuestion, isShown]) => {
+    const { handOff } = ask(iceQuestion)
     expect(handOff?.reasons.map(({ trigger }) => trigger)).toContain('detention-ice')
     expect(handOff?.findHelp.some(({ phone }) => phone === '1-888-351-4024')).toBe(isShown)
     expect(handOff?.doNow.some((line) => line.includes('1-888-351-4024'))).toBe(isShown)
     expect(handOff?.doNow[0]).toBe('Talk to a lawyer or an accredited representative today.')
   })
 
-  test('a fact that names no trigger, or is no boolean, is refused by its name', () => {
-    const refused = AnswerRequest.safeParse({
+  test('the request schema rejects a fact of an unknown trigger or without a boolean, by its name', () => {
+    const rejected = AnswerRequest.safeParse({
       question,
       facts: { 'long-absense': true, 'long-absence': 'yes' },
     })
-    expect(refused.error?.issues).toMatchObject([
+    expect(rejected.error?.issues).toMatchObject([
       { path: ['facts', 'long-absence'], code: 'invalid_type' },
       { path: ['facts'], keys: ['long-absense'] },
     ])
@@ -143,7 +143,7 @@ describe('facts', () => {
 describe('the general part of a question that is handed off', () => {
   const question = 'How do I know that a notario is not a real attorney?'
 
-  test('is shown where its trigger allows its guide, and is no whole answer', () => {
+  test('gets passages if its trigger allows their guide, but none that counts as the answer', () => {
     const { outcome, passages, limits } = ask(question, { 'scam-victim': true })
     expect(outcome).toBe('hand_off')
     expect(passages.map(({ guide }) => guide)).toContain('avoid-scams')
@@ -151,26 +151,29 @@ describe('the general part of a question that is handed off', () => {
     expect(limits).toContain('what is right in your own case')
   })
 
-  test('is not shown where the trigger does not allow it', () => {
+  test('gets no passage if its trigger does not allow the guide', () => {
     const answer = ask(question, { 'criminal-history': true })
     expect(answer).toMatchObject({ outcome: 'hand_off', passages: [] })
     expect(answer.limits).toBeUndefined()
   })
 })
 
-describe('questions that the request refuses', () => {
+describe('the request schema', () => {
   test.each([
     ['nothing', ''],
     ['blanks', ' \n\t '],
     ['1,001 characters', 'a'.repeat(1001)],
-    ['a control character', 'green\u0000card'],
+    ['text with a control character', 'green\u0000card'],
     ['half a character', '\ud83d'],
-  ])('%s', (_, question) => {
+  ])('rejects a question of %s', (_, question) => {
     expect(AnswerRequest.safeParse({ question }).success).toBe(false)
   })
 
-  test('1,000 characters of two units each are accepted', () => {
-    expect(AnswerRequest.safeParse({ question: '😭'.repeat(1000) }).success).toBe(true)
+  test('reads a question of 1,000 characters to its end, even if each has two UTF-16 units', () => {
+    const ending = ' I missed my court hearing.'
+    const question = '😭'.repeat(1000 - ending.length) + ending
+    expect(AnswerRequest.safeParse({ question }).success).toBe(true)
+    expect(ask(question)).toMatchObject({ outcome: 'hand_off' })
   })
 })
 
@@ -189,7 +192,7 @@ describe('out of scope', () => {
     ['blorp zzz qwerty', 'not-understood'],
     ['<script>alert(1)</script>', 'not-understood'],
     ['😭', 'not-understood'],
-  ])('%s: %s', (question, reason) => {
+  ])('"%s" is out of scope with the reason %s', (question, reason) => {
     const answer = ask(question)
     expect(answer).toMatchObject({ outcome: 'out_of_scope', passages: [], check: [], outOfScope: { reason } })
   })
@@ -205,7 +208,7 @@ describe('out of scope', () => {
       'apply-for-citizenship',
     ],
   ])(
-    'words of another subject around a form or a lost card do not put it out of scope: %s',
+    'a question about a form or a lost card is answered despite words of another subject: %s',
     (question, guide) => {
       const answer = ask(question)
       expect(answer.outcome).toBe('information')
@@ -217,26 +220,26 @@ describe('out of scope', () => {
     'How much SSI do I get when I retire?',
     'My suitcase was stolen at the hotel in Rome. Does the airline pay for the luggage?',
     'I start a job as a nurse in Ohio. How do I get my nursing license there?',
-  ])('the same words without them do: %s', (question) => {
+  ])('the same words without a form or a lost card are out of scope: %s', (question) => {
     expect(ask(question).outOfScope?.reason).toBe('other-subject')
   })
 
-  test('a US programme without a guide has its official page', () => {
+  test('a question about a US programme without a guide gets its official page', () => {
     expect(ask('How do I apply for an E-2 visa?').outOfScope?.links[0]?.url).toMatch(
       /^https:\/\/www\.uscis\.gov\//,
     )
   })
 
-  test('a request to lie has the help links, and a stated danger hands off all the same', () => {
+  test('a request to lie gets the attorney lists, or a hand-off if it states a danger', () => {
     expect(ask('What can I say so they think we live together?').outOfScope?.findHelp).toHaveLength(2)
-    const danger =
+    const questionWithDanger =
       'My husband hits me. What can I say so they think we live together? I am scared he will kill me.'
-    expect(ask(danger).outcome).toBe('hand_off')
+    expect(ask(questionWithDanger).outcome).toBe('hand_off')
   })
 })
 
 describe('languages', () => {
-  test('Spanish gets a fixed text in Spanish and English, emergency lines and lists', () => {
+  test('a Spanish question gets a notice in Spanish and English, emergency lines and attorney lists', () => {
     const { outcome, outOfScope } = ask('¿Cómo renuevo mi tarjeta de residente?')
     expect(outcome).toBe('out_of_scope')
     expect(outOfScope?.notices.map(({ language }) => language)).toEqual(['es', 'en'])
@@ -251,11 +254,11 @@ describe('languages', () => {
     'как продлить грин карту',
     'Comment renouveler ma carte verte ?',
     'mwen bezwen renouvle kat mwen',
-  ])('%s gets the English one', (question) => {
+  ])('%s gets only an English notice', (question) => {
     expect(ask(question).outOfScope?.notices.map(({ language }) => language)).toEqual(['en'])
   })
 
-  test('a mix of Spanish and English is answered', () => {
+  test('a mix of Spanish and English is answered from a guide', () => {
     const answer = ask('mi mica expired last month, can i renew it si no tengo problems?')
     expect(answer.outcome).toBe('information')
     expect(answer.passages[0]?.guide).toBe('renew-green-card')
@@ -263,7 +266,7 @@ describe('languages', () => {
 })
 
 describe('every answer', () => {
-  const anything = fc.oneof(
+  const questions = fc.oneof(
     fc.string({ minLength: 1, maxLength: 300, unit: 'grapheme' }),
     fc
       .array(fc.constantFrom(...examples.slice(0, 60).flatMap(({ question }) => question.split(' '))), {
@@ -273,22 +276,23 @@ describe('every answer', () => {
       .map((words) => words.join(' ').slice(0, 1000)),
   )
 
-  test('is given whatever is asked, and is the same each time', () => {
-    const again = packagedKnowledge('https://plainpath.example')
+  test('matches the schema, and is the same the second time', () => {
+    const sameKnowledge = packagedKnowledge('https://plainpath.example')
     fc.assert(
-      fc.property(anything, (question) => {
-        const answer = answerQuestion({ question, facts: undefined }, knowledge, TODAY, { explain: true })
+      fc.property(questions, (question) => {
+        const request = { question, facts: undefined }
+        const answer = answerQuestion(request, knowledge, TODAY, { explain: true })
         expect(Answer.safeParse(answer).error).toBeUndefined()
-        const second = answerQuestion({ question, facts: undefined }, again, TODAY, { explain: true })
-        expect(JSON.stringify(second)).toBe(JSON.stringify(answer))
+        const repeated = answerQuestion(request, sameKnowledge, TODAY, { explain: true })
+        expect(JSON.stringify(repeated)).toBe(JSON.stringify(answer))
       }),
       { numRuns: 60 },
     )
   })
 
-  test('echoes no long number', () => {
+  test('does not contain a nine-digit number of the question', () => {
     const digits = fc.integer({ min: 100_000_000, max: 999_999_999 }).map(String)
-    const written = digits.chain((number) =>
+    const numbersWithForms = digits.chain((number) =>
       fc.tuple(
         fc.constant(number),
         fc.constantFrom(
@@ -300,42 +304,40 @@ describe('every answer', () => {
         ),
       ),
     )
-    const around = fc.constantFrom(
+    const sentences = fc.constantFrom(
       'I missed my court hearing NUMBER yesterday and now I have an order',
       'I was arrested NUMBER for dui last year',
       'my husband NUMBER hits me',
       'where is my case NUMBER',
     )
     fc.assert(
-      fc.property(written, around, ([number, as], sentence) => {
-        const text = textOf(
-          answerQuestion({ question: sentence.replace('NUMBER', as), facts: undefined }, knowledge, TODAY, {
-            explain: true,
-          }),
-        )
+      fc.property(numbersWithForms, sentences, ([number, writtenForm], sentence) => {
+        const question = sentence.replace('NUMBER', writtenForm)
+        const answer = answerQuestion({ question, facts: undefined }, knowledge, TODAY, { explain: true })
+        const text = serialise(answer)
         expect(text).not.toContain(number)
-        expect(text).not.toContain(as)
+        expect(text).not.toContain(writtenForm)
       }),
       { numRuns: 60 },
     )
   })
 
   test.each([
-    ['one word a thousand times', 'husband '],
-    ['openings of rules', 'what can i say so '],
-    ['openings of triggers', 'missed my court hearing visa for '],
-    ['words that are misspelled', 'conditionel residance permenent aplication '],
-    ['marks alone', '?!.,'],
-  ])('%s take bounded work', (_, part) => {
+    ['one repeated word', 'husband '],
+    ['beginnings of rules', 'what can i say so '],
+    ['beginnings of triggers', 'missed my court hearing visa for '],
+    ['misspelled words', 'conditionel residance permenent aplication '],
+    ['only punctuation', '?!.,'],
+  ])('takes less than 250 ms of processor time for 1,000 characters of %s', (_, part) => {
     const question = part.repeat(1000).slice(0, 1000).trim()
     ask(question)
-    const times = Array.from({ length: 5 }, () => {
-      const begin = process.threadCpuUsage()
+    const timesMs = Array.from({ length: 5 }, () => {
+      const usageBefore = process.threadCpuUsage()
       ask(question)
-      const { user, system } = process.threadCpuUsage(begin)
+      const { user, system } = process.threadCpuUsage(usageBefore)
       return (user + system) / 1000
     })
-    expect(Math.min(...times)).toBeLessThan(250)
+    expect(Math.min(...timesMs)).toBeLessThan(250)
   })
 })
 
@@ -353,6 +355,6 @@ test.each([
   ['missed-hearing', 'I missed my court hearing last week'],
   ['abuse-victim', 'My husband hits me and says he will cancel my papers'],
   ['asylum-deadline', 'I want to apply for asylum, I came 14 months ago'],
-])('hands off by %s, and by it first, what says it plainly: %s', (trigger, question) => {
+])('the first reason to hand off is %s for: %s', (trigger, question) => {
   expect(ask(question).handOff?.reasons[0]?.trigger).toBe(trigger)
 })

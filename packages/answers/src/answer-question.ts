@@ -31,7 +31,7 @@ export interface AnswerOptions {
   readonly explain?: boolean
 }
 
-/** An answer without its general members, and the rule that led to it. */
+/** An answer without the members that every answer has, and the rule that led to it. */
 interface Decision {
   readonly answer: Omit<Answer, 'disclaimer' | 'answersVersion' | 'explain'>
   readonly rule: string
@@ -41,7 +41,7 @@ interface Decision {
  * Answers a question from the guides, hands the person to an attorney, or says that no guide answers it.
  * The same arguments give the same answer. The question is neither stored nor logged.
  *
- * @param today determines which sources are stale and what dates in the question mean; only its UTC day counts
+ * @param today the time from which freshness, and the distance of dates in the question, are computed
  */
 export const answerQuestion = (
   request: AnswerRequest,
@@ -50,7 +50,7 @@ export const answerQuestion = (
   options: AnswerOptions = {},
 ): Answer => answerReading(readQuestion(request, knowledge, today), knowledge, today, options)
 
-/** Answers a question from its reading, which must come from the same knowledge and day. */
+/** Answers a question from its reading, which must come from the same knowledge and time. */
 export function answerReading(
   reading: QuestionReading,
   knowledge: Knowledge,
@@ -80,13 +80,13 @@ function decide(reading: QuestionReading, knowledge: Knowledge, today: Date): De
   if (statedTriggers.some(({ because }) => because === 'facts')) return decideHandOff()
   if (reading.language !== 'en') return decideOutOfScope({ reason: 'not-understood', rule: 'language' })
   const deceit = findDeceit(question, knowledge.scope)
-  if (deceit && !triggers.dangerStated) return decideOutOfScope(deceit)
+  if (deceit && !triggers.statesDanger) return decideOutOfScope(deceit)
   if (statedTriggers.some(({ trigger }) => trigger.urgency === 'urgent')) return decideHandOff()
   const otherSubject = findOtherSubject(question, knowledge.scope, new Set(knowledge.guides.keys()))
   if (statedTriggers.length > 0 && otherSubject?.firm !== true) return decideHandOff()
   if (otherSubject && (otherSubject.firm === true || mayBeOtherSubject(triggers.otherSubject)))
     return decideOutOfScope(otherSubject)
-  const uncovered = findUncovered(question, sections.mostSimilar, triggers.otherSubject, knowledge.scope)
+  const uncovered = findUncovered(question, sections.maxSimilarity, triggers.otherSubject, knowledge.scope)
   if (uncovered) return decideOutOfScope(uncovered, findPossibleTriggers(reading))
   const answer = answerFromSections(reading, knowledge, today)
   if (answer.passages.length === 0) return decideOutOfScope({ reason: 'no-guide', rule: 'no passage' })
@@ -159,13 +159,13 @@ function answerWithHandOff(
   }
 }
 
-/** The minimum probability of a guide's subject for an urgent hand-off that is uncertain to show sections. */
-const MIN_GUIDE_SUBJECT = 0.3
+/** An uncertain urgent hand-off shows general sections only if a guide's subject has at least this probability. */
+const MIN_GUIDE_SUBJECT_PROBABILITY = 0.3
 
 /**
  * Chooses the sections that answer the general part of a handed-off question: those that its triggers allow. If all triggers are
- * uncertain, the question may be an ordinary one, so all matching sections are allowed. If one of them is urgent, the question
- * must also be likely to be about a guide's subject.
+ * uncertain, the question may be an ordinary one, so all matching sections are allowed; if one of these triggers is urgent, the
+ * question must also be likely to be about a guide's subject. If the question has words of another subject, chooses none.
  */
 function chooseGeneralSections(
   statedTriggers: readonly StatedTrigger[],
@@ -176,7 +176,7 @@ function chooseGeneralSections(
   const isUncertain = statedTriggers.every(
     ({ match, trigger }) =>
       match?.isCertain === false &&
-      (trigger.urgency !== 'urgent' || triggers.guideSubject >= MIN_GUIDE_SUBJECT),
+      (trigger.urgency !== 'urgent' || triggers.guideSubject >= MIN_GUIDE_SUBJECT_PROBABILITY),
   )
   const allowedIds = new Set(statedTriggers.flatMap(({ trigger }) => trigger.mayAlsoSay))
   return choosePassages(sections)
@@ -223,7 +223,7 @@ const MIN_POSSIBLE_SCORE = 0.1
 const findPossibleTriggers = ({ triggers }: QuestionReading): readonly string[] =>
   triggers.weak.filter(({ score }) => score >= MIN_POSSIBLE_SCORE).map(({ trigger }) => trigger)
 
-/** Lists the check questions of triggers, except those that the facts already answer. */
+/** Lists the check questions of triggers, at most `MAX_CHECKS`. Leaves out triggers that the facts deny. */
 function listChecks(
   triggerIds: readonly string[],
   { facts }: QuestionReading,
@@ -265,7 +265,7 @@ function answerFromSections(reading: QuestionReading, knowledge: Knowledge, toda
 const getEmergencyLines = (names: readonly EmergencyLine[]): Help[] =>
   [...new Set(names)].map((name) => EMERGENCY_LINES[name])
 
-/** Matches at least five digits, possibly with separators, which may identify a person, a case or a card. */
+/** Matches at least five digits, possibly with separators. Such a number can identify a person, a case or a card. */
 const LONG_NUMBER = /\d(?:[\s.-]?\d){4,}/g
 
 const removeLongNumbers = (text: string): string => text.replace(LONG_NUMBER, '…')

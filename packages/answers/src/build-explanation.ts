@@ -3,7 +3,7 @@ import { type QuestionReading, selectLikelyTriggers } from './read-question.ts'
 
 const MAX_SCORES = 10
 
-/** Builds the diagnostic data of an answer: the rules that decided, and the scores of the best sections. */
+/** Builds the diagnostic data of an answer: matching patterns, the rule that decided, and the scores of the best sections. */
 export function buildExplanation(
   { language, triggers, sections }: QuestionReading,
   rule: string,

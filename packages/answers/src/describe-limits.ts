@@ -3,7 +3,10 @@ import type { Knowledge } from './knowledge.ts'
 import type { ShownPassage } from './passages.ts'
 import { NEVER_COVERED } from './sections/choose-passages.ts'
 
-/** Describes what the passages may leave open; undefined if one answers the whole question. Changing figures are always open. */
+/**
+ * Describes what the passages may leave open; undefined if one of them answers the whole question. Requested types that are in
+ * `NEVER_COVERED` are always open.
+ */
 export function describeLimits(
   passages: readonly ShownPassage[],
   requestedTypes: ReadonlySet<QuestionType>,

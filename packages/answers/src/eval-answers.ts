@@ -37,7 +37,7 @@ const OUTCOMES: Readonly<Record<string, string>> = {
 const listGuides = ({ passages }: Answer) => [...new Set(passages.map(({ guide }) => guide))]
 const listTriggers = ({ handOff }: Answer) => handOff?.reasons.map(({ trigger }) => trigger) ?? []
 
-/** Returns whether an accepted label has this outcome. */
+/** Returns whether the answer has the outcome of an accepted label. */
 const hasRightOutcome = ({ labelled, answer }: AnsweredQuestion) =>
   listAcceptedLabels(labelled).some((label) => OUTCOMES[label.split(':')[0] ?? ''] === answer.outcome)
 
@@ -45,13 +45,13 @@ const hasAcceptedHandOff = ({ labelled, answer }: AnsweredQuestion) =>
   answer.outcome === 'hand_off' &&
   listAcceptedNames(labelled, 'handoff').some((trigger) => listTriggers(answer).includes(trigger))
 
-const FIRST_CHECKS = 3
+const FIRST_CHECK_COUNT = 3
 
-/** Returns whether the question was handed off, or one of its first checks names an accepted trigger. */
+/** Returns whether the question was handed off, for any trigger, or one of its first checks names an accepted trigger. */
 const isCovered = (question: AnsweredQuestion) =>
   question.answer.outcome === 'hand_off' ||
   question.answer.check
-    .slice(0, FIRST_CHECKS)
+    .slice(0, FIRST_CHECK_COUNT)
     .some(({ trigger }) => listAcceptedNames(question.labelled, 'handoff').includes(trigger))
 
 const hasRightSection = ({ labelled, answer }: AnsweredQuestion) =>
@@ -143,11 +143,9 @@ function report(questions: readonly AnsweredQuestion[], urgencies: ReadonlyMap<s
   if (locatedQuestions.length > 0) {
     console.log('\nanswerable, with named sections')
     console.log(`  ${formatRate('a right section among the passages', locatedQuestions, hasRightSection)}`)
-    const shownQuestions = locatedQuestions.filter(({ answer }) => answer.outcome !== 'hand_off')
-    console.log(
-      `  ${formatRate('a right section, of those not handed off', shownQuestions, hasRightSection)}`,
-    )
-    console.log(`  ${formatRate('a right guide, of those not handed off', shownQuestions, hasRightGuide)}`)
+    const notHandedOff = locatedQuestions.filter(({ answer }) => answer.outcome !== 'hand_off')
+    console.log(`  ${formatRate('a right section, of those not handed off', notHandedOff, hasRightSection)}`)
+    console.log(`  ${formatRate('a right guide, of those not handed off', notHandedOff, hasRightGuide)}`)
   }
   const times = questions.map(({ microseconds }) => microseconds).toSorted((a, b) => a - b)
   const formatQuantile = (share: number) => times[Math.floor(share * (times.length - 1))]?.toFixed(0)
@@ -176,7 +174,10 @@ function reportHandOffs(
     console.log(`  ${formatRate(trigger, group, hasAcceptedHandOff)}`)
 }
 
-/** Returns whether the outcome, or every guide or trigger in the answer, differs from the accepted labels. */
+/**
+ * Returns whether the answer's outcome is not accepted, or none of its guides or triggers is. If the expected label is not a
+ * hand-off but another label accepts one, any trigger is accepted.
+ */
 function isMiss(question: AnsweredQuestion): boolean {
   const { labelled, answer } = question
   if (!hasRightOutcome(question)) return true

@@ -38,7 +38,7 @@ function count(name: string, isHit: boolean): void {
 
 for (const { id, question, expected, also_ok: alsoOk } of questions) {
   const author = /^[A-Z]\d/.test(id) ? id.slice(0, 1) : 'all'
-  const { matches, weak, dangerStated } = readTriggers(question, triggers, today)
+  const { matches, weak, statesDanger } = readTriggers(question, triggers, today)
   const statedTriggers = matches.map(({ trigger }) => trigger)
   const checkedTriggers = weak.slice(0, 3).map(({ trigger }) => trigger)
   const printMiss = (verdict: string) => {
@@ -64,7 +64,8 @@ for (const { id, question, expected, also_ok: alsoOk } of questions) {
       count(`${name}: covered`, isCovered || statedTriggers.length > 0)
       count(`${name}: covered by an accepted trigger`, isCovered)
     }
-    if (!isAccepted) printMiss(statedTriggers.length > 0 ? 'OTHER' : isCovered ? 'CHECKED' : 'MISSED')
+    if (!isAccepted && statedTriggers.length > 0) printMiss('OTHER')
+    else if (!isAccepted) printMiss(isCovered ? 'CHECKED' : 'MISSED')
   } else if (expected.startsWith('answer')) {
     const acceptedTriggers = alsoOk
       .filter((label) => label.startsWith('handoff:'))
@@ -76,7 +77,7 @@ for (const { id, question, expected, also_ok: alsoOk } of questions) {
     const isFalseHandOff = statedTriggers.length > 0 && !alsoOk.some((label) => label.startsWith('handoff:'))
     for (const name of new Set([author, 'all'])) {
       count(`${name}: out of scope, with a trigger`, isFalseHandOff)
-      count(`${name}: out of scope, with a danger`, isFalseHandOff && dangerStated)
+      count(`${name}: out of scope, with a danger`, isFalseHandOff && statesDanger)
     }
     if (isFalseHandOff) printMiss('SCOPE')
   }

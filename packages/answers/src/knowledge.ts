@@ -14,8 +14,8 @@ import { loadEverydayNames } from './sections/everyday-names.ts'
 import { createSectionIndex, type SectionIndex } from './sections/section-index.ts'
 import { loadTriggers, type TriggerFile } from './triggers/trigger-file.ts'
 
-/** Must increase with each code change that changes answers, so that `answersVersion` changes. */
-const RULES_REVISION = 12
+/** The revision of the code, as a part of `answersVersion`. It must increase with each code change that changes answers. */
+const RULES_REVISION = 13
 
 /** The sections and triggers that operators have disabled. */
 export interface Switches {
@@ -40,11 +40,12 @@ export interface Knowledge {
   readonly version: string
 }
 
-/** Caches knowledge by version, so that reverting a switch needs no new preparation. */
+/** Caches the last four versions of the knowledge, so that reverting a switch needs no new preparation. */
 const preparedByVersion = new LRUCache<string, Omit<Knowledge, 'origin'>>({ max: 4 })
 
 /**
- * Prepares the knowledge for answers. Takes up to half a second, unless the same version was prepared recently.
+ * Prepares the knowledge for answers. Takes some tenths of a second of processor time, and over a second the first time, unless
+ * the same version was prepared recently.
  *
  * @param options.origin the site's address, without a trailing slash
  */

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 
 /**
- * A labelled question. Labels are `handoff:<trigger>`, `answer:<guide>` and `out_of_scope`. `alsoOk` may also contain `handoff` and
- * `answer`, for any trigger or guide.
+ * A labelled question. Labels are `handoff:<trigger>`, `answer:<guide>` and `out_of_scope`. `alsoOk` can also contain `answer`,
+ * for any guide.
  */
 export interface LabelledQuestion {
   readonly id: string
@@ -11,7 +11,7 @@ export interface LabelledQuestion {
   readonly alsoOk: readonly string[]
   /** The sections that answer the question, as `guide#anchor`; empty if the label names none. */
   readonly sections: readonly string[]
-  /** `held-out` questions measure the model and are never used for training. */
+  /** `held-out` questions only measure the models. `readTrainingQuestions` leaves them out. */
   readonly split: 'train' | 'held-out'
 }
 

@@ -2,14 +2,14 @@
 /**
  * Removes each pattern and each defuser in turn, and counts the examples whose result changes. The examples come from the
  * trigger's own file, the minimal pairs, and the labelled questions in the files that the command line names. Fails if a removal
- * changes nothing.
+ * leaves the stated triggers of every example unchanged.
  */
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { readLabelledQuestions } from './labelled-question.ts'
 import { type CompiledEvent, compileTriggers } from './triggers/compile-triggers.ts'
 import { parseQuestion } from './triggers/match-triggers.ts'
-import { negatedTokens, type Reading, readEvent } from './triggers/read-event.ts'
+import { findNegators, type Reading, readEvent } from './triggers/read-event.ts'
 import { loadTriggers } from './triggers/trigger-file.ts'
 
 const TODAY = new Date('2026-11-23')
@@ -73,7 +73,7 @@ function countChanges(trigger: string, reading: Reading, negators: ReadonlySet<n
 
 function countAllChanges(question: string, triggerIds: readonly string[]): void {
   const reading = parseQuestion(question, compiledTriggers, TODAY)
-  const negators = negatedTokens(reading)
+  const negators = findNegators(reading)
   for (const trigger of triggerIds) countChanges(trigger, reading, negators)
 }
 
@@ -93,9 +93,14 @@ for (const file of process.argv.slice(2))
 
 let [unnoticedCount, redundantCount] = [0, 0]
 for (const [key, { patterns, outcomes }] of changes) {
-  if (patterns === 0) unnoticedCount += 1
-  else if (outcomes === 0) redundantCount += 1
-  const mark = patterns === 0 ? 'UNNOTICED' : outcomes === 0 ? 'REDUNDANT' : ''
+  let mark = ''
+  if (patterns === 0) {
+    unnoticedCount += 1
+    mark = 'UNNOTICED'
+  } else if (outcomes === 0) {
+    redundantCount += 1
+    mark = 'REDUNDANT'
+  }
   console.log(
     `${key.padEnd(64)} ${String(patterns).padStart(4)} ${String(outcomes).padStart(4)} ${mark}`.trimEnd(),
   )

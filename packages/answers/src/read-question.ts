@@ -4,7 +4,7 @@ import { detectLanguage, type QuestionLanguage } from './scope/question-language
 import type { SectionReading } from './sections/section-index.ts'
 import { readTriggers, type SuggestedCheck, type TriggerReading } from './triggers/match-triggers.ts'
 
-/** The result of reading a question. It determines the answer. */
+/** The result of reading a question, from which the answer is decided. */
 export interface QuestionReading {
   readonly question: string
   readonly language: QuestionLanguage
@@ -14,9 +14,7 @@ export interface QuestionReading {
   readonly facts: Readonly<Record<string, boolean>>
 }
 
-/**
- * Detects the question's language, its triggers, and the sections that match it. This takes most of the time of an answer.
- */
+/** Detects a question's language, its triggers, and the sections that match it. This takes most of the time of an answer. */
 export function readQuestion(
   { question, facts }: AnswerRequest,
   knowledge: Knowledge,
@@ -32,7 +30,7 @@ export function readQuestion(
   }
 }
 
-/** The minimum score of a likely trigger. Triggers with lower scores are no likelier than others. */
+/** The minimum score of a likely trigger. */
 const MIN_LIKELY_SCORE = 0.03
 
 /** Selects the triggers that are likely although the question does not state them. */

@@ -12,8 +12,8 @@ const knowledge = packagedKnowledge(ORIGIN)
 const texts = loadFixedTexts()
 
 describe('sentences of answers', () => {
-  test('are of a guide, a trigger file or a fixed text for each trigger that facts state', () => {
-    const strangers = loadTriggers().flatMap(({ id }) =>
+  test('come from a guide, a trigger file or a fixed text, whichever trigger a fact states', () => {
+    const unknownStrings = loadTriggers().flatMap(({ id }) =>
       findUnknownStrings(
         answerQuestion(
           { question: 'How do I renew my green card?', facts: { [id]: true } },
@@ -22,10 +22,10 @@ describe('sentences of answers', () => {
         ),
       ),
     )
-    expect(strangers).toEqual([])
+    expect(unknownStrings).toEqual([])
   })
 
-  test('a sentence from another place would be found', () => {
+  test('findUnknownStrings finds a foreign sentence', () => {
     const answer = answerQuestion(
       { question: 'How do I renew my green card?', facts: undefined },
       knowledge,
@@ -41,7 +41,7 @@ describe('sentences of answers', () => {
 describe('references in the data', () => {
   const triggers = new Set(loadTriggers().map(({ id }) => id))
 
-  test('sections that triggers may still say exist', () => {
+  test('every section in `mayStillSay` of a trigger exists', () => {
     const missing = loadTriggers().flatMap(({ id, mayStillSay }) =>
       mayStillSay
         .filter((section) => knowledge.sections.get(section) === undefined)
@@ -50,40 +50,40 @@ describe('references in the data', () => {
     expect(missing).toEqual([])
   })
 
-  test('guides and sections that triggers may also say exist', () => {
+  test('every guide and section in `mayAlsoSay` of a trigger exists', () => {
     const missing = loadTriggers().flatMap(({ id, mayAlsoSay }) =>
       mayAlsoSay
-        .filter((place) => !knowledge.guides.has(place) && knowledge.sections.get(place) === undefined)
-        .map((place) => `${id}: ${place}`),
+        .filter((name) => !knowledge.guides.has(name) && knowledge.sections.get(name) === undefined)
+        .map((name) => `${id}: ${name}`),
     )
     expect(missing).toEqual([])
   })
 
-  test('triggers of checks exist', () => {
-    const named = [...knowledge.asks.values()].flatMap(({ check }) => check)
-    expect(named.filter((id) => !triggers.has(id))).toEqual([])
+  test('every trigger in `check` of a guide exists', () => {
+    const checkIds = [...knowledge.asks.values()].flatMap(({ check }) => check)
+    expect(checkIds.filter((id) => !triggers.has(id))).toEqual([])
   })
 
-  test('each item about attorneys of a guide says which triggers it speaks of, and these exist', () => {
+  test('attorney-items.yaml has exactly the items of `talkToAnAttorneyWhen`, with triggers that exist', () => {
     const items = [...knowledge.guides.values()].flatMap(({ talkToAnAttorneyWhen }) => talkToAnAttorneyWhen)
     expect(new Set(knowledge.attorneyItems.keys())).toEqual(new Set(items))
     expect([...knowledge.attorneyItems.values()].flat().filter((id) => !triggers.has(id))).toEqual([])
   })
 
-  test('a trigger of each guide is in one of its items about attorneys', () => {
-    const silent = [...knowledge.guides.values()].filter(
+  test('at least one item of `talkToAnAttorneyWhen` of each guide has a trigger', () => {
+    const guidesWithoutTrigger = [...knowledge.guides.values()].filter(
       ({ talkToAnAttorneyWhen }) =>
         !talkToAnAttorneyWhen.some((item) => knowledge.attorneyItems.get(item)?.length),
     )
-    expect(silent).toEqual([])
+    expect(guidesWithoutTrigger).toEqual([])
   })
 
-  test('links of rules exist', () => {
+  test('every link of a scope rule exists', () => {
     const links = knowledge.scope.rules.flatMap(({ link }) => link ?? [])
     expect(links.filter((link) => !(link in knowledge.links))).toEqual([])
   })
 
-  test('links are official', () => {
+  test('every link is official', () => {
     const pages = [...Object.values(knowledge.links), ...ALL_HELP, ...Object.values(EMERGENCY_LINES)]
     const urls = pages.flatMap((page) => ('url' in page && page.url) || [])
     expect(urls.filter((url) => !isOfficial(url))).toEqual([])

@@ -25,41 +25,47 @@ const listLines = ({ markdown, text }: GuideSection) => [
   ...text.split('\n'),
 ]
 
-/** All sentences that answers may contain. */
+/** The lines, titles and texts that answers may contain. */
 const SENTENCES = new Set([
   ...guides.flatMap((guide) =>
     listGuideSections(guide).flatMap((section) => [section.heading, ...listLines(section)]),
   ),
   ...guides.flatMap(({ title, disclaimer, sources }) => [title, disclaimer, ...listStrings(sources)]),
   ...loadTriggers().flatMap(({ why, ask, doNow, also, source }) => [
-    ...[why, ask, ...doNow, source.title, source.url],
+    why,
+    ask,
+    ...doNow,
+    source.title,
+    source.url,
     ...also.flatMap((part) => part.doNow),
   ]),
   ...listStrings([texts, ALL_HELP, EMERGENCY_LINES]),
   ...listStrings(loadOfficialLinks()),
 ])
 
-/** Names and codes, which are no sentences. */
+/** The names and codes in answers, which are not sentences. */
 const CODES = new Set([
-  ...[
-    'information',
-    'hand_off',
-    'out_of_scope',
-    'urgent',
-    'high',
-    'normal',
-    'question',
-    'facts',
-    'attorney',
-    'en',
-    'es',
-  ],
-  ...['other-country', 'other-subject', 'no-guide', 'asks-to-deceive', 'not-understood'],
+  'information',
+  'hand_off',
+  'out_of_scope',
+  'urgent',
+  'high',
+  'normal',
+  'question',
+  'facts',
+  'attorney',
+  'en',
+  'es',
+  'other-country',
+  'other-subject',
+  'no-guide',
+  'asks-to-deceive',
+  'not-understood',
   ...guides.flatMap((guide) => [guide.slug, ...listGuideSections(guide).map(({ id }) => id)]),
   ...loadTriggers().map(({ id }) => id),
 ])
 
-/** Finds strings in an answer that are no served sentence, name, code or address. Ignores the person's own words. */
+/** Finds strings in an answer that are not a known sentence, name, code or address. Ignores the person's own words. */
 export function findUnknownStrings(answer: Answer): string[] {
   const { limits = '', handOff, ...rest } = answer
   const reasons = handOff?.reasons.map((reason) => ({ ...reason, matched: [] }))

@@ -4,13 +4,14 @@ import { type LabelledQuestion, readLabelledQuestions } from './labelled-questio
 /** The arguments of a program that trains a model. */
 interface TrainingArguments {
   readonly questionFiles: readonly string[]
-  /** The file to write; the model of this package when absent. */
+  /** The file to write; undefined for the model of this package. */
   readonly out: string | undefined
   /** The letters of authors whose questions are left out. The id of a question begins with the letter of its author. */
   readonly excludedAuthors: string
   readonly today: Date
 }
 
+/** Parses the command line of a program that trains a model. */
 export function parseTrainingArguments(): TrainingArguments {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
@@ -25,7 +26,7 @@ export function parseTrainingArguments(): TrainingArguments {
 }
 
 /**
- * Reads the labelled questions of a file from which a model may learn. Questions that are held out are left out.
+ * Reads the labelled questions of a file from which a model may learn. Leaves out held-out questions and excluded authors.
  *
  * @param excludedAuthors as in `TrainingArguments`
  */

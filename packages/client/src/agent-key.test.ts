@@ -1,40 +1,41 @@
 import { createHash } from 'node:crypto'
 import { decodeJwt, type JWK, jwtVerify } from 'jose'
 import { describe, expect, test } from 'vitest'
-import type { FakeService, Received } from '../test/fake-service.ts'
-import { GUIDE, problem, refusal, startTokenService } from '../test/token-service.ts'
+import type { FakeService, ReceivedRequest } from '../test/fake-service.ts'
+import { createProblem, createRefusal, GUIDE, startTokenService } from '../test/token-service.ts'
 import { type AgentKeys, Plainpath } from './index.ts'
 
 describe('a client with a key', () => {
-  const GENERATE = [
+  const KEY_ALGORITHMS = [
     ['ECDSA', 'ES256', { name: 'ECDSA', namedCurve: 'P-256' }],
     ['Ed25519', 'EdDSA', { name: 'Ed25519' }],
   ] as const
-  const generate = async (algorithm: object) =>
+  const generateKeys = async (algorithm: object) =>
     (await crypto.subtle.generateKey(algorithm as { name: 'Ed25519' }, false, [
       'sign',
       'verify',
     ])) as AgentKeys
 
-  /** A service with an agent that registers with a key, and what it receives. */
-  const startForKeys: typeof startTokenService = async (replies) =>
+  /** Starts a service that returns no secret when an agent registers. */
+  const startKeyService: typeof startTokenService = async (replies) =>
     startTokenService({
       '/api/agent/register': () => ({ status: 201, body: { client_id: 'agt_1' } }),
       ...replies,
     })
 
-  const proofOf = ({ headers }: Received) => String(headers['dpop'])
-  const last = ({ received }: FakeService, path: string) => received.findLast((each) => each.path === path)!
+  const getProof = ({ headers }: ReceivedRequest) => String(headers['dpop'])
+  const findLastRequest = ({ received }: FakeService, path: string) =>
+    received.findLast((request) => request.path === path)!
 
-  test.for(GENERATE)('authenticates and proves each request with %s', async ([_name, alg, algorithm]) => {
-    await using service = await startForKeys()
-    const keys = await generate(algorithm)
+  test.for(KEY_ALGORITHMS)('authenticates and proves requests with %s', async ([_name, alg, algorithm]) => {
+    await using service = await startKeyService()
+    const keys = await generateKeys(algorithm)
     const client = new Plainpath(service.origin, { keys })
     const credentials = await client.register({ client_name: 'A' })
     expect(credentials).toEqual({ origin: service.origin, client_id: 'agt_1' })
     await client.guide('work-permit', { version: 2 })
 
-    const registration = JSON.parse(last(service, '/api/agent/register').body) as {
+    const registration = JSON.parse(findLastRequest(service, '/api/agent/register').body) as {
       jwks: { keys: [JWK] }
       dpop_bound_access_tokens: boolean
     }
@@ -42,7 +43,7 @@ describe('a client with a key', () => {
     expect(registration).toMatchObject({ client_name: 'A', dpop_bound_access_tokens: true })
     expect(Object.keys(jwk)).not.toContain('d')
 
-    const tokenRequest = last(service, '/oauth/token')
+    const tokenRequest = findLastRequest(service, '/oauth/token')
     const form = new URLSearchParams(tokenRequest.body)
     const assertion = await jwtVerify(form.get('client_assertion')!, jwk, { audience: service.origin })
     expect(assertion).toMatchObject({
@@ -50,12 +51,12 @@ describe('a client with a key', () => {
       payload: { iss: 'agt_1', sub: 'agt_1', jti: expect.any(String) },
     })
     expect(assertion.payload.exp! - assertion.payload.iat!).toBe(60)
-    const forToken = await jwtVerify(proofOf(tokenRequest), jwk, { typ: 'dpop+jwt' })
-    expect(forToken.payload).toMatchObject({ htm: 'POST', htu: `${service.origin}/oauth/token` })
+    const tokenProof = await jwtVerify(getProof(tokenRequest), jwk, { typ: 'dpop+jwt' })
+    expect(tokenProof.payload).toMatchObject({ htm: 'POST', htu: `${service.origin}/oauth/token` })
 
-    const request = last(service, GUIDE)
+    const request = findLastRequest(service, GUIDE)
     expect(request.headers['authorization']).toBe('DPoP ppt_1')
-    const { protectedHeader, payload } = await jwtVerify(proofOf(request), jwk, { typ: 'dpop+jwt' })
+    const { protectedHeader, payload } = await jwtVerify(getProof(request), jwk, { typ: 'dpop+jwt' })
     expect(protectedHeader['jwk']).toEqual(jwk)
     const ath = createHash('sha256').update('ppt_1').digest('base64url')
     expect(payload).toMatchObject({ htm: 'GET', htu: `${service.origin}${GUIDE}`, ath })
@@ -63,59 +64,60 @@ describe('a client with a key', () => {
 
   test('uses the nonce of the token endpoint, and retries once when a nonce is required', async () => {
     const nonces: unknown[] = []
-    await using service = await startForKeys({
+    await using service = await startKeyService({
       '/oauth/token': (request) => {
-        const { nonce } = decodeJwt(proofOf(request))
+        const { nonce } = decodeJwt(getProof(request))
         nonces.push(nonce)
         if (nonce === undefined)
-          return { status: 400, headers: { 'dpop-nonce': 'n-1' }, body: problem('use-dpop-nonce') }
+          return { status: 400, headers: { 'dpop-nonce': 'n-1' }, body: createProblem('use-dpop-nonce') }
         return { headers: { 'dpop-nonce': 'n-2' }, body: { access_token: 'ppt_1', expires_in: 60 } }
       },
     })
-    const client = new Plainpath(service.origin, { keys: await generate({ name: 'Ed25519' }) })
+    const client = new Plainpath(service.origin, { keys: await generateKeys({ name: 'Ed25519' }) })
     await client.register()
     for (let call = 0; call < 2; call += 1) await client.guide('work-permit')
     expect(nonces).toEqual([undefined, 'n-1', 'n-2'])
   })
 
-  test('gives up when a second nonce is refused too', async () => {
-    await using service = await startForKeys({
+  test('gives up if the second attempt also needs another nonce', async () => {
+    await using service = await startKeyService({
       '/oauth/token': () => ({
         status: 400,
         headers: { 'dpop-nonce': 'n' },
-        body: problem('use-dpop-nonce'),
+        body: createProblem('use-dpop-nonce'),
       }),
     })
-    const client = new Plainpath(service.origin, { keys: await generate({ name: 'Ed25519' }) })
+    const client = new Plainpath(service.origin, { keys: await generateKeys({ name: 'Ed25519' }) })
     await client.register()
     await expect(client.guide('work-permit')).rejects.toMatchObject({ code: 'use-dpop-nonce' })
     expect(service.count('/oauth/token')).toBe(2)
   })
 
-  test('signs each attempt', async () => {
-    let failures = 1
-    await using service = await startForKeys({
-      [GUIDE]: () => (failures-- > 0 ? refusal(503, 'unavailable', '0') : { body: {} }),
+  test('signs a new proof for each attempt', async () => {
+    let remainingFailures = 1
+    await using service = await startKeyService({
+      [GUIDE]: () => (remainingFailures-- > 0 ? createRefusal(503, 'unavailable', '0') : { body: {} }),
     })
-    const client = new Plainpath(service.origin, { keys: await generate({ name: 'Ed25519' }) })
+    const client = new Plainpath(service.origin, { keys: await generateKeys({ name: 'Ed25519' }) })
     await client.register()
     await client.guide('work-permit')
-    const attempts = service.received.filter(({ path }) => path === GUIDE).map(proofOf)
-    expect(new Set(attempts.map((proof) => decodeJwt(proof).jti)).size).toBe(2)
+    const proofs = service.received.filter(({ path }) => path === GUIDE).map(getProof)
+    expect(new Set(proofs.map((proof) => decodeJwt(proof).jti)).size).toBe(2)
   })
 
-  test('needs no registration when the client id is the URL of its document', async () => {
+  test('needs no registration if the client id is the URL of a document', async () => {
     await using service = await startTokenService()
     const credentials = { origin: service.origin, client_id: 'https://agent.example/agent.json' }
-    const client = new Plainpath(service.origin, { credentials, keys: await generate({ name: 'Ed25519' }) })
+    const keys = await generateKeys({ name: 'Ed25519' })
+    const client = new Plainpath(service.origin, { credentials, keys })
     await client.guide('work-permit')
-    const form = new URLSearchParams(last(service, '/oauth/token').body)
+    const form = new URLSearchParams(findLastRequest(service, '/oauth/token').body)
     expect(decodeJwt(form.get('client_assertion')!).sub).toBe(credentials.client_id)
     expect(service.count('/api/agent/register')).toBe(0)
   })
 
-  test('refuses keys of another kind, and credentials with neither a secret nor a key', async () => {
-    const keys = await generate({ name: 'ECDSA', namedCurve: 'P-384' })
+  test('rejects keys of another kind, and credentials with neither a secret nor keys', async () => {
+    const keys = await generateKeys({ name: 'ECDSA', namedCurve: 'P-384' })
     const origin = 'https://plainpath.example'
     expect(() => new Plainpath(origin, { keys })).toThrow('ECDSA with P-256, or Ed25519')
     const credentials = { origin, client_id: 'agt_1' }

@@ -27,7 +27,7 @@ interface ProofOptions {
   readonly nonce?: string | undefined
 }
 
-/** The lifetime of a client assertion. It is sent at once, so a minute is enough even on a slow connection. */
+/** The lifetime of a client assertion. The assertion is sent immediately, so a minute is enough even on a slow connection. */
 const ASSERTION_LIFETIME_SECONDS = 60
 
 /**

@@ -1,9 +1,11 @@
 import type { Message } from './api-types.ts'
 
 /**
- * Computes the `Idempotency-Key` of a message. The same message of the same agent always has the same key, so the service accepts
- * it once, even if a call is repeated after a timeout or by another process. The key is an HMAC with the agent's secret, so
- * nobody can guess the message from a stored or logged key.
+ * Computes the `Idempotency-Key` of a message. The same message has the same key under the same secret. The service therefore
+ * accepts it only once, even if a call is repeated after a timeout or by another process. The key is an HMAC, so nobody without the
+ * secret can guess the message from a stored or logged key.
+ *
+ * @param secret the agent's secret; for an agent without one, a random value that only one client has
  */
 export async function computeMessageKey(message: Message, secret: string): Promise<string> {
   const { topic, message: text, guideSlug = null, handOff = null } = message

@@ -8,14 +8,14 @@ interface Failure {
   cause?: unknown
 }
 
-/** The only error that the client throws by itself. It contains no secret or token. */
+/** Thrown by a method of the client that fails. It contains no secret or token. */
 export class PlainpathError extends Error {
   override readonly name = 'PlainpathError'
   /** The HTTP status; 0 without a response. */
   readonly status: number
   /**
    * Identifies the error for programs. It is the last segment of the problem's `type`, such as `otp-invalid`. Without a valid
-   * response of the service, it is `timeout`, `network-error` or `unexpected-response`.
+   * response of the service, it is `timeout`, `network-error` or `unexpected-response`, and without credentials `not-registered`.
    */
   readonly code: string
   /** Describes the mistake and the next step, in English. */
@@ -24,7 +24,7 @@ export class PlainpathError extends Error {
   readonly retryAfter: number | undefined
   /** The request id, for fault reports. */
   readonly requestId: string | undefined
-  /** The whole response body, with members such as `attempts_remaining`, `successor` or `findHelp`. */
+  /** The response body if it is a JSON object, with members such as `attempts_remaining`, `successor` or `findHelp`. */
   readonly problem: Readonly<Record<string, unknown>>
 
   constructor({ status, code, detail, retryAfter, requestId, problem, cause }: Failure) {

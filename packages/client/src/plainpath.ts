@@ -32,7 +32,7 @@ export class Plainpath {
   readonly #origin: string
   readonly #timeoutMs: number
   readonly #key: AgentKey | undefined
-  /** The last `DPoP-Nonce` that the service sent to this client. */
+  /** The last `DPoP-Nonce` in a response to a request with client authentication. */
   #nonce: string | undefined
   /** Replaces the client secret in message keys, for an agent with keys and no secret. */
   readonly #messageSecret = crypto.randomUUID()
@@ -45,8 +45,8 @@ export class Plainpath {
 
   /**
    * @param origin the service's origin, such as `https://plainpath.example`
-   * @throws {TypeError} if the origin is neither `https:` nor a loopback address, the credentials are for another origin, or they
-   *   have no secret and `keys` is absent or of an unsupported type
+   * @throws {TypeError} if `origin` is not an origin with `https:` or a loopback address, if the credentials are for another origin
+   *   or have no secret and there are no `keys`, or if `keys` are of an unsupported type
    */
   constructor(origin: string, { credentials, keys, timeoutMs = DEFAULT_TIMEOUT_MS }: PlainpathOptions = {}) {
     this.#origin = parseSecureOrigin(origin)
@@ -65,8 +65,8 @@ export class Plainpath {
   }
 
   /**
-   * Answers a question from the guides, or hands the person to an attorney. Ask the person the questions in `check`, and
-   * ask again with their answers as `facts`.
+   * Answers a question from the guides, or refers the person to an attorney. Ask the person the questions in `check`, and then call
+   * this again with their answers as `facts`.
    */
   async ask(
     question: string,
@@ -131,7 +131,8 @@ export class Plainpath {
    * Sends a message for the person, who must have confirmed the agent and agreed to the message. Show them `reply`. The service
    * accepts the same message once in 24 hours: later calls return the first result.
    *
-   * @param options.idempotencyKey identifies the message; pass a new key to send the same message again
+   * @param options.idempotencyKey identifies the message; by default, it is computed from the message. Pass a new key to send the
+   *   same message again
    */
   async sendMessage(
     message: Message,
@@ -144,20 +145,20 @@ export class Plainpath {
     const headers = { 'Idempotency-Key': key }
     return this.#sendWithToken<ReceivedMessage>(
       this.#personTokens,
-      { ...request, headers, repeatable: true },
+      { ...request, headers, isRepeatable: true },
       options,
     )
   }
 
   /** Reads the state of a message. */
   async messageStatus(id: string, options: CallOptions = {}): Promise<MessageState> {
-    const request = { method: 'GET', url: this.#messageUrl(id), repeatable: true } as const
+    const request = { method: 'GET', url: this.#messageUrl(id), isRepeatable: true } as const
     return this.#sendWithToken<MessageState>(this.#personTokens, request, options)
   }
 
   /** Withdraws a message. If it has been delivered already, the error has the code `already-delivered`. */
   async withdraw(id: string, options: CallOptions = {}): Promise<void> {
-    const request = { method: 'DELETE', url: this.#messageUrl(id), repeatable: true } as const
+    const request = { method: 'DELETE', url: this.#messageUrl(id), isRepeatable: true } as const
     await this.#sendWithToken(this.#personTokens, request, options)
   }
 
@@ -173,7 +174,7 @@ export class Plainpath {
     const url = this.#url('/api/agent/register')
     const jwks = this.#key && { keys: [await this.#key.exportPublicJwk()] }
     const body = { ...registration, ...(jwks && { jwks, dpop_bound_access_tokens: true }) }
-    const request = { method: 'POST', url, body, repeatable: false } as const
+    const request = { method: 'POST', url, body, isRepeatable: false } as const
     const agent = await this.#send<RegisteredAgent>(request, {})
     this.#credentials = createCredentials(this.#origin, agent)
     return this.#credentials
@@ -185,7 +186,7 @@ export class Plainpath {
 
   #createPersonTokens(): TokenSource {
     return new TokenSource(async () => {
-      const request = { method: 'POST', path: '/api/agent/assertion', repeatable: true } as const
+      const request = { method: 'POST', path: '/api/agent/assertion', isRepeatable: true } as const
       const { identity_assertion: assertion } = await this.#sendAsClient<Assertion>(request, {})
       return this.#requestToken({ grant_type: JWT_BEARER_GRANT, assertion })
     })
@@ -193,7 +194,7 @@ export class Plainpath {
 
   async #requestToken(form: Record<string, string>): Promise<Token> {
     const body = new URLSearchParams(form)
-    const request = { method: 'POST', path: '/oauth/token', body, repeatable: true } as const
+    const request = { method: 'POST', path: '/oauth/token', body, isRepeatable: true } as const
     try {
       return await this.#sendAsClient<Token>(request, {})
     } catch (error) {
@@ -203,8 +204,8 @@ export class Plainpath {
   }
 
   /** Sends a request that needs no token. A registered agent sends its token anyway, because its rate limits are higher. */
-  async #sendReadRequest<T>(request: Omit<ApiRequest, 'repeatable'>, options: CallOptions): Promise<T> {
-    const repeatableRequest = { ...request, repeatable: true }
+  async #sendReadRequest<T>(request: Omit<ApiRequest, 'isRepeatable'>, options: CallOptions): Promise<T> {
+    const repeatableRequest = { ...request, isRepeatable: true }
     return this.#credentials
       ? this.#sendWithToken<T>(this.#agentTokens, repeatableRequest, options)
       : this.#send<T>(repeatableRequest, options)
@@ -233,7 +234,7 @@ export class Plainpath {
   }
 
   async #sendAsClient<T>(
-    { path, repeatable = false, ...request }: ClientRequest,
+    { path, isRepeatable = false, ...request }: ClientRequest,
     options: CallOptions,
   ): Promise<T> {
     const credentials = this.#requireCredentials()
@@ -241,7 +242,7 @@ export class Plainpath {
       {
         ...request,
         url: this.#url(path),
-        repeatable,
+        isRepeatable,
         sign: (unsigned) => this.#authenticate(unsigned, credentials),
         onHeaders: (headers) => {
           this.#nonce = headers.get('DPoP-Nonce') ?? this.#nonce
@@ -295,4 +296,4 @@ export class Plainpath {
   }
 }
 
-type ClientRequest = Pick<ApiRequest, 'method' | 'body'> & { path: string; repeatable?: boolean }
+type ClientRequest = Pick<ApiRequest, 'method' | 'body'> & { path: string; isRepeatable?: boolean }

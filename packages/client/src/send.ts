@@ -10,8 +10,8 @@ export interface ApiRequest {
   /** The body. An object is sent as JSON, `URLSearchParams` as a form. */
   readonly body?: object | URLSearchParams
   /** True if repeating the request has no further effect. */
-  readonly repeatable: boolean
-  /** Adds the parts that must be new in each attempt: a token, an assertion, a proof. */
+  readonly isRepeatable: boolean
+  /** Adds a token or client authentication, and a DPoP proof. Runs before each attempt, because assertions and proofs work once. */
   readonly sign?: (request: ApiRequest) => Promise<ApiRequest>
   /** Receives the headers of each response, including error responses. */
   readonly onHeaders?: (headers: Headers) => void
@@ -34,7 +34,7 @@ export async function send(request: ApiRequest, options: SendOptions): Promise<u
   try {
     return await sendOnce(request, options)
   } catch (error) {
-    const seconds = request.repeatable ? getRetryDelaySeconds(error) : undefined
+    const seconds = request.isRepeatable ? getRetryDelaySeconds(error) : undefined
     if (seconds === undefined) throw error
     await wait(seconds * 1000, options.signal)
     return sendOnce(request, options)

@@ -13,7 +13,7 @@ export class TokenSource {
     this.#requestToken = requestToken
   }
 
-  /** Returns a valid token. */
+  /** Returns the cached token, or requests a new one. */
   async get(): Promise<string> {
     if (this.#current && performance.now() < this.#current.renewAt) return this.#current.value
     this.#pending ??= this.#renew().finally(() => {

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 
-export interface Received {
+export interface ReceivedRequest {
   readonly method: string
   readonly path: string
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
@@ -19,16 +19,16 @@ interface Reply {
 
 export interface FakeService extends AsyncDisposable {
   readonly origin: string
-  readonly received: readonly Received[]
+  readonly received: readonly ReceivedRequest[]
   /** Counts the requests for a path. */
   count(path: string): number
 }
 
 /** Starts an HTTP server for failures that the real service does not produce on demand. Disposal drops pending replies. */
 export async function startFakeService(
-  reply: (request: Received) => Reply | Promise<Reply>,
+  reply: (request: ReceivedRequest) => Reply | Promise<Reply>,
 ): Promise<FakeService> {
-  const received: Received[] = []
+  const received: ReceivedRequest[] = []
   const server = createServer((request, response) => {
     void (async () => {
       const { method = '', url = '', headers } = request
@@ -46,10 +46,10 @@ export async function startFakeService(
     received,
     count: (path) => received.filter((request) => request.path === path).length,
     async [Symbol.asyncDispose]() {
-      const closed = once(server, 'close')
+      const closeEvent = once(server, 'close')
       server.close()
       server.closeAllConnections()
-      await closed
+      await closeEvent
     },
   }
 }

@@ -1,21 +1,21 @@
-import { type FakeService, type Received, startFakeService } from './fake-service.ts'
+import { type FakeService, type ReceivedRequest, startFakeService } from './fake-service.ts'
 
 export const SECRET = 'pps_secret'
 export const GUIDE = '/api/guides/work-permit'
 
 /** Creates the body of an error response. */
-export const problem = (code: string) => ({ code, detail: 'What to do.', request_id: 'r-1', extra: 1 })
+export const createProblem = (code: string) => ({ code, detail: 'What to do.', request_id: 'r-1', extra: 1 })
 /** Creates an error response. */
-export const refusal = (status: number, code: string, retryAfter?: string) => ({
+export const createRefusal = (status: number, code: string, retryAfter?: string) => ({
   status,
   headers: retryAfter === undefined ? {} : { 'retry-after': retryAfter },
-  body: problem(code),
+  body: createProblem(code),
 })
 
 /** Starts a service that issues numbered tokens. `replies` overrides its replies, by path. */
 export async function startTokenService(
   replies: Readonly<
-    Record<string, (request: Received, service: FakeService) => object | Promise<object>>
+    Record<string, (request: ReceivedRequest, service: FakeService) => object | Promise<object>>
   > = {},
 ): Promise<FakeService> {
   let tokenCount = 0

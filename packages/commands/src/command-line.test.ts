@@ -11,24 +11,24 @@ const run = async (
 ) => {
   const printed: string[] = []
   const errors: string[] = []
-  const logged: string[] = []
-  const log = createLog({ service: 'app', write: (text) => void logged.push(text) })
-  const line = {
+  const logLines: string[] = []
+  const log = createLog({ service: 'app', write: (text) => void logLines.push(text) })
+  const commandLine = {
     name: 'app',
     description: 'An app',
     groups: { things: 'things' },
     commands: [{ name: 'things make', summary: 'make things', settings: [], ...command }],
   }
-  const code = await runCommandLine(line, words.split(' '), {
+  const code = await runCommandLine(commandLine, words.split(' '), {
     io: { print: (text) => void printed.push(text), printError: (text) => void errors.push(text) },
     context: { log },
     explain: (error) =>
       error instanceof RangeError ? new Refusal(`explained: ${error.message}`) : undefined,
   })
-  return { code, printed, errors, ...(logged.length > 0 && { logged }) }
+  return { code, printed, errors, ...(logLines.length > 0 && { logLines }) }
 }
 
-test('passes arguments, defaults, and false for an absent flag to the handler', async () => {
+test('passes arguments, defaults, and false for an absent flag to the handler, unless one is invalid', async () => {
   const receivedArguments: object[] = []
   const command = {
     parameters: {
@@ -53,10 +53,10 @@ test('passes arguments, defaults, and false for an absent flag to the handler', 
 })
 
 test.for([
-  { what: 'a result', json: ['{"made":1}'], text: ['Made one.'], errors: [], code: 0 },
-  { what: 'a result with a refusal', json: ['{"made":1}'], text: ['Made one.'], errors: ['But.'], code: 1 },
+  { kind: 'a result', json: ['{"made":1}'], text: ['Made one.'], errors: [], code: 0 },
+  { kind: 'a result with a refusal', json: ['{"made":1}'], text: ['Made one.'], errors: ['But.'], code: 1 },
 ])(
-  'prints $what as one line for people, and as one JSON value for programs',
+  'prints $kind as one line for people, and as one JSON value for programs',
   async ({ json, text, errors, code }) => {
     const make = async () => ({ text: 'Made one.', json: { made: 1 }, refusal: errors[0] })
     expect(await run('things make', { run: make })).toEqual({ code, printed: text, errors })
@@ -65,51 +65,51 @@ test.for([
 )
 
 test.for([
-  { error: new Refusal('No.'), said: 'No.', json: { ok: false, reason: 'No.' }, code: 1 },
+  { error: new Refusal('No.'), message: 'No.', json: { ok: false, reason: 'No.' }, code: 1 },
   {
     error: new Refusal('No.', { exitCode: 2, json: { at: 3 } }),
-    said: 'No.',
+    message: 'No.',
     json: { ok: false, at: 3 },
     code: 2,
   },
   {
     error: new RangeError('x'),
-    said: 'explained: x',
+    message: 'explained: x',
     json: { ok: false, reason: 'explained: x' },
     code: 1,
   },
   {
     error: new ConfigError(['PORT is missing']),
-    said: 'bad configuration\n  PORT is missing',
+    message: 'bad configuration\n  PORT is missing',
     json: { ok: false, mistakes: ['PORT is missing'] },
     code: 2,
   },
   {
     error: Object.assign(new Error('x'), { syscall: 'listen', code: 'EADDRINUSE', port: 8080 }),
-    said: 'The port is taken: 8080.',
+    message: 'The port is taken: 8080.',
     json: { ok: false, reason: 'The port is taken: 8080.' },
     code: 1,
   },
-])('explains "$said" with exit code $code', async ({ error, said, json, code }) => {
-  const refuse = { run: () => Promise.reject(error) }
-  expect(await run('things make', refuse)).toEqual({ code, printed: [], errors: [said] })
-  const forPrograms = await run('things make --json', refuse)
-  expect(forPrograms).toMatchObject({ code, errors: [said] })
-  expect(forPrograms.printed.map((text) => JSON.parse(text))).toEqual([json])
+])('explains "$message" with exit code $code', async ({ error, message, json, code }) => {
+  const failingCommand = { run: () => Promise.reject(error) }
+  expect(await run('things make', failingCommand)).toEqual({ code, printed: [], errors: [message] })
+  const jsonRun = await run('things make --json', failingCommand)
+  expect(jsonRun).toMatchObject({ code, errors: [message] })
+  expect(jsonRun.printed.map((text) => JSON.parse(text))).toEqual([json])
 })
 
 test('logs an unexplained error, with exit code 1', async () => {
-  const { code, printed, errors, logged } = await run('things make --json', {
+  const { code, printed, errors, logLines } = await run('things make --json', {
     run: () => Promise.reject(new Error('x')),
   })
   expect({ code, printed, errors }).toEqual({ code: 1, printed: [], errors: [] })
-  expect(logged?.map((line) => JSON.parse(line))).toEqual([
+  expect(logLines?.map((line) => JSON.parse(line))).toEqual([
     expect.objectContaining({ level: 'error', msg: 'the command failed' }),
   ])
 })
 
 test('fails if a command belongs to a group that is not described', async () => {
-  const done = { run: () => Promise.resolve({ text: 'Made one.', json: {}, refusal: undefined }) }
-  await expect(run('other make', { name: 'other make', ...done })).rejects.toThrow('`other make`')
-  expect(await run('things make', done)).toMatchObject({ code: 0 })
+  const command = { run: () => Promise.resolve({ text: 'Made one.', json: {}, refusal: undefined }) }
+  await expect(run('other make', { name: 'other make', ...command })).rejects.toThrow('`other make`')
+  expect(await run('things make', command)).toMatchObject({ code: 0 })
 })

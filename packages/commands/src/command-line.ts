@@ -26,10 +26,10 @@ export interface CommandLine<Context> {
 
 /**
  * Runs the command that `words` names. With `--json`, prints one JSON value: the result or the refusal. Explains invalid settings
- * and listen errors. Logs any error that neither this module nor `explain` recognizes.
+ * and listen errors. Logs an error of the command that neither this module nor `explain` recognizes.
  *
  * @param words the command-line arguments after `node` and the script path
- * @param deps.explain converts an expected error into a refusal that quotes no setting; returns undefined for a bug
+ * @param deps.explain converts an expected error into a refusal that quotes no setting; returns undefined for any other error
  * @returns the exit code: 0 done, 1 refused or failed, 2 wrong usage or settings
  */
 export async function runCommandLine<Context extends { readonly log: Log }>(

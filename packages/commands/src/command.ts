@@ -36,7 +36,7 @@ export interface Command<Context> {
   readonly summary: string
   /** The order of the arguments here is their order on the command line. */
   readonly parameters?: CommandParameters
-  /** The environment variables that the command reads. */
+  /** The environment variables that the command reads, for docs/commands.md. */
   readonly settings: 'all' | readonly string[]
   /** The stores that are opened before the command runs and closed afterwards. */
   readonly opens?: string
@@ -49,13 +49,13 @@ export interface Command<Context> {
 export interface CommandEntry<P extends CommandParameters, Opened>
   extends Pick<Command<never>, 'name' | 'summary' | 'json'> {
   readonly parameters?: P
-  /** @throws {Refusal} */
+  /** @throws {Refusal} if the command refuses to run, or fails for a reason that the user can understand */
   run(
     call: Opened & { readonly args: CommandArguments<P> },
   ): CommandOutput | undefined | Promise<CommandOutput | undefined>
 }
 
-/** Parses a value. Throws `InvalidArgumentError` for wrong usage. */
+/** Parses a value. Throws `InvalidArgumentError` for an invalid value. */
 type Parse<T> = (text: string) => T
 
 /**

@@ -2,7 +2,7 @@ import { Option } from 'commander'
 import type { Command } from './command.ts'
 import type { CommandLine } from './command-line.ts'
 
-const BEGINNING = `# Commands
+const INTRODUCTION = `# Commands
 
 Made from the command tables of both apps by \`npm run generate\`. In a clone \`auth …\` is \`npm run auth -- …\`, and \`resource …\` is
 \`npm run resource -- …\`; [in a pod](kubernetes.md#commands) it is longer. Each takes \`--help\`. Exit codes: 0 done, 1 refused or
@@ -15,7 +15,7 @@ set, Redis. \`serve\` opens all that its app needs, and \`migrate\` connects as 
 /** Formats docs/commands.md, the reference of all commands. */
 export const formatCommandsPage = (lines: readonly CommandLine<never>[]): string =>
   [
-    BEGINNING,
+    INTRODUCTION,
     ...lines.map((line) =>
       [
         `## ${line.name}\n`,

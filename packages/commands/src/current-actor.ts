@@ -6,7 +6,7 @@ export const getCurrentActor = (): { user: string; host: string } => ({
   host: hostname(),
 })
 
-/** Returns the user's name, or the user's number, because a user in a container may have no name. */
+/** Returns the user's name. A user in a container may have none: then returns the user's number. */
 function readUserName(): string {
   try {
     return userInfo().username

@@ -1,4 +1,4 @@
-/** Explains in one sentence, for the person at the terminal, why a command did not run or failed. */
+/** Explains, for the person at the terminal, why a command did not run or failed. */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
   /** 1 if the command refused or failed, 2 for wrong usage or settings. */
@@ -16,7 +16,7 @@ export class Refusal extends Error {
 /**
  * Creates a `.catch` handler that converts operating-system errors into refusals and rethrows all other errors.
  *
- * @param describe receives the error code, such as ENOENT, and returns the sentence for the person at the terminal
+ * @param describe receives the error code, such as ENOENT, and returns the message for the person at the terminal
  */
 export const refuseFileError =
   (describe: (code: string) => string) =>

@@ -38,10 +38,13 @@ export type AgentId = z.infer<typeof AgentId>
 export const getVerifiedDomain = (id: AgentId): string | undefined =>
   id.startsWith('https://') ? new URL(id).hostname : undefined
 
-/** Matches control characters, and bidirectional controls, which can make one name look like another (Unicode TR36 §2.6). */
+/**
+ * Matches control characters, line and paragraph separators, and bidirectional controls, which can make one name look like another
+ * (Unicode TR36 §2.6).
+ */
 const UNSAFE_IN_A_NAME = /[\p{Cc}\p{Zl}\p{Zp}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/u
 
-/** A free text, which is shown to people as unverified. Its length is measured in code points. */
+/** A name that the agent chose, which is shown to people as unverified. Its length is measured in code points. */
 export const AgentName = z
   .string()
   .trim()

@@ -2,25 +2,15 @@ import { z } from 'zod'
 import { ContactTopic } from './contact.ts'
 import { GuideSlug, GuideSource } from './guide.ts'
 import { Help } from './help.ts'
+import { createPlainText } from './plain-text.ts'
 import { RULES } from './rules.ts'
 import { TriggerId } from './trigger.ts'
 
-/** The text of a question. Line endings are converted to `\n`. The length is measured in code points. */
-const Question = z
-  .string()
-  .transform((text) => text.replaceAll(/\r\n?/g, '\n').trim())
-  .refine((text) => text !== '', 'must say something')
-  .refine(
-    (text) => [...text].length <= RULES.questionCharacters,
-    `must be at most ${RULES.questionCharacters} characters`,
-  )
-  .refine((text) => text.isWellFormed(), 'must be well-formed Unicode')
-  .refine((text) => !/[^\P{Cc}\n\t]/u.test(text), 'must have no control characters but line ends and tabs')
-  .meta({
-    minLength: 1,
-    maxLength: RULES.questionCharacters,
-    description: 'A question in plain English. Do not include names or document numbers.',
-  })
+const Question = createPlainText(RULES.questionCharacters).meta({
+  minLength: 1,
+  maxLength: RULES.questionCharacters,
+  description: 'A question in plain English. Do not include names or document numbers.',
+})
 
 /** The body of `POST /answers`. */
 export const AnswerRequest = z.strictObject({
@@ -32,7 +22,7 @@ export const AnswerRequest = z.strictObject({
 })
 export type AnswerRequest = z.output<typeof AnswerRequest>
 
-/** A trigger's id, as its file states it. */
+/** The id of a trigger, as the trigger's file states it. */
 const ReportedTrigger = z.string().min(1)
 
 export const Link = z.object({ title: z.string().min(1), url: z.url() })

@@ -1,4 +1,4 @@
-/** The destination of an authorization response: a website, a program on the person's computer, or one for a URL scheme. */
+/** The destination of an authorization response: a website, a program on the person's computer, or the program for a URL scheme. */
 export type AppPlace =
   | { readonly kind: 'site'; readonly host: string }
   | { readonly kind: 'computer' }
@@ -19,7 +19,7 @@ export function formatAppHost(redirectUri: string): string {
   return protocol === 'https:' ? host : protocol
 }
 
-/** Parses the result of `formatAppHost`. No host is `loopback`, because every host has a dot, and no host ends with a colon. */
+/** Parses the result of `formatAppHost`. A public host has a dot, so it is not `loopback`, and no host ends with a colon. */
 export function parseAppHost(appHost: string): AppPlace {
   if (appHost === 'loopback') return { kind: 'computer' }
   return appHost.endsWith(':') ? { kind: 'scheme', scheme: appHost } : { kind: 'site', host: appHost }

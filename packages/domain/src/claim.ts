@@ -4,7 +4,7 @@ import { EmailAddress } from './email-address.ts'
 import { numberInWords } from './in-words.ts'
 import { RULES } from './rules.ts'
 
-/** The id of a claim, assigned with its first attempt. */
+/** The id of an e-mail verification. It is assigned when an attempt begins, and the verification keeps it. */
 export const RegistrationId = z.string().regex(/^clm_[A-Za-z0-9_-]{22}$/)
 export type RegistrationId = z.infer<typeof RegistrationId>
 
@@ -16,7 +16,7 @@ export interface StandingVerification {
 
 const ClaimAttemptId = z.string().regex(/^cla_[A-Za-z0-9_-]{22}$/)
 
-/** The body of `POST /agent/claim`. Unknown members are ignored, such as `claim_token` of similar protocols. */
+/** The body of `POST /agent/claim`. Unknown members, such as `claim_token` of similar protocols, are ignored. */
 export const BeginClaimRequest = z
   .object({
     email: EmailAddress.nullish().meta({
@@ -33,7 +33,7 @@ export const BeginClaimRequest = z
 
 const Time = z.iso.datetime()
 
-/** The response of `POST /agent/claim`. It is the same for every address. */
+/** The response of `POST /agent/claim`. It has the same form for every address. */
 export const BegunClaim = z.object({
   registration_id: RegistrationId.meta({ description: 'The id of the e-mail verification.' }),
   claim_attempt_id: ClaimAttemptId,

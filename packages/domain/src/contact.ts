@@ -1,25 +1,17 @@
 import { z } from 'zod'
 import { GuideSlug } from './guide.ts'
 import { Help } from './help.ts'
+import { createPlainText } from './plain-text.ts'
 import { RULES } from './rules.ts'
 import { orderTriggers, TriggerId } from './trigger.ts'
 
 export const ContactTopic = z.enum(['question', 'attorney', 'correction', 'other'])
 export type ContactTopic = z.infer<typeof ContactTopic>
 
-/** The text of a message. Line endings are converted to `\n`. The length is measured in code points. */
-export const ContactText = z
-  .string()
-  .transform((text) => text.replaceAll(/\r\n?/g, '\n').trim())
-  .refine((text) => text !== '', 'must say something')
-  .refine(
-    (text) => [...text].length <= RULES.messageCharacters,
-    `must be at most ${RULES.messageCharacters} characters`,
-  )
-  .refine((text) => text.isWellFormed(), 'must be well-formed Unicode')
-  .refine((text) => !/[^\P{Cc}\n\t]/u.test(text), 'must have no control characters but line ends and tabs')
+/** The text of a message. */
+export const ContactText = createPlainText(RULES.messageCharacters)
 
-/** The hand-off triggers, which are the reasons to talk to a lawyer. Duplicates count once. */
+/** The hand-off triggers, which are the reasons to talk to a lawyer. Duplicates are removed, but count towards the maximum. */
 export const HandOff = z.strictObject({
   triggers: z
     .array(TriggerId)

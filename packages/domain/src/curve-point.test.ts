@@ -2,38 +2,38 @@ import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { isOnEd25519, isOnP256 } from './public-jwk.ts'
 
-const bytes = (base64url: string | undefined) => Buffer.from(base64url ?? '', 'base64url')
-const hex = (text: string) => Buffer.from(text, 'hex')
+const decodeBase64url = (text: string | undefined) => Buffer.from(text ?? '', 'base64url')
+const decodeHex = (text: string) => Buffer.from(text, 'hex')
 
-test('keys that another library made lie on their curves', () => {
+test('accepts keys that node:crypto generated, and rejects P-256 coordinates that are swapped', () => {
   for (let n = 0; n < 20; n++) {
     const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' })
-    expect(isOnP256(bytes(ec.x), bytes(ec.y))).toBe(true)
-    expect(isOnP256(bytes(ec.y), bytes(ec.x))).toBe(false)
+    expect(isOnP256(decodeBase64url(ec.x), decodeBase64url(ec.y))).toBe(true)
+    expect(isOnP256(decodeBase64url(ec.y), decodeBase64url(ec.x))).toBe(false)
     const okp = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' })
-    expect(isOnEd25519(bytes(okp.x))).toBe(true)
+    expect(isOnEd25519(decodeBase64url(okp.x))).toBe(true)
   }
 })
 
-test('no coordinate of P-256 is past its prime', () => {
+test('rejects P-256 coordinates that exceed the prime or are both zero', () => {
   expect(isOnP256(Buffer.alloc(32, 0xff), Buffer.alloc(32, 0xff))).toBe(false)
   expect(isOnP256(Buffer.alloc(32), Buffer.alloc(32))).toBe(false)
 })
 
-describe('Ed25519 refuses', () => {
+describe('rejects the Ed25519 point with', () => {
   test.for([
     ['order 1', `01${'00'.repeat(31)}`],
     ['order 2', `ec${'ff'.repeat(30)}7f`],
     ['order 4', '00'.repeat(32)],
-    ['order 4, the other', `${'00'.repeat(31)}80`],
+    ['order 4, the second', `${'00'.repeat(31)}80`],
     ['order 8', 'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a'],
     ['order 8, the second', 'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03fa'],
     ['order 8, the third', '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05'],
     ['order 8, the fourth', '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc85'],
-    ['a y past the prime', `ee${'ff'.repeat(30)}7f`],
+    ['a y that exceeds the prime', `ee${'ff'.repeat(30)}7f`],
     ['a y without an x', `02${'00'.repeat(31)}`],
     ['x of zero with a sign', `01${'00'.repeat(30)}80`],
-  ])('%s', ([_what, point]) => {
-    expect(isOnEd25519(hex(point ?? ''))).toBe(false)
+  ])('%s', ([_property, point]) => {
+    expect(isOnEd25519(decodeHex(point ?? ''))).toBe(false)
   })
 })

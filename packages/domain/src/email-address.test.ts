@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { canonicalEmail, EmailAddress } from './email-address.ts'
 
-describe('two spellings of one mailbox have one canonical form', () => {
+describe('the canonical form is the same for different spellings of a mailbox:', () => {
   test.for([
     ['ana@example.org', 'ana@example.org'],
     ['  Ana@Example.ORG\n', 'ana@example.org'],
@@ -23,13 +23,13 @@ describe('two spellings of one mailbox have one canonical form', () => {
     ['a@fa\u00df.example', 'a@xn--fa-hia.example'],
     ['a@ex\u0430mple.org', 'a@xn--exmple-4nf.org'],
     [`${'a'.repeat(64)}@example.org`, `${'a'.repeat(64)}@example.org`],
-  ] as const)('%s', ([typed, canonical]) => {
-    expect(canonicalEmail(typed)).toBe(canonical)
-    expect(EmailAddress.parse(typed)).toBe(typed.trim())
+  ] as const)('%s', ([typedAddress, canonical]) => {
+    expect(canonicalEmail(typedAddress)).toBe(canonical)
+    expect(EmailAddress.parse(typedAddress)).toBe(typedAddress.trim())
   })
 })
 
-describe('gives no canonical form to an address that we do not accept:', () => {
+describe('there is no canonical form of an address that we do not accept:', () => {
   const longDomain = `${'b.'.repeat(125)}org`
   test.for([
     ...[
@@ -114,24 +114,24 @@ describe('gives no canonical form to an address that we do not accept:', () => {
       `a@${'b'.repeat(64)}.org`,
       `a@${longDomain}`,
     ],
-  ])('%j', (typed) => {
-    expect(canonicalEmail(typed)).toBeUndefined()
-    expect(EmailAddress.safeParse(typed).success).toBe(false)
+  ])('%j', (typedAddress) => {
+    expect(canonicalEmail(typedAddress)).toBeUndefined()
+    expect(EmailAddress.safeParse(typedAddress).success).toBe(false)
   })
 })
 
-describe('for any input', () => {
+describe('for generated addresses', () => {
   const RUNS = { numRuns: 20_000 }
-  const of = (characters: string, maxLength: number) =>
+  const stringOf = (characters: string, maxLength: number) =>
     fc.string({ unit: fc.constantFrom(...characters), minLength: 1, maxLength })
   const binary = fc.string({ unit: 'binary', maxLength: 20 })
   const graphemes = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 6 })
-  const ODD = '\u00fc\u00df\u0130\u0131\u212a\u03a3\u0430\uff41\u01c5\u1e9e'
-  const local = fc.oneof(of(`aBzk09+_-.${ODD}\u0301\u0327`, 12), graphemes, binary)
+  const UNUSUAL_LETTERS = '\u00fc\u00df\u0130\u0131\u212a\u03a3\u0430\uff41\u01c5\u1e9e'
+  const localPart = fc.oneof(stringOf(`aBzk09+_-.${UNUSUAL_LETTERS}\u0301\u0327`, 12), graphemes, binary)
   const label = fc.oneof(
-    of('aBz09', 8),
-    of(`aBz09-${ODD}`, 8),
-    of(`a${ODD}\u3002.\u00ad\u200d\u{1f4a9}\u0301`, 8),
+    stringOf('aBz09', 8),
+    stringOf(`aBz09-${UNUSUAL_LETTERS}`, 8),
+    stringOf(`a${UNUSUAL_LETTERS}\u3002.\u00ad\u200d\u{1f4a9}\u0301`, 8),
     graphemes,
   )
   const domain = fc
@@ -139,19 +139,19 @@ describe('for any input', () => {
       fc.array(label, { minLength: 1, maxLength: 2 }),
       fc.constantFrom('org', 'Example', '\u0440\u0444', 'xn--p1ai', '1'),
     )
-    .map(([labels, last]) => [...labels, last].join('.'))
-  const address = fc.tuple(local, domain).map((parts) => parts.join('@'))
-  const typed = fc.oneof({ arbitrary: address, weight: 8 }, { arbitrary: binary, weight: 1 })
+    .map(([labels, topLevelDomain]) => [...labels, topLevelDomain].join('.'))
+  const address = fc.tuple(localPart, domain).map((parts) => parts.join('@'))
+  const typedAddresses = fc.oneof({ arbitrary: address, weight: 8 }, { arbitrary: binary, weight: 1 })
 
-  test('the examples are not all refused', () => {
-    const accepted = fc.sample(typed, 2_000).filter((text) => canonicalEmail(text) !== undefined)
+  test('accepts more than 300 of 2,000', () => {
+    const accepted = fc.sample(typedAddresses, 2_000).filter((text) => canonicalEmail(text) !== undefined)
     expect(accepted.length).toBeGreaterThan(300)
   })
 
-  // One property, since generating texts and each call of `expect` cost more than what is tested.
-  test('the canonical form is its own canonical form; its domain is the one that was typed, as IDNA has it; and it has one @, no blank, no control character and at most 254 octets', () => {
+  // This is one property, because generating addresses and calling `expect` take longer than what is tested.
+  test('a canonical form is stable, has the typed domain in ASCII, one @, no blank, and at most 254 octets', () => {
     fc.assert(
-      fc.property(typed, (text) => {
+      fc.property(typedAddresses, (text) => {
         const canonical = canonicalEmail(text)
         if (canonical === undefined) return true
         const typedDomain = text.trim().slice(text.trim().lastIndexOf('@') + 1)
@@ -166,10 +166,10 @@ describe('for any input', () => {
     )
   })
 
-  test('capitals make no difference', () => {
-    const ascii = fc.stringMatching(/^[A-Za-z0-9+._-]{1,20}@[A-Za-z0-9-]{1,20}\.[A-Za-z]{2,8}$/)
+  test('ignores the case of ASCII letters', () => {
+    const asciiAddresses = fc.stringMatching(/^[A-Za-z0-9+._-]{1,20}@[A-Za-z0-9-]{1,20}\.[A-Za-z]{2,8}$/)
     fc.assert(
-      fc.property(ascii, (text) => canonicalEmail(text.toUpperCase()) === canonicalEmail(text)),
+      fc.property(asciiAddresses, (text) => canonicalEmail(text.toUpperCase()) === canonicalEmail(text)),
       RUNS,
     )
   })

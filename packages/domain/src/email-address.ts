@@ -5,8 +5,8 @@ import { z } from 'zod'
  * Normalises an address, so that different spellings of a mailbox become equal: trims it, converts it to NFC and lower case, and
  * the domain to ASCII (IDNA, UTS 46). Keeps plus-tags, because some providers treat them as different mailboxes.
  *
- * @returns undefined for an address that we do not accept: with a quoted local part, an IP literal, control or invisible
- *   characters, a domain without a dot, more than 254 octets in total, or more than 64 before the `@` (RFC 5321 §4.5.3.1)
+ * @returns undefined for an address that we do not accept. Examples are a quoted local part, an IP address, control or invisible
+ *   characters, a domain without a dot, more than 254 octets in total, and more than 64 before the `@` (RFC 5321 §4.5.3.1)
  */
 export function canonicalEmail(typedAddress: string): string | undefined {
   const address = typedAddress.trim().normalize('NFC')

@@ -12,7 +12,7 @@ export type Help = Readonly<z.infer<typeof Help>>
 export const formatHelpLine = ({ title, phone, url }: Help): string =>
   [title, phone, url].filter((part) => part !== undefined).join(': ')
 
-/** The Justice Department's own lists (EOIR: the Executive Office for Immigration Review, the immigration courts). */
+/** The Justice Department's lists of attorneys and representatives. EOIR is its office for the immigration courts. */
 export const ATTORNEY_LISTS = [
   {
     title: 'Free legal help, by immigration court',
@@ -27,7 +27,7 @@ export const ATTORNEY_LISTS = [
   },
 ] as const
 
-/** The phone lines for emergencies. */
+/** Phone lines and websites for emergencies, detention and court hearings. */
 export const EMERGENCY_LINES = {
   danger: { title: 'If you are in danger now', phone: '911' },
   'domestic-violence': { title: 'National Domestic Violence Hotline', phone: '1-800-799-7233' },
@@ -45,10 +45,10 @@ export const EMERGENCY_LINES = {
   },
 } as const satisfies Record<string, Help>
 
-/** `ATTORNEY_LISTS` as help. */
+/** `ATTORNEY_LISTS` in the form of `Help`. */
 export const ATTORNEY_HELP: readonly Help[] = ATTORNEY_LISTS.map(({ title, url }) => ({ title, url }))
 
-/** All help, emergency lines first, for a person whose needs we do not know. */
+/** The help for a person whose needs we do not know, emergency lines first. It lacks only the detainee locator. */
 export const ALL_HELP: readonly Help[] = [
   ...(['danger', 'domestic-violence', 'trafficking', 'detention', 'court'] as const).map(
     (name) => EMERGENCY_LINES[name],

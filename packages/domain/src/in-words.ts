@@ -22,7 +22,7 @@ const NUMBERS = [
   'twelve',
 ]
 
-/** Writes a number for use in prose: up to twelve as a word (`five`), and others in digits (`13`). */
+/** Writes a number for use in prose: from `no` (0) to `twelve` as a word, and others in digits (`13`). */
 export const numberInWords = (count: number): string => NUMBERS[count] ?? String(count)
 
 /**

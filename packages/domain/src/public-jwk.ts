@@ -3,7 +3,7 @@ import { p256 } from '@noble/curves/nist.js'
 import { z } from 'zod'
 import { RULES } from './rules.ts'
 
-/** The signature algorithms of assertions (RFC 7518 §3.1, RFC 8037, RFC 9864). The last two are the same algorithm. */
+/** The signature algorithms of assertions (RFC 7518 §3.1, RFC 8037, RFC 9864). For an Ed25519 key, the last two are the same. */
 export const ASSERTION_ALGORITHMS = ['ES256', 'EdDSA', 'Ed25519'] as const
 
 const KEY_COUNT_MESSAGE = `must hold 1 to ${RULES.agentKeys} public keys`
@@ -15,7 +15,7 @@ const SEND_HINT = 'Send {"kty":"EC","crv":"P-256","x","y"} or {"kty":"OKP","crv"
 
 /** The private members of a key (RFC 7518 §6, RFC 8037). */
 export const PRIVATE_JWK_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
-/** Members that refer to a certificate (RFC 7517 §4.6 to §4.9) or a key set. We neither fetch nor trust these. */
+/** Members that refer to a certificate (RFC 7517 §4.6 to §4.9) or a key set. A key with one of them is rejected. */
 const FOREIGN_MEMBERS = ['x5u', 'x5c', 'x5t', 'x5t#S256', 'jku']
 
 /** A public key in a request (RFC 7517). Unknown members, such as `ext`, are ignored. */
@@ -73,7 +73,7 @@ export const toAgentKey = (sent: SentJwk, kid: string): AgentKey =>
     use: 'sig',
   })
 
-/** Names the zero bytes because some libraries, such as older releases of PyJWT, leave them out. One key in 128 has some. */
+/** Mentions zero bytes because some libraries, such as older releases of PyJWT, omit them. About one P-256 key in 128 has some. */
 const COORDINATE_MESSAGE = 'must be 32 bytes as base64url, leading zero bytes included (RFC 7518 §6.2.1.2)'
 
 type Mistake = { path: string; message: string }

@@ -19,9 +19,9 @@ export const RULES = {
   unusedAppMs: DAY_MS,
   /** The time until a registration expires if it never receives a token. */
   neverUsedMs: 7 * DAY_MS,
-  /** The time until any other registration expires after its last token. */
+  /** The minimum time until any other registration expires after its last token. */
   idleMs: 90 * DAY_MS,
-  /** The granularity of the recorded time of the last token. It exceeds a token's lifetime, so no use is missed. */
+  /** The maximum time by which the recorded time of the last token is too early. */
   useRecordedMs: DAY_MS,
   /** How long a new registration is safe from expiry in a flood of registrations. */
   floodMs: HOUR_MS,
@@ -31,7 +31,7 @@ export const RULES = {
   oldSecretMs: 7 * DAY_MS,
   nameCharacters: 200,
   agentKeys: 3,
-  /** How long the token endpoint may still accept the previous keys. */
+  /** How long an instance caches an agent. For that time, the token endpoint may still accept removed keys and secrets. */
   agentCachedMs: MINUTE_MS / 2,
   /** The longest lifetime of a client assertion, and its longest `jti`. */
   clientAssertionMs: 5 * MINUTE_MS,
@@ -62,7 +62,7 @@ export const RULES = {
   mailboxTriesMs: DAY_MS,
   /** How long a claim attempt can be distinguished from an unknown one. */
   claimAttemptKeptMs: 2 * DAY_MS,
-  /** How long no agent can send claim mails to a mailbox after its owner declined. */
+  /** How long agents cannot send claim mails to a mailbox after its owner declined, except agents that the owner has confirmed. */
   claimBlockMs: 30 * DAY_MS,
   claimMs: 30 * DAY_MS,
   /** The maximum number of codes that are mailed for one sign-in, and the pause between two. A code is valid as in a claim. */
@@ -97,7 +97,7 @@ export const RULES = {
   mailCountedMs: DAY_MS + HOUR_MS,
   /** The maximum time that a mail waits when the cap of its domain, or of all mails, is reached. */
   mailWaitsMs: 2 * DAY_MS,
-  /** The same limit for a mail about something that expires after a day, which is an hour shorter than that. */
+  /** The maximum time that such a mail waits if it is about something that expires after a day. */
   dayMailWaitsMs: DAY_MS - HOUR_MS,
   /** How long an undeliverable mail's address and text are stored, and how long the record of any mail is stored. */
   undeliveredMailMs: 8 * DAY_MS,

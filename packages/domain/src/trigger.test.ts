@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { HandOff } from './contact.ts'
 import { findHighestUrgency, findUrgency, mayAskInForm, orderTriggers, TriggerId } from './trigger.ts'
 
-test('there are 26 triggers: six urgent ones first, then seven of high urgency', () => {
+test('lists six urgent triggers, then seven of high urgency, then 13 of normal urgency', () => {
   const urgencies = TriggerId.options.map(findUrgency)
   expect(urgencies).toEqual([
     ...Array.from({ length: 6 }, () => 'urgent'),
@@ -11,10 +11,10 @@ test('there are 26 triggers: six urgent ones first, then seven of high urgency',
   ])
 })
 
-test('each trigger is listed once, the most urgent first', () => {
-  const sent: TriggerId[] = ['smuggling', 'asylum-fear', 'missed-hearing', 'smuggling']
-  expect(orderTriggers(sent)).toEqual(['missed-hearing', 'asylum-fear', 'smuggling'])
-  expect(HandOff.parse({ triggers: sent })).toEqual({
+test('orders triggers by urgency, and removes duplicates', () => {
+  const triggers: TriggerId[] = ['smuggling', 'asylum-fear', 'missed-hearing', 'smuggling']
+  expect(orderTriggers(triggers)).toEqual(['missed-hearing', 'asylum-fear', 'smuggling'])
+  expect(HandOff.parse({ triggers })).toEqual({
     triggers: ['missed-hearing', 'asylum-fear', 'smuggling'],
   })
 })
@@ -25,11 +25,11 @@ test.for([
   [['smuggling', 'asylum-fear'], 'high'],
   [['asylum-fear', 'missed-hearing'], 'urgent'],
   [['of-another-release'], 'normal'],
-] as const)('of %j the highest urgency is %s', ([triggers, urgency]) => {
+] as const)('finds that the highest urgency of %j is %s', ([triggers, urgency]) => {
   expect(findHighestUrgency(triggers)).toBe(urgency)
 })
 
-test('forms ask about none of crime, abuse, fear and status, and about no trigger of another release', () => {
+test('allows only six triggers, and no unknown one, in forms', () => {
   expect(TriggerId.options.filter(mayAskInForm)).toEqual([
     'missed-deadline',
     'aging-out-child',

@@ -35,17 +35,17 @@ const URGENCY_BY_TRIGGER = {
 } as const satisfies Record<string, Urgency>
 
 const URGENCY_BY_ID = new Map<string, Urgency>(Object.entries(URGENCY_BY_TRIGGER))
-const IDS = Object.keys(URGENCY_BY_TRIGGER) as [
+const TRIGGER_IDS = Object.keys(URGENCY_BY_TRIGGER) as [
   keyof typeof URGENCY_BY_TRIGGER,
   ...(keyof typeof URGENCY_BY_TRIGGER)[],
 ]
 
-export const TriggerId = z.enum(IDS)
+export const TriggerId = z.enum(TRIGGER_IDS)
 export type TriggerId = z.infer<typeof TriggerId>
 
 /** Sorts triggers by urgency, the most urgent first, and removes duplicates. */
 export const orderTriggers = (triggers: readonly TriggerId[]): TriggerId[] =>
-  IDS.filter((id) => triggers.includes(id))
+  TRIGGER_IDS.filter((id) => triggers.includes(id))
 
 /**
  * Finds the urgency of a trigger.

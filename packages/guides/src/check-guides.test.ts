@@ -8,19 +8,19 @@ import type { PackagedGuide } from './packaged-guide.ts'
 const NOW = new Date('2026-11-20T12:00:00Z')
 
 const replaceInBody = (from: string | RegExp, to: string) => {
-  const changed = EXAMPLE_GUIDE.body.replace(from, to)
-  if (changed === EXAMPLE_GUIDE.body) throw new Error(`nothing planted: ${from}`)
-  return { body: changed }
+  const body = EXAMPLE_GUIDE.body.replace(from, to)
+  if (body === EXAMPLE_GUIDE.body) throw new Error(`nothing planted: ${from}`)
+  return { body }
 }
 const replaceSentence = (sentence: string) => replaceInBody('You ask for it on a form.', sentence)
-const withSource = (change: Partial<PackagedGuide['sources'][number]>) => ({
+const changeSource = (change: Partial<PackagedGuide['sources'][number]>) => ({
   sources: EXAMPLE_GUIDE.sources.map((form) => ({ ...form, ...change })),
 })
-const UNUSED_SOURCE = { sources: [...EXAMPLE_GUIDE.sources, ...withSource({ id: 'other' }).sources] }
+const UNUSED_SOURCE = { sources: [...EXAMPLE_GUIDE.sources, ...changeSource({ id: 'other' }).sources] }
 const DIFFICULT_SENTENCE =
   'Naturalization applicants demonstrating continuous residence simultaneously satisfy additional statutory eligibility requirements. [^form] '
 
-const PLANTED: [check: GuideCheckName, why: string, change: Partial<PackagedGuide>][] = [
+const PLANTED_MISTAKES: [check: GuideCheckName, mistake: string, change: Partial<PackagedGuide>][] = [
   ['paragraph-without-source', 'a paragraph', replaceInBody('on a form. [^form]', 'on a form.')],
   ['paragraph-without-source', 'an item of a list', replaceInBody('- The form. [^form]', '- The form.')],
   [
@@ -39,27 +39,27 @@ const PLANTED: [check: GuideCheckName, why: string, change: Partial<PackagedGuid
     replaceInBody('on a form. [^form]', 'on a form. [^form] [^frm]'),
   ],
   ['unused-source', 'a source that no paragraph names', UNUSED_SOURCE],
-  ['unofficial-source', 'another host', withSource({ url: 'https://usciss.us/i-90' })],
+  ['unofficial-source', 'another host', changeSource({ url: 'https://usciss.us/i-90' })],
   [
     'unofficial-source',
-    'a host that begins like ours',
-    withSource({ url: 'https://www.uscis.gov.example.com/i-90' }),
+    'a host that begins like an official one',
+    changeSource({ url: 'https://www.uscis.gov.example.com/i-90' }),
   ],
   [
     'unofficial-source',
-    'a host in place of the user name',
-    withSource({ url: 'https://www.uscis.gov@example.com/' }),
+    'an official host as the user name',
+    changeSource({ url: 'https://www.uscis.gov@example.com/' }),
   ],
   ['fee-stated', 'a sum in dollars', replaceSentence('You pay $710.')],
   ['fee-stated', 'a sum in words', replaceSentence('You pay 1,225 dollars.')],
   ['fee-stated', 'a sum in the summary', { summary: 'It costs USD 5.' }],
   ['date-stated', 'a day', replaceSentence('It ended on October 30, 2025.')],
-  ['date-stated', 'a day, the other way round', replaceSentence('It ended on 30 Oct.')],
+  ['date-stated', 'a day before the month', replaceSentence('It ended on 30 Oct.')],
   ['date-stated', 'a date of the Visa Bulletin', replaceSentence('The date is 22JUL19.')],
   ['date-stated', 'an edition of a form', replaceSentence('Use edition 08/21/25.')],
   ['date-stated', 'a year', replaceSentence('The rule of 2025 is new.')],
-  ['processing-time-stated', 'a length', replaceSentence('USCIS takes 8 to 14 months.')],
-  ['processing-time-stated', 'a length in words', replaceSentence('It usually arrives after two weeks.')],
+  ['processing-time-stated', 'a duration', replaceSentence('USCIS takes 8 to 14 months.')],
+  ['processing-time-stated', 'a duration in words', replaceSentence('It usually arrives after two weeks.')],
   ['malformed-link', 'a blank in the address', replaceInBody('(/guides/example)', '(/guides/an example)')],
   ['malformed-link', 'an open parenthesis', replaceInBody('(/guides/example)', '(/guides/example')],
   ['malformed-link', 'a bare address', replaceSentence('See https://www.uscis.gov/i-90 first.')],
@@ -67,11 +67,11 @@ const PLANTED: [check: GuideCheckName, why: string, change: Partial<PackagedGuid
   ['unofficial-link', 'another host', replaceSentence('See [a site](https://myuscis.com/).')],
   ['unofficial-link', 'plain http', replaceSentence('See [a site](http://www.uscis.gov/).')],
   ['unofficial-link', 'a script', replaceSentence('See [a site](javascript:alert`1`).')],
-  ['unknown-guide-linked', 'a guide that is not there', replaceInBody('/guides/example', '/guides/nowhere')],
+  ['unknown-guide-linked', 'an unknown guide', replaceInBody('/guides/example', '/guides/nowhere')],
   ['unknown-guide-linked', 'another page of ours', replaceInBody('/guides/example', '/contact')],
   [
     'unknown-guide-linked',
-    'another site, by its host alone',
+    'another site, without a scheme',
     replaceInBody('/guides/example', '//example.com/x'),
   ],
   [
@@ -96,45 +96,45 @@ const PLANTED: [check: GuideCheckName, why: string, change: Partial<PackagedGuid
   ],
   [
     'attorney-triggers-differ',
-    'a trigger that the body lacks',
+    'an item that the body lacks',
     { talkToAnAttorneyWhen: ['You have a hearing.', 'You fear.'] },
   ],
   [
     'attorney-triggers-differ',
-    'a trigger that the front matter lacks',
+    'an item that the front matter lacks',
     replaceInBody('- You have a hearing.', '- You have a hearing.\n- You fear.'),
   ],
   ['attorney-lists-missing', 'one list is not linked', replaceInBody(/- \[Accredited people\].*\n/, '')],
   ['disclaimer-missing', 'other words at the end', replaceInBody(DISCLAIMER, 'This is not legal advice.')],
   ['checked-after-updated', 'a source newer than the text', { updated: '2026-06-25' }],
   ['date-after-newest-copy', 'a day that no copy can have', { updated: '2026-11-20' }],
-  ['impossible-review', 'a review to come', { reviewed: '2026-11-21', reviewedBy: 'A. Attorney' }],
-  ['impossible-review', 'a review of an earlier text', { reviewed: '2026-06-25', reviewedBy: 'A. Attorney' }],
+  ['impossible-review', 'a review in the future', { reviewed: '2026-11-21', reviewedBy: 'A. Attorney' }],
+  ['impossible-review', 'a review before an update', { reviewed: '2026-06-25', reviewedBy: 'A. Attorney' }],
 ]
 
-test.for(PLANTED)('finds %s: %s', ([check, , change]) => {
+test.for(PLANTED_MISTAKES)('finds %s: %s', ([check, , change]) => {
   const findings = checkGuides([{ ...EXAMPLE_GUIDE, ...change }], NOW)
   expect(findings.map((finding) => finding.check)).toContain(check)
 })
 
-test('finds summary-repeated once for a pair, and ignores capitals and punctuation', () => {
+test('finds summary-repeated once for a pair of guides, and ignores case and punctuation', () => {
   const twin = { ...EXAMPLE_GUIDE, slug: 'twin', summary: 'how to ask - for a PAPER' }
   expect(checkGuides([EXAMPLE_GUIDE, twin], NOW)).toEqual([
     { slug: 'twin', check: 'summary-repeated', detail: 'the same as example' },
   ])
 })
 
-test('has a planted mistake for each check', () => {
-  const planted = new Set([...PLANTED.map(([check]) => check), 'summary-repeated'])
-  expect(planted).toEqual(new Set(Object.keys(GUIDE_CHECKS)))
+test('these tests plant a mistake for each check', () => {
+  const testedChecks = new Set([...PLANTED_MISTAKES.map(([check]) => check), 'summary-repeated'])
+  expect(testedChecks).toEqual(new Set(Object.keys(GUIDE_CHECKS)))
 })
 
 test.for([
   ['a guide without a mistake', {}],
-  ['lengths that the law fixes', replaceSentence('You were in the US for 30 of 60 months.')],
+  ['durations without a word for processing', replaceSentence('You were in the US for 30 of 60 months.')],
   ['a telephone number', replaceSentence('Call 1-800-898-7180.')],
   ['months without a day', replaceSentence('It comes out in January and April. You may 3 times.')],
-  ['a review of this text', { reviewed: '2026-11-20', reviewedBy: 'A. Attorney' }],
+  ['a review after the last update', { reviewed: '2026-11-20', reviewedBy: 'A. Attorney' }],
 ] satisfies [string, Partial<PackagedGuide>][])('finds nothing in %s', ([, change]) => {
   expect(checkGuides([{ ...EXAMPLE_GUIDE, ...change }], NOW)).toEqual([])
 })

@@ -1,6 +1,6 @@
-/**
- * Checks that every guide must pass before publication. They cover sources, links, markup, reading grade, required sections and
- * dates. `npm test` applies them to the guides in this package.
+/*
+ * The checks that every guide must pass before publication. They cover sources, links, markup, reading grade, required sections
+ * and dates. `npm test` applies them to the guides in this package.
  */
 import { ATTORNEY_LISTS } from '@plainpath/domain'
 import {
@@ -76,7 +76,7 @@ const findStatedDates = findSentencesMatching(
   ),
 )
 
-/** Finds sentences that state a duration and mention processing. Durations set by law are allowed. */
+/** Finds sentences that state a duration and mention processing. A duration alone is allowed, because the law sets some. */
 const findStatedProcessingTimes = findSentencesMatching(
   /\b(?:\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve|few|several|many)\b[ -](?:business |working )?(?:day|week|month|year)s?\b/i,
   /\b(?:process\w*|takes?|took|usual(?:ly)?|typical(?:ly)?|average|normal(?:ly)?|current(?:ly)?|wait(?:s|ing)?|about how long|(?:answers?|decides?|approves?|arrives?) (?:in|within))\b/i,
@@ -146,16 +146,16 @@ const listSections = (body: string) => [...new Set(parseBlocks(body).flatMap(({ 
 const findMissingAttorneySection: GuideCheck = ({ body }) =>
   listSections(body).at(-1) === ATTORNEY_HEADING ? [] : [`the last section is not "${ATTORNEY_HEADING}"`]
 
-/** Compares the section's items with the triggers in the front matter. Items that contain links are ignored. */
-const findDifferingTriggers: GuideCheck = ({ body, talkToAnAttorneyWhen }) => {
+/** Compares the items of the attorney section with `talkToAnAttorneyWhen`. Ignores items that contain links. */
+const findDifferingItems: GuideCheck = ({ body, talkToAnAttorneyWhen }) => {
   const items = listBlocksInSection(body, ATTORNEY_HEADING).filter(
     ({ kind, text }) => kind === 'item' && findLinks(text).length === 0,
   )
   const itemTexts = items.map(({ text }) => text)
   return [
     ...talkToAnAttorneyWhen
-      .filter((trigger) => !itemTexts.includes(trigger))
-      .map((trigger) => `not in the body: ${trigger}`),
+      .filter((text) => !itemTexts.includes(text))
+      .map((text) => `not in the body: ${text}`),
     ...itemTexts
       .filter((text) => !talkToAnAttorneyWhen.includes(text))
       .map((text) => `not in the front matter: ${text}`),
@@ -181,7 +181,7 @@ const findMissingChangesSection: GuideCheck = ({ body }) => {
     .map(({ text }) => `has no link to an official page: ${text}`)
 }
 
-/** The last date on which cited pages were checked. Update it when they are checked again. */
+/** The date of the newest copy of a source that was read. Raise it when newer copies are read. */
 const LAST_SOURCE_CHECK = '2026-09-22'
 
 const findCheckedAfterUpdated: GuideCheck = ({ sources, updated }) =>
@@ -189,7 +189,7 @@ const findCheckedAfterUpdated: GuideCheck = ({ sources, updated }) =>
     .filter(({ checked }) => checked > updated)
     .map(({ id, checked }) => `${id} was checked on ${checked}, after the text was updated on ${updated}`)
 
-/** Finds dates after the last source check, which must be wrong. */
+/** Finds dates after `LAST_SOURCE_CHECK`, which must be wrong. */
 const findDatesAfterLastCheck: GuideCheck = ({ sources, updated }) =>
   [{ id: 'updated', checked: updated }, ...sources]
     .filter(({ checked }) => checked > LAST_SOURCE_CHECK)
@@ -220,7 +220,7 @@ export const GUIDE_CHECKS = {
   'other-markup': findOtherMarkup,
   'changes-section-missing': findMissingChangesSection,
   'attorney-section-missing': findMissingAttorneySection,
-  'attorney-triggers-differ': findDifferingTriggers,
+  'attorney-triggers-differ': findDifferingItems,
   'attorney-lists-missing': findMissingAttorneyLists,
   'disclaimer-missing': findMissingDisclaimer,
   'checked-after-updated': findCheckedAfterUpdated,
@@ -236,7 +236,7 @@ interface GuideFinding {
   readonly detail: string
 }
 
-/** Runs every check on every guide of a release. Returns an empty list if there are no mistakes. */
+/** Runs every check on every guide of a release, and returns the mistakes. */
 export function checkGuides(guides: readonly PackagedGuide[], now: Date): readonly GuideFinding[] {
   const context: CheckContext = { guides, now }
   const checks = Object.entries(GUIDE_CHECKS) as [GuideCheckName, GuideCheck][]

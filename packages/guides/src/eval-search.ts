@@ -14,8 +14,8 @@ interface Question {
 }
 
 /**
- * Searches for each question that has an expected guide. Prints each question whose guide is not the first result, with the rank of
- * the guide, and then the success rates.
+ * Searches for each question that has an expected guide. Prints each question whose guide is not the first result, with the
+ * guide's rank, and then the success rates.
  *
  * @returns whether both targets were reached
  */

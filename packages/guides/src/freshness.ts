@@ -16,13 +16,13 @@ interface CheckedSource {
   readonly checked: string
 }
 
-/** Returns the last moment at which a source is fresh, in milliseconds since 1970. */
+/** Returns the last time at which a source is fresh, in milliseconds since 1970. */
 export const getFreshUntil = ({ kind, checked }: CheckedSource): number =>
   Date.parse(checked) + LIMIT_DAYS[kind] * DAY_MS
 
 export const isStale = (source: CheckedSource, now: Date): boolean => now.getTime() > getFreshUntil(source)
 
-/** A statement is stale if all its sources are, or if it has none: removing a citation must not make it fresh. */
+/** Returns whether all sources of a statement are stale, or it has none: to remove a citation must not make it fresh. */
 const isStatementStale = (statement: Statement, staleIds: ReadonlySet<string>): boolean =>
   statement.sources.every((id) => staleIds.has(id))
 

@@ -10,54 +10,60 @@ type Source = PackagedGuide['sources'][number]
 
 const DAY_MS = 86_400_000
 const [form] = EXAMPLE_GUIDE.sources as [Source]
-const source = (id: string, checked: string, kind: Source['kind'] = 'contact'): Source => ({
+const createSource = (id: string, checked: string, kind: Source['kind'] = 'contact'): Source => ({
   ...form,
   id,
   checked,
   kind,
 })
-const guide = (body: string, ...sources: Source[]): PackagedGuide => ({ ...EXAMPLE_GUIDE, body, sources })
+const createGuide = (body: string, ...sources: Source[]): PackagedGuide => ({
+  ...EXAMPLE_GUIDE,
+  body,
+  sources,
+})
 const NOW = new Date('2026-06-30T00:00:00Z')
-const [LAST_FRESH, FIRST_STALE] = ['2026-03-22', '2026-03-21']
+/** At `NOW`, a contact that was checked on the first day is fresh, and one that was checked on the second is stale. */
+const [FRESH_DAY, STALE_DAY] = ['2026-03-22', '2026-03-21']
 
 test.for(Object.entries(LIMIT_DAYS) as [Source['kind'], number][])(
-  'counts a reading of a %s for %i days, up to and including the last millisecond',
+  'a checked %s is fresh for exactly %i days, and stale a millisecond later',
   ([kind, days]) => {
-    const cited = guide('It is so. [^a]', source('a', '2025-01-01', kind))
-    const end = Date.parse('2025-01-01') + days * DAY_MS
-    expect(toDatedGuide(cited, new Date(end))).toMatchObject({ stale: false, staleStatements: 0 })
-    const late = toDatedGuide(cited, new Date(end + 1))
-    expect(late).toMatchObject({ stale: true, staleStatements: 1 })
-    expect(late.sources[0]).toMatchObject({ kind, limitDays: days, stale: true })
+    const guide = createGuide('It is so. [^a]', createSource('a', '2025-01-01', kind))
+    const freshUntil = Date.parse('2025-01-01') + days * DAY_MS
+    expect(toDatedGuide(guide, new Date(freshUntil))).toMatchObject({ stale: false, staleStatements: 0 })
+    const staleGuide = toDatedGuide(guide, new Date(freshUntil + 1))
+    expect(staleGuide).toMatchObject({ stale: true, staleStatements: 1 })
+    expect(staleGuide.sources[0]).toMatchObject({ kind, limitDays: days, stale: true })
   },
 )
 
 test.for([
   ['with one stale source', 'It is so. [^old]', [1, 1]],
-  ['with a fresh source beside it', 'It is so. [^old] [^new]', [1, 0]],
+  ['with a stale and a fresh source', 'It is so. [^old] [^new]', [1, 0]],
   ['of a paragraph: one for each sentence', 'It is so. It is not. [^old]\n\nYes. [^new]', [3, 2]],
   ['of a list: one for each item', 'Look:\n\n- It is so. It is not. [^old]\n- Yes. [^new]', [2, 1]],
   ['without any source', 'It is so.', [1, 1]],
-  ['in the sections that state no facts', '## What changes often: check here\n\n- It is so.', [0, 0]],
+  ['in a section that states no facts', '## What changes often: check here\n\n- It is so.', [0, 0]],
 ] as const)('counts statements and stale statements %s', ([, body, [statements, staleStatements]]) => {
-  const dated = toDatedGuide(guide(body, source('old', FIRST_STALE), source('new', LAST_FRESH)), NOW)
-  expect(dated).toMatchObject({ statements, staleStatements, stale: staleStatements > 0 })
+  const guide = createGuide(body, createSource('old', STALE_DAY), createSource('new', FRESH_DAY))
+  const expected = { statements, staleStatements, stale: staleStatements > 0 }
+  expect(toDatedGuide(guide, NOW)).toMatchObject(expected)
 })
 
-test('lists links and phone numbers that no source supports', () => {
+test('lists external links and phone numbers in blocks without a source, each once', () => {
   const body = `Call 1-800-898-7180. [^a]
 
 ## What changes often: check here
 
 - The form: [page](https://www.uscis.gov/i-90), or call 1-800-375-5283.
 - The form again: [page](https://www.uscis.gov/i-90). See [our guide](/guides/example).`
-  expect(toDatedGuide(guide(body, source('a', LAST_FRESH)), NOW).notChecked).toEqual([
+  expect(toDatedGuide(createGuide(body, createSource('a', FRESH_DAY)), NOW).notChecked).toEqual([
     'https://www.uscis.gov/i-90',
     '1-800-375-5283',
   ])
 })
 
-const block = fc.record({
+const arbitraryBlock = fc.record({
   lead: fc.constantFrom('', '- ', '1. '),
   sentences: fc.array(fc.constantFrom('It is so.', 'Ask.', 'Do these:', 'Call 1-800-898-7180.'), {
     minLength: 1,
@@ -71,22 +77,24 @@ const formatBlocks = (blocks: readonly { lead: string; sentences: string[]; cite
     .join('\n\n')
 
 test('never makes a guide fresher when a citation is removed', () => {
-  const days = fc.constantFrom(LAST_FRESH, FIRST_STALE, '2026-06-01')
+  const days = fc.constantFrom(FRESH_DAY, STALE_DAY, '2026-06-01')
   fc.assert(
     fc.property(
-      fc.array(block, { minLength: 1, maxLength: 6 }),
+      fc.array(arbitraryBlock, { minLength: 1, maxLength: 6 }),
       fc.tuple(days, days, days),
       fc.nat(),
-      (blocks, [a, b, c], pick) => {
-        const cited = blocks.flatMap((each, at) => each.cited.map((id) => ({ at, id })))
-        fc.pre(cited.length > 0)
-        const removed = cited[pick % cited.length]
-        const fewer = blocks.map((each, at) =>
-          at === removed?.at ? { ...each, cited: each.cited.filter((id) => id !== removed.id) } : each,
+      (blocks, [dayA, dayB, dayC], randomNumber) => {
+        const citations = blocks.flatMap(({ cited }, index) => cited.map((id) => ({ index, id })))
+        fc.pre(citations.length > 0)
+        const removed = citations[randomNumber % citations.length]
+        const changedBlocks = blocks.map((block, index) =>
+          index === removed?.index
+            ? { ...block, cited: block.cited.filter((id) => id !== removed.id) }
+            : block,
         )
-        const sources = [source('a', a), source('b', b), source('c', c)]
-        const before = toDatedGuide(guide(formatBlocks(blocks), ...sources), NOW)
-        const after = toDatedGuide(guide(formatBlocks(fewer), ...sources), NOW)
+        const sources = [createSource('a', dayA), createSource('b', dayB), createSource('c', dayC)]
+        const before = toDatedGuide(createGuide(formatBlocks(blocks), ...sources), NOW)
+        const after = toDatedGuide(createGuide(formatBlocks(changedBlocks), ...sources), NOW)
         expect(after.statements).toBe(before.statements)
         expect(after.staleStatements).toBeGreaterThanOrEqual(before.staleStatements)
         expect(after.notChecked).toEqual(expect.arrayContaining(before.notChecked))
@@ -95,15 +103,16 @@ test('never makes a guide fresher when a citation is removed', () => {
   )
 })
 
-test('returns the period in which no source becomes stale', () => {
-  const cited = guide('It is so. [^a] [^b]', source('a', '2026-01-01'), source('b', '2026-02-01', 'statute'))
-  const readStale = (now: number) => toDatedGuide(cited, new Date(now)).sources.map(({ stale }) => stale)
-  const { after, until } = findFreshnessPeriod(cited.sources, NOW)
-  expect([after, until].map((end) => new Date(end).toISOString().slice(0, 10))).toEqual([
+test('findFreshnessPeriod returns the period in which no source becomes stale', () => {
+  const sources = [createSource('a', '2026-01-01'), createSource('b', '2026-02-01', 'statute')]
+  const guide = createGuide('It is so. [^a] [^b]', ...sources)
+  const listStale = (now: number) => toDatedGuide(guide, new Date(now)).sources.map(({ stale }) => stale)
+  const { after, until } = findFreshnessPeriod(sources, NOW)
+  expect([after, until].map((time) => new Date(time).toISOString().slice(0, 10))).toEqual([
     '2026-04-11',
     '2027-03-08',
   ])
-  expect([after, after + 1, until, until + 1].map(readStale)).toEqual([
+  expect([after, after + 1, until, until + 1].map(listStale)).toEqual([
     [false, false],
     [true, false],
     [true, false],
@@ -117,26 +126,25 @@ test('derives the kinds of sources from their hosts in a guide that release 0.1.
     ['https://www.ecfr.gov/current/title-8/section-103.2', 'regulation'],
     ['https://www.uscis.gov/i-90', 'agency-page'],
   ] as const
-  const { kind: _, ...plain } = form
+  const { kind: _, ...sourceWithoutKind } = form
   const stored = {
     ...EXAMPLE_GUIDE,
     maxAgeDays: 365,
-    sources: urls.map(([url], at) => ({ ...plain, id: `s${at}`, url })),
+    sources: urls.map(([url], index) => ({ ...sourceWithoutKind, id: `s${index}`, url })),
   }
-  const read = StoredGuide.parse(stored)
-  expect(read.sources.map(({ kind }) => kind)).toEqual(urls.map(([, kind]) => kind))
-  expect(read).not.toHaveProperty('maxAgeDays')
+  const parsed = StoredGuide.parse(stored)
+  expect(parsed.sources.map(({ kind }) => kind)).toEqual(urls.map(([, kind]) => kind))
+  expect(parsed).not.toHaveProperty('maxAgeDays')
 })
 
-test('turns each guide of this package into a valid guide of the API', () => {
-  for (const each of loadGuides()) {
-    const dated = toDatedGuide(each, new Date())
-    // The API adds these members.
-    const served = {
-      ...dated,
-      url: `https://plainpath.example/guides/${each.slug}`,
-      sources: dated.sources.map((from) => ({ ...from, copyFrom: from.checked })),
+test('each guide of this package, with the members that the API adds, matches the schema of the API', () => {
+  for (const guide of loadGuides()) {
+    const datedGuide = toDatedGuide(guide, new Date())
+    const servedGuide = {
+      ...datedGuide,
+      url: `https://plainpath.example/guides/${guide.slug}`,
+      sources: datedGuide.sources.map((source) => ({ ...source, copyFrom: source.checked })),
     }
-    expect(Guide.parse(served)).toMatchObject({ slug: each.slug, body: each.body })
+    expect(Guide.parse(servedGuide)).toMatchObject({ slug: guide.slug, body: guide.body })
   }
 })

@@ -1,7 +1,7 @@
 /** A heading, a paragraph or a list item. */
 export interface Block {
   readonly kind: 'heading' | 'paragraph' | 'item'
-  /** The nearest level-2 heading above the block. */
+  /** The nearest level-2 heading above the block, or the block itself if it is one. */
   readonly section: string | undefined
   readonly text: string
   /** The zero-based index of the block's last line in the body. */
@@ -12,8 +12,8 @@ const HEADING = /^#{1,6} +/
 const ITEM = /^(?:[-*+]|\d+\.) +/
 
 /**
- * Splits a body into blocks. Guides use only headings, paragraphs and flat lists. A line that does not begin a block continues the
- * previous one.
+ * Splits a body into blocks. Guides use only headings, paragraphs and flat lists. Other lines continue the paragraph or item on
+ * the line before them.
  */
 export function parseBlocks(body: string): readonly Block[] {
   const blocks: Block[] = []
@@ -23,7 +23,7 @@ export function parseBlocks(body: string): readonly Block[] {
     .split('\n')
     .map((raw) => raw.trim())
     .entries()) {
-    const kind = HEADING.test(line) ? 'heading' : ITEM.test(line) ? 'item' : 'paragraph'
+    const kind = getBlockKind(line)
     const text = line.replace(HEADING, '').replace(ITEM, '')
     const previous = blocks.at(-1)
     if (line === '') isBlockOpen = false
@@ -36,6 +36,11 @@ export function parseBlocks(body: string): readonly Block[] {
     }
   }
   return blocks
+}
+
+function getBlockKind(line: string): Block['kind'] {
+  if (HEADING.test(line)) return 'heading'
+  return ITEM.test(line) ? 'item' : 'paragraph'
 }
 
 /** The last paragraph of every guide, word for word, and the API's `disclaimer`. */
@@ -52,7 +57,7 @@ export const SOURCE_MARKER = /\[\^([a-z0-9-]+)\]/g
 /**
  * Replaces the source markers of a body with numbers, in the order of their first occurrence.
  *
- * @param formatMarker formats a number; by default `[1]`. A page may pass `` (n) => `[${n}](#source-${n})` ``.
+ * @param formatMarker formats a number; by default as `[1]`. A page can pass `` (n) => `[${n}](#source-${n})` ``.
  * @returns the body, and the sources in the order of their numbers; sources without a marker come last
  * @throws {Error} if a marker has no source. `checkGuides` finds this mistake before a guide is published.
  */
@@ -80,6 +85,6 @@ export function numberSources<Source extends { readonly id: string }>(
   return { body: text, sources: [...[...entries.values()].map(({ source }) => source), ...uncitedSources] }
 }
 
-/** Removes the last section. Pages render the triggers, attorney lists and disclaimer from their own data. */
+/** Removes the attorney section, which comes last, and the disclaimer in it. The search index leaves them out. */
 export const removeAttorneySection = (body: string): string =>
   (body.split(`\n## ${ATTORNEY_HEADING}\n`)[0] ?? body).trimEnd()

@@ -35,7 +35,7 @@ describe('search', () => {
     ['assylum', 'asylum-basics'],
   ] as const)('corrects the spelling of %s', ([text, slug]) => expect(findBest(text)).toBe(slug))
 
-  test('finds nothing for a text without words, or with stop words and unknown words only', () => {
+  test('finds nothing for a text without words, with only stop words, or with an unknown word', () => {
     for (const text of ['', '   ', '?!', 'what is the', 'qqqqqq']) expect(index.search(text, 5)).toEqual([])
   })
 
@@ -51,18 +51,18 @@ describe('search', () => {
   })
 })
 
-describe('near words', () => {
-  test('are words of the guides, the most similar first, up to the requested number', () => {
-    const near = index.suggestWords('taxid', 5)
-    expect(near[0]).toBe('taxes')
+describe('suggested words', () => {
+  test('are words that the search finds, the most similar first, up to the requested number', () => {
+    const suggestions = index.suggestWords('taxid', 5)
+    expect(suggestions[0]).toBe('taxes')
     expect(index.suggestWords('pasport applikation', 3)).toEqual(
       expect.arrayContaining(['passport', 'application']),
     )
     expect(index.suggestWords('pasport applikation', 3).length).toBeLessThanOrEqual(3)
-    for (const word of near) expect(index.search(word, 1)).toHaveLength(1)
+    for (const word of suggestions) expect(index.search(word, 1)).toHaveLength(1)
   })
 
-  test('do not exist for short words, for numbers and for words unlike all others', () => {
+  test('do not exist for short words, numbers, very long words, and words unlike all others', () => {
     expect(index.suggestWords('zz 12345 qqqqqqqqqq', 5)).toEqual([])
     expect(index.suggestWords('', 5)).toEqual([])
     expect(index.suggestWords('x'.repeat(200), 5)).toEqual([])

@@ -9,7 +9,7 @@ interface GuideHit {
   readonly slug: string
   /** Higher is better. Comparable only within one search. */
   readonly score: number
-  /** The sentence that matches the most search terms, and the text after it, as plain text. */
+  /** The sentence that matches the most search terms, and the rest of its paragraph, up to 240 characters, as plain text. */
   readonly snippet: string
   /** The section that contains the snippet; undefined for text before the first heading. */
   readonly section: MatchedSection | undefined
@@ -24,7 +24,10 @@ interface MatchedSection {
 export interface GuideIndex {
   /** Finds guides that contain any of the words or a synonym, best match first. Words after the first 40 are ignored. */
   search(text: string, limit: number): readonly GuideHit[]
-  /** Returns distinct guide words that are similar to words of the text. Words after the first five are ignored. */
+  /**
+   * Returns distinct words of the guides and synonyms that are similar to words of the text. Words of the text after the first
+   * five are ignored.
+   */
   suggestWords(text: string, limit: number): readonly string[]
 }
 
@@ -107,7 +110,7 @@ type Snippet = Pick<GuideHit, 'snippet' | 'section'>
 
 const NO_SNIPPET: Snippet = { snippet: '', section: undefined }
 
-/** Returns a function that finds the first sentence with the highest number of matching terms. */
+/** Creates a function that finds the sentence with the most matching terms, or the first of several. */
 function createSnippetFinder(blocks: readonly Block[]): (terms: readonly string[]) => Snippet {
   let sentences: readonly Sentence[] | undefined
   return (terms) => {

@@ -11,11 +11,11 @@ describe('sections of a guide', () => {
     ['What changes often: check here', 'what-changes-often-check-here'],
     ['If your green card case is open (Form I-485)', 'if-your-green-card-case-is-open-form-i-485'],
     ['If it says "delivered", but no card came', 'if-it-says-delivered-but-no-card-came'],
-  ])('gives %s the anchor that GitHub gives it', (heading, anchor) => {
+  ])('toHeadingAnchor turns "%s" into %s', (heading, anchor) => {
     expect(toHeadingAnchor(heading)).toBe(anchor)
   })
 
-  test('makes the text before the first heading the introduction, and numbers repeated headings', () => {
+  test('listGuideSections puts text before the first heading into an introduction, and numbers repeated keys', () => {
     const body =
       'First. [^a]\n\n## Steps\n\n1. See [the **form**](https://www.uscis.gov/i-90). [^a]\n\n## Steps\n\nLast.'
     expect(listGuideSections({ slug: 'a-guide', title: 'A guide', body })).toEqual([
@@ -46,7 +46,7 @@ describe('sections of a guide', () => {
     ])
   })
 
-  test('omits the section that refers people to an attorney', () => {
+  test('listGuideSections omits the attorney section', () => {
     const headings = loadGuides().flatMap((guide) => listGuideSections(guide).map(({ heading }) => heading))
     expect(headings).not.toContain(ATTORNEY_HEADING)
   })
@@ -56,21 +56,21 @@ describe('asks', () => {
   const asks = new Map(loadSectionAsks().map((file) => [file.guide, file]))
 
   test.each(loadGuides().map((guide) => [guide.slug, guide] as const))(
-    'exist in %s for each section, and for no other',
+    'of %s are for exactly its sections',
     (slug, guide) => {
       const keys = listGuideSections(guide).map(({ key }) => key)
       expect(Object.keys(asks.get(slug)?.sections ?? {}).toSorted()).toEqual(keys.toSorted())
     },
   )
 
-  test('exist in one file for each guide', () => {
+  test('are in one file for each guide, in the order of the guides', () => {
     expect([...asks.keys()]).toEqual(loadGuides().map(({ slug }) => slug))
   })
 
   test('are all different', () => {
-    const all = [...asks.values()].flatMap((file) =>
+    const allAsks = [...asks.values()].flatMap((file) =>
       Object.values(file.sections).flatMap((section) => [...section.asks, ...section.near]),
     )
-    expect(all.filter((ask, at) => all.indexOf(ask) !== at)).toEqual([])
+    expect(allAsks.filter((ask, index) => allAsks.indexOf(ask) !== index)).toEqual([])
   })
 })

@@ -4,7 +4,7 @@ import type { PackagedGuide } from './packaged-guide.ts'
 /** The key of the section before the first level-2 heading. It has no anchor; the guide's own address leads to it. */
 export const INTRO = 'intro'
 
-/** A part of a guide between two level-2 headings. */
+/** A part of a guide: the text under one level-2 heading, or before the first. */
 export interface GuideSection {
   readonly guide: string
   /** The heading's anchor on the guide page, or `intro`. */
@@ -27,7 +27,7 @@ export const toHeadingAnchor = (heading: string): string =>
     .trim()
     .replace(/\s/g, '-')
 
-/** Splits a guide into its sections, in order. Omits the last one, which refers people to an attorney. */
+/** Splits a guide into its sections, in order. Omits the attorney section. */
 export function listGuideSections(
   guide: Pick<PackagedGuide, 'slug' | 'title' | 'body'>,
 ): readonly GuideSection[] {

@@ -18,7 +18,7 @@ reviewed: null
 talkToAnAttorneyWhen: [You have a hearing.]
 sources:
   - { id: form, title: Form, url: 'https://www.uscis.gov/i-90', agency: USCIS, kind: form-instructions, checked: 2026-06-26, checkedBy: a copy }`
-const guideFile = (front: string, body = 'Text. [^form]') => `---\n${front}\n---\n\n${body}\n`
+const formatFile = (front: string, body = 'Text. [^form]') => `---\n${front}\n---\n\n${body}\n`
 
 function loadFolder(files: Record<string, string>) {
   const folder = mkdtempSync(join(tmpdir(), 'plainpath-guides-'))
@@ -27,10 +27,10 @@ function loadFolder(files: Record<string, string>) {
   return readGuides(pathToFileURL(`${folder}/`))
 }
 
-test('reads guides by slug, and ignores other files', () => {
+test('reads guides, sorted by slug, and ignores other files', () => {
   const guides = loadFolder({
-    'b.md': guideFile(FRONT.replace('slug: a', 'slug: b')),
-    'a.md': guideFile(FRONT),
+    'b.md': formatFile(FRONT.replace('slug: a', 'slug: b')),
+    'a.md': formatFile(FRONT),
     'notes.txt': 'x',
   })
   expect(guides.map(({ slug, body, updated, reviewedBy }) => ({ slug, body, updated, reviewedBy }))).toEqual([
@@ -41,71 +41,71 @@ test('reads guides by slug, and ignores other files', () => {
 
 test.for([
   ['no front matter', 'Text.', 'a.md: does not begin with front matter'],
-  ['invalid YAML', guideFile(`${FRONT}\n\ttitle: "x`), 'a.md: front matter: '],
-  ['a member twice', guideFile(`${FRONT}\nslug: a`), 'a.md: front matter: Map keys must be unique'],
-  ['an unknown member', guideFile(`${FRONT}\nauthor: me`), 'a.md: front matter: Unrecognized key: "author"'],
-  ['a missing member', guideFile(FRONT.replace('version: 1\n', '')), 'a.md: version: '],
-  ['an unknown status', guideFile(FRONT.replace('status: published', 'status: live')), 'a.md: status: '],
+  ['invalid YAML', formatFile(`${FRONT}\n\ttitle: "x`), 'a.md: front matter: '],
+  ['a member twice', formatFile(`${FRONT}\nslug: a`), 'a.md: front matter: Map keys must be unique'],
+  ['an unknown member', formatFile(`${FRONT}\nauthor: me`), 'a.md: front matter: Unrecognized key: "author"'],
+  ['a missing member', formatFile(FRONT.replace('version: 1\n', '')), 'a.md: version: '],
+  ['an unknown status', formatFile(FRONT.replace('status: published', 'status: live')), 'a.md: status: '],
   [
-    'a day that is not in the calendar',
-    guideFile(FRONT.replace('updated: 2026-06-26', 'updated: 2026-02-30')),
+    'a date that is not in the calendar',
+    formatFile(FRONT.replace('updated: 2026-06-26', 'updated: 2026-02-30')),
     'a.md: updated: ',
   ],
   [
     'an unknown member of a source',
-    guideFile(FRONT.replace('checkedBy: a copy', 'checkedBy: a copy, by: me')),
+    formatFile(FRONT.replace('checkedBy: a copy', 'checkedBy: a copy, by: me')),
     'a.md: sources.0: ',
   ],
   [
     'a source without a kind',
-    guideFile(FRONT.replace('kind: form-instructions, ', '')),
+    formatFile(FRONT.replace('kind: form-instructions, ', '')),
     'a.md: sources.0.kind: ',
   ],
   [
-    'one limit for all sources',
-    guideFile(`${FRONT}\nmaxAgeDays: 365`),
+    'one age limit for all sources',
+    formatFile(`${FRONT}\nmaxAgeDays: 365`),
     'a.md: front matter: Unrecognized key',
   ],
   [
-    'a source without a day',
-    guideFile(FRONT.replace('checked: 2026-06-26, ', '')),
+    'a source without a check date',
+    formatFile(FRONT.replace('checked: 2026-06-26, ', '')),
     'a.md: sources.0.checked: ',
   ],
   [
-    'two sources of one id',
-    guideFile(`${FRONT}\n${FRONT.split('\n').at(-1)}`),
+    'two sources with the same id',
+    formatFile(`${FRONT}\n${FRONT.split('\n').at(-1)}`),
     'a.md: sources.1.id: repeats "form"',
   ],
   [
     'a review without a name',
-    guideFile(FRONT.replace('reviewed: null', 'reviewed: 2026-06-26')),
+    formatFile(FRONT.replace('reviewed: null', 'reviewed: 2026-06-26')),
     'a.md: reviewed: ',
   ],
-  ['an empty body', guideFile(FRONT, ''), 'a.md: body: is empty'],
+  ['an empty body', formatFile(FRONT, ''), 'a.md: body: is empty'],
   [
     'a slug that is not the name of the file',
-    guideFile(FRONT.replace('slug: a', 'slug: b')),
+    formatFile(FRONT.replace('slug: a', 'slug: b')),
     'a.md: slug: must be the name of the file',
   ],
 ] as const)('rejects a file with %s', ([, text, mistake]) => {
   expect(() => loadFolder({ 'a.md': text })).toThrow(mistake)
 })
 
-test('reports all mistakes of all files at once', () => {
+test('reports the mistakes of all files in one error', () => {
   const files = {
-    'a.md': guideFile(FRONT.replace('title: A', 'title: ""').replace('version: 1', 'version: 0')),
+    'a.md': formatFile(FRONT.replace('title: A', 'title: ""').replace('version: 1', 'version: 0')),
     'b.md': 'x',
   }
   expect(() => loadFolder(files)).toThrow(/a\.md: title: .*\na\.md: version: .*\nb\.md: does not begin/)
 })
 
-test('loads every file of content/ as the guide with its name', () => {
+test('loadGuides loads every file of content/, sorted by slug', () => {
   const files = readdirSync(new URL('../content/', import.meta.url)).map((name) => name.replace(/\.md$/, ''))
   expect(loadGuides().map(({ slug }) => slug)).toEqual(files.toSorted())
   expect(files).not.toEqual([])
 })
 
-test('removes the last section for a page that renders it differently', () => {
+test('removeAttorneySection leaves the changes section as the last one, and no other change', () => {
   for (const { body } of loadGuides()) {
     expect(removeAttorneySection(body)).toMatch(/## What changes often: check here\n[^#]+$/)
     expect(body.startsWith(removeAttorneySection(body))).toBe(true)

@@ -19,7 +19,7 @@ export function loadGuides(): readonly PackagedGuide[] {
  * Reads the guides in a folder, sorted by slug.
  *
  * @param folder contains a `<slug>.md` file for each guide; the URL ends in a slash
- * @throws {Error} if any file has mistakes; the message lists every mistake in every file as `file: member: mistake`
+ * @throws {Error} if any file has mistakes; the message lists those of all files as `file: member: mistake`
  */
 export function readGuides(folder: URL): readonly PackagedGuide[] {
   const guides: PackagedGuide[] = []
@@ -35,13 +35,12 @@ export function readGuides(folder: URL): readonly PackagedGuide[] {
   return guides
 }
 
-/** Matches a guide file: front matter and body. */
 const GUIDE_FILE = /^---\n(?<front>[\s\S]*?)\n---\n(?<body>[\s\S]*)$/
 
 /**
  * Parses a guide file: YAML front matter between `---` lines, followed by Markdown.
  *
- * @returns the guide, or every mistake in the file as `member: mistake`
+ * @returns the guide, or the mistakes in the file as `member: mistake`
  */
 function parseGuide(text: string): Result<PackagedGuide, readonly string[]> {
   const { front, body } = GUIDE_FILE.exec(text)?.groups ?? {}

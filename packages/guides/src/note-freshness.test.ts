@@ -11,7 +11,7 @@ const sources = [
 ]
 const addNotes = (body: string) =>
   noteFreshness(toDatedGuide({ ...EXAMPLE_GUIDE, sources, body }, new Date('2026-06-30')), {
-    stale: (support) => `(${support.map(({ checked }) => checked).join(', ') || 'never'})`,
+    stale: (staleSources) => `(${staleSources.map(({ checked }) => checked).join(', ') || 'never'})`,
     unchecked: 'Nobody checked these.',
   })
 
@@ -31,7 +31,7 @@ test.for([
   ['nothing, where one source is fresh', 'It is so. [^old] [^new]', 'It is so. [^old] [^new]'],
 ] as const)('adds a note after %s', ([, body, expected]) => expect(addNotes(body)).toBe(expected))
 
-test('adds one note for links without a source, after the last of their section', () => {
+test('adds one note for links and phone numbers without a source, after the last in their section', () => {
   const body = `Open [it](https://www.uscis.gov/i-90). [^new]
 
 ## What changes often: check here

@@ -2,7 +2,7 @@ import { parseBlocks } from './guide-body.ts'
 import type { DatedGuide } from './packaged-guide.ts'
 import { findSourceIds, isUnchecked, listFactBlocks } from './statements.ts'
 
-/** The freshness notes in a guide. Each note is one line of Markdown. */
+/** The texts of freshness notes. Each is one line of Markdown. */
 export interface FreshnessNotes {
   /**
    * Returns the note for a stale paragraph or list item.
@@ -10,11 +10,11 @@ export interface FreshnessNotes {
    * @param sources the block's sources, all stale; may be empty
    */
   stale(sources: DatedGuide['sources']): string
-  /** The note for a section that has a link or phone number without a source. */
+  /** The note after the last link or phone number without a source in a section. */
   readonly unchecked: string
 }
 
-/** Returns the guide's body with a note after each stale block, and one in each section with unchecked contacts. */
+/** Returns a guide's body with a note after each stale block, and one in each section with unchecked links or phone numbers. */
 export function noteFreshness(
   { body, sources }: Pick<DatedGuide, 'body' | 'sources'>,
   notes: FreshnessNotes,
@@ -31,6 +31,6 @@ export function noteFreshness(
 
 /** Finds, in each section, the last line that has a link or phone number without a source. */
 function findLastUncheckedLines(body: string): Iterable<number> {
-  const unchecked = parseBlocks(body).filter(isUnchecked)
-  return new Map(unchecked.map(({ section, lastLine }) => [section, lastLine])).values()
+  const uncheckedBlocks = parseBlocks(body).filter(isUnchecked)
+  return new Map(uncheckedBlocks.map(({ section, lastLine }) => [section, lastLine])).values()
 }

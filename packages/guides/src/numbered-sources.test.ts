@@ -14,12 +14,12 @@ test('separates adjacent numbers, since [1][2] would be one link in Markdown', (
   expect(numberSources('One. [^a][^b]', SOURCES).body).toBe('One. [1] [2]')
 })
 
-test('formats numbers with the function of a page', () => {
-  const mark = (number: number, { id }: { id: string }) => `[${number}](#${id})`
-  expect(numberSources('One. [^b]', SOURCES, mark).body).toBe('One. [1](#b)')
+test('formats numbers with a given function', () => {
+  const formatMarker = (number: number, { id }: { id: string }) => `[${number}](#${id})`
+  expect(numberSources('One. [^b]', SOURCES, formatMarker).body).toBe('One. [1](#b)')
 })
 
-test('rejects a marker that names no source', () => {
+test('throws an error that names a marker without a source', () => {
   expect(() => numberSources('One. [^z]', SOURCES)).toThrow('"z"')
 })
 

@@ -37,14 +37,14 @@ test.for([
 })
 
 test('computes the grade by the published formula', () => {
-  // 6 words, 6 syllables, 1 sentence; then 3 words, 14 syllables, 1 sentence
+  // 6 words with 6 syllables in one sentence, and 3 words with 13 syllables in one sentence.
   expect(computeReadingGrade('The cat sat on the mat.')).toBeCloseTo(0.39 * 6 + 11.8 * 1 - 15.59)
   expect(computeReadingGrade('Naturalization immigration attorney.')).toBeCloseTo(
     0.39 * 3 + 11.8 * (13 / 3) - 15.59,
   )
 })
 
-test('ignores headings, markers, emphasis and addresses of links', () => {
+test('ignores headings, source markers, emphasis and link addresses', () => {
   const grade = computeReadingGrade('The cat sat on the mat.')
   expect(
     computeReadingGrade(
@@ -53,7 +53,7 @@ test('ignores headings, markers, emphasis and addresses of links', () => {
   ).toBe(grade)
 })
 
-test('ends a sentence at the end of a list item', () => {
+test('ends a sentence at the end of a list item, and after a closing quotation mark', () => {
   expect(computeReadingGrade('- The cat sat\n- The dog ran')).toBeCloseTo(0.39 * 3 + 11.8 - 15.59)
   expect(splitSentences('Is it so? "Yes." It is')).toEqual(['Is it so?', '"Yes."', 'It is'])
 })

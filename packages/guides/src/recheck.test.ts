@@ -39,7 +39,7 @@ You have **ten** days. Count each day. [^law]
 
 - Send [the form](https://www.uscis.gov/i-90). [^law] [^page]
 `
-const reading = (change: Partial<Reading> = {}): Reading => ({
+const createReading = (change: Partial<Reading> = {}): Reading => ({
   guide: 'a',
   source: 'law',
   url: 'https://www.ecfr.gov/current/title-8/section-103.2',
@@ -53,16 +53,16 @@ const reading = (change: Partial<Reading> = {}): Reading => ({
   ...change,
 })
 
-function folderWith(text: string) {
+function createFolder(text: string) {
   const path = mkdtempSync(join(tmpdir(), 'plainpath-recheck-'))
   onTestFinished(() => rmSync(path, { recursive: true }))
   writeFileSync(join(path, 'a.md'), text)
   return { folder: pathToFileURL(`${path}/`), read: () => readFileSync(join(path, 'a.md'), 'utf8') }
 }
 
-test('writes the day, its evidence and the next version, and changes no other line', () => {
-  const { folder, read } = folderWith(FILE)
-  const plan = planRecheck(readGuides(folder), [reading()], NOW)
+test('writes the check date, its evidence, the next version and `updated`, and changes no other line', () => {
+  const { folder, read } = createFolder(FILE)
+  const plan = planRecheck(readGuides(folder), [createReading()], NOW)
   expect(plan).toMatchObject({ changes: [{ before: { checked: '2022-01-01' } }], left: [] })
   expect(writeRecheck(plan, folder)).toEqual(['a'])
   expect(read()).toBe(
@@ -72,26 +72,26 @@ test('writes the day, its evidence and the next version, and changes no other li
       .replace('checkedBy: an old copy', 'checkedBy: "a copy: current through that day"'),
   )
   expect(readGuides(folder)[0]?.sources[0]).toMatchObject({ checkedBy: 'a copy: current through that day' })
-  expect(planRecheck(readGuides(folder), [reading()], NOW).changes).toEqual([])
+  expect(planRecheck(readGuides(folder), [createReading()], NOW).changes).toEqual([])
 })
 
 test.for([
-  ['no source of that name', { source: 'nothing' }, 'no such source'],
-  ['no guide of that name', { guide: 'nothing' }, 'no such source'],
+  ['an unknown source', { source: 'nothing' }, 'no such source'],
+  ['an unknown guide', { guide: 'nothing' }, 'no such source'],
   [
     'a copy that is not newer',
     { source: 'page', newest_copy_date: '2026-06-26', how_dated: '' },
     'not newer',
   ],
-  ['a day that is yet to come', { newest_copy_date: '2026-11-21', how_dated: '' }, 'yet to come'],
-  ['two days, of which one is not newer', { how_dated: 'published 2021-12-31' }, 'the copy of 2021-12-31'],
+  ['a copy with a future date', { newest_copy_date: '2026-11-21', how_dated: '' }, 'yet to come'],
+  ['two dates, one of them not newer', { how_dated: 'published 2021-12-31' }, 'the copy of 2021-12-31'],
   ['a copy from an unofficial host', { url: 'https://usciss.us/i-90' }, 'no official address'],
-  ['an item without a verdict', { verdicts: reading().verdicts.slice(0, 1) }, 'Send the form.'],
+  ['an item without a verdict', { verdicts: createReading().verdicts.slice(0, 1) }, 'Send the form.'],
   [
     'a paragraph that the copy supports only in part',
     {
       verdicts: [
-        ...reading().verdicts,
+        ...createReading().verdicts,
         { sentence_starts: 'Count each day.', verdict: 'changed', quote: '' },
       ],
     },
@@ -99,19 +99,20 @@ test.for([
   ],
   [
     'a paragraph that the copy contradicts',
-    { verdicts: reading().verdicts.map((verdict) => ({ ...verdict, verdict: 'changed' })) },
+    { verdicts: createReading().verdicts.map((verdict) => ({ ...verdict, verdict: 'changed' })) },
     'not found in the copy: You have ten days.',
   ],
-] satisfies [string, Partial<Reading>, string][])('keeps the day of a source for %s', ([, change, why]) => {
-  const { folder } = folderWith(FILE)
-  const plan = planRecheck(readGuides(folder), [reading(change)], NOW)
+] satisfies [string, Partial<Reading>, string][])('does not change a source for %s', ([, change, why]) => {
+  const { folder } = createFolder(FILE)
+  const plan = planRecheck(readGuides(folder), [createReading(change)], NOW)
   expect(plan.changes).toEqual([])
   expect(plan.left[0]?.why).toContain(why)
 })
 
-test('parses a file of readings, or reports every mistake in it', () => {
-  const line = JSON.stringify({ ...reading(), more: 'for people' })
-  expect(parseReadings(`${line}\n\n${line}\n`)).toMatchObject({ ok: true, value: [reading(), reading()] })
+test('parseReadings parses all readings, or reports the mistakes of all lines', () => {
+  const line = JSON.stringify({ ...createReading(), more: 'for people' })
+  const readings = [createReading(), createReading()]
+  expect(parseReadings(`${line}\n\n${line}\n`)).toMatchObject({ ok: true, value: readings })
   expect(parseReadings(`${line}\n{\n{"guide": "a"}`)).toMatchObject({
     ok: false,
     error: [expect.stringMatching(/^line 2: /), expect.stringMatching(/^line 3: .*source/s)],

@@ -62,8 +62,8 @@ export interface RecheckPlan {
 }
 
 /**
- * Decides which sources to update. A source receives the copy's date only if the copy is newer and supports each paragraph and list
- * item that cites the source. If a copy states several dates, the earliest counts.
+ * Decides which sources to update. A source receives the copy's date only if the copy is newer, is from an official host, and
+ * supports each paragraph and list item that cites the source. If a copy states several dates, the earliest counts.
  */
 export function planRecheck(
   guides: readonly PackagedGuide[],
@@ -111,7 +111,7 @@ function findReasonToKeep(
   return unsupportedText === undefined ? undefined : `not found in the copy: ${unsupportedText.slice(0, 70)}`
 }
 
-/** Returns whether the text has verdicts, and all of them are `supported`. */
+/** Returns whether there are verdicts on sentences of a text, and all of them are `supported`. */
 function isSupported(text: string, verdicts: Reading['verdicts']): boolean {
   const matchingVerdicts = verdicts.filter(({ sentence_starts }) => text.includes(sentence_starts))
   return matchingVerdicts.length > 0 && matchingVerdicts.every(({ verdict }) => verdict === 'supported')
@@ -123,7 +123,8 @@ export function writeRecheck({ changes }: RecheckPlan, folder: URL = CONTENT_FOL
   for (const slug of slugs) {
     const file = new URL(`${slug}.md`, folder)
     const guideChanges = changes.filter(({ guide }) => guide === slug)
-    const text = guideChanges.reduce(replaceSource, readFileSync(file, 'utf8'))
+    let text = readFileSync(file, 'utf8')
+    for (const change of guideChanges) text = replaceSource(text, change)
     const checkDates = guideChanges.map(({ after }) => after.checked).toSorted()
     writeFileSync(file, raiseVersion(text, checkDates.at(-1) ?? ''))
   }

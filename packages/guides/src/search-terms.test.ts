@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { createSpelling, editDistance, splitWords, stemWord, toSearchTerms } from './search-terms.ts'
+import { computeEditDistance, createSpelling, splitWords, stemWord, toSearchTerms } from './search-terms.ts'
 
-describe('words', () => {
+describe('splitWords', () => {
   test.for([
     ['Form I-90 and the N-400', ['form', 'i90', 'and', 'the', 'n400']],
     ["I don't know", ['i', 'dont', 'know']],
     ['Fiancé(e)', ['fiance', 'e']],
     ['i 765', ['i765']],
     ['am i 90 days late', ['am', 'i', '90', 'days', 'late']],
-  ] as const)('of %j are split', ([text, words]) => expect(splitWords(text)).toEqual(words))
+  ] as const)('splits %j into %j', ([text, words]) => expect(splitWords(text)).toEqual(words))
 })
 
 test.for([
@@ -23,7 +23,7 @@ test.for([
   for (const other of others) expect(stemWord(other)).toBe(stemWord(first ?? ''))
 })
 
-test('gives synonyms a common term, and drops stop words', () => {
+test('toSearchTerms gives three synonyms a common term, and drops stop words', () => {
   const [card, resident, form] = ['green card', 'permanent resident card', 'I-551'].map((name) =>
     toSearchTerms(splitWords(name)),
   )
@@ -45,7 +45,7 @@ describe('spelling', () => {
     ['cad', 'cad'],
     ['i131', 'i131'],
     ['zebra', 'zebra'],
-  ] as const)('corrects %s to %s', ([word, right]) => expect(correct(word)).toBe(right))
+  ] as const)('corrects %s to %s', ([word, correctedWord]) => expect(correct(word)).toBe(correctedWord))
 
   test.for([
     ['', '', 0],
@@ -54,7 +54,7 @@ describe('spelling', () => {
     ['abc', 'acb', 1],
     ['kitten', 'sitting', 3],
   ] as const)('measures the distance of %j and %j as %i', ([a, b, distance]) => {
-    expect(editDistance(a, b)).toBe(distance)
-    expect(editDistance(b, a)).toBe(distance)
+    expect(computeEditDistance(a, b)).toBe(distance)
+    expect(computeEditDistance(b, a)).toBe(distance)
   })
 })

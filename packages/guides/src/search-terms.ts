@@ -31,7 +31,7 @@ export function toSearchTerms(words: readonly string[]): string[] {
   return [...meaningfulStems, ...findGroupMarkers(stems)]
 }
 
-/** Returns the search terms for the words of a question, and the main name of each synonym group that they mention. */
+/** Returns the search terms for the words of a question, and the stems of the main name of each synonym group in it. */
 export function toQuestionTerms(words: readonly string[]): string[] {
   const terms = toSearchTerms(words)
   const mainNameTerms = terms.flatMap((term) => MAIN_NAMES.get(term) ?? [])
@@ -99,26 +99,29 @@ export const SYNONYM_WORDS: readonly string[] = SYNONYMS.flat().flatMap(splitWor
 
 /** Corrects words against a vocabulary, and suggests similar ones. */
 interface SpellingCorrector {
-  /** Returns the most similar known word. Short words and words with digits stay as they are, because too many resemble them. */
+  /**
+   * Returns the most similar known word, or the word itself if none is similar enough. Short words and words with digits do not
+   * change, because too many words resemble them.
+   */
   correct(word: string): string
   /**
-   * Returns known words with the same first letter, the most similar first: `word` itself if it is known, and words that differ by
-   * more than a correction may.
+   * Returns similar known words with the same first letter, the most similar first, and `word` itself if it is known. They can
+   * differ in more letters than a correction.
    */
   findSimilar(word: string): string[]
 }
 
 /** Shorter words are neither corrected nor suggested. */
 const MIN_LENGTH = 4
-/** A similar word may differ in at most this share of the letters. */
+/** A similar word differs in at most this share of the letters. */
 const SIMILAR_SHARE = 0.4
-/** A correction may change two letters of a word with at least this many letters, otherwise one. */
+/** A correction changes at most two letters of a word with at least this many letters, and one letter of a shorter word. */
 const TWO_MISTAKES_MIN_LENGTH = 8
 
 /**
  * Creates a spelling corrector.
  *
- * @param vocabulary each word as often as it occurs. Among equally similar words, the most frequent one wins
+ * @param vocabulary each word as often as it occurs. Among equally similar words, the most frequent one wins.
  */
 export function createSpelling(vocabulary: readonly string[]): SpellingCorrector {
   const counts = new Map<string, number>()
@@ -136,7 +139,7 @@ export function createSpelling(vocabulary: readonly string[]): SpellingCorrector
       const candidates = [...new Set(word.slice(0, 2))].flatMap((letter) => byFirstLetter.get(letter) ?? [])
       for (const candidate of candidates) {
         if (Math.abs(candidate.length - word.length) > maxDistance) continue
-        const distance = editDistance(word, candidate)
+        const distance = computeEditDistance(word, candidate)
         const count = counts.get(candidate) ?? 0
         const isBetter =
           distance < bestMatch.distance || (distance === bestMatch.distance && count > bestMatch.count)
@@ -152,7 +155,7 @@ export function createSpelling(vocabulary: readonly string[]): SpellingCorrector
         .filter((candidate) => Math.abs(candidate.length - word.length) <= maxDistance)
         .map((candidate) => ({
           candidate,
-          distance: editDistance(word, candidate),
+          distance: computeEditDistance(word, candidate),
           count: counts.get(candidate) ?? 0,
         }))
         .filter(({ distance }) => distance <= maxDistance)
@@ -166,7 +169,7 @@ export function createSpelling(vocabulary: readonly string[]): SpellingCorrector
  * Counts the fewest edits that turn one text into the other. An edit adds, removes or changes a letter, or swaps two adjacent
  * letters (optimal string alignment distance).
  */
-export function editDistance(a: string, b: string): number {
+export function computeEditDistance(a: string, b: string): number {
   let [rowBeforePrevious, previousRow]: [number[], number[]] = [
     [],
     Array.from({ length: b.length + 1 }, (_, index) => index),

@@ -13,17 +13,17 @@ const guides = [
   },
   { ...EXAMPLE_GUIDE, slug: 'two', body: 'Send it. [^form]', sources: [form!] },
 ]
-const at = (day: string) => summarizeFreshness(guides, new Date(day))
+const summarizeAt = (time: string) => summarizeFreshness(guides, new Date(time))
 
 test('lists guides with the stale sources of their stale statements', () => {
-  expect(at('2026-06-30').guides).toEqual([
+  expect(summarizeAt('2026-06-30').guides).toEqual([
     { slug: 'one', statements: 3, staleStatements: 2, why: ['phone (2026-01-01)', 'no source'] },
     { slug: 'two', statements: 1, staleStatements: 0, why: [] },
   ])
 })
 
-test('lists sources oldest first, once for all guides with the same day of reading', () => {
-  const { sources } = at('2026-06-30')
+test('lists sources by check date, oldest first, each once for all guides with the same date', () => {
+  const { sources } = summarizeAt('2026-06-30')
   expect(
     sources.map(({ checked, guides: slugs, owner, freshUntil }) => [checked, slugs, owner, freshUntil]),
   ).toEqual([
@@ -37,12 +37,12 @@ test.for([
   ['2026-03-12T00:00:00.001Z', 'due'],
   ['2026-04-11T00:00:00Z', 'due'],
   ['2026-04-11T00:00:00.001Z', 'stale'],
-] as const)('rates, at %s, a source that is fresh until April 11 as %s', ([day, state]) => {
-  expect(at(day).sources[0]?.state).toBe(state)
+] as const)('at %s, the state of a source that is fresh until April 11 is %s', ([time, state]) => {
+  expect(summarizeAt(time).sources[0]?.state).toBe(state)
 })
 
-test('describes what must be read again, by agency and kind, then guides and sources', () => {
-  const text = describeStatus(at('2026-06-30'))
+test('describeStatus describes stale sources by agency and kind, then guides and sources', () => {
+  const text = describeStatus(summarizeAt('2026-06-30'))
   expect(text).toMatch(/^2 of 4 statements are stale, in 1 of 2 guides\.\n/)
   expect(text).toMatch(/^1 {6}0 {4}1 {3}contact {2}support desk {2}GSA$/m)
   expect(text).toMatch(/^one {4}3 {11}2 {6}phone \(2026-01-01\), no source$/m)

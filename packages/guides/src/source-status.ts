@@ -98,7 +98,13 @@ function summarizeSources(guides: readonly CheckedGuide[], now: Date): SourceSta
         guides: [...new Set([first, ...others].map(({ slug }) => slug))],
       }
     })
-    .toSorted((a, b) => (a.checked === b.checked ? (a.url < b.url ? -1 : 1) : a.checked < b.checked ? -1 : 1))
+    .toSorted(compareByCheckDate)
+}
+
+/** Compares sources by check date, and sources of the same date by URL. */
+function compareByCheckDate(a: SourceStatus, b: SourceStatus): number {
+  if (a.checked !== b.checked) return a.checked < b.checked ? -1 : 1
+  return a.url < b.url ? -1 : 1
 }
 
 function getState(freshUntil: number, now: Date): SourceState {
@@ -106,7 +112,7 @@ function getState(freshUntil: number, now: Date): SourceState {
   return now.getTime() > freshUntil - DUE_DAYS * DAY_MS ? 'due' : 'fresh'
 }
 
-/** Formats the status as text: due sources by agency and kind, then all guides, then all sources by age. */
+/** Formats the status as text: counts of stale and due sources by agency and kind, then all guides, then all sources by age. */
 export function describeStatus({ guides, sources }: FreshnessStatus): string {
   const staleGuides = guides.filter((guide) => guide.staleStatements > 0)
   const statementCount = sum(guides.map((guide) => guide.statements))

@@ -23,7 +23,7 @@ function splitStatements({ kind, text }: Block): readonly Statement[] {
 
 /**
  * Lists the blocks that state facts and therefore need a source. Omits headings, lines that introduce a list, and the last two
- * sections, which contain only links and triggers.
+ * sections, which only list links and reasons to talk to an attorney.
  */
 export function listFactBlocks(body: string): readonly Block[] {
   const blocks = parseBlocks(body)

@@ -13,12 +13,12 @@ const Evidence = z.strictObject({
   quote: z.string().min(1),
   /** Identifies the copy of the source that was read. */
   copy: z.string().min(1),
-  /** The day of that copy. */
+  /** The date of that copy. */
   date: z.iso.date(),
 })
 export type Evidence = z.infer<typeof Evidence>
 
-/** A number or form name that a sentence has but its quotes lack, with the reason why that is right. */
+/** A number or form name that a sentence has but its quotes lack, and why the sentence is right nevertheless. */
 const Exception = z.strictObject({
   guide: z.string(),
   sentence: z.string(),
@@ -35,9 +35,9 @@ const EVIDENCE_FOLDER = new URL('../evidence/', import.meta.url)
  * @throws {ZodError} for a malformed line
  */
 export function loadEvidence(folder = EVIDENCE_FOLDER): { evidence: Evidence[]; exceptions: Exception[] } {
-  const readLines = (isWanted: (name: string) => boolean) =>
+  const readLines = (isIncluded: (name: string) => boolean) =>
     (existsSync(folder) ? readdirSync(folder) : [])
-      .filter((name) => name.endsWith('.jsonl') && isWanted(name))
+      .filter((name) => name.endsWith('.jsonl') && isIncluded(name))
       .toSorted()
       .flatMap((name) => readFileSync(new URL(name, folder), 'utf8').split('\n'))
       .filter((line) => line.trim() !== '')
@@ -101,21 +101,39 @@ function findMistakes({ sentence, source: id, quote, date }: Evidence, guide: Pa
 /** Returns whether a block contains a sentence, or several sentences in the same order, without gaps. */
 function containsSentences(block: string, sentence: string): boolean {
   const sentences = splitSentences(block)
-  const wantedSentences = splitSentences(sentence)
+  const soughtSentences = splitSentences(sentence)
   return sentences.some((_, index) =>
-    wantedSentences.every((wanted, offset) => sentences[index + offset] === wanted),
+    soughtSentences.every((sought, offset) => sentences[index + offset] === sought),
   )
 }
 
 const FORM_NAME = /\b(?:AR|DS|EOIR|G|I|N)-\d{2,4}[A-Z]*\b/g
-/** Matches visa classes and sections of the law, whose digits are no numbers. */
+/** Matches visa classes and sections of the law, whose digits do not count as numbers. */
 const OTHER_NAMES = /\b[A-Z]{1,2}-\d[A-Z]?\b|\b\d+\([a-z]\)/g
 const NUMBER = /\d+(?:[.,]\d+)*/g
 const UNITS = '(?:second|minute|hour|day|week|month|year)s?'
 
 const SMALL_NUMBERS = [
-  ...['zero', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'],
-  ...['eleven', 'twelve', 'thirteen', 'fourteen', 'fifteen', 'sixteen', 'seventeen', 'eighteen', 'nineteen'],
+  'zero',
+  'one',
+  'two',
+  'three',
+  'four',
+  'five',
+  'six',
+  'seven',
+  'eight',
+  'nine',
+  'ten',
+  'eleven',
+  'twelve',
+  'thirteen',
+  'fourteen',
+  'fifteen',
+  'sixteen',
+  'seventeen',
+  'eighteen',
+  'nineteen',
 ]
 const TENS = ['twenty', 'thirty', 'forty', 'fifty', 'sixty', 'seventy', 'eighty', 'ninety']
 const VALUES_BY_NAME = new Map([
@@ -129,22 +147,25 @@ const VALUES_BY_NAME = new Map([
 ])
 const NUMBER_NAMES = [...VALUES_BY_NAME.keys()].toSorted((a, b) => b.length - a.length).join('|')
 
-/**
- * Returns the form names and numbers that a sentence has but a quote lacks, in any notation. "One" counts before a unit of time.
- */
+/** Returns the form names and numbers that a sentence has but a quote lacks, in any notation. */
 function findMissingFacts(sentence: string, quote: string): string[] {
-  const [statedFacts, quotedFacts] = [extractFacts(sentence), extractFacts(quote, { everyOne: true })]
+  const [statedFacts, quotedFacts] = [extractFacts(sentence), extractFacts(quote, { isQuote: true })]
   return [...statedFacts].filter((fact) => !quotedFacts.has(fact))
 }
 
-function extractFacts(text: string, { everyOne = false } = {}): ReadonlySet<string> {
+/**
+ * Extracts form names and numbers. In a sentence of a guide, digits of visa classes and sections do not count, and "one" counts
+ * only before a unit of time. In a quote, everything counts.
+ */
+function extractFacts(text: string, { isQuote = false } = {}): ReadonlySet<string> {
   const forms = text.match(FORM_NAME) ?? []
-  const rest = text.replace(FORM_NAME, '').replace(everyOne ? /^$/ : OTHER_NAMES, '')
-  const digits = (rest.match(NUMBER) ?? []).map((number) => number.replaceAll(',', ''))
+  const textWithoutForms = text.replace(FORM_NAME, '')
+  const textWithNumbers = isQuote ? textWithoutForms : textWithoutForms.replace(OTHER_NAMES, '')
+  const digits = (textWithNumbers.match(NUMBER) ?? []).map((number) => number.replaceAll(',', ''))
   const namedNumbers = [
-    ...rest.toLowerCase().matchAll(new RegExp(`\\b(${NUMBER_NAMES})\\b(?=[ -]?(${UNITS})?)`, 'g')),
+    ...textWithNumbers.toLowerCase().matchAll(new RegExp(`\\b(${NUMBER_NAMES})\\b(?=[ -]?(${UNITS})?)`, 'g')),
   ]
-    .filter(([, name, unit]) => everyOne || name !== 'one' || unit !== undefined)
+    .filter(([, name, unit]) => isQuote || name !== 'one' || unit !== undefined)
     .map(([, name]) => String(VALUES_BY_NAME.get(name ?? '')))
   return new Set([...forms, ...digits, ...namedNumbers])
 }

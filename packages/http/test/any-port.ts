@@ -1,6 +1,6 @@
 /**
- * Options of `serve` for a test's server. Connections stay open for a minute, so that a busy machine does not close one just when
- * a client sends its next request.
+ * Options of `serve` for a test's server. Idle connections stay open for a minute. Otherwise, a busy machine could
+ * close one just when a client sends its next request.
  */
 export const ANY_PORT = {
   port: 0,

@@ -14,7 +14,8 @@ export interface Conversation {
 }
 
 /**
- * Sends bytes unchanged. Reads until the server ends the connection, or has sent `options.responses` complete responses.
+ * Sends bytes unchanged. Reads until the server ends the connection, or has sent `options.responses` complete
+ * responses.
  *
  * @param options.bodiless true if the responses have no bodies, as for HEAD
  */

@@ -55,7 +55,7 @@ export function expectSafeResponse(response: ResponseFacts, options: SafetyOptio
     expect(headers.get(name), name).toBeNull()
   for (const secret of options.confidential ?? [])
     if (text.includes(secret) || [...headers.values()].some((value) => value.includes(secret)))
-      expect.unreachable(`the answer says back what is confidential: ${secret.slice(0, 12)}…`)
+      expect.unreachable(`the response contains confidential text: ${secret.slice(0, 12)}…`)
   if (status >= 400) expectSafeError(response, options.form)
 }
 

@@ -4,9 +4,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
-import { freePorts } from '../src/server/free-ports.ts'
+import { reserveFreePorts } from '../src/server/free-ports.ts'
 
-/** A Redis server for one test, which may stop, empty and configure it. */
+/** A Redis server that belongs to one test, which can configure, kill and restart it. */
 export interface OwnRedis extends AsyncDisposable {
   readonly url: string
   /** Kills the server. Its data is lost. */
@@ -21,11 +21,11 @@ export interface OwnRedis extends AsyncDisposable {
  * @param settings such as `{ 'maxmemory-policy': 'allkeys-lru' }`
  */
 export async function startRedis(settings: Record<string, string> = {}): Promise<OwnRedis> {
-  const port = (await freePorts(1))[0] ?? 0
-  // A replica leaves the snapshot that it received in its folder. A server that starts in the same folder would load it.
+  const port = (await reserveFreePorts(1))[0] ?? 0
+  // A replica leaves the snapshot that it received in its folder. A server that starts in that folder would load it.
   const dir = await mkdtemp(path.join(tmpdir(), 'plainpath-redis-test-'))
   const args = { port: String(port), bind: '127.0.0.1', save: '', appendonly: 'no', dir, ...settings }
-  let server = await start(args)
+  let server = await startServer(args)
   const kill = async () => {
     if (server.exitCode !== null || server.signalCode !== null) return
     server.kill('SIGKILL')
@@ -36,7 +36,7 @@ export async function startRedis(settings: Record<string, string> = {}): Promise
     kill,
     async restart() {
       await kill()
-      server = await start(args)
+      server = await startServer(args)
     },
     async [Symbol.asyncDispose]() {
       await kill()
@@ -45,7 +45,7 @@ export async function startRedis(settings: Record<string, string> = {}): Promise
   }
 }
 
-async function start(args: Record<string, string>) {
+async function startServer(args: Record<string, string>) {
   const child = spawn(
     'redis-server',
     Object.entries(args).flatMap(([name, value]) => [`--${name}`, value]),

@@ -25,16 +25,16 @@ export interface ServiceOptions {
 
 export interface Service extends RunningServer {
   /** Every line of the log. */
-  readonly logged: string[]
+  readonly logLines: string[]
   /** The arguments of each call of `onResponse`. */
-  readonly answered: { method: string; route: string; status: number; seconds: number }[]
+  readonly recordedResponses: { method: string; route: string; status: number; seconds: number }[]
 }
 
 /** Starts an app of this package's middleware and `options.routes`, on a free port. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
-  const logged: string[] = []
-  const answered: Service['answered'] = []
-  const log = createLog({ service: 'test', write: (line) => logged.push(line) })
+  const logLines: string[] = []
+  const recordedResponses: Service['recordedResponses'] = []
+  const log = createLog({ service: 'test', write: (line) => logLines.push(line) })
   const origin = options.origin ?? ORIGIN
   const app = new Koa()
   app.on('error', (error: Error) => log.warn('a response could not be sent', { error }))
@@ -43,7 +43,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       log,
       origin,
       trustedProxies: parseTrustedProxies(options.trustedProxies ?? ''),
-      onResponse: (response) => answered.push(response),
+      onResponse: (response) => recordedResponses.push(response),
     }),
   )
   app.use(handleErrors({ origin, log, chooseErrorFormat: () => 'problem', ...options.errors }))
@@ -58,5 +58,5 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     drainSeconds: 1,
     ...options.serve,
   })
-  return Object.assign(server, { logged, answered })
+  return Object.assign(server, { logLines, recordedResponses })
 }

@@ -12,7 +12,7 @@ export interface TcpProxy extends AsyncDisposable {
   restore(): Promise<void>
 }
 
-/** Starts a proxy to the server that the URL names; its default port is that of Redis. */
+/** Starts a proxy to the server at a URL. The default port is that of Redis. */
 export async function startTcpProxy(url: string): Promise<TcpProxy> {
   const target = new URL(url)
   const sockets = new Set<Socket>()

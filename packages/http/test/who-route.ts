@@ -26,7 +26,7 @@ export const authenticators: Authenticators = {
 }
 
 /** Creates a route that responds with its caller's client id. */
-export const who = (path: `/${string}`, access: Access, limits: RouteLimits = {}): Route => ({
+export const createWhoRoute = (path: `/${string}`, access: Access, limits: RouteLimits = {}): Route => ({
   method: 'get',
   path,
   operationId: path.slice(1),

@@ -8,19 +8,20 @@ const advance = (mailing: Mailing, ms: number) => {
   mailing.clock.now = new Date(mailing.clock.now.getTime() + ms)
 }
 const readMetrics = ({ registry }: Mailing) => registry.metrics()
-/** Expects that `count` mails wait for room, within 10 s. */
+/** Expects that within 10 s, `count` mails wait for room. */
 const expectWaiting = async (mailing: Mailing, count: number) => {
-  const rows = async () =>
+  const countWaiting = async () =>
     (
       await mailing.db.query(
         `select id from mails where state = 'queued' and deferred_by is not null and counted_at is null`,
       )
     ).rowCount
-  await expect.poll(rows).toBe(count)
+  await expect.poll(countWaiting).toBe(count)
 }
-const addressees = (mailing: Mailing) => mailing.server.received.map(({ to }) => to[0]?.split('@')[0])
+/** Returns the local parts of the addressees, in the order in which the server received their mails. */
+const listAddressees = (mailing: Mailing) => mailing.server.received.map(({ to }) => to[0]?.split('@')[0])
 
-test('drops mails over the cap of a mailbox for a day, in any spelling with plus-tags, case and Gmail dots', async () => {
+test('drops a mail over the cap of its mailbox for a day, whatever its case, plus-tag and Gmail dots', async () => {
   await using mailing = await startMailing()
   const caps = { ...HIGH_CAPS, mailbox: 2 }
   const mailer = mailing.start({ caps, handlers: { note: {}, desk: { capped: false } } })
@@ -37,8 +38,8 @@ test('drops mails over the cap of a mailbox for a day, in any spelling with plus
   await mailing.becomes(await mailing.add({ to }), 'sent')
   advance(mailing, 26 * 3600_000)
   await mailer.upkeep()
-  const { rows } = await mailing.db.query('select count(mailbox_hash) as kept from mails')
-  expect(rows).toEqual([{ kept: 0 }])
+  const { rows } = await mailing.db.query('select count(mailbox_hash) as hashes from mails')
+  expect(rows).toEqual([{ hashes: 0 }])
 })
 
 test.for([
@@ -46,48 +47,48 @@ test.for([
     cap: 'domain',
     caps: { ...HIGH_CAPS, domain: 5 },
     to: ['a@example.org', 'b@EXAMPLE.org', 'c@example.org', 'd@example.org', 'e@example.org'],
-    other: 'a@example.net',
+    otherAddress: 'a@example.net',
   },
   {
     cap: 'all',
     caps: { ...HIGH_CAPS, all: 5 },
     to: ['a@example.org', 'b@example.net', 'c@example.com', 'd@example.edu', 'e@example.info'],
-    other: undefined,
+    otherAddress: undefined,
   },
 ])(
-  'lets a mail over the cap of $cap wait without counting an attempt, and sends it when there is room',
+  'defers a mail over the cap `$cap` without counting an attempt, and sends it when there is room',
   async (row) => {
-    const { cap, caps, to, other } = row
+    const { cap, caps, to, otherAddress } = row
     await using mailing = await startMailing()
-    const renewed: unknown[] = []
+    const renewals: unknown[] = []
     const handlers = {
-      note: { renew: async (about: string, now: Date) => void renewed.push([about, now]) },
+      note: { renew: async (about: string, now: Date) => void renewals.push([about, now]) },
       desk: { capped: false },
     }
     const mailer = mailing.start({ caps, handlers })
     for (const address of to.slice(0, 4)) await mailing.becomes(await mailing.add({ to: address }), 'sent')
-    const last = { to: to[4] ?? '' }
-    const deferred = await mailing.add({ ...last, about: 'late' })
+    const lastAddressee = { to: to[4] ?? '' }
+    const deferredId = await mailing.add({ ...lastAddressee, about: 'late' })
     await expectWaiting(mailing, 1)
-    expect(await mailing.state(deferred)).toMatchObject({ attempts: 0, deferred_by: cap, counted_at: null })
-    await mailing.becomes(await mailing.add({ ...last, kind: 'desk' }), 'sent')
-    if (other !== undefined) await mailing.becomes(await mailing.add({ to: other }), 'sent')
-    const scraped = await readMetrics(mailing)
-    expect(scraped).toContain(`mails_deferred{kind="note",cap="${cap}"} 1`)
-    expect(scraped).toContain('mails_queued{kind="note"} 0')
+    expect(await mailing.state(deferredId)).toMatchObject({ attempts: 0, deferred_by: cap, counted_at: null })
+    await mailing.becomes(await mailing.add({ ...lastAddressee, kind: 'desk' }), 'sent')
+    if (otherAddress !== undefined) await mailing.becomes(await mailing.add({ to: otherAddress }), 'sent')
+    const metrics = await readMetrics(mailing)
+    expect(metrics).toContain(`mails_deferred{kind="note",cap="${cap}"} 1`)
+    expect(metrics).toContain('mails_queued{kind="note"} 0')
     advance(mailing, DAY_MS - 1)
     await mailer.upkeep()
     await expectWaiting(mailing, 1)
     advance(mailing, 1)
     await mailer.upkeep()
-    expect(await mailing.becomes(deferred, 'sent')).toMatchObject({ attempts: 1 })
+    expect(await mailing.becomes(deferredId, 'sent')).toMatchObject({ attempts: 1 })
     const date = new Date(mailing.server.received.at(-1)?.parsed.date ?? '')
     expect(Math.abs(date.getTime() - mailing.clock.now.getTime())).toBeLessThan(1_000)
-    expect(renewed).toEqual([['late', mailing.clock.now]])
+    expect(renewals).toEqual([['late', mailing.clock.now]])
   },
 )
 
-test('reserves part of a cap for mails that a person asked for', async () => {
+test('reserves a fifth of a shared cap for mails that a person asked for', async () => {
   await using mailing = await startMailing()
   mailing.start({ caps: { ...HIGH_CAPS, domain: 10 } })
   const ids = await Promise.all(
@@ -104,15 +105,15 @@ test('reserves part of a cap for mails that a person asked for', async () => {
   ).toHaveLength(8)
 })
 
-test('releases mails that people asked for first, then those of the sender with the fewest mails, then the oldest', async () => {
+test('releases a mail that a person asked for and mails of senders with few mails before others', async () => {
   await using mailing = await startMailing()
-  const full = mailing.start({ caps: { ...HIGH_CAPS, domain: 5 } })
-  const from = (sender: string, name: string, more = {}) =>
-    mailing.add({ to: `${name}@example.org`, sender, ...more })
-  for (const n of [1, 2, 3]) await mailing.becomes(await from('abuser', `sent${n}`), 'sent')
-  await mailing.becomes(await from('some', 'sent4'), 'sent')
-  await mailing.becomes(await from('person', 'sent5', { askedFor: true }), 'sent')
-  for (const [sender, name, more] of [
+  const mailerWithLowCap = mailing.start({ caps: { ...HIGH_CAPS, domain: 5 } })
+  const addFrom = (sender: string, name: string, change = {}) =>
+    mailing.add({ to: `${name}@example.org`, sender, ...change })
+  for (const n of [1, 2, 3]) await mailing.becomes(await addFrom('abuser', `sent${n}`), 'sent')
+  await mailing.becomes(await addFrom('some', 'sent4'), 'sent')
+  await mailing.becomes(await addFrom('person', 'sent5', { askedFor: true }), 'sent')
+  for (const [sender, name, change] of [
     ['abuser', 'abuser1', {}],
     ['abuser', 'abuser2', {}],
     ['some', 'some1', {}],
@@ -121,34 +122,34 @@ test('releases mails that people asked for first, then those of the sender with 
     ['abuser', 'asked', { askedFor: true }],
   ] as const) {
     advance(mailing, 1_000)
-    await from(sender, name, more)
+    await addFrom(sender, name, change)
   }
   await expectWaiting(mailing, 6)
-  await full[Symbol.asyncDispose]()
-  const before = mailing.server.received.length
+  await mailerWithLowCap[Symbol.asyncDispose]()
+  const receivedBefore = mailing.server.received.length
   // Mails that no person is known to have asked for may use nine of the twelve.
   await mailing.start({ caps: { ...HIGH_CAPS, domain: 12 } }).upkeep()
-  await mailing.server.mails(before + 4)
+  await mailing.server.mails(receivedBefore + 4)
   await expectWaiting(mailing, 2)
-  const sent = addressees(mailing).slice(before)
-  expect(sent.toSorted()).toEqual(['another1', 'asked', 'other1', 'some1'])
+  const newAddressees = listAddressees(mailing).slice(receivedBefore)
+  expect(newAddressees.toSorted()).toEqual(['another1', 'asked', 'other1', 'some1'])
 })
 
-test('does not let a new mail overtake a mail that waits for the same room', async () => {
+test('lets a new mail wait behind a mail that waits under the same cap', async () => {
   await using mailing = await startMailing()
   const mailer = mailing.start({ caps: { ...HIGH_CAPS, domain: 5 } })
   for (const n of [1, 2, 3, 4]) await mailing.becomes(await mailing.add({ to: `a${n}@example.org` }), 'sent')
-  const first = await mailing.add({ to: 'first@example.org' })
+  const firstId = await mailing.add({ to: 'first@example.org' })
   await expectWaiting(mailing, 1)
   advance(mailing, DAY_MS)
-  const second = await mailing.add({ to: 'second@example.org' })
+  const secondId = await mailing.add({ to: 'second@example.org' })
   await expectWaiting(mailing, 2)
   await mailer.upkeep()
-  await Promise.all([first, second].map((id) => mailing.becomes(id, 'sent')))
+  await Promise.all([firstId, secondId].map((id) => mailing.becomes(id, 'sent')))
   expect(mailing.server.received).toHaveLength(6)
 })
 
-test('drops a waiting mail instead of releasing it when the cap of its mailbox is used up', async () => {
+test('drops a waiting mail if the cap of its mailbox is used up when there is room under the shared cap', async () => {
   await using mailing = await startMailing()
   const mailer = mailing.start({ caps: { ...HIGH_CAPS, domain: 5, mailbox: 2 } })
   for (const n of [1, 2, 3, 4]) await mailing.becomes(await mailing.add({ to: `a${n}@example.org` }), 'sent')
@@ -160,39 +161,39 @@ test('drops a waiting mail instead of releasing it when the cap of its mailbox i
   }
   advance(mailing, DAY_MS)
   await mailer.upkeep()
-  const [, , third = ''] = ids
-  await mailing.becomes(third, 'dropped')
+  const [, , thirdId = ''] = ids
+  await mailing.becomes(thirdId, 'dropped')
   for (const id of ids.slice(0, 2)) await mailing.becomes(id, 'sent')
-  expect(addressees(mailing).filter((name) => name === 'ana')).toHaveLength(2)
+  expect(listAddressees(mailing).filter((name) => name === 'ana')).toHaveLength(2)
 })
 
-test('counts a released mail again, instead of giving it up, when it is not delivered within a day', async () => {
+test('counts a released mail again if it is not delivered within a day, instead of giving it up', async () => {
   await using mailing = await startMailing()
   const mailer = mailing.start({ caps: { ...HIGH_CAPS, domain: 1 } })
   await mailing.becomes(await mailing.add(), 'sent')
-  const deferred = await mailing.add()
+  const deferredId = await mailing.add()
   await expectWaiting(mailing, 1)
   advance(mailing, DAY_MS)
   mailing.server.refuseNext({ at: 'data', code: 451 })
   await mailer.upkeep()
   await expect
-    .poll(() => mailing.state(deferred))
+    .poll(() => mailing.state(deferredId))
     .toMatchObject({
       attempts: 1,
       leased_until: null,
     })
   await mailing.db.query(`update mails set overdue_at = $1 where id = $2`, [
     new Date(mailing.clock.now.getTime() + 27 * 3600_000),
-    deferred,
+    deferredId,
   ])
   advance(mailing, 26 * 3600_000)
   await mailer.upkeep()
   advance(mailing, 3600_000)
   await mailer.upkeep()
-  await mailing.becomes(deferred, 'sent')
+  await mailing.becomes(deferredId, 'sent')
 })
 
-test('lets unwanted mails wait like wanted ones, and does not count them', async () => {
+test('defers unwanted mails like wanted ones, and does not count them', async () => {
   await using mailing = await startMailing()
   const isWanted = async (about: string) => about === 'wanted'
   const mailer = mailing.start({
@@ -207,82 +208,82 @@ test('lets unwanted mails wait like wanted ones, and does not count them', async
   ids.push(await add('wanted'))
   await expectWaiting(mailing, 2)
   advance(mailing, DAY_MS)
-  const [unwanted = '', wanted = ''] = ids
+  const [unwantedId = '', wantedId = ''] = ids
   await mailer.upkeep()
-  expect(await mailing.becomes(unwanted, 'dropped')).toMatchObject({ counted_at: null })
+  expect(await mailing.becomes(unwantedId, 'dropped')).toMatchObject({ counted_at: null })
   await mailer.upkeep()
-  await mailing.becomes(wanted, 'sent')
+  await mailing.becomes(wantedId, 'sent')
 })
 
 test.for([
-  { why: 'two days', maxWaitMs: undefined, waits: 2 * DAY_MS },
-  { why: 'the longest wait of its kind', maxWaitMs: 3600_000, waits: 3600_000 },
+  { limit: 'two days', maxWaitMs: undefined, waitMs: 2 * DAY_MS },
+  { limit: 'the maximum wait of its kind', maxWaitMs: 3600_000, waitMs: 3600_000 },
 ])(
-  'gives up a mail that waits for room after $why, and reports it to the operator',
-  async ({ maxWaitMs, waits }) => {
+  'gives up a mail that waits for room after $limit, and logs that unless it is unwanted',
+  async ({ maxWaitMs, waitMs }) => {
     await using mailing = await startMailing()
     const caps = { ...HIGH_CAPS, domain: 1 }
-    let wanted = true
+    let isWanted = true
     const mailer = mailing.start({
       caps,
-      handlers: { note: { isWanted: async () => wanted, ...(maxWaitMs !== undefined && { maxWaitMs }) } },
+      handlers: { note: { isWanted: async () => isWanted, ...(maxWaitMs !== undefined && { maxWaitMs }) } },
     })
     await mailing.becomes(await mailing.add(), 'sent')
-    const lost = await mailing.add()
-    const left = await mailing.add()
+    const givenUpId = await mailing.add()
+    const unwantedId = await mailing.add()
     await expectWaiting(mailing, 2)
     // The cap stays used up.
     await mailing.db.query(`update mails set counted_at = $1, settled_at = $1 where state = 'sent'`, [
-      new Date(mailing.clock.now.getTime() + waits),
+      new Date(mailing.clock.now.getTime() + waitMs),
     ])
-    advance(mailing, waits - 1)
+    advance(mailing, waitMs - 1)
     await mailer.upkeep()
     await expectWaiting(mailing, 2)
     await mailing.db.query(`update mails set overdue_at = overdue_at + interval '1 second' where id = $1`, [
-      left,
+      unwantedId,
     ])
     advance(mailing, 1)
     await Promise.all([mailer.upkeep(), mailer.upkeep()])
-    expect(await mailing.state(lost)).toMatchObject({ state: 'dropped', mail_sealed: null })
+    expect(await mailing.state(givenUpId)).toMatchObject({ state: 'dropped', mail_sealed: null })
     expect(await readMetrics(mailing)).toContain(
       'mails_settled_total{kind="note",outcome="dropped",reason="waited"} 1',
     )
-    const reports = () => mailing.logged.filter((line) => line.includes('found no room'))
-    expect(reports()).toEqual([expect.stringContaining(lost)])
-    wanted = false
+    const findReports = () => mailing.logged.filter((line) => line.includes('found no room'))
+    expect(findReports()).toEqual([expect.stringContaining(givenUpId)])
+    isWanted = false
     advance(mailing, 1_000)
     await mailer.upkeep()
-    expect(await mailing.state(left)).toMatchObject({ state: 'dropped' })
-    expect(reports()).toHaveLength(1)
+    expect(await mailing.state(unwantedId)).toMatchObject({ state: 'dropped' })
+    expect(findReports()).toHaveLength(1)
   },
 )
 
 test.for([
-  { why: 'of one kind from one network', senders: ['a'], more: 4, other: 'b' },
+  { bound: 'of one kind from one network', senders: ['a'], waitingCount: 4, otherSender: 'b' },
   {
-    why: 'in all, except those that people asked for',
+    bound: 'in all, except those that people asked for',
     senders: ['a', 'b', 'c', 'd'],
-    more: 8,
-    other: undefined,
+    waitingCount: 8,
+    otherSender: undefined,
   },
 ])(
-  'refuses another mail, and stores nothing, when the most mails $why already wait',
-  async ({ senders, more, other }) => {
+  'refuses another mail, and stores nothing, if the maximum number of mails $bound already wait',
+  async ({ senders, waitingCount, otherSender }) => {
     await using mailing = await startMailing()
     mailing.start({ caps: { ...HIGH_CAPS, domain: 1 }, handlers: { note: {}, ask: {} } })
     await mailing.becomes(await mailing.add({ sender: 'z' }), 'sent')
-    for (let n = 0; n < more; n += 1) {
+    for (let n = 0; n < waitingCount; n += 1) {
       await mailing.add({ sender: senders[n % senders.length] ?? '', to: `n${n}@example.org` })
       await expectWaiting(mailing, n + 1)
     }
     const [sender = ''] = senders
-    const before = await mailing.db.query('select count(*) as kept from mails')
+    const before = await mailing.db.query('select count(*) as mails from mails')
     await expect(mailing.add({ sender })).rejects.toMatchObject({
       code: 'rate-limited',
       options: { headers: { 'retry-after': '600' }, extensions: { policy: 'mails-waiting' } },
     })
-    expect((await mailing.db.query('select count(*) as kept from mails')).rows).toEqual(before.rows)
-    if (other !== undefined) await mailing.add({ sender: other })
+    expect((await mailing.db.query('select count(*) as mails from mails')).rows).toEqual(before.rows)
+    if (otherSender !== undefined) await mailing.add({ sender: otherSender })
     await mailing.add({ sender, kind: 'ask', askedFor: true })
     await mailing.add({ kind: 'ask' })
   },
@@ -291,26 +292,26 @@ test.for([
 test('stores a network as a keyed hash, and erases it a day and an hour after the mail is settled', async () => {
   await using mailing = await startMailing()
   const mailer = mailing.start({ caps: { ...HIGH_CAPS, domain: 1 } })
-  const sent = await mailing.add({ sender: '192.0.2.77' })
-  await mailing.becomes(sent, 'sent')
-  const dropped = await mailing.add({ sender: '192.0.2.77' })
+  const sentId = await mailing.add({ sender: '192.0.2.77' })
+  await mailing.becomes(sentId, 'sent')
+  const droppedId = await mailing.add({ sender: '192.0.2.77' })
   await expectWaiting(mailing, 1)
   const { rows } = await mailing.db.query('select m::text as row from mails m')
   expect(JSON.stringify(rows)).not.toMatch(/192\.0\.2\.77|3139322e302e322e3737/)
-  await mailing.db.query(`update mails set overdue_at = $1 where id = $2`, [mailing.clock.now, dropped])
+  await mailing.db.query(`update mails set overdue_at = $1 where id = $2`, [mailing.clock.now, droppedId])
   await mailer.upkeep()
-  const hashes = async () =>
+  const countHashes = async () =>
     (await mailing.db.query('select count(sender_hash) as senders, count(domain_hash) as domains from mails'))
       .rows
   advance(mailing, 25 * 3600_000 - 1)
   await mailer.upkeep()
-  expect(await hashes()).toEqual([{ senders: 2, domains: 2 }])
+  expect(await countHashes()).toEqual([{ senders: 2, domains: 2 }])
   advance(mailing, 1)
   await mailer.upkeep()
-  expect(await hashes()).toEqual([{ senders: 0, domains: 0 }])
+  expect(await countHashes()).toEqual([{ senders: 0, domains: 0 }])
 })
 
-test('lets only one of two workers use the last room under a cap', async () => {
+test('never exceeds a mailbox cap of five with two mailers', async () => {
   await using mailing = await startMailing()
   const ids = await Promise.all(Array.from({ length: 8 }, () => mailing.add()))
   const caps = { ...HIGH_CAPS, mailbox: 5 }
@@ -328,35 +329,35 @@ test('lets only one of two workers use the last room under a cap', async () => {
 
 test('sends nothing while mails cannot be counted', async () => {
   await using mailing = await startMailing()
-  const { promise: released, resolve: release } = Promise.withResolvers<void>()
-  const { promise: locked, resolve: reportLocked } = Promise.withResolvers<void>()
-  const lock = mailing.db.transaction(async (tx) => {
+  const { promise: releaseSignal, resolve: release } = Promise.withResolvers<void>()
+  const { promise: lockTaken, resolve: reportLock } = Promise.withResolvers<void>()
+  const locking = mailing.db.transaction(async (tx) => {
     await tx.query(`select pg_advisory_xact_lock(hashtextextended('plainpath mail caps', 0))`)
-    reportLocked()
-    await released
+    reportLock()
+    await releaseSignal
   })
-  await locked
+  await lockTaken
   mailing.start()
   const id = await mailing.add()
   await expect.poll(() => mailing.logged.join()).toContain('a mail was not sent')
   expect(mailing.server.received).toEqual([])
   release()
-  await lock
+  await locking
   await mailing.retryNow()
   await mailing.becomes(id, 'sent')
 })
 
-test('stores no address, subject or text in the clear', async () => {
+test('stores no address, subject or text in clear', async () => {
   await using mailing = await startMailing()
   mailing.start()
-  const sent = await mailing.add({ to: 'canary.person@example.org', subject: 'Canary subject' })
-  await mailing.becomes(sent, 'sent')
+  const sentId = await mailing.add({ to: 'canary.person@example.org', subject: 'Canary subject' })
+  await mailing.becomes(sentId, 'sent')
   mailing.server.refuseNext({ at: 'rcpt', code: 550 })
   await mailing.becomes(await mailing.add({ to: 'canary.person@example.org' }), 'dead')
   const { rows } = await mailing.db.query('select m::text as row from mails m')
   const dump = JSON.stringify(rows)
   expect(dump).toContain('note-1')
-  const hex = (text: string) => Buffer.from(text).toString('hex')
+  const toHex = (text: string) => Buffer.from(text).toString('hex')
   for (const secret of ['canary', 'Canary', 'example.org'])
-    for (const form of [secret, hex(secret)]) expect(dump).not.toContain(form)
+    for (const form of [secret, toHex(secret)]) expect(dump).not.toContain(form)
 })

@@ -1,6 +1,6 @@
-/**
- * Caps: the maximum number of mails to a mailbox, to a domain and in total within 24 hours. This module counts mails. Mails over
- * the shared caps (`domain` and `all`) wait until it releases them. Decision 31 explains why.
+/*
+ * Caps: the maximum number of mails to a mailbox, to a domain and in total within 24 hours. This module counts the mails. A mail
+ * over a shared cap (`domain` or `all`) waits until this module releases it. Decision 31 explains why.
  */
 import { canonicalEmail, DAY_MS, RULES } from '@plainpath/domain'
 import type { Database } from '@plainpath/postgres'
@@ -62,7 +62,7 @@ interface CapDeps {
   readonly caps: MailCaps
 }
 
-/** Lets only one worker count at a time, because two workers must not both use the last room. `lock_timeout` bounds the wait. */
+/** Lets only one worker count at a time. Otherwise, two workers could both use the last room. `lock_timeout` bounds the wait. */
 const LOCK_CAPS = `select pg_advisory_xact_lock(hashtextextended('plainpath mail caps', 0))`
 
 const Counts = z.object({
@@ -74,9 +74,9 @@ const Counts = z.object({
 })
 
 /**
- * Counts a mail under the caps. If a shared cap is used up, or if other mails already wait for room under it, the mail waits
- * instead, which costs no attempt. The mailbox cap is checked last: otherwise, waiting mails would reveal how many mails a mailbox
- * received.
+ * Counts a mail under the caps. If a shared cap is used up, or if other mails of at least the same priority wait for room under it,
+ * the mail waits instead, which costs no attempt. The mailbox cap is checked last: otherwise, waiting mails would reveal how many
+ * mails a mailbox received.
  *
  * @param tx a transaction, which has the lock on the caps until it ends
  * @param mail.waitUntil when the mail is given up, if it has to wait
@@ -124,7 +124,7 @@ export async function countMail(
 const Verdict = z.enum(['counted', 'mailbox', 'domain', 'all'])
 const JudgedMail = z.object({ id: z.uuid(), verdict: Verdict })
 
-/** Bounds one release. Released mails are sent before new ones, which could otherwise wait behind thousands. */
+/** The maximum number of mails in one release. A new mail is sent after the released ones, so it must not wait behind thousands. */
 const MAX_RELEASED = 100
 
 /**
@@ -201,8 +201,8 @@ export async function releaseWaitingMails(
 const GMAIL = new Set(['gmail.com', 'googlemail.com'])
 
 /**
- * Normalises an address to its mailbox, for counting only: removes the plus-tag and, for Gmail, the dots. Mail is sent to the
- * address as typed.
+ * Normalises an address to its mailbox, for counting and blocking: removes the plus-tag and, for Gmail, the dots. Mail is sent to
+ * the address as typed.
  *
  * @throws {Error} if the text is not an address
  */

@@ -9,7 +9,7 @@ import {
   MAILS_CHANNEL,
 } from './mail-queue.ts'
 
-/** Commits a mail without notifying a mailer. */
+/** Stores a mail without notifying the mailers. */
 async function storeMail(mailing: Mailing): Promise<string> {
   const mail = { kind: 'note', about: 'x', to: 'ana@example.org', subject: 'A note', text: 'Canary text.\n' }
   const { id, values } = createMailQueue(mailing).seal(mail, mailing.clock.now)
@@ -21,99 +21,99 @@ async function storeMail(mailing: Mailing): Promise<string> {
 const storeMails = (mailing: Mailing, count: number) =>
   Promise.all(Array.from({ length: count }, () => storeMail(mailing)))
 
-/** Counts how often mailers are notified. */
-async function countNotifications({ database, db }: Mailing) {
+/** Starts counting the notifications. `count` first waits for those that were already sent. */
+async function startCounting({ database, db }: Mailing) {
   let count = 0
-  let received = Promise.withResolvers<void>()
+  let marker = Promise.withResolvers<void>()
   const listener = await listen(
     database.appUrl,
-    { [MAILS_CHANNEL]: () => void (count += 1), all: () => received.resolve() },
+    { [MAILS_CHANNEL]: () => void (count += 1), all: () => marker.resolve() },
     { onReconnected: () => undefined, log: { error: () => undefined } },
   )
   return {
     async count() {
-      received = Promise.withResolvers<void>()
+      marker = Promise.withResolvers<void>()
       await db.query('notify "all"')
-      await received.promise
+      await marker.promise
       return count
     },
     [Symbol.asyncDispose]: () => listener[Symbol.asyncDispose](),
   }
 }
 
-const quiet = { warn: () => undefined }
-const IN_TIME = { timeout: 10_000 }
+const silentLog = { warn: () => undefined }
+const POLL_OPTIONS = { timeout: 10_000 }
 const HIGH_CAPS = { mailbox: 100, domain: 100, all: 100 }
-/** A mailer that polls once a minute sends a mail in time for a test only when it is notified. */
+/** A mailer that polls once a minute sends a mail in time for a test only if it is notified. */
 const RARE_POLLS = { pollMs: 60_000, restartMs: 50 }
 
-test('sends one notification for mails that are stored at the same time, and sends all of them', async () => {
+test('sends one notification for 20 mails, all of which are then sent', async () => {
   await using mailing = await startMailing()
-  await using notifications = await countNotifications(mailing)
-  await using teller = createMailNotifier({ db: mailing.db, log: quiet })
+  await using notifications = await startCounting(mailing)
+  await using notifier = createMailNotifier({ db: mailing.db, log: silentLog })
   mailing.start({ caps: HIGH_CAPS, intervals: RARE_POLLS })
   await mailing.becomes(await mailing.add(), 'sent')
   expect(await notifications.count()).toBe(1)
   const ids = await storeMails(mailing, 20)
-  for (const _id of ids) teller.notifyMailers()
+  for (const _id of ids) notifier.notifyMailers()
   await Promise.all(ids.map((id) => mailing.becomes(id, 'sent')))
   expect(await notifications.count()).toBe(2)
   expect(mailing.server.received).toHaveLength(21)
 })
 
-test('sends another notification for a mail that is stored while one is being sent', async () => {
+test('sends another notification if it is called while one is being sent', async () => {
   await using mailing = await startMailing()
-  await using notifications = await countNotifications(mailing)
+  await using notifications = await startCounting(mailing)
   let remaining = 3
-  const tellNext = () => {
-    if (remaining-- > 0) teller.notifyMailers()
+  const notifyAgain = () => {
+    if (remaining-- > 0) notifier.notifyMailers()
   }
-  await using teller = createMailNotifier({
+  await using notifier = createMailNotifier({
     db: {
       query: async (text, values) => {
-        tellNext()
+        notifyAgain()
         return mailing.db.query(text, values)
       },
     },
-    log: quiet,
+    log: silentLog,
   })
-  tellNext()
-  await expect.poll(() => notifications.count(), IN_TIME).toBe(3)
+  notifyAgain()
+  await expect.poll(() => notifications.count(), POLL_OPTIONS).toBe(3)
 })
 
 test('sends the pending notification when it is disposed', async () => {
   await using mailing = await startMailing()
-  await using notifications = await countNotifications(mailing)
-  const teller = createMailNotifier({ db: mailing.db, log: quiet })
-  teller.notifyMailers()
-  await teller[Symbol.asyncDispose]()
+  await using notifications = await startCounting(mailing)
+  const notifier = createMailNotifier({ db: mailing.db, log: silentLog })
+  notifier.notifyMailers()
+  await notifier[Symbol.asyncDispose]()
   expect(await notifications.count()).toBe(1)
 })
 
-test('sends a mail at the next poll when its process was killed before it notified a mailer', async () => {
+test('sends a mail at the next poll if the mailers were not notified', async () => {
   await using mailing = await startMailing()
-  const before = await storeMail(mailing)
+  const earlierId = await storeMail(mailing)
   mailing.start()
-  expect(await mailing.becomes(before, 'sent')).toMatchObject({ attempts: 1 })
-  const since = await storeMail(mailing)
-  expect(await mailing.becomes(since, 'sent')).toMatchObject({ attempts: 1 })
+  expect(await mailing.becomes(earlierId, 'sent')).toMatchObject({ attempts: 1 })
+  const laterId = await storeMail(mailing)
+  expect(await mailing.becomes(laterId, 'sent')).toMatchObject({ attempts: 1 })
 })
 
-test('logs a notification that fails, sends its mails at the next poll, and notifies again once the database is back', async () => {
+test('logs a failed notification, after which mails are sent at the next poll, and can notify later', async () => {
   await using mailing = await startMailing()
-  await using notifications = await countNotifications(mailing)
+  await using notifications = await startCounting(mailing)
   let isUnavailable = true
   const query: Mailing['db']['query'] = async (...statement) => {
     if (isUnavailable) throw Object.assign(new Error('away'), { code: 'ECONNREFUSED' })
     return mailing.db.query(...statement)
   }
-  const warned: unknown[] = []
-  const warn = (message: string, fields?: object) => void warned.push([message, fields])
-  await using teller = createMailNotifier({ db: { query }, log: { warn } })
+  const warnings: unknown[] = []
+  const warn = (message: string, fields?: object) => void warnings.push([message, fields])
+  await using notifier = createMailNotifier({ db: { query }, log: { warn } })
   const ids = await storeMails(mailing, 3)
-  for (const _id of ids) teller.notifyMailers()
+  for (const _id of ids) notifier.notifyMailers()
   await expect
-    .poll(() => warned, IN_TIME)
+    .poll(() => warnings, POLL_OPTIONS)
     .toEqual([
       [
         'the mail workers could not be notified, and will find new mails when they poll',
@@ -124,6 +124,6 @@ test('logs a notification that fails, sends its mails at the next poll, and noti
   mailing.start()
   await Promise.all(ids.map((id) => mailing.becomes(id, 'sent')))
   isUnavailable = false
-  teller.notifyMailers()
-  await expect.poll(() => notifications.count(), IN_TIME).toBe(1)
+  notifier.notifyMailers()
+  await expect.poll(() => notifications.count(), POLL_OPTIONS).toBe(1)
 })

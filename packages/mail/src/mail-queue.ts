@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Problem } from '@plainpath/http'
 import type { Database } from '@plainpath/postgres'
 import type { HashKey, SealingKeys } from '@plainpath/sealing'
-import { contentEncryptionContext, type Mail, MailContent } from './mail.ts'
+import { type Mail, MailContent, toContentEncryptionContext } from './mail.ts'
 import { getUsableShare, IS_WAITING, scaleWaitingBounds, type WaitingBounds } from './mail-caps.ts'
 
 /** The PostgreSQL channel that notifies mailers of new mails. They also poll the table. */
@@ -14,15 +14,14 @@ export interface MailQueue {
   /**
    * Stores a mail in the caller's transaction. PostgreSQL notifies the mailers when the transaction commits.
    *
-   * @param dueAt the earliest time to send the mail; by default `now`. The mail's age and its `Date` are measured from this time
+   * @param dueAt the earliest time to send the mail; by default `now`. The mail's age is measured from this time
    * @returns the mail's id, a UUID
    * @throws {Problem} 429 if too many mails wait for room, either of this kind and sender or in total
-   * @throws {z.ZodError} for an addressee that is not one address, a line end or control character in a header, or a text over
-   *   20,000 characters. Its messages quote nothing
+   * @throws {z.ZodError} if the content does not match `MailContent`. Its messages quote nothing
    */
   add(tx: Database, mail: Mail, now: Date, dueAt?: Date): Promise<string>
   /**
-   * Seals a mail for the caller's own statement, which contains `buildInsertMail`. The mail is due once the statement has
+   * Seals a mail for the caller's own statement, which contains `buildInsertMail`. The mail is due once that statement has been
    * committed. The caller then notifies the mailers with `createMailNotifier`.
    *
    * @throws {z.ZodError} like `add`
@@ -81,7 +80,7 @@ export function buildWaitingCondition({ first }: { first: number }): string {
 
 const RETRY_SECONDS = 600
 
-/** Creates the problem for a mail that was not stored because of `buildWaitingCondition`. */
+/** Creates the problem for a mail that was not stored because too many mails wait (`buildWaitingCondition`). */
 export const createTooManyMailsProblem = (): Problem =>
   new Problem('rate-limited', {
     detail: `Too many mails are waiting to be sent. Nothing was stored. Try again in ${RETRY_SECONDS} seconds.`,
@@ -105,7 +104,7 @@ export function createMailQueue(deps: {
     const id = randomUUID()
     const sealedContent = sealingKeys.seal(
       JSON.stringify(MailContent.parse(content)),
-      contentEncryptionContext(id),
+      toContentEncryptionContext(id),
     )
     const senderHash = sender === undefined ? null : hashKey.hash('mail/sender', sender)
     const bounds = [waiting.sender, getUsableShare(waiting.all, askedFor)]
@@ -135,15 +134,15 @@ export function createMailQueue(deps: {
 }
 
 export interface MailNotifier extends AsyncDisposable {
-  /** Notifies the mailers within 25 ms. Call it after the transaction that stored the mail has committed. */
+  /** Notifies the mailers about 25 ms later. Call it after the transaction that stored the mail has been committed. */
   notifyMailers(): void
 }
 
 /** The minimum time between two notifications. */
-const BATCH_MS = 25
+const NOTIFY_INTERVAL_MS = 25
 
 /**
- * Creates the notifier, which notifies mailers of committed mails once every 25 ms. PostgreSQL serialises the commits of
+ * Creates the notifier, which notifies mailers of committed mails at most once every 25 ms. PostgreSQL serialises the commits of
  * transactions that notify, and each waits for its own write to disk. A notification in every transaction would therefore limit
  * their rate.
  *
@@ -161,7 +160,7 @@ export function createMailNotifier({
 
   async function notifyAfter(previous: Promise<void>): Promise<void> {
     await previous
-    await sleep(BATCH_MS)
+    await sleep(NOTIFY_INTERVAL_MS)
     isPending = false
     try {
       await db.query(NOTIFY_MAILERS)

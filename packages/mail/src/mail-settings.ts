@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { createOutboxTransport, createSmtpTransport, type MailTransport } from './mail-transport.ts'
 
-/** `smtp://user:password@host:587` or `smtps://host:465`. Its error message never quotes the value, which has a password. */
+/** `smtp://user:password@host:587` or `smtps://host:465`. The error message does not quote the value, which may have a password. */
 export const SmtpUrl = z.string().refine((text) => {
   const url = URL.parse(text)
   return (
@@ -57,7 +57,7 @@ export const findSmtpMistake = (origin: string, smtpUrl: string | undefined): st
 /**
  * Creates the transport.
  *
- * @param announce called with one line for each mail that is written to a file. The line contains the mail's link
+ * @param announce called with one line for each mail that is written to a file. The line contains the mail's link or subject
  */
 export const createMailTransport = (
   settings: MailSettings,

@@ -16,24 +16,24 @@ export interface OutgoingMail extends MailContent {
 
 export interface MailTransport extends Disposable {
   /**
-   * Delivers a mail. Resolves once the server has accepted it.
+   * Delivers a mail. Resolves once the server has accepted it, or the file is written.
    *
-   * @throws {DeliveryError} if the mail was not accepted
+   * @throws {DeliveryError} if the server did not accept the mail
    */
   send(mail: OutgoingMail): Promise<void>
   /** Deletes the mails that the transport stored more than 24 hours ago. */
   sweep?(now: Date): Promise<void>
 }
 
-/** Thrown for a failed delivery. It contains codes but no text of the server or the mail, because such text contains addresses. */
+/** Thrown for a failed delivery. It contains codes, but no text of the server or the mail, which could contain addresses. */
 export class DeliveryError extends Error {
   override readonly name = 'DeliveryError'
   /** True if the server refused the addressee permanently (RFC 5321 §4.2.1, 5yz to RCPT). No retry would help. */
-  readonly refused: boolean
+  readonly isRefused: boolean
 
-  constructor(reason: { code: string; responseCode?: number | undefined; refused?: boolean }) {
+  constructor(reason: { code: string; responseCode?: number | undefined; isRefused?: boolean }) {
     super(`not delivered: ${reason.code}${reason.responseCode ? ` (${reason.responseCode})` : ''}`)
-    this.refused = reason.refused ?? false
+    this.isRefused = reason.isRefused ?? false
   }
 }
 
@@ -46,7 +46,7 @@ const buildMessage = (mail: OutgoingMail) => ({
   text: mail.text,
   messageId: `<${mail.messageId}>`,
   date: mail.date,
-  // RFC 3834 §5: keeps holiday notices and other auto-responders from replying.
+  // RFC 3834 §5: asks auto-responders, such as holiday notices, not to reply.
   headers: { 'Auto-Submitted': 'auto-generated' },
   envelope: { from: mail.from, to: [mail.to] },
   disableFileAccess: true,
@@ -108,8 +108,8 @@ const isThisMachine = (hostname: string) => /^(localhost|127(\.\d+){3}|\[::1\])$
 function describeFailure(error: unknown): DeliveryError {
   if (error instanceof DeliveryError) return error
   const { code, responseCode, command } = Failure.parse(error)
-  const refused = command === 'RCPT TO' && responseCode !== undefined && responseCode >= 500
-  return new DeliveryError({ code, responseCode, refused })
+  const isRefused = command === 'RCPT TO' && responseCode !== undefined && responseCode >= 500
+  return new DeliveryError({ code, responseCode, isRefused })
 }
 
 /** Rejects if `work` takes longer than `ms` milliseconds. Does not close the connection, which has its own time-outs. */
@@ -122,7 +122,7 @@ async function withTimeout<T>(work: Promise<T>, ms: number): Promise<T> {
 
 /**
  * Creates a transport for a service that only this machine can reach. It writes each mail to `<Message-ID>.eml` in a directory
- * (0700, files 0600) and announces its link. Files are deleted after 24 hours.
+ * (0700, files 0600) and announces its link, or its subject if it has no link. `sweep` deletes the files after 24 hours.
  *
  * @param options.announce receives one line: `Mail for ana@example.org: http://localhost:8080/…`
  */

@@ -22,7 +22,7 @@ const BodyText = z
     message: 'must have no control characters but line ends and tabs',
   })
 
-/** The addressee and plain text of a mail, which are stored encrypted. */
+/** The content of a mail. It is stored encrypted. */
 export const MailContent = z.strictObject({
   /** The address as the person typed it. */
   to: Address,
@@ -38,11 +38,11 @@ export interface Mail extends MailContent {
   readonly kind: string
   /** The id of the mail's subject, such as a message, for the handlers of this kind. Never an address. */
   readonly about: string
-  /** The network that requested the mail, as `RequestFacts.network` returns it. Absent for a mail without a cap. */
+  /** The network that requested the mail, as `RequestFacts.network` returns it. `WaitingBounds` do not apply to a mail without it. */
   readonly sender?: string
   /**
-   * True if a person is known to have asked for the mail. Such mails are sent before others, and part of each cap is reserved for
-   * them.
+   * True if a person is known to have asked for the mail. Such mails are sent before others, and a part of each shared cap is
+   * reserved for them.
    */
   readonly askedFor?: boolean
 }
@@ -51,9 +51,9 @@ export interface Mail extends MailContent {
  * The outcome of a mail:
  * - `sent`: the server accepted it.
  * - `dropped`: its handler no longer wants it, its mailbox cap is used up, or it waited too long for room under a shared cap.
- * - `dead`: the server refused it permanently, or every attempt failed.
+ * - `dead`: the server refused its addressee permanently, or its last attempt failed.
  */
 export type MailOutcome = 'sent' | 'dropped' | 'dead'
 
-/** Returns the encryption context of a mail's content. */
-export const contentEncryptionContext = (id: string) => `mails/${id}/mail`
+/** Returns the encryption context that binds a mail's content to its row. */
+export const toContentEncryptionContext = (id: string) => `mails/${id}/mail`

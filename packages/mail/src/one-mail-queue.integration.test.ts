@@ -5,7 +5,7 @@ import path from 'node:path'
 import { migrate, openPool } from '@plainpath/postgres'
 import { expect, test } from 'vitest'
 import { type Mailing, MIGRATIONS, startMailing } from '../test/start-mailing.ts'
-import { contentEncryptionContext } from './mail.ts'
+import { toContentEncryptionContext } from './mail.ts'
 
 const MAILS_MIGRATION = '0001-mails.sql'
 const ONE_QUEUE_MIGRATION = '0002-one-mail-queue.sql'
@@ -31,7 +31,7 @@ async function insertWithFirstSchema({ db, sealingKeys, clock }: Mailing): Promi
   await db.query(
     `insert into mails (id, kind, about, mail_sealed, message_id, created_at, overdue_at)
      values ($1, 'note', 'note-1', $2, $1::uuid::text, $3, $3)`,
-    [id, sealingKeys.seal(JSON.stringify(content), contentEncryptionContext(id)), clock.now],
+    [id, sealingKeys.seal(JSON.stringify(content), toContentEncryptionContext(id)), clock.now],
   )
   return id
 }
@@ -57,7 +57,7 @@ async function insertAsPreviousRelease(
   return id
 }
 
-test('each migrated mail is sent when its graphile-worker job was due, or when it was overdue if it had no usable job', async () => {
+test('sends each migrated mail when its graphile-worker job was due, or at its overdue time without a usable job', async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-mails-'))
   await using cleanup = new AsyncDisposableStack()
   cleanup.defer(() => rm(folder, { recursive: true }))

@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 import { startMailing } from '../test/start-mailing.ts'
 import { createMailQueue } from './mail-queue.ts'
 
-const later = (from: Date, minutes: number) => new Date(from.getTime() + minutes * 60_000)
+const addMinutes = (from: Date, minutes: number) => new Date(from.getTime() + minutes * 60_000)
 
 test('sends a mail once, calls the handler of its kind, and erases its content', async () => {
   await using mailing = await startMailing()
@@ -46,53 +46,53 @@ test('neither stores nor sends a mail whose transaction is rolled back', async (
       throw new Error('changed my mind')
     }),
   ).rejects.toThrow('changed my mind')
-  const { rows } = await mailing.db.query('select count(*) as kept from mails')
-  expect(rows).toEqual([{ kept: 0 }])
+  const { rows } = await mailing.db.query('select count(*) as mails from mails')
+  expect(rows).toEqual([{ mails: 0 }])
 })
 
-test('sends each mail once when several instances share the work', async () => {
+test('sends each mail once when two mailers share the work', async () => {
   await using mailing = await startMailing()
   const caps = { mailbox: 100, domain: 100, all: 100 }
-  const [first, second] = [mailing.start({ caps }), mailing.start({ caps })]
+  const mailers = [mailing.start({ caps }), mailing.start({ caps })]
   const ids = await Promise.all(Array.from({ length: 20 }, () => mailing.add()))
   await Promise.all(ids.map((id) => mailing.becomes(id, 'sent')))
-  await Promise.all([first.upkeep(), second.upkeep()])
+  await Promise.all(mailers.map((mailer) => mailer.upkeep()))
   expect(mailing.server.received).toHaveLength(20)
   expect(new Set(mailing.server.received.map(({ messageId }) => messageId)).size).toBe(20)
 })
 
-test('retries a temporarily refused mail under the same Message-ID, and logs nothing about its addressee', async () => {
+test('sends a temporarily refused mail at the second attempt, and does not log its addressee', async () => {
   await using mailing = await startMailing()
   mailing.server.refuseNext({ at: 'data', code: 451 })
-  const before = mailing.start()
+  const mailer = mailing.start()
   const id = await mailing.add()
   await mailing.retryNow()
   await mailing.becomes(id, 'sent')
-  await before.upkeep()
+  await mailer.upkeep()
   expect(mailing.server.received).toHaveLength(1)
   expect((await mailing.state(id))['attempts']).toBe(2)
   expect(mailing.logged.join()).toContain('a mail was not sent')
   expect(mailing.logged.join()).not.toMatch(/ana@|canary/i)
 })
 
-test('sends a mail again under the same Message-ID when it could not be settled', async () => {
+test('sends a mail again under the same Message-ID if it could not be settled', async () => {
   await using mailing = await startMailing()
-  let failures = 1
-  const settled = async () => {
-    if (failures-- > 0) throw new Error('canary ana@example.org')
+  let remainingFailures = 1
+  const onSettled = async () => {
+    if (remainingFailures-- > 0) throw new Error('canary ana@example.org')
   }
-  mailing.start({ handlers: { note: { onSettled: settled } } })
+  mailing.start({ handlers: { note: { onSettled } } })
   const id = await mailing.add()
   await mailing.retryNow()
   await mailing.becomes(id, 'sent')
-  const sent = mailing.server.received.map(({ messageId }) => messageId)
-  expect(sent).toHaveLength(2)
-  expect(new Set(sent).size).toBe(1)
+  const messageIds = mailing.server.received.map(({ messageId }) => messageId)
+  expect(messageIds).toHaveLength(2)
+  expect(new Set(messageIds).size).toBe(1)
   const { rows } = await mailing.db.query('select m::text as row from mails m')
   expect(JSON.stringify(rows)).not.toMatch(/ana@|canary/)
 })
 
-test('sends a mail again under the same Message-ID when its worker was killed before settling it', async () => {
+test('sends a mail again under the same Message-ID if its process was killed before settling it', async () => {
   await using mailing = await startMailing()
   const [kek, hash] = [newKeyEncryptionKey(), newHashKey()]
   const child = spawn(
@@ -103,10 +103,10 @@ test('sends a mail again under the same Message-ID when its worker was killed be
   child.stdin.end(
     JSON.stringify({ databaseUrl: mailing.database.appUrl, smtpUrl: mailing.server.url, kek, hash }),
   )
-  const exited = once(child, 'exit')
+  const exit = once(child, 'exit')
   mailing.server.beforeAccept = async () => {
     child.kill('SIGKILL')
-    await exited
+    await exit
   }
   const sealingKeys = parseKeyEncryptionKeys(kek)
   const id = await mailing.db.transaction((tx) =>
@@ -116,7 +116,7 @@ test('sends a mail again under the same Message-ID when its worker was killed be
       mailing.clock.now,
     ),
   )
-  await exited
+  await exit
   mailing.server.beforeAccept = undefined
   expect(mailing.server.received).toHaveLength(1)
   expect((await mailing.state(id))['state']).toBe('queued')
@@ -124,19 +124,19 @@ test('sends a mail again under the same Message-ID when its worker was killed be
   const mailer = mailing.start({ sealingKeys })
   await mailer.upkeep()
   expect(mailing.server.received).toHaveLength(1)
-  mailing.clock.now = later(mailing.clock.now, 5)
+  mailing.clock.now = addMinutes(mailing.clock.now, 5)
   await mailer.upkeep()
   await mailing.becomes(id, 'sent')
-  const [first, second, ...more] = mailing.server.received
-  expect(more).toEqual([])
-  expect(second?.messageId).toBe(first?.messageId)
+  const [firstMail, secondMail, ...others] = mailing.server.received
+  expect(others).toEqual([])
+  expect(secondMail?.messageId).toBe(firstMail?.messageId)
 })
 
 test.for([
-  { why: 'is refused permanently', refusal: { at: 'rcpt', code: 550 }, attempts: 1 },
-  { why: 'fails at its last attempt', refusal: { at: 'data', code: 451 }, attempts: 12 },
+  { failure: 'is refused permanently', refusal: { at: 'rcpt', code: 550 }, attempts: 1 },
+  { failure: 'fails at its last attempt', refusal: { at: 'data', code: 451 }, attempts: 12 },
 ] as const)(
-  'settles a mail that $why as dead, and erases its content after 7 days',
+  'settles a mail that $failure as dead, erases its content after 7 days, and deletes it after 30',
   async ({ refusal, attempts }) => {
     await using mailing = await startMailing()
     mailing.server.refuseNext(refusal)
@@ -150,49 +150,51 @@ test.for([
     expect(row['mail_sealed']).toBeInstanceOf(Buffer)
     expect(settledMails).toEqual(['dead'])
     expect(mailing.server.received).toEqual([])
-    const settled = mailing.clock.now
-    mailing.clock.now = later(settled, 7 * 24 * 60 - 1)
+    const settledAt = mailing.clock.now
+    mailing.clock.now = addMinutes(settledAt, 7 * 24 * 60 - 1)
     await mailer.upkeep()
     expect((await mailing.state(id))['mail_sealed']).toBeInstanceOf(Buffer)
-    mailing.clock.now = later(settled, 7 * 24 * 60)
+    mailing.clock.now = addMinutes(settledAt, 7 * 24 * 60)
     await mailer.upkeep()
     expect((await mailing.state(id))['mail_sealed']).toBeNull()
-    mailing.clock.now = later(settled, 30 * 24 * 60)
+    mailing.clock.now = addMinutes(settledAt, 30 * 24 * 60)
     await mailer.upkeep()
     expect(await mailing.state(id)).toEqual({})
   },
 )
 
-test('settles a mail as dead when workers were killed in all its attempts', async () => {
+test('settles a mail as dead if its last attempt was interrupted', async () => {
   await using mailing = await startMailing()
   const id = await mailing.add()
-  await mailing.db.query(`update mails set attempts = 12, leased_until = $1`, [later(mailing.clock.now, 2)])
-  mailing.clock.now = later(mailing.clock.now, 5)
+  await mailing.db.query(`update mails set attempts = 12, leased_until = $1`, [
+    addMinutes(mailing.clock.now, 2),
+  ])
+  mailing.clock.now = addMinutes(mailing.clock.now, 5)
   await mailing.db.query(`update mails set overdue_at = $1, leased_until = $2`, [
     mailing.clock.now,
-    later(mailing.clock.now, 60),
+    addMinutes(mailing.clock.now, 60),
   ])
   await mailing.start().upkeep()
   expect((await mailing.becomes(id, 'dead'))['attempts']).toBe(12)
 })
 
-test('settles the other mails when one cannot be settled', async () => {
+test('settles another mail if one cannot be settled', async () => {
   await using mailing = await startMailing()
-  const stuck = await mailing.add({ about: 'stuck' })
-  const other = await mailing.add({ about: 'other' })
-  const settled = async (_tx: unknown, about: string) => {
+  const stuckId = await mailing.add({ about: 'stuck' })
+  const otherId = await mailing.add({ about: 'other' })
+  const onSettled = async (_tx: unknown, about: string) => {
     if (about === 'stuck') throw new Error('canary ana@example.org')
   }
-  mailing.clock.now = later(mailing.clock.now, 5)
-  const [overdueAt, leasedUntil] = [mailing.clock.now, later(mailing.clock.now, 60)]
+  mailing.clock.now = addMinutes(mailing.clock.now, 5)
+  const [overdueAt, leasedUntil] = [mailing.clock.now, addMinutes(mailing.clock.now, 60)]
   await mailing.db.query(
     `update mails set attempts = 12, leased_until = $3,
        overdue_at = case when about = 'stuck' then $1::timestamptz else $2 end`,
-    [later(overdueAt, -1), overdueAt, leasedUntil],
+    [addMinutes(overdueAt, -1), overdueAt, leasedUntil],
   )
-  await mailing.start({ handlers: { note: { onSettled: settled } } }).upkeep()
-  await mailing.becomes(other, 'dead')
-  expect(await mailing.state(stuck)).toMatchObject({ state: 'queued' })
+  await mailing.start({ handlers: { note: { onSettled } } }).upkeep()
+  await mailing.becomes(otherId, 'dead')
+  expect(await mailing.state(stuckId)).toMatchObject({ state: 'queued' })
 })
 
 test('drops a mail that its handler no longer wants', async () => {
@@ -203,11 +205,11 @@ test('drops a mail that its handler no longer wants', async () => {
   expect(mailing.server.received).toEqual([])
 })
 
-test('leaves a mail of an unknown kind to an instance of a newer release', async () => {
+test('tries a mail of an unknown kind again, so that a mailer with its handler sends it', async () => {
   await using mailing = await startMailing()
   const id = await mailing.add({ kind: 'newer' })
   {
-    await using _old = mailing.start()
+    await using _olderMailer = mailing.start()
     await expect.poll(async () => (await mailing.state(id))['attempts']).toBe(1)
   }
   await mailing.retryNow()
@@ -215,29 +217,30 @@ test('leaves a mail of an unknown kind to an instance of a newer release', async
   await mailing.becomes(id, 'sent')
 })
 
-test('starts and stops while its database is unreachable, and only logs the errors', async () => {
+test('starts and stops while its database is unreachable, when upkeep rejects', async () => {
   await using mailing = await startMailing()
   await using unreachable = openPool('postgres://nobody:x@127.0.0.1:9/none')
   const mailer = mailing.start({ db: unreachable, databaseUrl: 'postgres://nobody:x@127.0.0.1:9/none' })
   await expect(mailer.upkeep()).rejects.toThrow('ECONNREFUSED')
 })
 
-test('reports a sweep when it starts and after each upkeep that succeeded', async () => {
+test('records a sweep when it starts and after each upkeep that succeeded', async () => {
   await using mailing = await startMailing()
-  const swept: string[] = []
-  const metrics = { registry: new Registry(), recordSweep: (sweep: string) => void swept.push(sweep) }
+  const recordedSweeps: string[] = []
+  const recordSweep = (sweep: string) => void recordedSweeps.push(sweep)
+  const metrics = { registry: new Registry(), recordSweep }
   const mailer = mailing.start({ metrics })
-  expect(swept).toEqual(['mails'])
+  expect(recordedSweeps).toEqual(['mails'])
   await using owner = openPool(mailing.database.ownerUrl, { max: 1 })
   await owner.query('alter table mails rename to mails_away')
   await expect(mailer.upkeep()).rejects.toThrow('mails')
-  expect(swept).toEqual(['mails'])
+  expect(recordedSweeps).toEqual(['mails'])
   await owner.query('alter table mails_away rename to mails')
   await mailer.upkeep()
-  expect(swept).toEqual(['mails', 'mails'])
+  expect(recordedSweeps).toEqual(['mails', 'mails'])
 })
 
-test('keeps running when the database fails during a delivery, and sends the mail again', async () => {
+test('keeps running if the database fails during a delivery, and settles the mail later', async () => {
   await using mailing = await startMailing()
   const { name, adminUrl } = mailing.database
   await using admin = openPool(adminUrl.replace(/\/[^/]*$/, '/postgres'), { max: 1 })
@@ -250,7 +253,7 @@ test('keeps running when the database fails during a delivery, and sends the mai
   const id = await mailing.add()
   await expect.poll(() => mailing.logged.join()).toContain('a mail was not sent')
   await admin.query(`alter database "${name}" allow_connections true`)
-  mailing.clock.now = later(mailing.clock.now, 5)
+  mailing.clock.now = addMinutes(mailing.clock.now, 5)
   await expect
     .poll(() =>
       mailer.upkeep().then(

@@ -5,7 +5,7 @@ import { MAILER_INTERVALS } from './open-mailer.ts'
 
 const PRODUCTION = { intervals: MAILER_INTERVALS, now: () => new Date() }
 
-test('tries a mail again after the server refused it temporarily', async () => {
+test('sends a mail at the second attempt after the server refused it temporarily', async () => {
   await using mailing = await startMailing()
   mailing.server.refuseNext({ at: 'data', code: 451 })
   mailing.start(PRODUCTION)
@@ -15,7 +15,7 @@ test('tries a mail again after the server refused it temporarily', async () => {
   expect(mailing.server.received).toHaveLength(1)
 })
 
-test('sends mails again after a short failure of the database', async () => {
+test('sends a mail that is added after the database has disconnected every client', async () => {
   await using mailing = await startMailing()
   const { name, adminUrl } = mailing.database
   await using admin = openPool(adminUrl.replace(/\/[^/]*$/, '/postgres'), { max: 1 })
@@ -25,8 +25,8 @@ test('sends mails again after a short failure of the database', async () => {
   await admin.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name])
   await admin.query(`alter database "${name}" allow_connections true`)
   let id = ''
-  // The connections of the test's own pool were terminated, too, so its first statements fail.
-  const add = async () => (id = await mailing.add().catch(() => ''))
-  await expect.poll(add).not.toBe('')
+  // The connections of the test's pool were also terminated, so its first statements fail.
+  const tryToAdd = async () => (id = await mailing.add().catch(() => ''))
+  await expect.poll(tryToAdd).not.toBe('')
   expect(await mailing.becomes(id, 'sent')).toMatchObject({ attempts: 1 })
 })

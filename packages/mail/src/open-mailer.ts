@@ -14,7 +14,7 @@ import {
   leaseNextMail,
 } from './stored-mail.ts'
 
-const UPKEEP_MS = 10_000
+const UPKEEP_INTERVAL_MS = 10_000
 const CONCURRENCY = 2
 const DRAIN_MS = 10_000
 
@@ -138,7 +138,7 @@ export function openMailer(options: MailerOptions): Mailer {
       .finally(() => {
         runningUpkeep = undefined
       })
-  }, UPKEEP_MS)
+  }, UPKEEP_INTERVAL_MS)
   return {
     upkeep,
     async [Symbol.asyncDispose]() {

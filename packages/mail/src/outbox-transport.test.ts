@@ -30,8 +30,8 @@ test('writes a mail to a file that only its owner can read, announces its link, 
   expect(message).toMatch(/^From: Plainpath <no-reply@localhost>\nTo: ana@example.org\n/m)
   expect(message).toContain('Message-ID: <1@localhost>')
 
-  const written = new Date('2026-11-20T12:00:00Z')
-  await utimes(file, written, written)
+  const writtenAt = new Date('2026-11-20T12:00:00Z')
+  await utimes(file, writtenAt, writtenAt)
   await transport.sweep?.(new Date('2026-11-21T12:00:00Z'))
   expect(await readdir(directory)).toHaveLength(1)
   await transport.sweep?.(new Date('2026-11-21T12:00:01Z'))

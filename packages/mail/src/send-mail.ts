@@ -2,21 +2,21 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { RULES } from '@plainpath/domain'
 import { type Database, isUnavailable, type Pool } from '@plainpath/postgres'
 import type { HashKey, SealingKeys } from '@plainpath/sealing'
-import { contentEncryptionContext, MailContent, type MailOutcome } from './mail.ts'
+import { MailContent, type MailOutcome, toContentEncryptionContext } from './mail.ts'
 import { countMail, type MailCaps } from './mail-caps.ts'
 import type { MailMetrics, SettledReason } from './mail-metrics.ts'
 import { DeliveryError, type MailTransport } from './mail-transport.ts'
 import { type LeasedMail, MAX_ATTEMPTS, returnMail, settleMail } from './stored-mail.ts'
 
-/** An app's decisions about mails of one kind. `about` is the value that the mail was added with. */
+/** An app's decisions about mails of one kind. `about` is the value with which the mail was added. */
 export interface MailHandler {
   /** Returns false if the mail must be dropped. Called before each delivery. By default, every mail is wanted. */
   isWanted?(about: string): Promise<boolean>
   /** Called in the transaction that settles the mail. If it throws, the transaction is rolled back and the mail tried again. */
   onSettled?(tx: Database, about: string, outcome: MailOutcome, now: Date): Promise<void>
-  /** False for mail to our own staff, which has no cap. */
+  /** False for mails to which no cap applies, such as mails to our own staff. */
   readonly capped?: boolean
-  /** How long after its addition a mail may wait for room under a cap, in milliseconds; by default two days. */
+  /** How long after its due time a mail may wait for room under a cap, in milliseconds; by default two days. */
   readonly maxWaitMs?: number
   /**
    * Extends the lifetime of the mail's links: from `now`, they must work for the time that the mail states. Called before each
@@ -34,7 +34,7 @@ export interface SendMailDeps {
   readonly transport: MailTransport
   /** The sender address. */
   readonly from: string
-  /** The handlers by kind. Mail of another kind waits for an instance that has a handler for it. */
+  /** The handlers by kind. A mail of another kind is tried again, because an instance of a newer release may have its handler. */
   readonly handlers: Readonly<Record<string, MailHandler>>
   readonly caps: MailCaps
   readonly metrics: MailMetrics
@@ -44,14 +44,13 @@ export interface SendMailDeps {
 /**
  * Delivers a mail and settles it. A mail may be delivered more than once, always under the same Message-ID.
  *
- * @throws {DeliveryError} if the delivery must be tried again
- * @throws any database error
+ * @throws the error of the attempt, if the mail is tried again
  */
 export async function sendMail(deps: SendMailDeps, mail: LeasedMail): Promise<void> {
   try {
     await deliver(deps, mail)
   } catch (error) {
-    if (error instanceof DeliveryError && error.refused) await settle(deps, mail.id, 'dead', 'refused')
+    if (error instanceof DeliveryError && error.isRefused) await settle(deps, mail.id, 'dead', 'refused')
     else if (mail.attempts >= MAX_ATTEMPTS) await settle(deps, mail.id, 'dead', 'spent')
     else {
       deps.metrics.countFailure(mail.kind)
@@ -95,13 +94,13 @@ async function deliver(deps: SendMailDeps, mail: LeasedMail): Promise<void> {
 
 function openContent(sealingKeys: SealingKeys, { id, sealed }: LeasedMail): MailContent {
   return MailContent.parse(
-    JSON.parse(sealingKeys.open(sealed, contentEncryptionContext(id)).toString('utf8')),
+    JSON.parse(sealingKeys.open(sealed, toContentEncryptionContext(id)).toString('utf8')),
   )
 }
 
-/** Much shorter than the remaining lease. */
+/** How long settling is retried. Even after the longest delivery, the lease lasts longer than this. */
 const SETTLE_RETRY_MS = 8_000
-const PAUSE_MS = 250
+const SETTLE_PAUSE_MS = 250
 
 /** Settles a sent mail. Retries while the database is unavailable, because a mail that is not settled is sent again. */
 async function settleSent(deps: SendMailDeps, id: string): Promise<void> {
@@ -112,7 +111,7 @@ async function settleSent(deps: SendMailDeps, id: string): Promise<void> {
       return
     } catch (error) {
       if (!isUnavailable(error) || performance.now() > deadline) throw error
-      await sleep(PAUSE_MS)
+      await sleep(SETTLE_PAUSE_MS)
     }
   }
 }

@@ -26,8 +26,8 @@ test('sends a mail as plain text to exactly one address, as typed', async () => 
   await using server = await startMailServer()
   using transport = createSmtpTransport(server.url)
   await transport.send(mail)
-  const [got] = server.received
-  expect(got).toMatchObject({
+  const [received] = server.received
+  expect(received).toMatchObject({
     from: 'no-reply@plainpath.example',
     to: ['Ana+Tag@example.org'],
     messageId: '<1@plainpath.example>',
@@ -35,8 +35,8 @@ test('sends a mail as plain text to exactly one address, as typed', async () => 
     text: mail.text,
     replyTo: 'ben@example.org',
   })
-  expect(got?.parsed.html).toBeUndefined()
-  expect(got?.parsed.headers.find(({ key }) => key === 'auto-submitted')?.value).toBe('auto-generated')
+  expect(received?.parsed.html).toBeUndefined()
+  expect(received?.parsed.headers.find(({ key }) => key === 'auto-submitted')?.value).toBe('auto-generated')
 })
 
 test('sends to an address with UTF-8 before its @ without changing it (SMTPUTF8)', async () => {
@@ -46,15 +46,15 @@ test('sends to an address with UTF-8 before its @ without changing it (SMTPUTF8)
   expect(server.received[0]?.to).toEqual(['jos\u00e9@example.org'])
 })
 
-test('reports a refusal with the status code only, and whether it is permanent', async () => {
+test('reports a refusal with its status code but no text, and whether it is permanent', async () => {
   await using server = await startMailServer()
   using transport = createSmtpTransport(server.url)
   server.refuseNext({ at: 'rcpt', code: 550 }, { at: 'rcpt', code: 450 }, { at: 'data', code: 552 })
-  for (const refused of [true, false, false]) {
+  for (const isRefused of [true, false, false]) {
     const error = await catchFailure(transport.send(mail))
     expect(error).toBeInstanceOf(DeliveryError)
     expect(error).toMatchObject({
-      refused,
+      isRefused,
       message: expect.stringMatching(/^not delivered: E[A-Z]+ \(\d{3}\)$/),
     })
     expect(String((error as Error).stack)).not.toMatch(/ana|canary/i)
@@ -62,39 +62,40 @@ test('reports a refusal with the status code only, and whether it is permanent',
 })
 
 test.for([
-  { why: 'sends nothing', greeting: '', bounds: { connectMs: 100 } },
+  { fault: 'sends nothing', greeting: '', bounds: { connectMs: 100 } },
   {
-    why: 'sends nothing after its greeting',
+    fault: 'sends nothing after its greeting',
     greeting: '220 slow\r\n',
     bounds: { connectMs: 1000, socketMs: 100 },
   },
-  { why: 'exceeds the time for a whole delivery', greeting: '220 slow\r\n', bounds: { deliveryMs: 100 } },
-])('fails when the server $why', async ({ greeting, bounds }) => {
-  const silent = createServer((socket) => void socket.on('error', () => undefined).write(greeting))
-  silent.listen(0, '127.0.0.1')
-  await once(silent, 'listening')
-  using transport = createSmtpTransport(`smtp://127.0.0.1:${(silent.address() as AddressInfo).port}`, bounds)
+  { fault: 'exceeds the time for a whole delivery', greeting: '220 slow\r\n', bounds: { deliveryMs: 100 } },
+])('fails if the server $fault', async ({ greeting, bounds }) => {
+  const silentServer = createServer((socket) => void socket.on('error', () => undefined).write(greeting))
+  silentServer.listen(0, '127.0.0.1')
+  await once(silentServer, 'listening')
+  const { port } = silentServer.address() as AddressInfo
+  using transport = createSmtpTransport(`smtp://127.0.0.1:${port}`, bounds)
   expect(await catchFailure(transport.send(mail))).toBeInstanceOf(DeliveryError)
-  silent.close()
+  silentServer.close()
 })
 
-test('never sends a password to another machine without TLS', async () => {
-  const users: unknown[] = []
+test('sends a password without TLS to this machine, but not to another one', async () => {
+  const userNames: unknown[] = []
   await using server = await startMailServer({
     authOptional: false,
     allowInsecureAuth: true,
     onAuth(auth, _session, done) {
-      users.push(auth.username)
+      userNames.push(auth.username)
       done(null, { user: auth.username })
     },
   })
   // 0.0.0.0 reaches this machine, but the transport does not recognise it as this machine's address.
-  using elsewhere = createSmtpTransport(server.url.replace('127.0.0.1', 'ana:secret@0.0.0.0'))
-  const error = await catchFailure(elsewhere.send(mail))
+  using remoteTransport = createSmtpTransport(server.url.replace('127.0.0.1', 'ana:secret@0.0.0.0'))
+  const error = await catchFailure(remoteTransport.send(mail))
   expect(error).toBeInstanceOf(DeliveryError)
   expect((error as Error).message).not.toContain('secret')
-  expect([users, server.received]).toEqual([[], []])
-  using here = createSmtpTransport(server.url.replace('127.0.0.1', 'ana:secret@127.0.0.1'))
-  await here.send(mail)
-  expect([users, server.received.length]).toEqual([['ana'], 1])
+  expect([userNames, server.received]).toEqual([[], []])
+  using localTransport = createSmtpTransport(server.url.replace('127.0.0.1', 'ana:secret@127.0.0.1'))
+  await localTransport.send(mail)
+  expect([userNames, server.received.length]).toEqual([['ana'], 1])
 })

@@ -4,21 +4,21 @@ import { z } from 'zod'
 import type { MailOutcome } from './mail.ts'
 import { IS_WAITING } from './mail-caps.ts'
 
-/**
+/*
  * The statements on the table `mails`, which is the queue. A mail is due when it is `queued` and its `overdue_at` has passed.
  * Leasing it moves `overdue_at` to the end of the lease, so a mail whose worker is killed becomes due again. A mail that
- * waits for room under a cap (`IS_WAITING`) is not due; its `overdue_at` is when it expires.
+ * waits for room under a cap (`IS_WAITING`) is not due. Its `overdue_at` is the time at which it is given up.
  */
 
 /** The maximum number of attempts. The pauses between them last e^n seconds: 3 s, 7 s, 20 s, … 6 h, about 16 hours in total. */
 export const MAX_ATTEMPTS = 12
 const getPauseMs = (attempts: number) => Math.exp(Math.min(10, attempts)) * 1_000
 
-/** Exceeds the longest delivery by more than the maximum difference between the clocks of two machines. */
+/** Exceeds the longest delivery (`DELIVERY_MS`) by 20 s, which allows for a difference between the clocks of two machines. */
 const LEASE_MS = 80_000
 
 const BATCH_SIZE = 500
-/** Measured from the last attempt, which is within a day of the first. */
+/** How long the content of a dead mail is stored after its last attempt, which is usually within a day of the first. */
 const DEAD_CONTENT_MS = RULES.undeliveredMailMs - DAY_MS
 
 const LeasedMail = z
@@ -85,7 +85,7 @@ export async function returnMail(db: Database, { id, attempts }: LeasedMail, now
 }
 
 /**
- * Settles a mail once, and erases its content, except for a dead mail, whose content `forgetMails` erases later. A mail that is
+ * Settles a mail unless it was settled before. Erases its content; `forgetMails` erases that of a dead mail later. A mail that is
  * dropped at its first attempt never reached a server, so it no longer counts under the caps.
  *
  * @returns undefined if the mail was settled before
@@ -106,7 +106,7 @@ export async function settleMail(
   return rows[0]
 }
 
-/** Finds the ids of mails whose worker was killed during their last attempt. */
+/** Finds mails whose last attempt was interrupted, for example because the worker was killed. Returns at most 500 ids. */
 export async function findSpentMails(db: Database, now: Date): Promise<string[]> {
   const { rows } = await db.query<{ id: string }>(
     `select id from mails where state = 'queued' and overdue_at <= $1 and attempts >= ${MAX_ATTEMPTS}
@@ -116,7 +116,7 @@ export async function findSpentMails(db: Database, now: Date): Promise<string[]>
   return rows.map(({ id }) => id)
 }
 
-/** Finds mails that have waited too long for room under a cap. */
+/** Finds at most 500 mails that have waited too long for room under a cap. */
 export async function findMailsToGiveUp(
   db: Database,
   now: Date,

@@ -13,7 +13,7 @@ export interface ReceivedMail {
   readonly subject: string
   readonly text: string
   readonly replyTo: string | undefined
-  /** The complete message as it arrived. */
+  /** The complete message, before it was parsed. */
   readonly raw: string
   readonly parsed: Email
 }
@@ -30,7 +30,7 @@ export interface MailServer extends AsyncDisposable {
   mails(count: number, to?: string): Promise<ReceivedMail[]>
   /** Refuses the next deliveries with these codes, in order. */
   refuseNext(...refusals: { at: 'rcpt' | 'data'; code: number }[]): void
-  /** Called with each mail after the server has read it and before it accepts it. */
+  /** Runs for each mail after the server has read it and before the server accepts it. */
   beforeAccept: ((mail: ReceivedMail) => Promise<void>) | undefined
 }
 
@@ -41,7 +41,7 @@ const WAIT_MS = 10_000
 const MAX_RECEIVED = 100_000
 
 /**
- * Starts a real SMTP server on this machine. It stores the newest 100 000 mails in memory.
+ * Starts an SMTP server on this machine. It stores the newest 100,000 mails in memory.
  *
  * @param port the port; by default a free one
  */

@@ -5,13 +5,13 @@ import { Registry } from 'prom-client'
 import { createSmtpTransport } from '../src/mail-transport.ts'
 import { openMailer } from '../src/open-mailer.ts'
 
-/* Runs a mailer in a process that a test kills. Reads its database, mail server and keys as JSON from standard input. */
+/* Runs a mailer in a process that a test kills. Reads the database, mail server and keys to use as JSON from standard input. */
 
 const options = JSON.parse(readFileSync(0, 'utf8')) as Record<
   'databaseUrl' | 'smtpUrl' | 'kek' | 'hash',
   string
 >
-const ignore = () => undefined
+const doNothing = () => undefined
 openMailer({
   databaseUrl: options.databaseUrl,
   db: openPool(options.databaseUrl),
@@ -20,7 +20,7 @@ openMailer({
   transport: createSmtpTransport(options.smtpUrl),
   from: 'no-reply@plainpath.example',
   handlers: { note: {} },
-  log: { warn: ignore, error: ignore },
-  metrics: { registry: new Registry(), recordSweep: ignore },
+  log: { warn: doNothing, error: doNothing },
+  metrics: { registry: new Registry(), recordSweep: doNothing },
   now: () => new Date(),
 })

@@ -37,7 +37,7 @@ export interface Mailing extends AsyncDisposable {
   state(id: string): Promise<Record<string, unknown>>
   /** Waits, at most 40 s, until the mail has this state. Returns its row. */
   becomes(id: string, state: string): Promise<Record<string, unknown>>
-  /** Waits, at most 10 s, until one mail has failed an attempt. Makes it due now, and not after a pause of 3 s or more. */
+  /** Waits, at most 10 s, until an attempt to send a mail has failed. Then makes the mail due without its pause. */
   retryNow(): Promise<void>
 }
 

@@ -11,11 +11,11 @@ export {
 export { MAX_TOOL_RESULTS, MCP_TOOLS, type McpTool, type McpToolName } from './documents/mcp-tools.ts'
 export type { ListedGuide } from './documents/served-document.ts'
 export {
+  AGENT_GRANT_TYPES,
   APP_GRANT_TYPES,
   createAuthorizationServerMetadata,
   createMcpResourceMetadata,
   createProtectedResourceMetadata,
-  GRANT_TYPES,
   getAudience,
   getResourceMetadataUrl,
   JWT_BEARER_GRANT,

@@ -16,14 +16,14 @@ const resource = createProtectedResourceMetadata(serviceUrls(ORIGIN))
 const mcp = createMcpResourceMetadata(serviceUrls(ORIGIN))
 const signedInMcp = createSignedInMcpResourceMetadata(serviceUrls(ORIGIN))
 
-/** Every text in a document that is an address. */
-const addresses = (value: unknown): string[] => {
+/** Lists the addresses among the texts of a document. */
+const listAddresses = (value: unknown): string[] => {
   if (typeof value === 'string') return /^https?:/.test(value) ? [value] : []
-  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(addresses) : []
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(listAddresses) : []
 }
 
-describe('the authorization server', () => {
-  test('says what RFC 8414 and RFC 9728 §4 ask for, and only what runs', () => {
+describe('the authorization server metadata', () => {
+  test('has members of RFC 8414, RFC 9728 §4 and auth.md, and no others', () => {
     expect(server).toEqual({
       issuer: ORIGIN,
       client_id_metadata_document_supported: true,
@@ -81,13 +81,13 @@ describe('the authorization server', () => {
     })
   })
 
-  test('does not say where it introspects, which only resource servers reach', () => {
+  test('does not mention introspection, which only resource servers may use', () => {
     expect(JSON.stringify(server)).not.toContain('introspect')
   })
 })
 
-describe('the protected resource', () => {
-  test('says what RFC 9728 asks for', () => {
+describe('the protected resource metadata', () => {
+  test('has members of RFC 9728 and RFC 9449, and no others', () => {
     expect(resource).toEqual({
       resource: `${ORIGIN}/api`,
       authorization_servers: [ORIGIN],
@@ -103,13 +103,13 @@ describe('the protected resource', () => {
   })
 })
 
-test('the server and the resource name each other, byte for byte', () => {
-  for (const named of [resource, mcp, signedInMcp])
-    expect(named.authorization_servers).toEqual([server.issuer])
+test('the authorization server and the three resources list each other’s exact identifiers', () => {
+  for (const { authorization_servers } of [resource, mcp, signedInMcp])
+    expect(authorization_servers).toEqual([server.issuer])
   expect(server.protected_resources).toEqual([resource.resource, mcp.resource, signedInMcp.resource])
 })
 
-test('the MCP server is the same resource under its own address', () => {
+test('the MCP server has the API’s metadata with its own address, name and documentation', () => {
   expect(mcp).toEqual({
     ...resource,
     resource: `${ORIGIN}/api/mcp`,
@@ -118,7 +118,7 @@ test('the MCP server is the same resource under its own address', () => {
   })
 })
 
-test('the MCP server for people is another resource, with one scope', () => {
+test('the signed-in MCP server is another resource, with one scope', () => {
   expect(signedInMcp).toEqual({
     ...mcp,
     resource: `${ORIGIN}/mcp`,
@@ -128,17 +128,17 @@ test('the MCP server for people is another resource, with one scope', () => {
 })
 
 test.for(['https://plainpath.example', 'http://localhost:8080', 'http://[::1]:8080'])(
-  'every address is below the origin %s, in one piece',
+  'every address is the origin %s or below it, in normal form, without double or trailing slashes',
   (origin) => {
     const urls = serviceUrls(origin)
-    const functions = [urls.problem('not-found'), urls.guide('visa-basics'), urls.referral('abc')]
+    const builtAddresses = [urls.problem('not-found'), urls.guide('visa-basics'), urls.referral('abc')]
     const documents = [
       createAuthorizationServerMetadata(urls),
       createProtectedResourceMetadata(urls),
       createMcpResourceMetadata(urls),
       createSignedInMcpResourceMetadata(urls),
     ]
-    for (const address of [...addresses(urls), ...functions, ...addresses(documents)]) {
+    for (const address of [...listAddresses(urls), ...builtAddresses, ...listAddresses(documents)]) {
       expect(address === origin || address.startsWith(`${origin}/`)).toBe(true)
       const parsed = new URL(address)
       if (address !== origin) expect(parsed.href).toBe(address)
@@ -147,9 +147,9 @@ test.for(['https://plainpath.example', 'http://localhost:8080', 'http://[::1]:80
   },
 )
 
-test('each app serves its own addresses', () => {
+test('findApp assigns each service address to the app that serves it', () => {
   const urls = serviceUrls(ORIGIN)
-  const app = (address: string) => findApp(new URL(address).pathname)
+  const findAppOf = (address: string) => findApp(new URL(address).pathname)
   for (const address of [
     urls.authorize,
     urls.registerApp,
@@ -160,7 +160,7 @@ test('each app serves its own addresses', () => {
     urls.agent,
     urls.authorizationServer,
   ]) {
-    expect(app(address)).toBe('auth')
+    expect(findAppOf(address)).toBe('auth')
   }
   for (const address of [
     urls.base,
@@ -173,27 +173,27 @@ test('each app serves its own addresses', () => {
     urls.guide('x'),
     urls.referral('x'),
   ]) {
-    expect(app(address)).toBe('resource')
+    expect(findAppOf(address)).toBe('resource')
   }
 })
 
-test('each name of the resource is described where RFC 9728 §3.1 puts it', () => {
+test('the metadata address of each resource is the one that RFC 9728 §3.1 derives from its identifier', () => {
   const urls = serviceUrls(ORIGIN)
-  const places = [
+  const resources = [
     [urls.base, urls.protectedResource],
     [urls.mcp, urls.mcpProtectedResource],
     [urls.signedInMcp, urls.signedInMcpProtectedResource],
   ] as const
-  for (const [name, place] of places) {
-    const { origin, pathname } = new URL(name)
-    expect(place).toBe(`${origin}/.well-known/oauth-protected-resource${pathname}`)
-    expect(getResourceMetadataUrl(urls, pathname)).toBe(place)
+  for (const [identifier, metadataUrl] of resources) {
+    const { origin, pathname } = new URL(identifier)
+    expect(metadataUrl).toBe(`${origin}/.well-known/oauth-protected-resource${pathname}`)
+    expect(getResourceMetadataUrl(urls, pathname)).toBe(metadataUrl)
   }
   for (const path of ['/api/guides', '/api/mcp/server-card', '/api/mcpx', '/mcp/', '/mcpx'])
     expect(getResourceMetadataUrl(urls, path)).toBe(urls.protectedResource)
 })
 
-test('a token for the signed-in MCP server is for no other path, and the reverse', () => {
+test('only the exact path /mcp has the signed-in MCP server as its token audience', () => {
   const urls = serviceUrls(ORIGIN)
   expect(getAudience(urls, '/mcp')).toBe(`${ORIGIN}/mcp`)
   for (const path of ['/api/mcp', '/api/guides', '/mcp/', '/MCP', '/mcpx', '/', ''])

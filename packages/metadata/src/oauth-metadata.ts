@@ -3,15 +3,15 @@ import { API_TITLE, type ServiceUrls } from './service-urls.ts'
 
 export const JWT_BEARER_GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 /** The grant types of agents. */
-export const GRANT_TYPES: readonly string[] = ['client_credentials', JWT_BEARER_GRANT]
+export const AGENT_GRANT_TYPES: readonly string[] = ['client_credentials', JWT_BEARER_GRANT]
 /** The grant types of apps that people connect. */
 export const APP_GRANT_TYPES: readonly string[] = ['authorization_code', 'refresh_token']
-/** The methods of agents, and `none` for apps. */
+/** The client authentication methods of agents, and `none` for apps without a key. */
 const CLIENT_AUTH_METHODS = ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'] as const
 
 /**
- * Creates the authorization server metadata (RFC 8414 §2). Every app receives a refresh token, but some apps request one only if
- * `scopes_supported` has `offline_access`.
+ * Creates the authorization server metadata (RFC 8414 §2). Every app receives a refresh token. `scopes_supported` nevertheless
+ * has `offline_access`, because some apps ask for refresh tokens only if a server lists that scope.
  */
 export const createAuthorizationServerMetadata = (urls: ServiceUrls) => ({
   issuer: urls.origin,
@@ -23,7 +23,7 @@ export const createAuthorizationServerMetadata = (urls: ServiceUrls) => ({
   scopes_supported: [...Scope.options, 'offline_access'],
   response_types_supported: ['code'],
   response_modes_supported: ['query'],
-  grant_types_supported: [...APP_GRANT_TYPES, ...GRANT_TYPES],
+  grant_types_supported: [...APP_GRANT_TYPES, ...AGENT_GRANT_TYPES],
   code_challenge_methods_supported: ['S256'],
   authorization_response_iss_parameter_supported: true,
   token_endpoint_auth_methods_supported: CLIENT_AUTH_METHODS,
@@ -53,7 +53,7 @@ function describeAgentAuth(urls: ServiceUrls) {
   }
 }
 
-/** Returns the two names of the agents' resource: the API, and its MCP server. A token is valid at both addresses. */
+/** Returns the two identifiers of the agents' resource: the API and its MCP server. A token is valid at both. */
 export const listResourceNames = (urls: ServiceUrls): string[] => [urls.base, urls.mcp]
 
 const MCP_PATH = '/api/mcp'
@@ -64,7 +64,7 @@ const SIGNED_IN_MCP_PATH = '/mcp'
 export const getAudience = (urls: ServiceUrls, path: string): string =>
   path === SIGNED_IN_MCP_PATH ? urls.signedInMcp : urls.base
 
-/** Returns the metadata address of the resource at a path. */
+/** Returns the address of the resource metadata for a path: an MCP server's own metadata, or else the API's. */
 export function getResourceMetadataUrl(urls: ServiceUrls, path: string): string {
   if (path === SIGNED_IN_MCP_PATH) return urls.signedInMcpProtectedResource
   return path === MCP_PATH ? urls.mcpProtectedResource : urls.protectedResource
@@ -84,7 +84,7 @@ export const createProtectedResourceMetadata = (urls: ServiceUrls) => ({
   resource_tos_uri: urls.terms,
 })
 
-/** Creates the MCP server's resource metadata. `resource` must be the server's address (RFC 9728 §3.3). */
+/** Creates the resource metadata of the agents' MCP server. `resource` must be the server's address (RFC 9728 §3.3). */
 export const createMcpResourceMetadata = (urls: ServiceUrls) => ({
   ...createProtectedResourceMetadata(urls),
   resource: urls.mcp,
@@ -93,8 +93,8 @@ export const createMcpResourceMetadata = (urls: ServiceUrls) => ({
 })
 
 /**
- * Creates the resource metadata of the signed-in MCP server. Tokens for this separate resource are valid nowhere else. It has one
- * scope, granted when the person connects, because apps handle step-up authorization badly.
+ * Creates the resource metadata of the signed-in MCP server. It is a separate resource, whose tokens are valid nowhere else. Its
+ * only scope is granted when the person connects, because apps handle step-up authorization badly.
  */
 export const createSignedInMcpResourceMetadata = (urls: ServiceUrls) => ({
   ...createMcpResourceMetadata(urls),

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { findApp, PATHS } from './paths.ts'
 
-/** Written down once more, since moving a path breaks its callers. */
-const AUTH = [
+/** The expected paths are listed here independently of `PATHS`, because moving a path breaks its callers. */
+const AUTH_PATHS = [
   '/oauth/token',
   '/oauth/revoke',
   '/oauth/jwks.json',
@@ -27,7 +27,7 @@ const AUTH = [
   '/api/agent/secrets/1',
   '/claim',
 ]
-const RESOURCE = [
+const RESOURCE_PATHS = [
   '/',
   '',
   '/api',
@@ -62,10 +62,10 @@ const RESOURCE = [
   '*',
 ]
 
-test.for(AUTH)('auth answers %s', (path) => {
+test.for(AUTH_PATHS)('auth serves %s', (path) => {
   expect(findApp(path)).toBe('auth')
 })
-test.for(RESOURCE)('resource answers %s', (path) => {
+test.for(RESOURCE_PATHS)('the API serves %s', (path) => {
   expect(findApp(path)).toBe('resource')
 })
 
@@ -77,11 +77,11 @@ test.for([
   '/x/../oauth/token',
   '/Claim',
   '/AUTH.md',
-])('the path %s is compared as it was sent, so it is not auth’s', (path) => {
+])('compares %s without normalising it, so the API serves it', (path) => {
   expect(findApp(path)).toBe('resource')
 })
 
-test('every line of the table counts: none is hidden behind an earlier one, and the last takes the rest', () => {
+test('no entry of the table is hidden by an earlier one, and the last assigns all other paths to the API', () => {
   PATHS.forEach(({ path, app }, index) => {
     const sample = path.replace('*', 'sample')
     const earlier = PATHS.slice(0, index).map((entry) => entry.path)

@@ -3,8 +3,8 @@ export const APP_NAMES = ['auth', 'resource'] as const
 export type AppName = (typeof APP_NAMES)[number]
 
 /**
- * The app that serves each public path. A path that ends in `/*` covers everything below it, and the first match counts. Tests
- * compare gateways and launchers with this table.
+ * The app that serves each public path. A path that ends in `/*` covers everything below it, and the first match counts. The
+ * system tests compare the gateway's configuration with this table.
  */
 export const PATHS: readonly { readonly path: string; readonly app: AppName }[] = [
   { path: '/oauth/*', app: 'auth' },

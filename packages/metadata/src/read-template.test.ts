@@ -10,15 +10,15 @@ const urls = serviceUrls('https://plainpath.example')
 const folder = mkdtempSync(path.join(tmpdir(), 'plainpath-template-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-function template(text: string): URL {
+function writeTemplate(text: string): URL {
   const file = path.join(folder, 'a.template.md')
   writeFileSync(file, text)
   return pathToFileURL(file)
 }
 
-test('placeholders become values, constants and addresses of the service', () => {
+test('replaces placeholders with values, constants and service addresses', () => {
   const fillIn = readTemplate(
-    template('{{name}} of {{count}}: {{urls.token}} {{name}}\n{"a": {"b": {}}}'),
+    writeTemplate('{{name}} of {{count}}: {{urls.token}} {{name}}\n{"a": {"b": {}}}'),
     ['urls', 'name'],
     {
       count: 5,
@@ -29,33 +29,41 @@ test('placeholders become values, constants and addresses of the service', () =>
   )
 })
 
-test('a value is inserted unchanged, even if it looks like a placeholder or a pattern', () => {
-  const fillIn = readTemplate(template('<{{name}}> {{other}}'), ['name', 'other'])
+test('inserts a value unchanged, even if it looks like a placeholder or a replacement pattern', () => {
+  const fillIn = readTemplate(writeTemplate('<{{name}}> {{other}}'), ['name', 'other'])
   expect(fillIn({ name: '{{other}} $& $1', other: 'x' })).toBe('<{{other}} $& $1> x')
 })
 
 test.for([
-  { why: 'a placeholder that has no value', text: '{{name}} {{nmae}}', says: 'unknown nmae' },
-  { why: 'an address of a text that gets none', text: '{{name}} {{urls.base}}', says: 'unknown urls.base' },
-  { why: 'a value without a placeholder', text: 'no name', says: 'unused name' },
-  { why: 'a placeholder that is not closed', text: '{{name}} {{name', says: 'malformed' },
-  { why: 'blanks in a placeholder', text: '{{name}} {{ name }}', says: 'malformed' },
-])('$why is refused when the text is read', ({ text, says }) => {
-  expect(() => readTemplate(template(text), ['name'])).toThrow(says)
+  { mistake: 'a placeholder that has no value', text: '{{name}} {{nmae}}', message: 'unknown nmae' },
+  {
+    mistake: 'a service address in a template that receives none',
+    text: '{{name}} {{urls.base}}',
+    message: 'unknown urls.base',
+  },
+  { mistake: 'a value without a placeholder', text: 'no name', message: 'unused name' },
+  { mistake: 'a placeholder that is not closed', text: '{{name}} {{name', message: 'malformed' },
+  { mistake: 'blanks in a placeholder', text: '{{name}} {{ name }}', message: 'malformed' },
+])('rejects $mistake when it reads the template', ({ text, message }) => {
+  expect(() => readTemplate(writeTemplate(text), ['name'])).toThrow(message)
 })
 
 test.for([
   {
-    why: 'an address that the service does not have',
+    mistake: 'an address that the service does not have',
     text: '{{urls.base}} {{urls.nowhere}}',
-    says: 'unknown urls.nowhere',
+    message: 'unknown urls.nowhere',
   },
-  { why: 'a function of addresses', text: '{{urls.base}} {{urls.skill}}', says: 'unknown urls.skill' },
-  { why: 'a text without an address', text: '', says: 'unused urls' },
-])('$why is refused when the text is read', ({ text, says }) => {
-  expect(() => readTemplate(template(text), ['urls'])).toThrow(says)
+  {
+    mistake: 'a function that creates addresses',
+    text: '{{urls.base}} {{urls.skill}}',
+    message: 'unknown urls.skill',
+  },
+  { mistake: 'a template without an address', text: '', message: 'unused urls' },
+])('rejects $mistake when it reads a template with the name urls', ({ text, message }) => {
+  expect(() => readTemplate(writeTemplate(text), ['urls'])).toThrow(message)
 })
 
-test('a constant without a placeholder is refused too', () => {
-  expect(() => readTemplate(template(''), [], { count: 5 })).toThrow('unused count')
+test('rejects a constant without a placeholder', () => {
+  expect(() => readTemplate(writeTemplate(''), [], { count: 5 })).toThrow('unused count')
 })

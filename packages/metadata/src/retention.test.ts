@@ -7,7 +7,7 @@ test('docs/retention.md is what "npm run generate" writes', () => {
   expect(written).toBe(createRetentionDocument())
 })
 
-test('every row says what, how and until when, in whole sentences that fit a table', () => {
+test('in every row, `what` has no full stop, and `how` and `until` are sentences; all fit on one line of a table', () => {
   for (const { what, how, until } of RETENTION) {
     expect(what).toMatch(/^[A-Z][^|\n]*[^.]$/)
     for (const sentence of [how, until]) expect(sentence).toMatch(/^[A-Z][^|\n]*\.$/)

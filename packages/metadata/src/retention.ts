@@ -1,10 +1,12 @@
 import { capitalise, DAY_MS, durationIn, durationInWords, RULES } from '@plainpath/domain'
 
-/** A kind of data about people or their agents, and how long this version keeps it. */
+/** A kind of data about people or their agents, and how long this version stores it. `/privacy` shows the texts. */
 interface RetentionRow {
+  /** The data, without a full stop. */
   readonly what: string
-  /** The form in which the data is stored. */
+  /** The form in which the data is stored, in sentences. */
   readonly how: string
+  /** When the data is erased, in sentences. */
   readonly until: string
 }
 
@@ -79,7 +81,7 @@ const CONTACT_ROWS: readonly RetentionRow[] = [
   },
 ]
 
-/** All data that this version keeps. `/privacy` and `docs/retention.md` are generated from this list. */
+/** The data about people and agents that this version stores. `/privacy` and `docs/retention.md` are generated from it. */
 export const RETENTION: readonly RetentionRow[] = [
   {
     what: 'Your e-mail address on the waitlist, and when you joined',
@@ -166,7 +168,7 @@ export const RETENTION: readonly RetentionRow[] = [
   ...CLAIM_ROWS,
 ]
 
-/** Formats the table as Markdown. */
+/** Formats `RETENTION` as a Markdown table. */
 const formatRetentionTable = (): string =>
   [
     '| what | how | how long |',

@@ -12,7 +12,7 @@ test.for([
   'http://localhost:8080',
   'http://127.0.0.1:8080',
   'http://[::1]:8080',
-])('%s may be an origin', (text) => {
+])('accepts %s as an origin', (text) => {
   expect(Origin.parse(text)).toBe(text)
 })
 
@@ -44,11 +44,11 @@ test.for([
   'null',
   'file:///',
   'javascript:alert(1)',
-])('%j may not', (text) => {
+])('rejects %j as an origin', (text) => {
   expect(Origin.safeParse(text).success).toBe(false)
 })
 
-test('only this machine is loopback', () => {
+test('isLoopback accepts the three loopback hosts, and no host that only begins with one', () => {
   for (const origin of ['http://localhost:8080', 'https://127.0.0.1', 'http://[::1]'])
     expect(isLoopback(origin)).toBe(true)
   for (const origin of ['https://plainpath.example', 'http://127.0.0.1.example'])

@@ -5,10 +5,10 @@ export const API_VERSION = '0.1.0'
 
 const LOOPBACK_HOSTS = new Set(['localhost', '127.0.0.1', '[::1]'])
 
-/** Returns whether only this machine can reach an origin. */
+/** Returns whether the host of an origin is `localhost`, `127.0.0.1` or `[::1]`, which only this machine can reach. */
 export const isLoopback = (origin: string) => LOOPBACK_HOSTS.has(new URL(origin).hostname)
 
-/** Validates the setting ORIGIN: an https origin, or an http origin on loopback. */
+/** Validates an origin in a setting. It must use https, or http on a loopback host. */
 export const Origin = z.string().refine((text) => {
   const url = URL.parse(text)
   return (
@@ -19,9 +19,9 @@ export const Origin = z.string().refine((text) => {
 }, 'must be an origin such as https://plainpath.example (http only on localhost), without a path or a trailing slash')
 
 /**
- * Returns the service addresses. All but `publicMcp` are derived from ORIGIN, the site root and OAuth issuer.
+ * Returns the service addresses. All but `publicMcp` are derived from `origin`.
  *
- * @param origin scheme and authority without a trailing slash, such as `https://plainpath.example`
+ * @param origin the site root and OAuth issuer, without a trailing slash, such as `https://plainpath.example`
  * @param mcpPublicOrigin the origin of the MCP server without sign-in, in the same form; must differ from `origin`
  */
 export function serviceUrls(origin: string, mcpPublicOrigin?: string) {
@@ -49,7 +49,7 @@ export function serviceUrls(origin: string, mcpPublicOrigin?: string) {
     skills: `${origin}/.well-known/agent-skills/index.json`,
     aiCatalog: `${origin}/.well-known/ai-catalog.json`,
     authMd: `${origin}/auth.md`,
-    /** The documents with the details that `/auth.md` omits. */
+    /** The next six are the documents with the details that `/auth.md` omits. */
     authVerifiedEmail: `${origin}/auth/verified-email.md`,
     authKeys: `${origin}/auth/keys.md`,
     authDomain: `${origin}/auth/domain.md`,
@@ -93,7 +93,7 @@ export function serviceUrls(origin: string, mcpPublicOrigin?: string) {
     guide: (slug: string) => `${origin}/guides/${slug}`,
     guideJson: (slug: string) => `${base}/guides/${slug}`,
     referral: (slug: string) => `${origin}/?ref=${slug}`,
-    /** The pages that mailed links open. */
+    /** The next two are the pages about e-mail verification that links in mails open. */
     claimAttempt: (secret: string) => `${origin}/claim?attempt=${secret}`,
     endClaim: (secret: string) => `${origin}/claim?end=${secret}`,
   }

@@ -21,16 +21,17 @@ const GUIDES = [
 
 export const CONFIG: ResourceDocumentConfig = {
   attorneyLists: ['https://lists.example/pro-bono', 'https://lists.example/accredited'],
-  builtAt: new Date('2026-11-20T12:00:00Z'),
+  startedAt: new Date('2026-11-20T12:00:00Z'),
   securityContact: 'mailto:security@plainpath.example',
   guides: () => GUIDES,
 }
 
+/** Values that replace those of `CONFIG` and `ORIGIN`. */
 interface Change extends Partial<ResourceDocumentConfig> {
   readonly origin?: string
 }
 
-/** Creates the documents of both apps, by path. */
+/** Creates the documents of both apps, by path. A content function is replaced with its text. */
 export function documentsByPath({
   origin = ORIGIN,
   ...change

@@ -1,4 +1,6 @@
-/** JSON Schemas (2020-12) of the document formats, written from the specifications. */
+/*
+ * JSON Schemas (2020-12) of the document formats, written from the specifications.
+ */
 
 const uri = { type: 'string', format: 'uri' }
 const uris = { type: 'array', items: uri, minItems: 1 }
@@ -95,7 +97,7 @@ export const AI_CATALOG = {
   },
 }
 
-/** RFC 9728 §2; members with zero values are left out. */
+/** RFC 9728 §2, which requires that empty lists are left out. */
 export const PROTECTED_RESOURCE = {
   type: 'object',
   required: ['resource', 'authorization_servers', 'scopes_supported', 'bearer_methods_supported'],

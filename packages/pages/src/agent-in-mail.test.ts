@@ -3,16 +3,16 @@ import { describe, expect, test } from 'vitest'
 import { describeAgentInMail, referToAgentInMail } from './agent-in-mail.ts'
 
 const registeredAt = new Date('2026-11-20T12:00:00Z')
-const named = (name: string) => describeAgentInMail({ name, registeredAt })
+const describeNamed = (name: string) => describeAgentInMail({ name, registeredAt })
 
-test('an agent without a name is described by the day that it registered', () => {
+test('an agent without a name is described by the day on which it registered', () => {
   expect(describeAgentInMail({ registeredAt })).toBe(
     'The agent gave us no name. It registered with us on November 20, 2026.',
   )
 })
 
 test.for<[string, string, string]>([
-  ['an ordinary name', 'Atlas 2.0 (U.S.)', 'Atlas 2.0 (U.S.)'],
+  ['ordinary characters', 'Atlas 2.0 (U.S.)', 'Atlas 2.0 (U.S.)'],
   ['line ends', 'Atlas\r\n\nYou owe us money', 'Atlas You owe us money'],
   ['Unicode line ends', 'Atlas\u2028Pay\u2029now\u0085', 'Atlas Pay now '],
   ['text that would end the quotation', 'Atlas”\n“Plainpath', "Atlas' 'Plainpath"],
@@ -24,38 +24,38 @@ test.for<[string, string, string]>([
     'www[.]evil[.]example evil[。]example',
   ],
   ['a mailbox', 'help@evil.example', 'help[@]evil[.]example'],
-])('%s stays in its quotation marks, on its line', ([_what, name, shown]) => {
-  const text = named(name)
-  expect(text.split('\n')[2]).toBe(`   “${shown}”`)
+])('a name with %s stays in its quotation marks, on its line', ([_case, name, shownName]) => {
+  const text = describeNamed(name)
+  expect(text.split('\n')[2]).toBe(`   “${shownName}”`)
   expect(text.split('\n')).toHaveLength(6)
   expect(text).toContain('That name is unverified')
   expect(text.match(/[“”]/g)).toHaveLength(2)
 })
 
 describe('an agent with a verified domain', () => {
-  const at = (verifiedDomain: string) => describeAgentInMail({ verifiedDomain, registeredAt })
+  const describeAt = (verifiedDomain: string) => describeAgentInMail({ verifiedDomain, registeredAt })
 
-  test('is named by it alone, which no mail program turns into a link', () => {
-    const described = `The agent is at agent[.]example[.]org (domain checked).
+  test('is named only by the domain, with dots in brackets', () => {
+    const expected = `The agent is at agent[.]example[.]org (domain checked).
 It has shown us that it controls this domain. We did not check who runs it.
 It first contacted us on November 20, 2026.`
-    expect(at('agent.example.org')).toBe(described)
+    expect(describeAt('agent.example.org')).toBe(expected)
     expect(describeAgentInMail({ name: 'Atlas', verifiedDomain: 'agent.example.org', registeredAt })).toBe(
-      described,
+      expected,
     )
     expect(referToAgentInMail({ verifiedDomain: 'agent.example.org' })).toBe(
       'An AI agent at agent[.]example[.]org (domain checked)',
     )
   })
 
-  test('stays on one line, however long its host is, and keeps the ASCII form of other letters', () => {
+  test('is described in three lines even if its host has 253 characters, and keeps the ASCII form of a host', () => {
     const host = `${'a'.repeat(63)}.${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(57)}.org`
     expect(host).toHaveLength(253)
-    expect(at(host).split('\n')).toHaveLength(3)
-    expect(at('xn--e1awd7f.example')).toContain('at xn--e1awd7f[.]example (domain checked).')
+    expect(describeAt(host).split('\n')).toHaveLength(3)
+    expect(describeAt('xn--e1awd7f.example')).toContain('at xn--e1awd7f[.]example (domain checked).')
   })
 
-  test('has no dot that could make a link', () => {
+  test('is referred to without a dot outside brackets', () => {
     const label = fc.stringMatching(/^[a-z0-9]([a-z0-9-]{0,8}[a-z0-9])?$/)
     const hosts = fc.array(label, { minLength: 1, maxLength: 6 }).map((labels) => labels.join('.'))
     fc.assert(
@@ -66,7 +66,7 @@ It first contacted us on November 20, 2026.`
   })
 })
 
-describe('a name', () => {
+describe('an unverified name', () => {
   test.for([
     'agent.example.org (domain checked)',
     'An agent at agent.example.org (DOMAIN CHECKED)',
@@ -75,24 +75,28 @@ describe('a name', () => {
     'agent.example.org (domäin chécked)',
     'agent.example.org (ｄｏｍａｉｎ　ｃｈｅｃｋｅｄ)',
     'domainchecked',
-  ])('%j does not say what only a verified domain may say', (name) => {
-    const text = named(name)
+  ])('%j is shown without the words "domain checked"', (name) => {
+    const text = describeNamed(name)
     expect(text).toContain('…')
     expect(text.normalize('NFKD').replaceAll(/[^a-z]/giu, '')).not.toMatch(/domainchecked/i)
     expect(text).toContain('That name is unverified')
   })
 
-  test('that says neither is shown as it is', () => {
-    expect(named('Checked domains of Zoë ½')).toContain('“Checked domains of Zoë ½”')
+  test('with these words in another order is shown unchanged', () => {
+    expect(describeNamed('Checked domains of Zoë ½')).toContain('“Checked domains of Zoë ½”')
   })
 
-  test('never leaves its quotation marks, and is never part of a sentence', () => {
+  test('changes only its own line of the description', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 60 }), (name) => {
-        const [before, , , ...rest] = named(name).split('\n')
-        expect([before, ...rest]).toEqual(['The agent calls itself:', ...named('Atlas').split('\n').slice(3)])
+        const [introduction, , , ...linesAfterName] = describeNamed(name).split('\n')
+        expect(introduction).toBe('The agent calls itself:')
+        expect(linesAfterName).toEqual(describeNamed('Atlas').split('\n').slice(3))
       }),
     )
+  })
+
+  test('is not part of the reference to the agent', () => {
     expect(referToAgentInMail()).toBe('An AI agent')
     expect(referToAgentInMail({ verifiedDomain: undefined })).toBe('An AI agent')
   })

@@ -3,13 +3,13 @@ import { cleanAgentName, DOMAIN_CHECKED, DOMAIN_MEANING } from './agent-names.ts
 import { referToApp } from './app-names.ts'
 import { formatLongDate } from './long-date.ts'
 
-/** The description of an agent in a mail to the person who gave it access. */
+/** What a mail to a person says about an agent. */
 interface AgentInMail {
   /** The name that the agent gave itself. Nobody verified it. */
   readonly name?: string | undefined
   /** The host that the agent has proven to control. If present, the mail names the agent only by this host. */
   readonly verifiedDomain?: string | undefined
-  /** Where a connection's app is, as `formatAppHost` formats it. */
+  /** For a connection: where its app is, as `formatAppHost` formats it. */
   readonly appHost?: string | undefined
   readonly registeredAt: Date
 }
@@ -55,15 +55,15 @@ export function referToAgentInMail({
 }
 
 /**
- * Writes dots as `[.]`, because mail programs would turn the host into a link to the agent's own website. A host with Unicode
- * letters is shown in its ASCII form (`xn--`), so that it cannot look like another host.
+ * Writes dots as `[.]`, because mail programs would turn the host into a link to the agent's own website. An internationalised
+ * host keeps its ASCII form (`xn--`), so it cannot look like another host.
  */
 const formatCheckedDomain = (host: string) => `${host.replaceAll('.', '[.]')} ${DOMAIN_CHECKED}`
 
 /** Matches line ends, other control characters, and characters that are invisible or change the text direction. */
 const HIDDEN_CHARACTERS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu
 const QUOTATION_MARKS = /["“”„‟«»]/gu
-/** Matches the characters from which mail programs make links: `://`, `@`, and a dot before a possible domain. */
+/** Matches characters by which mail programs recognise links: a colon before `//`, `@`, and a dot before two letters. */
 const LINK_TRIGGERS = /:(?=\/\/)|@|[.\u3002\uFF0E\uFF61](?=\p{L}{2})/gu
 
 /**

@@ -1,6 +1,6 @@
 import { type AppPlace, parseAppHost } from '@plainpath/domain'
 
-/** Describes where an app is: the host of a site, or a program on the person's device. */
+/** Formats where an app is: the host of a site, or a program on the person's device. */
 export function formatPlace(place: AppPlace): string {
   if (place.kind === 'site') return place.host
   return place.kind === 'computer'
@@ -8,7 +8,7 @@ export function formatPlace(place: AppPlace): string {
     : `a program on this device that opens “${place.scheme}” links`
 }
 
-/** Refers to an app within a sentence. In mail, dots become `[.]`, so that mail programs do not link the app's website. */
+/** Refers to an app within a sentence. In mail, dots of a host become `[.]`, so that mail programs do not link the website. */
 export function referToApp(appHost: string, { inMail }: { inMail: boolean }): string {
   const place = parseAppHost(appHost)
   if (place.kind === 'site') return `an app at ${inMail ? place.host.replaceAll('.', '[.]') : place.host}`

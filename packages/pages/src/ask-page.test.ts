@@ -11,7 +11,7 @@ const answer: Answer = {
   disclaimer: 'This is information, not legal advice.',
   answersVersion: '1',
 }
-const answered = (change: Partial<Answer>) =>
+const renderAnswered = (change: Partial<Answer>) =>
   toMarkup(
     renderAnsweredPage({
       question: QUESTION,
@@ -21,32 +21,34 @@ const answered = (change: Partial<Answer>) =>
     }).body,
   )
 
-test('the form says before the field that it reads English, what to leave out, and that nothing is kept', () => {
+test('a hint before the field says to ask in English, what to leave out, and that nothing is kept', () => {
   const markup = toMarkup(renderAskPage())
   const [, hint = ''] = /<p class="facts" id="question-hint">(.*?)<\/p>/.exec(markup) ?? []
-  for (const said of ['lang="es">solo en inglés<', 'A-Number', 'We do not keep your question.'])
-    expect(hint).toContain(said)
+  for (const text of ['lang="es">solo en inglés<', 'A-Number', 'We do not keep your question.'])
+    expect(hint).toContain(text)
   expect(markup.indexOf('question-hint')).toBeLessThan(markup.indexOf('<textarea'))
 })
 
 describe('a question that our guides do not answer', () => {
   test.for([
-    { reason: 'other-country', offers: true },
-    { reason: 'other-subject', offers: true },
-    { reason: 'no-guide', offers: false },
-    { reason: 'asks-to-deceive', offers: false },
-    { reason: 'not-understood', offers: false },
-  ] as const)('may have been meant for immigration, for $reason: $offers', ({ reason, offers }) => {
+    { reason: 'other-country', offersToAskAgain: true },
+    { reason: 'other-subject', offersToAskAgain: true },
+    { reason: 'no-guide', offersToAskAgain: false },
+    { reason: 'asks-to-deceive', offersToAskAgain: false },
+    { reason: 'not-understood', offersToAskAgain: false },
+  ] as const)('gets an offer to ask again with the reason $reason: $offersToAskAgain', (example) => {
+    const { reason, offersToAskAgain } = example
     const notices = [{ language: 'en', text: 'Our guides cannot answer it.' }]
-    const markup = answered({ outOfScope: { reason, notices, links: [], findHelp: [] } })
+    const markup = renderAnswered({ outOfScope: { reason, notices, links: [], findHelp: [] } })
     expect(markup).toContain('<p lang="en">Our guides cannot answer it.</p>')
-    expect(markup.includes('Did you mean U.S. immigration? <a href="#again">Ask again</a>')).toBe(offers)
+    const hasOffer = markup.includes('Did you mean U.S. immigration? <a href="#again">Ask again</a>')
+    expect(hasOffer).toBe(offersToAskAgain)
     expect(markup).toContain('<h2 id="again">')
   })
 })
 
-test('shows the passages that answer in full, and those that are near only when somebody opens them', () => {
-  const passage = (id: string, answers: boolean) => ({
+test('shows the first passage and those that answer in full, and the others collapsed', () => {
+  const createPassage = (id: string, answers: boolean) => ({
     id,
     guide: 'guide',
     guideTitle: 'Guide',
@@ -57,23 +59,19 @@ test('shows the passages that answer in full, and those that are near only when 
     answers,
     sources: [],
   })
-  const headings = (...passages: Answer['passages']) =>
-    [
-      ...answered({ outcome: 'information', passages }).matchAll(
-        /(<summary>)?<h\d id="passage-\d">Heading (\w)/g,
-      ),
-    ].map(([, summary, id]) => (summary ? `closed ${id}` : id))
-  expect(headings(passage('a', true), passage('b', false), passage('c', true))).toEqual([
-    'a',
-    'c',
-    'closed b',
-  ])
-  expect(headings(passage('a', false), passage('b', false))).toEqual(['a', 'closed b'])
-  expect(headings(passage('a', true))).toEqual(['a'])
+  const listShown = (...passages: Answer['passages']) => {
+    const markup = renderAnswered({ outcome: 'information', passages })
+    const headings = markup.matchAll(/(<summary>)?<h\d id="passage-\d">Heading (\w)/g)
+    return Array.from(headings, ([, summary, id]) => (summary ? `collapsed ${id}` : id))
+  }
+  const [a, b, c] = [createPassage('a', true), createPassage('b', false), createPassage('c', true)]
+  expect(listShown(a, b, c)).toEqual(['a', 'c', 'collapsed b'])
+  expect(listShown(createPassage('a', false), b)).toEqual(['a', 'collapsed b'])
+  expect(listShown(a)).toEqual(['a'])
 })
 
-test('an urgent hand-off says beside each phone number what to do with it, and says it once', () => {
-  const markup = answered({
+test('an urgent hand-off has the step about a phone number once, below that number', () => {
+  const markup = renderAnswered({
     outcome: 'hand_off',
     handOff: {
       reasons: [

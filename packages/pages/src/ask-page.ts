@@ -33,7 +33,7 @@ ${mistake === undefined && html`<p>No person reads your question. A program look
 ${renderAskForm({ question, mistake, label: 'Your question, such as “What is a green card?”' })}
 <p>If your case needs an attorney, we show you where to find one.</p>`
 
-/** Renders the question form, for any page. It sends the question in the body, so that no address or history contains it. */
+/** Renders the question form, for any page. It sends the question in the request body, so no address or history contains it. */
 export function renderAskForm({
   question = '',
   mistake,
@@ -57,8 +57,8 @@ ${
 }
 
 /**
- * Renders the title and the body of `/ask` with an answer. A hand-off begins with the next steps; an urgent one begins with the
- * phone numbers. The question appears only in the text and in the form.
+ * Renders the title and the body of `/ask` with an answer. A hand-off begins with the next steps, and an urgent one with the
+ * phone numbers if its first step is a call. The title never contains the question.
  */
 export function renderAnsweredPage(page: AnsweredPage): { title: string; body: Html } {
   const { question, answer } = page
@@ -66,7 +66,7 @@ export function renderAnsweredPage(page: AnsweredPage): { title: string; body: H
   const title = handOff && isUrgent(handOff) ? 'Get help today' : TITLES[answer.outcome]
   const questionQuote = html`<blockquote class="question"><p>${question}</p></blockquote>`
   // A long question would push the phone numbers off the screen.
-  const isShortQuestion = question.length <= MAX_SHORT_QUESTION
+  const isShortQuestion = question.length <= MAX_SHORT_QUESTION_CHARACTERS
   const body = html`<h1>${title}</h1>
 ${(isShortQuestion || !handOff) && questionQuote}
 ${handOff && renderHandOffSection(handOff)}
@@ -84,8 +84,7 @@ ${renderAskForm({ question, label: 'Your question, which you can change' })}
   return { title, body }
 }
 
-/** The maximum length of a short question, in characters. */
-const MAX_SHORT_QUESTION = 160
+const MAX_SHORT_QUESTION_CHARACTERS = 160
 
 const TITLES: Readonly<Record<Answer['outcome'], string>> = {
   information: 'Our answer',
@@ -125,8 +124,9 @@ function renderHandOffSection(handOff: HandOff): Html {
   // Keeps the order of the steps, because some numbers should be called only after talking to a lawyer.
   const [firstStep = ''] = doNow
   const isPhoneFirst = isUrgentHandOff && mentionsAnyPhone(firstStep)
+  const urgentHeading = isPhoneFirst ? 'Call first' : 'What to do now'
   return html`<section class="attorney" aria-labelledby="attorney">
-<h2 id="attorney">${isUrgentHandOff ? (isPhoneFirst ? 'Call first' : 'What to do now') : 'Why you need an attorney'}</h2>
+<h2 id="attorney">${isUrgentHandOff ? urgentHeading : 'Why you need an attorney'}</h2>
 ${!isPhoneFirst && otherSteps}
 ${!isPhoneFirst && isUrgentHandOff && html`<p><a href="#find-help">Where to find a lawyer</a></p>`}
 ${isUrgentHandOff && phoneHelp.length > 0 && renderHelpList(phoneHelp, findStepsAboutPhone)}
@@ -139,7 +139,7 @@ ${!isUrgentHandOff && html`<h3>Where to find help</h3>\n${renderHelpList(otherPl
 </section>`
 }
 
-/** The page offers to ask again for these reasons, because the person may have meant U.S. immigration. */
+/** For these reasons the page asks “Did you mean U.S. immigration?”, and links to the form below. */
 const REASONS_TO_ASK_AGAIN: ReadonlySet<OutOfScope['reason']> = new Set(['other-country', 'other-subject'])
 
 function renderOutOfScopeSection({ reason, notices, links, findHelp, nearGuide }: OutOfScope): Html {
@@ -150,7 +150,7 @@ ${nearGuide && html`<p>A guide whose subject is near: <a href="${nearGuide.url}"
 ${findHelp.length > 0 && html`<section class="attorney" aria-labelledby="help">\n<h2 id="help">Where to find help</h2>\n${renderHelpList(findHelp)}\n</section>`}`
 }
 
-/** Puts the phone number of each item first, because people look for it. */
+/** Renders a list of places to find help. Puts the phone number of each first, because people look for it. */
 const renderHelpList = (
   findHelp: readonly Help[],
   linesBelow: (help: Help) => readonly string[] = () => [],
@@ -166,7 +166,7 @@ const HTTPS_URL = /(https:\/\/[^\s]*[^\s.,;:)])/
 const linkUrls = (line: string): Html =>
   html`${line.split(HTTPS_URL).map((part, index) => (index % 2 === 1 ? html`<a href="${part}">${part.replace(/^https:\/\//, '')}</a>` : keepTogether(part)))}`
 
-/** Shows in full the first passage and those that answer. Collapses the others, so that the page stays short. */
+/** Renders the first passage and those that answer in full. Collapses the others, so that the page stays short. */
 function renderPassageSections({ answer: { passages, check }, passageHtml }: AnsweredPage): Html {
   const numberedPassages = passages.map((passage, index) => ({
     passage,
@@ -218,7 +218,10 @@ ${sources.map(
 <p class="facts"><a href="${reportUrl}">Report a mistake in “${heading}”</a></p>`
 }
 
-/** Renders the questions that can change the answer, or a note if the person said no to all of them. */
+/**
+ * Renders the questions that can change the answer. If none is left because the person said no to all of them, renders a note,
+ * but only below an answer with information.
+ */
 function renderCheckSection({ question, facts, answer: { check, outcome } }: AnsweredPage): Html {
   const deniedTriggers = Object.keys(facts)
   if (check.length === 0)
@@ -242,7 +245,7 @@ ${deniedTriggers.map((trigger) => html`<input name="${trigger}" type="hidden" va
 </form>`
 }
 
-/** Renders the contact form. Our staff never learn the question, and learn the triggers only if the person agrees. */
+/** Renders the contact form. It does not contain the question, and staff learn the triggers only if the person ticks a box. */
 const renderStaffSection = ({ reasons }: HandOff) => html`<h2 id="staff">Send this to our staff</h2>
 <p>People read every message. They cannot give legal advice, and they do not see your question: write what they should know. Do not wait for their answer if somebody is in danger, or if you have a hearing or a deadline soon.</p>
 ${renderContactForm({ fixedTopic: 'attorney', handOff: { triggers: reasons.map(({ trigger }) => trigger), includesReasons: false } })}`

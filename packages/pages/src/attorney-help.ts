@@ -2,7 +2,7 @@ import { ALL_HELP, ATTORNEY_LISTS, type Help, numberInWords, RULES } from '@plai
 import { keepTogether } from './form-numbers.ts'
 import { type Html, html } from './html.ts'
 
-/** What to prepare before a talk with an attorney. */
+/** The things to prepare before a talk with an attorney. */
 export const PREPARE_FOR_ATTORNEY = [
   'Every letter from USCIS, ICE or an immigration court, with its date.',
   'Copies of the forms that were filed, and their receipts.',

@@ -19,18 +19,24 @@ const question: ClaimQuestionPage = {
   matchPhrase: 'amber river',
   agent: { name: '"><script>alert(1)</script>', registered: '2026-11-20' },
   codesLeft: 3,
-  shown: false,
+  hasShownCode: false,
 }
-const asked = (change: Partial<ClaimQuestionPage> = {}) =>
+const renderQuestion = (change: Partial<ClaimQuestionPage> = {}) =>
   toMarkup(renderClaimQuestionPage({ ...question, ...change }))
-const WHYS: readonly ClosedClaim[] = [
-  ...(['unknown', 'completed', 'locked', 'declined', 'expired'] as const),
-  ...(['superseded', 'failed', 'no-codes-left'] as const),
+const REASONS: readonly ClosedClaim[] = [
+  'unknown',
+  'completed',
+  'locked',
+  'declined',
+  'expired',
+  'superseded',
+  'failed',
+  'no-codes-left',
 ]
 
 describe('the page behind a mailed link', () => {
-  test('says what happens next before each button, works without scripts, and posts to itself', () => {
-    const markup = asked()
+  test('says what happens next before each button, has no script, and posts to itself', () => {
+    const markup = renderQuestion()
     expect(markup).not.toContain('<script')
     expect(markup.match(/<form [^>]*action="\/claim" method="post"/g)).toHaveLength(2)
     for (const form of markup.split('<form').slice(1)) {
@@ -42,49 +48,49 @@ describe('the page behind a mailed link', () => {
     expect(markup).toContain('name="answer" value="no"')
   })
 
-  test('shows the agent’s name escaped, in quotes and as unverified, or that there is none', () => {
-    expect(asked()).toContain('“&quot;&gt;&lt;script&gt;')
-    expect(asked()).toContain('unverified')
-    expect(asked({ agent: { registered: '2026-11-20' } })).toContain('gave us no name')
-    expect(asked()).toContain('<time datetime="2026-11-20">November 20, 2026</time>')
+  test('shows the agent’s name escaped, in quotes and as unverified, or says that there is none', () => {
+    expect(renderQuestion()).toContain('“&quot;&gt;&lt;script&gt;')
+    expect(renderQuestion()).toContain('unverified')
+    expect(renderQuestion({ agent: { registered: '2026-11-20' } })).toContain('gave us no name')
+    expect(renderQuestion()).toContain('<time datetime="2026-11-20">November 20, 2026</time>')
   })
 
-  test('names an agent with a verified domain by that alone, and says what was checked', () => {
+  test('names an agent with a verified domain only by the domain, and says what was not checked', () => {
     const agent = { name: 'Atlas', verifiedDomain: 'xn--e1awd7f.example', registered: '2026-11-20' }
-    const end = toMarkup(renderEndClaimPage({ secret, agent, since: '2026-11-20', until: '2026-12-20' }))
-    for (const markup of [asked({ agent }), end]) {
+    const endPage = toMarkup(renderEndClaimPage({ secret, agent, since: '2026-11-20', until: '2026-12-20' }))
+    for (const markup of [renderQuestion({ agent }), endPage]) {
       expect(markup).toContain('The agent is at <strong>xn--e1awd7f.example</strong> (domain checked).')
       expect(markup).toContain('We did not check who runs it.')
       expect(markup).not.toMatch(/Atlas|unverified|registered with us/)
     }
   })
 
-  test('does not let a name say what only a verified domain may say', () => {
+  test('replaces the words "domain checked" in an unverified name', () => {
     const agent = { name: 'agent.example.org (domain che\u200Bcked)', registered: '2026-11-20' }
-    expect(asked({ agent })).toContain('“agent.example.org (…)”')
-    expect(asked({ agent })).toContain('unverified')
+    expect(renderQuestion({ agent })).toContain('“agent.example.org (…)”')
+    expect(renderQuestion({ agent })).toContain('unverified')
   })
 
-  test('offers a new code where a code was shown before', () => {
-    expect(asked({ shown: true })).toContain('name="answer" value="yes">Show a new code<')
-    expect(asked({ shown: true })).toContain('A new code replaces it.')
+  test('offers a new code if a code was shown before', () => {
+    expect(renderQuestion({ hasShownCode: true })).toContain('name="answer" value="yes">Show a new code<')
+    expect(renderQuestion({ hasShownCode: true })).toContain('A new code replaces it.')
   })
 
-  test('has no button for a code once there are none left', () => {
-    expect(asked({ codesLeft: 1, shown: true })).toContain('This is the last code')
-    expect(asked({ codesLeft: 0, shown: true })).not.toContain('value="yes"')
-    expect(asked({ codesLeft: 0, shown: true })).toContain('value="no"')
+  test('announces the last code, and then has no button for another', () => {
+    expect(renderQuestion({ codesLeft: 1, hasShownCode: true })).toContain('This is the last code')
+    expect(renderQuestion({ codesLeft: 0, hasShownCode: true })).not.toContain('value="yes"')
+    expect(renderQuestion({ codesLeft: 0, hasShownCode: true })).toContain('value="no"')
   })
 })
 
-test('the code is shown in two groups, with the words it belongs to', () => {
+test('shows the code in two groups with the match phrase, and no form after the last code', () => {
   const markup = toMarkup(renderClaimCodePage({ ...question, code: '012345' }))
   expect(markup).toContain('<code id="code">012 345</code>')
   expect(markup).toContain('amber river')
   expect(toMarkup(renderClaimCodePage({ ...question, codesLeft: 0, code: '012345' }))).not.toContain('<form')
 })
 
-test('the page that ends an agent’s access says since when it has that, and asks first', () => {
+test('the page to end an access says since when it lasts, and what happens next before its button', () => {
   const markup = toMarkup(
     renderEndClaimPage({ secret, agent: question.agent, since: '2026-11-20', until: '2026-12-20' }),
   )
@@ -93,14 +99,14 @@ test('the page that ends an agent’s access says since when it has that, and as
   expect(markup.indexOf('What happens next')).toBeLessThan(markup.indexOf('<button'))
 })
 
-test('no page says "please", shouts, or runs on: sentences have at most 26 words', () => {
+test('pages have one h1, sentences of at most 26 words, no "please" and no final exclamation mark', () => {
   const pages = [
-    asked(),
-    asked({ codesLeft: 0, shown: true }),
-    asked({ agent: { verifiedDomain: 'agent.example.org', registered: '2026-11-20' } }),
+    renderQuestion(),
+    renderQuestion({ codesLeft: 0, hasShownCode: true }),
+    renderQuestion({ agent: { verifiedDomain: 'agent.example.org', registered: '2026-11-20' } }),
     toMarkup(renderClaimCodePage({ ...question, code: '012345' })),
     toMarkup(renderEndClaimPage({ secret, agent: question.agent, since: '2026-11-20', until: '2026-12-20' })),
-    ...WHYS.map((why) => toMarkup(renderClosedClaimPage(why))),
+    ...REASONS.map((reason) => toMarkup(renderClosedClaimPage(reason))),
     ...[renderEndedClaimPage(), renderAlreadyEndedPage(), renderBrokenEndLinkPage()].map(toMarkup),
   ]
   for (const markup of pages) {
@@ -112,8 +118,8 @@ test('no page says "please", shouts, or runs on: sentences have at most 26 words
   }
 })
 
-test.for(WHYS)('%s: says what to do next', (why) => {
-  const markup = toMarkup(renderClosedClaimPage(why))
-  expect(markup).toContain(`<h1>${getClosedClaimTitle(why)}</h1>`)
+test.for(REASONS)('the page for the reason %s has its title and at least two paragraphs', (reason) => {
+  const markup = toMarkup(renderClosedClaimPage(reason))
+  expect(markup).toContain(`<h1>${getClosedClaimTitle(reason)}</h1>`)
   expect(markup.match(/<p>/g)?.length).toBeGreaterThanOrEqual(2)
 })

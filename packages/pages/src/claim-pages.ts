@@ -8,7 +8,7 @@ import { renderCalendarDay } from './long-date.ts'
 const EMAIL = keepTogether('e-mail')
 const CODES_IN_WORDS = numberInWords(RULES.claimCodes)
 const CODE_LIFETIME = durationIn('minute', RULES.claimCodeMs)
-/** The further effect of a *no*, which refuses the agent. */
+/** The second effect of a *no*, after refusing the agent. */
 const NO_MORE_MAILS = `For ${durationIn('day', RULES.claimBlockMs)} after you say no, we send you no more e-mails like the one that brought you here. An agent that already has your permission can still ask you again.`
 
 /** The details of an agent that says it acts for a person. */
@@ -17,9 +17,9 @@ export interface AgentOnPage {
   readonly name?: string | undefined
   /** The host that the agent has proven to control. If present, the page names the agent only by this host. */
   readonly verifiedDomain?: string | undefined
-  /** Where a connection's app is, as `formatAppHost` formats it. */
+  /** For a connection: where its app is, as `formatAppHost` formats it. */
   readonly appHost?: string | undefined
-  /** `YYYY-MM-DD`. */
+  /** The day of the registration, as `YYYY-MM-DD`. */
   readonly registered: string
 }
 
@@ -31,7 +31,7 @@ export interface ClaimQuestionPage {
   /** The number of codes that the page can still show. */
   readonly codesLeft: number
   /** True if the page has shown a code before. */
-  readonly shown: boolean
+  readonly hasShownCode: boolean
 }
 
 /** Renders the page that a mailed link opens. It asks whether this is the person's agent. Opening it changes nothing. */
@@ -41,7 +41,7 @@ export function renderClaimQuestionPage(page: ClaimQuestionPage): Html {
 <pre class="large"><code id="match-phrase">${page.matchPhrase}</code></pre>
 <p>If the agent shows you other words, or you do not know the agent, close this page. Nothing happens then.</p>
 ${renderAgentLines(page.agent)}
-${page.shown && html`<p class="notice">We have shown you a code before. A new code replaces it.</p>`}
+${page.hasShownCode && html`<p class="notice">We have shown you a code before. A new code replaces it.</p>`}
 ${page.codesLeft > 0 ? renderYesForm(page, CODE_EFFECT) : html`<p class="notice">We have shown you ${CODES_IN_WORDS} codes and cannot show more. The last code works for ${CODE_LIFETIME} after you saw it. After that, ask your agent to start again.</p>`}
 <h2>If this is not your agent, or the words differ</h2>
 <form class="form" action="/claim" method="post">
@@ -60,12 +60,12 @@ const NEW_CODE_EFFECT = html`we show you a new code. The old one then stops work
  * @param effect says what the button does
  */
 const renderYesForm = (
-  { secret, codesLeft, shown }: ClaimQuestionPage,
+  { secret, codesLeft, hasShownCode }: ClaimQuestionPage,
   effect: Html,
 ) => html`<form class="form" action="/claim" method="post">
 <input name="attempt" type="hidden" value="${secret}">
 <p><strong>What happens next:</strong> ${effect}</p>
-<button type="submit" name="answer" value="yes">${shown ? 'Show a new code' : 'Yes, my agent shows the same words: show my code'}</button>
+<button type="submit" name="answer" value="yes">${hasShownCode ? 'Show a new code' : 'Yes, my agent shows the same words: show my code'}</button>
 ${codesLeft === 1 && html`<p class="facts">This is the last code that we can show.</p>`}
 </form>`
 
@@ -88,9 +88,9 @@ const renderNameLines = (name: string | undefined, registered: string) => html`$
 /**
  * Renders the page that *yes* opens.
  *
- * @param page.code six digits, which no other page shows
+ * @param page.code six digits. The service shows them on this page only.
  */
-export const renderClaimCodePage = (page: Omit<ClaimQuestionPage, 'shown'> & { code: string }): Html =>
+export const renderClaimCodePage = (page: Omit<ClaimQuestionPage, 'hasShownCode'> & { code: string }): Html =>
   html`<h1>The code for your agent</h1>
 <p>Give this code to the agent that shows you the words <strong class="form-name">${page.matchPhrase}</strong>:</p>
 <pre class="large"><code id="code">${page.code.slice(0, 3)} ${page.code.slice(3)}</code></pre>
@@ -99,10 +99,10 @@ export const renderClaimCodePage = (page: Omit<ClaimQuestionPage, 'shown'> & { c
 ${
   page.codesLeft > 0 &&
   html`<h2>If the code no longer works</h2>
-${renderYesForm({ ...page, shown: true }, NEW_CODE_EFFECT)}`
+${renderYesForm({ ...page, hasShownCode: true }, NEW_CODE_EFFECT)}`
 }`
 
-/** The reason why a mailed link shows no code. */
+/** The reason why the page behind a mailed link shows no code. */
 export type ClosedClaim =
   | 'unknown'
   | 'completed'
@@ -183,8 +183,9 @@ export interface GrantedAccess {
   /** The secret of the link that ends this access; undefined if only another mail's link, or the button for all, can end it. */
   readonly secret: string | undefined
   readonly agent: AgentOnPage
-  /** The first day of the access. Days are `YYYY-MM-DD`. */
+  /** The first day of the access, as `YYYY-MM-DD`. */
   readonly since: string
+  /** The day on which the access ends, as `YYYY-MM-DD`. */
   readonly until: string
 }
 
@@ -213,11 +214,11 @@ const formatAccessHeading = ({ verifiedDomain, appHost }: AgentOnPage): string =
  *
  * @param page.secret the link's secret, for the button that ends all
  */
-export const renderLentAccessPage = (page: { secret: string; lent: readonly GrantedAccess[] }): Html =>
+export const renderGrantedAccessPage = (page: { secret: string; accesses: readonly GrantedAccess[] }): Html =>
   html`<h1>Who can send us messages for you</h1>
-<p>You have given access to these ${page.lent.length}. We reply to you by ${EMAIL}, whichever of them sends a message.</p>
+<p>You have given access to these ${page.accesses.length}. We reply to you by ${EMAIL}, whichever of them sends a message.</p>
 <p><strong>What happens when you end one:</strong> it can no longer send us messages for you. We erase your address from its registration, and confirm that by ${EMAIL}. <a href="/privacy">What we keep</a></p>
-${page.lent.map(
+${page.accesses.map(
   ({ secret, agent, since, until }, index) => html`<h2 id="access-${index}">${formatAccessHeading(agent)}</h2>
 ${renderAgentLines(agent)}
 <p class="facts">Since ${renderCalendarDay(since)}, until ${renderCalendarDay(until)}.</p>
@@ -239,18 +240,20 @@ ${
 <p>${keepTogether(EARLIER_MESSAGES)}</p>`
 
 /**
- * Renders the page after an access has ended.
+ * Renders the page after one access or all accesses have ended.
  *
- * @param ended.left the secret of a link that ends a remaining access; undefined if none remains
+ * @param ended.remainingSecret the secret of a link that ends a remaining access; undefined if none remains
  */
-export const renderEndedClaimPage = (ended: { all?: boolean; left?: string | undefined } = {}): Html =>
+export const renderEndedClaimPage = (
+  ended: { hasEndedAll?: boolean; remainingSecret?: string | undefined } = {},
+): Html =>
   html`<h1>The access has ended</h1>
-<p>${ended.all ? 'Nobody can send us messages for you any more' : 'It can no longer send us messages for you'}, and we have erased your address from ${ended.all ? 'their registrations' : 'its registration'}. We will send you one ${EMAIL} ${ended.all && 'about each '}that confirms this.</p>
+<p>${ended.hasEndedAll ? 'Nobody can send us messages for you any more' : 'It can no longer send us messages for you'}, and we have erased your address from ${ended.hasEndedAll ? 'their registrations' : 'its registration'}. We will send you one ${EMAIL} ${ended.hasEndedAll && 'about each '}that confirms this.</p>
 <p>${keepTogether(EARLIER_MESSAGES)}</p>
 ${
-  ended.left !== undefined &&
+  ended.remainingSecret !== undefined &&
   html`<form class="form" action="/claim" method="get">
-<input name="end" type="hidden" value="${ended.left}">
+<input name="end" type="hidden" value="${ended.remainingSecret}">
 <p>You have given access to others, too.</p>
 <button class="second" type="submit">See who still has access</button>
 </form>`

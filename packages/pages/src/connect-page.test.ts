@@ -2,51 +2,50 @@ import { expect, test } from 'vitest'
 import { renderConnectPage } from './connect-page.ts'
 import { toMarkup } from './html.ts'
 
-const SIGNED_IN = 'https://plainpath.example/mcp'
-const OPEN = 'https://mcp.plainpath.example/mcp'
-const page = (open: string | undefined) =>
+const SIGNED_IN_URL = 'https://plainpath.example/mcp'
+const PUBLIC_URL = 'https://mcp.plainpath.example/mcp'
+const renderPage = (publicUrl: string | undefined) =>
   toMarkup(
     renderConnectPage({
-      signedInUrl: SIGNED_IN,
-      publicUrl: open,
+      signedInUrl: SIGNED_IN_URL,
+      publicUrl,
       documents: [{ href: '/mcp.md', text: 'Examples' }],
     }),
   )
 
-test('the page shows both addresses, the one without sign-in first, and then commands with it', () => {
-  const markup = page(OPEN)
-  const [first, second] = [
-    markup.indexOf(`<code>${OPEN}</code>`),
-    markup.indexOf(`<code>${SIGNED_IN}</code>`),
-  ]
-  expect(first).toBeGreaterThan(0)
-  expect(second).toBeGreaterThan(first)
-  expect(markup).toContain(`claude mcp add --transport http plainpath ${OPEN}`)
+test('shows the public address, then the signed-in one, and a command with the public one', () => {
+  const markup = renderPage(PUBLIC_URL)
+  const publicIndex = markup.indexOf(`<code>${PUBLIC_URL}</code>`)
+  const signedInIndex = markup.indexOf(`<code>${SIGNED_IN_URL}</code>`)
+  expect(publicIndex).toBeGreaterThan(0)
+  expect(signedInIndex).toBeGreaterThan(publicIndex)
+  expect(markup).toContain(`claude mcp add --transport http plainpath ${PUBLIC_URL}`)
 })
 
-test('the page names only the address with sign-in if no origin is configured for the other', () => {
-  const markup = page(undefined)
-  expect(markup).not.toContain(OPEN)
+test('shows only the signed-in address if no public one is configured', () => {
+  const markup = renderPage(undefined)
+  expect(markup).not.toContain(PUBLIC_URL)
   expect(markup).not.toMatch(/[Ww]ithout sign-in|No sign-in|undefined/)
-  expect(markup).toContain(`claude mcp add --transport http plainpath ${SIGNED_IN}`)
+  expect(markup).toContain(`claude mcp add --transport http plainpath ${SIGNED_IN_URL}`)
 })
 
 test('each app has three steps', () => {
-  const [, apps = ''] = page(OPEN).split('id="apps"')
-  const [own = ''] = apps.split('<h2')
-  const steps = [...own.matchAll(/<ol>([^]*?)<\/ol>/g)].map(([, list = '']) => list.match(/<li>/g)?.length)
-  expect(steps.length).toBe(own.match(/<h3>/g)?.length)
-  expect(new Set(steps)).toEqual(new Set([3]))
+  const [, afterHeading = ''] = renderPage(PUBLIC_URL).split('id="apps"')
+  const [section = ''] = afterHeading.split('<h2')
+  const lists = [...section.matchAll(/<ol>([^]*?)<\/ol>/g)]
+  const stepCounts = lists.map(([, list = '']) => list.match(/<li>/g)?.length)
+  expect(stepCounts.length).toBe(section.match(/<h3>/g)?.length)
+  expect(new Set(stepCounts)).toEqual(new Set([3]))
 })
 
 test.for([
-  ['that the app sees what is typed', 'The company behind the app sees what you type there'],
-  ['where nothing is kept', 'href="/ask"'],
-  ['who may continue', 'Continue only if you yourself just connected that app'],
-  ['where the code goes', 'Never type the code into a chat'],
-  ['how long it lasts', 'The permission ends after 30 days'],
-  ['how to end it', 'you can end one or all of them'],
-  ['the urgent help', 'href="/get-help"'],
-])('the page says %s', ([, words]) => {
-  expect(page(OPEN)).toContain(words)
+  ['who sees what is typed into the app', 'The company behind the app sees what you type there'],
+  ['where no question is kept', 'href="/ask"'],
+  ['when to continue a sign-in', 'Continue only if you yourself just connected that app'],
+  ['never to type the code into a chat', 'Never type the code into a chat'],
+  ['how long the permission lasts', 'The permission ends after 30 days'],
+  ['that a person can end connections', 'you can end one or all of them'],
+  ['where to find urgent help', 'href="/get-help"'],
+])('says %s', ([, words]) => {
+  expect(renderPage(PUBLIC_URL)).toContain(words)
 })

@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest'
 import { CONTACT_TOPICS, renderContactForm, renderContactPage, renderJoinedPage } from './form-pages.ts'
 import { toMarkup } from './html.ts'
 
-const radios = (markup: string) => markup.match(/<input [^>]*type="radio"[^>]*>/g) ?? []
+const findRadios = (markup: string) => markup.match(/<input [^>]*type="radio"[^>]*>/g) ?? []
 
 describe('the contact form', () => {
-  test('explains each topic beside its choice, and chooses none', () => {
+  test('explains each topic beside its choice, and selects only a topic that the page gives', () => {
     const markup = toMarkup(renderContactForm())
-    expect(radios(markup)).toHaveLength(Object.keys(CONTACT_TOPICS).length)
-    for (const radio of radios(markup)) {
+    expect(findRadios(markup)).toHaveLength(Object.keys(CONTACT_TOPICS).length)
+    for (const radio of findRadios(markup)) {
       const [, hint] = /aria-describedby="([^"]+)"/.exec(radio) ?? []
       expect(markup).toMatch(new RegExp(`<p class="facts" id="${hint}">[A-Z][^<]{20,}</p>`))
     }
@@ -16,13 +16,13 @@ describe('the contact form', () => {
     expect(toMarkup(renderContactForm({ topic: 'other' }))).toMatch(/value="other"[^>]* checked>/)
   })
 
-  test('has no choice of topic where the page decided it', () => {
+  test('has a hidden field instead of the topic choices if the topic is fixed', () => {
     const markup = toMarkup(renderContactForm({ fixedTopic: 'attorney' }))
     expect(markup).toContain('<input name="topic" type="hidden" value="attorney">')
-    expect(radios(markup)).toEqual([])
+    expect(findRadios(markup)).toEqual([])
   })
 
-  test('sums up mistakes on top, and describes each field by its own', () => {
+  test('lists the mistakes at the top, and explains each at its field', () => {
     const mistakes = { topic: 'Choose.', message: 'Write.', email: 'Type.' }
     const markup = toMarkup(renderContactPage({ message: 'kept', mistakes }))
     expect(markup).toMatch(/^<div class="summary"[^>]* autofocus>\n<h2>Fix these first<\/h2>/)
@@ -35,20 +35,20 @@ describe('the contact form', () => {
     expect(markup).toContain('<fieldset aria-describedby="topic-mistake">')
   })
 
-  test('describes a field without a mistake by its hint alone', () => {
+  test('describes a field without a mistake only by its hint', () => {
     const markup = toMarkup(renderContactPage())
     expect(markup).toContain('aria-invalid="false" aria-describedby="email-hint"')
     expect(markup).not.toMatch(/summary|-mistake/)
   })
 
-  test('says what happens next before its button, and leads to urgent help before the form', () => {
+  test('says what happens next before its button, and comes after a link to urgent help', () => {
     const markup = toMarkup(renderContactPage())
     expect(markup.indexOf('What happens next')).toBeLessThan(markup.indexOf('<button'))
     expect(markup.indexOf('href="/get-help"')).toBeLessThan(markup.indexOf('<form'))
   })
 })
 
-test('who joined the waitlist sees the link once, and how to leave', () => {
+test('the page after joining the waitlist shows the referral link once, and then says how to leave', () => {
   const markup = toMarkup(
     renderJoinedPage({ referralUrl: 'https://plainpath.example/?ref=k3v7q2mzt5ndw4ha' }),
   )

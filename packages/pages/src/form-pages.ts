@@ -48,7 +48,7 @@ export function renderWaitlistPage(form: WaitlistForm): Html {
 ${renderWaitlistForm(form)}`
 }
 
-/** A note for people whose mail does not arrive. It is the same for every address, so it does not reveal how many mails we sent. */
+/** The note about missing mails. It is the same for every address, so it does not reveal how many mails we sent. */
 const MISSING_MAIL_NOTE = html`<p>We send at most ${numberInWords(RULES.mailsToMailbox)} ${EMAIL}s a day to one address. If you do not find ours, look in the spam folder. You are on the list even if it does not come.</p>`
 
 /**
@@ -70,7 +70,7 @@ ${MISSING_MAIL_NOTE}
 <p><a href="/">To the home page</a></p>`
 }
 
-/** Renders the body of `/waitlist` for an address that is already on the list. It reveals nothing about the entry. */
+/** Renders the body of `/waitlist` for an address that is already on the list. It reveals nothing else about the entry. */
 export const renderAlreadyJoinedPage = (): Html => html`<h1>This address is on the waitlist already</h1>
 <p>You do not need to do anything. The link to share, and the link to take the address off the list, are in the one ${EMAIL} that we send when an address joins.</p>
 ${MISSING_MAIL_NOTE}
@@ -156,7 +156,7 @@ const getAriaInvalid = (mistake: string | undefined) => (mistake === undefined ?
 const getDescriptionIds = (field: string, mistake: string | undefined) =>
   mistake === undefined ? `${field}-hint` : `${field}-mistake ${field}-hint`
 
-/** Renders the topic choices. The first has the field's id, because the mistake summary links to it. */
+/** Renders the topic choices. The first has the field's id, to which the mistake summary links. */
 function renderTopicField(topic: string, mistake: string | undefined): Html {
   const choices = Object.entries(CONTACT_TOPICS).map(([value, text], index) => {
     const id = index === 0 ? 'topic' : `topic-${value}`
@@ -175,7 +175,7 @@ ${choices}`
     : html`<fieldset aria-describedby="topic-mistake">${content}</fieldset>`
 }
 
-/** Renders the box that shares the triggers with the staff. They learn the triggers only if the person ticks it. */
+/** Renders the checkbox that shares the triggers with the staff. They learn the triggers only if the person ticks it. */
 const renderHandOffField = (
   { triggers, includesReasons }: NonNullable<ContactForm['handOff']>,
   mistake: string | undefined,
@@ -190,7 +190,7 @@ ${
 ${renderMistake('handOff', mistake)}
 </div>`
 
-/** Renders the page after a person has sent the contact form. It is the same for every address. */
+/** Renders the page after a person has sent a valid contact form. It is the same for every address. */
 export const renderContactMailedPage = (): Html => html`<h1>Open the ${EMAIL} that we send you</h1>
 <p>Our staff do not have your message yet. You must do one more step: open the link in the ${EMAIL} and press the button within ${durationIn('hour', RULES.unconfirmedMessageMs)}.</p>
 <p>We send at most ${numberInWords(RULES.mailsToMailbox)} ${EMAIL}s a day to one address. If ours does not arrive, look in the spam folder, where unwanted ${EMAIL}s go. Did you type a wrong address? <a href="/contact">Fill in the form again</a>. You have to write your message again.</p>
@@ -212,7 +212,7 @@ interface LinkPage {
 
 const NOTHING_CHANGES = 'If you do not want this, close the page. Nothing changes.'
 
-/** Renders the page that a mailed link opens. It says what the button does. Opening the page changes nothing. */
+/** Renders a page that a mailed link opens, with a button. Opening the page changes nothing. */
 export const renderLinkPage = ({
   title,
   text,
@@ -228,7 +228,7 @@ export const renderLinkPage = ({
 </form>
 <p>${keepTogether(otherwise)}</p>`
 
-/** Renders the page that says what the button did. */
+/** Renders the page after the button of `renderLinkPage`, or instead of it if the link no longer works. */
 export const renderLinkDonePage = ({
   title,
   text,
@@ -242,7 +242,7 @@ export const renderLinkDonePage = ({
 ${more}
 <p><a href="/">To the home page</a></p>`
 
-/** Lists the mistakes at the top of a page. `autofocus` moves the focus of a screen reader here without a script. */
+/** Renders the list of mistakes at the top of a page. `autofocus` moves a screen reader's focus there without a script. */
 export function renderMistakeSummary(mistakes: Readonly<Record<string, string | undefined>>) {
   const mistakeEntries = Object.entries(mistakes).filter(([, text]) => text !== undefined)
   return (
@@ -253,6 +253,6 @@ ${mistakeEntries.map(([field, text]) => html`<p><a href="#${field}">${text !== u
   )
 }
 
-/** Explains a mistake next to its field. */
+/** Renders the text about a mistake, next to its field. */
 export const renderMistake = (field: string, text: string | undefined) =>
   text !== undefined && html`<p class="mistake" id="${`${field}-mistake`}">${keepTogether(text)}</p>`

@@ -1,6 +1,6 @@
 import { keepTogether } from './form-numbers.ts'
 import { renderContactForm } from './form-pages.ts'
-import { ENGLISH, GET_HELP, type HelpWords, SPANISH, TRANSLATED } from './get-help-words.ts'
+import { ENGLISH, GET_HELP, type HelpWords, SPANISH, TRANSLATION_DATE } from './get-help-words.ts'
 import { type Html, html } from './html.ts'
 
 /** Renders the body of `/get-help`, with the form to our staff. */
@@ -11,7 +11,7 @@ export const renderSpanishHelpPage = (): Html =>
   renderHelpBody(
     SPANISH,
     html`<p><a href="/contact" hreflang="en">Formulario para escribirnos (en inglés)</a></p>`,
-    html`<p class="facts">Texto fijo del <time datetime="${TRANSLATED}">23 de noviembre de 2026</time>, traducido de nuestra <a href="/get-help" hreflang="en">página en inglés</a>, que puede ser más reciente. Las demás páginas, incluso las que enlazamos, están en inglés.</p>`,
+    html`<p class="facts">Texto fijo del <time datetime="${TRANSLATION_DATE}">23 de noviembre de 2026</time>, traducido de nuestra <a href="/get-help" hreflang="en">página en inglés</a>, que puede ser más reciente. Las demás páginas, incluso las que enlazamos, están en inglés.</p>`,
   )
 
 /** The page's path, title, description and link to the other language, by language. */
@@ -39,17 +39,17 @@ function renderHelpBody(words: HelpWords, form: Html, translationNote?: Html): H
 <p class="ways"><a href="#detained">${words.jumps.detained}</a> <a href="#hearing">${words.jumps.hearing}</a> <a href="#lawyers">${words.jumps.lawyers}</a></p>
 <section class="attorney" aria-labelledby="urgent">
 <h2 id="urgent">${urgent.heading}</h2>
-<p><strong>${urgent.first}</strong></p>
+<p><strong>${urgent.hint}</strong></p>
 <ul class="lines">
-${urgent.lines.map(({ id, when, first, phone, text }) => html`<li id="${id}"><h3>${when}</h3>\n${first && html`<p>${first}</p>\n`}<p><a class="phone" href="${`tel:${phone}`}">${phone}</a></p>\n${text && html`<p>${text}</p>`}</li>\n`)}</ul>
+${urgent.lines.map(({ id, situation, hint, phone, text }) => html`<li id="${id}"><h3>${situation}</h3>\n${hint && html`<p>${hint}</p>\n`}<p><a class="phone" href="${`tel:${phone}`}">${phone}</a></p>\n${text && html`<p>${text}</p>`}</li>\n`)}</ul>
 </section>
 ${translationNote}
 <section aria-labelledby="lawyers">
 <h2 id="lawyers">${lawyers.heading}</h2>
-<p>${lawyers.who}</p>
+<p>${lawyers.advisers}</p>
 <h3>${lawyers.placesHeading}</h3>
 <ol>
-${lawyers.places.map(({ when, text }) => html`<li><strong>${when}:</strong> ${text}</li>\n`)}</ol>
+${lawyers.places.map(({ situation, text }) => html`<li><strong>${situation}:</strong> ${text}</li>\n`)}</ol>
 <h3>${lawyers.callHeading}</h3>
 ${renderList(lawyers.call)}
 <h3>${lawyers.checkHeading}</h3>
@@ -63,7 +63,7 @@ ${renderList(bring.items)}
 <section aria-labelledby="fraud">
 <h2 id="fraud">${fraud.heading}</h2>
 ${renderList(fraud.signs)}
-<p>${fraud.after}</p>
+<p>${fraud.whatToDo}</p>
 </section>
 </div>
 <section aria-labelledby="write">

@@ -6,8 +6,8 @@ import { type Html, html } from './html.ts'
 /** The paths of the page, by language. */
 export const GET_HELP = { en: '/get-help', es: '/es/obtener-ayuda' } as const
 
-/** The translation date. The Spanish text does not follow later changes to the English text. */
-export const TRANSLATED = '2026-11-23'
+/** The date of the Spanish translation. Later changes to the English text need a new translation. */
+export const TRANSLATION_DATE = '2026-11-23'
 
 const LEGAL_AID = 'https://www.usa.gov/legal-aid'
 const REPORT_SCAMS = 'https://www.usa.gov/where-report-scams'
@@ -19,7 +19,7 @@ const CRIME_GUIDE = '/guides/u-visa-basics'
 const [COURT_LIST, ROSTERS] = ATTORNEY_LISTS
 const { danger, 'domestic-violence': family, trafficking, locator, detention, court } = EMERGENCY_LINES
 
-/** The page text in one language. Both languages say the same in the same order. */
+/** The page text in one language. The parts are the same in both languages, in the same order. */
 export interface HelpWords {
   readonly lang: 'en' | 'es'
   readonly title: string
@@ -29,28 +29,30 @@ export interface HelpWords {
   readonly urgent: {
     readonly heading: string
     /** A hint before all calls. */
-    readonly first: string
+    readonly hint: string
     readonly lines: readonly {
       readonly id: string
-      readonly when: string
+      /** When to call this line. */
+      readonly situation: string
       /** A hint before this call. */
-      readonly first?: Html
+      readonly hint?: Html
       readonly phone: string
       readonly text?: Html
     }[]
   }
   readonly lawyers: {
     readonly heading: string
-    readonly who: Html
+    /** Says who may give legal advice. */
+    readonly advisers: Html
     readonly placesHeading: string
-    readonly places: readonly { readonly when: string; readonly text: Html }[]
+    readonly places: readonly { readonly situation: string; readonly text: Html }[]
     readonly callHeading: string
     readonly call: readonly Html[]
     readonly checkHeading: string
     readonly check: readonly Html[]
   }
   readonly bring: { readonly heading: string; readonly items: readonly string[] }
-  readonly fraud: { readonly heading: string; readonly signs: readonly Html[]; readonly after: Html }
+  readonly fraud: { readonly heading: string; readonly signs: readonly Html[]; readonly whatToDo: Html }
   readonly write: { readonly heading: string; readonly text: Html }
   readonly sources: Html
 }
@@ -63,35 +65,35 @@ export const ENGLISH: HelpWords = {
   jumps: { detained: 'Somebody detained', hearing: 'Court hearing', lawyers: 'Free lawyer' },
   urgent: {
     heading: 'If it is urgent',
-    first: 'Use a phone that nobody else checks.',
+    hint: 'Use a phone that nobody else checks.',
     lines: [
       {
         id: 'danger',
-        when: 'You are in danger now',
+        situation: 'You are in danger now',
         phone: danger.phone,
       },
       {
         id: 'family',
-        when: 'Somebody in your family or home hurts, threatens or controls you',
+        situation: 'Somebody in your family or home hurts, threatens or controls you',
         phone: family.phone,
         text: html`The National Domestic Violence Hotline is free and open day and night. <a href="${FAMILY_GUIDE}">Our guide on family violence</a>`,
       },
       {
         id: 'forced',
-        when: 'Somebody forces you to work, or keeps your papers',
+        situation: 'Somebody forces you to work, or keeps your papers',
         phone: trafficking.phone,
         text: html`The National Human Trafficking Hotline is free and open day and night. <a href="${CRIME_GUIDE}">Our guide for victims of a crime</a>`,
       },
       {
         id: 'detained',
-        when: 'Somebody is detained by immigration officers (ICE)',
-        first: html`Talk to a lawyer or an accredited representative today: <a href="#lawyers">how to find one</a>. This number is a line of the government (ICE):`,
+        situation: 'Somebody is detained by immigration officers (ICE)',
+        hint: html`Talk to a lawyer or an accredited representative today: <a href="#lawyers">how to find one</a>. This number is a line of the government (ICE):`,
         phone: detention.phone,
         text: html`You can also look for the person in the <a href="${locator.url}">ICE detainee locator</a>, a government site. <a href="${COURT_GUIDE}">Our guide on immigration court</a>`,
       },
       {
         id: 'hearing',
-        when: 'You have a hearing in immigration court, or think that you missed one',
+        situation: 'You have a hearing in immigration court, or think that you missed one',
         phone: court.phone,
         text: html`This is the line of the court. You can also look up the case <a href="${court.url}">online</a>. Have your ${keepTogether('A-Number')} ready. Do not skip a hearing. If you missed one, talk to a lawyer today.`,
       },
@@ -99,19 +101,19 @@ export const ENGLISH: HelpWords = {
   },
   lawyers: {
     heading: 'Find a free or low-cost lawyer',
-    who: html`Only two kinds of people may give you legal advice about immigration. One is an <strong>attorney</strong>, which means a lawyer. The other is an <strong>accredited representative</strong>: a person whom the U.S. Department of Justice approved, in a group that it also approved. A notary, a “notario” or a consultant may not, unless that person is also one of the two.`,
+    advisers: html`Only two kinds of people may give you legal advice about immigration. One is an <strong>attorney</strong>, which means a lawyer. The other is an <strong>accredited representative</strong>: a person whom the U.S. Department of Justice approved, in a group that it also approved. A notary, a “notario” or a consultant may not, unless that person is also one of the two.`,
     placesHeading: 'Where to look',
     places: [
       {
-        when: 'If you have a case in immigration court',
+        situation: 'If you have a case in immigration court',
         text: html`<a href="${COURT_LIST.url}">Free legal help, by immigration court</a>. Look for your court. Attorneys and groups on this list agree to give at least 50 hours of free help a year there. It also names services that can refer you to a free lawyer.`,
       },
       {
-        when: 'For any question on immigration',
+        situation: 'For any question on immigration',
         text: html`<a href="${ROSTERS.url}">Recognized organizations and accredited representatives</a>. The groups are non-profits. They mostly help people with low incomes. Look at the date of the list.`,
       },
       {
-        when: 'For legal aid near you',
+        situation: 'For legal aid near you',
         text: html`<a href="${LEGAL_AID}">USA.gov legal aid</a>. It leads to the Legal Services Corporation and LawHelp.org.`,
       },
     ],
@@ -139,7 +141,7 @@ export const ENGLISH: HelpWords = {
       html`The person sells you a form. Empty forms are free on the USCIS site.`,
       html`A website says that it is the government, but its address does not end in “.gov”.`,
     ],
-    after: html`If somebody cheated you, it is not your fault. <a href="${AVOID_SCAMS}">Our guide on scams</a> says what to do then, and USA.gov says <a href="${REPORT_SCAMS}">where to report it</a>.`,
+    whatToDo: html`If somebody cheated you, it is not your fault. <a href="${AVOID_SCAMS}">Our guide on scams</a> says what to do then, and USA.gov says <a href="${REPORT_SCAMS}">where to report it</a>.`,
   },
   write: {
     heading: 'Write to our staff',
@@ -148,7 +150,7 @@ export const ENGLISH: HelpWords = {
   sources: html`Our guides <a href="${FIND_HELP}">Find legal help</a> and <a href="${AVOID_SCAMS}">Avoid scams</a> list the official source of each statement on this page, and the day on which we read it.`,
 }
 
-/** A plain, sentence-by-sentence translation of `ENGLISH`. */
+/** A plain translation of `ENGLISH`, sentence by sentence. It adds that staff can read only English. */
 export const SPANISH: HelpWords = {
   lang: 'es',
   title: 'Obtener ayuda',
@@ -157,35 +159,35 @@ export const SPANISH: HelpWords = {
   jumps: { detained: 'Persona detenida', hearing: 'Audiencia', lawyers: 'Abogado gratuito' },
   urgent: {
     heading: 'Si es urgente',
-    first: 'Use un teléfono que nadie más revise.',
+    hint: 'Use un teléfono que nadie más revise.',
     lines: [
       {
         id: 'danger',
-        when: 'Usted está en peligro en este momento',
+        situation: 'Usted está en peligro en este momento',
         phone: danger.phone,
       },
       {
         id: 'family',
-        when: 'Sufre maltrato, amenazas o control de alguien de su familia o de su hogar',
+        situation: 'Sufre maltrato, amenazas o control de alguien de su familia o de su hogar',
         phone: family.phone,
         text: html`La Línea Nacional contra la Violencia Doméstica (National Domestic Violence Hotline) es gratuita y atiende las 24 horas del día. <a href="${FAMILY_GUIDE}" hreflang="en">Nuestra guía sobre la violencia familiar (en inglés)</a>`,
       },
       {
         id: 'forced',
-        when: 'Alguien le obliga a trabajar, o no le devuelve sus documentos',
+        situation: 'Alguien le obliga a trabajar, o no le devuelve sus documentos',
         phone: trafficking.phone,
         text: html`La Línea Nacional contra la Trata de Personas (National Human Trafficking Hotline) es gratuita y atiende las 24 horas del día. <a href="${CRIME_GUIDE}" hreflang="en">Nuestra guía para víctimas de un delito (en inglés)</a>`,
       },
       {
         id: 'detained',
-        when: 'Los agentes de inmigración (ICE) detuvieron a una persona',
-        first: html`Hable hoy mismo con un abogado o con un representante acreditado: <a href="#lawyers">cómo encontrarlo</a>. Este número es una línea del gobierno (ICE):`,
+        situation: 'Los agentes de inmigración (ICE) detuvieron a una persona',
+        hint: html`Hable hoy mismo con un abogado o con un representante acreditado: <a href="#lawyers">cómo encontrarlo</a>. Este número es una línea del gobierno (ICE):`,
         phone: detention.phone,
         text: html`También puede buscar a la persona en el <a href="${locator.url}">localizador de detenidos de ICE</a>, un sitio del gobierno. <a href="${COURT_GUIDE}" hreflang="en">Nuestra guía sobre la corte de inmigración (en inglés)</a>`,
       },
       {
         id: 'hearing',
-        when: 'Tiene una audiencia en la corte de inmigración, o cree que faltó a una',
+        situation: 'Tiene una audiencia en la corte de inmigración, o cree que faltó a una',
         phone: court.phone,
         text: html`Es la línea de la corte. También puede consultar el caso <a href="${court.url}">en internet</a>. Tenga a mano su número de registro de extranjero (${keepTogether('A-Number')}). No falte a ninguna audiencia. Si faltó a una, hable hoy mismo con un abogado.`,
       },
@@ -193,19 +195,19 @@ export const SPANISH: HelpWords = {
   },
   lawyers: {
     heading: 'Cómo encontrar un abogado gratuito o de bajo costo',
-    who: html`Solo dos tipos de personas pueden darle asesoría legal sobre inmigración. Uno es el <strong>abogado</strong> (en inglés, “attorney” o “lawyer”). El otro es el <strong>representante acreditado</strong>: una persona autorizada por el Departamento de Justicia de los EE. UU., en una organización que también está autorizada. Un notario público, un “notario” o un consultor no puede hacerlo, a menos que también sea abogado o representante acreditado.`,
+    advisers: html`Solo dos tipos de personas pueden darle asesoría legal sobre inmigración. Uno es el <strong>abogado</strong> (en inglés, “attorney” o “lawyer”). El otro es el <strong>representante acreditado</strong>: una persona autorizada por el Departamento de Justicia de los EE. UU., en una organización que también está autorizada. Un notario público, un “notario” o un consultor no puede hacerlo, a menos que también sea abogado o representante acreditado.`,
     placesHeading: 'Dónde buscar',
     places: [
       {
-        when: 'Si tiene un caso en la corte de inmigración',
+        situation: 'Si tiene un caso en la corte de inmigración',
         text: html`<a href="${COURT_LIST.url}" hreflang="en">Ayuda legal gratuita, por corte de inmigración</a>. Busque su corte. Los abogados y las organizaciones de esta lista se comprometen a dar allí al menos 50 horas de ayuda gratuita al año. La lista también incluye servicios que pueden ponerle en contacto con un abogado gratuito.`,
       },
       {
-        when: 'Para cualquier pregunta sobre inmigración',
+        situation: 'Para cualquier pregunta sobre inmigración',
         text: html`<a href="${ROSTERS.url}" hreflang="en">Organizaciones reconocidas y representantes acreditados</a>. Son organizaciones sin fines de lucro. Ayudan sobre todo a personas de bajos ingresos. Fíjese en la fecha de la lista.`,
       },
       {
-        when: 'Para ayuda legal cerca de usted',
+        situation: 'Para ayuda legal cerca de usted',
         text: html`<a href="${LEGAL_AID}" hreflang="en">Ayuda legal en USA.gov</a>. Desde allí puede llegar a Legal Services Corporation y a LawHelp.org.`,
       },
     ],
@@ -243,7 +245,7 @@ export const SPANISH: HelpWords = {
       html`La persona le vende un formulario. Los formularios en blanco son gratuitos en el sitio web de USCIS.`,
       html`Un sitio web dice que es del gobierno, pero su dirección no termina en “.gov”.`,
     ],
-    after: html`Si le engañaron, no es su culpa. <a href="${AVOID_SCAMS}" hreflang="en">Nuestra guía sobre estafas (en inglés)</a> explica qué hacer, y USA.gov indica <a href="${REPORT_SCAMS}" hreflang="en">dónde denunciarlo</a>.`,
+    whatToDo: html`Si le engañaron, no es su culpa. <a href="${AVOID_SCAMS}" hreflang="en">Nuestra guía sobre estafas (en inglés)</a> explica qué hacer, y USA.gov indica <a href="${REPORT_SCAMS}" hreflang="en">dónde denunciarlo</a>.`,
   },
   write: {
     heading: 'Escriba a nuestro equipo',

@@ -6,6 +6,6 @@ test.for([
   [999, '999'],
   [1_240, '1,240'],
   [1_000_000, '1,000,000'],
-] as const)('%s is written as %s', ([count, written]) => {
-  expect(groupDigits(count)).toBe(written)
+] as const)('formats %s as %s', ([count, formatted]) => {
+  expect(groupDigits(count)).toBe(formatted)
 })

@@ -42,12 +42,12 @@ const parts = {
   apiUrl: 'https://plainpath.example/api/guides/renew',
   markdownUrl: '/guides/renew.md',
 }
-const markup = (change: Partial<GuideOnPage> = {}) =>
+const renderGuide = (change: Partial<GuideOnPage> = {}) =>
   toMarkup(renderGuidePage({ ...guide, ...change }, parts))
 
-describe('the page of a guide', () => {
-  test('shows its parts in the order in which they are needed', () => {
-    const shown = [
+describe('a guide page', () => {
+  test('shows its parts in this order', () => {
+    const expectedParts = [
       '<h1>Renew your green card</h1>',
       guide.summary,
       guide.audience,
@@ -71,12 +71,12 @@ describe('the page of a guide', () => {
       `href="${parts.markdownUrl}"`,
       `curl -H 'Accept: text/markdown' ${parts.apiUrl}`,
     ]
-    const places = shown.map((part) => markup().indexOf(part))
-    expect(places).not.toContain(-1)
-    expect(places).toEqual(places.toSorted((a, b) => a - b))
+    const indexes = expectedParts.map((part) => renderGuide().indexOf(part))
+    expect(indexes).not.toContain(-1)
+    expect(indexes).toEqual(indexes.toSorted((a, b) => a - b))
   })
 
-  test('shows what the guide itself says about attorneys in place of the plain list', () => {
+  test('shows the guide’s own text about attorneys instead of the list of reasons', () => {
     const page = toMarkup(
       renderGuidePage(guide, { ...parts, attorneyHtml: rawHtml('<p>Do not skip it.</p>') }),
     )
@@ -84,72 +84,72 @@ describe('the page of a guide', () => {
     expect(page).not.toContain('You were arrested.')
   })
 
-  test('gives each source an address of its own, its agency and the day it was checked', () => {
-    expect(markup()).toContain(
+  test('lists a source with an id, its link, its agency and the day on which it was checked', () => {
+    expect(renderGuide()).toContain(
       '<li id="source-2"><a href="https://www.ecfr.gov/current/title-8/section-264.5">8 CFR 264.5</a>. OFR. ' +
         'We last read this rule as of <time datetime="2026-03-01">March 1, 2026</time>.</li>',
     )
   })
 
-  test('says in words of which days its sources are', () => {
-    const [one] = guide.sources
-    if (!one) throw new Error('no source')
-    expect(markup()).toContain(
+  test('says when the newest and the oldest source were checked, or one day for a single source', () => {
+    const [source] = guide.sources
+    if (!source) throw new Error('no source')
+    expect(renderGuide()).toContain(
       'as of <time datetime="2026-06-26">June 26, 2026</time>, and the oldest as of <time datetime="2026-03-01">March 1, 2026</time>.',
     )
-    expect(markup({ sources: [one] })).toContain(
+    expect(renderGuide({ sources: [source] })).toContain(
       '<a href="#sources">its official source</a> as of <time datetime="2026-06-26">June 26, 2026</time>.',
     )
   })
 
-  test('opens a source behind its mark, and keeps the name of a form on one line', () => {
-    const [one] = guide.sources
-    if (!one) throw new Error('no source')
-    expect(toMarkup(renderSourceMark(1, one))).toBe(
+  test('has source marks that open, with form names kept on one line', () => {
+    const [source] = guide.sources
+    if (!source) throw new Error('no source')
+    expect(toMarkup(renderSourceMark(1, source))).toBe(
       '<details class="source"><summary>[1]</summary><small><a href="https://www.uscis.gov/i-90">' +
         '<span class="form-name">Form I-90</span></a>. We last read this page as of ' +
         '<time datetime="2026-06-26">June 26, 2026</time>.</small></details>',
     )
   })
 
-  test('says on which day it was reviewed, once it was', () => {
-    const reviewed = markup({ reviewed: '2026-12-01' })
+  test('says on which day the guide was reviewed, if it was', () => {
+    const reviewed = renderGuide({ reviewed: '2026-12-01' })
     expect(reviewed).toContain('Reviewed on <time datetime="2026-12-01">December 1, 2026</time>')
     expect(reviewed).not.toContain('Not yet reviewed')
     expect(reviewed).toContain('<meta itemprop="lastReviewed" content="2026-12-01">')
-    expect(markup()).not.toContain('lastReviewed')
+    expect(renderGuide()).not.toContain('lastReviewed')
   })
 
   test.for([
     [1, 'One statement below may be out of date'],
     [7, '7 of 40 statements below may be out of date'],
   ] as const)('warns of %i stale statements', ([staleStatements, words]) => {
-    expect(markup({ staleStatements })).toContain(`<p class="notice">${words}`)
-    expect(markup()).not.toContain('class="notice"')
+    expect(renderGuide({ staleStatements })).toContain(`<p class="notice">${words}`)
+    expect(renderGuide()).not.toContain('class="notice"')
   })
 
-  test('says which source was checked too long ago', () => {
-    const sources = guide.sources.map((source, at) => ({ ...source, stale: at === 0 }))
-    expect(markup({ sources })).toContain('June 26, 2026</time>, too long ago.</li>')
-    expect(markup({ sources })).toContain('March 1, 2026</time>.</li>')
+  test('marks only the source that was checked too long ago', () => {
+    const sources = guide.sources.map((source, index) => ({ ...source, stale: index === 0 }))
+    expect(renderGuide({ sources })).toContain('June 26, 2026</time>, too long ago.</li>')
+    expect(renderGuide({ sources })).toContain('March 1, 2026</time>.</li>')
   })
 
-  test('lists what was changed, and says at the top when something was corrected', () => {
+  test('lists the changes, and links to them with the date of a correction', () => {
     const added = { date: '2026-11-24', version: 3, text: 'Added: a part on travel.' }
     const corrected = { date: '2026-11-23', version: 2, text: 'Corrected: the court counts five days.' }
-    const page = markup({ history: [added, corrected] })
+    const page = renderGuide({ history: [added, corrected] })
     expect(page).toContain(
       '<a href="#history">Corrected on <time datetime="2026-11-23">November 23, 2026</time></a>.',
     )
     expect(page).toContain('<h2 id="history">Changes to this guide</h2>')
     expect(page).toContain(', version 2. Corrected: the court counts five days.</li>')
     expect(page.indexOf('version 3')).toBeLessThan(page.indexOf('version 2'))
-    expect(markup({ history: [added] })).not.toContain('<a href="#history">Corrected')
-    expect(markup()).not.toContain('id="history"')
+    expect(renderGuide({ history: [added] })).not.toContain('<a href="#history">Corrected')
+    expect(renderGuide()).not.toContain('id="history"')
   })
 })
 
-test('the official lists are the two of the Executive Office for Immigration Review', () => {
+test('the attorney lists are the two of the Executive Office for Immigration Review', () => {
   expect(ATTORNEY_LISTS.map(({ url }) => url)).toEqual([
     'https://www.justice.gov/eoir/list-pro-bono-legal-service-providers',
     'https://www.justice.gov/eoir/recognition-accreditation-roster-reports',

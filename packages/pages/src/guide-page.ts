@@ -52,8 +52,8 @@ interface GuideParts {
   /** The guide's own text on when to talk to an attorney. Without it, the page shows the plain list of reasons. */
   readonly attorneyHtml?: Html | undefined
   readonly related: readonly { readonly slug: string; readonly title: string }[]
-  /** True on a page about abuse or detention whose guide says to call 911. */
-  readonly isDangerNamed?: boolean
+  /** True if the page begins with the emergency number. */
+  readonly showsEmergencyNumber?: boolean
   /** The page's address, shown only on paper. */
   readonly url: string
   /** The guide's address in the API, which serves JSON, or Markdown on request. */
@@ -67,7 +67,7 @@ export function renderGuidePage(guide: GuideOnPage, parts: GuideParts): Html {
   const { sections, attorneyHtml, related } = parts
   return html`<article class="guide" itemscope itemtype="https://schema.org/WebPage">
 <h1>${keepTogether(guide.title)}</h1>
-${parts.isDangerNamed && html`<p class="urgent"><strong>In danger now?</strong> Call <a class="phone" href="tel:911">911</a>.</p>`}
+${parts.showsEmergencyNumber && html`<p class="urgent"><strong>In danger now?</strong> Call <a class="phone" href="tel:911">911</a>.</p>`}
 <p class="lead">${keepTogether(guide.summary)}</p>
 <meta itemprop="name" content="${guide.title}">
 <meta itemprop="dateModified" content="${guide.updated}">
@@ -127,7 +127,7 @@ const renderReviewedLine = (reviewed: string | null) =>
     ? html`<strong>Not yet reviewed by an attorney.</strong>`
     : html`<strong>Reviewed on ${renderCalendarDay(reviewed)}.</strong>`
 
-/** Renders the dates of the newest and the oldest source copy, with a link to the source list. */
+/** Renders the dates of the newest and, if it differs, the oldest source copy, with a link to the source list. */
 function renderLastReadLine(sources: readonly SourceOnPage[]): Html {
   const days = sources.map(({ checked }) => checked).toSorted()
   const [oldest = '', newest = oldest] = [days[0], days.at(-1)]
@@ -135,7 +135,7 @@ function renderLastReadLine(sources: readonly SourceOnPage[]): Html {
   return html`We last read <a href="#sources">${describeSourceCount(sources.length)}</a> as of ${renderCalendarDay(newest)}${oldestText}.`
 }
 
-/** Tells readers how much of a guide is stale. */
+/** Formats the notice that says how many of a guide's statements are stale. */
 export function formatStaleNotice({
   statements,
   staleStatements,
@@ -148,7 +148,7 @@ export function formatStaleNotice({
   return `${subject} below may be out of date: we last read the official source too long ago. ${pronoun} says so. Look at the official page before you act.`
 }
 
-/** Renders the date of the last correction, for people who acted on a wrong sentence. */
+/** Renders the date of the last correction, if any, for people who acted on a statement that was wrong. */
 function renderCorrectedLine(history: GuideOnPage['history']): Html | false {
   const correction = history.find(({ text }) => text.startsWith('Corrected: '))
   return (
@@ -194,7 +194,7 @@ function formatLastRead({ kind, checked, stale }: SourceOnPage): Html {
 }
 
 /**
- * Renders the numbered source mark after a paragraph. Opening it shows the source in place.
+ * Renders a numbered source mark. Opening it shows the source in place.
  *
  * @param number starts at 1
  */

@@ -2,8 +2,9 @@ import { keepTogether } from './form-numbers.ts'
 import { type Html, html } from './html.ts'
 import { type GuideInList, groupGuidesBySituation } from './situations.ts'
 
-/** Renders the body of `/guides`: all guides by situation. The urgent situation comes first. */
+/** Renders the body of `/guides`: all guides by situation. The immigration court comes first, because it is urgent. */
 export function renderGuidesPage(guides: readonly GuideInList[]): Html {
+  /** Returns 1 for the urgent situation, and 0 for others. */
   const getUrgency = ({ id }: { id: string }) => Number(id === 'court')
   const situations = groupGuidesBySituation(guides).toSorted(
     (one, other) => getUrgency(other) - getUrgency(one),

@@ -10,9 +10,9 @@ const home: HomePage = {
 }
 
 describe('the home page', () => {
-  test('begins with the question box, with urgent help, what the service is not and the way in for agents below, and leads on', () => {
+  test('has the question box first, then urgent help, what the service is not, and links for agents and apps', () => {
     const markup = toMarkup(renderHomePage(home))
-    const places = [
+    const indexes = [
       '<h1>',
       'Ask in your own words',
       '>Ask</button>',
@@ -24,11 +24,11 @@ describe('the home page', () => {
       'Urgent help',
       '<h2 id="agents">',
     ].map((part) => markup.indexOf(part))
-    expect(places).not.toContain(-1)
-    expect(places).toEqual(places.toSorted((a, b) => a - b))
+    expect(indexes).not.toContain(-1)
+    expect(indexes).toEqual(indexes.toSorted((a, b) => a - b))
   })
 
-  test('links each situation that has a guide, and the list of all', () => {
+  test('links to a situation that has guides and to the list of all guides, or says that there is no guide', () => {
     const markup = toMarkup(renderHomePage(home))
     expect(markup).toContain('<a href="/guides#green-card">Green card</a>')
     expect(markup).not.toContain('/guides#court')
@@ -36,19 +36,20 @@ describe('the home page', () => {
     expect(toMarkup(renderHomePage({ ...home, guides: [] }))).toContain('No guide is published yet.')
   })
 
-  test('asks a person whom a link led here to join first', () => {
+  test('has the waitlist form once, before the guides, for a person whom a referral link led here', () => {
     const markup = toMarkup(renderHomePage({ ...home, referredBySlug: 'k3v7q2mzt5ndw4ha' }))
     expect(markup.match(/id="waitlist"/g)).toHaveLength(1)
     expect(markup.indexOf('id="waitlist"')).toBeLessThan(markup.indexOf('Guides by situation'))
   })
 
-  test('shows a command so that what is copied from it is what was given', () => {
-    const shown = /<pre><code>(.*)<\/code><\/pre>/s.exec(toMarkup(renderHomePage(home)))?.[1] ?? ''
-    const copied = shown.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&lt;', '<')
-    expect(copied.replaceAll('&gt;', '>').replaceAll('&amp;', '&')).toBe(script)
+  test('escapes a command so that the displayed text is the command itself', () => {
+    const escaped = /<pre><code>(.*)<\/code><\/pre>/s.exec(toMarkup(renderHomePage(home)))?.[1] ?? ''
+    const withoutQuotes = escaped.replaceAll('&quot;', '"').replaceAll('&#39;', "'")
+    const displayed = withoutQuotes.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&')
+    expect(displayed).toBe(script)
   })
 
-  test('leaves the list of links out when there are none', () => {
+  test('leaves out the list of links if there are none', () => {
     expect(toMarkup(renderHomePage({ ...home, links: [] }))).not.toContain('Read more')
   })
 })

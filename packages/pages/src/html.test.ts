@@ -3,8 +3,8 @@ import { type HtmlValue, html, rawHtml, toMarkup } from './html.ts'
 
 const SPECIAL = ['<', '>', '&', '"', "'", '`', '=', '/', ' ', ';', 'lt', '\n', '</p>', '<!--']
 
-/** Every UTF-16 code unit by itself, and every way to put up to three special pieces beside each other. */
-function* hostileTexts(): Generator<string> {
+/** Yields every UTF-16 code unit, and every sequence of one to three special pieces. */
+function* generateHostileTexts(): Generator<string> {
   for (let unit = 0; unit <= 0xffff; unit++) yield String.fromCharCode(unit)
   for (const a of SPECIAL) {
     for (const b of ['', ...SPECIAL]) for (const c of ['', ...SPECIAL]) yield a + b + c
@@ -17,39 +17,40 @@ const decode = (markup: string) =>
 
 describe('html', () => {
   test('escapes every <, >, & and quote of a value in text and in an attribute, and loses no character', () => {
-    const wrong = new Set<string>()
-    for (const text of hostileTexts()) {
+    const failedTexts = new Set<string>()
+    for (const text of generateHostileTexts()) {
       const inText = toMarkup(html`<p>${text}</p>`).slice('<p>'.length, -'</p>'.length)
       const inAttribute = toMarkup(html`<a title="${text}">`).slice('<a title="'.length, -'">'.length)
       for (const escaped of [inText, inAttribute]) {
-        if (/[<>"']|&(?!(?:amp|lt|gt|quot|#39);)/.test(escaped) || decode(escaped) !== text) wrong.add(text)
+        const isUnsafe = /[<>"']|&(?!(?:amp|lt|gt|quot|#39);)/.test(escaped)
+        if (isUnsafe || decode(escaped) !== text) failedTexts.add(text)
       }
     }
-    expect([...wrong]).toEqual([])
+    expect([...failedTexts]).toEqual([])
   })
 
-  test('passes markup through once, also in lists within lists', () => {
+  test('does not escape markup again, even in nested lists', () => {
     const item = html`<li>${'a & b'}</li>`
     expect(toMarkup(html`<ul>${[item, [item, rawHtml('<hr>')]]}</ul>`)).toBe(
       '<ul><li>a &amp; b</li><li>a &amp; b</li><hr></ul>',
     )
   })
 
-  test('prints nothing for undefined, null and false, and prints zero', () => {
+  test('renders undefined, null, false and an empty string as nothing, and zero as 0', () => {
     expect(toMarkup(html`<p>${undefined}${null}${false}${''}${0}</p>`)).toBe('<p>0</p>')
   })
 
   test.for<{ kind: string; value: unknown }>([
-    { kind: 'an object that was JSON', value: { markup: '<b>' } },
-    { kind: 'an object that prints as text', value: { toString: () => '<b>' } },
-    { kind: 'a day', value: new Date(0) },
+    { kind: 'an object from JSON', value: { markup: '<b>' } },
+    { kind: 'an object with toString', value: { toString: () => '<b>' } },
+    { kind: 'a date', value: new Date(0) },
     { kind: 'true', value: true },
     { kind: 'a symbol', value: Symbol('<b>') },
-  ])('refuses what is neither text nor markup: $kind', ({ value }) => {
+  ])('rejects $kind', ({ value }) => {
     expect(() => html`<p>${value as HtmlValue}</p>`).toThrow(TypeError)
   })
 
-  test('refuses a value in a tag without quotes around it', () => {
+  test('rejects a value that is in a tag but not in quotes', () => {
     const value = 'x onclick=1'
     expect(() => html`<a title=${value}>`).toThrow('quotes')
     expect(() => html`<a title="fine" ${value}>`).toThrow('quotes')

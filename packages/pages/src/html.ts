@@ -1,6 +1,6 @@
 const MARKUP = Symbol('markup')
 
-/** Markup that is safe to send. Only `html` and `rawHtml` create it, because a request cannot contain the symbol key. */
+/** Markup that is safe to send. Only `html` and `rawHtml` can create it: JSON from a request cannot contain the symbol key. */
 export interface Html {
   readonly [MARKUP]: string
 }
@@ -15,7 +15,7 @@ export type HtmlValue = string | number | Html | readonly HtmlValue[] | undefine
  *   `HtmlValue`
  */
 export function html(strings: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
-  if (!CHECKED_TEMPLATES.has(strings)) checkPlaces(strings)
+  if (!CHECKED_TEMPLATES.has(strings)) checkPositions(strings)
   let markup = strings[0] ?? ''
   for (const [index, value] of values.entries()) markup += renderValue(value) + (strings[index + 1] ?? '')
   return rawHtml(markup)
@@ -47,24 +47,25 @@ const ENTITIES: Readonly<Record<string, string>> = {
 }
 const escapeText = (text: string) => text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '')
 
-/** The templates that `checkPlaces` has accepted. Each evaluation of a template literal passes the same array. */
+/** The templates that `checkPositions` has accepted. A template literal passes the same array each time it is evaluated. */
 const CHECKED_TEMPLATES = new WeakSet<TemplateStringsArray>()
 
 /** Where a value is: in text, in a tag outside quotes, or within one kind of quotes. */
-type Place = 'text' | 'tag' | '"' | "'"
+type Position = 'text' | 'tag' | '"' | "'"
 
-function checkPlaces(strings: TemplateStringsArray) {
-  let place: Place = 'text'
+/** Checks that no value of a template is inside a tag but outside quotes, and remembers the template. */
+function checkPositions(strings: TemplateStringsArray) {
+  let position: Position = 'text'
   for (const text of strings.slice(0, -1)) {
-    for (const character of text) place = getPlaceAfter(place, character)
-    if (place === 'tag') throw new TypeError('in a tag, a value needs quotes around it')
+    for (const character of text) position = getPositionAfter(position, character)
+    if (position === 'tag') throw new TypeError('in a tag, a value needs quotes around it')
   }
   CHECKED_TEMPLATES.add(strings)
 }
 
-function getPlaceAfter(place: Place, character: string): Place {
-  if (place === 'text') return character === '<' ? 'tag' : 'text'
-  if (place !== 'tag') return character === place ? 'tag' : place
+function getPositionAfter(position: Position, character: string): Position {
+  if (position === 'text') return character === '<' ? 'tag' : 'text'
+  if (position !== 'tag') return character === position ? 'tag' : position
   if (character === '"' || character === "'") return character
   return character === '>' ? 'text' : 'tag'
 }

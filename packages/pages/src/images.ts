@@ -28,7 +28,7 @@ export const CARD_IMAGE: Image = {
   bytes: cardBytes,
 }
 
-/** The card, and the icons for programs that do not support SVG. Those programs request these paths. */
+/** The card, and the icons for programs that do not support SVG. Such programs request the icons at these fixed paths. */
 export const IMAGES: readonly Image[] = [
   { path: '/favicon.ico', contentType: 'image/vnd.microsoft.icon', bytes: readImage('favicon.ico') },
   { path: '/apple-touch-icon.png', contentType: 'image/png', bytes: readImage('apple-touch-icon.png') },

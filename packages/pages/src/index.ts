@@ -15,11 +15,11 @@ export {
   renderClosedClaimPage,
   renderEndClaimPage,
   renderEndedClaimPage,
-  renderLentAccessPage,
+  renderGrantedAccessPage,
 } from './claim-pages.ts'
 export { renderConnectPage } from './connect-page.ts'
 export { DOCS_HEADERS, DOCS_SCRIPT } from './docs-script.ts'
-export { keepTogether, UNBROKEN } from './form-numbers.ts'
+export { keepTogether, UNBREAKABLE_WORDS } from './form-numbers.ts'
 export {
   CONTACT_TOPICS,
   type ContactField,

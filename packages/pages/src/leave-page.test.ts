@@ -4,22 +4,22 @@ import { LEAVE_HEADERS, LEAVE_SCRIPT, NEUTRAL_SITE, renderQuickExit } from './le
 import { PAGE_CSP } from './render-page.ts'
 
 describe('the quick exit', () => {
-  test('is a plain link to a neutral site, which does not learn where people come from', () => {
+  test('is a plain link to a neutral site, without a referrer', () => {
     expect(toMarkup(renderQuickExit())).toContain(
       `<a href="${NEUTRAL_SITE}" rel="noreferrer nofollow" title="Opens Wikipedia in place of this page">Leave this page</a>`,
     )
   })
 
-  test('promises nothing that works with scripts only', () => {
+  test('hides the Shift shortcut, which needs scripts, until a script shows it', () => {
     const withoutScripts = toMarkup(renderQuickExit()).replaceAll(/<span hidden>.*<\/span>|<[^>]*>/g, '')
     expect(withoutScripts).not.toMatch(/shift/i)
   })
 
-  test('says that a shared phone is a risk, and how to clear the history', () => {
+  test('asks whether somebody else uses the device, and offers to explain how to clear the history', () => {
     expect(toMarkup(renderQuickExit())).toMatch(/somebody else use this device\? How to clear your history/)
   })
 
-  test('loads one script of our own, and lets no browser store the page', () => {
+  test('loads our own script, and has headers that allow it and forbid storing the page', () => {
     expect(toMarkup(renderQuickExit())).toContain(`<script src="${LEAVE_SCRIPT.path}" defer></script>`)
     expect(LEAVE_HEADERS).toEqual({
       'cache-control': 'no-store',
@@ -27,7 +27,7 @@ describe('the quick exit', () => {
     })
   })
 
-  test('has a script that stores nothing and requests nothing', () => {
+  test('has a script below 2,500 bytes that names no interface for storing or requesting', () => {
     expect(LEAVE_SCRIPT.body).not.toMatch(/storage|cookie|fetch|XMLHttp|beacon|indexedDB|caches|console/i)
     expect(Buffer.byteLength(LEAVE_SCRIPT.body)).toBeLessThan(2_500)
   })

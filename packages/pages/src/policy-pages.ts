@@ -5,7 +5,7 @@ import { renderCalendarDay } from './long-date.ts'
 /**
  * Renders the body of `/privacy`.
  *
- * @param rows say what we keep, how, and for how long
+ * @param rows the data that we store, the form in which we store it, and for how long
  */
 export function renderPrivacyPage(rows: readonly { what: string; how: string; until: string }[]): Html {
   return html`<h1>Privacy</h1>
@@ -63,7 +63,7 @@ interface Change {
 /**
  * Renders the body of `/changelog`.
  *
- * @param releases are sorted newest first
+ * @param releases the releases, newest first
  */
 export function renderChangelogPage(
   releases: readonly { version: string; changes: readonly Change[] }[],

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { toMarkup } from './html.ts'
 import { html, renderProblemPage, renderProblemsPage } from './index.ts'
 
-test('the page of a problem says what it means, what to do, and the address that answers name', () => {
+test('the page of a problem has its title, status, meaning and remedy, and its own address', () => {
   const markup = toMarkup(
     renderProblemPage({
       origin: 'https://plainpath.example',
@@ -22,9 +22,10 @@ test('the page of a problem says what it means, what to do, and the address that
   expect(markup).toContain('https://plainpath.example/problems/invalid-request')
 })
 
-test('the list of problems has each once, under its status', () => {
-  const problem = (code: string, status: number) => ({ code, status, title: `Title of ${code}` })
-  const markup = toMarkup(renderProblemsPage([problem('b', 404), problem('a', 400), problem('c', 404)]))
+test('the page of all problems lists each once, under its status', () => {
+  const createProblem = (code: string, status: number) => ({ code, status, title: `Title of ${code}` })
+  const problems = [createProblem('b', 404), createProblem('a', 400), createProblem('c', 404)]
+  const markup = toMarkup(renderProblemsPage(problems))
   const rows = /<th scope="rowgroup" rowspan="(\d)">(\d+)<\/th>|<a href="\/problems\/(\w)">/g
   expect(
     [...markup.matchAll(rows)].map(([, count, status, code]) => code ?? `${count} of ${status}`),

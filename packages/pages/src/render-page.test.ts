@@ -13,8 +13,8 @@ import {
 
 const origin = 'https://plainpath.example'
 
-/** One page of each kind, with `text` in every place that takes text. */
-function pagesWith(text: string): string[] {
+/** Renders a guide page, the home page and a problem page, with `text` in the places that take any text. */
+function renderPagesWith(text: string): string[] {
   const page = { title: text, description: text, lang: text, origin, path: '/guides/x' }
   const source = {
     title: text,
@@ -71,32 +71,33 @@ const page: Page = {
 }
 
 describe('a page', () => {
-  test('has no script, no inline style, no form that leads elsewhere and no base', () => {
-    for (const document of pagesWith('plain')) {
+  test('has no script, inline style, frame or base, and no form that posts to another site', () => {
+    for (const document of renderPagesWith('plain')) {
       expect(document).not.toMatch(
         /<(script|style|base|iframe|object)\b|<form(?![^>]* action="\/[a-z])|\sstyle=|\son[a-z]+=|javascript:/i,
       )
     }
   })
 
-  test('loads only our stylesheet', () => {
-    for (const document of pagesWith('plain')) {
-      const loaded = [...document.matchAll(/<link rel="(?:stylesheet|preload|icon)" href="([^"]*)"|\ssrc="/g)]
-      expect(loaded.map(([, href]) => href?.replace(/^data:.*/, 'data:'))).toEqual(['data:', STYLESHEET.path])
+  test('loads only our stylesheet and an inline icon', () => {
+    for (const document of renderPagesWith('plain')) {
+      const loads = [...document.matchAll(/<link rel="(?:stylesheet|preload|icon)" href="([^"]*)"|\ssrc="/g)]
+      expect(loads.map(([, href]) => href?.replace(/^data:.*/, 'data:'))).toEqual(['data:', STYLESHEET.path])
     }
   })
 
-  test('keeps its structure whatever its values say', () => {
-    const hostile = `"><script>alert(1)</script><p title='&lt;`
-    const tags = (document: string) => document.match(/<[a-z!/][^>]*>/gi)?.map((tag) => tag.split(/[\s>]/)[0])
-    for (const [index, document] of pagesWith(hostile).entries()) {
-      expect(tags(document)).toEqual(tags(pagesWith('plain')[index] ?? ''))
+  test('keeps its structure with values that contain markup', () => {
+    const hostileText = `"><script>alert(1)</script><p title='&lt;`
+    const listTags = (document: string) =>
+      document.match(/<[a-z!/][^>]*>/gi)?.map((tag) => tag.split(/[\s>]/)[0])
+    for (const [index, document] of renderPagesWith(hostileText).entries()) {
+      expect(listTags(document)).toEqual(listTags(renderPagesWith('plain')[index] ?? ''))
       expect(document).not.toContain('<script')
     }
   })
 
-  test('has one h1, headings in order and no id twice', () => {
-    for (const document of pagesWith('plain')) {
+  test('has one h1, no skipped heading level, no id twice, and an id for each reference', () => {
+    for (const document of renderPagesWith('plain')) {
       const levels = [...document.matchAll(/<h([1-6])/g)].map(([, level]) => Number(level))
       expect(levels.filter((level) => level === 1)).toHaveLength(1)
       for (const [index, level] of levels.entries())
@@ -108,13 +109,13 @@ describe('a page', () => {
     }
   })
 
-  test('weighs under 50 KB with its stylesheet', () => {
-    for (const document of pagesWith('x'.repeat(300))) {
+  test('has under 50,000 bytes with its stylesheet', () => {
+    for (const document of renderPagesWith('x'.repeat(300))) {
       expect(Buffer.byteLength(document) + Buffer.byteLength(STYLESHEET.body)).toBeLessThan(50_000)
     }
   })
 
-  test('says in its footer what the service is not, and begins with a link to the text', () => {
+  test('says in its footer what the service is not, and begins with a link to the main part', () => {
     const document = renderPage(page)
     expect(document).toMatch(
       /<footer[^>]*>\s*<p>Plainpath is not a law firm and not the government\. .*not legal advice/,
@@ -122,7 +123,7 @@ describe('a page', () => {
     expect(document).toMatch(/<body>\s*<a class="skip" href="#main">/)
   })
 
-  test('names itself, its language and its address', () => {
+  test('has its language, direction, title, description and canonical address', () => {
     const document = renderPage({ ...page, lang: 'es', description: 'How & when' })
     expect(document).toMatch(/^<!doctype html>\n<html lang="es" dir="ltr">/)
     expect(document).toContain('<title>Renew your green card – Plainpath</title>')
@@ -131,19 +132,19 @@ describe('a page', () => {
     expect(renderPage({ ...page, path: '/' })).toContain('<title>Renew your green card</title>')
   })
 
-  test('gives the bars of a browser the colour of the paper', () => {
+  test('has theme colours that are background colours of the stylesheet', () => {
     for (const [, colour = ''] of renderPage(page).matchAll(/name="theme-color" content="([^"]*)"/g))
       expect(STYLESHEET.body).toContain(`--paper: ${colour};`)
   })
 
-  test('that is not to be found has no address of its own', () => {
+  test('has no canonical address if it is marked noindex', () => {
     const document = renderPage({ ...page, noindex: true })
     expect(document).toContain('<meta name="robots" content="noindex">')
     expect(document).not.toContain('canonical')
   })
 })
 
-test('the content security policy allows no script, nothing inline and no frame', () => {
+test('the content security policy allows no script, no inline code and no frame', () => {
   const directives = PAGE_CSP.split('; ')
   expect(directives).toEqual([
     "default-src 'none'",

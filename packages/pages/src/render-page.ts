@@ -53,7 +53,10 @@ export interface Page {
   readonly noindex?: boolean
 }
 
-/** `img-src data:` allows the icon, which is part of the page. Without it, browsers request `/favicon.ico`. */
+/**
+ * The content security policy of pages. `img-src data:` allows the icon, which is part of the page: without an icon, browsers
+ * would request `/favicon.ico`.
+ */
 export const PAGE_CSP = [
   "default-src 'none'",
   "style-src 'self'",
@@ -66,7 +69,7 @@ export const PAGE_CSP = [
 /** The background colours, for browser toolbars. */
 const THEME_COLOURS = { light: '#fbf8f1', dark: '#1a1815' } as const
 
-/** Renders the whole document. It has no inline scripts or styles, and loads nothing from other origins. */
+/** Renders the whole document. Adds no inline scripts or styles to the body, and nothing from other origins. */
 export function renderPage(page: Page): string {
   const {
     title,
@@ -109,7 +112,7 @@ ${renderSiteFooter(frame)}
 `)
 }
 
-/** Renders the canonical address for search engines, and the link preview for messages (Open Graph). */
+/** Renders the canonical address for search engines, and the link preview for chats and social networks (Open Graph). */
 const renderSharingTags = (page: {
   title: string
   description: string | undefined

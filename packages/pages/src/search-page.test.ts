@@ -11,42 +11,42 @@ const result = {
 }
 const FIND_HELP = { slug: 'find-legal-help', title: 'Find help', summary: 'Who may help.' }
 type Results = Parameters<typeof renderSearchPage>[0]['results']
-const markup = (text: string, results: Results = [result], near: string[] = []) =>
+const renderSearch = (text: string, results: Results = [result], near: string[] = []) =>
   toMarkup(renderSearchPage({ text, results, near, guides: [FIND_HELP] }))
 
-test('the page shows what was asked for as text, and has no second search field', () => {
-  expect(markup('"><script>')).toContain('for “&quot;&gt;&lt;script&gt;”</h1>')
-  expect(markup('"><script>', [])).toContain('for “&quot;&gt;&lt;script&gt;”')
+test('escapes the search terms in the heading, with and without results', () => {
+  expect(renderSearch('"><script>')).toContain('for “&quot;&gt;&lt;script&gt;”</h1>')
+  expect(renderSearch('"><script>', [])).toContain('for “&quot;&gt;&lt;script&gt;”')
 })
 
-test('the page lists guides in the order that it is given, each with its snippet and a link to the section', () => {
-  const listed = markup('scam', [result, { ...result, slug: 'b', title: 'B' }])
-  expect(listed).toContain('2 guides for “scam”')
-  expect(listed).toContain('<a href="/guides/avoid-scams">Avoid scams</a>')
-  expect(listed).toContain(
+test('lists guides in the given order, each with its snippet and a link to its section', () => {
+  const page = renderSearch('scam', [result, { ...result, slug: 'b', title: 'B' }])
+  expect(page).toContain('2 guides for “scam”')
+  expect(page).toContain('<a href="/guides/avoid-scams">Avoid scams</a>')
+  expect(page).toContain(
     '<a href="/guides/avoid-scams#warning-signs">Warning signs</a><br>Never pay by &lt;gift card&gt;.',
   )
-  expect(listed.indexOf('Avoid scams')).toBeLessThan(listed.indexOf('>B<'))
+  expect(page.indexOf('Avoid scams')).toBeLessThan(page.indexOf('>B<'))
 })
 
 test('a snippet from before the first heading has no link', () => {
-  expect(markup('scam', [{ ...result, section: undefined }])).toContain(
+  expect(renderSearch('scam', [{ ...result, section: undefined }])).toContain(
     '<p class="snippet">Never pay by &lt;gift card&gt;.</p>',
   )
 })
 
-test('a search without a result offers near words, often needed guides, the question box and the form', () => {
-  const empty = markup('zzz', [], ['visa', 'a&b'])
-  expect(empty).toContain('No guide found for “zzz”')
-  expect(empty).toContain('Did you mean <a href="/search?q=visa">visa</a> or <a')
-  expect(empty).toContain('<form class="form" action="/search" method="get">')
-  expect(empty).toContain('value="zzz">')
-  expect(empty).toContain('<a href="/search?q=a%26b">a&amp;b</a>')
+test('a search without results offers similar words, a new search, often needed guides and other pages', () => {
+  const page = renderSearch('zzz', [], ['visa', 'a&b'])
+  expect(page).toContain('No guide found for “zzz”')
+  expect(page).toContain('Did you mean <a href="/search?q=visa">visa</a> or <a')
+  expect(page).toContain('<form class="form" action="/search" method="get">')
+  expect(page).toContain('value="zzz">')
+  expect(page).toContain('<a href="/search?q=a%26b">a&amp;b</a>')
   for (const href of ['/ask', '/guides', '/get-help', '/contact', '/guides/find-legal-help'])
-    expect(empty).toContain(`href="${href}"`)
-  expect(markup('zzz', [])).not.toContain('Did you mean')
+    expect(page).toContain(`href="${href}"`)
+  expect(renderSearch('zzz', [])).not.toContain('Did you mean')
 })
 
-test('the page does not mention results before a search', () => {
-  expect(markup('', [])).not.toContain('found')
+test('does not mention results before a search', () => {
+  expect(renderSearch('', [])).not.toContain('found')
 })

@@ -1,7 +1,7 @@
 import { keepTogether } from './form-numbers.ts'
 import { renderGuideList } from './guides-page.ts'
 import { type Html, html } from './html.ts'
-import { type GuideInList, listOftenNeeded } from './situations.ts'
+import { type GuideInList, listOftenNeededGuides } from './situations.ts'
 
 interface SearchPage {
   /** The search terms; empty at first. */
@@ -62,7 +62,7 @@ const renderNearLink = (word: string, index: number, words: readonly string[]) =
 
 /** Renders other ways to find information, for a page without results. */
 export const renderOtherWays = (guides: readonly GuideInList[]): Html => {
-  const suggestions = listOftenNeeded(guides)
+  const suggestions = listOftenNeededGuides(guides)
   return html`<h2>Other ways to find it</h2>
 <ul>
 <li>If it is urgent, <a href="/get-help">get help</a>: phone lines, and how to find a lawyer.</li>

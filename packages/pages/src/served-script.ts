@@ -21,6 +21,6 @@ export function readScript(name: string): ServedScript {
   })
 }
 
-/** Renders the element that loads a script. The script runs once the page is parsed. */
+/** Renders the element that loads a script. The script runs after the page has been parsed. */
 export const renderScriptElement = ({ path }: ServedScript): Html =>
   html`<script src="${path}" defer></script>`

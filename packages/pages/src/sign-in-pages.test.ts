@@ -39,7 +39,7 @@ const pages: Record<string, Html> = {
 
 describe.for(Object.entries(pages))('the page "%s"', ([, page]) => {
   const markup = toMarkup(page)
-  test('has one heading, no script, and short sentences without please', () => {
+  test('has one h1, no script, no "please", and sentences of at most 26 words', () => {
     expect(markup.match(/<h1>/g)).toHaveLength(1)
     expect(markup).not.toMatch(/<script|please|!</i)
     const text = markup.replaceAll(/<[^>]*>/g, ' ')
@@ -47,7 +47,7 @@ describe.for(Object.entries(pages))('the page "%s"', ([, page]) => {
       expect(sentence.trim().split(/\s+/).length, sentence).toBeLessThanOrEqual(26)
   })
 
-  test('sends each form to itself with its token, and what is typed nowhere else', () => {
+  test('posts each form to its own address with its token, and escapes the input', () => {
     expect(markup).not.toContain('<i>')
     for (const form of markup.split('<form').slice(1)) {
       expect(form).toContain('action="/oauth/sign-in/uid" method="post"')
@@ -60,15 +60,15 @@ test.for([
   [renderSignInPage({ ...FORM, app: SITE }), 'Continue'],
   [renderSignInCodePage({ ...CODE, app: SITE }), 'Allow'],
   [renderAllowedPage({ ...FORM, app: SITE }), 'Continue'],
-] as const)('to deny is as easy as to allow: the next button, of the same kind', ([page, allow]) => {
+] as const)('a Deny button of the same kind follows the button that allows: %#', ([page, allowLabel]) => {
   expect(toMarkup(page)).toMatch(
     new RegExp(
-      `<button type="submit" name="step" value="\\w+">${allow}</button>\\n<button type="submit" name="step" value="deny">Deny</button>`,
+      `<button type="submit" name="step" value="\\w+">${allowLabel}</button>\\n<button type="submit" name="step" value="deny">Deny</button>`,
     ),
   )
 })
 
-test('the page says what happens next above the buttons that allow', () => {
+test('pages with an allow button say what happens next before the deny button', () => {
   for (const name of ['address', 'code', 'allowed']) {
     const markup = toMarkup(pages[name] ?? renderNoSignInPage())
     expect(markup.indexOf('What happens next')).toBeGreaterThan(0)
@@ -76,7 +76,7 @@ test('the page says what happens next above the buttons that allow', () => {
   }
 })
 
-test('shows where the result goes alone and large, and marks what the app says of itself', () => {
+test('shows the host of an app, and says that its name is unchecked', () => {
   const markup = toMarkup(renderSignInPage({ ...FORM, app: { ...SITE, name: 'x (domain checked) <b>' } }))
   expect(markup).toContain('<p class="destination" id="destination"><bdi>claude.ai</bdi></p>')
   expect(markup).toContain('“x (…) &lt;b&gt;”')
@@ -85,7 +85,7 @@ test('shows where the result goes alone and large, and marks what the app says o
   expect(markup).toContain('Only continue if you yourself just connected an app at claude.ai.')
 })
 
-test('warns where any program could be asking, and says what a document says of its host', () => {
+test('warns if any program on the device could be asking, and shows the host of the app’s document', () => {
   const markup = toMarkup(renderSignInPage({ ...FORM, app: COMPUTER }))
   expect(markup).toContain('<bdi>a program on this computer</bdi>')
   expect(markup).toContain('Any program there could.')

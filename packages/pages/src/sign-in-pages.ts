@@ -8,7 +8,7 @@ import { renderMistake, renderMistakeSummary } from './form-pages.ts'
 import { type Html, html } from './html.ts'
 
 const ACCESS_LIFETIME = durationIn('day', RULES.claimMs)
-/** The pause between two codes. */
+/** The minimum time between two codes. */
 const RESEND_PAUSE = durationIn('minute', RULES.signInResendMs)
 const CODE_LIFETIME = durationIn('minute', RULES.claimCodeMs)
 const EMAIL = html`<span class="form-name">e-mail</span>`
@@ -114,7 +114,7 @@ export interface CodePage extends SignInForm {
   readonly attempt: string
   readonly codesLeft: number
   readonly mistake?: string | undefined
-  /** True if another code was requested within a minute. */
+  /** True if the person asked for another code too soon after the last one. */
   readonly isTooSoon?: boolean
 }
 
@@ -163,7 +163,7 @@ ${codesLeft === 1 && html`<p class="facts">This is the last code that we can sen
 )}`
 
 /**
- * Renders the page after the last code was sent. To get another code, the person must start again from the app.
+ * Renders the page for a sign-in for which no more codes can be sent. For another code, the person must start again in the app.
  *
  * @param page.canStillType true if the last code still works
  */

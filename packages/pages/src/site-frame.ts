@@ -19,7 +19,7 @@ export interface LanguageLink extends PageLink {
 interface Frame {
   /** The page's language as a BCP 47 tag. */
   readonly lang: string
-  /** The printed address, without query and fragment; the origin for `noindex` pages, whose paths may contain anything. */
+  /** The printed address, without query and fragment; only the origin for `noindex` pages, whose paths can contain anything. */
   readonly address: string
   readonly path: string
   readonly place?: Place | undefined
@@ -41,9 +41,9 @@ const ENGLISH = {
   home: 'Home',
   places: { guides: 'Guides', ask: 'Ask', help: 'Get help', developers: 'For developers' },
   inEnglish: '',
-  what: 'Plainpath is not a law firm and not the government. It gives information, not legal advice.',
-  people: 'About Plainpath',
-  machines: 'For developers and AI software',
+  disclaimer: 'Plainpath is not a law firm and not the government. It gives information, not legal advice.',
+  aboutHeading: 'About Plainpath',
+  developersHeading: 'For developers and AI software',
   contact: 'Write to us',
   waitlist: 'Join the waitlist',
   privacy: 'Privacy',
@@ -77,9 +77,9 @@ const SPANISH: FrameWords = {
     developers: 'API',
   },
   inEnglish: '(en inglés)',
-  what: 'Plainpath no es un bufete de abogados ni es el gobierno. Da información, no asesoría legal.',
-  people: 'Acerca de Plainpath (en inglés)',
-  machines: 'Para desarrolladores y software de IA (en inglés)',
+  disclaimer: 'Plainpath no es un bufete de abogados ni es el gobierno. Da información, no asesoría legal.',
+  aboutHeading: 'Acerca de Plainpath (en inglés)',
+  developersHeading: 'Para desarrolladores y software de IA (en inglés)',
   contact: 'Escríbanos',
   waitlist: 'Lista de espera',
   privacy: 'Privacidad',
@@ -107,7 +107,7 @@ const getWords = (lang: string): FrameWords => (/^es\b/i.test(lang) ? SPANISH : 
 export const renderSkipLink = ({ lang }: Pick<Frame, 'lang'>): Html =>
   html`<a class="skip" href="#main">${getWords(lang).skip}</a>`
 
-/** Renders the header of every page: the name, Spanish help, the search and the navigation. */
+/** Renders the header of every page: the name, a link to another language, the search and the navigation. */
 export function renderSiteHeader({
   lang,
   address,
@@ -147,7 +147,7 @@ function renderLanguageName(text: string): Html {
   return html`${text.slice(0, firstWordEnd)}<span class="wide">${text.slice(firstWordEnd)}</span>`
 }
 
-/** Renders the current navigation link. `aria-current` is `page` on the linked page itself, and `true` on pages below it. */
+/** Renders the navigation link of the current part of the site. `aria-current` is `page` only on the linked page itself. */
 const renderCurrentLink = (href: string, text: Html, path: string) =>
   html`<a href="${href}" aria-current="${href === path ? 'page' : 'true'}">${text}</a>`
 
@@ -167,14 +167,14 @@ ${[{ href: '/', text: words.home }, ...links].map(({ href, text }) => html`<li><
 /** Renders the footer of every page. */
 export function renderSiteFooter({ lang }: Pick<Frame, 'lang'>): Html {
   const words = getWords(lang)
-  const peopleLinks = [
+  const aboutLinks = [
     { href: '/contact', text: words.contact },
     { href: '/connect', text: words.connect },
     { href: '/waitlist', text: words.waitlist },
     { href: '/privacy', text: words.privacy },
     { href: '/terms', text: words.terms },
   ]
-  const machineLinks = [
+  const developerLinks = [
     { href: '/docs', text: words.reference },
     { href: '/auth.md', text: words.register },
     { href: '/mcp.md', text: words.server },
@@ -183,10 +183,10 @@ export function renderSiteFooter({ lang }: Pick<Frame, 'lang'>): Html {
     { href: '/changelog', text: words.changelog },
   ]
   return html`<footer class="site" lang="${words.lang}" dir="ltr">
-<p>${words.what}</p>
+<p>${words.disclaimer}</p>
 <div class="links">
-${renderLinkGroup('about', words.people, peopleLinks)}
-${renderLinkGroup('developers', words.machines, machineLinks)}
+${renderLinkGroup('about', words.aboutHeading, aboutLinks)}
+${renderLinkGroup('developers', words.developersHeading, developerLinks)}
 </div>
 </footer>`
 }

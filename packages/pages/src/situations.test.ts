@@ -1,12 +1,14 @@
 import { expect, test } from 'vitest'
 import { toMarkup } from './html.ts'
 import { renderGuidesPage } from './index.ts'
-import { groupGuidesBySituation, listOftenNeeded, SITUATIONS } from './situations.ts'
+import { groupGuidesBySituation, listOftenNeededGuides, SITUATIONS } from './situations.ts'
 
-const guide = (slug: string) => ({ slug, title: `Title of ${slug}`, summary: 'What to do.' })
-const [renew, scams, unknown] = [guide('renew-green-card'), guide('avoid-scams'), guide('new-subject')]
+const createGuide = (slug: string) => ({ slug, title: `Title of ${slug}`, summary: 'What to do.' })
+const renew = createGuide('renew-green-card')
+const scams = createGuide('avoid-scams')
+const unknown = createGuide('new-subject')
 
-test('guides are grouped in the order of the situations; one of no situation comes last', () => {
+test('groups guides in the order of the situations, and puts guides without a situation last', () => {
   expect(groupGuidesBySituation([unknown, scams, renew])).toMatchObject([
     { id: 'green-card', guides: [renew] },
     { id: 'letter', guides: [scams] },
@@ -15,13 +17,14 @@ test('guides are grouped in the order of the situations; one of no situation com
   expect(groupGuidesBySituation([])).toEqual([])
 })
 
-test('often needed guides are those that are published', () => {
-  expect(listOftenNeeded([unknown, renew])).toEqual([renew])
+test('listOftenNeededGuides selects often needed guides from those given', () => {
+  expect(listOftenNeededGuides([unknown, renew])).toEqual([renew])
 })
 
-test('the page of all guides has a part for each situation, and a link to it', () => {
+test('the page of all guides has a section with a link for each situation that has guides', () => {
   const markup = toMarkup(renderGuidesPage([renew, scams]))
-  for (const { id, title } of SITUATIONS.filter((each) => ['green-card', 'letter'].includes(each.id))) {
+  const situations = SITUATIONS.filter(({ id }) => ['green-card', 'letter'].includes(id))
+  for (const { id, title } of situations) {
     expect(markup).toContain(`<a href="#${id}">${title}</a>`)
     expect(markup).toContain(`<h2 id="${id}">${title}</h2>`)
   }

@@ -27,7 +27,11 @@ export const SITUATIONS: readonly Situation[] = [
     title: 'Family',
     about: 'Bring a husband, wife, parent, child, brother or sister.',
     slugs: [
-      ...['family-petition', 'fiance-visa', 'affidavit-of-support', 'consular-processing', 'visa-bulletin'],
+      'family-petition',
+      'fiance-visa',
+      'affidavit-of-support',
+      'consular-processing',
+      'visa-bulletin',
       'refugee-family',
     ],
   },
@@ -36,8 +40,13 @@ export const SITUATIONS: readonly Situation[] = [
     title: 'Green card',
     about: 'Ask for one, renew it, replace a lost one, or travel with it.',
     slugs: [
-      ...['renew-green-card', 'replace-lost-green-card', 'remove-conditions', 'adjust-status'],
-      ...['consular-processing', 'visa-bulletin', 'travel-document'],
+      'renew-green-card',
+      'replace-lost-green-card',
+      'remove-conditions',
+      'adjust-status',
+      'consular-processing',
+      'visa-bulletin',
+      'travel-document',
     ],
   },
   {
@@ -45,7 +54,9 @@ export const SITUATIONS: readonly Situation[] = [
     title: 'Citizenship',
     about: 'How to apply, the test, and citizens through a parent or the military.',
     slugs: [
-      ...['apply-for-citizenship', 'naturalization-test', 'citizenship-through-a-parent'],
+      'apply-for-citizenship',
+      'naturalization-test',
+      'citizenship-through-a-parent',
       'military-naturalization',
     ],
   },
@@ -55,8 +66,13 @@ export const SITUATIONS: readonly Situation[] = [
     about:
       'Asylum, protection for people from some countries (TPS) or who came as children (DACA), and help for victims of abuse or a crime.',
     slugs: [
-      ...['asylum-basics', 'tps-basics', 'daca-renewal', 'vawa-basics', 'u-visa-basics'],
-      ...['special-immigrant-juveniles', 'refugee-family'],
+      'asylum-basics',
+      'tps-basics',
+      'daca-renewal',
+      'vawa-basics',
+      'u-visa-basics',
+      'special-immigrant-juveniles',
+      'refugee-family',
     ],
   },
   {
@@ -70,15 +86,24 @@ export const SITUATIONS: readonly Situation[] = [
     title: 'You got a letter, or you are waiting',
     about: 'Check a case, answer USCIS, get fingerprints taken, move, pay less.',
     slugs: [
-      ...['check-case-status', 'respond-to-rfe', 'biometrics-appointment', 'change-of-address'],
-      ...['request-fee-waiver', 'foia-request', 'avoid-scams'],
+      'check-case-status',
+      'respond-to-rfe',
+      'biometrics-appointment',
+      'change-of-address',
+      'request-fee-waiver',
+      'foia-request',
+      'avoid-scams',
     ],
   },
 ]
 
 /** The guides to suggest to a person whose needs are unknown. */
 const OFTEN_NEEDED = [
-  ...['find-legal-help', 'work-permit', 'renew-green-card', 'replace-lost-green-card', 'check-case-status'],
+  'find-legal-help',
+  'work-permit',
+  'renew-green-card',
+  'replace-lost-green-card',
+  'check-case-status',
   'apply-for-citizenship',
 ]
 
@@ -99,7 +124,7 @@ export function groupGuidesBySituation(guides: readonly GuideInList[]) {
   return [...situationGroups, otherGroup].filter((group) => group.guides.length > 0)
 }
 
-export const listOftenNeeded = (guides: readonly GuideInList[]) => selectBySlug(guides, OFTEN_NEEDED)
+export const listOftenNeededGuides = (guides: readonly GuideInList[]) => selectBySlug(guides, OFTEN_NEEDED)
 
 const selectBySlug = (guides: readonly GuideInList[], slugs: readonly string[]) =>
   slugs.flatMap((slug) => guides.find((guide) => guide.slug === slug) ?? [])

@@ -10,7 +10,7 @@ import { toMarkup } from './html.ts'
 const SLUG = 'k3v7q2mzt5ndw4ha'
 
 describe('the waitlist form', () => {
-  test('says what happens next above its button, and works without scripts', () => {
+  test('posts to /waitlist, has a label before its field, and says what happens next before its button', () => {
     const markup = toMarkup(renderWaitlistForm())
     expect(markup).toMatch(/<form [^>]*action="\/waitlist" method="post"/)
     expect(markup.indexOf('<label for="email">')).toBeLessThan(markup.indexOf('id="email"'))
@@ -18,13 +18,13 @@ describe('the waitlist form', () => {
     expect(markup).not.toContain('referredBySlug')
   })
 
-  test('submits the slug of the referrer', () => {
+  test('has a hidden field with the referrer’s slug', () => {
     expect(toMarkup(renderWaitlistForm({ referredBySlug: SLUG }))).toContain(
       `<input name="referredBySlug" type="hidden" value="${SLUG}">`,
     )
   })
 
-  test('shows a mistake at the top and beside the field, and keeps what was typed', () => {
+  test('shows a mistake at the top and at the field, and keeps the input', () => {
     const markup = toMarkup(
       renderWaitlistPage({ email: 'ana"@', mistake: 'Type an address.', referredBySlug: SLUG }),
     )
@@ -38,7 +38,7 @@ describe('the waitlist form', () => {
   })
 })
 
-test('shows the referral link for a new address, and no details of an address that is on the list already', () => {
+test('shows the referral link for a new address, and no link or address for one already on the list', () => {
   const referralUrl = `https://plainpath.example/?ref=${SLUG}`
   expect(toMarkup(renderJoinedPage({ referralUrl }))).toContain(`<code id="referral">${referralUrl}</code>`)
   expect(toMarkup(renderAlreadyJoinedPage())).not.toMatch(/[?]ref=|@/)

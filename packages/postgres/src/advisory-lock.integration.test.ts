@@ -14,33 +14,33 @@ beforeAll(async () => {
 })
 afterAll(() => database?.[Symbol.asyncDispose]())
 
-test('gives a lock to one holder, other locks to others, and a released lock to the next', async () => {
-  const first = await holdLock(database.appUrl, 'the data directory')
-  expect(first).toBeDefined()
+test('gives a lock to one session at a time, and locks of other names to other sessions', async () => {
+  const firstLock = await holdLock(database.appUrl, 'the data directory')
+  expect(firstLock).toBeDefined()
   expect(await holdLock(database.appUrl, 'the data directory')).toBeUndefined()
-  await using other = await holdLock(database.appUrl, 'another data directory')
-  expect(other).toBeDefined()
-  await first?.[Symbol.asyncDispose]()
-  await using second = await holdLock(database.appUrl, 'the data directory')
-  expect(second).toBeDefined()
+  await using otherLock = await holdLock(database.appUrl, 'another data directory')
+  expect(otherLock).toBeDefined()
+  await firstLock?.[Symbol.asyncDispose]()
+  await using secondLock = await holdLock(database.appUrl, 'the data directory')
+  expect(secondLock).toBeDefined()
 })
 
 test('releases a lock when its connection is lost', async () => {
-  await using first = await holdLock(database.appUrl, 'lost')
-  expect(first).toBeDefined()
+  await using firstLock = await holdLock(database.appUrl, 'lost')
+  expect(firstLock).toBeDefined()
   const admin = await connect(database.adminUrl, { applicationName: 'test', patience: 10 })
   await admin.query(`select pg_terminate_backend(pid) from pg_stat_activity
     where application_name = 'plainpath lock' and datname = current_database()`)
   await disconnect(admin)
   await vi.waitFor(async () => {
-    await using second = await holdLock(database.appUrl, 'lost')
-    expect(second).toBeDefined()
+    await using secondLock = await holdLock(database.appUrl, 'lost')
+    expect(secondLock).toBeDefined()
   })
 })
 
 test('waits for a lock for a limited time', async () => {
-  await using held = await holdLock(database.appUrl, 'busy')
-  expect(held).toBeDefined()
+  await using heldLock = await holdLock(database.appUrl, 'busy')
+  expect(heldLock).toBeDefined()
   const client = await connect(database.appUrl, { applicationName: 'test', patience: 10 })
   await expect(takeLock(client, 'busy', 0.1)).rejects.toThrow('waited 0.1 s for the lock "busy"')
   await disconnect(client)

@@ -8,12 +8,13 @@ export function toLockKey(name: string): string {
   return createHash('sha256').update(name).digest().readBigInt64BE(0).toString()
 }
 
-/** The pause between attempts to take a lock that another session has. */
+/** The pause between attempts to take a lock that another session holds. */
 const RETRY_MS = 100
 
 /**
- * Takes the session lock on `name`. The session has it until the connection is closed. This function polls, because a statement
- * that waits for a lock keeps a snapshot open, and a `create index concurrently` in the other session would wait for that snapshot.
+ * Takes the session lock on `name`. The session holds it until the connection is closed. This function polls, because a
+ * statement that waits for a lock keeps a snapshot open, and a `create index concurrently` in the other session would
+ * wait for that snapshot.
  *
  * @throws {Error} if the lock does not become free in time
  */
@@ -41,8 +42,8 @@ export async function tryLock(client: pg.Client, name: string): Promise<boolean>
 }
 
 /**
- * Takes the lock on `name` in the database that `url` names, over a separate connection. The lock is released when the result is
- * disposed of, when the connection is lost, and when the process ends.
+ * Takes the lock on `name` in the database that `url` names, over a separate connection. The lock is released when the
+ * result is disposed of, when the connection is lost, and when the process ends.
  *
  * @returns undefined if another session has the lock
  */

@@ -4,26 +4,28 @@ import { ConnectionQueueFullError, createConnectionQueue } from './connection-qu
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-/** A queue for one connection, so two requests may wait. A request holds the connection until `serve` or `fail`. */
-function oneByOne() {
+/**
+ * Creates a queue for one connection, so two requests may wait. A request uses the connection until `serve` or `fail`.
+ */
+function createTestQueue() {
   const queue = createConnectionQueue(1, { waitMs: 60_000, stallMs: 200, isServed: () => false })
   const outcomes: string[] = []
-  const using: ((failed: boolean) => void)[] = []
-  const end = async (failed: boolean) => {
-    using.shift()?.(failed)
+  const endCurrentUses: ((hasFailed: boolean) => void)[] = []
+  const endUse = async (hasFailed: boolean) => {
+    endCurrentUses.shift()?.(hasFailed)
     await vi.advanceTimersByTimeAsync(0)
   }
   return {
-    counts: () => queue.getCounts(),
+    getCounts: () => queue.getCounts(),
     outcomes,
     async arrive(...names: string[]) {
       for (const name of names) {
-        const running = queue.run(async () => {
+        const result = queue.run(async () => {
           const { promise, resolve } = Promise.withResolvers<boolean>()
-          using.push(resolve)
+          endCurrentUses.push(resolve)
           if (await promise) throw new Error('failed')
         })
-        running.then(
+        result.then(
           () => outcomes.push(`${name} served`),
           (error: unknown) =>
             outcomes.push(`${name} ${error instanceof ConnectionQueueFullError ? 'refused' : 'failed'}`),
@@ -31,15 +33,15 @@ function oneByOne() {
       }
       await vi.advanceTimersByTimeAsync(0)
     },
-    serve: () => end(false),
-    fail: () => end(true),
+    serve: () => endUse(false),
+    fail: () => endUse(true),
     advance: (ms: number) => vi.advanceTimersByTimeAsync(ms),
   }
 }
 
-/** A queue after 0.2 s without a success, with more requests than may wait. */
-async function stalled() {
-  const queue = oneByOne()
+/** Creates a queue that is stalled: more than two requests waited for 0.2 s without a success. Leaves two waiting. */
+async function createStalledQueue() {
+  const queue = createTestQueue()
   await queue.arrive('a', 'b', 'c', 'd')
   expect(queue.outcomes).toEqual([])
   await queue.advance(201)
@@ -49,20 +51,20 @@ async function stalled() {
   return queue
 }
 
-test('F-02 accepts any number again after as many successes as requests may wait', async () => {
-  const queue = await stalled()
+test('F-02 lets any number wait again after two successes for the connection', async () => {
+  const queue = await createStalledQueue()
   await queue.serve()
   await queue.arrive('f', 'g')
   expect(queue.outcomes.splice(0)).toEqual(['a served', 'g refused'])
   await queue.serve()
   await queue.arrive('h', 'i', 'j')
-  for (let left = 5; left > 0; left -= 1) await queue.serve()
+  for (let remaining = 5; remaining > 0; remaining -= 1) await queue.serve()
   expect(queue.outcomes).toEqual(['b served', 'c served', 'f served', 'h served', 'i served', 'j served'])
-  expect(queue.counts()).toEqual({ inUse: 0, waiting: 0, shed: 3, failed: 0 })
+  expect(queue.getCounts()).toEqual({ inUse: 0, waiting: 0, shed: 3, failed: 0 })
 })
 
 test('F-02 stays stalled after failures, and after successes before a pause', async () => {
-  const queue = await stalled()
+  const queue = await createStalledQueue()
   await queue.fail()
   await queue.arrive('f')
   await queue.serve()
@@ -71,13 +73,13 @@ test('F-02 stays stalled after failures, and after successes before a pause', as
   await queue.serve()
   await queue.arrive('h', 'i')
   expect(queue.outcomes).toEqual(['a failed', 'b served', 'c served', 'i refused'])
-  expect(queue.counts()).toMatchObject({ shed: 3, failed: 1 })
+  expect(queue.getCounts()).toMatchObject({ shed: 3, failed: 1 })
 })
 
-test('F-02 accepts any number again when nothing waits any more', async () => {
-  const queue = await stalled()
-  for (let left = 3; left > 0; left -= 1) await queue.fail()
+test('F-02 lets any number wait again once nothing waits', async () => {
+  const queue = await createStalledQueue()
+  for (let remaining = 3; remaining > 0; remaining -= 1) await queue.fail()
   await queue.arrive('f', 'g', 'h', 'i', 'j')
-  for (let left = 5; left > 0; left -= 1) await queue.serve()
+  for (let remaining = 5; remaining > 0; remaining -= 1) await queue.serve()
   expect(queue.outcomes.filter((outcome) => outcome.endsWith('refused'))).toEqual([])
 })

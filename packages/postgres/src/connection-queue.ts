@@ -1,9 +1,9 @@
 /*
- * Admission control for a connection pool: bounds how many requests wait for a database that completes none. It knows nothing about
- * PostgreSQL: `database.ts` opens the pool and decides which failures count.
+ * Admission control for a connection pool: bounds how many requests wait for a database that completes none. It knows
+ * nothing about PostgreSQL: `database.ts` opens the pool and decides which failures count.
  */
 
-/** Thrown when the connection queue is full and no query has completed recently. `isUnavailable` returns true for it. */
+/** Thrown when the connection queue is stalled and full. `isUnavailable` returns true for it. */
 export class ConnectionQueueFullError extends Error {
   override readonly name = 'ConnectionQueueFullError'
 }
@@ -13,10 +13,11 @@ interface ConnectionQueue {
   /**
    * Runs `use` once a connection is free.
    *
-   * @throws the error of `use`; {@link ConnectionQueueFullError} if the queue is full; an Error after `waitMs` without a connection
+   * @throws the error of `use`; {@link ConnectionQueueFullError} if the queue is stalled and full; an Error after
+   *   `waitMs` without a connection
    */
   run<T>(use: () => Promise<T>): Promise<T>
-  /** Returns how many requests now use a connection or wait for one, and how many were refused (`shed`) or failed so far. */
+  /** Returns how many requests use a connection or wait for one, and how many were refused (`shed`) or failed. */
   getCounts(): {
     readonly inUse: number
     readonly waiting: number
@@ -62,10 +63,12 @@ function joinQueue(queue: Set<Waiter>, waitMs: number, onTimeout: () => void): P
 }
 
 /**
- * Creates a queue for `connections` connections. While queries complete, the queue may have any length, so bursts are served; each
- * request waits at most `waitMs`. After `stallMs` without a success, the queue is stalled: new requests are refused, and so are all
- * waiting ones except the first two per connection. The stall ends when that many requests have succeeded without another such
- * pause, or when nothing waits.
+ * Creates a queue for `connections` connections. While queries complete, the queue may have any length, so bursts are
+ * served; each request waits at most `waitMs`.
+ *
+ * If more than two requests per connection wait, and none succeeds within `stallMs`, the queue is stalled. Only the
+ * first two per connection then continue to wait, and all others are refused, as are new ones while that many wait. The
+ * stall ends when that many requests have succeeded without another such pause, or when nothing waits.
  *
  * @param options.isServed returns true for a failure of `use` that proves that the database works
  */

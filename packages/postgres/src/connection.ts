@@ -43,7 +43,7 @@ export async function connect(
   }
 }
 
-/** Closes a connection. If the server does not close it within 1 s, too, destroys the socket. */
+/** Closes a connection. Destroys the socket if the server does not close its side within 1 s. */
 export async function disconnect(client: pg.Client): Promise<void> {
   const destroyTimer = setTimeout(() => client.connection.stream.destroy(), CLOSE_TIMEOUT_MS)
   try {
@@ -53,7 +53,7 @@ export async function disconnect(client: pg.Client): Promise<void> {
   }
 }
 
-/** Ignores error events, which would end the process if unhandled. A lost connection also fails the current or next statement. */
+/** Ignores error events, which would end the process. A lost connection also fails the current or next statement. */
 export function ignoreErrorEvents(client: pg.ClientBase): void {
   client.on('error', () => undefined)
 }

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { ConnectionQueueFullError } from './connection-queue.ts'
 
-/** The SQLSTATE classes and codes (PostgreSQL manual, appendix A) of failures that may be transient, for any statement. */
+/** The SQLSTATEs (PostgreSQL manual, appendix A) of failures that may be transient, for any statement. */
 const UNAVAILABLE_STATES = /^(?:08...|53...|57P0[1-5]|57014|55P03|40001|40P01|25006|25P03)$/
 const UNAVAILABLE_CODES: ReadonlySet<unknown> = new Set([
   'ECONNREFUSED',
@@ -12,7 +12,7 @@ const UNAVAILABLE_CODES: ReadonlySet<unknown> = new Set([
   'EHOSTUNREACH',
   'ENETUNREACH',
 ])
-/** If one of these system calls fails with any code, there is no connection: no DNS entry, no free file descriptor. */
+/** If one of these system calls fails, there is no connection, for example for lack of a DNS entry. */
 const CONNECT_CALLS: ReadonlySet<unknown> = new Set(['connect', 'getaddrinfo'])
 /** The messages of errors without a code, from pg and pg-pool. */
 const UNAVAILABLE_MESSAGES: ReadonlySet<string> = new Set([
@@ -27,18 +27,18 @@ const UNAVAILABLE_MESSAGES: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Returns true for a database failure, as opposed to a bug of ours: refused or lost connections, time-outs, a full connection
- * queue, a deadlock, and a server that is starting, stopping, full or read-only. The response is then 503. An interrupted statement
- * may or may not have been committed.
+ * Returns true for a database failure, as opposed to a bug of ours: refused or lost connections, time-outs, a full
+ * connection queue, a deadlock, and a server that is starting, stopping, full or read-only. The error itself or one of
+ * its causes may be such a failure. The response is then 503. An interrupted statement may or may not have been
+ * committed.
  */
 export function isUnavailable(error: unknown): boolean {
   for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth++) {
-    if (
+    const isFailure =
       cause instanceof pg.DatabaseError
         ? UNAVAILABLE_STATES.test(cause.code ?? '')
         : isConnectionFailure(cause)
-    )
-      return true
+    if (isFailure) return true
   }
   return false
 }
@@ -49,12 +49,12 @@ const isConnectionFailure = (error: Error) =>
   ('syscall' in error && CONNECT_CALLS.has(error.syscall)) ||
   UNAVAILABLE_MESSAGES.has(error.message)
 
-/** Returns true if the connection must not be used again, because it is lost or a statement may still be running on it. */
+/** Returns true if a connection must not be used again: it is lost, or a statement may still be running on it. */
 export function endsSession(error: unknown): boolean {
   return !(error instanceof pg.DatabaseError) || /^(?:08|57P|25P03)/.test(error.code ?? '')
 }
 
-/** Removes row and parameter values from a server error, so that it may be logged. */
+/** Removes row and parameter values from a server error, so that it can be logged. Returns the same error. */
 export function removeValues(error: unknown): unknown {
   if (!(error instanceof pg.DatabaseError)) return error
   error.detail = undefined

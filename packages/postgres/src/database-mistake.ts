@@ -1,14 +1,16 @@
-import { type Database, databaseTime, MAX_CLOCK_DIFFERENCE_MS } from './database.ts'
+import { type Database, MAX_CLOCK_DIFFERENCE_MS, readDatabaseTime } from './database.ts'
 import { compareMigrations } from './migrate.ts'
 
 /**
- * Finds the reason why a command must not use a database: it is a standby, it lacks this release's tables or has newer ones, or its
- * clock differs from this machine's clock. Servers are more lenient, because they must run on newer tables.
+ * Finds the reason why a command must not use a database: it is a standby, it lacks this release's tables or has newer
+ * ones, or its clock differs from this machine's clock by more than 30 s. Servers are more lenient, because they must
+ * run on newer tables.
  *
  * @param app the app's name on the command line, such as `auth`
  * @param variable the setting that names the database
- * @param isReleaseRunning resolves to true if an instance of this release already runs on the newer tables, as after a rollback; by
- *   default, false
+ * @param folder the folder with this release's migrations
+ * @param isReleaseRunning resolves to true if an instance of this release already runs on the newer tables, as after a
+ *   rollback; by default, false
  * @param wall this machine's clock in milliseconds, like `Date.now`
  * @returns a sentence with the mistake and its remedy; undefined if the command may use the database
  */
@@ -33,7 +35,7 @@ export async function findDatabaseMistake(
     return `The tables that ${variable} names are older than this release, which needs ${missing.join(', ')}. Run: ${app} migrate`
   if (unknown.length > 0 && !(await isReleaseRunning()))
     return `The tables that ${variable} names are newer than this release, which does not know ${unknown.join(', ')}. Run the command from the release that the service runs.`
-  const aheadMs = wall() - (await databaseTime(db)).getTime()
+  const aheadMs = wall() - (await readDatabaseTime(db)).getTime()
   if (Math.abs(aheadMs) > MAX_CLOCK_DIFFERENCE_MS)
     return `The clock of this machine is ${Math.round(Math.abs(aheadMs) / 1000)} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of PostgreSQL. Set it right.`
   return undefined

@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openTestDatabase, type TestDatabase } from '../test/test-database.ts'
-import { clockAgrees, databaseTime, openPool, type Pool } from './database.ts'
+import { isClockSynchronised, openPool, type Pool, readDatabaseTime } from './database.ts'
 
 let database: TestDatabase
 let db: Pool
@@ -17,11 +17,11 @@ afterAll(async () => {
   await database?.[Symbol.asyncDispose]()
 })
 
-test('the time is now, also within a transaction', async () => {
+test('reads the current time within a transaction, and not its start', async () => {
   await db.transaction(async (tx) => {
-    const first = await databaseTime(tx)
+    const firstTime = await readDatabaseTime(tx)
     await tx.query('select pg_sleep(0.01)')
-    expect((await databaseTime(tx)).getTime()).toBeGreaterThan(first.getTime())
+    expect((await readDatabaseTime(tx)).getTime()).toBeGreaterThan(firstTime.getTime())
   })
 })
 
@@ -31,6 +31,6 @@ test.for([
   [-20_000, true],
   [60_000, false],
   [-60_000, false],
-] as const)('F-17 a clock that is %i ms ahead agrees: %s', async ([ahead, agrees]) => {
-  expect(await clockAgrees(db, () => Date.now() + ahead)).toBe(agrees)
+] as const)('F-17 with a clock %i ms ahead, isClockSynchronised is %s', async ([aheadMs, isSynchronised]) => {
+  expect(await isClockSynchronised(db, () => Date.now() + aheadMs)).toBe(isSynchronised)
 })

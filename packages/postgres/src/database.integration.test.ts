@@ -12,8 +12,8 @@ import { createReservedPool } from './reserved-pool.ts'
 let database: TestDatabase
 let pool: Pool
 let admin: Pool
-const logged: { message: string; fields?: Record<string, unknown> }[] = []
-const log = { error: (message: string, fields = {}) => void logged.push({ message, fields }) }
+const logEntries: { message: string; fields?: Record<string, unknown> }[] = []
+const log = { error: (message: string, fields = {}) => void logEntries.push({ message, fields }) }
 
 beforeAll(async () => {
   database = await openTestDatabase({
@@ -29,31 +29,31 @@ afterAll(async () => {
   await database?.[Symbol.asyncDispose]()
 })
 
-const failure = (promise: Promise<unknown>) =>
+const catchError = (promise: Promise<unknown>) =>
   promise.then(
     () => expect.unreachable('it should have failed'),
     (error: unknown) => error as Error,
   )
-const pid = async (db: Pick<Pool, 'query'>) =>
+const readPid = async (db: Pick<Pool, 'query'>) =>
   (await db.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]?.pid
 const addNote = (db: Pick<Pool, 'query'>, slug: string, body = '') =>
   db.query('insert into notes (slug, body) values ($1, $2)', [slug, body])
-const noteCount = async (slug: string) =>
+const countNotes = async (slug: string) =>
   (await pool.query<{ n: number }>('select count(*) as n from notes where slug = $1', [slug])).rows[0]?.n
 
 test('counts connections in use and waiting requests', async () => {
-  await using two = openPool(database.appUrl, { max: 1 })
-  expect(two.usage()).toEqual({ inUse: 0, idle: 0, waiting: 0, shed: 0, failed: 0, max: 1, open: 0 })
-  const busy = two.transaction(async (tx) => {
+  await using ownPool = openPool(database.appUrl, { max: 1 })
+  expect(ownPool.usage()).toEqual({ inUse: 0, idle: 0, waiting: 0, shed: 0, failed: 0, max: 1, open: 0 })
+  const transaction = ownPool.transaction(async (tx) => {
     await tx.query('select 1')
-    const waiting = two.query('select 1')
+    const waitingQuery = ownPool.query('select 1')
     await vi.waitFor(() =>
-      expect(two.usage()).toEqual({ inUse: 1, idle: 0, waiting: 1, shed: 0, failed: 0, max: 1, open: 1 }),
+      expect(ownPool.usage()).toEqual({ inUse: 1, idle: 0, waiting: 1, shed: 0, failed: 0, max: 1, open: 1 }),
     )
-    return { waiting }
+    return { waitingQuery }
   })
-  await (await busy).waiting
-  expect(two.usage()).toEqual({ inUse: 0, idle: 1, waiting: 0, shed: 0, failed: 0, max: 1, open: 1 })
+  await (await transaction).waitingQuery
+  expect(ownPool.usage()).toEqual({ inUse: 0, idle: 1, waiting: 0, shed: 0, failed: 0, max: 1, open: 1 })
 })
 
 describe('rows', () => {
@@ -73,15 +73,15 @@ describe('rows', () => {
     })
   })
 
-  test('bytes have memory of their own', async () => {
+  test('bytes have their own memory', async () => {
     const { rows } = await pool.query<{ hash: Buffer; hashes: (Buffer | null)[] }>(
       'select sha256($1) as hash, array[sha256($1), null] as hashes',
       [Buffer.from('a')],
     )
     const [row] = rows
     expect(row?.hashes).toEqual([row?.hash, null])
-    const kept = [row?.hash, ...(row?.hashes ?? [])].flatMap((bytes) => (bytes ? [bytes] : []))
-    expect(kept.map((bytes) => bytes.buffer.byteLength)).toEqual([32, 32])
+    const buffers = [row?.hash, ...(row?.hashes ?? [])].flatMap((bytes) => (bytes ? [bytes] : []))
+    expect(buffers.map((bytes) => bytes.buffer.byteLength)).toEqual([32, 32])
   })
 
   test('a bigint beyond the safe range fails the statement, and the pool stays usable', async () => {
@@ -93,7 +93,7 @@ describe('rows', () => {
 describe('a transaction', () => {
   test('is committed when its work returns', async () => {
     expect(await pool.transaction((tx) => addNote(tx, 'kept'))).toMatchObject({ rowCount: 1 })
-    expect(await noteCount('kept')).toBe(1)
+    expect(await countNotes('kept')).toBe(1)
   })
 
   test('is rolled back when its work throws', async () => {
@@ -102,16 +102,16 @@ describe('a transaction', () => {
       throw new Error('changed my mind')
     })
     await expect(work).rejects.toThrow('changed my mind')
-    expect(await noteCount('undone')).toBe(0)
+    expect(await countNotes('undone')).toBe(0)
   })
 
-  test('fails to commit when its work swallowed a failure', async () => {
+  test('fails to commit when its work ignored a failed statement', async () => {
     const work = pool.transaction(async (tx) => {
       await addNote(tx, 'swallowed')
-      await failure(tx.query('select 1 / 0'))
+      await catchError(tx.query('select 1 / 0'))
     })
     await expect(work).rejects.toThrow('nothing was kept')
-    expect(await noteCount('swallowed')).toBe(0)
+    expect(await countNotes('swallowed')).toBe(0)
   })
 
   test('cannot be used after its end', async () => {
@@ -121,13 +121,13 @@ describe('a transaction', () => {
 })
 
 describe('errors', () => {
-  test('a unique violation names its constraint and costs no connection', async () => {
+  test('a unique violation names its constraint and does not close the connection', async () => {
     await addNote(pool, 'twice')
-    const before = await pid(pool)
-    const error = await failure(addNote(pool, 'twice'))
+    const pidBefore = await readPid(pool)
+    const error = await catchError(addNote(pool, 'twice'))
     expect(error).toMatchObject({ code: '23505', constraint: 'notes_slug_key' })
     expect(isUnavailable(error)).toBe(false)
-    expect(await pid(pool)).toBe(before)
+    expect(await readPid(pool)).toBe(pidBefore)
   })
 
   test.for([
@@ -136,22 +136,22 @@ describe('errors', () => {
       run: () => addNote(pool, 'canary-7f3a').then(() => addNote(pool, 'canary-7f3a')),
     },
     {
-      why: 'a null where none may be',
+      why: 'a null in a column that allows none',
       run: () => pool.query(`insert into notes (slug, body) values ('canary-7f3a', null)`),
     },
     { why: 'a value of another type', run: () => pool.query('select $1::int', ['canary-7f3a "quoted"']) },
   ])('$why contains no values', async ({ run }) => {
-    expect(inspect(await failure(run()), { depth: 9, showHidden: true })).not.toContain('canary')
+    expect(inspect(await catchError(run()), { depth: 9, showHidden: true })).not.toContain('canary')
   })
 
   test('a mistake in a statement does not count as unavailable', async () => {
-    expect(isUnavailable(await failure(pool.query('select nothing from nowhere')))).toBe(false)
+    expect(isUnavailable(await catchError(pool.query('select nothing from nowhere')))).toBe(false)
   })
 })
 
-describe('unavailable', () => {
+describe('isUnavailable returns true for', () => {
   test('a statement that takes over 2 s', async () => {
-    const error = await failure(pool.query('select pg_sleep(10)'))
+    const error = await catchError(pool.query('select pg_sleep(10)'))
     expect(error).toMatchObject({ code: '57014' })
     expect(isUnavailable(error)).toBe(true)
   })
@@ -159,7 +159,7 @@ describe('unavailable', () => {
   test('a lock that is not free within 0.5 s', async () => {
     const error = await admin.transaction(async (holder) => {
       await holder.query('lock table notes')
-      return failure(addNote(pool, 'locked out'))
+      return catchError(addNote(pool, 'locked out'))
     })
     expect(error).toMatchObject({ code: '55P03' })
     expect(isUnavailable(error)).toBe(true)
@@ -176,13 +176,13 @@ describe('unavailable', () => {
   })
 
   test('F-35 a host name that does not resolve', async () => {
-    await using nowhere = openPool('postgresql://user@plainpath.invalid/none')
-    expect(isUnavailable(await failure(nowhere.query('select 1')))).toBe(true)
+    await using unresolvablePool = openPool('postgresql://user@plainpath.invalid/none')
+    expect(isUnavailable(await catchError(unresolvablePool.query('select 1')))).toBe(true)
   })
 
   test('a pool whose connections are all in use for 1 s', async () => {
     await pool.transaction(async () => {
-      expect(isUnavailable(await failure(pool.query('select 1')))).toBe(true)
+      expect(isUnavailable(await catchError(pool.query('select 1')))).toBe(true)
     })
   })
 
@@ -191,7 +191,7 @@ describe('unavailable', () => {
       await tx.query('set transaction read only')
       await addNote(tx, 'read only')
     })
-    expect(isUnavailable(await failure(write))).toBe(true)
+    expect(isUnavailable(await catchError(write))).toBe(true)
   })
 
   test('a port without a listener', async () => {
@@ -199,59 +199,62 @@ describe('unavailable', () => {
     await once(probe, 'listening')
     const { port } = probe.address() as AddressInfo
     probe.close()
-    await using gone = openPool(`postgresql://user@127.0.0.1:${port}/none`)
-    expect(isUnavailable(await failure(gone.query('select 1')))).toBe(true)
+    await using unreachablePool = openPool(`postgresql://user@127.0.0.1:${port}/none`)
+    expect(isUnavailable(await catchError(unreachablePool.query('select 1')))).toBe(true)
   })
 
   test('a server that accepts the connection and never responds', async () => {
-    const silent = createServer((socket) => socket.on('error', () => undefined)).listen(0, '127.0.0.1')
-    await once(silent, 'listening')
-    await using mute = openPool(`postgresql://user@127.0.0.1:${(silent.address() as AddressInfo).port}/none`)
-    expect(isUnavailable(await failure(mute.query('select 1')))).toBe(true)
-    silent.close()
+    const silentServer = createServer((socket) => socket.on('error', () => undefined)).listen(0, '127.0.0.1')
+    await once(silentServer, 'listening')
+    const { port } = silentServer.address() as AddressInfo
+    await using silentPool = openPool(`postgresql://user@127.0.0.1:${port}/none`)
+    expect(isUnavailable(await catchError(silentPool.query('select 1')))).toBe(true)
+    silentServer.close()
   })
 
-  test('a server that falls silent: the statement fails after 2.5 s, and its connection is dropped', async () => {
+  test('a server that stops responding, whose connection is then dropped', async () => {
     await using proxy = await startTcpProxy(database.appUrl)
-    await using behind = openPool(proxy.url, { max: 1 })
-    const before = await pid(behind)
+    await using proxiedPool = openPool(proxy.url, { max: 1 })
+    const pidBefore = await readPid(proxiedPool)
     proxy.silence()
-    expect(isUnavailable(await failure(behind.query('select 1')))).toBe(true)
+    expect(isUnavailable(await catchError(proxiedPool.query('select 1')))).toBe(true)
     proxy.resume()
-    expect(await pid(behind)).not.toBe(before)
+    expect(await readPid(proxiedPool)).not.toBe(pidBefore)
   })
 })
 
 test('prepares a named statement once for each connection, and no other', async () => {
-  const prepared = await pool.transaction(async (tx) => {
+  const preparedStatements = await pool.transaction(async (tx) => {
     for (const seconds of [0, 0.01]) await tx.query('select from pg_sleep($1)', [seconds], 'rest')
     await tx.query('select from pg_sleep($1)', [0])
     return tx.query('select name, generic_plans + custom_plans as runs from pg_prepared_statements')
   })
-  expect(prepared.rows).toEqual([{ name: 'rest', runs: 2 }])
+  expect(preparedStatements.rows).toEqual([{ name: 'rest', runs: 2 }])
 })
 
 test('prepares no statement behind a pooler in transaction mode', async () => {
-  await using pooled = openPool(database.appUrl, { max: 1, isPooled: true })
-  await pooled.query('select from pg_sleep($1)', [0], 'rest')
-  expect((await pooled.query('select name from pg_prepared_statements')).rows).toEqual([])
+  await using pooledDb = openPool(database.appUrl, { max: 1, isPooled: true })
+  await pooledDb.query('select from pg_sleep($1)', [0], 'rest')
+  expect((await pooledDb.query('select name from pg_prepared_statements')).rows).toEqual([])
 })
 
 test('prepares named statements in a reserved pool too', async () => {
-  await using one = openPool(database.appUrl, { max: 1 })
-  const both = createReservedPool(one, one)
-  await both.query('select from pg_sleep($1)', [0], 'rest')
-  const { rows } = await one.query('select name from pg_prepared_statements')
+  await using singlePool = openPool(database.appUrl, { max: 1 })
+  const reservedPool = createReservedPool(singlePool, singlePool)
+  await reservedPool.query('select from pg_sleep($1)', [0], 'rest')
+  const { rows } = await singlePool.query('select name from pg_prepared_statements')
   expect(rows).toEqual([{ name: 'rest' }])
 })
 
 describe('a connection that the server ends', () => {
-  const end = (who: number | undefined) => admin.query('select pg_terminate_backend($1)', [who])
+  const terminate = (pid: number | undefined) => admin.query('select pg_terminate_backend($1)', [pid])
 
   test('while idle is logged and replaced', async () => {
-    await end(await pid(pool))
+    await terminate(await readPid(pool))
     await vi.waitFor(() =>
-      expect(logged).toContainEqual(expect.objectContaining({ message: 'lost an idle database connection' })),
+      expect(logEntries).toContainEqual(
+        expect.objectContaining({ message: 'lost an idle database connection' }),
+      ),
     )
     expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
   })
@@ -259,23 +262,23 @@ describe('a connection that the server ends', () => {
   test('inside a transaction rolls it back, and the pool stays usable', async () => {
     const work = pool.transaction(async (tx) => {
       await addNote(tx, 'cut off')
-      await end(await pid(tx))
+      await terminate(await readPid(tx))
       await addNote(tx, 'cut off too')
     })
-    expect(isUnavailable(await failure(work))).toBe(true)
-    expect(await noteCount('cut off')).toBe(0)
+    expect(isUnavailable(await catchError(work))).toBe(true)
+    expect(await countNotes('cut off')).toBe(0)
   })
 
   test('between two statements of a transaction does not end the process', async () => {
     const work = pool.transaction(async (tx) => {
-      const session = await pid(tx)
-      await end(session)
+      const pid = await readPid(tx)
+      await terminate(pid)
       await vi.waitFor(async () => {
-        const { rowCount } = await admin.query('select from pg_stat_activity where pid = $1', [session])
+        const { rowCount } = await admin.query('select from pg_stat_activity where pid = $1', [pid])
         expect(rowCount).toBe(0)
       })
     })
-    expect(isUnavailable(await failure(work))).toBe(true)
+    expect(isUnavailable(await catchError(work))).toBe(true)
   })
 })
 

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type TracedCall, traced } from '@plainpath/tracing'
+import { type TracedCall, traceCall } from '@plainpath/tracing'
 import pg from 'pg'
 import { CONNECT_TIMEOUT_MS, type ErrorLog, ignoreErrorEvents, rowTypes } from './connection.ts'
 import { createConnectionQueue } from './connection-queue.ts'
 import { endsSession, isUnavailable, removeValues } from './database-error.ts'
 
 /*
- * The PostgreSQL connection pool, with its limits and transactions. Queries belong to the stores, `connection-queue.ts` decides
- * which requests wait, and `database-error.ts` classifies failures.
+ * The PostgreSQL connection pool, with its limits and transactions. Queries belong to the stores, `connection-queue.ts`
+ * decides which requests wait, and `database-error.ts` classifies failures.
  */
 
 /** A pool or an open transaction, which runs queries. */
@@ -15,8 +15,8 @@ export interface Database {
   /**
    * Runs a statement. It does not validate rows: the caller parses them.
    *
-   * @param name if set, the statement is prepared under this name, once per connection. Use it only for a frequent statement that
-   *   returns no rows, because a migration may change the columns that a prepared statement returns
+   * @param name if set, the statement is prepared under this name, once per connection. Use it only for a frequent
+   *   statement that returns no rows, because a migration may change the columns that a prepared statement returns
    */
   query<Row extends object = Record<string, unknown>>(
     text: string,
@@ -27,17 +27,18 @@ export interface Database {
 
 export interface Pool extends Database, AsyncDisposable {
   /**
-   * Runs `work` in a transaction. Commits when `work` returns, and rolls back when it throws. `tx` must not be used afterwards.
-   * After a serialization failure or a deadlock (40001, 40P01), `work` runs again, at most twice, so its other effects must be
-   * idempotent.
+   * Runs `work` in a transaction. Commits when `work` returns, and rolls back when it throws. `tx` must not be used
+   * afterwards. After a serialization failure or a deadlock (40001, 40P01), `work` runs again, at most twice, so its
+   * other effects must be idempotent.
    *
-   * @throws the error of `work`; an Error if `work` ignored a failed statement, because the server then rolls back instead of
-   *   committing
+   * @throws the error of `work`; an Error if `work` ignored a failed statement, because the server then rolls back
+   *   instead of committing
    */
   transaction<T>(work: (tx: Database) => Promise<T>): Promise<T>
   /**
-   * Returns the current numbers of connections that are in use, idle and open, and of waiting requests. `shed` counts the requests
-   * that were refused since the pool was opened, and `failed` those that failed because the server was unavailable.
+   * Returns the current numbers of connections that are in use, idle and open, and of waiting requests. Since the pool
+   * was opened, `shed` counts the requests that were refused, and `failed` those for which no connection became free in
+   * time or the server was unavailable.
    */
   usage(): {
     inUse: number
@@ -62,8 +63,8 @@ const CLOSE_TIMEOUT_MS = 5_000
  * - 5 s between two statements of a transaction
  * - 2.5 s without a response from the server, after which the connection is dropped
  *
- * Once no query has completed for 0.2 s, at most two requests wait for each connection, and others are refused immediately. Errors
- * contain no row or parameter values. The loss of an idle connection is logged.
+ * Once no query has completed for 0.2 s, at most two requests wait for each connection, and others are refused
+ * immediately. Errors contain no row or parameter values. The loss of an idle connection is logged.
  */
 export function openPool(
   url: string,
@@ -75,8 +76,9 @@ export function openPool(
     /** Multiplies the time limits, except the 5 s between two statements. For tests on a busy machine. */
     patience?: number | undefined
     /**
-     * True if `url` names a pooler in transaction mode. Statements are then not prepared, because each transaction may run in
-     * another session. The pooler ignores the connection's time limits, so they are set on the role (docs/scaling.md).
+     * True if `url` names a pooler in transaction mode. Statements are then not prepared, because each transaction may
+     * run in another session. The pooler ignores the connection's time limits, so they are set on the role
+     * (docs/scaling.md).
      */
     isPooled?: boolean
   } = {},
@@ -141,7 +143,7 @@ async function withSession<T>(
       try {
         const run = () =>
           client.query<Row>({ text, values: values as unknown[], ...(name && !isPooled && { name }) })
-        const { rows, rowCount, command } = await traced(() => describeStatement(text), run)
+        const { rows, rowCount, command } = await traceCall(() => describeStatement(text), run)
         return { rows, rowCount: rowCount ?? 0, command }
       } catch (error) {
         isLost ||= endsSession(error)
@@ -190,14 +192,14 @@ async function rollBack(session: Session): Promise<void> {
   }
 }
 
-/** The codes of a serialization failure and a deadlock (PostgreSQL manual, appendix A). After either, a retry may succeed. */
+/** The codes of a serialization failure and a deadlock (PostgreSQL manual, appendix A). A retry may succeed. */
 const ROLLED_BACK_CODES: ReadonlySet<unknown> = new Set(['40001', '40P01'])
 const MAX_RETRIES = 2
 const BASE_PAUSE_MS = 20
 
 /**
- * Runs `work`, and retries it at most twice if the server rolled it back in favour of another transaction. A random pause
- * before each retry, up to 20 ms and then up to 40 ms, makes another collision less likely.
+ * Runs `work`, and retries it at most twice if the server rolled it back in favour of another transaction. A random
+ * pause before each retry, up to 20 ms and then up to 40 ms, makes another collision less likely.
  *
  * @throws the error of the last try, or any other error immediately
  */
@@ -222,7 +224,7 @@ const describeStatement = (text: string): TracedCall => ({
 })
 
 /** Reads the server's current time, not the start time of the transaction. */
-export async function databaseTime(db: Database): Promise<Date> {
+export async function readDatabaseTime(db: Database): Promise<Date> {
   const { rows } = await db.query<{ at: Date }>('select clock_timestamp() as at')
   const [row] = rows
   if (!row) throw new Error('the database returned no time')
@@ -232,12 +234,13 @@ export async function databaseTime(db: Database): Promise<Date> {
 export const MAX_CLOCK_DIFFERENCE_MS = 30_000
 
 /**
- * Returns false if the clocks of this machine and the server differ by more than 30 s. In that case, nothing must be erased by age.
+ * Returns false if this machine's clock and the server's differ by more than 30 s. In that case, nothing must be erased
+ * by age.
  *
  * @param wall this machine's clock in milliseconds, like `Date.now`
  */
 // oxlint-disable-next-line no-restricted-properties -- the clock that is checked
-export async function clockAgrees(db: Database, wall: () => number = Date.now): Promise<boolean> {
-  const serverTime = await databaseTime(db)
+export async function isClockSynchronised(db: Database, wall: () => number = Date.now): Promise<boolean> {
+  const serverTime = await readDatabaseTime(db)
   return Math.abs(wall() - serverTime.getTime()) <= MAX_CLOCK_DIFFERENCE_MS
 }

@@ -3,7 +3,8 @@ import type { Database } from './database.ts'
 const BATCH_SIZE = 1_000
 
 /**
- * Deletes at most 1,000 rows in one statement. Concurrent calls are safe, because each skips rows that another call has locked.
+ * Deletes at most 1,000 rows in one statement. Concurrent calls are safe, because each skips rows that another call has
+ * locked.
  *
  * @param rows SQL for the table, its key and the condition, which may include an order
  * @returns the number of deleted rows

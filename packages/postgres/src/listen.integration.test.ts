@@ -23,34 +23,34 @@ afterAll(async () => {
   await database?.[Symbol.asyncDispose]()
 })
 
-/** Listens on one channel, and records notifications, logged errors and the number of connections. */
-async function listener(
+/** Listens on one channel, and records payloads, logged errors and the number of connections. */
+async function openListener(
   url = database.appUrl,
   options: { heartbeatMs?: number; onNotification?: () => void } = {},
 ) {
-  const received: string[] = []
-  const logged: string[] = []
-  let connections = 0
+  const payloads: string[] = []
+  const logMessages: string[] = []
+  let connectionCount = 0
   const subscription = await listen(
     url,
     {
       'Agents changed': (payload) => {
-        received.push(payload)
+        payloads.push(payload)
         options.onNotification?.()
       },
     },
     {
       ...options,
       onReconnected: () => {
-        connections += 1
+        connectionCount += 1
       },
-      log: { error: (message) => void logged.push(message) },
+      log: { error: (message) => void logMessages.push(message) },
     },
   )
   return {
-    received,
-    logged,
-    connections: () => connections,
+    payloads,
+    logMessages,
+    countConnections: () => connectionCount,
     [Symbol.asyncDispose]: () => subscription[Symbol.asyncDispose](),
   }
 }
@@ -59,66 +59,68 @@ const notify = (payload: string) => pool.query('select pg_notify($1, $2)', ['Age
 const LISTENERS = `from pg_stat_activity where application_name = 'plainpath listen' and datname = current_database()`
 
 test('receives notifications of its channel, with and without a payload', async () => {
-  await using one = await listener()
-  expect(one.connections()).toBe(1)
+  await using listener = await openListener()
+  expect(listener.countConnections()).toBe(1)
   await notify('agt_1')
   await pool.query('notify "Agents changed"')
   await pool.query('notify "Agents"')
-  await vi.waitFor(() => expect(one.received).toEqual(['agt_1', '']))
+  await vi.waitFor(() => expect(listener.payloads).toEqual(['agt_1', '']))
 })
 
 test('logs an error that a handler throws, and calls the handler for the next notification', async () => {
-  await using one = await listener(database.appUrl, {
+  await using listener = await openListener(database.appUrl, {
     onNotification: () => {
       throw new Error('cannot')
     },
   })
   await notify('first')
   await notify('second')
-  await vi.waitFor(() => expect(one.received).toEqual(['first', 'second']))
-  expect(one.logged).toEqual(['a notification could not be handled', 'a notification could not be handled'])
+  await vi.waitFor(() => expect(listener.payloads).toEqual(['first', 'second']))
+  expect(listener.logMessages).toEqual([
+    'a notification could not be handled',
+    'a notification could not be handled',
+  ])
 })
 
 test('reconnects when the server closes the connection, and logs the loss', async () => {
-  await using one = await listener()
+  await using listener = await openListener()
   await admin.query(`select pg_terminate_backend(pid) ${LISTENERS}`)
-  await vi.waitFor(() => expect(one.connections()).toBe(2), 5_000)
+  await vi.waitFor(() => expect(listener.countConnections()).toBe(2), 5_000)
   await notify('after')
-  await vi.waitFor(() => expect(one.received).toEqual(['after']))
-  expect(one.logged).toEqual(['a persistent database connection was lost'])
+  await vi.waitFor(() => expect(listener.payloads).toEqual(['after']))
+  expect(listener.logMessages).toEqual(['a persistent database connection was lost'])
 })
 
 test('detects a silent connection, and reconnects', async () => {
   await using proxy = await startTcpProxy(database.appUrl)
-  await using one = await listener(proxy.url, { heartbeatMs: 50 })
+  await using listener = await openListener(proxy.url, { heartbeatMs: 50 })
   proxy.silence()
   await notify('lost')
   proxy.resume()
-  await vi.waitFor(() => expect(one.connections()).toBe(2), 10_000)
+  await vi.waitFor(() => expect(listener.countConnections()).toBe(2), 10_000)
   await notify('after')
-  await vi.waitFor(() => expect(one.received).toEqual(['after']))
+  await vi.waitFor(() => expect(listener.payloads).toEqual(['after']))
 })
 
-test('retries while the server is down, and stops when disposed', async () => {
+test('retries while the server is down', async () => {
   const proxy = await startTcpProxy(database.appUrl)
-  await using one = await listener(proxy.url)
+  await using listener = await openListener(proxy.url)
   await proxy[Symbol.asyncDispose]()
+  const failureMessage = 'a persistent database connection could not be opened'
   await vi.waitFor(() =>
-    expect(
-      one.logged.filter((line) => line === 'a persistent database connection could not be opened').length,
-    ).toBeGreaterThan(2),
+    expect(listener.logMessages.filter((message) => message === failureMessage).length).toBeGreaterThan(2),
   )
 })
 
 test('closes its connection when disposed', async () => {
-  const one = await listener()
+  const listener = await openListener()
   expect((await admin.query(`select ${LISTENERS}`)).rowCount).toBe(1)
-  await one[Symbol.asyncDispose]()
+  await listener[Symbol.asyncDispose]()
   expect((await admin.query(`select ${LISTENERS}`)).rowCount).toBe(0)
 })
 
 test('rejects when the first connection fails', async () => {
   const unknownUser = new URL(database.appUrl)
   unknownUser.username = 'no_such_user'
-  await expect(listener(unknownUser.href)).rejects.toMatchObject({ code: expect.stringMatching(/^28/) })
+  await expect(openListener(unknownUser.href)).rejects.toMatchObject({ code: expect.stringMatching(/^28/) })
 })

@@ -14,8 +14,8 @@ import { ensureRolesAndDatabases } from './roles-and-databases.ts'
 
 const folder = path.join(import.meta.dirname, '../test/migrations')
 
-/** A copy of the migrations with more files. */
-async function folderWith(files: Record<string, string>) {
+/** Copies the migrations into a new folder, and adds files. */
+async function createFolderWith(files: Record<string, string>) {
   const copy = await mkdtemp(path.join(tmpdir(), 'plainpath-migrations-'))
   await cp(folder, copy, { recursive: true })
   for (const [name, sql] of Object.entries(files)) await writeFile(path.join(copy, name), sql)
@@ -28,65 +28,67 @@ describe('migrate', () => {
     const options = { url: database.ownerUrl, folder, appRole: database.spec.app.name }
     expect(await migrate(options)).toEqual({ applied: ['0001-notes', '0002-audit'] })
     expect(await migrate(options)).toEqual({ applied: [] })
-    await using more = await folderWith({
+    await using extendedFolder = await createFolderWith({
       '0003-tags.sql': 'create table tags (name text)',
       'README.md': 'no migration',
     })
-    expect(await migrate({ ...options, folder: more.path })).toEqual({ applied: ['0003-tags'] })
+    expect(await migrate({ ...options, folder: extendedFolder.path })).toEqual({ applied: ['0003-tags'] })
   })
 
-  test('F-31 applies each migration once when two processes call it, and both succeed', async () => {
+  test('F-31 applies each migration once in three concurrent calls, which all succeed', async () => {
     await using database = await openEmptyDatabase()
     const options = { url: database.ownerUrl, folder, appRole: database.spec.app.name }
     const results = await Promise.all([migrate(options), migrate(options), migrate(options)])
     expect(results.flatMap(({ applied }) => applied)).toEqual(['0001-notes', '0002-audit'])
   })
 
-  test('F-31 does not block `create index concurrently` of the process that it waits for', async () => {
+  test('F-31 does not block `create index concurrently` while it waits for the lock', async () => {
     await using database = await openEmptyDatabase()
     await migrate({ url: database.ownerUrl, folder })
-    const held = await holdLock(database.ownerUrl, 'plainpath migrations')
-    await using more = await folderWith({ '0003-tags.sql': 'create table tags (name text)' })
-    const waiting = migrate({ url: database.ownerUrl, folder: more.path })
+    const heldLock = await holdLock(database.ownerUrl, 'plainpath migrations')
+    await using extendedFolder = await createFolderWith({ '0003-tags.sql': 'create table tags (name text)' })
+    const migration = migrate({ url: database.ownerUrl, folder: extendedFolder.path })
     await using owner = openPool(database.ownerUrl, { patience: 10 })
-    const migrators = () =>
+    const findWaitingMigration = () =>
       owner.query(`select from pg_stat_activity
         where application_name = 'plainpath migrate' and datname = current_database() and query ~ 'advisory'`)
-    await vi.waitFor(async () => expect((await migrators()).rowCount).toBe(1), 10_000)
-    // It would wait for every transaction and statement that was under way when it began.
+    await vi.waitFor(async () => expect((await findWaitingMigration()).rowCount).toBe(1), 10_000)
+    // This statement waits for all transactions and statements that were running when it began.
     await owner.query('create index concurrently notes_more on notes (body)')
-    await held?.[Symbol.asyncDispose]()
-    expect(await waiting).toEqual({ applied: ['0003-tags'] })
+    await heldLock?.[Symbol.asyncDispose]()
+    expect(await migration).toEqual({ applied: ['0003-tags'] })
   }, 60_000)
 
-  test('F-30 leaves nothing of a file when it is killed midway, and another process continues', async () => {
+  test('F-30 leaves nothing of a file when it is killed midway, and a later call applies the file', async () => {
     await using database = await openEmptyDatabase()
     await migrate({ url: database.ownerUrl, folder })
-    const file = (middle: string) =>
+    const createSql = (middle: string) =>
       `create table half (n int); insert into half values (1); ${middle}; create table whole (n int);`
-    await using slow = await folderWith({ '0003-half.sql': file('select pg_sleep(600)') })
+    await using slowFolder = await createFolderWith({ '0003-half.sql': createSql('select pg_sleep(600)') })
     const program = `
       import { migrate } from '${fileURLToPath(new URL('./migrate.ts', import.meta.url))}'
       await migrate({ url: process.env.URL, folder: process.env.FOLDER })`
     const child = spawn(process.execPath, ['--input-type=module-typescript', '-e', program], {
-      env: { URL: database.ownerUrl, FOLDER: slow.path },
+      env: { URL: database.ownerUrl, FOLDER: slowFolder.path },
       stdio: 'inherit',
     })
     await using owner = openPool(database.ownerUrl, { patience: 10 })
-    const sleeping = () =>
+    const findSleepingSession = () =>
       owner.query(
         `select from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()`,
       )
-    await vi.waitFor(async () => expect((await sleeping()).rowCount).toBe(1), 10_000)
+    await vi.waitFor(async () => expect((await findSleepingSession()).rowCount).toBe(1), 10_000)
     child.kill('SIGKILL')
-    await using whole = await folderWith({ '0003-half.sql': file('select 1') })
-    expect(await isSchemaCurrent(owner, whole.path)).toBe(false)
-    expect(await migrate({ url: database.ownerUrl, folder: whole.path })).toEqual({ applied: ['0003-half'] })
+    await using quickFolder = await createFolderWith({ '0003-half.sql': createSql('select 1') })
+    expect(await isSchemaCurrent(owner, quickFolder.path)).toBe(false)
+    expect(await migrate({ url: database.ownerUrl, folder: quickFolder.path })).toEqual({
+      applied: ['0003-half'],
+    })
     expect((await owner.query('select n from half')).rowCount).toBe(1)
-    expect((await sleeping()).rowCount).toBe(0)
+    expect((await findSleepingSession()).rowCount).toBe(0)
   }, 60_000)
 
-  test('applies a file whole, whatever its comments say', async () => {
+  test('applies a whole file, even if a comment looks like a marker of the library', async () => {
     await using database = await openEmptyDatabase()
     await migrate({ url: database.ownerUrl, folder })
     await using owner = openPool(database.ownerUrl, { patience: 10 })
@@ -95,12 +97,12 @@ describe('migrate', () => {
     })
   })
 
-  test('names the migration that fails, keeps the earlier ones and rolls it back', async () => {
+  test('names the migration that fails and rolls it back, but not the earlier ones', async () => {
     await using database = await openEmptyDatabase()
-    await using broken = await folderWith({
+    await using brokenFolder = await createFolderWith({
       '0003-broken.sql': `create table half (n int); insert into notes (slug) values ('canary-7f3a'), ('canary-7f3a');`,
     })
-    const error = await migrate({ url: database.ownerUrl, folder: broken.path }).catch(
+    const error = await migrate({ url: database.ownerUrl, folder: brokenFolder.path }).catch(
       (thrown: unknown) => thrown,
     )
     expect(error).toMatchObject({
@@ -118,20 +120,24 @@ describe('migrate', () => {
     {
       why: 'a file of another name',
       files: { '3-tags.sql': '' },
-      says: 'a migration is named NNNN-name.sql, not 3-tags.sql',
+      message: 'a migration is named NNNN-name.sql, not 3-tags.sql',
     },
-    { why: 'a number used twice', files: { '0002-tags.sql': '' }, says: 'two migrations are numbered 0002' },
-  ])('refuses $why', async ({ files, says }) => {
+    {
+      why: 'a number used twice',
+      files: { '0002-tags.sql': '' },
+      message: 'two migrations are numbered 0002',
+    },
+  ])('refuses $why', async ({ files, message }) => {
     await using database = await openEmptyDatabase()
-    await using wrong = await folderWith(files)
-    await expect(migrate({ url: database.ownerUrl, folder: wrong.path })).rejects.toThrow(says)
+    await using wrongFolder = await createFolderWith(files)
+    await expect(migrate({ url: database.ownerUrl, folder: wrongFolder.path })).rejects.toThrow(message)
   })
 
   test('refuses a migration that comes before one already applied', async () => {
     await using database = await openEmptyDatabase()
     await migrate({ url: database.ownerUrl, folder })
-    await using late = await folderWith({ '0000-late.sql': 'create table late ()' })
-    await expect(migrate({ url: database.ownerUrl, folder: late.path })).rejects.toThrow('0000-late')
+    await using lateFolder = await createFolderWith({ '0000-late.sql': 'create table late ()' })
+    await expect(migrate({ url: database.ownerUrl, folder: lateFolder.path })).rejects.toThrow('0000-late')
   })
 
   test('refuses a folder without migrations', async () => {
@@ -143,7 +149,7 @@ describe('migrate', () => {
 })
 
 describe('the app role', () => {
-  const allowed = async (url: string, table: string) => {
+  const readPrivileges = async (url: string, table: string) => {
     const client = await connect(url, { applicationName: 'test', patience: 10 })
     const { rows } = await client.query(
       `select string_agg(p, ' ') as privileges from unnest(array['select', 'insert', 'update', 'delete', 'truncate',
@@ -153,19 +159,19 @@ describe('the app role', () => {
     await disconnect(client)
     return rows[0].privileges
   }
-  const GRANTED = {
+  const GRANTS = {
     notes: 'select insert update delete',
     audit: 'select insert',
     schema_migrations: 'select',
   }
 
-  test.for(Object.entries(GRANTED))('may in %s: %s', async ([table, privileges]) => {
+  test.for(Object.entries(GRANTS))('has these privileges on %s: %s', async ([table, privileges]) => {
     await using database = await openEmptyDatabase()
     await migrate({ url: database.ownerUrl, folder, appRole: database.spec.app.name })
-    expect(await allowed(database.appUrl, table)).toBe(privileges)
+    expect(await readPrivileges(database.appUrl, table)).toBe(privileges)
   })
 
-  test('may use the sequences of its tables, and create no tables', async () => {
+  test('can use the sequences of its tables, but can neither create nor truncate tables', async () => {
     await using database = await openEmptyDatabase()
     await migrate({ url: database.ownerUrl, folder, appRole: database.spec.app.name })
     await using app = openPool(database.appUrl, { patience: 10 })
@@ -178,28 +184,28 @@ describe('the app role', () => {
   test('has the same privileges on tables that existed before the role', async () => {
     await using database = await openEmptyDatabase()
     await migrate({ url: database.ownerUrl, folder })
-    expect(await allowed(database.appUrl, 'audit')).toBe(null)
+    expect(await readPrivileges(database.appUrl, 'audit')).toBe(null)
     await migrate({ url: database.ownerUrl, folder, appRole: database.spec.app.name })
-    expect(await allowed(database.appUrl, 'audit')).toBe('select insert')
+    expect(await readPrivileges(database.appUrl, 'audit')).toBe('select insert')
   })
 
-  test('may use a table from the moment its migration is committed', async () => {
+  test('has its privileges on a table even if a later migration fails', async () => {
     await using database = await openEmptyDatabase()
-    await using broken = await folderWith({ '0003-broken.sql': 'select 1 / 0' })
-    const options = { url: database.ownerUrl, folder: broken.path, appRole: database.spec.app.name }
+    await using brokenFolder = await createFolderWith({ '0003-broken.sql': 'select 1 / 0' })
+    const options = { url: database.ownerUrl, folder: brokenFolder.path, appRole: database.spec.app.name }
     await expect(migrate(options)).rejects.toThrow('0003-broken')
-    expect(await allowed(database.appUrl, 'audit')).toBe('select insert')
+    expect(await readPrivileges(database.appUrl, 'audit')).toBe('select insert')
   })
 
-  test('keeps the privileges of an owner if it owns the tables', async () => {
+  test('retains the privileges of an owner if it owns the tables', async () => {
     await using database = await openEmptyDatabase()
     await migrate({ url: database.ownerUrl, folder, appRole: database.spec.owner.name })
-    expect(await allowed(database.ownerUrl, 'audit')).toContain('references')
+    expect(await readPrivileges(database.ownerUrl, 'audit')).toContain('references')
   })
 })
 
-describe('schemaIsCurrent', () => {
-  test('works for the app role', async () => {
+describe('isSchemaCurrent', () => {
+  test('is true for the app role only when it may read the tables', async () => {
     await using database = await openEmptyDatabase()
     await using app = openPool(database.appUrl, { patience: 10 })
     expect(await isSchemaCurrent(app, folder)).toBe(false)
@@ -211,38 +217,38 @@ describe('schemaIsCurrent', () => {
 
   test('is false when a migration is missing, and true when the database has newer ones', async () => {
     await using database = await openEmptyDatabase()
-    await using more = await folderWith({ '0003-tags.sql': 'create table tags (name text)' })
+    await using extendedFolder = await createFolderWith({ '0003-tags.sql': 'create table tags (name text)' })
     await using app = openPool(database.appUrl, { patience: 10 })
     const options = { url: database.ownerUrl, appRole: database.spec.app.name }
     await migrate({ ...options, folder })
-    expect(await isSchemaCurrent(app, more.path)).toBe(false)
-    await migrate({ ...options, folder: more.path })
+    expect(await isSchemaCurrent(app, extendedFolder.path)).toBe(false)
+    await migrate({ ...options, folder: extendedFolder.path })
     expect(await isSchemaCurrent(app, folder)).toBe(true)
   })
 })
 
 describe('ensureRolesAndDatabases', () => {
-  test('creates everything once when called concurrently and again', async () => {
+  test('creates everything once in concurrent calls', async () => {
     await using database = await openEmptyDatabase()
     const { adminUrl } = inject('testPostgres')
     const { owner, app } = database.spec
-    const second = {
+    const secondSpec = {
       name: `${database.name}_2`,
       owner: { ...owner, name: `${owner.name}2` },
       app: { ...app, name: `${app.name}2` },
     }
-    const specs = [database.spec, second]
+    const specs = [database.spec, secondSpec]
     const results = await Promise.all([1, 2, 3].map(() => ensureRolesAndDatabases(adminUrl, specs)))
-    for (const [first] of results)
-      expect(first).toMatchObject({ ownerUrl: database.ownerUrl, appUrl: database.appUrl })
-    await dropDatabase(second)
+    for (const [firstDatabase] of results)
+      expect(firstDatabase).toMatchObject({ ownerUrl: database.ownerUrl, appUrl: database.appUrl })
+    await dropDatabase(secondSpec)
   })
 
-  test('lets no other role connect', async () => {
+  test('does not let the app role of another database connect', async () => {
     await using database = await openEmptyDatabase()
-    await using other = await openEmptyDatabase()
+    await using otherDatabase = await openEmptyDatabase()
     const intruder = new URL(database.appUrl)
-    intruder.username = other.spec.app.name
+    intruder.username = otherDatabase.spec.app.name
     await expect(connect(intruder.href, { applicationName: 'test', patience: 10 })).rejects.toMatchObject({
       code: '42501',
     })

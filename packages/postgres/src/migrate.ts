@@ -11,16 +11,16 @@ const LOCK_SECONDS = 30
 const STATEMENT_MS = 300_000
 /** The schema's comment while a backup is being restored. The app's role then receives no privileges. */
 export const RESTORING = 'a backup is being restored'
-/** How long a migration waits for a table lock. Meanwhile, every reader queues behind it. */
+/** How long a migration waits for a table lock. Meanwhile, every later reader of the table queues behind it. */
 const TABLE_LOCK_SECONDS = 2
 
 /**
- * Applies the migrations of `folder` that the database lacks: plain SQL files `NNNN-name.sql`, in numeric order, each in its own
- * transaction with its row in `schema_migrations`. There are no down migrations. Concurrent calls are safe: one applies the
- * migrations, and the others wait for it, up to 30 s.
+ * Applies the migrations of `folder` that the database lacks: plain SQL files `NNNN-name.sql`, in numeric order, each
+ * in its own transaction with its row in `schema_migrations`. There are no down migrations. Concurrent calls are safe:
+ * one applies the migrations, and the others wait for it, up to 30 s.
  *
- * The files name no role. If `appRole` is set, each transaction also grants that role the privileges of `APP_ROLE_GRANTS` in schema
- * `public`. A file itself must grant privileges in other schemas.
+ * The files name no role. If `appRole` is set, each transaction also grants that role the privileges of
+ * `APP_ROLE_GRANTS` in schema `public`. A file itself must grant privileges in other schemas.
  *
  * @param options.url the database URL of the role that owns the tables
  * @returns the names of the applied migrations, such as `0001-agents`
@@ -52,7 +52,7 @@ export async function migrate(options: {
   return { applied }
 }
 
-/** Refuses a database whose restore did not finish, because it still contains data that was revoked or erased after the backup. */
+/** Refuses a database with an unfinished restore, which has data that was revoked or erased after the backup. */
 async function refuseHalfRestored(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ comment: string | null }>(
     `select obj_description('public'::regnamespace, 'pg_namespace') as comment`,
@@ -66,8 +66,8 @@ export const isSchemaCurrent = async (db: Database, folder: string) =>
   (await listMissingMigrations(db, folder)).length === 0
 
 /**
- * Lists the migrations of `folder` that were not applied. If this role cannot read the tables yet, lists all of them. Ignores
- * migrations of a newer release, because the previous release must run on the new schema.
+ * Lists the migrations of `folder` that were not applied. If this role cannot read the tables yet, lists all of them.
+ * Ignores migrations of a newer release, because the previous release must run on the new schema.
  */
 export async function listMissingMigrations(db: Database, folder: string): Promise<string[]> {
   const expectedNames = await listMigrationNames(folder)
@@ -83,8 +83,8 @@ export async function listMissingMigrations(db: Database, folder: string): Promi
 }
 
 /**
- * Compares the applied migrations with `folder`: `missing` were not applied, and `unknown` were applied but are not in `folder`.
- * `isEmpty` is true if no migration of `folder` was applied.
+ * Compares the applied migrations with `folder`: `missing` were not applied, and `unknown` were applied but are not in
+ * `folder`. `isEmpty` is true if no migration of `folder` was applied, or if this role cannot read the tables.
  */
 export async function compareMigrations(db: Database, folder: string) {
   const expectedNames = await listMigrationNames(folder)

@@ -8,16 +8,16 @@ const MAX_RETRY_MS = 2_000
 interface PersistentOptions {
   url: string
   applicationName: string
-  /** Prepares a new connection, for example with LISTEN. If `prepare` fails, the connection is reopened. */
+  /** Prepares a new connection, for example with LISTEN. If that fails on a reconnect, the connection is reopened. */
   prepare(client: pg.Client): Promise<void>
   log?: ErrorLog | undefined
-  /** How often a query checks the connection; by default every 5 s. Without a response in 2.5 s, the connection is lost. */
+  /** How often a query checks the connection, by default every 5 s. It is lost after 2.5 s without a response. */
   heartbeatMs?: number | undefined
 }
 
 /**
- * Keeps a connection open until it is disposed of. If it is lost, reconnects immediately, then after 50 ms, and then after pauses
- * that double to 2 s.
+ * Keeps a connection open until it is disposed of. If it is lost, reconnects immediately, then after 50 ms, and then
+ * after pauses that double to 2 s.
  *
  * @throws an error of the first connection or its `prepare`; later errors are logged
  */
@@ -87,16 +87,16 @@ async function waitUntilLost(client: pg.Client, heartbeatMs: number, stop: Abort
 const pause = (ms: number, signal: AbortSignal) => sleep(ms, undefined, { signal }).catch(() => undefined)
 
 interface ListenOptions {
-  /** Called after every connection, and for the first one before `listen` returns. Earlier notifications may be lost. */
+  /** Called after every connection, the first time before `listen` returns. Earlier notifications may be lost. */
   onReconnected(): void
   log: ErrorLog
-  /** How often the connection is checked; by default 5 s. */
+  /** How often the connection is checked; by default every 5 s. */
   heartbeatMs?: number
 }
 
 /**
- * Receives notifications on `channels` until it is disposed of, over a separate connection. If the connection is lost, reconnects.
- * A silent connection is noticed after the heartbeat plus 2.5 s. Errors of handlers are logged.
+ * Receives notifications on `channels` until it is disposed of, over a separate connection. If the connection is lost,
+ * reconnects. A silent connection is noticed after the heartbeat plus 2.5 s. Errors of handlers are logged.
  *
  * @param channels a handler for each channel, called with the payload, which is '' for a notification without one
  * @throws an error of the first connection

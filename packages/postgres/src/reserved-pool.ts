@@ -6,8 +6,8 @@ export interface ReservedPool extends Pool {
   /** Runs `work`. Queries in `work` and in the functions that it calls may use the reserved connections. */
   runReserved<T>(work: () => Promise<T>): Promise<T>
   /**
-   * Opens the reserved connections early, because the server may have no free connections later. Afterwards, reopens lost
-   * reserved connections in the background.
+   * Opens the reserved connections early, because the server may have no free connections later. Afterwards, reopens
+   * lost reserved connections in the background.
    */
   openReserved(): Promise<void>
   /** Returns whether the caller runs inside `runReserved`. */
@@ -17,9 +17,9 @@ export interface ReservedPool extends Pool {
 const REOPEN_INTERVAL_MS = 10_000
 
 /**
- * Combines two pools. Reserved work uses a connection from `reserve`. If all of those connections are in use, reserved work uses a
- * free connection from `shared`. If `shared` has no free connection either, reserved work waits for `reserve`. Other work never
- * uses `reserve`. Disposing closes both pools.
+ * Combines two pools. Reserved work uses a connection from `reserve`. If all of those connections are in use, reserved
+ * work uses an idle connection from `shared`. If `shared` has no idle connection either, reserved work waits for
+ * `reserve`. Other work never uses `reserve`. Disposing closes both pools.
  */
 export function createReservedPool(
   shared: Pool,
@@ -69,7 +69,7 @@ const hasCapacity = (pool: Pool) => {
   return inUse < max
 }
 
-/** Returns true if an open connection is idle. Connections that could be opened do not count: the server may refuse them. */
+/** Returns true if an open connection is idle. Others that could be opened do not count: the server may refuse. */
 const hasIdleConnection = (pool: Pool) => {
   const { inUse, open } = pool.usage()
   return inUse < open

@@ -17,20 +17,24 @@ const ROWS = 602
 const OLD = Buffer.from('old')
 const rewrite = (value: Buffer, key: string) => (value.equals(OLD) ? Buffer.from(`new of ${key}`) : undefined)
 
-async function table(name: string, type: 'text' | 'uuid') {
+async function createTable(name: string, type: 'text' | 'uuid') {
   await db.query(`create table ${name} (id ${type} primary key, value bytea)`)
   const key = type === 'uuid' ? 'gen_random_uuid()' : 'n::text'
   await db.query(`insert into ${name} select ${key}, $1 from generate_series(1, $2::int) n`, [OLD, ROWS - 1])
   await db.query(`insert into ${name} values (${type === 'uuid' ? 'gen_random_uuid()' : `'none'`}, null)`)
-  const count = async (how: string) =>
-    (await db.query<{ rows: number }>(`select count(*)::int as rows from ${name} where ${how}`)).rows[0]?.rows
+  const count = async (condition: string) => {
+    const { rows } = await db.query<{ rows: number }>(
+      `select count(*)::int as rows from ${name} where ${condition}`,
+    )
+    return rows[0]?.rows
+  }
   return { count, column: { table: name, column: 'value', key: 'id', rewrite } }
 }
 
 test.for(['text', 'uuid'] as const)(
-  'every value of a table with a %s for a key is rewritten once, in as many batches as it takes',
+  'rewrites every value of a table with a %s key once, in several batches',
   async (type) => {
-    const { count, column } = await table(`of_${type}`, type)
+    const { count, column } = await createTable(`of_${type}`, type)
     expect(await rewriteColumn(db, column, { dryRun: true })).toBe(ROWS - 1)
     expect(await count(`value = 'old'`)).toBe(ROWS - 1)
     expect(await rewriteColumn(db, column, { dryRun: false })).toBe(ROWS - 1)
@@ -40,18 +44,18 @@ test.for(['text', 'uuid'] as const)(
   },
 )
 
-test('keeps a value that changes in the meantime', async () => {
-  const { count, column } = await table('written', 'text')
-  let written = false
-  const between: Database = {
+test('does not overwrite values that change in the meantime', async () => {
+  const { count, column } = await createTable('written', 'text')
+  let hasWritten = false
+  const interleavedDb: Database = {
     async query(text, values) {
-      if (text.startsWith('update') && !written) {
-        written = true
+      if (text.startsWith('update') && !hasWritten) {
+        hasWritten = true
         await db.query(`update written set value = 'theirs' where id in ('1', '9')`)
       }
       return db.query(text, values)
     },
   }
-  await rewriteColumn(between, column, { dryRun: false })
+  await rewriteColumn(interleavedDb, column, { dryRun: false })
   expect([await count(`value = 'theirs'`), await count(`value = 'old'`)]).toEqual([2, 0])
 })

@@ -5,7 +5,7 @@ import type { Database } from './database.ts'
 interface RewrittenColumn {
   readonly table: string
   readonly column: string
-  /** The primary key. */
+  /** The column of the primary key. */
   readonly key: string
   /**
    * Converts a value.
@@ -19,11 +19,11 @@ const Row = z.object({ id: z.string(), value: z.instanceof(Buffer) })
 const BATCH_SIZE = 500
 
 /**
- * Rewrites the values of a column in batches, while other processes read and write it. Does not overwrite a value that changes in
- * the meantime.
+ * Rewrites the values of a column in batches, while other processes read and write it. Does not overwrite a value that
+ * changes in the meantime.
  *
  * @param options.dryRun if true, only counts
- * @returns the number of values that it rewrote
+ * @returns the number of values for which `rewrite` returned a new value
  * @throws the error of `rewrite`; earlier values remain rewritten
  */
 export async function rewriteColumn(

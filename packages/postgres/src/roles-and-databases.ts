@@ -20,8 +20,8 @@ const LOCK_SECONDS = 30
 const STATEMENT_MS = 40_000
 
 /**
- * Creates the missing roles and databases, and sets all passwords. Concurrent calls are safe. Only a database's two roles and
- * administrators can connect to it.
+ * Creates the missing roles and databases, and sets all passwords. Concurrent calls are safe. Only a database's two
+ * roles and administrators can connect to it.
  *
  * @param adminUrl the URL of a role that may create roles and databases
  * @returns each database's URLs, in the order of `specs`
@@ -38,18 +38,19 @@ export async function ensureRolesAndDatabases(
   const databases = []
   for (const spec of specs) {
     const { name, owner, app } = spec
-    const ownerUrl = databaseUrl(adminUrl, name, owner)
+    const ownerUrl = createDatabaseUrl(adminUrl, name, owner)
     await ensureRole(admin, owner)
     await ensureRole(admin, app)
     await ensureDatabase(admin, spec)
     await closeSchema(ownerUrl, app.name)
-    databases.push({ name, ownerUrl, appUrl: databaseUrl(adminUrl, name, app) })
+    databases.push({ name, ownerUrl, appUrl: createDatabaseUrl(adminUrl, name, app) })
   }
   return databases
 }
 
 /**
- * Lets only superusers connect to the databases `postgres` and `template1`. Use it only for a server without other users.
+ * Lets only superusers connect to the databases `postgres` and `template1`. Use it only for a server without other
+ * users.
  *
  * @param adminUrl the URL of a superuser
  */
@@ -59,8 +60,8 @@ export async function closeServerDatabases(adminUrl: string): Promise<void> {
   await admin.query('revoke all on database postgres, template1 from public')
 }
 
-/** Returns `url` with another database, and another user if one is given. */
-export function databaseUrl(url: string, database: string, user?: RoleSpec): string {
+/** Creates a URL like `url` with another database, and with another user if one is given. */
+export function createDatabaseUrl(url: string, database: string, user?: RoleSpec): string {
   const newUrl = new URL(url)
   newUrl.pathname = `/${encodeURIComponent(database)}`
   if (user) {
@@ -101,7 +102,7 @@ async function ensureDatabase(admin: pg.Client, { name, owner, app }: DatabaseSp
   await closeDatabase(admin, name, app.name)
 }
 
-/** Closes schema `public` to other roles, unless it is closed already, because a migration may be granting privileges on it. */
+/** Closes schema `public` to other roles. Does nothing if it is closed: a migration may be granting privileges. */
 async function closeSchema(ownerUrl: string, app: string): Promise<void> {
   await using owner = await connect(ownerUrl, { applicationName: 'plainpath roles' })
   const { rows } = await owner.query<{ closed: boolean }>(
@@ -117,10 +118,10 @@ async function closeSchema(ownerUrl: string, app: string): Promise<void> {
 const ITERATIONS = 4_096
 
 /**
- * Computes the SCRAM verifier that PostgreSQL stores for a password (RFC 5803 §2). We send it instead of the password, so that
- * neither the server nor its log receives the password.
+ * Computes the SCRAM verifier that PostgreSQL stores for a password (RFC 5803 §2). We send it instead of the password,
+ * so neither the server nor its log receives the password.
  *
- * @param password printable ASCII, which SASLprep (RFC 4013) does not change
+ * @param password printable ASCII without spaces, which SASLprep (RFC 4013) does not change
  */
 export function computeScramVerifier(password: string): string {
   if (!/^[\x21-\x7e]+$/.test(password)) throw new Error('a database password must be printable ASCII')

@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { rowReader } from './row-reader.ts'
+import { createRowReader } from './row-reader.ts'
 
-const Token = rowReader(
+const tokenReader = createRowReader(
   z.object({ id: z.string(), issuedAt: z.date(), claimId: z.string().optional(), uses: z.int().default(0) }),
 )
 const row = { id: 'one', issued_at: new Date(0), claim_id: null, uses: null }
 
 test('reads columns by the names of the type, and null as absent or the default', () => {
-  expect(Token.columns).toBe('id, issued_at, claim_id, uses')
-  expect(Token.parse(row)).toStrictEqual({ id: 'one', issuedAt: new Date(0), uses: 0 })
-  expect(Token.parse({ ...row, claim_id: 'clm', uses: 2, other: 1 })).toEqual({
+  expect(tokenReader.columns).toBe('id, issued_at, claim_id, uses')
+  expect(tokenReader.parse(row)).toStrictEqual({ id: 'one', issuedAt: new Date(0), uses: 0 })
+  expect(tokenReader.parse({ ...row, claim_id: 'clm', uses: 2, other: 1 })).toEqual({
     id: 'one',
     issuedAt: new Date(0),
     claimId: 'clm',
@@ -18,6 +18,9 @@ test('reads columns by the names of the type, and null as absent or the default'
   })
 })
 
-test.for([{ issued_at: null }, { id: 1 }, { claim_id: 3 }, { uses: 'two' }])('refuses %o', (change) => {
-  expect(() => Token.parse({ ...row, ...change })).toThrow(z.ZodError)
-})
+test.for([{ issued_at: null }, { id: 1 }, { claim_id: 3 }, { uses: 'two' }])(
+  'refuses a row with %o',
+  (change) => {
+    expect(() => tokenReader.parse({ ...row, ...change })).toThrow(z.ZodError)
+  },
+)

@@ -5,7 +5,7 @@ import type { z } from 'zod'
  *
  * @returns `columns`, for a select list, and `parse`, which throws for a row that does not fit the type
  */
-export function rowReader<Shape extends z.ZodRawShape>(type: z.ZodObject<Shape>) {
+export function createRowReader<Shape extends z.ZodRawShape>(type: z.ZodObject<Shape>) {
   const memberColumns = Object.keys(type.shape).map((member) => [member, toSnakeCase(member)] as const)
   return {
     columns: memberColumns.map(([, column]) => column).join(', '),

@@ -12,7 +12,7 @@ const escapeId = pg.escapeIdentifier
 /** A table that has grown beyond this size remains slow to read, even after its rows were deleted. */
 const MAX_TABLE_BYTES = 2_000_000
 
-/** Hashes all objects that migrations create, with their privileges. Also returns the size of the largest table. */
+/** Hashes the objects that migrations create, with their privileges. Also returns the size of the largest table. */
 const SCHEMA = `
   with own as (select oid, nspname, nspacl from pg_namespace where nspname !~ '^pg_' and nspname <> 'information_schema'),
   lines as (

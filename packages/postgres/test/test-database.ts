@@ -8,8 +8,8 @@ import { connect } from '../src/connection.ts'
 import { migrate } from '../src/migrate.ts'
 import {
   closeDatabase,
+  createDatabaseUrl,
   type DatabaseSpec,
-  databaseUrl,
   ensureRolesAndDatabases,
 } from '../src/roles-and-databases.ts'
 import { type DatabaseContents, readContents, restoreContents } from './database-contents.ts'
@@ -18,8 +18,9 @@ import { nameInRun, type TestPostgres } from './test-run.ts'
 export { openEmptyDatabase } from './empty-database.ts'
 
 /**
- * A migrated database for one test file or one test. Disposing does not wait: it restores the template's contents in the background
- * and renames the database, so that another test of this worker can use it. That takes a fifth of the time of a new copy.
+ * A migrated database for one test file or one test. Disposing does not wait: it restores the template's contents in
+ * the background and renames the database, so that another test of this worker can use it. That takes a fifth of the
+ * time of a new copy.
  */
 export interface TestDatabase extends AsyncDisposable {
   readonly name: string
@@ -38,8 +39,8 @@ const TERMINATION_MS = 5_000
 const COPY_STRATEGY = { embedded: 'file_copy', TEST_POSTGRES_URL: 'wal_log' } as const
 
 /**
- * Creates a database on the server of the test's vitest project. It is a copy of a template, which the first caller of a run
- * migrates.
+ * Creates a database on the server of the test's vitest project. It is a copy of a template, which the first caller of
+ * a run migrates.
  *
  * @param options.folder the absolute path of an app's migrations
  * @param options.name a short name of the letters a to z, such as `auth`. The roles are named after it
@@ -56,9 +57,9 @@ export async function openTestDatabase(options: { folder: string; name: string }
   performance.measure('make a test database', { start: startedAt })
   return {
     name,
-    ownerUrl: databaseUrl(server.adminUrl, name, template.owner),
-    appUrl: databaseUrl(server.adminUrl, name, template.app),
-    adminUrl: databaseUrl(server.adminUrl, name),
+    ownerUrl: createDatabaseUrl(server.adminUrl, name, template.owner),
+    appUrl: createDatabaseUrl(server.adminUrl, name, template.app),
+    adminUrl: createDatabaseUrl(server.adminUrl, name),
     async [Symbol.asyncDispose]() {
       const earlierReturns = returnedDatabases.get(template.name) ?? []
       const newReturn = returnDatabase(server, admin, template, name)
@@ -79,14 +80,14 @@ async function copyTemplate(
   await admin.query(`alter database ${escapeId(name)} set synchronous_commit = off`)
   await closeDatabase(admin, name, template.app.name)
   if (contentsByTemplate.has(template.name)) return
-  const contents = await withAdmin(databaseUrl(server.adminUrl, name), readContents)
+  const contents = await withAdmin(createDatabaseUrl(server.adminUrl, name), readContents)
   contentsByTemplate.set(template.name, contents)
 }
 
 /** The contents of an unused copy of each template. */
 const contentsByTemplate = new Map<string, DatabaseContents>()
 
-/** The names of databases that tests of this worker have returned, by template. A name is undefined if the database was dropped. */
+/** The new names of databases that tests of this worker have returned, by template; undefined for a dropped one. */
 const returnedDatabases = new Map<string, readonly Promise<string | undefined>[]>()
 
 /**
@@ -105,8 +106,8 @@ async function reuseReturned(admin: pg.Pool, template: DatabaseSpec, name: strin
 }
 
 /**
- * Restores the template's contents in a database, so that another test can use it. Renames it first, so that work that the test
- * left running no longer finds it.
+ * Restores the template's contents in a database, so that another test can use it. Renames it first, so that work that
+ * the test left running no longer finds it.
  *
  * @returns the new name; undefined if the database cannot be reused
  */
@@ -124,7 +125,7 @@ async function returnDatabase(
     )
     await admin.query(`alter database ${escapeId(name)} rename to ${escapeId(returnedName)}`)
     const contents = contentsByTemplate.get(template.name)
-    const url = databaseUrl(server.adminUrl, returnedName)
+    const url = createDatabaseUrl(server.adminUrl, returnedName)
     if (contents && (await withAdmin(url, (db) => restoreContents(db, contents)))) return returnedName
   } catch {
     // A session that a test left open, or a change to its roles, may prevent this.
@@ -135,7 +136,7 @@ async function returnDatabase(
   return undefined
 }
 
-/** Pools by URL. They are reused, because a test file may need dozens of databases, and connecting takes as long as a copy. */
+/** Pools by URL. They are reused, because a test file may need dozens of databases, and connecting takes time. */
 const adminPools = new Map<string, pg.Pool>()
 
 /** Returns this worker's pool of administrator connections. They do not keep the process alive. */
@@ -177,7 +178,9 @@ async function describeTemplate(
   }
 }
 
-/** Creates the template unless it is finished. A finished one allows no connections: a database in use cannot be copied. */
+/**
+ * Creates the template unless it is finished. A finished one allows no connections: a database in use cannot be copied.
+ */
 async function ensureTemplate(
   server: TestPostgres,
   admin: pg.Pool,

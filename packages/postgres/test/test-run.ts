@@ -42,8 +42,8 @@ export function nameInRun(runId: string, ...parts: string[]): string {
 }
 
 /**
- * Begins a test run on a server, and removes the leftovers of runs that have ended. Disposing removes the databases and roles of
- * this run.
+ * Begins a test run on a server, and removes the leftovers of runs that have ended. Disposing removes the databases and
+ * roles of this run.
  *
  * @param options.isServerTemporary true if the server is deleted after the run: disposing then removes nothing
  */
@@ -79,7 +79,7 @@ async function readServerVersion(adminUrl: string): Promise<string> {
   return rows[0]?.server_version.split(' ')[0] ?? 'of unknown version'
 }
 
-/** Drops the databases and roles of the runs that `isSelected` selects. `liveRunIds` are the runs whose process is connected. */
+/** Drops the databases and roles of selected runs. `liveRunIds` are the runs whose process is connected. */
 async function removeRuns(
   adminUrl: string,
   isSelected: (runId: string, liveRunIds: ReadonlySet<string>) => boolean,

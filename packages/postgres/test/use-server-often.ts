@@ -1,4 +1,5 @@
-// Repeatedly acquires the embedded server, runs queries and releases it. Arguments: its data directory, and the number of rounds.
+// Repeatedly acquires the embedded server, runs queries and releases it. Arguments: its data directory, and the number
+// of rounds.
 import { openPool, useEmbeddedPostgres } from '../src/index.ts'
 
 const [, , dir = '', rounds = '1'] = process.argv

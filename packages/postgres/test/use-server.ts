@@ -1,5 +1,5 @@
-// Runs the embedded server until SIGTERM, as an app does. Arguments: its data directory, and settings as JSON. Prints one line of
-// JSON: the server's URL, or the reason why the server cannot start.
+// Runs the embedded server until SIGTERM, as an app does. Arguments: its data directory, and settings as JSON. Prints
+// one line of JSON: the server's URL, or the reason why the server cannot start.
 import { once } from 'node:events'
 import { EmbeddedPostgresError, useEmbeddedPostgres } from '../src/index.ts'
 

@@ -12,12 +12,17 @@ import { beginTestRun } from './test-run.ts'
 const DATA_FOLDER = /^plainpath-test-[0-9a-f]{8}(?:\.new-\w+)?$/
 /** No server takes this long to start, so an older server that is not in use is abandoned. */
 const ABANDONED_AFTER_MS = 120_000
-/** The databases exist only during the run, so they need not be durable. Each worker may run several instances of both apps. */
+/** The databases exist only during the run, so they need not be durable. Each worker may run several apps. */
 const SETTINGS = {
   fsync: 'off',
   synchronous_commit: 'off',
   full_page_writes: 'off',
   max_connections: '300',
+  // Measured: without these, the tests take 4 % more CPU time.
+  autovacuum: 'off',
+  wal_level: 'minimal',
+  max_wal_senders: '0',
+  shared_buffers: '256MB',
 }
 
 /** Vitest `globalSetup`: starts an embedded server for a project's tests, in a temporary folder. */
@@ -57,7 +62,7 @@ function chooseDataFolder(): string {
   }
 }
 
-/** Removes the server synchronously: an interrupted run has no teardown, and an exiting process cannot wait for promises. */
+/** Removes the server synchronously, because an exiting process cannot wait for promises. */
 function removeServerSync(dir: string): void {
   abortServer(dir)
   const sleepBuffer = new Int32Array(new SharedArrayBuffer(4))

@@ -1,12 +1,12 @@
-/** A revocation of a token, of all tokens of a client, or of all tokens. A token is identified by its SHA-256 hash in base64url. */
+/** A revocation of one token, of all tokens of a client, or of all tokens. `hash` is the token's SHA-256 in base64url. */
 export type Revocation =
   | { readonly kind: 'token'; readonly hash: string }
   | { readonly kind: 'client'; readonly id: string }
   | { readonly kind: 'everything' }
 
 /**
- * A message on the revocation channel. `number` increases by one with each revocation. Numbers are comparable only if `mark` is the
- * same: it is chosen at random when the revocation state is created.
+ * A message on the revocation channel. `mark` is chosen at random when the revocation state is created. `number` increases by one
+ * with each revocation, and is comparable only under the same mark.
  */
 export interface RevocationNotification {
   readonly mark: string

@@ -1,4 +1,4 @@
-/** Returns the key of the Redis hash that stores the state. It has no TTL, so Redis loses all of the state or nothing. */
+/** Returns the key of the Redis hash that stores the state. The hash has no TTL, so Redis loses all of the state or none of it. */
 export const getRevocationKey = (name: string): string => `${name}:state`
 
 /** Returns the channel on which notifications are published. */

@@ -1,11 +1,12 @@
 import { z } from 'zod'
 
 /*
- * The Redis scripts of the revocation protocol (docs/revocation). Each takes one round trip. Revokers run in apps/auth, and
- * subscribers in apps/resource. This module contains the scripts that both must share; each app decides when it runs which script.
+ * The Redis scripts of the revocation protocol (docs/revocation). Each takes one round trip. Publishers run in apps/auth, and
+ * subscribers in apps/resource. The scripts are in one module, because both sides must agree on the state. Each app decides when it
+ * runs which script.
  *
- * `KEYS[1]` is the hash of `getRevocationKey`: `number`, `mark`, `server`, and for each subscriber a field `member <id>` with the
- * highest number that it acknowledged.
+ * `KEYS[1]` is the hash of `getRevocationKey`. Its fields are `number`, `mark`, `server` (the replication ID), and for each
+ * subscriber `member <id>` with the highest number that it has acknowledged.
  */
 
 /**
@@ -25,7 +26,7 @@ export interface Script<Reply> {
   readonly reply: z.ZodType<Reply>
 }
 
-/** Creates the state unless it is valid. Only revokers run this: without a revoker, notifications are not reliable. */
+/** Creates a state unless there is a valid one. Only publishers run this, so that a state exists only if there is a publisher. */
 const ENSURE_STATE = `${READ_STATE}
 if not valid then
   mark, number = ARGV[1], 0
@@ -34,7 +35,7 @@ if not valid then
 end`
 
 /** Builds Lua that counts subscribers that have not acknowledged `least` (`pending`), and runs `statement` for each of them. */
-const countPending = (statement: string) => `
+const buildCountPending = (statement: string) => `
 local pending = 0
 local fields = redis.call('HGETALL', KEYS[1])
 for at = 1, #fields, 2 do
@@ -75,7 +76,7 @@ return { mark, number }`,
  */
 export const COUNT_PENDING = {
   lua: `${READ_STATE}
-local least = tonumber(ARGV[1])${countPending('')}
+local least = tonumber(ARGV[1])${buildCountPending('')}
 return { valid and mark or '', pending }`,
   reply: z.tuple([z.string(), z.int()]),
 }
@@ -88,13 +89,13 @@ return { valid and mark or '', pending }`,
 export const REMOVE_PENDING = {
   lua: `${READ_STATE}
 if not valid or mark ~= ARGV[1] then return 0 end
-local least = tonumber(ARGV[2])${countPending(`redis.call('HDEL', KEYS[1], fields[at])`)}
+local least = tonumber(ARGV[2])${buildCountPending(`redis.call('HDEL', KEYS[1], fields[at])`)}
 return pending`,
   reply: z.int(),
 }
 
 /**
- * Adds a subscriber. ARGV: its new id, its previous id.
+ * Adds a subscriber under a new id, and removes its previous id. ARGV: the new id, the previous id.
  *
  * @returns the mark and the current number; null if there is no valid state
  */

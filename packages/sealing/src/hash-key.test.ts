@@ -4,56 +4,56 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { equalBytes, newHashKey, parseHashKey, sha256 } from './index.ts'
 
-const line = newHashKey()
-const key = parseHashKey(line)
+const keyLine = newHashKey()
+const key = parseHashKey(keyLine)
 
-describe('a keyed hash', () => {
-  test('is HMAC-SHA-256 under HKDF of the key and the label', () => {
-    const bytes = Buffer.from(line.slice(line.indexOf(':') + 1), 'base64url')
-    const derived = Buffer.from(hkdfSync('sha256', bytes, Buffer.alloc(0), 'client-secret', 32))
-    const expected = createHmac('sha256', derived).update('pps_x').digest()
+describe('a hash key', () => {
+  test('hashes with HMAC-SHA-256 under HKDF of the key and the label', () => {
+    const bytes = Buffer.from(keyLine.slice(keyLine.indexOf(':') + 1), 'base64url')
+    const derivedKey = Buffer.from(hkdfSync('sha256', bytes, Buffer.alloc(0), 'client-secret', 32))
+    const expected = createHmac('sha256', derivedKey).update('pps_x').digest()
     expect(key.hash('client-secret', 'pps_x')).toEqual(expected)
-    expect(parseHashKey(line).hash('client-secret', Buffer.from('pps_x'))).toEqual(expected)
+    expect(parseHashKey(keyLine).hash('client-secret', Buffer.from('pps_x'))).toEqual(expected)
   })
 
-  test('changes with the label, with the key and with the value', () => {
-    const other = parseHashKey(newHashKey())
+  test('gives another hash for another label, key or value', () => {
+    const otherKey = parseHashKey(newHashKey())
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (value) => {
         const hash = key.hash('email-index', value)
         expect(hash.equals(key.hash('email-index/waitlist', value))).toBe(false)
-        expect(hash.equals(other.hash('email-index', value))).toBe(false)
+        expect(hash.equals(otherKey.hash('email-index', value))).toBe(false)
         expect(hash.equals(key.hash('email-index', `${value}.`))).toBe(false)
       }),
     )
   })
 
-  test('key derives keys for other uses, the same each time', () => {
-    const bytes = Buffer.from(line.slice(line.indexOf(':') + 1), 'base64url')
+  test('derives the same key for another purpose each time', () => {
+    const bytes = Buffer.from(keyLine.slice(keyLine.indexOf(':') + 1), 'base64url')
     const expected = Buffer.from(hkdfSync('sha256', bytes, Buffer.alloc(0), 'dpop-nonce', 32))
     expect(key.deriveKey('dpop-nonce')).toEqual(expected)
-    expect(parseHashKey(line).deriveKey('dpop-nonce')).toEqual(expected)
+    expect(parseHashKey(keyLine).deriveKey('dpop-nonce')).toEqual(expected)
     expect(parseHashKey(newHashKey()).deriveKey('dpop-nonce')).not.toEqual(expected)
   })
 
-  test('needs a label', () => {
+  test('rejects an empty label', () => {
     expect(() => key.hash('', 'value')).toThrow(TypeError)
   })
 
-  test('key is not shown when it is printed', () => {
+  test('is not contained in its printed form', () => {
     const printed = inspect(key, { depth: Number.POSITIVE_INFINITY, showHidden: true }) + JSON.stringify(key)
-    expect(printed).not.toContain(line.slice(line.indexOf(':') + 1))
+    expect(printed).not.toContain(keyLine.slice(keyLine.indexOf(':') + 1))
   })
 })
 
-test('sha256 gives the digest of FIPS 180-4', () => {
+test('sha256 returns the digest of the example in FIPS 180-4, for a string and for bytes', () => {
   expect(sha256('abc').toString('hex')).toBe(
     'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
   )
   expect(sha256(Buffer.from('abc'))).toEqual(sha256('abc'))
 })
 
-test('equalBytes is true for equal bytes only, and false for unequal lengths', () => {
+test('equalBytes returns true only for equal bytes of equal length', () => {
   fc.assert(
     fc.property(fc.uint8Array(), fc.uint8Array(), (a, b) => {
       expect(equalBytes(a, Uint8Array.from(a))).toBe(true)

@@ -1,15 +1,15 @@
 import { createHmac, createSecretKey, hash, hkdfSync, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { newKeyLine, parseKeyFile } from './key-file.ts'
 
-/** The purpose of a hash, from which its key is derived. A label for one table is written `email-index/waitlist`. */
+/** Common labels, each for one purpose. A hash's key is derived from its label. The index of one table has `email-index/<table>`. */
 type HashLabel = 'client-secret' | 'access-token' | 'email-index' | 'cursor' | 'mcp-request-state'
 
 export interface HashKey {
-  /** Stored with each hash, because the key may be replaced. */
+  /** The id of the key. It is stored with a stored hash, because the key may be replaced. */
   readonly id: string
   /**
-   * Computes HMAC-SHA-256 (32 bytes) with the key HKDF-SHA-256(key, info = label) (RFC 5869), so that a value's hashes under two
-   * labels are unrelated. A string is hashed as UTF-8.
+   * Computes HMAC-SHA-256 (32 bytes) with the key HKDF-SHA-256(key, info = label) (RFC 5869). Hashes of one value under two labels
+   * are therefore unrelated. A string is hashed as UTF-8.
    *
    * @throws {TypeError} for an empty label
    */
@@ -21,7 +21,7 @@ export interface HashKey {
 /**
  * Reads a hash key file: one line `hash-<id>:<base64url of 32 bytes>`, and `#` comments.
  *
- * @throws {Error} for a malformed file, or unless it contains exactly one key. The message contains line numbers, but no keys
+ * @throws {Error} if the file is malformed or does not contain exactly one key. The message never quotes a line
  */
 export function parseHashKey(fileText: string): HashKey {
   const [line, excessLine] = parseKeyFile('hash', fileText)
@@ -48,7 +48,7 @@ const deriveLabelKey = (key: KeyObject, label: string) =>
 /** Generates a line for a hash key file. */
 export const newHashKey = (): string => newKeyLine('hash')
 
-/** Computes SHA-256 (32 bytes); a string is hashed as UTF-8. Only for values that cannot be guessed; others need a `HashKey`. */
+/** Computes SHA-256 (32 bytes) of bytes, or of a string as UTF-8. For a secret that could be guessed, use a `HashKey`. */
 export const sha256 = (value: string | Uint8Array): Buffer => hash('sha256', value, 'buffer')
 
 /** Compares bytes in a time that depends only on their lengths. */

@@ -12,7 +12,8 @@ const ID = '[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?'
 /**
  * Parses the keys of one kind, in the order of the file. Skips blank lines and lines that begin with `#`.
  *
- * @throws {Error} that lists every invalid line by its number. It never quotes a line, which may contain a key
+ * @throws {Error} if a line is invalid or there is no key. The message lists every invalid line by its number, and never quotes a
+ *   line, which may contain a key
  */
 export function parseKeyFile(kind: string, fileText: string): KeyLine[] {
   const pattern = new RegExp(`^${kind}-(?<id>${ID}):(?<key>[A-Za-z0-9_-]{43})$`)

@@ -1,10 +1,10 @@
 import { SealError } from './sealing-keys.ts'
 
 /**
- * Runs `open`, which decrypts a value for a mail.
+ * Runs `open`, which decrypts a value that the caller can do without. For example, an agent's access can be revoked even if the
+ * agent's name in the mail about it cannot be decrypted.
  *
- * @returns undefined if the value cannot be decrypted, for example without its key. The action that the mail reports, such as
- *   revoking an agent's access, must still succeed
+ * @returns undefined if the value cannot be decrypted, for example because its key is missing
  */
 export function openIfPossible<T>(open: () => T): T | undefined {
   try {

@@ -3,17 +3,18 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { newKeyEncryptionKey, parseKeyEncryptionKeys, SealError, type SealingKeys } from './index.ts'
 
-const older = newKeyEncryptionKey()
-const newer = newKeyEncryptionKey()
-const keys = parseKeyEncryptionKeys(older)
+const olderLine = newKeyEncryptionKey()
+const newerLine = newKeyEncryptionKey()
+const keys = parseKeyEncryptionKeys(olderLine)
 const context = 'agents/agt_0000000000000000000000/name'
 
 const bytes = fc.uint8Array({ maxLength: 300 })
-const place = fc.string({ minLength: 1, unit: 'binary' })
+const contexts = fc.string({ minLength: 1, unit: 'binary' })
 
-const keyId = (line: string) => line.slice('kek-'.length, line.indexOf(':'))
+const parseKeyId = (line: string) => line.slice('kek-'.length, line.indexOf(':'))
 
-function refusal(act: () => unknown): unknown {
+/** Returns the error that `act` throws, or its result. */
+function catchError(act: () => unknown): unknown {
   try {
     return act()
   } catch (error) {
@@ -24,13 +25,13 @@ function refusal(act: () => unknown): unknown {
 describe('an encrypted value', () => {
   test('decrypts to the same bytes under the same context', () => {
     fc.assert(
-      fc.property(bytes, place, (plaintext, where) => {
-        expect(keys.open(keys.seal(plaintext, where), where)).toEqual(Buffer.from(plaintext))
+      fc.property(bytes, contexts, (plaintext, anyContext) => {
+        expect(keys.open(keys.seal(plaintext, anyContext), anyContext)).toEqual(Buffer.from(plaintext))
       }),
     )
   })
 
-  test('of a string decrypts to its UTF-8', () => {
+  test('of a string decrypts to its UTF-8 bytes', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         expect(keys.open(keys.seal(text, context), context).toString('utf8')).toBe(text)
@@ -38,117 +39,120 @@ describe('an encrypted value', () => {
     )
   })
 
-  test('is refused when any one bit of it is flipped', () => {
+  test('is refused if any single bit is flipped', () => {
     const sealed = keys.seal('Atlas', context)
     for (let bit = 0; bit < sealed.length * 8; bit++) {
       const flipped = Buffer.from(sealed)
       flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7))
-      expect(refusal(() => keys.open(flipped, context))).toBeInstanceOf(SealError)
+      expect(catchError(() => keys.open(flipped, context))).toBeInstanceOf(SealError)
     }
   })
 
-  test('is refused when it is cut short or made longer anywhere', () => {
+  test('is refused if it is truncated to any length, or has an extra byte at its end', () => {
     const sealed = keys.seal('Atlas', context)
     for (let length = 0; length < sealed.length; length++) {
-      expect(refusal(() => keys.open(sealed.subarray(0, length), context))).toBeInstanceOf(SealError)
+      expect(catchError(() => keys.open(sealed.subarray(0, length), context))).toBeInstanceOf(SealError)
     }
-    expect(refusal(() => keys.open(Buffer.concat([sealed, Buffer.of(0)]), context))).toBeInstanceOf(SealError)
+    const extended = Buffer.concat([sealed, Buffer.of(0)])
+    expect(catchError(() => keys.open(extended, context))).toBeInstanceOf(SealError)
   })
 
-  test('is refused under every other context', () => {
+  test('is refused under another context', () => {
     fc.assert(
-      fc.property(bytes, place, place, (plaintext, where, elsewhere) => {
-        fc.pre(where !== elsewhere)
-        const sealed = keys.seal(plaintext, where)
-        expect(refusal(() => keys.open(sealed, elsewhere))).toBeInstanceOf(SealError)
+      fc.property(bytes, contexts, contexts, (plaintext, ownContext, otherContext) => {
+        fc.pre(ownContext !== otherContext)
+        const sealed = keys.seal(plaintext, ownContext)
+        expect(catchError(() => keys.open(sealed, otherContext))).toBeInstanceOf(SealError)
       }),
     )
   })
 
-  test('is refused by another key, also by one with the same id', () => {
+  test('is refused under another key, even if that has the same id', () => {
     fc.assert(
       fc.property(bytes, (plaintext) => {
         const sealed = keys.seal(plaintext, context)
-        const impostor = newKeyEncryptionKey().replace(/^kek-[^:]+/, `kek-${keyId(older)}`)
-        for (const line of [newKeyEncryptionKey(), impostor]) {
-          expect(refusal(() => parseKeyEncryptionKeys(line).open(sealed, context))).toBeInstanceOf(SealError)
+        const lineWithSameId = newKeyEncryptionKey().replace(/^kek-[^:]+/, `kek-${parseKeyId(olderLine)}`)
+        for (const line of [newKeyEncryptionKey(), lineWithSameId]) {
+          const otherKeys = parseKeyEncryptionKeys(line)
+          expect(catchError(() => otherKeys.open(sealed, context))).toBeInstanceOf(SealError)
         }
       }),
     )
   })
 
-  test('is refused with the data key or the ciphertext of another value', () => {
-    const [one, two] = [keys.seal('Atlas', context), keys.seal('Borea', context)]
-    const cut = one.length - (12 + 16 + 'Atlas'.length)
-    const crossed = Buffer.concat([one.subarray(0, cut), two.subarray(cut)])
-    expect(refusal(() => keys.open(crossed, context))).toBeInstanceOf(SealError)
+  test('is refused if its data key and its ciphertext come from different values', () => {
+    const [sealed, otherSealed] = [keys.seal('Atlas', context), keys.seal('Borea', context)]
+    const ciphertextStart = sealed.length - (12 + 16 + 'Atlas'.length)
+    const mixed = Buffer.concat([sealed.subarray(0, ciphertextStart), otherSealed.subarray(ciphertextStart)])
+    expect(catchError(() => keys.open(mixed, context))).toBeInstanceOf(SealError)
   })
 
-  test('is refused when `seal` did not return its bytes', () => {
+  test('is refused if it consists of random bytes, with or without the version byte', () => {
     fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 200 }), fc.boolean(), (noise, versioned) => {
-        const sealed = versioned ? Buffer.concat([Buffer.of(1), noise]) : noise
-        expect(refusal(() => keys.open(sealed, context))).toBeInstanceOf(SealError)
+      fc.property(fc.uint8Array({ maxLength: 200 }), fc.boolean(), (randomBytes, hasVersion) => {
+        const sealed = hasVersion ? Buffer.concat([Buffer.of(1), randomBytes]) : randomBytes
+        expect(catchError(() => keys.open(sealed, context))).toBeInstanceOf(SealError)
       }),
     )
   })
 
-  test('differs each time and contains no part of the plaintext', () => {
-    const [one, two] = [keys.seal('Atlas Atlas Atlas', context), keys.seal('Atlas Atlas Atlas', context)]
-    expect(one.equals(two)).toBe(false)
-    expect(one.includes('Atlas')).toBe(false)
+  test('differs each time, and does not contain the plaintext in clear', () => {
+    const sealed = keys.seal('Atlas Atlas Atlas', context)
+    const sealedAgain = keys.seal('Atlas Atlas Atlas', context)
+    expect(sealed.equals(sealedAgain)).toBe(false)
+    expect(sealed.includes('Atlas')).toBe(false)
   })
 
   test('is refused with a message that distinguishes a missing key from damage', () => {
     const sealed = keys.seal('Atlas', context)
-    const stranger = parseKeyEncryptionKeys(newKeyEncryptionKey())
-    expect(() => stranger.open(sealed, context)).toThrow('key-encryption key that is not in the list')
+    const otherKeys = parseKeyEncryptionKeys(newKeyEncryptionKey())
+    expect(() => otherKeys.open(sealed, context)).toThrow('key-encryption key that is not in the list')
     expect(() => keys.open(sealed, 'agents/other/name')).toThrow('damaged')
   })
 })
 
 describe('reseal', () => {
-  const both = parseKeyEncryptionKeys(`${newer}\n${older}`)
-  const newest = parseKeyEncryptionKeys(newer)
+  const bothKeys = parseKeyEncryptionKeys(`${newerLine}\n${olderLine}`)
+  const newerKey = parseKeyEncryptionKeys(newerLine)
 
-  test('moves a value to the newest key, after which the older key is not needed', () => {
+  test('re-encrypts a value so that the newest key alone can decrypt it', () => {
     fc.assert(
-      fc.property(bytes, place, (plaintext, where) => {
-        const moved = both.reseal(keys.seal(plaintext, where), where)
-        expect(moved && newest.open(moved, where)).toEqual(Buffer.from(plaintext))
+      fc.property(bytes, contexts, (plaintext, anyContext) => {
+        const resealed = bothKeys.reseal(keys.seal(plaintext, anyContext), anyContext)
+        expect(resealed && newerKey.open(resealed, anyContext)).toEqual(Buffer.from(plaintext))
       }),
     )
   })
 
-  test('has nothing to do for a value under the newest key', () => {
-    expect(both.reseal(both.seal('Atlas', context), context)).toBeUndefined()
+  test('returns undefined for a value under the newest key', () => {
+    expect(bothKeys.reseal(bothKeys.seal('Atlas', context), context)).toBeUndefined()
   })
 
   test.for<[string, SealingKeys]>([
-    ['the newest key', both],
+    ['the newest key', bothKeys],
     ['an older key', keys],
-  ])('refuses a damaged value under %s', ([, sealer]) => {
-    const sealed = sealer.seal('Atlas', context)
-    expect(() => both.reseal(sealed, 'agents/other/name')).toThrow(SealError)
+  ])('refuses a value of another context under %s', ([, sealingKeys]) => {
+    const sealed = sealingKeys.seal('Atlas', context)
+    expect(() => bothKeys.reseal(sealed, 'agents/other/name')).toThrow(SealError)
   })
 })
 
 describe('sealing keys', () => {
-  test('seal under the first line, and open what any line sealed', () => {
-    const both = parseKeyEncryptionKeys(`# newest first\n${newer}\n\n${older}\n`)
-    expect(both.newestId).toBe(keyId(newer))
-    expect(both.open(keys.seal('Atlas', context), context).toString()).toBe('Atlas')
-    expect(both.seal('Atlas', context).includes(both.newestId)).toBe(true)
+  test('encrypt under the first key of the file, and decrypt with any of its keys', () => {
+    const bothKeys = parseKeyEncryptionKeys(`# newest first\n${newerLine}\n\n${olderLine}\n`)
+    expect(bothKeys.newestId).toBe(parseKeyId(newerLine))
+    expect(bothKeys.open(keys.seal('Atlas', context), context).toString()).toBe('Atlas')
+    expect(bothKeys.seal('Atlas', context).includes(bothKeys.newestId)).toBe(true)
   })
 
-  test.for(['', '\ud800'])('want a context that names a place: %j does not', (where) => {
-    expect(() => keys.seal('Atlas', where)).toThrow(TypeError)
-    expect(() => keys.open(keys.seal('Atlas', context), where)).toThrow(TypeError)
+  test.for(['', '\ud800'])('reject the context %j', (invalidContext) => {
+    expect(() => keys.seal('Atlas', invalidContext)).toThrow(TypeError)
+    expect(() => keys.open(keys.seal('Atlas', context), invalidContext)).toThrow(TypeError)
   })
 
-  test('are not shown when they are printed', () => {
+  test('are not contained in their printed form', () => {
     const printed =
       inspect(keys, { depth: Number.POSITIVE_INFINITY, showHidden: true }) + JSON.stringify(keys)
-    expect(printed).not.toContain(older.slice(older.indexOf(':') + 1))
+    expect(printed).not.toContain(olderLine.slice(olderLine.indexOf(':') + 1))
   })
 })

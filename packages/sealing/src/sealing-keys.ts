@@ -27,12 +27,14 @@ export interface SealingKeys {
    * Decrypts a value.
    *
    * @throws {SealError} if the value is damaged, has another context, or was encrypted under a key that is not in the list
+   * @throws {TypeError} for a context that is empty or not well-formed Unicode
    */
   open(sealed: Uint8Array, context: string): Buffer
   /**
-   * Encrypts a value again, under the newest key and a new data key. Returns undefined if it is already under the newest key.
+   * Encrypts a value again, under the newest key and a new data key.
    *
-   * @throws {SealError} like `open`, in both cases
+   * @returns undefined if the value is already under the newest key
+   * @throws like `open`, even for a value that is already under the newest key
    */
   reseal(sealed: Uint8Array, context: string): Buffer | undefined
 }
@@ -40,7 +42,8 @@ export interface SealingKeys {
 /**
  * Reads a file of key-encryption keys: lines `kek-<id>:<base64url of 32 bytes>`, newest first, and `#` comments.
  *
- * @throws {Error} that lists every malformed or repeated line by its number. It never quotes a line
+ * @throws {Error} if there is no key, or a line is malformed or repeated. The message lists these lines by number, and never quotes
+ *   them
  */
 export function parseKeyEncryptionKeys(fileText: string): SealingKeys {
   const lines = parseKeyFile('kek', fileText)
@@ -103,7 +106,7 @@ function buildAssociatedData(keyId: string, context: string) {
  *     1 byte     version
  *     1 byte     length of the id
  *     n bytes    id of the key-encryption key, ASCII
- *     60 bytes   the record's data key (32), encrypted under the key-encryption key: nonce 12, tag 16, ciphertext
+ *     60 bytes   the data key (32), encrypted under the key-encryption key: nonce 12, tag 16, ciphertext 32
  *     28+ bytes  the value, encrypted under the data key: nonce 12, tag 16, ciphertext
  */
 interface Envelope {
@@ -124,7 +127,7 @@ function writeEnvelope({ keyId, wrappedDataKey, encryptedValue }: Envelope): Buf
 /**
  * Parses an envelope.
  *
- * @throws {SealError} for bytes that `writeEnvelope` did not write
+ * @throws {SealError} if the version is unknown, or the bytes are too few for an envelope
  */
 function readEnvelope(sealed: Uint8Array): Envelope {
   const idEnd = 2 + (sealed[1] ?? 0)

@@ -5,7 +5,7 @@ export {
   runUnder,
   type TracedCall,
   type Tracing,
-  traced,
+  traceCall,
   traceFields,
   traceHeaders,
 } from './tracing.ts'

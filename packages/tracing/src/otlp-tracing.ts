@@ -25,11 +25,11 @@ import {
 } from '@opentelemetry/sdk-trace'
 import type { RequestSpan, RunningSpan, Tracing, TracingOptions } from './tracing.ts'
 
-/** When this many spans wait, further ones are dropped. */
+/** While this many spans wait for their export, new spans are dropped. */
 const MAX_WAITING_SPANS = 2_048
 const MAX_BATCH_SPANS = 512
 const BATCH_INTERVAL_MS = 1_000
-/** A request has at most this many spans for calls to its stores. */
+/** The maximum number of spans for the calls of one request. */
 const MAX_CALL_SPANS = 200
 
 /**
@@ -136,7 +136,7 @@ function parseTraceparent(traceparent: string | undefined): SpanContext | undefi
 
 /** The time limit for exporting a batch, including retries, and for the final export when the process ends. */
 const EXPORT_TIMEOUT_MS = 2_000
-/** Allows for exporting the whole queue at once when the process ends, which is five batches. */
+/** Enough to export the whole queue simultaneously when the process ends: four batches, beside one that may be in flight. */
 const MAX_CONCURRENT_EXPORTS = 8
 
 /** Creates an exporter to the collector. It logs the first failure, and the first success after it. */

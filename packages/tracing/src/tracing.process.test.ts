@@ -2,12 +2,12 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { startCollector } from '../test/collector.ts'
-import { openTracing, runUnder, type Tracing, traced, traceFields, traceHeaders } from './index.ts'
+import { openTracing, runUnder, type Tracing, traceCall, traceFields, traceHeaders } from './index.ts'
 import type { TracingLog } from './tracing.ts'
 
-const silent = { info: () => undefined, warn: () => undefined }
+const silentLog = { info: () => undefined, warn: () => undefined }
 
-async function open(url: string, log: TracingLog = silent): Promise<Tracing> {
+async function open(url: string, log: TracingLog = silentLog): Promise<Tracing> {
   const tracing = await openTracing({ url, service: 'plainpath-test', version: '0.1.0', log })
   if (!tracing) throw new Error('no tracing')
   return tracing
@@ -23,31 +23,31 @@ test('records calls as children of their request, and none after the response', 
   {
     await using tracing = await open(collector.url)
     const { span, endWithResponse } = tracing.startRequest(undefined)
-    let inner = {}
+    let headersInCall = {}
     await runUnder(span, async () => {
-      await traced(
+      await traceCall(
         () => CALL,
         async () => {
-          inner = traceHeaders()
+          headersInCall = traceHeaders()
         },
       )
       await expect(
-        traced(
+        traceCall(
           () => CALL,
           () => Promise.reject(Object.assign(new Error('secret text'), { code: '23505' })),
         ),
       ).rejects.toThrow('secret text')
       expect(traceFields()).toEqual({ trace_id: span.traceId })
       endWithResponse(RESPONSE)
-      await traced(
+      await traceCall(
         () => CALL,
         async () => undefined,
       )
       expect([traceHeaders(), traceFields()]).toEqual([{}, {}])
     })
-    expect(inner).not.toEqual({ traceparent: span.traceparent })
+    expect(headersInCall).not.toEqual({ traceparent: span.traceparent })
   }
-  const [first, second, request, ...others] = collector.spans()
+  const [call, failedCall, request, ...others] = collector.spans()
   expect(others).toEqual([])
   expect(request).toMatchObject({ name: 'GET /guides/{slug}', parentSpanId: undefined, failed: false })
   expect(request?.attributes).toEqual({
@@ -55,22 +55,22 @@ test('records calls as children of their request, and none after the response', 
     'http.route': '/guides/{slug}',
     'http.response.status_code': 200,
   })
-  expect(first).toMatchObject({
+  expect(call).toMatchObject({
     ...CALL,
     service: 'plainpath-test',
     parentSpanId: request?.spanId,
     failed: false,
   })
-  expect(second).toMatchObject({ parentSpanId: request?.spanId, failed: true })
-  expect(second?.attributes).toEqual({ ...CALL.attributes, 'error.type': '23505' })
+  expect(failedCall).toMatchObject({ parentSpanId: request?.spanId, failed: true })
+  expect(failedCall?.attributes).toEqual({ ...CALL.attributes, 'error.type': '23505' })
   expect(collector.bodies.join()).not.toContain('secret text')
 })
 
 test('runs the work without a span when no request is traced', async () => {
   expect(
-    await traced(
+    await traceCall(
       () => {
-        throw new Error('described the call')
+        throw new Error('the call was described')
       },
       async () => 7,
     ),
@@ -79,12 +79,12 @@ test('runs the work without a span when no request is traced', async () => {
 })
 
 test.for([
-  ['a sampled one', `00-${TRACE}-${PARENT}-01`, TRACE],
-  ['none', undefined, undefined],
-  ['one with a trace id of zeros', `00-${'0'.repeat(32)}-${PARENT}-01`, undefined],
-  ['one in upper case', `00-${TRACE.toUpperCase()}-${PARENT}-01`, undefined],
-  ['two at once', `00-${TRACE}-${PARENT}-01, 00-${TRACE}-${PARENT}-01`, undefined],
-  ['one with 10 kB more', `00-${TRACE}-${PARENT}-01-${'x'.repeat(10_000)}`, undefined],
+  ['a sampled request', `00-${TRACE}-${PARENT}-01`, TRACE],
+  ['no header', undefined, undefined],
+  ['a trace id of zeros', `00-${'0'.repeat(32)}-${PARENT}-01`, undefined],
+  ['upper case', `00-${TRACE.toUpperCase()}-${PARENT}-01`, undefined],
+  ['two values', `00-${TRACE}-${PARENT}-01, 00-${TRACE}-${PARENT}-01`, undefined],
+  ['10 kB of additional text', `00-${TRACE}-${PARENT}-01-${'x'.repeat(10_000)}`, undefined],
 ] as const)(
   'continues the trace of a valid traceparent, and otherwise begins one: %s',
   async ([, traceparent, expected]) => {
@@ -100,7 +100,7 @@ test.for([
   },
 )
 
-test('delivers no span of a request that its caller did not sample', async () => {
+test('exports no span of a request that its caller did not sample', async () => {
   await using collector = await startCollector()
   {
     await using tracing = await open(collector.url)
@@ -111,39 +111,39 @@ test('delivers no span of a request that its caller did not sample', async () =>
   expect(collector.spans()).toEqual([])
 })
 
-test('keeps at most the queue’s size of spans, and at most 200 calls per request', async () => {
+test('exports at most one queue and one batch of spans, and at most 200 calls per request', async () => {
   await using collector = await startCollector()
   {
     await using tracing = await open(collector.url)
-    for (let each = 0; each < 10_000; each++) tracing.startRequest(undefined).endWithResponse(RESPONSE)
+    for (let n = 0; n < 10_000; n++) tracing.startRequest(undefined).endWithResponse(RESPONSE)
   }
   expect(collector.spans().length).toBeGreaterThan(0)
   expect(collector.spans().length).toBeLessThanOrEqual(2_048 + 512)
 
-  await using other = await startCollector()
+  await using otherCollector = await startCollector()
   {
-    await using tracing = await open(other.url)
+    await using tracing = await open(otherCollector.url)
     const { span, endWithResponse } = tracing.startRequest(undefined)
     await runUnder(span, async () => {
-      for (let each = 0; each < 300; each++)
-        await traced(
+      for (let n = 0; n < 300; n++)
+        await traceCall(
           () => CALL,
           async () => undefined,
         )
     })
     endWithResponse(RESPONSE)
   }
-  expect(other.spans()).toHaveLength(201)
+  expect(otherCollector.spans()).toHaveLength(201)
 })
 
-test('logs a collector that is down or does not respond once, and delays no request', async () => {
+test('logs once that a collector is down or does not respond', async () => {
   await using silentCollector = await startCollector({ responds: false })
   for (const url of ['http://127.0.0.1:1', silentCollector.url]) {
     const warnings: string[] = []
     const log = { info: () => undefined, warn: (message: string) => void warnings.push(message) }
     {
       await using tracing = await open(url, log)
-      for (let each = 0; each < 2_000; each++) tracing.startRequest(undefined).endWithResponse(RESPONSE)
+      for (let n = 0; n < 2_000; n++) tracing.startRequest(undefined).endWithResponse(RESPONSE)
     }
     await expect.poll(() => warnings).toEqual(['traces cannot be delivered'])
   }
@@ -152,7 +152,7 @@ test('logs a collector that is down or does not respond once, and delays no requ
 test.for([
   ['without a URL', '', false],
   ['with a URL', 'http://127.0.0.1:1', true],
-] as const)('loads OpenTelemetry only if traces are delivered: %s', async ([, url, loaded]) => {
+] as const)('loads OpenTelemetry only with a URL: %s', async ([, url, isLoaded]) => {
   const program = `
     import { registerHooks } from 'node:module'
     const loaded = []
@@ -161,5 +161,5 @@ test.for([
     await openTracing({ url: process.argv[1] || undefined, service: 'x', version: '0', log: console })
     console.log(loaded.some((name) => name.startsWith('@opentelemetry/')))`
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program, url])
-  expect(stdout.trim()).toBe(String(loaded))
+  expect(stdout.trim()).toBe(String(isLoaded))
 })

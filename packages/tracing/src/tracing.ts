@@ -58,7 +58,7 @@ export interface RunningSpan {
   readonly traceId: string
   /** The header for calls made within this span (W3C Trace Context §3.2). */
   readonly traceparent: string
-  /** Returns false once the request has its response. Work that is still running is then not traced. */
+  /** Returns false once the request has its response. Calls that begin later are not traced. */
   isOpen(): boolean
   /**
    * Starts the span of a call.
@@ -76,8 +76,8 @@ const currentSpan = new AsyncLocalStorage<RunningSpan>()
 /** Runs `work` with `span` as the current span. */
 export const runUnder = <T>(span: RunningSpan, work: () => T): T => currentSpan.run(span, work)
 
-/** Runs `work` in a separate span if the current request is traced. */
-export function traced<T>(call: () => TracedCall, work: () => Promise<T>): Promise<T> {
+/** Runs `work` in a span of its own if the current request is traced and has no response yet. */
+export function traceCall<T>(call: () => TracedCall, work: () => Promise<T>): Promise<T> {
   const parent = currentSpan.getStore()
   const span = parent?.isOpen() ? parent.startCall(call()) : undefined
   return span ? runInSpan(span, work) : work()
@@ -94,13 +94,13 @@ async function runInSpan<T>(span: RunningSpan, work: () => Promise<T>): Promise<
   }
 }
 
-/** Returns the header that continues the current trace in the called service; no header outside a trace. */
+/** Returns the header that continues the current trace in the called service. Outside a trace, returns no header. */
 export function traceHeaders(): { traceparent?: string } {
   const span = currentSpan.getStore()
   return span?.isOpen() ? { traceparent: span.traceparent } : {}
 }
 
-/** Returns the fields that connect a log line with the current trace. */
+/** Returns the fields that connect a log line with the current trace. Outside a trace, returns no fields. */
 export function traceFields(): { trace_id?: string } {
   const span = currentSpan.getStore()
   return span?.isOpen() ? { trace_id: span.traceId } : {}

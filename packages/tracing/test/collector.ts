@@ -12,10 +12,10 @@ export interface CollectedSpan {
   readonly failed: boolean
 }
 
-/** A trace collector, which receives OTLP over HTTP as JSON and stores it in memory. */
+/** A trace collector that receives OTLP over HTTP as JSON and stores it in memory. */
 export interface Collector extends AsyncDisposable {
   readonly url: string
-  /** The body of each request as it arrived. */
+  /** The body of each request, as text. */
   readonly bodies: readonly string[]
   spans(): CollectedSpan[]
 }

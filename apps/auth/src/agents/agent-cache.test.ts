@@ -4,37 +4,37 @@ import { exampleAgent } from '../../test/example-agent.ts'
 import { createAgentCache } from './agent-cache.ts'
 import type { AgentRecord } from './agent-store.ts'
 
-/** A store whose reads the test releases, and a clock that the test sets. */
-function underTest() {
+/** Creates a cache over a store whose reads the test can hold, with a clock that the test sets. */
+function createTestCache() {
   const rows = new Map<string, AgentRecord>()
   const reads: AgentId[] = []
-  const held: (() => void)[] = []
-  let holding = false
+  const heldReads: (() => void)[] = []
+  let isHolding = false
   const clock = { ms: 1, now: () => clock.ms }
-  const alone = { now: false }
+  const sharing = { isSkipped: false }
   const store = {
     async find(id: AgentId) {
       reads.push(id)
       const row = rows.get(id)
-      if (holding) await new Promise<void>((release) => void held.push(release))
+      if (isHolding) await new Promise<void>((release) => void heldReads.push(release))
       return row
     },
   }
   return {
-    agents: createAgentCache(store, { clock, skipSharedLoads: () => alone.now }),
-    alone,
+    agents: createAgentCache(store, { clock, skipSharedLoads: () => sharing.isSkipped }),
+    sharing,
     reads,
     clock,
     rows,
     /** From now on, reads of the store wait until the test releases them. */
-    hold: () => void (holding = true),
-    /** Releases the read that began last. */
-    releaseLatest: () => held.pop()?.(),
+    hold: () => void (isHolding = true),
+    /** Releases the held read that began last. */
+    releaseLatest: () => heldReads.pop()?.(),
   }
 }
 
 test('reads the store once for simultaneous loads', async () => {
-  const { agents, reads, rows } = underTest()
+  const { agents, reads, rows } = createTestCache()
   const record = exampleAgent()
   rows.set(record.agent.id, record)
   const found = await Promise.all(Array.from({ length: 5 }, () => agents.find(record.agent.id)))
@@ -42,24 +42,24 @@ test('reads the store once for simultaneous loads', async () => {
   expect(reads).toHaveLength(1)
 })
 
-test('loads by itself for a caller that must not wait, and caches the result', async () => {
-  const { agents, alone, reads, rows, hold, releaseLatest } = underTest()
+test('loads separately for a caller that must not wait for another load, and caches the result', async () => {
+  const { agents, sharing, reads, rows, hold, releaseLatest } = createTestCache()
   const record = exampleAgent()
   rows.set(record.agent.id, record)
   hold()
-  const stuck = agents.find(record.agent.id)
-  alone.now = true
+  const earlierLoad = agents.find(record.agent.id)
+  sharing.isSkipped = true
   const found = agents.find(record.agent.id)
   releaseLatest()
   expect(await found).toEqual(record)
   expect(await agents.find(record.agent.id)).toEqual(record)
   expect(reads).toHaveLength(2)
   releaseLatest()
-  await stuck
+  await earlierLoad
 })
 
-test('caches an agent for 30 seconds, and a miss for 2', async () => {
-  const { agents, reads, clock, rows } = underTest()
+test('caches an agent for 30 seconds, and a miss for 2 seconds', async () => {
+  const { agents, reads, clock, rows } = createTestCache()
   const [known, unknown] = [exampleAgent(), exampleAgent()]
   rows.set(known.agent.id, known)
   const findBoth = async () => [await agents.find(known.agent.id), await agents.find(unknown.agent.id)]
@@ -75,8 +75,8 @@ test('caches an agent for 30 seconds, and a miss for 2', async () => {
   expect(reads.filter((id) => id === known.agent.id)).toHaveLength(2)
 })
 
-test('reads again after a notification', async () => {
-  const { agents, rows } = underTest()
+test('reads an agent again after it is invalidated', async () => {
+  const { agents, rows } = createTestCache()
   const record = exampleAgent()
   const id = record.agent.id
   rows.set(id, record)
@@ -88,24 +88,24 @@ test('reads again after a notification', async () => {
 })
 
 test.for([
-  ['a notice', (agents, id) => agents.invalidate(id)],
-  ['a lost connection', (agents) => agents.invalidateAll()],
+  ['the agent', (agents, id) => agents.invalidate(id)],
+  ['every agent', (agents) => agents.invalidateAll()],
 ] satisfies [string, (agents: ReturnType<typeof createAgentCache>, id: string) => void][])(
-  'a read that was in flight when %s arrived is not cached, and later reads do not share it',
-  async ([_what, forget]) => {
-    const { agents, reads, rows, hold, releaseLatest } = underTest()
+  'does not cache or share a read that is in flight when %s is invalidated',
+  async ([_scope, invalidate]) => {
+    const { agents, reads, rows, hold, releaseLatest } = createTestCache()
     const record = exampleAgent()
     const id = record.agent.id
     rows.set(id, record)
     hold()
-    const before = agents.find(id)
+    const staleRead = agents.find(id)
     rows.delete(id)
-    forget(agents, id)
-    const after = agents.find(id)
+    invalidate(agents, id)
+    const freshRead = agents.find(id)
     releaseLatest()
-    expect(await after).toBeUndefined()
+    expect(await freshRead).toBeUndefined()
     releaseLatest()
-    expect(await before).toEqual(record)
+    expect(await staleRead).toEqual(record)
     expect(await agents.find(id)).toBeUndefined()
     expect(reads).toHaveLength(2)
   },
@@ -119,13 +119,13 @@ test('does not cache a load that fails', async () => {
   expect(await agents.find(id)).toBeUndefined()
 })
 
-test('holds at most 10 000 agents', async () => {
-  const { agents, reads } = underTest()
-  const first = exampleAgent().agent.id
-  await agents.find(first)
+test('evicts the oldest of more than 10,000 entries', async () => {
+  const { agents, reads } = createTestCache()
+  const oldestId = exampleAgent().agent.id
+  await agents.find(oldestId)
   for (let count = 0; count < 10_000; count++)
     await agents.find(`agt_${String(count).padStart(22, '0')}` as AgentId)
   reads.length = 0
-  await agents.find(first)
-  expect(reads).toEqual([first])
+  await agents.find(oldestId)
+  expect(reads).toEqual([oldestId])
 })

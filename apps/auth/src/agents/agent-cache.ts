@@ -2,9 +2,9 @@ import { type AgentId, RULES } from '@plainpath/domain'
 import { LRUCache } from 'lru-cache'
 import type { AgentRecord, AgentStore } from './agent-store.ts'
 
-/** How long a miss is cached. It is short, since the agent may register at another instance meanwhile. */
+/** How long a miss is cached. It is short, because nothing invalidates it when the agent registers at another instance. */
 const MISS_TTL_MS = 2_000
-const MAX_AGENTS = 10_000
+const MAX_ENTRIES = 10_000
 
 type Entry = { readonly record: AgentRecord | undefined }
 
@@ -16,10 +16,10 @@ export interface AgentCache {
 }
 
 /**
- * Creates the cache. Simultaneous loads of the same agent read the store once.
+ * Creates the cache. Simultaneous loads of the same agent read the store once, unless `skipSharedLoads` returns true.
  *
- * @param options.skipSharedLoads true for a caller that must not wait for another caller's load, such as one with
- *   a reserved connection: the other load may be queued for the pool
+ * @param options.skipSharedLoads returns true for a caller that must not wait for another caller's load, such as one
+ *   with a reserved connection: the other load may be queued for the pool
  * @param options.clock a monotonic clock in milliseconds
  */
 export function createAgentCache(
@@ -27,7 +27,7 @@ export function createAgentCache(
   options: { skipSharedLoads?: () => boolean; clock?: { now(): number } } = {},
 ): AgentCache {
   const { skipSharedLoads = () => false, clock = performance } = options
-  const entries = new LRUCache<string, Entry>({ max: MAX_AGENTS, perf: clock, ttlResolution: 0 })
+  const entries = new LRUCache<string, Entry>({ max: MAX_ENTRIES, perf: clock, ttlResolution: 0 })
   const inFlight = new Map<string, Promise<AgentRecord | undefined>>()
 
   function load(id: AgentId): Promise<AgentRecord | undefined> {

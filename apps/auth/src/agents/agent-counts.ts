@@ -6,9 +6,9 @@ export const IDLE_AFTER_MS = 30 * 24 * 3_600_000
 /** Counts for metrics stop at this number, to bound their cost. */
 const MAX_COUNTED = 1_000_000
 
-/** How many active agents never received a token, and how many received none for `IDLE_AFTER_MS`. */
+/** The numbers of active agents that never received a token, and of those that received none for `IDLE_AFTER_MS`. */
 const Unused = z.object({ neverUsed: z.int(), idle: z.int() })
-/** The number of agents of each kind. One agent may count in several kinds. */
+/** The number of agents of each kind. An agent can count as several kinds. */
 const Counts = Unused.extend({
   active: z.int(),
   disabled: z.int(),
@@ -18,12 +18,12 @@ const Counts = Unused.extend({
   withKeys: z.int(),
   /** Agents with a verified domain: their id is a URL on a domain that they control. */
   withDomain: z.int(),
-  /** Agents that a person has confirmed. */
+  /** Valid e-mail verifications of agents. */
   confirmed: z.int(),
 })
 export type AgentCounts = z.infer<typeof Counts>
 
-/** Counts unused agents for the metrics, at most a million of each kind. */
+/** Counts unused agents for the metrics, at most a million of each kind. A connection does not count as never used. */
 export async function countUnused(db: Database, now: Date): Promise<z.infer<typeof Unused>> {
   const countAtMost = (where: string) =>
     `(select count(*) from (select from agents where status = 'active' and ${where} limit ${MAX_COUNTED}) counted)`
@@ -34,7 +34,7 @@ export async function countUnused(db: Database, now: Date): Promise<z.infer<type
   return Unused.parse(rows[0])
 }
 
-/** Counts all agents for an operator. It reads every row, so metrics must not use it. */
+/** Counts all agents for an operator. It reads every row, so metrics must not use it. Connections count too. */
 export async function countAgents(db: Database, now: Date): Promise<AgentCounts> {
   const { rows } = await db.query(
     `select count(*) filter (where status = 'active') as active,

@@ -1,15 +1,15 @@
 import { AgentId, AgentKey, RULES } from '@plainpath/domain'
-import { type Database, deleteBatch, type Pool, rowReader } from '@plainpath/postgres'
+import { createRowReader, type Database, deleteBatch, type Pool } from '@plainpath/postgres'
 import { z } from 'zod'
 import type { AuthEvents } from '../events.ts'
 import { deleteVerificationsOfAgents } from '../verifications/postgres-verification-store.ts'
 import type { RevocationDeps } from './deactivate-agent.ts'
 
-/** Why an agent expired. `flood`: too many agents had never received a token, and this was one of the oldest of them. */
+/** Why an agent expired. `flood`: too many agents had never received a token, and this was one of the oldest. */
 const ExpiryCause = z.enum(['never-used', 'idle', 'flood'])
 type ExpiryCause = z.infer<typeof ExpiryCause>
 
-/** The tombstone of an expired agent: only what is needed to recognise its secret or key. */
+/** The tombstone of an expired agent: what is needed to recognise its secret or key, and to say why and when it expired. */
 export interface ExpiredAgent {
   readonly id: AgentId
   readonly cause: ExpiryCause
@@ -32,12 +32,13 @@ interface ExpiringAgent {
 }
 
 /**
- * Expires a batch of agents with their verifications, in the order in which `deactivateAgent` deletes one: revoke in the token
- * store before and after the commit, invalidate the cache, publish to the APIs. None of these agents has an unexpired token, so a
- * failed publication need not be repeated. An agent that receives a token meanwhile does not expire. Concurrent processes never
- * remove more agents than one process would.
+ * Expires a batch of agents with their verifications, in the order in which `deactivateAgent` deletes one: revoke in
+ * the token store before and after the commit, invalidate the cache, publish to the APIs. None of these agents has an
+ * unexpired token, so a failed publication need not be repeated. An agent that receives a token meanwhile does not
+ * expire. Concurrent processes do not remove more agents than one process would.
  *
- * @param maxNeverUsed how many agents older than an hour may exist without ever having received a token
+ * @param maxNeverUsed how many agents may exist that never received a token. The oldest of any others expire, except those
+ *   that registered within the last hour
  * @returns the number of expired agents; 0 when none is left
  */
 export async function expireAgents(deps: ExpireAgentsDeps, now: Date, maxNeverUsed: number): Promise<number> {
@@ -104,7 +105,7 @@ export const deleteTombstones = (db: Database, now: Date, maxCount: number): Pro
     [new Date(now.getTime() - RULES.tombstoneMs), maxCount],
   )
 
-const ExpiredRow = rowReader(
+const ExpiredRow = createRowReader(
   z.object({
     id: AgentId,
     cause: ExpiryCause,
@@ -129,16 +130,16 @@ async function replaceWithTombstones(
 }
 
 /**
- * Selects the newest row beyond the limit; every older row is beyond it too. Unlike a number of rows to delete, this selects
- * the same rows in concurrent processes, so they do not delete twice as many.
+ * Builds SQL that selects the newest row beyond the limit; every older row is beyond it too. Unlike a number of rows to
+ * delete, this condition matches the same rows in concurrent processes, so they do not delete twice as many.
  */
 const selectNewestOverLimit = (table: string, timeColumn: string, limit: string) =>
   `select ${timeColumn}, id from ${table} order by ${timeColumn} desc, id desc offset ${limit} limit 1`
 
 const NEVER_USED = `status = 'active' and last_used_at is null and app_client_id is null`
 /**
- * SQL for connections without a verification: the sign-in was not finished, or the verification was deleted. A sign-in lasts less
- * than an hour.
+ * SQL for connections without a verification: the sign-in was not finished, or the verification was deleted. A sign-in
+ * lasts less than an hour.
  */
 const UNVERIFIED_CONNECTION = `app_client_id is not null and not exists (select from claims where agent_id = agents.id)`
 
@@ -173,7 +174,7 @@ function buildExpiryRules(
   ]
 }
 
-/** Locks the rows that expire. PostgreSQL rechecks the condition after locking, which spares agents that just received a token. */
+/** Locks the rows that expire. PostgreSQL rechecks `where` after locking, which spares agents that just received a token. */
 async function lockExpiring(
   tx: Database,
   where: string,

@@ -13,7 +13,7 @@ import type { ExpiredAgent } from './agent-expiry.ts'
 import { computeIdleExpiry } from './describe-agent.ts'
 import { describeProvenFacts } from './proven-facts.ts'
 
-/** Formats an agent as JSON. Only an active agent has an expiry. */
+/** Formats an agent as JSON. Only an active agent has the member `idle_expiry`. */
 export const toAgentJson = async (agent: Agent, emailVerified: boolean) => ({
   client_id: agent.id,
   ...describeProvenFacts(agent.id, emailVerified),
@@ -56,8 +56,11 @@ function listProvenFacts(id: AgentId, emailVerified: boolean): readonly string[]
   ]
 }
 
-/** Returns the authentication method; an empty string for a deleted agent, which has no credentials. */
-const describeMethod = (agent: Agent) => (agent.status === 'deleted' ? '' : getAuthenticationMethod(agent))
+/** Returns the authentication method: `none` for a connection, and an empty string for a deleted agent. Neither has credentials. */
+function describeMethod(agent: Agent): string {
+  if (agent.status === 'deleted') return ''
+  return agent.appClientId === undefined ? getAuthenticationMethod(agent) : 'none'
+}
 
 /** Formats an expired registration as JSON. */
 export const toExpiredAgentJson = ({ id, cause, expiredAt }: ExpiredAgent) => ({
@@ -86,7 +89,7 @@ export const toCountsJson = ({ neverUsed, withKeys, withDomain, ...counts }: Age
   with_keys: withKeys,
 })
 
-/** Formats agent counts as a table. */
+/** Formats agent counts as text, one line for each kind. */
 export const formatCounts = (counts: AgentCounts): string =>
   [
     `active     ${counts.active}`,

@@ -47,8 +47,8 @@ export interface AgentRouteDeps {
 /**
  * Creates the routes that agents use to manage themselves: `POST /api/agent/register`, `GET` and `DELETE /api/agent`,
  * `PUT /api/agent/jwks`, `DELETE /api/agent/dpop-required-scopes`, `POST /api/agent/secrets` and
- * `DELETE /api/agent/secrets/{id}`. A client that is disabled or deleted after its authentication receives
- * the same response as one that was disabled before: `invalid-client`.
+ * `DELETE /api/agent/secrets/{id}`. If a client is disabled or deleted after its authentication, a change of its keys,
+ * secrets or required scopes is refused with `invalid-client`, as it would have been before.
  */
 export const createAgentRoutes = (deps: AgentRouteDeps): Route[] => [
   defineRoute({

@@ -1,5 +1,5 @@
 import type { AgentId } from '@plainpath/domain'
-import { type Database, deleteBatch, rowReader } from '@plainpath/postgres'
+import { createRowReader, type Database, deleteBatch } from '@plainpath/postgres'
 import { z } from 'zod'
 
 /** The stored form of a client secret. `digest` is HMAC-SHA-256 under the hash key with the id `keyId`. */
@@ -8,11 +8,11 @@ const AgentSecret = z.object({
   digest: z.instanceof(Buffer),
   keyId: z.string(),
   createdAt: z.date(),
-  /** The secret is rejected from this time on. Absent if it does not expire. */
+  /** The secret is rejected from this time on. Absent if the secret does not expire. */
   endsAt: z.date().optional(),
 })
 export type AgentSecret = Readonly<z.infer<typeof AgentSecret>>
-const secretRowReader = rowReader(AgentSecret)
+const secretRowReader = createRowReader(AgentSecret)
 
 export const isSecretAccepted = ({ endsAt }: Pick<AgentSecret, 'endsAt'>, now: Date): boolean =>
   endsAt === undefined || endsAt > now

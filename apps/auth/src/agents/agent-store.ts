@@ -1,6 +1,6 @@
 /*
- * The interface of the agent store: agents with their secrets and keys. `postgres-agent-store.ts` implements it. The use cases
- * (`deactivate-agent.ts`, `rotate-secret.ts`, `replace-keys.ts`) revoke tokens and publish revocations to the APIs.
+ * The interface of the agent store: agents with their secrets and keys. `postgres-agent-store.ts` implements it. The use
+ * cases (`deactivate-agent.ts`, `rotate-secret.ts`, `replace-keys.ts`) revoke tokens and publish revocations to the APIs.
  */
 import type { Agent, AgentId, AgentKey, Result } from '@plainpath/domain'
 import type { VerifiedKeyProof } from '../clients/key-proof.ts'
@@ -8,7 +8,7 @@ import type { AgentSecret } from './agent-secret.ts'
 
 export interface AgentRecord {
   readonly agent: Agent
-  /** Empty for a deleted agent, and for one that has keys. */
+  /** Empty for a deleted agent, for one that has keys, and for a connection. */
   readonly secrets: readonly AgentSecret[]
 }
 
@@ -19,7 +19,7 @@ export const getActiveCredentialVersion = (record: AgentRecord | undefined): num
 /** Why a secret was not added. `ended`: the agent is not active. */
 export type AddSecretRefusal = 'ended' | 'has-keys' | 'too-many'
 
-/** The outcome of removing a secret. `unknown`: the agent has no such secret (any more). `ended`: the agent is not active. */
+/** The outcome of removing a secret. `unknown`: the agent does not have this secret. `ended`: the agent is not active. */
 export type SecretRemoval =
   | { readonly outcome: 'gone' | 'unknown'; readonly credentialVersion: number }
   | { readonly outcome: 'last' | 'ended' }
@@ -37,8 +37,9 @@ export interface ReplacedKeys {
 type BeforeCommit = (credentialVersion: number) => Promise<void>
 
 /**
- * Each method is atomic, and row locks decide races. Every instance is notified of each change (channel `agents_changed`). A
- * method that revokes something commits synchronously, whatever the server's default.
+ * Stores agents. Each method except `reencryptNames` is atomic. Every instance is notified of changes (channel
+ * `agents_changed`), except those by `add` and `markUsed`. A method that revokes something commits synchronously, whatever
+ * the server's default.
  */
 export interface AgentStore {
   /** Stores an agent with its first secret or its keys. */
@@ -51,8 +52,8 @@ export interface AgentStore {
    */
   list(limit: number): Promise<readonly Agent[]>
   /**
-   * Disables or deletes an agent, and raises its credential version. A deletion also erases its name, secrets and keys, revokes
-   * its e-mail verifications, and notifies each person by mail.
+   * Disables or deletes an agent, and raises its credential version, also if the agent was disabled before. A deletion
+   * also erases its name, secrets and keys, revokes its e-mail verifications, and queues a mail to each person.
    *
    * @returns the new credential version; undefined if there is no such agent, or it was deleted before
    */
@@ -75,8 +76,8 @@ export interface AgentStore {
    */
   markUsed(id: AgentId, now: Date): Promise<boolean>
   /**
-   * Replaces the keys of an active agent, removes its secrets and marks the proofs as used. Raises the credential version if a
-   * key or the secret is removed, since tokens do not record the credential they were issued for.
+   * Replaces the keys of an active agent, removes its secrets and marks the proofs as used. Raises the credential
+   * version if a key or the secret is removed, since tokens do not record the credential they were issued for.
    */
   replaceKeys(
     id: AgentId,
@@ -84,7 +85,7 @@ export interface AgentStore {
     beforeCommit: BeforeCommit,
   ): Promise<Result<ReplacedKeys, ReplaceKeysFault>>
   /**
-   * Adds a secret without an expiry. The older secret expires at `olderEndsAt`.
+   * Adds a secret. The older secret expires at `olderEndsAt`, unless it already has an expiry.
    *
    * @returns all secrets that are accepted now
    */
@@ -94,14 +95,14 @@ export interface AgentStore {
     olderEndsAt: Date,
   ): Promise<Result<readonly AgentSecret[], AddSecretRefusal>>
   /**
-   * Removes a secret, unless it is the last one. The other secret no longer expires. Raises the credential version, since tokens
-   * do not record the secret they were issued for.
+   * Removes a secret, unless it is the last one. The other secret no longer expires. Raises the credential version,
+   * since tokens do not record the secret they were issued for.
    */
   removeSecret(id: AgentId, secretId: string, now: Date, beforeCommit: BeforeCommit): Promise<SecretRemoval>
   /**
    * Re-encrypts names under the newest key-encryption key.
    *
-   * @returns the number of names under an older key
+   * @returns the number of names that were under an older key
    * @throws {SealError}
    */
   reencryptNames(options: { dryRun: boolean }): Promise<number>

@@ -10,10 +10,11 @@ const BATCH_SIZE = 500
 
 /**
  * Blocks a domain and its subdomains. When it returns, none of its agents is active, no API accepts their tokens, and no
- * instance accepts a new agent of the domain. Agents that registered before the block was stored are also disabled. If the domain
- * was already blocked, its agents are disabled again, since an earlier call may have failed.
+ * instance accepts a new agent of the domain. If the domain was already blocked, its agents are disabled again, since an
+ * earlier call may have failed.
  *
- * @returns the audit head (undefined if the domain was already blocked), and the number of disabled agents
+ * @returns the audit head (undefined if the domain was already blocked), and the number of disabled agents, which includes
+ *   those that were disabled before
  */
 export async function blockDomain(
   deps: RevocationDeps & {
@@ -37,7 +38,7 @@ export async function blockDomain(
   return { head, agents: agentCount }
 }
 
-/** Yields the ids of a domain’s agents in batches. */
+/** Yields the ids of a domain's agents in batches. */
 export async function* iterateAgentsOfDomain(
   urlClients: Pick<UrlClientStore, 'listByDomain'>,
   domain: string,

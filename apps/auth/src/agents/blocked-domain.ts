@@ -14,14 +14,14 @@ export const BlockEntry = z.strictObject({
 })
 export type BlockEntry = z.infer<typeof BlockEntry>
 
-/** Parses a domain that an operator typed. Names in other scripts are converted as in URLs (UTS #46). */
+/** Parses a domain that an operator typed. Names in non-Latin scripts are converted as in URLs (UTS #46). */
 export function parseDomain(text: string): Result<string, 'no-domain'> {
   const host = URL.parse(`https://${text.trim().replace(/\.$/, '')}/`)
   if (!host || host.href !== `https://${host.hostname}/`) return err('no-domain')
   return host.hostname.length <= 253 && HOST.test(host.hostname) ? ok(host.hostname) : err('no-domain')
 }
 
-/** Returns the host of a URL client and every domain above it, without a trailing dot; empty for a registered agent. */
+/** Returns the host of a URL client and every domain above it, without a trailing dot; none for a registered agent. */
 export function listDomainAndParents(id: AgentId): readonly string[] {
   const labels = getVerifiedDomain(id)?.replace(/\.$/, '').split('.') ?? []
   return labels.map((_label, index) => labels.slice(index).join('.'))

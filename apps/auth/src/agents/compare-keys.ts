@@ -1,13 +1,13 @@
 import type { AgentKey } from '@plainpath/domain'
 import type { VerifiedKeyProof } from '../clients/key-proof.ts'
 
-/** Identifies a key by its material, since it is the same key under another `kid` or algorithm name. */
+/** Identifies a key by its material, because the same key can have another `kid` or algorithm name. */
 const toKeyMaterial = ({ crv, x, y = '' }: AgentKey) => `${crv} ${x} ${y}`
 
 /**
  * Compares a client's old and new key sets.
  *
- * @param before empty for a client that had a secret
+ * @param before the old keys; empty for a client that had a secret
  * @returns `removes`: whether a key or the secret is removed. `unproven`: the `kid` of each new key without a proof
  */
 export function compareKeys(

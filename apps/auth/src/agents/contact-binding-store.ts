@@ -1,25 +1,26 @@
 import type { AgentId } from '@plainpath/domain'
-import { type Database, type Pool, rowReader } from '@plainpath/postgres'
+import { createRowReader, type Database, type Pool } from '@plainpath/postgres'
 import { z } from 'zod'
 import type { AuthEvents } from '../events.ts'
 
 const Binding = z.object({ generation: z.int(), contactBoundSince: z.int().optional() })
-const BindingRow = rowReader(Binding)
+const BindingRow = createRowReader(Binding)
 
-/** The credential version since which an agent receives `contact:write` only with bound tokens, and its current version. */
 interface ContactBinding {
+  /** The credential version since which the agent receives `contact:write` only with bound tokens. */
   readonly since: number
+  /** The current credential version. */
   readonly credentialVersion: number
 }
 
 /** Stores which agents receive `contact:write` only with bound tokens, in the column `contact_bound_since`. */
 export interface ContactBindingStore {
   /**
-   * Requires bound tokens for `contact:write` from now on, and raises the credential version, unless the agent has lost a
-   * credential since it was authenticated at `credentialVersion`. `beforeCommit` receives the new version; if it throws, nothing
-   * changes.
+   * Requires bound tokens for `contact:write` from now on, and raises the credential version. Changes nothing if the
+   * agent is already bound, or if its credential version is not `credentialVersion`, under which it was authenticated.
+   * `beforeCommit` receives the new version; if it throws, nothing changes.
    *
-   * @returns the new or existing binding; undefined if the agent was not bound
+   * @returns the new or existing binding; undefined if the agent is not active, or has another credential version
    */
   bind(
     id: AgentId,
@@ -27,7 +28,7 @@ export interface ContactBindingStore {
     beforeCommit: (credentialVersion: number) => Promise<void>,
   ): Promise<ContactBinding | undefined>
   /**
-   * Undoes `bind`.
+   * Allows bearer tokens for `contact:write` again. The credential version does not change.
    *
    * @returns false if the agent is not active
    */

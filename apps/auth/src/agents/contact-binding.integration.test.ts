@@ -17,8 +17,12 @@ async function addAgent(): Promise<AgentId> {
   return record.agent.id
 }
 
-/** Creates dependencies that record each revocation of tokens and each publication in `steps`. @param options.failAt the step that throws */
-function recordingDeps(options: { failAt?: 'revoke' | 'publish' } = {}) {
+/**
+ * Creates dependencies that record each revocation of tokens and each publication in `steps`.
+ *
+ * @param options.failAt the step that throws
+ */
+function createRecordingDeps(options: { failAt?: 'revoke' | 'publish' } = {}) {
   const steps: string[] = []
   const record = async (kind: 'revoke' | 'publish', step: string) => {
     if (options.failAt === kind) throw new Error(`cannot ${kind}`)
@@ -36,48 +40,49 @@ function recordingDeps(options: { failAt?: 'revoke' | 'publish' } = {}) {
   return { deps, steps }
 }
 
-/** Reads the agent's generation, and the generation since which it is bound. */
+/** Reads the agent's credential version, and the version since which it is bound. */
 const readBinding = async (id: AgentId) => {
   const agent = (await authority.agents.find(id))?.agent
   return [agent?.credentialVersion, agent?.contactBoundSince]
 }
 
-test('raises the generation before the commit, again after it, then publishes', async () => {
+test('revokes the tokens before the commit and again after it, then publishes', async () => {
   const id = await addAgent()
-  const { deps, steps } = recordingDeps()
+  const { deps, steps } = createRecordingDeps()
   expect(await bindContact(deps, id, 1)).toBe(2)
   expect(steps).toEqual(['revoke 2', 'revoke 2', 'publish'])
   expect(await readBinding(id)).toEqual([2, 2])
 })
 
-test('raises the generation once when called repeatedly, and publishes each time', async () => {
+test('raises the credential version once when called repeatedly, and publishes each time', async () => {
   const id = await addAgent()
-  await bindContact(recordingDeps().deps, id, 1)
-  const { deps, steps } = recordingDeps()
+  await bindContact(createRecordingDeps().deps, id, 1)
+  const { deps, steps } = createRecordingDeps()
   expect([await bindContact(deps, id, 1), await bindContact(deps, id, 2)]).toEqual([2, 2])
   expect(steps).toEqual(['revoke 2', 'publish', 'revoke 2', 'publish'])
   expect(await readBinding(id)).toEqual([2, 2])
 })
 
-test('raises the generation once for many simultaneous calls', async () => {
+test('raises the credential version once for many simultaneous calls', async () => {
   const id = await addAgent()
-  const { deps } = recordingDeps()
-  const all = await Promise.all(Array.from({ length: 8 }, () => bindContact(deps, id, 1)))
-  expect(all).toEqual(Array(8).fill(2))
+  const { deps } = createRecordingDeps()
+  const versions = await Promise.all(Array.from({ length: 8 }, () => bindContact(deps, id, 1)))
+  expect(versions).toEqual(Array(8).fill(2))
   expect(await readBinding(id)).toEqual([2, 2])
 })
 
-test('returns an outdated generation to a request that was authenticated before its credential was removed', async () => {
+test('returns the outdated credential version of a request that was authenticated before a removal', async () => {
   const id = await addAgent()
-  const remove = () => authority.db.query('update agents set generation = generation + 1 where id = $1', [id])
-  await remove()
-  const { deps, steps } = recordingDeps()
+  const removeCredential = () =>
+    authority.db.query('update agents set generation = generation + 1 where id = $1', [id])
+  await removeCredential()
+  const { deps, steps } = createRecordingDeps()
   expect(await bindContact(deps, id, 1)).toBe(1)
   expect([steps, await readBinding(id)]).toEqual([[], [2, undefined]])
   expect(await bindContact(deps, id, 2)).toBe(3)
-  await remove()
+  await removeCredential()
   expect([await bindContact(deps, id, 2), await bindContact(deps, id, 3)]).toEqual([3, 3])
-  // The token store never gets a lower generation than the agent has.
+  // The token store gets the current credential version of the agent, not the one of the request.
   expect(steps.at(-2)).toBe('revoke 4')
   expect(await readBinding(id)).toEqual([4, 3])
 })
@@ -85,7 +90,7 @@ test('returns an outdated generation to a request that was authenticated before 
 test('does not bind a disabled agent', async () => {
   const id = await addAgent()
   await authority.agents.deactivate(id, 'disabled', async () => {})
-  const { deps, steps } = recordingDeps()
+  const { deps, steps } = createRecordingDeps()
   expect(await bindContact(deps, id, 2)).toBe(2)
   expect([steps, await readBinding(id)]).toEqual([[], [2, undefined]])
   expect(await unbindContact(deps, id)).toBe(false)
@@ -93,19 +98,21 @@ test('does not bind a disabled agent', async () => {
 
 test('changes nothing if revoking the tokens fails, and publishes on the next call if publishing fails', async () => {
   const id = await addAgent()
-  await expect(bindContact(recordingDeps({ failAt: 'revoke' }).deps, id, 1)).rejects.toThrow('cannot revoke')
+  await expect(bindContact(createRecordingDeps({ failAt: 'revoke' }).deps, id, 1)).rejects.toThrow(
+    'cannot revoke',
+  )
   expect(await readBinding(id)).toEqual([1, undefined])
-  await expect(bindContact(recordingDeps({ failAt: 'publish' }).deps, id, 1)).rejects.toThrow(
+  await expect(bindContact(createRecordingDeps({ failAt: 'publish' }).deps, id, 1)).rejects.toThrow(
     'cannot publish',
   )
-  const { deps, steps } = recordingDeps()
+  const { deps, steps } = createRecordingDeps()
   expect(await bindContact(deps, id, 1)).toBe(2)
   expect(steps).toEqual(['revoke 2', 'publish'])
 })
 
-test('unbinding revokes no token, and the next bound token binds the agent again', async () => {
+test('unbinding revokes no tokens, and the next call binds the agent again', async () => {
   const id = await addAgent()
-  const { deps, steps } = recordingDeps()
+  const { deps, steps } = createRecordingDeps()
   await bindContact(deps, id, 1)
   steps.length = 0
   expect(await unbindContact(deps, id)).toBe(true)

@@ -1,6 +1,7 @@
 /*
  * The lock on `contact:write`: once a client has received a key-bound token (RFC 9449) with that scope, it receives no
- * bearer token with the scope until it clears the lock. Stolen credentials or assertions are then useless for that scope.
+ * bearer token with the scope until it clears the lock. So nobody can use a token for that scope without the key to
+ * which the token is bound.
  */
 import type { AgentId } from '@plainpath/domain'
 import type { AgentCache } from './agent-cache.ts'
@@ -8,13 +9,14 @@ import type { ContactBindingStore } from './contact-binding-store.ts'
 import type { RevocationDeps } from './deactivate-agent.ts'
 
 /**
- * Sets the lock, before a bound token with `contact:write` is stored. After it returns, no earlier token of the client is
- * accepted. Its bearer tokens with the scope must be revoked immediately, and raising its credential version revokes all of its
- * tokens. `deactivateAgent` explains the order of the steps. If the lock was already set, the revocation is published again,
- * since an earlier call may have failed to publish it.
+ * Sets the lock, before a bound token with `contact:write` is stored. If it sets the lock, no earlier token of the
+ * client is accepted after it returns: bearer tokens with the scope must be revoked immediately, and raising the
+ * credential version revokes all tokens. `deactivateAgent` explains the order of the steps. If the lock was already
+ * set, the revocation is published again, since an earlier call may have failed to publish it. For an inactive client,
+ * or one whose credential version was raised after the request was authenticated, it sets no lock.
  *
  * @param credentialVersion the client's credential version when the request was authenticated
- * @returns the credential version to issue the token under
+ * @returns the credential version under which the token is issued
  */
 export async function bindContact(
   deps: RevocationDeps & { readonly contactBindings: Pick<ContactBindingStore, 'bind'> },
@@ -29,14 +31,18 @@ export async function bindContact(
     await revokeTokens(binding.credentialVersion)
     deps.agentCache.invalidate(id)
     await deps.revocationPublisher.publish({ kind: 'client', id })
-    // Raising the version to `since` removed no credential, so a request that was authenticated just before it is valid.
+    // Raising the version to `since` removed no credential, so a request that was authenticated just before that is valid.
     return credentialVersion === binding.since - 1 ? binding.since : credentialVersion
   } finally {
     deps.agentCache.invalidate(id)
   }
 }
 
-/** Clears the lock. Other instances may refuse bearer tokens with the scope until they receive the notification. */
+/**
+ * Clears the lock. Other instances may refuse bearer tokens with the scope until they receive the notification.
+ *
+ * @returns false if the client is not active
+ */
 export async function unbindContact(
   deps: {
     readonly contactBindings: Pick<ContactBindingStore, 'unbind'>

@@ -4,48 +4,62 @@ import { deactivateAgent } from './deactivate-agent.ts'
 
 const ID = AgentId.parse(`agt_${'a'.repeat(22)}`)
 
-/** Returns the steps, in order, when this one fails. */
-async function ending(fails: 'end' | 'second raise' | 'announce' | 'nothing') {
-  const done: string[] = []
-  let raised = 0
-  const failing = (what: typeof fails) => {
-    if (fails === what) throw new Error(what)
+type FailingStep = 'commit' | 'second revocation' | 'publish'
+
+/**
+ * Deletes an agent with dependencies that record their steps.
+ *
+ * @param failingStep the step that throws
+ * @returns the steps in order, and the outcome
+ */
+async function recordSteps(failingStep?: FailingStep) {
+  const steps: string[] = []
+  let revocationCount = 0
+  const failAt = (step: FailingStep) => {
+    if (step === failingStep) throw new Error(step)
   }
   const deps = {
     agents: {
       async deactivate(
         _id: AgentId,
         _status: string,
-        announce: (credentialVersion: number) => Promise<void>,
+        beforeCommit: (credentialVersion: number) => Promise<void>,
       ) {
-        await announce(3)
-        failing('end')
-        done.push('commit')
+        await beforeCommit(3)
+        failAt('commit')
+        steps.push('commit')
         return 3
       },
     },
     tokens: {
       async revokeTokensOf() {
-        raised += 1
-        if (raised === 2) failing('second raise')
-        done.push('raise')
+        revocationCount += 1
+        if (revocationCount === 2) failAt('second revocation')
+        steps.push('revoke')
       },
     },
     revocationPublisher: {
       async publish() {
-        failing('announce')
-        done.push('announce')
+        failAt('publish')
+        steps.push('publish')
       },
     },
-    agentCache: { invalidate: () => void done.push('forget') },
+    agentCache: { invalidate: () => void steps.push('invalidate') },
   }
   const outcome = await deactivateAgent(deps, ID, 'deleted').catch(() => 'failed')
-  return [...done, outcome]
+  return [...steps, outcome]
 }
 
-test('raises the generation before and after the commit, then clears the cache, then publishes', async () => {
-  expect(await ending('nothing')).toEqual(['raise', 'commit', 'raise', 'forget', 'announce', 'forget', true])
-  expect(await ending('second raise')).toEqual(['raise', 'commit', 'forget', 'failed'])
-  expect(await ending('announce')).toEqual(['raise', 'commit', 'raise', 'forget', 'forget', 'failed'])
-  expect(await ending('end')).toEqual(['raise', 'forget', 'failed'])
+test('revokes tokens before and after the commit, then invalidates the cache, then publishes', async () => {
+  expect(await recordSteps()).toEqual([
+    ...['revoke', 'commit', 'revoke', 'invalidate', 'publish', 'invalidate', true],
+  ])
+})
+
+test('stops at a step that fails, and invalidates the cache', async () => {
+  expect(await recordSteps('commit')).toEqual(['revoke', 'invalidate', 'failed'])
+  expect(await recordSteps('second revocation')).toEqual(['revoke', 'commit', 'invalidate', 'failed'])
+  expect(await recordSteps('publish')).toEqual([
+    ...['revoke', 'commit', 'revoke', 'invalidate', 'invalidate', 'failed'],
+  ])
 })

@@ -15,14 +15,14 @@ export interface RevocationDeps {
  * Disables or deletes an agent. When it returns, no API accepts a token of the agent, not even one that an instance
  * with a stale cache issues later, or that an API has cached (R-LIN, docs/revocation).
  *
- * 1. Before the commit, raise the credential version in the token store. If the commit then fails, the agent stays active but
- *    its tokens are invalid until the number expires there: safe, and rare.
+ * 1. Before the commit, raise the credential version in the token store. If the commit then fails, the agent stays
+ *    active but its tokens are invalid until the raised version expires there. This is safe, and rare.
  * 2. Commit.
- * 3. Raise the credential version again, since the token store may have lost it in between and reloaded the old one. If this
- *    fails, the agent is disabled although the caller gets an error.
+ * 3. Raise the credential version again, since the token store may have lost it in between and reloaded the old one. If
+ *    this fails, the agent is disabled or deleted although the caller gets an error.
  * 4. Publish to the APIs, even if the agent was deleted before: an earlier call may have failed at this step.
  *
- * @returns false if there is no such agent, or it is already deleted
+ * @returns false if there is no such agent, or it was already deleted
  */
 export async function deactivateAgent(
   {

@@ -6,15 +6,16 @@ import {
   Scope,
   type StandingVerification,
 } from '@plainpath/domain'
-import { GRANT_TYPES, type ServiceUrls } from '@plainpath/metadata'
+import { AGENT_GRANT_TYPES, type ServiceUrls } from '@plainpath/metadata'
 import type { z } from 'zod'
 import type { AgentSecret } from './agent-secret.ts'
 import type { AgentRecord } from './agent-store.ts'
 import { describeProvenFacts } from './proven-facts.ts'
 
 /**
- * Computes when the agent expires if it gets no further token. The recorded last use may be a day too early, so an agent that was
- * used gets an extra day. In a flood of registrations an unused agent may expire sooner (`RULES.floodMs`).
+ * Computes when the agent expires if it gets no further token. The recorded last use may be a day too early, so an
+ * agent that was used gets an extra day. In a flood of registrations, an agent that was never used may expire sooner
+ * (`RULES.floodMs`).
  */
 export const computeIdleExpiry = ({
   registeredAt,
@@ -24,13 +25,13 @@ export const computeIdleExpiry = ({
     ? new Date(lastUsedAt.getTime() + RULES.useRecordedMs + RULES.idleMs)
     : new Date(registeredAt.getTime() + RULES.neverUsedMs)
 
-/** Describes an agent to itself. Members that RFC 7591 defines have the names of RFC 7591. */
+/** Describes an agent to itself. Members that RFC 7591 defines have the names from that RFC. */
 export const describeAgent = (agent: Agent, urls: ServiceUrls) => ({
   client_id: agent.id,
   ...(agent.name && { client_name: agent.name }),
   identity_type: 'anonymous' as const,
   ...describeProvenFacts(agent.id, false),
-  grant_types: [...GRANT_TYPES],
+  grant_types: [...AGENT_GRANT_TYPES],
   scopes: [...agent.scopes],
   scope: agent.scopes.join(' '),
   client_id_issued_at: Math.floor(agent.registeredAt.getTime() / 1000),

@@ -11,43 +11,43 @@ beforeAll(async () => {
 })
 afterAll(() => authority[Symbol.asyncDispose]())
 
-const silent = async () => {}
-async function added(members: Parameters<typeof exampleAgent>[0] = {}) {
+const doNothing = async () => {}
+async function addAgent(members: Parameters<typeof exampleAgent>[0] = {}) {
   const record = exampleAgent(members)
   await authority.agents.add(record)
   return record
 }
 
 test('finds an agent that was added', async () => {
-  const named = await added({ name: 'Atlas ✨' })
-  const unnamed = await added()
+  const named = await addAgent({ name: 'Atlas ✨' })
+  const unnamed = await addAgent()
   expect(await authority.agents.find(named.agent.id)).toEqual(named)
   expect(await authority.agents.find(unnamed.agent.id)).toEqual(unnamed)
 })
 
-test('finds no agent that was not added', async () => {
+test('does not find an agent that was not added', async () => {
   expect(await authority.agents.find(exampleAgent().agent.id)).toBeUndefined()
 })
 
 test('does not store an agent whose secret cannot be stored', async () => {
-  const first = await added()
-  const second = exampleAgent()
-  const before = await countRows(authority.db)
-  await expect(authority.agents.add({ ...second, secrets: first.secrets })).rejects.toThrow(
+  const existingRecord = await addAgent()
+  const newRecord = exampleAgent()
+  const rowCounts = await countRows(authority.db)
+  await expect(authority.agents.add({ ...newRecord, secrets: existingRecord.secrets })).rejects.toThrow(
     'agent_secrets_pkey',
   )
-  expect(await authority.agents.find(second.agent.id)).toBeUndefined()
-  expect(await countRows(authority.db)).toEqual(before)
+  expect(await authority.agents.find(newRecord.agent.id)).toBeUndefined()
+  expect(await countRows(authority.db)).toEqual(rowCounts)
 })
 
 test('stores no name in clear', async () => {
   const name = `Canary ${exampleAgent().agent.id}`
-  await added({ name })
+  await addAgent({ name })
   expect(await dumpTables(authority.db)).not.toContain(name)
 })
 
 test('decrypts a name only in the row of its own agent', async () => {
-  const [one, other] = [await added({ name: 'One' }), await added({ name: 'Other' })]
+  const [one, other] = [await addAgent({ name: 'One' }), await addAgent({ name: 'Other' })]
   await authority.db.query(
     'update agents set name_sealed = (select name_sealed from agents where id = $2) where id = $1',
     [one.agent.id, other.agent.id],
@@ -57,40 +57,40 @@ test('decrypts a name only in the row of its own agent', async () => {
   await authority.db.query('delete from agents where id = $1', [one.agent.id])
 })
 
-test('a disabled agent keeps its name and secrets under a higher generation', async () => {
-  const { agent, secrets } = await added({ name: 'Atlas' })
-  expect(await authority.agents.deactivate(agent.id, 'disabled', silent)).toBe(2)
+test('raises the credential version of a disabled agent, and keeps its name and secrets', async () => {
+  const { agent, secrets } = await addAgent({ name: 'Atlas' })
+  expect(await authority.agents.deactivate(agent.id, 'disabled', doNothing)).toBe(2)
   expect(await authority.agents.find(agent.id)).toEqual({
     agent: { ...agent, status: 'disabled', credentialVersion: 2 },
     secrets,
   })
 })
 
-test('erases name and secrets of a deleted agent, and keeps its id taken', async () => {
-  const { agent, secrets } = await added({ name: 'Atlas' })
-  expect(await authority.agents.deactivate(agent.id, 'deleted', silent)).toBe(2)
-  const { name: _erased, ...left } = agent
+test('erases the name and secrets of a deleted agent, and refuses its id for another agent', async () => {
+  const { agent, secrets } = await addAgent({ name: 'Atlas' })
+  expect(await authority.agents.deactivate(agent.id, 'deleted', doNothing)).toBe(2)
+  const { name: _erased, ...remaining } = agent
   expect(await authority.agents.find(agent.id)).toEqual({
-    agent: { ...left, status: 'deleted', credentialVersion: 2 },
+    agent: { ...remaining, status: 'deleted', credentialVersion: 2 },
     secrets: [],
   })
   await expect(authority.agents.add({ agent, secrets })).rejects.toThrow('agents_pkey')
 })
 
-test('neither ends nor enables a deleted or unknown agent', async () => {
-  const { agent } = await added()
-  await authority.agents.deactivate(agent.id, 'deleted', silent)
+test('does not disable, delete or enable a deleted or unknown agent', async () => {
+  const { agent } = await addAgent()
+  await authority.agents.deactivate(agent.id, 'deleted', doNothing)
   for (const id of [agent.id, exampleAgent().agent.id]) {
-    expect(await authority.agents.deactivate(id, 'disabled', silent)).toBeUndefined()
-    expect(await authority.agents.deactivate(id, 'deleted', silent)).toBeUndefined()
+    expect(await authority.agents.deactivate(id, 'disabled', doNothing)).toBeUndefined()
+    expect(await authority.agents.deactivate(id, 'deleted', doNothing)).toBeUndefined()
     expect(await authority.agents.enable(id, new Date())).toBe(false)
   }
 })
 
-test('keeps the generation when enabling, which works for a disabled agent only', async () => {
-  const { agent } = await added()
+test('enables only a disabled agent, and keeps its credential version', async () => {
+  const { agent } = await addAgent()
   expect(await authority.agents.enable(agent.id, new Date())).toBe(false)
-  await authority.agents.deactivate(agent.id, 'disabled', silent)
+  await authority.agents.deactivate(agent.id, 'disabled', doNothing)
   expect(await authority.agents.enable(agent.id, new Date())).toBe(true)
   expect((await authority.agents.find(agent.id))?.agent).toMatchObject({
     status: 'active',
@@ -98,8 +98,8 @@ test('keeps the generation when enabling, which works for a disabled agent only'
   })
 })
 
-test('announces the new generation before the change is visible', async () => {
-  const { agent } = await added()
+test('passes the new credential version to beforeCommit before the change is visible', async () => {
+  const { agent } = await addAgent()
   const observed: unknown[] = []
   await authority.agents.deactivate(agent.id, 'deleted', async (credentialVersion) => {
     const visible = await authority.agents.find(agent.id)
@@ -108,38 +108,38 @@ test('announces the new generation before the change is visible', async () => {
   expect(observed).toEqual([2, 1, 'active'])
 })
 
-test('changes nothing when the announcement fails', async () => {
-  const record = await added({ name: 'Atlas' })
-  const end = authority.agents.deactivate(record.agent.id, 'deleted', () =>
+test('changes nothing if beforeCommit fails', async () => {
+  const record = await addAgent({ name: 'Atlas' })
+  const deletion = authority.agents.deactivate(record.agent.id, 'deleted', () =>
     Promise.reject(new Error('no Redis')),
   )
-  await expect(end).rejects.toThrow('no Redis')
+  await expect(deletion).rejects.toThrow('no Redis')
   expect(await authority.agents.find(record.agent.id)).toEqual(record)
 })
 
 test('lists the newest agents first, up to the limit', async () => {
   const days = ['2030-01-01', '2030-01-03', '2030-01-02']
-  const agents = await Promise.all(days.map((day) => added({ registeredAt: new Date(day) })))
+  const agents = await Promise.all(days.map((day) => addAgent({ registeredAt: new Date(day) })))
   const [oldest, newest, middle] = agents.map(({ agent }) => agent.id)
   expect((await authority.agents.list(2)).map(({ id }) => id)).toEqual([newest, middle])
   expect((await authority.agents.list(3)).map(({ id }) => id)).toEqual([newest, middle, oldest])
 })
 
 test('rejects a row that is not a valid agent', async () => {
-  const { agent } = await added()
+  const { agent } = await addAgent()
   await authority.db.query(`update agents set scopes = '{everything}' where id = $1`, [agent.id])
   await expect(authority.agents.find(agent.id)).rejects.toThrow('scopes')
   await authority.db.query(`update agents set scopes = '{guides:read}' where id = $1`, [agent.id])
 })
 
-test('notifies all processes of each change of an agent or its secrets', async () => {
+test('notifies processes when an agent or its secrets are updated or deleted', async () => {
   const received: string[] = []
   await using _listening = await listen(
     authority.database.appUrl,
     { agents_changed: (id) => void received.push(id) },
     { onReconnected: () => undefined, log: console },
   )
-  const { agent } = await added()
+  const { agent } = await addAgent()
   const changes = [
     `update agents set status = 'disabled' where id = $1`,
     `update agent_secrets set ends_at = now() where agent_id = $1`,
@@ -152,39 +152,38 @@ test('notifies all processes of each change of an agent or its secrets', async (
   }
 })
 
-test('re-encrypts names under the newest key-encryption key, after which the old one is not needed', async () => {
+test('re-encrypts names under the newest key-encryption key, so the old one is no longer needed', async () => {
   await using other = await openAuthority()
-  const [old, young] = [newKeyEncryptionKey(), newKeyEncryptionKey()]
-  const under = (text: string) => parseKeyEncryptionKeys(text)
-  const named = Array.from({ length: 3 }, (_, n) => exampleAgent({ name: `Agent ${n}` }))
-  const agentsUnder = (text: string) =>
+  const [oldKey, newKey] = [newKeyEncryptionKey(), newKeyEncryptionKey()]
+  const namedRecords = Array.from({ length: 3 }, (_, index) => exampleAgent({ name: `Agent ${index}` }))
+  const createStoreWithKeys = (text: string) =>
     createAgentStore(other.db, {
       addMail: async () => undefined,
-      sealingKeys: under(text),
+      sealingKeys: parseKeyEncryptionKeys(text),
       events: other.events,
       now: () => new Date(),
     })
-  const store = agentsUnder(old)
-  for (const agent of [...named, exampleAgent()]) await store.add(agent)
-  const both = agentsUnder(`${young}\n${old}`)
-  expect(await both.reencryptNames({ dryRun: true })).toBe(3)
-  expect(await both.reencryptNames({ dryRun: false })).toBe(3)
-  expect(await both.reencryptNames({ dryRun: false })).toBe(0)
-  const found = await agentsUnder(young).find(named[0]?.agent.id as never)
+  const oldStore = createStoreWithKeys(oldKey)
+  for (const record of [...namedRecords, exampleAgent()]) await oldStore.add(record)
+  const store = createStoreWithKeys(`${newKey}\n${oldKey}`)
+  expect(await store.reencryptNames({ dryRun: true })).toBe(3)
+  expect(await store.reencryptNames({ dryRun: false })).toBe(3)
+  expect(await store.reencryptNames({ dryRun: false })).toBe(0)
+  const found = await createStoreWithKeys(newKey).find(namedRecords[0]?.agent.id as never)
   expect(found?.agent.name).toBe('Agent 0')
-  await expect(agentsUnder(old).reencryptNames({ dryRun: false })).rejects.toThrow(SealError)
+  await expect(oldStore.reencryptNames({ dryRun: false })).rejects.toThrow(SealError)
 })
 
-test('emits an event once the end is committed, and none when its announcement fails', async () => {
+test('emits an event after a deletion is committed, and none if beforeCommit fails', async () => {
   const emitted: unknown[] = []
   const record = (ids: unknown) => void emitted.push(ids)
   authority.events.on('client-ended', record)
-  const { agent } = await added()
+  const { agent } = await addAgent()
   await authority.agents
     .deactivate(agent.id, 'deleted', () => Promise.reject(new Error('no Redis')))
-    .catch(silent)
+    .catch(doNothing)
   expect(emitted).toEqual([])
-  await authority.agents.deactivate(agent.id, 'deleted', silent)
+  await authority.agents.deactivate(agent.id, 'deleted', doNothing)
   expect(emitted).toEqual([{ client_id: agent.id, how: 'deleted' }])
   authority.events.off('client-ended', record)
 })

@@ -1,5 +1,5 @@
 import { Agent, type AgentId, err, ok, type Result } from '@plainpath/domain'
-import { type Database, type Pool, rewriteColumn, rowReader } from '@plainpath/postgres'
+import { createRowReader, type Database, type Pool, rewriteColumn } from '@plainpath/postgres'
 import type { SealingKeys } from '@plainpath/sealing'
 import { z } from 'zod'
 import { markKeyProofsUsed } from '../clients/used-jti-store.ts'
@@ -22,7 +22,7 @@ import { compareKeys } from './compare-keys.ts'
 
 const MAX_SECRETS = 2
 
-const AgentRow = rowReader(
+const AgentRow = createRowReader(
   Agent.omit({ name: true, keys: true, credentialVersion: true }).extend({
     nameSealed: z.instanceof(Buffer).optional(),
     jwks: Agent.shape.keys,
@@ -30,7 +30,7 @@ const AgentRow = rowReader(
   }),
 )
 
-/** Creates the store in PostgreSQL. A trigger on the table notifies every instance of each change. */
+/** Creates the store in PostgreSQL. Triggers on the tables notify every instance of changes. */
 export function createAgentStore(
   db: Pool,
   deps: { sealingKeys: SealingKeys; addMail: AddMail; events: AuthEvents; now: () => Date },

@@ -14,7 +14,7 @@ export function describeVerifiedDomain(id: AgentId): { verified_domain?: string 
 }
 
 /**
- * Describes what an agent has proven, in the form of responses, introspection and staff commands.
+ * Builds the members that say what an agent has proven, for responses, introspection and commands.
  *
  * @param emailVerified true if a person verified their e-mail address for this agent
  */

@@ -3,7 +3,7 @@ import type { DocumentFault, FetchClientDocument } from '../client-documents/cli
 import type { RevocationDeps } from './deactivate-agent.ts'
 import type { RefreshedClient, StoredDocument, UrlClientStore } from './url-client-store.ts'
 
-/** Returns whether an agent's id is the URL of its document. */
+/** Returns true if an agent's id is the URL of its document. */
 export const isUrlClient = (id: AgentId): boolean => getVerifiedDomain(id) !== undefined
 
 /** The result of a fetch. `requestedAt`: when the failed request was sent. */
@@ -14,7 +14,7 @@ export type FetchedDocument =
 /**
  * Fetches a document.
  *
- * @param address the address of the caller
+ * @param address the caller's address, by which fetches are limited
  * @param options.isNew true if the agent is not stored
  */
 export type FetchDocument = (
@@ -25,7 +25,7 @@ export type FetchDocument = (
 
 /**
  * Creates the function that fetches a document and records when it was requested. Simultaneous calls share a fetch and its
- * time, so no document seems newer than it is.
+ * time, so a document does not seem newer than it is.
  */
 export function createFetchDocument(
   fetchClientDocument: FetchClientDocument,
@@ -54,11 +54,12 @@ export interface RefreshDocumentDeps extends RevocationDeps {
 }
 
 /**
- * Applies a fetched document to an existing agent. If the document lacks a stored key, newly requires bound tokens or is
- * invalid, this revokes all earlier tokens of the agent; no API accepts them once it returns. `deactivateAgent` explains the
- * order of the steps. If the document could not be fetched, nothing changes: the tokens expire with the stored document.
+ * Applies a fetched document to an existing agent. If the document lacks a stored key, newly requires bound tokens or
+ * has an invalid member, this revokes all earlier tokens of the agent; no API accepts them once it returns.
+ * `deactivateAgent` explains the order of the steps. If there is no document that names the agent, nothing changes: the
+ * tokens expire with the stored document.
  *
- * @param options.publish true to publish even if nothing was revoked, because an earlier call may have failed before it published
+ * @param options.publish true to publish even if nothing was revoked, because an earlier call may have failed to publish
  * @returns the stored row after the change; undefined if the agent is not active, or the document cannot be used
  */
 export async function refreshDocument(
@@ -74,7 +75,7 @@ export async function refreshDocument(
   }
   const refreshed = await changeAndRevoke(deps, id, async (revokeTokens) => {
     const client = await deps.urlClients.refresh(id, document.value, revokeTokens)
-    return { client, credentialVersion: client?.revoked ? client.credentialVersion : undefined }
+    return { client, credentialVersion: client?.revocationReason ? client.credentialVersion : undefined }
   })
   if (publish && refreshed.credentialVersion === undefined)
     await deps.revocationPublisher.publish({ kind: 'client', id })
@@ -84,7 +85,7 @@ export async function refreshDocument(
 /**
  * Revokes the tokens of a URL client. Its document is fetched again before its next token.
  *
- * @param requestedAt when the different document was requested
+ * @param requestedAt when the invalid document was requested; a document that was requested later stays in use
  * @param options see `UrlClientStore.expireDocument`
  * @returns false if there was nothing to revoke
  */

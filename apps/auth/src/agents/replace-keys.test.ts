@@ -9,45 +9,59 @@ import { replaceKeys } from './replace-keys.ts'
 const keys = [exampleKey('one')]
 const { agent } = exampleAgent({ keys, credentialVersion: 2 })
 
-/** Returns the steps, in order, when this one fails. */
-async function replacing(failing: 'commit' | 'announce' | 'nothing', proofs: readonly string[] = []) {
-  const done: string[] = []
-  const note = async (what: string) => {
-    done.push(what)
-    if (what === failing) throw new Error(failing)
+/**
+ * Replaces keys with dependencies that record their steps.
+ *
+ * @param options.failingStep the step that throws
+ * @returns the steps in order, and the outcome
+ */
+async function recordSteps({
+  failingStep,
+  proofs = [],
+}: {
+  failingStep?: 'commit' | 'publish'
+  proofs?: readonly string[]
+} = {}) {
+  const steps: string[] = []
+  const record = async (step: string) => {
+    steps.push(step)
+    if (step === failingStep) throw new Error(step)
   }
-  const replaceInStore: AgentStore['replaceKeys'] = async (_id, _keys, announce) => {
-    await announce(agent.credentialVersion)
-    await note('commit')
+  const replaceInStore: AgentStore['replaceKeys'] = async (_id, _keys, beforeCommit) => {
+    await beforeCommit(agent.credentialVersion)
+    await record('commit')
     return ok({ agent, unproven: [] })
   }
   const deps = {
     agents: { replaceKeys: replaceInStore },
     tokens: {
       revokeTokensOf: (subject: RevokedSubject) =>
-        note(subject.kind === 'client' ? `raise ${subject.credentialVersion}` : subject.kind),
+        record(subject.kind === 'client' ? `revoke ${subject.credentialVersion}` : subject.kind),
     },
-    revocationPublisher: { publish: () => note('announce') },
-    agentCache: { invalidate: () => void done.push('forget') },
+    revocationPublisher: { publish: () => record('publish') },
+    agentCache: { invalidate: () => void steps.push('invalidate') },
   }
   const request = { id: agent.id, keys, proofs, endpoint: 'https://plainpath.example/api/agent/jwks' }
   const outcome = await replaceKeys(deps, request, new Date()).then(
     (replaced) => (replaced.ok ? 'replaced' : replaced.error.fault),
     () => 'failed',
   )
-  return [...done, outcome]
+  return [...steps, outcome]
 }
 
-test('raises the generation before and after the commit, then clears the cache, then publishes', async () => {
-  expect(await replacing('nothing')).toEqual([
-    ...['raise 2', 'commit', 'raise 2', 'forget', 'announce', 'forget', 'replaced'],
+test('revokes tokens before and after the commit, then invalidates the cache, then publishes', async () => {
+  expect(await recordSteps()).toEqual([
+    ...['revoke 2', 'commit', 'revoke 2', 'invalidate', 'publish', 'invalidate', 'replaced'],
   ])
-  expect(await replacing('announce')).toEqual([
-    ...['raise 2', 'commit', 'raise 2', 'forget', 'announce', 'forget', 'failed'],
-  ])
-  expect(await replacing('commit')).toEqual(['raise 2', 'commit', 'forget', 'failed'])
 })
 
-test('rejects a wrong proof before anything changes', async () => {
-  expect(await replacing('nothing', ['x'])).toEqual(['not-a-jwt'])
+test('fails if the commit or the publication fails, and invalidates the cache', async () => {
+  expect(await recordSteps({ failingStep: 'publish' })).toEqual([
+    ...['revoke 2', 'commit', 'revoke 2', 'invalidate', 'publish', 'invalidate', 'failed'],
+  ])
+  expect(await recordSteps({ failingStep: 'commit' })).toEqual(['revoke 2', 'commit', 'invalidate', 'failed'])
+})
+
+test('rejects a proof that is not a JWT, and changes nothing', async () => {
+  expect(await recordSteps({ proofs: ['x'] })).toEqual(['not-a-jwt'])
 })

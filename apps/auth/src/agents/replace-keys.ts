@@ -10,10 +10,11 @@ export interface ReplaceKeysRefusal {
 }
 
 /**
- * Replaces an agent's key set and removes its secrets. If this removes a key or secret, that credential is then rejected
- * everywhere, and so is every earlier token of the agent, since tokens do not record the credential they were issued for. A
- * set that only adds keys revokes no token. `deactivateAgent` explains the order of the steps. A revocation is published even if
- * the set changes nothing, since an earlier call may have failed to publish it.
+ * Replaces an agent's key set and removes its secrets. If this removes a key or a secret, every earlier token of the
+ * agent is revoked, since tokens do not record the credential they were issued for. A token that an instance with a
+ * stale cache still issues for a removed credential is invalid. A set that only adds keys revokes no token.
+ * `deactivateAgent` explains the order of the steps. A revocation is published even if the set changes nothing, since
+ * an earlier call may have failed to publish it.
  *
  * @param request.endpoint the URL that proofs must have as audience
  */

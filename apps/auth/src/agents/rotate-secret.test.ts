@@ -7,12 +7,18 @@ import { removeSecret } from './rotate-secret.ts'
 
 const { id } = exampleAgent().agent
 
-/** Returns the steps, in order, for this result of the store. */
-async function ending(ended: SecretRemoval, failing?: string) {
-  const done: string[] = []
-  const note = async (what: string) => {
-    done.push(what)
-    if (what === failing) throw new Error(failing)
+/**
+ * Removes a secret with dependencies that record their steps.
+ *
+ * @param removal the result of the store
+ * @param failingStep the step that throws
+ * @returns the steps in order, and the outcome
+ */
+async function recordSteps(removal: SecretRemoval, failingStep?: 'publish') {
+  const steps: string[] = []
+  const record = async (step: string) => {
+    steps.push(step)
+    if (step === failingStep) throw new Error(step)
   }
   const deps = {
     agents: {
@@ -20,39 +26,39 @@ async function ending(ended: SecretRemoval, failing?: string) {
         _id: AgentId,
         _secretId: string,
         _now: Date,
-        announce: (credentialVersion: number) => Promise<void>,
+        beforeCommit: (credentialVersion: number) => Promise<void>,
       ) {
-        if (ended.outcome === 'gone') await announce(ended.credentialVersion)
-        await note('commit')
-        return ended
+        if (removal.outcome === 'gone') await beforeCommit(removal.credentialVersion)
+        await record('commit')
+        return removal
       },
     },
     tokens: {
       revokeTokensOf: (subject: RevokedSubject) =>
-        note(subject.kind === 'client' ? `raise ${subject.credentialVersion}` : subject.kind),
+        record(subject.kind === 'client' ? `revoke ${subject.credentialVersion}` : subject.kind),
     },
-    revocationPublisher: { publish: () => note('announce') },
-    agentCache: { invalidate: () => void done.push('forget') },
+    revocationPublisher: { publish: () => record('publish') },
+    agentCache: { invalidate: () => void steps.push('invalidate') },
   }
   const outcome = await removeSecret(deps, { id, secretId: 'any' }, new Date()).catch(() => 'failed')
-  return [...done, outcome]
+  return [...steps, outcome]
 }
 
-test('raises the generation before and after the commit, then clears the cache, then publishes', async () => {
-  expect(await ending({ outcome: 'gone', credentialVersion: 2 })).toEqual([
-    ...['raise 2', 'commit', 'raise 2', 'forget', 'announce', 'forget', 'gone'],
+test('revokes tokens before and after the commit, then invalidates the cache, then publishes', async () => {
+  expect(await recordSteps({ outcome: 'gone', credentialVersion: 2 })).toEqual([
+    ...['revoke 2', 'commit', 'revoke 2', 'invalidate', 'publish', 'invalidate', 'gone'],
   ])
 })
 
 test('publishes again for a secret that was removed before', async () => {
-  const failed = await ending({ outcome: 'gone', credentialVersion: 2 }, 'announce')
-  expect(failed.at(-1)).toBe('failed')
-  expect(await ending({ outcome: 'unknown', credentialVersion: 2 })).toEqual([
-    ...['commit', 'raise 2', 'forget', 'announce', 'forget', 'unknown'],
+  const firstSteps = await recordSteps({ outcome: 'gone', credentialVersion: 2 }, 'publish')
+  expect(firstSteps.at(-1)).toBe('failed')
+  expect(await recordSteps({ outcome: 'unknown', credentialVersion: 2 })).toEqual([
+    ...['commit', 'revoke 2', 'invalidate', 'publish', 'invalidate', 'unknown'],
   ])
 })
 
-test('publishes nothing when nothing was removed', async () => {
+test('revokes and publishes nothing for the last secret, or if the agent is not active', async () => {
   for (const outcome of ['last', 'ended'] as const)
-    expect(await ending({ outcome })).toEqual(['commit', 'forget', outcome])
+    expect(await recordSteps({ outcome })).toEqual(['commit', 'invalidate', outcome])
 })

@@ -14,7 +14,7 @@ interface AddedSecret {
   readonly secrets: readonly AgentSecret[]
 }
 
-/** Adds a second secret to an agent; the first expires seven days later. */
+/** Adds a second secret to an agent. The first one expires seven days later. */
 export async function addSecret(
   deps: {
     agents: Pick<AgentStore, 'addSecret'>
@@ -34,9 +34,10 @@ export async function addSecret(
 }
 
 /**
- * Removes a secret and revokes every token of its agent. When it returns, no instance accepts the secret, and a token that an
- * instance with a stale cache issues for it is invalid. `deactivateAgent` explains the order of the steps. For a secret that
- * was already removed, the revocation is published again, since an earlier call may have failed to publish it.
+ * Removes a secret and revokes every token of its agent. When it returns, no token that was issued for the secret is
+ * accepted, and a token that an instance with a stale cache still issues for it is invalid. `deactivateAgent` explains
+ * the order of the steps. For a secret that the agent does not have, a revocation is published too, since an earlier
+ * call may have removed the secret and failed to publish it.
  */
 export async function removeSecret(
   deps: RevocationDeps & { readonly agents: Pick<AgentStore, 'removeSecret'> },

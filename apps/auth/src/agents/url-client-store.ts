@@ -1,8 +1,4 @@
-/*
- * Stores URL clients, that is, agents whose id is the URL of a document, and blocked domains in PostgreSQL. A row stores the URL
- * and the keys, so all instances share one fetch. `client-documents/` fetches documents, `clients/url-clients.ts` decides
- * when to fetch, and the caller's `beforeCommit` revokes tokens, as in `agent-store.ts`.
- */
+// Stores URL clients (agents whose id is the URL of a document) and blocked domains in PostgreSQL.
 import {
   AgentId,
   AgentKey,
@@ -13,7 +9,7 @@ import {
   RULES,
   type Scope,
 } from '@plainpath/domain'
-import { type Database, type Pool, rowReader } from '@plainpath/postgres'
+import { createRowReader, type Database, type Pool } from '@plainpath/postgres'
 import { z } from 'zod'
 import { type Actor, type AuditRow, openAuditTable } from '../audit/audit-chain.ts'
 import type { VerifiedAssertion } from '../clients/client-assertion.ts'
@@ -37,15 +33,15 @@ export interface RefreshedClient extends StoredDocument {
   readonly credentialVersion: number
   readonly scopes: readonly Scope[]
   /** Why the credential version was raised: the document lacks a stored key, or newly requires bound tokens. */
-  readonly revoked?: 'key-gone' | 'must-be-bound'
+  readonly revocationReason?: 'key-gone' | 'must-be-bound'
   /** True if the document was ignored, because it was requested before the stored one. */
   readonly isOlder: boolean
 }
 
-/** `refused`: the agent is disabled, its domain is blocked, or it has other keys by now. */
+/** `used`: the assertion was used before. `refused`: the agent is disabled, its domain is blocked, or its keys have changed. */
 type ActivationRefusal = 'used' | 'refused'
 
-const Row = rowReader(
+const Row = createRowReader(
   z.object({
     jwks: z.array(AgentKey).max(RULES.agentKeys).default([]),
     dpopBound: z.boolean(),
@@ -57,20 +53,20 @@ const Row = rowReader(
 )
 
 /**
- * Computes the credential version of a URL client that is activated now: the seconds since 2026. If the URL had an earlier row
- * that expired, the new version is higher than any version of that row in PostgreSQL or Redis: an agent exists for at least an
- * hour, and would have to lose a credential every second to reach a higher version.
+ * Computes the credential version of a URL client that is activated now: the seconds since the start of 2026. If the
+ * URL had an earlier row that expired, the new version is higher than any version of that row in PostgreSQL or Redis:
+ * an agent exists for at least an hour, and would have to lose a credential every second to reach a higher version.
  */
 const computeFirstVersion = (now: Date) => Math.floor((now.getTime() - Date.UTC(2026, 0)) / 1000)
 
 const AUDIT = openAuditTable('blocked_domain_audit')
-/** Each activation takes this lock in shared mode, so a block waits for activations that have not seen it. */
+/** Each activation takes this lock in shared mode, so a block waits for activations that began before it. */
 const BLOCK_LOCK = `hashtextextended('blocked domains', 0)`
 
 export interface UrlClientStore {
   /**
    * Stores an agent at its first token request, or again after it was deleted, and marks its assertion as used, in one
-   * transaction. `beforeCommit` runs before the commit; if it throws, nothing changes.
+   * transaction. `beforeCommit` runs before the commit if a row is stored; if it throws, nothing changes.
    *
    * @returns the credential version of its tokens
    */
@@ -81,10 +77,10 @@ export interface UrlClientStore {
     beforeCommit: (credentialVersion: number) => Promise<void>,
   ): Promise<Result<number, ActivationRefusal>>
   /**
-   * Stores the keys of a document that was fetched again. Raises the credential version if the document lacks a stored key, or
-   * if it newly requires bound tokens, since earlier ones may be bearer tokens. A document that was requested before the stored
-   * one is ignored: it may contain a key that was removed since. `beforeCommit` runs before the commit; if it throws, nothing
-   * changes.
+   * Stores the keys of a document that was fetched again. Raises the credential version if the document lacks a stored
+   * key, or if it newly requires bound tokens, since earlier tokens may be bearer tokens. A document that was requested
+   * before the stored one is ignored: it may contain a key that was removed since. `beforeCommit` runs before the
+   * commit if the credential version was raised; if it throws, nothing changes.
    *
    * @returns the stored row after the change; undefined unless the agent is active
    */
@@ -94,12 +90,12 @@ export interface UrlClientStore {
     beforeCommit: (credentialVersion: number) => Promise<void>,
   ): Promise<RefreshedClient | undefined>
   /**
-   * Revokes the tokens of an agent whose document no longer names it or its keys. The document must be fetched again before
-   * the next use. `beforeCommit` runs before the commit; if it throws, nothing changes.
+   * Revokes the tokens of an agent whose document is no longer valid. The document must be fetched again before the
+   * next use. `beforeCommit` runs before the commit; if it throws, nothing changes.
    *
-   * @param requestedAt when the document was requested
-   * @param options.skipExpired true to leave an agent whose stored document has expired, and all its tokens with it
-   * @returns the new credential version; undefined if there is nothing to revoke
+   * @param requestedAt when the invalid document was requested; nothing changes if the stored one was requested later
+   * @param options.skipExpired true to change nothing if the stored document has expired, because all its tokens have too
+   * @returns the new credential version; undefined if nothing changed
    */
   expireDocument(
     id: AgentId,
@@ -109,7 +105,7 @@ export interface UrlClientStore {
   ): Promise<number | undefined>
   isBlocked(id: AgentId): Promise<boolean>
   /**
-   * Blocks or unblocks a domain with its subdomains, and records that in the audit. After a block, no agent of the domain can
+   * Blocks or unblocks a domain with its subdomains, and records the step in the audit. No agent of a blocked domain can
    * be activated. The caller disables existing agents.
    *
    * @returns the audit head; undefined if nothing changed
@@ -123,7 +119,7 @@ export interface UrlClientStore {
   isDomainBlocked(domain: string): Promise<boolean>
   readBlockAudit(): Promise<readonly AuditRow[]>
   /**
-   * Lists a batch of the agents of a domain and its subdomains, except deleted ones.
+   * Lists a batch of the agents of a domain and its subdomains in the order of their ids, without deleted agents.
    *
    * @param afterId the last id of the previous batch
    */
@@ -142,8 +138,8 @@ export function createUrlClientStore(db: Pool, events: AuthEvents): UrlClientSto
           ...[id, [...ANONYMOUS_SCOPES], computeFirstVersion(document.fetchedAt), document.fetchedAt],
           ...[JSON.stringify(document.keys), document.expiresAt, document.dpopBound],
         ])
+        // If another request stored the agent in the meantime, the assertion must be signed with a key of that row.
         const [addedRow] = rows
-        // If another request has stored the agent meanwhile, the assertion must be signed with a key of that row.
         const credentialVersion = addedRow?.credentialVersion ?? (await findActiveVersion(tx, id))
         const outcome = await createUsedJtiStore(tx).markUsed(assertion)
         if (outcome !== 'accepted' || credentialVersion === undefined) {
@@ -161,8 +157,8 @@ export function createUrlClientStore(db: Pool, events: AuthEvents): UrlClientSto
         const lockedClient = await lockActive(tx, id)
         if (!lockedClient || isSameFetch(document, lockedClient)) return lockedClient
         if (document.fetchedAt < lockedClient.fetchedAt) return { ...lockedClient, isOlder: true }
-        const revoked = findRevocationReason(lockedClient, document)
-        const credentialVersion = lockedClient.credentialVersion + (revoked ? 1 : 0)
+        const reason = findRevocationReason(lockedClient, document)
+        const credentialVersion = lockedClient.credentialVersion + (reason ? 1 : 0)
         await tx.query(
           `update agents set jwks = $2::jsonb, generation = $3, document_fetched_at = $4, document_expires_at = $5,
              dpop_bound = $6
@@ -172,10 +168,15 @@ export function createUrlClientStore(db: Pool, events: AuthEvents): UrlClientSto
             document.dpopBound,
           ],
         )
-        if (revoked) await beforeCommit(credentialVersion)
-        return { ...lockedClient, ...document, credentialVersion, ...(revoked && { revoked }) }
+        if (reason) await beforeCommit(credentialVersion)
+        return {
+          ...lockedClient,
+          ...document,
+          credentialVersion,
+          ...(reason && { revocationReason: reason }),
+        }
       })
-      if (refreshed?.revoked) events.emit('document-changed', { client_id: id })
+      if (refreshed?.revocationReason) events.emit('document-changed', { client_id: id })
       return refreshed
     },
 
@@ -240,7 +241,7 @@ export function createUrlClientStore(db: Pool, events: AuthEvents): UrlClientSto
   }
 }
 
-/** Returns whether both come from the same fetch, which several requests may share. */
+/** Returns true if both documents come from the same fetch, which several requests may share. */
 const isSameFetch = (document: StoredDocument, stored: StoredDocument) =>
   document.fetchedAt.getTime() === stored.fetchedAt.getTime() &&
   document.expiresAt.getTime() === stored.expiresAt.getTime()
@@ -248,7 +249,7 @@ const isSameFetch = (document: StoredDocument, stored: StoredDocument) =>
 function findRevocationReason(
   lockedClient: StoredDocument,
   document: StoredDocument,
-): RefreshedClient['revoked'] {
+): RefreshedClient['revocationReason'] {
   if (compareKeys(lockedClient.keys, document.keys, []).removes) return 'key-gone'
   return document.dpopBound && !lockedClient.dpopBound ? 'must-be-bound' : undefined
 }

@@ -4,17 +4,18 @@ import type { AgentCache } from './agent-cache.ts'
 import type { AgentStore } from './agent-store.ts'
 import { computeIdleExpiry } from './describe-agent.ts'
 
-const MAX_REMEMBERED = 10_000
+const MAX_REMEMBERED_AGENTS = 10_000
 
-/** Records when agents were last used, at most once a day for each, so issuing a token seldom writes to the database. */
+/** Records when agents were last used, about once a day for each, so issuing a token seldom writes to the database. */
 export interface UsageRecorder {
   /**
    * Records a use. Call this before a token is stored, so that clients with an unexpired token are never expired.
    *
-   * @returns false if the agent is no longer active and must not receive the token
+   * @returns false if the agent is no longer active and must not receive the token; this is checked only when a use is
+   *   written
    */
   recordUse(id: AgentId): Promise<boolean>
-  /** Returns when the agent expires if it receives no further token; undefined if this process recorded no use of it. */
+  /** Returns when the agent expires if it receives no further token; undefined if this process remembers no use of it. */
   findExpiry(id: string): Date | undefined
 }
 
@@ -23,7 +24,7 @@ export function createUsageRecorder(deps: {
   agents: Pick<AgentStore, 'markUsed'>
   now: () => Date
 }): UsageRecorder {
-  const lastUses = new LRUCache<string, Date>({ max: MAX_REMEMBERED })
+  const lastUses = new LRUCache<string, Date>({ max: MAX_REMEMBERED_AGENTS })
   const inFlight = new Map<string, Promise<boolean>>()
 
   async function markUsed(id: AgentId, now: Date): Promise<boolean> {
@@ -52,5 +53,7 @@ export function createUsageRecorder(deps: {
   }
 }
 
-const pickLatest = (one: Date | undefined, other: Date | undefined) =>
-  one && other ? (one > other ? one : other) : (one ?? other)
+function pickLatest(one: Date | undefined, other: Date | undefined): Date | undefined {
+  if (!one || !other) return one ?? other
+  return one > other ? one : other
+}

@@ -1,6 +1,6 @@
 /*
- * Finds the app that a request names by `client_id`. Decides when the document of a URL client must be fetched (again), and
- * when the copy in the list of hosts is used instead.
+ * Finds the app that a request names by `client_id`. Decides when the document of an app must be fetched or fetched
+ * again, and when the copy in the list of hosts is used instead.
  */
 import { AgentId } from '@plainpath/domain'
 import { type Limiter, Problem, spendLimits } from '@plainpath/http'
@@ -31,8 +31,9 @@ const BUSY_RETRY_SECONDS = 2
 /**
  * Creates the function that finds an app.
  *
- * If a host in the list does not serve its document to us, the copy in the list or an expired stored copy is used. Neither
- * replaces an unusable document that the host did serve, and expired keys do not authenticate an app.
+ * If the list of hosts has a copy of an app's document, and the document cannot be fetched, an expired stored document
+ * or else the copy is used. Neither replaces a fetched document with an invalid member, and expired keys do not
+ * authenticate an app.
  */
 export function createAppClientFinder(deps: AppClientFinderDeps): FindAppClient {
   const { appClients, urlClients, chatHosts, limiter, now } = deps
@@ -60,7 +61,7 @@ export function createAppClientFinder(deps: AppClientFinderDeps): FindAppClient 
   /**
    * Fetches and stores a document.
    *
-   * @throws {Problem} `rate-limited`
+   * @throws {Problem} `rate-limited` if the address exceeds a limit, or too many documents are being fetched
    */
   async function fetchDocument(ctx: Context, id: AgentId, isNew: boolean) {
     const address = String(ctx.state['address'])
@@ -72,7 +73,7 @@ export function createAppClientFinder(deps: AppClientFinderDeps): FindAppClient 
         headers: { 'retry-after': String(BUSY_RETRY_SECONDS) },
       })
     if (!fetched.ok) return fetched
-    // A new row counts against the limits of registrations.
+    // A new app counts against the limits of registrations.
     if (isNew)
       for (const policy of LIMITS.registerApp) spendLimits(ctx, await limiter.takeForAddress(policy, address))
     const { metadata, ...times } = fetched.value

@@ -1,10 +1,10 @@
 /*
- * Stores apps in PostgreSQL: registered apps, and the metadata from the documents of URL clients, so all instances share
- * one fetch. `app-client-finder.ts` decides when to fetch.
+ * Stores apps in PostgreSQL: registered apps, and the metadata from the documents of URL clients, so all instances
+ * share one fetch. `app-client-finder.ts` decides when to fetch.
  */
 import { randomBytes } from 'node:crypto'
 import { AgentKey, RULES } from '@plainpath/domain'
-import { type Database, deleteBatch, type Pool, rewriteColumn, rowReader } from '@plainpath/postgres'
+import { createRowReader, type Database, deleteBatch, type Pool, rewriteColumn } from '@plainpath/postgres'
 import type { SealingKeys } from '@plainpath/sealing'
 import { z } from 'zod'
 import type { AppMetadata } from './app-metadata.ts'
@@ -14,12 +14,12 @@ export interface StoredAppClient extends AppMetadata {
   readonly registeredAt: Date
   /** The time of the last sign-in with the app, at most a day too early. */
   readonly usedAt?: Date | undefined
-  /** When the app's document was fetched; absent for a registered app. */
+  /** When the app's document was requested; absent for a registered app. */
   readonly documentFetchedAt?: Date | undefined
   readonly documentExpiresAt?: Date | undefined
 }
 
-const Row = rowReader(
+const Row = createRowReader(
   z.object({
     id: z.string(),
     redirectUris: z.array(z.string()),
@@ -45,8 +45,8 @@ export interface AppClientStore {
    */
   add(metadata: AppMetadata, now: Date): Promise<string>
   /**
-   * Stores the metadata from the document at `id`. A document that was requested before the stored one is ignored: it may
-   * contain values that were removed since.
+   * Stores the metadata from the document at `id`. A document that was requested before the stored one is ignored: it
+   * may contain values that were removed since.
    */
   saveDocument(
     id: string,
@@ -54,12 +54,12 @@ export interface AppClientStore {
     times: { readonly fetchedAt: Date; readonly expiresAt: Date },
   ): Promise<void>
   find(id: string): Promise<StoredAppClient | undefined>
-  /** Records that a person uses the app, at most once a day. Does nothing for an app that has no row because a copy is used. */
+  /** Records that a person signs in with the app, at most once a day. Does nothing for an app without a row (`pinned`). */
   markUsed(id: string, now: Date): Promise<void>
   /**
    * Re-encrypts names under the newest key-encryption key.
    *
-   * @returns the number of names under an older key
+   * @returns the number of names that were under an older key
    * @throws {SealError}
    */
   reencryptNames(options: { dryRun: boolean }): Promise<number>
@@ -139,10 +139,10 @@ const UPSERT_DOCUMENT = `
 const UNUSED = 'used_at is null'
 
 /**
- * Deletes a batch of apps: apps that nobody has used for a day since registration, the oldest unused apps if there are too
- * many, and apps that were last used longer ago than any verification lasts.
+ * Deletes a batch of apps: apps that nobody used within a day of their registration, the oldest unused apps if there
+ * are too many, and apps that were last used longer ago than any verification lasts.
  *
- * @param maxUnused how many unused apps older than an hour may exist
+ * @param maxUnused how many unused apps may exist. The oldest of any others are deleted, except those from the last hour
  * @returns the number of deleted apps; 0 when none is left
  */
 export function sweepAppClients(db: Database, now: Date, maxUnused: number): Promise<number> {

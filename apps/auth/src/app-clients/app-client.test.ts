@@ -2,45 +2,46 @@ import { describe, expect, test } from 'vitest'
 import { isRedirectUriOf } from './app-client.ts'
 
 /*
- * oidc-provider compares the redirect URI of an authorization request as well, so over HTTP a mistake here would not show.
+ * oidc-provider compares the redirect URI of an authorization request too, so a test over HTTP would not notice a
+ * mistake here.
  */
 
-const SITE = 'https://claude.ai/api/mcp/auth_callback'
-const PROGRAM = 'http://127.0.0.1:3118/callback'
+const SITE_URI = 'https://claude.ai/api/mcp/auth_callback'
+const PROGRAM_URI = 'http://127.0.0.1:3118/callback'
 
-const accepts = (known: string, uri: string) =>
-  isRedirectUriOf({ redirectUris: ['https://other.example/', known] }, uri)
+const isAccepted = (registered: string, uri: string) =>
+  isRedirectUriOf({ redirectUris: ['https://other.example/', registered] }, uri)
 
-describe('the redirect URI of a site', () => {
-  test('is exactly one of the app', () => {
-    expect(accepts(SITE, SITE)).toBe(true)
-    expect(isRedirectUriOf({ redirectUris: [] }, SITE)).toBe(false)
+describe('for the redirect URI of a site', () => {
+  test('accepts exactly the registered URI', () => {
+    expect(isAccepted(SITE_URI, SITE_URI)).toBe(true)
+    expect(isRedirectUriOf({ redirectUris: [] }, SITE_URI)).toBe(false)
   })
 
   test.for([
-    `${SITE}/`,
-    `${SITE}2`,
-    `${SITE}?next=https://evil.example`,
-    `${SITE}#x`,
-    ` ${SITE}`,
-    SITE.slice(0, -1),
-    SITE.toUpperCase(),
-    SITE.replace('https', 'http'),
-    SITE.replace('claude.ai', 'claude.ai:443'),
-    SITE.replace('claude.ai', 'claude.ai.evil.example'),
-    SITE.replace('claude.ai', 'user@claude.ai'),
+    `${SITE_URI}/`,
+    `${SITE_URI}2`,
+    `${SITE_URI}?next=https://evil.example`,
+    `${SITE_URI}#x`,
+    ` ${SITE_URI}`,
+    SITE_URI.slice(0, -1),
+    SITE_URI.toUpperCase(),
+    SITE_URI.replace('https', 'http'),
+    SITE_URI.replace('claude.ai', 'claude.ai:443'),
+    SITE_URI.replace('claude.ai', 'claude.ai.evil.example'),
+    SITE_URI.replace('claude.ai', 'user@claude.ai'),
     '',
-  ])('is not %j', (uri) => {
-    expect(accepts(SITE, uri)).toBe(false)
+  ])('refuses %j', (uri) => {
+    expect(isAccepted(SITE_URI, uri)).toBe(false)
   })
 })
 
-describe('the redirect URI of a program', () => {
-  test.for([PROGRAM, 'http://127.0.0.1:1/callback', 'http://127.0.0.1:65535/callback'])(
-    'may be %s, on any port',
+describe('for the redirect URI of a program', () => {
+  test.for([PROGRAM_URI, 'http://127.0.0.1:1/callback', 'http://127.0.0.1:65535/callback'])(
+    'accepts any port: %s',
     (uri) => {
-      expect(accepts(PROGRAM, uri)).toBe(true)
-      expect(accepts('http://127.0.0.1/callback', uri)).toBe(true)
+      expect(isAccepted(PROGRAM_URI, uri)).toBe(true)
+      expect(isAccepted('http://127.0.0.1/callback', uri)).toBe(true)
     },
   )
 
@@ -55,11 +56,11 @@ describe('the redirect URI of a program', () => {
     'http://localhost:3118/callback',
     'https://127.0.0.1:3118/callback',
     'http://127.0.0.2:3118/callback',
-  ])('is not %s', (uri) => {
-    expect(accepts(PROGRAM, uri)).toBe(false)
+  ])('refuses %s', (uri) => {
+    expect(isAccepted(PROGRAM_URI, uri)).toBe(false)
   })
 
-  test('has no other port where it is not on loopback', () => {
-    expect(accepts('http://10.0.0.1:3118/callback', 'http://10.0.0.1:3119/callback')).toBe(false)
+  test('refuses another port of a URI that is not on loopback', () => {
+    expect(isAccepted('http://10.0.0.1:3118/callback', 'http://10.0.0.1:3119/callback')).toBe(false)
   })
 })

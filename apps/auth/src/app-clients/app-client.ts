@@ -13,20 +13,21 @@ export interface AppClient {
   readonly authMethod: 'none' | 'private_key_jwt'
   /** Empty if the authentication method is `none`. */
   readonly keys: readonly AgentKey[]
+  /** `pinned`: the copy of the document in the list of hosts. */
   readonly source: 'document' | 'pinned' | 'registered'
 }
 
 /**
- * Finds an app by its `client_id`. Fetches the document of a URL client again if the stored copy has expired.
+ * Finds an app by its `client_id`. Fetches the document at a URL if it is not stored, or if the stored one has expired.
  *
  * @returns undefined for an unknown or unacceptable app
- * @throws {Problem} `rate-limited` when too many documents are fetched
+ * @throws {Problem} `rate-limited` if the address exceeds a limit, or too many documents are being fetched
  */
 export type FindAppClient = (ctx: Context, id: string) => Promise<AppClient | undefined>
 
 const LOOPBACK_PORT = /^(?<host>http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])):\d{1,5}(?=[/?]|$)/
 
-/** Checks the redirect URI of a request. It must equal one of the app's URIs; on loopback the port may differ (RFC 8252 §7.3). */
+/** Returns true if a redirect URI equals one of the app's URIs. On loopback the port may differ (RFC 8252 §7.3). */
 export function isRedirectUriOf(client: Pick<AppClient, 'redirectUris'>, uri: string): boolean {
   const removePort = (text: string) => text.replace(LOOPBACK_PORT, '$<host>')
   const uriWithoutPort = removePort(uri)

@@ -13,7 +13,7 @@ export interface AppDocument {
   readonly metadata: AppMetadata
   /** When the document was requested. */
   readonly fetchedAt: Date
-  /** The expiry, from five minutes to a day after `fetchedAt`. */
+  /** Five minutes to a day after `fetchedAt`. */
   readonly expiresAt: Date
 }
 

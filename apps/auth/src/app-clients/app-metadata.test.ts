@@ -8,16 +8,16 @@ import {
 } from './app-metadata.ts'
 import { DEFAULT_CHAT_HOSTS } from './chat-hosts.ts'
 
-const register = (body: unknown) => parseRegistration(body, DEFAULT_CHAT_HOSTS)
-const URL_OF_APP = AgentId.parse('https://apps.example/client.json')
-const read = (members: object, url = URL_OF_APP) =>
+const parse = (body: unknown) => parseRegistration(body, DEFAULT_CHAT_HOSTS)
+const APP_URL = AgentId.parse('https://apps.example/client.json')
+const parseDocument = (members: object) =>
   parseAppDocument(
-    { client_id: url, redirect_uris: ['http://127.0.0.1/callback'], ...members },
-    url,
+    { client_id: APP_URL, redirect_uris: ['http://127.0.0.1/callback'], ...members },
+    APP_URL,
     DEFAULT_CHAT_HOSTS,
   )
 
-/** Bodies as hosts send them. */
+/** The bodies that hosts send, with the expected metadata. */
 const REGISTRATIONS: readonly (readonly [string, object, Partial<AppMetadata>])[] = [
   [
     'Claude',
@@ -119,7 +119,7 @@ describe('a registration', () => {
     'of %s becomes a public client with all its redirect URIs',
     ([_host, body, expected]) => {
       const { redirect_uris } = body as { redirect_uris: string[] }
-      const parsed = register(body)
+      const parsed = parse(body)
       expect(parsed).toMatchObject({
         ok: true,
         value: { redirectUris: redirect_uris, authMethod: 'none', keys: [], ...expected },
@@ -138,47 +138,47 @@ describe('a registration', () => {
       'invalid-redirect-uri',
       '#/redirect_uris',
     ],
-    ['an empty list', { redirect_uris: [] }, 'invalid-redirect-uri', '#/redirect_uris'],
-    ['one outside of a list', { redirect_uris: uris[0] }, 'invalid-redirect-uri', '#/redirect_uris'],
-    ['a number', { redirect_uris: [1] }, 'invalid-redirect-uri', '#/redirect_uris'],
+    ['an empty list of redirect URIs', { redirect_uris: [] }, 'invalid-redirect-uri', '#/redirect_uris'],
+    ['a redirect URI outside a list', { redirect_uris: uris[0] }, 'invalid-redirect-uri', '#/redirect_uris'],
+    ['a number as redirect URI', { redirect_uris: [1] }, 'invalid-redirect-uri', '#/redirect_uris'],
     [
-      'eleven',
+      'eleven redirect URIs',
       { redirect_uris: Array.from({ length: 11 }, (_, n) => `${uris[0]}/${n}`) },
       'invalid-redirect-uri',
       '#/redirect_uris',
     ],
     [
-      'one that is not listed',
+      'a redirect URI that is not listed',
       { redirect_uris: ['https://evil.example/cb'] },
       'invalid-redirect-uri',
       '#/redirect_uris/0',
     ],
     [
-      'one that is not listed beside one that is',
+      'one listed redirect URI and one that is not listed',
       { redirect_uris: [...uris, 'https://evil.example/cb'] },
       'invalid-redirect-uri',
       '#/redirect_uris/1',
     ],
     [
-      'another grant only',
+      'only another grant type',
       { redirect_uris: uris, grant_types: ['client_credentials'] },
       'invalid-client-metadata',
       '#/grant_types',
     ],
     [
-      'the implicit response',
+      'the implicit response type',
       { redirect_uris: uris, response_types: ['token'] },
       'invalid-client-metadata',
       '#/response_types',
     ],
     [
-      'keys',
+      'private_key_jwt',
       { redirect_uris: uris, token_endpoint_auth_method: 'private_key_jwt' },
       'invalid-client-metadata',
       '#/token_endpoint_auth_method',
     ],
     [
-      'a name that is no text',
+      'a name that is not a string',
       { redirect_uris: uris, client_name: 1 },
       'invalid-client-metadata',
       '#/client_name',
@@ -201,15 +201,15 @@ describe('a registration', () => {
       'invalid-client-metadata',
       '#/client_name',
     ],
-  ])('is refused with %s', ([_why, body, code, pointer]) => {
-    const refused = register(body)
+  ])('is refused with %s', ([_case, body, code, pointer]) => {
+    const refused = parse(body)
     expect(refused).toEqual({ ok: false, error: { code, pointer, detail: expect.any(String) } })
-    expect(register({ redirect_uris: uris })).toMatchObject({ ok: true })
+    expect(parse({ redirect_uris: uris })).toMatchObject({ ok: true })
   })
 
-  test('says where agents register, and what to do about an address', () => {
-    expect(register({})).toMatchObject({ error: { detail: expect.stringContaining('/api/agent/register') } })
-    const refused = register({ redirect_uris: ['https://canary.example/cb'] })
+  test('that is refused explains where agents register and how to list a site, without quoting the URI', () => {
+    expect(parse({})).toMatchObject({ error: { detail: expect.stringContaining('/api/agent/register') } })
+    const refused = parse({ redirect_uris: ['https://canary.example/cb'] })
     expect(refused).toMatchObject({
       error: { detail: expect.stringMatching(/127\.0\.0\.1.*ask the operator/) },
     })
@@ -217,12 +217,12 @@ describe('a registration', () => {
   })
 
   test.for([undefined, null, '', '   '])('has no name when it sends %j', (client_name) => {
-    const parsed = register({ redirect_uris: uris, client_name })
+    const parsed = parse({ redirect_uris: uris, client_name })
     expect(parsed.ok && parsed.value).not.toHaveProperty('name')
   })
 
   test('stores a redirect URI once', () => {
-    expect(register({ redirect_uris: [...uris, ...uris] })).toMatchObject({ value: { redirectUris: uris } })
+    expect(parse({ redirect_uris: [...uris, ...uris] })).toMatchObject({ value: { redirectUris: uris } })
   })
 })
 
@@ -238,47 +238,49 @@ describe('a document', () => {
   })
 
   test('of Claude Code counts as native, although it does not say so', () => {
-    expect(read({ redirect_uris: ['http://localhost/callback', 'http://127.0.0.1/callback'] })).toMatchObject(
-      {
-        value: { applicationType: 'native' },
-      },
-    )
+    const redirect_uris = ['http://localhost/callback', 'http://127.0.0.1/callback']
+    expect(parseDocument({ redirect_uris })).toMatchObject({ value: { applicationType: 'native' } })
   })
 
-  test('of VS Code may ask for the device grant', () => {
+  test('that also names the device grant, as that of VS Code, is accepted', () => {
     const grant_types = [
       'authorization_code',
       'refresh_token',
       'urn:ietf:params:oauth:grant-type:device_code',
     ]
-    expect(read({ grant_types })).toMatchObject({ ok: true })
+    expect(parseDocument({ grant_types })).toMatchObject({ ok: true })
   })
 
-  test('that prefers keys and supports none is of a public client', () => {
-    const keyed = {
+  test('that prefers private_key_jwt but also supports none belongs to a public client', () => {
+    const keyMembers = {
       token_endpoint_auth_method: 'private_key_jwt',
       jwks_uri: 'https://apps.example/jwks.json',
     }
-    const parsed = read({ ...keyed, token_endpoint_auth_methods_supported: ['none', 'private_key_jwt'] })
+    const token_endpoint_auth_methods_supported = ['none', 'private_key_jwt']
+    const parsed = parseDocument({ ...keyMembers, token_endpoint_auth_methods_supported })
     expect(parsed.ok && parsed.value).not.toHaveProperty('keySet')
-    expect(read(keyed)).toMatchObject({ value: { keySet: { uri: new URL(keyed.jwks_uri) } } })
+    expect(parseDocument(keyMembers)).toMatchObject({
+      value: { keySet: { uri: new URL(keyMembers.jwks_uri) } },
+    })
   })
 
-  test('keeps the redirect URIs that are acceptable', () => {
+  test('is accepted with its acceptable redirect URIs only', () => {
     const redirect_uris = [
       'https://evil.example/cb',
       'http://127.0.0.1/callback',
       'claude://claude.ai/mcp-auth-callback/sdk',
     ]
-    expect(read({ redirect_uris })).toMatchObject({ value: { redirectUris: ['http://127.0.0.1/callback'] } })
+    expect(parseDocument({ redirect_uris })).toMatchObject({
+      value: { redirectUris: ['http://127.0.0.1/callback'] },
+    })
   })
 
   test.for([
     ['a name that changes direction', 'Claude\u202e'],
     ['a long name', 'x'.repeat(201)],
-    ['a name that is no text', 7],
-  ])('is read without %s', ([_why, client_name]) => {
-    const parsed = read({ client_name })
+    ['a name that is not a string', 7],
+  ])('is accepted without %s', ([_case, client_name]) => {
+    const parsed = parseDocument({ client_name })
     expect(parsed.ok && Object.keys(parsed.value)).toEqual(['redirectUris', 'applicationType'])
   })
 
@@ -288,16 +290,16 @@ describe('a document', () => {
     ['a secret', { client_secret: 'canary' }, 'client_secret'],
     ['no redirect URI', { redirect_uris: undefined }, 'redirect_uris'],
     ['no acceptable redirect URI', { redirect_uris: ['https://evil.example/cb'] }, 'redirect_uris'],
-    ['the grant of agents only', { grant_types: ['client_credentials'] }, 'grant_types'],
-    ['the implicit response', { response_types: ['token'] }, 'response_types'],
+    ['only the grant type of agents', { grant_types: ['client_credentials'] }, 'grant_types'],
+    ['the implicit response type', { response_types: ['token'] }, 'response_types'],
     ['a shared secret', { token_endpoint_auth_method: 'client_secret_basic' }, 'token_endpoint_auth_method'],
     [
       'keys of another origin',
       { token_endpoint_auth_method: 'private_key_jwt', jwks_uri: 'https://evil.example/jwks.json' },
       'jwks_uri',
     ],
-  ])('is refused with %s', ([_why, members, fault]) => {
-    const refused = read(members)
+  ])('is refused with %s', ([_case, members, fault]) => {
+    const refused = parseDocument(members)
     expect(refused).toMatchObject({
       ok: false,
       error: fault === 'unusable' ? { kind: 'unusable' } : { kind: 'member', member: fault },

@@ -1,6 +1,7 @@
 /*
- * Reads the metadata of an app (RFC 7591 §2) from a registration or from its Client ID Metadata Document, and normalises it:
- * hosts send values that we do not offer, and omit members that a strict server would need to accept their redirect URIs.
+ * Reads the metadata of an app (RFC 7591 §2) from a registration or from its Client ID Metadata Document, and
+ * normalises it. Hosts send values that we do not offer, and omit members without which a strict server would refuse
+ * their redirect URIs.
  */
 import { type AgentId, AgentName, err, ok, type Result } from '@plainpath/domain'
 import { z } from 'zod'
@@ -8,14 +9,14 @@ import { type DocumentFault, findKeySet, type KeySetSource } from '../client-doc
 import type { AppClient } from './app-client.ts'
 import { type ChatHosts, judgeRedirectUri } from './chat-hosts.ts'
 
-/** The stored part of an app's metadata. All other members are ignored. */
+/** The stored part of an app's metadata. Of the other members, some are checked, and none is stored. */
 export type AppMetadata = Pick<AppClient, 'redirectUris' | 'name' | 'applicationType' | 'authMethod' | 'keys'>
 
-/** The grants and response types of every app, regardless of its request. */
+/** The grant and response types of every app, regardless of its metadata. */
 export const APP_GRANT_TYPES = ['authorization_code', 'refresh_token'] as const
 export const APP_RESPONSE_TYPES = ['code'] as const
 
-/** No host sends more: VS Code sends four. */
+/** More than any known host sends: VS Code sends four. */
 const MAX_REDIRECT_URIS = 10
 
 /** `pointer` is a JSON pointer to the member; `detail` is a fixed text that continues it and quotes nothing. */
@@ -27,7 +28,7 @@ export interface RegistrationFault {
 
 const Metadata = z.looseObject({})
 
-/** If the app sends one of these members, it must be a list that contains this value. Other values are for other servers. */
+/** If the app sends one of these members, it must be a list that contains this value. Other values have no effect. */
 const REQUIRED_VALUES = [
   ['grant_types', 'authorization_code'],
   ['response_types', 'code'],
@@ -38,8 +39,8 @@ const MISSING_URIS =
 const NOT_LISTED =
   'is no address that apps may connect from. A program uses http on 127.0.0.1, [::1] or localhost, with any port and no query. For the address of a web site, ask the operator of this service to list it'
 
-/** The methods that a request may name. Each is replaced with `none`, which is in the response (RFC 7591 §3.2.1). */
-const REPLACED_METHODS: readonly unknown[] = [
+/** The accepted authentication methods. Each is replaced with `none`, as the response says (RFC 7591 §3.2.1). */
+const ACCEPTED_METHODS: readonly unknown[] = [
   undefined,
   null,
   'none',
@@ -66,7 +67,7 @@ export function parseRegistration(json: unknown, hosts: ChatHosts): Result<AppMe
   for (const [member, value] of REQUIRED_VALUES)
     if (!isAbsentOrIncludes(members[member], value))
       return invalid(`#/${member}`, `must contain ${value}, or be left out`)
-  if (!REPLACED_METHODS.includes(members['token_endpoint_auth_method']))
+  if (!ACCEPTED_METHODS.includes(members['token_endpoint_auth_method']))
     return invalid(
       '#/token_endpoint_auth_method',
       'must be none. An app with keys publishes a document and uses its URL as client_id',
@@ -92,8 +93,8 @@ const refuseMember = (member: string, detail: string) => err({ kind: 'member', m
  * Reads the document that was fetched from `url`. Its `client_id` must equal that URL, character by character. Redirect URIs
  * that are not acceptable are ignored, so a host can add one before we know it, but at least one must be acceptable.
  *
- * A document that lists `none` among its supported methods belongs to a public client, even if it prefers another method: an app
- * that signs with an algorithm that we do not know can then connect.
+ * A document that lists `none` among its supported methods belongs to a public client, even if it prefers another
+ * method. An app that signs with an algorithm that we do not know can then connect.
  */
 export function parseAppDocument(
   json: unknown,
@@ -130,8 +131,8 @@ const isAbsentOrIncludes = (list: unknown, value: string) =>
   list == null || (Array.isArray(list) && list.includes(value))
 
 /**
- * Describes an app, as `native` if one of its redirect URIs is not https: hosts omit `application_type`, whose default, `web`,
- * allows neither such URIs nor loopback URIs with other ports.
+ * Builds the metadata of an app without its authentication. It is `native` if one of its redirect URIs is not https:
+ * hosts omit `application_type`, whose default, `web`, allows neither such URIs nor loopback URIs with other ports.
  *
  * @param name an empty name counts as absent
  */

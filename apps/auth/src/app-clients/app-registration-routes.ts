@@ -16,8 +16,9 @@ export interface AppRegistrationDeps {
 const REGISTRATION_PATH = '/oauth/register'
 
 /**
- * Creates the route on which an app registers (RFC 7591). Each registration creates a public client, which needs no secret.
- * Members other than redirect URIs and a name have no effect. An app that nobody uses expires after a day.
+ * Creates the route on which an app registers (RFC 7591). Each registration creates a public client, which needs no
+ * secret. Of the metadata that the app sends, only the redirect URIs and the name are stored. An app that nobody uses
+ * expires after a day, or earlier if there are too many.
  */
 export const createAppRegistrationRoutes = (deps: AppRegistrationDeps): RawRoute[] => [
   {

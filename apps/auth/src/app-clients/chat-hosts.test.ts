@@ -56,16 +56,16 @@ describe('a redirect URI that a host uses', () => {
   })
 })
 
-describe('a redirect URI that looks like one', () => {
+describe('a redirect URI that resembles a listed one', () => {
   test.for([
     ['another host', 'https://claude.ai.evil.example/api/mcp/auth_callback'],
     ['a host with a suffix', 'https://claude.aix/api/mcp/auth_callback'],
     ['a host with a prefix', 'https://notclaude.ai/api/mcp/auth_callback'],
     ['a subdomain', 'https://www.claude.ai/api/mcp/auth_callback'],
-    ['no subdomain', 'https://cursor.com/agents/mcp/oauth/callback'],
-    ['a dot that is none', 'https://wwwxcursor.com/agents/mcp/oauth/callback'],
+    ['a missing subdomain', 'https://cursor.com/agents/mcp/oauth/callback'],
+    ['another letter instead of a dot', 'https://wwwxcursor.com/agents/mcp/oauth/callback'],
     ['a letter of another script', 'https://cl\u0430ude.ai/api/mcp/auth_callback'],
-    ['the same, encoded', 'https://xn--clude-5ve.ai/api/mcp/auth_callback'],
+    ['the same letter in Punycode', 'https://xn--clude-5ve.ai/api/mcp/auth_callback'],
     ['a host in capitals', 'https://CLAUDE.ai/api/mcp/auth_callback'],
     ['a scheme in capitals', 'HTTPS://claude.ai/api/mcp/auth_callback'],
     ['a path in another case', 'https://claude.ai/api/mcp/AUTH_callback'],
@@ -78,13 +78,13 @@ describe('a redirect URI that looks like one', () => {
     ['a backslash', 'https://evil.example\\@claude.ai/api/mcp/auth_callback'],
     ['a final dot', 'https://claude.ai./api/mcp/auth_callback'],
     ['a final slash', 'https://claude.ai/api/mcp/auth_callback/'],
-    ['no final slash', 'https://grok.com/connectors-oauth-exchange-code'],
+    ['a missing final slash', 'https://grok.com/connectors-oauth-exchange-code'],
     ['a longer path', 'https://claude.ai/api/mcp/auth_callback/x'],
     ['a dot segment', 'https://claude.ai/api/mcp/x/../auth_callback'],
     ['an encoded path', 'https://claude.ai/api/mcp/auth%5Fcallback'],
     ['a query', 'https://claude.ai/api/mcp/auth_callback?next=https://evil.example'],
     ['a fragment', 'https://claude.ai/api/mcp/auth_callback#x'],
-    ['a blank before it', ' https://claude.ai/api/mcp/auth_callback'],
+    ['a leading space', ' https://claude.ai/api/mcp/auth_callback'],
     ['a line break', 'https://claude.ai/api/mcp/auth_callback\n'],
     ['the site alone', 'https://claude.ai/'],
     ['the prefix alone', 'https://chatgpt.com/connector/oauth/'],
@@ -95,10 +95,10 @@ describe('a redirect URI that looks like one', () => {
     ['a fragment after a prefix', 'https://oauth-redirect.googleusercontent.com/r/x#y'],
     ['a backslash after a prefix', 'https://oauth-redirect.googleusercontent.com/r/x\\y'],
     ['a long segment after a prefix', `https://chatgpt.com/connector/oauth/${'x'.repeat(201)}`],
-    ['a program of another name', 'cursor://evil/oauth/callback'],
-    ['a program of another vendor', 'vscode://vscode.github-authentication/did-authenticate'],
-    ['a script', 'javascript:alert(1)//http://localhost/callback'],
-    ['a document in it', 'data:text/html,http://localhost/callback'],
+    ['the scheme of a listed program, but another host', 'cursor://evil/oauth/callback'],
+    ['the scheme of another program', 'vscode://vscode.github-authentication/did-authenticate'],
+    ['a script URL', 'javascript:alert(1)//http://localhost/callback'],
+    ['a data URL', 'data:text/html,http://localhost/callback'],
     ['https on loopback', 'https://localhost/callback'],
     ['loopback in capitals', 'http://LOCALHOST/callback'],
     ['loopback with a final dot', 'http://localhost./callback'],
@@ -106,15 +106,15 @@ describe('a redirect URI that looks like one', () => {
     ['loopback as a user', 'http://localhost@evil.example/callback'],
     ['loopback as a user with a port', 'http://localhost:1@evil.example/callback'],
     ['a user at loopback', 'http://x@localhost/callback'],
-    ['another address of loopback', 'http://127.0.0.2/callback'],
+    ['another loopback address', 'http://127.0.0.2/callback'],
     ['a short address', 'http://127.1/callback'],
     ['a decimal address', 'http://2130706433/callback'],
-    ['a longer address', 'http://127.0.0.1.evil.example/callback'],
-    ['loopback, IPv4-mapped', 'http://[::ffff:127.0.0.1]/callback'],
-    ['loopback in full', 'http://[0:0:0:0:0:0:0:1]/callback'],
-    ['every address', 'http://0.0.0.0:8787/callback'],
+    ['an address with a domain suffix', 'http://127.0.0.1.evil.example/callback'],
+    ['loopback as an IPv4-mapped address', 'http://[::ffff:127.0.0.1]/callback'],
+    ['loopback in uncompressed IPv6', 'http://[0:0:0:0:0:0:0:1]/callback'],
+    ['the unspecified address', 'http://0.0.0.0:8787/callback'],
     ['port 0', 'http://127.0.0.1:0/callback'],
-    ['a port that is none', 'http://127.0.0.1:65536/callback'],
+    ['a port above 65535', 'http://127.0.0.1:65536/callback'],
     ['a port with a zero', 'http://127.0.0.1:080/callback'],
     ['an empty port', 'http://127.0.0.1:/callback'],
     ['a query on loopback', 'http://127.0.0.1/callback?next=https://evil.example'],
@@ -123,9 +123,9 @@ describe('a redirect URI that looks like one', () => {
     ['a dot segment on loopback', 'http://127.0.0.1/x/../callback'],
     ['an encoded path on loopback', 'http://127.0.0.1/%63allback'],
     ['a long path on loopback', `http://127.0.0.1/${'x'.repeat(255)}`],
-    ['nothing', ''],
-    ['no URL', 'callback'],
-  ])('is refused: %s', ([_why, uri]) => {
+    ['an empty text', ''],
+    ['a relative reference', 'callback'],
+  ])('is refused with %s', ([_case, uri]) => {
     expect(judge(uri as string)).toEqual({ ok: false, error: 'not-listed' })
   })
 })
@@ -134,7 +134,7 @@ test.for([
   [['http://localhost:8787/callback', 'cursor://anysphere.cursor-mcp/oauth/callback'], 'cursor'],
   [['http://127.0.0.1/', 'https://vscode.dev/redirect'], 'vscode'],
   [['http://127.0.0.1/'], 'loopback'],
-] as const)('counts %j as %s', ([uris, label]) => {
+] as const)('findClientLabel maps %j to %s', ([uris, label]) => {
   expect(findClientLabel(uris, DEFAULT_CHAT_HOSTS)).toBe(label)
   expect(listRedirectLabels(DEFAULT_CHAT_HOSTS)).toContain(label)
 })
@@ -151,7 +151,7 @@ describe('the file of hosts', () => {
   }
   const parse = (...hosts: object[]) => parseChatHosts(JSON.stringify({ hosts }))
 
-  test('is read, and decides at once', () => {
+  test('decides which redirect URIs are accepted', () => {
     const hosts = parse(host)
     expect(judgeRedirectUri('https://chat.example/oauth/x', hosts)).toMatchObject({ ok: true })
     expect(judgeRedirectUri('https://claude.ai/api/mcp/auth_callback', hosts)).toMatchObject({ ok: false })
@@ -167,12 +167,15 @@ describe('the file of hosts', () => {
     ['a prefix without a slash', { redirectUriPrefixes: ['https://chat.example/oauth'] }],
     ['a whole site as prefix', { redirectUriPrefixes: ['https://chat.example/'] }],
     ['a scheme as prefix', { redirectUriPrefixes: ['cursor://x/y/'] }],
-    ['a label of ours', { label: 'loopback' }],
+    ['a reserved label', { label: 'loopback' }],
     ['a label in capitals', { label: 'Example' }],
-    ['a date that is none', { checked: 'yesterday' }],
-    ['a client_id that is no URL', { documents: [{ copied: '2026-11-23', metadata: { client_id: 'x' } }] }],
-    ['a member that is not known', { canary: 1 }],
-  ])('is refused with %s', ([_why, members]) => {
+    ['an invalid date', { checked: 'yesterday' }],
+    [
+      'a client_id that is not a URL',
+      { documents: [{ copied: '2026-11-23', metadata: { client_id: 'x' } }] },
+    ],
+    ['an unknown member', { canary: 1 }],
+  ])('is refused with %s', ([_case, members]) => {
     expect(() => parse({ ...host, ...(members as object) })).toThrow(/^is no list of chat hosts: \/hosts\/0/)
   })
 
@@ -180,11 +183,11 @@ describe('the file of hosts', () => {
     ['a label', { ...host, redirectUris: [], redirectUriPrefixes: [], documents: [] }],
     ['a redirect URI', { ...host, label: 'other', redirectUriPrefixes: [], documents: [] }],
     ['a client_id', { ...host, label: 'other', redirectUris: [], redirectUriPrefixes: [] }],
-  ])('is refused with %s twice', ([_what, other]) => {
+  ])('is refused with %s twice', ([_case, other]) => {
     expect(() => parse(host, other as object)).toThrow(/twice$/)
   })
 
-  test('is not quoted when it is no JSON', () => {
+  test('that is not JSON is refused, and not quoted', () => {
     expect(() => parseChatHosts('canary')).toThrow(/^is not JSON$/)
   })
 })

@@ -1,6 +1,6 @@
 /*
- * The list of chat apps and IDEs that people may connect from. It decides where an authorization code may be sent: to an
- * address on the list, or to a program on the person's own computer.
+ * The list of chat apps and IDEs from which people can connect. An authorization code is sent only to an address on the
+ * list, or to a program on the person's own computer.
  */
 import { readFileSync } from 'node:fs'
 import { AgentId, err, ok, type Result } from '@plainpath/domain'
@@ -9,7 +9,7 @@ import { z } from 'zod'
 /** Labels that no host may have. */
 const RESERVED_LABELS = new Set(['loopback', 'refused'])
 
-/** Returns whether a URI has only one spelling, so a parser does not change it. */
+/** Returns true for a URI that a parser does not change, and that contains none of `#`, `\`, `@` and whitespace. */
 const isCanonical = (uri: string) => URL.parse(uri)?.href === uri && !/[#\\\s@]/.test(uri)
 
 /** An https URL, or a URL with the custom scheme of a program. `http` is for loopback, which needs no entry. */
@@ -29,7 +29,7 @@ const RedirectUriPrefix = z
     'must be an https URL with a path that ends in a slash',
   )
 
-/** A copy of a Client ID Metadata Document, used when the host does not serve it to us. */
+/** A copy of a Client ID Metadata Document, used when the document cannot be fetched. */
 const DocumentCopy = z.strictObject({
   /** The day on which the document was last copied from its URL. */
   copied: z.iso.date(),
@@ -37,14 +37,14 @@ const DocumentCopy = z.strictObject({
 })
 
 const ChatHost = z.strictObject({
-  /** The label in metrics and stored connections. It never changes. */
+  /** The label in metrics and in the output of `auth hosts list`. It must not change, because it identifies a metric. */
   label: z
     .string()
     .regex(/^[a-z][a-z0-9-]{0,29}$/)
     .refine((label) => !RESERVED_LABELS.has(label)),
   name: z.string().min(1).max(60),
   redirectUris: z.array(RedirectUri).readonly(),
-  /** The prefix of hosts that create a redirect URI for each connection. One segment follows it. */
+  /** The prefixes of a host that creates a redirect URI for each connection. One path segment follows a prefix. */
   redirectUriPrefixes: z.array(RedirectUriPrefix).readonly(),
   /** The source of the entry, and the day on which it was last checked. */
   source: z.string().min(1),
@@ -66,7 +66,7 @@ const ChatHostsFile = z
     'must not contain a label, redirect URI or client_id twice',
   )
 
-/** A chat app or IDE, with the addresses that it uses. A host without addresses runs on the person's computer. */
+/** A chat app or IDE, with the addresses that it uses. A host without an address uses loopback. */
 export type ChatHost = Readonly<z.infer<typeof ChatHost>>
 export type ChatHosts = readonly ChatHost[]
 
@@ -89,7 +89,7 @@ export function parseChatHosts(text: string): ChatHosts {
   throw new Error(`is no list of chat hosts: /${issue?.path.join('/')} ${mistake}`)
 }
 
-/** The list that is part of this release. */
+/** The list of this release, which is used without `AUTH_CHAT_HOSTS_FILE`. */
 export const DEFAULT_CHAT_HOSTS = parseChatHosts(
   readFileSync(new URL('../../chat-hosts.json', import.meta.url), 'utf8'),
 )
@@ -98,7 +98,7 @@ export const DEFAULT_CHAT_HOSTS = parseChatHosts(
 export interface RedirectTarget {
   /** The label of the host, or `loopback`. */
   readonly label: string
-  /** The text that a person sees: the full host name, a custom scheme with its path, or the name of this computer. */
+  /** The host of a site with its port, if any; a custom scheme with its host; or the loopback host. */
   readonly host: string
   /** `web`: a web site. `program`: a program with its own scheme. `loopback`: any program on the person's computer. */
   readonly kind: 'web' | 'program' | 'loopback'
@@ -107,18 +107,19 @@ export interface RedirectTarget {
 export type RedirectUriFault = 'not-listed'
 
 /**
- * Matches a loopback URI with any port, as RFC 8252 §7.3 requires, and a path of plain segments. Other forms have several
- * spellings, which a browser might interpret differently from us.
+ * Matches a loopback URI with or without a port, as RFC 8252 §7.3 requires, and with a path of plain segments. Other
+ * forms have several spellings, which a browser might interpret differently from us.
  */
 const LOOPBACK = /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(?::([1-9]\d{0,4}))?((?:\/[\w.~-]*)*)$/
 const MAX_PORT = 65_535
 const DOT_SEGMENT = /\/\.\.?(?:\/|$)/
-/** Matches the part that may follow a prefix: one segment that is not a dot segment. */
+/** Matches the part that may follow a prefix: one path segment that does not begin with a dot. */
 const SEGMENT = /^[\w~-][\w.~-]{0,199}$/
 
 /**
- * Decides whether an authorization code may be sent to a redirect URI. Compares character by character: another case, port,
- * path, query, user or final dot makes another address.
+ * Decides whether an authorization code may be sent to a redirect URI. On loopback, any port and any path of plain
+ * segments are accepted. Other URIs are compared character by character: a different case, port, path, query, user or
+ * final dot makes a different address.
  */
 export function judgeRedirectUri(uri: string, hosts: ChatHosts): Result<RedirectTarget, RedirectUriFault> {
   const [, loopback, port, path = ''] = LOOPBACK.exec(uri) ?? []
@@ -138,13 +139,13 @@ export function judgeRedirectUri(uri: string, hosts: ChatHosts): Result<Redirect
     : ok({ label: matchingHost.label, host: `${protocol}//${host}`, kind: 'program' })
 }
 
-/** Returns every label that `judgeRedirectUri` may return. */
+/** Lists every label that `judgeRedirectUri` can return. */
 export const listRedirectLabels = (hosts: ChatHosts): readonly string[] => [
   ...hosts.map(({ label }) => label),
   'loopback',
 ]
 
-/** Returns the label under which metrics count a client: that of its first redirect URI at a host, or else `loopback`. */
+/** Finds the label under which metrics count a client: that of its first redirect URI at a host, or else `loopback`. */
 export function findClientLabel(redirectUris: readonly string[], hosts: ChatHosts): string {
   const labels = redirectUris.flatMap((uri) => {
     const target = judgeRedirectUri(uri, hosts)

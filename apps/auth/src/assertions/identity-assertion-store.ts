@@ -2,14 +2,14 @@ import { type Database, deleteBatch, type Pool } from '@plainpath/postgres'
 import { z } from 'zod'
 import type { IdentityAssertion } from './identity-assertion.ts'
 
-/** Clients normally need one assertion a day. The rest allows for clients that lose theirs. */
+/** A client normally needs one assertion a day. The others allow for a client that loses its assertions. */
 const MAX_PER_VERIFICATION = 20
 
-/** Stores the identity assertions that may still be exchanged. The table `claims` has the verifications of e-mail addresses. */
+/** Stores which identity assertions can be exchanged. E-mail verifications are in the table `claims`. */
 export interface IdentityAssertionStore {
   /**
-   * Stores an assertion before it is signed, if its verification is valid. Deletes all but the newest 20 of the verification, so
-   * a client that requests more revokes its oldest.
+   * Stores an assertion before it is signed, if its verification is valid. Deletes all but the newest 20 assertions of the
+   * verification, so a client that requests more revokes its oldest ones.
    *
    * @returns false if the verification has ended, has expired or does not exist
    */

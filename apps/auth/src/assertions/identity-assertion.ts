@@ -11,7 +11,7 @@ const CLOCK_TOLERANCE_SECONDS = 5
 export interface IdentityAssertion {
   readonly jti: string
   readonly verificationId: RegistrationId
-  /** The only client that may exchange it. */
+  /** The only client that can exchange it. */
   readonly clientId: AgentId
   readonly issuedAt: Date
   readonly expiresAt: Date
@@ -50,9 +50,11 @@ export async function signAssertion(
 }
 
 /**
- * Verifies the signature and the claims of an identity assertion (RFC 7523 §3). Does not check whether the assertion was revoked.
+ * Verifies the signature and the claims of an identity assertion (RFC 7523 §3). Does not check whether the assertion
+ * was revoked.
  *
- * @returns `invalid` unless a published key of this server signed the assertion, and it is valid at `expected.now`
+ * @returns `invalid` unless a published key of this server signed the assertion, and it is valid at `expected.now`,
+ *   with a tolerance of 5 s
  */
 export async function verifyAssertion(
   jwt: string,

@@ -6,7 +6,7 @@ import {
   Scope,
   type StandingVerification,
 } from '@plainpath/domain'
-import { GRANT_TYPES, type ServiceUrls } from '@plainpath/metadata'
+import { AGENT_GRANT_TYPES, type ServiceUrls } from '@plainpath/metadata'
 import type { z } from 'zod'
 import type { KeyFollower } from '../keys/key-follower.ts'
 import type { Stores } from '../stores.ts'
@@ -22,11 +22,11 @@ export interface IssueAssertionDeps {
 }
 
 /**
- * Issues an identity assertion to a client with a completed verification. The assertion is valid for 24 h, but not longer than
- * its verification, and not after its signing key stops being published.
+ * Issues an identity assertion to a client with a completed verification. The assertion is valid for 24 h, but not
+ * longer than its verification, and not after its signing key stops being published.
  *
- * @returns the response body; undefined if the verification has ended meanwhile
- * @throws {Problem} `unavailable` when this instance may not sign
+ * @returns the response body; undefined if the verification has ended in the meantime
+ * @throws {Problem} `unavailable` if this instance may not sign now
  */
 export async function issueAssertion(
   { stores, signing, overlapMs, urls, now }: IssueAssertionDeps,
@@ -45,7 +45,7 @@ export async function issueAssertion(
     identity_assertion: await signAssertion(assertion, signing.keys, urls.origin),
     expires: expiresAt.toISOString(),
     claim_expires_at: verification.expiresAt.toISOString(),
-    grant_types: [...GRANT_TYPES],
+    grant_types: [...AGENT_GRANT_TYPES],
     scopes: [...Scope.options],
     scope: Scope.options.join(' '),
     token_endpoint: urls.token,

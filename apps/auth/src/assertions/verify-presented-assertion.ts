@@ -7,9 +7,9 @@ import type { IdentityAssertionStore } from './identity-assertion-store.ts'
 const MAX_LENGTH = 2_000
 
 /**
- * Verifies an identity assertion that a client presents to get a token (RFC 7521 §5.2, RFC 7523 §3). This server must have signed
- * the assertion, must be its audience, and must have issued it to this client. The assertion and its e-mail verification must be
- * neither expired nor revoked. A client may present an assertion several times.
+ * Verifies an identity assertion that a client presents to get a token (RFC 7521 §5.2, RFC 7523 §3). This server must
+ * have signed the assertion, must be its audience, and must have issued it to this client. The assertion and its e-mail
+ * verification must be neither expired nor revoked. A client can present an assertion several times.
  *
  * @returns the e-mail verification; undefined for every fault, because the client gets the same response to each
  */

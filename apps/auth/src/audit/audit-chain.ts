@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { err, ok, type Result } from '@plainpath/domain'
-import { type Database, rowReader } from '@plainpath/postgres'
+import { createRowReader, type Database } from '@plainpath/postgres'
 import { equalBytes } from '@plainpath/sealing'
 import { z } from 'zod'
 
@@ -16,7 +16,7 @@ const AuditRow = z.object({
   hash: z.instanceof(Buffer),
 })
 export type AuditRow = Readonly<z.infer<typeof AuditRow>>
-const Row = rowReader(AuditRow)
+const Row = createRowReader(AuditRow)
 
 const FIRST_PREVIOUS_HASH: Buffer = Buffer.alloc(32)
 
@@ -30,17 +30,17 @@ export function buildNextRow(previous: AuditRow | undefined, entry: object): Aud
 export interface VerifiedRows {
   /** The hash of the last row, base64url; undefined for an empty chain. */
   readonly head: string | undefined
-  /** The number of rows after the given head. */
+  /** The number of rows after the given head; 0 without one. */
   readonly newer: number
 }
 
 /**
- * Checks that no row was edited, removed or moved. Removed rows at the end can only be detected with a head that was stored
- * elsewhere: it must still occur in the chain.
+ * Checks that no row was edited, removed or moved. The removal of the last rows can be detected only with a head that was
+ * stored elsewhere: it must still occur in the chain.
  *
  * @param rows in the order of their numbers
  * @param head the hash of an earlier last row, base64url
- * @returns the first fault, as a sentence
+ * @returns the current head; if there is a fault, the first one as a sentence
  */
 export function verifyRows(rows: readonly AuditRow[], head?: string): Result<VerifiedRows, string> {
   let previous = FIRST_PREVIOUS_HASH
@@ -64,7 +64,7 @@ export const formatHead = ({ hash }: Pick<AuditRow, 'hash'>): string => hash.toS
 const computeHash = (previous: Buffer, number: number, entry: string) =>
   createHash('sha256').update(previous).update(`${number}\n`).update(entry).digest()
 
-/** Opens an append-only table of such rows. A caller of `append` must hold a lock that excludes other writers. */
+/** Opens a table of such rows. A caller of `append` must hold a lock that excludes other writers. */
 export function openAuditTable(table: 'key_audit' | 'token_stop_audit' | 'blocked_domain_audit') {
   /** Reads the last row; undefined for an empty table. */
   async function readLastRow(db: Database): Promise<AuditRow | undefined> {

@@ -13,7 +13,7 @@ import {
 import { z } from 'zod'
 import { computeKeyThumbprint } from '../clients/key-thumbprint.ts'
 
-/** The members of a Client ID Metadata Document that this server uses. It never reads, stores or logs the other members. */
+/** What this server stores of a Client ID Metadata Document. It checks a few other members, and stores none of them. */
 export interface ClientDocument {
   /** One to three usable public keys. A key without a kid in the document gets its thumbprint as kid. */
   readonly keys: readonly AgentKey[]
@@ -24,16 +24,19 @@ export interface ClientDocument {
 }
 
 /**
- * The reason why a document cannot be used. `unusable` covers every failure before the document has named this client, and
- * failures of its `jwks_uri`, so callers cannot probe URLs. After that, `member` names the faulty member; `detail` is a fixed
- * text that continues the name ("must be …") and quotes nothing. `busy`: too many fetches are in flight; a later request may
- * succeed.
+ * The reason why a document cannot be used.
+ *
+ * - `unusable` covers every failure before the document is known to name this client, and a failed fetch of its
+ *   `jwks_uri`, so callers cannot probe URLs.
+ * - `member`: a member of the client's own document is invalid.
+ * - `busy`: too many fetches are in flight; a later request may succeed.
  */
 export type DocumentFault = { readonly kind: 'unusable' } | { readonly kind: 'busy' } | MemberFault
 
 export interface MemberFault {
   readonly kind: 'member'
   readonly member: string
+  /** A fixed text that continues the name of the member ("must be …"). It does not quote the document. */
   readonly detail: string
 }
 
@@ -63,7 +66,7 @@ interface ParsedDocument {
 
 const Document = z.looseObject({ client_id: z.string() })
 
-/** The rules for the members that this server reads; the first broken rule is reported. Redirect URIs are for other services. */
+/** The rules for members other than `client_id` and the keys. The first broken rule is reported. */
 const MEMBER_RULES: readonly {
   readonly member: string
   readonly accepts: (value: unknown) => boolean
@@ -92,7 +95,7 @@ const MEMBER_RULES: readonly {
   },
 ]
 
-/** Reads the document that was fetched from `url`. Its own `client_id` must be that URL, character by character. */
+/** Parses the document that was fetched from `url`. Its own `client_id` must be that URL, character by character. */
 export function parseClientDocument(json: unknown, url: AgentId): Result<ParsedDocument, DocumentFault> {
   const parsed = Document.safeParse(json)
   if (!parsed.success || parsed.data.client_id !== url) return err({ kind: 'unusable' })
@@ -131,8 +134,8 @@ type ReadKey = z.infer<typeof KeySet>['keys'][number]
 const ACCEPTED_KEYS = 'EC P-256 or OKP Ed25519, for signatures'
 
 /**
- * Reads the usable keys of a key set (RFC 7517 §5). Keys of other kinds are for other services and are ignored. A private or
- * symmetric key is a fault, because it has become public.
+ * Parses the usable keys of a key set (RFC 7517 §5). Keys of other kinds are for other services and are ignored. A
+ * private or symmetric key is a fault, because it has become public.
  *
  * @param member the member of the document that contains the set or names its URL
  */
@@ -169,7 +172,7 @@ export async function parseKeySet(
       )
 }
 
-/** Describes a mistake by the member of our schema and its rule, without members or values of the key. */
+/** Describes a mistake by the member of our schema and its rule, without a value of the key. */
 const describeMistake = ({ issues: [issue] }: z.ZodError): string =>
   `${issue?.path[0]?.toString() ?? 'it'} ${issue?.code === 'custom' || issue?.code === 'invalid_format' ? issue.message : 'has the wrong type'}`
 

@@ -13,7 +13,7 @@ import {
 import { createClientDocumentFetcher, type DocumentOutcome } from './document-fetcher.ts'
 
 const NAMES = Array.from({ length: 10 }, (_, index) => `host-${index}.example.org`)
-const [A = '', B = '', C = ''] = NAMES
+const [HOST_A = '', HOST_B = '', HOST_C = ''] = NAMES
 const resources = new AsyncDisposableStack()
 let ca: string
 let host: DocumentHost
@@ -30,7 +30,7 @@ let outcomes: DocumentOutcome[]
 let clock: { now(): number }
 let nowMs: number
 let fetcher: ReturnType<typeof createClientDocumentFetcher>
-/** Fetches the document of a client that is not stored, unless the options say otherwise. */
+/** Fetches a document, by default that of a client that is not stored. */
 const fetchDocument = (url: AgentId, address: string, { isNew = true } = {}) =>
   fetcher.fetch(url, address, { isNew })
 beforeEach(() => {
@@ -50,161 +50,167 @@ beforeEach(() => {
 const accepted = expect.objectContaining({ ok: true })
 const busy = { ok: false, error: { kind: 'busy' } }
 const unusable = { ok: false, error: { kind: 'unusable' } }
-const caller = (index: number) => `198.51.100.${index}`
+const callerAddress = (index: number) => `198.51.100.${index}`
 
-let paths = 0
+let pathCount = 0
 function serveDocument(name: string): AgentId {
-  const url = host.url(name, `/client-${(paths += 1)}.json`)
+  const url = host.url(name, `/client-${(pathCount += 1)}.json`)
   host.serve(new URL(url).pathname, respondJson(clientDocument(url, [key])))
   return url
 }
 
-/** Serves documents that wait until they are released. */
-function serveHeld() {
+/** Serves documents, and holds the responses until the test releases them. */
+function holdResponses() {
   const arrivals = new EventEmitter()
-  const held: (() => void)[] = []
+  const heldResponses: (() => void)[] = []
   return {
     serve(name: string): AgentId {
-      const url = host.url(name, `/client-${(paths += 1)}.json`)
+      const url = host.url(name, `/client-${(pathCount += 1)}.json`)
       host.serve(new URL(url).pathname, (request, response: ServerResponse) => {
-        held.push(() => respondJson(clientDocument(url, [key]))(request, response))
+        heldResponses.push(() => respondJson(clientDocument(url, [key]))(request, response))
         arrivals.emit('arrival')
       })
       return url
     },
-    async arrived(count: number) {
-      while (held.length < count) await once(arrivals, 'arrival')
+    async waitForRequests(count: number) {
+      while (heldResponses.length < count) await once(arrivals, 'arrival')
     },
     release() {
-      for (const respond of held.splice(0)) respond()
+      for (const respond of heldResponses.splice(0)) respond()
     },
   }
 }
 
-test('a third fetch from one host is refused as busy, and succeeds once there is room', async () => {
-  const held = serveHeld()
-  const first = [held.serve(A), held.serve(A)].map((url, index) => fetchDocument(url, caller(index)))
-  await held.arrived(2)
-  const third = serveDocument(A)
-  expect(await fetchDocument(third, caller(3))).toEqual(busy)
-  expect(await fetchDocument(serveDocument(B), caller(3))).toEqual(accepted)
+test('refuses a third fetch from one host as busy, and accepts it when another has finished', async () => {
+  const held = holdResponses()
+  const firstFetches = [held.serve(HOST_A), held.serve(HOST_A)].map((url, index) =>
+    fetchDocument(url, callerAddress(index)),
+  )
+  await held.waitForRequests(2)
+  const thirdUrl = serveDocument(HOST_A)
+  expect(await fetchDocument(thirdUrl, callerAddress(3))).toEqual(busy)
+  expect(await fetchDocument(serveDocument(HOST_B), callerAddress(3))).toEqual(accepted)
   held.release()
-  expect(await Promise.all(first)).toEqual([accepted, accepted])
-  expect(await fetchDocument(third, caller(3))).toEqual(accepted)
+  expect(await Promise.all(firstFetches)).toEqual([accepted, accepted])
+  expect(await fetchDocument(thirdUrl, callerAddress(3))).toEqual(accepted)
   expect(outcomes).toEqual(['busy', 'fetched', 'fetched', 'fetched', 'fetched'])
 })
 
 test.for([
   ['an address', '198.51.100.1', '198.51.100.1', '198.51.100.2'],
   ['a /64', '2606:2800:1:2::1', '2606:2800:1:2:ffff::2', '2606:2800:1:3::1'],
-])('a third fetch for %s is refused as busy', async ([, one, another, neighbour]) => {
-  const held = serveHeld()
-  const first = [held.serve(A), held.serve(B)].map((url) => fetchDocument(url, one!))
-  await held.arrived(2)
-  const third = serveDocument(C)
-  expect(await fetchDocument(third, another!)).toEqual(busy)
-  expect(await fetchDocument(third, neighbour!)).toEqual(accepted)
+])('refuses a third fetch for %s as busy', async ([, address, sameNetwork, otherNetwork]) => {
+  const held = holdResponses()
+  const firstFetches = [held.serve(HOST_A), held.serve(HOST_B)].map((url) => fetchDocument(url, address!))
+  await held.waitForRequests(2)
+  const thirdUrl = serveDocument(HOST_C)
+  expect(await fetchDocument(thirdUrl, sameNetwork!)).toEqual(busy)
+  expect(await fetchDocument(thirdUrl, otherNetwork!)).toEqual(accepted)
   held.release()
-  expect(await Promise.all(first)).toEqual([accepted, accepted])
-  expect(await fetchDocument(third, another!)).toEqual(accepted)
+  expect(await Promise.all(firstFetches)).toEqual([accepted, accepted])
+  expect(await fetchDocument(thirdUrl, sameNetwork!)).toEqual(accepted)
 })
 
-test('a process allows twelve fetches in flight for new clients and sixteen in all, and never refuses a shared one', async () => {
-  const held = serveHeld()
+test('allows 12 fetches in flight for new clients and 16 in all, and shares a fetch beyond that', async () => {
+  const held = holdResponses()
   const urls = NAMES.slice(0, 8).flatMap((name) => [held.serve(name), held.serve(name)])
-  const first = urls.slice(0, 12).map((url, index) => fetchDocument(url, caller(index)))
-  await held.arrived(12)
-  const [, , , , , , , , ninth = ''] = NAMES
-  const late = serveDocument(ninth)
-  expect(await fetchDocument(late, caller(100))).toEqual(busy)
-  const stored = urls.slice(12).map((url, index) => fetchDocument(url, caller(12 + index), { isNew: false }))
-  await held.arrived(16)
-  expect(await fetchDocument(late, caller(100), { isNew: false })).toEqual(busy)
-  const shared = fetchDocument(urls[0]!, caller(101))
+  const newClientFetches = urls.slice(0, 12).map((url, index) => fetchDocument(url, callerAddress(index)))
+  await held.waitForRequests(12)
+  const extraUrl = serveDocument(NAMES[8] ?? '')
+  expect(await fetchDocument(extraUrl, callerAddress(100))).toEqual(busy)
+  const storedClientFetches = urls
+    .slice(12)
+    .map((url, index) => fetchDocument(url, callerAddress(12 + index), { isNew: false }))
+  await held.waitForRequests(16)
+  expect(await fetchDocument(extraUrl, callerAddress(100), { isNew: false })).toEqual(busy)
+  const sharedFetch = fetchDocument(urls[0]!, callerAddress(101))
   held.release()
-  expect(await Promise.all([...first, ...stored, shared])).toEqual(Array.from({ length: 17 }, () => accepted))
+  const results = await Promise.all([...newClientFetches, ...storedClientFetches, sharedFetch])
+  expect(results).toEqual(Array.from({ length: 17 }, () => accepted))
   expect(host.requests).toHaveLength(16)
-  expect(await fetchDocument(late, caller(100))).toEqual(accepted)
+  expect(await fetchDocument(extraUrl, callerAddress(100))).toEqual(accepted)
 })
 
-test('keeps one fetch per host for stored clients when new clients use the others', async () => {
-  const held = serveHeld()
-  const first = [held.serve(A), held.serve(A)].map((url, index) => fetchDocument(url, caller(index)))
-  await held.arrived(2)
-  const another = serveDocument(A)
-  expect(await fetchDocument(another, caller(3))).toEqual(busy)
-  expect(await fetchDocument(another, caller(3), { isNew: false })).toEqual(accepted)
+test('reserves one fetch per host for stored clients', async () => {
+  const held = holdResponses()
+  const newClientFetches = [held.serve(HOST_A), held.serve(HOST_A)].map((url, index) =>
+    fetchDocument(url, callerAddress(index)),
+  )
+  await held.waitForRequests(2)
+  const extraUrl = serveDocument(HOST_A)
+  expect(await fetchDocument(extraUrl, callerAddress(3))).toEqual(busy)
+  expect(await fetchDocument(extraUrl, callerAddress(3), { isNew: false })).toEqual(accepted)
   held.release()
-  expect(await Promise.all(first)).toEqual([accepted, accepted])
+  expect(await Promise.all(newClientFetches)).toEqual([accepted, accepted])
 })
 
-test('failed fetches free their place', async () => {
-  for (let each = 0; each < 20; each += 1)
-    expect(await fetchDocument(host.url(A, `/nowhere-${each}`), caller(1))).toEqual(unusable)
-  expect(await fetchDocument(serveDocument(A), caller(1))).toEqual(accepted)
+test('frees the slots of failed fetches', async () => {
+  for (let index = 0; index < 20; index += 1)
+    expect(await fetchDocument(host.url(HOST_A, `/nowhere-${index}`), callerAddress(1))).toEqual(unusable)
+  expect(await fetchDocument(serveDocument(HOST_A), callerAddress(1))).toEqual(accepted)
 })
 
-test('simultaneous calls for one URL share one fetch', async () => {
-  const held = serveHeld()
-  const url = held.serve(A)
-  const calls = Array.from({ length: 100 }, (_, index) => fetchDocument(url, caller(index)))
-  await held.arrived(1)
+test('shares one fetch between simultaneous calls for one URL', async () => {
+  const held = holdResponses()
+  const url = held.serve(HOST_A)
+  const calls = Array.from({ length: 100 }, (_, index) => fetchDocument(url, callerAddress(index)))
+  await held.waitForRequests(1)
   held.release()
   const results = await Promise.all(calls)
   expect(results).toEqual(Array.from({ length: 100 }, () => accepted))
   expect([host.requests.length, outcomes]).toEqual([1, ['fetched']])
 })
 
-test('a document is fetched again at the next call', async () => {
-  const url = serveDocument(A)
-  await fetchDocument(url, caller(1))
-  expect(await fetchDocument(url, caller(1))).toEqual(accepted)
+test('fetches a document again at the next call', async () => {
+  const url = serveDocument(HOST_A)
+  await fetchDocument(url, callerAddress(1))
+  expect(await fetchDocument(url, callerAddress(1))).toEqual(accepted)
   expect(host.requests).toHaveLength(2)
 })
 
-test('a URL that failed is not fetched again for a minute', async () => {
-  const url = host.url(A, `/client-${(paths += 1)}.json`)
-  expect(await fetchDocument(url, caller(1))).toEqual(unusable)
+test('does not fetch a URL again for a minute after a failure', async () => {
+  const url = host.url(HOST_A, `/client-${(pathCount += 1)}.json`)
+  expect(await fetchDocument(url, callerAddress(1))).toEqual(unusable)
   host.serve(new URL(url).pathname, respondJson(clientDocument(url, [key])))
   nowMs += 59_999
-  expect(await fetchDocument(url, caller(2))).toEqual(unusable)
-  expect(await fetchDocument(serveDocument(A), caller(2))).toEqual(accepted)
+  expect(await fetchDocument(url, callerAddress(2))).toEqual(unusable)
+  expect(await fetchDocument(serveDocument(HOST_A), callerAddress(2))).toEqual(accepted)
   nowMs += 2
-  expect(await fetchDocument(url, caller(1))).toEqual(accepted)
+  expect(await fetchDocument(url, callerAddress(1))).toEqual(accepted)
   expect(outcomes).toEqual(['status', 'failed-recently', 'fetched', 'fetched'])
 })
 
-test('reports a wrong member again within the minute, without a fetch', async () => {
-  const url = host.url(A, `/client-${(paths += 1)}.json`)
+test('reports an invalid member again within a minute, without a second fetch', async () => {
+  const url = host.url(HOST_A, `/client-${(pathCount += 1)}.json`)
   host.serve(new URL(url).pathname, respondJson({ ...clientDocument(url, [key]), grant_types: [] }))
-  const first = await fetchDocument(url, caller(1))
-  expect(first).toMatchObject({ error: { kind: 'member', member: 'grant_types' } })
-  expect(await fetchDocument(url, caller(2))).toEqual(first)
+  const firstResult = await fetchDocument(url, callerAddress(1))
+  expect(firstResult).toMatchObject({ error: { kind: 'member', member: 'grant_types' } })
+  expect(await fetchDocument(url, callerAddress(2))).toEqual(firstResult)
   expect(host.requests).toHaveLength(1)
 })
 
-test('remembers the latest thousand failures', async () => {
-  const url = (index: number) => `https://${A}:1/client-${index}.json` as AgentId
-  for (let index = 0; index <= 1_000; index += 1) await fetchDocument(url(index), caller(1))
+test('remembers the latest 1,000 failures', async () => {
+  const createUrl = (index: number) => `https://${HOST_A}:1/client-${index}.json` as AgentId
+  for (let index = 0; index <= 1_000; index += 1) await fetchDocument(createUrl(index), callerAddress(1))
   outcomes = []
-  await fetchDocument(url(1), caller(1))
-  await fetchDocument(url(0), caller(1))
+  await fetchDocument(createUrl(1), callerAddress(1))
+  await fetchDocument(createUrl(0), callerAddress(1))
   expect(outcomes).toEqual(['failed-recently', 'url'])
 })
 
-test('a fetch sends no data about the caller', async () => {
-  const url = host.url(A, `/client-${(paths += 1)}.json`)
-  let sent: object = {}
+test('sends no data about the caller', async () => {
+  const url = host.url(HOST_A, `/client-${(pathCount += 1)}.json`)
+  let sentHeaders: object = {}
   host.serve(new URL(url).pathname, (request, response) => {
-    sent = request.headers
+    sentHeaders = request.headers
     respondJson(clientDocument(url, [key]))(request, response)
   })
-  await fetchDocument(url, caller(1))
-  expect(sent).toEqual({
+  await fetchDocument(url, callerAddress(1))
+  expect(sentHeaders).toEqual({
     accept: 'application/json',
     'accept-encoding': 'identity',
     'user-agent': 'plainpath',
-    host: `${A}:${host.port}`,
+    host: `${HOST_A}:${host.port}`,
     connection: 'close',
   })
 })

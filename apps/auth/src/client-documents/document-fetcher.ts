@@ -12,19 +12,19 @@ import {
 } from './client-document.ts'
 import { FETCH_FAULTS, type FetchedJson, type FetchOptions, fetchJson } from './fetch-json.ts'
 
-/** Limits of fetches in flight for stored clients: in this process, from one host, and for the network of one caller. */
+/** Limits of fetches in flight for stored clients: in this process, from one host, and for the network of a caller. */
 const MAX_IN_PROCESS = 16
 const MAX_FOR_HOST = 3
 const MAX_FOR_CALLER = 2
-/** Lower limits for new clients, whose URLs anybody can invent, so there is always room for stored clients. */
+/** Lower limits for new clients, so URLs that anybody can invent leave slots for stored clients. */
 const MAX_NEW_IN_PROCESS = 12
 const MAX_NEW_FOR_HOST = 2
 
-/** How long after a failure a URL is not fetched again. */
+/** How long a URL is not fetched again after a failure, if the failure is among the latest `MAX_FAILURES`. */
 const FAILURE_MS = RULES.documentFailureMs
 const MAX_FAILURES = 1_000
 
-/** The outcomes of a call, which are labels of a metric: the step of a fetch that failed, or one of the names here. */
+/** The outcomes of a call, which are labels of a metric. `FETCH_FAULTS` names the steps of a fetch that can fail. */
 export const DOCUMENT_OUTCOMES = [
   'fetched',
   'busy',
@@ -38,8 +38,8 @@ export type DocumentOutcome = (typeof DOCUMENT_OUTCOMES)[number]
 export interface DocumentFetcherOptions extends FetchOptions {
   readonly now: () => Date
   /**
-   * Called with the outcome of each fetch, and of each call that was refused without a fetch. It gets no URL and no host, since
-   * anybody can choose them.
+   * Called with the outcome and the duration of each fetch, and of each call that was refused without a fetch. It gets
+   * no URL and no host, since anybody can choose them.
    */
   readonly onOutcome?: (outcome: DocumentOutcome, seconds: number) => void
   /** A monotonic clock in milliseconds. */
@@ -51,16 +51,16 @@ export const createClientDocumentFetcher = (
   options: DocumentFetcherOptions,
 ): { readonly fetch: FetchClientDocument } => createDocumentFetcher(readClientDocument, options)
 
-/** Reads the document of a client with its keys. `get` fetches within limits of time and size. */
+/** Reads the document of a client with its keys. `get` fetches one URL within limits of time and size. */
 export type ReadDocument<Document> = (
   url: AgentId,
   get: (url: URL) => ReturnType<typeof fetchJson>,
 ) => Promise<FetchedDocument<Document>>
 
 /**
- * Creates a fetcher for Client ID Metadata Documents. Any caller may cause a fetch, so fetches are limited. Simultaneous calls for
- * a URL share one fetch, and this process does not fetch a URL again for a minute after a failure. Documents are not cached
- * here: their content is stored, so all instances share it.
+ * Creates a fetcher for Client ID Metadata Documents. Any caller can cause a fetch, so fetches are limited.
+ * Simultaneous calls for a URL share one fetch, and the fetcher does not fetch a URL again for a minute after a
+ * failure. It does not cache documents: the caller stores their content, so all instances share it.
  */
 export function createDocumentFetcher<Document>(
   readDocument: ReadDocument<Document>,
@@ -124,7 +124,7 @@ export const refuseDocument = (outcome: DocumentOutcome, fault: DocumentFault) =
   result: err(fault),
 })
 
-/** Returns the outcome for a document that could not be parsed. */
+/** Returns the outcome for a document that was fetched but refused. */
 export const toOutcome = ({ kind }: DocumentFault): DocumentOutcome =>
   kind === 'member' ? 'member' : 'client-id'
 
@@ -160,7 +160,7 @@ export async function readKeys(
   return { outcome: 'fetched', result: ok({ keys: keys.value, lifetimeMs }) }
 }
 
-/** Counts fetches in flight, each under several names. A name without fetches in flight is removed. */
+/** Creates the counter of fetches in flight, each under several names. It forgets a name that has none. */
 function createSlotCounter() {
   const slotCounts = new Map<string, number>()
   return {

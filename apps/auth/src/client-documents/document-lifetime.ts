@@ -2,7 +2,7 @@ import { RULES } from '@plainpath/domain'
 
 const MIN_MS = RULES.documentShortestMs
 const MAX_MS = RULES.documentLongestMs
-/** The lifetime of a document without caching headers. */
+/** The lifetime of a document whose headers state none. */
 const DEFAULT_MS = RULES.documentDefaultMs
 
 /** The headers of a response that decide how long it may be cached (RFC 9111 §5), as `node:http` joins them. */
@@ -14,9 +14,10 @@ export interface CachingHeaders {
 }
 
 /**
- * Computes how long a document may be cached, in milliseconds from `now`. Its headers decide (RFC 9111 §4.2.1, for a shared
- * cache), between five minutes and a day. Without caching headers, the result is an hour. Directives that forbid caching,
- * contradictory directives and unreadable values result in the minimum.
+ * Computes how long a document may be cached, in milliseconds from `now`. Its headers decide (RFC 9111 §4.2.1, for a
+ * shared cache), between five minutes and a day. If they state no lifetime, the result is an hour. A directive that
+ * forbids caching results in the minimum, and so does an unreadable lifetime. Of a repeated directive, the smallest
+ * value counts.
  *
  * @param now when the response arrived
  */
@@ -27,7 +28,7 @@ export function computeDocumentLifetimeMs(headers: CachingHeaders, now: Date): n
   return Math.min(Math.max(remainingMs, MIN_MS), MAX_MS)
 }
 
-/** Directives under which a shared cache may not reuse a response without revalidation (RFC 9111 §5.2.2). */
+/** Directives under which a shared cache must not store a response, or must revalidate it (RFC 9111 §5.2.2). */
 const NOT_CACHED = new Set(['no-store', 'no-cache', 'private'])
 
 /** Returns the lifetime that the response states, counted from its creation by the server; undefined if it states none. */
@@ -58,7 +59,7 @@ function parseDeltaSeconds(text: string): number {
   return digits === undefined ? 0 : Number(digits)
 }
 
-/** Parses the header `Age`. An unreadable age counts as older than any lifetime. */
+/** Parses the header `Age`. An unreadable age counts as the maximum lifetime. */
 const parseAgeMs = (age: string | undefined): number => {
   if (age === undefined) return 0
   return /^\d+$/.test(age) ? Number(age) * 1000 : MAX_MS

@@ -29,14 +29,12 @@ export type FetchFault = (typeof FETCH_FAULTS)[number]
 
 export interface FetchedJson {
   readonly json: unknown
-  /** How long the document may be cached, from now. */
+  /** How long the document may be cached from now on. */
   readonly lifetimeMs: number
 }
 
 export interface FetchOptions {
-  /**
-   * `host:port` of the only servers on this machine from which tests may fetch. These hosts always resolve to loopback.
-   */
+  /** `host:port` of the only servers on this machine from which documents can be fetched, for tests. */
   readonly testHosts: readonly string[]
   /** Certificate authorities as PEM, instead of those that Node trusts. For tests. */
   readonly ca?: string | undefined
@@ -45,8 +43,9 @@ export interface FetchOptions {
 }
 
 /**
- * Fetches a JSON document from an untrusted URL. It connects only to public addresses, and exactly to the addresses that it
- * checked. It follows no redirect, and reads at most 5 KiB within 2 seconds. No failure of the other server makes it throw.
+ * Fetches a JSON document from an untrusted URL. It connects only to public addresses (for a test host, only to
+ * loopback), and exactly to the addresses that it checked. It follows no redirect, and accepts at most 5 KiB within 2
+ * seconds. It does not throw for a failure of the other server.
  */
 export async function fetchJson(
   url: URL,
@@ -73,7 +72,7 @@ export async function fetchJson(
 const resolveByDns = createDnsResolver()
 const resolveToLoopback: ResolveHost = () => Promise.resolve(['127.0.0.1'])
 
-/** Matches a domain name of at least two labels, but no address, and no final dot, which would be a second spelling. */
+/** Matches a domain name of at least two labels. It refuses addresses, and a final dot, which would be a second spelling. */
 const DOMAIN = /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z](?:[a-z0-9-]*[a-z0-9])?$/
 
 function isFetchableUrl(url: URL, isTestHost: boolean): boolean {
@@ -81,7 +80,7 @@ function isFetchableUrl(url: URL, isTestHost: boolean): boolean {
   return isTestHost || (url.port === '' && DOMAIN.test(url.hostname))
 }
 
-/** Waits for a promise until the signal is aborted. Returns undefined if that happens first, or if the promise rejects. */
+/** Waits for a promise until the signal aborts. Resolves to undefined if that happens first, or if the promise rejects. */
 const settleBeforeAbort = <T>(promise: Promise<T>, signal: AbortSignal): Promise<T | undefined> =>
   new Promise((resolve) => {
     signal.addEventListener('abort', () => resolve(undefined), { once: true })
@@ -128,7 +127,7 @@ async function sendRequest(
   }
 }
 
-/** Creates the lookup that makes the connection use exactly these addresses, even if the name resolves differently by then. */
+/** Creates a lookup that returns exactly these addresses, even if the name resolves to others in the meantime. */
 const createLookup =
   (addresses: readonly string[]): LookupFunction =>
   (_host, { all }, callback) => {
@@ -142,7 +141,7 @@ const JSON_TYPE = /^application\/(?:[a-z0-9!#$&^_.-]+\+)?json[\t ]*(?:;|$)/i
 function findHeadersFault({ statusCode, headers }: IncomingMessage): FetchFault | undefined {
   if (statusCode !== 200) return 'status'
   if (!JSON_TYPE.test(headers['content-type'] ?? '')) return 'type'
-  // The request refuses compression, because a compressed body could grow without a bound.
+  // A compressed body is refused, because decompression could make it grow without a bound.
   if ((headers['content-encoding'] ?? 'identity') !== 'identity') return 'type'
   return Number(headers['content-length'] ?? 0) > MAX_BODY_BYTES ? 'size' : undefined
 }

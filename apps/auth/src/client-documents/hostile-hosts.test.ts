@@ -34,15 +34,15 @@ beforeAll(async () => {
 })
 afterAll(() => resources.disposeAsync())
 
-let paths = 0
-/** Serves a document that is accepted. */
+let pathCount = 0
+/** Serves a valid document, with `changes`. */
 function serveDocument(from: DocumentHost = host, changes: object = {}): AgentId {
-  const url = from.url(NAME, `/client-${(paths += 1)}.json`)
+  const url = from.url(NAME, `/client-${(pathCount += 1)}.json`)
   from.serve(new URL(url).pathname, respondJson({ ...clientDocument(url, [key]), ...changes }))
   return url
 }
 
-/** Fetches with a fetcher of its own; the host of the URL is a test host unless the options say otherwise. */
+/** Fetches with a new fetcher, for which the host of the URL is a test host by default. */
 async function fetchDocument(url: string, options: Partial<DocumentFetcherOptions> = {}) {
   const outcomes: DocumentOutcome[] = []
   const fetcher = createClientDocumentFetcher({
@@ -62,12 +62,12 @@ const refusal = (outcome: FetchFault) => ({
 const accepted = expect.objectContaining({ outcomes: ['fetched'] })
 
 describe('refuses a URL before resolving its host:', () => {
-  const resolved: string[] = []
+  const resolvedNames: string[] = []
   const resolve = (name: string) => {
-    resolved.push(name)
+    resolvedNames.push(name)
     return Promise.resolve(['127.0.0.1'])
   }
-  test.for<[why: string, url: string]>([
+  test.for<[title: string, url: string]>([
     ['http', 'http://agent.example.org/client.json'],
     ['user', 'https://user@agent.example.org/client.json'],
     ['password', 'https://:password@agent.example.org/client.json'],
@@ -87,16 +87,16 @@ describe('refuses a URL before resolving its host:', () => {
     ['file', 'file:///etc/passwd'],
   ])('%s', async ([, url]) => {
     expect(await fetchDocument(url, { testHosts: [], resolve })).toEqual(refusal('url'))
-    expect(resolved.splice(0)).toEqual([])
+    expect(resolvedNames.splice(0)).toEqual([])
   })
 
-  test('a domain name on port 443 is resolved', async () => {
+  test('but resolves a domain name on port 443', async () => {
     const url = 'https://agent.example.org/client.json?a=b'
     expect(await fetchDocument(url, { testHosts: [], resolve })).toEqual(refusal('address'))
-    expect(resolved.splice(0)).toEqual(['agent.example.org'])
+    expect(resolvedNames.splice(0)).toEqual(['agent.example.org'])
   })
 
-  test('a test host is one port of one name only', async () => {
+  test('a test host with another port or another name', async () => {
     const url = serveDocument()
     expect(await fetchDocument(url, { testHosts: [`${NAME}:${host.port + 1}`] })).toEqual(refusal('url'))
     expect(await fetchDocument(url, { testHosts: [`www.${NAME}:${host.port}`] })).toEqual(refusal('url'))
@@ -133,7 +133,7 @@ describe('refuses a host with an address that is not public, without connecting:
     expect(await fetchDocument(url, options)).toEqual(refusal('address'))
   })
 
-  test('connects to a test host at loopback addresses only', async () => {
+  test('a test host with an address that is not loopback', async () => {
     const url = serveDocument()
     for (const addresses of [['10.0.0.1'], ['8.8.8.8'], ['127.0.0.1', '8.8.8.8']])
       expect(await fetchDocument(url, { resolve: () => Promise.resolve(addresses) })).toEqual(
@@ -143,24 +143,24 @@ describe('refuses a host with an address that is not public, without connecting:
   })
 })
 
-test('connects to the address that it checked, also when a later look-up returns another', async () => {
+test('connects to the address that it checked, even if the name then resolves to another', async () => {
   const certificate = await authority.issue([NAME])
-  await using elsewhere = await startDocumentHost(certificate, { address: '127.0.0.2', port: host.port })
+  await using secondHost = await startDocumentHost(certificate, { address: '127.0.0.2', port: host.port })
   const url = serveDocument()
   const sequence = [['127.0.0.1'], ['127.0.0.2'], ['10.0.0.1']]
-  const resolved: string[] = []
+  const resolvedNames: string[] = []
   const resolve = (name: string) => {
-    resolved.push(name)
+    resolvedNames.push(name)
     return Promise.resolve(sequence.shift() ?? [])
   }
   expect(await fetchDocument(url, { resolve })).toEqual(accepted)
-  expect([resolved, elsewhere.requests]).toEqual([[NAME], []])
+  expect([resolvedNames, secondHost.requests]).toEqual([[NAME], []])
   expect(await fetchDocument(url, { resolve })).toEqual(refusal('status'))
-  expect(elsewhere.requests).toHaveLength(1)
+  expect(secondHost.requests).toHaveLength(1)
 })
 
 describe('refuses a name that does not resolve:', () => {
-  test.for<[why: string, resolve: () => Promise<string[]>]>([
+  test.for<[title: string, resolve: () => Promise<string[]>]>([
     ['no addresses', () => Promise.resolve([])],
     ['a failure', () => Promise.reject(new Error('Canary-7f3'))],
   ])('%s', async ([, resolve]) => {
@@ -179,30 +179,30 @@ describe('refuses a certificate:', () => {
     ['that is not valid yet', () => authority.issue([NAME], { from: day(1), until: day(3) })],
     ['of another authority', async () => (await openCertificateAuthority()).issue([NAME])],
   ] as const)('%s', async ([, issue]) => {
-    await using hostile = await startDocumentHost(await issue())
-    await using honest = await startDocumentHost(await authority.issue([`*.example.org`]))
-    expect(await fetchDocument(serveDocument(hostile))).toEqual(refusal('connection'))
-    expect(hostile.requests).toEqual([])
-    expect(await fetchDocument(serveDocument(honest))).toEqual(accepted)
+    await using untrustedHost = await startDocumentHost(await issue())
+    await using trustedHost = await startDocumentHost(await authority.issue([`*.example.org`]))
+    expect(await fetchDocument(serveDocument(untrustedHost))).toEqual(refusal('connection'))
+    expect(untrustedHost.requests).toEqual([])
+    expect(await fetchDocument(serveDocument(trustedHost))).toEqual(accepted)
   })
 
-  test('by default, from the authority of this test', async () => {
+  test('of the test authority, unless it is passed as an option', async () => {
     expect(await fetchDocument(serveDocument(), { ca: undefined })).toEqual(refusal('connection'))
   })
 
-  test('also when the environment trusts every certificate', async () => {
-    const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED']
+  test('of an unknown authority, even if the environment disables certificate checks', async () => {
+    const originalValue = process.env['NODE_TLS_REJECT_UNAUTHORIZED']
     process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0'
     try {
       expect(await fetchDocument(serveDocument(), { ca: undefined })).toEqual(refusal('connection'))
     } finally {
-      if (before === undefined) delete process.env['NODE_TLS_REJECT_UNAUTHORIZED']
-      else process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = before
+      if (originalValue === undefined) delete process.env['NODE_TLS_REJECT_UNAUTHORIZED']
+      else process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = originalValue
     }
   })
 })
 
-/** A server without TLS; `respond` gets each connection. */
+/** Starts a server without TLS. `respond` gets each connection. */
 async function startRawServer(respond: (socket: Socket) => void) {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
@@ -222,48 +222,51 @@ async function startRawServer(respond: (socket: Socket) => void) {
   }
 }
 
-test('refuses a server without TLS, and a port that nothing listens on', async () => {
+test('refuses a server without TLS, and a port on which nothing listens', async () => {
   let url: string
   {
-    await using plain = await startRawServer((socket) => socket.end('HTTP/1.1 200 OK\r\n\r\n'))
-    url = plain.url
+    await using plainServer = await startRawServer((socket) => socket.end('HTTP/1.1 200 OK\r\n\r\n'))
+    url = plainServer.url
     expect(await fetchDocument(url)).toEqual(refusal('connection'))
   }
   expect(await fetchDocument(url)).toEqual(refusal('connection'))
 })
 
-test('gives up a slow step after two seconds, and closes its connection', async () => {
-  await using silent = await startRawServer(() => {})
-  const closed: Promise<unknown>[] = []
-  const headers = serveDocument()
-  const withoutEnd = serveDocument()
-  const body = serveDocument()
-  host.serve(new URL(headers).pathname, (_request, response) => void closed.push(once(response, 'close')))
-  host.serve(new URL(withoutEnd).pathname, (request, response) => {
+test('times out after two seconds in any step, and closes the connection', async () => {
+  await using silentServer = await startRawServer(() => {})
+  const closedResponses: Promise<unknown>[] = []
+  const noHeadersUrl = serveDocument()
+  const endlessHeadersUrl = serveDocument()
+  const endlessBodyUrl = serveDocument()
+  host.serve(
+    new URL(noHeadersUrl).pathname,
+    (_request, response) => void closedResponses.push(once(response, 'close')),
+  )
+  host.serve(new URL(endlessHeadersUrl).pathname, (request, response) => {
     const drip = setInterval(() => request.socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'), 20)
-    closed.push(once(response, 'close').finally(() => clearInterval(drip)))
+    closedResponses.push(once(response, 'close').finally(() => clearInterval(drip)))
   })
-  host.serve(new URL(body).pathname, (_request, response) => {
+  host.serve(new URL(endlessBodyUrl).pathname, (_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
     const drip = setInterval(() => response.write(' '), 20)
-    closed.push(once(response, 'close').finally(() => clearInterval(drip)))
+    closedResponses.push(once(response, 'close').finally(() => clearInterval(drip)))
   })
   const startedAt = performance.now()
   const neverResolves = () => new Promise<never>(() => {})
   const results = await Promise.all([
-    fetchDocument(silent.url),
-    fetchDocument(headers),
-    fetchDocument(withoutEnd),
-    fetchDocument(body),
+    fetchDocument(silentServer.url),
+    fetchDocument(noHeadersUrl),
+    fetchDocument(endlessHeadersUrl),
+    fetchDocument(endlessBodyUrl),
     fetchDocument(serveDocument(), { resolve: neverResolves }),
   ])
   expect(performance.now() - startedAt).toBeGreaterThan(1_900)
   expect(results).toEqual(Array.from({ length: 5 }, () => refusal('timeout')))
-  expect(closed).toHaveLength(3)
-  await Promise.all(closed)
+  expect(closedResponses).toHaveLength(3)
+  await Promise.all(closedResponses)
 })
 
-test('the connection is closed as soon as a response is refused', async () => {
+test('closes the connection when it refuses a response, before the timeout', async () => {
   const url = serveDocument()
   let closed: Promise<unknown> | undefined
   host.serve(new URL(url).pathname, (_request, response) => {
@@ -278,9 +281,9 @@ test('the connection is closed as soon as a response is refused', async () => {
 
 describe('jwks_uri', () => {
   const serveWithKeysAt = (uri: string) => serveDocument(host, { jwks: undefined, jwks_uri: uri })
-  const newKeysUrl = () => host.url(NAME, `/keys-${(paths += 1)}`)
+  const newKeysUrl = () => host.url(NAME, `/keys-${(pathCount += 1)}`)
 
-  test.for<[why: string, uri: (origin: string) => unknown]>([
+  test.for<[title: string, uri: (origin: string) => unknown]>([
     ['another host', (origin) => `${origin.replace('agent', 'keys')}/keys`],
     ['another port', (origin) => `${origin.replace(/:\d+$/, '')}/keys`],
     ['http', (origin) => `${origin.replace('https', 'http')}/keys`],
@@ -290,19 +293,19 @@ describe('jwks_uri', () => {
     ['a relative URL', () => '/keys'],
     ['dot segments', (origin) => `${origin}/a/../keys`],
     ['data', () => 'data:application/json,{"keys":[]}'],
-    ['no text', () => 1],
+    ['a number', () => 1],
     ['null', () => null],
-  ])('of %s is refused by name, and not fetched', async ([, uri]) => {
+  ])('with %s is refused by name, and not fetched', async ([, uri]) => {
     const url = serveDocument(host, { jwks: undefined, jwks_uri: uri(`https://${NAME}:${host.port}`) })
-    const before = host.requests.length
+    const requestCount = host.requests.length
     expect(await fetchDocument(url)).toMatchObject({
       result: { ok: false, error: { kind: 'member', member: 'jwks_uri' } },
       outcomes: ['member'],
     })
-    expect(host.requests.length - before).toBe(1)
+    expect(host.requests.length - requestCount).toBe(1)
   })
 
-  test.for<[why: string, outcome: FetchFault, respond: Parameters<DocumentHost['serve']>[1]]>([
+  test.for<[title: string, outcome: FetchFault, respond: Parameters<DocumentHost['serve']>[1]]>([
     ['a redirect', 'status', (_request, response) => response.writeHead(302, { location: '/' }).end()],
     [
       'another type',
@@ -311,11 +314,11 @@ describe('jwks_uri', () => {
     ],
     ['more than 5 KiB', 'size', respondJson({ keys: [], x: 'x'.repeat(5_200) })],
     [
-      'no JSON',
+      'text that is not JSON',
       'json',
       (_request, response) => response.setHeader('content-type', 'application/json').end('Canary'),
     ],
-  ])('that leads to %s is refused without a word about it', async ([, outcome, respond]) => {
+  ])('that leads to %s is refused as unusable, without details', async ([, outcome, respond]) => {
     const uri = newKeysUrl()
     host.serve(new URL(uri).pathname, respond)
     expect(await fetchDocument(serveWithKeysAt(uri))).toEqual(refusal(outcome))
@@ -326,7 +329,7 @@ describe('jwks_uri', () => {
     expect(await fetchDocument(serveWithKeysAt(uri))).toEqual(accepted)
   })
 
-  test('is not fetched from an address that the host has meanwhile and that is not public', async () => {
+  test('is not fetched if its host now resolves to an address that is not allowed', async () => {
     const uri = newKeysUrl()
     host.serve(new URL(uri).pathname, respondJson({ keys: [key] }))
     const sequence = [['127.0.0.1'], ['10.0.0.1']]
@@ -335,7 +338,7 @@ describe('jwks_uri', () => {
     expect(await fetchDocument(serveWithKeysAt(uri), { resolve })).toEqual(accepted)
   })
 
-  test('with a private key is refused by name', async () => {
+  test('that leads to a private key is refused by name', async () => {
     const uri = newKeysUrl()
     host.serve(new URL(uri).pathname, respondJson({ keys: [privateKey] }))
     const { result } = await fetchDocument(serveWithKeysAt(uri))
@@ -343,19 +346,22 @@ describe('jwks_uri', () => {
     expect(JSON.stringify(result)).not.toContain(privateKey.d)
   })
 
-  test('makes the shorter lifetime of both count', async () => {
-    for (const [ofDocument, ofKeys, lifetimeMs] of [
+  test('gives the document the shorter of both lifetimes', async () => {
+    for (const [documentSeconds, keysSeconds, lifetimeMs] of [
       [7_200, 600, 600_000],
       [600, 7_200, 600_000],
     ] as const) {
       const uri = newKeysUrl()
       host.serve(
         new URL(uri).pathname,
-        respondJson({ keys: [key] }, { 'cache-control': `max-age=${ofKeys}` }),
+        respondJson({ keys: [key] }, { 'cache-control': `max-age=${keysSeconds}` }),
       )
-      const url = host.url(NAME, `/client-${(paths += 1)}.json`)
+      const url = host.url(NAME, `/client-${(pathCount += 1)}.json`)
       const document = { ...clientDocument(url, []), jwks: undefined, jwks_uri: uri }
-      host.serve(new URL(url).pathname, respondJson(document, { 'cache-control': `max-age=${ofDocument}` }))
+      host.serve(
+        new URL(url).pathname,
+        respondJson(document, { 'cache-control': `max-age=${documentSeconds}` }),
+      )
       expect((await fetchDocument(url)).result).toMatchObject({ ok: true, value: { lifetimeMs } })
     }
   })

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isLoopbackAddress, isPublicAddress } from './public-address.ts'
 
-/** The special-purpose ranges of IANA, and multicast: an account that does not come from the library. */
+/** The special-purpose ranges of IANA and multicast, listed here independently of the library. */
 const SPECIAL_IPV4 = [
   '0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 192.31.196.0/24',
   '192.52.193.0/24 192.88.99.0/24 192.168.0.0/16 192.175.48.0/24 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4',
@@ -11,14 +11,15 @@ const SPECIAL_IPV4 = [
   .join(' ')
   .split(' ')
   .map((network) => ({ address: network.split('/')[0]!, bits: Number(network.split('/')[1]) }))
-const special = new BlockList()
-for (const { address, bits } of SPECIAL_IPV4) special.addSubnet(address, bits)
+const specialRanges = new BlockList()
+for (const { address, bits } of SPECIAL_IPV4) specialRanges.addSubnet(address, bits)
 
 const toNumber = (address: string) => Buffer.from(address.split('.').map(Number)).readUInt32BE()
 const toText = (value: number) => [24, 16, 8, 0].map((shift) => (value >>> shift) & 255).join('.')
-const hex = (address: string) => toNumber(address).toString(16).padStart(8, '0').replace(/^.{4}/, '$&:')
+const toHexGroups = (address: string) =>
+  toNumber(address).toString(16).padStart(8, '0').replace(/^.{4}/, '$&:')
 
-/** Any address, those of special ranges and those just outside of one more often. */
+/** Any address. Addresses in a special range or just outside one are more frequent. */
 const ipv4 = fc.oneof(
   fc.nat(0xffff_ffff).map(toText),
   fc
@@ -26,17 +27,19 @@ const ipv4 = fc.oneof(
     .map(([{ address, bits }, offset, side]) => {
       const size = 2 ** (32 - bits)
       const start = toNumber(address)
-      const value = side === 0 ? start + (offset % size) : side < 0 ? start - 1 : start + size
+      const inside = start + (offset % size)
+      const outside = side < 0 ? start - 1 : start + size
+      const value = side === 0 ? inside : outside
       return toText(Math.min(Math.max(value, 0), 0xffff_ffff))
     }),
 )
-const groups = (least: number) => fc.array(fc.nat(0xffff), { minLength: least, maxLength: least })
+const ipv6Groups = fc.array(fc.nat(0xffff), { minLength: 8, maxLength: 8 })
 
 describe('IPv4', () => {
-  test('an address is public if no special-purpose range contains it', () => {
+  test('accepts an address if and only if no special-purpose range contains it', () => {
     fc.assert(
       fc.property(ipv4, (address) => {
-        expect(isPublicAddress(address)).toBe(!special.check(address))
+        expect(isPublicAddress(address)).toBe(!specialRanges.check(address))
       }),
       { numRuns: 2_000 },
     )
@@ -57,7 +60,7 @@ describe('IPv4', () => {
     ['192.168.0.1', false],
     ['224.0.0.1', false],
     ['255.255.255.255', false],
-    // Other spellings of addresses, which some resolvers take.
+    // Other spellings of addresses, which some resolvers accept, and text that is not an address.
     ['8.8.8', false],
     ['134744072', false],
     ['010.8.8.8', false],
@@ -103,15 +106,15 @@ describe('IPv6', () => {
     ['[2606:2800::1]', false],
   ] as const)('%s: %s', ([address, isPublic]) => expect(isPublicAddress(address)).toBe(isPublic))
 
-  test('no address that embeds an IPv4 address is public', () => {
+  test('refuses an address that embeds an IPv4 address', () => {
     const forms = [
       (v4: string) => `::ffff:${v4}`,
       (v4: string) => `::${v4}`,
       (v4: string) => `::ffff:0:${v4}`,
       (v4: string) => `64:ff9b::${v4}`,
       (v4: string) => `64:ff9b:1:2:3:4:${v4}`,
-      (v4: string) => `2002:${hex(v4)}::1`,
-      (v4: string) => `2001:0:${hex(v4)}::1`,
+      (v4: string) => `2002:${toHexGroups(v4)}::1`,
+      (v4: string) => `2001:0:${toHexGroups(v4)}::1`,
     ]
     fc.assert(
       fc.property(ipv4, fc.constantFrom(...forms), (v4, form) => {
@@ -120,11 +123,11 @@ describe('IPv6', () => {
     )
   })
 
-  test('nothing outside of 2000::/3 is public', () => {
+  test('refuses an address outside 2000::/3', () => {
     fc.assert(
-      fc.property(groups(8), (all) => {
-        const address = all.map((group) => group.toString(16)).join(':')
-        if (all[0]! >> 13 !== 1) expect(isPublicAddress(address)).toBe(false)
+      fc.property(ipv6Groups, (groups) => {
+        const address = groups.map((group) => group.toString(16)).join(':')
+        if (groups[0]! >> 13 !== 1) expect(isPublicAddress(address)).toBe(false)
       }),
     )
   })
@@ -140,7 +143,7 @@ test('refuses text that is not an address', () => {
   )
 })
 
-test('loopback is this machine alone', () => {
+test('isLoopbackAddress accepts loopback addresses only', () => {
   expect(['127.0.0.1', '127.1.2.3', '::1'].map(isLoopbackAddress)).toEqual([true, true, true])
   expect(['128.0.0.1', '10.0.0.1', '::ffff:127.0.0.1', '::2', '0.0.0.0', ''].some(isLoopbackAddress)).toBe(
     false,

@@ -7,7 +7,7 @@ import ipaddr from 'ipaddr.js'
 const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3')
 
 /**
- * Returns whether documents may be fetched from an address. Only public unicast addresses are allowed. An address that embeds
+ * Returns true if documents may be fetched from an address. Only public unicast addresses are allowed. An address that embeds
  * another one (IPv4-mapped, NAT64, 6to4, Teredo) is refused, since a gateway of ours might route it to a private address.
  *
  * @param address the text that a resolver returned; text that is not an address is refused
@@ -18,7 +18,6 @@ export function isPublicAddress(address: string): boolean {
   return parsed instanceof ipaddr.IPv4 || parsed.match(GLOBAL_IPV6)
 }
 
-/** Returns whether an address is a loopback address. */
 export const isLoopbackAddress = (address: string): boolean => parseAddress(address)?.range() === 'loopback'
 
 /** Parses only the usual spelling of an address. `127.1`, octal and hexadecimal numbers, ports and zones are refused. */

@@ -7,11 +7,11 @@ const A = 1
 const AAAA = 28
 const NO_SUCH_NAME = 3
 
-/** Records as the bytes of their addresses, an error code, or undefined for no response. */
+/** What the name server sends: the bytes of each address, an error code, or undefined for no response. */
 type Answer = readonly (readonly number[])[] | typeof NO_SUCH_NAME | undefined
 
-/** A name server on loopback (RFC 1035 §4). */
-async function startNameServer(answer: (name: string, type: number) => Answer) {
+/** Starts a name server on loopback (RFC 1035 §4). */
+async function startNameServer(findAnswer: (type: number) => Answer) {
   const socket = createSocket('udp4')
   const questions: string[] = []
   socket.on('message', (query, { port }) => {
@@ -21,17 +21,17 @@ async function startNameServer(answer: (name: string, type: number) => Answer) {
       labels.push(query.toString('latin1', end + 1, end + 1 + query[end]!))
     const type = query.readUInt16BE(end + 1)
     questions.push(labels.join('.'))
-    const found = answer(labels.join('.'), type)
-    if (found === undefined) return
-    const records = found === NO_SUCH_NAME ? [] : found
+    const answer = findAnswer(type)
+    if (answer === undefined) return
+    const addresses = answer === NO_SUCH_NAME ? [] : answer
     const header = Buffer.from(query.subarray(0, 12))
-    header.writeUInt16BE(0x8180 | (found === NO_SUCH_NAME ? NO_SUCH_NAME : 0), 2)
-    header.writeUInt16BE(records.length, 6)
+    header.writeUInt16BE(0x8180 | (answer === NO_SUCH_NAME ? NO_SUCH_NAME : 0), 2)
+    header.writeUInt16BE(addresses.length, 6)
     header.writeUInt32BE(0, 8)
-    const written = records.map((bytes) =>
+    const records = addresses.map((bytes) =>
       Buffer.from([0xc0, 12, 0, type, 0, 1, 0, 0, 0, 0, 0, bytes.length, ...bytes]),
     )
-    socket.send(Buffer.concat([header, query.subarray(12, end + 5), ...written]), port)
+    socket.send(Buffer.concat([header, query.subarray(12, end + 5), ...records]), port)
   })
   socket.bind(0, '127.0.0.1')
   await once(socket, 'listening')
@@ -42,37 +42,37 @@ async function startNameServer(answer: (name: string, type: number) => Answer) {
   }
 }
 
-const never = () => new AbortController().signal
+const createIdleSignal = () => new AbortController().signal
 const IPV4 = [
   [93, 184, 215, 14],
   [10, 0, 0, 1],
 ]
 const IPV6 = [[0x26, 6, ...Array<number>(13).fill(0), 1]]
 
-test.for<[what: string, answer: (type: number) => Answer, addresses: string[]]>([
+test.for<[title: string, findAnswer: (type: number) => Answer, addresses: string[]]>([
   [
     'all addresses of both families',
     (type) => (type === A ? IPV4 : IPV6),
     ['93.184.215.14', '10.0.0.1', '2606::1'],
   ],
-  ['IPv4 alone', (type) => (type === A ? IPV4 : []), ['93.184.215.14', '10.0.0.1']],
-  ['IPv6 alone', (type) => (type === AAAA ? IPV6 : []), ['2606::1']],
-  ['none for a name without addresses', () => [], []],
-  ['none for a name that does not exist', () => NO_SUCH_NAME, []],
-])('returns %s', async ([, answer, addresses]) => {
-  using server = await startNameServer((_name, type) => answer(type))
-  expect(await server.resolve('agent.example.org', never())).toEqual(addresses)
+  ['IPv4 addresses alone', (type) => (type === A ? IPV4 : []), ['93.184.215.14', '10.0.0.1']],
+  ['IPv6 addresses alone', (type) => (type === AAAA ? IPV6 : []), ['2606::1']],
+  ['an empty list for a name without addresses', () => [], []],
+  ['an empty list for a name that does not exist', () => NO_SUCH_NAME, []],
+])('returns %s', async ([, findAnswer, addresses]) => {
+  using server = await startNameServer(findAnswer)
+  expect(await server.resolve('agent.example.org', createIdleSignal())).toEqual(addresses)
   expect(new Set(server.questions)).toEqual(new Set(['agent.example.org']))
 })
 
-test('ends when the signal aborts, while the name server is silent', async () => {
+test('stops when the signal aborts while the name server is silent', async () => {
   using server = await startNameServer(() => undefined)
   const startedAt = performance.now()
   expect(await server.resolve('agent.example.org', AbortSignal.timeout(100))).toEqual([])
   expect(performance.now() - startedAt).toBeLessThan(1_200)
 })
 
-test('ends by itself when no signal aborts', async () => {
+test('stops by itself if the name server is silent and the signal does not abort', async () => {
   using server = await startNameServer(() => undefined)
-  expect(await server.resolve('agent.example.org', never())).toEqual([])
+  expect(await server.resolve('agent.example.org', createIdleSignal())).toEqual([])
 })

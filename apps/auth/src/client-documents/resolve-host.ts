@@ -1,12 +1,12 @@
 import { Resolver } from 'node:dns/promises'
 
-/** Resolves a host name to all of its addresses. The list is empty if there are none, or if no name server responds. */
+/** Resolves a host name to its addresses. The list is empty if it has none, or if no name server responds. */
 export type ResolveHost = (host: string, signal: AbortSignal) => Promise<readonly string[]>
 
 /**
- * Creates the function that resolves a host only by DNS: neither the hosts file nor a search domain can lead to a host in our
- * own network. Unlike `dns.lookup` it occupies no thread while a name server is slow, and it stops when the signal is
- * aborted.
+ * Creates the function that resolves a host only by DNS: neither the hosts file nor a search domain can lead to a host
+ * in our own network. Unlike `dns.lookup`, it occupies no thread while a name server is slow, and it stops when the
+ * signal aborts.
  *
  * @param servers addresses of name servers, with ports; those of this machine by default
  */
@@ -18,8 +18,8 @@ export const createDnsResolver =
     const cancel = () => resolver.cancel()
     signal.addEventListener('abort', cancel)
     try {
-      const answers = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
-      return answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
+      const results = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
+      return results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []))
     } finally {
       signal.removeEventListener('abort', cancel)
     }

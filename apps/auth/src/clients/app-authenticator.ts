@@ -10,16 +10,17 @@ import type { UsedJtiStore } from './used-jti-store.ts'
 
 export type AuthenticateApp = (ctx: Context, form: URLSearchParams) => Promise<AppClient>
 
-/** Returns whether the client of a form may be an app. The id of a registered agent never belongs to an app. */
+/** Returns true if the `client_id` in a form can belong to an app: it has the form of one, or it is a URL. */
 export const mayBeApp = (form: URLSearchParams): boolean =>
   /^(?:app_|https:\/\/)/.test(form.get('client_id') ?? '')
 
 /**
- * Creates the function that authenticates an app at the token and revocation endpoints. A public app (`none`) sends only its
- * `client_id`: the code verifier or the refresh token proves the rest. An app whose document says `private_key_jwt` signs an
- * assertion (RFC 7523). Its audience may be the issuer or the token endpoint, since hosts send either.
+ * Creates the function that authenticates an app at the token and revocation endpoints. A public app (`none`) sends
+ * only its `client_id`; the code verifier or the token that it also sends protects the request. An app whose document
+ * says `private_key_jwt` signs an assertion (RFC 7523). Its audience can be the issuer or the token endpoint, since
+ * hosts send either.
  *
- * @throws {Problem} `invalid-client` or `rate-limited`
+ * The function throws the problems `invalid-client` and `rate-limited`.
  */
 export function createAppAuthenticator(deps: {
   find: FindAppClient

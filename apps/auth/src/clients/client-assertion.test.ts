@@ -5,30 +5,30 @@ import { validateClaims } from './client-assertion.ts'
 const NOW = 1_795_183_200
 const issuer = 'https://plainpath.example'
 const claims = { iss: 'agt_1', sub: 'agt_1', aud: issuer, exp: NOW + 60, jti: 'x' }
-const judge = (more: Partial<typeof claims> & { iat?: number; nbf?: number }) =>
-  validateClaims({ claims: { ...claims, ...more } }, { issuer, now: new Date(NOW * 1_000) })
+const validate = (overrides: Partial<typeof claims> & { iat?: number; nbf?: number }) =>
+  validateClaims({ claims: { ...claims, ...overrides } }, { issuer, now: new Date(NOW * 1_000) })
 const fault = (error: string) => ({ ok: false, error })
-const good = (exp = NOW + 60) => ok(new Date((exp + 10) * 1_000))
+const valid = (exp = NOW + 60) => ok(new Date((exp + 10) * 1_000))
 
-describe('the edges of time', () => {
+describe('validates times with a tolerance of 10 s:', () => {
   test.for([
     ['exp 10 s ago', { exp: NOW - 10 }, fault('expired')],
-    ['exp 9 s ago', { exp: NOW - 9 }, good(NOW - 9)],
-    ['exp in 310 s', { exp: NOW + 310 }, good(NOW + 310)],
+    ['exp 9 s ago', { exp: NOW - 9 }, valid(NOW - 9)],
+    ['exp in 310 s', { exp: NOW + 310 }, valid(NOW + 310)],
     ['exp in 311 s', { exp: NOW + 311 }, fault('lifetime-too-long')],
-    ['300 s of life', { iat: NOW - 240 }, good()],
-    ['301 s of life', { iat: NOW - 241 }, fault('lifetime-too-long')],
-    ['nbf in 10 s', { nbf: NOW + 10 }, good()],
+    ['a lifetime of 300 s', { iat: NOW - 240 }, valid()],
+    ['a lifetime of 301 s', { iat: NOW - 241 }, fault('lifetime-too-long')],
+    ['nbf in 10 s', { nbf: NOW + 10 }, valid()],
     ['nbf in 11 s', { nbf: NOW + 11 }, fault('not-yet')],
-    ['iat in 10 s', { iat: NOW + 10 }, good()],
+    ['iat in 10 s', { iat: NOW + 10 }, valid()],
     ['iat in 11 s', { iat: NOW + 11 }, fault('not-yet')],
-  ] satisfies [string, Parameters<typeof judge>[0], unknown][])('%s', ([_edge, more, expected]) => {
-    expect(judge(more)).toEqual(expected)
+  ] satisfies [string, Parameters<typeof validate>[0], unknown][])('%s', ([_case, overrides, expected]) => {
+    expect(validate(overrides)).toEqual(expected)
   })
 })
 
-test('validates issuer, subject and audience', () => {
-  expect(judge({})).toEqual(good())
-  expect(judge({ iss: 'agt_2' })).toEqual(fault('issuer'))
-  expect(judge({ aud: `${issuer}/` })).toEqual(fault('audience'))
+test('requires the same issuer and subject, and the expected audience', () => {
+  expect(validate({})).toEqual(valid())
+  expect(validate({ iss: 'agt_2' })).toEqual(fault('issuer'))
+  expect(validate({ aud: `${issuer}/` })).toEqual(fault('audience'))
 })

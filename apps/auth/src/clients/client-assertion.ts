@@ -11,7 +11,7 @@ import {
   readHeader,
 } from './read-jwt.ts'
 
-/** Longer assertions are rejected unread; a typical one has about 500 characters. */
+/** A longer assertion is rejected without being decoded. A typical one has about 500 characters. */
 export const MAX_ASSERTION_LENGTH = 4096
 export const MAX_KID_LENGTH = 128
 
@@ -69,11 +69,11 @@ export function parseAssertion(text: string): Result<ClientAssertion, FormFault>
 }
 
 /**
- * Validates the claims of an assertion (RFC 7523 §3). Its issuer and subject must be the same client, its only audience this
- * issuer, and its lifetime at most five minutes. `parseAssertion` has rejected an array as `aud`: with two audiences, another
- * server that received the assertion could replay it here.
+ * Validates the claims of an assertion (RFC 7523 §3). Its issuer and subject must be the same client, its audience must
+ * be `expected.issuer`, and its lifetime at most five minutes. `parseAssertion` has rejected an array as `aud`: with
+ * two audiences, another server that received the assertion could replay it here.
  *
- * @returns when the assertion expires, tolerance included
+ * @returns when the assertion expires, including the tolerance
  */
 export function validateClaims(
   { claims: { iss, sub, aud, exp, iat, nbf } }: Pick<ClientAssertion, 'claims'>,
@@ -99,7 +99,7 @@ export function validateClaims(
  */
 export type SignatureFault = 'signature-unverified' | 'kid-mismatch'
 
-/** A verified assertion. It authenticates the client only once it is marked as used. */
+/** A verified assertion. It authenticates the client only after it has been marked as used. */
 export interface VerifiedAssertion {
   readonly clientId: AgentId
   readonly jti: string
@@ -113,9 +113,9 @@ export interface VerifiedAssertion {
  * Creates the function that verifies an assertion: first its claims, for which no client is needed, then its signature. The
  * caller marks it as used afterwards, so an unverified assertion cannot use up the `jti` of a client.
  *
- * Without `kid` any key of the client may have made the signature: some libraries send none, and a client that changes its
- * keys has two. A signature that no key made is verified against as many keys as a client may have, whether the client has
- * them, has fewer or does not exist, so the response time reveals none of that.
+ * Without `kid`, any key of the client may have made the signature: some libraries send none, and a client that changes
+ * its keys has two. If no key made the signature, it is verified against as many keys as a client can have. So the
+ * response time does not reveal how many keys the client has, or whether it exists.
  */
 export function createAssertionVerifier(issuer: string) {
   const dummyKeys = generateDummyKeys()
@@ -143,7 +143,7 @@ export function createAssertionVerifier(issuer: string) {
   }
 }
 
-/** Generates keys against which a signature is verified if the client has no key, so the response takes as long. */
+/** Generates the keys against which a signature is verified in place of keys that the client does not have. */
 function generateDummyKeys() {
   const members = { kid: 'nobody', use: 'sig' }
   const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' })

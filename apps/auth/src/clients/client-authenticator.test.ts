@@ -11,11 +11,11 @@ import type { AgentRecord } from '../agents/agent-store.ts'
 import { createClientAuthenticator } from './client-authenticator.ts'
 
 const NOW = new Date('2026-11-20T09:00:00Z')
-const key = exampleHashKey()
+const realHashKey = exampleHashKey()
 const SECRET = 'pps_secret'
-const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
+const silentLog = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
-function request(id: string, secret: string): Context {
+function createRequest(id: string, secret: string): Context {
   const incoming = new IncomingMessage(new Socket())
   incoming.rawHeaders = ['Authorization', `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`]
   const ctx = new Koa().createContext(incoming, new ServerResponse(incoming))
@@ -23,21 +23,25 @@ function request(id: string, secret: string): Context {
   return ctx
 }
 
-/** @returns the authenticated client, or the problem's code; and the amount of work */
+/**
+ * Authenticates a client with a secret.
+ *
+ * @returns the id of the authenticated client or the problem's code, and how many lookups and hashes that took
+ */
 async function authenticate(client: AgentRecord | undefined, secret = SECRET, expired?: ExpiredAgent) {
-  const work = { looks: 0, hashes: 0 }
+  const work = { lookups: 0, hashes: 0 }
   const hashKey: HashKey = {
-    ...key,
-    id: key.id,
+    ...realHashKey,
+    id: realHashKey.id,
     hash(label, value) {
       work.hashes += 1
-      return key.hash(label, value)
+      return realHashKey.hash(label, value)
     },
   }
   const now = () => NOW
   const authenticator = createClientAuthenticator({
     find: async () => {
-      work.looks += 1
+      work.lookups += 1
       return client
     },
     findExpired: async () => expired,
@@ -45,19 +49,19 @@ async function authenticate(client: AgentRecord | undefined, secret = SECRET, ex
     hashKey,
     usedJtis: { markUsed: async () => 'used' as const },
     issuer: 'https://plainpath.example',
-    limiter: createLimiter({ store: createMemoryLimitStore(now), factor: 1, now, log: silent }),
+    limiter: createLimiter({ store: createMemoryLimitStore(now), factor: 1, now, log: silentLog }),
     now,
   })
   work.hashes = 0
   try {
-    const { clientId } = await authenticator(request(`agt_${'A'.repeat(22)}`, secret))
+    const { clientId } = await authenticator(createRequest(`agt_${'A'.repeat(22)}`, secret))
     return { outcome: clientId, work }
   } catch (error) {
     return { outcome: error instanceof Problem ? error.code : error, work }
   }
 }
 
-const known = (
+const createRecord = (
   status: 'active' | 'disabled' | 'deleted',
   secrets: Partial<AgentRecord['secrets'][number]>[] = [{}],
 ) => ({
@@ -65,34 +69,34 @@ const known = (
   secrets: secrets.map((members) => ({
     id: 'secret-1',
     createdAt: NOW,
-    digest: key.hash('client-secret', SECRET),
-    keyId: key.id,
+    digest: realHashKey.hash('client-secret', SECRET),
+    keyId: realHashKey.id,
     endsAt: undefined,
     ...members,
   })),
 })
 
-test('does the same work for an unknown, wrong, disabled and deleted client', async () => {
-  const refused = await Promise.all([
+test('does one lookup and one hash for an unknown, disabled or deleted client, and for a wrong secret', async () => {
+  const refusals = await Promise.all([
     authenticate(undefined),
-    authenticate(known('active'), 'pps_wrong'),
-    authenticate(known('disabled')),
-    authenticate(known('deleted', [])),
+    authenticate(createRecord('active'), 'pps_wrong'),
+    authenticate(createRecord('disabled')),
+    authenticate(createRecord('deleted', [])),
   ])
-  for (const each of refused)
-    expect(each).toEqual({ outcome: 'invalid-client', work: { looks: 1, hashes: 1 } })
+  for (const refusal of refusals)
+    expect(refusal).toEqual({ outcome: 'invalid-client', work: { lookups: 1, hashes: 1 } })
 })
 
 test('reveals that a client expired only to a caller that presents its secret', async () => {
   const { id } = exampleAgent().agent
-  const secrets = [{ digest: key.hash('client-secret', SECRET), keyId: key.id }]
+  const secrets = [{ digest: realHashKey.hash('client-secret', SECRET), keyId: realHashKey.id }]
   const expired = { id, keys: [], secrets, cause: 'idle' as const, expiredAt: NOW }
   expect((await authenticate(undefined, SECRET, expired)).outcome).toBe('client-expired')
-  for (const left of [
+  for (const otherTombstone of [
     { ...expired, secrets: [] },
     { ...expired, keys: [exampleKey('one')] },
   ])
-    expect((await authenticate(undefined, SECRET, left)).outcome).toBe('invalid-client')
+    expect((await authenticate(undefined, SECRET, otherTombstone)).outcome).toBe('invalid-client')
   expect((await authenticate(undefined, 'pps_wrong', expired)).outcome).toBe('invalid-client')
 })
 
@@ -100,14 +104,14 @@ test.for([
   ['the only one', [{}], true],
   ['the older of two', [{}, { digest: Buffer.alloc(32) }], true],
   ['the newer of two', [{ digest: Buffer.alloc(32) }, {}], true],
-  ['one that ends later', [{ endsAt: new Date(NOW.getTime() + 1) }], true],
-  ['one that ends now', [{ endsAt: NOW }], false],
-  ['one that has ended, beside another', [{ endsAt: new Date(0) }, { digest: Buffer.alloc(32) }], false],
+  ['one that expires later', [{ endsAt: new Date(NOW.getTime() + 1) }], true],
+  ['one that expires now', [{ endsAt: NOW }], false],
+  ['one that has expired, beside another', [{ endsAt: new Date(0) }, { digest: Buffer.alloc(32) }], false],
   ['one under another hash key', [{ keyId: 'another' }], false],
 ] satisfies [string, Partial<AgentRecord['secrets'][number]>[], boolean][])(
-  'of the secrets of a client, %s is good: %s',
-  async ([_which, secrets, good]) => {
-    const client = known('active', secrets)
-    expect((await authenticate(client)).outcome).toBe(good ? client.agent.id : 'invalid-client')
+  "accepts %s of a client's secrets: %s",
+  async ([_case, secrets, isAccepted]) => {
+    const client = createRecord('active', secrets)
+    expect((await authenticate(client)).outcome).toBe(isAccepted ? client.agent.id : 'invalid-client')
   },
 )

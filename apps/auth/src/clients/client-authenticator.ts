@@ -1,6 +1,7 @@
 /*
- * The client-authentication layer: every endpoint that takes client credentials uses it, before oidc-provider sees the
- * request. `read-credentials.ts` reads the credentials, and `client-assertion.ts` verifies assertions.
+ * The client-authentication layer for agents: every endpoint that takes an agent's credentials uses it, before
+ * oidc-provider sees the request. `read-credentials.ts` reads the credentials, and `client-assertion.ts` verifies
+ * assertions. `app-authenticator.ts` authenticates apps.
  */
 import { AgentId, err, ok, type Result } from '@plainpath/domain'
 import { type Caller, findHeaders, type Limiter, listNetworks, Problem, spendLimits } from '@plainpath/http'
@@ -34,7 +35,7 @@ export interface AuthenticateClientDeps {
   findExpired(id: AgentId): Promise<ClientWithCredentials | undefined>
   findUrlClient: FindUrlClient
   usedJtis: Pick<UsedJtiStore, 'markUsed'>
-  /** The only audience of client assertions. */
+  /** The only accepted audience of client assertions. */
   issuer: string
   hashKey: HashKey
   limiter: Limiter
@@ -53,7 +54,7 @@ export type AuthenticateClient = (
 ) => Promise<Caller>
 
 /**
- * Member of `ctx.state`: the client's credential version when it was authenticated. The token is issued under the same credential
+ * Member of `ctx.state`: the client's credential version when it was authenticated. The token is issued under this
  * version, so removing the credential revokes the token even if that happens before the token is stored.
  */
 export const CREDENTIAL_VERSION = 'clientGeneration'
@@ -62,12 +63,12 @@ export const DOCUMENT_EXPIRES_AT = 'clientDocumentExpiresAt'
 
 /**
  * Creates the function that authenticates an agent from a request. An unknown, deleted or disabled client and wrong
- * credentials all get the same 401, after the same work; only a client that presents the secret or key of an expired
- * agent learns that it expired. `describe-assertion-fault.ts` decides which mistakes in an assertion the response names.
- * Failures are counted per address (IPv6 by /64) and client id: over the limit, further failures get 429, and correct
- * credentials still succeed.
+ * credentials all get the same 401, after the same work. Only a caller with the secret or key of an expired agent
+ * learns that it expired. `describe-assertion-fault.ts` decides which mistakes in an assertion the response names.
+ * Wrong credentials are counted per address (IPv6 by /64) and client id: over the limit, further ones get 429, and
+ * correct credentials still succeed.
  *
- * @throws {Problem} `invalid-client`, `client-expired`, `invalid-request` or `rate-limited`
+ * The function throws the problems `invalid-client`, `client-expired`, `invalid-request` and `rate-limited`.
  */
 export function createClientAuthenticator(deps: AuthenticateClientDeps): AuthenticateClient {
   const { hashKey, issuer, now } = deps
@@ -89,11 +90,7 @@ export function createClientAuthenticator(deps: AuthenticateClientDeps): Authent
     return client?.keys.length === 0 && client.secrets.length > 0 && matches.length > 0
   }
 
-  /**
-   * Verifies that the credentials belong to the client.
-   *
-   * @param markUsed marks an assertion as used
-   */
+  /** Verifies that the credentials belong to the client, and marks an assertion as used. */
   async function verifyCredentials(
     authentication: ClientAuthentication,
     client: ClientWithCredentials | undefined,

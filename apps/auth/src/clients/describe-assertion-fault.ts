@@ -7,10 +7,10 @@ import {
 } from './client-assertion.ts'
 
 /*
- * Describes to a client why its assertion was rejected. A caller without a client's key must not learn whether the client exists
- * (decision 34):
+ * Describes to a client why its assertion was rejected. A caller without a client's key must not learn whether the
+ * client exists (decision 34):
  *
- * - A content fault is described to every caller, because it is detected in the assertion before the client is looked up.
+ * - A content fault is described to every caller, because it does not depend on the client.
  * - `signature-unverified` has one description for an unknown, deleted or disabled client, an unknown `kid` and a wrong
  *   signature. The description depends only on whether the assertion has a `kid`.
  * - `kid-mismatch` and `assertion-used` are described only after the signature was verified with a key of an active client.
@@ -48,7 +48,7 @@ const DESCRIPTIONS: Readonly<
 /**
  * Describes a fault in complete sentences.
  *
- * @param hasKid whether the header of the assertion has a `kid`
+ * @param hasKid true if the header of the assertion has a `kid`
  */
 export function describeAssertionFault(
   fault: AssertionFault,

@@ -1,31 +1,32 @@
 import { describe, expect, test } from 'vitest'
 import { findProofFault } from './dpop-proof.ts'
 
-/* Cases that cannot be timed exactly over HTTP; `test/dpop.test.ts` has the rest. */
+/* Cases that cannot be timed exactly over HTTP, and forms of `htu`. `test/dpop.test.ts` has the others. */
 
 const NOW = 1_795_183_200
 const url = 'https://plainpath.example/oauth/token'
 const jwk = { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' }
-const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
-const proof = (claims: object) =>
-  `${part({ typ: 'DPoP+jwt', alg: 'EdDSA', jwk })}.${part({ jti: 'x', htm: 'POST', htu: url, iat: NOW, ...claims })}.c2ln`
-const judge = (claims: object) => findProofFault([proof(claims)], { url, now: new Date(NOW * 1_000) })
+const encodePart = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+const createProof = (claims: object) =>
+  `${encodePart({ typ: 'DPoP+jwt', alg: 'EdDSA', jwk })}.${encodePart({ jti: 'x', htm: 'POST', htu: url, iat: NOW, ...claims })}.c2ln`
+const findFault = (claims: object) =>
+  findProofFault([createProof(claims)], { url, now: new Date(NOW * 1_000) })
 
-describe('the edges of time', () => {
+describe('accepts a proof that is at most 60 s old or 10 s ahead:', () => {
   test.for([
     ['60 s old', NOW - 60, undefined],
     ['61 s old', NOW - 61, expect.stringContaining('more than 60 seconds old')],
     ['10 s ahead', NOW + 10, undefined],
     ['11 s ahead', NOW + 11, expect.stringContaining('in the future')],
-  ] as const)('%s', ([_edge, iat, expected]) => {
-    expect(judge({ iat })).toEqual(expected)
+  ] as const)('%s', ([_case, iat, expected]) => {
+    expect(findFault({ iat })).toEqual(expected)
   })
 })
 
-test('refuses a request without a proof, and one with several', () => {
-  const at = { url, now: new Date(NOW * 1_000) }
-  for (const headers of [[], [proof({}), proof({})]])
-    expect(findProofFault(headers, at)).toContain('one DPoP')
+test('refuses a request without a proof, and one with two', () => {
+  const expected = { url, now: new Date(NOW * 1_000) }
+  for (const headers of [[], [createProof({}), createProof({})]])
+    expect(findProofFault(headers, expected)).toContain('one DPoP')
 })
 
 test.for([
@@ -40,12 +41,12 @@ test.for([
   'https://plainpath.example/oauth/%74oken',
   '',
 ])('refuses the htu %o', (htu) => {
-  expect(judge({ htu })).toContain('htu')
+  expect(findFault({ htu })).toContain('htu')
 })
 
 test.for([url, 'HTTPS://Plainpath.Example/oauth/token', 'https://plainpath.example/a/../oauth/token'])(
   'accepts the htu %o, which normalises to the URL of the endpoint',
   (htu) => {
-    expect(judge({ htu })).toBeUndefined()
+    expect(findFault({ htu })).toBeUndefined()
   },
 )

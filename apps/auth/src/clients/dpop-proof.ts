@@ -24,9 +24,9 @@ const Claims = z.object({
 })
 
 /**
- * Checks the DPoP headers of a token request (RFC 9449 §4.3), except for the signature, the nonce, and the optional claims `exp`
- * and `nbf`. oidc-provider verifies those, and repeats some of these checks. But it does not limit the length of `jti`, does not
- * check `iat` if there is a nonce, and does not explain faults to the client.
+ * Checks the DPoP headers of a token request (RFC 9449 §4.3), except for the signature, the nonce, and the optional
+ * claims `exp` and `nbf`. oidc-provider verifies those, and repeats some of these checks. But it does not limit the
+ * length of `jti`, does not check `iat` if there is a nonce, and does not explain faults to the client.
  *
  * @param headers the values of the headers, one for each DPoP header of the request
  * @param expected.url the URL of the endpoint, from the configured origin
@@ -71,7 +71,7 @@ const FORMAT_FAULTS: Readonly<Record<JwtFault<keyof z.infer<typeof Claims>>, str
 }
 
 /**
- * Matches an absolute URL without whitespace, backslashes and credentials. Unless these are refused, different URLs may count as
+ * Matches an absolute URL without whitespace, backslashes and credentials. Otherwise, different URLs could count as
  * equal: `URL.parse` removes whitespace and turns backslashes into slashes, and `normalizeTarget` drops credentials.
  */
 const HTTP_URL = /^https?:\/\/[^\s\\@/]+\/[^\s\\]*$/i

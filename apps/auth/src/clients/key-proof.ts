@@ -63,7 +63,7 @@ interface Expected {
   readonly now: Date
 }
 
-/** A verified proof that a client can sign with a key. It counts only once it is marked as used. */
+/** A verified proof that a client can sign with a key. It counts only after it has been marked as used. */
 export interface VerifiedKeyProof {
   readonly jti: string
   /** The key that signed it. */
@@ -73,7 +73,7 @@ export interface VerifiedKeyProof {
 }
 
 /**
- * Selects the key that the header names; without `kid`, the only key.
+ * Selects the key that the header names. Without `kid`, selects the only key of the set.
  *
  * @returns undefined if there is no such key, or its type does not fit `alg`
  */
@@ -81,16 +81,16 @@ export function selectKey(
   keys: readonly AgentKey[],
   { alg, kid }: Pick<z.infer<typeof Header>, 'alg' | 'kid'>,
 ) {
-  const namedKey =
-    kid === undefined ? (keys.length === 1 ? keys[0] : undefined) : keys.find((key) => key.kid === kid)
-  return namedKey && fitsAlgorithm(namedKey, alg) ? namedKey : undefined
+  const onlyKey = keys.length === 1 ? keys[0] : undefined
+  const selectedKey = kid === undefined ? onlyKey : keys.find((key) => key.kid === kid)
+  return selectedKey && fitsAlgorithm(selectedKey, alg) ? selectedKey : undefined
 }
 
 /**
- * Validates the claims of a proof. This client must have issued it for this endpoint, for at most five minutes, and it must name
- * exactly the keys in the set.
+ * Validates the claims of a proof. This client must have issued it for this endpoint, for at most five minutes, and it
+ * must name exactly the keys in the set.
  *
- * @returns when the proof expires, tolerance included
+ * @returns when the proof expires, including the tolerance
  */
 export function validateKeyProof(
   { iss, aud, iat, exp, jkts }: Omit<Claims, 'jti'>,

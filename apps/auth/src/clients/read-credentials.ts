@@ -8,8 +8,8 @@ interface ClientCredentials {
 }
 
 /**
- * The reason why there are no usable credentials. `none`: no credentials. `malformed`: an unreadable header. `several`: more than
- * one authentication method.
+ * The reason why there are no usable credentials. `none`: no credentials. `malformed`: an unreadable header. `several`:
+ * more than one authentication method. `mismatch`: the `client_id` in the body differs from that of the credentials.
  */
 type CredentialsFault = 'none' | 'malformed' | 'several' | 'mismatch'
 
@@ -46,12 +46,13 @@ function decodeBasic(header: string): ClientCredentials | undefined {
   const text = encoded && Buffer.from(encoded, 'base64').toString('utf8')
   const colon = text?.indexOf(':') ?? -1
   if (!text || colon < 1) return undefined
-  const clientId = formDecode(text.slice(0, colon))
-  const secret = formDecode(text.slice(colon + 1))
+  const clientId = decodeFormText(text.slice(0, colon))
+  const secret = decodeFormText(text.slice(colon + 1))
   return clientId && secret ? { clientId, secret } : undefined
 }
 
-function formDecode(text: string): string | undefined {
+/** Decodes form-urlencoded text. Returns undefined unless the result consists of printable ASCII characters. */
+function decodeFormText(text: string): string | undefined {
   try {
     const decoded = decodeURIComponent(text.replaceAll('+', ' '))
     return /^[\x20-\x7E]+$/.test(decoded) ? decoded : undefined
@@ -77,7 +78,7 @@ export type AuthenticationFault = CredentialsFault | 'assertion-type' | 'asserti
 
 /**
  * Reads client authentication by secret (RFC 6749 §2.3.1) or by assertion: in the form (RFC 7523 §2.2) or, for an
- * endpoint without a form, in the header `Client-Assertion` (decision 0010).
+ * endpoint without a form, in the header `Client-Assertion` (decision 10).
  *
  * @param headers the values of all `Authorization` and `Client-Assertion` headers
  * @param form the body, if the endpoint takes a form
@@ -102,12 +103,12 @@ export function readClientAuthentication(
   )
     return err('several')
   if (headerAssertion !== undefined)
-    return form ? err('assertion-place') : fromAssertion(headerAssertion, undefined)
+    return form ? err('assertion-place') : readAssertionAuthentication(headerAssertion, undefined)
   if (formAssertion === undefined || type !== CLIENT_ASSERTION_TYPE) return err('assertion-type')
-  return fromAssertion(formAssertion, form?.get('client_id') || undefined)
+  return readAssertionAuthentication(formAssertion, form?.get('client_id') || undefined)
 }
 
-function fromAssertion(
+function readAssertionAuthentication(
   text: string,
   bodyId: string | undefined,
 ): Result<ClientAuthentication, AuthenticationFault> {

@@ -31,7 +31,7 @@ function decodePart(part: string | undefined): unknown {
 
 const JsonObject = z.record(z.string(), z.unknown())
 
-/** Reads a decoded header by its schema, which has the members `typ` and `alg`. */
+/** Parses a decoded header by its schema, which has the members `typ` and `alg`. */
 export function readHeader<Header>(schema: z.ZodType<Header>, header: unknown): Result<Header, HeaderFault> {
   const parsed = schema.safeParse(header)
   if (parsed.success) return ok(parsed.data)
@@ -41,7 +41,7 @@ export function readHeader<Header>(schema: z.ZodType<Header>, header: unknown): 
   return err(faultyMembers.has('alg') ? 'algorithm' : 'header')
 }
 
-/** Reads decoded claims by their schema. */
+/** Parses decoded claims by their schema. The fault names the first claim that is missing or malformed. */
 export function readClaims<Shape extends z.ZodRawShape>(
   schema: z.ZodObject<Shape>,
   claims: unknown,
@@ -52,11 +52,11 @@ export function readClaims<Shape extends z.ZodRawShape>(
   return err(typeof name === 'string' ? `claim-${name as keyof Shape & string}` : 'not-a-jwt')
 }
 
-/** Returns whether a key has the type that the algorithm requires. */
+/** Returns true if a key has the type that the algorithm requires. */
 export const fitsAlgorithm = (key: Pick<AgentKey, 'kty'>, alg: string): boolean =>
   key.kty === (alg === 'ES256' ? 'EC' : 'OKP')
 
-/** Returns whether the key made the signature, by the algorithm in the header. */
+/** Returns true if the key made the signature with the algorithm in the header. */
 export async function isSignedBy(
   { text, header }: { readonly text: string; readonly header: { readonly alg: string } },
   { kty, crv, x, y }: AgentKey,

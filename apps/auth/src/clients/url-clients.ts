@@ -1,6 +1,6 @@
 /*
- * Finds the keys of a client that is known by the URL of its document, and decides when the document must be fetched, or fetched
- * again. `client-authenticator.ts` verifies the assertion with these keys.
+ * Finds the keys of a client that is known by the URL of its document, and decides when the document must be fetched or
+ * fetched again. `client-authenticator.ts` verifies the assertion with these keys.
  */
 import { type AgentId, ANONYMOUS_SCOPES, RULES, type Scope } from '@plainpath/domain'
 import { type Limiter, Problem, spendLimits } from '@plainpath/http'
@@ -38,8 +38,9 @@ export interface UrlClientsDeps extends RefreshDocumentDeps {
  * How fresh a stored document is.
  *
  * - `ageing`: the document is still usable, but more than half of its lifetime is over, and a new token would not get its full
- *   lifetime, since it expires no later than the document.
- * - `expired`: the document expires within a second. No token can be issued, since token lifetimes are whole seconds.
+ *   lifetime, since a token expires no later than the document.
+ * - `expired`: the document has expired, or expires within a second. No token can be issued, since token lifetimes are whole
+ *   seconds.
  */
 type Freshness = 'fresh' | 'ageing' | 'expired'
 
@@ -57,11 +58,11 @@ function assessFreshness(
 /**
  * Finds a URL client whose assertion is about to be verified.
  *
- * @param options.isTokenRequest true at the token endpoint, where a client sends its first request. Only then is the document of
- *   a new client, that is, an unknown or deleted one, fetched
+ * @param options.isTokenRequest true at the token endpoint, where a client sends its first request. The document of a new
+ *   client, that is, an unknown or deleted one, is fetched only then
  * @returns undefined for a disabled client, for a new client unless `isTokenRequest`, and for a new client of a blocked domain
- * @throws {Problem} `invalid-client` if the document cannot be used; `rate-limited` if the address caused too many fetches, or if
- *   too many documents are being fetched
+ * @throws {Problem} `invalid-client` if the document cannot be used; `rate-limited` if the address caused too many fetches, or
+ *   if too many documents are being fetched
  */
 export type FindUrlClient = (
   ctx: Context,
@@ -70,11 +71,11 @@ export type FindUrlClient = (
 ) => Promise<UrlClient | undefined>
 
 /**
- * Creates the function that finds a URL client whose assertion is about to be verified. It fetches the document if the client is
- * new, or if the stored document has expired or is ageing. The row of a new client is added when its assertion is marked as used,
- * which happens only after the assertion was verified.
+ * Creates the function that finds a URL client. It fetches the document if the client is new, or if the stored document
+ * has expired or is ageing. The row of a new client is added when its assertion is marked as used, which happens only
+ * after the assertion was verified.
  *
- * @param findStored finds the stored row, possibly in a cache
+ * @param findStored finds the stored agent, possibly in a cache
  */
 export function createUrlClientFinder(
   deps: UrlClientsDeps,
@@ -85,7 +86,7 @@ export function createUrlClientFinder(
   /**
    * Fetches the document of an active client again, and stores it.
    *
-   * @returns undefined if the client is no longer active
+   * @returns the stored client; undefined if it is no longer active
    * @throws {Problem} as `FindUrlClient`
    */
   async function refresh(ctx: Context, id: AgentId): Promise<StoredClient | undefined> {
@@ -115,7 +116,7 @@ export function createUrlClientFinder(
     markAssertionUsed: async (assertion) => ({ outcome: await usedJtis.markUsed(assertion) }),
   })
 
-  /** Returns the client with its stored keys if its document is fresh. Otherwise fetches the document again. */
+  /** Returns the client with its stored keys if its document is fresh. Otherwise, first fetches the document again. */
   async function refreshIfNeeded(
     ctx: Context,
     id: AgentId,
@@ -152,7 +153,7 @@ export function createUrlClientFinder(
       credentialVersion: 0,
       documentExpiresAt: document.expiresAt,
       async markAssertionUsed(assertion) {
-        // A new row counts against the limits of registrations.
+        // A new client counts against the limits of registrations.
         for (const policy of LIMITS.register)
           spendLimits(ctx, await limiter.takeForAddress(policy, readCallerAddress(ctx)))
         const activation = await urlClients.activate(id, document, assertion, (credentialVersion) =>
@@ -187,7 +188,7 @@ interface StoredClient extends StoredDocument {
   readonly scopes: readonly Scope[]
 }
 
-/** Converts the record of an active client. Returns undefined for any other. Without the times of a document, it has expired. */
+/** Converts the record of an active client; undefined for any other. A document without times counts as expired. */
 function toStoredClient(record: AgentRecord | undefined): StoredClient | undefined {
   if (record?.agent.status !== 'active') return undefined
   const { keys, dpopBound, credentialVersion, scopes, documentFetchedAt, documentExpiresAt } = record.agent
@@ -208,8 +209,8 @@ const readCallerAddress = (ctx: Context) => String(ctx.state['address'])
 const BUSY_RETRY_SECONDS = 2
 
 /**
- * Creates the problem for a document that cannot be used. It reveals nothing of the document but the name of a faulty member, and
- * that only if the document has its own URL as `client_id`. Otherwise callers could probe arbitrary URLs through this server.
+ * Creates the problem for a document that cannot be used. It reveals only the name of an invalid member, and only if
+ * the document has its own URL as `client_id`. Otherwise, callers could probe arbitrary URLs through this server.
  */
 function createDocumentProblem(fault: DocumentFault): Problem {
   if (fault.kind === 'busy')

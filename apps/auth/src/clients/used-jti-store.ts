@@ -4,21 +4,21 @@ import { sha256 } from '@plainpath/sealing'
 import type { VerifiedAssertion } from './client-assertion.ts'
 import type { VerifiedKeyProof } from './key-proof.ts'
 
+/** `used`: the assertion was used before. `not-current`: its key does not belong to an active client, or not any more. */
 export type JtiOutcome = 'accepted' | 'used' | 'not-current'
 
 /**
- * Stores the `jti` of each used client assertion, so each is accepted once. It uses PostgreSQL, because Redis could lose entries.
+ * Stores a hash of the `jti` of each used client assertion, so each assertion is accepted once. It uses PostgreSQL,
+ * because Redis could lose entries.
  */
 export interface UsedJtiStore {
   /**
    * Marks an assertion as used, atomically across all instances. The same statement reads the agent's row, so a
    * process with a stale cache rejects a key that was replaced.
-   *
-   * @returns `used` if it was used before; `not-current` if the key no longer belongs to an active client
    */
   markUsed(assertion: VerifiedAssertion): Promise<JtiOutcome>
   /**
-   * Marks an assertion of an app as used. Does not check its key, which the caller has just read.
+   * Marks an assertion of an app as used. Does not check whether the key is still current.
    *
    * @returns false if it was used before
    */
@@ -57,9 +57,9 @@ export function createUsedJtiStore(db: Database): UsedJtiStore {
 
 /**
  * Marks all key proofs as used, or none, in the transaction that stores the keys. The caller must have locked the client's
- * row, so no other request uses a proof of this client meanwhile.
+ * row, so no other request uses a proof of this client in the meantime.
  *
- * @returns false if one of them was used before
+ * @returns false if one of them was used before, or two have the same `jti`
  */
 export async function markKeyProofsUsed(
   tx: Database,
@@ -67,7 +67,7 @@ export async function markKeyProofsUsed(
   proofs: readonly VerifiedKeyProof[],
 ): Promise<boolean> {
   if (proofs.length === 0) return true
-  // A client may use one jti in an assertion and in a proof.
+  // The label lets a client use the same jti in an assertion and in a proof.
   const hashes = proofs.map(({ jti }) => sha256(`${clientId}\njwks-proof\n${jti}`))
   const usedRows = await tx.query('select from client_assertions where assertion_hash = any($1)', [hashes])
   const isRepeated = new Set(proofs.map(({ jti }) => jti)).size < proofs.length
@@ -84,7 +84,7 @@ export async function markKeyProofsUsed(
 const CLOCK_SKEW_MS = 60_000
 
 /**
- * Deletes at most 1 000 entries whose assertion expired at least a minute ago.
+ * Deletes at most 1,000 entries whose assertion or proof expired at least a minute ago.
  *
  * @returns the number of deleted entries
  */

@@ -4,8 +4,8 @@ import type { UsedProofStore } from './used-proof-store.ts'
 
 interface OpenedStore extends AsyncDisposable {
   readonly proofs: UsedProofStore
-  /** The same store, as another instance opens it. */
-  readonly elsewhere: UsedProofStore
+  /** The same store, as a second instance opens it. */
+  readonly secondInstance: UsedProofStore
   /** Returns everything that is stored, as text. */
   dump(): Promise<string>
 }
@@ -26,40 +26,36 @@ export function describeUsedProofStore(kind: string, open: () => Promise<OpenedS
       ...overrides,
     })
 
-    test('accepts a proof once, at whichever instance', async () => {
-      const [one, other] = [createProof(), createProof()]
+    test('accepts a proof once among all instances', async () => {
+      const [firstProof, secondProof] = [createProof(), createProof()]
       expect([
-        await store.proofs.markUsed(one),
-        await store.proofs.markUsed(one),
-        await store.elsewhere.markUsed(one),
+        await store.proofs.markUsed(firstProof),
+        await store.proofs.markUsed(firstProof),
+        await store.secondInstance.markUsed(firstProof),
       ]).toEqual([true, false, false])
-      expect([await store.elsewhere.markUsed(other), await store.proofs.markUsed(other)]).toEqual([
-        true,
-        false,
-      ])
+      expect(await store.secondInstance.markUsed(secondProof)).toBe(true)
+      expect(await store.proofs.markUsed(secondProof)).toBe(false)
     })
 
     test('accepts exactly one of many simultaneous uses', async () => {
       const sharedProof = createProof()
-      const uses = Array.from({ length: 30 }, (_, n) =>
-        (n % 2 ? store.proofs : store.elsewhere).markUsed(sharedProof),
+      const uses = Array.from({ length: 30 }, (_, index) =>
+        (index % 2 ? store.proofs : store.secondInstance).markUsed(sharedProof),
       )
       expect((await Promise.all(uses)).filter(Boolean)).toHaveLength(1)
     })
 
-    test('two clients may use one jti, and each of them similar ones', async () => {
-      const [one, jti] = [createProof({ clientId: 'agt_one' }), randomUUID()]
+    test('accepts the same jti from two clients, and similar ones from one client', async () => {
+      const [baseProof, jti] = [createProof({ clientId: 'agt_one' }), randomUUID()]
       const distinctProofs = [
-        { ...one, jti },
-        { ...one, clientId: 'agt_two', jti },
-        { ...one, jti: `${jti} ` },
-        { ...one, jti: `${jti}\n` },
-        { ...one, jti: jti.toUpperCase() },
+        { ...baseProof, jti },
+        { ...baseProof, clientId: 'agt_two', jti },
+        { ...baseProof, jti: `${jti} ` },
+        { ...baseProof, jti: `${jti}\n` },
+        { ...baseProof, jti: jti.toUpperCase() },
       ]
-      for (const distinct of distinctProofs)
-        expect(await store.proofs.markUsed(distinct), distinct.jti).toBe(true)
-      for (const distinct of distinctProofs)
-        expect(await store.proofs.markUsed(distinct), distinct.jti).toBe(false)
+      for (const proof of distinctProofs) expect(await store.proofs.markUsed(proof), proof.jti).toBe(true)
+      for (const proof of distinctProofs) expect(await store.proofs.markUsed(proof), proof.jti).toBe(false)
     })
 
     test('stores no jti in clear', async () => {

@@ -9,7 +9,7 @@ async function open() {
   return {
     db: authority.db,
     proofs: createPostgresUsedProofStore(authority.db),
-    elsewhere: createPostgresUsedProofStore(authority.db),
+    secondInstance: createPostgresUsedProofStore(authority.db),
     dump: () => dumpTables(authority.db),
     [Symbol.asyncDispose]: () => authority[Symbol.asyncDispose](),
   }
@@ -17,7 +17,7 @@ async function open() {
 
 describeUsedProofStore('PostgreSQL', open)
 
-test('the sweep deletes a proof once it has expired everywhere', async () => {
+test('sweepUsedJtis deletes a proof a minute after it expired', async () => {
   await using store = await open()
   const expiresAt = new Date('2026-11-20T09:00:00Z')
   const proof = { clientId: 'agt_1', jti: 'one', expiresAt }

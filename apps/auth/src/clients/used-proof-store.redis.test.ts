@@ -9,7 +9,7 @@ async function open() {
   return {
     scratch,
     proofs: createRedisUsedProofStore(redis, { prefix }),
-    elsewhere: createRedisUsedProofStore(redis, { prefix }),
+    secondInstance: createRedisUsedProofStore(redis, { prefix }),
     dump: scratch.dump,
     [Symbol.asyncDispose]: () => scratch[Symbol.asyncDispose](),
   }
@@ -17,7 +17,7 @@ async function open() {
 
 describeUsedProofStore('Redis', open)
 
-test('a proof expires in Redis by itself', async () => {
+test('sets the expiry of a proof in Redis', async () => {
   await using store = await open()
   const expiresAt = new Date(Date.now() + 300_000)
   await store.proofs.markUsed({ clientId: 'agt_1', jti: 'one', expiresAt })

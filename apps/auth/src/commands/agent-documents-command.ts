@@ -64,10 +64,10 @@ export const agentDocumentCommands = [
           done: true,
           client_id: id,
           keys: refreshed.keys.length,
-          tokens_revoked: refreshed.revoked !== undefined,
+          tokens_revoked: refreshed.revocationReason !== undefined,
           document_expires_at: expiresAt,
         },
-        text: `${id} has ${refreshed.keys.length === 1 ? '1 key' : `${refreshed.keys.length} keys`} until ${expiresAt}; ${REVOKED[refreshed.revoked ?? 'none']}.`,
+        text: `${id} has ${refreshed.keys.length === 1 ? '1 key' : `${refreshed.keys.length} keys`} until ${expiresAt}; ${REVOCATION_TEXTS[refreshed.revocationReason ?? 'none']}.`,
       }
     },
   }),
@@ -119,15 +119,15 @@ export const agentDocumentCommands = [
     opens: 'database',
     async run({ stores, args }) {
       return buildAuditOutput(await stores.urlClients.readBlockAudit(), args, {
-        entry: BlockEntry,
-        text: (entries) => entries.map(formatEntry).join('\n'),
-        none: 'No domain was ever blocked.',
+        entrySchema: BlockEntry,
+        formatEntries: (entries) => entries.map(formatEntry).join('\n'),
+        emptyText: 'No domain was ever blocked.',
       })
     },
   }),
 ]
 
-const REVOKED = {
+const REVOCATION_TEXTS = {
   'key-gone': 'a key is gone, so all its tokens are revoked',
   'must-be-bound': 'its tokens must be bound to a key now, so all earlier ones are revoked',
   none: 'no key is gone',

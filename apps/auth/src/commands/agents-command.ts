@@ -49,13 +49,15 @@ export const agentsCommands = [
       const agent = (await stores.agents.find(id))?.agent
       if (agent) {
         const emailVerified = (await stores.verifications.findLive(id, now())) !== undefined
-        const why = await readStatusReason(stores.db, id)
+        const statusReason = await readStatusReason(stores.db, id)
         return {
           json: {
             ...(await toAgentJson(agent, emailVerified)),
-            ...(why !== undefined && { status_reason: why }),
+            ...(statusReason !== undefined && { status_reason: statusReason }),
           },
-          text: `${await formatAgent(agent, emailVerified)}${why === undefined ? '' : `  because: ${why}`}`,
+          text:
+            (await formatAgent(agent, emailVerified)) +
+            (statusReason === undefined ? '' : `  because: ${statusReason}`),
         }
       }
       const expiredAgent = await findExpiredAgent(stores.db, id, now())

@@ -11,16 +11,24 @@ export const AUDIT_PARAMETERS = {
   ),
 }
 
-/** Builds the output of such a command: the entries, or with `--verify` the result of the verification. */
+/** Builds the output of a command that shows an audit: the entries, or with `--verify` the result of the verification. */
 export function buildAuditOutput<Entry>(
   rows: readonly AuditRow[],
   { verify, head: givenHead }: { readonly verify: boolean; readonly head: string | undefined },
-  format: { entry: z.ZodType<Entry>; text(entries: readonly Entry[]): string; none: string },
+  {
+    entrySchema,
+    formatEntries,
+    emptyText,
+  }: {
+    readonly entrySchema: z.ZodType<Entry>
+    readonly formatEntries: (entries: readonly Entry[]) => string
+    readonly emptyText: string
+  },
 ): CommandOutput {
   if (!verify) {
     if (givenHead !== undefined) throw new Refusal('--head goes with --verify', { exitCode: 2 })
-    const entries = rows.map(({ entry }) => format.entry.parse(JSON.parse(entry)))
-    return { json: entries, text: format.text(entries) || format.none }
+    const entries = rows.map(({ entry }) => entrySchema.parse(JSON.parse(entry)))
+    return { json: entries, text: formatEntries(entries) || emptyText }
   }
   const verified = verifyRows(rows, givenHead)
   if (!verified.ok) throw new Refusal(verified.error)

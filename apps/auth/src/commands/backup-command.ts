@@ -13,7 +13,10 @@ import { type SecuredRestore, secureRestore } from '../replay/secure-restore.ts'
 import { MIGRATIONS, openStores } from '../stores.ts'
 import { defineCommand } from './define-command.ts'
 
-/** Tables whose rows are useless in a restored database: tokens last an hour, and instances report again. */
+/**
+ * Tables whose rows are useless in a restored database: a restore revokes all tokens, instances report again, and a sign-in must
+ * be finished within half an hour.
+ */
 const EXCLUDED_TABLES = ['tokens', 'key_followers', 'resource_server_followers', 'sign_ins']
 const REDIS_TIMEOUT_MS = 2_000
 
@@ -76,7 +79,7 @@ export const backupCommands = [
       const { rows } = await loadBackup({ ...database, app: 'auth', file: args.file }).catch(
         refuseBackupError,
       )
-      // The role of the app has no rights yet.
+      // The app's role has no rights in the restored database yet.
       const ownerConfig = { ...config, databaseUrl: url, databaseIsPooled: false }
       await using stores = await openStores(ownerConfig, {
         log,
@@ -109,8 +112,10 @@ function refuseBackupError(error: unknown): never {
   throw error instanceof BackupError ? new Refusal(error.message) : error
 }
 
-function describeRestore({ madeAt, rows }: { madeAt: string; rows: number }, safety: SecuredRestore): string {
-  const { replayed, everything, keys, mails } = safety
+function describeRestore(
+  { madeAt, rows }: { madeAt: string; rows: number },
+  { replayed, everything, keys, mails }: SecuredRestore,
+): string {
   return [
     `Restored ${rows} rows of ${madeAt}.`,
     `All tokens are revoked, and all ${keys} signing keys of the backup: a new one signs. Agents request new tokens and assertions.`,

@@ -9,7 +9,7 @@ import { openStores } from '../stores.ts'
 
 let stores: AuthStores
 let env: Record<string, string>
-let clock = START
+let currentTime = START
 beforeAll(async () => {
   stores = await openAuthStores()
   env = await stores.settingsFor('https://plainpath.example')
@@ -17,51 +17,52 @@ beforeAll(async () => {
 afterAll(() => stores[Symbol.asyncDispose]())
 
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
-const run = (words: string) => runAuth(words.split(' '), env, () => clock)
-const printed = async (words: string) => (await run(words)).printed
+const run = (words: string) => runAuth(words.split(' '), env, () => currentTime)
+const readOutput = async (words: string) => (await run(words)).printed
 
-test('operators see claims without addresses, and end them once', async () => {
-  await using opened = await openStores(loadConfig(env), { log: silent, now: () => clock })
-  const { agents, verificationAttempts: attempts, verifications } = opened
-  expect(await printed('claims list')).toBe('There is no claim.')
+test('claims list and claims show print no address, and claims revoke ends a claim once', async () => {
+  await using openedStores = await openStores(loadConfig(env), { log: silent, now: () => currentTime })
+  const { agents, verificationAttempts: attempts, verifications } = openedStores
+  expect(await readOutput('claims list')).toBe('There is no claim.')
   const ids: string[] = []
-  for (let n = 0; n < 2; n++) {
+  for (const createdAt of [at(0), at(1)]) {
     const record = exampleAgent()
     await agents.add(record)
-    const attempt = exampleAttempt(record.agent.id, { createdAt: at(n) })
+    const attempt = exampleAttempt(record.agent.id, { createdAt })
     await attempts.begin(attempt, linkMail(attempt))
-    await attempts.showCode(attempt.id, Buffer.alloc(32), at(n))
-    await verifications.redeem(exampleRedemption(attempt.id, Buffer.alloc(32), at(n)))
+    await attempts.showCode(attempt.id, Buffer.alloc(32), createdAt)
+    await verifications.redeem(exampleRedemption(attempt.id, Buffer.alloc(32), createdAt))
     ids.push(attempt.registrationId)
   }
-  const [older = '', newer = ''] = ids
-  expect(await printed(`claims revoke ${older}`)).toBe(`${older} has ended; its address is erased.`)
-  const again = await run(`claims revoke ${older} --json`)
+  const [olderId = '', newerId = ''] = ids
+  expect(await readOutput(`claims revoke ${olderId}`)).toBe(`${olderId} has ended; its address is erased.`)
+  const again = await run(`claims revoke ${olderId} --json`)
   expect(again.code).toBe(1)
   expect(again.errors).toContain('or it has ended')
   expect(JSON.parse(again.printed)).toEqual({ ok: false, reason: again.errors })
-  const listed = await printed('claims list --json')
+  const listed = await readOutput('claims list --json')
   expect(JSON.parse(listed)).toMatchObject([
-    { registration_id: newer, status: 'live' },
-    { registration_id: older, status: 'ended', ended_by: 'operator', ended_at: START.toISOString() },
+    { registration_id: newerId, status: 'live' },
+    { registration_id: olderId, status: 'ended', ended_by: 'operator', ended_at: START.toISOString() },
   ])
   expect(listed).not.toContain('example.org')
-  expect(JSON.parse(await printed('claims list --live --limit 1 --json'))).toMatchObject([
-    { registration_id: newer },
+  expect(JSON.parse(await readOutput('claims list --live --limit 1 --json'))).toMatchObject([
+    { registration_id: newerId },
   ])
-  expect(await printed(`claims show ${newer}`)).toMatch(
-    new RegExp(`^cla_[\\w-]{22}  agt_[\\w-]{22}  completed\\n${newer}  agt_.*  live$`),
+  expect(await readOutput(`claims show ${newerId}`)).toMatch(
+    new RegExp(`^cla_[\\w-]{22}  agt_[\\w-]{22}  completed\\n${newerId}  agt_.*  live$`),
   )
-  const shown = await printed(`claims show ${older} --json`)
+  const shown = await readOutput(`claims show ${olderId} --json`)
   expect(JSON.parse(shown)).toMatchObject({
-    registration_id: older,
+    registration_id: olderId,
     attempt: { state: 'completed' },
     claim: { status: 'ended', ended_by: 'operator' },
   })
   expect(shown).not.toContain('example.org')
   expect((await run(`claims show clm_${'A'.repeat(22)}`)).errors).toContain('There is no claim clm_AAA')
-  clock = at(31 * DAY_MS)
-  expect(await printed('claims list --limit 1')).toMatch(new RegExp(`^${newer}  agt_.*ended by expired$`))
-  expect(await printed('claims list --live')).toBe('No claim is live.')
-  expect((await run(`claims revoke ${newer}`)).errors).toContain('or it has ended')
+  currentTime = at(31 * DAY_MS)
+  const expiredLine = new RegExp(`^${newerId}  agt_.*ended by expired$`)
+  expect(await readOutput('claims list --limit 1')).toMatch(expiredLine)
+  expect(await readOutput('claims list --live')).toBe('No claim is live.')
+  expect((await run(`claims revoke ${newerId}`)).errors).toContain('or it has ended')
 })

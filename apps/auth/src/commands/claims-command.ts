@@ -33,12 +33,12 @@ export const claimsCommands = [
         args.limit,
         args.live ? { liveAt: currentTime } : {},
       )
-      const none = args.live ? 'No claim is live.' : 'There is no claim.'
+      const emptyText = args.live ? 'No claim is live.' : 'There is no claim.'
       return {
         json: verifications.map((verification) => toVerificationJson(verification, currentTime)),
         text:
           verifications.map((verification) => formatVerification(verification, currentTime)).join('\n') ||
-          none,
+          emptyText,
       }
     },
   }),
@@ -82,7 +82,7 @@ export const claimsCommands = [
   }),
 ]
 
-/** For operators only: agents never see `failed`, which would reveal whether a mailbox exists. */
+/** The texts for the states of an attempt. Only operators see `failed`: to an agent, it would reveal whether a mailbox exists. */
 const STATE_MEANINGS: Readonly<Record<AttemptState, string>> = {
   initiated: 'initiated: its mail waits, or was dropped over a cap',
   sent: 'sent: a mail server took its mail',

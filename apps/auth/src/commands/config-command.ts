@@ -9,7 +9,9 @@ export const configCommands = [
     settings: 'all',
     run({ env }) {
       loadConfig(env)
-      const setNames = listSettingRows(SETTINGS).flatMap(({ name }) => (env[name] === undefined ? [] : name))
+      const setNames = listSettingRows(SETTINGS)
+        .map(({ name }) => name)
+        .filter((name) => env[name] !== undefined)
       return {
         json: { ok: true, set: setNames },
         text: `The configuration is valid. Set: ${setNames.join(', ')}`,

@@ -59,17 +59,18 @@ interface AuthCommandEntry<P extends CommandParameters, Opens extends keyof Open
   readonly opens?: Opens
   /** True if the command stores encrypted data. The instances must then have the key that it encrypts under. */
   readonly encrypts?: true
-  /** Names the resource to lock, such as an agent, for these arguments; undefined if they need no lock. */
+  /** Returns the name of the resource to lock, such as an agent; undefined if the arguments need no lock. */
   readonly changes?: (args: CommandArguments<P>) => string | undefined
 }
 
 /** Longer than in the server: waiting is better than making an operator repeat the command. */
 const REDIS_TIMEOUT_MS = 2_000
+/** Multiplies the timeouts of PostgreSQL, for the same reason. */
 const DATABASE_PATIENCE = 4
 
 /**
- * Defines a command. It connects only to the stores that it opens. If these are not the stores of the instances, it refuses to
- * run.
+ * Defines a command. It connects only to the stores that it opens, and refuses to run if these are not the stores of the running
+ * instances.
  */
 export function defineCommand<P extends CommandParameters, Opens extends keyof OpenedStores = 'nothing'>(
   entry: AuthCommandEntry<P, Opens>,
@@ -145,7 +146,6 @@ export const clientId = argument(
   parseAgentId,
 )
 
-/** Parses a reason that an operator gives. */
 export function parseReason(text: string): string {
   if (!/^[^\p{Cc}]{1,200}$/u.test(text.trim()))
     throw new InvalidArgumentError('1 to 200 characters on one line.')

@@ -3,14 +3,14 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
 import { at, exampleAttempt, exampleRedemption, linkMail, START } from '../../test/example-claim.ts'
 import { type AuthStores, openAuthStores } from '../../test/open-auth-stores.ts'
+import { parseSecurityEvents } from '../../test/parse-security-events.ts'
 import { runAuth } from '../../test/run-auth.ts'
-import { securityEventsIn } from '../../test/security-events-in.ts'
 import { loadConfig } from '../config.ts'
 import { openStores, type Stores } from '../stores.ts'
 
 let stores: AuthStores
 let env: Record<string, string>
-let clock = START
+let currentTime = START
 beforeAll(async () => {
   stores = await openAuthStores()
   env = await stores.settingsFor('https://plainpath.example')
@@ -18,50 +18,54 @@ beforeAll(async () => {
 afterAll(() => stores[Symbol.asyncDispose]())
 
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
-const run = (words: string) => runAuth(words.split(' '), env, () => clock)
-const printed = async (words: string) => (await run(words)).printed
-const endedBy = (id: string) => ({ event: 'claim-ended', registration_id: id, by: 'operator' })
-const json = async (words: string) => JSON.parse(await printed(`${words} --json`))
+const run = (words: string) => runAuth(words.split(' '), env, () => currentTime)
+const readOutput = async (words: string) => (await run(words)).printed
+const readJson = async (words: string) => JSON.parse(await readOutput(`${words} --json`))
+const createEndedEvent = (id: string) => ({ event: 'claim-ended', registration_id: id, by: 'operator' })
 
-async function grant(
+/**
+ * Creates a live verification of an agent.
+ *
+ * @param createdAtMs when it is created, in milliseconds after `START`
+ * @returns its id
+ */
+async function createVerification(
   { verificationAttempts: attempts, verifications }: Stores,
   agentId: string,
-  n: number,
+  createdAtMs: number,
 ): Promise<string> {
-  const attempt = exampleAttempt(agentId, { createdAt: at(n) })
+  const attempt = exampleAttempt(agentId, { createdAt: at(createdAtMs) })
   await attempts.begin(attempt, linkMail(attempt))
-  await attempts.showCode(attempt.id, Buffer.alloc(32), at(n))
-  expect((await verifications.redeem(exampleRedemption(attempt.id, Buffer.alloc(32), at(n)))).ok).toBe(true)
+  await attempts.showCode(attempt.id, Buffer.alloc(32), at(createdAtMs))
+  const redemption = exampleRedemption(attempt.id, Buffer.alloc(32), at(createdAtMs))
+  expect((await verifications.redeem(redemption)).ok).toBe(true)
   return attempt.registrationId
 }
 
-test('operators see the grants of people without addresses, and end one, or all of a host', async () => {
-  await using opened = await openStores(loadConfig(env), { log: silent, now: () => clock })
-  expect(await printed('grants list')).toBe('There is no grant.')
+test('grants list prints no address, grants revoke ends one grant, revoke-host all at a host', async () => {
+  await using openedStores = await openStores(loadConfig(env), { log: silent, now: () => currentTime })
+  expect(await readOutput('grants list')).toBe('There is no grant.')
   const ids: string[] = []
-  for (const [n, host] of ['claude.ai', 'claude.ai', 'loopback', 'claude.ai'].entries())
-    ids.push(
-      await grant(
-        opened,
-        await opened.connections.begin({ clientId: 'https://claude.ai/x', host }, START),
-        n,
-      ),
-    )
+  for (const [index, host] of ['claude.ai', 'claude.ai', 'loopback', 'claude.ai'].entries()) {
+    const app = { clientId: 'https://claude.ai/x', host }
+    const agentId = await openedStores.connections.begin(app, START)
+    ids.push(await createVerification(openedStores, agentId, index))
+  }
   const record = exampleAgent()
-  await opened.agents.add(record)
-  const ofAgent = await grant(opened, record.agent.id, 9)
-  const [first = '', second = '', third = '', fourth = ''] = ids
-  clock = at(1_000)
+  await openedStores.agents.add(record)
+  const agentVerificationId = await createVerification(openedStores, record.agent.id, 9)
+  const [firstId = '', secondId = '', thirdId = '', fourthId = ''] = ids
+  currentTime = at(1_000)
 
-  const listed = await json('grants list')
-  expect(listed.map((each: { registration_id: string }) => each.registration_id)).toEqual([
-    fourth,
-    third,
-    second,
-    first,
+  const listed = await readJson('grants list')
+  expect(listed.map((grant: { registration_id: string }) => grant.registration_id)).toEqual([
+    fourthId,
+    thirdId,
+    secondId,
+    firstId,
   ])
   expect(listed[0]).toEqual({
-    registration_id: fourth,
+    registration_id: fourthId,
     client_id: expect.stringMatching(/^agt_/),
     app_host: 'claude.ai',
     app_client_id: 'https://claude.ai/x',
@@ -70,32 +74,34 @@ test('operators see the grants of people without addresses, and end one, or all 
     expires_at: at(3 + 30 * DAY_MS).toISOString(),
   })
   expect(JSON.stringify(listed)).not.toContain('example.org')
-  expect(await printed('grants list --host loopback')).toMatch(
-    new RegExp(`^${third}  agt_[\\w-]{22}  .*  live  loopback  https`),
+  expect(await readOutput('grants list --host loopback')).toMatch(
+    new RegExp(`^${thirdId}  agt_[\\w-]{22}  .*  live  loopback  https`),
   )
 
-  expect((await run(`grants revoke ${ofAgent}`)).errors).toContain('There is no grant')
-  expect((await opened.verifications.find(ofAgent))?.endedBy).toBeUndefined()
-  const revoked = await run(`grants revoke ${first}`)
-  expect(revoked.printed).toBe(`${first} has ended; its address is erased.`)
-  expect(securityEventsIn(revoked.errors.split('\n'))).toMatchObject([endedBy(first)])
-  const again = await run(`grants revoke ${first} --json`)
+  expect((await run(`grants revoke ${agentVerificationId}`)).errors).toContain('There is no grant')
+  expect((await openedStores.verifications.find(agentVerificationId))?.endedBy).toBeUndefined()
+  const revoked = await run(`grants revoke ${firstId}`)
+  expect(revoked.printed).toBe(`${firstId} has ended; its address is erased.`)
+  expect(parseSecurityEvents(revoked.errors.split('\n'))).toMatchObject([createEndedEvent(firstId)])
+  const again = await run(`grants revoke ${firstId} --json`)
   expect([again.code, again.errors]).toEqual([1, expect.stringContaining('or it has ended')])
 
-  expect(await json('grants revoke-host claude.ai --dry-run')).toEqual({
+  expect(await readJson('grants revoke-host claude.ai --dry-run')).toEqual({
     ok: true,
     done: false,
     host: 'claude.ai',
     revoked: 2,
   })
-  expect(await json('grants list --live')).toHaveLength(3)
+  expect(await readJson('grants list --live')).toHaveLength(3)
   const ended = await run('grants revoke-host claude.ai --json')
   expect(JSON.parse(ended.printed)).toEqual({ ok: true, done: true, host: 'claude.ai', revoked: 2 })
-  expect(securityEventsIn(ended.errors.split('\n'))).toMatchObject([endedBy(fourth), endedBy(second)])
-  expect(await json('grants revoke-host claude.ai')).toMatchObject({ revoked: 0 })
-  expect((await json('grants list --live')).map((each: { app_host: string }) => each.app_host)).toEqual([
-    'loopback',
+  expect(parseSecurityEvents(ended.errors.split('\n'))).toMatchObject([
+    createEndedEvent(fourthId),
+    createEndedEvent(secondId),
   ])
-  expect((await opened.verifications.find(ofAgent))?.endedBy).toBeUndefined()
+  expect(await readJson('grants revoke-host claude.ai')).toMatchObject({ revoked: 0 })
+  const liveGrants = await readJson('grants list --live')
+  expect(liveGrants.map((grant: { app_host: string }) => grant.app_host)).toEqual(['loopback'])
+  expect((await openedStores.verifications.find(agentVerificationId))?.endedBy).toBeUndefined()
   expect((await run('grants revoke-host https://claude.ai/')).code).toBe(2)
 })

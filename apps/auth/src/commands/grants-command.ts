@@ -62,7 +62,7 @@ export const grantsCommands = [
         return { json, text: `Would revoke ${liveCount} grants to apps at ${host}.` }
       }
       let revokedCount = 0
-      // A grant that another process revokes meanwhile is not listed again.
+      // The loop ends, because a revoked grant is not listed again, whichever process revoked it.
       for (;;) {
         const grants = await verifications.listGrants(BATCH_SIZE, { liveAt: now(), appHost: host })
         if (grants.length === 0) break

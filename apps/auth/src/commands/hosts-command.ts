@@ -2,7 +2,6 @@ import { type ChatHost, type ChatHosts } from '../app-clients/chat-hosts.ts'
 import { loadConfig } from '../config.ts'
 import { defineCommand } from './define-command.ts'
 
-/** The command for the list of chat apps and IDEs. */
 export const hostsCommands = [
   defineCommand({
     name: 'hosts list',

@@ -27,13 +27,16 @@ const algorithm = option(
     choices: ['ES256', 'EdDSA'] as const,
   },
 )
-/** The resource that only one command at a time may change. `keys revoke` does not wait for other commands. */
+/**
+ * The name of the lock under which commands change the keys: a second command is refused meanwhile. `keys revoke` does not take
+ * the lock, so no other command can cause its refusal.
+ */
 const LOCKED_KEYS = 'the signing keys'
 const NOTHING_TO_DO = 'Nothing to do: a key signs already.'
 
 /**
- * The `keys` commands, for the security team. A refusal says when the step will be safe. Every command accepts
- * `--dry-run`, so a script need not know which commands change something.
+ * The `keys` commands, for the security team. If a step only has to wait, its refusal says from when it is safe. Every command
+ * accepts `--dry-run`, so a script need not know which commands change something.
  */
 export const keysCommands = [
   defineCommand({
@@ -125,18 +128,19 @@ export const keysCommands = [
       const startedAt = performance.now()
       const { version } = 'already' in revoked.value ? revoked.value.already : revoked.value.ring
       const { behind } = await operations.waitForInstances(version)
-      // Waits until no API trusts an older key set, then until no API caches a response that it verified with one.
+      // Waits until no API trusts a key set from before the revocation, then until no API caches a response that it verified
+      // with one.
       await sleep(call.config.keys.trustMs)
       await call.stores.revocationPublisher.publish({ kind: 'everything' })
-      const ms = Math.round(performance.now() - startedAt)
+      const waitedMs = Math.round(performance.now() - startedAt)
       if (behind.length > 0)
         throw new Refusal(
           `${leakedKid} is revoked, but an instance may still sign with it: ${behind.map(({ host }) => host).join(', ')}.`,
         )
-      const evidence = `${ms} ms after the command began to wait, no instance signs with it and no API trusts it.`
+      const evidence = `${waitedMs} ms after the command began to wait, no instance signs with it and no API trusts it.`
       if (!appliedChange)
         return {
-          json: { ok: true, done: false, ended: true, waited_ms: ms },
+          json: { ok: true, done: false, ended: true, waited_ms: waitedMs },
           text: `${leakedKid} was revoked already.\n${evidence}`,
         }
       return await buildChangeOutput(operations, appliedChange, [evidence])
@@ -152,16 +156,17 @@ export const keysCommands = [
     async run(call) {
       const dryRun = call.args.dryRun
       try {
-        const keys = await call.stores.keys.reencrypt(call.actor, { dryRun })
-        const names =
-          (await call.stores.agents.reencryptNames({ dryRun })) +
-          (await call.stores.appClients.reencryptNames({ dryRun }))
-        const claims = await reencryptVerifications(call.stores.db, call.config.sealingKeys, { dryRun })
-        const connections = await reencryptOAuthRecords(call.stores.db, call.config.sealingKeys, { dryRun })
-        const reencryptedCount = keys.length + names + claims + connections
+        const { stores, config, actor } = call
+        const kids = await stores.keys.reencrypt(actor, { dryRun })
+        const agentNames = await stores.agents.reencryptNames({ dryRun })
+        const appNames = await stores.appClients.reencryptNames({ dryRun })
+        const names = agentNames + appNames
+        const claims = await reencryptVerifications(stores.db, config.sealingKeys, { dryRun })
+        const connections = await reencryptOAuthRecords(stores.db, config.sealingKeys, { dryRun })
+        const done = !dryRun && kids.length + names + claims + connections > 0
         return {
-          json: { ok: true, done: !dryRun && reencryptedCount > 0, keys, names, claims, connections },
-          text: `${dryRun ? 'Would re-encrypt' : 'Re-encrypted'} ${keys.length} keys, the names of ${names} agents and apps, ${claims} values of claims and ${connections} records of connections.`,
+          json: { ok: true, done, keys: kids, names, claims, connections },
+          text: `${dryRun ? 'Would re-encrypt' : 'Re-encrypted'} ${kids.length} keys, the names of ${names} agents and apps, ${claims} values of claims and ${connections} records of connections.`,
         }
       } catch (error) {
         if (!(error instanceof UnreadableKey || error instanceof SealError)) throw error
@@ -196,9 +201,9 @@ export const keysCommands = [
     opens: 'database',
     async run({ stores: { keys }, args }) {
       return buildAuditOutput(await keys.readAudit(), args, {
-        entry: KeyAuditEntry,
-        text: report.formatAudit,
-        none: 'Nothing has happened yet.',
+        entrySchema: KeyAuditEntry,
+        formatEntries: report.formatAudit,
+        emptyText: 'Nothing has happened yet.',
       })
     },
   }),
@@ -234,7 +239,10 @@ async function takeStep(name: StepName, call: Call, options: StepOptions): Promi
   return await buildChangeOutput(operations, applied.value)
 }
 
-/** Waits until every instance has adopted a change, and then builds the output. */
+/**
+ * Builds the output for a change. Unless it was a dry run, first waits until every signing instance has adopted the change; the
+ * output says if one has not in time.
+ */
 async function buildChangeOutput(
   operations: KeyOperations,
   { change, ring, head }: AppliedChange,

@@ -184,7 +184,11 @@ const FILE_CALLS: ReadonlySet<unknown> = new Set([
   'chmod',
 ])
 
-/** Changes the file under a lock, so no other command changes it meanwhile. */
+/**
+ * Runs a change of the file under a lock, so no other command changes it meanwhile.
+ *
+ * @throws {Refusal} if another command has the lock, or if a file cannot be written
+ */
 async function withFileLock<T>(
   call: Call,
   change: (operations: CredentialOperations) => Promise<T>,

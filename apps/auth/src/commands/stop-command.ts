@@ -1,6 +1,6 @@
 /*
- * The commands for emergency revocation: `stop` revokes tokens and prints the evidence that they are revoked everywhere, and
- * `stops` prints the audit. `tokens/emergency-revocation.ts` implements the revocation.
+ * The commands for emergency revocation: `stop` revokes tokens and prints, for each instance, whether it is proven to reject
+ * them. `stops` prints the audit. `tokens/emergency-revocation.ts` implements the revocation.
  */
 import { flag, InvalidArgumentError, option, Refusal } from '@plainpath/commands'
 import type { AgentId } from '@plainpath/domain'
@@ -27,13 +27,14 @@ const UNPROVEN_TEXT =
   'The revocation is stored, but it is not proven that every instance obeys it. Stop the instances that are named above, or bring them to this release and these stores; then run the same command again.'
 
 const INSTANCE_TEXTS: Record<InstanceProof['state'], string> = {
-  proven: 'proven: it accepted a test token before, and does not accept it any more.',
+  proven: 'proven: it accepted a test token before, and obeys the revocation.',
   ended:
     'has not reported for its lease, after which an instance answers no API. If no other instance answered, this database may not be the one that the service uses.',
   old: 'NOT PROVEN: its release cannot be asked for a test token.',
   silent: 'NOT PROVEN: it runs, but did not answer.',
   'other-store': 'NOT PROVEN: it does not see the tokens that this command stores.',
-  'still-active': 'NOT PROVEN: it still accepts a test token that is revoked.',
+  'still-active':
+    'NOT PROVEN: it may still accept revoked tokens, since it does not obey the revocation of a test token.',
 }
 
 export const stopCommands = [
@@ -54,7 +55,7 @@ export const stopCommands = [
       dryRun: flag('--dry-run', 'print what would be revoked, without revoking it'),
     },
     opens: 'stores',
-    // A revocation of all tokens takes no lock, so it never waits for another command.
+    // Only a revocation for one client takes a lock. No other command can cause the refusal of the others.
     changes: ({ client }) => client,
     async run({ config, stores, args, actor }) {
       const scope = selectScope(args)
@@ -94,9 +95,9 @@ export const stopCommands = [
     opens: 'database',
     async run({ stores, args }) {
       return buildAuditOutput(await stores.emergencyRevocations.readAudit(), args, {
-        entry: RevocationEntry,
-        text: (entries) => entries.map(formatEntry).join('\n'),
-        none: 'No tokens were ever revoked with stop.',
+        entrySchema: RevocationEntry,
+        formatEntries: (entries) => entries.map(formatEntry).join('\n'),
+        emptyText: 'No tokens were ever revoked with stop.',
       })
     },
   }),
@@ -132,7 +133,6 @@ function refuseUnconfirmed(error: unknown): never {
 
 interface Evidence extends RevocationEvidence {
   readonly scope: RevocationScope
-  /** The store of the tokens. */
   readonly tokenStore: 'PostgreSQL' | 'Redis'
   /** The proof of each instance; undefined in a dry run, or if the scope has no active agent and therefore no valid token. */
   readonly instances: readonly InstanceProof[] | undefined
@@ -207,7 +207,7 @@ const formatEntry = ({ at, scope, by, reason: why, ...entry }: RevocationEntry) 
     .filter(Boolean)
     .join('  ')
 
-/** Parses a time in whole seconds. A token's time of issue has no fraction, so a fraction here would change nothing. */
+/** Parses a time in whole seconds, because a token's time of issue has no fraction. */
 function parseTime(text: string): Date {
   const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.0+)?(Z|[+-]\d\d:\d\d)$/.test(text)
     ? new Date(text)

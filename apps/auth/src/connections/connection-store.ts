@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { AgentId, RegistrationId } from '@plainpath/domain'
-import { type Database, type Pool, rowReader } from '@plainpath/postgres'
+import { createRowReader, type Database, type Pool } from '@plainpath/postgres'
 import type { SealingKeys } from '@plainpath/sealing'
 import { z } from 'zod'
 import { toNameEncryptionContext } from '../verifications/agent-name.ts'
@@ -21,7 +21,7 @@ const Connection = z.object({
 })
 export type Connection = Readonly<z.infer<typeof Connection>>
 
-const Row = rowReader(Connection)
+const Row = createRowReader(Connection)
 
 /**
  * The credential version of every usable connection. A connection has no credentials to replace, so a higher version means that
@@ -38,15 +38,15 @@ export interface ConnectedApp {
   readonly name?: string | undefined
 }
 
-/** Creates the agent of a connection, in the caller's transaction. */
+/** Creates the agent of a connection. `db` may be the caller's transaction. */
 export async function insertConnection(
-  tx: Database,
+  db: Database,
   keys: SealingKeys,
   { clientId, host, name }: ConnectedApp,
   now: Date,
 ): Promise<AgentId> {
   const id = AgentId.parse(`agt_${randomBytes(16).toString('base64url')}`)
-  await tx.query(
+  await db.query(
     `insert into agents (id, name_sealed, scopes, status, generation, registered_at, last_used_at, app_client_id, app_host)
      values ($1, $2, '{contact:write}', 'active', ${CONNECTION_CREDENTIAL_VERSION}, $3, null, $4, $5)`,
     [id, name === undefined ? null : keys.seal(name, toNameEncryptionContext(id)), now, clientId, host],
@@ -67,11 +67,11 @@ export interface ConnectionStore {
    */
   find(agentId: string, now: Date): Promise<Connection | undefined>
   /**
-   * Revokes a connection by revoking its verification, and notifies the person by mail. When it returns, no API accepts a token
-   * of the connection.
+   * Revokes a connection by revoking its verification, and notifies the person by mail unless it had already ended. When this
+   * returns, no API accepts a token of the connection.
    *
    * @param by `agent` if the app gave up the connection, `reused` if a code or refresh token was used twice
-   * @returns false if it was already revoked
+   * @returns false if there is no such connection, or it had already ended
    */
   revoke(agentId: string, by: 'person' | 'agent' | 'operator' | 'reused', now: Date): Promise<boolean>
 }

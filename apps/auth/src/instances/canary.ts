@@ -19,7 +19,7 @@ const REQUEST_PATTERN = /^([\w-]{1,40}) ([\w-]{43})$/
 /**
  * Requests a report from every instance on whether it finds the token.
  *
- * @param requestId a unique id of 1 to 40 characters
+ * @param requestId a unique id of 1 to 40 letters, digits, `_` and `-`
  */
 export async function requestCanary(db: Database, requestId: string, hash: Buffer): Promise<void> {
   await db.query('select pg_notify($1, $2)', [CANARY_CHANNEL, `${requestId} ${hash.toString('base64url')}`])
@@ -28,7 +28,7 @@ export async function requestCanary(db: Database, requestId: string, hash: Buffe
 /**
  * Creates this instance's report on whether it finds the requested token.
  *
- * @returns the instance's report; undefined if the payload is not a valid request
+ * @returns undefined if the payload is not a valid request
  */
 export async function createCanaryReport(
   payload: string,
@@ -40,7 +40,10 @@ export async function createCanaryReport(
   return `${requestId} ${token === undefined ? 'inactive' : 'active'}`
 }
 
-/** Creates an instance's listener, which responds to each request with a report. A command repeats a request until the instances have reported. */
+/**
+ * Creates an instance's listener, which responds to each valid request with a report. If it cannot report, it only logs that,
+ * because the command repeats its request.
+ */
 export function createCanaryListener(
   {
     tokens,
@@ -57,7 +60,11 @@ export function createCanaryListener(
   return { [CANARY_CHANNEL]: (payload) => void handleRequest(payload).catch(logFailure) }
 }
 
-/** Reads the canary's state from an instance's report; undefined if the report is missing or belongs to another request. */
+/**
+ * Reads the canary's state from an instance's report.
+ *
+ * @returns undefined if the report is missing, or belongs to another request
+ */
 export function readCanary(report: string | undefined, requestId: string): CanaryState | undefined {
   const [reportedId, state] = report?.split(' ') ?? []
   if (reportedId !== requestId) return undefined

@@ -5,10 +5,10 @@ import type { Stores } from '../stores.ts'
 import { ensureRedisId, toTokenStoreSettings } from '../tokens/token-store-identity.ts'
 
 /**
- * Creates the function that describes this instance in each of its reports. It reads the Redis id each time, since a Redis that
- * lost its data has another id. While Redis is unavailable, it reports the last id.
+ * Creates the function that describes this instance in each of its reports. The function reads the Redis id each time, since a
+ * Redis that lost its data gets a new id. While Redis is unavailable, it returns the last id.
  *
- * @throws if Redis is unavailable when this is called
+ * @throws if Redis is unavailable now
  */
 export async function createInstanceDescriber(
   settings: {

@@ -22,16 +22,16 @@ const INSTANCE: InstanceReport = {
   kekIds: ['new', 'old'],
 }
 
-/** Targets of a command that match the reports of the instances. */
-const SAME: Record<string, [Partial<CommandTarget>, InstanceReport[], TokenStoreIdentity?]> = {
-  'the Redis of the instances, by another name': [{}, [INSTANCE, INSTANCE]],
-  'a service that never ran': [{}, []],
+/** Commands that match the instances, each by the changes to `TARGET`, the reports, and the last token store. */
+const MATCHES: Record<string, [Partial<CommandTarget>, InstanceReport[], TokenStoreIdentity?]> = {
+  'the Redis of the instances, under another address': [{}, [INSTANCE, INSTANCE]],
+  'a service of which no instance has ever run': [{}, []],
   'instances of an earlier release, which report nothing': [{}, [{ host: 'auth-1:7' }], REDIS],
-  'PostgreSQL, as the instances': [
+  'PostgreSQL, which the instances use too': [
     { tokens: { settings: { kind: 'postgresql' }, redisId: undefined } },
     [{ ...INSTANCE, tokenStore: { kind: 'postgresql' } }],
   ],
-  'no store of tokens': [{ tokens: undefined }, [INSTANCE]],
+  'a command that uses no tokens': [{ tokens: undefined }, [INSTANCE]],
   'a key that every instance has': [{ kekId: 'new' }, [INSTANCE]],
   'a Redis that was restarted while no instance ran': [
     { tokens: { settings: { ...SETTINGS, address: 'redis:6379' }, redisId: undefined } },
@@ -39,21 +39,21 @@ const SAME: Record<string, [Partial<CommandTarget>, InstanceReport[], TokenStore
     REDIS,
   ],
 }
-test.for(Object.entries(SAME))('accepts %s', ([, [target, instances, last]]) => {
-  expect(findMismatch({ ...TARGET, ...target }, instances, last)).toBeUndefined()
+test.for(Object.entries(MATCHES))('accepts %s', ([, [target, instances, lastTokenStore]]) => {
+  expect(findMismatch({ ...TARGET, ...target }, instances, lastTokenStore)).toBeUndefined()
 })
 
-const DIFFERENT: Record<
+const MISMATCHES: Record<
   string,
   [Partial<CommandTarget>, InstanceReport[], TokenStoreIdentity | undefined, RegExp]
 > = {
-  'PostgreSQL beside Redis': [
+  'a command with PostgreSQL beside an instance with Redis': [
     { tokens: { settings: { kind: 'postgresql' }, redisId: undefined } },
     [INSTANCE],
     undefined,
     /AUTH_REDIS_URL is not set/,
   ],
-  'Redis beside PostgreSQL': [
+  'a command with Redis beside an instance with PostgreSQL': [
     {},
     [{ ...INSTANCE, tokenStore: { kind: 'postgresql' } }],
     undefined,
@@ -71,7 +71,7 @@ const DIFFERENT: Record<
     undefined,
     /another Redis/,
   ],
-  'what no instance has used last': [
+  'a Redis other than the one that the last instance used': [
     { tokens: { settings: SETTINGS, redisId: 'two' } },
     [],
     REDIS,
@@ -102,6 +102,6 @@ const DIFFERENT: Record<
     /^auth-2:7 cannot open/,
   ],
 }
-test.for(Object.entries(DIFFERENT))('refuses %s', ([, [target, instances, last, says]]) => {
-  expect(findMismatch({ ...TARGET, ...target }, instances, last)).toMatch(says)
+test.for(Object.entries(MISMATCHES))('reports %s', ([, [target, instances, lastTokenStore, message]]) => {
+  expect(findMismatch({ ...TARGET, ...target }, instances, lastTokenStore)).toMatch(message)
 })

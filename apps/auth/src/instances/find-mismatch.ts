@@ -1,6 +1,6 @@
 /*
- * Compares the stores, keys and origin of a command with those that the running instances report. A command with other stores or
- * another origin must change nothing.
+ * Compares the token store, the key-encryption key and the origin of a command with those that the running instances report. If
+ * they differ, the command must change nothing.
  */
 import type { TokenStoreIdentity, TokenStoreSettings } from '../tokens/token-store-identity.ts'
 
@@ -28,10 +28,11 @@ export interface InstanceReport {
 }
 
 /**
- * Finds a difference that would make a command ineffective.
+ * Finds a difference that would make a command ineffective, or its data unreadable for the instances.
  *
  * @param instances the running instances
- * @param lastTokenStore the store in the last report of any instance, running or not; undefined before the first report
+ * @param lastTokenStore the store in the last report of any instance, running or not; undefined before the first report. It is
+ *   compared if no running instance reports its store
  * @returns a sentence that says what to set; undefined if nothing differs
  */
 export function findMismatch(
@@ -42,11 +43,11 @@ export function findMismatch(
   const runningStores = instances.flatMap(({ host, tokenStore }) =>
     tokenStore ? [{ host, tokenStore, isRunning: true }] : [],
   )
-  const lastIdentities = lastTokenStore
+  const lastStores = lastTokenStore
     ? [{ host: 'The last instance', tokenStore: lastTokenStore, isRunning: false }]
     : []
-  for (const { host, ...theirs } of runningStores.length > 0 ? runningStores : lastIdentities) {
-    const mismatch = target.tokens && describeStoreMismatch(target.tokens, theirs)
+  for (const { host, tokenStore, isRunning } of runningStores.length > 0 ? runningStores : lastStores) {
+    const mismatch = target.tokens && describeStoreMismatch(target.tokens, { tokenStore, isRunning })
     if (mismatch) return `${host} ${mismatch}`
   }
   for (const { host, origin } of instances)
@@ -76,14 +77,14 @@ function describeStoreMismatch(
     return `${theirStore}, and AUTH_REDIS_URL names database ${own.database}. Set it to that database.`
   if (own.prefix !== theirs.prefix)
     return `${theirStore}, under keys that begin with ${theirs.prefix}, and this command uses ${own.prefix}. Run the command of that service.`
-  // If no instance runs, a Redis that lost its data has received no new id.
+  // Only instances give Redis an id. While none runs, a Redis that lost its data has none, so the address is compared instead.
   const isRestarted = redisId === undefined && !isRunning && own.address === theirs.address
   return redisId === theirs.id || isRestarted
     ? undefined
     : `${theirStore}, and AUTH_REDIS_URL names another Redis. Set it to that one.`
 }
 
-/** Describes how to set the origin. For a local origin, this includes PORT, from which `npm start` derives it. */
+/** Describes how to set the origin. For an `http:` origin with a port, this names the variables of `npm run auth` too. */
 function describeOriginRemedy(origin: string): string {
   const { protocol, port } = new URL(origin)
   const localRemedy =

@@ -7,38 +7,38 @@ const PAYLOAD = `q1 ${HASH.toString('base64url')}`
 
 test.for([
   ['its lease has expired', '1', undefined, undefined, false, 'ended'],
-  ['an earlier release', undefined, undefined, undefined, true, 'old'],
-  ['no answer afterwards', '1', 'active', undefined, true, 'silent'],
-  ['it never saw the canary', '1', 'inactive', 'inactive', true, 'other-store'],
-  ['it still sees the canary', '1', 'active', 'active', true, 'still-active'],
-  ['it lost the canary', '1', 'active', 'inactive', true, 'proven'],
-  // An instance that uses another store may report this.
-  ['it answered only afterwards', '1', undefined, 'inactive', true, 'silent'],
-] as const)('judges an instance: %s', ([, release, before, after, isLive, state]) => {
+  ['its release does not support canaries', undefined, undefined, undefined, true, 'old'],
+  ['it does not report after the revocation', '1', 'active', undefined, true, 'silent'],
+  ['it does not find the canary before the revocation', '1', 'inactive', 'inactive', true, 'other-store'],
+  ['it still finds the canary', '1', 'active', 'active', true, 'still-active'],
+  ['it no longer finds the canary', '1', 'active', 'inactive', true, 'proven'],
+  // An instance that uses another store can report this.
+  ['it reports only after the revocation', '1', undefined, 'inactive', true, 'silent'],
+] as const)('assesses an instance: %s', ([, release, before, after, isLive, state]) => {
   expect(assessInstance({ release }, { before, after }, { expected: 'inactive', isLive })).toBe(state)
 })
 
-const proofs = (...states: InstanceProof['state'][]) =>
+const createProofs = (...states: InstanceProof['state'][]) =>
   states.map((state) => ({ host: 'a', release: '1', state }))
 
 test.for([
-  [true, proofs()],
-  [true, proofs('proven', 'proven')],
-  [true, proofs('proven', 'ended')],
-  // Nobody answered: the database may be one that the service no longer uses.
-  [false, proofs('ended')],
-  [false, proofs('proven', 'silent')],
-  [false, proofs('proven', 'old')],
-  [false, proofs('other-store')],
-] as const)('proven: %s, for %j', ([proven, instances]) => {
+  [true, createProofs()],
+  [true, createProofs('proven', 'proven')],
+  [true, createProofs('proven', 'ended')],
+  // No live instance reported: the database may be one that the service no longer uses.
+  [false, createProofs('ended')],
+  [false, createProofs('proven', 'silent')],
+  [false, createProofs('proven', 'old')],
+  [false, createProofs('other-store')],
+] as const)('isProven returns %s for %j', ([proven, instances]) => {
   expect(isProven(instances)).toBe(proven)
 })
 
-test('an instance reports on the token that a request names', async () => {
-  const lookedUp: Buffer[] = []
-  const find = async (hash: Buffer) => void lookedUp.push(hash)
+test('reports whether the requested token is found, and reads a report only for its request', async () => {
+  const requestedHashes: Buffer[] = []
+  const find = async (hash: Buffer) => void requestedHashes.push(hash)
   const report = await createCanaryReport(PAYLOAD, find)
-  expect(lookedUp).toEqual([HASH])
+  expect(requestedHashes).toEqual([HASH])
   expect(readCanary(report, 'q1')).toBe('inactive')
   expect(readCanary(await createCanaryReport(PAYLOAD, async () => ({})), 'q1')).toBe('active')
   expect(readCanary(report, 'q2')).toBeUndefined()
@@ -46,7 +46,7 @@ test('an instance reports on the token that a request names', async () => {
 })
 
 test.for(['', 'q1', 'q1 short', `${PAYLOAD} more`, `q 1 ${PAYLOAD}`])(
-  '%j is not a valid request',
+  'creates no report for the invalid request %j',
   async (payload) => {
     expect(await createCanaryReport(payload, async () => ({}))).toBeUndefined()
   },

@@ -1,6 +1,6 @@
 /*
- * Proves that an emergency revocation has taken effect at every instance: a canary token that each instance finds before the
- * revocation must be found by none after it.
+ * Proves that an emergency revocation has taken effect at every instance: each instance finds a canary token before the
+ * revocation, and no instance may find it afterwards.
  */
 import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -18,12 +18,12 @@ export interface InstanceProof {
   readonly host: string
   readonly release: string | undefined
   /**
-   * - `proven`: the instance found the canary before the revocation, and does not find it now.
+   * - `proven`: the instance found the canary before the revocation, and now reports the expected state.
    * - `ended`: the instance has not reported within its lease. After that, an instance serves no API.
    * - `old`: its release does not support canaries.
    * - `silent`: the instance did not report on the canary.
    * - `other-store`: the instance does not find what this command stores.
-   * - `still-active`: the instance still accepts the canary.
+   * - `still-active`: the instance does not report the expected state. Usually, it still accepts the canary.
    */
   readonly state: 'proven' | 'ended' | 'old' | 'silent' | 'other-store' | 'still-active'
 }
@@ -53,8 +53,8 @@ export function assessInstance(
 }
 
 /**
- * Returns whether every instance is known to reject the tokens. At least one instance must have reported: if all leases have
- * expired, the service may be using another database.
+ * Returns whether every instance is known to reject the tokens. If there are instances, at least one must be proven: if all leases
+ * have expired, the service may be using another database.
  */
 export const isProven = (instances: readonly InstanceProof[]): boolean =>
   instances.every(({ state }) => state === 'proven' || state === 'ended') &&
@@ -63,7 +63,7 @@ export const isProven = (instances: readonly InstanceProof[]): boolean =>
 const POLL_MS = 50
 /** The interval at which the request is repeated for instances that have not reported. */
 const REPEAT_INTERVAL_MS = 500
-/** Instances that do not report delay a revocation by at most this time. */
+/** How long instances that do not report can delay a revocation. */
 const MAX_WAIT_BEFORE_MS = 5_000
 /** Added to the lease, to allow for a busy machine. */
 const EXTRA_WAIT_MS = 5_000
@@ -78,13 +78,16 @@ interface CanaryDeps {
 
 /** A canary in the token store. */
 export interface Canary extends AsyncDisposable {
-  /** Waits until each instance has reported or its lease has expired. Call this after the revocation. */
+  /**
+   * Assesses the reports of all instances. Waits for each live instance that supports canaries, for at most a lease and 5 s. Call
+   * this after the revocation.
+   */
   prove(): Promise<readonly InstanceProof[]>
 }
 
 /**
- * Stores a canary that the revocation will revoke, and requests a report on it from every instance. Nobody has the token: only a
- * random hash is stored. Disposing removes it.
+ * Stores a canary for the revocation (`planCanary`), and collects a first report on it from every instance. Nobody has the token:
+ * only a random hash is stored. Disposing removes it.
  *
  * @returns undefined if the scope has no active agent, which means that the revocation revokes no valid token
  */
@@ -148,8 +151,9 @@ export async function storeCanary(deps: CanaryDeps, scope: RevocationScope): Pro
 }
 
 /**
- * Chooses the time of issue so that the canary is valid before the revocation and revoked by it. If an earlier revocation already
- * covers the same tokens, the canary stays valid and proves only that the instances use this store.
+ * Chooses the canary's time of issue, so that the canary is valid before the revocation and revoked by it. If an earlier
+ * revocation already covers the same tokens, no canary can be both. It is then issued now: it stays valid, and proves only that
+ * the instances use this store.
  */
 function planCanary(
   scope: RevocationScope,

@@ -4,14 +4,14 @@ import { createJwsSigner } from './jws-signer.ts'
 import { generateKeyPair, SigningAlgorithm } from './signing-key.ts'
 
 /**
- * The number of signatures to verify. Signatures of ES256 are two numbers, of which one in 256 is shorter than the rest, and one in
- * 65 536 by two bytes; those of EdDSA all have one length.
+ * The number of signatures to verify. An ES256 signature consists of two numbers. One number in 256 is a byte shorter than the
+ * others, and one in 65,536 is two bytes shorter. All EdDSA signatures have the same length.
  */
-const ENOUGH = { ES256: 2_000, EdDSA: 200 }
-/** A verification waits for a thread. */
-const AT_ONCE = 50
+const SIGNATURE_COUNTS = { ES256: 2_000, EdDSA: 200 }
+/** How many verifications run concurrently, since each waits for a thread. */
+const CONCURRENCY = 50
 
-test.for(SigningAlgorithm.options)('a library verifies a signature by %s', async (algorithm) => {
+test.for(SigningAlgorithm.options)('jose verifies what a signer signs with %s', async (algorithm) => {
   const { kid, privateJwk, publicJwk } = generateKeyPair(algorithm)
   const sign = createJwsSigner(privateJwk, 'token-introspection+jwt')
   const key = await importJWK(publicJwk as JWK, algorithm)
@@ -25,6 +25,6 @@ test.for(SigningAlgorithm.options)('a library verifies a signature by %s', async
       protectedHeader: { alg: algorithm, typ: 'token-introspection+jwt', kid },
     })
   }
-  for (let serial = 0; serial < ENOUGH[algorithm]; serial += AT_ONCE)
-    await Promise.all(Array.from({ length: AT_ONCE }, (_, index) => verifyNext(serial + index)))
+  for (let serial = 0; serial < SIGNATURE_COUNTS[algorithm]; serial += CONCURRENCY)
+    await Promise.all(Array.from({ length: CONCURRENCY }, (_, index) => verifyNext(serial + index)))
 })

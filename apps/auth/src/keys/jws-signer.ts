@@ -6,7 +6,8 @@ import type { PrivateJwk, PublicJwk } from './signing-key.ts'
 type SignJws = (claims: object) => string
 
 /**
- * Creates a signer that parses the key once and signs synchronously, since the thread pool takes longer than the signature.
+ * Creates a signer that parses the key once and signs synchronously, since handing the work to the thread pool takes longer
+ * than the signature itself.
  *
  * @param typ the media type of the content, without `application/`
  */

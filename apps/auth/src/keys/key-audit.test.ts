@@ -3,69 +3,72 @@ import { describe, expect, test } from 'vitest'
 import { type AuditRow, buildNextRow } from '../audit/audit-chain.ts'
 import { computeAuditedStates, type KeyAuditEntry, verifyKeyAudit } from './key-audit.ts'
 
-const entry = (n: number): KeyAuditEntry => ({
+const createEntry = (ringVersion: number): KeyAuditEntry => ({
   at: '2026-11-20T09:00:00.000Z',
   by: { user: 'rosa', host: 'desk' },
   step: 'publish',
-  ring_version: n,
-  transitions: [{ kid: `key-${n % 3}`, from: 'generated', to: 'published' }],
+  ring_version: ringVersion,
+  transitions: [{ kid: `key-${ringVersion % 3}`, from: 'generated', to: 'published' }],
 })
-function chain(length: number): AuditRow[] {
+function createChain(length: number): AuditRow[] {
   const rows: AuditRow[] = []
-  for (let n = 1; n <= length; n += 1) rows.push(buildNextRow(rows.at(-1), entry(n)))
+  for (let n = 1; n <= length; n += 1) rows.push(buildNextRow(rows.at(-1), createEntry(n)))
   return rows
 }
 const encodeHead = (rows: readonly AuditRow[]) => rows.at(-1)?.hash.toString('base64url') ?? ''
 
-test('accepts an untouched chain, also against an older head', () => {
-  const rows = chain(5)
+test('accepts an unchanged chain, and counts the rows after a given head', () => {
+  const rows = createChain(5)
   expect(verifyKeyAudit(rows)).toMatchObject({ ok: true, value: { head: encodeHead(rows), newer: 0 } })
   expect(verifyKeyAudit(rows, encodeHead(rows.slice(0, 3)))).toMatchObject({ ok: true, value: { newer: 2 } })
   expect(verifyKeyAudit([])).toMatchObject({ ok: true, value: { head: undefined } })
 })
 
-describe('finds', () => {
-  const rows = chain(6)
+describe('rejects', () => {
+  const rows = createChain(6)
   const head = encodeHead(rows)
-  test('a row in which any column was edited', () => {
+  test('a row whose entry or hash was edited', () => {
     fc.assert(
-      fc.property(fc.nat(5), fc.nat(), fc.constantFrom('entry', 'hash' as const), (index, bit, part) => {
-        const edited = rows.map((row, n) => {
-          if (n !== index) return row
-          const bytes = Buffer.from(row[part])
-          const place = Math.floor(bit / 8) % bytes.length
-          bytes.writeUInt8(bytes.readUInt8(place) ^ (1 << (bit % 7)), place)
-          return { ...row, [part]: part === 'entry' ? bytes.toString() : bytes }
+      fc.property(fc.nat(5), fc.nat(), fc.constantFrom('entry', 'hash' as const), (index, bit, column) => {
+        const editedRows = rows.map((row, rowIndex) => {
+          if (rowIndex !== index) return row
+          const bytes = Buffer.from(row[column])
+          const offset = Math.floor(bit / 8) % bytes.length
+          // The highest bit stays, so the entry remains ASCII.
+          bytes.writeUInt8(bytes.readUInt8(offset) ^ (1 << (bit % 7)), offset)
+          return { ...row, [column]: column === 'entry' ? bytes.toString() : bytes }
         })
-        expect(verifyKeyAudit(edited, head).ok).toBe(false)
+        expect(verifyKeyAudit(editedRows, head).ok).toBe(false)
       }),
     )
   })
-  test('a row that was removed, from wherever', () => {
-    for (const row of rows)
-      expect(
-        verifyKeyAudit(
-          rows.filter((each) => each !== row),
-          head,
-        ).ok,
-      ).toBe(false)
+  test('a chain from which any row was removed', () => {
+    for (const removedRow of rows) {
+      const remainingRows = rows.filter((row) => row !== removedRow)
+      expect(verifyKeyAudit(remainingRows, head).ok).toBe(false)
+    }
   })
   test('rows that were renumbered after one was removed', () => {
-    const renumbered = rows.filter((row) => row.number !== 3).map((row, n) => ({ ...row, number: n + 1 }))
-    expect(verifyKeyAudit(renumbered).ok).toBe(false)
+    const remainingRows = rows.filter((row) => row.number !== 3)
+    const renumberedRows = remainingRows.map((row, index) => ({ ...row, number: index + 1 }))
+    expect(verifyKeyAudit(renumberedRows).ok).toBe(false)
   })
   test('two rows that were exchanged', () => {
-    const [one, two, ...rest] = rows as [AuditRow, AuditRow, ...AuditRow[]]
-    expect(verifyKeyAudit([{ ...two, number: 1 }, { ...one, number: 2 }, ...rest]).ok).toBe(false)
+    const [first, second, ...laterRows] = rows as [AuditRow, AuditRow, ...AuditRow[]]
+    const exchangedRows = [{ ...second, number: 1 }, { ...first, number: 2 }, ...laterRows]
+    expect(verifyKeyAudit(exchangedRows).ok).toBe(false)
   })
-  test('an end that was cut off, only with the head', () => {
+  test('a chain without its last rows, but only if the head is given', () => {
     expect(verifyKeyAudit(rows.slice(0, 4)).ok).toBe(true)
     expect(verifyKeyAudit(rows.slice(0, 4), head).ok).toBe(false)
     expect(verifyKeyAudit([], head).ok).toBe(false)
   })
 })
 
-test('computes the state of each key', () => {
-  const rows = [entry(1), { ...entry(2), transitions: [{ kid: 'key-1', from: 'published', to: 'signing' }] }]
-  expect(computeAuditedStates(rows as KeyAuditEntry[])).toEqual(new Map([['key-1', 'signing']]))
+test('computes the state of a key from its last transition', () => {
+  const entries = [
+    createEntry(1),
+    { ...createEntry(2), transitions: [{ kid: 'key-1', from: 'published', to: 'signing' }] },
+  ]
+  expect(computeAuditedStates(entries as KeyAuditEntry[])).toEqual(new Map([['key-1', 'signing']]))
 })

@@ -20,11 +20,14 @@ export interface LoadedRing {
 
 /** What an instance knows about the key ring and itself. Times are milliseconds of a monotonic clock. */
 export interface KeyFollowerState {
-  /** The adopted ring, and a proof, signed with its signing key, that this instance uses it. Undefined before the first adoption. */
+  /**
+   * The adopted ring, and a proof, signed with its signing key, that this instance uses it. Undefined before the first
+   * adoption.
+   */
   readonly ring: (LoadedRing & { readonly proof: string }) | undefined
   /** When the lease expires. The instance may sign with the adopted ring only before then. */
   readonly leaseExpiresAt: number
-  /** Why a poll failed, unless a store was unavailable; undefined after a successful read. */
+  /** Why a poll failed; undefined after a successful read. That PostgreSQL is unavailable does not count as a problem. */
   readonly problem: string | undefined
   /** The last row of the key audit when this instance last read it: the row's number, and its hash as the audit head. */
   readonly audit: { readonly head: string; readonly number: number } | undefined
@@ -38,7 +41,7 @@ export interface KeyFollowerState {
 
 /** What an instance reports about its signing keys. */
 interface SigningReport {
-  /** 0 if the instance may not sign. */
+  /** 0 if the instance reports that it does not sign. */
   readonly ringVersion: number
   readonly signingKid: string | undefined
   readonly proof: string | undefined
@@ -143,10 +146,11 @@ export function advanceKeyFollower(
  * the ring then waits for this instance, unless this instance has already read the change. Without such a report, as at startup
  * and after a lease has expired, the instance announces that it signs, and polls again.
  *
- * Reads the audit after each change, so that its head is logged, where the owner of the database cannot alter it. This happens
- * before the report, since an operator may look for the head as soon as all instances have reported.
+ * Reads the last row of the audit after each change of the ring, and at later polls until that succeeds. Its head is then in the
+ * log, where the owner of the database cannot alter it. This happens before the report, since an operator may look for the head as
+ * soon as all instances have reported.
  *
- * @param change what has changed since the last poll, for the log; undefined if nothing has. Every change is also reported
+ * @param change what has changed since the last poll, as a log message; undefined if nothing has. Every change is also reported
  */
 function afterRead(
   state: KeyFollowerState,
@@ -195,7 +199,7 @@ const log = (level: 'info' | 'warn' | 'error', message: string, fields: LogField
   fields,
 })
 
-/** Returns whether the lease is valid. After it expires, the instance may have missed a change. */
+/** Returns whether the lease is valid. Once it has expired, commands that change the ring no longer wait for the instance. */
 export const hasLease = (state: KeyFollowerState, now: number) => now < state.leaseExpiresAt
 
 /** Creates the report of this instance. An instance that may not sign reports no key, so no command waits for it. */
@@ -219,7 +223,7 @@ export interface KeyFollowerStatus {
   readonly problem?: string
   /** The last row of the key audit when this instance last read it, after a change of the ring. */
   readonly audit?: { readonly head: string; readonly number: number }
-  /** Set if the last row of the audit could not be read after the last change of the ring. */
+  /** Set while the last row of the audit has not been read since the last change of the ring. */
   readonly audit_unread?: true
 }
 

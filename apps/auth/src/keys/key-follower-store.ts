@@ -1,4 +1,4 @@
-import { type Database, rowReader } from '@plainpath/postgres'
+import { createRowReader, type Database } from '@plainpath/postgres'
 import { z } from 'zod'
 import { TokenStoreIdentity } from '../tokens/token-store-identity.ts'
 
@@ -11,7 +11,7 @@ const Description = z.object({
 })
 export type InstanceDescription = Readonly<z.infer<typeof Description>>
 
-/** The last report of an authorization server instance. Times come from the database clock. */
+/** The last report of an instance of the authorization server. Times come from the database clock. */
 const Follower = z.object({
   instanceId: z.string(),
   host: z.string(),
@@ -19,16 +19,18 @@ const Follower = z.object({
   signingKid: z.string().optional(),
   proof: z.string().optional(),
   problem: z.string().optional(),
+  /** When the instance first reported its current ring version. */
   followedAt: z.date(),
+  /** When the instance last reported. */
   seenAt: z.date(),
   ...Description.partial().shape,
   /** The instance's last report on a canary: the request id and the canary's state. */
   canary: z.string().optional(),
 })
 export type Follower = Readonly<z.infer<typeof Follower>>
-const FollowerRow = rowReader(Follower)
+const FollowerRow = createRowReader(Follower)
 
-/** A report, which each instance writes every few seconds. */
+/** A report, which each instance writes at each poll. */
 type Report = Omit<Follower, 'followedAt' | 'seenAt' | 'canary' | keyof InstanceDescription> &
   InstanceDescription
 
@@ -40,7 +42,7 @@ export async function readFollowers(db: Database): Promise<Follower[]> {
   return rows.map(FollowerRow.parse)
 }
 
-/** The store in which every instance reports its signing key. Times come from the database clock. */
+/** The store in which every instance reports its signing key and describes itself. Times come from the database clock. */
 export interface KeyFollowerStore {
   report(report: Report): Promise<void>
   /** Stores an instance's report on a canary. */

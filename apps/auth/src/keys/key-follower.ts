@@ -29,9 +29,12 @@ export interface KeyFollower extends AsyncDisposable {
   start(onChange: (keys: InstanceKeys) => void): void
   /** Polls the ring now instead of at the next interval, for example after a NOTIFY. */
   pollSoon(): void
-  /** Returns whether every key can be read and the lease has not expired. */
+  /** Returns whether the lease is valid, and `status` has no problem. */
   isReady(): boolean
-  /** Returns whether the lease is valid. While it is, this instance has missed no change. */
+  /**
+   * Returns whether the lease is valid. While it is, commands that change the ring wait until this instance has adopted the
+   * change.
+   */
   hasLease(): boolean
   /**
    * Requires a valid lease.
@@ -47,7 +50,7 @@ interface KeyFollowerDeps {
   /** Describes this instance for each report. Must not throw. */
   readonly describe: () => Promise<InstanceDescription>
   readonly pollMs: number
-  /** How long the keys may be used after they were read. */
+  /** How long the keys may be used after the start of the poll that read them. */
   readonly leaseMs: number
   readonly log: Log
   /** Called after each poll. */
@@ -55,11 +58,11 @@ interface KeyFollowerDeps {
 }
 
 /**
- * Reads the key ring and keeps it current. An instance reports before it reads, so a command that changes the ring either waits
- * for the instance, or the instance reads the change. The lease starts before the report. If it expires before the next read,
- * the instance stops signing.
+ * Reads the key ring, and keeps it current from `start` on. An instance reports before it reads, so either a command that changes
+ * the ring waits for the instance, or the instance reads the change. The lease starts before the report. If it expires before the
+ * next successful read, the instance stops signing.
  *
- * @throws if the first read fails; an instance without keys does not start
+ * @throws if the first poll fails; an instance without keys does not start
  */
 export async function openKeyFollower(deps: KeyFollowerDeps): Promise<KeyFollower> {
   const { followers, log } = deps

@@ -38,10 +38,10 @@ import {
 import { generateKeyPair, type SigningAlgorithm } from './signing-key.ts'
 
 /**
- * Creates the first signing key, unless there is one. If several callers do so concurrently, exactly one succeeds. Existing keys
- * that the audit lacks are added to the audit.
+ * Creates the first signing key, unless a key signs already. If several callers do so concurrently, exactly one succeeds. If
+ * the ring has keys but still its first version, they are older than the audit, and are added to it.
  *
- * @returns the kid of the new key; undefined if there was a key already
+ * @returns the kid of the new key; undefined if none was created
  */
 export async function initKeys(deps: { keys: KeyStore }): Promise<string | undefined> {
   const newKey = generateKeyPair('ES256')
@@ -69,10 +69,10 @@ export interface StepOptions {
   readonly dryRun?: boolean | undefined
 }
 
-/** The instances that have adopted a change, and those that have not. */
+/** Which instances are running, and which of them have not adopted a change. */
 export interface AdoptionStatus {
   readonly live: readonly Follower[]
-  /** The instances that still use an older ring. */
+  /** The live instances that still sign by an older ring. */
   readonly behind: readonly Follower[]
 }
 
@@ -80,7 +80,7 @@ const POLL_MS = 50
 /** Added to the intervals of the settings, to allow for a busy machine. */
 const EXTRA_WAIT_MS = 5_000
 
-/** The operations on the key ring. Each performs one step, or refuses if the step is not safe yet. */
+/** The operations on the key ring. `step` and `rotate` refuse a step that is not safe yet. */
 export interface KeyOperations {
   readonly keys: KeyStore
   toCircumstances(view: RingView): Circumstances
@@ -89,18 +89,23 @@ export interface KeyOperations {
    * Performs the next step if it is due.
    *
    * @param options.early true to start a rotation before the period of the signing key has passed
+   * @returns the change, or `next` if the next step is not due yet
    */
   rotate(
     options?: StepOptions & { early?: boolean | undefined },
   ): Promise<Result<AppliedChange | { readonly next: DueStep }, KeyRefusal>>
-  /** Revokes a key immediately. If it was signing, its successor or a new key signs. A second revocation changes nothing. */
+  /**
+   * Revokes a key immediately. If it was signing, its successor or a new key signs.
+   *
+   * @returns the change, or in `already` the current ring if the key had been revoked before
+   */
   revoke(
     kid: string,
     options: { reason: string; dryRun?: boolean | undefined },
   ): Promise<Result<AppliedChange | { readonly already: KeyRing }, KeyRefusal>>
   /**
-   * Waits until every signing instance has adopted this version of the ring or a later one. An instance that does not
-   * report stops signing when its lease expires, so the wait is bounded.
+   * Waits until every signing instance has adopted this version of the ring or a later one. An instance that stops reporting does
+   * not count once its lease has expired. After the lease, the poll interval and 5 s, the wait ends in any case.
    */
   waitForInstances(version: number): Promise<AdoptionStatus>
 }
@@ -112,7 +117,7 @@ export function createKeyOperations({ keys, settings, by }: KeyOperationsDeps): 
     policy: settings,
   })
 
-  function decide(name: StepName, { kid, algorithm }: StepOptions) {
+  function createDecider(name: StepName, { kid, algorithm }: StepOptions) {
     return (view: RingView): Result<RingChange, KeyRefusal> => {
       const { ring } = view
       if (name === 'generate') {
@@ -129,7 +134,7 @@ export function createKeyOperations({ keys, settings, by }: KeyOperationsDeps): 
   return {
     keys,
     toCircumstances,
-    step: (name, options = {}) => keys.update(by, decide(name, options), options),
+    step: (name, options = {}) => keys.update(by, createDecider(name, options), options),
     async rotate(options = {}) {
       const view = await keys.view()
       const next = findDueStep(view.ring, toCircumstances(view))
@@ -138,7 +143,7 @@ export function createKeyOperations({ keys, settings, by }: KeyOperationsDeps): 
       const beginsRotation = next.safeFrom > view.now && options.early === true && !hasSuccessor
       if (next.safeFrom > view.now && !beginsRotation) return ok({ next })
       const { step, kid } = beginsRotation ? { step: 'generate' as const, kid: undefined } : next
-      return keys.update(by, decide(step, { ...options, kid }), options)
+      return keys.update(by, createDecider(step, { ...options, kid }), options)
     },
     async revoke(kid, options) {
       const { ring } = await keys.view()
@@ -190,7 +195,9 @@ function toRingChange(
 }
 
 interface KeyVerification {
+  /** The number of keys. */
   readonly keys: number
+  /** The number of live instances. */
   readonly instances: number
   /** The head of the audit. */
   readonly head: string | undefined
@@ -199,8 +206,8 @@ interface KeyVerification {
 }
 
 /**
- * Verifies the signing keys: decrypts every key, verifies a signature by each private key, compares the key states with the
- * audit, and verifies the proof of each live instance.
+ * Verifies the signing keys: decrypts every private key and verifies a signature by it, verifies the audit and compares the key
+ * states with it, and verifies that each live instance signs with the signing key.
  */
 export async function verifyKeys(operations: KeyOperations): Promise<KeyVerification> {
   const inspectedKeys = await operations.keys.inspect()

@@ -1,13 +1,14 @@
 /*
- * The rules of key rotation as pure functions: when each step is allowed, and what it changes. The state of a key changes from
- * generated to published, signing, retiring and retired, or from any state to revoked.
+ * The rules of key rotation as pure functions: when each step is allowed, and what it changes. In a rotation, the state of a key
+ * changes from generated to published, signing, retiring and finally retired. A key can be revoked in each of these states. The
+ * first key, and the key that replaces a revoked signing key, sign immediately.
  */
 import { err, ok, type Result } from '@plainpath/domain'
 import type { Follower } from './key-follower-store.ts'
 import type { KeySettings } from './key-settings.ts'
 import type { KeyRecord, KeyState } from './signing-key.ts'
 
-/** All keys, oldest first, and the number of changes so far. */
+/** All keys, oldest first, and a version, which each change increments. */
 export interface KeyRing {
   readonly version: number
   readonly keys: readonly KeyRecord[]
@@ -58,8 +59,8 @@ export function publish(ring: KeyRing, kid: string): StepResult {
 }
 
 /**
- * Lets a published key sign. The private part of the previous key is erased; its public part stays published. The step is refused
- * until every instance publishes the new key, and caches of the old key set have expired.
+ * Lets a published key sign. The previous key retires: its private part is erased, and its public part stays published. The
+ * step is refused until every signing instance publishes the new key, and caches of the old key set have expired.
  */
 export function activate(ring: KeyRing, kid: string, circumstances: Circumstances): StepResult {
   return requireState(ring, kid, 'published', (key) => {
@@ -76,7 +77,10 @@ export function activate(ring: KeyRing, kid: string, circumstances: Circumstance
   })
 }
 
-/** Removes a key from the published set, once everything that it signed is out of use. */
+/**
+ * Removes a retiring key from the published set. The step is refused while an instance signs with the key, and until the overlap
+ * has passed, during which what it signed may be in use.
+ */
 export function retire(ring: KeyRing, kid: string, circumstances: Circumstances): StepResult {
   return requireState(ring, kid, 'retiring', (key) => {
     const signingInstances = circumstances.followers.filter(
@@ -93,7 +97,7 @@ export function retire(ring: KeyRing, kid: string, circumstances: Circumstances)
 }
 
 /**
- * Revokes a key immediately, from any state.
+ * Revokes a key immediately, in any state.
  *
  * @param newKid the kid of a new key, which signs if the revoked key is the signing key and has no successor
  */
@@ -119,7 +123,8 @@ export interface DueStep {
 }
 
 /**
- * Finds the next step of the rotation. It is due from its `safeFrom` on.
+ * Finds the next step of the rotation. It is due from its `safeFrom` on, but may still be refused, for instance because an
+ * instance has not adopted the last change.
  *
  * @returns undefined if no key signs
  */
@@ -147,7 +152,7 @@ export function findDueStep(ring: KeyRing, circumstances: Circumstances): DueSte
 /**
  * Computes the ring after a change.
  *
- * @throws {Error} when a transition names a key that is not in the ring
+ * @throws {Error} if a transition names a key that is neither in the ring nor `newKey`
  */
 export function applyChange(
   ring: KeyRing,
@@ -172,7 +177,10 @@ export const isLive = (follower: Follower, { now, policy }: Pick<Circumstances, 
 
 export const findSigningKey = (ring: KeyRing) => ring.keys.find(({ state }) => state === 'signing')
 
-/** Finds the live instances that use an older ring. Instances that do not sign are ignored, because they also publish no keys. */
+/**
+ * Finds the live instances that use an older ring. Instances that do not sign are ignored: they refuse their key set to APIs,
+ * and the public key set that they serve is not cacheable.
+ */
 export const findLaggingInstances = (ring: Pick<KeyRing, 'version'>, circumstances: Circumstances) =>
   circumstances.followers.filter(
     (follower) =>
@@ -185,7 +193,7 @@ const addMs = (from: Date, ms: number) => new Date(from.getTime() + ms)
 
 /**
  * Computes when a key may begin to sign. The last instance to adopt the new key set may have served the old one until then, and
- * a verifier caches it for `maxAge`.
+ * a verifier may cache that for `maxAgeMs`.
  */
 function computeActivationTime(key: KeyRecord, circumstances: Circumstances): Date {
   const { policy, followers } = circumstances

@@ -1,15 +1,15 @@
 import { numberBetween, type Setting } from '@plainpath/http/settings'
 
-/** Parses a duration in seconds into milliseconds. */
+/** Returns the schema of a duration in seconds, from `min` to `max`. The parsed value is in milliseconds. */
 const secondsBetween = (min: number, max: number) =>
   numberBetween(min, max).transform((seconds) => seconds * 1000)
 
-const DAY = 86_400
+const DAY_SECONDS = 86_400
 
-/** The settings of the signing keys; durations are in seconds. */
+/** The settings of the signing keys. Durations are in seconds, and their parsed values in milliseconds. */
 export const KEY_SETTINGS = {
   AUTH_KEYS_MAX_AGE_SECONDS: {
-    schema: secondsBetween(0, DAY),
+    schema: secondsBetween(0, DAY_SECONDS),
     description: '`max-age` of the public key set; a new key signs only after it',
     default: '300',
   },
@@ -29,23 +29,25 @@ export const KEY_SETTINGS = {
     default: '15',
   },
   AUTH_KEYS_OVERLAP_SECONDS: {
-    schema: secondsBetween(0, 30 * DAY),
+    schema: secondsBetween(0, 30 * DAY_SECONDS),
     description: 'How long a key stays published after it stopped signing',
     default: '90000',
   },
   AUTH_KEYS_PERIOD_SECONDS: {
-    schema: secondsBetween(0, 366 * DAY),
+    schema: secondsBetween(0, 366 * DAY_SECONDS),
     description: 'How long a key signs before its successor is due',
-    default: String(90 * DAY),
+    default: String(90 * DAY_SECONDS),
   },
 } as const satisfies Record<string, Setting>
 
+/** The parsed values, in milliseconds although the names of the variables say seconds. */
 type SettingValues = { readonly [Name in keyof typeof KEY_SETTINGS]: number }
 
-/** The settings of the signing keys; durations are in milliseconds unless the name says seconds. */
+/** The settings of the signing keys, with their units in the names. */
 export interface KeySettings {
-  /** How long verifiers may cache the published keys. */
+  /** How long a verifier may use the published keys after fetching them: the longer of `max-age` and `trustMs`. */
   readonly maxAgeMs: number
+  /** `max-age` of the public key set. */
   readonly publicMaxAgeSeconds: number
   /** How long an API may trust a key set after fetching it. */
   readonly trustMs: number

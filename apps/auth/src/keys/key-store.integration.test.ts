@@ -20,22 +20,23 @@ afterEach(() => authority[Symbol.asyncDispose]())
 
 const by = { user: 'rosa', host: 'desk' }
 const POLICY = { maxAgeMs: 0, pollMs: 0, overlapMs: 0, periodMs: 0, leaseMs: 1_000 }
-const at = (now: Date): Circumstances => ({ now, policy: POLICY, followers: [] })
+const createCircumstances = (now: Date): Circumstances => ({ now, policy: POLICY, followers: [] })
 
-async function add(added: KeyPair = generateKeyPair('EdDSA')): Promise<KeyPair> {
-  const done = await keys.update(by, ({ ring }) => {
+/** Adds a successor of the signing key. */
+async function addSuccessor(added: KeyPair = generateKeyPair('EdDSA')): Promise<KeyPair> {
+  const result = await keys.update(by, ({ ring }) => {
     const step = generate(ring, added.kid)
     return step.ok ? ok({ step: 'generate', transitions: step.value, added }) : err(step.error)
   })
-  expect(done).toMatchObject({ ok: true })
+  expect(result).toMatchObject({ ok: true })
   return added
 }
-const toPublished = (kid: string) =>
+const publishKey = (kid: string) =>
   keys.update(by, ({ ring }) => {
     const step = publish(ring, kid)
     return step.ok ? ok({ step: 'publish', transitions: step.value }) : err(step.error)
   })
-const end = (kid: string, successor = generateKeyPair('ES256')) =>
+const revokeKey = (kid: string, successor = generateKeyPair('ES256')) =>
   keys.update(by, ({ ring }) => {
     const step = revoke(ring, kid, successor.kid)
     return step.ok
@@ -45,23 +46,23 @@ const end = (kid: string, successor = generateKeyPair('ES256')) =>
 
 test('stores and reads keys of both algorithms', async () => {
   const kid = await initKeys({ keys })
-  const added = await add()
-  const { keys: read, version } = await keys.read()
+  const added = await addSuccessor()
+  const { keys: storedKeys, version } = await keys.read()
   expect(version).toBe(3)
-  expect(read.map((key) => [key.kid, key.algorithm, key.state])).toEqual([
+  expect(storedKeys.map((key) => [key.kid, key.algorithm, key.state])).toEqual([
     [kid, 'ES256', 'signing'],
     [added.kid, 'EdDSA', 'generated'],
   ])
-  expect(read[1]?.privateJwk).toEqual(added.privateJwk)
+  expect(storedKeys[1]?.privateJwk).toEqual(added.privateJwk)
 })
 
-test('stores no private key in clear', async () => {
-  const added = await add()
+test('stores no private key in clear text', async () => {
+  const added = await addSuccessor()
   expect(added.privateJwk.d).toHaveLength(43)
   expect(await dumpTables(authority.db)).not.toContain(added.privateJwk.d)
 })
 
-test('creates exactly one first key for several simultaneous starts', async () => {
+test('initKeys creates exactly one first key for several simultaneous callers', async () => {
   const results = await Promise.all(Array.from({ length: 4 }, () => initKeys({ keys })))
   const kids = (await keys.read()).keys.map(({ kid }) => kid)
   expect(kids).toHaveLength(1)
@@ -69,7 +70,7 @@ test('creates exactly one first key for several simultaneous starts', async () =
   expect(await initKeys({ keys })).toBeUndefined()
 })
 
-test('adds keys that are older than the audit to it at the next start', async () => {
+test('initKeys adds keys that are older than the audit to the audit', async () => {
   await initKeys({ keys })
   await using owner = openPool(authority.database.ownerUrl)
   await owner.query('truncate key_audit')
@@ -79,9 +80,9 @@ test('adds keys that are older than the audit to it at the next start', async ()
   expect(chain).toMatchObject({ ok: true, value: { entries: [{ step: 'adopt' }] } })
 })
 
-test('erases the private part when the state does not need it any more', async () => {
+test('erases the private part of a revoked key, and lets another key sign', async () => {
   const kid = (await initKeys({ keys })) ?? ''
-  await end(kid)
+  await revokeKey(kid)
   const { rows } = await authority.db.query('select kid, private_sealed from signing_keys where state = $1', [
     'revoked',
   ])
@@ -89,20 +90,20 @@ test('erases the private part when the state does not need it any more', async (
   expect((await keys.read()).keys.filter(({ state }) => state === 'signing')).toHaveLength(1)
 })
 
-test('lets one of two simultaneous operators take the step, and tells the other why not', async () => {
+test('publishes a key for one of three simultaneous operators, and tells the others its state', async () => {
   await initKeys({ keys })
-  const { kid } = await add()
-  const published = await Promise.all([toPublished(kid), toPublished(kid), toPublished(kid)])
-  expect(published.filter((done) => done.ok)).toHaveLength(1)
-  expect(published.find((done) => !done.ok)).toMatchObject({
+  const { kid } = await addSuccessor()
+  const results = await Promise.all([publishKey(kid), publishKey(kid), publishKey(kid)])
+  expect(results.filter((result) => result.ok)).toHaveLength(1)
+  expect(results.find((result) => !result.ok)).toMatchObject({
     error: { reason: `${kid} is published, not generated.` },
   })
   expect(await keys.readAudit()).toHaveLength(3)
 })
 
-test('prevents a second signing key, also for direct writes to the table', async () => {
+test('refuses a direct write to the table that makes a second key sign', async () => {
   await initKeys({ keys })
-  await add()
+  await addSuccessor()
   await expect(authority.db.query(`update signing_keys set state = 'signing'`)).rejects.toThrow(
     'signing_keys_one_signs',
   )
@@ -111,7 +112,7 @@ test('prevents a second signing key, also for direct writes to the table', async
 test('changes nothing in a dry run or after a refusal', async () => {
   const kid = (await initKeys({ keys })) ?? ''
   const before = await dumpTables(authority.db)
-  const tried = await keys.update(
+  const dryRun = await keys.update(
     by,
     ({ ring }) => {
       const step = revoke(ring, kid, 'none')
@@ -121,22 +122,22 @@ test('changes nothing in a dry run or after a refusal', async () => {
     },
     { dryRun: true },
   )
-  expect(tried).toMatchObject({ ok: true, value: { head: undefined, ring: { version: 3 } } })
+  expect(dryRun).toMatchObject({ ok: true, value: { head: undefined, ring: { version: 3 } } })
   await keys.update(by, ({ ring, now }) => {
-    const step = retire(ring, kid, at(now))
+    const step = retire(ring, kid, createCircumstances(now))
     return step.ok ? ok({ step: 'retire', transitions: step.value }) : err(step.error)
   })
   expect(await dumpTables(authority.db)).toBe(before)
 })
 
 describe('the audit', () => {
-  test('accepts only inserts by the role of the app', async () => {
+  test('refuses updates, deletions and truncation by the role of the app', async () => {
     await initKeys({ keys })
     for (const change of ['update key_audit set number = 2', 'delete from key_audit', 'truncate key_audit'])
       await expect(authority.db.query(change)).rejects.toMatchObject({ code: '42501' })
   })
 
-  test('prevents a change when it cannot be written', async () => {
+  test('prevents a change of the keys if its row cannot be inserted', async () => {
     const kid = (await initKeys({ keys })) ?? ''
     await using owner = openPool(authority.database.ownerUrl)
     await owner.query('revoke insert on key_audit from public')
@@ -146,14 +147,14 @@ describe('the audit', () => {
     )
     for (const { role } of rows) await owner.query(`revoke insert on key_audit from "${role}"`)
     const before = await dumpTables(authority.db)
-    await expect(end(kid)).rejects.toMatchObject({ code: '42501' })
+    await expect(revokeKey(kid)).rejects.toMatchObject({ code: '42501' })
     expect(await dumpTables(authority.db)).toBe(before)
   })
 
-  test('shows edits by the owner of the table', async () => {
+  test('shows an edit by the owner, and with an earlier head also the removal of the last row', async () => {
     await initKeys({ keys })
-    await add()
-    const head = verifyKeyAudit(await keys.readAudit())
+    await addSuccessor()
+    const verified = verifyKeyAudit(await keys.readAudit())
     await using owner = openPool(authority.database.ownerUrl)
     await owner.query(`update key_audit set entry = replace(entry, 'rosa', 'carl') where number = 2`)
     expect(verifyKeyAudit(await keys.readAudit())).toMatchObject({
@@ -162,31 +163,32 @@ describe('the audit', () => {
     })
     await owner.query('delete from key_audit where number = 2')
     expect(verifyKeyAudit(await keys.readAudit()).ok).toBe(true)
-    expect(verifyKeyAudit(await keys.readAudit(), head.ok ? head.value.head : '').ok).toBe(false)
+    const head = verified.ok ? verified.value.head : ''
+    expect(verifyKeyAudit(await keys.readAudit(), head).ok).toBe(false)
   })
 })
 
-describe('a row of the table of keys that somebody changed', () => {
+describe('a row that was changed or cannot be decrypted', () => {
   test.for([
     [
-      'a byte of the private part',
+      'a flipped bit in the private part',
       `private_sealed = set_byte(private_sealed, 100, get_byte(private_sealed, 100) # 1)`,
     ],
-    ['the y of the public part', `public_jwk = jsonb_set(public_jwk, '{y}', '"AAAA"')`],
-    ['the x of the public part', `public_jwk = jsonb_set(public_jwk, '{x}', '"AAAA"')`],
-    ['the curve', `public_jwk = jsonb_set(public_jwk, '{crv}', '"P-384"')`],
-    ['the kid in the public part', `public_jwk = jsonb_set(public_jwk, '{kid}', '"another"')`],
-    ['the algorithm', `algorithm = 'EdDSA'`],
-    ['the private part away', `private_sealed = null`],
-    ['the state to one that has no private part', `state = 'retiring'`],
-    ['a member that is no part of a public key', `public_jwk = public_jwk || '{"d":"AAAA"}'`],
-  ])('refuses a row in which somebody changed %s', async ([_what, change]) => {
+    ['another y in the public part', `public_jwk = jsonb_set(public_jwk, '{y}', '"AAAA"')`],
+    ['another x in the public part', `public_jwk = jsonb_set(public_jwk, '{x}', '"AAAA"')`],
+    ['another curve', `public_jwk = jsonb_set(public_jwk, '{crv}', '"P-384"')`],
+    ['another kid in the public part', `public_jwk = jsonb_set(public_jwk, '{kid}', '"another"')`],
+    ['another algorithm', `algorithm = 'EdDSA'`],
+    ['no private part', `private_sealed = null`],
+    ['a state in which a key has no private part', `state = 'retiring'`],
+    ['a member that does not belong in a public key', `public_jwk = public_jwk || '{"d":"AAAA"}'`],
+  ])('is rejected: %s', async ([, change]) => {
     await initKeys({ keys })
     await authority.db.query(`update signing_keys set ${change}`)
     await expect(keys.read()).rejects.toThrow(UnreadableKey)
   })
 
-  test('detects any flipped bit of an encrypted key', async () => {
+  test('is rejected whichever bit of the encrypted key is flipped', async () => {
     const kid = await initKeys({ keys })
     const { rows } = await authority.db.query<{ sealed: Buffer }>(
       'select private_sealed as sealed from signing_keys',
@@ -200,42 +202,42 @@ describe('a row of the table of keys that somebody changed', () => {
     }
   })
 
-  test('rejects two rows whose private parts were swapped', async () => {
+  test('is rejected if the private parts of two rows were swapped', async () => {
     await initKeys({ keys })
-    await add(generateKeyPair('ES256'))
+    await addSuccessor(generateKeyPair('ES256'))
     await authority.db.query(
       `update signing_keys k set private_sealed = (select private_sealed from signing_keys o where o.kid <> k.kid)`,
     )
     await expect(keys.read()).rejects.toThrow(UnreadableKey)
   })
 
-  test('refuses to continue without the key-encryption key, and creates no new key', async () => {
+  test('is rejected without its key-encryption key, and initKeys then creates no new key', async () => {
     await initKeys({ keys })
-    const elsewhere = createKeyStore(authority.db, exampleSealingKeys())
-    await expect(elsewhere.read()).rejects.toThrow(UnreadableKey)
-    expect(await initKeys({ keys: elsewhere })).toBeUndefined()
+    const storeWithOtherKek = createKeyStore(authority.db, exampleSealingKeys())
+    await expect(storeWithOtherKek.read()).rejects.toThrow(UnreadableKey)
+    expect(await initKeys({ keys: storeWithOtherKek })).toBeUndefined()
     expect((await keys.read()).keys).toHaveLength(1)
   })
 
-  test('allows a key that cannot be decrypted to be revoked, and continues under another key-encryption key', async () => {
+  test('can be revoked, and its successor is stored under another key-encryption key', async () => {
     const kid = (await initKeys({ keys })) ?? ''
     keys = createKeyStore(authority.db, exampleSealingKeys())
-    expect(await end(kid)).toMatchObject({ ok: true })
+    expect(await revokeKey(kid)).toMatchObject({ ok: true })
     expect((await keys.read()).keys.map(({ state }) => state)).toEqual(['revoked', 'signing'])
   })
 })
 
-test('rewrap re-encrypts every private key under the newest key-encryption key, once', async () => {
-  const [old, young] = [newKeyEncryptionKey(), newKeyEncryptionKey()]
-  const store = (text: string) => createKeyStore(authority.db, parseKeyEncryptionKeys(text))
-  keys = store(old)
+test('re-encrypts every private key under the newest key-encryption key, once', async () => {
+  const [oldKek, newKek] = [newKeyEncryptionKey(), newKeyEncryptionKey()]
+  const openStore = (text: string) => createKeyStore(authority.db, parseKeyEncryptionKeys(text))
+  keys = openStore(oldKek)
   await initKeys({ keys })
-  await add()
+  await addSuccessor()
   const before = await keys.read()
-  const both = store(`${young}\n${old}`)
-  expect(await both.reencrypt(by, { dryRun: true })).toHaveLength(2)
-  expect(await both.reencrypt(by)).toHaveLength(2)
-  expect(await both.reencrypt(by)).toEqual([])
-  expect((await store(young).read()).keys).toEqual(before.keys)
+  const storeWithBoth = openStore(`${newKek}\n${oldKek}`)
+  expect(await storeWithBoth.reencrypt(by, { dryRun: true })).toHaveLength(2)
+  expect(await storeWithBoth.reencrypt(by)).toHaveLength(2)
+  expect(await storeWithBoth.reencrypt(by)).toEqual([])
+  expect((await openStore(newKek).read()).keys).toEqual(before.keys)
   await expect(keys.read()).rejects.toThrow(UnreadableKey)
 })

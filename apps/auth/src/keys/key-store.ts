@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { err, ok, type Result } from '@plainpath/domain'
-import { type Database, type Pool, rowReader } from '@plainpath/postgres'
+import { createRowReader, type Database, type Pool } from '@plainpath/postgres'
 import type { SealingKeys } from '@plainpath/sealing'
 import { z } from 'zod'
 import { type Actor, type AuditRow, openAuditTable } from '../audit/audit-chain.ts'
@@ -45,7 +45,7 @@ export interface RingView {
 export interface RingChange {
   readonly step: string
   readonly transitions: readonly Transition[]
-  /** The key that this change adds to the ring. */
+  /** A new key. The change adds it to the ring if a transition names it. */
   readonly added?: KeyPair
   readonly reason?: string
 }
@@ -65,12 +65,12 @@ const AUDIT = openAuditTable('key_audit')
 /** Stores the key ring. Every change locks the single row of `key_ring`. */
 export interface KeyStore {
   /**
-   * Reads every key pair, oldest first.
+   * Reads all keys, oldest first, and decrypts their private keys.
    *
    * @throws {UnreadableKey}
    */
   read(): Promise<{ version: number; keys: readonly SigningKey[] }>
-  /** Reads every key pair, and returns an error in place of each key that cannot be read. */
+  /** Reads all keys as `read` does, but returns an error in place of each key that cannot be read. */
   inspect(): Promise<readonly (SigningKey | UnreadableKey)[]>
   /** Reads the ring without decrypting anything. */
   view(): Promise<RingView>
@@ -79,6 +79,7 @@ export interface KeyStore {
    * state does not need it. Decrypts no private key.
    *
    * @param options.dryRun true to call `decide` without changing anything
+   * @returns the refusal if `decide` returned one
    */
   update(
     actor: Actor,
@@ -182,7 +183,7 @@ export function createKeyStore(db: Pool, keys: SealingKeys, events: AuthEvents =
   }
 }
 
-/** Reads the version and the rows in one consistent statement. */
+/** Reads the version and the keys in one statement, so they are consistent. The time is that of the database. */
 async function readRing(db: Database): Promise<{ version: number; now: Date; rows: Row[] }> {
   const { rows } = await db.query(
     `select version, clock_timestamp() as now, ${SealedKeyRow.columns} from key_ring left join signing_keys on true
@@ -238,10 +239,10 @@ async function writeAudit(
 /** The states in which a private key is stored. */
 const STATES_WITH_PRIVATE_KEY: ReadonlySet<KeyState> = new Set(['generated', 'published', 'signing'])
 
-const KeyRow = rowReader(KeyRecord)
-const SealedKeyRow = rowReader(KeyRecord.extend({ privateSealed: z.instanceof(Buffer).optional() }))
+const KeyRow = createRowReader(KeyRecord)
+const SealedKeyRow = createRowReader(KeyRecord.extend({ privateSealed: z.instanceof(Buffer).optional() }))
 
-/** Returns the encryption context. It binds an encrypted private key to its kid, so that rows cannot be swapped. */
+/** Returns the encryption context. It binds an encrypted private key to its kid: in another row, it cannot be decrypted. */
 const toEncryptionContext = (kid: string) => `signing_keys/${kid}`
 
 /**

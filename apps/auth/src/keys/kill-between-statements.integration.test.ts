@@ -15,72 +15,86 @@ const settings = toKeySettings({
 })
 const by = { user: 'rosa', host: 'desk' }
 
-/** The database ends the connection before statement `nth` of a transaction, as it does when a process is killed. */
-function killedAt(db: Pool, nth: number): Pool & { readonly killed: boolean } {
-  const state = { killed: false }
+/**
+ * Creates a pool in whose transactions the database ends the connection before the statement with this number, counted from 1. To
+ * the database, that is as if the process had been killed.
+ */
+function createFailingPool(db: Pool, failingStatement: number): Pool & { readonly hasFailed: boolean } {
+  const state = { hasFailed: false }
   const transaction: Pool['transaction'] = (work) =>
     db.transaction((tx) => {
-      let statement = 0
-      const dying: Database = {
+      let statementNumber = 0
+      const failingTransaction: Database = {
         async query(text, values) {
-          statement += 1
-          if (statement === nth) {
-            state.killed = true
+          statementNumber += 1
+          if (statementNumber === failingStatement) {
+            state.hasFailed = true
             await tx.query('select pg_terminate_backend(pg_backend_pid())')
           }
           return tx.query(text, values)
         },
       }
-      return work(dying)
+      return work(failingTransaction)
     })
-  return Object.defineProperty({ ...db, transaction }, 'killed', { get: () => state.killed }) as never
+  return Object.defineProperty({ ...db, transaction }, 'hasFailed', { get: () => state.hasFailed }) as never
 }
 
-async function killEverywhere(authority: Authority, step: (db: Pool) => Promise<unknown>): Promise<number> {
-  const unbroken = createKeyStore(authority.db, authority.sealingKeys)
-  for (let nth = 1; ; nth += 1) {
-    const before = await unbroken.read()
-    const dying = killedAt(authority.db, nth)
-    const outcome = await step(dying).then(
+/**
+ * Repeats a step until it succeeds. Its connection ends before the first statement, then before the second, and so on. After each
+ * failure, the keys must be as before.
+ *
+ * @returns how often the step failed
+ */
+async function failAtEachStatement(
+  authority: Authority,
+  step: (db: Pool) => Promise<unknown>,
+): Promise<number> {
+  const keys = createKeyStore(authority.db, authority.sealingKeys)
+  for (let failingStatement = 1; ; failingStatement += 1) {
+    const before = await keys.read()
+    const failingPool = createFailingPool(authority.db, failingStatement)
+    const outcome = await step(failingPool).then(
       () => 'done',
       () => 'failed',
     )
-    if (!dying.killed) return nth - 1
+    if (!failingPool.hasFailed) return failingStatement - 1
     expect(outcome).toBe('failed')
-    expect(await unbroken.read()).toEqual(before)
-    const { findings } = await verifyKeys(createKeyOperations({ keys: unbroken, settings, by }))
+    expect(await keys.read()).toEqual(before)
+    const { findings } = await verifyKeys(createKeyOperations({ keys, settings, by }))
     expect(findings).toEqual([])
   }
 }
 
-test('rotate resumes after being killed at any statement', {
+test('rotate can be repeated after its connection ended before any statement', {
   timeout: 60_000,
 }, async () => {
   await using authority = await openAuthority()
-  const store = (db: Pool) => createKeyStore(db, authority.sealingKeys)
-  await initKeys({ keys: store(authority.db) })
+  const openStore = (db: Pool) => createKeyStore(db, authority.sealingKeys)
+  await initKeys({ keys: openStore(authority.db) })
   const steps: string[] = []
   for (let n = 0; n < 8; n += 1) {
-    const kills = await killEverywhere(authority, async (db) => {
-      const done = await createKeyOperations({ keys: store(db), settings, by }).rotate()
-      if (done.ok && 'change' in done.value) steps.push(done.value.change.step)
+    const failureCount = await failAtEachStatement(authority, async (db) => {
+      const rotated = await createKeyOperations({ keys: openStore(db), settings, by }).rotate()
+      if (rotated.ok && 'change' in rotated.value) steps.push(rotated.value.change.step)
     })
-    expect(kills).toBeGreaterThanOrEqual(6)
+    expect(failureCount).toBeGreaterThanOrEqual(6)
   }
   expect(steps.toSorted()).toEqual(
     ['activate', 'activate', 'generate', 'generate', 'publish', 'publish', 'retire', 'retire'].toSorted(),
   )
 })
 
-test('revoke can be repeated after being killed at any statement', { timeout: 60_000 }, async () => {
+test('revoke can be repeated after its connection ended before any statement', {
+  timeout: 60_000,
+}, async () => {
   await using authority = await openAuthority()
-  const store = (db: Pool) => createKeyStore(db, authority.sealingKeys)
-  const kid = (await initKeys({ keys: store(authority.db) })) ?? ''
+  const openStore = (db: Pool) => createKeyStore(db, authority.sealingKeys)
+  const kid = (await initKeys({ keys: openStore(authority.db) })) ?? ''
   expect(
-    await killEverywhere(authority, (db) =>
-      createKeyOperations({ keys: store(db), settings, by }).revoke(kid, { reason: 'a test' }),
+    await failAtEachStatement(authority, (db) =>
+      createKeyOperations({ keys: openStore(db), settings, by }).revoke(kid, { reason: 'a test' }),
     ),
   ).toBeGreaterThanOrEqual(6)
-  const { keys } = await store(authority.db).read()
+  const { keys } = await openStore(authority.db).read()
   expect(keys.map(({ state }) => state)).toEqual(['revoked', 'signing'])
 })

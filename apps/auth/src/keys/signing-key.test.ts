@@ -2,15 +2,15 @@ import { expect, test } from 'vitest'
 import { generateKeyPair, KeyState, type SigningKey, selectInstanceKeys } from './signing-key.ts'
 
 const since = new Date('2026-11-20T09:00:00Z')
-const key = (state: KeyState): SigningKey => ({
+const createKey = (state: KeyState): SigningKey => ({
   ...generateKeyPair('ES256'),
   state,
   stateSince: since,
   createdAt: since,
 })
 
-test('signs with the signing key and publishes it first, with those before and after it', () => {
-  const keys = KeyState.options.map(key)
+test('selects the signing key, and publishes it first, then the published and the retiring key', () => {
+  const keys = KeyState.options.map(createKey)
   const [, published, signing, retiring] = keys
   expect(selectInstanceKeys(keys)).toEqual({
     signing: signing?.privateJwk,
@@ -19,14 +19,13 @@ test('signs with the signing key and publishes it first, with those before and a
 })
 
 test('publishes no private part', () => {
-  expect(JSON.stringify(selectInstanceKeys([key('signing'), key('published')]).published)).not.toContain(
-    '"d"',
-  )
+  const { published } = selectInstanceKeys([createKey('signing'), createKey('published')])
+  expect(JSON.stringify(published)).not.toContain('"d"')
 })
 
-test('says what to run when no key is signing', () => {
-  const others = KeyState.options.filter((state) => state !== 'signing').map(key)
-  const destroyed = { ...key('signing'), privateJwk: undefined }
-  for (const keys of [[], others, [destroyed]])
+test('names the command to run if there is no signing key with a private part', () => {
+  const others = KeyState.options.filter((state) => state !== 'signing').map(createKey)
+  const withoutPrivatePart = { ...createKey('signing'), privateJwk: undefined }
+  for (const keys of [[], others, [withoutPrivatePart]])
     expect(() => selectInstanceKeys(keys)).toThrow('auth keys init')
 })

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { sha256 } from '@plainpath/sealing'
 import { z } from 'zod'
 
-/** The signing algorithms. `EdDSA` means Ed25519: most JOSE libraries only know that name. */
+/** The signing algorithms. `EdDSA` means Ed25519; most JOSE libraries know only the name `EdDSA`. */
 export const SigningAlgorithm = z.enum(['ES256', 'EdDSA'])
 export type SigningAlgorithm = z.infer<typeof SigningAlgorithm>
 
@@ -37,7 +37,7 @@ export const KeyRecord = z.object({
 export type KeyRecord = Readonly<z.infer<typeof KeyRecord>>
 
 export interface SigningKey extends KeyRecord {
-  /** Undefined once the key has stopped signing. */
+  /** Undefined for a key that is retiring, retired or revoked. */
   readonly privateJwk: PrivateJwk | undefined
 }
 
@@ -52,7 +52,7 @@ const PUBLISHED_STATES: ReadonlySet<string> = new Set(['published', 'signing', '
 /**
  * Selects the keys for an instance.
  *
- * @throws {Error} that names the command to run if no key is signing
+ * @throws {Error} that names the command to run, if there is no signing key with a private part
  */
 export function selectInstanceKeys(keys: readonly SigningKey[]): InstanceKeys {
   const signing = keys.find((key) => key.state === 'signing')

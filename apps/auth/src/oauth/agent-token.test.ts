@@ -16,8 +16,8 @@ test.for([
   ['Guides:Read', err('no-scope-granted')],
   ['guides:read,waitlist:write', err('no-scope-granted')],
   ['*', err('no-scope-granted')],
-] as const)('asked for %o it grants %o', ([requested, granted]) => {
-  expect(grantScope(requested, ALLOWED)).toEqual(granted)
+] as const)('for the requested scope %o, returns %o', ([requested, result]) => {
+  expect(grantScope(requested, ALLOWED)).toEqual(result)
 })
 
 test('grants nothing to a client without scopes', () => {

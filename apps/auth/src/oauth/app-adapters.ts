@@ -53,8 +53,8 @@ export function createAppAdapters(deps: AppAdapterDeps): Readonly<Record<string,
 
   const toConsumedMember = (consumedAt: Date) => ({ consumed: Math.floor(consumedAt.getTime() / 1000) })
   /**
-   * Does nothing, since revoking the verification of the connection suffices. The rows remain, so reuse is detected even if that
-   * failed.
+   * Does nothing, since revoking the verification of the connection suffices. The rows remain, so another use is detected even if
+   * that revocation failed.
    */
   const ignoreRevocation = { destroy: async () => undefined, revokeByGrantId: async () => undefined }
 
@@ -76,8 +76,8 @@ export function createAppAdapters(deps: AppAdapterDeps): Readonly<Record<string,
     Grant: {
       ...createRecordAdapter('Grant'),
       /**
-       * The library calls this for each code and refresh token. An emergency revocation that covers the grant therefore revokes
-       * everything that is issued from it, even an access token that is stored after the revocation.
+       * The library calls this for each code and refresh token. The access token then gets the epoch of the grant, so a revocation
+       * of all tokens also covers an access token from this grant that is stored after the revocation.
        */
       async find(id) {
         const record = await records.find('Grant', id)
@@ -104,7 +104,7 @@ export function createAppAdapters(deps: AppAdapterDeps): Readonly<Record<string,
       ...createRecordAdapter('RefreshToken'),
       ...ignoreRevocation,
       async find(id) {
-        // The library also looks here for every access token that is introspected.
+        // The library also looks here for other tokens, such as an access token that it did not find elsewhere.
         if (!id.startsWith(REFRESH_TOKEN_PREFIX)) return undefined
         const record = await records.find('RefreshToken', id)
         const reusedAt =

@@ -7,7 +7,7 @@ export interface AppRequest {
   readonly client: AppClient
   /** The connection of the request, once it is found. */
   connection?: Connection
-  /** The revocation epoch of the grant of the request. Its access token gets the same epoch. */
+  /** The revocation epoch of the request's grant, once it is found. The access token gets the same epoch. */
   epoch?: number
 }
 

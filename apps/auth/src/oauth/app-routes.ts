@@ -1,7 +1,7 @@
 /*
  * The OAuth requests of apps that people connect: the authorization endpoint, its continuation after the sign-in pages, and
  * the parts of the token and revocation endpoints for apps. This module checks the app and its redirect URI; then oidc-provider
- * serves the request.
+ * serves the request. Only revocations are served here completely.
  */
 import { AgentId } from '@plainpath/domain'
 import { type Limiter, Problem, type RawRoute } from '@plainpath/http'
@@ -35,7 +35,7 @@ export interface AppRouteDeps {
 /** The grants of apps at the token endpoint. */
 export const APP_GRANTS: ReadonlySet<string> = new Set(['authorization_code', 'refresh_token'])
 
-/** Creates the routes that a browser opens during a sign-in. */
+/** Creates the routes that a browser opens before and after the sign-in pages. */
 export const createAppRoutes = (deps: AppRouteDeps): RawRoute[] => [
   {
     methods: ['GET'],
@@ -51,7 +51,7 @@ export const createAppRoutes = (deps: AppRouteDeps): RawRoute[] => [
   },
 ]
 
-/** The parameters that are passed to the library. Others would request missing features, such as an ID token. */
+/** The parameters that are passed to the library unchanged. Others would request missing features, such as an ID token. */
 const PASSED_PARAMETERS = [
   'client_id',
   'redirect_uri',
@@ -63,8 +63,8 @@ const PASSED_PARAMETERS = [
 ]
 
 /**
- * Begins a sign-in. If the app or the redirect URI is unacceptable, the response is a page, never a redirect. Every other error
- * is sent to the app, with `iss`.
+ * Begins a sign-in. If the app or the redirect URI is unacceptable, the response is a page, never a redirect. The library sends
+ * its own errors to the app, with `iss`.
  */
 async function serveAuthorization(ctx: Context, deps: AppRouteDeps): Promise<void> {
   if (respondToHead(ctx)) return
@@ -84,14 +84,14 @@ async function serveAuthorization(ctx: Context, deps: AppRouteDeps): Promise<voi
   passedParameters.set('scope', APP_SCOPE)
   // The person is always asked, so only the value of `prompt` that forbids this has an effect.
   if (parameters.getAll('prompt').includes('none')) passedParameters.set('prompt', 'none')
-  // The library refuses this value and reports the error in the query. Modes with a self-submitting form would need a script.
+  // Modes with a self-submitting form would need a script. The library refuses the value `other`, and says so in the query.
   if (parameters.has('response_mode') && parameters.get('response_mode') !== 'query')
     passedParameters.set('response_mode', 'other')
   recordAppRequest(ctx, client)
   await passBrowserToProvider(ctx, deps, passedParameters)
 }
 
-/** Continues after the sign-in pages: the app receives a code, or `access_denied`. */
+/** Continues after the sign-in pages: redirects to the app with a code, or with `access_denied`. */
 async function resumeAuthorization(ctx: Context, deps: AppRouteDeps): Promise<void> {
   if (respondToHead(ctx)) return
   const { provider } = deps.provider
@@ -111,7 +111,12 @@ async function resumeAuthorization(ctx: Context, deps: AppRouteDeps): Promise<vo
   await passBrowserToProvider(ctx, deps, new URLSearchParams())
 }
 
-/** Responds to HEAD, which the router passes here, too. A scanner that sends HEAD must neither begin nor finish a sign-in. */
+/**
+ * Responds to a HEAD request, which the router passes to a GET route too. A scanner that sends HEAD must neither begin nor
+ * finish a sign-in.
+ *
+ * @returns false, without a response, for another method
+ */
 function respondToHead(ctx: Context): boolean {
   if (ctx.method !== 'HEAD') return false
   ctx.status = 200
@@ -174,8 +179,8 @@ export async function serveAppToken(ctx: Context, deps: AppRouteDeps, form: URLS
   try {
     await passToProvider(ctx, deps, form, client.id)
   } catch (error) {
-    if (!(error instanceof Problem && error.code === 'invalid-grant') || error.options.detail) throw error
-    throw new Problem('invalid-grant', { detail: ENDED_DETAIL })
+    const isUnexplained = error instanceof Problem && error.code === 'invalid-grant' && !error.options.detail
+    throw isUnexplained ? new Problem('invalid-grant', { detail: ENDED_DETAIL }) : error
   }
 }
 
@@ -187,7 +192,7 @@ const ENDED_DETAIL =
  * Revokes a token of an app (RFC 7009). Revoking a refresh token revokes the whole connection, and notifies the person by mail.
  * An access token is revoked alone.
  *
- * @throws {Problem} `invalid-client` or `foreign-token`
+ * @throws {Problem} `invalid-client`, `invalid-request` or `foreign-token`
  */
 export async function serveAppRevocation(
   ctx: Context,

@@ -4,7 +4,7 @@
  */
 import { ASSERTION_ALGORITHMS, RULES, Scope } from '@plainpath/domain'
 import { type Limiter, Problem, spendLimits } from '@plainpath/http'
-import { GRANT_TYPES, listResourceNames, type ServiceUrls } from '@plainpath/metadata'
+import { AGENT_GRANT_TYPES, listResourceNames, type ServiceUrls } from '@plainpath/metadata'
 import type { Context, Next } from 'koa'
 import compose from 'koa-compose'
 import Provider, {
@@ -53,7 +53,7 @@ export const SIGN_IN_PATH = '/oauth/sign-in'
 export const APP_SCOPE = 'contact:write' satisfies Scope
 const AUTHORIZATION_CODE_SECONDS = 60
 
-/** Creates the Provider, without I/O or timers. Each change of the keys needs a new Provider. */
+/** Creates the Provider, without I/O or timers. */
 export function createProvider(deps: ProviderDeps): Provider {
   const provider = new Provider(deps.urls.origin, buildConfiguration(deps))
   overrideProvider(provider, deps)
@@ -110,7 +110,7 @@ function buildConfiguration(deps: ProviderDeps): Configuration {
     findAccount: (ctx, agentId) => findAccount(ctx, agentId, deps),
     clientAuthMethods: ['client_secret_basic', 'client_secret_post'],
     clientDefaults: {
-      grant_types: [...GRANT_TYPES],
+      grant_types: [...AGENT_GRANT_TYPES],
       response_types: [],
       token_endpoint_auth_method: 'client_secret_basic',
       id_token_signed_response_alg: algorithm,

@@ -2,7 +2,7 @@
  * Stores oidc-provider's records of sign-ins in PostgreSQL: interactions, grants, authorization codes and refresh tokens. Ids
  * are stored as SHA-256 and contents are encrypted, since both contain secrets. The adapters are in `app-adapters.ts`.
  */
-import { type Database, deleteBatch, type Pool, rewriteColumn, rowReader } from '@plainpath/postgres'
+import { createRowReader, type Database, deleteBatch, type Pool, rewriteColumn } from '@plainpath/postgres'
 import { openIfPossible, type SealingKeys, sha256 } from '@plainpath/sealing'
 import type { AdapterPayload } from 'oidc-provider'
 import { z } from 'zod'
@@ -13,7 +13,7 @@ interface OAuthRecord {
   readonly payload: AdapterPayload
   /** The revocation epoch when the record was first stored. */
   readonly epoch: number
-  /** When the record was first used. */
+  /** When the record was first used; undefined before that. */
   readonly consumedAt: Date | undefined
 }
 
@@ -23,7 +23,7 @@ interface OAuthRecord {
  */
 const MAX_REFRESH_TOKENS = 100
 
-const Row = rowReader(
+const Row = createRowReader(
   z.object({
     payloadSealed: z.instanceof(Buffer),
     epoch: z.int(),
@@ -32,7 +32,7 @@ const Row = rowReader(
 )
 
 export interface OAuthRecordStore {
-  /** Finds a record, used or not, unless it has expired or an emergency revocation covers it. */
+  /** Finds a record, used or not, unless it has expired, an emergency revocation covers it, or it cannot be decrypted. */
   find(model: RecordModel, id: string): Promise<OAuthRecord | undefined>
   /**
    * Stores a record, or replaces its content.
@@ -43,7 +43,7 @@ export interface OAuthRecordStore {
   /**
    * Marks a record as used, durably. A second use does not change the time of the first.
    *
-   * @returns false if it was used before
+   * @returns false if it was used before, or there is no such record
    */
   consume(model: RecordModel, id: string): Promise<boolean>
   /**
@@ -119,7 +119,7 @@ const REMOVE_OLDEST = `
      order by created_at desc, id desc offset ${MAX_REFRESH_TOKENS} limit 1)`
 
 /**
- * Deletes at most 1 000 expired records.
+ * Deletes at most 1,000 expired records.
  *
  * @returns the number of deleted records
  */
@@ -130,7 +130,7 @@ export const sweepOAuthRecords = (db: Database, now: Date): Promise<number> =>
  * Re-encrypts records under the newest key-encryption key.
  *
  * @returns the number of records under an older key
- * @throws {SealError}
+ * @throws {SealError} if a record cannot be decrypted
  */
 export const reencryptOAuthRecords = (
   db: Pool,

@@ -45,10 +45,10 @@ export interface OAuthRouteDeps extends AppRouteDeps {
 }
 
 /** Matches every access token that this server issues. */
-const TOKEN_FORM = /^ppt_[A-Za-z0-9_-]{43}$/
-const JWT_RESPONSE = 'application/token-introspection+jwt'
+const TOKEN_PATTERN = /^ppt_[A-Za-z0-9_-]{43}$/
+const JWT_MEDIA_TYPE = 'application/token-introspection+jwt'
 
-/** Creates the public routes below `/oauth/`, with exact, case-sensitive paths. Any other path there gets a 404. */
+/** Creates the public routes of the OAuth endpoints. `sign-in-routes.ts` creates those of the sign-in pages. */
 export function createPublicOAuthRoutes(deps: OAuthRouteDeps): RawRoute[] {
   const { address, documents } = LIMITS
   return [
@@ -120,13 +120,13 @@ function requireOwnResource(form: URLSearchParams, urls: ServiceUrls): void {
 }
 
 /**
- * Refuses a DPoP proof that cannot be valid. Call this only after authenticating the client and applying its limits, so that
- * only clients within their limits cause this work.
+ * Refuses a DPoP proof that cannot be valid. For an agent, this is called after the agent was authenticated and its limits were
+ * applied. For an app, it is called before that: only the limit of the address bounds this work.
  *
  * @throws {Problem} `invalid-dpop-proof`
  */
 function requireWellFormedProof(ctx: Context, { urls, now }: OAuthRouteDeps): void {
-  // `findHeaders` is used because Node joins repeated headers.
+  // Uses `findHeaders`, because Node joins repeated headers.
   const detail = findProofFault(findHeaders(ctx.req, 'dpop'), { url: urls.token, now: now() })
   if (detail !== undefined) throw new Problem('invalid-dpop-proof', { detail })
 }
@@ -148,10 +148,10 @@ async function serveAgentRevocation(
   const clientId = await authenticateForm(ctx, deps, form)
   const presentedToken = requireToken(form)
   // An unknown token is not an error (RFC 7009 §2.2).
-  if (TOKEN_FORM.test(presentedToken)) {
+  if (TOKEN_PATTERN.test(presentedToken)) {
     await passToProvider(ctx, deps, form, clientId)
     // The library ignores a token that it does not find, including one that a revocation in progress hides for now. If that
-    // revocation failed, the token would become valid again.
+    // revocation failed, the token would become valid again. So the token is also revoked here.
     const hash = sha256(presentedToken)
     await deps.stores.tokens.revoke(hash)
     // For a token that was already revoked, this publishes again: the earlier request may still wait, or may have failed here.
@@ -172,13 +172,17 @@ async function isFromApp(
   if (form.get('client_id')?.startsWith('app_') || presentedToken.startsWith(REFRESH_TOKEN_PREFIX))
     return true
   if (!form.has('client_assertion')) return true
-  const storedToken = TOKEN_FORM.test(presentedToken)
+  const storedToken = TOKEN_PATTERN.test(presentedToken)
     ? await stores.tokens.find(sha256(presentedToken))
     : undefined
   return storedToken !== undefined && storedToken.clientId !== form.get('client_id')
 }
 
-/** Reads the form of a request. No parameter except `resource` may occur twice. */
+/**
+ * Reads the form of a request. No parameter except `resource` may occur twice.
+ *
+ * @param hint how to send the form, for the error response
+ */
 async function readOAuthForm(ctx: Context, hint: string): Promise<URLSearchParams> {
   const form = await readForm(ctx, hint)
   const repeatedName = [...new Set(form.keys())].find(
@@ -213,9 +217,9 @@ async function serveIntrospection(ctx: Context, deps: OAuthRouteDeps): Promise<v
   const verified = credentials.ok && verifyResourceServer(deps.resourceServers.current(), credentials.value)
   if (!credentials.ok || !verified) throw createUnknownServerProblem()
   deps.resourceServers.recordUse(verified)
-  if (!ctx.get('accept').toLowerCase().includes(JWT_RESPONSE)) {
+  if (!ctx.get('accept').toLowerCase().includes(JWT_MEDIA_TYPE)) {
     throw new Problem('not-acceptable', {
-      detail: `Introspection responses are available as ${JWT_RESPONSE} only.`,
+      detail: `Introspection responses are available as ${JWT_MEDIA_TYPE} only.`,
     })
   }
   deps.signing.requireLease()
@@ -225,19 +229,18 @@ async function serveIntrospection(ctx: Context, deps: OAuthRouteDeps): Promise<v
   ctx.state[INTROSPECTED_WITH_EMAIL] = request
     .getAll('claims')
     .some((claims) => claims.split(' ').includes('email'))
-  ctx.req.headers.accept = JWT_RESPONSE
+  ctx.req.headers.accept = JWT_MEDIA_TYPE
   // The library refuses values that look like a JWT, but RFC 7662 §2.2 requires "not active" for every unknown value. With the
-  // hint, the library does not search the refresh tokens for an access token.
+  // hint, the library searches the refresh tokens only if it finds no access token.
   const form = new URLSearchParams({
-    token: TOKEN_FORM.test(presentedToken) ? presentedToken : 'not-a-token',
+    token: TOKEN_PATTERN.test(presentedToken) ? presentedToken : 'not-a-token',
     token_type_hint: 'access_token',
   })
   await passToProvider(ctx, deps, form, verified.server.client_id)
 }
 
 /**
- * Serves the key set from memory, even while a store is unavailable (contract §2). The response is not cacheable once the lease
- * has expired.
+ * Serves the key set from memory, even while a store is unavailable. The response is not cacheable once the lease has expired.
  */
 async function serveKeySet(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
   const content = JSON.stringify({ keys: deps.signing.keys.published })
@@ -249,7 +252,7 @@ async function serveKeySet(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
   else if (!ctx.get('authorization')) ctx.set('cache-control', cacheControl)
 }
 
-/** Serves the key set to APIs. They fetch it often; `trust_seconds` bounds how long they may trust a revoked key. */
+/** Serves the key set to APIs. `trust_seconds` bounds how long they may trust it, and with it a key that is revoked meanwhile. */
 async function serveInternalKeySet(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
   deps.signing.requireLease()
   ctx.body = { keys: deps.signing.keys.published, trust_seconds: deps.keySettings.trustMs / 1000 }

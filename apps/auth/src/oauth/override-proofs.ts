@@ -19,7 +19,7 @@ export type MarkProofUsed = UsedProofStore['markUsed']
  * The library looks for a proof and saves it in two steps, so simultaneous uses of a proof would all succeed. It would also
  * report a replay as `invalid_grant`, without a reason.
  *
- * Replaces `ReplayDetection.unique`, which it calls with the client's id, `jti` and a time after the nonce has expired.
+ * Replaces `ReplayDetection.unique`, which the library calls with the client's id, `jti` and a time after the nonce has expired.
  * API      public: typed.
  * Test     'marks each DPoP proof as used in one step'
  */
@@ -50,7 +50,7 @@ interface ProofChecks {
  *
  * Replaces nothing: it calls the functions from which the library's grants are made.
  * API      internal: typed, but according to the types, semantic versioning does not cover this module.
- * Test     'the checks for own grants bind a token to the key of its proof'
+ * Test     'the checks for additional grants bind a token to the key of its proof'
  */
 export const createProofChecks = (provider: Provider, ctx: TokenEndpointGrantContext): ProofChecks => ({
   validate: () => validateDpop(provider, ctx),

@@ -37,7 +37,7 @@ const NO_LIMITS: ProviderDeps['limiter'] = {
     throw new Error('nothing is counted here')
   },
 }
-const metadataOf = (members: Partial<AllClientMetadata>): AllClientMetadata => ({
+const createMetadata = (members: Partial<AllClientMetadata>): AllClientMetadata => ({
   client_id: AGENT,
   client_secret: 'what the library wants',
   grant_types: ['client_credentials'],
@@ -47,8 +47,8 @@ const metadataOf = (members: Partial<AllClientMetadata>): AllClientMetadata => (
   ...members,
 })
 
-/** A Provider with tokens in memory, and what it stored. */
-function open(
+/** Creates a Provider that stores tokens in memory. `models` replaces its adapters, `verification` is that of any assertion. */
+function openProvider(
   models: Record<string, Partial<Adapter>> = {},
   markProofUsed: ProviderDeps['markProofUsed'] = async () => true,
   verification?: StandingVerification,
@@ -57,7 +57,7 @@ function open(
   const adapters: Record<string, Partial<Adapter>> = {
     Client: {
       find: async (id) =>
-        id === AGENT ? metadataOf({}) : metadataOf({ client_id: id, grant_types: [], scope: undefined }),
+        createMetadata(id === AGENT ? {} : { client_id: id, grant_types: [], scope: undefined }),
     },
     ClientCredentials: {
       upsert: async (id, payload) => void stored.set(id, payload),
@@ -83,17 +83,17 @@ function open(
   }
   return { provider: createProvider(deps), internalClientSecret: deps.internalClientSecret, stored }
 }
-type Opened = ReturnType<typeof open>
+type OpenedProvider = ReturnType<typeof openProvider>
 
-function contextOf(path: string, headers: Record<string, string> = {}): Context {
+function createContext(path: string, headers: Record<string, string> = {}): Context {
   const request = new IncomingMessage(new Socket())
   Object.assign(request, { method: 'POST', url: path, headers: { host: 'plainpath.example', ...headers } })
   return new Koa().createContext(request, new ServerResponse(request)) as Context
 }
 
 /** Passes a form to the library as the routes do. */
-async function pass(
-  { provider, internalClientSecret }: Opened,
+async function passForm(
+  { provider, internalClientSecret }: OpenedProvider,
   ctx: Context,
   form: Record<string, string>,
   clientId = AGENT,
@@ -103,14 +103,14 @@ async function pass(
   return ctx
 }
 const TOKEN = { grant_type: 'client_credentials' }
-const getToken = async (opened: Opened, form: Record<string, string> = {}) =>
-  (await pass(opened, contextOf(OAUTH_PATHS.token), { ...TOKEN, ...form })).body as {
+const fetchToken = async (opened: OpenedProvider, form: Record<string, string> = {}) =>
+  (await passForm(opened, createContext(OAUTH_PATHS.token), { ...TOKEN, ...form })).body as {
     access_token: string
     scope: string
   }
 
 test('builds URLs from the configured origin, whatever the Host header says', () => {
-  const { provider } = open()
+  const { provider } = openProvider()
   const request = new IncomingMessage(new Socket())
   request.headers.host = 'evil.example'
   request.url = 'http://evil.example/oauth/token'
@@ -122,14 +122,14 @@ test('builds URLs from the configured origin, whatever the Host header says', ()
 })
 
 test('issues and stores tokens of ppt_ and 43 characters', async () => {
-  const opened = open()
-  const { access_token: token } = await getToken(opened)
+  const opened = openProvider()
+  const { access_token: token } = await fetchToken(opened)
   expect(token).toMatch(/^ppt_[A-Za-z0-9_-]{43}$/)
   expect([...opened.stored.keys()]).toEqual([token])
 })
 
 test('prefixes the tokens of apps too', () => {
-  const { AccessToken, RefreshToken } = open().provider
+  const { AccessToken, RefreshToken } = openProvider().provider
   const generate = ({ prototype }: { prototype: object }, kind: string) =>
     (prototype as { generateTokenId(): string }).generateTokenId.call({ kind })
   expect(generate(AccessToken, 'AccessToken')).toMatch(/^ppt_[A-Za-z0-9_-]{43}$/)
@@ -137,7 +137,7 @@ test('prefixes the tokens of apps too', () => {
 })
 
 test('accepts a client only with the internal secret for that client', async () => {
-  const { provider, internalClientSecret } = open()
+  const { provider, internalClientSecret } = openProvider()
   const client = await provider.Client.find(AGENT)
   expect(client?.compareClientSecret(internalClientSecret(AGENT))).toBe(true)
   for (const presented of [
@@ -148,51 +148,51 @@ test('accepts a client only with the internal secret for that client', async () 
     createInternalClientSecret()(AGENT),
   ])
     expect(client?.compareClientSecret(presented), presented).toBe(false)
-  const stranger = { ...open(), internalClientSecret: createInternalClientSecret() }
-  await expect(getToken(stranger)).rejects.toMatchObject({ code: 'invalid-client' })
+  const withOtherSecret = { ...openProvider(), internalClientSecret: createInternalClientSecret() }
+  await expect(fetchToken(withOtherSecret)).rejects.toMatchObject({ code: 'invalid-client' })
 })
 
 /** More clients than the library caches. */
 const MANY_CLIENTS = 300
 
 test('caches a client exactly as long as its metadata is the same object', async () => {
-  const known = new Map([[AGENT, metadataOf({ scope: 'guides:read' })]])
-  const others = Array.from({ length: MANY_CLIENTS }, (_, n) => `agt_${String(n).padStart(22, '0')}`)
-  for (const id of others) known.set(id, metadataOf({ client_id: id }))
-  const opened = open({ Client: { find: async (id) => known.get(id) } })
+  const metadataById = new Map([[AGENT, createMetadata({ scope: 'guides:read' })]])
+  const otherIds = Array.from({ length: MANY_CLIENTS }, (_, n) => `agt_${String(n).padStart(22, '0')}`)
+  for (const id of otherIds) metadataById.set(id, createMetadata({ client_id: id }))
+  const opened = openProvider({ Client: { find: async (id) => metadataById.get(id) } })
   const { Client } = opened.provider
-  const first = await Client.find(AGENT)
-  expect(first?.scope).toBe('guides:read')
-  for (const id of others) await Client.find(id)
-  expect(await Client.find(AGENT)).toBe(first)
-  const ctx = await pass(opened, contextOf(OAUTH_PATHS.token), TOKEN)
-  expect((ctx as Context & { oidc: { client: unknown } }).oidc.client).toBe(first)
-  known.set(AGENT, metadataOf({ scope: 'waitlist:write' }))
+  const client = await Client.find(AGENT)
+  expect(client?.scope).toBe('guides:read')
+  for (const id of otherIds) await Client.find(id)
+  expect(await Client.find(AGENT)).toBe(client)
+  const ctx = await passForm(opened, createContext(OAUTH_PATHS.token), TOKEN)
+  expect((ctx as Context & { oidc: { client: unknown } }).oidc.client).toBe(client)
+  metadataById.set(AGENT, createMetadata({ scope: 'waitlist:write' }))
   expect((await Client.find(AGENT))?.scope).toBe('waitlist:write')
-  known.delete(AGENT)
+  metadataById.delete(AGENT)
   expect(await Client.find(AGENT)).toBeUndefined()
 })
 
-test('can read the generation from the request while a token is stored', async () => {
-  const read: unknown[] = []
-  const opened = open({
-    ClientCredentials: { upsert: async () => void read.push(getCredentialVersion()) },
+test('reads the credential version of the request while a token is stored', async () => {
+  const versions: unknown[] = []
+  const opened = openProvider({
+    ClientCredentials: { upsert: async () => void versions.push(getCredentialVersion()) },
   })
   for (const credentialVersion of [7, undefined]) {
-    const ctx = contextOf(OAUTH_PATHS.token)
+    const ctx = createContext(OAUTH_PATHS.token)
     ctx.state[CREDENTIAL_VERSION] = credentialVersion
-    await pass(opened, ctx, TOKEN)
+    await passForm(opened, ctx, TOKEN)
   }
-  expect(read).toEqual([7, undefined])
+  expect(versions).toEqual([7, undefined])
   expect(getCredentialVersion()).toBeUndefined()
 })
 
 test('signs introspection responses, which name their token', async () => {
-  const opened = open()
-  const { access_token: token } = await getToken(opened, { scope: 'guides:read' })
-  const ctx = contextOf(OAUTH_PATHS.introspection, { accept: 'application/token-introspection+jwt' })
+  const opened = openProvider()
+  const { access_token: token } = await fetchToken(opened, { scope: 'guides:read' })
+  const ctx = createContext(OAUTH_PATHS.introspection, { accept: 'application/token-introspection+jwt' })
   ctx.state[INTROSPECTED_HASH] = 'hash of the token'
-  await pass(opened, ctx, { token }, API.client_id)
+  await passForm(opened, ctx, { token }, API.client_id)
   expect(ctx.response.get('content-type')).toContain('application/token-introspection+jwt')
   const { payload, protectedHeader } = await jwtVerify(
     String(ctx.body),
@@ -219,86 +219,86 @@ test('signs introspection responses, which name their token', async () => {
   })
 })
 
-/** A request with a proof of this moment, but for the nonce. */
-async function withProof(opened: Opened, { jti = 'jti-1', nonce }: { jti?: string; nonce?: string } = {}) {
+/** Creates a token request with a new DPoP proof, by default without a nonce. */
+async function createProofRequest({ jti = 'jti-1', nonce }: { jti?: string; nonce?: string } = {}) {
   const dpopKey = await generateJwkPair('ES256', { extractable: true })
   const jwk = await exportJWK(dpopKey.publicKey)
   const proof = await new SignJWT({ jti, htm: 'POST', htu: `${ORIGIN}/oauth/token`, ...(nonce && { nonce }) })
     .setProtectedHeader({ typ: 'dpop+jwt', alg: 'ES256', jwk })
     .setIssuedAt()
     .sign(dpopKey.privateKey)
-  const ctx = contextOf(OAUTH_PATHS.token, { dpop: proof })
-  return { ctx, jkt: await calculateJwkThumbprint(jwk), opened }
+  const ctx = createContext(OAUTH_PATHS.token, { dpop: proof })
+  return { ctx, jkt: await calculateJwkThumbprint(jwk) }
 }
 
-/** The nonce that the library offers. */
-async function offeredNonce(opened: Opened): Promise<string> {
-  const { ctx } = await withProof(opened)
-  await expect(pass(opened, ctx, TOKEN)).rejects.toMatchObject({ code: 'use-dpop-nonce' })
+/** Returns the nonce that the library sends when it refuses a proof without one. */
+async function fetchNonce(opened: OpenedProvider): Promise<string> {
+  const { ctx } = await createProofRequest()
+  await expect(passForm(opened, ctx, TOKEN)).rejects.toMatchObject({ code: 'use-dpop-nonce' })
   return ctx.response.get('dpop-nonce')
 }
 
 test('marks each DPoP proof as used in one step', async () => {
-  const used: unknown[] = []
+  const usedProofs: unknown[] = []
   let isNew = true
-  const opened = open({}, async (proof) => {
-    used.push(proof)
+  const opened = openProvider({}, async (proof) => {
+    usedProofs.push(proof)
     return isNew
   })
-  const nonce = await offeredNonce(opened)
-  expect(used).toEqual([])
-  const { ctx, jkt } = await withProof(opened, { nonce })
-  expect((await pass(opened, ctx, TOKEN)).body).toMatchObject({ token_type: 'DPoP' })
-  expect(used).toEqual([{ clientId: AGENT, jti: 'jti-1', expiresAt: expect.any(Date) }])
+  const nonce = await fetchNonce(opened)
+  expect(usedProofs).toEqual([])
+  const { ctx, jkt } = await createProofRequest({ nonce })
+  expect((await passForm(opened, ctx, TOKEN)).body).toMatchObject({ token_type: 'DPoP' })
+  expect(usedProofs).toEqual([{ clientId: AGENT, jti: 'jti-1', expiresAt: expect.any(Date) }])
   expect([...opened.stored.values()]).toMatchObject([{ jkt }])
   isNew = false
-  const second = await withProof(opened, { nonce, jti: 'jti-2' })
-  await expect(pass(opened, second.ctx, TOKEN)).rejects.toMatchObject({
+  const second = await createProofRequest({ nonce, jti: 'jti-2' })
+  await expect(passForm(opened, second.ctx, TOKEN)).rejects.toMatchObject({
     code: 'invalid-dpop-proof',
     options: { detail: expect.stringContaining('used before') },
   })
   expect(opened.stored.size).toBe(1)
 })
 
-test('the checks for own grants bind a token to the key of its proof', async () => {
+test('the checks for additional grants bind a token to the key of its proof', async () => {
   const verification = {
     id: 'reg_1',
     expiresAt: new Date(Date.now() + 60_000),
   } as unknown as StandingVerification
   const grant_types = ['urn:ietf:params:oauth:grant-type:jwt-bearer']
-  const bound = { dpop_bound_access_tokens: true }
-  for (const members of [{}, bound]) {
-    const used: unknown[] = []
-    const client = metadataOf({ grant_types, ...members })
-    const opened = open(
+  const boundMembers = { dpop_bound_access_tokens: true }
+  for (const members of [{}, boundMembers]) {
+    const usedProofs: unknown[] = []
+    const client = createMetadata({ grant_types, ...members })
+    const opened = openProvider(
       { Client: { find: async () => client } },
-      async (proof) => used.push(proof) > 0,
+      async (proof) => usedProofs.push(proof) > 0,
       verification,
     )
     const form = { grant_type: grant_types[0]!, assertion: 'x', scope: 'guides:read' }
-    const nonce = await offeredNonce(open({}))
-    const { ctx, jkt } = await withProof(opened, { nonce })
-    expect((await pass(opened, ctx, form)).body).toMatchObject({ token_type: 'DPoP' })
+    const nonce = await fetchNonce(openProvider({}))
+    const { ctx, jkt } = await createProofRequest({ nonce })
+    expect((await passForm(opened, ctx, form)).body).toMatchObject({ token_type: 'DPoP' })
     expect([...opened.stored.values()]).toMatchObject([{ jkt }])
-    expect(used).toHaveLength(1)
-    const without = pass(opened, contextOf(OAUTH_PATHS.token), form)
+    expect(usedProofs).toHaveLength(1)
+    const withoutProof = passForm(opened, createContext(OAUTH_PATHS.token), form)
     if ('dpop_bound_access_tokens' in members)
-      await expect(without).rejects.toMatchObject({ code: 'dpop-proof-required' })
-    else expect((await without).body).toMatchObject({ token_type: 'Bearer' })
+      await expect(withoutProof).rejects.toMatchObject({ code: 'dpop-proof-required' })
+    else expect((await withoutProof).body).toMatchObject({ token_type: 'Bearer' })
   }
 })
 
 test('rethrows errors from inside the library unchanged', async () => {
-  const surprise = new Error('connect ECONNREFUSED')
+  const thrownError = new Error('connect ECONNREFUSED')
   const failing = async () => {
-    throw surprise
+    throw thrownError
   }
-  await expect(getToken(open({ ClientCredentials: { upsert: failing } }))).rejects.toBe(surprise)
-  await expect(getToken(open({ Client: { find: failing } }))).rejects.toBe(surprise)
-  const opened = open()
-  const { access_token: token } = await getToken(opened)
+  await expect(fetchToken(openProvider({ ClientCredentials: { upsert: failing } }))).rejects.toBe(thrownError)
+  await expect(fetchToken(openProvider({ Client: { find: failing } }))).rejects.toBe(thrownError)
+  const opened = openProvider()
+  const { access_token: token } = await fetchToken(opened)
   await expect(
-    pass(opened, contextOf(OAUTH_PATHS.revocation), { token }, API.client_id),
+    passForm(opened, createContext(OAUTH_PATHS.revocation), { token }, API.client_id),
   ).rejects.toMatchObject({
     code: 'foreign-token',
   })
@@ -306,50 +306,51 @@ test('rethrows errors from inside the library unchanged', async () => {
 
 test('the library adds no CORS headers of its own', async () => {
   const origin = 'https://app.example'
-  const opened = open()
-  const refused = await pass(opened, contextOf(OAUTH_PATHS.token, { origin }), TOKEN)
-  expect(Object.keys(refused.response.headers).filter((name) => /^access-control-|^vary/.test(name))).toEqual(
-    [],
-  )
-  const allowed = contextOf(OAUTH_PATHS.token, { origin })
-  allowed.set({ 'access-control-allow-origin': origin, 'access-control-expose-headers': 'X-Ours' })
-  await pass(opened, allowed, TOKEN)
-  expect(allowed.response.headers).toMatchObject({
+  const opened = openProvider()
+  const withoutCors = await passForm(opened, createContext(OAUTH_PATHS.token, { origin }), TOKEN)
+  const headerNames = Object.keys(withoutCors.response.headers)
+  expect(headerNames.filter((name) => /^access-control-|^vary/.test(name))).toEqual([])
+  const withCors = createContext(OAUTH_PATHS.token, { origin })
+  withCors.set({ 'access-control-allow-origin': origin, 'access-control-expose-headers': 'X-Ours' })
+  await passForm(opened, withCors, TOKEN)
+  expect(withCors.response.headers).toMatchObject({
     'access-control-allow-origin': origin,
     'access-control-expose-headers': 'X-Ours',
   })
 })
 
 test('the library reads the form that the route has read', async () => {
-  const ctx = contextOf(OAUTH_PATHS.token, {
+  const ctx = createContext(OAUTH_PATHS.token, {
     authorization: `Basic ${btoa('somebody:else')}`,
     'content-type': 'text/plain',
     'content-length': '5',
     'transfer-encoding': 'chunked',
   })
   const form = { ...TOKEN, scope: 'guides:read', client_id: 'somebody', client_assertion: 'else' }
-  expect((await pass(open(), ctx, form)).body).toMatchObject({ scope: 'guides:read', expires_in: 3600 })
+  const { body } = await passForm(openProvider(), ctx, form)
+  expect(body).toMatchObject({ scope: 'guides:read', expires_in: 3600 })
 })
 
 test('the token gets the scope that is set in getResourceServerInfo', async () => {
-  const opened = open()
-  expect((await getToken(opened)).scope).toBe('guides:read waitlist:write')
-  expect((await getToken(opened, { scope: 'waitlist:write contact:write' })).scope).toBe('waitlist:write')
-  await expect(getToken(opened, { scope: 'contact:write' })).rejects.toMatchObject({ code: 'invalid-scope' })
+  const opened = openProvider()
+  expect((await fetchToken(opened)).scope).toBe('guides:read waitlist:write')
+  expect((await fetchToken(opened, { scope: 'waitlist:write contact:write' })).scope).toBe('waitlist:write')
+  const refusal = fetchToken(opened, { scope: 'contact:write' })
+  await expect(refusal).rejects.toMatchObject({ code: 'invalid-scope' })
 })
 
 test('rejects a grant that the client may not use with unauthorized_client', async () => {
   const grant = { grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion: 'x' }
-  await expect(getToken(open(), grant)).rejects.toMatchObject({ code: 'unauthorized-client' })
+  await expect(fetchToken(openProvider(), grant)).rejects.toMatchObject({ code: 'unauthorized-client' })
 })
 
-/** The part of the library's result that the tests read. */
-const responseWith = (status: number, body: unknown, thrown?: unknown) =>
+/** Creates the part of a context that `throwProviderFailure` reads. */
+const createResponseContext = (status: number, body: unknown, thrown?: unknown) =>
   ({ status, body, state: { ...(thrown !== undefined && { thrown }) } }) as unknown as Context
 
-function failure(status: number, body: unknown): Problem {
+function catchFailure(status: number, body: unknown): Problem {
   try {
-    throwProviderFailure(responseWith(status, body))
+    throwProviderFailure(createResponseContext(status, body))
   } catch (error) {
     if (error instanceof Problem) return error
     throw error
@@ -357,12 +358,12 @@ function failure(status: number, body: unknown): Problem {
   throw new Error('nothing was thrown')
 }
 
-test('rejects a known grant that the client may not use with unauthorized_client', () => {
+test('recognises the text with which the library reports a grant that is not allowed', () => {
   const body = {
     error: 'invalid_request',
     error_description: 'requested grant type is not allowed for this client',
   }
-  expect(failure(400, body).code).toBe('unauthorized-client')
+  expect(catchFailure(400, body).code).toBe('unauthorized-client')
 })
 
 test.for([
@@ -374,17 +375,19 @@ test.for([
   ['server_error', 'internal-error'],
   ['temporarily_unavailable', 'unavailable'],
   ['a code of tomorrow', 'invalid-request'],
-])('%s of the library is %s', ([error, code]) => {
-  expect(failure(400, { error }).code).toBe(code)
+])('converts the library error %s to the problem %s', ([error, code]) => {
+  expect(catchFailure(400, { error }).code).toBe(code)
 })
 
-test('passes on no response that is not an OAuth error', () => {
-  expect(failure(404, '<html>').code).toBe('not-found')
-  expect(failure(500, { stack: 'at lib/x.js:1:1' }).code).toBe('invalid-request')
+test('replaces error responses that are not OAuth errors', () => {
+  expect(catchFailure(404, '<html>').code).toBe('not-found')
+  expect(catchFailure(500, { stack: 'at lib/x.js:1:1' }).code).toBe('invalid-request')
 })
 
-test('rethrows errors from inside the library unchanged, and leaves a success alone', () => {
-  const surprise = new Error('connect ECONNREFUSED')
-  expect(() => throwProviderFailure(responseWith(500, { error: 'server_error' }, surprise))).toThrow(surprise)
-  expect(() => throwProviderFailure(responseWith(200, { access_token: 'x' }))).not.toThrow()
+test('throwProviderFailure rethrows a recorded error unchanged, and throws nothing for a success', () => {
+  const thrownError = new Error('connect ECONNREFUSED')
+  const failure = createResponseContext(500, { error: 'server_error' }, thrownError)
+  expect(() => throwProviderFailure(failure)).toThrow(thrownError)
+  const success = createResponseContext(200, { access_token: 'x' })
+  expect(() => throwProviderFailure(success)).not.toThrow()
 })

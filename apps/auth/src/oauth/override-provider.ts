@@ -47,7 +47,7 @@ export function overrideProvider(provider: Provider, deps: OverrideDeps): void {
 /**
  * Without this override, the library would build URLs from the Host header of the request, which the caller chooses.
  *
- * Replaces `OIDCContext#urlFor`, by the Provider's method of the same name, which begins with the issuer.
+ * Replaces `OIDCContext#urlFor` with the Provider's method of the same name, whose URLs begin with the issuer.
  * API      public: both are typed.
  * Test     'builds URLs from the configured origin, whatever the Host header says'
  */
@@ -57,9 +57,9 @@ function useConfiguredOrigin(provider: Provider): void {
 
 /**
  * Adds a prefix to the 43 base64url characters that the library generates, to make tokens recognisable: `ppt_` for access tokens,
- * `ppr_` for refresh tokens. The library configuration can only change the length.
+ * `ppr_` for refresh tokens. The library's configuration can only change the length.
  *
- * Replaces `generateTokenId` of `ClientCredentials`, `AccessToken` and `RefreshToken`, which it calls.
+ * Replaces `generateTokenId` of `ClientCredentials`, `AccessToken` and `RefreshToken`, and calls the original.
  * API      internal.
  * Test     'issues and stores tokens of ppt_ and 43 characters', 'prefixes the tokens of apps too'
  */
@@ -89,8 +89,8 @@ export function createInternalClientSecret(): InternalClientSecret {
 }
 
 /**
- * Only `client-authenticator.ts` verifies a client's credentials, before the library sees the request. The library receives an
- * internal secret in their place (`passToProvider`).
+ * This server verifies the credentials of agents, apps and resource servers itself, before the library sees the request. The
+ * library receives an internal secret in their place (`passToProvider`).
  *
  * Replaces `Client#compareClientSecret`, which compares with `client_secret` of the client's metadata.
  * API      public: typed.
@@ -107,7 +107,7 @@ function acceptInternalClientSecret(provider: Provider, internalClientSecret: In
  * other work for a token. This cache retains a client while the adapter returns the same metadata object, so it is never staler
  * than the agent cache of this process.
  *
- * Replaces `Client.find`, which it calls for a metadata object that is new.
+ * Replaces `Client.find`, and calls the original for a new metadata object.
  * API      public: `find` is typed; internal: `Client.adapter`.
  * Test     'caches a client exactly as long as its metadata is the same object'
  */
@@ -134,8 +134,8 @@ export const INTROSPECTED_WITH_EMAIL = 'introspectedWithEmail'
  * that. The claim `revocation_mark` permits an API that subscribes to that store to cache the response. The person of a
  * verification is read last and only on request; such a response is not cacheable.
  *
- * The library would compute each signature in the thread pool, which takes longer than the signature itself. It signs nothing
- * else.
+ * The library would compute each signature in the thread pool, which takes longer than the signature itself. The library signs
+ * nothing else.
  *
  * Replaces `IdToken#issue`, which takes the key from the configured `jwks`.
  * API      public: `issue`, `ctx`, `client` and `extra` are typed; internal: that `extra.token_introspection` is the response.
@@ -214,8 +214,8 @@ export async function passToProvider(
 /**
  * Passes the request of a browser to oidc-provider, either at the authorization endpoint or on its return from the sign-in pages.
  *
- * The library sets a cookie for its session. This server stores no sessions, so it removes the cookie. Cookies are for https only
- * if the configured origin is https, since a gateway terminates TLS.
+ * The library sets a cookie for its session. This server stores no sessions, so it removes the cookie. Whether the other
+ * cookies are for https only depends on the configured origin, not on the connection, since a gateway terminates TLS.
  *
  * Replaces the query of the request, and the cookie of the session in the response.
  * API      internal: the name of that cookie; public: that the library sets cookies by `ctx.cookies`.
@@ -285,7 +285,7 @@ export function replaceScope(ctx: KoaContextWithOIDC, scope: string): void {
  *
  * Replaces nothing: it reads `Provider.ctx`, the request that the library is handling.
  * API      public: it is typed.
- * Test     'can read the generation from the request while a token is stored'
+ * Test     'reads the credential version of the request while a token is stored'
  */
 export const getCredentialVersion = (): number | undefined => {
   const credentialVersion: unknown = Provider.ctx?.state[CREDENTIAL_VERSION]

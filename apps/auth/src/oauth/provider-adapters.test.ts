@@ -14,12 +14,12 @@ const server = {
 
 test('gives the library no secret, hash or key of a client', async () => {
   const digest = Buffer.from('the hash of a secret')
-  const known = {
+  const record = {
     agent: { ...agent, keys: [exampleKey('one')] },
     secrets: [{ id: 'secret-1', digest, keyId: 'hash-1', createdAt: new Date(0), endsAt: undefined }],
   }
   const adapter = createClientAdapter(
-    async () => known,
+    async () => record,
     () => [server],
   )
   const metadata = JSON.stringify([await adapter.find(agent.id), await adapter.find(server.client_id)])
@@ -36,14 +36,14 @@ test('finds nothing and refuses writes for a model that is never stored', async 
   expect(await createReadOnlyAdapter('nothing is written here').find('id')).toBeUndefined()
 })
 
-test('gives a token the generation of its credential, even if the client has a newer one by then', async () => {
+test('stores a token under the credential version of its request, even if that is outdated', async () => {
   const saved: NewToken[] = []
   const tokens = {
     save: async (_hash: Buffer, token: NewToken) => void saved.push(token),
     find: async () => undefined,
     revoke: async () => undefined,
   }
-  const storeToken = (authenticated: number | undefined) =>
+  const storeToken = (requestVersion: number | undefined) =>
     createTokenAdapter(
       {
         tokens,
@@ -52,7 +52,7 @@ test('gives a token the generation of its credential, even if the client has a n
       {
         usage: { recordUse: async () => true },
         events: createEvents(),
-        getCredentialVersion: () => authenticated,
+        getCredentialVersion: () => requestVersion,
         bindContact: async (_id, credentialVersion) => credentialVersion + 1,
       },
     ).upsert('ppt_x', { clientId: agent.id, aud: 'https://a.example/api', iat: 1, exp: 2 }, 1)
@@ -63,9 +63,9 @@ test('gives a token the generation of its credential, even if the client has a n
   expect(saved).toHaveLength(2)
 })
 
-test('tokens are bound to a key, and contact:write stays bound', async () => {
+test('stores the key of a token, and once contact:write was bound, refuses it without a key', async () => {
   const saved: NewToken[] = []
-  const stored = new Map<string, NewToken>()
+  const tokensByHash = new Map<string, NewToken>()
   const bindings: unknown[] = []
   let contactBoundSince: number | undefined
   const adapter = createTokenAdapter(
@@ -73,10 +73,10 @@ test('tokens are bound to a key, and contact:write stays bound', async () => {
       tokens: {
         save: async (hash, token) => {
           saved.push(token)
-          stored.set(hash.toString('hex'), token)
+          tokensByHash.set(hash.toString('hex'), token)
           return undefined
         },
-        find: async (hash) => ({ epoch: 0, ...stored.get(hash.toString('hex'))! }),
+        find: async (hash) => ({ epoch: 0, ...tokensByHash.get(hash.toString('hex'))! }),
         revoke: async () => undefined,
       },
       agentCache: {
@@ -90,8 +90,8 @@ test('tokens are bound to a key, and contact:write stays bound', async () => {
       usage: { recordUse: async () => true },
       events: createEvents(),
       getCredentialVersion: () => 1,
-      async bindContact(...given) {
-        bindings.push(given)
+      async bindContact(...args) {
+        bindings.push(args)
         return 2
       },
     },

@@ -1,10 +1,10 @@
 /*
- * The oidc-provider storage: adapters between its models and the agents, resource servers and token stores of this
- * server.
+ * The oidc-provider storage: adapters between its models and the clients and token stores of this server. `app-adapters.ts`
+ * contains those for the authorization code flow.
  */
 import { AgentId, RegistrationId } from '@plainpath/domain'
 import { Problem } from '@plainpath/http'
-import { APP_GRANT_TYPES, GRANT_TYPES } from '@plainpath/metadata'
+import { AGENT_GRANT_TYPES, APP_GRANT_TYPES } from '@plainpath/metadata'
 import { sha256 } from '@plainpath/sealing'
 import type { Adapter, AdapterPayload, AllClientMetadata } from 'oidc-provider'
 import { z } from 'zod'
@@ -22,30 +22,30 @@ import { getCurrentAppRequest } from './app-request.ts'
 export type { Adapter } from 'oidc-provider'
 
 /**
- * Adapts agents and resource servers to oidc-provider's Client model, with minimal metadata: algorithms come from
+ * Adapts agents, apps and resource servers to oidc-provider's Client model, with minimal metadata: algorithms come from
  * `clientDefaults`, so a change of signing keys never invalidates a client.
  */
 export function createClientAdapter(
   find: (id: AgentId) => Promise<AgentRecord | undefined>,
   resourceServers: () => readonly ResourceServer[],
 ): Adapter {
-  const serverMetadata = memoize((server: ResourceServer) => toMetadata(server.client_id, []))
-  const agentMetadata = memoize(({ agent }: AgentRecord) => ({
-    ...toMetadata(agent.id, GRANT_TYPES, agent.scopes.join(' ')),
+  const getServerMetadata = memoize((server: ResourceServer) => toMetadata(server.client_id, []))
+  const getAgentMetadata = memoize(({ agent }: AgentRecord) => ({
+    ...toMetadata(agent.id, AGENT_GRANT_TYPES, agent.scopes.join(' ')),
     ...(agent.dpopBound && { dpop_bound_access_tokens: true }),
   }))
-  const appMetadata = memoize(toAppMetadata)
+  const getAppMetadata = memoize(toAppMetadata)
   return {
     ...createReadOnlyAdapter('clients are written by registration only'),
     /** Returns the same object while the record does not change: see `cacheClients`. */
     async find(id): Promise<AllClientMetadata | undefined> {
       const app = getCurrentAppRequest()?.client
-      if (app) return app.id === id ? appMetadata(app) : undefined
+      if (app) return app.id === id ? getAppMetadata(app) : undefined
       const server = resourceServers().find(({ client_id }) => client_id === id)
-      if (server) return serverMetadata(server)
+      if (server) return getServerMetadata(server)
       const agentId = AgentId.safeParse(id)
       const record = agentId.success ? await find(agentId.data) : undefined
-      return record?.agent.status === 'active' ? agentMetadata(record) : undefined
+      return record?.agent.status === 'active' ? getAgentMetadata(record) : undefined
     },
   }
 }
@@ -53,6 +53,7 @@ export function createClientAdapter(
 /** The library requires a secret in the metadata. It is never compared: see `acceptInternalClientSecret`. */
 const UNUSED_CLIENT_SECRET = 'authenticated-before-oidc-provider'
 
+/** Creates a function that returns the same metadata object for the same source object. */
 function memoize<From extends object>(createMetadata: (from: From) => AllClientMetadata) {
   const cache = new WeakMap<From, AllClientMetadata>()
   return (from: From): AllClientMetadata => {
@@ -75,7 +76,6 @@ const toMetadata = (
   ...(scope !== undefined && { scope }),
 })
 
-/** Describes an app to the library. Changed metadata results in a new object. */
 const toAppMetadata = (app: AppClient): AllClientMetadata => ({
   ...toMetadata(app.id, APP_GRANT_TYPES),
   application_type: app.applicationType,
@@ -114,7 +114,7 @@ export function createTokenAdapter(
     bindContact: (id: AgentId, credentialVersion: number) => Promise<number>
   },
 ): Adapter {
-  /** Finds the credential version of an active agent in this process's cache. */
+  /** Finds the credential version of an active agent, through this process's cache. */
   const findActiveVersion = async (id: AgentId) => getActiveCredentialVersion(await agentCache.find(id))
   const reportCutoff = notifyOnAdvance(({ epoch }) => events.emit('tokens-stopped', { epoch }))
   return {
@@ -150,7 +150,8 @@ export function createTokenAdapter(
       const storedToken = await tokens.find(sha256(token))
       if (!storedToken) return undefined
       // The store has checked the credential version, but its cache may have lost a newer one that this process knows. If this
-      // process knows an older one, its own cache is stale, and the token is valid: revoking it must work.
+      // process knows only an older one, its own cache is stale. The token is then valid, and must be found, for instance to be
+      // revoked.
       const credentialVersion = await findActiveVersion(storedToken.clientId)
       if (credentialVersion === undefined || credentialVersion > storedToken.credentialVersion)
         return undefined
@@ -180,8 +181,8 @@ const CONTACT_IS_BOUND =
   'Send one, request other scopes, or allow it without a proof by DELETE /api/agent/dpop-required-scopes.'
 
 /**
- * Creates a function that calls `onAdvance` when the cutoff has advanced since its last call. The first call has no effect, since
- * its cutoff may be old.
+ * Creates a function that calls `onAdvance` if its cutoff is higher than those of all its earlier calls. The first call has no
+ * effect, since its cutoff may be old.
  */
 function notifyOnAdvance(onAdvance: (cutoff: TokenCutoff) => void): (cutoff: TokenCutoff) => void {
   const toPosition = ({ epoch, issuedBefore }: TokenCutoff) => [epoch, issuedBefore?.getTime() ?? 0] as const
@@ -193,7 +194,7 @@ function notifyOnAdvance(onAdvance: (cutoff: TokenCutoff) => void): (cutoff: Tok
   }
 }
 
-/** Creates an adapter that finds nothing and refuses writes, for models that this server never stores. */
+/** Creates an adapter that finds nothing and refuses writes. Other adapters replace the methods that their models need. */
 export function createReadOnlyAdapter(reason: string): Adapter {
   const refuse = async (): Promise<never> => {
     throw new Error(reason)

@@ -43,6 +43,7 @@ const RevocationEvent = z.discriminatedUnion('event', [
 
 /** The revocations in a log. */
 export interface LoggedRevocations {
+  /** Clients that were deleted, or disabled and not enabled again. */
   readonly clients: ReadonlyMap<AgentId, 'disabled' | 'deleted'>
   readonly claims: ReadonlySet<RegistrationId>
   /** The agent of each removed secret, by the id of the secret. */
@@ -53,13 +54,13 @@ export interface LoggedRevocations {
   readonly addedSecrets: ReadonlyMap<string, AgentId>
   /** URL clients whose tokens were revoked because their document changed. */
   readonly documents: ReadonlySet<AgentId>
-  /** Blocked domains. */
+  /** Domains that were blocked, and not unblocked again. */
   readonly domains: ReadonlySet<string>
 }
 
 /**
- * Collects all revocations from the security events of a log. The lines may be in any order, since the logs of several
- * instances may be joined. Clients that were enabled again are left out.
+ * Collects the revocations from the security events of a log. The lines can be in any order, since an operator may join the
+ * logs of several instances.
  */
 export async function readLoggedRevocations(lines: AsyncIterable<object>): Promise<LoggedRevocations> {
   const states = new Map<AgentId, { changedAt: string; status: 'active' | 'disabled' | 'deleted' }>()
@@ -98,12 +99,15 @@ export async function readLoggedRevocations(lines: AsyncIterable<object>): Promi
   return { clients, claims, secrets, newKeys, addedSecrets, documents, domains }
 }
 
-/** The number of revocations of each kind that the restored database lacked. */
+/**
+ * The number of revocations of each kind, in a log or applied by a replay. A replay also counts a client that was disabled
+ * already, because it disables the client again.
+ */
 export interface ReplayedRevocations {
   readonly clients: number
   readonly claims: number
   readonly secrets: number
-  /** Clients that were disabled because the backup lacks their new credentials. */
+  /** Clients that replaced their credentials after the backup, and are disabled for that reason. */
   readonly changed: number
   /** URL clients whose tokens were revoked, and whose document is fetched before their next token. */
   readonly documents: number

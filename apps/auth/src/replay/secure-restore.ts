@@ -16,7 +16,7 @@ export interface SecuredRestore {
   readonly keys: number
   /** The revocations that were repeated from a log; absent without a log. */
   readonly replayed?: ReplayedRevocations
-  /** All clients and verifications, which were revoked because no log was given; absent with a log. */
+  /** The numbers of clients and verifications that were revoked because no log was given; absent with a log. */
   readonly everything?: { readonly clients: number; readonly claims: number }
   /** The number of mails that wait to be sent. */
   readonly mails: number
@@ -24,8 +24,8 @@ export interface SecuredRestore {
 
 /**
  * Revokes everything in a restored database that may have been revoked since the backup: all tokens, all signing keys, and the
- * clients, verifications and credentials that the log names. Without a log, it revokes every client and verification. No
- * instance may run meanwhile.
+ * clients, verifications and credentials that the log names. Without a log, it revokes every active client and every live
+ * verification. Call this only while no instance runs.
  *
  * @param logged the revocations in the log; undefined without a log
  */
@@ -52,7 +52,10 @@ export async function secureRestore(
   return { keys: revokedKeys, ...revocations, mails: rows[0]?.count ?? 0 }
 }
 
-/** Empties Redis. Its epoch is newer than that of the backup, so an emergency revocation would not revoke its tokens. */
+/**
+ * Deletes this app's keys from Redis. Its tokens may have a higher epoch than the backup, and would then survive the
+ * revocation.
+ */
 async function emptyRedis({ redis, redisPrefix }: Stores): Promise<void> {
   if (!redis) return
   let cursor = '0'
@@ -63,7 +66,11 @@ async function emptyRedis({ redis, redisPrefix }: Stores): Promise<void> {
   } while (cursor !== '0')
 }
 
-/** Revokes all signing keys, because any of them may have been revoked since the backup after a leak. */
+/**
+ * Revokes all signing keys, because any of them may have leaked and been revoked since the backup.
+ *
+ * @returns the number of revoked keys
+ */
 async function revokeSigningKeys(
   { keys }: Stores,
   { by, settings }: { by: Actor; settings: KeySettings },
@@ -80,8 +87,8 @@ async function revokeSigningKeys(
 }
 
 /**
- * Revokes every verification and disables every client. Sends no mails: people received mails about earlier revocations when
- * they happened, and the others are due to the restore.
+ * Revokes every live verification, and disables every active client. It sends no mail about the verifications: people received
+ * one if a verification was revoked before the restore, and the other revocations are caused only by the restore.
  */
 async function revokeEverything(stores: Stores, now: () => Date) {
   let claims = 0

@@ -28,7 +28,7 @@ interface CredentialOperationsDeps {
 }
 
 const POLL_MS = 100
-/** Added to the lease in the default time limit. An instance reads its file every second. */
+/** Added to the lease in the default time limit. An instance reads its file about every second. */
 const EXTRA_WAIT_MS = 10_000
 
 /** The operations that change a resource server's secret in two steps. Between the steps both secrets are valid. */
@@ -39,7 +39,8 @@ export interface CredentialOperations {
    * therefore present a secret that an instance does not know. Until then, the secret is in `<secretFile>.next`, from which a
    * later call resumes an interrupted rotation.
    *
-   * @returns the instances that accept both secrets, and whether this call resumed an interrupted rotation
+   * @returns the fingerprint of the new secret, the running instances, all of which accept it unless this is a dry run, and
+   *   whether this call resumed an interrupted rotation
    */
   rotate(
     clientId: string,
@@ -48,6 +49,8 @@ export interface CredentialOperations {
   /**
    * Removes the older secret, or the newer one to cancel a rotation. If an earlier call removed the secret, but not every
    * instance has loaded that change or a copy still exists, this call resumes the wait.
+   *
+   * @returns the fingerprint of the remaining secret, and the instances that have loaded the change; none in a dry run
    */
   finish(
     clientId: string,
@@ -67,7 +70,7 @@ export function createCredentialOperations(deps: CredentialOperationsDeps): Cred
   /**
    * Waits until every live instance has loaded the file.
    *
-   * @returns their hosts, or a sentence that names the late instances
+   * @returns their hosts; after the time limit, a sentence that says what is missing
    */
   async function waitForInstances(clientId: string, problem: string): Promise<Result<string[], string>> {
     const deadline = performance.now() + timeoutMs
@@ -158,7 +161,7 @@ async function readFileIfExists(path: string): Promise<string | undefined> {
   }
 }
 
-/** Opens the file that commands change: the file that instances read or, if that is not writable, a copy of it. */
+/** Opens the file that commands change: a copy, if the operator named one, or else the file that the instances read. */
 function openServersFile({
   servedFile,
   copyFile,
@@ -169,14 +172,14 @@ function openServersFile({
   return {
     read: readServers,
     write: (servers: readonly ResourceServer[]) => replaceFile(file, `${JSON.stringify(servers, null, 2)}\n`),
-    /** Returns whether the instances read the same content. */
+    /** Returns whether the file that the instances read has the content of the changed file. */
     isServed: async () =>
       copyFile === undefined ||
       JSON.stringify(await readResourceServers(servedFile)) === JSON.stringify(await readServers()),
     /** Returns whether an earlier command wrote a copy. */
     hasCopy: async () => copyFile !== undefined && (await fileExists(copyFile)),
     /**
-     * Checks whether the copy lacks changes of the served file, and would undo them.
+     * Checks whether the copy lacks other changes of the served file, which it would undo.
      *
      * @returns the reason why the copy must not be used; undefined if it may be used
      */

@@ -14,7 +14,7 @@ export interface FollowedResourceServers extends AsyncDisposable {
   status(): Record<string, unknown>
 }
 
-/** The file is read at least this often. */
+/** The longest interval at which the file is read. */
 const READ_INTERVAL_MS = 1_000
 
 interface FollowDeps {
@@ -22,7 +22,7 @@ interface FollowDeps {
   readonly initialServers: readonly ResourceServer[]
   readonly file: string
   readonly followers: Pick<ResourceServerFollowerStore, 'report' | 'remove'>
-  /** The interval at which this instance reports the secrets that it accepts. It also reports each change at once. */
+  /** The interval at which this instance reports the secrets that it accepts. It also reports each change immediately. */
   readonly reportIntervalMs: number
   readonly metrics: Pick<Metrics, 'gauge'>
   readonly log: Log
@@ -103,7 +103,7 @@ export async function followResourceServers({
     if (hasChanged || performance.now() >= reportedAt + reportIntervalMs) await report()
   }
 
-  // This instance reports before it accepts requests, because commands that change a secret wait for every instance's report.
+  // Reports before the instance accepts requests: a command that changes a secret waits only for instances that have reported.
   await follow()
   const polling = runRepeatedly(follow)
   polling.start(Math.min(READ_INTERVAL_MS, reportIntervalMs))

@@ -1,4 +1,4 @@
-import { type Pool, rowReader } from '@plainpath/postgres'
+import { createRowReader, type Pool } from '@plainpath/postgres'
 import { z } from 'zod'
 
 interface ResourceServerReport {
@@ -14,7 +14,7 @@ interface ResourceServerReport {
   readonly problem: string | undefined
 }
 
-/** The last report of an instance. Durations end now, by the database clock. */
+/** The last report of an instance. Durations are counted until now, by the database clock. */
 const ResourceServerFollower = z.object({
   host: z.string(),
   secrets: z.array(z.object({ clientId: z.string(), fingerprint: z.string() })),
@@ -22,9 +22,9 @@ const ResourceServerFollower = z.object({
   seenMsAgo: z.number(),
 })
 export type ResourceServerFollower = z.infer<typeof ResourceServerFollower>
-const FollowerRow = rowReader(ResourceServerFollower)
+const FollowerRow = createRowReader(ResourceServerFollower)
 
-/** When a secret was first accepted and last presented at any instance. */
+/** When any instance first accepted a secret, and when the secret was last presented to any. Durations are counted until now. */
 const SecretHistory = z.object({
   clientId: z.string(),
   fingerprint: z.string(),
@@ -32,7 +32,7 @@ const SecretHistory = z.object({
   usedMsAgo: z.number().optional(),
 })
 export type SecretHistory = z.infer<typeof SecretHistory>
-const SecretRow = rowReader(SecretHistory)
+const SecretRow = createRowReader(SecretHistory)
 
 /** The store where every instance reports the secrets that it accepts, and when each was last presented. */
 export interface ResourceServerFollowerStore {

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { type ResourceServer, ResourceServers } from './resource-servers.ts'
 
 /**
- * Reads the file of AUTH_RESOURCE_SERVERS_FILE.
+ * Reads a file of resource servers (AUTH_RESOURCE_SERVERS_FILE, or a copy).
  *
  * @throws if the file cannot be read, or its content is invalid; the message never quotes the content
  */
@@ -13,7 +13,7 @@ export async function readResourceServers(file: string): Promise<readonly Resour
 }
 
 /**
- * Parses the content of that file.
+ * Parses the text of a file of resource servers.
  *
  * @throws {Error} that does not quote the text, which may be a secret in the wrong file
  */

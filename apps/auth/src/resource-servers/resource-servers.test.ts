@@ -19,33 +19,35 @@ test('authenticates a resource server by its secret, of which only the hash is s
 })
 
 test('accepts two secrets during a rotation', () => {
-  const next = createResourceServer('rs_api', AUDIENCE)
-  const both = { ...server, secrets: [...server.secrets, ...next.server.secrets] }
-  for (const each of [secret, next.secret])
-    expect(verifyResourceServer([both], { clientId: 'rs_api', secret: each })?.digest).toBe(hashSecret(each))
+  const newer = createResourceServer('rs_api', AUDIENCE)
+  const rotatingServer = { ...server, secrets: [...server.secrets, ...newer.server.secrets] }
+  for (const validSecret of [secret, newer.secret]) {
+    const verified = verifyResourceServer([rotatingServer], { clientId: 'rs_api', secret: validSecret })
+    expect(verified?.digest).toBe(hashSecret(validSecret))
+  }
 })
 
 test.for([
   ['an unknown id', 'rs_other', secret],
   ['a wrong secret', 'rs_api', `${secret.slice(0, -1)}_`],
-  ['another letter', 'rs_api', `${secret}x`],
-  ['one letter less', 'rs_api', secret.slice(0, -1)],
-  ['the kept hash as the secret', 'rs_api', server.secrets[0] ?? ''],
-  ['an unknown id', 'rs_other', 'no resource server has this secret'],
-  ['the name of a member of every object', 'constructor', secret],
-] satisfies [string, string, string][])('%s is nobody', ([_why, clientId, presented]) => {
-  expect(verifyResourceServer([server], { clientId, secret: presented })).toBeUndefined()
+  ['a secret with another character at the end', 'rs_api', `${secret}x`],
+  ['a secret without its last character', 'rs_api', secret.slice(0, -1)],
+  ['the stored hash instead of the secret', 'rs_api', server.secrets[0] ?? ''],
+  ['an unknown id with the placeholder secret', 'rs_other', 'no resource server has this secret'],
+  ['an id that is a property of every object', 'constructor', secret],
+] satisfies [string, string, string][])('rejects %s', ([, clientId, presentedSecret]) => {
+  expect(verifyResourceServer([server], { clientId, secret: presentedSecret })).toBeUndefined()
 })
 
 test.for([
   ['no entry', []],
-  ['an agent id', [{ ...server, client_id: 'agt_AAAAAAAAAAAAAAAAAAAAAA' }]],
-  ['an id twice', [server, server]],
-  ['a secret in clear', [{ ...server, secrets: [secret] }]],
+  ['the id of an agent', [{ ...server, client_id: 'agt_AAAAAAAAAAAAAAAAAAAAAA' }]],
+  ['two entries with the same id', [server, server]],
+  ['a secret that is not hashed', [{ ...server, secrets: [secret] }]],
   ['no secret', [{ ...server, secrets: [] }]],
   ['three secrets', [{ ...server, secrets: [1, 2, 3].map(() => server.secrets[0]) }]],
-  ['a member that nobody reads', [{ ...server, admin: true }]],
-  ['an audience that is no URL', [{ ...server, audience: 'api' }]],
-])('the file may not hold %s', ([_why, content]) => {
+  ['an unknown member', [{ ...server, admin: true }]],
+  ['an audience that is not a URL', [{ ...server, audience: 'api' }]],
+])('rejects a file with %s', ([, content]) => {
   expect(ResourceServers.safeParse(content).success).toBe(false)
 })

@@ -3,7 +3,7 @@ import { Problem } from '@plainpath/http'
 import { equalBytes, sha256 } from '@plainpath/sealing'
 import { z } from 'zod'
 
-/** A resource server that may introspect tokens for its audience. Its secrets are 256 random bits, stored as SHA-256. */
+/** A resource server that may introspect tokens for its audience. Each of its secrets has 256 random bits. */
 export const ResourceServer = z.strictObject({
   client_id: z.string().regex(/^rs_[A-Za-z0-9_-]{1,60}$/),
   audience: z.url(),
@@ -47,7 +47,8 @@ export interface VerifiedServer {
 /**
  * Verifies the credentials of a resource server.
  *
- * @returns undefined for an unknown id or a wrong secret, after the same work
+ * @returns undefined for an unknown id or a wrong secret. For an unknown id, the secret is compared too, so both take about as
+ *   long
  */
 export function verifyResourceServer(
   servers: readonly ResourceServer[],
@@ -56,6 +57,7 @@ export function verifyResourceServer(
   const presentedDigest = Buffer.from(hashSecret(credentials.secret))
   const server = servers.find(({ client_id }) => client_id === credentials.clientId)
   const storedDigests = server?.secrets ?? [hashSecret('no resource server has this secret')]
+  // Uses `filter`, so every stored digest is compared, even after a match.
   const [digest] = storedDigests.filter((stored) => equalBytes(Buffer.from(stored), presentedDigest))
   return server && digest !== undefined ? { server, digest } : undefined
 }

@@ -9,128 +9,138 @@ import {
 } from './rotate-credential.ts'
 
 const AUDIENCE = 'https://plainpath.example/api'
-const [one, two] = [
+const [withOlder, withNewer] = [
   createResourceServer('rs_api', AUDIENCE).server,
   createResourceServer('rs_api', AUDIENCE).server,
 ]
-const [older = '', newer = ''] = [one.secrets[0], two.secrets[0]]
+/** The digests of two secrets. */
+const [older = '', newer = ''] = [withOlder.secrets[0], withNewer.secrets[0]]
 const [OLDER, NEWER] = [{ which: 'older' }, { which: 'newer' }] as const
-const both: ResourceServer = { ...one, secrets: [older, newer] }
+const withBoth: ResourceServer = { ...withOlder, secrets: [older, newer] }
 
-/** Two instances that accept both; the newer secret is used, the older one was not for a while. */
-const view = (change: Partial<CredentialView> = {}): CredentialView => ({
-  servers: [both],
-  followers: ['auth-1', 'auth-2'].map((host) => follower(host, [older, newer])),
-  secrets: [used(older, 60_000), used(newer, 100)],
+/** By default, two instances accept both secrets, and only the newer one was used within the lease. */
+const createView = (change: Partial<CredentialView> = {}): CredentialView => ({
+  servers: [withBoth],
+  followers: ['auth-1', 'auth-2'].map((host) => createFollower(host, [older, newer])),
+  secrets: [createHistory(older, 60_000), createHistory(newer, 100)],
   leaseMs: 15_000,
   ...change,
 })
-const follower = (host: string, digests: string[], seenMsAgo = 1_000) => ({
+const createFollower = (host: string, digests: string[], seenMsAgo = 1_000) => ({
   host,
   secrets: digests.map((digest) => ({ clientId: 'rs_api', fingerprint: toFingerprint(digest) })),
   problem: undefined,
   seenMsAgo,
 })
-const used = (digest: string, usedMsAgo: number | undefined) => ({
+const createHistory = (digest: string, usedMsAgo: number | undefined) => ({
   clientId: 'rs_api',
   fingerprint: toFingerprint(digest),
   firstSeenMsAgo: 100_000,
   usedMsAgo,
 })
 
-test('adds a second secret after the first, and refuses a third', () => {
-  expect(addSecret([one], 'rs_api', newer)).toEqual({ ok: true, value: [both] })
-  expect(addSecret([both], 'rs_api', newer)).toMatchObject({
+test('adds a second secret after the first, and refuses a third one and an unknown client', () => {
+  expect(addSecret([withOlder], 'rs_api', newer)).toEqual({ ok: true, value: [withBoth] })
+  expect(addSecret([withBoth], 'rs_api', newer)).toMatchObject({
     ok: false,
     error: expect.stringContaining('finish'),
   })
-  expect(addSecret([one], 'rs_other', newer)).toMatchObject({ ok: false })
+  expect(addSecret([withOlder], 'rs_other', newer)).toMatchObject({ ok: false })
 })
 
-test('removes the older secret when allowed, and keeps the newer', () => {
-  expect(removeSecret(view(), 'rs_api', OLDER)).toEqual({
+test('removes the older secret and keeps the newer one', () => {
+  expect(removeSecret(createView(), 'rs_api', OLDER)).toEqual({
     ok: true,
-    value: [{ ...one, secrets: [newer] }],
+    value: [{ ...withOlder, secrets: [newer] }],
   })
 })
 
-test('also removes a secret that was never used', () => {
-  const secrets = [used(older, undefined), used(newer, 0)]
-  expect(removeSecret(view({ secrets }), 'rs_api', OLDER).ok).toBe(true)
+test('removes an older secret that was never used', () => {
+  const secrets = [createHistory(older, undefined), createHistory(newer, 0)]
+  expect(removeSecret(createView({ secrets }), 'rs_api', OLDER).ok).toBe(true)
 })
 
-test.for<[why: string, change: Partial<CredentialView>, says: string]>([
-  ['only one secret is valid', { servers: [one] }, 'only one secret'],
+test.for<[condition: string, change: Partial<CredentialView>, message: string]>([
+  ['there is only one secret', { servers: [withOlder] }, 'only one secret'],
   [
     'the client is not in the file',
-    { servers: [{ ...both, client_id: 'rs_x' }] },
+    { servers: [{ ...withBoth, client_id: 'rs_x' }] },
     'There is no resource server',
   ],
   [
-    'the older was used a moment ago',
-    { secrets: [used(older, 14_999), used(newer, 0)] },
+    'it was used less than a lease ago',
+    { secrets: [createHistory(older, 14_999), createHistory(newer, 0)] },
     'was used 15 s ago',
   ],
-  ['nobody used the newer', { secrets: [used(older, 60_000), used(newer, undefined)] }, 'Nobody has used'],
-  ['nobody knows of either', { secrets: [] }, 'has been known for 0 s'],
   [
-    'the newer came a moment ago',
-    { secrets: [used(older, undefined), { ...used(newer, 0), firstSeenMsAgo: 14_900 }] },
+    'the newer one was never used',
+    { secrets: [createHistory(older, 60_000), createHistory(newer, undefined)] },
+    'Nobody has used',
+  ],
+  ['no instance has accepted either secret', { secrets: [] }, 'has been known for 0 s'],
+  [
+    'the newer one was first accepted less than a lease ago',
+    { secrets: [createHistory(older, undefined), { ...createHistory(newer, 0), firstSeenMsAgo: 14_900 }] },
     'has been known for 14.9 s. It must be for 15 s',
   ],
   [
-    'an instance knows the older only',
-    { followers: [follower('auth-1', [older, newer]), follower('auth-2', [older])] },
+    'an instance accepts only the older one',
+    { followers: [createFollower('auth-1', [older, newer]), createFollower('auth-2', [older])] },
     'Not every instance has loaded the file yet: auth-2.',
   ],
-])('the older stays when %s', ([, change, says]) => {
-  expect(removeSecret(view(change), 'rs_api', OLDER)).toEqual({
+])('keeps the older secret if %s', ([, change, message]) => {
+  expect(removeSecret(createView(change), 'rs_api', OLDER)).toEqual({
     ok: false,
-    error: expect.stringContaining(says),
+    error: expect.stringContaining(message),
   })
 })
 
-test('the older credential is removed after a leak although somebody uses it, but not before all know and use the newer one', () => {
-  const leaked = { which: 'older', evenIfUsed: true } as const
-  const inUse = [used(older, 0), used(newer, 0)]
-  expect(removeSecret(view({ secrets: inUse }), 'rs_api', leaked)).toMatchObject({
+test('evenIfUsed removes an older secret in use, but not before the newer one can replace it', () => {
+  const evenIfUsed = { which: 'older', evenIfUsed: true } as const
+  const inUse = [createHistory(older, 0), createHistory(newer, 0)]
+  expect(removeSecret(createView({ secrets: inUse }), 'rs_api', evenIfUsed)).toMatchObject({
     ok: true,
     value: [{ secrets: [newer] }],
   })
   const refusals: Partial<CredentialView>[] = [
-    { secrets: [used(older, 0), used(newer, undefined)] },
-    { secrets: [used(older, 0), { ...used(newer, 0), firstSeenMsAgo: 14_900 }] },
-    { secrets: inUse, followers: [follower('auth-1', [older])] },
+    { secrets: [createHistory(older, 0), createHistory(newer, undefined)] },
+    { secrets: [createHistory(older, 0), { ...createHistory(newer, 0), firstSeenMsAgo: 14_900 }] },
+    { secrets: inUse, followers: [createFollower('auth-1', [older])] },
   ]
-  for (const change of refusals) expect(removeSecret(view(change), 'rs_api', leaked).ok).toBe(false)
+  for (const change of refusals) expect(removeSecret(createView(change), 'rs_api', evenIfUsed).ok).toBe(false)
 })
 
 test('ignores an instance that has not reported for a lease', () => {
-  const followers = [follower('auth-1', [older, newer]), follower('auth-2', [older], 15_000)]
-  expect(findLateInstances(view({ followers }), 'rs_api')).toEqual([])
-  expect(removeSecret(view({ followers }), 'rs_api', OLDER).ok).toBe(true)
+  const followers = [createFollower('auth-1', [older, newer]), createFollower('auth-2', [older], 15_000)]
+  expect(findLateInstances(createView({ followers }), 'rs_api')).toEqual([])
+  expect(removeSecret(createView({ followers }), 'rs_api', OLDER).ok).toBe(true)
 })
 
-test('cancelling removes the newer secret while only the older one is used', () => {
-  expect(removeSecret(view(), 'rs_api', NEWER).ok).toBe(false)
-  const secrets = [used(older, 0), used(newer, undefined)]
-  expect(removeSecret(view({ secrets }), 'rs_api', NEWER)).toEqual({ ok: true, value: [one] })
+test('cancelling removes the newer secret unless it was used less than a lease ago', () => {
+  expect(removeSecret(createView(), 'rs_api', NEWER).ok).toBe(false)
+  const secrets = [createHistory(older, 0), createHistory(newer, undefined)]
+  expect(removeSecret(createView({ secrets }), 'rs_api', NEWER)).toEqual({ ok: true, value: [withOlder] })
 })
 
-const third = createResourceServer('rs_api', AUDIENCE).server.secrets[0] ?? ''
-const api = (...secrets: string[]): ResourceServer => ({ ...one, secrets })
+const thirdDigest = createResourceServer('rs_api', AUDIENCE).server.secrets[0] ?? ''
+const createApi = (...secrets: string[]): ResourceServer => ({ ...withOlder, secrets })
 const other = createResourceServer('rs_other', AUDIENCE).server
 
-test.for<[is: boolean, what: string, served: ResourceServer[], copy: ResourceServer[]]>([
-  [true, 'the served list', [api(older)], [api(older)]],
-  [true, 'one secret more', [api(older), other], [api(older, newer), other]],
-  [true, 'one secret less', [api(older, newer)], [api(newer)]],
-  [false, 'another secret', [api(older)], [api(newer)]],
-  [false, 'one more that is not beside what is served', [api(third)], [api(older, newer)]],
-  [false, 'two others', [api(older, newer)], [api(older, third)]],
-  [false, 'another API more', [api(older)], [api(older), other]],
-  [false, 'another API less', [api(older), other], [api(older)]],
-  [false, 'another secret of another API', [api(older), other], [api(older), { ...other, secrets: [third] }]],
-])('%s: a copy with %s is what is served, or one step on', ([is, , served, copy]) => {
-  expect(differsByAtMostOneSecret({ served, copy }, 'rs_api')).toBe(is)
+test.for<[result: boolean, difference: string, served: ResourceServer[], copy: ResourceServer[]]>([
+  [true, 'the served content', [createApi(older)], [createApi(older)]],
+  [true, 'a second secret', [createApi(older), other], [createApi(older, newer), other]],
+  [true, 'one of two secrets removed', [createApi(older, newer)], [createApi(newer)]],
+  [false, 'the secret replaced', [createApi(older)], [createApi(newer)]],
+  [false, 'two other secrets', [createApi(thirdDigest)], [createApi(older, newer)]],
+  [false, 'one of two secrets replaced', [createApi(older, newer)], [createApi(older, thirdDigest)]],
+  [false, 'another API added', [createApi(older)], [createApi(older), other]],
+  [false, 'another API removed', [createApi(older), other], [createApi(older)]],
+  [
+    false,
+    'the secret of another API replaced',
+    [createApi(older), other],
+    [createApi(older), { ...other, secrets: [thirdDigest] }],
+  ],
+])('differsByAtMostOneSecret returns %s for a copy with %s', ([result, , served, copy]) => {
+  expect(differsByAtMostOneSecret({ served, copy }, 'rs_api')).toBe(result)
 })

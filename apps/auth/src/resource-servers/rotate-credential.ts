@@ -11,7 +11,7 @@ export interface CredentialView {
   readonly servers: readonly ResourceServer[]
   readonly followers: readonly ResourceServerFollower[]
   readonly secrets: readonly SecretHistory[]
-  /** An instance that has not reported for this time no longer serves introspection. */
+  /** An instance that has not reported for this time counts as stopped. */
   readonly leaseMs: number
 }
 
@@ -77,8 +77,9 @@ export const findLiveFollowers = ({ followers, leaseMs }: CredentialView) =>
 
 /**
  * Removes one of the two secrets of `clientId`: the older, or the newer one to cancel a rotation. This is allowed if every live
- * instance has known both for a lease, the remaining secret has been used, and the other secret has not been presented for a
- * lease. The lease is needed because instances report uses with a delay.
+ * instance accepts exactly these two, the newer one was first accepted at least a lease ago, the remaining secret has been
+ * used, and the other secret has not been presented for a lease. The lease is needed because instances report uses with a
+ * delay.
  *
  * @param options.evenIfUsed true to remove a secret that is in use, as a thief may keep using it after a leak
  * @returns the changed servers, or the reason for a refusal

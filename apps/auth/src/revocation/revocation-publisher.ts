@@ -35,11 +35,12 @@ export interface RevocationPublisher {
    * @throws if the store is unavailable; the outcome is then unknown, and the caller must publish again
    */
   publish(revocation: Revocation): Promise<void>
-  /** The mark that was last read; undefined without Redis. */
+  /** The mark that was last read; undefined without Redis, and before the first read. */
   readonly storeMark: string | undefined
   /**
    * Reads the mark now, and then twice per lease until the result is disposed. Introspection responses contain the mark, and
-   * `publish` is fast only once the mark has been known for a lease: until then it cannot trust the list of subscribers.
+   * `publish` is fast only once the mark has been known for a lease and the margin: until then, it does not trust the list of
+   * subscribers.
    *
    * @throws if the store is unavailable now
    */

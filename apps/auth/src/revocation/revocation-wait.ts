@@ -16,7 +16,7 @@ export interface PublishedRevocation {
   readonly publishedAt: number
 }
 
-/** The number of subscribers that had not acknowledged when the store was last polled. */
+/** The result of polling the store: its mark, and the number of subscribers that have not acknowledged. */
 export interface PollResult {
   readonly mark: string
   readonly pending: number
@@ -29,7 +29,7 @@ export type NextStep =
   | { readonly kind: 'poll'; readonly at: number }
   /** No API accepts the revoked tokens any more. */
   | { readonly kind: 'respond' }
-  /** The leases of the subscribers that did not acknowledge have expired. Remove them first. */
+  /** The leases of all subscribers that did not acknowledge have expired. Remove these subscribers first. */
   | { readonly kind: 'remove-pending-then-respond' }
 
 const FIRST_POLL_MS = 1
@@ -40,10 +40,11 @@ export const updateKnownMark = (knownMark: KnownMark | undefined, mark: string, 
   knownMark?.mark === mark ? knownMark : { mark, since: now }
 
 /**
- * Decides what an auth process does next after it has published a revocation. The process trusts the list of subscribers only
- * once it has known the mark for a lease and the margin: by then, the lease of an API that subscribed before the store lost its
- * list has expired. Until then, or if a subscriber does not acknowledge, the process waits for a lease and the margin after the
- * publication: an API that has not received the revocation cannot have renewed its lease in that time.
+ * Decides what an auth process does next after it has published a revocation. It responds once every subscriber has acknowledged.
+ * It trusts the list of subscribers only after it has known the mark for a lease and the margin: by then, the lease of an API that
+ * subscribed before the store lost its list has expired. If a subscriber does not acknowledge, or the mark changes, the process
+ * waits until a lease and the margin have passed since the publication: an API that has not received the revocation cannot have
+ * renewed its lease in that time.
  *
  * @param state.polls how often the store was polled
  * @param state.lastPoll the result of the last poll

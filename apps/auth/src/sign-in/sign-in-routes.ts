@@ -61,7 +61,7 @@ export interface SignInRouteDeps {
 
 const toSignInPath = (uid: string) => `${SIGN_IN_PATH}/${uid}`
 
-/** Creates the route of `/oauth/sign-in/{uid}`. Only the form of the page itself changes anything. */
+/** Creates the route of `/oauth/sign-in/{uid}`. Only a form with the token of the page changes anything. */
 export const createSignInRoutes = (deps: SignInRouteDeps): RawRoute[] => [
   {
     methods: ['GET', 'HEAD', 'POST'],
@@ -126,7 +126,7 @@ async function handleForm(visit: Visit, signIn: StoredSignIn, form: URLSearchPar
   return showStep(visit, signIn)
 }
 
-/** Mails a code and redirects to the page for entering it. The response is the same for every address. */
+/** Mails a code and redirects to the page for entering it. The response does not show whether the address is known. */
 async function mailCode(
   visit: Visit,
   signIn: StoredSignIn,
@@ -262,16 +262,16 @@ const isSameToken = (sentToken: string, token: string) =>
   equalBytes(Buffer.from(sentToken), Buffer.from(token))
 
 /**
- * Returns the content security policy of the page. Its form may lead back to the app: Chromium applies `form-action` to every
+ * Builds the content security policy of the page. Its form can lead back to the app: Chromium applies `form-action` to every
  * redirect after a form, including redirects between the sites of the app. The caller has already accepted the redirect URI.
  */
 export function buildPageCsp(redirectUri: string): string {
+  const sources = ["'self'", 'https:']
   const { protocol, host, hostname } = new URL(redirectUri)
-  const appSources =
-    protocol === 'https:'
-      ? []
-      : [protocol === 'http:' && !hostname.startsWith('[') ? `http://${host}` : protocol]
-  return PAGE_CSP.replace("form-action 'self'", ["form-action 'self' https:", ...appSources].join(' '))
+  // A policy cannot name an IPv6 address, so for one it allows the scheme.
+  if (protocol === 'http:' && !hostname.startsWith('[')) sources.push(`http://${host}`)
+  else if (protocol !== 'https:') sources.push(protocol)
+  return PAGE_CSP.replace("form-action 'self'", `form-action ${sources.join(' ')}`)
 }
 
 const describeAddressMistake = (email: string) =>
@@ -283,7 +283,9 @@ const NO_CODE = 'Type the six digits of the code in our e-mail.'
 const NEWER_CODE = 'You asked for a newer code. Type the code of our newest e-mail.'
 
 function describeCodeMistake(refusal: CompletionRefusal): string | undefined {
-  if (refusal.reason === 'wrong')
-    return `This is not the code in our newest e-mail. ${refusal.remaining === 1 ? 'You have one try left.' : `You have ${refusal.remaining} tries left.`}`
+  if (refusal.reason === 'wrong') {
+    const triesLeft = refusal.remaining === 1 ? 'one try left' : `${refusal.remaining} tries left`
+    return `This is not the code in our newest e-mail. You have ${triesLeft}.`
+  }
   return refusal.reason === 'superseded' ? NEWER_CODE : undefined
 }

@@ -19,44 +19,43 @@ beforeAll(async () => {
 afterAll(() => authority[Symbol.asyncDispose]())
 beforeEach(() => void statements.splice(0))
 
-/** The database, with every statement noted. */
-const noted = (db: Pool): Pool => ({
+/** Wraps the pool so that the text of each statement is added to `statements`. */
+const recordStatements = (db: Pool): Pool => ({
   ...db,
-  query: (text, ...rest) => {
+  query: (text, ...values) => {
     statements.push(text)
-    return db.query(text, ...rest)
+    return db.query(text, ...values)
   },
   transaction: (work) =>
     db.transaction((tx) =>
       work({
-        query: (text, ...rest) => {
+        query: (text, ...values) => {
           statements.push(text)
-          return tx.query(text, ...rest)
+          return tx.query(text, ...values)
         },
       }),
     ),
 })
-const deps = () => ({
-  db: noted(authority.db),
+const createDeps = () => ({
+  db: recordStatements(authority.db),
   sealingKeys: authority.sealingKeys,
   hashKey,
   addMail: async () => undefined,
   events: authority.events,
 })
-const random = () => randomBytes(16).toString('base64url')
+const createRandomId = () => randomBytes(16).toString('base64url')
 const APP = { clientId: 'https://claude.ai/client', host: 'claude.ai', name: 'Canary of the app' }
 
+/** Mails a code for the sign-in, with new ids and another code each time. */
 function mailCode(uid: string, email: string, now = START) {
-  const id = `cla_${random()}`
+  const id = `cla_${createRandomId()}`
   const attempt = {
-    ...{
-      id,
-      registrationId: `clm_${random()}`,
-      email,
-      canonicalEmail: email,
-      mailbox: email,
-      createdAt: now,
-    },
+    id,
+    registrationId: `clm_${createRandomId()}`,
+    email,
+    canonicalEmail: email,
+    mailbox: email,
+    createdAt: now,
     code: { hash: randomBytes(32), expiresAt: new Date(now.getTime() + RULES.claimCodeMs) },
   }
   const mail = composeSignInCodeMail({
@@ -68,12 +67,12 @@ function mailCode(uid: string, email: string, now = START) {
     origin: 'https://plainpath.example',
   })
   const interaction = { uid, app: APP, expiresAt: at(RULES.signInMs) }
-  return createSignInStore(deps()).mailCode(interaction, { attempt, mail }, now)
+  return createSignInStore(createDeps()).mailCode(interaction, { attempt, mail }, now)
 }
 
-test('the statements are the same for an address that is known, blocked or new', async () => {
+test('runs the same statements for a known, a blocked and a new address', async () => {
   const [known, blocked, fresh] = ['known@example.org', 'blocked@example.org', 'new@example.org'] as const
-  await mailCode(random(), known)
+  await mailCode(createRandomId(), known)
   await authority.db.query('insert into claim_blocks values ($1, $2, $3)', [
     hashKey.hash('email-index/claim-mailboxes', blocked),
     hashKey.id,
@@ -81,13 +80,13 @@ test('the statements are the same for an address that is known, blocked or new',
   ])
   const statementsByCase: string[][] = []
   for (const email of [known, blocked, fresh]) {
-    const uid = random()
+    const uid = createRandomId()
     statements.splice(0)
     expect((await mailCode(uid, email)).ok).toBe(true)
-    const { open } = await createSignInStore(deps()).find(uid, START)
-    const { agentId } = await createSignInStore(deps()).find(uid, START)
-    await createVerificationAttemptStore(deps()).countTry(
-      { agentId: agentId ?? '', attemptId: open?.attemptId },
+    const { open: openAttempt } = await createSignInStore(createDeps()).find(uid, START)
+    const { agentId } = await createSignInStore(createDeps()).find(uid, START)
+    await createVerificationAttemptStore(createDeps()).countTry(
+      { agentId: agentId ?? '', attemptId: openAttempt?.attemptId },
       START,
     )
     statementsByCase.push([...statements])
@@ -97,16 +96,16 @@ test('the statements are the same for an address that is known, blocked or new',
   expect(statementsByCase[2]).toEqual(statementsByCase[0])
 })
 
-test('two requests at once mail one code, and make one connection', async () => {
-  const uid = random()
+test('mails only one code for two simultaneous requests', async () => {
+  const uid = createRandomId()
   const results = await Promise.all([mailCode(uid, 'ana@example.org'), mailCode(uid, 'ana@example.org')])
   expect(results.map(({ ok }) => ok).sort()).toEqual([false, true])
-  const found = await createSignInStore(deps()).find(uid, START)
-  expect(found).toMatchObject({ at: { step: 'code' }, codesLeft: 2, open: { email: 'ana@example.org' } })
+  const signIn = await createSignInStore(createDeps()).find(uid, START)
+  expect(signIn).toMatchObject({ at: { step: 'code' }, codesLeft: 2, open: { email: 'ana@example.org' } })
 })
 
-test('nothing is in clear, and the address goes with the code', async () => {
-  const uid = random()
+test('stores no clear text, and the sweep erases the address once the code has expired', async () => {
+  const uid = createRandomId()
   const email = 'canary-of-the-address@example.org'
   await mailCode(uid, email)
   const dumped = await dumpTables(authority.db)
@@ -114,17 +113,17 @@ test('nothing is in clear, and the address goes with the code', async () => {
   await sweepVerifications(authority.db, at(RULES.claimCodeMs))
   const { rows } = await authority.db.query('select from claim_attempts where email_sealed is not null')
   expect(rows).toHaveLength(0)
-  expect(await createSignInStore(deps()).find(uid, at(RULES.claimCodeMs))).toMatchObject({
+  expect(await createSignInStore(createDeps()).find(uid, at(RULES.claimCodeMs))).toMatchObject({
     at: { step: 'address', lastCode: 'expired' },
   })
 })
 
-test('a sign-in is deleted when its interaction is over', async () => {
-  const uid = random()
+test('the sweep deletes a sign-in once its interaction has expired', async () => {
+  const uid = createRandomId()
   await mailCode(uid, 'ana@example.org', at(MINUTE_MS))
-  const left = () => authority.db.query('select from sign_ins')
+  const countSignIns = async () => (await authority.db.query('select from sign_ins')).rowCount
   await sweepSignIns(authority.db, at(RULES.signInMs - 1))
-  expect((await left()).rowCount).toBeGreaterThan(0)
+  expect(await countSignIns()).toBeGreaterThan(0)
   await sweepSignIns(authority.db, at(RULES.signInMs))
-  expect((await left()).rowCount).toBe(0)
+  expect(await countSignIns()).toBe(0)
 })

@@ -45,6 +45,7 @@ export interface SignInStore {
    * Stores an attempt with a new code and queues its mail. Creates the connection first, if the sign-in has none. The same
    * statements run for every address, so the response time reveals nothing about it.
    *
+   * @returns the refusal if no code may be mailed
    * @throws {Problem} 429 if too many mails are queued
    */
   mailCode(
@@ -61,8 +62,8 @@ export function createSignInStore(deps: {
   addMail: AddMail
 }): SignInStore {
   const { db, sealingKeys, hashKey } = deps
-  const findRow = async (client: Database, uid: string) => {
-    const { rows } = await client.query(
+  const findRow = async (database: Database, uid: string) => {
+    const { rows } = await database.query(
       'select agent_id as "agentId", codes from sign_ins where interaction_hash = $1',
       [sha256(uid)],
     )
@@ -73,15 +74,15 @@ export function createSignInStore(deps: {
       const row = await findRow(db, uid)
       if (!row) return { at: { step: 'address' }, codesLeft: RULES.signInCodes }
       const { agentId } = row
-      const newestAttempt = await findCurrentAttempt(db, agentId)
+      const attempt = await findCurrentAttempt(db, agentId)
       const codesLeft = Math.max(0, RULES.signInCodes - row.codes)
-      const at = computeSignInStep(newestAttempt && computeState(newestAttempt, now), {
+      const at = computeSignInStep(attempt && computeState(attempt, now), {
         codesLeft,
         isAllowed: await hasLiveVerification(db, agentId, now),
       })
-      const email = newestAttempt && openIfPossible(() => decryptAddress(sealingKeys, newestAttempt))
-      if (at.step !== 'code' || !newestAttempt || email === undefined) return { at, codesLeft, agentId }
-      return { at, codesLeft, agentId, open: { attemptId: newestAttempt.id, email } }
+      const email = attempt && openIfPossible(() => decryptAddress(sealingKeys, attempt))
+      if (at.step !== 'code' || !attempt || email === undefined) return { at, codesLeft, agentId }
+      return { at, codesLeft, agentId, open: { attemptId: attempt.id, email } }
     },
 
     mailCode: ({ uid, app, expiresAt }, { attempt, mail }, now) =>
@@ -91,9 +92,9 @@ export function createSignInStore(deps: {
           sha256(uid),
         ])
         const row = await findRow(tx, uid)
-        const newestAttempt = row && (await findCurrentAttempt(tx, row.agentId))
+        const currentAttempt = row && (await findCurrentAttempt(tx, row.agentId))
         const emailHash = hashKey.hash('email-index/claims', attempt.canonicalEmail)
-        const decision = decideCodeMail(row?.codes ?? 0, newestAttempt, emailHash, now)
+        const decision = decideCodeMail(row?.codes ?? 0, currentAttempt, emailHash, now)
         if (!decision.ok) return decision
         const agentId = row?.agentId ?? (await insertConnection(tx, sealingKeys, app, now))
         await tx.query(
@@ -107,6 +108,7 @@ export function createSignInStore(deps: {
   }
 }
 
+/** Finds the open attempt of a connection, or else the newest one. */
 const findCurrentAttempt = (db: Database, agentId: string): Promise<StoredAttempt | undefined> =>
   findAttempt(
     db,

@@ -8,7 +8,7 @@ import {
   type VerificationAttempt,
 } from '../verifications/verification-attempt.ts'
 
-/** The newest attempt of a sign-in. */
+/** An attempt of a sign-in. */
 export interface SignInAttempt extends VerificationAttempt {
   readonly createdAt: Date
   readonly emailHash?: Buffer | undefined
@@ -18,7 +18,8 @@ export interface SignInAttempt extends VerificationAttempt {
 export type CodeMailRefusal = 'no-codes-left' | 'too-soon'
 
 /**
- * Decides whether a code may be mailed. Another request for the same address within a minute is usually a double click.
+ * Decides whether a code may be mailed. Another request for the same address within a minute is refused, since it is usually a
+ * double click.
  *
  * @param mailedCodes how many codes were mailed for this sign-in, to any address
  */

@@ -32,26 +32,26 @@ afterAll(async () => {
 })
 
 const now = () => new Date()
-const storeWithAuthority = (readCutoff = authority.tokenAuthority(now).readCutoff) =>
+const openStore = (readCutoff = authority.tokenAuthority(now).readCutoff) =>
   createRedisTokenStore(scratch.redis, {
     prefix: scratch.prefix,
     authority: { ...authority.tokenAuthority(now), readCutoff },
     now,
   })
-async function issue(epoch?: number, store = storeWithAuthority()) {
+async function issue(epoch?: number, store = openStore()) {
   const hash = sha256(newToken())
   const [issuedAt, expiresAt] = [new Date(), new Date(Date.now() + 3_600_000)]
   const token = { clientId, credentialVersion: 1, scope: '', audience: '', issuedAt, expiresAt }
   await store.save(hash, { ...token, ...(epoch !== undefined && { epoch }) })
   return hash
 }
-const isActive = async (hash: Buffer) => (await storeWithAuthority().find(hash)) !== undefined
+const isActive = async (hash: Buffer) => (await openStore().find(hash)) !== undefined
 const stop = (tokens: Partial<TokenStore> = {}) =>
   revokeInEmergency(
     {
       revocationPublisher: noOpRevocationPublisher,
       emergencyRevocations: authority.stops,
-      tokens: { ...storeWithAuthority(), ...tokens },
+      tokens: { ...openStore(), ...tokens },
       by,
     },
     ALL,
@@ -59,131 +59,133 @@ const stop = (tokens: Partial<TokenStore> = {}) =>
       reason: 'a test',
     },
   )
-const cached = () => scratch.redis.get(`${scratch.prefix}stop`)
-const failing = () => Promise.reject(new Error('Command timed out'))
+const readCachedCutoff = () => scratch.redis.get(`${scratch.prefix}stop`)
+const failWithTimeout = () => Promise.reject(new Error('Command timed out'))
 
-test('reads the stop from the authority once, then caches it', async () => {
-  let reads = 0
-  const counting = storeWithAuthority(() => {
-    reads += 1
+test('reads the cutoff from the authority once, then caches it', async () => {
+  let readCount = 0
+  const countingStore = openStore(() => {
+    readCount += 1
     return authority.tokenAuthority(now).readCutoff()
   })
   const hash = await issue(0)
   await scratch.lose('stop')
-  await counting.find(hash)
-  await counting.find(hash)
-  await counting.readCutoff()
-  expect(reads).toBe(1)
+  await countingStore.find(hash)
+  await countingStore.find(hash)
+  await countingStore.readCutoff()
+  expect(readCount).toBe(1)
 })
 
-test('reads a lost stop again, and accepts no revoked token', async () => {
+test('reads a lost cutoff from the authority again, and finds no revoked token', async () => {
   const hash = await issue()
   await stop()
   await scratch.lose('stop')
   expect([await isActive(hash), await isActive(await issue())]).toEqual([false, true])
 })
 
-test('throws from find and save when the authority is unavailable', async () => {
+test('throws from find and readCutoff when the authority is unavailable', async () => {
   const hash = await issue()
   await scratch.lose('stop')
-  const cut = storeWithAuthority(() => Promise.reject(new Error('no database')))
-  await expect(cut.find(hash)).rejects.toThrow('no database')
-  await expect(cut.readCutoff()).rejects.toThrow('no database')
+  const storeWithoutAuthority = openStore(() => Promise.reject(new Error('no database')))
+  await expect(storeWithoutAuthority.find(hash)).rejects.toThrow('no database')
+  await expect(storeWithoutAuthority.readCutoff()).rejects.toThrow('no database')
 })
 
-test('a late read from the authority does not undo a stop', async () => {
+test('a slow read from the authority does not undo a revocation', async () => {
   const hash = await issue()
   await scratch.lose('stop')
-  const release = Promise.withResolvers<void>()
-  const late = storeWithAuthority(async () => {
-    const known = await authority.tokenAuthority(now).readCutoff()
-    await release.promise
-    return known
+  const authorityResponse = Promise.withResolvers<void>()
+  const slowStore = openStore(async () => {
+    const cutoff = await authority.tokenAuthority(now).readCutoff()
+    await authorityResponse.promise
+    return cutoff
   })
-  const finding = late.find(hash)
-  await expect.poll(cached).toMatch(/^lease /)
+  const finding = slowStore.find(hash)
+  await expect.poll(readCachedCutoff).toMatch(/^lease /)
   await stop()
   const { epoch } = await authority.tokenAuthority(now).readCutoff()
-  release.resolve()
+  authorityResponse.resolve()
   await finding
-  expect(await cached()).toBe(`${epoch} 0`)
+  expect(await readCachedCutoff()).toBe(`${epoch} 0`)
   expect(await isActive(hash)).toBe(false)
 })
 
-test('revokes a token saved with no cached stop, when everything is stopped before the authority responds', async () => {
-  const release = Promise.withResolvers<void>()
-  const late = storeWithAuthority(async () => {
-    const known = await authority.tokenAuthority(now).readCutoff()
-    await release.promise
-    return known
+test('revokes a token whose epoch was read from the authority before the revocation', async () => {
+  const authorityResponse = Promise.withResolvers<void>()
+  const slowStore = openStore(async () => {
+    const cutoff = await authority.tokenAuthority(now).readCutoff()
+    await authorityResponse.promise
+    return cutoff
   })
-  const issuing = issue(undefined, late)
-  await expect.poll(cached).toMatch(/^lease /)
+  const issuing = issue(undefined, slowStore)
+  await expect.poll(readCachedCutoff).toMatch(/^lease /)
   await stop()
-  release.resolve()
+  authorityResponse.resolve()
   expect(await isActive(await issuing)).toBe(false)
   expect(await isActive(await issue())).toBe(true)
 })
 
-test('raises the cached stop again when it was lost during a stop', async () => {
+test('raises the cached cutoff again after the commit if Redis has lost it', async () => {
   const hash = await issue()
-  let raised = 0
+  let raiseCount = 0
   await stop({
-    async raiseCutoff(what) {
-      await storeWithAuthority().raiseCutoff(what)
-      raised += 1
-      if (raised > 1) return
+    async raiseCutoff(cutoff) {
+      await openStore().raiseCutoff(cutoff)
+      raiseCount += 1
+      if (raiseCount > 1) return
       await scratch.lose('stop')
-      // The change is not committed yet, so the authority still gives the old number.
+      // The change is not committed yet, so the authority still returns the old cutoff.
       expect(await isActive(hash)).toBe(true)
     },
   })
-  expect([raised, await isActive(hash)]).toEqual([2, false])
+  expect([raiseCount, await isActive(hash)]).toEqual([2, false])
 })
 
-test('neither part of the cached stop ever decreases', async () => {
-  const [early, later] = [new Date(1_000), new Date(1_790_000_000_000)]
-  await storeWithAuthority().raiseCutoff({ epoch: 5, issuedBefore: early })
-  await storeWithAuthority().raiseCutoff({ epoch: 3, issuedBefore: later })
-  await storeWithAuthority().raiseCutoff({ epoch: 4, issuedBefore: undefined })
-  expect(await cached()).toBe('5 1790000000000')
-  expect(await storeWithAuthority().readCutoff()).toEqual({ epoch: 5, issuedBefore: later })
+test('does not lower the epoch or the time of the cached cutoff', async () => {
+  const [earlierTime, laterTime] = [new Date(1_000), new Date(1_790_000_000_000)]
+  await openStore().raiseCutoff({ epoch: 5, issuedBefore: earlierTime })
+  await openStore().raiseCutoff({ epoch: 3, issuedBefore: laterTime })
+  await openStore().raiseCutoff({ epoch: 4, issuedBefore: undefined })
+  expect(await readCachedCutoff()).toBe('5 1790000000000')
+  expect(await openStore().readCutoff()).toEqual({ epoch: 5, issuedBefore: laterTime })
 })
 
-test('repeating a stop that failed after Redis applied it also revokes tokens issued in between', async () => {
-  const before = await issue()
-  let raised = 0
-  const raiseCutoff: TokenStore['raiseCutoff'] = async (what) => {
-    await storeWithAuthority().raiseCutoff(what)
-    raised += 1
+test('a repeated revocation also revokes a token issued since the first attempt failed before its commit', async () => {
+  const earlierToken = await issue()
+  let raiseCount = 0
+  const raiseCutoff: TokenStore['raiseCutoff'] = async (cutoff) => {
+    await openStore().raiseCutoff(cutoff)
+    raiseCount += 1
     throw new Error('Command timed out')
   }
   await expect(stop({ raiseCutoff })).rejects.toMatchObject({
     progress: 'unchanged',
   } satisfies Partial<UnconfirmedRevocation>)
-  expect(raised).toBe(1)
-  const between = await issue()
-  expect([await isActive(before), await isActive(between)]).toEqual([false, true])
-  // The authority has not stored it, so if the cached stop is lost as well, nothing was stopped.
+  expect(raiseCount).toBe(1)
+  const laterToken = await issue()
+  expect([await isActive(earlierToken), await isActive(laterToken)]).toEqual([false, true])
+  // The authority has not committed the revocation, so without the cached cutoff nothing is revoked.
   await scratch.lose('stop')
-  expect([await isActive(before), await isActive(between)]).toEqual([true, true])
+  expect([await isActive(earlierToken), await isActive(laterToken)]).toEqual([true, true])
   await stop()
-  expect([await isActive(before), await isActive(between)]).toEqual([false, false])
+  expect([await isActive(earlierToken), await isActive(laterToken)]).toEqual([false, false])
 })
 
-test('a stop that fails at its last step reports that it is stored, and can be repeated', async () => {
+test('reports the progress "written" when Redis fails after the commit, and succeeds when repeated', async () => {
   const hash = await issue()
-  const rows = (await authority.stops.readAudit()).length
-  let raised = 0
-  const raiseCutoff: TokenStore['raiseCutoff'] = (what) =>
-    (raised += 1) === 1 ? storeWithAuthority().raiseCutoff(what) : failing()
+  const rowCount = (await authority.stops.readAudit()).length
+  let raiseCount = 0
+  const raiseCutoff: TokenStore['raiseCutoff'] = (cutoff) => {
+    raiseCount += 1
+    return raiseCount === 1 ? openStore().raiseCutoff(cutoff) : failWithTimeout()
+  }
   await expect(stop({ raiseCutoff })).rejects.toMatchObject({ progress: 'written' })
-  expect(await authority.stops.readAudit()).toHaveLength(rows + 1)
+  expect(await authority.stops.readAudit()).toHaveLength(rowCount + 1)
   await stop()
   expect(await isActive(hash)).toBe(false)
 })
 
-test('the cached stop has a TTL', async () => {
+test('caches the cutoff for longer than the lifetime of any token, by at most two hours', async () => {
   await stop()
   const seconds = await scratch.redis.ttl(`${scratch.prefix}stop`)
   expect(seconds).toBeGreaterThan(RULES.appTokenMs / 1000)

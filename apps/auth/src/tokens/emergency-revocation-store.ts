@@ -1,9 +1,9 @@
 /*
- * Stores emergency revocations in PostgreSQL, the authority on them, each with an audit row. `emergency-revocation.ts` applies
- * them to the token store and the APIs. The tables and the command call an emergency revocation a *stop*.
+ * Stores emergency revocations in PostgreSQL, the authority on them. Each gets an audit row. `emergency-revocation.ts` applies them
+ * to the token store and the APIs. The tables and the command call an emergency revocation a *stop*.
  */
 import { type AgentId, err, ok, type Result } from '@plainpath/domain'
-import { type Database, type Pool, rowReader } from '@plainpath/postgres'
+import { createRowReader, type Database, type Pool } from '@plainpath/postgres'
 import { z } from 'zod'
 import { Actor, type AuditRow, openAuditTable } from '../audit/audit-chain.ts'
 import type { AuthEvents } from '../events.ts'
@@ -20,7 +20,7 @@ export type RevocationEffect =
   | { readonly kind: 'cutoff'; readonly cutoff: TokenCutoff }
   | { readonly kind: 'client'; readonly clientId: AgentId; readonly credentialVersion: number }
 
-/** An audit entry in its hashed form. */
+/** An audit entry, in the form that the audit hashes. */
 export const RevocationEntry = z.strictObject({
   at: z.iso.datetime(),
   by: Actor,
@@ -42,7 +42,7 @@ interface AppliedRevocation {
 }
 
 const AUDIT = openAuditTable('token_stop_audit')
-const CutoffRow = rowReader(z.object({ epoch: z.int(), issuedBefore: z.date().optional() }))
+const CutoffRow = createRowReader(z.object({ epoch: z.int(), issuedBefore: z.date().optional() }))
 export const CUTOFF_COLUMNS = CutoffRow.columns
 
 /** Reads the current cutoff from the authority. */
@@ -51,16 +51,16 @@ export async function readCutoff(db: Database): Promise<TokenCutoff> {
   return parseCutoff(rows[0])
 }
 
-/** Stores emergency revocations. Every revocation, whatever its scope, locks the single row of `token_stop`. */
+/** Stores emergency revocations. A revocation of any scope locks the single row of `token_stop`. */
 export interface EmergencyRevocationStore {
   /** Reserves the next epoch. It is never reserved again, even if its revocation fails. */
   reserveEpoch(): Promise<number>
   /**
-   * Applies a revocation and appends its audit row, in one transaction. `beforeCommit` runs before the commit; if it throws,
-   * nothing changes.
+   * Applies a revocation and appends its audit row, in one transaction. `beforeCommit` runs before the commit. If it throws, the
+   * transaction is rolled back.
    *
-   * @param options.epoch the reserved epoch, for `all-tokens`
-   * @param options.dryRun true to roll the revocation back
+   * @param options.epoch the reserved epoch, which only `all-tokens` needs, and only if it is no dry run
+   * @param options.dryRun true to roll the revocation back, without an audit row and without running `beforeCommit`
    * @returns the applied revocation, or a sentence that says why it was refused
    */
   revoke(

@@ -12,11 +12,11 @@ import {
 } from './token-store.contract.ts'
 
 /** Defines the tests of emergency revocation that every TokenStore must pass. */
-export function describeTokenStop(
+export function describeEmergencyRevocation(
   kind: string,
   open: (authority: Authority, now: () => Date) => Promise<OpenedTokenStore>,
 ): void {
-  describe(`the emergency stop with the ${kind} token store`, () => {
+  describe(`emergency revocation with the ${kind} token store`, () => {
     let store: TokenStoreUnderTest & AsyncDisposable
     beforeAll(async () => {
       store = await openUnderTest(open)
@@ -54,19 +54,19 @@ export function describeTokenStop(
       return result.value
     }
 
-    test('of everything revokes every token, but no new ones', async () => {
-      const [one, two] = [await register(), await register()]
-      const before = [await issue(one), await issue(two)]
+    test('of all tokens revokes the tokens of two clients, but not a token that is issued later', async () => {
+      const [client, otherClient] = [await register(), await register()]
+      const revokedTokens = [await issue(client), await issue(otherClient)]
       const evidence = await expectEvidence(store.stop(ALL))
-      const after = await issue(one)
-      expect(await Promise.all([...before, after].map(isActive))).toEqual([false, false, true])
+      const laterToken = await issue(client)
+      expect(await Promise.all([...revokedTokens, laterToken].map(isActive))).toEqual([false, false, true])
       expect(evidence.confirmedCutoff).toEqual(
         await store.authority.tokenAuthority(() => store.clock.now).readCutoff(),
       )
       expect(evidence.revoked).toEqual({ tokens: 2, complete: true })
     })
 
-    test('revokes a token that was being issued at that moment, whatever its time of issue', async () => {
+    test('of all tokens revokes a token that is saved later with the earlier epoch', async () => {
       const id = await register()
       const epoch = await readEpoch()
       await expectEvidence(store.stop(ALL))
@@ -75,7 +75,7 @@ export function describeTokenStop(
       expect(await Promise.all([...lateTokens, await issue(id)].map(isActive))).toEqual([false, false, true])
     })
 
-    test('of one client revokes its tokens, also late ones, and leaves the client active and other tokens valid', async () => {
+    test('of one client revokes its tokens, even those saved later with the old version, and leaves it active', async () => {
       const [stoppedClient, otherClient] = [await register(), await register()]
       const [stoppedToken, otherToken] = [await issue(stoppedClient), await issue(otherClient)]
       const evidence = await expectEvidence(store.stop({ kind: 'client', clientId: stoppedClient }))
@@ -94,21 +94,21 @@ export function describeTokenStop(
       expect((await store.authority.agents.find(stoppedClient))?.agent.status).toBe('active')
     })
 
-    test('gives a token the current epoch when it is saved', async () => {
+    test('of all tokens revokes a token that got its epoch from the store', async () => {
       const id = await register()
-      const before = await save(id, {})
+      const firstToken = await save(id, {})
       await expectEvidence(store.stop(ALL))
-      const after = await save(id, {})
-      expect((await store.tokens.find(after))?.epoch).toBe(await readEpoch())
+      const secondToken = await save(id, {})
+      expect((await store.tokens.find(secondToken))?.epoch).toBe(await readEpoch())
       const [issuedAt, expiresAt] = [readWholeSecond(), new Date(store.clock.now.getTime() + 3_600_000)]
       const token = { clientId: id, credentialVersion: 1, scope: '', audience: '', issuedAt, expiresAt }
       expect(await store.tokens.save(sha256(newToken()), token)).toEqual(await store.tokens.readCutoff())
-      expect(await isActive(before)).toBe(false)
+      expect(await isActive(firstToken)).toBe(false)
       await expectEvidence(store.stop(ALL))
-      expect(await isActive(after)).toBe(false)
+      expect(await isActive(secondToken)).toBe(false)
     })
 
-    test('revokes tokens issued before a time, not those issued in that very second', async () => {
+    test('of tokens issued before a time does not revoke a token issued in that second', async () => {
       const id = await register()
       const cutoff = readWholeSecond()
       const earlier = new Date(cutoff.getTime() - 1_000)
@@ -121,14 +121,14 @@ export function describeTokenStop(
     })
 
     test.for([
-      ['a time to come', () => ({ kind: 'issued-before', at: new Date(Date.now() + 60_000) }) as const],
-      ['an agent that never was', () => ({ kind: 'client', clientId: exampleAgent().agent.id }) as const],
-    ] as const)('is refused for %s, and ends nothing', async ([, scope]) => {
+      ['a time in the future', () => ({ kind: 'issued-before', at: new Date(Date.now() + 60_000) }) as const],
+      ['an unknown agent', () => ({ kind: 'client', clientId: exampleAgent().agent.id }) as const],
+    ] as const)('is refused for %s, and leaves another token active', async ([, buildScope]) => {
       const hash = await issue(await register())
-      const rows = (await store.authority.stops.readAudit()).length
-      expect(await store.stop(scope())).toMatchObject({ ok: false, error: expect.stringMatching(/\.$/) })
+      const rowCount = (await store.authority.stops.readAudit()).length
+      expect(await store.stop(buildScope())).toMatchObject({ ok: false, error: expect.stringMatching(/\.$/) })
       expect(await isActive(hash)).toBe(true)
-      expect(await store.authority.stops.readAudit()).toHaveLength(rows)
+      expect(await store.authority.stops.readAudit()).toHaveLength(rowCount)
     })
 
     test('is refused for a deleted agent', async () => {
@@ -137,25 +137,25 @@ export function describeTokenStop(
       expect((await store.stop({ kind: 'client', clientId: id })).ok).toBe(false)
     })
 
-    test('no find that begins after it finds a token issued before, whenever it was saved', async () => {
+    test('of all tokens revokes a token that is saved afterwards, while other tokens are saved and found', async () => {
       const rounds = Array.from({ length: 5 }, async () => {
         const id = await register()
-        const saving = Array.from({ length: 5 }, () => save(id, {}))
+        const saves = Array.from({ length: 5 }, () => save(id, {}))
         const epoch = await readEpoch()
-        const reading = saving.map(async (hash) => isActive(await hash))
+        const finds = saves.map(async (hash) => isActive(await hash))
         await expectEvidence(store.stop(ALL))
         const lateToken = await save(id, { epoch })
-        await Promise.all(reading)
+        await Promise.all(finds)
         return isActive(lateToken)
       })
       expect(await Promise.all(rounds)).not.toContain(true)
     })
 
-    test('both of two simultaneous stops take effect, and both are in the audit', async () => {
+    test('writes two audit rows when it runs twice simultaneously', async () => {
       const hash = await issue(await register())
-      const before = (await store.authority.stops.readAudit()).length
+      const rowCount = (await store.authority.stops.readAudit()).length
       await Promise.all([expectEvidence(store.stop(ALL)), expectEvidence(store.stop(ALL))])
-      expect(await store.authority.stops.readAudit()).toHaveLength(before + 2)
+      expect(await store.authority.stops.readAudit()).toHaveLength(rowCount + 2)
       expect(await isActive(hash)).toBe(false)
     })
   })

@@ -18,11 +18,14 @@ export interface RevocationEvidence {
   readonly effect: RevocationEffect
   /** The head of the audit after the revocation; undefined for a dry run. */
   readonly head: string | undefined
-  /** The time from the call until no new request can succeed with a revoked token. */
+  /** The duration of the revocation, without counting the tokens. */
   readonly elapsedMs: number
   /** The cutoff in the token store after the revocation; undefined for a dry run. */
   readonly confirmedCutoff: TokenCutoff | undefined
-  /** The number of revoked stored tokens. `complete` is false if counting stopped after 10 s. */
+  /**
+   * The number of stored tokens that the revocation covers and no earlier one did. It is approximate, because a store may yield a
+   * token twice, or one that has expired. `complete` is false if counting stopped after 10 s.
+   */
   readonly revoked: { readonly tokens: number; readonly complete: boolean }
 }
 
@@ -50,14 +53,15 @@ interface EmergencyRevocationDeps {
 const MAX_COUNTING_MS = 10_000
 
 /**
- * Revokes tokens. After it returns, no API accepts any of them in a new request, not even a token that a process with a stale
- * cache saves later (R-LIN).
+ * Revokes the tokens in a scope. After it returns, no API accepts any of them in a new request, not even a token that a process
+ * with a stale cache saves later (R-LIN).
  *
  * As in `deactivateAgent`, the token store is changed before the commit and again after it, since the store may have lost the
- * change in between and reloaded the old values. If the process is killed midway, either the tokens are revoked or the command
- * can be repeated.
+ * change in between and reloaded the old values. If the process is killed midway, the command can be repeated.
  *
- * @throws {UnconfirmedRevocation} when a store fails
+ * @param options.dryRun true to count the tokens and change nothing
+ * @returns the evidence, or a sentence that says why the revocation was refused
+ * @throws {UnconfirmedRevocation} if a store fails, or the revocation cannot be published to the APIs
  */
 export async function revokeInEmergency(
   { emergencyRevocations, tokens, by, revocationPublisher }: EmergencyRevocationDeps,

@@ -11,21 +11,21 @@ import { createEmergencyRevocationStore } from './emergency-revocation-store.ts'
 import { createPostgresTokenStore } from './postgres-token-store.ts'
 import { newToken } from './token-store.contract.ts'
 
-/** The database ends the connection before statement `nth`, as it does when a process is killed. */
-function killedAt(db: Pool, nth: number): Pool & { readonly killed: boolean } {
-  const state = { killed: false, statement: 0 }
-  const dying = (to: Database): Database => ({
+/** Wraps a pool. Instead of running statement `nth`, the database closes the connection, as if the process had been killed. */
+function killAtStatement(db: Pool, nth: number): Pool & { readonly wasKilled: boolean } {
+  const state = { wasKilled: false, statementCount: 0 }
+  const countStatements = (to: Database): Database => ({
     async query(text, values) {
-      state.statement += 1
-      if (state.statement !== nth) return to.query(text, values)
-      state.killed = true
+      state.statementCount += 1
+      if (state.statementCount !== nth) return to.query(text, values)
+      state.wasKilled = true
       await to.query('select pg_terminate_backend(pg_backend_pid())')
       throw new Error('killed')
     },
   })
-  const transaction: Pool['transaction'] = (work) => db.transaction((tx) => work(dying(tx)))
-  return Object.defineProperty({ ...db, ...dying(db), transaction }, 'killed', {
-    get: () => state.killed,
+  const transaction: Pool['transaction'] = (work) => db.transaction((tx) => work(countStatements(tx)))
+  return Object.defineProperty({ ...db, ...countStatements(db), transaction }, 'wasKilled', {
+    get: () => state.wasKilled,
   }) as never
 }
 
@@ -50,16 +50,16 @@ async function issue({ db, agents }: Authority) {
 }
 
 test.for(['all-tokens', 'issued-before', 'client'] as const)(
-  'a repeat ends the tokens and the audit holds if the process is killed after the statement %s',
+  'a revocation with the scope %s can be repeated after the process was killed at any statement',
   async (kind) => {
     await using authority = await openAuthority()
     const by = { user: 'rosa', host: 'desk' }
-    for (let nth = 1, going = true; going; nth += 1) {
+    for (let nth = 1, wasKilled = true; wasKilled; nth += 1) {
       const { clientId, isActive, tokens } = await issue(authority)
       const at = new Date(Math.floor(Date.now() / 1000) * 1000 - 30_000)
       const scopes = { 'all-tokens': { kind: 'all-tokens' }, 'issued-before': { kind: 'issued-before', at } }
       const scope = kind === 'client' ? { kind, clientId } : scopes[kind]
-      const dying = killedAt(authority.db, nth)
+      const killedPool = killAtStatement(authority.db, nth)
       const stop = (db: Pool) =>
         revokeInEmergency(
           {
@@ -71,17 +71,17 @@ test.for(['all-tokens', 'issued-before', 'client'] as const)(
           scope as RevocationScope,
           { reason: 'a test' },
         )
-      const rows = (await authority.stops.readAudit()).length
-      const failed = await stop(dying).then(
+      const rowCount = (await authority.stops.readAudit()).length
+      const hasFailed = await stop(killedPool).then(
         () => false,
         () => true,
       )
-      going = dying.killed
-      if (going) {
-        expect(failed).toBe(true)
-        // By time, an earlier round has ended what is as old.
+      wasKilled = killedPool.wasKilled
+      if (wasKilled) {
+        expect(hasFailed).toBe(true)
+        // An earlier round has already revoked every token that was issued before `at`.
         if (kind !== 'issued-before' || nth === 1) expect(await isActive()).toBe(true)
-        expect(await authority.stops.readAudit()).toHaveLength(rows)
+        expect(await authority.stops.readAudit()).toHaveLength(rowCount)
         expect((await stop(authority.db)).ok).toBe(true)
       } else expect(nth).toBeGreaterThan(6)
       expect(await isActive()).toBe(false)

@@ -7,8 +7,8 @@ import { Redis } from 'ioredis'
  * command is queued while Redis is unavailable. If commands are pending and Redis sends nothing for twice `timeoutMs`, ioredis
  * replaces the connection, so that pending commands cannot accumulate on it. An idle connection remains open.
  *
- * @throws {Error} if Redis cannot be reached within 5 s, or if its `maxmemory-policy` is not `noeviction`. Under any other policy
- *   Redis could evict a token or a rate-limit counter without an error.
+ * @throws {Error} if the first attempt to connect fails, if Redis is not ready within 5 s, or if its `maxmemory-policy` is not
+ *   `noeviction`. Under any other policy, Redis could evict a token or a rate-limit counter without an error.
  */
 export async function openRedis(url: string, log: Log, timeoutMs = 200): Promise<Redis & AsyncDisposable> {
   const redis = new Redis(url, {
@@ -61,7 +61,7 @@ const CONNECTION_ERRORS: ReadonlySet<unknown> = new Set([
 /** The system calls that open a connection. Any failure of these, such as an unresolved host name, means no connection. */
 const CONNECTING_CALLS: ReadonlySet<unknown> = new Set(['connect', 'getaddrinfo'])
 
-/** Returns whether the error means that Redis was unavailable, and not that the command was invalid. */
+/** Returns whether the error means that Redis was unavailable. An invalid command, for example, is another error. */
 export function isRedisUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { code, syscall } = error as NodeJS.ErrnoException

@@ -2,11 +2,11 @@ import { sha256 } from '@plainpath/sealing'
 import { expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
 import { type Authority, dumpTables } from '../../test/open-authority.ts'
-import { describeTokenStop } from './emergency-revocation.contract.ts'
+import { describeEmergencyRevocation } from './emergency-revocation.contract.ts'
 import { createPostgresTokenStore } from './postgres-token-store.ts'
 import { describeTokenStore, newToken, openUnderTest } from './token-store.contract.ts'
 import { describeTokenStoreModel } from './token-store-model.contract.ts'
-import { describeTokensOfClaims } from './token-store-verifications.contract.ts'
+import { describeVerifiedTokens } from './token-store-verifications.contract.ts'
 
 const open = async ({ db }: Authority, now: () => Date) => ({
   tokens: createPostgresTokenStore(db, { now }),
@@ -15,11 +15,11 @@ const open = async ({ db }: Authority, now: () => Date) => ({
 })
 
 describeTokenStore('Postgres', open)
-describeTokensOfClaims('Postgres', open)
-describeTokenStop('Postgres', open)
+describeVerifiedTokens('Postgres', open)
+describeEmergencyRevocation('Postgres', open)
 describeTokenStoreModel('Postgres', open)
 
-test('a client that somebody disabled by hand has no active token', async () => {
+test('finds no token of a client that was disabled with SQL', async () => {
   await using store = await openUnderTest(open)
   const record = exampleAgent()
   const clientId = record.agent.id

@@ -2,14 +2,14 @@
  * Stores access tokens in PostgreSQL, for an installation without Redis. Tokens and the rows that revoke them (`agents`, `claims`,
  * `token_stop`) are in one database, so nothing is cached, and a revocation takes effect with its commit.
  */
-import { type Database, rowReader } from '@plainpath/postgres'
+import { createRowReader, type Database } from '@plainpath/postgres'
 import { CUTOFF_COLUMNS, parseCutoff, readCutoff } from './emergency-revocation-store.ts'
 import { TokenRecord, type TokenStore } from './token-store.ts'
 
-const TokenRow = rowReader(TokenRecord)
+const TokenRow = createRowReader(TokenRecord)
 const TOKEN_COLUMNS =
   'client_id, tokens.generation as credential_version, tokens.epoch, scope, audience, issued_at, tokens.expires_at, tokens.claim_id as verification_id, jkt'
-const BATCH = 1_000
+const BATCH_SIZE = 1_000
 
 /** Creates the token store in PostgreSQL. `revokeTokensOf` and `raiseCutoff` do nothing: the commit itself revokes. */
 export function createPostgresTokenStore(db: Database, deps: { now: () => Date }): TokenStore {
@@ -62,12 +62,12 @@ export function createPostgresTokenStore(db: Database, deps: { now: () => Date }
     async *iterateAll() {
       for (let lastHash: Buffer = Buffer.alloc(0); ; ) {
         const { rows } = await db.query<{ token_hash: Buffer }>(
-          `select token_hash, ${TOKEN_COLUMNS} from tokens where token_hash > $1 order by token_hash limit ${BATCH}`,
+          `select token_hash, ${TOKEN_COLUMNS} from tokens where token_hash > $1 order by token_hash limit ${BATCH_SIZE}`,
           [lastHash],
         )
         yield rows.map(TokenRow.parse)
         const lastRow = rows.at(-1)
-        if (!lastRow || rows.length < BATCH) return
+        if (!lastRow || rows.length < BATCH_SIZE) return
         lastHash = lastRow.token_hash
       }
     },

@@ -8,12 +8,12 @@ import { type Authority, openAuthority } from '../../test/open-authority.ts'
 import { openScratchRedis, type ScratchRedis } from '../../test/open-scratch-redis.ts'
 import { deactivateAgent } from '../agents/deactivate-agent.ts'
 import { noOpRevocationPublisher } from '../revocation/revocation-publisher.ts'
-import { describeTokenStop } from './emergency-revocation.contract.ts'
+import { describeEmergencyRevocation } from './emergency-revocation.contract.ts'
 import { createRedisTokenStore } from './redis-token-store.ts'
 import { describeTokenStore, newToken } from './token-store.contract.ts'
 import type { RevokedSubject, TokenAuthority } from './token-store.ts'
 import { describeTokenStoreModel } from './token-store-model.contract.ts'
-import { describeTokensOfClaims } from './token-store-verifications.contract.ts'
+import { describeVerifiedTokens } from './token-store-verifications.contract.ts'
 
 async function open(authority: Authority, now: () => Date) {
   const scratch = await openScratchRedis()
@@ -24,8 +24,8 @@ async function open(authority: Authority, now: () => Date) {
       now,
     }),
     dump: scratch.dump,
-    async lose(what: 'cached copies' | 'everything') {
-      await scratch.lose(what === 'cached copies' ? 'generation:*' : '*')
+    async lose(lostData: 'cached copies' | 'everything') {
+      await scratch.lose(lostData === 'cached copies' ? 'generation:*' : '*')
       await scratch.lose('stop')
     },
     [Symbol.asyncDispose]: () => scratch[Symbol.asyncDispose](),
@@ -33,11 +33,11 @@ async function open(authority: Authority, now: () => Date) {
 }
 
 describeTokenStore('Redis', open)
-describeTokensOfClaims('Redis', open)
-describeTokenStop('Redis', open)
+describeVerifiedTokens('Redis', open)
+describeEmergencyRevocation('Redis', open)
 describeTokenStoreModel('Redis', open)
 
-describe('the generations beside the tokens in Redis', () => {
+describe('the credential versions that Redis caches', () => {
   let authority: Authority
   let scratch: ScratchRedis
   beforeAll(async () => {
@@ -50,14 +50,14 @@ describe('the generations beside the tokens in Redis', () => {
   })
 
   const now = () => new Date()
-  const findGeneration = (id: AgentId) => authority.tokenAuthority(now).findCredentialVersion(id)
-  const storeWithAuthority = (read: TokenAuthority['findCredentialVersion']) =>
+  const findCredentialVersion = (id: AgentId) => authority.tokenAuthority(now).findCredentialVersion(id)
+  const storeWithAuthority = (findVersion: TokenAuthority['findCredentialVersion']) =>
     createRedisTokenStore(scratch.redis, {
       prefix: scratch.prefix,
-      authority: { ...authority.tokenAuthority(now), findCredentialVersion: read },
+      authority: { ...authority.tokenAuthority(now), findCredentialVersion: findVersion },
       now,
     })
-  const store = () => storeWithAuthority(findGeneration)
+  const openStore = () => storeWithAuthority(findCredentialVersion)
   async function register() {
     const record = exampleAgent()
     await authority.agents.add(record)
@@ -66,7 +66,7 @@ describe('the generations beside the tokens in Redis', () => {
   async function issue(clientId: AgentId, credentialVersion = 1, epoch = 0) {
     const hash = sha256(newToken())
     const [issuedAt, expiresAt] = [new Date(), new Date(Date.now() + 3_600_000)]
-    await store().save(hash, {
+    await openStore().save(hash, {
       clientId,
       credentialVersion,
       epoch,
@@ -77,11 +77,11 @@ describe('the generations beside the tokens in Redis', () => {
     })
     return hash
   }
-  const isActive = async (hash: Buffer) => (await store().find(hash)) !== undefined
-  const end = (
+  const isActive = async (hash: Buffer) => (await openStore().find(hash)) !== undefined
+  const deactivate = (
     id: AgentId,
     status: 'disabled' | 'deleted',
-    revokeTokensOf: (subject: RevokedSubject) => Promise<void> = store().revokeTokensOf,
+    revokeTokensOf: (subject: RevokedSubject) => Promise<void> = openStore().revokeTokensOf,
   ) =>
     deactivateAgent(
       {
@@ -93,114 +93,114 @@ describe('the generations beside the tokens in Redis', () => {
       id,
       status,
     )
-  const cached = (id: string) => scratch.redis.get(`${scratch.prefix}generation:${id}`)
+  const readCached = (id: string) => scratch.redis.get(`${scratch.prefix}generation:${id}`)
 
   test('are read from the authority once, then cached', async () => {
-    const read: string[] = []
-    const counting = storeWithAuthority((id) => {
-      read.push(id)
-      return findGeneration(id)
+    const readIds: string[] = []
+    const recordingStore = storeWithAuthority((id) => {
+      readIds.push(id)
+      return findCredentialVersion(id)
     })
     const id = await register()
     const hash = await issue(id)
-    expect([await counting.find(hash), await counting.find(hash)]).not.toContain(undefined)
-    expect(read).toEqual([id])
+    expect([await recordingStore.find(hash), await recordingStore.find(hash)]).not.toContain(undefined)
+    expect(readIds).toEqual([id])
   })
 
-  test('are read again when they were lost, and then reject revoked tokens', async () => {
-    const [ended, other] = [await register(), await register()]
-    const others = await issue(other)
-    await end(ended, 'deleted')
+  test('are read from the authority again after they were lost', async () => {
+    const [deletedClient, otherClient] = [await register(), await register()]
+    const otherToken = await issue(otherClient)
+    await deactivate(deletedClient, 'deleted')
     await scratch.lose('generation:*')
-    expect([await isActive(await issue(ended)), await isActive(others)]).toEqual([false, true])
+    expect([await isActive(await issue(deletedClient)), await isActive(otherToken)]).toEqual([false, true])
   })
 
-  test('are read again when a failover has brought back an older one than that of a token', async () => {
+  test('are read from the authority again if a token has a higher one than the cache', async () => {
     const { id } = exampleAgent().agent
-    const renewed = storeWithAuthority(async () => 2)
-    const [revoked, hash] = [await issue(id, 1), await issue(id, 2)]
+    const storeWithVersion2 = storeWithAuthority(async () => 2)
+    const [revokedToken, hash] = [await issue(id, 1), await issue(id, 2)]
     await scratch.redis.set(`${scratch.prefix}generation:${id}`, '1')
-    expect(await renewed.find(hash)).toMatchObject({ clientId: id, credentialVersion: 2 })
-    expect(await cached(id)).toBe('2')
-    expect(await renewed.find(revoked)).toBeUndefined()
+    expect(await storeWithVersion2.find(hash)).toMatchObject({ clientId: id, credentialVersion: 2 })
+    expect(await readCached(id)).toBe('2')
+    expect(await storeWithVersion2.find(revokedToken)).toBeUndefined()
   })
 
-  test('throws from find when the authority is unavailable', async () => {
-    const failing = storeWithAuthority(() => Promise.reject(new Error('no database')))
+  test('are required by find, which throws if the authority is unavailable', async () => {
+    const storeWithoutAuthority = storeWithAuthority(() => Promise.reject(new Error('no database')))
     const hash = await issue(await register())
-    await expect(failing.find(hash)).rejects.toThrow('no database')
+    await expect(storeWithoutAuthority.find(hash)).rejects.toThrow('no database')
     expect(await isActive(hash)).toBe(true)
   })
 
   test('never decrease', async () => {
     const id = await register()
-    await store().revokeTokensOf({ kind: 'client', id, credentialVersion: 5 })
-    await store().revokeTokensOf({ kind: 'client', id, credentialVersion: 3 })
-    expect(await cached(id)).toBe('5')
+    await openStore().revokeTokensOf({ kind: 'client', id, credentialVersion: 5 })
+    await openStore().revokeTokensOf({ kind: 'client', id, credentialVersion: 3 })
+    expect(await readCached(id)).toBe('5')
   })
 
-  test('a late read from the authority does not undo a revocation', async () => {
+  test('are not lowered by a slow read from the authority', async () => {
     const id = await register()
     const hash = await issue(id)
-    const release = Promise.withResolvers<void>()
-    const late = storeWithAuthority(async (read) => {
-      const credentialVersion = await findGeneration(read)
-      await release.promise
+    const authorityResponse = Promise.withResolvers<void>()
+    const slowStore = storeWithAuthority(async (clientId) => {
+      const credentialVersion = await findCredentialVersion(clientId)
+      await authorityResponse.promise
       return credentialVersion
     })
-    const finding = late.find(hash)
-    await expect.poll(() => cached(id)).toMatch(/^lease /)
-    await end(id, 'deleted')
-    release.resolve()
+    const finding = slowStore.find(hash)
+    await expect.poll(() => readCached(id)).toMatch(/^lease /)
+    await deactivate(id, 'deleted')
+    authorityResponse.resolve()
     await finding
-    expect(await cached(id)).toBe('2')
+    expect(await readCached(id)).toBe('2')
     expect([await isActive(hash), await isActive(await issue(id))]).toEqual([false, false])
   })
 
-  test('nor when all data was lost after the revocation', async () => {
+  test('are not cached by a slow read from the authority if Redis lost all data after the revocation', async () => {
     const id = await register()
     const hash = await issue(id)
-    const release = Promise.withResolvers<void>()
-    const late = storeWithAuthority(async (read) => {
-      const credentialVersion = await findGeneration(read)
-      await release.promise
+    const authorityResponse = Promise.withResolvers<void>()
+    const slowStore = storeWithAuthority(async (clientId) => {
+      const credentialVersion = await findCredentialVersion(clientId)
+      await authorityResponse.promise
       return credentialVersion
     })
-    const finding = late.find(hash)
-    await expect.poll(() => cached(id)).toMatch(/^lease /)
-    await end(id, 'deleted')
+    const finding = slowStore.find(hash)
+    await expect.poll(() => readCached(id)).toMatch(/^lease /)
+    await deactivate(id, 'deleted')
     await scratch.lose()
-    release.resolve()
+    authorityResponse.resolve()
     await finding
-    expect(await cached(id)).toBeNull()
+    expect(await readCached(id)).toBeNull()
     expect(await isActive(await issue(id))).toBe(false)
   })
 
-  test('are raised again when they were lost while a client was being ended', async () => {
+  test('are raised again after the commit of a deletion if Redis has lost them', async () => {
     const id = await register()
-    const raised: number[] = []
-    await end(id, 'deleted', async (subject) => {
-      await store().revokeTokensOf(subject)
-      if (subject.kind === 'client') raised.push(subject.credentialVersion)
-      if (raised.length > 1) return
+    const raisedVersions: number[] = []
+    await deactivate(id, 'deleted', async (subject) => {
+      await openStore().revokeTokensOf(subject)
+      if (subject.kind === 'client') raisedVersions.push(subject.credentialVersion)
+      if (raisedVersions.length > 1) return
       await scratch.lose('generation:*')
-      // The change is not committed yet, so the authority still gives the old number.
+      // The change is not committed yet, so the authority still returns the old version.
       expect(await isActive(await issue(id))).toBe(true)
     })
-    expect(raised).toEqual([2, 2])
+    expect(raisedVersions).toEqual([2, 2])
     expect(await isActive(await issue(id))).toBe(false)
   })
 
-  test('a lease that was never filled blocks nothing', async () => {
+  test('can be read and raised while a lease of a crashed process is cached', async () => {
     const id = await register()
     const hash = await issue(id)
     await scratch.redis.set(`${scratch.prefix}generation:${id}`, 'lease of a process that died', 'EX', 10)
     expect(await isActive(hash)).toBe(true)
-    await end(id, 'disabled')
-    expect(await cached(id)).toBe('2')
+    await deactivate(id, 'disabled')
+    expect(await readCached(id)).toBe('2')
   })
 
-  test('every key has a TTL, that of a token its own expiry', async () => {
+  test('have a TTL of at most ten hours, and tokens a TTL of at most their lifetime', async () => {
     const id = await register()
     const hash = await issue(id)
     await isActive(hash)
@@ -216,7 +216,7 @@ describe('the generations beside the tokens in Redis', () => {
   })
 })
 
-test('finds no token saved under another replication ID, such as before a failover', async () => {
+test('finds no token that was saved under an earlier replication ID', async () => {
   await using server = await startRedis()
   const redis = new Redis(server.url)
   const authority = {

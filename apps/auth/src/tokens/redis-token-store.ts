@@ -1,8 +1,8 @@
 /*
- * Stores access tokens in Redis. A stored token becomes invalid, without being deleted, when one of three values changes. They are
+ * Stores access tokens in Redis. A stored token is revoked, without being deleted, when one of three values changes. The values are
  * in PostgreSQL, and Redis caches them. Keys and JSON have older names for them, in parentheses:
  *
- * - the credential version of its client (`generation`), which rises when the client's credentials are replaced;
+ * - the credential version of its client (`generation`), which rises when the client's tokens are revoked;
  * - the state of its e-mail verification (`claim`), live or revoked;
  * - the cutoff (`stop`), which rises in an emergency: tokens with a lower epoch, or issued before its time, are invalid.
  */
@@ -47,9 +47,9 @@ const FindReply = z.tuple([StoredToken, CachedText, CachedText, CachedText]).nul
 const READ_REPLICATION_ID = `local replication_id = string.match(redis.call('INFO', 'replication'), 'master_replid:(%w+)')`
 
 /**
- * Saves a token and returns the cached cutoff, if any. KEYS: the token, the cutoff. ARGV: the JSON from
- * `formatTokenWithoutEpoch`, the expiry (Unix time in milliseconds) and, optionally, the epoch. Without an epoch, the token gets
- * that of the cached cutoff; if no cutoff is cached either, nothing is saved.
+ * Saves a token and returns what is cached for the cutoff: the cutoff, a lease or nothing. KEYS: the token, the cutoff. ARGV: the
+ * JSON from `formatTokenWithoutEpoch`, the expiry (Unix time in milliseconds) and, optionally, the epoch. Without an epoch, the
+ * token gets the epoch of the cached cutoff. If no cutoff is cached, a token without an epoch is not saved.
  */
 const SAVE_SCRIPT = `${READ_REPLICATION_ID}
 local cutoff = redis.call('GET', KEYS[2])
@@ -59,8 +59,8 @@ return cutoff`
 
 /**
  * Returns a token, the cached cutoff, the cached credential version of its client and the cached state of its verification in one
- * round trip; nothing if there is no such token. KEYS: the token. ARGV: the key prefix for versions and states, the key of the
- * cutoff.
+ * round trip. Returns nothing if the token is not stored, or was saved under another replication ID. KEYS: the token. ARGV: the
+ * key prefix for versions and states, the key of the cutoff.
  */
 const FIND_SCRIPT = `${READ_REPLICATION_ID}
 local saved, token = string.match(redis.call('GET', KEYS[1]) or '', '^(%w+) (.*)$')
@@ -71,8 +71,8 @@ return { token, redis.call('GET', ARGV[2]), redis.call('GET', ARGV[1] .. fields[
 
 /**
  * Raises a cached number and never lowers it, so the order of writers does not matter. A lease in place of the number
- * (see `loadFromAuthority`) counts as 0. ARGV: the number, its TTL in seconds. `RAISE_CUTOFF_SCRIPT` does the same with both
- * numbers of a cutoff.
+ * (see `loadFromAuthority`) counts as 0. ARGV: the number, its TTL in seconds. `RAISE_CUTOFF_SCRIPT` does the same with the epoch
+ * and the time of a cutoff.
  */
 const RAISE_SCRIPT = `
 local current = tonumber(redis.call('GET', KEYS[1]) or '0') or 0
@@ -83,26 +83,29 @@ epoch = math.max(tonumber(epoch or '0'), tonumber(ARGV[1]))
 before = math.max(tonumber(before or '0'), tonumber(ARGV[2]))
 redis.call('SET', KEYS[1], string.format('%.0f %.0f', epoch, before), 'EX', ARGV[3])`
 
-/** Caches a value only if the key still has the given lease: there was no revocation and no data loss since. */
+/**
+ * Caches a value if the key still contains the given lease. A revocation would have overwritten the lease, and a loss of data would
+ * have removed it. ARGV: the lease, the value, its TTL in seconds.
+ */
 const CACHE_IF_LEASED_SCRIPT = `
 if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3]) end`
 
-/** Longer than a query to the authority may take. If a query took longer still, its value would not be cached. */
+/** Longer than a query of an instance may take. The value of a slower query is not cached. */
 const LEASE_TTL_SECONDS = 10
 /** Two hours longer than the lifetime of any token, so that a cached revocation outlives the tokens that it revokes. */
 const CACHED_TTL_SECONDS = 2 * 3600 + RULES.appTokenMs / 1000
 const SCAN_BATCH = 1_000
 /**
- * A verification is cached as one of these numbers, beside the credential versions of clients. Revoked is the higher number, because
- * `RAISE_SCRIPT` only raises a number. Never change them: other releases read them during a rollout.
+ * A verification is cached as one of these numbers, under the same prefix as the credential versions. Revoked is the higher number,
+ * because `RAISE_SCRIPT` only raises a number. Never change them: other releases read them during a rollout.
  */
 const LIVE_VERIFICATION = 1
 const REVOKED_VERIFICATION = 2
 
 /**
- * Creates the token store in Redis. Each token expires with its TTL, and none is valid after a restart or failover. A
- * value that is not cached (never loaded, expired or flushed) is read from the authority. The tokens of a client that the
- * authority does not know are invalid.
+ * Creates the token store in Redis. Each token expires with its TTL, and a restart or failover of Redis invalidates all tokens. A
+ * value that is not cached (never loaded, expired or flushed) is read from the authority. If the authority does not know a client,
+ * the client's tokens are invalid.
  *
  * @param deps.prefix the prefix of every key, such as `auth:`
  */
@@ -112,8 +115,8 @@ export function createRedisTokenStore(
 ): TokenStore {
   const toTokenKey = (hash: Buffer) => `${deps.prefix}token:${hash.toString('base64url')}`
   /**
-   * The prefix of the keys for the credential versions of clients and the states of verifications. The IDs of clients and
-   * verifications have different prefixes of their own.
+   * The prefix of the keys for the credential versions of clients and the states of verifications. The id of a client never equals
+   * that of a verification, because they begin differently.
    */
   const numberPrefix = `${deps.prefix}generation:`
   const cutoffKey = `${deps.prefix}stop`
@@ -149,13 +152,13 @@ export function createRedisTokenStore(
   ) => {
     const version = await parseOrLoadNumber(cached, clientId, () => authority.findCredentialVersion(clientId))
     if (version === undefined || version >= credentialVersion) return version
-    // The token is newer than the cached version: a failover or a snapshot has brought back an old one.
+    // The token has a higher version than the cached one. For example, a failover has brought back an old version.
     const current = await authority.findCredentialVersion(clientId)
     if (current !== undefined) await raiseNumber(clientId, current)
     return current
   }
   const isVerificationLive = async (cached: string | null, id: RegistrationId) => {
-    // Undefined is not cached. A verification that has ended stays out of the cache until `revokeTokensOf` stores its end.
+    // Undefined is not cached. A verification that has ended is not in the cache until `revokeTokensOf` caches it as revoked.
     const load = async () => ((await authority.isVerificationLive(id)) ? LIVE_VERIFICATION : undefined)
     return (await parseOrLoadNumber(cached, id, load)) === LIVE_VERIFICATION
   }
@@ -192,13 +195,13 @@ export function createRedisTokenStore(
       const [storedToken, cachedCutoff, cachedVersion, cachedState] = reply
       const token = toRecord(storedToken)
       if (token.expiresAt <= deps.now()) return undefined
-      const [cutoff, credentialVersion, hasLiveVerification] = await Promise.all([
+      const [cutoff, credentialVersion, passesVerificationCheck] = await Promise.all([
         parseOrLoadCutoff(cachedCutoff),
         parseOrLoadCredentialVersion(cachedVersion, token),
         token.verificationId === undefined || isVerificationLive(cachedState, token.verificationId),
       ])
       return credentialVersion === token.credentialVersion &&
-        hasLiveVerification &&
+        passesVerificationCheck &&
         !isBelowCutoff(token, cutoff)
         ? token
         : undefined
@@ -233,7 +236,7 @@ export function createRedisTokenStore(
         )
         cursor = nextCursor
         const reply = keys.length > 0 ? await redis.mget(keys) : []
-        // Each value begins with the replication ID. Some of these tokens may no longer be valid.
+        // Each value begins with the replication ID, which is skipped. Some of these tokens may no longer be valid.
         yield reply.flatMap((text) =>
           text === null ? [] : toRecord(StoredToken.parse(text.slice(text.indexOf(' ') + 1))),
         )
@@ -243,7 +246,7 @@ export function createRedisTokenStore(
 }
 
 /**
- * Parses `<epoch> <milliseconds>`, where 0 milliseconds mean no time.
+ * Parses `<epoch> <milliseconds>`. The second number is the time before which tokens are revoked, and 0 if there is none.
  *
  * @returns undefined if nothing or a lease is cached
  */

@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => authority[Symbol.asyncDispose]())
 
 const now = new Date('2026-11-20T09:00:00Z')
-async function save(secondsLeft: number) {
+async function saveToken(secondsLeft: number) {
   const hash = sha256(newToken())
   const expiresAt = new Date(now.getTime() + secondsLeft * 1000)
   const token = {
@@ -36,41 +36,41 @@ async function save(secondsLeft: number) {
   await createPostgresTokenStore(authority.db, { now: () => now }).save(hash, token)
   return hash
 }
-const kept = async () => {
+const readStoredHashes = async () => {
   const { rows } = await authority.db.query<{ token_hash: Buffer }>('select token_hash from tokens')
   return rows.map((row) => row.token_hash)
 }
 
 test('deletes expired tokens and keeps the others', async () => {
-  const living = await save(1)
-  await Promise.all([save(0), save(-1), save(-3600)])
+  const validToken = await saveToken(1)
+  await Promise.all([saveToken(0), saveToken(-1), saveToken(-3600)])
   expect(await sweepTokens(authority.db, now)).toBe(3)
   expect(await sweepTokens(authority.db, now)).toBe(0)
-  expect(await kept()).toEqual([living])
+  expect(await readStoredHashes()).toEqual([validToken])
 })
 
-test('deletes at most 1 000 tokens per statement, also from several processes at once', async () => {
+test('deletes at most 1,000 tokens per sweep, even in two concurrent sweeps', async () => {
   await authority.db.query(
     `insert into tokens (token_hash, client_id, generation, scope, audience, issued_at, expires_at)
      select sha256(number::text::bytea), $1, 1, '', '', $2, $2 from generate_series(1, 1500) number`,
     [clientId, now],
   )
-  const swept = await Promise.all([sweepTokens(authority.db, now), sweepTokens(authority.db, now)])
-  expect(Math.max(...swept)).toBeLessThanOrEqual(1_000)
+  const deletedCounts = await Promise.all([sweepTokens(authority.db, now), sweepTokens(authority.db, now)])
+  expect(Math.max(...deletedCounts)).toBeLessThanOrEqual(1_000)
   while ((await sweepTokens(authority.db, now)) > 0);
-  expect(await kept()).toHaveLength(1)
+  expect(await readStoredHashes()).toHaveLength(1)
 })
 
-test('sweeps until disposed, and survives an unavailable database', async () => {
+test('sweeps until it is disposed, and continues after the database was unavailable', async () => {
   const lines: string[] = []
   const sweeps: string[] = []
   const events = createEvents()
   events.on('swept', ({ what }) => sweeps.push(what))
   const log = createLog({ service: 'test', write: (line) => void lines.push(line) })
-  let broken = true
+  let isUnavailable = true
   const db = {
     query: (...args: Parameters<typeof authority.db.query>) =>
-      broken ? Promise.reject(new Error('no database')) : authority.db.query(...args),
+      isUnavailable ? Promise.reject(new Error('no database')) : authority.db.query(...args),
   } as typeof authority.db
   {
     await using _sweeping = startSweep('expired tokens', sweepTokens, {
@@ -80,15 +80,15 @@ test('sweeps until disposed, and survives an unavailable database', async () => 
       events,
       everyMs: 5,
     })
-    await save(0)
+    await saveToken(0)
     await expect.poll(() => lines.join()).toContain('expired tokens were not swept')
     expect(sweeps, 'the event at the start').toEqual(['expired tokens'])
-    broken = false
-    await expect.poll(kept).toHaveLength(1)
+    isUnavailable = false
+    await expect.poll(readStoredHashes).toHaveLength(1)
     await expect.poll(() => sweeps.length).toBeGreaterThan(1)
   }
-  await save(0)
-  expect(await kept()).toHaveLength(2)
+  await saveToken(0)
+  expect(await readStoredHashes()).toHaveLength(2)
 })
 
 test('F-17 sweeps nothing while the clock is not synchronised', async () => {
@@ -111,13 +111,13 @@ test('F-17 sweeps nothing while the clock is not synchronised', async () => {
     events,
     everyMs: 5,
   })
-  await save(0)
-  const keptBefore = await kept()
+  await saveToken(0)
+  const hashesBefore = await readStoredHashes()
   await expect
     .poll(() => lines.join())
     .toContain('expired tokens were not swept: the clock is not synchronised')
   expect(sweeps).toEqual(['expired tokens'])
-  expect(await kept()).toEqual(keptBefore)
+  expect(await readStoredHashes()).toEqual(hashesBefore)
   hoursAhead = 0
-  await expect.poll(kept).toHaveLength(1)
+  await expect.poll(readStoredHashes).toHaveLength(1)
 })

@@ -1,7 +1,7 @@
 import { type Database, deleteBatch } from '@plainpath/postgres'
 
 /**
- * Deletes at most 1 000 expired tokens.
+ * Deletes at most 1,000 expired tokens.
  *
  * @returns the number of deleted tokens
  */

@@ -1,18 +1,21 @@
 /*
- * Identifies the token store that a process uses. Instances report their store. Each command compares it with its own, since a
- * command with another store would revoke nothing.
+ * Identifies the token store that a process uses. Instances report their store. A command that uses tokens compares it with its
+ * own, because a revocation in another store would have no effect.
  */
 import { randomUUID } from 'node:crypto'
 import { Refusal } from '@plainpath/commands'
 import type { Redis } from 'ioredis'
 import { z } from 'zod'
 
-/** The identity of a token store. `address` is for people, since the same Redis can have several addresses. */
+/**
+ * The identity of a token store. The same Redis can have several addresses, so `id` identifies it. `address` is for messages, and
+ * for recognising a Redis that has lost its id.
+ */
 export const TokenStoreIdentity = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('postgresql') }),
   z.object({
     kind: z.literal('redis'),
-    /** A random id that is stored in Redis itself, so a Redis that lost its data gets another id. */
+    /** A random id that is stored in Redis itself. A Redis that lost its data gets another id. */
     id: z.string(),
     prefix: z.string(),
     database: z.int(),
@@ -22,7 +25,7 @@ export const TokenStoreIdentity = z.discriminatedUnion('kind', [
 ])
 export type TokenStoreIdentity = Readonly<z.infer<typeof TokenStoreIdentity>>
 
-/** The token store as the settings describe it, without the id that only the store knows. */
+/** The token store as the settings describe it. The id is missing, because it is stored in Redis. */
 export type TokenStoreSettings =
   | { readonly kind: 'postgresql' }
   | { readonly kind: 'redis'; readonly prefix: string; readonly database: number; readonly address: string }
@@ -41,7 +44,7 @@ export function toTokenStoreSettings(redisUrl: string | undefined, prefix: strin
 
 const toIdentityKey = (prefix: string) => `${prefix}store`
 
-/** Reads the id of a Redis, after storing one if there is none. Only instances call this. */
+/** Reads the id of a Redis. If it has none, stores one first. Only instances call this. */
 export async function ensureRedisId(redis: Redis, prefix: string): Promise<string> {
   const key = toIdentityKey(prefix)
   await redis.set(key, randomUUID(), 'NX')
@@ -51,8 +54,8 @@ export async function ensureRedisId(redis: Redis, prefix: string): Promise<strin
 /**
  * Reads the id of a Redis for a command, which never creates an id.
  *
- * @returns undefined for a Redis that no instance uses
- * @throws {Refusal} for a replica
+ * @returns undefined if no instance has stored an id
+ * @throws {Refusal} if the Redis is a replica
  */
 export async function readRedisId(redis: Redis, prefix: string): Promise<string | undefined> {
   if (/^role:slave\r?$/m.test(await redis.info('replication')))

@@ -23,24 +23,24 @@ interface Model {
     epoch: number
     issuedAt: number
     expiresAt: number
-    isGone: boolean
+    isRevokedOrLost: boolean
   }[]
-  /** The emergency revocations so far; `issuedBefore` in milliseconds. */
+  /** The cutoff of the emergency revocations so far. `issuedBefore` is in milliseconds. */
   epoch: number
   issuedBefore: number
   now: number
 }
 interface Real {
   readonly store: TokenStoreUnderTest
-  /** Deletes the cached credential versions and cutoffs, or everything. Absent for a store that loses nothing. */
-  lose?(what: 'cached copies' | 'everything'): Promise<void>
+  /** Deletes the cached values, or the tokens too. Absent for a store that loses nothing. */
+  lose?(lostData: 'cached copies' | 'everything'): Promise<void>
 }
 type Command = fc.AsyncCommand<Model, Real>
 
 const shouldBeActive = (model: Readonly<Model>, token: Model['tokens'][number]) => {
   const client = model.clients[token.client]
   return (
-    !token.isGone &&
+    !token.isRevokedOrLost &&
     token.expiresAt > model.now &&
     client?.status === 'active' &&
     client.credentialVersion === token.credentialVersion &&
@@ -64,44 +64,45 @@ const register = () =>
   })
 
 /**
- * Issues a token, perhaps bound to a key, which makes no difference.
+ * Issues a token. With `jkt`, the token is bound to that key, which must make no difference.
  *
- * @param behind by how many credential versions the cache of the issuing process is stale
- * @param options.late true to stop everything after the epoch is read; otherwise the store assigns the epoch
+ * @param versionsBehind the number of credential versions by which the cache of the issuing process is stale
+ * @param options.isStopped true to revoke all tokens between reading the epoch and saving the token with it; otherwise the store
+ *   assigns the epoch
  */
 const issue = (
-  which: number,
-  behind: number,
-  seconds: number,
-  { late, jkt }: { late: boolean; jkt?: string | undefined },
+  clientIndex: number,
+  versionsBehind: number,
+  lifetimeSeconds: number,
+  { isStopped, jkt }: { isStopped: boolean; jkt?: string | undefined },
 ) =>
   command(
-    `issue(${which}, ${behind} behind, ${seconds} s${late ? ', while all is stopped' : ''}${jkt ? ', bound' : ''})`,
+    `issue(${clientIndex}, ${versionsBehind} behind, ${lifetimeSeconds} s${isStopped ? ', all stopped before saving' : ''}${jkt ? ', bound' : ''})`,
     {
       check: (model) => {
-        const client = model.clients[which]
+        const client = model.clients[clientIndex]
         // Disabling raises the credential version, so no process saw a disabled client active at its current version.
         return (
           client !== undefined &&
-          client.credentialVersion > behind &&
-          (behind > 0 || client.status === 'active')
+          client.credentialVersion > versionsBehind &&
+          (versionsBehind > 0 || client.status === 'active')
         )
       },
       async run(model, { store }) {
-        const client = model.clients[which]!
-        const credentialVersion = client.credentialVersion - behind
+        const client = model.clients[clientIndex]!
+        const credentialVersion = client.credentialVersion - versionsBehind
         const hash = sha256(newToken())
         const issuedAt = toWholeSecond(model.now)
-        const expiresAt = model.now + seconds * 1000
-        const { epoch } = late
+        const expiresAt = model.now + lifetimeSeconds * 1000
+        const { epoch } = isStopped
           ? await store.authority.tokenAuthority(() => store.clock.now).readCutoff()
           : model
         expect(epoch).toBe(model.epoch)
-        if (late) await stopAll(model, store)
+        if (isStopped) await stopAll(model, store)
         await store.tokens.save(hash, {
           clientId: client.id,
           credentialVersion,
-          ...(late && { epoch }),
+          ...(isStopped && { epoch }),
           ...(jkt && { jkt }),
           scope: 'guides:read',
           audience: 'https://a.example/api',
@@ -110,43 +111,43 @@ const issue = (
         })
         model.tokens.push({
           hash,
-          client: which,
+          client: clientIndex,
           credentialVersion,
           epoch,
           issuedAt,
           expiresAt,
-          isGone: false,
+          isRevokedOrLost: false,
         })
       },
     },
   )
 
-const revoke = (which: number) =>
-  command(`revoke(${which})`, {
-    check: (model) => model.tokens[which] !== undefined,
+const revoke = (tokenIndex: number) =>
+  command(`revoke(${tokenIndex})`, {
+    check: (model) => model.tokens[tokenIndex] !== undefined,
     async run(model, { store }) {
-      await store.tokens.revoke(model.tokens[which]!.hash)
-      model.tokens[which]!.isGone = true
+      await store.tokens.revoke(model.tokens[tokenIndex]!.hash)
+      model.tokens[tokenIndex]!.isRevokedOrLost = true
     },
   })
 
-const deactivate = (which: number, status: 'disabled' | 'deleted') =>
-  command(`${status}(${which})`, {
-    check: (model) => model.clients[which] !== undefined,
+const deactivate = (clientIndex: number, status: 'disabled' | 'deleted') =>
+  command(`${status}(${clientIndex})`, {
+    check: (model) => model.clients[clientIndex] !== undefined,
     async run(model, { store }) {
-      const client = model.clients[which]!
+      const client = model.clients[clientIndex]!
       const isDeactivated = await store.deactivateAgent(client.id, status)
       expect(isDeactivated).toBe(client.status !== 'deleted')
       if (isDeactivated) Object.assign(client, { status, credentialVersion: client.credentialVersion + 1 })
     },
   })
 
-const enable = (which: number) =>
-  command(`enable(${which})`, {
-    check: (model) => model.clients[which]?.status === 'disabled',
+const enable = (clientIndex: number) =>
+  command(`enable(${clientIndex})`, {
+    check: (model) => model.clients[clientIndex]?.status === 'disabled',
     async run(model, { store }) {
-      expect(await store.authority.agents.enable(model.clients[which]!.id, new Date())).toBe(true)
-      model.clients[which]!.status = 'active'
+      expect(await store.authority.agents.enable(model.clients[clientIndex]!.id, new Date())).toBe(true)
+      model.clients[clientIndex]!.status = 'active'
     },
   })
 
@@ -165,7 +166,7 @@ const stopEverything = () =>
   command('stop everything', { check: () => true, run: (model, { store }) => stopAll(model, store) })
 
 const stopBefore = (secondsAgo: number) =>
-  command(`stop what was issued before ${secondsAgo} s ago`, {
+  command(`stop the tokens issued before ${secondsAgo} s ago`, {
     check: () => true,
     async run(model, { store }) {
       const cutoff = toWholeSecond(model.now) - secondsAgo * 1000
@@ -177,11 +178,11 @@ const stopBefore = (secondsAgo: number) =>
     },
   })
 
-const stopClient = (which: number) =>
-  command(`stop the tokens of ${which}`, {
-    check: (model) => model.clients[which] !== undefined,
+const stopClient = (clientIndex: number) =>
+  command(`stop the tokens of ${clientIndex}`, {
+    check: (model) => model.clients[clientIndex] !== undefined,
     async run(model, { store }) {
-      const client = model.clients[which]!
+      const client = model.clients[clientIndex]!
       const isStopped = await tryStop(store, { kind: 'client', clientId: client.id })
       expect(isStopped).toBe(client.status !== 'deleted')
       if (isStopped) client.credentialVersion += 1
@@ -189,20 +190,20 @@ const stopClient = (which: number) =>
   })
 
 const crashBeforeStopping = () =>
-  command('die before stopping everything', {
+  command('crash before stopping everything', {
     check: () => true,
     async run(_model, { store }) {
       await store.authority.stops.reserveEpoch()
     },
   })
 
-const lose = (what: 'cached copies' | 'everything') =>
-  command(`lose(${what})`, {
+const lose = (lostData: 'cached copies' | 'everything') =>
+  command(`lose(${lostData})`, {
     check: () => true,
     async run(model, real) {
       if (!real.lose) return
-      await real.lose(what)
-      if (what === 'everything') for (const token of model.tokens) token.isGone = true
+      await real.lose(lostData)
+      if (lostData === 'everything') for (const token of model.tokens) token.isRevokedOrLost = true
     },
   })
 
@@ -234,7 +235,7 @@ const COMMANDS = [
       anyClient,
       fc.nat({ max: 2 }),
       fc.integer({ min: 5, max: 3600 }),
-      fc.record({ late: fc.boolean(), jkt: fc.constantFrom(undefined, JKT) }),
+      fc.record({ isStopped: fc.boolean(), jkt: fc.constantFrom(undefined, JKT) }),
     )
     .map((args) => issue(...args)),
   fc.nat({ max: 9 }).map(revoke),
@@ -252,13 +253,13 @@ const COMMANDS = [
   fc.constant(findAll()),
 ]
 
-/** Tests that after any sequence of operations, exactly those tokens are active that a simple model expects. */
+/** Tests random sequences of operations: the store must find exactly the tokens that a simple model expects to be active. */
 export function describeTokenStoreModel(
   kind: string,
   open: (
     authority: Authority,
     now: () => Date,
-  ) => Promise<OpenedTokenStore & { lose?(what: 'cached copies' | 'everything'): Promise<void> }>,
+  ) => Promise<OpenedTokenStore & { lose?(lostData: 'cached copies' | 'everything'): Promise<void> }>,
 ): void {
   describe(`${kind} token store against a model`, () => {
     let store: TokenStoreUnderTest & AsyncDisposable
@@ -272,7 +273,7 @@ export function describeTokenStoreModel(
     })
     afterAll(() => store[Symbol.asyncDispose]())
 
-    test('finds exactly the tokens that the model holds active', { timeout: 60_000 }, async () => {
+    test('finds exactly the tokens that are active in the model', { timeout: 60_000 }, async () => {
       const property = fc.asyncProperty(fc.commands(COMMANDS, { size: '+1' }), (commands) =>
         fc.asyncModelRun(async () => {
           const now = Date.now()

@@ -15,11 +15,11 @@ import {
 } from './token-store.contract.ts'
 
 /** Defines the tests of tokens that depend on a verification. Every TokenStore must pass them. */
-export function describeTokensOfClaims(
+export function describeVerifiedTokens(
   kind: string,
   open: (authority: Authority, now: () => Date) => Promise<OpenedTokenStore>,
 ): void {
-  describe(`in the ${kind} token store, a token that was got under a claim`, () => {
+  describe(`a token that depends on a verification, in the ${kind} token store,`, () => {
     let store: TokenStoreUnderTest & AsyncDisposable
     beforeAll(async () => {
       store = await openUnderTest(open)
@@ -44,7 +44,7 @@ export function describeTokensOfClaims(
       await store.authority.agents.add(record)
       return record.agent.id
     }
-    /** Verifies a client. This replaces its earlier verification. */
+    /** Adds a verification of the client, which replaces the earlier one. */
     async function verify(clientId: AgentId): Promise<RegistrationId> {
       const now = store.clock.now
       const attempt = exampleAttempt(clientId, { createdAt: now })
@@ -74,18 +74,18 @@ export function describeTokensOfClaims(
     }
     const isActive = async (hash: Buffer) => (await store.tokens.find(hash)) !== undefined
 
-    test('carries the claim, and is active while the claim is live', async () => {
+    test('is found with the id of its verification while that is live', async () => {
       const clientId = await register()
       const verificationId = await verify(clientId)
       expect(await store.tokens.find(await issue(clientId, verificationId))).toMatchObject({
         clientId,
         verificationId,
       })
-      expect(await store.tokens.find(await issue(clientId))).not.toHaveProperty('claimId')
+      expect(await store.tokens.find(await issue(clientId))).not.toHaveProperty('verificationId')
     })
 
     test.for(['person', 'agent', 'operator'] as const)(
-      'ends with it when the %s ends it, also where it is saved later; the others of the client live',
+      'is revoked, even if saved later, when the %s revokes the verification; another token stays active',
       async (by) => {
         const clientId = await register()
         const verificationId = await verify(clientId)
@@ -97,15 +97,15 @@ export function describeTokensOfClaims(
       },
     )
 
-    test('ends when another claim of the client replaces it', async () => {
+    test('is revoked when a new verification of the client replaces its own', async () => {
       const clientId = await register()
-      const before = await issue(clientId, await verify(clientId))
-      expect(await isActive(before)).toBe(true)
-      const after = await issue(clientId, await verify(clientId))
-      expect([await isActive(before), await isActive(after)]).toEqual([false, true])
+      const oldToken = await issue(clientId, await verify(clientId))
+      expect(await isActive(oldToken)).toBe(true)
+      const newVerificationToken = await issue(clientId, await verify(clientId))
+      expect([await isActive(oldToken), await isActive(newVerificationToken)]).toEqual([false, true])
     })
 
-    test('is never active under an unknown claim', async () => {
+    test('is not active if its verification is unknown', async () => {
       const clientId = await register()
       const hash = sha256(newToken())
       const [issuedAt, expiresAt] = [store.clock.now, new Date(store.clock.now.getTime() + 3_600_000)]
@@ -115,27 +115,28 @@ export function describeTokensOfClaims(
       expect(await isActive(hash)).toBe(false)
     })
 
-    test('a claim whose end cannot be announced stays live', async () => {
+    test('is active if the token store failed while its verification was being revoked', async () => {
       const clientId = await register()
       const verificationId = await verify(clientId)
-      const failing = createVerificationStore({
+      const failingVerifications = createVerificationStore({
         ...deps(),
         tokens: { revokeTokensOf: () => Promise.reject(new Error('no subscriber')) },
         revocationPublisher: noOpRevocationPublisher,
       })
-      await expect(failing.revoke(verificationId, 'person', store.clock.now)).rejects.toThrow('no subscriber')
+      const revocation = failingVerifications.revoke(verificationId, 'person', store.clock.now)
+      await expect(revocation).rejects.toThrow('no subscriber')
       expect(await isActive(await issue(clientId, verificationId))).toBe(true)
     })
 
-    test('no find that begins after the end of the claim finds it', async () => {
+    test('is not found after its verification was revoked, whether it was saved before or afterwards', async () => {
       const rounds = Array.from({ length: 10 }, async () => {
         const clientId = await register()
         const verificationId = await verify(clientId)
         const hashes = await Promise.all(Array.from({ length: 3 }, () => issue(clientId, verificationId)))
-        const reading = hashes.map(isActive)
+        const earlierFinds = hashes.map(isActive)
         await openVerifications().revoke(verificationId, 'agent', store.clock.now)
         hashes.push(await issue(clientId, verificationId))
-        await Promise.all(reading)
+        await Promise.all(earlierFinds)
         return Promise.all(hashes.map(isActive))
       })
       expect((await Promise.all(rounds)).flat()).not.toContain(true)

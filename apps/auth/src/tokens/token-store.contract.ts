@@ -12,7 +12,7 @@ import type { TokenRecord, TokenStore } from './token-store.ts'
 
 export interface OpenedTokenStore extends AsyncDisposable {
   readonly tokens: TokenStore
-  /** Returns everything that was written for tokens, as text. */
+  /** Returns everything that is stored, as text. */
   dump(): Promise<string>
 }
 
@@ -110,17 +110,17 @@ export function describeTokenStore(
 
     test('finds each saved token with its values', async () => {
       const id = await register()
-      const [first, second] = [sha256(newToken()), sha256(newToken())]
-      await store.tokens.save(first, buildToken(id))
-      await store.tokens.save(second, { ...buildToken(id), scope: 'guides:read waitlist:write' })
-      expect(await store.tokens.find(first)).toEqual(buildToken(id))
-      expect(await store.tokens.find(second)).toEqual({
+      const [firstHash, secondHash] = [sha256(newToken()), sha256(newToken())]
+      await store.tokens.save(firstHash, buildToken(id))
+      await store.tokens.save(secondHash, { ...buildToken(id), scope: 'guides:read waitlist:write' })
+      expect(await store.tokens.find(firstHash)).toEqual(buildToken(id))
+      expect(await store.tokens.find(secondHash)).toEqual({
         ...buildToken(id),
         scope: 'guides:read waitlist:write',
       })
     })
 
-    test('finds a token that is bound to a key with its thumbprint', async () => {
+    test('finds a bound token with the thumbprint of its key', async () => {
       const [hash, boundToken] = [sha256(newToken()), { ...buildToken(await register()), jkt: JKT }]
       await store.tokens.save(hash, boundToken)
       expect(await store.tokens.find(hash)).toEqual(boundToken)
@@ -130,25 +130,25 @@ export function describeTokenStore(
       expect(await store.tokens.find(sha256(newToken()))).toBeUndefined()
     })
 
-    test('finds a token until the moment it expires', async () => {
+    test('finds a token until it expires, and not at its time of expiry', async () => {
       const hash = await issue(await register())
       const { expiresAt } = buildToken(exampleAgent().agent.id)
-      const before = store.clock.now
+      const originalTime = store.clock.now
       store.clock.now = new Date(expiresAt.getTime() - 1)
       expect(await isActive(hash)).toBe(true)
       store.clock.now = expiresAt
       expect(await isActive(hash)).toBe(false)
-      store.clock.now = before
+      store.clock.now = originalTime
     })
 
-    test('does not find a revoked token, but finds the client’s others', async () => {
+    test('does not find a revoked token, but finds another token of the client', async () => {
       const id = await register()
       const [revokedToken, otherToken] = [await issue(id), await issue(id)]
       await store.tokens.revoke(revokedToken)
       expect([await isActive(revokedToken), await isActive(otherToken)]).toEqual([false, true])
     })
 
-    test('accepts revoking a token twice, or an unknown one', async () => {
+    test('accepts the revocation of an unknown token, and of one that is already revoked', async () => {
       const hash = await issue(await register())
       await store.tokens.revoke(hash)
       await store.tokens.revoke(hash)
@@ -156,7 +156,7 @@ export function describeTokenStore(
       expect(await isActive(hash)).toBe(false)
     })
 
-    test('stores hashes only, and finds by the whole hash', async () => {
+    test('stores no token in clear, and finds no token by a hash that differs in one bit', async () => {
       const token = newToken()
       const id = await register()
       await store.tokens.save(sha256(token), buildToken(id))
@@ -165,12 +165,12 @@ export function describeTokenStore(
       expect(dump).not.toContain(token)
       expect(dump).not.toContain(token.slice('ppt_'.length))
       expect(dump).not.toContain(Buffer.from(token).toString('hex'))
-      const near = sha256(token)
-      near.writeUInt8(near.readUInt8(31) ^ 1, 31)
-      expect([await isActive(sha256(token)), await isActive(near)]).toEqual([true, false])
+      const alteredHash = sha256(token)
+      alteredHash.writeUInt8(alteredHash.readUInt8(31) ^ 1, 31)
+      expect([await isActive(sha256(token)), await isActive(alteredHash)]).toEqual([true, false])
     })
 
-    test.for(['disabled', 'deleted'] as const)('a %s client has no active token', async (status) => {
+    test.for(['disabled', 'deleted'] as const)('finds no token of a %s client', async (status) => {
       const [deactivatedClient, otherClient] = [await register(), await register()]
       const [revokedToken, otherToken] = [await issue(deactivatedClient), await issue(otherClient)]
       expect(await store.deactivateAgent(deactivatedClient, status)).toBe(true)
@@ -178,7 +178,7 @@ export function describeTokenStore(
     })
 
     test.for(['disabled', 'deleted'] as const)(
-      'nor one that is saved afterwards by a process that does not know yet that the client was %s',
+      'finds no token that is saved with the old credential version after the client was %s',
       async (status) => {
         const id = await register()
         await store.deactivateAgent(id, status)
@@ -186,20 +186,20 @@ export function describeTokenStore(
       },
     )
 
-    test('finds an enabled client’s new tokens, not its old ones', async () => {
+    test('finds only tokens of the new credential version after a client was disabled and enabled', async () => {
       const id = await register()
-      const before = await issue(id)
+      const earlierToken = await issue(id)
       await store.deactivateAgent(id, 'disabled')
       await store.authority.agents.enable(id, new Date())
-      const [stale, after] = [await issue(id, 1), await issue(id, 2)]
-      expect([await isActive(before), await isActive(stale), await isActive(after)]).toEqual([
+      const [staleToken, currentToken] = [await issue(id, 1), await issue(id, 2)]
+      expect(await Promise.all([earlierToken, staleToken, currentToken].map(isActive))).toEqual([
         false,
         false,
         true,
       ])
     })
 
-    test('finds no token with a generation that its client has not reached', async () => {
+    test('finds no token with a credential version that its client has not reached', async () => {
       expect(await isActive(await issue(await register(), 2))).toBe(false)
     })
 
@@ -209,34 +209,34 @@ export function describeTokenStore(
       expect(await isActive(hash)).toBe(false)
     })
 
-    test('no find that begins after a revocation finds the token', async () => {
+    test('does not find a token after its revocation, while earlier finds are still running', async () => {
       const id = await register()
       const rounds = Array.from({ length: 20 }, async () => {
         const hash = await issue(id)
-        const reading = Promise.all(Array.from({ length: 5 }, () => isActive(hash)))
+        const earlierFinds = Promise.all(Array.from({ length: 5 }, () => isActive(hash)))
         await store.tokens.revoke(hash)
-        const after = await isActive(hash)
-        await reading
-        return after
+        const isActiveAfterwards = await isActive(hash)
+        await earlierFinds
+        return isActiveAfterwards
       })
       expect(await Promise.all(rounds)).not.toContain(true)
     })
 
-    test('no find that begins after the end of a client finds its token, whenever it was saved', async () => {
+    test('finds no token of a deleted client, whether it was saved during the deletion or after it', async () => {
       const rounds = Array.from({ length: 10 }, async () => {
         const id = await register()
-        const saving = Array.from({ length: 5 }, () => issue(id))
-        const reading = saving.map(async (hash) => isActive(await hash))
+        const saves = Array.from({ length: 5 }, () => issue(id))
+        const earlierFinds = saves.map(async (hash) => isActive(await hash))
         await store.deactivateAgent(id, 'deleted')
         const lateToken = await issue(id)
-        const hashes = [...(await Promise.all(saving)), lateToken]
-        await Promise.all(reading)
+        const hashes = [...(await Promise.all(saves)), lateToken]
+        await Promise.all(earlierFinds)
         return Promise.all(hashes.map(isActive))
       })
       expect((await Promise.all(rounds)).flat()).not.toContain(true)
     })
 
-    test('both of two simultaneous ends take effect', async () => {
+    test('each of two simultaneous deactivations raises the credential version', async () => {
       const id = await register()
       const hash = await issue(id)
       await Promise.all([store.deactivateAgent(id, 'disabled'), store.deactivateAgent(id, 'disabled')])

@@ -8,7 +8,7 @@ import { z } from 'zod'
 
 export const TokenRecord = z.object({
   clientId: AgentId,
-  /** The client's credential version when it was authenticated. It rises whenever the client loses a credential. */
+  /** The credential version under which the token was issued. Auth raises the client's version to revoke the client's tokens. */
   credentialVersion: z.int(),
   /** The revocation epoch when the token was saved, or an earlier one. */
   epoch: z.int(),
@@ -25,10 +25,10 @@ export const TokenRecord = z.object({
 })
 export type TokenRecord = Readonly<z.infer<typeof TokenRecord>>
 
-/** The audience of a canary, a token that a command uses to test what instances see. No API has this audience. */
+/** The audience of a canary, a token with which a command checks the instances. No API has this audience. */
 export const CANARY_AUDIENCE = 'urn:plainpath:canary'
 
-/** A token to save. Without `epoch`, the store assigns the current one in the same atomic step. */
+/** A token to save. Without `epoch`, the store assigns the epoch of the cutoff that it reads while saving. */
 export type NewToken = Omit<TokenRecord, 'epoch'> & { readonly epoch?: number }
 
 /** The cutoff of emergency revocations (the command `stop`): all tokens below it are revoked. Both values only rise. */
@@ -45,8 +45,8 @@ export const isBelowCutoff = (
 ): boolean => token.epoch < epoch || (issuedBefore !== undefined && token.issuedAt < issuedBefore)
 
 /**
- * Stores access tokens, by their SHA-256 only. Every method throws if the store is unavailable. Each implementation passes
- * `token-store.contract.ts`.
+ * Stores access tokens, by their SHA-256 only. A method throws if a store that it needs is unavailable. Each implementation must
+ * pass the tests in `*.contract.ts`.
  */
 export interface TokenStore {
   /**
@@ -57,13 +57,13 @@ export interface TokenStore {
   save(hash: Buffer, token: NewToken): Promise<TokenCutoff | undefined>
   /**
    * Finds a token, unless it has expired or was revoked: by itself, by an emergency revocation, with its verification, or because
-   * its client has another credential version.
+   * its client is inactive or has another credential version.
    */
   find(hash: Buffer): Promise<TokenRecord | undefined>
   /** Revokes one token. No `find` that begins after this returns can find it. An unknown token is not an error. */
   revoke(hash: Buffer): Promise<void>
   /**
-   * Revokes every token of the subject, including tokens that are saved later. The caller runs this before the authority commits
+   * Revokes the tokens of the subject, including tokens that are saved later. The caller runs this before the authority commits
    * the change, so an implementation must not read the authority.
    */
   revokeTokensOf(subject: RevokedSubject): Promise<void>
@@ -73,13 +73,14 @@ export interface TokenStore {
    * `revokeTokensOf`.
    */
   raiseCutoff(cutoff: TokenCutoff): Promise<void>
-  /** Iterates over the stored tokens in batches, for counting only. It yields each token at least once, revoked tokens included. */
+  /**
+   * Iterates over the stored tokens in batches, for counting only. It may yield a token twice, and it also yields tokens that are
+   * no longer valid but not yet deleted.
+   */
   iterateAll(): AsyncIterable<readonly TokenRecord[]>
 }
 
-/**
- * The tokens to revoke: those of a client with a lower credential version than this one, or those that depend on a verification.
- */
+/** The tokens to revoke: a client's tokens of a lower credential version, or the tokens that depend on a verification. */
 export type RevokedSubject =
   | { readonly kind: 'client'; readonly id: AgentId; readonly credentialVersion: number }
   | { readonly kind: 'verification'; readonly id: RegistrationId }

@@ -1,4 +1,4 @@
-import { traced } from '@plainpath/tracing'
+import { traceCall } from '@plainpath/tracing'
 import type { Redis } from 'ioredis'
 
 /** The commands that stores and limits send. Other commands are not traced. */
@@ -7,8 +7,8 @@ const TRACED_COMMANDS = ['eval', 'evalsha', 'get', 'set', 'del', 'publish', 'mge
 type SendCommand = (...args: unknown[]) => Promise<unknown>
 
 /**
- * Wraps the command methods of `redis` so that each call records a child span of the current request. The span contains the command
- * name, but no key or value. The methods are wrapped instead of the socket, because one pipeline on the socket carries the
+ * Wraps the command methods of `redis`. While a request is traced, each of its calls records a child span, which contains the
+ * command name but no key or value. The methods are wrapped instead of the socket, because one pipeline on the socket carries the
  * commands of several requests.
  */
 export function traceRedis(redis: Redis): void {
@@ -17,7 +17,7 @@ export function traceRedis(redis: Redis): void {
     const span = { name, attributes: { 'db.system.name': 'redis', 'db.operation.name': name.toUpperCase() } }
     Object.assign(redis, {
       [name]: (...args: unknown[]) =>
-        traced(
+        traceCall(
           () => span,
           () => sendCommand(...args),
         ),

@@ -1,12 +1,12 @@
 import { RULES } from '@plainpath/domain'
-import { type Database, rowReader } from '@plainpath/postgres'
+import { createRowReader, type Database } from '@plainpath/postgres'
 import { z } from 'zod'
 import { CLOSED_STATES, OPEN_STATES, type VerificationAttempt } from './verification-attempt.ts'
 import { CODE_PURPOSES } from './verification-code.ts'
 
 const optionalBytes = z.instanceof(Buffer).optional()
 
-const AttemptRow = rowReader(
+const AttemptRow = createRowReader(
   z.object({
     id: z.string(),
     registrationId: z.string(),
@@ -33,7 +33,7 @@ export type StoredAttempt = VerificationAttempt & Omit<ReturnType<typeof Attempt
 export const OPEN_STATES_SQL = `('initiated', 'sent', 'code_shown')`
 /** SQL list of the states that an agent sees as open. A failed attempt counts as open until it expires or is superseded. */
 export const OPEN_TO_AGENTS_SQL = `('initiated', 'sent', 'code_shown', 'failed')`
-/** SQL that erases the columns of an attempt when it closes. */
+/** SQL that erases the personal data and the code of an attempt when it closes. */
 export const ERASE_COLUMNS_SQL = `email_sealed = null, email_hash = null, mailbox_hash = null, match_phrase_sealed = null,
   code_hash = null, code_expires_at = null`
 
@@ -85,8 +85,8 @@ export async function isBlocked(db: Database, attempt: StoredAttempt, now: Date)
 }
 
 /**
- * Counts the codes that were entered for the mailbox within 24 hours and were wrong or are still being compared. Holds a lock until
- * `tx` ends, so that concurrent attempts are serialised.
+ * Counts the codes that were entered for the mailbox within 24 hours and were wrong or are still being compared. Holds a lock on
+ * the mailbox until `tx` ends, so simultaneous tries are counted one after the other.
  */
 export async function lockAndCountTries(tx: Database, attempt: StoredAttempt, now: Date): Promise<number> {
   if (!attempt.mailboxHash) return 0

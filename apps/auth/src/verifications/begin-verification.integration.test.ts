@@ -16,32 +16,32 @@ beforeAll(async () => {
 })
 afterAll(() => authority[Symbol.asyncDispose]())
 
-/** The same database, which keeps the text of every statement. */
-function recording(db: Pool) {
+/** Wraps a pool and records the text of every statement. */
+function recordStatements(db: Pool) {
   const statements: string[] = []
-  const noting = (inner: Database): Database => ({
+  const wrap = (inner: Database): Database => ({
     query(text, values) {
       statements.push(text)
       return inner.query(text, values)
     },
   })
   const pool: Pool = {
-    ...noting(db),
-    transaction: (work) => db.transaction((tx) => work(noting(tx))),
+    ...wrap(db),
+    transaction: (work) => db.transaction((tx) => work(wrap(tx))),
     usage: db.usage,
     [Symbol.asyncDispose]: async () => undefined,
   }
   return { pool, statements }
 }
 
-async function newAgent() {
+async function registerAgent() {
   const record = exampleAgent()
   await authority.agents.add(record)
   return { id: record.agent.id, registeredAt: record.agent.registeredAt }
 }
 
-test('begins a claim with the same statements and the same response for every address', async () => {
-  const { pool, statements } = recording(authority.db)
+test('begins a verification with the same statements and response members for every address', async () => {
+  const { pool, statements } = recordStatements(authority.db)
   const hashKey = exampleHashKey()
   const deps = {
     db: pool,
@@ -55,41 +55,45 @@ test('begins a claim with the same statements and the same response for every ad
     verifications: createVerificationStore({ ...deps, ...NO_TOKENS }),
   }
   let secret = ''
-  const linkUrl = (made: string) => {
-    secret = made
-    return `https://plainpath.example/claim?attempt=${made}`
+  const linkUrl = (generatedSecret: string) => {
+    secret = generatedSecret
+    return `https://plainpath.example/claim?attempt=${generatedSecret}`
   }
-  const link = { stores, hashKey, urls: { claimAttempt: linkUrl, endClaim: linkUrl }, now }
+  const linkDeps = { stores, hashKey, urls: { claimAttempt: linkUrl, endClaim: linkUrl }, now }
   const begin = (request: { agentId: string; email: string }) =>
-    beginVerification(link, { ...request, network: '127.0.0.1' })
+    beginVerification(linkDeps, { ...request, network: '127.0.0.1' })
 
-  const known = await newAgent()
-  await begin({ agentId: known.id, email: 'known@example.org' })
-  const shown = await showCode(link, secret)
-  if (!shown.ok) throw new Error(shown.error)
-  expect((await completeVerification(link, { agent: known, code: shown.value.code })).ok).toBe(true)
+  const knownAgent = await registerAgent()
+  await begin({ agentId: knownAgent.id, email: 'known@example.org' })
+  const shownCode = await showCode(linkDeps, secret)
+  if (!shownCode.ok) throw new Error(shownCode.error)
+  const completed = await completeVerification(linkDeps, { agent: knownAgent, code: shownCode.value.code })
+  expect(completed.ok).toBe(true)
 
-  await begin({ agentId: (await newAgent()).id, email: 'blocked@example.org' })
-  expect((await declineVerification(link, secret)).ok).toBe(true)
+  await begin({ agentId: (await registerAgent()).id, email: 'blocked@example.org' })
+  expect((await declineVerification(linkDeps, secret)).ok).toBe(true)
 
-  for (let n = 0; n < 12; n++) await begin({ agentId: (await newAgent()).id, email: 'capped@example.org' })
-
-  const beginClaimFor = async (agentId: string, email: string) => {
-    statements.length = 0
-    const begun = await begin({ agentId, email })
-    return { statements: [...statements], shape: Object.keys(begun ?? {}) }
+  for (let n = 0; n < 12; n++) {
+    const agent = await registerAgent()
+    await begin({ agentId: agent.id, email: 'capped@example.org' })
   }
-  const stranger = async (email: string) => beginClaimFor((await newAgent()).id, email)
-  const fresh = await stranger('fresh@example.org')
-  expect(fresh.statements.length).toBeGreaterThan(3)
-  expect(fresh.statements.join()).not.toMatch(/claim_blocks|claim_tries|from claims/)
+
+  const beginAndRecord = async (agentId: string, email: string) => {
+    statements.length = 0
+    const attempt = await begin({ agentId, email })
+    return { statements: [...statements], members: Object.keys(attempt ?? {}) }
+  }
+  const beginForNewAgent = async (email: string) => beginAndRecord((await registerAgent()).id, email)
+  const expected = await beginForNewAgent('fresh@example.org')
+  expect(expected.statements.length).toBeGreaterThan(3)
+  expect(expected.statements.join()).not.toMatch(/claim_blocks|claim_tries|from claims/)
   for (const email of ['known@example.org', 'blocked@example.org', 'capped@example.org', 'FRESH@Example.org'])
-    expect(await stranger(email)).toEqual(fresh)
-  expect(await beginClaimFor(known.id, 'known@example.org')).toEqual(fresh)
-  expect(await beginClaimFor(known.id, 'other@example.org')).toEqual(fresh)
+    expect(await beginForNewAgent(email)).toEqual(expected)
+  expect(await beginAndRecord(knownAgent.id, 'known@example.org')).toEqual(expected)
+  expect(await beginAndRecord(knownAgent.id, 'other@example.org')).toEqual(expected)
 })
 
-test('begins no claim for an agent that does not exist any more', async () => {
+test('begins no verification for an unknown agent', async () => {
   const verificationAttempts = createVerificationAttemptStore({
     db: authority.db,
     sealingKeys: authority.sealingKeys,

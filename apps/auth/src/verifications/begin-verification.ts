@@ -8,7 +8,7 @@ import { generateMatchPhrase } from './match-phrase.ts'
 import type { NewAttempt } from './verification-attempt-store.ts'
 import { composeLinkMail } from './verification-mails.ts'
 
-/** Generates the secret of a mailed link: 256 random bits. Only its SHA-256 is stored. */
+/** Generates the secret of a mailed link: 256 random bits. The attempt stores only its SHA-256. */
 const generateLinkSecret = (): string => randomBytes(32).toString('base64url')
 const generateId = (prefix: 'clm' | 'cla') => `${prefix}_${randomBytes(16).toString('base64url')}`
 

@@ -15,8 +15,11 @@ export type CompletionRefusal =
 
 /**
  * Turns an attempt into a verification if the entered code is correct. The try is committed before the codes are compared, so
- * neither a crash nor a concurrent request grants an extra try. `code` has six digits. A code that was issued for another
- * `purpose` is wrong.
+ * neither a crash nor a concurrent request grants an extra try.
+ *
+ * @param request.code six digits
+ * @param request.attemptId by default, the agent's open attempt, or else its newest one
+ * @param request.purpose a code that was issued for another purpose is wrong
  */
 export async function completeVerification(
   {

@@ -7,7 +7,7 @@ import { toEmailEncryptionContext } from './attempt-row.ts'
 import { deriveStoredRevocationSecret } from './revocation-link.ts'
 import type { ConfirmedAgent, Verification } from './verification.ts'
 
-/** The person who confirmed a live verification, for an API that sends them mail. */
+/** The person who confirmed an agent and whose verification is live, for an API that sends them mail. */
 export interface ConfirmedPerson {
   /** The address as the person or the agent typed it. */
   readonly email: string

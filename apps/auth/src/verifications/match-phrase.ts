@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 
-// Short, friendly words. Some rhyme, but a person compares both phrases in writing.
+// Some of the words rhyme. That is no problem, because a person compares written phrases.
 const FIRST_WORDS = `
   amber blue brave bright calm clear cozy deep early fair gentle golden green happy humble ivory jolly kind
   large light lively lucky merry mild neat open orange patient plain polite proud purple quick quiet rapid red
@@ -17,8 +17,8 @@ const SECOND_WORDS = `
   .split(/\s+/)
 
 /**
- * Picks two words, such as `amber river`. The agent and the page behind the mailed link show them, so that the person can see that
- * both belong together. They are not a secret.
+ * Picks two words, such as `amber river`. The agent shows them, and so do the mail and the page behind its link. The person can
+ * thereby see that they belong together. The words are not a secret.
  */
 export const generateMatchPhrase = (): string =>
   `${FIRST_WORDS[randomInt(FIRST_WORDS.length)]} ${SECOND_WORDS[randomInt(SECOND_WORDS.length)]}`

@@ -35,7 +35,7 @@ export function createVerificationAttemptStore(deps: VerificationStoreBaseDeps):
     db.transaction(async (tx) => {
       await tx.query('set local synchronous_commit = on')
       const attempt = await findAttempt(tx, 'id = $1', [id], 'for update')
-      // A missing row was deleted some time after the attempt expired.
+      // The row is missing if the attempt was deleted: some time after it expired, or with its agent.
       return attempt ? change(tx, attempt) : err('expired')
     })
 
@@ -51,7 +51,7 @@ export function createVerificationAttemptStore(deps: VerificationStoreBaseDeps):
         matchPhrase: sealed
           ? sealingKeys.open(sealed, toMatchPhraseEncryptionContext(attempt.id)).toString('utf8')
           : undefined,
-        blocked: await isBlocked(db, attempt, now),
+        isBlocked: await isBlocked(db, attempt, now),
       }
     },
 
@@ -59,7 +59,7 @@ export function createVerificationAttemptStore(deps: VerificationStoreBaseDeps):
 
     showCode: (id, codeHash, now) =>
       withLockedAttempt(id, async (tx, attempt) => {
-        const decision = showCode(attempt, { blocked: await isBlocked(tx, attempt, now) }, now)
+        const decision = showCode(attempt, { isBlocked: await isBlocked(tx, attempt, now) }, now)
         if (!decision.ok) return decision
         const { presses, codeExpiresAt } = decision.value
         await tx.query(
@@ -134,7 +134,7 @@ export function createVerificationAttemptStore(deps: VerificationStoreBaseDeps):
 }
 
 /**
- * Stores an attempt and queues its mail, in the transaction of the caller. An open attempt of the agent is superseded.
+ * Stores an attempt and queues its mail, in the caller's transaction. The attempt supersedes an open attempt of the agent.
  *
  * @returns false if the agent is not active
  */
@@ -195,8 +195,8 @@ async function lockAndCountTry(
   // Reads facts about the mailbox only after a code was shown. Until then, the response time must not depend on the mailbox.
   const mailboxFacts =
     attempt.state === 'code_shown'
-      ? { blocked: await isBlocked(tx, attempt, now), tries: await lockAndCountTries(tx, attempt, now) }
-      : { blocked: false, tries: 0 }
+      ? { isBlocked: await isBlocked(tx, attempt, now), tries: await lockAndCountTries(tx, attempt, now) }
+      : { isBlocked: false, tries: 0 }
   const decision = countTry(attempt, mailboxFacts, now)
   if (!decision.ok) return decision
   const { tries, remaining, mayMatch } = decision.value

@@ -14,34 +14,35 @@ import type { NewAttempt } from './verification-attempt-store.ts'
 
 let authority: Authority
 let attempts: ReturnType<typeof createVerificationAttemptStore>
-let claims: ReturnType<typeof createVerificationStore>
-const bag = mailbag()
-const announced: string[] = []
+let verifications: ReturnType<typeof createVerificationStore>
+const addedMails = mailbag()
+/** The verifications whose tokens were revoked. */
+const revokedIds: string[] = []
 let publishRevocation: (agentId: string) => void = () => undefined
-/** The events of ended claims. */
-const kept: string[] = []
+/** The verifications of the `claim-ended` events. */
+const emittedIds: string[] = []
 beforeAll(async () => {
   authority = await openAuthority()
   const { db, sealingKeys, events } = authority
-  const deps = { db, sealingKeys, hashKey: exampleHashKey(), addMail: bag.add, events }
+  const deps = { db, sealingKeys, hashKey: exampleHashKey(), addMail: addedMails.add, events }
   attempts = createVerificationAttemptStore(deps)
-  claims = createVerificationStore({
+  verifications = createVerificationStore({
     ...deps,
-    tokens: { revokeTokensOf: async ({ id }) => void announced.push(id) },
+    tokens: { revokeTokensOf: async ({ id }) => void revokedIds.push(id) },
     revocationPublisher: {
-      publish: async (ended) => publishRevocation(ended.kind === 'client' ? ended.id : ended.kind),
+      publish: async (revoked) => publishRevocation(revoked.kind === 'client' ? revoked.id : revoked.kind),
     },
   })
-  events.on('claim-ended', ({ registration_id: id }) => kept.push(id))
+  events.on('claim-ended', ({ registration_id: id }) => emittedIds.push(id))
 })
 afterAll(() => authority[Symbol.asyncDispose]())
 
 const code = Buffer.alloc(32, 7)
-const error = (reason: string) => ({ ok: false, error: reason })
-let mailboxes = 0
-const newMailbox = () => `ana${mailboxes++}@example.org`
+const refusal = (reason: string) => ({ ok: false, error: reason })
+let mailboxCount = 0
+const newMailbox = () => `ana${mailboxCount++}@example.org`
 
-async function newAgent(): Promise<string> {
+async function registerAgent(): Promise<string> {
   const record = exampleAgent()
   await authority.agents.add(record)
   return record.agent.id
@@ -51,19 +52,21 @@ async function begin(agentId: string, change: Partial<NewAttempt> = {}): Promise
   expect(await attempts.begin(attempt, linkMail(attempt))).toBe(true)
   return attempt
 }
-async function shown(agentId: string, change: Partial<NewAttempt> = {}): Promise<NewAttempt> {
+/** Begins an attempt and shows its code. */
+async function beginAndShowCode(agentId: string, change: Partial<NewAttempt> = {}): Promise<NewAttempt> {
   const attempt = await begin(agentId, change)
   expect((await attempts.showCode(attempt.id, code, attempt.createdAt)).ok).toBe(true)
   return attempt
 }
-const redeem = (attempt: NewAttempt, now = START) => claims.redeem(exampleRedemption(attempt.id, code, now))
-const stored = async (attempt: NewAttempt) => {
+const redeem = (attempt: NewAttempt, now = START) =>
+  verifications.redeem(exampleRedemption(attempt.id, code, now))
+const readRow = async (attempt: NewAttempt) => {
   const { rows } = await authority.db.query('select * from claim_attempts where id = $1', [attempt.id])
   return rows[0]
 }
 
-/** The results of the attempts that were not given up: on a busy machine some wait too long for a lock or a connection. */
-async function settled<T>(calls: Promise<T>[]): Promise<T[]> {
+/** Returns the results of the calls that succeeded. On a busy machine, a call may fail because it waited too long for a lock. */
+async function collectResults<T>(calls: Promise<T>[]): Promise<T[]> {
   const results = await Promise.allSettled(calls)
   for (const result of results)
     if (result.status === 'rejected') expect(isUnavailable(result.reason)).toBe(true)
@@ -71,134 +74,139 @@ async function settled<T>(calls: Promise<T>[]): Promise<T[]> {
 }
 
 describe('an attempt', () => {
-  test('becomes a claim once, whose address opens for it alone', async () => {
-    const agentId = await newAgent()
-    const attempt = await shown(agentId, { email: 'Ana+1@Example.org' })
+  test('becomes a verification once, which has the address of the attempt', async () => {
+    const agentId = await registerAgent()
+    const attempt = await beginAndShowCode(agentId, { email: 'Ana+1@Example.org' })
     expect((await attempts.countTry({ agentId }, START)).ok).toBe(true)
-    const claim = { id: attempt.registrationId, agentId, verifiedAt: START, expiresAt: at(30 * DAY_MS) }
-    expect(await redeem(attempt)).toMatchObject({ ok: true, value: claim })
-    expect(bag.mails.at(-1)).toMatchObject({
+    const period = { verifiedAt: START, expiresAt: at(30 * DAY_MS) }
+    const verification = { id: attempt.registrationId, agentId, ...period }
+    expect(await redeem(attempt)).toMatchObject({ ok: true, value: verification })
+    expect(addedMails.mails.at(-1)).toMatchObject({
       kind: 'claim-confirmed',
-      about: claim.id,
+      about: verification.id,
       to: 'Ana+1@Example.org',
     })
-    expect(await claims.findLive(agentId, START)).toMatchObject(claim)
-    expect((await claims.findPerson(claim.id, START))?.email).toBe('Ana+1@Example.org')
-    expect(await redeem(attempt)).toEqual(error('completed'))
-    expect(await attempts.countTry({ agentId }, START)).toEqual(error('completed'))
-    expect(await stored(attempt)).toMatchObject({
+    expect(await verifications.findLive(agentId, START)).toMatchObject(verification)
+    expect((await verifications.findPerson(verification.id, START))?.email).toBe('Ana+1@Example.org')
+    expect(await redeem(attempt)).toEqual(refusal('completed'))
+    expect(await attempts.countTry({ agentId }, START)).toEqual(refusal('completed'))
+    expect(await readRow(attempt)).toMatchObject({
       state: 'completed',
       email_sealed: null,
       mailbox_hash: null,
     })
   })
 
-  test('becomes one claim when twenty redeem it at once, and none after that', async () => {
-    const attempt = await shown(await newAgent())
-    const results = await settled(Array.from({ length: 20 }, () => redeem(attempt)))
-    const last = await redeem(attempt)
-    expect([...results, last].filter(({ ok }) => ok)).toHaveLength(1)
+  test('becomes one verification when it is redeemed twenty times simultaneously and once more later', async () => {
+    const attempt = await beginAndShowCode(await registerAgent())
+    const results = await collectResults(Array.from({ length: 20 }, () => redeem(attempt)))
+    const lateResult = await redeem(attempt)
+    expect([...results, lateResult].filter(({ ok }) => ok)).toHaveLength(1)
   })
 
-  test('counts five tries of twenty at once, whatever their outcome', async () => {
-    const agentId = await newAgent()
-    const attempt = await shown(agentId)
+  test('counts five of twenty simultaneous tries, and is locked after them', async () => {
+    const agentId = await registerAgent()
+    const attempt = await beginAndShowCode(agentId)
     const tryOnce = () => attempts.countTry({ agentId }, START)
-    const results = await settled(Array.from({ length: 20 }, tryOnce))
+    const results = await collectResults(Array.from({ length: 20 }, tryOnce))
     for (let n = 0; n < 5; n++) results.push(await tryOnce())
     expect(results.filter(({ ok }) => ok)).toHaveLength(5)
-    expect(await stored(attempt)).toMatchObject({ tries: 5, state: 'code_shown' })
-    const locked: string[] = []
-    authority.events.on('attempt-locked', ({ claim_attempt_id: id }) => locked.push(id))
+    expect(await readRow(attempt)).toMatchObject({ tries: 5, state: 'code_shown' })
+    const lockedIds: string[] = []
+    authority.events.on('attempt-locked', ({ claim_attempt_id: id }) => lockedIds.push(id))
     await attempts.lockIfSpent(attempt.id)
     await attempts.lockIfSpent(attempt.id)
-    expect(locked).toEqual([attempt.id])
-    expect(await redeem(attempt)).toEqual(error('locked'))
-    expect(await stored(attempt)).toMatchObject({ state: 'locked', email_sealed: null, code_hash: null })
+    expect(lockedIds).toEqual([attempt.id])
+    expect(await redeem(attempt)).toEqual(refusal('locked'))
+    expect(await readRow(attempt)).toMatchObject({ state: 'locked', email_sealed: null, code_hash: null })
   })
 
-  test('tries stay counted for the mailbox when attempt and agent are others', async () => {
+  test('counts at most ten tries a day for its mailbox, even across agents that were deleted', async () => {
     const email = newMailbox()
-    let counted = 0
+    let countedTries = 0
     for (let round = 0; round < 4; round++) {
-      const agentId = await newAgent()
-      await shown(agentId, { email })
-      for (let n = 0; n < 5; n++) if ((await attempts.countTry({ agentId }, START)).ok) counted++
+      const agentId = await registerAgent()
+      await beginAndShowCode(agentId, { email })
+      for (let n = 0; n < 5; n++) if ((await attempts.countTry({ agentId }, START)).ok) countedTries++
       await authority.agents.deactivate(agentId as never, 'deleted', async () => undefined)
     }
-    expect(counted).toBe(10)
-    const agentId = await newAgent()
+    expect(countedTries).toBe(10)
+    const agentId = await registerAgent()
     const createdAt = at(DAY_MS + 1)
-    await shown(agentId, { email, createdAt })
+    await beginAndShowCode(agentId, { email, createdAt })
     expect((await attempts.countTry({ agentId }, createdAt)).ok).toBe(true)
   })
 
-  test('is superseded by the next of its agent, of any number at once', async () => {
-    const agentId = await newAgent()
-    const first = await shown(agentId)
+  test('is superseded by the agent’s next attempts, of which only one stays open', async () => {
+    const agentId = await registerAgent()
+    const firstAttempt = await beginAndShowCode(agentId)
     const others = await Promise.all(Array.from({ length: 8 }, () => begin(agentId)))
-    expect(await redeem(first)).toEqual(error('superseded'))
-    const states = await Promise.all(others.map(stored))
+    expect(await redeem(firstAttempt)).toEqual(refusal('superseded'))
+    const states = await Promise.all(others.map(readRow))
     expect(states.filter((row) => row?.['state'] === 'initiated')).toHaveLength(1)
-    expect(await attempts.countTry({ agentId, attemptId: first.id }, START)).toEqual(error('superseded'))
-  })
-
-  test('is nobody’s but its agent’s', async () => {
-    const [owner, other] = [await newAgent(), await newAgent()]
-    const attempt = await shown(owner)
-    expect(await attempts.countTry({ agentId: other }, START)).toEqual(error('unknown'))
-    expect(await attempts.countTry({ agentId: other, attemptId: attempt.id }, START)).toEqual(
-      error('unknown'),
+    expect(await attempts.countTry({ agentId, attemptId: firstAttempt.id }, START)).toEqual(
+      refusal('superseded'),
     )
   })
 
-  test('is not begun for an agent that has ended, and is gone with it', async () => {
-    const agentId = await newAgent()
-    const attempt = await shown(agentId)
+  test('is unknown to another agent', async () => {
+    const [owner, other] = [await registerAgent(), await registerAgent()]
+    const attempt = await beginAndShowCode(owner)
+    expect(await attempts.countTry({ agentId: other }, START)).toEqual(refusal('unknown'))
+    expect(await attempts.countTry({ agentId: other, attemptId: attempt.id }, START)).toEqual(
+      refusal('unknown'),
+    )
+  })
+
+  test('is unknown once its agent is disabled, and cannot be begun by a disabled agent', async () => {
+    const agentId = await registerAgent()
+    const attempt = await beginAndShowCode(agentId)
     await authority.agents.deactivate(agentId as never, 'disabled', async () => undefined)
-    expect(await redeem(attempt)).toEqual(error('unknown'))
+    expect(await redeem(attempt)).toEqual(refusal('unknown'))
     expect(await attempts.begin(exampleAttempt(agentId), linkMail(exampleAttempt(agentId)))).toBe(false)
   })
 })
 
-describe('no', () => {
-  test('ends every attempt for the mailbox, of agents that it has not confirmed', async () => {
+describe('declining an attempt', () => {
+  test('blocks other attempts for the mailbox, except those of an agent that its owner has confirmed', async () => {
     const email = newMailbox()
-    const [known, stranger, second] = [await newAgent(), await newAgent(), await newAgent()]
-    await redeem(await shown(known, { email }))
-    const [again, pressed, declined] = [
-      await shown(known, { email }),
-      await shown(stranger, { email }),
-      await begin(second, { email }),
+    const confirmedAgent = await registerAgent()
+    const unconfirmedAgent = await registerAgent()
+    const declinedAgent = await registerAgent()
+    await redeem(await beginAndShowCode(confirmedAgent, { email }))
+    const [confirmedAttempt, unconfirmedAttempt, declined] = [
+      await beginAndShowCode(confirmedAgent, { email }),
+      await beginAndShowCode(unconfirmedAgent, { email }),
+      await begin(declinedAgent, { email }),
     ]
     expect(await attempts.decline(declined.id, START)).toEqual({ ok: true, value: undefined })
-    expect(await stored(declined)).toMatchObject({ state: 'declined', email_sealed: null })
-    expect(await attempts.countTry({ agentId: stranger }, START)).toEqual(error('declined'))
-    expect(await redeem(pressed)).toEqual(error('declined'))
-    expect(await attempts.showCode(pressed.id, code, START)).toEqual(error('declined'))
-    expect((await redeem(again)).ok).toBe(true)
+    expect(await readRow(declined)).toMatchObject({ state: 'declined', email_sealed: null })
+    expect(await attempts.countTry({ agentId: unconfirmedAgent }, START)).toEqual(refusal('declined'))
+    expect(await redeem(unconfirmedAttempt)).toEqual(refusal('declined'))
+    expect(await attempts.showCode(unconfirmedAttempt.id, code, START)).toEqual(refusal('declined'))
+    expect((await redeem(confirmedAttempt)).ok).toBe(true)
   })
 
-  test('is stored for thirty days, and no mail is sent', async () => {
+  test('prevents mails to the mailbox for thirty days', async () => {
     const email = newMailbox()
-    const declined = await begin(await newAgent(), { email })
+    const declined = await begin(await registerAgent(), { email })
     expect(await attempts.wantsMail(declined.id, START)).toBe(true)
     await attempts.decline(declined.id, START)
     expect(await attempts.wantsMail(declined.id, START)).toBe(false)
-    const later = async (ms: number) => {
-      const attempt = await begin(await newAgent(), { email, createdAt: at(ms) })
+    const wantsMailAfter = async (ms: number) => {
+      const attempt = await begin(await registerAgent(), { email, createdAt: at(ms) })
       return attempts.wantsMail(attempt.id, at(ms))
     }
-    expect(await later(29 * DAY_MS)).toBe(false)
-    expect(await later(30 * DAY_MS)).toBe(true)
+    expect(await wantsMailAfter(29 * DAY_MS)).toBe(false)
+    expect(await wantsMailAfter(30 * DAY_MS)).toBe(true)
   })
 })
 
-test('stores the outcome of the mail; a failed attempt holds nothing personal and expires with its link', async () => {
+test('stores the outcome of the mail, and erases the personal data of an attempt whose mail failed', async () => {
   const [sent, failed, dropped] = [
-    await begin(await newAgent()),
-    await begin(await newAgent()),
-    await begin(await newAgent()),
+    await begin(await registerAgent()),
+    await begin(await registerAgent()),
+    await begin(await registerAgent()),
   ]
   for (const [attempt, outcome] of [
     [sent, 'sent'],
@@ -207,82 +215,84 @@ test('stores the outcome of the mail; a failed attempt holds nothing personal an
   ] as const) {
     await authority.db.transaction((tx) => attempts.recordMailOutcome(tx, attempt.id, outcome))
   }
-  const states = (await Promise.all([sent, failed, dropped].map(stored))).map((row) => row?.['state'])
+  const states = (await Promise.all([sent, failed, dropped].map(readRow))).map((row) => row?.['state'])
   expect(states).toEqual(['sent', 'failed', 'initiated'])
-  expect(await stored(failed)).toMatchObject({ email_sealed: null, email_hash: null, mailbox_hash: null })
+  expect(await readRow(failed)).toMatchObject({ email_sealed: null, email_hash: null, mailbox_hash: null })
   await sweepVerifications(authority.db, at(RULES.claimLinkMs - 1))
-  expect(await stored(failed)).toMatchObject({ state: 'failed' })
+  expect(await readRow(failed)).toMatchObject({ state: 'failed' })
   await sweepVerifications(authority.db, at(RULES.claimLinkMs))
-  expect(await stored(failed)).toMatchObject({ state: 'expired' })
+  expect(await readRow(failed)).toMatchObject({ state: 'expired' })
   expect(await attempts.wantsMail(sent.id, START)).toBe(false)
 })
 
-/** Reads when a claim ended, and who ended it. */
-async function endOf(id: string) {
-  const claim = (await claims.list(1_000)).find((each) => each.id === id)
-  return claim?.endedAt && { at: claim.endedAt, by: claim.endedBy }
+/** Reads when and by whom a verification was revoked. */
+async function readEnd(id: string) {
+  const verification = (await verifications.list(1_000)).find((each) => each.id === id)
+  return verification?.endedAt && { at: verification.endedAt, by: verification.endedBy }
 }
 
-const endMails = (id: string) => bag.mails.filter(({ kind, about }) => kind === 'claim-ended' && about === id)
+const findEndMails = (id: string) =>
+  addedMails.mails.filter(({ kind, about }) => kind === 'claim-ended' && about === id)
 
-describe('a claim', () => {
-  test('ends once when several end it, and its address is erased', async () => {
-    const agentId = await newAgent()
-    const attempt = await shown(agentId)
+describe('a verification', () => {
+  test('is revoked once by simultaneous requests, which causes one mail', async () => {
+    const agentId = await registerAgent()
+    const attempt = await beginAndShowCode(agentId)
     await redeem(attempt)
     const id = attempt.registrationId
-    const ends = await Promise.all(
-      (['person', 'agent', 'operator'] as const).map((by) => claims.revoke(id, by, START)),
+    const revocations = await Promise.all(
+      (['person', 'agent', 'operator'] as const).map((by) => verifications.revoke(id, by, START)),
     )
-    expect(ends.filter(Boolean)).toHaveLength(1)
-    expect(await claims.findLive(agentId, START)).toBeUndefined()
-    expect(await claims.findPerson(id, START)).toBeUndefined()
-    expect(endMails(id)).toHaveLength(1)
-    expect((await endOf(id))?.at).toEqual(START)
+    expect(revocations.filter(Boolean)).toHaveLength(1)
+    expect(await verifications.findLive(agentId, START)).toBeUndefined()
+    expect(await verifications.findPerson(id, START)).toBeUndefined()
+    expect(findEndMails(id)).toHaveLength(1)
+    expect((await readEnd(id))?.at).toEqual(START)
   })
 
-  test('is superseded by the agent’s next, and is over after thirty days', async () => {
-    const agentId = await newAgent()
-    const first = await shown(agentId)
-    await redeem(first)
-    const second = await shown(agentId)
-    await redeem(second, at(MINUTE_MS))
-    expect((await endOf(first.registrationId))?.by).toBe('superseded')
-    const liveAfter = (ms: number) => claims.findLive(agentId, at(MINUTE_MS + ms))
-    expect((await liveAfter(30 * DAY_MS - 1))?.id).toBe(second.registrationId)
-    expect(await liveAfter(30 * DAY_MS)).toBeUndefined()
-    expect(await claims.revoke(second.registrationId, 'agent', at(MINUTE_MS + 30 * DAY_MS))).toBe(false)
+  test('is superseded by the agent’s next one, which expires after thirty days', async () => {
+    const agentId = await registerAgent()
+    const firstAttempt = await beginAndShowCode(agentId)
+    await redeem(firstAttempt)
+    const secondAttempt = await beginAndShowCode(agentId)
+    await redeem(secondAttempt, at(MINUTE_MS))
+    expect((await readEnd(firstAttempt.registrationId))?.by).toBe('superseded')
+    const findLiveAfter = (ms: number) => verifications.findLive(agentId, at(MINUTE_MS + ms))
+    expect((await findLiveAfter(30 * DAY_MS - 1))?.id).toBe(secondAttempt.registrationId)
+    expect(await findLiveAfter(30 * DAY_MS)).toBeUndefined()
+    const expiresAt = at(MINUTE_MS + 30 * DAY_MS)
+    expect(await verifications.revoke(secondAttempt.registrationId, 'agent', expiresAt)).toBe(false)
   })
 
-  test('ends with its agent, in the same transaction', async () => {
-    const agentId = await newAgent()
-    const attempt = await shown(agentId)
+  test('is revoked with its agent, whose open attempt is deleted', async () => {
+    const agentId = await registerAgent()
+    const attempt = await beginAndShowCode(agentId)
     await redeem(attempt)
-    const open = await begin(agentId)
-    const deps = { sealingKeys: authority.sealingKeys, addMail: bag.add }
+    const openAttempt = await begin(agentId)
+    const deps = { sealingKeys: authority.sealingKeys, addMail: addedMails.add }
     const agent = { id: agentId, nameSealed: null, registeredAt: START, appHost: null }
     await authority.db.transaction((tx) => revokeVerificationsOfAgent(tx, deps, agent, START))
-    expect(endMails(attempt.registrationId)).toHaveLength(1)
-    expect((await endOf(attempt.registrationId))?.by).toBe('agent-deleted')
-    expect(await stored(open)).toBeUndefined()
+    expect(findEndMails(attempt.registrationId)).toHaveLength(1)
+    expect((await readEnd(attempt.registrationId))?.by).toBe('agent-deleted')
+    expect(await readRow(openAttempt)).toBeUndefined()
   })
 })
 
 describe('sweeping', () => {
-  test('erases an unfinished attempt after 24 hours, and its row a day later', async () => {
-    const attempt = await shown(await newAgent())
+  test('erases the data of an unfinished attempt after 24 hours, and deletes it a day later', async () => {
+    const attempt = await beginAndShowCode(await registerAgent())
     await sweepVerifications(authority.db, at(RULES.claimLinkMs - 1))
-    expect(await stored(attempt)).toMatchObject({ state: 'code_shown' })
+    expect(await readRow(attempt)).toMatchObject({ state: 'code_shown' })
     await sweepVerifications(authority.db, at(RULES.claimLinkMs))
-    expect(await stored(attempt)).toMatchObject({ state: 'expired', email_sealed: null, code_hash: null })
+    expect(await readRow(attempt)).toMatchObject({ state: 'expired', email_sealed: null, code_hash: null })
     await sweepVerifications(authority.db, at(2 * DAY_MS))
-    expect(await stored(attempt)).toBeUndefined()
+    expect(await readRow(attempt)).toBeUndefined()
   })
 
-  test('erases the address of a claim that is over, and the claim thirty days later', async () => {
-    const attempt = await shown(await newAgent())
+  test('erases the address of an expired verification, and deletes it thirty days later', async () => {
+    const attempt = await beginAndShowCode(await registerAgent())
     await redeem(attempt)
-    const sealed = async () => {
+    const readVerification = async () => {
       const { rows } = await authority.db.query<{ sealed: boolean; ended_by: string }>(
         'select email_sealed is not null as sealed, ended_by from claims where id = $1',
         [attempt.registrationId],
@@ -290,94 +300,98 @@ describe('sweeping', () => {
       return rows[0]
     }
     await sweepVerifications(authority.db, at(30 * DAY_MS - 1))
-    expect(await sealed()).toEqual({ sealed: true, ended_by: null })
+    expect(await readVerification()).toEqual({ sealed: true, ended_by: null })
     await sweepVerifications(authority.db, at(30 * DAY_MS))
-    expect(await sealed()).toEqual({ sealed: false, ended_by: 'expired' })
+    expect(await readVerification()).toEqual({ sealed: false, ended_by: 'expired' })
     await sweepVerifications(authority.db, at(60 * DAY_MS - 1))
-    expect(await sealed()).toBeDefined()
+    expect(await readVerification()).toBeDefined()
     await sweepVerifications(authority.db, at(60 * DAY_MS))
-    expect(await sealed()).toBeUndefined()
+    expect(await readVerification()).toBeUndefined()
   })
 
-  test('forgets tries after a day and blocks when they end', async () => {
-    const agentId = await newAgent()
-    const attempt = await shown(agentId)
+  test('deletes tries after a day, and expired blocks', async () => {
+    const agentId = await registerAgent()
+    const attempt = await beginAndShowCode(agentId)
     await attempts.countTry({ agentId }, START)
     await attempts.decline(attempt.id, START)
-    const count = async () => {
+    const countTriesAndBlocks = async () => {
       const { rows } = await authority.db.query<{ tries: number; blocks: number }>(
         'select (select count(*) from claim_tries) as tries, (select count(*) from claim_blocks) as blocks',
       )
       return rows[0]
     }
-    expect((await count())?.tries).toBeGreaterThan(0)
+    expect((await countTriesAndBlocks())?.tries).toBeGreaterThan(0)
     await sweepVerifications(authority.db, at(2 * DAY_MS + HOUR_MS))
-    expect((await count())?.tries).toBe(0)
-    expect((await count())?.blocks).toBeGreaterThan(0)
+    expect((await countTriesAndBlocks())?.tries).toBe(0)
+    expect((await countTriesAndBlocks())?.blocks).toBeGreaterThan(0)
     await sweepVerifications(authority.db, at(61 * DAY_MS))
-    expect((await count())?.blocks).toBe(0)
+    expect((await countTriesAndBlocks())?.blocks).toBe(0)
   })
 })
 
-test('stores no address, phrase or code in clear', async () => {
-  const attempt = await shown(await newAgent(), { email: 'canary@example.org' })
-  await redeem(await shown(await newAgent(), { email: 'canary@example.org' }))
+test('stores no address and no match phrase in clear', async () => {
+  const attempt = await beginAndShowCode(await registerAgent(), { email: 'canary@example.org' })
+  await redeem(await beginAndShowCode(await registerAgent(), { email: 'canary@example.org' }))
   const dump = await dumpTables(authority.db)
   expect(dump).toContain(attempt.id)
   for (const word of ['canary', 'example.org', 'amber river']) expect(dump).not.toContain(word)
 })
 
-test('re-encrypts claims under the newest key-encryption key, after which the old one is not needed', async () => {
-  await using other = await openAuthority()
-  const [old, young] = [newKeyEncryptionKey(), newKeyEncryptionKey()]
-  const storesUnder = (text: string) => {
+test('re-encrypts verifications and attempts, so that they can be read without the old key-encryption key', async () => {
+  await using otherAuthority = await openAuthority()
+  const [oldKey, newKey] = [newKeyEncryptionKey(), newKeyEncryptionKey()]
+  const openStores = (keys: string) => {
     const deps = {
-      db: other.db,
-      sealingKeys: parseKeyEncryptionKeys(text),
+      db: otherAuthority.db,
+      sealingKeys: parseKeyEncryptionKeys(keys),
       hashKey: exampleHashKey(),
-      addMail: bag.add,
-      events: other.events,
+      addMail: addedMails.add,
+      events: otherAuthority.events,
     }
     return {
       attempts: createVerificationAttemptStore(deps),
-      claims: createVerificationStore({ ...deps, ...NO_TOKENS }),
+      verifications: createVerificationStore({ ...deps, ...NO_TOKENS }),
     }
   }
-  const before = storesUnder(old)
-  const [claimed, open] = [exampleAgent(), exampleAgent()]
-  for (const agent of [claimed, open]) await other.agents.add(agent)
-  const [first, second] = [exampleAttempt(claimed.agent.id), exampleAttempt(open.agent.id)]
-  for (const attempt of [first, second]) await before.attempts.begin(attempt, linkMail(attempt))
-  await before.attempts.showCode(first.id, code, START)
-  await before.claims.redeem(exampleRedemption(first.id, code, START))
+  const oldStores = openStores(oldKey)
+  const [verifiedAgent, otherAgent] = [exampleAgent(), exampleAgent()]
+  for (const agent of [verifiedAgent, otherAgent]) await otherAuthority.agents.add(agent)
+  const redeemedAttempt = exampleAttempt(verifiedAgent.agent.id)
+  const openAttempt = exampleAttempt(otherAgent.agent.id)
+  for (const attempt of [redeemedAttempt, openAttempt])
+    await oldStores.attempts.begin(attempt, linkMail(attempt))
+  await oldStores.attempts.showCode(redeemedAttempt.id, code, START)
+  await oldStores.verifications.redeem(exampleRedemption(redeemedAttempt.id, code, START))
 
-  const both = parseKeyEncryptionKeys(`${young}\n${old}`)
-  expect(await reencryptVerifications(other.db, both, { dryRun: true })).toBe(3)
-  expect(await reencryptVerifications(other.db, both, { dryRun: false })).toBe(3)
-  expect(await reencryptVerifications(other.db, both, { dryRun: false })).toBe(0)
-  const after = storesUnder(young)
-  expect((await after.claims.findPerson(first.registrationId, START))?.email).toBe(first.email)
-  expect((await after.attempts.findByLink(second.linkHash, START))?.matchPhrase).toBe('amber river')
-  await after.attempts.showCode(second.id, code, START)
-  expect((await after.claims.redeem(exampleRedemption(second.id, code, START))).ok).toBe(true)
+  const bothKeys = parseKeyEncryptionKeys(`${newKey}\n${oldKey}`)
+  expect(await reencryptVerifications(otherAuthority.db, bothKeys, { dryRun: true })).toBe(3)
+  expect(await reencryptVerifications(otherAuthority.db, bothKeys, { dryRun: false })).toBe(3)
+  expect(await reencryptVerifications(otherAuthority.db, bothKeys, { dryRun: false })).toBe(0)
+  const newStores = openStores(newKey)
+  const person = await newStores.verifications.findPerson(redeemedAttempt.registrationId, START)
+  expect(person?.email).toBe(redeemedAttempt.email)
+  expect((await newStores.attempts.findByLink(openAttempt.linkHash, START))?.matchPhrase).toBe('amber river')
+  await newStores.attempts.showCode(openAttempt.id, code, START)
+  expect((await newStores.verifications.redeem(exampleRedemption(openAttempt.id, code, START))).ok).toBe(true)
 })
 
-test('publishes an end again when an earlier attempt to publish failed', async () => {
-  const agentId = await newAgent()
-  const attempt = await shown(agentId)
+test('publishes a revocation again after an earlier attempt failed', async () => {
+  const agentId = await registerAgent()
+  const attempt = await beginAndShowCode(agentId)
   expect((await redeem(attempt)).ok).toBe(true)
   publishRevocation = () => {
     throw new Error('no Redis')
   }
-  await expect(claims.revoke(attempt.registrationId, 'agent', START)).rejects.toThrow('no Redis')
-  expect(await claims.findLive(agentId, START)).toBeUndefined()
-  await expect(claims.revoke(attempt.registrationId, 'agent', START)).rejects.toThrow('no Redis')
-  const published: string[] = []
-  publishRevocation = (id) => void published.push(id)
-  announced.length = 0
-  expect(await claims.findNewest(agentId)).toMatchObject({ id: attempt.registrationId, endedBy: 'agent' })
-  expect(await claims.revoke(attempt.registrationId, 'agent', START)).toBe(false)
-  expect([announced, published]).toEqual([[attempt.registrationId], [agentId]])
-  expect(kept.filter((id) => id === attempt.registrationId)).toHaveLength(1)
+  await expect(verifications.revoke(attempt.registrationId, 'agent', START)).rejects.toThrow('no Redis')
+  expect(await verifications.findLive(agentId, START)).toBeUndefined()
+  await expect(verifications.revoke(attempt.registrationId, 'agent', START)).rejects.toThrow('no Redis')
+  const publishedAgentIds: string[] = []
+  publishRevocation = (id) => void publishedAgentIds.push(id)
+  revokedIds.length = 0
+  const newest = await verifications.findNewest(agentId)
+  expect(newest).toMatchObject({ id: attempt.registrationId, endedBy: 'agent' })
+  expect(await verifications.revoke(attempt.registrationId, 'agent', START)).toBe(false)
+  expect([revokedIds, publishedAgentIds]).toEqual([[attempt.registrationId], [agentId]])
+  expect(emittedIds.filter((id) => id === attempt.registrationId)).toHaveLength(1)
   publishRevocation = () => undefined
 })

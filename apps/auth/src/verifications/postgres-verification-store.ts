@@ -1,5 +1,5 @@
 import { err, ok, type Result } from '@plainpath/domain'
-import { type Database, rowReader } from '@plainpath/postgres'
+import { createRowReader, type Database } from '@plainpath/postgres'
 import { z } from 'zod'
 import type { RevocationPublisher } from '../revocation/revocation-publisher.ts'
 import type { TokenStore } from '../tokens/token-store.ts'
@@ -12,10 +12,10 @@ import { redeem, type TryRefusal } from './verification-attempt.ts'
 import type { VerificationStoreBaseDeps } from './verification-attempt-store.ts'
 import type { AppGrant, NewVerification, VerificationStore } from './verification-store.ts'
 
-const VerificationRow = rowReader(Verification)
-const LinkedRow = rowReader(Verification.extend({ endLinkHash: z.instanceof(Buffer) }))
+const VerificationRow = createRowReader(Verification)
+const LinkedRow = createRowReader(Verification.extend({ endLinkHash: z.instanceof(Buffer) }))
 
-const GrantRow = rowReader(Verification.extend({ appHost: z.string(), appClientId: z.string() }))
+const GrantRow = createRowReader(Verification.extend({ appHost: z.string(), appClientId: z.string() }))
 
 /** The maximum number of verifications that a page lists. */
 const MAX_LISTED = 100
@@ -35,8 +35,8 @@ export function createVerificationStore(deps: VerificationStoreDeps): Verificati
   const { db, tokens, revocationPublisher, events } = deps
   const revokeTokens = (id: string) => tokens.revokeTokensOf({ kind: 'verification', id })
   /**
-   * Runs a change that may revoke verifications, then revokes their tokens and publishes the revocations. `emit` runs after the
-   * commit.
+   * Runs a change that may revoke verifications. Revokes their tokens before the commit and again after it, and then publishes the
+   * revocations. `emit` runs after the commit.
    */
   const changeAndRevoke = async <T>(
     change: (tx: Database) => Promise<ChangeResult<T>>,
@@ -172,7 +172,7 @@ async function redeemLocked(
   const refuse = (result: Result<never, TryRefusal | 'unknown'>) => ({ result, revoked: [] })
   const { addMail, sealingKeys } = deps
   const { attemptId, now } = verification
-  // The agent is locked first, as in every transaction, so an agent that is being deleted gets no verification.
+  // The agent is locked before the attempt, as in `addAttempt`. An agent that is being deleted gets no verification.
   const agent = await tx.query(
     `select id from agents where id = (select agent_id from claim_attempts where id = $1) and status = 'active'
      for no key update`,
@@ -181,7 +181,7 @@ async function redeemLocked(
   const attempt =
     agent.rowCount === 0 ? undefined : await findAttempt(tx, 'id = $1', [attemptId], 'for update')
   if (!attempt) return refuse(err('unknown'))
-  const enteredCode = { hash: verification.codeHash, blocked: await isBlocked(tx, attempt, now) }
+  const enteredCode = { hash: verification.codeHash, isBlocked: await isBlocked(tx, attempt, now) }
   const redeemed = redeem(attempt, enteredCode, now)
   if (!redeemed.ok) return refuse(redeemed)
   const { registrationId: id, agentId, emailSealed, emailHash } = attempt
@@ -204,7 +204,7 @@ async function redeemLocked(
   await tx.query(`update claim_attempts set state = 'completed', ${ERASE_COLUMNS_SQL} where id = $1`, [
     attemptId,
   ])
-  // The successful try does not count as a failure. Other tries for this mailbox still count.
+  // The row of the successful try is deleted, because only wrong codes count against the mailbox. Earlier tries still count.
   await tx.query(
     `delete from claim_tries where id = (select max(id) from claim_tries where attempt_id = $1)`,
     [attemptId],
@@ -225,7 +225,7 @@ export async function isVerificationLive(db: Database, id: string, now: Date): P
   return rowCount === 1
 }
 
-/** Deletes the verifications and attempts of expired agents. A cascade deletes their assertions. */
+/** Deletes the verifications and attempts of expired agents. Cascades delete the identity assertions, and tokens in PostgreSQL. */
 export async function deleteVerificationsOfAgents(tx: Database, agentIds: readonly string[]): Promise<void> {
   await tx.query('delete from claim_attempts where agent_id = any($1)', [agentIds])
   await tx.query('delete from claims where agent_id = any($1)', [agentIds])

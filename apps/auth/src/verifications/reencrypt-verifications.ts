@@ -15,15 +15,16 @@ const ENCRYPTED_COLUMNS = [
     key: 'id',
     context: toMatchPhraseEncryptionContext,
   },
-  // This column is last, since an attempt may become a verification meanwhile.
+  // This column is last, because an attempt may become a verification while the columns of attempts are re-encrypted.
   { table: 'claims', column: 'email_sealed', key: 'id', context: toEmailEncryptionContext },
 ]
 
 /**
  * Re-encrypts the values of verifications and attempts under the newest key-encryption key.
  *
+ * @param options.dryRun true to count the values and change nothing
  * @returns the number of values that were under an older key
- * @throws {SealError}
+ * @throws {SealError} if a value cannot be decrypted
  */
 export async function reencryptVerifications(
   db: Database,

@@ -1,8 +1,8 @@
 import { equalBytes, type HashKey, sha256 } from '@plainpath/sealing'
 
 /**
- * Derives the secret of the link that revokes a verification. Only its SHA-256 is stored. Deriving it again lets later mails about
- * the agent contain the same link.
+ * Derives the secret of the link that revokes a verification. The verification stores only its SHA-256. Later mails about the agent
+ * contain the same link, because the secret can be derived again.
  */
 export const deriveRevocationSecret = (hashKey: HashKey, verificationId: string): string =>
   hashKey.hash('claim-end-link', verificationId).toString('base64url')

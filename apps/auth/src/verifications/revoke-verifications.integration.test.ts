@@ -9,7 +9,7 @@ import { createVerificationStore } from './postgres-verification-store.ts'
 import { sweepVerifications } from './sweep-verifications.ts'
 import type { NewAttempt } from './verification-attempt-store.ts'
 
-const bag = mailbag()
+const addedMails = mailbag()
 const code = Buffer.alloc(32, 7)
 const hashKey = exampleHashKey()
 let authority: Authority
@@ -20,60 +20,65 @@ afterAll(() => authority[Symbol.asyncDispose]())
 
 const deps = () => {
   const { db, sealingKeys, events } = authority
-  return { db, sealingKeys, hashKey, addMail: bag.add, events }
+  return { db, sealingKeys, hashKey, addMail: addedMails.add, events }
 }
-const claims = (change = {}) => createVerificationStore({ ...deps(), ...NO_TOKENS, ...change })
-async function newAgent(): Promise<string> {
+const openVerifications = (change = {}) => createVerificationStore({ ...deps(), ...NO_TOKENS, ...change })
+async function registerAgent(): Promise<string> {
   const record = exampleAgent()
   await authority.agents.add(record)
   return record.agent.id
 }
-let mailboxes = 0
-async function redeemed(agentId: string, email = `ana${mailboxes++}@example.org`): Promise<NewAttempt> {
+let mailboxCount = 0
+/** Completes an attempt of the agent, which thereby becomes a verification. */
+async function verify(agentId: string, email = `ana${mailboxCount++}@example.org`): Promise<NewAttempt> {
   const attempts = createVerificationAttemptStore(deps())
   const attempt = exampleAttempt(agentId, { email })
   await attempts.begin(attempt, linkMail(attempt))
   await attempts.showCode(attempt.id, code, START)
-  expect((await claims().redeem(exampleRedemption(attempt.id, code, START))).ok).toBe(true)
+  expect((await openVerifications().redeem(exampleRedemption(attempt.id, code, START))).ok).toBe(true)
   return attempt
 }
-const endMails = ({ registrationId: id }: NewAttempt) =>
-  bag.mails.filter(({ kind, about }) => kind === 'claim-ended' && about === id)
-const endedBy = async ({ registrationId: id }: NewAttempt) => (await claims().find(id))?.endedBy
+const findEndMails = ({ registrationId: id }: NewAttempt) =>
+  addedMails.mails.filter(({ kind, about }) => kind === 'claim-ended' && about === id)
+const readEndedBy = async ({ registrationId: id }: NewAttempt) =>
+  (await openVerifications().find(id))?.endedBy
 
-test('no mail is queued for an end that a restore repeats, nor when a claim expires', async () => {
-  const [repeated, expired] = [await redeemed(await newAgent()), await redeemed(await newAgent())]
-  expect(await claims().revoke(repeated.registrationId, 'operator', START, { mail: false })).toBe(true)
+test('queues no mail for an expiry, or for a revocation with mail: false', async () => {
+  const [silent, expired] = [await verify(await registerAgent()), await verify(await registerAgent())]
+  const options = { mail: false }
+  expect(await openVerifications().revoke(silent.registrationId, 'operator', START, options)).toBe(true)
   await sweepVerifications(authority.db, at(30 * DAY_MS))
-  expect(await endedBy(expired)).toBe('expired')
-  for (const attempt of [repeated, expired]) expect(endMails(attempt)).toEqual([])
+  expect(await readEndedBy(expired)).toBe('expired')
+  for (const attempt of [silent, expired]) expect(findEndMails(attempt)).toEqual([])
 })
 
-test('the earlier address gets the mail when another one confirms the agent, and does not learn that address', async () => {
-  const agentId = await newAgent()
-  const first = await redeemed(agentId)
-  const same = await redeemed(agentId, first.email)
-  expect(endMails(first)).toEqual([])
-  const other = await redeemed(agentId)
-  const [mail] = endMails(same)
-  expect(mail?.to).toBe(first.email)
+test('mails the earlier address when another address confirms the agent, and does not reveal the other address', async () => {
+  const agentId = await registerAgent()
+  const firstAttempt = await verify(agentId)
+  const sameAddressAttempt = await verify(agentId, firstAttempt.email)
+  expect(findEndMails(firstAttempt)).toEqual([])
+  const otherAddressAttempt = await verify(agentId)
+  const [mail] = findEndMails(sameAddressAttempt)
+  expect(mail?.to).toBe(firstAttempt.email)
   expect(mail?.text).toContain('An AI agent gave up its access')
-  expect(mail?.text).not.toContain(other.email)
+  expect(mail?.text).not.toContain(otherAddressAttempt.email)
 })
 
-test('one of three simultaneous ends queues the mail', async () => {
-  const attempt = await redeemed(await newAgent())
-  const ends = (['person', 'agent', 'operator'] as const).map((by) =>
-    claims().revoke(attempt.registrationId, by, at(MINUTE_MS)),
+test('queues one mail for three simultaneous revocations', async () => {
+  const attempt = await verify(await registerAgent())
+  const revocations = (['person', 'agent', 'operator'] as const).map((by) =>
+    openVerifications().revoke(attempt.registrationId, by, at(MINUTE_MS)),
   )
-  expect((await Promise.all(ends)).filter(Boolean)).toHaveLength(1)
-  expect(endMails(attempt)).toHaveLength(1)
+  expect((await Promise.all(revocations)).filter(Boolean)).toHaveLength(1)
+  expect(findEndMails(attempt)).toHaveLength(1)
 })
 
-test('an address that can no longer be decrypted does not keep its claim from ending', async () => {
-  const attempt = await redeemed(await newAgent())
-  const without = claims({ sealingKeys: parseKeyEncryptionKeys(newKeyEncryptionKey()) })
-  expect(await without.revoke(attempt.registrationId, 'person', START)).toBe(true)
-  expect(endMails(attempt)).toEqual([])
-  expect(await endedBy(attempt)).toBe('person')
+test('revokes a verification without a mail if its address can no longer be decrypted', async () => {
+  const attempt = await verify(await registerAgent())
+  const storeWithOtherKeys = openVerifications({
+    sealingKeys: parseKeyEncryptionKeys(newKeyEncryptionKey()),
+  })
+  expect(await storeWithOtherKeys.revoke(attempt.registrationId, 'person', START)).toBe(true)
+  expect(findEndMails(attempt)).toEqual([])
+  expect(await readEndedBy(attempt)).toBe('person')
 })

@@ -1,6 +1,6 @@
 /*
- * Revokes verifications in the transaction of the caller, and queues mails to the people. The caller
- * (`postgres-verification-store.ts`, `deactivate-agent.ts`) revokes the tokens.
+ * Revokes verifications in the caller's transaction, and queues mails to the people. The tokens are revoked elsewhere:
+ * `postgres-verification-store.ts` and `deactivate-agent.ts` do that.
  */
 import type { Database } from '@plainpath/postgres'
 import { openIfPossible } from '@plainpath/sealing'
@@ -22,7 +22,7 @@ const RevokedRow = z.object({
 type RevokedRow = z.infer<typeof RevokedRow>
 
 /**
- * Revokes the unrevoked verifications that match a condition.
+ * Revokes the verifications that match a condition and have not ended. Their addresses are erased.
  *
  * @param values the value in the condition ($1) and the current time ($2)
  * @returns the revoked verifications with their addresses
@@ -48,7 +48,7 @@ export async function revokeVerifications(
 type RevocationMailDeps = Pick<VerificationStoreBaseDeps, 'addMail' | 'sealingKeys'>
 
 /**
- * Queues a mail to each person whose verification was revoked, unless the address cannot be decrypted.
+ * Queues a mail to each person whose verification was revoked, unless their address cannot be decrypted.
  *
  * @param options.agent the agent; by default, it is read from the database
  */

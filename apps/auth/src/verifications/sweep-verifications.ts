@@ -2,16 +2,17 @@ import { RULES } from '@plainpath/domain'
 import { type Database, deleteBatch } from '@plainpath/postgres'
 import { ERASE_COLUMNS_SQL, OPEN_TO_AGENTS_SQL } from './attempt-row.ts'
 
-const BATCH = 1_000
+const BATCH_SIZE = 1_000
 
 /**
- * Closes and deletes expired attempts, verifications, tries and blocks, at most 1 000 rows of each.
+ * Closes expired attempts and verifications, and deletes old attempts, verifications, tries and blocks. Each statement changes at
+ * most 1,000 rows.
  *
  * @returns the number of changed rows
  */
 export async function sweepVerifications(db: Database, now: Date): Promise<number> {
   const closeRows = async (table: string, assignments: string, where: string) => {
-    const expiredRows = `select id from ${table} where ${where} limit ${BATCH} for update skip locked`
+    const expiredRows = `select id from ${table} where ${where} limit ${BATCH_SIZE} for update skip locked`
     return (await db.query(`update ${table} set ${assignments} where id in (${expiredRows})`, [now])).rowCount
   }
   const deleteRows = (table: string, key: string, where: string, minAgeMs: number) =>

@@ -10,9 +10,10 @@ import type {
   VerificationAttempt,
 } from './verification-attempt.ts'
 
-/** A mail to queue in the caller's transaction. `about` is the id of its attempt or verification. */
+/** A mail to queue in the caller's transaction. */
 export interface VerificationMail {
   readonly kind: 'claim-link' | 'claim-confirmed' | 'claim-ended' | 'sign-in-code'
+  /** The id of the attempt or verification that the mail is about. */
   readonly about: string
   readonly to: string
   readonly subject: string
@@ -58,12 +59,13 @@ export interface NewSignInAttempt extends NewAttemptBase {
   readonly code: StoredCode
 }
 
-/** An attempt, as its page shows it. The match phrase is present only while the attempt is open. */
+/** An attempt, as its page shows it. */
 interface LinkedAttempt {
   readonly attempt: VerificationAttempt
+  /** Undefined once the attempt is closed, which erases the phrase. */
   readonly matchPhrase: string | undefined
-  /** True if the owner of the mailbox has blocked it: see `isBlocked`. */
-  readonly blocked: boolean
+  /** True if the owner of the mailbox has blocked it for this agent. */
+  readonly isBlocked: boolean
 }
 
 export type TriedAttempt = Result<
@@ -71,11 +73,11 @@ export type TriedAttempt = Result<
   TryRefusal | 'unknown'
 >
 
-/** Stores attempts. The functions of `verification-attempt.ts` decide each change, on the locked row. */
+/** Stores attempts. The functions of `verification-attempt.ts` decide what happens to an attempt. */
 export interface VerificationAttemptStore {
   /**
-   * Stores an attempt and queues its mail; an open attempt of the agent is superseded. The statements are the same for every
-   * address, so the response time reveals nothing about it.
+   * Stores an attempt and queues its mail. The attempt replaces an open attempt of the agent, which becomes `superseded`. The
+   * statements are the same for every address, so the response time reveals nothing about it.
    *
    * @returns false if the agent is not active
    */
@@ -84,9 +86,9 @@ export interface VerificationAttemptStore {
   /** Finds the attempt that became, or may become, the verification with this id. */
   findByRegistration(registrationId: string): Promise<VerificationAttempt | undefined>
   /**
-   * Stores a new code.
+   * Stores a new code, if the attempt may show one.
    *
-   * @param codeHash the hash of the code, bound to the attempt
+   * @param codeHash the hash of the code, from `hashCode`
    */
   showCode(
     id: string,
@@ -96,7 +98,8 @@ export interface VerificationAttemptStore {
   /** Declines the attempt and blocks its mailbox. */
   decline(id: string, now: Date): Promise<Result<void, ClosedState>>
   /**
-   * Counts a try for an agent's newest attempt, or for the named one. The count is durable when this returns.
+   * Counts a try for the named attempt. By default, this is the agent's open attempt, or else its newest one. The count is durable
+   * when this returns.
    *
    * @returns `unknown` if the agent has no such attempt
    */
@@ -107,8 +110,8 @@ export interface VerificationAttemptStore {
   withdraw(agentId: string): Promise<void>
   /** Returns whether the mail of the attempt should still be sent. */
   wantsMail(id: string, now: Date): Promise<boolean>
-  /** Restarts the lifetime of the link, because its mail is sent late. The attempt is not retained longer. */
+  /** Restarts the lifetime of the link when its mail is sent late. The link never outlives the attempt. */
   renewLink(id: string, now: Date): Promise<void>
-  /** Stores the state of the attempt after its mail was sent, dropped or given up. */
+  /** Updates the state of the attempt after its mail was sent or given up. A dropped mail changes nothing. */
   recordMailOutcome(tx: Database, id: string, outcome: 'sent' | 'dropped' | 'dead'): Promise<void>
 }

@@ -1,6 +1,6 @@
 /*
- * The rules of a verification attempt as pure functions, from the request of an agent, the mail, the answer of the person and the
- * code to the resulting verification. `verification-attempt-store.ts` applies them to locked rows.
+ * The rules of a verification attempt, as pure functions. They decide which state an attempt has, whether a code may be shown,
+ * whether a try counts, and whether the attempt becomes a verification. The stores lock a row before they change it accordingly.
  */
 import { err, ok, type Result, RULES } from '@plainpath/domain'
 import { equalBytes } from '@plainpath/sealing'
@@ -30,8 +30,9 @@ export interface VerificationAttempt {
   /** The stored state; `computeState` computes the state at a given time. */
   readonly state: AttemptState
   readonly linkExpiresAt: Date
-  /** The numbers of codes that were shown and entered. */
+  /** The number of codes that were shown on the page, or mailed for a sign-in. */
   readonly presses: number
+  /** The number of codes that were entered. */
   readonly tries: number
   /** Present only in the state `code_shown`. */
   readonly code: StoredCode | undefined
@@ -39,9 +40,9 @@ export interface VerificationAttempt {
 
 /** Facts about the mailbox, from all attempts. */
 export interface MailboxFacts {
-  /** True if its owner declined an attempt within 30 days and has not confirmed this agent. */
-  readonly blocked: boolean
-  /** The number of wrong codes that were entered for it within 24 hours. */
+  /** True if its owner declined an attempt within 30 days and has not confirmed this agent. Always false for a sign-in. */
+  readonly isBlocked: boolean
+  /** The number of codes that were entered for it within 24 hours and were wrong, or are still being compared. */
   readonly tries: number
 }
 
@@ -61,21 +62,21 @@ export function computeState<State extends AttemptState>(
 /** Returns the state of a closed attempt; undefined for an open one. An attempt for a blocked mailbox counts as declined. */
 function findClosedState(
   attempt: VerificationAttempt,
-  { blocked }: { blocked: boolean },
+  { isBlocked }: Pick<MailboxFacts, 'isBlocked'>,
   now: Date,
 ): ClosedState | undefined {
   const state = computeState(attempt, now)
   if (!isOpen(state)) return state
-  return blocked ? 'declined' : undefined
+  return isBlocked ? 'declined' : undefined
 }
 
 /**
- * Decides whether a new code may be shown, which invalidates the previous one. It is valid for 10 minutes, but not longer than
- * the link.
+ * Decides whether a new code may be shown. It replaces the previous code, and is valid for 10 minutes, but no longer than the
+ * link.
  */
 export function showCode(
   attempt: VerificationAttempt,
-  mailbox: Pick<MailboxFacts, 'blocked'>,
+  mailbox: Pick<MailboxFacts, 'isBlocked'>,
   now: Date,
 ): Result<{ presses: number; codeExpiresAt: Date }, ClosedState | 'no-codes-left'> {
   const closedState = findClosedState(attempt, mailbox, now)
@@ -86,9 +87,10 @@ export function showCode(
 }
 
 /**
- * Declines the attempt.
+ * Decides whether the attempt can still be declined.
  *
- * @returns the time until which agents without a live verification cannot send mail to the mailbox
+ * @returns the time until which the mailbox is blocked: no agent can send verification mails to it, except agents that its owner
+ *   has confirmed
  */
 export function decline(
   attempt: VerificationAttempt,
@@ -113,14 +115,14 @@ const toVisibleAttempt = ({ state, ...attempt }: VerificationAttempt): VisibleAt
 export interface CountedTry {
   readonly tries: number
   readonly remaining: number
-  /** False when the mailbox had too many wrong codes. Any code then counts as wrong. */
+  /** False if too many wrong codes were entered for the mailbox. Every code then counts as wrong. */
   readonly mayMatch: boolean
 }
 
 /**
- * Decides whether an entered code may be compared, and counts the try. Until a code was shown, the agent learns nothing about
- * the mailbox: neither whether it is blocked nor whether it exists. The sign-in page never reveals anything about the mailbox, so
- * every code is wrong there once the mailbox is locked.
+ * Decides whether an entered code may be compared, and counts the try. Until a code was shown, the agent learns neither whether
+ * the mailbox is blocked nor whether it exists. The sign-in page reveals nothing about the mailbox either: once too many wrong
+ * codes were entered for the mailbox, every code is wrong there.
  */
 export function countTry(
   storedAttempt: VerificationAttempt,
@@ -131,7 +133,7 @@ export function countTry(
   const state = computeState(attempt, now)
   if (!isOpen(state)) return err(state)
   if (attempt.state !== 'code_shown' || !attempt.code) return err('code-not-shown')
-  if (mailbox.blocked) return err('declined')
+  if (mailbox.isBlocked) return err('declined')
   if (now >= attempt.code.expiresAt) return err('code-expired')
   const mayMatch = mailbox.tries < MAX_MAILBOX_TRIES
   const tries = attempt.tries + 1
@@ -142,26 +144,27 @@ export function countTry(
 }
 
 /**
- * Decides from the current row whether an attempt becomes a verification after the correct code was entered. The try has already
- * been counted, so the number of tries is not checked again.
+ * Decides from the current row whether an attempt becomes a verification, after the entered code was found correct. The try has
+ * already been counted, so the number of tries is not checked again.
  */
 export function redeem(
   storedAttempt: VerificationAttempt,
-  enteredCode: { hash: Buffer; blocked: boolean },
+  enteredCode: { hash: Buffer; isBlocked: boolean },
   now: Date,
 ): Result<void, TryRefusal> {
   const attempt = toVisibleAttempt(storedAttempt)
   if (!isOpen(attempt.state)) return err(attempt.state)
   if (now >= attempt.linkExpiresAt) return err('expired')
-  if (enteredCode.blocked) return err('declined')
+  if (enteredCode.isBlocked) return err('declined')
   if (attempt.state !== 'code_shown' || !attempt.code) return err('code-not-shown')
   const isNewestCode = equalBytes(attempt.code.hash, enteredCode.hash)
   return isNewestCode && now < attempt.code.expiresAt ? ok(undefined) : err('code-expired')
 }
 
 /**
- * Computes the state after the mail was sent or failed permanently; undefined if the state does not change, as after a dropped
- * mail.
+ * Computes the state after the mail was sent, dropped or given up.
+ *
+ * @returns undefined if the state does not change, as after a dropped mail
  */
 export function computeStateAfterMail(
   state: AttemptState,

@@ -4,20 +4,20 @@ import { generateMatchPhrase, MATCH_PHRASE_COUNT } from './match-phrase.ts'
 import { generateCode, hashCode, normaliseCode } from './verification-code.ts'
 
 describe('a code', () => {
-  test('has six digits, including leading zeros', () => {
+  test('has six digits, and may begin with zeros', () => {
     const codes = Array.from({ length: 20_000 }, generateCode)
     expect(codes.filter((code) => !/^[0-9]{6}$/.test(code))).toEqual([])
     expect(codes.some((code) => code.startsWith('00'))).toBe(true)
   })
 
-  test('has each digit at each place equally often (chi-squared, one false alarm in a million)', () => {
+  test('has each digit equally often in each place (chi-squared, one false alarm in a million)', () => {
     const rounds = 60_000
     const counts = Array.from({ length: 6 }, () => Array.from({ length: 10 }, () => 0))
     for (let round = 0; round < rounds; round++)
       for (const [place, digit] of [...generateCode()].entries()) counts[place]![Number(digit)]! += 1
-    const expected = rounds / 10
-    for (const ofPlace of counts) {
-      const chiSquared = ofPlace.reduce((sum, count) => sum + (count - expected) ** 2 / expected, 0)
+    const meanCount = rounds / 10
+    for (const digitCounts of counts) {
+      const chiSquared = digitCounts.reduce((sum, count) => sum + (count - meanCount) ** 2 / meanCount, 0)
       // 9 degrees of freedom.
       expect(chiSquared).toBeLessThan(46)
     }
@@ -37,23 +37,23 @@ test.for([
   ['', undefined],
   ['1e5000', undefined],
   ['-12345', undefined],
-] as const)('%j is the code %s', ([entered, code]) => expect(normaliseCode(entered)).toBe(code))
+] as const)('normalises %j to %s', ([entered, code]) => expect(normaliseCode(entered)).toBe(code))
 
-test('hashes a code with its attempt and the key', () => {
+test('hashes a code together with its attempt and purpose, under the key', () => {
   const key = exampleHashKey()
-  const kept = hashCode(key, 'agent', 'cla_a', '123456')
-  expect(kept).toEqual(hashCode(key, 'agent', 'cla_a', '123456'))
-  expect(kept).toHaveLength(32)
-  for (const other of [
+  const codeHash = hashCode(key, 'agent', 'cla_a', '123456')
+  expect(codeHash).toEqual(hashCode(key, 'agent', 'cla_a', '123456'))
+  expect(codeHash).toHaveLength(32)
+  for (const otherHash of [
     hashCode(key, 'agent', 'cla_b', '123456'),
     hashCode(key, 'sign-in', 'cla_a', '123456'),
     hashCode(key, 'agent', 'cla_a', '123457'),
     hashCode(exampleHashKey(), 'agent', 'cla_a', '123456'),
   ])
-    expect(other.equals(kept)).toBe(false)
+    expect(otherHash.equals(codeHash)).toBe(false)
 })
 
-test('makes a phrase of two words out of thousands', () => {
+test('generates phrases of two words from more than 3,500 combinations', () => {
   expect(MATCH_PHRASE_COUNT).toBeGreaterThan(3_500)
   const phrases = new Set(Array.from({ length: 500 }, generateMatchPhrase))
   expect(phrases.size).toBeGreaterThan(400)

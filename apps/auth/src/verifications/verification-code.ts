@@ -8,7 +8,7 @@ export const generateCode = (): string =>
 
 /**
  * Normalises an entered code: converts full-width and other compatibility digits to ASCII, and removes white space and
- * hyphens. Leading zeros are not restored: a short number may be a truncated code.
+ * hyphens. It adds no leading zeros to a short number, which may be a truncated code.
  *
  * @returns undefined for text that cannot be a code, which does not count as a try
  */
@@ -24,8 +24,8 @@ export type CodePurpose = (typeof CODE_PURPOSES)[number]
 const HASH_LABELS: Readonly<Record<CodePurpose, string>> = { agent: 'otp', 'sign-in': 'sign-in-otp' }
 
 /**
- * Hashes a code for storage, bound to its attempt and purpose. The hash is keyed, since a plain hash could be inverted by a million
- * guesses.
+ * Hashes a code for storage, together with its attempt and purpose. The hash is keyed, because a million guesses would invert a
+ * plain hash.
  */
 export const hashCode = (hashKey: HashKey, purpose: CodePurpose, attemptId: string, code: string): Buffer =>
   hashKey.hash(HASH_LABELS[purpose], `${attemptId}\n${code}`)

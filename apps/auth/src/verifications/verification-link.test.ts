@@ -4,10 +4,10 @@ import type { Verification } from './verification.ts'
 import { findLinkedVerifications, revokeLinkedVerifications } from './verification-link.ts'
 
 const START = new Date('2026-11-20T09:00:00Z')
-const never = () => Promise.reject(new Error('no person is asked here'))
+const failIfCalled = () => Promise.reject(new Error('must not be called'))
 
-test('publishes again when a person repeats ending a claim after an error', async () => {
-  const ended: Verification = {
+test('revokes a verification that has already ended again, since publishing may have failed', async () => {
+  const endedVerification: Verification = {
     id: 'clm_1',
     agentId: 'agt_1',
     verifiedAt: START,
@@ -15,16 +15,16 @@ test('publishes again when a person repeats ending a claim after an error', asyn
     endedAt: START,
     endedBy: 'person',
   }
-  const published: string[] = []
+  const revokedIds: string[] = []
   const deps = {
     stores: {
-      verificationAttempts: { findByLink: never, showCode: never, decline: never },
+      verificationAttempts: { findByLink: failIfCalled, showCode: failIfCalled, decline: failIfCalled },
       verifications: {
-        findByRevocationLink: async () => ended,
-        findByAttempt: never,
-        listByAddress: never,
+        findByRevocationLink: async () => endedVerification,
+        findByAttempt: failIfCalled,
+        listByAddress: failIfCalled,
         async revoke(id: string) {
-          published.push(id)
+          revokedIds.push(id)
           return false
         },
       },
@@ -37,5 +37,5 @@ test('publishes again when a person repeats ending a claim after an error', asyn
     ok: false,
     error: 'already-ended',
   })
-  expect(published).toEqual([ended.id])
+  expect(revokedIds).toEqual([endedVerification.id])
 })

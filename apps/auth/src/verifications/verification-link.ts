@@ -13,7 +13,7 @@ export interface VerificationQuestion {
   /** The number of codes that can still be shown. */
   readonly codesLeft: number
   /** True if a code was shown before. */
-  readonly shown: boolean
+  readonly hasShownCode: boolean
 }
 interface ShownCode extends VerificationQuestion {
   readonly code: string
@@ -38,14 +38,15 @@ async function findOpenAttempt({ stores, now }: VerificationLinkDeps, secret: st
   const requestTime = now()
   const linkedAttempt = await stores.verificationAttempts.findByLink(sha256(secret), requestTime)
   if (!linkedAttempt) return err('unknown')
-  const { attempt, matchPhrase, blocked } = linkedAttempt
+  const { attempt, matchPhrase, isBlocked } = linkedAttempt
   const state = computeState(attempt, requestTime)
-  if (matchPhrase === undefined || !isOpen(state)) return err(isOpen(state) ? 'expired' : state)
-  if (blocked) return err('declined')
+  if (!isOpen(state)) return err(state)
+  if (matchPhrase === undefined) return err('expired')
+  if (isBlocked) return err('declined')
   return ok({ id: attempt.id, question: toQuestion(attempt.agentId, matchPhrase, attempt.presses) })
 }
 
-/** Reads the question of the page. It changes nothing, since mail scanners also open links. */
+/** Reads the question for the page behind the link. It changes nothing, because mail scanners also open links. */
 export async function readQuestion(
   deps: VerificationLinkDeps,
   secret: string,
@@ -54,7 +55,7 @@ export async function readQuestion(
   return linkedAttempt.ok ? ok(linkedAttempt.value.question) : linkedAttempt
 }
 
-/** Creates a code, which invalidates the previous one. The code is returned only here, since only its hash is stored. */
+/** Creates a code, which replaces the previous one. The code cannot be read again, because only its hash is stored. */
 export async function showCode(
   deps: VerificationLinkDeps,
   secret: string,
@@ -92,7 +93,7 @@ export async function declineVerification(
 export type RevocationRefusal = 'unknown' | 'already-ended'
 
 /**
- * Finds all live verifications for the address of the linked verification, which comes first. The link can revoke each of them.
+ * Finds at most 100 live verifications for the address of the linked verification, which comes first. The link can revoke them all.
  */
 export async function findLinkedVerifications(
   { stores, now }: VerificationLinkDeps,
@@ -102,16 +103,16 @@ export async function findLinkedVerifications(
   if (!verification) return err('unknown')
   if (!isVerificationLive(verification, now())) return err('already-ended')
   const linkedVerifications = await stores.verifications.listByAddress(verification.id, now())
-  // The verification may have ended meanwhile; its address is then erased.
+  // The verification may have ended meanwhile. Its address is then erased, so it is not in the list.
   return linkedVerifications[0]?.verification.id === verification.id
     ? ok(linkedVerifications)
     : err('already-ended')
 }
 
 /**
- * Revokes the verification of the link, or all verifications for its address.
+ * Revokes the verification of the link or, with `all`, every verification that `findLinkedVerifications` finds.
  *
- * @returns the secret of a link that revokes a remaining verification, for the page that lists them
+ * @returns the secret of a link that revokes a remaining verification; undefined if none remains
  */
 export async function revokeLinkedVerifications(
   deps: VerificationLinkDeps,
@@ -146,5 +147,5 @@ const toQuestion = (agentId: string, matchPhrase: string, presses: number): Veri
   agentId,
   matchPhrase,
   codesLeft: RULES.claimCodes - presses,
-  shown: presses > 0,
+  hasShownCode: presses > 0,
 })

@@ -39,7 +39,7 @@ const renderAppEndedText = readTemplate(
   { addressRetention: durationIn('day', RULES.deliveredMessageMs) },
 )
 
-/** Composes the mail with the link. Since anybody can register an agent, the mail contains no text from it, not even its name. */
+/** Composes the mail with the link. Anybody can register an agent, so the mail contains no text from it, not even its name. */
 export const composeLinkMail = (facts: {
   id: string
   email: string
@@ -83,14 +83,10 @@ export const composeConfirmedMail = (
 
 const readOrigin = (url: string) => new URL(url).origin
 
-/**
- * The causes of an end of access for which a mail is sent. An expiry causes no mail, since an earlier mail contains its date.
- */
+/** The causes of a revocation that is mailed to the person. An expiry causes no mail, since an earlier mail contains its date. */
 export type RevocationCause = Exclude<NonNullable<Verification['endedBy']>, 'expired'>
 
-/**
- * The cause that is also used if a person with another address confirmed the agent: the mail must not reveal that person.
- */
+/** This text is also used if a person with another address has confirmed the agent. The mail must not reveal that person. */
 const AGENT_GAVE_UP = 'An AI agent gave up its access to Plainpath for you.'
 const AGENT_CAUSES: Readonly<Record<RevocationCause, string>> = {
   person: "You ended an AI agent's access to Plainpath.",
@@ -117,7 +113,7 @@ const NOTHING_TO_DO = 'You do not need to do anything.'
 const CONNECT_AGAIN =
   'If you still use the app, connect it again. If you do not know why this happened, do not.'
 
-/** Composes the mail about the end of an agent's access. */
+/** Composes the mail that says that an agent or an app no longer has access. */
 export const composeEndedMail = (facts: {
   verificationId: string
   to: string
@@ -164,8 +160,8 @@ const describeAccessPeriod = (firstDay: string, lastDay: string) =>
 
 /**
  * Creates the handlers of verification mails. An expired code is not mailed. The mails about the beginning and the end of access
- * are exempt from all caps: each verification has one of each, after a link mail that was counted, and a person needs them to
- * notice and end unintended access.
+ * are exempt from all caps. Each verification causes at most one of each, after a mail with a link or code that was counted, and a
+ * person needs them to notice and end unintended access.
  */
 export const createVerificationMailHandlers = (deps: {
   attempts: Pick<VerificationAttemptStore, 'wantsMail' | 'recordMailOutcome' | 'renewLink'>

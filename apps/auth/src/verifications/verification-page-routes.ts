@@ -14,7 +14,7 @@ import {
   renderClosedClaimPage,
   renderEndClaimPage,
   renderEndedClaimPage,
-  renderLentAccessPage,
+  renderGrantedAccessPage,
   renderPage,
 } from '@plainpath/pages'
 import { z } from 'zod'
@@ -40,7 +40,7 @@ export interface VerificationPageDeps extends VerificationLinkDeps {
 
 /** Parses a link secret. Uses the first of repeated parameters, and ignores text that cannot be a secret. */
 const LinkSecret = z
-  .union([z.string(), z.array(z.string()).transform(([first = '']) => first)])
+  .union([z.string(), z.array(z.string()).transform(([firstValue = '']) => firstValue)])
   .optional()
   .transform((text) => (text !== undefined && /^[A-Za-z0-9_-]{43}$/.test(text) ? text : undefined))
 const FormAnswer = z.enum(['yes', 'no']).optional().catch(undefined)
@@ -51,8 +51,8 @@ const PAGE = { type: 'text/html; charset=utf-8', headers: { 'referrer-policy': '
 type Status = 200 | 404 | 410
 
 /**
- * Creates the routes of `/claim`, the page behind the links in mails: with `?attempt=` a person confirms or declines an agent;
- * with `?end=` they see which agents and apps have access, and revoke it. Only a POST, which a button sends, changes anything.
+ * Creates the routes of `/claim`, the page behind the links in mails. With `?attempt=`, a person confirms or declines an agent.
+ * With `?end=`, they see which agents and apps have access, and can revoke it. Only a POST, which a button sends, changes anything.
  */
 export function createVerificationPageRoutes(deps: VerificationPageDeps): Route[] {
   const common = {
@@ -100,7 +100,7 @@ export function createVerificationPageRoutes(deps: VerificationPageDeps): Route[
     return { secret: revocationSecret, agent, ...days }
   }
 
-  /** Renders a page for an open attempt. The link is unknown if the agent was deleted, since its attempts were deleted too. */
+  /** Renders a page for an open attempt. If its agent was deleted meanwhile, so was the attempt, and the link is unknown. */
   async function renderQuestion<T extends VerificationQuestion>(
     question: Result<T, LinkRefusal>,
     title: string,
@@ -121,9 +121,9 @@ export function createVerificationPageRoutes(deps: VerificationPageDeps): Route[
     request: { query: LinkQuery },
     async handle({ query: { attempt, end } }) {
       if (end !== undefined) {
-        const linked = await findLinkedVerifications(deps, end)
-        if (!linked.ok) return renderNotRevokedPage(linked.error)
-        const accesses = await Promise.all(linked.value.map(describeAccess))
+        const linkedVerifications = await findLinkedVerifications(deps, end)
+        if (!linkedVerifications.ok) return renderNotRevokedPage(linkedVerifications.error)
+        const accesses = await Promise.all(linkedVerifications.value.map(describeAccess))
         const [linkedAccess, ...others] = accesses.filter((access) => access !== undefined)
         if (!linkedAccess) return renderNotRevokedPage('already-ended')
         return others.length === 0
@@ -131,7 +131,7 @@ export function createVerificationPageRoutes(deps: VerificationPageDeps): Route[
           : renderStatusPage(
               200,
               'End an access',
-              renderLentAccessPage({ secret: end, lent: [linkedAccess, ...others] }),
+              renderGrantedAccessPage({ secret: end, accesses: [linkedAccess, ...others] }),
             )
       }
       if (attempt === undefined) return renderClosedPage('unknown')
@@ -157,7 +157,7 @@ export function createVerificationPageRoutes(deps: VerificationPageDeps): Route[
           ? renderStatusPage(
               200,
               'The access has ended',
-              renderEndedClaimPage({ all: all === 'yes', left: revocation.value.left }),
+              renderEndedClaimPage({ hasEndedAll: all === 'yes', remainingSecret: revocation.value.left }),
             )
           : renderNotRevokedPage(revocation.error)
       }
@@ -168,8 +168,8 @@ export function createVerificationPageRoutes(deps: VerificationPageDeps): Route[
           ? renderStatusPage(200, getClosedClaimTitle('declined'), renderClosedClaimPage('declined'))
           : renderClosedPage(result.error)
       }
-      return renderQuestion(await showCode(deps, attempt), 'The code for your agent', (shown, agent) =>
-        renderClaimCodePage({ secret: attempt, agent, ...shown }),
+      return renderQuestion(await showCode(deps, attempt), 'The code for your agent', (shownCode, agent) =>
+        renderClaimCodePage({ secret: attempt, agent, ...shownCode }),
       )
     },
   })

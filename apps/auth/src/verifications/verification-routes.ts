@@ -21,8 +21,8 @@ export interface VerificationRouteDeps extends IssueAssertionDeps {
 }
 
 /**
- * Creates the routes `POST` and `DELETE /api/agent/claim` and `POST /api/agent/claim/complete`. A client that is
- * disabled or deleted after its authentication receives the same response as one that was disabled before: `invalid-client`.
+ * Creates the routes `POST` and `DELETE /api/agent/claim` and `POST /api/agent/claim/complete`. If a client was disabled or deleted
+ * after its authentication, beginning a verification fails with `invalid-client`, as if it had been disabled before.
  */
 export function createVerificationRoutes(deps: VerificationRouteDeps): Route[] {
   const beginRoute = defineRoute({
@@ -31,7 +31,7 @@ export function createVerificationRoutes(deps: VerificationRouteDeps): Route[] {
     async handle({ caller, body, request }) {
       const email = body.email ?? body.login_hint ?? ''
       await request.take(VERIFICATION_RESEND, `${caller.clientId}\n${parseMailbox(email).mailbox}`)
-      // A client that a person has confirmed is exempt, so other clients at its address cannot lock it out.
+      // A client that a person has confirmed is exempt, so other clients at its network address cannot lock it out.
       const newestVerification = await deps.stores.verifications.findNewest(caller.clientId)
       if (!newestVerification || !isUnrevoked(newestVerification))
         await request.takeForAddress(VERIFICATION_ADDRESS)

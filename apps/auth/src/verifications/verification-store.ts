@@ -30,11 +30,12 @@ export interface NewVerification {
 }
 
 /**
- * Stores e-mail verifications. An address is encrypted, and erased when its verification is revoked or expires.
+ * Stores e-mail verifications. An address is encrypted. It is erased when its verification is revoked, or in a sweep after the
+ * verification has expired.
  *
- * A revocation also revokes the tokens of the verification, before the commit and again after it, then publishes to the APIs, for
- * the reasons in `deactivateAgent`. If the first step fails, the verification stays live. The same transaction queues the mail to
- * the person, so simultaneous requests send only one.
+ * A revocation also revokes the tokens of the verification, before the commit and again after it, and is then published to the
+ * APIs. `deactivateAgent` gives the reasons. If the first step fails, the verification stays live. The same transaction queues the
+ * mail to the person, so simultaneous requests send only one.
  */
 export interface VerificationStore {
   /**

@@ -1,16 +1,13 @@
 import { z } from 'zod'
 
-/**
- * An e-mail verification: a person who controls a mailbox confirmed an agent. The address is stored separately and
- * is not part of this object.
- */
+/** An e-mail verification: a person who controls a mailbox confirmed an agent. The address is not part of this object. */
 export const Verification = z.object({
   /** The `registration_id` that the agent receives. */
   id: z.string(),
   agentId: z.string(),
   verifiedAt: z.date(),
   expiresAt: z.date(),
-  /** When the verification was revoked, or when a sweep found it expired. */
+  /** When the verification was revoked or expired. Absent for an expired verification until a sweep closes it. */
   endedAt: z.date().optional(),
   /** `reused`: an authorization code or refresh token of the connection was used twice. */
   endedBy: z

@@ -26,7 +26,7 @@ interface WireClientsDeps {
   readonly limiter: Limiter
   readonly events: AuthEvents
   readonly now: () => Date
-  /** Replaces, in tests, DNS and the certificate authorities that Node trusts. */
+  /** In tests, replacements for DNS and the trusted certificate authorities. */
   readonly documentOverrides: Pick<DocumentFetcherOptions, 'ca' | 'resolve'> | undefined
 }
 

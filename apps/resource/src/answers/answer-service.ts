@@ -14,9 +14,12 @@ import type { AnswerMetrics } from './answer-metrics.ts'
 
 /** Answers questions from the published guides, without the parts that operators turned off. */
 export interface AnswerService {
-  /** Replaces the catalog from which questions are answered. Takes 0.3 s of processor time. */
+  /** Replaces the catalog from which questions are answered. Takes about 0.3 s of processor time. */
   prepare(catalog: GuideCatalog): void
-  /** Returns the status, and what operators turned off. The status is `unavailable` until the database has been read. */
+  /**
+   * Returns the status, and what operators turned off. The status is `unavailable` until the database has been read, and while no
+   * guide is published or the guides cannot be prepared.
+   */
   state(): AnswersState
   /**
    * Answers a question.
@@ -24,7 +27,7 @@ export interface AnswerService {
    * @throws {Problem} 503 with `findHelp` while answers are paused or unavailable
    */
   answer(request: AnswerRequest, options?: AnswerOptions): Answer
-  /** Returns the enabled triggers, as `GET /triggers` lists them. */
+  /** Returns the response of `GET /triggers`, which lists the enabled triggers. */
   triggers(catalog: GuideCatalog): PreparedResponse
 }
 
@@ -43,7 +46,7 @@ export function createAnswerService(deps: {
   let state: AnswersState = { status: 'unavailable', withdrawnSections: [], disabledTriggers: [] }
   let knowledge: Knowledge | undefined
 
-  /** Prepares the knowledge. Returns undefined before the operators' switches are read, if no guide is published, or on failure. */
+  /** Prepares the knowledge. Returns undefined until the operators' switches are read, without guides, and on failure. */
   function prepareFromCatalog(catalog: GuideCatalog): Knowledge | undefined {
     const { guides, switches } = catalog
     if (switches === undefined || guides.length === 0) return undefined
@@ -61,7 +64,8 @@ export function createAnswerService(deps: {
     prepare(catalog) {
       knowledge = prepareFromCatalog(catalog)
       const { paused = false, withdrawnSections = [], disabledTriggers = [] } = catalog.switches ?? {}
-      const status = knowledge === undefined ? 'unavailable' : paused ? 'paused' : 'ok'
+      const availableStatus = paused ? 'paused' : 'ok'
+      const status = knowledge === undefined ? 'unavailable' : availableStatus
       state = { status, withdrawnSections: [...withdrawnSections], disabledTriggers: [...disabledTriggers] }
       metrics.recordState(state)
     },
@@ -81,7 +85,7 @@ export function createAnswerService(deps: {
   }
 }
 
-/** Answers one question: the first question compiles the triggers, and no request should wait for that. */
+/** Answers a sample question. The first question compiles the triggers, and no request should wait for that. */
 const warmUp = (knowledge: Knowledge, today: Date) =>
   void answerQuestion({ question: 'When do I renew my green card?' }, knowledge, today)
 

@@ -1,11 +1,10 @@
 import { type Answer, formatHelpLine, type Help, mayAskInForm } from '@plainpath/domain'
 
 /**
- * Formats an answer as Markdown for a model. To the texts of the answer, it adds only headings, labels and instructions for the
- * check questions.
+ * Formats an answer as Markdown for a model. Adds only headings, labels and instructions to the answer's texts.
  *
  * @param options.askPageUrl the URL of the page where the person can answer sensitive check questions, which no form may ask.
- *   Pass it only for a client that can show forms; for others, no check question is set apart
+ *   Pass it only for a client that can show forms. Without it, the sensitive questions are listed with the others
  */
 export function formatAnswer(answer: Answer, { askPageUrl }: { askPageUrl?: string } = {}): string {
   const { handOff, outOfScope, passages, check, limits, disclaimer } = answer

@@ -11,9 +11,9 @@ export type RequestAuthorizationServer = (path: string, request: BoundedRequest)
 interface Instance {
   readonly url: string
   inFlight: number
-  /** True from a failed connection or a 503 until the instance responds to a probe. */
+  /** True after a failed connection, a time-out or a 503, until a probe or another request succeeds. */
   isUnavailable: boolean
-  /** The time of the next probe, in milliseconds of a monotonic clock. */
+  /** The earliest time of the next probe, in milliseconds of a monotonic clock. */
   nextProbeAt: number
   /** The pause before the first probe when the instance becomes unavailable again. */
   pauseMs: number
@@ -26,12 +26,12 @@ const PROBE_TIMEOUT_MS = 1_000
 const MAX_PAUSE_MS = 8_000
 
 /**
- * Creates a client that sends each request to the instance with the fewest requests in flight. Among equally busy instances, it
- * uses each in turn. Create one client per process, so that all requests share its knowledge about the instances.
+ * Creates a client that sends each request to the available instance with the fewest requests in flight. Among equally busy
+ * instances, it uses each in turn. Create one client per process, so that all requests share its knowledge about the instances.
  *
  * An instance becomes unavailable when its connection fails, when it responds with 503, or when a request to it times out. After
- * a failed connection or a 503, the request goes to the next instance at once, so send only requests that may be repeated. An
- * unavailable instance gets no requests until it responds to a probe, unless all instances are unavailable.
+ * a failed connection or a 503, the client immediately sends the request to another instance, so send only requests that may be
+ * repeated. An unavailable instance gets no requests until it responds to a probe, unless no other instance is left to try.
  *
  * A probe can succeed while the instance cannot reach its store, or while its clock is skewed. If an instance responds only to
  * probes, the pause before its next probe doubles each time, up to 8 s.
@@ -82,7 +82,7 @@ function markUnavailable(instance: Instance, now: number): void {
   instance.pauseMs = Math.min(MAX_PAUSE_MS, Math.max(PROBE_INTERVAL_MS, instance.pauseMs * 2))
 }
 
-/** Marks an instance as available. Resets its pause, except after a request for the key set, which proves no more than a probe. */
+/** Marks an instance as available. Resets its pause, unless the request was for the key set: that proves no more than a probe. */
 function markAvailable(instance: Instance, path: string): void {
   instance.isUnavailable = false
   if (path !== KEY_SET_PATH) instance.pauseMs = 0

@@ -7,39 +7,39 @@ import { createAuthorizationServerKeys } from './authorization-server-keys.ts'
 const resources = new AsyncDisposableStack()
 let now = 0
 let requests = 0
-let hold: Promise<void> | undefined
+let holdUntil: Promise<void> | undefined
 let status = 200
 let body: { keys: unknown[]; trust_seconds?: unknown }
 let url: string
 let keys: ReturnType<typeof createAuthorizationServerKeys>
 
-const jwk = async (kid: string) => ({
+const createJwk = async (kid: string) => ({
   ...(await exportJWK((await generateKeyPair('ES256')).publicKey)),
   kid,
   alg: 'ES256',
 })
-const [one, two] = [await jwk('one'), await jwk('two')]
-const get = async (kid: string) => keys({ alg: 'ES256', kid }, {} as never)
-const expectFound = (kid: string) => expect(get(kid)).resolves.toBeDefined()
-const expectMissing = (kid: string) => expect(get(kid)).rejects.toThrow(/./)
+const [one, two] = [await createJwk('one'), await createJwk('two')]
+const findKey = async (kid: string) => keys({ alg: 'ES256', kid }, {} as never)
+const expectFound = (kid: string) => expect(findKey(kid)).resolves.toBeDefined()
+const expectMissing = (kid: string) => expect(findKey(kid)).rejects.toThrow(/./)
 
 const server = resources.use(
   await serve(
     (_request, response) => {
       requests += 1
-      void (hold ?? Promise.resolve()).then(() => response.writeHead(status).end(JSON.stringify(body)))
+      void (holdUntil ?? Promise.resolve()).then(() => response.writeHead(status).end(JSON.stringify(body)))
     },
     { port: 0, host: '127.0.0.1', drainSeconds: 0 },
   ),
 )
 url = server.url
 beforeEach(() => {
-  ;[now, requests, status, hold] = [100_000, 0, 200, undefined]
+  ;[now, requests, status, holdUntil] = [100_000, 0, 200, undefined]
   body = { keys: [one], trust_seconds: 5 }
   keys = createAuthorizationServerKeys(createAuthorizationServerClient([url]), { clock: { now: () => now } })
 })
 afterEach(() => {
-  hold = undefined
+  holdUntil = undefined
 })
 
 test('shares one fetch among concurrent callers', async () => {
@@ -62,7 +62,7 @@ test('fetches the set again in the background before its trust ends', async () =
   await expectFound('one')
   now += 2_500
   const { promise, resolve } = Promise.withResolvers<void>()
-  hold = promise
+  holdUntil = promise
   await expectFound('one')
   resolve()
   await expect.poll(() => requests).toBe(2)
@@ -71,8 +71,8 @@ test('fetches the set again in the background before its trust ends', async () =
 test('serves cached keys while the endpoint is down, until their trust ends', async () => {
   await expectFound('one')
   status = 500
-  for (const later of [2_500, 2_800, 3_100, 4_999]) {
-    now = 100_000 + later
+  for (const elapsedMs of [2_500, 2_800, 3_100, 4_999]) {
+    now = 100_000 + elapsedMs
     await expectFound('one')
   }
   now = 105_000
@@ -81,14 +81,14 @@ test('serves cached keys while the endpoint is down, until their trust ends', as
   await expectFound('one')
 })
 
-test('counts the trust from before the request', async () => {
+test('measures the trust from the start of the request', async () => {
   const { promise, resolve } = Promise.withResolvers<void>()
-  hold = promise
-  const slow = get('one')
+  holdUntil = promise
+  const slowResult = findKey('one')
   await expect.poll(() => requests).toBe(1)
   now += 5_000
   resolve()
-  await expect(slow).rejects.toThrow('after its trust had ended')
+  await expect(slowResult).rejects.toThrow('after its trust had ended')
 })
 
 test('fetches again for an unknown kid, at most once a second', async () => {
@@ -106,9 +106,9 @@ test('fetches again for an unknown kid, at most once a second', async () => {
 
 test.for([undefined, 'long', 61, -1])(
   'trusts a set with trust_seconds %s for at most a second',
-  async (trust) => {
-    body = { keys: [one], trust_seconds: trust }
-    await get('one').catch(() => undefined)
+  async (trustSeconds) => {
+    body = { keys: [one], trust_seconds: trustSeconds }
+    await findKey('one').catch(() => undefined)
     body = { keys: [two], trust_seconds: 5 }
     now += 1_000
     await expectMissing('one')

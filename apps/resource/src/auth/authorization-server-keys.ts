@@ -5,7 +5,7 @@ import { AuthorizationServerFailure } from './introspection.ts'
 import { createTimeoutSignal } from './send-bounded-request.ts'
 
 const FETCH_TIMEOUT_MS = 1_000
-/** The minimum time between two fetches for a `kid` that is not in the set. */
+/** For a `kid` that is not in the set, the set is fetched again only if it is at least this old. */
 const COOLDOWN_MS = 1_000
 /** The pause after a failed fetch, while the cached set is trusted. */
 const RETRY_MS = 250

@@ -24,11 +24,11 @@ export const explainContactScope = (urls: ServiceUrls) =>
 
 /** The refusals of a route, by reason. Each method creates the problem to throw. */
 export interface BearerRefusals {
-  /** For a request without a token. Adds nothing to `detail`. */
+  /** For a request without a token. Unlike `unreadableToken`, adds nothing to `detail`. */
   missingToken(detail: string): Problem
-  /** For a request from which no token can be read. */
+  /** For a request without a token, or with a scheme other than Bearer and DPoP. */
   unreadableToken(detail: string): Problem
-  /** For a token that is not active, or that is for another service. */
+  /** For a token that is malformed, not active, expired or for another service. */
   invalidToken(detail: string): Problem
   /** For a valid token that was sent with the wrong scheme. */
   wrongScheme(detail: string): Problem
@@ -38,7 +38,7 @@ export interface BearerRefusals {
 }
 
 /**
- * Creates the refusals of a route. Each has a challenge that names the route's scopes.
+ * Creates the refusals of a route. Each has a challenge that names the route's scopes, or the anonymous scopes if it has none.
  *
  * @param scopes the route's scopes; if empty, a token is optional
  * @param path the request path, which determines the resource metadata that the challenge refers to
@@ -68,7 +68,7 @@ export function createBearerRefusals(
       error,
     )
   const isForContact = scopes.includes(CONTACT_SCOPE) && !isForApps
-  // Every invalid token gets the same text, which therefore reveals nothing about the token's owner.
+  // Every invalid token gets this hint, so the hint reveals nothing about the token's owner.
   const renewal = isForContact ? ` ${RENEWAL_HINT}` : ''
   const howToGetScope = isForContact ? ` ${explainContactScope(urls)}` : ''
   const lacksScope = `The token lacks the scope ${scopes.join(' ')}.${howToGetScope}`

@@ -8,18 +8,18 @@ import type { ActiveIntrospection } from './introspection.ts'
 import { readPresentedToken } from './read-presented-token.ts'
 
 const TOKEN = `ppt_${'aZ09_-x'.repeat(6)}A`
-const sent = (...authorization: string[]) =>
+const readToken = (...authorization: string[]) =>
   readPresentedToken({ rawHeaders: authorization.flatMap((header) => ['Authorization', header]) })
 
-describe('the Authorization header', () => {
+describe('readPresentedToken', () => {
   test.for([
     [`Bearer ${TOKEN}`, 'Bearer'],
     [`bearer ${TOKEN}`, 'Bearer'],
     [`BeArEr   ${TOKEN}`, 'Bearer'],
     [`DPoP ${TOKEN}`, 'DPoP'],
     [`dpop  ${TOKEN}`, 'DPoP'],
-  ] as const)('holds a token: %s', ([header, scheme]) => {
-    expect(sent(header)).toEqual({ ok: true, value: { scheme, token: TOKEN } })
+  ] as const)('reads the token of %s', ([header, scheme]) => {
+    expect(readToken(header)).toEqual({ ok: true, value: { scheme, token: TOKEN } })
   })
 
   test.for([
@@ -45,14 +45,14 @@ describe('the Authorization header', () => {
     ['malformed', [`Bearer x${TOKEN}`]],
     ['malformed', [`Bearer ${TOKEN.toUpperCase()}`]],
     ['malformed', [`Bearer Bearer ${TOKEN}`]],
-  ] as const)('holds no token (%s): %j', ([error, headers]) => {
-    expect(sent(...headers)).toEqual({ ok: false, error })
+  ] as const)('returns the fault %s for %j', ([error, headers]) => {
+    expect(readToken(...headers)).toEqual({ ok: false, error })
   })
 })
 
 const resourceMetadata = 'https://plainpath.example/.well-known/oauth-protected-resource/api'
 
-test('a challenge is one line of quoted parameters', () => {
+test('formatChallenge quotes every parameter', () => {
   expect(
     formatChallenge('Bearer', {
       error: 'invalid_token',
@@ -69,7 +69,7 @@ test('a challenge is one line of quoted parameters', () => {
   )
 })
 
-test('nothing breaks out of a parameter', () => {
+test('formatChallenge replaces characters that are not allowed in a parameter', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom(...'"\\a ,=\r\n\t\u00e9\u{1f4a9}') }), (scope) => {
       expect(formatChallenge('Bearer', { scope: [scope], resourceMetadata })).toMatch(
@@ -79,10 +79,10 @@ test('nothing breaks out of a parameter', () => {
   )
 })
 
-describe('a token with a cached introspection', () => {
+describe('createCachedBearerCheck', () => {
   const now = new Date('2026-11-20T09:00:00Z')
   const urls = serviceUrls('https://plainpath.example')
-  const good: ActiveIntrospection = {
+  const active: ActiveIntrospection = {
     active: true,
     clientId: AgentId.parse(`agt_${'a'.repeat(22)}`),
     scopes: new Set(['guides:read']),
@@ -92,7 +92,7 @@ describe('a token with a cached introspection', () => {
   }
   const findCaller = ({
     isSynchronised = true,
-    introspection = good,
+    introspection = active,
     scheme = 'Bearer',
   }: {
     isSynchronised?: boolean
@@ -104,17 +104,20 @@ describe('a token with a cached introspection', () => {
     return find({ rawHeaders: ['Authorization', `${scheme} ${TOKEN}`] })
   }
 
-  test('names its caller', () => {
-    expect(findCaller({})).toEqual({ clientId: good.clientId, scopes: good.scopes })
+  test('finds the caller of a token whose introspection is cached', () => {
+    expect(findCaller({})).toEqual({ clientId: active.clientId, scopes: active.scopes })
   })
 
   test.for([
-    { why: 'by a wrong clock', isSynchronised: false },
-    { why: 'once it has expired', introspection: { ...good, expiresAt: now } },
-    { why: 'when it is bound to a key', introspection: { ...good, jkt: 'a'.repeat(43) } },
-    { why: 'behind the scheme DPoP', scheme: 'DPoP' },
-    { why: 'for another service', introspection: { ...good, audience: ['https://other.example/api'] } },
-  ])('says nothing $why', (known) => {
-    expect(findCaller(known)).toBeUndefined()
+    { condition: 'while the clock is not synchronised', isSynchronised: false },
+    { condition: 'once the token has expired', introspection: { ...active, expiresAt: now } },
+    { condition: 'for a token bound to a key', introspection: { ...active, jkt: 'a'.repeat(43) } },
+    { condition: 'with the scheme DPoP', scheme: 'DPoP' },
+    {
+      condition: 'for a token of another service',
+      introspection: { ...active, audience: ['https://other.example/api'] },
+    },
+  ])('finds no caller $condition', (options) => {
+    expect(findCaller(options)).toBeUndefined()
   })
 })

@@ -30,8 +30,8 @@ const NEEDS_BEARER =
  * Creates the function that checks a request's access token and, for a bound token, its DPoP proof. The check alone does not stop a
  * replay: its caller must then apply the client's limits, and mark the proof as used (`createProofUse`).
  *
- * @param deps.clock while this clock is not synchronised, every check throws 503, since no expiry can be judged
- * @param deps.now a token is refused after its `exp`, even if the introspection says that it is active
+ * @param deps.clock while this clock is not synchronised, every check throws 503, because no expiry can be judged
+ * @param deps.now a token is refused from its `exp` on, even if the introspection says that it is active
  * @throws {Problem} 401 or 403 with a challenge; 400 for several Authorization headers; 429 if a limit prevents the check; 503.
  *   Also rethrows the errors of `introspect`
  */
@@ -108,7 +108,8 @@ export function createBearerCheck(deps: {
  * Creates the function that marks a caller's proof as used. Call it only after the client's limits have been applied, because they
  * bound how fast the store grows.
  *
- * @throws {Problem} 401 with a challenge when the proof was used before. Also rethrows store errors
+ * @throws {Problem} 401 with a challenge when the proof was used before; 503 while the clock is not synchronised. Also rethrows
+ *   store errors
  */
 export function createProofUse(deps: {
   usedProofs: UsedProofs
@@ -125,8 +126,8 @@ export function createProofUse(deps: {
 
 /**
  * Creates the function that finds the caller of a public route in the introspection cache. The function returns undefined for a
- * token that is not cached, not valid, or bound to a key. Use `createBearerCheck` for such a token. It checks no scopes, since public
- * routes require none, and expects the audience of the API, to which all public routes belong.
+ * token that is not cached, not valid or bound to a key, and while the clock is not synchronised. Use `createBearerCheck` then.
+ * The function checks no scopes, because public routes require none. It expects the API's audience, as every public route does.
  */
 export function createCachedBearerCheck(deps: {
   findCached: (token: string) => ActiveIntrospection | undefined
@@ -148,7 +149,7 @@ export function createCachedBearerCheck(deps: {
 
 const CALLERS = new WeakMap<ActiveIntrospection, Caller>()
 
-/** Converts an introspection to a caller. Returns the same object each time, because this runs on every request. */
+/** Converts an introspection to a caller. Caches the result, because this runs on every request with a token. */
 function toCaller(introspection: ActiveIntrospection): Caller {
   const cached = CALLERS.get(introspection)
   if (cached) return cached

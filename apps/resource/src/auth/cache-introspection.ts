@@ -4,9 +4,10 @@ import type { IntrospectionMetrics } from './introspection-client.ts'
 import type { InFlightIntrospection, RevocationSubscriber } from './revocation-subscriber.ts'
 
 /**
- * Wraps `introspect` with a cache that may be used only under a valid revocation lease. Under the lease, a token is introspected only
- * if its introspection is neither cached nor in flight; without it, for every request. Only active tokens are cached. An inactive
- * token is introspected again for the next request, so that `introspect` can limit the addresses that send such tokens.
+ * Wraps `introspect` with a cache that may be used only under a valid revocation lease. Under the lease, a token is introspected
+ * only if its introspection is neither cached nor in flight. Without the lease, it is introspected for every request. Only active
+ * tokens are cached. An inactive token is introspected again for a later request, so that `introspect` can limit the addresses
+ * that send such tokens.
  *
  * @param deps.clock the monotonic clock of the subscriber's lease, in milliseconds
  */
@@ -44,7 +45,7 @@ export function cacheIntrospection(deps: {
       pendingResults.set(source.inFlight, pendingResult)
       return pendingResult
     },
-    // A miss is not counted: the caller then calls `introspect`, which counts it.
+    // A miss is not counted here, because the caller then calls `introspect`, which counts it.
     findCached(token) {
       const introspection = subscriber.findCached(hashToken(token), clock.now())
       if (introspection) metrics.countSource('cache')

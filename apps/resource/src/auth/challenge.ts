@@ -3,7 +3,7 @@ import type { TokenScheme } from './read-presented-token.ts'
 
 /** The parameters of a challenge (RFC 6750 §3, RFC 9449 §7.1, RFC 9728 §5.1). */
 export interface Challenge {
-  /** Absent when no credentials were sent (RFC 6750 §3.1). */
+  /** Absent when no token was sent (RFC 6750 §3.1). */
   readonly error?: 'invalid_request' | 'invalid_token' | 'invalid_dpop_proof' | 'insufficient_scope'
   readonly scope: readonly string[]
   readonly resourceMetadata: string

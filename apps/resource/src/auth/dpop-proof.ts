@@ -4,7 +4,7 @@ import { type CryptoKey, decodeJwt, decodeProtectedHeader, importJWK, jwtVerify 
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 
-/** The signature algorithms of proofs, for `algs` in challenges and for the metadata. */
+/** The signature algorithms of proofs. A challenge lists them in `algs`. */
 export const DPOP_ALGORITHMS = ASSERTION_ALGORITHMS
 
 const MAX_PROOF_BYTES = 4_096
@@ -119,15 +119,16 @@ function findClaimFault(
     return 'The htu claim of the proof is not the URL of this request.'
   const age = now.getTime() / 1_000 - claims.iat
   if (!(age <= PAST_SECONDS && age >= -FUTURE_SECONDS))
-    return `The iat claim of the proof must be at most ${PAST_SECONDS} seconds old: make a new proof for each request.`
+    return `The iat claim of the proof must be at most ${PAST_SECONDS} seconds in the past and ${FUTURE_SECONDS} in the future: make a new proof for each request, and set the clock.`
   if (claims.ath !== createHash('sha256').update(token).digest('base64url'))
     return 'The ath claim of the proof is not the SHA-256 hash of this access token, in base64url.'
   return undefined
 }
 
 /**
- * Matches an absolute URL without whitespace, backslashes and credentials. Unless these are refused, different URLs may count as
- * equal: `URL.parse` removes whitespace and turns backslashes into slashes, and `normalizeTarget` drops credentials.
+ * Matches an absolute http or https URL without whitespace, backslashes or credentials. If these were accepted, different URLs
+ * could count as equal: `URL.parse` removes whitespace and turns backslashes into slashes, and `normalizeTarget` drops
+ * credentials.
  */
 const HTTP_URL = /^https?:\/\/[^\s\\@/]+(?:[/?#]|$)[^\s\\]*$/i
 const UNRESERVED = /^[\w.~-]$/
@@ -135,7 +136,7 @@ const UNRESERVED = /^[\w.~-]$/
 /**
  * Normalizes a URL as RFC 3986 §6.2.2 and §6.2.3 describe, and removes its query and fragment.
  *
- * @returns undefined for anything but an absolute http or https URL
+ * @returns undefined for a text that `HTTP_URL` does not match, and for an invalid URL
  */
 function normalizeTarget(target: string): string | undefined {
   const url = HTTP_URL.test(target) ? URL.parse(target) : null
@@ -173,7 +174,7 @@ export function createProofVerifier() {
   }
 }
 
-/** Imports a key. Returns undefined for a point off its curve, and for a key under which anybody can forge signatures. */
+/** Imports a key. Returns undefined for a key that `SentJwk` refuses, such as one under which anybody can forge signatures. */
 async function importKey({ kty, crv, x, y }: ProofKey): Promise<CryptoKey | undefined> {
   const jwk = SentJwk.safeParse({ kty, crv, x, ...(y !== undefined && { y }) })
   if (!jwk.success) return undefined

@@ -27,18 +27,18 @@ interface FollowDeps {
 }
 
 /**
- * After this many renewals without a reply, the connection counts as lost. The Redis client's own timeout does not help here,
- * because it restarts whenever a command is sent.
+ * After this many renewal intervals without a reply or a notification, the connection counts as lost. The Redis client's own
+ * timeout does not help here, because it restarts whenever a command is sent.
  */
-const MAX_UNANSWERED_RENEWALS = 3
+const MAX_SILENT_INTERVALS = 3
 const MAX_PAUSE_MS = 1_000
 const UNSUBSCRIBE_TIMEOUT_MS = 200
 const CONNECT_TIMEOUT_MS = 1_000
 
 /**
- * Receives revocations until it is disposed of. Notifications and renewals share one connection: a process that receives no
- * notifications cannot renew its lease either. After a failure, it opens another connection and subscribes again. Without a
- * connection, each token is introspected.
+ * Starts receiving revocations, until the result is disposed of. Notifications and renewals share one connection, so a process
+ * that receives no notifications cannot renew its lease either. After a failure, it opens another connection and subscribes
+ * again. Until it has a lease, each token is introspected.
  */
 export function followRevocations(url: string, deps: FollowDeps): AsyncDisposable {
   const shutdown = new AbortController()
@@ -60,8 +60,8 @@ export function followRevocations(url: string, deps: FollowDeps): AsyncDisposabl
       await receive(connection, { ...deps, onSubscribed: handleSubscribed, signal: shutdown.signal }).catch(
         handleFailure,
       )
-      const pause = Math.min(50 * 2 ** Math.min(failures, 10), MAX_PAUSE_MS)
-      await sleep(pause, undefined, { signal: shutdown.signal }).catch(() => undefined)
+      const pauseMs = Math.min(50 * 2 ** Math.min(failures, 10), MAX_PAUSE_MS)
+      await sleep(pauseMs, undefined, { signal: shutdown.signal }).catch(() => undefined)
     }
   }
 
@@ -87,7 +87,7 @@ async function receive(
   const completion = Promise.withResolvers<void>()
   // Prevents an unhandled rejection while nothing awaits the promise.
   completion.promise.catch(() => undefined)
-  let repliedAt = clock.now()
+  let lastReceivedAt = clock.now()
   let isOpen = false
 
   async function perform(command: Command): Promise<Command[]> {
@@ -103,12 +103,12 @@ async function receive(
     for (const command of commands) perform(command).then(handleReply).catch(completion.reject)
   }
   function handleReply(commands: readonly Command[]): void {
-    repliedAt = clock.now()
+    lastReceivedAt = clock.now()
     send(commands)
   }
   const tick = () => {
     deps.metrics.setLease(subscriber.isValid(clock.now()))
-    if (clock.now() - repliedAt > MAX_UNANSWERED_RENEWALS * intervals.renewMs)
+    if (clock.now() - lastReceivedAt > MAX_SILENT_INTERVALS * intervals.renewMs)
       completion.reject(new Error('the revocation store did not reply in time'))
     else if (isOpen) send(subscriber.tick(clock.now()))
   }
@@ -157,7 +157,7 @@ function createRevocationConnection(url: string, name: string) {
   const run = async <Reply>({ lua, reply }: Script<Reply>, ...args: string[]): Promise<Reply> =>
     reply.parse(await client.eval(lua, { keys: [getRevocationKey(name)], arguments: args }))
   return {
-    /** Connects, and passes each notification to `onNotification`; undefined for a notification that cannot be parsed. */
+    /** Connects, and passes each notification to `onNotification`. Passes undefined if a notification cannot be parsed. */
     async open(onNotification: (notification: RevocationNotification | undefined) => void): Promise<void> {
       await client.connect()
       await client.subscribe(getRevocationChannel(name), (text: string) =>
@@ -169,12 +169,12 @@ function createRevocationConnection(url: string, name: string) {
       client.on('error', listener)
       client.on('end', () => listener(new Error('the connection was closed')))
     },
-    /** Subscribes. Returns undefined when no authorization server publishes revocations in this store. */
+    /** Subscribes. Returns undefined if the store has no revocation state, because no authorization server publishes there. */
     async subscribe({ id, previous }: Subscribe) {
       const grant = await run(SUBSCRIBE, id, previous)
       return grant ? { mark: grant[0], number: grant[1] } : undefined
     },
-    /** Acknowledges notifications. Returns the number of the store's last notification; undefined for an unknown subscription. */
+    /** Acknowledges notifications. Returns the store's last notification number; undefined for an unknown subscription. */
     acknowledge: async ({ mark, id, lastSeen }: Acknowledge) =>
       (await run(ACKNOWLEDGE, mark, id, String(lastSeen))) ?? undefined,
     /** Removes the subscription from the store's list, if the store can be reached. */

@@ -32,10 +32,10 @@ export class IntrospectionLimited extends Error {
 }
 
 /**
- * Wraps `introspect` with limits by address, so that a caller with invalid tokens cannot use up the service for others. A token
- * that this process verified within the last ten minutes is always introspected. Any other token is refused after 30 failed tokens
- * from its network within a minute, and while 16 introspections of such tokens from its network, or 128 in all, are in flight. An
- * address counts in each of its networks, as for every limit.
+ * Wraps `introspect` with limits by address, so that a caller with invalid tokens cannot use up the service for others. These
+ * limits do not apply to a token that this process verified within the last ten minutes. Any other token is refused after 30
+ * failed tokens from its network within a minute, and while 16 introspections of such tokens from its network, or 128 in all, are
+ * in flight. An address counts in each of its networks, as for every limit.
  *
  * @param options.factor multiplies both limits for an address
  */

@@ -1,5 +1,5 @@
 import type { Metrics } from '@plainpath/http'
-import { traced, traceHeaders } from '@plainpath/tracing'
+import { traceCall, traceHeaders } from '@plainpath/tracing'
 import type { JWTVerifyGetKey } from 'jose'
 import type { RequestAuthorizationServer } from './authorization-server-client.ts'
 import {
@@ -13,7 +13,7 @@ import { createTimeoutSignal } from './send-bounded-request.ts'
 import type { WatchedClientSecret } from './watch-client-secret.ts'
 
 const TIMEOUT_MS = 1_000
-/** Bounds the introspections in flight, which would otherwise use up memory when the authorization server hangs. */
+/** Bounds the introspections in flight. Otherwise they would use up memory when the authorization server hangs. */
 const MAX_IN_FLIGHT = 256
 
 /** Creates a client that introspects tokens (RFC 7662 §2.1) and accepts only signed responses (RFC 9701 §4). */
@@ -27,7 +27,7 @@ export function createIntrospectionClient(options: {
   readonly now: () => Date
   /** The time limit of one introspection; by default a second. */
   readonly timeoutMs?: number | undefined
-  /** If set, the response also contains the person's e-mail address. */
+  /** If set, the person's e-mail address is requested too. */
   readonly claims?: 'email'
   readonly metrics: IntrospectionMetrics
 }): Introspect {
@@ -82,7 +82,7 @@ export function createIntrospectionClient(options: {
     using timeout = createTimeoutSignal(timeoutMs)
     const { signal } = timeout
     try {
-      return await traced(describeCall, () =>
+      return await traceCall(describeCall, () =>
         Promise.race([introspect(token, signal), rejectOnAbort(signal)]),
       )
     } catch (cause) {

@@ -21,7 +21,7 @@ export type Introspection =
       readonly registrationId?: string
       /** Present only when it was requested and the person verified it. */
       readonly email?: string
-      /** The agent that this person confirmed. Earlier releases of the authorization server leave it out. */
+      /** The agent that the person confirmed. Requested with `email`. Earlier authorization servers leave it out. */
       readonly agent?: ConfirmedAgent
       /** The mark of the revocation store that publishes this token's revocation; undefined when no store does. */
       readonly revocationMark?: string
@@ -38,7 +38,7 @@ export interface ConfirmedAgent {
   readonly registeredAt: Date
   readonly verifiedAt: Date
   readonly expiresAt: Date
-  /** The secret of the mailed link that revokes the agent's access; absent if it is unknown. */
+  /** The secret of the mailed link that revokes the agent's access; absent if the authorization server does not know it. */
   readonly endSecret?: string
 }
 
@@ -59,7 +59,10 @@ export type Introspect = (token: string) => Promise<Introspection>
  */
 export type IntrospectFor = (token: string, address: string) => Promise<Introspection>
 
-/** Thrown when the authorization server sends no valid response. The API then responds 503, because it cannot judge the token. */
+/**
+ * Thrown when the authorization server sends no valid response, or when too many introspections are in flight. The API then
+ * responds 503, because it cannot judge the token.
+ */
 export class AuthorizationServerFailure extends Error {
   override readonly name = 'AuthorizationServerFailure'
 }
@@ -140,7 +143,7 @@ const TokenIntrospection = z.discriminatedUnion('active', [
 
 export const INTROSPECTION_TYPE = 'application/token-introspection+jwt'
 
-/** The members that every signed response must match. */
+/** The values against which every signed response is checked. */
 interface ExpectedResponse {
   /** `iss`: the OAuth issuer. */
   readonly issuer: string

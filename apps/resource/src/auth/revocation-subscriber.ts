@@ -1,13 +1,13 @@
 import type { Revocation, RevocationNotification } from '@plainpath/revocation'
 import type { ActiveIntrospection, Introspection } from './introspection.ts'
 
-/** A command for the store. Its reply is passed back together with the command. */
+/** A command for the store. The caller passes the reply and the command to `onSubscribed` or `onAcknowledged`. */
 export type Command = Subscribe | Acknowledge
 export interface Subscribe {
   readonly do: 'subscribe'
   /** The id of the new subscription, used only once. */
   readonly id: string
-  /** The id of the subscription that this one replaces. */
+  /** The id of the subscription that this one replaces. The store ignores an id that it does not know. */
   readonly previous: string
   readonly sentAt: number
 }
@@ -41,8 +41,8 @@ interface Subscription {
 }
 
 /**
- * The introspection cache of an API process, and the lease under which it may be used (docs/revocation). It does no input or
- * output: the methods return the commands to send, and `now` is in milliseconds of a monotonic clock.
+ * The introspection cache of an API process, and the lease under which it may be used (docs/revocation). It performs no I/O: the
+ * methods return the commands to send. `now` is in milliseconds of a monotonic clock.
  *
  * A request may use a cached introspection, or share one in flight, only while the lease is valid. A notification removes the
  * introspections that it revokes: requests no longer share them, and their results are not cached.
@@ -54,7 +54,7 @@ export interface RevocationSubscriber {
   readonly size: number
   /** Subscribes. Call it as soon as notifications can arrive. */
   onConnected(now: number): Command[]
-  /** Drops the lease, because notifications can no longer arrive. Returns the id of the ended subscription. */
+  /** Drops the lease, because notifications can no longer arrive. Returns the id of the ended subscription, if there was one. */
   onDisconnected(): string | undefined
   /** Starts the lease. `grant` is undefined if the store refused the subscription. */
   onSubscribed(
@@ -63,25 +63,28 @@ export interface RevocationSubscriber {
     now: number,
   ): Command[]
   /**
-   * Extends the lease, or subscribes again after a lost notification.
+   * Extends the lease if the store has published nothing since. Subscribes again if a notification was lost or the store does not
+   * know the subscription.
    *
    * @param number the number of the store's last notification; undefined if the store does not know this subscription
    */
   onAcknowledged(command: Acknowledge, number: number | undefined, now: number): Command[]
   /**
-   * Removes the introspections that a notification revokes.
+   * Removes the introspections that a notification revokes, and acknowledges it. Removes all introspections if its number shows
+   * that an earlier notification was lost. Subscribes again if it has another mark or cannot be parsed.
    *
    * @param notification undefined for a notification that cannot be parsed
    */
   onNotification(notification: RevocationNotification | undefined, now: number): Command[]
-  /** Renews the lease. */
+  /** Renews the lease. Without a subscription, subscribes. */
   tick(now: number): Command[]
-  /** Finds a cached introspection, for a caller that can also introspect. */
+  /** Finds a cached introspection. Returns undefined if there is none, or if the lease is not valid. */
   findCached(hash: string, now: number): ActiveIntrospection | undefined
   /** Decides how a request gets the introspection of a token. Records a new introspection as in flight. */
   beginIntrospection(hash: string, now: number): IntrospectionSource
   /**
-   * Ends an introspection that `beginIntrospection` recorded, and caches its result if that is safe.
+   * Ends an introspection that `beginIntrospection` recorded. Caches the result of an active token if no notification removed the
+   * introspection, this store publishes the token's revocation, and the lease is valid.
    *
    * @param result undefined if the introspection failed
    */
@@ -92,7 +95,7 @@ export function createRevocationSubscriber(options: {
   /** A name that is unique to this process. */
   readonly name: string
   readonly leaseMs: number
-  /** The maximum time that an introspection is cached, even without any notification. */
+  /** The maximum time that an introspection is cached. */
   readonly cacheMs: number
   readonly maxCached: number
 }): RevocationSubscriber {

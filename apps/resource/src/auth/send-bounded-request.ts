@@ -17,7 +17,7 @@ export interface BoundedResponse {
 
 const MAX_RESPONSE_BYTES = 64 * 1024
 
-/** Node's error codes when the server closed an idle connection just as a request was written to it. */
+/** Node's error codes for a lost connection, such as an idle one that the server closed just as a request was written to it. */
 const LOST_CONNECTION_CODES = new Set(['ECONNRESET', 'EPIPE'])
 
 /** Auth closes idle connections after 5 s. Closing them earlier keeps requests off closing connections. */
@@ -28,7 +28,7 @@ const HTTP = { request: http.request, agent: new http.Agent(AGENT_OPTIONS) }
 const HTTPS = { request: https.request, agent: new https.Agent(AGENT_OPTIONS) }
 
 /**
- * Sends a request and reads at most 64 KiB of the response. It follows no redirects, and always ends when `signal` is aborted. If
+ * Sends a request and accepts a response of at most 64 KiB. It follows no redirects, and always ends when `signal` is aborted. If
  * the connection is lost, it repeats the request once, so send only requests that may be repeated.
  *
  * @throws the reason of `signal`; Node's connection error, which has a `code`; a RangeError for a longer response; a TypeError
@@ -84,7 +84,7 @@ function sendOnce(url: string, { method = 'GET', headers = {}, body, signal }: B
 }
 
 /**
- * Creates a signal that is aborted after `ms` milliseconds, unless it is disposed of before. `AbortSignal.timeout` does not
+ * Creates a signal that is aborted after `ms` milliseconds, unless it is disposed of first. `AbortSignal.timeout` does not
  * suffice, because its timer keeps running after the work has finished.
  */
 export function createTimeoutSignal(ms: number): Disposable & { readonly signal: AbortSignal } {

@@ -13,14 +13,14 @@ export const newProof = (change: Partial<VerifiedProof> = {}): VerifiedProof => 
 export interface UsedProofsUnderTest extends AsyncDisposable {
   /** Two instances of the store, which share their proofs. */
   readonly stores: readonly [UsedProofs, UsedProofs]
-  /** Returns everything stored, as text. */
-  stored(): Promise<string>
+  /** Reads everything that is stored, as text. */
+  readStored(): Promise<string>
 }
 
-/** Describes the tests that every store of used proofs must pass. */
+/** Registers the tests that every store of used proofs must pass. */
 export function describeUsedProofs(kind: string, open: () => Promise<UsedProofsUnderTest>): void {
   describe(`used proofs in ${kind}`, () => {
-    test('accepts a proof once, on whatever instance', async () => {
+    test('accepts a proof once, on any instance', async () => {
       await using underTest = await open()
       const [one, two] = underTest.stores
       const proof = newProof()
@@ -45,11 +45,11 @@ export function describeUsedProofs(kind: string, open: () => Promise<UsedProofsU
       for (const candidate of [proof, ...otherProofs]) expect(await store.use(candidate)).toBe(false)
     })
 
-    test('stores neither jti nor thumbprint in clear', async () => {
+    test('stores neither the jti nor the thumbprint as plain text', async () => {
       await using underTest = await open()
       const proof = newProof({ jti: 'canary-jti', jkt: `canary-jkt${'k'.repeat(33)}` })
       await underTest.stores[0].use(proof)
-      const storedText = await underTest.stored()
+      const storedText = await underTest.readStored()
       expect(storedText).not.toBe('')
       expect(storedText).not.toContain('canary')
     })

@@ -16,14 +16,14 @@ afterAll(() => resources.disposeAsync())
 
 const LIFETIME_SECONDS = RULES.usedProofMs / 1_000
 const NOW = new Date('2026-11-23T09:00:00Z')
-const after = (seconds: number) => new Date(NOW.getTime() + seconds * 1_000)
-const count = async () => (await db.query('select 1 from used_proofs')).rowCount
+const secondsLater = (seconds: number) => new Date(NOW.getTime() + seconds * 1_000)
+const countProofs = async () => (await db.query('select 1 from used_proofs')).rowCount
 
 describeUsedProofs('PostgreSQL', async () => {
-  const store = () => createPostgresUsedProofs(db, () => NOW)
+  const createStore = () => createPostgresUsedProofs(db, () => NOW)
   return {
-    stores: [store(), store()],
-    async stored() {
+    stores: [createStore(), createStore()],
+    async readStored() {
       const { rows } = await db.query('select used_proofs::text, encode(proof_hash, $1) from used_proofs', [
         'escape',
       ])
@@ -33,15 +33,15 @@ describeUsedProofs('PostgreSQL', async () => {
   }
 })
 
-test('deletes proofs in batches, and not before no instance accepts them any more', async () => {
+test('deletes expired proofs, at most 1,000 at a time', async () => {
   await db.query('delete from used_proofs')
   const store = createPostgresUsedProofs(db, () => NOW)
   const proof = newProof()
   await store.use(proof)
-  expect(await sweepUsedProofs(db, after(LIFETIME_SECONDS - 1))).toBe(0)
+  expect(await sweepUsedProofs(db, secondsLater(LIFETIME_SECONDS - 1))).toBe(0)
   expect(await store.use(proof)).toBe(false)
-  expect(await sweepUsedProofs(db, after(LIFETIME_SECONDS))).toBe(1)
-  expect(await count()).toBe(0)
+  expect(await sweepUsedProofs(db, secondsLater(LIFETIME_SECONDS))).toBe(1)
+  expect(await countProofs()).toBe(0)
   await db.query(
     `insert into used_proofs select sha256(number::text::bytea), $1 from generate_series(1, 1500) number`,
     [NOW],
@@ -49,5 +49,5 @@ test('deletes proofs in batches, and not before no instance accepts them any mor
   const swept = await Promise.all([sweepUsedProofs(db, NOW), sweepUsedProofs(db, NOW)])
   expect(Math.max(...swept)).toBeLessThanOrEqual(1_000)
   while ((await sweepUsedProofs(db, NOW)) > 0);
-  expect(await count()).toBe(0)
+  expect(await countProofs()).toBe(0)
 })

@@ -40,7 +40,7 @@ describeUsedProofs('Redis', async () => {
   const [one, two] = [await openStore(), await openStore()]
   return {
     stores: [one.store, two.store],
-    stored: () =>
+    readStored: () =>
       withAdmin(async (admin) => {
         const keys = await admin.keys('*')
         return JSON.stringify([keys, await admin.mGet(keys)])
@@ -52,10 +52,10 @@ describeUsedProofs('Redis', async () => {
   }
 })
 
-test('a stored proof has a TTL that outlasts its acceptance', async () => {
+test('stores a proof with the TTL of three minutes', async () => {
   await using opened = await openStore()
   await withAdmin((admin) => admin.flushAll())
-  // Dated ahead, because an emptied Redis refuses proofs that were made before its first use.
+  // The proof is dated ahead, because an emptied Redis refuses proofs that were made before its first use.
   await opened.store.use(newProof({ iat: secondsFromNow(10) }))
   await withAdmin(async (admin) => {
     const [proof = ''] = await admin.keys('resource:proof:*')
@@ -66,7 +66,7 @@ test('a stored proof has a TTL that outlasts its acceptance', async () => {
   })
 })
 
-test('throws while Redis is down, and afterwards for proofs that were made before the restart', async () => {
+test('throws while Redis is down, and after a restart for proofs that were made before it', async () => {
   await using opened = await openStore()
   const proof = newProof({ iat: secondsFromNow(-30) })
   await server.kill()
@@ -78,7 +78,7 @@ test('throws while Redis is down, and afterwards for proofs that were made befor
   await expect(opened.store.use(proof)).rejects.toThrow(UsedProofsUnavailable)
 })
 
-test('refuses proofs that were made before a replica was promoted', async () => {
+test('throws for proofs that were made before the replication ID changed', async () => {
   await using opened = await openStore()
   const iat = secondsFromNow(-20)
   await withAdmin(async (admin) => {

@@ -5,8 +5,8 @@ import { type Redis, withReplyTimeout } from '../open-redis.ts'
 import type { VerifiedProof } from './dpop-proof.ts'
 
 /**
- * Remembers used proofs, so all instances together accept each proof only once. A proof is accepted for 70 s; it is remembered
- * for longer than that plus twice the tolerated clock skew of 30 s.
+ * Remembers used proofs, so all instances together accept each proof only once. A proof is accepted for 70 s. It is remembered
+ * for three minutes, which is longer than that plus twice the tolerated clock skew of 30 s.
  */
 export interface UsedProofs {
   /**
@@ -18,12 +18,12 @@ export interface UsedProofs {
   use(proof: VerifiedProof): Promise<boolean>
 }
 
-/** Thrown when Redis cannot tell whether a proof was used. The request gets 503, and the proof is never accepted. */
+/** Thrown when Redis cannot tell whether a proof was used. The request then gets 503. */
 export class UsedProofsUnavailable extends Error {
   override readonly name = 'UsedProofsUnavailable'
 }
 
-/** Hashes the key together with the `jti`, so that clients with different keys may use the same `jti`. */
+/** Hashes the key's thumbprint together with the `jti`, because clients with different keys may use the same `jti`. */
 const hashProof = ({ jkt, jti }: VerifiedProof) => sha256(`${jkt}\n${jti}`)
 
 /** Creates the store of used proofs in PostgreSQL. `sweepUsedProofs` deletes old ones. */
@@ -71,7 +71,7 @@ return redis.call('SET', KEYS[2], '', 'NX', 'EX', ARGV[2]) and 'accepted' or 'us
 export function createRedisUsedProofs(redis: Redis): UsedProofs {
   const runUseScript = (keys: string[], args: string[]) =>
     withReplyTimeout(redis.eval(USE_SCRIPT, [REPLICATION_KEY, ...keys], args))
-  // The key is set on connect, so that its time is earlier than any proof’s. If this fails, the first use sets it.
+  // Setting the key on connect makes its time earlier than those of later proofs. If this fails, the first use sets the key.
   redis.onReady(() => void runUseScript([], []).catch(() => undefined))
   return {
     async use(proof) {

@@ -2,66 +2,66 @@ import { createLog } from '@plainpath/http'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type WatchedClientSecret, watchClientSecret } from './watch-client-secret.ts'
 
-const logged: string[] = []
-let file: string | Error
-let reads: number
+const logLines: string[] = []
+let fileContent: string | Error
+let readCount: number
 let secret: WatchedClientSecret
-const open = (intervalMs: number) =>
+const watch = (intervalMs: number) =>
   watchClientSecret({
     initial: 'secret-one',
     async read() {
-      reads += 1
-      if (file instanceof Error) throw file
-      return file
+      readCount += 1
+      if (fileContent instanceof Error) throw fileContent
+      return fileContent
     },
     intervalMs,
-    log: createLog({ service: 'test', write: (line) => void logged.push(line) }),
+    log: createLog({ service: 'test', write: (line) => void logLines.push(line) }),
   })
 beforeEach(() => {
-  logged.length = 0
-  ;[file, reads] = ['secret-one', 0]
-  secret = open(60_000)
+  logLines.length = 0
+  ;[fileContent, readCount] = ['secret-one', 0]
+  secret = watch(60_000)
 })
 afterEach(() => secret[Symbol.asyncDispose]())
 
-test('reads its file at an interval', async () => {
-  await using quick = open(5)
-  file = 'secret-two'
-  await expect.poll(quick.current).toBe('secret-two')
-  expect(logged.join('')).not.toContain('secret-two')
+test('reads the file at the interval, and does not log the secret', async () => {
+  await using frequent = watch(5)
+  fileContent = 'secret-two'
+  await expect.poll(frequent.current).toBe('secret-two')
+  expect(logLines.join('')).not.toContain('secret-two')
 })
 
-test('reads the file at once, and once, for concurrent rejections of a secret', async () => {
-  file = 'secret-two'
-  const others = await Promise.all(Array.from({ length: 20 }, () => secret.alternativeTo('secret-one')))
-  expect(new Set(others)).toEqual(new Set(['secret-two']))
-  expect(reads).toBe(1)
+test('reads the file immediately, and only once, for concurrent rejections of a secret', async () => {
+  fileContent = 'secret-two'
+  const alternatives = await Promise.all(Array.from({ length: 20 }, () => secret.alternativeTo('secret-one')))
+  expect(new Set(alternatives)).toEqual(new Set(['secret-two']))
+  expect(readCount).toBe(1)
   expect(secret.current()).toBe('secret-two')
 })
 
 test('returns the newer secret without a read when an older one was rejected', async () => {
-  file = 'secret-two'
+  fileContent = 'secret-two'
   await secret.alternativeTo('secret-one')
   expect(await secret.alternativeTo('secret-one')).toBe('secret-two')
-  expect(reads).toBe(1)
+  expect(readCount).toBe(1)
 })
 
 test('returns the previous secret when the new one is not accepted yet', async () => {
-  file = 'secret-two'
+  fileContent = 'secret-two'
   await secret.alternativeTo('secret-one')
   expect(await secret.alternativeTo('secret-two')).toBe('secret-one')
 })
 
-test('returns nothing when the file did not change', async () => {
+test('returns undefined when the file did not change and there is no previous secret', async () => {
   expect(await secret.alternativeTo('secret-one')).toBeUndefined()
 })
 
-test('keeps the secret when the file cannot be read, and logs that once', async () => {
-  file = Object.assign(new Error('secret-of-a-path'), { code: 'ENOENT' })
+test('keeps the secret when the file cannot be read, and logs the reason once', async () => {
+  fileContent = Object.assign(new Error('secret-of-a-path'), { code: 'ENOENT' })
   expect(await secret.alternativeTo('secret-one')).toBeUndefined()
   expect(await secret.alternativeTo('secret-one')).toBeUndefined()
   expect(secret.current()).toBe('secret-one')
-  expect(logged).toHaveLength(1)
-  expect(logged[0]).toContain('ENOENT')
-  expect(logged[0]).not.toContain('secret-of-a-path')
+  expect(logLines).toHaveLength(1)
+  expect(logLines[0]).toContain('ENOENT')
+  expect(logLines[0]).not.toContain('secret-of-a-path')
 })

@@ -22,7 +22,7 @@ const sectionArgument = argument(
   'the end of the section’s URL: slug#anchor, or slug#intro for the beginning',
 )
 
-/** The commands that turn answers, sections and triggers off and on. They take effect on every instance within two seconds. */
+/** The commands for answers, triggers and withdrawn sections. Every instance applies a change within two seconds. */
 export const answersCommands = [
   defineCommand({
     name: 'answers list',
@@ -157,7 +157,7 @@ export const answersCommands = [
   }),
 ]
 
-/** Removes `#intro`: the id of an introduction is the slug alone, which in a command would look like the whole guide. */
+/** Removes `#intro`. The id of an introduction is the slug alone, but in a command a slug would look like the whole guide. */
 const removeIntroSuffix = (section: string) => section.replace(/#intro$/, '')
 
 async function requireSection(db: Database, section: string): Promise<string> {
@@ -194,5 +194,8 @@ function parseReason(text: string): string {
   return reason
 }
 
-const describeTurnedOffPart = ({ kind, target, reason, since }: TurnedOffPart) =>
-  `${kind === 'answers' ? 'all answers' : `${kind} ${target}`}  since ${since.toISOString()}${reason === null ? '' : `: ${reason}`}`
+function describeTurnedOffPart({ kind, target, reason, since }: TurnedOffPart): string {
+  const part = kind === 'answers' ? 'all answers' : `${kind} ${target}`
+  const explanation = reason === null ? '' : `: ${reason}`
+  return `${part}  since ${since.toISOString()}${explanation}`
+}

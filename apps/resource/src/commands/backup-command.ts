@@ -12,7 +12,7 @@ import { eraseEverything, readErasures, replayErasures } from '../erasure-log.ts
 import { MIGRATIONS } from '../migrations.ts'
 import { defineCommand } from './define-command.ts'
 
-/** Used proofs need no backup, because a proof is valid for only a minute. */
+/** Used proofs need no backup, because no proof is accepted for longer than 70 s. */
 const EXCLUDED_TABLES = ['used_proofs']
 
 /** The commands `backup` and `restore`. */

@@ -1,5 +1,5 @@
 import { argument, type CommandOutput, option, Refusal } from '@plainpath/commands'
-import { ContactId } from '@plainpath/domain'
+import { ContactId, createPlainText } from '@plainpath/domain'
 import { DOMAIN_CHECKED } from '@plainpath/pages'
 import type { Pool } from '@plainpath/postgres'
 import { type DecryptedMessage, describeStaffState } from '../contact/contact-message.ts'
@@ -122,12 +122,12 @@ function parseStaffName(text: string): string {
 }
 
 const MAX_NOTE_CHARACTERS = 2_000
+const Note = createPlainText(MAX_NOTE_CHARACTERS)
 
 async function readNote(file: string): Promise<string> {
-  const note = await readShortText(file, '--note-file', MAX_NOTE_CHARACTERS)
-  if (note === '' || note.length > MAX_NOTE_CHARACTERS)
-    throw new Refusal(`The note must have 1 to ${MAX_NOTE_CHARACTERS} characters.`)
-  return note
+  const result = Note.safeParse(await readShortText(file, '--note-file', MAX_NOTE_CHARACTERS))
+  if (!result.success) throw new Refusal(`The note ${result.error.issues[0]?.message}.`)
+  return result.data
 }
 
 async function recordStep(
@@ -181,7 +181,7 @@ const formatAsJson = ({ agentDomain, handling, ...message }: DecryptedMessage) =
   email_verified: isVerified(message),
 })
 
-/** Returns whether the e-mail address was verified: always for an agent's message, after confirmation for a person's. */
+/** Returns whether the e-mail address is verified. It always is for an agent's message, and for a person's after confirmation. */
 const isVerified = ({ state }: Pick<DecryptedMessage, 'state'>) => state !== 'unconfirmed'
 
 function describeWriter({ writtenBy, agentDomain, state }: DecryptedMessage): string {
@@ -191,7 +191,7 @@ function describeWriter({ writtenBy, agentDomain, state }: DecryptedMessage): st
   return `${writer}; e-mail ${isVerified({ state }) ? 'verified' : 'not verified'}`
 }
 
-/** Formats a message for a terminal, and marks the person's lines. Stored text contains no control characters. */
+/** Formats a message for a terminal. Marks each line of the message and of the staff note, so they cannot imitate other lines. */
 const describeMessage = (message: DecryptedMessage) =>
   [
     `Message ${message.id}, ${message.topic}, ${describeStaffState(message.state, message.handling)}`,

@@ -12,7 +12,7 @@ import { findDatabaseMistake, openPool, type Pool } from '@plainpath/postgres'
 import { type Environment, readSettings, type SelectedSettings, type SettingName } from '../config.ts'
 import { MIGRATIONS } from '../migrations.ts'
 
-/** The context that every handler receives, in addition to its arguments and settings. */
+/** The context that every handler receives in addition to its arguments and settings. */
 export interface ResourceContext {
   readonly env: Environment
   readonly now: () => Date
@@ -34,13 +34,13 @@ interface ResourceEntry<
   Name extends SettingName,
   Opens extends keyof OpenedResources,
 > extends CommandEntry<P, HandlerContext<Name, Opens>> {
-  /** The settings that the handler receives. With `all`, which only appears in help, the handler reads the settings itself. */
+  /** The settings that the handler receives. With `all`, help lists every setting, and the handler reads the settings itself. */
   readonly settings?: 'all' | readonly Name[]
   /** `database` opens the database of RESOURCE_DATABASE_URL. */
   readonly opens?: Opens
 }
 
-/** Defines a command. Its handler receives only the settings and the database that the entry names. */
+/** Defines a command. Its handler receives the settings that the entry names and, with `opens: 'database'`, a pool. */
 export function defineCommand<
   P extends CommandParameters,
   Name extends SettingName = never,

@@ -39,11 +39,11 @@ export const guidesCommands = [
       const guides = loadGuides()
       const findings = checkGuides(guides, now())
       const json = { guides: guides.length, findings }
-      if (findings.length === 0) return { json, text: `${countGuides(guides.length)}, no mistakes.` }
+      if (findings.length === 0) return { json, text: `${formatGuideCount(guides.length)}, no mistakes.` }
       return {
         json,
         text: findings.map(({ slug, check, detail }) => `${slug}: ${check}: ${detail}`).join('\n'),
-        refusal: `${count(findings.length, 'mistake')} in ${countGuides(guides.length)}.`,
+        refusal: `${formatCount(findings.length, 'mistake')} in ${formatGuideCount(guides.length)}.`,
       }
     },
   }),
@@ -93,7 +93,7 @@ export const guidesCommands = [
       const mistakes = checkGuides(guides, now()).length
       if (mistakes > 0)
         throw new Refusal(
-          `Nothing was published: ${count(mistakes, 'mistake')}. Run "guides check" to list them.`,
+          `Nothing was published: ${formatCount(mistakes, 'mistake')}. Run "guides check" to list them.`,
         )
       const publication = await publishGuides(db, guides, now())
       if (!publication.ok)
@@ -177,13 +177,15 @@ function readReadings(file: string): string {
   }
 }
 
-/** Formats one line per changed source, one per unchanged source, and a summary. */
+/** Formats the changes of each changed source, one line per unchanged source, and a summary. */
 function describeRecheck({ changes, left }: RecheckPlan, writtenSlugs: readonly string[]): string {
-  const summary = `${count(changes.length, 'source')} would get a new check date, ${left.length} unchanged.`
+  const changedSources = formatCount(changes.length, 'source')
+  const isWritten = writtenSlugs.length > 0
+  const summary = `${changedSources} ${isWritten ? 'got' : 'would get'} a new check date, ${left.length} unchanged.`
   return [
     ...changes.map(describeRecheckedSource),
     ...left.map(({ guide, source, why }) => `  ${guide}  ${source}  unchanged: ${why}`),
-    writtenSlugs.length > 0 ? `${summary} Wrote ${countGuides(writtenSlugs.length)}.` : summary,
+    isWritten ? `${summary} Wrote ${formatGuideCount(writtenSlugs.length)}.` : summary,
   ].join('\n')
 }
 
@@ -226,17 +228,18 @@ const describePlannedGuide = (guide: PlannedGuide) => `${guide.slug}  ${STEP_TEX
 const isChange = ({ step }: PlannedGuide) => step === 'add' || step === 'change'
 const isConflict = ({ step }: PlannedGuide) => step === 'version-not-raised'
 
-/** Formats one line per guide that differs from its published version, and a summary. */
+/** Formats one line per guide, except for unchanged and retired guides, and a summary. */
 function describeDifferences(plan: readonly PlannedGuide[]): string {
   const sameGuides = plan.filter(({ step }) => step === 'same' || step === 'retired')
-  const [changes, conflicts] = [plan.filter(isChange), plan.filter(isConflict)]
+  const changes = plan.filter(isChange)
+  const conflicts = plan.filter(isConflict)
   const remainingCount = plan.length - sameGuides.length - changes.length - conflicts.length
   return [
     ...plan.filter((guide) => !sameGuides.includes(guide)).map(describePlannedGuide),
-    `${countGuides(changes.length)} would be published, ${sameGuides.length} are unchanged${remainingCount > 0 ? `, ${remainingCount} are skipped` : ''}.`,
+    `${formatGuideCount(changes.length)} would be published, ${sameGuides.length} are unchanged${remainingCount > 0 ? `, ${remainingCount} are skipped` : ''}.`,
     ...(conflicts.length > 0
       ? [
-          `${countGuides(conflicts.length)} cannot be published. Nothing will be published until their versions are raised.`,
+          `${formatGuideCount(conflicts.length)} cannot be published. Nothing will be published until their versions are raised.`,
         ]
       : []),
   ].join('\n')
@@ -247,9 +250,9 @@ function describePublication(plan: readonly PlannedGuide[]): string {
   const changes = plan.filter(isChange)
   return [
     ...changes.map(describePlannedGuide),
-    `Published ${countGuides(changes.length)}. The other ${plan.length - changes.length} are unchanged.`,
+    `Published ${formatGuideCount(changes.length)}. The other ${plan.length - changes.length} stay as they were.`,
   ].join('\n')
 }
 
-const count = (total: number, noun: string) => `${total} ${noun}${total === 1 ? '' : 's'}`
-const countGuides = (total: number) => count(total, 'guide')
+const formatCount = (total: number, noun: string) => `${total} ${noun}${total === 1 ? '' : 's'}`
+const formatGuideCount = (total: number) => formatCount(total, 'guide')

@@ -2,7 +2,8 @@ import { createReadStream } from 'node:fs'
 import { Refusal } from '@plainpath/commands'
 
 /**
- * Reads a short text that must not appear in process lists or shell histories. Stops reading soon after `maxCharacters`.
+ * Reads a short text that must not appear in process lists or shell histories, and trims it. Stops reading soon after
+ * `maxCharacters`, but does not refuse a longer text.
  *
  * @param path a file, or `-` for standard input. No error quotes it, because an operator may pass the text itself by mistake
  * @param option the option's name, for the refusal

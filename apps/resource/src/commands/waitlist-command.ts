@@ -69,7 +69,7 @@ export const waitlistCommands = [
     async run({ db, settings, args, operator, now }) {
       await using file = await createFile(args.file)
       await using cleanup = new AsyncDisposableStack()
-      // An incomplete export is deleted.
+      // Deletes an incomplete export.
       cleanup.defer(() => rm(args.file))
       const exportedEntries = exportEntries(db, {
         sealingKeys: settings.RESOURCE_KEK_FILE,

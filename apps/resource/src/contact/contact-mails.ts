@@ -64,15 +64,15 @@ function wrapLines(text: string): string {
  */
 export type Writer = { readonly agent: ConfirmedAgent | undefined } | 'person'
 
-/** Formats the first line of the staff mail. */
+/** Describes the author in the staff mail. */
 const describeWriterForStaff = (writer: Writer) =>
   writer === 'person'
     ? 'A person who confirmed their e-mail address wrote this.'
     : `${referToAgentInMail(writer.agent)} wrote this for a person who confirmed it by e-mail.`
 
 /**
- * Composes the staff mail. It begins with the reasons why the person needs an attorney. Each line of the person's text is
- * marked, because staff must not mistake it for our own text.
+ * Composes the staff mail. If the person needs an attorney, it begins with the reasons. Each line of the person's text is marked,
+ * because staff must not mistake it for our own text.
  */
 export const composeStaffMail = (staffInbox: string, message: NewMessage, writer: Writer): MailContent => ({
   to: staffInbox,
@@ -98,7 +98,7 @@ function formatHandOff(triggers: readonly string[]): string {
   return `Urgency: ${urgency}. The person needs an attorney, and agreed to share the reasons:\n${reasons.join('\n')}\n\n`
 }
 
-/** Formats the first line of a receipt. */
+/** Formats the first sentence of a receipt. */
 const formatReceiptIntroduction = (writer: Writer) =>
   writer === 'person'
     ? 'We received your message. This is a copy of it.'
@@ -109,8 +109,8 @@ const HAND_OFF_NOTICE =
   'Our staff are also told why you need an attorney. If you do not want that, withdraw the\nmessage.\n\n'
 
 /**
- * Composes the receipt, which the person gets as soon as the message is received. Each line of the message is marked, as in the
- * staff mail.
+ * Composes the receipt, which is due as soon as the message is received. Each line of the message is marked, as in the staff
+ * mail.
  */
 export const composeReceiptMail = (
   urls: ServiceUrls,
@@ -147,7 +147,7 @@ function describeDelivery(heldUntil: Date, receivedAt: Date): string {
   return holdMs < MINUTE_MS ? `now (${time})` : `in about ${durationIn('minute', holdMs)}\n(${time})`
 }
 
-/** Chooses the help to list. If the message asks for an attorney, the attorney lists come first. */
+/** Chooses the help to list. If the topic is `attorney`, the attorney lists come first. */
 const chooseHelp = (topic: NewMessage['topic']): readonly Help[] =>
   topic === 'attorney' ? [...new Set([...ATTORNEY_HELP, ...REPLY.findHelp])] : REPLY.findHelp
 
@@ -179,7 +179,7 @@ function describeAccess(urls: ServiceUrls, agent: ConfirmedAgent | undefined): s
 /**
  * Composes the mail that tells a person that their agent or app withdrew its message before staff got it.
  *
- * @param message.agent undefined if the agent cannot be found now; the message stores its domain
+ * @param message.agent undefined if the agent cannot be found now. The mail then names `agentDomain`, if there is one
  */
 export const composeWithdrawnMail = (
   urls: Pick<ServiceUrls, 'endClaim'>,
@@ -210,7 +210,7 @@ function referToWithdrawer({ agent, agentDomain }: Parameters<typeof composeWith
   return agentDomain === null ? 'An AI agent or app' : referToAgentInMail({ verifiedDomain: agentDomain })
 }
 
-/** Composes the mail whose link confirms a message. It contains nothing that the person typed into the form. */
+/** Composes the mail whose link confirms a message. Its text contains nothing that the person typed into the form. */
 export const composeConfirmMail = (
   urls: ServiceUrls,
   message: { replyTo: string; secret: string },

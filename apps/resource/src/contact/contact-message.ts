@@ -43,7 +43,7 @@ export function describeStaffState(state: string, { answeredAt, closedAt }: Omit
 }
 
 /**
- * Returns the time at which a message is delivered to staff.
+ * Returns the time at which a message's hold ends and its staff mail is due.
  *
  * @param receivedAt the time at which the message was sent or confirmed
  * @param holdMs the usual hold; a message with an urgent trigger is held for a minute at most
@@ -53,11 +53,11 @@ export function findHoldEnd(receivedAt: Date, triggers: readonly string[], holdM
   return new Date(receivedAt.getTime() + Math.min(holdMs, maxHoldMs))
 }
 
-/** SQL like `ERASE_CONTENT`, for a withdrawn message. Retains the withdrawal link, which then says that it was withdrawn. */
+/** SQL like `ERASE_CONTENT`, for a withdrawn message. Retains the withdrawal link, whose page then says that it was withdrawn. */
 export const ERASE_WITHDRAWN = `state = 'erased', message_sealed = null, reply_sealed = null, hand_off_sealed = null,
   agent_domain_sealed = null, note_sealed = null, link_hash = null, content_hash = null`
 
-/** SQL that erases a message's content and author, but not its row. */
+/** SQL that erases a message's text, reply address, triggers, agent's domain, staff note and links, but not its row. */
 export const ERASE_CONTENT = `${ERASE_WITHDRAWN}, withdraw_hash = null`
 
 /** Returns the encryption context of one value of a message. */
@@ -116,6 +116,7 @@ const Row = z.object({
  * Decrypts a row of `contact_messages`.
  *
  * @throws {z.ZodError} for an erased row
+ * @throws {SealError} for a value that cannot be decrypted
  */
 export function decryptMessage(keys: SealingKeys, storedRow: object): DecryptedMessage {
   const row = Row.parse(storedRow)

@@ -5,12 +5,12 @@ import type { WithdrawRefusal } from './withdraw-message.ts'
 /**
  * Creates the problem for a repeated message.
  *
- * @param firstId the id of the earlier message with the same content
+ * @param earlierId the id of the earlier message with the same content
  */
-export const createDuplicateMessageProblem = (firstId: string): Problem =>
+export const createDuplicateMessageProblem = (earlierId: string): Problem =>
   new Problem('duplicate-message', {
-    detail: `Message ${firstId} has the same content and was sent within the last ${durationIn('hour', RULES.duplicateMessageMs)}. This request sent nothing.`,
-    extensions: { first: firstId },
+    detail: `Message ${earlierId} has the same content and was sent within the last ${durationIn('hour', RULES.duplicateMessageMs)}. This request sent nothing.`,
+    extensions: { first: earlierId },
   })
 
 export const createNotWithdrawnProblem = (refusal: Exclude<WithdrawRefusal, 'not-found'>): Problem =>

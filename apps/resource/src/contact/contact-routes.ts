@@ -32,7 +32,7 @@ export function createContactRoutes(deps: { sendMessage: SendMessage; ownMessage
   return [sendRoute, statusRoute, withdrawRoute]
 }
 
-/** Parses an Idempotency-Key of printable ASCII. Refuses repeated headers, which Node joins with a comma and a blank. */
+/** Parses an Idempotency-Key of printable ASCII. Refuses repeated headers, which Node joins with a comma and a space. */
 function parseIdempotencyKey(header: string): string | undefined {
   if (header === '') return undefined
   const maxCharacters = RULES.idempotencyKeyCharacters

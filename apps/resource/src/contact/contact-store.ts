@@ -45,14 +45,14 @@ const LINK_STARTED_AT = 'coalesce(link_renewed_at, created_at)'
 const MessageStatus = z.object({ status: ContactStatus, heldUntil: z.date() })
 
 /**
- * Stores messages to staff in PostgreSQL, with their mails. Texts, addresses and triggers are encrypted. Idempotency keys and
- * contents are stored only as keyed hashes.
+ * Stores messages to staff in PostgreSQL, with their mails. Texts, addresses and triggers are encrypted. Idempotency keys are
+ * stored only as keyed hashes. Repeated contents are recognised by keyed hashes, too.
  */
 export interface ContactStore {
   /**
    * Stores a message with its mails to staff and to the person.
    *
-   * @returns the stored message, or the earlier one if its key was used with the same content
+   * @returns the stored message, or the earlier message for which the key was used with the same content
    */
   receive(message: AgentMessage): Promise<Result<ReceivedMessage, IdempotencyRefusal | Duplicate>>
   /**
@@ -66,15 +66,15 @@ export interface ContactStore {
     mail: MailContent & { sender: string },
   ): Promise<void>
   /**
-   * Restarts the lifetime of the link at `now`, because its mail is sent late, but no later than a day after the message was
-   * created.
+   * Restarts the lifetime of the link at `now`, because its mail is sent late. The lifetime starts at the latest a day after the
+   * message was created.
    */
   renewLink(id: string, now: Date): Promise<void>
   /** Confirms a message from the contact form. Its hold begins at `now`. */
   confirm(linkHash: Buffer, now: Date): Promise<Result<ReceivedMessage, 'not-found' | Duplicate>>
   /** Finds the status of a registration's message. */
   findStatus(id: string, registrationId: string): Promise<z.infer<typeof MessageStatus> | undefined>
-  /** Finds the status of a withdrawal link's message. Returns undefined for an unknown link. */
+  /** Finds the status of a withdrawal link's message. Returns undefined if there is none, or if it was erased after delivery. */
   findByWithdrawLink(linkHash: Buffer): Promise<ContactStatus | undefined>
   /** Erases an undelivered message and its mails. Withdrawing it again succeeds. */
   withdraw(target: WithdrawTarget, now: Date): Promise<Result<void, WithdrawRefusal>>
@@ -82,7 +82,7 @@ export interface ContactStore {
   hasState(id: string, states: readonly string[]): Promise<boolean>
   /** Marks a message as delivered, in the transaction that settles the staff mail. */
   markDelivered(tx: Database, id: string, now: Date): Promise<void>
-  /** Erases a batch of data that is past its retention, and returns the number of changed rows. */
+  /** Erases a batch of data that is past its retention. Returns the number of changed rows. */
   eraseOld(now: Date): Promise<number>
 }
 
@@ -118,8 +118,8 @@ export function createContactStore(deps: {
         const { id, registrationId, createdAt, agent, idempotencyKey: key } = message
         const keyColumns = key === undefined ? undefined : hashIdempotencyKey(hashKey, { ...message, key })
         const contentHash = hashContent(hashKey, { registrationId }, message)
-        const earlier = keyColumns && (await findByIdempotencyKey(tx, keyColumns, createdAt))
-        if (earlier) return earlier
+        const earlierResult = keyColumns && (await findByIdempotencyKey(tx, keyColumns, createdAt))
+        if (earlierResult) return earlierResult
         const duplicateId = keyColumns ? undefined : await findDuplicate(tx, contentHash, createdAt)
         if (duplicateId !== undefined) return err({ duplicateOf: duplicateId })
         const mailColumns = await addMails(tx, message, { agent }, createdAt)
@@ -244,8 +244,9 @@ async function insertMessage(
 }
 
 /**
- * Erases a batch of data that is past its retention: unconfirmed messages, idempotency keys and content hashes after 24 hours,
- * everything else 90 days after delivery. A message that was never delivered is erased 90 days after it was received.
+ * Erases a batch of data that is past its retention: unconfirmed messages whose link has expired, idempotency keys and content
+ * hashes after 24 hours, and the content of other messages 90 days after delivery. A message that was never delivered is erased
+ * 90 days after it was created. The withdrawal link of a withdrawn message is erased 90 days after the withdrawal.
  *
  * @returns the number of changed rows
  */
@@ -274,7 +275,7 @@ async function eraseOldMessages(db: Database, now: Date): Promise<number> {
       [timeAgo(RULES.deliveredMessageMs), now],
     ),
     // Instances of the previous release do not know the newer columns, so they leave them behind. This statement erases these
-    // columns, and the link hash, which a withdrawn message retains for 90 days.
+    // columns, and the hash of the withdrawal link, which a withdrawn message retains for 90 days.
     await db.query(
       `update contact_messages set ${ERASE_CONTENT}
        where id in ${selectBatch(`state = 'erased' and (num_nonnulls(hand_off_sealed, agent_domain_sealed, content_hash) > 0 or withdraw_hash is not null and erased_at <= $1)`)}`,

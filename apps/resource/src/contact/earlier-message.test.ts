@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 import type { NewMessage } from './contact-message.ts'
 import { hashContent } from './earlier-message.ts'
 
-test('compares messages by a hash that depends on the key of this service and on the author', () => {
-  const [key, other] = [parseHashKey(newHashKey()), parseHashKey(newHashKey())]
+test('hashes equal content equally, and differently under another key or for another author', () => {
+  const [key, otherKey] = [parseHashKey(newHashKey()), parseHashKey(newHashKey())]
   const message: NewMessage = {
     id: '1',
     topic: 'question',
@@ -17,6 +17,6 @@ test('compares messages by a hash that depends on the key of this service and on
   }
   const hash = hashContent(key, { registrationId: 'reg_1' }, message)
   expect(hashContent(key, { registrationId: 'reg_1' }, { ...message, id: '2' })).toEqual(hash)
-  expect(hashContent(other, { registrationId: 'reg_1' }, message)).not.toEqual(hash)
+  expect(hashContent(otherKey, { registrationId: 'reg_1' }, message)).not.toEqual(hash)
   expect(hashContent(key, { registrationId: 'reg_2' }, message)).not.toEqual(hash)
 })

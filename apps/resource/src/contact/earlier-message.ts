@@ -72,16 +72,16 @@ export async function findByIdempotencyKey(
     [hash],
   )
   if (!rows[0]) return undefined
-  const { id, held_until: heldUntil, ...earlier } = EarlierRow.parse(rows[0])
-  if (!earlier.request_hash.equals(requestHash)) return err('other-request')
-  return earlier.state === 'erased' ? err('withdrawn') : ok({ id, heldUntil })
+  const { id, held_until: heldUntil, request_hash: earlierHash, state } = EarlierRow.parse(rows[0])
+  if (!earlierHash.equals(requestHash)) return err('other-request')
+  return state === 'erased' ? err('withdrawn') : ok({ id, heldUntil })
 }
 
 /**
- * Locks the content until the transaction ends, and finds an equal message from the last 24 hours that was not withdrawn. Because
- * of the lock, the second of two simultaneous equal messages finds the first.
+ * Locks the content until the transaction ends, and finds an equal message from the last 24 hours that is neither unconfirmed nor
+ * erased. Because of the lock, the second of two simultaneous equal messages finds the first.
  *
- * @returns the id of the earlier message
+ * @returns the id of the oldest such message
  */
 export async function findDuplicate(tx: Database, hash: Buffer, now: Date): Promise<string | undefined> {
   await tx.query('select pg_advisory_xact_lock($1::bigint)', [toLockKey(hash)])

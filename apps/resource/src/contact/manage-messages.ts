@@ -73,7 +73,7 @@ export const listMessages = (
 const rankUrgency = ({ urgency }: ListedMessage) =>
   urgency === null ? URGENCIES.length : URGENCIES.indexOf(urgency)
 
-/** A message whose text and addresses were erased. */
+/** A message whose content was erased. */
 export interface ErasedMessage {
   readonly id: string
   readonly topic: ContactTopic
@@ -103,7 +103,7 @@ export const showMessage = (
     return decryptMessage(sealingKeys, rows[0])
   })
 
-/** Erases the text and address of a message, even if it was delivered. Returns false if there is nothing to erase. */
+/** Erases the content of a message and its mails, even if it was delivered. Returns false if the message is erased or unknown. */
 export const eraseMessage = (
   db: Pool,
   { id, actor, now }: { id: string; actor: string; now: Date },

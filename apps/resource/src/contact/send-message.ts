@@ -12,8 +12,8 @@ import type { ContactStore } from './contact-store.ts'
 /**
  * Sends a message to staff, for a person whose e-mail address is verified. The route and the MCP tool use this function.
  *
- * @throws {Problem} 401 and 403 with a challenge; 409 and 422 for the idempotency key; 409 for a repeated message; 429. Also
- *   rethrows store errors
+ * @throws {Problem} 401 and 403 with a challenge; 409 and 422 for the idempotency key; 409 for a repeated message; 429; 503 if
+ *   the limits cannot be counted. Also rethrows store errors
  */
 export type SendMessage = (
   message: ContactRequest,

@@ -24,8 +24,8 @@ const HeldMessage = z.object({
 })
 
 /**
- * Erases an undelivered message and its mails. If an agent withdraws the message, a mail informs the person. Locks the mails before
- * the message, in the same order as the mailer.
+ * Erases an undelivered message and its mails. If an agent withdraws the message, a mail informs the person. Locks the staff mail
+ * before the message, in the same order as the mailer.
  *
  * @returns the message id
  */
@@ -78,7 +78,7 @@ export async function withdrawMessage(
   return ok(id)
 }
 
-/** Decrypts the person's address. Returns undefined if its key is lost, so that the message is withdrawn without a mail. */
+/** Decrypts the person's address. Returns undefined if its key is lost: the message is then withdrawn without a mail. */
 const decryptAddress = (keys: SealingKeys, id: string, sealed: Buffer | null) =>
   openIfPossible(() =>
     sealed === null ? undefined : keys.open(sealed, getMessageContext(id, 'reply')).toString('utf8'),

@@ -15,10 +15,10 @@ const Row = z.object({
 export type TurnedOffPart = z.infer<typeof Row>
 export type Switch = Pick<TurnedOffPart, 'kind' | 'target'>
 
-/** The target of the switch that pauses all answers. */
+/** The switch that pauses all answers. */
 export const ALL_ANSWERS: Switch = { kind: 'answers', target: 'all' }
 
-/** Lists everything that operators turned off, with the reason and the time. */
+/** Lists every part that operators turned off, with the reason and the time. */
 export async function listTurnedOffParts(db: Database): Promise<TurnedOffPart[]> {
   const { rows } = await db.query(
     'select kind, target, reason, since from answer_switches order by kind, target',

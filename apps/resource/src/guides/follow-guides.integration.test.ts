@@ -8,34 +8,34 @@ import { followGuides } from './follow-guides.ts'
 import { publishGuides } from './publish-guides.ts'
 
 const NOW = new Date('2026-11-20T12:00:00Z')
-const NOBODY_LISTENS = 'postgres://nobody@127.0.0.1:1/none'
-const packaged = loadGuides()
-const [guide] = packaged
+const UNREACHABLE_URL = 'postgres://nobody@127.0.0.1:1/none'
+const releaseGuides = loadGuides()
+const [guide] = releaseGuides
 if (!guide) throw new Error('there are no guides')
-/** The guides, the first of them with another title, as the release after so many others has them. */
-const titled = (title: string, later = 1) => [
-  { ...guide, title, version: guide.version + later },
-  ...packaged.slice(1),
+/** Creates the guides of a later release, in which the first guide has another title. */
+const changeTitle = (title: string, addedVersions = 1) => [
+  { ...guide, title, version: guide.version + addedVersions },
+  ...releaseGuides.slice(1),
 ]
-const soon = { interval: 10 }
+const POLL_OPTIONS = { interval: 10 }
 
-/** A database that can be cut off, polled every 20 ms, whose notifications never arrive. */
-async function follow(options: { down?: boolean } = {}) {
+/** Follows the guides of a database that a test can take down. Polls it every 20 ms, and receives no notifications. */
+async function startFollowing(options: { isDown?: boolean } = {}) {
   await using opening = new AsyncDisposableStack()
   const database = opening.use(await openTestDatabase({ folder: MIGRATIONS, name: 'resource' }))
   const pool = opening.use(openPool(database.appUrl, { max: 2 }))
-  const state = { down: options.down ?? false, reads: 0 }
+  const state = { isDown: options.isDown ?? false, reads: 0 }
   const db: Database = {
     async query(text, values) {
       state.reads += 1
-      if (state.down) throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
+      if (state.isDown) throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
       return pool.query(text, values)
     },
   }
   const lines: string[] = []
   const log = createLog({ service: 'test', write: (line) => lines.push(line) })
   const guides = opening.use(
-    await followGuides({ db, url: NOBODY_LISTENS, releaseGuides: packaged, now: () => NOW, log, pollMs: 20 }),
+    await followGuides({ db, url: UNREACHABLE_URL, releaseGuides, now: () => NOW, log, pollMs: 20 }),
   )
   const resources = opening.move()
   return {
@@ -48,40 +48,40 @@ async function follow(options: { down?: boolean } = {}) {
   }
 }
 
-test('polling finds a change when no notification arrives', async () => {
-  await using followed = await follow()
+test('finds a change by polling when no notification arrives', async () => {
+  await using followed = await startFollowing()
   expect(followed.title()).toBe(guide.title)
-  await publishGuides(followed.pool, titled('Found'), NOW)
-  await expect.poll(followed.title, soon).toBe('Found')
+  await publishGuides(followed.pool, changeTitle('Found'), NOW)
+  await expect.poll(followed.title, POLL_OPTIONS).toBe('Found')
 })
 
-test('keeps the guides in memory while the database is down, logs that once, and follows again afterwards', async () => {
-  await using followed = await follow()
-  await publishGuides(followed.pool, titled('Before'), NOW)
-  await expect.poll(followed.title, soon).toBe('Before')
-  followed.state.down = true
-  await publishGuides(followed.pool, titled('Meanwhile', 2), NOW)
+test('serves the guides in memory while the database is down, and logs that once', async () => {
+  await using followed = await startFollowing()
+  await publishGuides(followed.pool, changeTitle('Before'), NOW)
+  await expect.poll(followed.title, POLL_OPTIONS).toBe('Before')
+  followed.state.isDown = true
+  await publishGuides(followed.pool, changeTitle('Meanwhile', 2), NOW)
   const reads = followed.state.reads
-  await expect.poll(() => followed.state.reads, soon).toBeGreaterThan(reads + 3)
+  await expect.poll(() => followed.state.reads, POLL_OPTIONS).toBeGreaterThan(reads + 3)
   expect(followed.title()).toBe('Before')
   expect(followed.lines.filter((line) => line.includes('those in memory are served'))).toHaveLength(1)
-  followed.state.down = false
-  await expect.poll(followed.title, soon).toBe('Meanwhile')
+  followed.state.isDown = false
+  await expect.poll(followed.title, POLL_OPTIONS).toBe('Meanwhile')
 })
 
-test('a database that is down at the start is polled until it responds', async () => {
-  await using followed = await follow({ down: true })
-  expect(followed.guides.current().size).toBe(packaged.length)
-  await publishGuides(followed.pool, titled('Later'), NOW)
-  followed.state.down = false
-  await expect.poll(followed.title, soon).toBe('Later')
+test('polls a database that is down at the start until it responds', async () => {
+  await using followed = await startFollowing({ isDown: true })
+  expect(followed.guides.current().size).toBe(releaseGuides.length)
+  await publishGuides(followed.pool, changeTitle('Later'), NOW)
+  followed.state.isDown = false
+  await expect.poll(followed.title, POLL_OPTIONS).toBe('Later')
 })
 
-test('guides that did not change stay the same objects', async () => {
-  await using followed = await follow()
-  const other = packaged[1]?.slug ?? ''
-  const before = followed.guides.current().find(other)
-  await publishGuides(followed.pool, titled('Changed'), NOW)
-  await expect.poll(followed.title, soon).toBe('Changed')
-  expect(followed.guides.current().find(other)).toBe(before)
+test('reuses the objects of guides that did not change', async () => {
+  await using followed = await startFollowing()
+  const otherSlug = releaseGuides[1]?.slug ?? ''
+  const before = followed.guides.current().find(otherSlug)
+  await publishGuides(followed.pool, changeTitle('Changed'), NOW)
+  await expect.poll(followed.title, POLL_OPTIONS).toBe('Changed')
+  expect(followed.guides.current().find(otherSlug)).toBe(before)
 })

@@ -39,8 +39,8 @@ export interface FollowOptions {
 }
 
 /**
- * Keeps a catalog of the published guides and the operators' switches in memory. A notification or the next poll reveals a change
- * within a second, and the whole catalog is then replaced at once. While the database is unavailable, the last catalog is served.
+ * Keeps a catalog of the published guides and the operators' switches in memory. A notification or the next poll reveals a
+ * change. The whole catalog is then replaced in one step. While the database is unavailable, the last catalog is served.
  */
 export async function followGuides(options: FollowOptions): Promise<FollowedGuides> {
   const { db, url, releaseGuides, now, log, onChange = () => undefined, pollMs = 1_000 } = options
@@ -127,7 +127,7 @@ function reuseUnchanged(stored: PublishedGuides, previous: PublishedGuides): Pub
   return { ...stored, guides }
 }
 
-/** Wraps `work` so that it never runs twice at the same time. All calls during a run share one more run, which follows. */
+/** Wraps `work` so that it never runs twice at the same time. All calls during a run share one further run after it. */
 function runOneAtATime(work: () => Promise<void>): { (): Promise<void>; settled(): Promise<void> } {
   let currentRun: Promise<void> | undefined
   let runAgain = false

@@ -27,7 +27,7 @@ export interface StoredGuides {
   readonly guides: readonly PackagedGuide[]
   /** The slugs of retired guides, each with the slug of its successor. */
   readonly successors: ReadonlyMap<string, string>
-  /** The newest publications, newest first. */
+  /** The latest publications, newest first. */
   readonly changes: readonly GuideChange[]
   /** The slugs of guides whose stored text differs from this release's text of the same version. */
   readonly alteredSlugs: readonly string[]
@@ -39,7 +39,7 @@ export interface GuideChange {
   readonly version: number
   readonly title: string
   readonly summary: string
-  /** The corrections, additions and removals since the previous published version, one on each line. */
+  /** The corrections, additions and removals since the previous published version. */
   readonly history: readonly string[]
   readonly publishedAt: Date
 }
@@ -59,7 +59,7 @@ export function createGuideChange(
   return { slug, version, title, summary, history, publishedAt }
 }
 
-/** Treats the guides of this release as published, until the database has been read or if nothing was ever published. */
+/** Treats the release's guides as published, except drafts. Used until the database is read, and if nothing was ever published. */
 export function treatReleaseAsPublished(releaseGuides: readonly PackagedGuide[]): PublishedGuides {
   const guides = releaseGuides.filter(({ status }) => status === 'published')
   const changes = guides
@@ -77,7 +77,7 @@ export interface GuideCatalog {
   readonly switches: AnswerSwitches | undefined
   /** The number of guides that were altered in the store. The release's text is served for them. */
   readonly alteredCount: number
-  /** The newest publications, newest first. */
+  /** The latest publications, newest first. */
   readonly changes: readonly GuideChange[]
   /** Finds a guide. Returns the same object until another of its sources becomes stale. */
   find(slug: string): DatedGuide | undefined

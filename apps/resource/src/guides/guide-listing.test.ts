@@ -7,7 +7,7 @@ const cursors = createGuideCursors(parseHashKey(newHashKey()))
 const slug = fc.stringMatching(/^[a-z0-9]{1,20}(-[a-z0-9]{1,9}){0,3}$/)
 const INVALID = { ok: false, error: 'invalid-cursor' }
 
-test('a cursor gives back its slug and is safe in an address', () => {
+test('reads the slug back from a cursor, which is safe in a URL', () => {
   fc.assert(
     fc.property(slug, (name) => {
       const cursor = cursors.write(name)
@@ -17,15 +17,16 @@ test('a cursor gives back its slug and is safe in an address', () => {
   )
 })
 
-test('no other text is a cursor, nor is the cursor of another key', () => {
-  const others = createGuideCursors(parseHashKey(newHashKey()))
+test('rejects altered cursors, other texts, and cursors of another key', () => {
+  const otherCursors = createGuideCursors(parseHashKey(newHashKey()))
   fc.assert(
-    fc.property(slug, fc.string(), fc.nat(), (name, text, at) => {
+    fc.property(slug, fc.string(), fc.nat(), (name, text, position) => {
       const cursor = cursors.write(name)
-      const changed = `${cursor.slice(0, at % cursor.length)}${text}${cursor.slice((at % cursor.length) + 1)}`
-      if (changed !== cursor) expect(cursors.read(changed)).toEqual(INVALID)
+      const index = position % cursor.length
+      const altered = `${cursor.slice(0, index)}${text}${cursor.slice(index + 1)}`
+      if (altered !== cursor) expect(cursors.read(altered)).toEqual(INVALID)
       expect(cursors.read(text)).toEqual(INVALID)
-      expect(cursors.read(others.write(name))).toEqual(INVALID)
+      expect(cursors.read(otherCursors.write(name))).toEqual(INVALID)
     }),
   )
 })

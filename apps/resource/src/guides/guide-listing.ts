@@ -15,7 +15,7 @@ export interface GuideLister {
     catalog: GuideCatalog,
     page?: { cursor?: string | null | undefined; limit?: number | null | undefined },
   ): { guides: GuideListing[]; next: string | null }
-  /** Searches guides, best match first, each with a snippet and its section. */
+  /** Searches guides, best match first. Each has a snippet and, unless the snippet is from the introduction, its section. */
   search(catalog: GuideCatalog, text: string, limit: number): GuideListing[]
 }
 

@@ -25,7 +25,7 @@ export function toGuideDocument(guide: DatedGuide, urls: ServiceUrls): Guide {
   }
 }
 
-/** Formats a guide as one Markdown text. Its body ends with the section on when to talk to an attorney, and the disclaimer. */
+/** Formats a guide as one Markdown text. The guide's body ends with the section about attorneys and the disclaimer. */
 export function formatGuideAsMarkdown(guide: DatedGuide, urls: ServiceUrls): string {
   const { body, sources } = numberSources(noteFreshness(guide, FRESHNESS_NOTES), guide.sources)
   const reviewNote =
@@ -53,7 +53,7 @@ ${sourceLines.join('\n')}
 const makeLinksAbsolute = (markdown: string, { origin }: ServiceUrls) =>
   markdown.replaceAll('](/', `](${origin}/`)
 
-/** Prepares guides as responses, once for each version of each guide. */
+/** Prepares guides as responses, once for each `DatedGuide` object. */
 export interface GuideResponses {
   prepareJson(guide: DatedGuide): PreparedResponse
   prepareMarkdown(guide: DatedGuide): PreparedResponse
@@ -67,7 +67,7 @@ export interface GuideResponses {
    * Negotiates the format.
    *
    * @param accepts picks the media type that suits the request best
-   * @throws {Problem} 406 if the request accepts no type
+   * @throws {Problem} 406 if the request accepts none of our types
    */
   negotiate(guide: DatedGuide, accepts: (...types: string[]) => string | undefined): PreparedResponse
 }
@@ -155,8 +155,8 @@ export async function requireGuideVersion(
 }
 
 /**
- * Creates the function that reads earlier versions. They are not cached, because they are rarely requested: without the database,
- * the response is 503. A withdrawn section is withdrawn from all versions.
+ * Creates the function that reads earlier versions. They are not cached, because they are rarely requested. A request for one
+ * gets 503 while the database is unavailable. A withdrawn section is withdrawn from all versions.
  */
 export function createEarlierGuideReader(
   db: Database,

@@ -16,8 +16,8 @@ export async function planPublishing(
 }
 
 /**
- * Publishes every guide whose file differs from the served version, all in one transaction. Earlier versions stay in the store.
- * The commit notifies all API processes.
+ * Publishes the new guides and new versions of a release, all in one transaction. Earlier versions stay in the store. The commit
+ * notifies all API processes.
  *
  * @returns the step for each guide; or, as an error, the guides whose content changed without a new version
  */
@@ -87,7 +87,6 @@ export async function retireGuide(
  * Records that a named attorney read a version of a guide today (UTC). Each version needs its own review.
  *
  * @param review.version by default the served version
- *
  * @returns the version and the day
  */
 export async function reviewGuide(

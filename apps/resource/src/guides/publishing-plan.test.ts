@@ -4,44 +4,50 @@ import { createPublishingPlan, type StoredState } from './publishing-plan.ts'
 
 const [sample] = loadGuides()
 if (!sample) throw new Error('there are no guides')
-const guide = (change: Partial<PackagedGuide> = {}): PackagedGuide => ({
+const newGuide = (change: Partial<PackagedGuide> = {}): PackagedGuide => ({
   ...sample,
   slug: 'a',
   version: 2,
   ...change,
 })
-const kept = (change: Partial<PackagedGuide> = {}, retired = false): StoredState => ({
-  content: guide(change),
+const newStored = (change: Partial<PackagedGuide> = {}, retired = false): StoredState => ({
+  content: newGuide(change),
   retired,
 })
 
 test.for([
-  ['a new guide', guide(), undefined, 'add', []],
-  ['a draft', guide({ status: 'draft' }), undefined, 'draft', []],
-  ['the same', guide(), kept(), 'same', []],
-  ['a new version', guide({ version: 3, title: 'T' }), kept(), 'change', ['title', 'version']],
-  ['an older version', guide({ version: 1, title: 'T' }), kept(), 'older', ['title', 'version']],
-  ['another content under one version', guide({ body: 'B' }), kept(), 'version-not-raised', ['body']],
+  ['a new guide', newGuide(), undefined, 'add', []],
+  ['a draft', newGuide({ status: 'draft' }), undefined, 'draft', []],
+  ['an unchanged guide', newGuide(), newStored(), 'same', []],
+  ['a new version', newGuide({ version: 3, title: 'T' }), newStored(), 'change', ['title', 'version']],
+  ['an older version', newGuide({ version: 1, title: 'T' }), newStored(), 'older', ['title', 'version']],
+  [
+    'changed content under the same version',
+    newGuide({ body: 'B' }),
+    newStored(),
+    'version-not-raised',
+    ['body'],
+  ],
   [
     'a draft of a published guide',
-    guide({ status: 'draft', version: 3 }),
-    kept(),
+    newGuide({ status: 'draft', version: 3 }),
+    newStored(),
     'draft',
     ['status', 'version'],
   ],
-  ['a retired guide', guide({ version: 3 }), kept({}, true), 'retired', ['version']],
-] as const)('%s', ([, file, state, step, differs]) => {
+  ['a retired guide', newGuide({ version: 3 }), newStored({}, true), 'retired', ['version']],
+] as const)('plans the step for %s', ([, file, state, step, differs]) => {
   const [planned, ...others] = createPublishingPlan([file], new Map(state ? [['a', state]] : []))
   expect(planned).toMatchObject({ slug: 'a', step, differs })
   expect(others).toEqual([])
 })
 
-test('keeps published guides that have no file in the release, sorted by slug with the others', () => {
+test('includes published guides that are not in the release, and sorts all guides by slug', () => {
   const state = new Map([
-    ['b', kept({ slug: 'b' })],
-    ['0', kept({ slug: '0' }, true)],
+    ['b', newStored({ slug: 'b' })],
+    ['0', newStored({ slug: '0' }, true)],
   ])
-  expect(createPublishingPlan([guide()], state).map(({ slug, step }) => [slug, step])).toEqual([
+  expect(createPublishingPlan([newGuide()], state).map(({ slug, step }) => [slug, step])).toEqual([
     ['0', 'retired'],
     ['a', 'add'],
     ['b', 'not-in-release'],

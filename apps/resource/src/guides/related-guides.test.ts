@@ -1,31 +1,33 @@
 import { describe, expect, test } from 'vitest'
 import { chooseRelatedGuides } from './related-guides.ts'
 
-const guide = (slug: string, body = '') => ({ slug, title: slug.toUpperCase(), body })
-const link = (slug: string) => `See [${slug}](/guides/${slug}).`
-const related = (of: string, guides: ReturnType<typeof guide>[]) =>
-  chooseRelatedGuides(guides.find(({ slug }) => slug === of) ?? guide(of), guides).map(({ slug }) => slug)
+const newGuide = (slug: string, body = '') => ({ slug, title: slug.toUpperCase(), body })
+const formatLink = (slug: string) => `See [${slug}](/guides/${slug}).`
+const listRelatedSlugs = (slug: string, guides: ReturnType<typeof newGuide>[]) =>
+  chooseRelatedGuides(guides.find((guide) => guide.slug === slug) ?? newGuide(slug), guides).map(
+    (guide) => guide.slug,
+  )
 
-describe('related guides', () => {
-  test('are those that the text links to, in its order, then those that link here', () => {
+describe('chooseRelatedGuides', () => {
+  test('chooses the guides that the text links to, in its order, and then those that link to it', () => {
     const guides = [
-      guide('a', link('d') + link('b')),
-      guide('b'),
-      guide('c', link('a')),
-      guide('d'),
-      guide('e'),
+      newGuide('a', formatLink('d') + formatLink('b')),
+      newGuide('b'),
+      newGuide('c', formatLink('a')),
+      newGuide('d'),
+      newGuide('e'),
     ]
-    expect(related('a', guides)).toEqual(['d', 'b', 'c'])
+    expect(listRelatedSlugs('a', guides)).toEqual(['d', 'b', 'c'])
   })
 
-  test('are at most four, each once, without the guide itself and unpublished ones', () => {
-    const guides = ['b', 'c', 'd', 'e', 'f'].map((slug) => guide(slug, link('a')))
-    const a = guide('a', link('a') + link('gone') + link('b') + link('b'))
-    expect(related('a', [a, ...guides])).toEqual(['b', 'c', 'd', 'e'])
-    expect(related('a', [guide('a')])).toEqual([])
+  test('chooses at most four guides, each once, without the guide itself and unpublished guides', () => {
+    const guides = ['b', 'c', 'd', 'e', 'f'].map((slug) => newGuide(slug, formatLink('a')))
+    const a = newGuide('a', formatLink('a') + formatLink('gone') + formatLink('b') + formatLink('b'))
+    expect(listRelatedSlugs('a', [a, ...guides])).toEqual(['b', 'c', 'd', 'e'])
+    expect(listRelatedSlugs('a', [newGuide('a')])).toEqual([])
   })
 
-  test('are found by a link to a section', () => {
-    expect(related('a', [guide('a', '[x](/guides/b#part)'), guide('b')])).toEqual(['b'])
+  test('recognises a link to a section', () => {
+    expect(listRelatedSlugs('a', [newGuide('a', '[x](/guides/b#part)'), newGuide('b')])).toEqual(['b'])
   })
 })

@@ -3,16 +3,17 @@ import type { DatedGuide } from '@plainpath/guides'
 const MAX_RELATED_GUIDES = 4
 
 /**
- * Chooses the guides to read next: first those that this guide links to, in that order, and then those that link to this guide.
+ * Chooses at most four guides to read next: first those that this guide links to, in that order, and then those that link to this
+ * guide.
  *
- * @param published all guides, sorted by slug
+ * @param published all published guides, sorted by slug
  */
 export function chooseRelatedGuides(
   { slug, body }: Pick<DatedGuide, 'slug' | 'body'>,
   published: readonly Pick<DatedGuide, 'slug' | 'title' | 'body'>[],
 ): readonly { readonly slug: string; readonly title: string }[] {
   const bySlug = new Map(published.map((guide) => [guide.slug, guide]))
-  const linkedGuides = findLinkedSlugs(body).flatMap((other) => bySlug.get(other) ?? [])
+  const linkedGuides = findLinkedSlugs(body).flatMap((linkedSlug) => bySlug.get(linkedSlug) ?? [])
   const linkingGuides = published.filter((other) => findLinkedSlugs(other.body).includes(slug))
   return [...new Set([...linkedGuides, ...linkingGuides])]
     .filter((other) => other.slug !== slug)

@@ -1,31 +1,31 @@
 import { expect, test } from 'vitest'
 import { createSharedCheck } from './health-routes.ts'
 
-test('one run serves all requests within a second, and the next request runs it again', async () => {
-  let time = 0
+test('runs once for all requests within a second, and again for a later request', async () => {
+  let nowMs = 0
   let runs = 0
-  let fails = false
+  let isFailing = false
   const check = createSharedCheck(
     async () => {
       runs += 1
-      if (fails) throw new Error('down')
+      if (isFailing) throw new Error('down')
     },
-    () => new Date(time),
+    () => new Date(nowMs),
   )
   expect(await Promise.all([check(), check(), check()])).toEqual(['ok', 'ok', 'ok'])
-  fails = true
-  time = 999
+  isFailing = true
+  nowMs = 999
   expect(await check()).toBe('ok')
   expect(runs).toBe(1)
-  time = 1_000
+  nowMs = 1_000
   expect(await check()).toBe('failed')
   expect(runs).toBe(2)
-  fails = false
-  time = -5_000
+  isFailing = false
+  nowMs = -5_000
   expect(await check()).toBe('ok')
 })
 
-test('a run that hangs counts as failed for waiting requests, and is not started twice', async () => {
+test('counts a hanging run as failed for waiting requests, and does not start another', async () => {
   const { promise, resolve } = Promise.withResolvers<void>()
   let runs = 0
   const check = createSharedCheck(
@@ -36,8 +36,8 @@ test('a run that hangs counts as failed for waiting requests, and is not started
     () => new Date(0),
   )
   expect(await Promise.all([check(), check()])).toEqual(['failed', 'failed'])
-  const late = check()
+  const lateResult = check()
   resolve()
-  expect(await late).toBe('ok')
+  expect(await lateResult).toBe('ok')
   expect(runs).toBe(1)
 })

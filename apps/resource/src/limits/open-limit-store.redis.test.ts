@@ -1,17 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as waitForNextTurn } from 'node:timers/promises'
 import { createLog, type LimitPolicy, type LimitStore } from '@plainpath/http'
 import { createClient } from 'redis'
 import { expect, inject, test } from 'vitest'
 import { openRedis } from '../open-redis.ts'
 import { openLimitStore } from './open-limit-store.ts'
 
-const url = () => inject('redisUrl') ?? ''
+const getRedisUrl = () => inject('redisUrl') ?? ''
 const policy: LimitPolicy = { name: `test-${randomBytes(4).toString('hex')}`, quota: 2, windowSeconds: 60 }
-const logged: string[] = []
-const log = createLog({ service: 'test', write: (line) => logged.push(line) })
+const logLines: string[] = []
+const log = createLog({ service: 'test', write: (line) => logLines.push(line) })
 
 function openStore(redisUrl: string) {
   const redis = openRedis(redisUrl, { log })
@@ -19,36 +19,36 @@ function openStore(redisUrl: string) {
   return { ...store, [Symbol.asyncDispose]: () => redis[Symbol.asyncDispose]() }
 }
 
-/** Repeats a call until it succeeds; while the store is not connected, each call fails at once. */
-async function untilItSucceeds<T>(call: () => Promise<T>): Promise<T> {
+/** Repeats a call until it succeeds, for at most 20 s. While the store is not connected, each call fails immediately. */
+async function retryUntilSuccess<T>(call: () => Promise<T>): Promise<T> {
   const giveUpAt = performance.now() + 20_000
   for (;;) {
     try {
       return await call()
     } catch (error) {
       if (performance.now() > giveUpAt) throw error
-      await turn()
+      await waitForNextTurn()
     }
   }
 }
-const first = (store: LimitStore, key: string) => untilItSucceeds(() => store.take(key, policy))
+const takeWhenConnected = (store: LimitStore, key: string) => retryUntilSuccess(() => store.take(key, policy))
 
 async function removeKeys(): Promise<void> {
-  const redis = await createClient({ url: url() }).connect()
+  const redis = await createClient({ url: getRedisUrl() }).connect()
   for await (const keys of redis.scanIterator({ MATCH: `resource:limit:${policy.name}*` })) {
     if (keys.length > 0) await redis.del(keys)
   }
   redis.destroy()
 }
 
-test('two processes count together, in keys of this app that end by themselves', async () => {
-  await using one = openStore(url())
-  await using two = openStore(url())
-  expect(await first(one, 'a')).toMatchObject({ allowed: true, remaining: 1 })
-  expect(await first(two, 'a')).toMatchObject({ allowed: true, remaining: 0 })
+test('two stores count together, under keys of this app that expire', async () => {
+  await using one = openStore(getRedisUrl())
+  await using two = openStore(getRedisUrl())
+  expect(await takeWhenConnected(one, 'a')).toMatchObject({ allowed: true, remaining: 1 })
+  expect(await takeWhenConnected(two, 'a')).toMatchObject({ allowed: true, remaining: 0 })
   expect(await one.take('a', policy)).toMatchObject({ allowed: false, remaining: 0 })
   expect(await one.take('b', policy)).toMatchObject({ allowed: true })
-  const redis = await createClient({ url: url() }).connect()
+  const redis = await createClient({ url: getRedisUrl() }).connect()
   const ttl = await redis.ttl(`resource:limit:${policy.name}:a`)
   redis.destroy()
   expect(ttl).toBeGreaterThan(0)
@@ -56,45 +56,45 @@ test('two processes count together, in keys of this app that end by themselves',
   await removeKeys()
 })
 
-test('two processes share the key of the day', async () => {
-  await using one = openStore(url())
-  await using two = openStore(url())
+test('two stores share the daily key', async () => {
+  await using one = openStore(getRedisUrl())
+  await using two = openStore(getRedisUrl())
   const day = `test-${randomBytes(4).toString('hex')}`
   const keys = [
-    await untilItSucceeds(() => one.dailyKey(day)),
-    await untilItSucceeds(() => two.dailyKey(day)),
+    await retryUntilSuccess(() => one.dailyKey(day)),
+    await retryUntilSuccess(() => two.dailyKey(day)),
   ]
   expect(keys[0]).toHaveLength(32)
   expect(keys[1]).toEqual(keys[0])
-  const redis = await createClient({ url: url() }).connect()
+  const redis = await createClient({ url: getRedisUrl() }).connect()
   await redis.del(`resource:limit-key:${day}`)
   redis.destroy()
 })
 
-test('a Redis that falls silent costs a moment, and is used again when it speaks', async () => {
-  await using proxy = await stoppableProxy(url())
+test('rejects a call within a second when Redis does not respond, and uses Redis again when it does', async () => {
+  await using proxy = await startPausableProxy(getRedisUrl())
   await using store = openStore(proxy.url)
-  expect(await first(store, 'c')).toMatchObject({ allowed: true })
-  proxy.stop()
+  expect(await takeWhenConnected(store, 'c')).toMatchObject({ allowed: true })
+  proxy.pause()
   const startedAt = performance.now()
   await expect(store.take('c', policy)).rejects.toThrow('Redis did not answer in time')
   expect(performance.now() - startedAt).toBeLessThan(1_000)
-  proxy.goOn()
-  expect(await first(store, 'd')).toMatchObject({ allowed: true, remaining: 1 })
+  proxy.resume()
+  expect(await takeWhenConnected(store, 'd')).toMatchObject({ allowed: true, remaining: 1 })
   await removeKeys()
 })
 
-test('each call fails at once without Redis, and one line says so', async () => {
-  logged.length = 0
+test('rejects every call without Redis, and logs one warning without the password', async () => {
+  logLines.length = 0
   await using store = openStore('redis://:secret@127.0.0.1:1')
   for (let n = 0; n < 20; n++) await expect(store.take('a', policy)).rejects.toThrow('offline')
-  await expect.poll(() => logged.length).toBe(1)
-  expect(logged[0]).toContain('Redis is unavailable')
-  expect(logged[0]).not.toContain('secret')
+  await expect.poll(() => logLines.length).toBe(1)
+  expect(logLines[0]).toContain('Redis is unavailable')
+  expect(logLines[0]).not.toContain('secret')
 })
 
-/** Stands before a server; stopped, it keeps connections open and passes nothing on. */
-async function stoppableProxy(target: string) {
+/** Starts a TCP proxy. While it is paused, it keeps its connections open and forwards nothing. */
+async function startPausableProxy(target: string) {
   const { hostname, port } = new URL(target)
   const sockets = new Set<Socket>()
   const server = createServer((client) => {
@@ -113,10 +113,10 @@ async function stoppableProxy(target: string) {
   await once(server, 'listening')
   return {
     url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    stop: () => {
+    pause: () => {
       for (const socket of sockets) socket.pause()
     },
-    goOn: () => {
+    resume: () => {
       for (const socket of sockets) socket.resume()
     },
     async [Symbol.asyncDispose]() {

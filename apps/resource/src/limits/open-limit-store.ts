@@ -6,7 +6,7 @@ import {
 } from '@plainpath/http'
 import { type Redis, withReplyTimeout } from '../open-redis.ts'
 
-/** Creates the limit store in Redis, which all processes share. Each call succeeds or fails within 0.2 s. */
+/** Creates the limit store in Redis, which all processes share. A Redis call without a reply fails after 0.2 s. */
 export function openLimitStore(redis: Redis, { now }: { now: () => Date }): LimitStore {
   const store = createRedisLimitStore(redis, 'resource:')
   const boundedStore: SharedLimitStore = {

@@ -3,13 +3,13 @@ import { expect, test } from 'vitest'
 import { createCheckForm, readFormFacts } from './check-form.ts'
 
 const ASK_PAGE = 'https://plainpath.example/ask'
-const checks = (triggers: readonly string[]) => ({
+const newAnswer = (triggers: readonly string[]) => ({
   check: triggers.map((trigger) => ({ trigger, ask: `About ${trigger}?` })),
 })
 
-test('a form has the first three questions that it may ask, in their order', () => {
+test('creates a form with the first three questions that a form may ask, in order', () => {
   const form = createCheckForm(
-    checks([
+    newAnswer([
       'abuse-victim',
       'public-charge',
       'criminal-history',
@@ -32,7 +32,7 @@ test('a form has the first three questions that it may ask, in their order', () 
   expect(form?.params.requestedSchema).not.toHaveProperty('required')
 })
 
-const NEVER = TriggerId.options.filter(
+const EXCLUDED_TRIGGERS = TriggerId.options.filter(
   (id) =>
     ![
       'missed-deadline',
@@ -44,29 +44,29 @@ const NEVER = TriggerId.options.filter(
     ].includes(id),
 )
 
-test.for(NEVER)('no form asks about %s', (trigger) => {
-  expect(createCheckForm(checks([trigger]), ASK_PAGE)).toBeUndefined()
-  const form = createCheckForm(checks([trigger, 'long-absence']), ASK_PAGE)
+test.for(EXCLUDED_TRIGGERS)('does not ask about %s', (trigger) => {
+  expect(createCheckForm(newAnswer([trigger]), ASK_PAGE)).toBeUndefined()
+  const form = createCheckForm(newAnswer([trigger, 'long-absence']), ASK_PAGE)
   expect(form?.askedTriggers).toEqual(['long-absence'])
   expect(JSON.stringify(form?.params)).not.toContain(trigger)
 })
 
-test('an answer without questions needs no form', () => {
-  expect(createCheckForm(checks([]), ASK_PAGE)).toBeUndefined()
+test('creates no form for an answer without questions', () => {
+  expect(createCheckForm(newAnswer([]), ASK_PAGE)).toBeUndefined()
 })
 
-const ASKED = ['long-absence', 'public-charge', 'denial-or-appeal']
+const ASKED_TRIGGERS = ['long-absence', 'public-charge', 'denial-or-appeal']
 
-test('Yes and No are facts; anything else is none', () => {
+test('reads Yes and No as facts, and ignores "I do not know"', () => {
   const content = { 'long-absence': 'Yes', 'public-charge': 'No', 'denial-or-appeal': 'I do not know' }
-  expect(readFormFacts({ action: 'accept', content }, ASKED)).toEqual({
+  expect(readFormFacts({ action: 'accept', content }, ASKED_TRIGGERS)).toEqual({
     'long-absence': true,
     'public-charge': false,
   })
 })
 
 test.for<[string, unknown]>([
-  ['none', undefined],
+  ['no response', undefined],
   ['a form that was declined', { action: 'decline' }],
   ['a form that was declined, with content', { action: 'decline', content: { 'long-absence': 'Yes' } }],
   ['a form that was closed', { action: 'cancel' }],
@@ -76,6 +76,6 @@ test.for<[string, unknown]>([
   ['other values', { action: 'accept', content: { 'long-absence': true, 'public-charge': 'yes' } }],
   ['questions that were not asked', { action: 'accept', content: { 'abuse-victim': 'Yes', none: 'Yes' } }],
   ['text', 'Yes'],
-])('%s gives no facts', ([, response]) => {
-  expect(readFormFacts(response, ASKED)).toEqual({})
+])('reads no facts from %s', ([, response]) => {
+  expect(readFormFacts(response, ASKED_TRIGGERS)).toEqual({})
 })

@@ -4,7 +4,7 @@ import { z } from 'zod'
 
 type CheckQuestion = Answer['check'][number]
 
-/** The choices for each question, in the form's order. Any other text counts as no answer. */
+/** The choices for each question, in the form's order. Only `Yes` and `No` state a fact. */
 const CHOICES = ['Yes', 'No', 'I do not know'] as const
 
 /** A form with an answer's check questions, for a client to show. */
@@ -42,7 +42,7 @@ const FormResponse = z.looseObject({
 })
 
 /**
- * Reads the facts from a form that the client sent back. Returns none for a form that the person declined or closed. Ignores
+ * Reads the facts from a form that the client sent back. Returns no facts if the person declined or closed the form. Ignores
  * answers to questions that the form did not ask.
  */
 export function readFormFacts(

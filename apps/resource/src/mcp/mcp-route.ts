@@ -7,8 +7,8 @@ import { convertChallengeToResult } from './sign-in-challenge.ts'
 import type { ToolRequest } from './tools.ts'
 
 /*
- * The routes of the Model Context Protocol servers: stateless streamable HTTP with one message per request. Methods other than
- * POST get 405, because there is neither a session nor a stream to open.
+ * The routes of the Model Context Protocol servers: stateless streamable HTTP with one message per request. A method other than
+ * POST gets 405, because there is neither a session nor a stream to open. The signed-in address checks the token first.
  */
 
 const MESSAGE_ROUTE = {
@@ -57,8 +57,8 @@ const SIGNED_IN_PATH = '/mcp'
 const SCOPES = ['contact:write'] as const
 
 /**
- * Creates the routes at the signed-in MCP address. Every request without a valid token gets the challenge that starts the sign-in,
- * with any method and message. Scripts of any origin may call the routes, because only a token grants access, never a cookie.
+ * Creates the routes at the signed-in MCP address. A POST, GET or DELETE without a valid token gets the challenge that starts the
+ * sign-in. Scripts of any origin may call the routes, because only a token grants access, never a cookie.
  */
 export const createSignedInMcpRoutes = (
   deps: McpDeps & { bearer: NonNullable<Authenticators['bearer']> },

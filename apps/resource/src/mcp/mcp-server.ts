@@ -13,10 +13,10 @@ export interface McpDeps {
   readonly requestStates: RequestStates
 }
 
-/** The headers that negotiate the protocol revision. No others are passed on. */
+/** The request headers that are passed on, because they negotiate the protocol revision. */
 const FORWARDED_HEADERS = ['accept', 'mcp-protocol-version', 'mcp-method', 'mcp-name']
 
-/** Clients may cache the tool list, because it is the same for everybody and changes only with a release. */
+/** Clients may cache the tool list of an address, because it is the same for everybody and changes only with a release. */
 const CACHE_HINT = { ttlMs: 300_000, cacheScope: 'public' } as const
 
 /**
@@ -62,7 +62,7 @@ export async function handleMessage(
 
 const ToolCall = z.looseObject({ params: z.looseObject({ name: z.string(), arguments: z.unknown() }) })
 
-/** Reads the tool name and arguments of a call. Throws for a message that is no tool call; such a message has no state. */
+/** Reads the tool name and arguments of a call. Throws for a message that is not a tool call, because it cannot have a state. */
 function readToolCall(message: object): Pick<FormCall, 'tool' | 'arguments'> {
   const { params } = ToolCall.parse(message)
   return { tool: params.name, arguments: params.arguments }

@@ -3,9 +3,9 @@ import { expect, test } from 'vitest'
 import { createRequestStates, type FormCall } from './request-state.ts'
 
 const START = new Date('2026-11-23T12:00:00Z')
-const later = (seconds: number) => new Date(START.getTime() + seconds * 1000)
+const secondsAfterStart = (seconds: number) => new Date(START.getTime() + seconds * 1000)
 const hashKey = parseHashKey(newHashKey())
-const at = (now: Date, key = hashKey) => createRequestStates({ hashKey: key, now: () => now })
+const createStates = (now: Date, key = hashKey) => createRequestStates({ hashKey: key, now: () => now })
 
 const CALL: FormCall = {
   address: 'https://plainpath.example/mcp',
@@ -13,18 +13,19 @@ const CALL: FormCall = {
   tool: 'answer_question',
   arguments: { question: 'When do I renew?', facts: { smuggling: false, 'long-absence': false } },
 }
-const ASKED = ['long-absence', 'public-charge']
-const STATE = at(START).write(ASKED, CALL)
+const ASKED_TRIGGERS = ['long-absence', 'public-charge']
+const STATE = createStates(START).write(ASKED_TRIGGERS, CALL)
 const [BODY = '', MAC = ''] = STATE.split('.')
 const withBody = (body: object) => `${Buffer.from(JSON.stringify(body)).toString('base64url')}.${MAC}`
 
-test('a state is read for ten minutes, at any instance, whatever the order of the arguments', () => {
+test('reads a state for ten minutes, on any instance and with arguments in any order', () => {
   const reordered = {
     ...CALL,
     arguments: { facts: { 'long-absence': false, smuggling: false }, question: 'When do I renew?' },
   }
-  for (const now of [START, later(599)]) expect(at(now).read(STATE, reordered)).toEqual(ASKED)
-  expect(() => at(later(600)).read(STATE, CALL)).toThrow('expired')
+  for (const now of [START, secondsAfterStart(599)])
+    expect(createStates(now).read(STATE, reordered)).toEqual(ASKED_TRIGGERS)
+  expect(() => createStates(secondsAfterStart(600)).read(STATE, CALL)).toThrow('expired')
 })
 
 test.for<[string, Partial<FormCall>]>([
@@ -36,29 +37,29 @@ test.for<[string, Partial<FormCall>]>([
   ['another question', { arguments: { question: 'When do I renew?!' } }],
   ['fewer facts', { arguments: { question: 'When do I renew?', facts: { smuggling: false } } }],
   ['no arguments', { arguments: undefined }],
-])('a state is refused for %s', ([, other]) => {
-  expect(() => at(START).read(STATE, { ...CALL, ...other })).toThrow('not authentic')
+])('rejects a state for %s', ([, change]) => {
+  expect(() => createStates(START).read(STATE, { ...CALL, ...change })).toThrow('not authentic')
 })
 
 test.for<[string, string]>([
-  ['nothing', ''],
+  ['no content', ''],
   ['no MAC', BODY],
   ['an empty MAC', `${BODY}.`],
   ['a third part', `${STATE}.`],
   ['another MAC', `${BODY}.${'A'.repeat(43)}`],
   ['padding', `${STATE}=`],
-  ['more time', withBody({ expires: 4_102_444_800, asked: ASKED })],
+  ['more time', withBody({ expires: 4_102_444_800, asked: ASKED_TRIGGERS })],
   ['other questions', withBody({ expires: START.getTime() / 1000 + 600, asked: ['abuse-victim'] })],
-])('a state with %s is refused', ([, state]) => {
-  expect(() => at(START).read(state, CALL)).toThrow('not authentic')
+])('rejects a state with %s', ([, state]) => {
+  expect(() => createStates(START).read(state, CALL)).toThrow('not authentic')
 })
 
-test('a state of another key is refused', () => {
-  expect(() => at(START, parseHashKey(newHashKey())).read(STATE, CALL)).toThrow('not authentic')
+test('rejects a state of another key', () => {
+  expect(() => createStates(START, parseHashKey(newHashKey())).read(STATE, CALL)).toThrow('not authentic')
 })
 
-test('a state shows neither the question nor the caller', () => {
+test('puts only the expiry and the triggers into a state', () => {
   expect(Buffer.from(BODY, 'base64url').toString()).toBe(
-    JSON.stringify({ expires: START.getTime() / 1000 + 600, asked: ASKED }),
+    JSON.stringify({ expires: START.getTime() / 1000 + 600, asked: ASKED_TRIGGERS }),
   )
 })

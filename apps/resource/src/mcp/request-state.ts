@@ -54,8 +54,8 @@ export function createRequestStates({ hashKey, now }: { hashKey: HashKey; now: (
       return `${body}.${computeMac(body, call)}`
     },
     read(state, call) {
-      const [body = '', receivedMac = '', ...rest] = state.split('.')
-      if (rest.length > 0 || !equalBytes(Buffer.from(receivedMac), Buffer.from(computeMac(body, call))))
+      const [body = '', receivedMac = '', ...otherParts] = state.split('.')
+      if (otherParts.length > 0 || !equalBytes(Buffer.from(receivedMac), Buffer.from(computeMac(body, call))))
         throw new Error('not authentic')
       const { expires, asked } = State.parse(JSON.parse(Buffer.from(body, 'base64url').toString()))
       if (expires * 1000 <= now().getTime()) throw new Error('expired')

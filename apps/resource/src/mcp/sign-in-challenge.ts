@@ -70,6 +70,6 @@ export async function convertChallengeToResult(
 
 const SIGN_IN = 'The person must sign in to Plainpath first. The app shows them how.'
 
-/** Adds `error` and `error_description`, which this form documents even for a call without a token. */
+/** Adds `error` and `error_description`, which the documentation of this form shows even for a call without a token. */
 const addErrorParameters = (challenge: string) =>
   `${challenge}${challenge.includes('error="') ? '' : ', error="invalid_token"'}, error_description="${SIGN_IN}"`

@@ -15,7 +15,7 @@ export const createMetadataRoutes = (deps: {
   createDocumentRoutes(
     createResourceDocuments(deps.urls, {
       attorneyLists: ATTORNEY_LISTS.map(({ url }) => url),
-      builtAt: deps.startedAt,
+      startedAt: deps.startedAt,
       securityContact: deps.securityContact ?? `mailto:security@${new URL(deps.urls.origin).hostname}`,
       guides: deps.guides,
     }),

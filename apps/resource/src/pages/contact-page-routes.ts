@@ -36,7 +36,7 @@ const ContactForm = z.object({
   topic: FormText,
   message: FormText,
   email: FormText,
-  /** The hand-off trigger ids, from hidden fields of the form below an answer. */
+  /** The ids of hand-off triggers, from hidden fields of the form below an answer. */
   trigger: z.union([z.string().transform((trigger) => [trigger]), z.array(z.string())]).default([]),
   handOff: FormText,
 })
@@ -63,7 +63,7 @@ function describeMessageMistake(text: string): string {
     : 'Your message contains characters that we cannot read. Please type it again.'
 }
 
-/** The pages of closed withdrawal links, by message status; undefined while the message can be withdrawn. */
+/** The page of a closed withdrawal link, by message status; undefined while the message can be withdrawn. */
 const CLOSED_LINKS: Readonly<Record<ContactStatus | 'unknown', ClosedLink | undefined>> = {
   unknown: UNKNOWN_LINK,
   received: undefined,
@@ -90,8 +90,8 @@ export function createContactPageRoutes(deps: {
   /** Adds the quick exit: pages on urgent help link here, and the message may be about somebody who watches the writer. */
   const respond = <Status extends number>(status: Status, title: string, body: Html) => {
     const page = { path: '/contact', title, body, noindex: title !== TITLE, quickExit: renderQuickExit() }
-    const { headers, ...rest } = createFormResponse(urls, status, page)
-    return { ...rest, headers: { ...headers, ...LEAVE_HEADERS } }
+    const { headers, ...response } = createFormResponse(urls, status, page)
+    return { ...response, headers: { ...headers, ...LEAVE_HEADERS } }
   }
   /** Fills in the form for a person who followed a section's link to report a mistake. Returns undefined for an unknown section. */
   function prefillForPassage(id: string) {

@@ -26,7 +26,7 @@ import { type GuidePagesDeps, PUBLIC_PAGE, preparePage } from './page.ts'
 import { type MarkdownOptions, renderMarkdown } from './render-markdown.ts'
 import { isSensitiveGuide } from './sensitive-guides.ts'
 
-/** Creates the routes for guide pages. A page's address also serves Markdown and JSON, by content negotiation. */
+/** Creates the routes for guide pages. The address of a page also serves Markdown and JSON, by content negotiation. */
 export function createGuidePageRoutes({
   guides,
   guideResponses,
@@ -74,7 +74,7 @@ export function createGuidePageRoutes({
   return [markdownRoute, pageRoute]
 }
 
-/** Caches the prepared pages by catalog, because a page links to other guides of its catalog. */
+/** Creates a cache of page preparers by catalog, because a page links to other guides of its catalog. */
 function createPagePreparerCache(urls: ServiceUrls) {
   const byCatalog = new WeakMap<GuideCatalog, (guide: DatedGuide) => PreparedResponse>()
   return (catalog: GuideCatalog) => {
@@ -107,7 +107,7 @@ function prepareGuidePage(guide: DatedGuide, catalog: GuideCatalog, urls: Servic
   )
 }
 
-/** Renders a guide: the sections with source marks, and the last part, which is about attorneys, in a separate box. */
+/** Renders a guide: the sections with source marks, and in a separate box the last section, which is about attorneys. */
 function renderGuideArticle(
   guide: DatedGuide,
   links: Pick<Parameters<typeof renderGuidePage>[1], 'related' | 'url' | 'apiUrl' | 'markdownUrl'>,
@@ -127,14 +127,15 @@ function renderGuideArticle(
       return renderSourceMark(number, source)
     },
   }
-  const [intro, sections] = [parts.find(({ key }) => key === INTRO), parts.filter(({ key }) => key !== INTRO)]
+  const intro = parts.find(({ key }) => key === INTRO)
+  const sections = parts.filter(({ key }) => key !== INTRO)
   const attorneyMarkdown = removeDisclaimer(attorneyParts.join('\n').trim(), guide.disclaimer)
   return renderGuidePage(
     { ...guide, sources },
     {
       introHtml: intro && renderMarkdown(intro.markdown, options),
       sections: sections.map((section) => ({ ...section, html: renderMarkdown(section.markdown, options) })),
-      isDangerNamed: isSensitiveGuide(guide.slug) && /\bcall 911\b/i.test(guide.body),
+      showsEmergencyNumber: isSensitiveGuide(guide.slug) && /\bcall 911\b/i.test(guide.body),
       attorneyHtml: attorneyMarkdown === '' ? undefined : renderMarkdown(attorneyMarkdown, options),
       ...links,
     },
@@ -156,6 +157,6 @@ function createUniqueIds(sectionIds: readonly string[]) {
   }
 }
 
-/** Removes the disclaimer from the end of the last section. Markdown has it there, but the page shows it below the sources. */
+/** Removes the disclaimer from the end of the last section, because the page shows it below the sources. */
 const removeDisclaimer = (markdown: string, disclaimer: string) =>
   (markdown.endsWith(disclaimer) ? markdown.slice(0, -disclaimer.length) : markdown).trim()

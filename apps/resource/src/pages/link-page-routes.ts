@@ -9,7 +9,7 @@ import { createFormResponse, PAGE } from './page.ts'
 
 /** The page of a link that no longer works. */
 export interface ClosedLink {
-  /** 404 for an unknown link. */
+  /** 404 for an unknown, used or expired link, which cannot be found. 410 for a known link that can no longer be used. */
   readonly status: 404 | 410
   readonly title: string
   readonly text: string
@@ -54,6 +54,7 @@ const LinkInput = z.object({ link: LinkSecret.catch('') })
 export function createLinkPageRoutes(spec: LinkPageSpec, urls: ServiceUrls): Route[] {
   const respond = <Status extends number>(status: Status, title: string, body: Html) =>
     createFormResponse(urls, status, { path: spec.path, title, body, noindex: true })
+  // The comparison narrows `status` to a literal type, which the routes' response types require.
   const respondClosed = ({ status, ...content }: ClosedLink) =>
     status === 404
       ? respond(404, content.title, renderLinkDonePage(content))

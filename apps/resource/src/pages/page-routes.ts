@@ -20,7 +20,7 @@ import { createScriptRoutes } from './script-routes.ts'
 import { createSearchRoute } from './search-route.ts'
 import { createWaitlistPageRoutes } from './waitlist-page-routes.ts'
 
-/** Creates the routes for all pages, their images, scripts and stylesheet; not for `/contact` and the pages behind mailed links. */
+/** Creates the routes for images, scripts, the stylesheet, and all pages except `/contact` and those behind mailed links. */
 export function createPageRoutes(deps: {
   guides: { current(): GuideCatalog }
   lister: GuideLister

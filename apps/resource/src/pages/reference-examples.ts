@@ -21,8 +21,8 @@ export function findAnonymousRead(
 }
 
 /**
- * Formats commands for a POSIX shell, one per example body. Each command is a list of options, because a line may break between
- * two options. The reader sets `$id`, `$secret` and `$token`.
+ * Formats commands for a POSIX shell: one per example body, or one for an operation without a body. Each command is a list of
+ * options, because a line may break between two options. The reader sets `$id`, `$secret` and `$token`.
  */
 export function formatCurlCommands(
   { operation, method, address }: LocatedOperation,
@@ -60,7 +60,7 @@ const formatFormData = (value: unknown): string[] =>
 
 const quoteJson = (value: unknown) => quote(JSON.stringify(value))
 
-/** Quotes a text for a shell if it contains a character with a special meaning. */
+/** Quotes a text for a shell if it contains a character that may have a special meaning. */
 const quoteIfNeeded = (text: string) => (/^[\w.:/=@-]+$/.test(text) ? text : quote(text))
 
 const quote = (text: string) => `'${text.replaceAll("'", String.raw`'\''`)}'`

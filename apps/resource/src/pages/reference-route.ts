@@ -136,7 +136,10 @@ function renderClientExample({ operationId }: ApiOperation): Html {
   return html`${example !== undefined && html`<pre><code class="client">${example}</code></pre>\n`}`
 }
 
-/** Renders a form that calls an operation that needs no credentials. Without scripts, the browser opens the response. */
+/**
+ * Renders a form that calls an operation. Without scripts, the browser opens the response. Returns false unless the operation is
+ * a GET that needs no credentials.
+ */
 function renderTryForm(locatedOperation: LocatedOperation, exampleSlug: string): Html | false {
   const anonymousRead = findAnonymousRead(locatedOperation, exampleSlug)
   const { operationId } = locatedOperation.operation

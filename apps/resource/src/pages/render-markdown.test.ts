@@ -2,7 +2,7 @@ import { html, renderPage, toMarkup } from '@plainpath/pages'
 import { describe, expect, test } from 'vitest'
 import { type MarkdownOptions, renderInline, renderMarkdown } from './render-markdown.ts'
 
-const rendered = (text: string) => {
+const renderMain = (text: string) => {
   const page = renderPage({
     title: 't',
     origin: 'https://plainpath.example',
@@ -12,7 +12,7 @@ const rendered = (text: string) => {
   return page.slice(page.indexOf('<main'), page.indexOf('</main>'))
 }
 
-describe('Markdown', () => {
+describe('renderMarkdown', () => {
   test.for([
     ['[a](https://www.uscis.gov/i-90)', '<a href="https://www.uscis.gov/i-90">a</a>'],
     ['[a](/guides/work-permit)', '<a href="/guides/work-permit">a</a>'],
@@ -21,7 +21,7 @@ describe('Markdown', () => {
     ['Call 1-800-799-7233.', 'Call <a class="tel" href="tel:1-800-799-7233">1-800-799-7233</a>.'],
     ['[1-800-799-7233](/a)', '<a href="/a"><span class="form-name">1-800-799-7233</span></a>'],
     ['# A\n\n- b\n- **c**', '<ul>\n<li>b</li>\n<li><strong>c</strong></li>\n</ul>'],
-  ] as const)('%j becomes %s', ([text, markup]) => expect(rendered(text)).toContain(markup))
+  ] as const)('renders %j as %s', ([text, markup]) => expect(renderMain(text)).toContain(markup))
 
   test.for([
     ...[
@@ -37,7 +37,9 @@ describe('Markdown', () => {
     '<https://x.org"onclick=1>',
     '<javascript:alert(1)>',
     '[a][b]\n\n[b]: javascript:alert(1)',
-  ])('%j leads nowhere', (text) => expect(rendered(text)).not.toMatch(/href="(?!https:\/\/x\.org%22)/))
+  ])('renders no unsafe link for %j', (text) =>
+    expect(renderMain(text)).not.toMatch(/href="(?!https:\/\/x\.org%22)/),
+  )
 
   test.for([
     '<script>alert(1)</script>',
@@ -45,11 +47,11 @@ describe('Markdown', () => {
     'a <img src=x> b',
     '![a](https://x.org/a.png)',
     '<!-- x -->',
-  ])('%j makes no element of its own', (text) => expect(rendered(text)).not.toMatch(/<(script|b|img|!--)/))
+  ])('renders no HTML from %j', (text) => expect(renderMain(text)).not.toMatch(/<(script|b|img|!--)/))
 })
 
-describe('additions of a page', () => {
-  const shown = (text: string, options: MarkdownOptions) => toMarkup(renderMarkdown(text, options))
+describe('the options of renderMarkdown', () => {
+  const renderMarkup = (text: string, options: MarkdownOptions) => toMarkup(renderMarkdown(text, options))
   const renderSourceMark = (number: number) => html`<details>${number}</details>`
 
   test.for([
@@ -63,24 +65,24 @@ describe('additions of a page', () => {
     ],
     ['- A. [\\[3\\]](#source-3)\n- B.', '<ul>\n<li>A.\u2060<details>3</details></li>\n<li>B.</li>\n</ul>\n'],
     ['A [link](#other).', '<p>A <a href="#other">link</a>.</p>\n'],
-  ] as const)('the marks of sources stand behind the paragraph: %j', ([text, markup]) =>
-    expect(shown(text, { renderSourceMark })).toBe(markup),
+  ] as const)('puts source marks behind the paragraph, and keeps other links: %j', ([text, markup]) =>
+    expect(renderMarkup(text, { renderSourceMark })).toBe(markup),
   )
 
-  test('headings get the ids that the page gives', () => {
-    expect(shown('### If you moved', { getHeadingId: (heading) => heading.length.toString() })).toBe(
+  test('gives headings the ids of getHeadingId, or none without it', () => {
+    expect(renderMarkup('### If you moved', { getHeadingId: (heading) => heading.length.toString() })).toBe(
       '<h3 id="12">If you moved</h3>\n',
     )
-    expect(shown('### If you moved', {})).toBe('<h3>If you moved</h3>\n')
+    expect(renderMarkup('### If you moved', {})).toBe('<h3>If you moved</h3>\n')
   })
 
-  test('the name of a form stays on one line, but not in code', () => {
-    expect(shown('[Form I-90](/x) `I-90`', {})).toBe(
+  test('keeps form names together, except in code', () => {
+    expect(renderMarkup('[Form I-90](/x) `I-90`', {})).toBe(
       '<p><a href="/x"><span class="form-name">Form I-90</span></a> <code>I-90</code></p>\n',
     )
   })
 
-  test('text within a line makes no block', () => {
+  test('renders inline Markdown without a block, and escapes HTML', () => {
     expect(toMarkup(renderInline('`a` <b>'))).toBe('<code>a</code> &lt;b&gt;')
   })
 })

@@ -1,6 +1,6 @@
 /**
- * The guides on abuse, crime victims and detention. Being seen with one can harm a person, so their pages have the quick exit and a
- * neutral title, and browsers must not store them.
+ * The guides on abuse, crime victims, detention and related subjects. Being seen with one can harm a person, so their pages have
+ * the quick exit and a neutral title, and browsers must not store them.
  */
 const SENSITIVE_GUIDES: ReadonlySet<string> = new Set([
   'asylum-basics',

@@ -3,9 +3,9 @@ import type { Log, Metrics } from '@plainpath/http'
 /** Erases a batch of rows that are past their retention. Returns the number of erased rows, which is 0 when none are left. */
 type Erase = (now: Date) => Promise<number>
 
-/** Enforces the retention until it is disposed of. */
+/** The job that enforces the retention until it is disposed of. */
 export interface Retention extends AsyncDisposable {
-  /** Erases everything that is past its retention now. */
+  /** Erases everything that is past its retention now, without checking the clock. */
   enforce(): Promise<void>
 }
 
@@ -17,15 +17,15 @@ const MAX_BATCHES = 1_000
 
 /**
  * Erases data that is past its retention (`docs/retention.md`) every ten minutes. Several instances may do so at the same time,
- * because each batch is one statement.
+ * because every statement erases its rows atomically.
  */
 export function startRetention(
   erasers: readonly Erase[],
   deps: {
     now: () => Date
     log: Log
-    /** Returns whether this machine's clock agrees with the database's. With a skewed clock, too much would be erased. */
-    clockAgrees: () => Promise<boolean>
+    /** Returns whether this machine's clock agrees with the database's. With a skewed clock, too much could be erased. */
+    isClockSynchronised: () => Promise<boolean>
     metrics: Pick<Metrics, 'recordSweep'>
   },
 ): Retention {
@@ -34,14 +34,14 @@ export function startRetention(
     deps.metrics.recordSweep(SWEEP_LABEL)
   }
   async function enforceIfClockAgrees(): Promise<void> {
-    if (await deps.clockAgrees()) await enforce()
+    if (await deps.isClockSynchronised()) await enforce()
     else deps.log.error('nothing was erased, because the clock is skewed')
   }
   deps.metrics.recordSweep(SWEEP_LABEL)
   let currentRun: Promise<void> = Promise.resolve()
   const timer = setInterval(() => {
     currentRun = enforceIfClockAgrees().catch((error: unknown) =>
-      deps.log.error('nothing was erased', { error }),
+      deps.log.error('erasing stopped before everything due was erased', { error }),
     )
   }, INTERVAL_MS)
   return {

@@ -19,9 +19,10 @@ import type { WaitlistStore } from './waitlist-store.ts'
  * Adds a person to the waitlist, once per mailbox, and queues a mail to them. If the mailbox is already on the list but its mail
  * was dropped or failed permanently, queues the mail again with new links.
  *
- * @returns `already-joined` if the mailbox is on the list, and nothing about its entry
- * @throws {Problem} 429 after too many requests for this mailbox, or when too many mails are queued. After a store error the entry
- *   may be stored or not; joining again is safe
+ * @returns the slug of the new entry. If the mailbox is already on the list, returns only the error `already-joined`, and nothing
+ *   about its entry
+ * @throws {Problem} 429 after too many requests for this mailbox, or when too many mails wait. Also rethrows store errors: the
+ *   entry may then be stored or not, and joining again is safe
  */
 export type JoinWaitlist = (
   /** `referredBySlug` may be any text. It is ignored unless it is the slug of an entry. */
@@ -76,7 +77,7 @@ export function createJoinByApi(deps: { joinWaitlist: JoinWaitlist; urls: Servic
   }
 }
 
-/** Returns the canonical address of a mailbox, which is the same for all its spellings. `email` must have been parsed by `EmailAddress`. */
+/** Returns a mailbox's canonical address, which is the same for all its spellings. Parse `email` with `EmailAddress` first. */
 export function toCanonicalMailbox(email: string): string {
   const canonical = canonicalEmail(email)
   if (canonical === undefined) throw new Error('EmailAddress accepted an address without a canonical form')

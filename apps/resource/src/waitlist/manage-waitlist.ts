@@ -39,7 +39,7 @@ const Referrer = z.object({ referrer: z.uuid(), referred: Count, credited: Count
 const STATISTICS_WEEKS = 12
 const STATISTICS_REFERRERS = 10
 
-/** Counts the entries that joined in each of the last 12 weeks, oldest first. Weeks begin on Monday (UTC). */
+/** Counts the entries that joined in each of the last 12 weeks, including this one, oldest first. Weeks begin on Monday (UTC). */
 export async function countEntriesByWeek(db: Database, now: Date): Promise<z.infer<typeof Week>[]> {
   const { rows } = await db.query(
     `select to_char(week, 'YYYY-MM-DD') as week, count(id) as joined, count(confirmed_at) as confirmed
@@ -53,7 +53,7 @@ export async function countEntriesByWeek(db: Database, now: Date): Promise<z.inf
   return z.array(Week).parse(rows)
 }
 
-/** Lists the entries that referred the most others. */
+/** Lists the ten entries that referred the most others. */
 export async function listReferrers(db: Database): Promise<z.infer<typeof Referrer>[]> {
   const { rows } = await db.query(
     `select referred_by as referrer, count(*) as referred, count(confirmed_at) as credited

@@ -22,7 +22,7 @@ export function createWaitlistRoutes(deps: {
     },
   })
   /**
-   * Sends a mail that asks the owner of a mailbox whether to remove it from the waitlist. The response reveals nothing, because
+   * Queues a mail that asks the owner of a mailbox whether to remove it from the waitlist. The response reveals nothing, because
    * the route does the same for every address: the list is read only when the mail is about to be sent.
    */
   const forgetRoute = defineRoute({

@@ -19,7 +19,7 @@ import { createWaitlistStore, type NewWaitlistEntry } from './waitlist-store.ts'
 const sealingKeys = parseKeyEncryptionKeys(newKeyEncryptionKey())
 const hashKey = parseHashKey(newHashKey())
 
-async function open() {
+async function openStore() {
   await using opening = new AsyncDisposableStack()
   const database = opening.use(await openTestDatabase({ folder: MIGRATIONS, name: 'resource' }))
   const db = opening.use(openPool(database.appUrl, { patience: 10 }))
@@ -34,7 +34,7 @@ async function open() {
       mailNotifier,
       logErasure: () => undefined,
     }),
-    statistics: () => countEntries(db),
+    countEntries: () => countEntries(db),
     db,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
@@ -58,63 +58,63 @@ const newEntry = (email: string, change: Partial<NewWaitlistEntry> = {}): NewWai
 })
 
 const ADDED = { ok: true, value: undefined }
-const KNOWN = { ok: false, error: 'already-joined' }
+const ALREADY_JOINED = { ok: false, error: 'already-joined' }
 
-test('adds a mailbox once, in whatever spelling', async () => {
-  await using store = await open()
+test('adds a mailbox once, in any spelling', async () => {
+  await using store = await openStore()
   expect(await store.add(newEntry('Ana@example.org'))).toEqual(ADDED)
-  expect(await store.add(newEntry('ANA@example.org'))).toEqual(KNOWN)
-  expect(await store.statistics()).toMatchObject({ entries: 1, confirmed: 0, referred: 0 })
+  expect(await store.add(newEntry('ANA@example.org'))).toEqual(ALREADY_JOINED)
+  expect(await store.countEntries()).toMatchObject({ entries: 1, confirmed: 0, referred: 0 })
 })
 
 test('adds exactly one of many simultaneous entries for one mailbox', async () => {
-  await using store = await open()
-  // As many as the pool queues even while no query completes: more would be shed on a busy machine.
+  await using store = await openStore()
+  // The pool queues this many requests even while no query completes. Of more, it could refuse some on a busy machine.
   const results = await Promise.all(Array.from({ length: 25 }, () => store.add(newEntry('ana@example.org'))))
   expect(results.filter(({ ok }) => ok)).toHaveLength(1)
-  expect((await store.statistics()).entries).toBe(1)
+  expect((await store.countEntries()).entries).toBe(1)
 })
 
-test('keeps the referrer when an entry has the slug, and ignores any other slug', async () => {
-  await using store = await open()
+test('stores the referrer if an entry has the slug, and ignores any other slug', async () => {
+  await using store = await openStore()
   const referrer = newEntry('ana@example.org')
   await store.add(referrer)
   await store.add(newEntry('ben@example.org', { referredBySlug: referrer.referralSlug }))
   await store.add(newEntry('cleo@example.org', { referredBySlug: newSlug() }))
-  expect(await store.statistics()).toMatchObject({ entries: 3, referred: 1, credited: 0 })
+  expect(await store.countEntries()).toMatchObject({ entries: 3, referred: 1, credited: 0 })
 })
 
-test('throws rather than call a stranger known, should two slugs ever be the same', async () => {
-  await using store = await open()
-  const first = newEntry('ana@example.org')
-  await store.add(first)
-  await expect(store.add(newEntry('ben@example.org', { referralSlug: first.referralSlug }))).rejects.toThrow(
+test('throws for a duplicate referral slug, instead of returning already-joined', async () => {
+  await using store = await openStore()
+  const entry = newEntry('ana@example.org')
+  await store.add(entry)
+  await expect(store.add(newEntry('ben@example.org', { referralSlug: entry.referralSlug }))).rejects.toThrow(
     'referral_slug',
   )
 })
 
-test('confirms and removes only by its own links, and credits the referrer of a confirmed entry', async () => {
-  await using store = await open()
+test('confirms and removes an entry only by its own links, and credits its referrer', async () => {
+  await using store = await openStore()
   const referrer = newEntry('ana@example.org')
   await store.add(referrer)
-  const led = newEntry('ben@example.org', { referredBySlug: referrer.referralSlug })
-  await store.add(led)
+  const referred = newEntry('ben@example.org', { referredBySlug: referrer.referralSlug })
+  await store.add(referred)
   const now = new Date('2026-11-21T12:00:00Z')
-  expect(await store.confirm(led.removeLink.secretHash, now)).toBe(false)
-  expect(await store.remove(led.confirmLink.secretHash)).toBe(false)
+  expect(await store.confirm(referred.removeLink.secretHash, now)).toBe(false)
+  expect(await store.remove(referred.confirmLink.secretHash)).toBe(false)
   expect(await store.confirm(createLink().stored.secretHash, now)).toBe(false)
-  expect(await store.statistics()).toEqual({ entries: 2, confirmed: 0, referred: 1, credited: 0 })
-  expect(await store.confirm(led.confirmLink.secretHash, now)).toBe(true)
-  expect(await store.confirm(led.confirmLink.secretHash, now)).toBe(true)
-  expect(await store.statistics()).toEqual({ entries: 2, confirmed: 1, referred: 1, credited: 1 })
-  expect(await store.remove(led.removeLink.secretHash)).toBe(true)
-  expect(await store.remove(led.removeLink.secretHash)).toBe(false)
-  expect(await store.confirm(led.confirmLink.secretHash, now)).toBe(false)
-  expect((await store.statistics()).entries).toBe(1)
+  expect(await store.countEntries()).toEqual({ entries: 2, confirmed: 0, referred: 1, credited: 0 })
+  expect(await store.confirm(referred.confirmLink.secretHash, now)).toBe(true)
+  expect(await store.confirm(referred.confirmLink.secretHash, now)).toBe(true)
+  expect(await store.countEntries()).toEqual({ entries: 2, confirmed: 1, referred: 1, credited: 1 })
+  expect(await store.remove(referred.removeLink.secretHash)).toBe(true)
+  expect(await store.remove(referred.removeLink.secretHash)).toBe(false)
+  expect(await store.confirm(referred.confirmLink.secretHash, now)).toBe(false)
+  expect((await store.countEntries()).entries).toBe(1)
 })
 
-test('a person who joins again gets a new entry: old links and the old slug no longer work', async () => {
-  await using store = await open()
+test('adds a new entry for a removed mailbox, whose old links and slug no longer work', async () => {
+  await using store = await openStore()
   const before = newEntry('ana@example.org')
   await store.add(before)
   await store.remove(before.removeLink.secretHash)
@@ -122,11 +122,11 @@ test('a person who joins again gets a new entry: old links and the old slug no l
   expect(await store.confirm(before.confirmLink.secretHash, before.joinedAt)).toBe(false)
   expect(await store.remove(before.removeLink.secretHash)).toBe(false)
   await store.add(newEntry('ben@example.org', { referredBySlug: before.referralSlug }))
-  expect(await store.statistics()).toMatchObject({ entries: 2, referred: 0 })
+  expect(await store.countEntries()).toMatchObject({ entries: 2, referred: 0 })
 })
 
-test('a link for removal works only for a mailbox on the list, for 7 days', async () => {
-  await using store = await open()
+test('keeps a removal link for 7 days, and removes only a mailbox on the list', async () => {
+  await using store = await openStore()
   await store.add(newEntry('ana@example.org'))
   const requestedAt = new Date('2026-11-20T12:00:00Z')
   const requestRemoval = async (canonicalEmail: string) => {
@@ -135,22 +135,21 @@ test('a link for removal works only for a mailbox on the list, for 7 days', asyn
     await store.requestRemoval({ canonicalEmail, link, mail, requestedAt })
     return link
   }
-  const [there, absent] = [await requestRemoval('ana@example.org'), await requestRemoval('ben@example.org')]
-  expect([await store.hasEntryForLink(there.id), await store.hasEntryForLink(absent.id)]).toEqual([
-    true,
-    false,
-  ])
-  expect(await store.remove(absent.secretHash)).toBe(false)
+  const listed = await requestRemoval('ana@example.org')
+  const unlisted = await requestRemoval('ben@example.org')
+  expect(await store.hasEntryForLink(listed.id)).toBe(true)
+  expect(await store.hasEntryForLink(unlisted.id)).toBe(false)
+  expect(await store.remove(unlisted.secretHash)).toBe(false)
   await store.eraseOldLinks(new Date('2026-11-27T11:59:59Z'))
-  expect(await store.hasEntryForLink(there.id)).toBe(true)
+  expect(await store.hasEntryForLink(listed.id)).toBe(true)
   await store.eraseOldLinks(new Date('2026-11-27T12:00:00Z'))
-  expect(await store.hasEntryForLink(there.id)).toBe(false)
-  expect(await store.remove(there.secretHash)).toBe(false)
-  expect((await store.statistics()).entries).toBe(1)
+  expect(await store.hasEntryForLink(listed.id)).toBe(false)
+  expect(await store.remove(listed.secretHash)).toBe(false)
+  expect((await store.countEntries()).entries).toBe(1)
 })
 
-test('an address opens in its own row alone, as typed', async () => {
-  await using store = await open()
+test('encrypts an address as typed, so that it can be decrypted only in its own row', async () => {
+  await using store = await openStore()
   const entry = newEntry('Ana+Tag@B\u00fccher.example')
   await store.add(entry)
   await store.add(newEntry('ben@example.org'))

@@ -83,13 +83,21 @@ export interface WaitlistStore {
   add(entry: NewWaitlistEntry): Promise<Result<void, 'already-joined'>>
   /** Returns the slug of an entry whose mail was dropped or given up; undefined if there is no such entry. */
   findSlugOfUnsentMail(canonicalEmail: string): Promise<ReferralSlug | undefined>
-  /** Queues an entry's mail again, with new links. Does nothing if the mail was queued or sent in the meantime. */
+  /**
+   * Queues an entry's mail again, with new links. Does nothing if the mail was queued or sent in the meantime.
+   *
+   * @throws {Problem} 429 when too many mails wait
+   */
   requeueMail(mail: JoinedMail, now: Date): Promise<void>
-  /** Stores a removal link and its mail for any mailbox. The mail is sent only if the mailbox is on the list. */
+  /**
+   * Stores a removal link and its mail for any mailbox. The mail is sent only if the mailbox is on the list.
+   *
+   * @throws {Problem} 429 when too many mails wait
+   */
   requestRemoval(request: RemovalRequest): Promise<void>
-  /** Confirms the entry of a link. Returns true even if it was confirmed before; false for an unknown or expired link. */
+  /** Confirms the entry of a link. Returns true even if it was confirmed before; false if no entry has the link any more. */
   confirm(secretHash: Buffer, now: Date): Promise<boolean>
-  /** Deletes the entry of a link, and all links of its mailbox. Returns false for an unknown or used link. */
+  /** Deletes the entry of a link, and all links of its mailbox. Returns false for an unknown link or an unlisted mailbox. */
   remove(secretHash: Buffer): Promise<boolean>
   /** Restarts the lifetime of a removal link at `now`, because its mail is sent late. */
   renewForgetLink(linkId: string, now: Date): Promise<void>

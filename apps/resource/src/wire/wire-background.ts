@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { loadGuides } from '@plainpath/guides'
 import { type Log, type Metrics, watchClock } from '@plainpath/http'
 import { createMailTransport, openMailer, scaleMailCaps } from '@plainpath/mail'
-import { clockAgrees, databaseTime, type Pool } from '@plainpath/postgres'
+import { isClockSynchronised, type Pool, readDatabaseTime } from '@plainpath/postgres'
 import type { RevocationOptions } from '@plainpath/revocation'
 import { followRevocations } from '../auth/follow-revocations.ts'
 import type { IntrospectionMetrics } from '../auth/introspection-client.ts'
@@ -18,7 +18,10 @@ import { parseClientSecret } from '../settings.ts'
 import { createWaitlistMailHandlers } from '../waitlist/waitlist-store.ts'
 import type { Stores } from './wire-stores.ts'
 
-/** Starts the background work: polling, listening, sweeping and mailing. It stops when `cleanup` is disposed. */
+/**
+ * Starts the background work: it watches the clock, the client secret, revocations and guides, sends mails, and erases old data.
+ * The work stops when `cleanup` is disposed of.
+ */
 export async function startBackgroundWork(
   config: Config,
   deps: {
@@ -37,7 +40,9 @@ export async function startBackgroundWork(
 ) {
   const { db, subscriber, metrics, log, now } = deps
   const { waitlist, contact } = deps.stores
-  const clock = cleanup.use(watchClock({ readTime: () => databaseTime(db), log, onSkew: metrics.setSkew }))
+  const clock = cleanup.use(
+    watchClock({ readTime: () => readDatabaseTime(db), log, onSkew: metrics.setSkew }),
+  )
   const clientSecret = cleanup.use(
     watchClientSecret({
       initial: config.clientSecret,
@@ -81,7 +86,7 @@ export async function startBackgroundWork(
     (time: Date) => sweepUsedProofs(db, time),
   ]
   const retention = cleanup.use(
-    startRetention(erasers, { metrics, clockAgrees: () => clockAgrees(db), log, now }),
+    startRetention(erasers, { metrics, isClockSynchronised: () => isClockSynchronised(db), log, now }),
   )
   return { clock, clientSecret, guides, mailer, retention }
 }

@@ -9,7 +9,7 @@ import { createRevocationSubscriber, type RevocationSubscriber } from '../auth/r
 import type { WatchedClientSecret } from '../auth/watch-client-secret.ts'
 import type { Config } from '../config.ts'
 
-/** Bounds the age of a cached introspection: a revocation that failed midway, with a 503, takes effect within this time. */
+/** Bounds the age of a cached introspection: even a revocation that failed midway, with a 503, takes effect within this time. */
 const MAX_CACHE_AGE_MS = 30_000
 const MAX_CACHED = 10_000
 
@@ -22,7 +22,7 @@ export const createSubscriber = ({ intervals }: RevocationOptions): RevocationSu
     maxCached: MAX_CACHED,
   })
 
-/** Creates the introspection functions. With Redis, the bearer check uses the cache while its lease is valid. */
+/** Creates the introspection functions. With Redis, `introspect` uses the cache while the revocation lease is valid. */
 export function createIntrospection(
   { clientId, limitsFactor }: Config,
   deps: {

@@ -1,6 +1,6 @@
 import type { Token } from './tokens.ts'
 
-/** A part of a question that can state one event. */
+/** A part of a question, between commas, conjunctions and ends of sentences. It can state one event. */
 export interface Clause {
   readonly index: number
   readonly text: string
@@ -9,17 +9,17 @@ export interface Clause {
   readonly end: number
 }
 
-/** The position of a token: its clause, its sentence, and its distance from the first token. */
+/** The place of a token in a question. */
 export interface Place {
   readonly clause: number
   readonly sentence: number
-  /** The position in words. The beginning of a clause counts as several words. */
+  /** The number of words up to this one. The beginning of a clause counts as `WORDS_BETWEEN_CLAUSES` more words. */
   readonly position: number
 }
 
 const WORDS_BETWEEN_CLAUSES = 2
 
-/** Computes the position of each token. */
+/** Computes the place of each token. */
 export function locateTokens(tokens: readonly Token[]): readonly Place[] {
   let [clause, sentence, position] = [-1, -1, 0]
   return tokens.map(({ breakBefore }) => {

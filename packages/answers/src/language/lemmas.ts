@@ -95,7 +95,10 @@ for (const line of IRREGULAR_FORMS.trim().split('\n')) {
   for (const form of [lemma, ...forms]) LEMMAS_BY_FORM.set(form, [...(LEMMAS_BY_FORM.get(form) ?? []), lemma])
 }
 
-/** Lists the possible lemmas of a word, including the word itself. Some are not real words, but no pattern uses those. */
+/**
+ * Lists the possible lemmas of a word. For a form in `IRREGULAR_FORMS`, these are its lemmas there; for any other word, the word
+ * itself and what remains without a regular ending. Some of these are not real words, but no pattern uses them.
+ */
 export function findLemmas(word: string): readonly string[] {
   const irregularLemmas = LEMMAS_BY_FORM.get(word)
   if (irregularLemmas) return irregularLemmas
@@ -105,8 +108,7 @@ export function findLemmas(word: string): readonly string[] {
     const stem = word.slice(0, -ending.length)
     if (stem.length < 2) continue
     lemmas.push(stem)
-    if (ending === 'ed') lemmas.push(`${stem}e`)
-    if (ending === 'ing') lemmas.push(`${stem}e`)
+    if (ending === 'ed' || ending === 'ing') lemmas.push(`${stem}e`)
     if ((ending === 'ed' || ending === 'ing') && stem.at(-1) === stem.at(-2)) lemmas.push(stem.slice(0, -1))
     if ((ending === 'ed' || ending === 'es') && stem.endsWith('i')) lemmas.push(`${stem.slice(0, -1)}y`)
   }

@@ -61,8 +61,13 @@ const MONTH_NAMES =
   /^(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)$/
 const WEEKDAYS = 'sunday monday tuesday wednesday thursday friday saturday'.split(' ')
 
-/** Reads the numbers, times, ages and amounts of money in a question. Returns the quantities that begin at each token. */
-export function readQuantities(tokens: readonly Token[], today: Date): readonly (readonly Quantity[])[] {
+/**
+ * Reads the numbers, times, ages and amounts of money in a question. Returns the quantities that begin at each token.
+ *
+ * @param now only its UTC day matters
+ */
+export function readQuantities(tokens: readonly Token[], now: Date): readonly (readonly Quantity[])[] {
+  const today = new Date(Math.floor(now.getTime() / DAY_MS) * DAY_MS)
   const words = tokens.map(({ word }) => word)
   const quantities: Quantity[][] = words.map(() => [])
   const add = (kind: Quantity['kind'], value: number, start: number, end: number) =>
@@ -129,12 +134,12 @@ function readSpan(words: readonly string[], index: number): ParsedNumber | undef
   if (unit === undefined) return undefined
   let value = number.value * unit
   end += 1
-  if (words[end] === 'and' || words[end] === 'y') {
-    const halfLength =
-      words[end + 1] === 'half' ? 2 : words[end + 1] === 'a' && words[end + 2] === 'half' ? 3 : 0
-    if (halfLength > 0) return { value: value + unit / 2, end: end + halfLength }
+  const hasConjunction = words[end] === 'and' || words[end] === 'y'
+  if (hasConjunction) {
+    if (words[end + 1] === 'half') return { value: value + unit / 2, end: end + 2 }
+    if (words[end + 1] === 'a' && words[end + 2] === 'half') return { value: value + unit / 2, end: end + 3 }
   }
-  const secondStart = words[end] === 'and' || words[end] === 'y' ? end + 1 : end
+  const secondStart = hasConjunction ? end + 1 : end
   const second = readNumber(words, secondStart)
   const secondUnit = second && UNIT_DAYS.get(words[second.end] ?? '')
   if (second && secondUnit !== undefined && secondUnit < unit)
@@ -142,7 +147,7 @@ function readSpan(words: readonly string[], index: number): ParsedNumber | undef
   return { value, end }
 }
 
-/** Adds a length of time, and the point in time or the age that the words around it make of it. */
+/** Adds a length of time, and also a point in time or an age if the words around it suggest one. */
 function addTime(words: readonly string[], index: number, span: ParsedNumber, add: AddQuantity): void {
   const { value, end } = span
   add('span', value, index, end)
@@ -151,7 +156,7 @@ function addTime(words: readonly string[], index: number, span: ParsedNumber, ad
   else if (wordBefore === 'since') add('ago', value, index - 1, end)
   else if (/^(?:left|remaining)$/.test(wordAfter)) add('in', value, index, end + 1)
   else if (wordBefore === 'in') add('in', value, index - 1, end)
-  if (/^(?:old|age|of)$/.test(wordAfter) && words[end] !== 'of') add('age', value / 365.25, index, end + 1)
+  if (/^(?:old|age)$/.test(wordAfter)) add('age', value / 365.25, index, end + 1)
   else if (/^(?:has|have|is|am|turn|turns|turned|turning)$/.test(wordBefore) && Math.abs(value % 365.25) < 1)
     add('age', Math.round(value / 365.25), index - 1, end)
 }
@@ -181,7 +186,10 @@ function addAge(words: readonly string[], index: number, number: ParsedNumber, a
 const isYear = (value: number, today: Date) =>
   Number.isInteger(value) && value >= 1940 && value <= today.getUTCFullYear() + 15
 
-/** Reads dates, years, and words such as `yesterday`. A past year, or a month without a day, counts from its last day. */
+/**
+ * Reads dates, years, and words such as `yesterday`. A past year, or a month of a year, counts from its last day, and a future
+ * year from its first.
+ */
 function readDate(words: readonly string[], index: number, today: Date, add: AddQuantity): void {
   const [word = '', nextWord = '', thirdWord = ''] = words.slice(index, index + 3)
   const addDate = (date: number, end: number) => {
@@ -195,9 +203,9 @@ function readDate(words: readonly string[], index: number, today: Date, add: Add
   if (isoParts)
     addDate(Date.UTC(Number(isoParts[1]), Number(isoParts[2]) - 1, Number(isoParts[3])), index + 1)
   else if (slashParts) {
-    const [first, second] = [Number(slashParts[1]), Number(slashParts[2])]
+    const [firstNumber, secondNumber] = [Number(slashParts[1]), Number(slashParts[2])]
     // A first number that cannot be a month is the day.
-    const [month, day] = first > 12 ? [second, first] : [first, second]
+    const [month, day] = firstNumber > 12 ? [secondNumber, firstNumber] : [firstNumber, secondNumber]
     const statedYear = Number(slashParts[3] ?? 0)
     if (statedYear === 0) addDate(findNearestDate(month - 1, day, today), index + 1)
     else addDate(Date.UTC(statedYear < 100 ? 2000 + statedYear : statedYear, month - 1, day), index + 1)
@@ -227,7 +235,11 @@ function readDate(words: readonly string[], index: number, today: Date, add: Add
   }
 }
 
-/** Returns the date with this month and day that is nearest to today, in milliseconds since 1970. */
+/**
+ * Returns the date with this month and day that is nearest to today, in milliseconds since 1970.
+ *
+ * @param month counts from 0
+ */
 function findNearestDate(month: number, day: number, today: Date): number {
   const dates = [-1, 0, 1].map((offset) => Date.UTC(today.getUTCFullYear() + offset, month, day))
   return dates.toSorted((a, b) => Math.abs(a - today.getTime()) - Math.abs(b - today.getTime()))[0] ?? 0

@@ -3,18 +3,20 @@ import type { Spelling } from './tokens.ts'
 const MIN_LENGTH = 5
 
 /**
- * Creates a function that corrects words with one mistake: a letter added, omitted or changed, or two letters swapped. The cost
- * of a correction depends only on the word's length.
+ * Creates a function that corrects words of 5 to 20 letters with one mistake: a letter added, omitted or changed, or two
+ * neighbouring letters swapped. The first letter must be right. Of several corrections, it returns the first alphabetically.
  *
  * @param vocabulary the possible corrections
- * @param otherWords correct words that do not change, and are no corrections
+ * @param otherWords further correct words. They stay unchanged, and no word is corrected to them.
  */
 export function createSpelling(vocabulary: Iterable<string>, otherWords: ReadonlySet<string>): Spelling {
   const corrections = new Set(vocabulary)
+  /** The corrections by each text that `listDeletions` returns for them. */
   const byDeletion = new Map<string, string[]>()
   for (const word of corrections) {
     if (word.length < MIN_LENGTH || /\d/.test(word)) continue
-    for (const rest of listDeletions(word)) byDeletion.set(rest, [...(byDeletion.get(rest) ?? []), word])
+    for (const deletion of listDeletions(word))
+      byDeletion.set(deletion, [...(byDeletion.get(deletion) ?? []), word])
   }
   return (word) => {
     if (
@@ -27,7 +29,7 @@ export function createSpelling(vocabulary: Iterable<string>, otherWords: Readonl
       return word
     }
     const candidates = listDeletions(word)
-      .flatMap((rest) => byDeletion.get(rest) ?? [])
+      .flatMap((deletion) => byDeletion.get(deletion) ?? [])
       .filter((candidate) => candidate[0] === word[0] && differByOneMistake(word, candidate))
     return candidates.toSorted()[0] ?? word
   }
@@ -41,7 +43,7 @@ function listDeletions(word: string): readonly string[] {
   return deletions
 }
 
-/** Returns whether two words differ by one mistake. Words that share a deletion may differ by two. */
+/** Returns whether two words differ by one mistake. Words that share a deletion can also differ by two. */
 function differByOneMistake(a: string, b: string): boolean {
   let prefixEnd = 0
   while (prefixEnd < a.length && a[prefixEnd] === b[prefixEnd]) prefixEnd += 1

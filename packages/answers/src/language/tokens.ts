@@ -9,7 +9,7 @@ export interface Token {
   /** Offsets in the question, in UTF-16 units. */
   readonly start: number
   readonly end: number
-  /** The break before the word: 0 for none, 1 for a comma or conjunction, 2 for the end of a sentence. */
+  /** The break before the word: 0 for none, 1 for a new clause, 2 for a new sentence. */
   readonly breakBefore: 0 | 1 | 2
 }
 
@@ -37,7 +37,7 @@ const CONJUNCTIONS = new Set([
   'although',
   'since',
 ])
-/** Words that begin a clause only if a subject follows. */
+/** Words that begin a clause only if one of `SUBJECTS` follows. */
 const JOINING_WORDS = new Set(['and', 'or', 'now', 'that'])
 const SUBJECTS = new Set(
   'i we he she they it my our his her the this that you now there somebody someone nobody who what how can do does is will am are then want'.split(

@@ -1,4 +1,4 @@
-import { logOdds } from '../triggers/likely-triggers.ts'
+import { computeLogOdds } from '../triggers/likely-triggers.ts'
 import { type OutOfScopeReason, type ScopeRules, toScopeWords } from './scope-rules.ts'
 
 export interface OutOfScopeMatch {
@@ -7,7 +7,7 @@ export interface OutOfScopeMatch {
   readonly link?: string
   /** True if this result takes precedence over triggers that are not urgent. */
   readonly firm?: boolean
-  /** What decided, for `explain`: the id of the rule that matched, or `too little evidence`. */
+  /** The reason in `explain`: the id of the rule that matched, or words such as `too little evidence`. */
   readonly rule: string
 }
 
@@ -42,7 +42,7 @@ export function findOtherSubject(
   return { reason, rule: id, firm, ...(link !== undefined && { link }) }
 }
 
-/** Below this probability of another subject, a question is taken to be about immigration, however short it is. */
+/** Below this probability of another subject, a question counts as one about immigration. */
 const MIN_OTHER_SUBJECT_PROBABILITY = 0.1
 
 /**
@@ -55,19 +55,19 @@ export const mayBeOtherSubject = (probability: number): boolean =>
   probability >= MIN_OTHER_SUBJECT_PROBABILITY
 
 /**
- * The guides cover a question if `SIMILARITY_WEIGHT` times its similarity, less the log-odds of another subject, and less
- * `WEAK_RULE_WEIGHT` if a weak rule matches, is at least `MIN_EVIDENCE`. The numbers were fitted to labelled questions, leaving out one
- * group of authors at a time.
+ * The guides cover a question if its evidence is at least `MIN_EVIDENCE`. The evidence is `SIMILARITY_WEIGHT` times the
+ * question's similarity, less the log-odds of another subject, and less `WEAK_RULE_WEIGHT` if a weak rule matches. The numbers
+ * were fitted to labelled questions, leaving out one group of authors at a time.
  */
 const SIMILARITY_WEIGHT = 20
 const WEAK_RULE_WEIGHT = 1.7
 const MIN_EVIDENCE = 4.2
-/** Below this similarity, a question has hardly a word in common with any question that the guides answer. */
+/** A question with a lower similarity has hardly a word in common with any question that the guides answer. */
 const MIN_UNDERSTOOD_SIMILARITY = 0.1
 
 /**
- * Detects a question that the guides do not cover. The reason is that of a matching weak rule, otherwise `no-guide`, `other-subject`
- * or `not-understood`.
+ * Detects a question that the guides do not cover. The reason is that of a matching weak rule, or else `no-guide`,
+ * `other-subject` or `not-understood`.
  *
  * @param similarity the similarity to the labelled questions of the closest section, from 0 to 1
  * @param probability the model's probability of another subject
@@ -81,7 +81,9 @@ export function findUncovered(
   const words = toScopeWords(question)
   const weakRule = scope.rules.find(({ weak, matches }) => weak && matches(words))
   const evidence =
-    SIMILARITY_WEIGHT * similarity - logOdds(probability) - (weakRule === undefined ? 0 : WEAK_RULE_WEIGHT)
+    SIMILARITY_WEIGHT * similarity -
+    computeLogOdds(probability) -
+    (weakRule === undefined ? 0 : WEAK_RULE_WEIGHT)
   if (evidence >= MIN_EVIDENCE) return undefined
   if (weakRule !== undefined) return { reason: weakRule.reason, rule: weakRule.id }
   if (scope.isAboutImmigration(words)) return { reason: 'no-guide', rule: 'too little evidence' }

@@ -42,20 +42,20 @@ const SHARED_WORDS = new Set(
 )
 
 const MAX_WORDS = 200
-/** A question that mixes languages counts as English if it has at least this many distinct English words that are not shared. */
+/** A question that mixes languages counts as English if it has this many distinct words of the guides that are only English. */
 const MIN_ENGLISH_WORDS = 2
 
 /**
- * Detects whether a question is in English, Spanish or another language. A question that mixes English with another language counts
- * as English, because many people mix languages and the English part is enough to find a guide. So does a question that shows no
- * language.
+ * Detects whether a question is in English, Spanish or another language. A question that mixes English with another language
+ * counts as English, because many people mix languages and the English part is enough to find a guide. A question that shows no
+ * language also counts as English. Words after the first 200 are ignored.
  *
  * @param isGuideWord returns whether the English guides use a word, in lower case and without accents
  */
 export function detectLanguage(question: string, isGuideWord: (word: string) => boolean): QuestionLanguage {
   const letterCount = question.match(/\p{L}/gu)?.length ?? 0
   const latinCount = question.match(/\p{Script=Latin}/gu)?.length ?? 0
-  // Mostly another script. Fewer than four letters show nothing.
+  // Most letters are of another script. Fewer than four letters show no language.
   if (letterCount >= 4 && latinCount < letterCount / 2) return 'other'
   const words = splitWords(question).slice(0, MAX_WORDS)
   const counts = COMMON_WORD_SETS.map(([language, languageWords]) => ({

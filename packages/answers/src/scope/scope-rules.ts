@@ -19,8 +19,11 @@ const ScopeFile = z.strictObject({
       weak: z.boolean().default(false),
       /** The rule takes precedence over triggers that are not urgent. */
       firm: z.boolean().default(false),
+      /** The question must contain one of these phrases. */
       says: Phrases,
+      /** The question must also contain a phrase of each of these lists. */
       with: z.array(Phrases).default([]),
+      /** Phrases that exempt a question from the rule. */
       unless: Phrases.optional(),
     }),
   ),
@@ -78,11 +81,11 @@ export interface ScopeRules {
   /** The file contents, from which the answers version is computed. */
   readonly data: unknown
   readonly rules: readonly ScopeRule[]
-  /** Returns whether a phrase is about US immigration. */
+  /** Returns whether words in the form that `toScopeWords` returns are about US immigration. */
   readonly isAboutImmigration: (words: string) => boolean
 }
 
-/** Converts a question to the form that rules match: its words, each with one space before and after it. */
+/** Converts a question to the form that rules match: its words, separated by one space, with a space at each end. */
 export const toScopeWords = (question: string): string => ` ${splitWords(question).join(' ')} `
 
 let loadedRules: ScopeRules | undefined
@@ -128,7 +131,7 @@ export function loadScopeRules(): ScopeRules {
   return loadedRules
 }
 
-/** Compiles phrases to one expression. Each begins and ends at a space, and gaps are bounded, so matching takes linear time. */
+/** Compiles phrases to one expression. Phrases begin and end at a space, and gaps are bounded, so matching takes linear time. */
 function compilePhrases(
   phrases: readonly string[],
   groups: Readonly<Record<string, readonly string[]>>,

@@ -4,7 +4,7 @@ interface AskMatch {
   readonly score: number
   /** The share of the ask's information that is in the question, from 0 to 1. */
   readonly share: number
-  /** True if the section answers the ask; otherwise the ask only names its subject. */
+  /** True if the section answers the ask; false if the ask is only near the section's subject. */
   readonly answered: boolean
 }
 

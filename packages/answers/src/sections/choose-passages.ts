@@ -4,10 +4,10 @@ import type { SectionHit, SectionReading } from './section-index.ts'
 
 const MAX_PASSAGES = 5
 const MAX_GUIDES = 4
-/** The maximum number of sections from the best section's guide (`first`), and from each other guide. */
-const MAX_SECTIONS = { first: 3, other: 1 }
+/** The maximum number of sections from the best section's guide, and from each other guide. */
+const MAX_SECTIONS = { bestGuide: 3, otherGuide: 1 }
 /** The minimum score of a section, as a share of the best score. */
-const MIN_SCORE_SHARES = { first: 0.4, other: 0.5 }
+const MIN_SCORE_SHARES = { bestGuide: 0.4, otherGuide: 0.5 }
 
 /** The types of information that change often. Guides link to the official page instead, so no section fully answers them. */
 export const NEVER_COVERED: ReadonlySet<QuestionType> = new Set(['cost', 'latest'])
@@ -21,7 +21,10 @@ const CHANGES_KEY = 'what-changes-often-check-here'
  */
 const MIN_ANSWER_SCORES = { askShare: 0.5, leadOfSecond: 1.04, leadOfThird: 1.3 }
 
-/** Chooses the sections to show, best first: up to three from the best section's guide, and one each from three other guides. */
+/**
+ * Chooses the sections to show, best first and five at most: up to three from the best section's guide, and one each from up to
+ * three other guides.
+ */
 export function choosePassages({ hits, types, questionCount }: SectionReading): readonly ShownPassage[] {
   const bestHit = hits[0]
   if (bestHit === undefined) return []
@@ -30,7 +33,7 @@ export function choosePassages({ hits, types, questionCount }: SectionReading): 
   for (const hit of hits) {
     if (chosenHits.length === MAX_PASSAGES) break
     const { guide } = hit.section
-    const guideRank = guide === bestHit.section.guide ? 'first' : 'other'
+    const guideRank = guide === bestHit.section.guide ? 'bestGuide' : 'otherGuide'
     const count = countsByGuide.get(guide) ?? 0
     if (hit.score < bestHit.score * MIN_SCORE_SHARES[guideRank] || count === MAX_SECTIONS[guideRank]) continue
     if (count === 0 && countsByGuide.size === MAX_GUIDES) continue

@@ -7,8 +7,8 @@ const CLASS_MENTION =
   /\b(?:civics|english|esl|history|law|social (?:work|studies)) (?:teacher|class|student|librarian|tutor)s?\b|\b(?:refugee|senior|community) center\b/gi
 
 /**
- * Removes denials and class mentions before the section search. Triggers read the whole question, because a denied event can be
- * one.
+ * Removes denials and class mentions, for the section search. Triggers are read from the whole question, because some of them
+ * are denied events.
  */
 export const removeDenials = (question: string): string =>
   question.replace(DENIAL, ' ').replace(CLASS_MENTION, ' ')

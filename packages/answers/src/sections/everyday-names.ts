@@ -8,7 +8,7 @@ const EverydayNamesFile = z.record(z.string(), z.array(z.coerce.string().min(1))
 
 let cachedNames: z.infer<typeof EverydayNamesFile> | undefined
 
-/** Loads `data/everyday-names.yaml`, once per process. Maps each name in the guides to people's names for it. */
+/** Loads `data/everyday-names.yaml`, once per process. It maps each name in the guides to people's names for the same thing. */
 export function loadEverydayNames(): Readonly<z.infer<typeof EverydayNamesFile>> {
   cachedNames ??= EverydayNamesFile.parse(
     parse(readFileSync(new URL('../../data/everyday-names.yaml', import.meta.url), 'utf8')),

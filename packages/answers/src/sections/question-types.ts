@@ -70,15 +70,16 @@ export function detectQuestionTypes(question: string): ReadonlySet<QuestionType>
 
 const AUXILIARY = '(?:am|are|can|could|did|do|does|is|may|must|should|will|would)'
 const SUBJECT = '(?:he|i|it|my|she|that|the|there|they|this|we|you)'
-/** A further question in the same sentence, such as ", and when does it expire" or "or do I need a lawyer". */
+/** Matches a further question in the same sentence, such as ", and when does it expire" or "or do I need a lawyer". */
 const JOINED_QUESTION = new RegExp(
   `\\w[,;]?\\s(?:also|and|or|plus),? (?:if (?:so|not|yes|no),? )?(?:how|what|when|where|which|who|why|${AUXILIARY} ${SUBJECT})\\b`,
   'gi',
 )
 
-/** Counts the sentences that end in a question mark, and the further questions that each of them joins. */
+/** Counts the sentences that end in a question mark, and the further questions that are joined to them. */
 export function countQuestions(question: string): number {
   const sentences = question.split(/[.!\n]|(?<=\?)(?!\?)/).filter((sentence) => sentence.endsWith('?'))
-  const joinedCounts = sentences.map((sentence) => sentence.match(JOINED_QUESTION)?.length ?? 0)
-  return joinedCounts.reduce((sum, count) => sum + count, sentences.length)
+  let count = 0
+  for (const sentence of sentences) count += 1 + (sentence.match(JOINED_QUESTION)?.length ?? 0)
+  return count
 }

@@ -31,8 +31,6 @@ export interface SectionHit {
   readonly score: number
   /** The unweighted scores of the section's own text, its nearest ask and its guide. */
   readonly scoreParts: { readonly section: number; readonly ask: number; readonly guide: number }
-  /** The score of the section's nearest ask. */
-  readonly ask: number
   /** True if the section answers its nearest ask. */
   readonly answersAsk: boolean
   /** The share of the nearest ask's information that is in the question, from 0 to 1. */
@@ -46,14 +44,14 @@ export interface SectionReading {
   readonly hits: readonly SectionHit[]
   readonly types: ReadonlySet<QuestionType>
   /** The similarity to the questions of the most similar section, from 0 to 1. */
-  readonly mostSimilar: number
+  readonly maxSimilarity: number
   /** The number of questions in the text, as `countQuestions` counts them. */
   readonly questionCount: number
 }
 
-/** The guides and sections that a question is likely about, by the models. */
+/** The guides and sections that a question is likely about, according to the models. */
 export interface LikelySubjects {
-  /** The probability of each guide, from 0 to 1. */
+  /** The probability of each guide, from 0 to 1, if the question is about a guide's subject. */
   readonly guides: ReadonlyMap<string, number>
   /** The similarity to the questions of each section, from 0 to 1, by `guide#key`. */
   readonly sections: ReadonlyMap<string, number>
@@ -63,7 +61,7 @@ export interface SectionIndex {
   /**
    * Finds the sections that match a question.
    *
-   * @param likely absent for a search by words alone
+   * @param likely the result of the models; without it, only words count
    */
   find(question: string, likely?: LikelySubjects): SectionReading
   /** Returns whether guides or asks use a lower-case word. */
@@ -86,9 +84,9 @@ const WEIGHTS = { section: 1, ask: 30, guide: 0.7, type: 0.9 }
 const LIKELY_GUIDE_GAIN = 1
 /** The gain for the most similar section. Another section's gain is lower by the square of its relative similarity. */
 const LIKELY_SECTION_GAIN = 1.3
-/** The score factor for sections of a guide that is not for the question's subject. */
+/** The score factor for sections of a guide if the question has a phrase of the guide's `notFor`. */
 const OTHER_SUBJECT_FACTOR = 0.8
-/** The score factor for a guide's introduction, which names its subject and answers little. */
+/** The score factor for a guide's introduction, which mentions its subject but answers little. */
 const INTRO_FACTOR = 0.7
 const MAX_WORDS = 200
 
@@ -184,7 +182,7 @@ export function createSectionIndex(
     isKnownWord: (word) => knownWords.has(word),
     get: (id) => sections.get(id) ?? sections.get(sectionIdsByHeading.get(id) ?? ''),
     find(question, likely) {
-      const mostSimilar = Math.max(0, ...(likely?.sections.values() ?? []))
+      const maxSimilarity = Math.max(0, ...(likely?.sections.values() ?? []))
       const words = splitWords(removeDenials(question)).slice(0, MAX_WORDS).map(correctSpelling)
       const questionTerms = toQuestionTerms(words)
       const queryTerms = [...new Set([...questionTerms, ...parseTerms(findGuideWords(words).join(' '))])]
@@ -197,7 +195,7 @@ export function createSectionIndex(
       )
       const termCount = queryTerms.length || 1
       const getRelativeSimilarity = ({ guide, key }: GuideSection) =>
-        (likely?.sections.get(`${guide}#${key}`) ?? 0) / (mostSimilar || 1)
+        (likely?.sections.get(`${guide}#${key}`) ?? 0) / (maxSimilarity || 1)
       const hits = sectionSearch.search(query, { boost: SECTION_BOOST }).map(({ id, score }): SectionHit => {
         const section = sections.get(String(id))
         if (section === undefined) throw new Error(`no section ${id}`)
@@ -222,7 +220,6 @@ export function createSectionIndex(
             (excludedGuides.has(section.guide) ? OTHER_SUBJECT_FACTOR : 1) *
             (section.key === INTRO ? INTRO_FACTOR : 1),
           scoreParts,
-          ask: scoreParts.ask,
           answersAsk: ask?.answered ?? false,
           askShare: ask?.share ?? 0,
           typeMatches,
@@ -231,7 +228,7 @@ export function createSectionIndex(
       return {
         hits: hits.toSorted((a, b) => b.score - a.score || (a.section.id < b.section.id ? -1 : 1)),
         types,
-        mostSimilar,
+        maxSimilarity,
         questionCount: countQuestions(question),
       }
     },

@@ -4,7 +4,7 @@ import { loadSectionAsks } from '@plainpath/guides'
 import { parseTrainingArguments, readTrainingQuestions } from '../training-questions.ts'
 import { readFeatures } from '../triggers/match-triggers.ts'
 import { loadTriggers } from '../triggers/trigger-file.ts'
-import { type SectionModel, sectionFeatures } from './likely-sections.ts'
+import { type SectionModel, selectSectionFeatures } from './likely-sections.ts'
 
 /**
  * This program computes the model of `likely-sections.ts` and writes it to a file. Its examples are the labelled questions of the
@@ -30,7 +30,7 @@ interface Example {
 const { questionFiles, out, excludedAuthors, today } = parseTrainingArguments()
 const triggers = loadTriggers()
 const toExample = (question: string, sections: readonly string[]): Example => ({
-  features: sectionFeatures(readFeatures(question, triggers, today)),
+  features: selectSectionFeatures(readFeatures(question, triggers, today)),
   sections,
 })
 const examples = [

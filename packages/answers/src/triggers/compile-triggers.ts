@@ -1,24 +1,25 @@
 import { loadGuides } from '@plainpath/guides'
 import { createSpelling } from '../language/spelling.ts'
 import type { Spelling } from '../language/tokens.ts'
-import { type PhraseTable, phraseTable } from './phrase-table.ts'
+import { createPhraseTable, type PhraseTable } from './phrase-table.ts'
 import { type GeneralDefuser, loadSharedWords } from './shared-words.ts'
 import type { TriggerFile } from './trigger-file.ts'
 
 type Pattern = TriggerFile['patterns'][number]
 type Defuser = TriggerFile['defusers'][number]
 
+/** A pattern or a weak pattern of a trigger. Its expressions are symbols of the phrase table. */
 export interface CompiledEvent {
   readonly id: string
   readonly trigger: TriggerFile
-  /** Symbols of the phrase table; the first is the event itself. */
+  /** The first slot is the event itself; the others must be near it. */
   readonly slots: readonly number[]
-  /** True if the first slot itself contains a negation. */
+  /** True if the expression of the first slot contains a negation. */
   readonly saysNot: boolean
   readonly polarity: Pattern['polarity']
   readonly window: number
   readonly within: Pattern['within']
-  /** Absent for a pattern, which is certain. */
+  /** The score of a weak pattern. Absent for a pattern, whose score is 1. */
   readonly score?: number
   readonly defusers: readonly CompiledDefuser[]
 }
@@ -28,6 +29,7 @@ export interface CompiledDefuser {
   readonly words: number
   readonly within: GeneralDefuser['within']
   readonly unless?: number
+  /** The score that remains. */
   readonly leaves: number
 }
 
@@ -45,7 +47,11 @@ const NOT_NEGATORS = '{not-a-negation}'
 
 const compiledByList = new WeakMap<readonly TriggerFile[], CompiledTriggers>()
 
-/** Compiles triggers for matching, once for each list. @throws {Error} if an expression is invalid */
+/**
+ * Compiles triggers for matching, once for each list.
+ *
+ * @throws {Error} if an expression is invalid
+ */
 export function compileTriggers(triggers: readonly TriggerFile[]): CompiledTriggers {
   const cached = compiledByList.get(triggers)
   if (cached) return cached
@@ -60,21 +66,28 @@ function compile(triggers: readonly TriggerFile[]): CompiledTriggers {
     ...[...patterns, ...weak].flatMap(({ slots }) => slots),
     ...defusers.map(({ words }) => words),
   ])
-  const general = shared.defusers.flatMap(({ words, unless }) => (unless ? [words, unless] : [words]))
-  const table = phraseTable(shared.classes, [...expressions, ...general, NEGATORS, NOT_NEGATORS])
-  const symbol = (text: string) => table.symbols.get(text) ?? -1
+  const generalExpressions = shared.defusers.flatMap(({ words, unless }) =>
+    unless ? [words, unless] : [words],
+  )
+  const table = createPhraseTable(shared.classes, [
+    ...expressions,
+    ...generalExpressions,
+    NEGATORS,
+    NOT_NEGATORS,
+  ])
+  const getSymbol = (expression: string) => table.symbols.get(expression) ?? -1
   const generalDefusers = shared.defusers.map(
     ({ id, words, within, unless, leaves }): CompiledDefuser => ({
       id,
-      words: symbol(words),
+      words: getSymbol(words),
       within,
       leaves,
-      ...(unless && { unless: symbol(unless) }),
+      ...(unless && { unless: getSymbol(unless) }),
     }),
   )
-  const ownDefuser = ({ id, words, within }: Defuser): CompiledDefuser => ({
+  const compileOwnDefuser = ({ id, words, within }: Defuser): CompiledDefuser => ({
     id,
-    words: symbol(words),
+    words: getSymbol(words),
     within,
     leaves: 0,
   })
@@ -82,20 +95,20 @@ function compile(triggers: readonly TriggerFile[]): CompiledTriggers {
     ...trigger.patterns.map(({ id, slots, polarity, window, within, despite }) => ({
       id,
       trigger,
-      slots: slots.map(symbol),
+      slots: slots.map(getSymbol),
       saysNot: NEGATION.test(slots[0] ?? ''),
       polarity,
       window,
       within,
       defusers: [
         ...generalDefusers.filter((defuser) => !despite.includes(defuser.id)),
-        ...trigger.defusers.filter((defuser) => defuser.of?.includes(id) ?? true).map(ownDefuser),
+        ...trigger.defusers.filter((defuser) => defuser.of?.includes(id) ?? true).map(compileOwnDefuser),
       ],
     })),
     ...trigger.weak.map(({ id, slots, polarity, window, within, score }) => ({
       id,
       trigger,
-      slots: slots.map(symbol),
+      slots: slots.map(getSymbol),
       saysNot: NEGATION.test(slots[0] ?? ''),
       polarity,
       window,
@@ -105,10 +118,10 @@ function compile(triggers: readonly TriggerFile[]): CompiledTriggers {
     })),
   ])
   const spelling = createSpelling(table.vocabulary, listGuideWords())
-  return { table, spelling, events, negators: symbol(NEGATORS), notNegators: symbol(NOT_NEGATORS) }
+  return { table, spelling, events, negators: getSymbol(NEGATORS), notNegators: getSymbol(NOT_NEGATORS) }
 }
 
-/** Lists the words of guides: they are correct, although no pattern uses them. */
+/** Lists the words of the guides, which are correct even if no pattern uses them. */
 function listGuideWords(): ReadonlySet<string> {
   const text = loadGuides()
     .map(({ body }) => body)

@@ -10,12 +10,12 @@ const TriggerModel = z.strictObject({
   guides: z.array(z.string()),
   /** The bias of each class: each trigger, then each guide, then other subjects. */
   bias: z.array(z.number()),
-  /** The rarity of each feature, and its weights as `writeWeights` formats them. */
+  /** The rarity of each feature, and its weights as `formatWeights` formats them. */
   features: z.record(z.string(), z.tuple([z.number(), z.string()])),
 })
 export type TriggerModel = Readonly<z.infer<typeof TriggerModel>>
 
-/** A feature of a question, with the tokens that it comes from. */
+/** A feature of a question, with the indexes of the tokens from which it comes. */
 export interface Feature {
   readonly name: string
   readonly tokens: readonly number[]
@@ -25,125 +25,130 @@ export interface LikelyTrigger {
   readonly trigger: string
   /** From 0 to 1. */
   readonly probability: number
-  /** Returns the tokens with the most evidence for it. */
-  readonly tokens: () => readonly number[]
+  /** Finds the indexes of the tokens with the most evidence for the trigger, at most three. */
+  readonly findTokens: () => readonly number[]
 }
 
-const MODEL = new URL('../../data/likely-triggers.json', import.meta.url)
+const MODEL_FILE = new URL('../../data/likely-triggers.json', import.meta.url)
 /**
- * The Euclidean length to which the feature values of a question are scaled, separately for features of letters, which are many. A
- * vector shorter than `least` is scaled as if it had that length.
+ * The Euclidean length to which the feature values of a question are scaled. The many features of letters are scaled
+ * separately. A vector that is shorter than `min` is scaled as if it had that length.
  */
-const LENGTHS = { words: { scaled: 4, least: 15 }, letters: { scaled: 2, least: 5 } }
+const LENGTHS = { words: { scaled: 4, min: 15 }, letters: { scaled: 2, min: 5 } }
 /** The prefix of the names of features of letters. */
-export const LETTERS = 'h '
+export const LETTERS_PREFIX = 'h '
 
 /** Computes the value of each feature of a question: its rarity, scaled. */
-export function featureValues(
+export function computeFeatureValues(
   features: readonly { readonly name: string; readonly rarity: number }[],
 ): readonly number[] {
-  const classifyFeature = (name: string) => (name.startsWith(LETTERS) ? 'letters' : 'words')
-  const squares = { words: 0, letters: 0 }
-  for (const { name, rarity } of features) squares[classifyFeature(name)] += rarity ** 2
+  const classifyFeature = (name: string) => (name.startsWith(LETTERS_PREFIX) ? 'letters' : 'words')
+  const sumsOfSquares = { words: 0, letters: 0 }
+  for (const { name, rarity } of features) sumsOfSquares[classifyFeature(name)] += rarity ** 2
   const computeScale = (kind: keyof typeof LENGTHS) =>
-    LENGTHS[kind].scaled / Math.max(Math.sqrt(squares[kind]), LENGTHS[kind].least)
+    LENGTHS[kind].scaled / Math.max(Math.sqrt(sumsOfSquares[kind]), LENGTHS[kind].min)
   const scales = { words: computeScale('words'), letters: computeScale('letters') }
   return features.map(({ name, rarity }) => rarity * scales[classifyFeature(name)])
 }
 
 const MAX_TOKENS = 3
 
-const FIRST_PLACE = '0'.charCodeAt(0)
-/** The character for a weight of 0. Those before and after it stand for steps of 0.05, up to 2.25. */
-const NO_WEIGHT = 'P'.charCodeAt(0)
+const FIRST_CLASS_CODE = '0'.charCodeAt(0)
+/** The code of the character for a weight of 0. Those before and after it stand for steps of 0.05, up to 2.25. */
+const ZERO_WEIGHT_CODE = 'P'.charCodeAt(0)
 const WEIGHT_STEP = 0.05
 const MAX_STEPS = 45
 
-/** Formats each weight that is not 0 as two characters: the index of its class and the weight. */
-export function writeWeights(weights: Iterable<number>): string {
+/** Formats weights, by class. Rounds each to a step, and formats one that is not 0 as two characters: class and weight. */
+export function formatWeights(weights: Iterable<number>): string {
   return [...weights]
     .map((weight) => Math.max(-MAX_STEPS, Math.min(MAX_STEPS, Math.round(weight / WEIGHT_STEP))))
-    .map((steps, place) => (steps === 0 ? '' : String.fromCharCode(FIRST_PLACE + place, NO_WEIGHT + steps)))
+    .map((steps, classIndex) =>
+      steps === 0 ? '' : String.fromCharCode(FIRST_CLASS_CODE + classIndex, ZERO_WEIGHT_CODE + steps),
+    )
     .join('')
 }
 
 /** Parses the weights of a feature, and calls `use` with the index of each class and its weight. */
-function readWeights(written: string, use: (place: number, weight: number) => void): void {
-  for (let at = 0; at < written.length; at += 2)
-    use(written.charCodeAt(at) - FIRST_PLACE, (written.charCodeAt(at + 1) - NO_WEIGHT) * WEIGHT_STEP)
+function parseWeights(formatted: string, use: (classIndex: number, weight: number) => void): void {
+  for (let index = 0; index < formatted.length; index += 2) {
+    const steps = formatted.charCodeAt(index + 1) - ZERO_WEIGHT_CODE
+    use(formatted.charCodeAt(index) - FIRST_CLASS_CODE, steps * WEIGHT_STEP)
+  }
 }
 
-let packaged: TriggerModel | undefined
+let packagedModel: TriggerModel | undefined
 
 /** Loads the model of this package, once per process. */
 export function loadTriggerModel(): TriggerModel {
-  packaged ??= TriggerModel.parse(JSON.parse(readFileSync(MODEL, 'utf8')))
-  return packaged
+  packagedModel ??= TriggerModel.parse(JSON.parse(readFileSync(MODEL_FILE, 'utf8')))
+  return packagedModel
 }
 
-/** Computes the log-odds of a probability, which is first moved away from 0 and 1 so that they are finite. */
-export const logOdds = (probability: number): number => {
+/** Computes the log-odds of a probability. Probabilities nearer than 0.0001 to 0 or 1 are bounded, so the result is finite. */
+export const computeLogOdds = (probability: number): number => {
   const bounded = Math.min(Math.max(probability, 1e-4), 1 - 1e-4)
   return Math.log(bounded / (1 - bounded))
 }
 
-/** The result of the model for a question. */
-export interface LikelySubject {
+/** The probabilities that the model gives to the classes of a question. */
+export interface Classification {
   /** The likeliest first. */
   readonly triggers: readonly LikelyTrigger[]
   /** The probability of each guide, from 0 to 1, if the question is about the subject of a guide. */
   readonly guides: ReadonlyMap<string, number>
   /** The probability of a subject without guide and trigger, from 0 to 1. */
-  readonly other: number
+  readonly otherSubject: number
 }
 
 /** Computes the probability of each class. Linear in the number of features. */
-export function likelySubject(model: TriggerModel, features: readonly Feature[]): LikelySubject {
-  const weighted = features.flatMap((feature) => {
+export function classifyQuestion(model: TriggerModel, features: readonly Feature[]): Classification {
+  const weightedFeatures = features.flatMap((feature) => {
     const [rarity, weights] = model.features[feature.name] ?? []
     return rarity === undefined || weights === undefined ? [] : [{ ...feature, rarity, weights }]
   })
-  const values = featureValues(weighted)
-  const sums = [...model.bias]
-  for (const [at, { weights }] of weighted.entries()) {
-    const value = values[at] ?? 0
-    readWeights(weights, (place, weight) => {
-      sums[place] = (sums[place] ?? 0) + weight * value
+  const values = computeFeatureValues(weightedFeatures)
+  const logits = [...model.bias]
+  for (const [index, { weights }] of weightedFeatures.entries()) {
+    const value = values[index] ?? 0
+    parseWeights(weights, (classIndex, weight) => {
+      logits[classIndex] = (logits[classIndex] ?? 0) + weight * value
     })
   }
-  const most = Math.max(...sums)
-  const powers = sums.map((sum) => Math.exp(sum - most))
+  const maxLogit = Math.max(...logits)
+  const powers = logits.map((logit) => Math.exp(logit - maxLogit))
   const total = powers.reduce((sum, power) => sum + power, 0)
-  const words = weighted.filter(({ name }) => !name.startsWith(LETTERS))
+  const wordFeatures = weightedFeatures.filter(({ name }) => !name.startsWith(LETTERS_PREFIX))
   const triggers = model.triggers
-    .map((trigger, place) => ({
+    .map((trigger, classIndex) => ({
       trigger,
-      probability: (powers[place] ?? 0) / total,
-      tokens: () => findStrongestTokens(words, place),
+      probability: (powers[classIndex] ?? 0) / total,
+      findTokens: () => findStrongestTokens(wordFeatures, classIndex),
     }))
     .toSorted((a, b) => b.probability - a.probability)
   const guidePowers = powers.slice(model.triggers.length, -1)
   const guideTotal = guidePowers.reduce((sum, power) => sum + power, 0) || 1
   const guides = new Map(model.guides.map((guide, index) => [guide, (guidePowers[index] ?? 0) / guideTotal]))
-  return { triggers, guides, other: (powers.at(-1) ?? 0) / total }
+  return { triggers, guides, otherSubject: (powers.at(-1) ?? 0) / total }
 }
 
+/** Finds the tokens whose features have the greatest positive weights for a class, in the order of the question. */
 function findStrongestTokens(
-  weighted: readonly (Feature & { readonly rarity: number; readonly weights: string })[],
-  place: number,
+  weightedFeatures: readonly (Feature & { readonly rarity: number; readonly weights: string })[],
+  requestedClass: number,
 ): readonly number[] {
   const support = new Map<number, number>()
-  for (const { rarity, weights, tokens } of weighted) {
-    readWeights(weights, (at, weight) => {
-      if (at !== place) return
+  for (const { rarity, weights, tokens } of weightedFeatures) {
+    parseWeights(weights, (classIndex, weight) => {
+      if (classIndex !== requestedClass) return
       for (const token of tokens)
         support.set(token, (support.get(token) ?? 0) + (rarity * weight) / tokens.length)
     })
   }
   return [...support]
     .filter(([, weight]) => weight > 0)
-    .toSorted(([at, a], [other, b]) => b - a || at - other)
+    .toSorted(([indexA, weightA], [indexB, weightB]) => weightB - weightA || indexA - indexB)
     .slice(0, MAX_TOKENS)
-    .map(([at]) => at)
+    .map(([index]) => index)
     .toSorted((a, b) => a - b)
 }

@@ -1,29 +1,29 @@
 import { type Clause, locateTokens, splitClauses } from '../language/clauses.ts'
 import { readQuantities } from '../language/quantities.ts'
 import { readTokens } from '../language/tokens.ts'
-import { likelySections, loadSectionModel } from '../sections/likely-sections.ts'
+import { computeSectionSimilarities, loadSectionModel } from '../sections/likely-sections.ts'
 import type { LikelySubjects } from '../sections/section-index.ts'
 import { type CompiledTriggers, compileTriggers } from './compile-triggers.ts'
-import { type LikelyTrigger, likelySubject, loadTriggerModel } from './likely-triggers.ts'
+import { classifyQuestion, type LikelyTrigger, loadTriggerModel } from './likely-triggers.ts'
 import { findPhrases } from './phrase-table.ts'
-import { questionFeatures } from './question-features.ts'
-import { type FoundEvent, negatedTokens, type Reading, readEvent } from './read-event.ts'
+import { computeQuestionFeatures } from './question-features.ts'
+import { type FoundEvent, findNegators, type Reading, readEvent } from './read-event.ts'
 import type { TriggerFile } from './trigger-file.ts'
 
 /** A trigger that the question states. */
 export interface TriggerMatch {
   readonly trigger: string
-  /** The person's words. */
+  /** The person's words that state the trigger. */
   readonly matched: readonly string[]
-  /** The patterns that matched, for `explain`. */
+  /** The ids of the patterns that matched, or `likely` if only the model reports the trigger; for `explain`. */
   readonly patterns: readonly string[]
-  /** Indexes of the clauses that state it. */
+  /** The indexes of the clauses that state the trigger. */
   readonly clauses: readonly number[]
-  /** True if a pattern states it, and the model gives it at least `MIN_CERTAIN`. */
+  /** True if a pattern states the trigger, and the model gives it at least `MIN_CERTAIN_PROBABILITY`. */
   readonly isCertain: boolean
 }
 
-/** A trigger that is likely but not certain. */
+/** A trigger that the question does not state, but that may apply. */
 export interface SuggestedCheck {
   readonly trigger: string
   /** From 0 to 1. */
@@ -32,55 +32,55 @@ export interface SuggestedCheck {
 }
 
 export interface TriggerReading {
-  /** The stated triggers, by their precedence. */
+  /** The stated triggers, in the order of their precedence. */
   readonly matches: readonly TriggerMatch[]
   /** The likeliest first. */
   readonly weak: readonly SuggestedCheck[]
   readonly clauses: readonly Clause[]
   /** The guides and sections that the question is likely about. */
   readonly likelySubjects: LikelySubjects
-  /** The probability that the question is about the subject of a guide, and states no trigger, from 0 to 1. */
+  /** The probability that the question is about the subject of a guide and states no trigger, from 0 to 1. */
   readonly guideSubject: number
   /** The probability that the question is about another subject, from 0 to 1. */
   readonly otherSubject: number
-  /** True if the question states a danger to a person. It is then handed off even if it requests help to deceive. */
-  readonly dangerStated: boolean
+  /** True if the question states a danger to a person. It is then handed off even if it asks for help to deceive. */
+  readonly statesDanger: boolean
 }
 
-const MAX_QUESTION_LENGTH = 1000
-/** Numbers of persons and cards: seven digits and more, except two years next to each other. */
-const LONG_NUMBER = /(?!(?:19|20)\d\d[\s.-](?:19|20)\d\d(?!\d))(?<!\d)\d(?:[\s.-]?\d){6,}/g
+/** Matches numbers that can identify a person or a card: at least seven digits, except two adjacent years and ISO dates. */
+const LONG_NUMBER = /(?!(?:19|20)\d\d(?:[\s.-](?:19|20)\d\d|-\d\d-\d\d)(?!\d))(?<!\d)\d(?:[\s.-]?\d){6,}/g
 
 /**
- * A question is handed off from this evidence on: the mean of two logarithms of probabilities by the model, of any trigger and of the
- * likeliest one, plus the evidence of a pattern, less that of guides and of other subjects. Any trigger alone is a worse sign: words
- * that the model does not know give each of them a little. The numbers were fitted to labelled questions that the model did not
- * learn from.
+ * The minimum evidence for a hand-off. The evidence is the mean of two logarithms, of the model's probabilities of any trigger
+ * and of the likeliest one, plus the evidence of a pattern and of urgency, less the evidence of guides and of other subjects. The
+ * probability of any trigger would be a worse sign by itself, because words that the model does not know add a little to each
+ * trigger. The numbers were fitted to labelled questions from which the model did not learn.
  */
 const MIN_EVIDENCE = -0.65
-/** Counts if a pattern states the trigger that the model takes for the likeliest. */
+/** The evidence that is added if a pattern states the trigger that is likeliest according to the model. */
 const PATTERN_EVIDENCE = 1.2
-/** Counts if the likeliest trigger is urgent: missing one does more harm than a needless hand-off. */
+/** The evidence that is added if the likeliest trigger is urgent: to miss one does more harm than a needless hand-off. */
 const URGENT_EVIDENCE = 0.25
-/** The weights of the logarithms of the probabilities of a guide and of another subject; the latter counts from a minimum on. */
+/** The weights of the logarithms of the probabilities of guides and of other subjects. The latter logarithm has a minimum. */
 const GUIDE_WEIGHT = 0.15
 const OTHER_SUBJECT_WEIGHT = 0.25
 const MIN_OTHER_SUBJECT_LOG = -3
-/** The least probability of a trigger that is reported on the evidence of the model alone. The likeliest one is always reported. */
-const LIKELY_ENOUGH = 0.07
-/** The same if a pattern states another trigger: a guess should not appear beside a stated trigger, unless it cannot wait. */
-const LIKELY_BESIDE_PATTERNS = { urgent: 0.1, high: 0.25, normal: 0.25 }
-/** The least probability of a trigger that a pattern states to be certain. */
-const MIN_CERTAIN = 0.3
-/** The weight of a pattern or weaker sign beside the model, for triggers that are not certain. */
+/** The minimum probability of a trigger that is reported if no pattern states any. The likeliest trigger needs no minimum. */
+const MIN_PROBABILITY_ALONE = 0.07
+/** The same if a pattern states another trigger. Only an urgent guess should appear beside a stated trigger so easily. */
+const MIN_PROBABILITY_BESIDE_PATTERNS = { urgent: 0.1, high: 0.25, normal: 0.25 }
+/** The minimum probability of a certain trigger, which a pattern must state too. */
+const MIN_CERTAIN_PROBABILITY = 0.3
+/** The weight of a pattern or weak pattern beside the model's probability, in the score of a suggested check. */
 const SIGN_WEIGHT = 0.4
-const MIN_SUGGESTED = 0.02
+/** The minimum score of a suggested check. */
+const MIN_CHECK_SCORE = 0.02
 
 /**
  * Reads which triggers a question states.
  *
- * @param question beyond 1000 characters, the rest is not read.
- * @param triggers in the order of their precedence; prepared once for each list.
+ * @param question only the first `MAX_QUESTION_LENGTH` units are read
+ * @param triggers the enabled triggers, in the order of their precedence. They are compiled once for each list.
  */
 export function readTriggers(
   question: string,
@@ -88,116 +88,119 @@ export function readTriggers(
   today: Date,
 ): TriggerReading {
   const reading = parseQuestion(question, compileTriggers(triggers), today)
-  const { stated, signs } = readEvents(triggers, reading)
+  const { statedEvents, signs } = readEvents(triggers, reading)
   const features = listFeatures(reading, signs)
-  const subject = likelySubject(loadTriggerModel(), features)
-  // The model knows every trigger, those that operators disabled too.
-  const enabled = new Set(triggers.map(({ id }) => id))
-  const likely = subject.triggers.filter(({ trigger }) => enabled.has(trigger))
-  const isHandOff = hasEvidenceForHandOff(triggers, stated, likely, subject.other)
-  const likelyAlone = Math.min(LIKELY_ENOUGH, likely[0]?.probability ?? 0)
+  const classification = classifyQuestion(loadTriggerModel(), features)
+  // The model also knows the triggers that operators disabled.
+  const enabledIds = new Set(triggers.map(({ id }) => id))
+  const likelyTriggers = classification.triggers.filter(({ trigger }) => enabledIds.has(trigger))
+  const isHandOff = hasEvidenceForHandOff(triggers, statedEvents, likelyTriggers, classification.otherSubject)
+  const minProbabilityAlone = Math.min(MIN_PROBABILITY_ALONE, likelyTriggers[0]?.probability ?? 0)
   const matches: TriggerMatch[] = []
   const weak: SuggestedCheck[] = []
   for (const { id, urgency } of triggers) {
-    const hits = stated.get(id)
-    const guess = likely.find(({ trigger }) => trigger === id)
-    const leastLikely = stated.size > 0 ? LIKELY_BESIDE_PATTERNS[urgency] : likelyAlone
-    if (isHandOff && hits)
-      matches.push(buildMatch(id, hits, reading, (guess?.probability ?? 0) >= MIN_CERTAIN))
-    else if (isHandOff && guess && guess.probability >= leastLikely)
+    const events = statedEvents.get(id)
+    const guess = likelyTriggers.find(({ trigger }) => trigger === id)
+    const minProbability =
+      statedEvents.size > 0 ? MIN_PROBABILITY_BESIDE_PATTERNS[urgency] : minProbabilityAlone
+    if (isHandOff && events)
+      matches.push(buildMatch(id, events, reading, (guess?.probability ?? 0) >= MIN_CERTAIN_PROBABILITY))
+    else if (isHandOff && guess && guess.probability >= minProbability)
       matches.push(buildGuessedMatch(guess, reading))
     else {
-      const check = buildCheck(id, hits ?? signs.get(id), guess)
-      if (check.score >= MIN_SUGGESTED) weak.push(check)
+      const check = buildCheck(id, events ?? signs.get(id), guess)
+      if (check.score >= MIN_CHECK_SCORE) weak.push(check)
     }
   }
-  const danger = new Set(triggers.filter((trigger) => trigger.danger).map(({ id }) => id))
+  const dangerIds = new Set(triggers.filter(({ danger }) => danger).map(({ id }) => id))
   return {
     matches,
     weak: weak.toSorted((a, b) => b.score - a.score),
     clauses: splitClauses(reading.text, reading.tokens, reading.places),
     likelySubjects: {
-      guides: subject.guides,
-      sections: likelySections(
+      guides: classification.guides,
+      sections: computeSectionSimilarities(
         loadSectionModel(),
         features.map(({ name }) => name),
       ),
     },
-    guideSubject: 1 - subject.other - sumProbabilities(subject.triggers),
-    otherSubject: subject.other,
-    dangerStated: matches.some(({ trigger }) => danger.has(trigger)),
+    guideSubject: 1 - classification.otherSubject - sumProbabilities(classification.triggers),
+    otherSubject: classification.otherSubject,
+    statesDanger: matches.some(({ trigger }) => dangerIds.has(trigger)),
   }
 }
 
-/** Finds the patterns that a question matches, by trigger, even if it is not handed off. */
+/** Finds the ids of the patterns that a question matches, by trigger, even if the question is not handed off. */
 export function readPatterns(
   question: string,
   triggers: readonly TriggerFile[],
   today: Date,
 ): ReadonlyMap<string, readonly string[]> {
-  const { stated } = readEvents(triggers, parseQuestion(question, compileTriggers(triggers), today))
-  return new Map([...stated].map(([id, found]) => [id, found.map(({ event }) => event.id)]))
+  const { statedEvents } = readEvents(triggers, parseQuestion(question, compileTriggers(triggers), today))
+  return new Map([...statedEvents].map(([id, events]) => [id, events.map(({ event }) => event.id)]))
 }
 
 /** Returns whether patterns and model together are enough evidence for a hand-off. */
 function hasEvidenceForHandOff(
   triggers: readonly TriggerFile[],
-  stated: ReadonlyMap<string, unknown>,
-  likely: readonly LikelyTrigger[],
+  statedEvents: ReadonlyMap<string, unknown>,
+  likelyTriggers: readonly LikelyTrigger[],
   otherSubject: number,
 ): boolean {
-  const [likeliest] = likely
-  if (likeliest === undefined) return stated.size > 0
-  const anyTrigger = sumProbabilities(likely)
-  const ofModel = (log(anyTrigger) + log(likeliest.probability)) / 2
-  const ofPattern = stated.has(likeliest.trigger) ? PATTERN_EVIDENCE : 0
+  const [likeliest] = likelyTriggers
+  if (likeliest === undefined) return statedEvents.size > 0
+  const anyTrigger = sumProbabilities(likelyTriggers)
+  const modelEvidence = (computeLog(anyTrigger) + computeLog(likeliest.probability)) / 2
+  const patternEvidence = statedEvents.has(likeliest.trigger) ? PATTERN_EVIDENCE : 0
   const isUrgent = triggers.find(({ id }) => id === likeliest.trigger)?.urgency === 'urgent'
-  const ofUrgency = isUrgent ? URGENT_EVIDENCE : 0
-  const ofSubjects =
-    GUIDE_WEIGHT * log(1 - anyTrigger - otherSubject) +
-    OTHER_SUBJECT_WEIGHT * Math.max(log(otherSubject), MIN_OTHER_SUBJECT_LOG)
-  return ofModel + ofPattern + ofUrgency - ofSubjects >= MIN_EVIDENCE
+  const urgentEvidence = isUrgent ? URGENT_EVIDENCE : 0
+  const evidenceOfSubjects =
+    GUIDE_WEIGHT * computeLog(1 - anyTrigger - otherSubject) +
+    OTHER_SUBJECT_WEIGHT * Math.max(computeLog(otherSubject), MIN_OTHER_SUBJECT_LOG)
+  return modelEvidence + patternEvidence + urgentEvidence - evidenceOfSubjects >= MIN_EVIDENCE
 }
 
-/** Returns the natural logarithm of a probability, which is first raised to a minimum so that the result is finite. */
-const log = (probability: number): number => Math.log(Math.max(probability, 1e-4))
+/** Computes the logarithm of a probability. A probability below 0.0001 counts as 0.0001, so the result is finite. */
+const computeLog = (probability: number): number => Math.log(Math.max(probability, 1e-4))
 
 const sumProbabilities = (triggers: readonly LikelyTrigger[]): number =>
   triggers.reduce((sum, { probability }) => sum + probability, 0)
 
-/** Reads the words, quantities and phrases of a question. */
+/** Reads the words, quantities and phrases of a question. Replaces long numbers with `#` first. */
 export function parseQuestion(question: string, compiled: CompiledTriggers, today: Date): Reading {
-  const text = question
-    .slice(0, MAX_QUESTION_LENGTH)
-    .replace(LONG_NUMBER, (digits) => '#'.repeat(digits.length))
+  const text = question.replace(LONG_NUMBER, (digits) => '#'.repeat(digits.length))
   const tokens = readTokens(text, compiled.spelling)
   const quantities = readQuantities(tokens, today)
   const hits = findPhrases(compiled.table, tokens, quantities)
   return { compiled, text, tokens, quantities, places: locateTokens(tokens), hits }
 }
 
-/** Finds the events that a question states with certainty, and those of which it has a sign, by trigger. */
+/**
+ * Finds the events in a question, by trigger: in `statedEvents`, those that patterns state with the score 1, and in `signs`, for
+ * the other triggers, those with a lower score.
+ */
 function readEvents(triggers: readonly TriggerFile[], reading: Reading) {
-  const negators = negatedTokens(reading)
-  const byTrigger = Map.groupBy(
+  const negators = findNegators(reading)
+  const eventsByTrigger = Map.groupBy(
     reading.compiled.events.flatMap((event) => readEvent(event, reading, negators) ?? []),
     ({ event }) => event.trigger.id,
   )
-  const stated = new Map<string, readonly FoundEvent[]>()
+  const statedEvents = new Map<string, readonly FoundEvent[]>()
   const signs = new Map<string, readonly FoundEvent[]>()
   for (const { id } of triggers) {
-    const found = byTrigger.get(id) ?? []
-    const certain = found.filter(({ score }) => score === 1)
-    if (certain.length > 0) stated.set(id, certain)
-    else if (found.length > 0) signs.set(id, found)
+    const events = eventsByTrigger.get(id) ?? []
+    const certainEvents = events.filter(({ score }) => score === 1)
+    if (certainEvents.length > 0) statedEvents.set(id, certainEvents)
+    else if (events.length > 0) signs.set(id, events)
   }
-  return { stated, signs }
+  return { statedEvents, signs }
 }
 
 /** Computes the features of a question for the model. */
 function listFeatures(reading: Reading, signs: ReadonlyMap<string, unknown>) {
   const { compiled, tokens, quantities, hits } = reading
-  return questionFeatures({ table: compiled.table, tokens, quantities, hits, signs: [...signs.keys()] })
+  const { table } = compiled
+  return computeQuestionFeatures({ table, tokens, quantities, hits, signs: [...signs.keys()] })
 }
 
 /** Computes the names of the features of a question, for training. */
@@ -212,50 +215,50 @@ export function readFeatures(
 
 function buildMatch(
   trigger: string,
-  found: readonly FoundEvent[],
+  events: readonly FoundEvent[],
   { text, tokens, places }: Reading,
   isCertain: boolean,
 ): TriggerMatch {
-  const words = new Set<string>()
+  const phrases = new Set<string>()
   const clauses = new Set<number>()
-  for (const { start, end } of found.flatMap(({ hits }) => hits)) {
+  for (const { start, end } of events.flatMap(({ hits }) => hits)) {
     const phrase = text.slice(tokens[start]?.start, tokens[end - 1]?.end)
-    if (!phrase.includes('#')) words.add(phrase)
-    for (let at = start; at < end; at += 1) clauses.add(places[at]?.clause ?? 0)
+    if (!phrase.includes('#')) phrases.add(phrase)
+    for (let index = start; index < end; index += 1) clauses.add(places[index]?.clause ?? 0)
   }
   return {
     trigger,
-    matched: [...words],
-    patterns: found.map(({ event }) => event.id),
+    matched: [...phrases],
+    patterns: events.map(({ event }) => event.id),
     clauses: [...clauses].toSorted((a, b) => a - b),
     isCertain,
   }
 }
 
 function buildGuessedMatch(
-  { trigger, tokens: strongest }: LikelyTrigger,
-  { text, tokens: all, places }: Reading,
+  { trigger, findTokens }: LikelyTrigger,
+  { text, tokens, places }: Reading,
 ): TriggerMatch {
-  const tokens = strongest()
-  const phrases = tokens
-    .map((at) => text.slice(all[at]?.start, all[at]?.end))
-    .filter((words) => !words.includes('#'))
+  const tokenIndexes = findTokens()
+  const words = tokenIndexes
+    .map((index) => text.slice(tokens[index]?.start, tokens[index]?.end))
+    .filter((word) => !word.includes('#'))
   return {
     trigger,
-    matched: [...new Set(phrases)],
+    matched: [...new Set(words)],
     patterns: ['likely'],
-    clauses: [...new Set(tokens.map((at) => places[at]?.clause ?? 0))],
+    clauses: [...new Set(tokenIndexes.map((index) => places[index]?.clause ?? 0))],
     isCertain: false,
   }
 }
 
 function buildCheck(
   trigger: string,
-  signs: readonly FoundEvent[] = [],
+  events: readonly FoundEvent[] = [],
   guess: LikelyTrigger | undefined,
 ): SuggestedCheck {
-  const sign = Math.max(0, ...signs.map(({ score }) => score))
-  const score = Math.min(0.99, (guess?.probability ?? 0) + SIGN_WEIGHT * sign)
-  const patterns = signs.map(({ event, defused }) => [event.id, ...defused].join('/'))
+  const maxEventScore = Math.max(0, ...events.map(({ score }) => score))
+  const score = Math.min(0.99, (guess?.probability ?? 0) + SIGN_WEIGHT * maxEventScore)
+  const patterns = events.map(({ event, defuserIds }) => [event.id, ...defuserIds].join('/'))
   return { trigger, score, patterns: patterns.length > 0 ? patterns : ['likely'] }
 }

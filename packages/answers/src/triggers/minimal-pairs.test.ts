@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { readTriggers } from './match-triggers.ts'
 import { loadTriggers } from './trigger-file.ts'
 
+/** Whether each form of an event is to be handed off. */
 const HANDS_OFF = {
   affirmed: true,
   denied: false,
@@ -21,20 +22,20 @@ const pairs = Pairs.parse(
   parse(readFileSync(new URL('../../examples/minimal-pairs.yaml', import.meta.url), 'utf8')),
 )
 const triggers = loadTriggers()
-const rows = Object.entries(pairs).flatMap(([trigger, forms]) =>
+const examples = Object.entries(pairs).flatMap(([trigger, forms]) =>
   Object.entries(forms).map(
     ([form, question]) => [trigger, form as keyof typeof HANDS_OFF, question] as const,
   ),
 )
 
-test('every trigger has all forms', () => {
+test('every trigger has an example of each form', () => {
   expect(Object.keys(pairs).toSorted()).toEqual(triggers.map(({ id }) => id).toSorted())
-  expect(rows).toHaveLength(triggers.length * Object.keys(HANDS_OFF).length)
+  expect(examples).toHaveLength(triggers.length * Object.keys(HANDS_OFF).length)
 })
 
-test.for(rows)('%s, %s: %s', ([trigger, form, question]) => {
+test.for(examples)('for %s, the form %s hands off only if it should: %s', ([trigger, form, question]) => {
   const { matches } = readTriggers(question, triggers, new Date('2026-11-23'))
-  const found = matches.map((match) => match.trigger)
-  if (HANDS_OFF[form]) expect(found).toContain(trigger)
-  else expect(found).toEqual([])
+  const statedTriggers = matches.map((match) => match.trigger)
+  if (HANDS_OFF[form]) expect(statedTriggers).toContain(trigger)
+  else expect(statedTriggers).toEqual([])
 })

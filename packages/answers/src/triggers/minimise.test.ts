@@ -1,21 +1,21 @@
 import { expect, test } from 'vitest'
 import { minimise } from './minimise.ts'
 
-/** A narrow valley that turns the slope away from the least place. */
-function valley(at: Float64Array, slope: Float64Array): number {
-  const [x = 0, y = 0] = at
-  slope[0] = 2 * (x - 3) + 200 * (x + y)
-  slope[1] = 200 * (x + y)
+/** A function with a narrow valley, in which the gradient hardly points to the minimum. */
+function computeValley(point: Float64Array, gradient: Float64Array): number {
+  const [x = 0, y = 0] = point
+  gradient[0] = 2 * (x - 3) + 200 * (x + y)
+  gradient[1] = 200 * (x + y)
   return (x - 3) ** 2 + 100 * (x + y) ** 2
 }
 
-test('finds where a convex function is least', () => {
-  const [x, y] = minimise(valley, 2, 60)
+test('finds the minimum of a convex function', () => {
+  const [x, y] = minimise(computeValley, 2, 60)
   expect(x).toBeCloseTo(3, 2)
   expect(y).toBeCloseTo(-3, 2)
 })
 
-test('stops after the given steps, no higher than it began', () => {
-  const start = valley(new Float64Array(2), new Float64Array(2))
-  expect(valley(minimise(valley, 2, 1), new Float64Array(2))).toBeLessThan(start)
+test('reaches a lower value than at the start in one step', () => {
+  const startValue = computeValley(new Float64Array(2), new Float64Array(2))
+  expect(computeValley(minimise(computeValley, 2, 1), new Float64Array(2))).toBeLessThan(startValue)
 })

@@ -1,70 +1,74 @@
-/** Computes a function of many variables, and writes its gradient to `slope`. */
-export type Loss = (at: Float64Array, slope: Float64Array) => number
+/** Computes a function of many variables at a point, and writes its gradient to `gradient`. */
+export type Loss = (point: Float64Array, gradient: Float64Array) => number
 
 /** The number of steps from which the curvature is estimated. */
-const MEMORY = 6
+const MAX_REMEMBERED_STEPS = 6
 const MAX_HALVINGS = 12
-/** The share of the expected gain that a step must bring. */
-const MIN_GAIN = 1e-4
-const MIN_CHANGE = 1e-6
+/** The share of the expected gain that a step must bring. Otherwise its length is halved. */
+const MIN_GAIN_SHARE = 1e-4
+/** The search ends at a step with a smaller relative change of the loss. */
+const MIN_RELATIVE_CHANGE = 1e-6
 
 /**
- * Finds the minimum of a convex function (L-BFGS with step halving). The result is deterministic.
+ * Searches for the minimum of a convex function (L-BFGS with step halving). The result is deterministic.
  *
  * @param size the number of variables
  */
-export function minimise(computeLoss: Loss, size: number, mostSteps: number): Float64Array {
-  let at = new Float64Array(size)
-  let slope = new Float64Array(size)
-  let loss = computeLoss(at, slope)
-  const memory: Step[] = []
-  for (let round = 0; round < mostSteps; round += 1) {
-    const direction = findDirection(slope, memory)
-    const gain = dot(slope, direction)
-    const nextSlope = new Float64Array(size)
-    let next = at
+export function minimise(computeLoss: Loss, size: number, maxSteps: number): Float64Array {
+  let point = new Float64Array(size)
+  let gradient = new Float64Array(size)
+  let loss = computeLoss(point, gradient)
+  const steps: Step[] = []
+  for (let round = 0; round < maxSteps; round += 1) {
+    const direction = findDirection(gradient, steps)
+    const expectedGain = dot(gradient, direction)
+    const nextGradient = new Float64Array(size)
+    let nextPoint = point
     let nextLoss = loss
     for (let halvings = 0, length = 1; halvings < MAX_HALVINGS; halvings += 1, length /= 2) {
-      next = at.map((value, i) => value - length * (direction[i] ?? 0))
-      nextLoss = computeLoss(next, nextSlope)
-      if (nextLoss <= loss - MIN_GAIN * length * gain) break
+      nextPoint = point.map((value, i) => value - length * (direction[i] ?? 0))
+      nextLoss = computeLoss(nextPoint, nextGradient)
+      if (nextLoss <= loss - MIN_GAIN_SHARE * length * expectedGain) break
     }
-    const moved = next.map((value, i) => value - (at[i] ?? 0))
-    const bent = nextSlope.map((value, i) => value - (slope[i] ?? 0))
-    const bend = dot(moved, bent)
-    if (bend > 0) memory.push({ moved, bent, bend })
-    if (memory.length > MEMORY) memory.shift()
-    const isDone = Math.abs(loss - nextLoss) < MIN_CHANGE * Math.abs(loss)
-    ;[at, slope, loss] = [next, nextSlope, nextLoss]
+    const pointChange = nextPoint.map((value, i) => value - (point[i] ?? 0))
+    const gradientChange = nextGradient.map((value, i) => value - (gradient[i] ?? 0))
+    const curvature = dot(pointChange, gradientChange)
+    if (curvature > 0) steps.push({ pointChange, gradientChange, curvature })
+    if (steps.length > MAX_REMEMBERED_STEPS) steps.shift()
+    const isDone = Math.abs(loss - nextLoss) < MIN_RELATIVE_CHANGE * Math.abs(loss)
+    ;[point, gradient, loss] = [nextPoint, nextGradient, nextLoss]
     if (isDone) break
   }
-  return at
+  return point
 }
 
 interface Step {
-  readonly moved: Float64Array
-  /** The change of the gradient. */
-  readonly bent: Float64Array
-  readonly bend: number
+  readonly pointChange: Float64Array
+  readonly gradientChange: Float64Array
+  /** The dot product of the two changes. */
+  readonly curvature: number
 }
 
-/** Computes the direction of the next step from the gradient and the last steps. */
-function findDirection(slope: Float64Array, memory: readonly Step[]): Float64Array {
-  const direction = Float64Array.from(slope)
-  const add = (vector: Float64Array, times: number) => {
+/** Computes the direction of the next step from the gradient and the last steps, oldest first. */
+function findDirection(gradient: Float64Array, steps: readonly Step[]): Float64Array {
+  const direction = Float64Array.from(gradient)
+  const addScaled = (vector: Float64Array, factor: number) => {
     for (let i = 0; i < direction.length; i += 1)
-      direction[i] = (direction[i] ?? 0) + times * (vector[i] ?? 0)
+      direction[i] = (direction[i] ?? 0) + factor * (vector[i] ?? 0)
   }
-  const shares = memory.map(() => 0)
-  for (const [i, { moved, bent, bend }] of [...memory.entries()].toReversed()) {
-    shares[i] = dot(moved, direction) / bend
-    add(bent, -(shares[i] ?? 0))
+  const factors = steps.map(() => 0)
+  for (const [i, { pointChange, gradientChange, curvature }] of [...steps.entries()].toReversed()) {
+    factors[i] = dot(pointChange, direction) / curvature
+    addScaled(gradientChange, -(factors[i] ?? 0))
   }
-  const last = memory.at(-1)
-  const scale = last === undefined ? 1 / Math.sqrt(dot(slope, slope)) : last.bend / dot(last.bent, last.bent)
+  const last = steps.at(-1)
+  const scale =
+    last === undefined
+      ? 1 / Math.sqrt(dot(gradient, gradient))
+      : last.curvature / dot(last.gradientChange, last.gradientChange)
   for (let i = 0; i < direction.length; i += 1) direction[i] = (direction[i] ?? 0) * scale
-  for (const [i, { moved, bent, bend }] of memory.entries())
-    add(moved, (shares[i] ?? 0) - dot(bent, direction) / bend)
+  for (const [i, { pointChange, gradientChange, curvature }] of steps.entries())
+    addScaled(pointChange, (factors[i] ?? 0) - dot(gradientChange, direction) / curvature)
   return direction
 }
 

@@ -2,7 +2,7 @@
  * The parsed expression of a slot. `README.md` describes the notation:
  *
  * - `court`: that word. `arrest*`: words that begin so. `take~`: any form of a verb or noun.
- * - `{family}`: a class of the lexicon. `a|b c`: one of these. `(a|b) c`: the same inside a phrase. `word?`: perhaps.
+ * - `{family}`: a class of the lexicon. `a|b c`: one of these. `(a|b) c`: the same inside a phrase. `word?`: optional.
  * - `..`: up to three words between, `...`: up to six.
  * - `<span 12m->`, `<ago -1y>`, `<age 20-21>`, `<in 0-7d>`, `<money>`, `<n 2->`: a quantity between two bounds.
  */
@@ -19,14 +19,18 @@ const PART =
   /\s*(?:(?<word>[\p{L}\p{N}]+[*~]?)|\{(?<name>[a-z-]+)\}|(?<gap>\.{2,3})|<(?<of>[a-z]+)(?: (?<least>\d+)?(?<unit>[dwmy])?(?<dash>-)?(?:(?<most>\d+)(?<unit2>[dwmy])?)?)?>|(?<sign>[()|?]))/uy
 const UNIT_DAYS: Record<string, number> = { d: 1, w: 7, m: 30.44, y: 365.25 }
 
-/** Parses an expression. @throws {Error} that names the position of a mistake */
+/**
+ * Parses an expression.
+ *
+ * @throws {Error} if the expression is invalid
+ */
 export function parseExpression(text: string): Expression {
   const parts: RegExpExecArray[] = []
   const pattern = new RegExp(PART)
   while (pattern.lastIndex < text.trimEnd().length) {
-    const at = pattern.lastIndex
+    const index = pattern.lastIndex
     const part = pattern.exec(text)
-    if (!part) throw new Error(`"${text}" cannot be read at "${text.slice(at)}"`)
+    if (!part) throw new Error(`"${text}" cannot be read at "${text.slice(index)}"`)
     parts.push(part)
   }
   const [expression, end] = readAlternatives(parts, 0)
@@ -34,12 +38,18 @@ export function parseExpression(text: string): Expression {
   return expression
 }
 
-function readAlternatives(parts: readonly RegExpExecArray[], from: number): [Expression, number] {
+/**
+ * Reads alternatives up to a closing parenthesis or the end.
+ *
+ * @returns the alternatives, each without optional parts, and the index of the part after them
+ */
+function readAlternatives(parts: readonly RegExpExecArray[], start: number): [Expression, number] {
+  /** The sequences of the current alternative. Each optional part doubles them. */
   let sequences: Sequence[] = [[]]
   const finished: Sequence[] = []
-  let at = from
-  for (; at < parts.length; at += 1) {
-    const { word, name, gap, of, least, unit, dash, most, unit2, sign } = parts[at]?.groups ?? {}
+  let index = start
+  for (; index < parts.length; index += 1) {
+    const { word, name, gap, of, least, unit, dash, most, unit2, sign } = parts[index]?.groups ?? {}
     if (sign === ')') break
     if (sign === '|') {
       finished.push(...sequences)
@@ -48,25 +58,25 @@ function readAlternatives(parts: readonly RegExpExecArray[], from: number): [Exp
     }
     let atom: Atom
     if (sign === '(') {
-      const [expression, end] = readAlternatives(parts, at + 1)
+      const [expression, end] = readAlternatives(parts, index + 1)
       if (parts[end]?.groups?.['sign'] !== ')') throw new Error('a parenthesis is not closed')
       atom = { kind: 'group', expression }
-      at = end
+      index = end
     } else if (name !== undefined) atom = { kind: 'class', name }
     else if (gap !== undefined) atom = { kind: 'gap', most: gap.length === 2 ? 3 : 6 }
     else if (of !== undefined) {
-      const factor = UNIT_DAYS[unit2 ?? unit ?? ''] ?? 1
       const low = least === undefined ? 0 : Number(least) * (UNIT_DAYS[unit ?? unit2 ?? ''] ?? 1)
-      const high = most === undefined ? (dash || least === undefined ? Infinity : low) : Number(most) * factor
+      let high = dash || least === undefined ? Infinity : low
+      if (most !== undefined) high = Number(most) * (UNIT_DAYS[unit2 ?? unit ?? ''] ?? 1)
       atom = { kind: 'quantity', of, least: low, most: high }
     } else if (word !== undefined) atom = { kind: 'word', key: word.toLowerCase() }
     else throw new Error('a sign stands where a word belongs')
-    const optional = parts[at + 1]?.groups?.['sign'] === '?'
-    if (optional) at += 1
-    const longer = sequences.map((sequence) => [...sequence, atom])
-    sequences = optional ? [...sequences, ...longer] : longer
+    const isOptional = parts[index + 1]?.groups?.['sign'] === '?'
+    if (isOptional) index += 1
+    const extendedSequences = sequences.map((sequence) => [...sequence, atom])
+    sequences = isOptional ? [...sequences, ...extendedSequences] : extendedSequences
   }
   finished.push(...sequences)
   if (finished.some((sequence) => sequence.length === 0)) throw new Error('an alternative is empty')
-  return [finished, at]
+  return [finished, index]
 }

@@ -1,6 +1,6 @@
 import type { Quantity } from '../language/quantities.ts'
 import type { Token } from '../language/tokens.ts'
-import { type Feature, LETTERS } from './likely-triggers.ts'
+import { type Feature, LETTERS_PREFIX } from './likely-triggers.ts'
 import type { PhraseHits, PhraseTable } from './phrase-table.ts'
 
 interface ReadQuestion {
@@ -12,9 +12,9 @@ interface ReadQuestion {
   readonly signs: readonly string[]
 }
 
-/** The number of words after a negation that count as negated. The beginning of a clause ends them sooner. */
+/** The number of words after a negation that count as negated, unless a new clause begins before. */
 const NEGATION_SCOPE = 4
-/** Stems. Contractions are already expanded: “don’t” has the token “not”. */
+/** The stems of negations. Contractions are already expanded: “don’t” has the token “not”. */
 const NEGATIONS = new Set(['not', 'never', 'no', 'nobody', 'none', 'without', 'nothing', 'nor'])
 /** The first letters of a word that is longer than this are a feature, too. */
 const PREFIX_LENGTH = 5
@@ -22,11 +22,12 @@ const PREFIX_LENGTH = 5
 const NGRAM_LENGTHS = [3, 4]
 
 /**
- * Computes the features of a question for the model of likely triggers. The first letter of a feature is its kind: a word (`w`), the first
- * letters of a word (`g`), a bigram (`b`), a bigram that begins a clause (`^`), a negated word (`n`), a character n-gram (`LETTERS`), a
- * class of phrases (`c`), a quantity (`q`) or a weak sign (`k`). The trained model contains these names.
+ * Computes the features of a question for the models. The first letter of a feature is its kind: a word (`w`), the first
+ * letters of a word (`g`), a bigram (`b`), a bigram that begins a clause (`^`), a negated word (`n`), a character n-gram
+ * (`LETTERS_PREFIX`), a class of phrases (`c`), a quantity (`q`) or a weak sign (`k`). The models contain these names, so they
+ * must be trained again if the names change.
  */
-export function questionFeatures({
+export function computeQuestionFeatures({
   table,
   tokens,
   quantities,
@@ -34,34 +35,34 @@ export function questionFeatures({
   signs,
 }: ReadQuestion): readonly Feature[] {
   const features = new Map<string, number[]>()
-  const add = (name: string, ...at: number[]) => {
+  const add = (name: string, ...addedIndexes: number[]) => {
     const tokenIndexes = features.get(name)
-    if (tokenIndexes) tokenIndexes.push(...at)
-    else features.set(name, at)
+    if (tokenIndexes) tokenIndexes.push(...addedIndexes)
+    else features.set(name, addedIndexes)
   }
   const stems = tokens.map(({ keys }) => keys.at(-1)?.replace('~', '') ?? '')
   let negatedUntil = 0
-  for (const [at, stem] of stems.entries()) {
-    const { word, breakBefore } = tokens[at] as Token
-    add(`w ${stem}`, at)
-    if (word.length > PREFIX_LENGTH) add(`g ${word.slice(0, PREFIX_LENGTH)}`, at)
+  for (const [index, stem] of stems.entries()) {
+    const { word, breakBefore } = tokens[index] as Token
+    add(`w ${stem}`, index)
+    if (word.length > PREFIX_LENGTH) add(`g ${word.slice(0, PREFIX_LENGTH)}`, index)
     // The angle brackets mark the ends of the word.
     const delimited = `<${word}>`
     for (const length of NGRAM_LENGTHS)
       for (let from = 0; from + length <= delimited.length; from += 1)
-        add(`${LETTERS}${delimited.slice(from, from + length)}`, at)
-    if (at > 0) add(`b ${stems[at - 1]} ${stem}`, at - 1, at)
+        add(`${LETTERS_PREFIX}${delimited.slice(from, from + length)}`, index)
+    if (index > 0) add(`b ${stems[index - 1]} ${stem}`, index - 1, index)
     if (breakBefore > 0) {
-      negatedUntil = at
-      if (at + 1 < stems.length) add(`^ ${stem} ${stems[at + 1]}`, at, at + 1)
+      negatedUntil = index
+      if (index + 1 < stems.length) add(`^ ${stem} ${stems[index + 1]}`, index, index + 1)
     }
-    if (at < negatedUntil) add(`n ${stem}`, at)
-    if (NEGATIONS.has(stem)) negatedUntil = at + 1 + NEGATION_SCOPE
+    if (index < negatedUntil) add(`n ${stem}`, index)
+    if (NEGATIONS.has(stem)) negatedUntil = index + 1 + NEGATION_SCOPE
   }
   for (const [name, symbol] of table.classes) if (hits.has(symbol)) add(`c ${name}`)
   for (const { kind, value } of quantities.flat()) {
     add(kind === 'n' ? 'q n' : `q ${kind} ${Math.round(Math.log2(value + 1))}`)
   }
   for (const trigger of signs) add(`k ${trigger}`)
-  return [...features].map(([name, at]) => ({ name, tokens: at }))
+  return [...features].map(([name, tokenIndexes]) => ({ name, tokens: tokenIndexes }))
 }

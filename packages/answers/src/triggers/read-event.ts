@@ -14,30 +14,32 @@ export interface Reading {
   readonly hits: PhraseHits
 }
 
-/** An event that the question states, and how certainly: 1 is certain. */
+/** An event that the question states, perhaps with a reduced score. */
 export interface FoundEvent {
   readonly event: CompiledEvent
+  /** Above 0. A certain event has the score 1. */
   readonly score: number
+  /** The hit of each slot. */
   readonly hits: readonly Hit[]
-  /** The defusers that reduced its certainty. */
-  readonly defused: readonly string[]
+  /** The ids of the defusers that reduced the score. */
+  readonly defuserIds: readonly string[]
 }
 
 /** The number of words before an event in which a negation applies to it. */
 const NEGATION_REACH = 5
-/** The number of words before another slot of a pattern in which a negation applies to that slot. */
-const NEAR_REACH = 2
-/** The longest hit, in words. */
-const MAX_HIT_LENGTH = 12
-/** The additional width of a window that may cross the end of a sentence. */
+/** The number of words before any slot of a pattern in which a negation applies to that slot. */
+const SLOT_NEGATION_REACH = 2
+/** A hit that begins before the window is considered only if it begins at most this many words before. */
+const MAX_WORDS_BEFORE_WINDOW = 12
+/** The additional width of a window that can cross the end of a sentence. */
 const QUESTION_SLACK = 20
-/** The largest distance between the words of an event that may cross the end of a sentence. */
+/** The number of words on either side of an event in which hits are considered if they can be in another sentence. */
 const MAX_REACH = 90
-/** These bound the work on repetitive texts. */
+/** The next two bound the work on repetitive texts. */
 const MAX_ANCHORS = 30
 const MAX_CANDIDATES = 60
 
-/** Finds the most certain statement of an event in a question; undefined if there is none. */
+/** Finds the statement of an event with the highest score in a question; undefined if no statement has a score above 0. */
 export function readEvent(
   event: CompiledEvent,
   reading: Reading,
@@ -48,49 +50,55 @@ export function readEvent(
   let best: FoundEvent | undefined
   for (const anchor of (slots[0] ?? []).slice(0, MAX_ANCHORS)) {
     const hits = [anchor]
-    for (const others of slots.slice(1)) {
-      const near = nearest(others, hits, event, reading)
-      if (!near) break
-      hits.push(near)
+    for (const candidates of slots.slice(1)) {
+      const nearestHit = findNearestHit(candidates, hits, event, reading)
+      if (!nearestHit) break
+      hits.push(nearestHit)
     }
     if (hits.length < slots.length) continue
     const isDenied =
-      negates(anchor, hits, reading, { negators, reach: NEGATION_REACH }) || isAnsweredNo(anchor, reading)
+      isNegated(anchor, hits, reading, { negators, reach: NEGATION_REACH }) || isAnsweredNo(anchor, reading)
     if (event.polarity === 'denied' && !isDenied) continue
     if (event.polarity === 'affirmed') {
-      const isSlotDenied = hits.some((hit) => negates(hit, hits, reading, { negators, reach: NEAR_REACH }))
+      const isSlotDenied = hits.some((hit) =>
+        isNegated(hit, hits, reading, { negators, reach: SLOT_NEGATION_REACH }),
+      )
       if (isDenied || isSlotDenied || (!event.saysNot && hasNegator(anchor, negators))) continue
     }
-    const defusers = event.defusers.filter((defuser) => defuses(defuser, hits, reading))
+    const defusers = event.defusers.filter((defuser) => isDefusedBy(defuser, hits, reading))
     const score = Math.min(event.score ?? 1, ...defusers.map(({ leaves }) => leaves))
-    if (score > (best?.score ?? 0)) best = { event, score, hits, defused: defusers.map(({ id }) => id) }
+    if (score > (best?.score ?? 0)) best = { event, score, hits, defuserIds: defusers.map(({ id }) => id) }
     if (best?.score === (event.score ?? 1)) return best
   }
   return best
 }
 
-/** Finds the hit that is nearest to the event and within its window, and does not overlap hits of other slots. */
-function nearest(
+/** Finds the hit that is nearest to the first slot and within the window, and does not overlap hits of other slots. */
+function findNearestHit(
   candidates: readonly Hit[],
-  taken: readonly Hit[],
+  hitsOfOtherSlots: readonly Hit[],
   { window, within }: CompiledEvent,
   { places }: Reading,
 ): Hit | undefined {
-  const [anchor] = taken as [Hit]
-  let [best, least] = [undefined as Hit | undefined, within === 'question' ? window + QUESTION_SLACK : window]
-  for (const hit of firstWithin(candidates, anchor, window, within)) {
-    if (taken.some(({ start, end }) => hit.start < end && start < hit.end)) continue
+  const [anchor] = hitsOfOtherSlots as [Hit]
+  let nearestHit: Hit | undefined
+  let minDistance = within === 'question' ? window + QUESTION_SLACK : window
+  for (const hit of selectCandidates(candidates, anchor, window, within)) {
+    if (hitsOfOtherSlots.some(({ start, end }) => hit.start < end && start < hit.end)) continue
     const [left, right] = hit.start < anchor.start ? [hit, anchor] : [anchor, hit]
     const [from, to] = [places[left.end - 1], places[right.start]]
     if (!from || !to || (within === 'sentence' && from.sentence !== to.sentence)) continue
     const distance = to.position - from.position - 1
-    if (distance <= least && (best === undefined || distance < least)) [best, least] = [hit, distance]
+    if (distance < minDistance || (distance === minDistance && nearestHit === undefined)) {
+      nearestHit = hit
+      minDistance = distance
+    }
   }
-  return best
+  return nearestHit
 }
 
-/** Selects the candidates within a window on either side of the event, from left to right. */
-function firstWithin(
+/** Selects the candidates within reach on either side of the event, from left to right, `MAX_CANDIDATES` at most. */
+function selectCandidates(
   candidates: readonly Hit[],
   anchor: Hit,
   window: number,
@@ -100,7 +108,7 @@ function firstWithin(
   let [low, high] = [0, candidates.length]
   while (low < high) {
     const middle = (low + high) >> 1
-    if ((candidates[middle]?.start ?? 0) < anchor.start - reach - MAX_HIT_LENGTH) low = middle + 1
+    if ((candidates[middle]?.start ?? 0) < anchor.start - reach - MAX_WORDS_BEFORE_WINDOW) low = middle + 1
     else high = middle
   }
   let end = low
@@ -113,41 +121,42 @@ function firstWithin(
   return candidates.slice(low, end)
 }
 
-/** Finds the tokens that negate the words after them. */
-export function negatedTokens({ compiled, hits }: Reading): ReadonlySet<number> {
+/** Finds the indexes of the tokens that negate the words after them. */
+export function findNegators({ compiled, hits }: Reading): ReadonlySet<number> {
   const exceptions = hits.of(compiled.notNegators)
   return new Set(
     hits
       .of(compiled.negators)
       .map(({ end }) => end - 1)
-      .filter((at) => !exceptions.some(({ start, end }) => start <= at && at < end)),
+      .filter((index) => !exceptions.some(({ start, end }) => start <= index && index < end)),
   )
 }
 
-/** Tells whether a gap of a hit contains a negation: "I never paid anybody". */
+/** Returns whether a hit contains a negation, such as "I never paid anybody", where a gap matches "never". */
 function hasNegator({ start, end }: Hit, negators: ReadonlySet<number>): boolean {
-  for (let at = start; at < end; at += 1) if (negators.has(at)) return true
+  for (let index = start; index < end; index += 1) if (negators.has(index)) return true
   return false
 }
 
-function negates(
+/** Returns whether a negation precedes a hit in its clause, within `reach` words, and is in no hit of the event. */
+function isNegated(
   { start }: Hit,
   hits: readonly Hit[],
   { places }: Reading,
   { negators, reach }: { negators: ReadonlySet<number>; reach: number },
 ): boolean {
   const clause = places[start]?.clause
-  for (let at = start - 1; at >= start - reach && places[at]?.clause === clause; at -= 1) {
-    if (negators.has(at) && !hits.some((hit) => hit.start <= at && at < hit.end)) return true
+  for (let index = start - 1; index >= start - reach && places[index]?.clause === clause; index -= 1) {
+    if (negators.has(index) && !hits.some((hit) => hit.start <= index && index < hit.end)) return true
   }
   return false
 }
 
 const NO = new Set(['no', 'none', 'never', 'nothing'])
-/** The most words of an item in a list of answers: "arrests or citations no", "police contact: none". */
+/** The maximum number of words of an item in a list of answers: "arrests or citations no", "police contact: none". */
 const MAX_ITEM_LENGTH = 6
 
-/** Tells whether a hit is an item of a list and its answer is no. */
+/** Returns whether a hit is an item of a list and its answer is no. */
 function isAnsweredNo({ start, end }: Hit, { places, tokens, text }: Reading): boolean {
   const clause = places[start]?.clause
   let after = end
@@ -159,22 +168,22 @@ function isAnsweredNo({ start, end }: Hit, { places, tokens, text }: Reading): b
   return NO.has(next?.word ?? '') && text.slice(last?.end, next?.start).includes(':')
 }
 
-function defuses(
+/** Returns whether a defuser's words are near an event, and no words in the event's clauses disable the defuser. */
+function isDefusedBy(
   { words, within, unless }: CompiledDefuser,
   hits: readonly Hit[],
-  { hits: all, places }: Reading,
+  { hits: allHits, places }: Reading,
 ): boolean {
-  if (!all.has(words)) return false
-  const found = all.of(words)
-  const [event] = hits as [Hit]
-  const { clause, sentence } = places[event.start] as Place
+  if (!allHits.has(words)) return false
+  const [anchor] = hits as [Hit]
+  const { clause, sentence } = places[anchor.start] as Place
   const isNear = ({ start }: Hit) => {
     if (within === 'question') return true
     if (within === 'sentence') return places[start]?.sentence === sentence
-    return places[start]?.clause === clause && (within === 'clause' || start <= event.start)
+    return places[start]?.clause === clause && (within === 'clause' || start <= anchor.start)
   }
-  if (!found.some(isNear)) return false
+  if (!allHits.of(words).some(isNear)) return false
   if (unless === undefined) return true
   const clauses = new Set(hits.map(({ start }) => places[start]?.clause))
-  return !all.of(unless).some(({ start }) => clauses.has(places[start]?.clause))
+  return !allHits.of(unless).some(({ start }) => clauses.has(places[start]?.clause))
 }

@@ -3,7 +3,7 @@ import { TRIGGERS_FOLDER } from '@plainpath/guides'
 import { parse } from 'yaml'
 import { z } from 'zod'
 
-/** A defuser for the patterns of all triggers: words that show that an event is not meant as stated. */
+/** A defuser for all patterns that do not name it in `despite`: words that show that an event is not meant as stated. */
 const GeneralDefuser = z.strictObject({
   id: z.string(),
   /** Words that reduce the certainty of a pattern. */
@@ -12,7 +12,7 @@ const GeneralDefuser = z.strictObject({
   within: z.enum(['before', 'clause', 'sentence', 'question']),
   /** Words in the clause of the event that disable the defuser. */
   unless: z.string().min(1).optional(),
-  /** The remaining score of the trigger, with which its check is suggested; 0 suggests none. */
+  /** The score that remains. If it is above 0, it adds to the score of the trigger's check. */
   leaves: z.number().min(0).lt(1),
 })
 export type GeneralDefuser = Readonly<z.infer<typeof GeneralDefuser>>
@@ -25,11 +25,15 @@ export interface SharedWords {
   readonly defusers: readonly GeneralDefuser[]
 }
 
-let packaged: SharedWords | undefined
+let packagedWords: SharedWords | undefined
 
-/** Loads the shared words of the guides package, once per process. @throws {Error} if a file has a mistake */
+/**
+ * Loads the shared words of the guides package, once per process.
+ *
+ * @throws {Error} if a file has a mistake
+ */
 export function loadSharedWords(): SharedWords {
-  packaged ??= {
+  packagedWords ??= {
     classes: new Map(
       Object.entries(Lexicon.parse(readYaml('words/lexicon.yaml'))).map(([name, phrases]) => [
         name,
@@ -38,7 +42,7 @@ export function loadSharedWords(): SharedWords {
     ),
     defusers: z.array(GeneralDefuser).parse(readYaml('words/defusers.yaml')),
   }
-  return packaged
+  return packagedWords
 }
 
 const readYaml = (file: string): unknown => parse(readFileSync(new URL(file, TRIGGERS_FOLDER), 'utf8'))

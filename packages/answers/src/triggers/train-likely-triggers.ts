@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { loadGuides } from '@plainpath/guides'
 import { parseTrainingArguments } from '../training-questions.ts'
-import { featureValues, type TriggerModel, writeWeights } from './likely-triggers.ts'
+import { computeFeatureValues, formatWeights, type TriggerModel } from './likely-triggers.ts'
 import { readFeatures } from './match-triggers.ts'
 import { minimise } from './minimise.ts'
 import { loadTrainingExamples } from './training-examples.ts'
@@ -22,7 +22,7 @@ const MAX_ITERATIONS = 60
 const MIN_WEIGHT = 0.1
 /** A feature that fewer examples have is left out of the model. */
 const MIN_EXAMPLES_PER_FEATURE = 2
-/** A trigger that a label accepts as an alternative gets this share, and the expected one 1, before normalisation. */
+/** Before normalisation, the expected class has the share 1, and each accepted class of the same kind has this share. */
 const ALTERNATIVE_SHARE = 0.3
 
 interface LabelledExample {
@@ -46,7 +46,11 @@ const examples = loadTrainingExamples(questionFiles, excludedAuthors).map(
   }),
 )
 
-/** Computes the share of each class in an example from its labels. @returns undefined if the label is any guide */
+/**
+ * Computes the share of each class in an example from its labels.
+ *
+ * @returns undefined if the expected label names no class, as `answer` does for any guide
+ */
 function computeShares(expected: string, alsoOk: readonly string[]): readonly number[] | undefined {
   const shares = Array<number>(classCount).fill(0)
   if (expected === 'out_of_scope') return shares.with(classCount - 1, 1)
@@ -81,12 +85,12 @@ const inverseDocumentFrequencies = featureNames.map((name) =>
   Math.log(examples.length / (exampleCounts.get(name) ?? 1)),
 )
 
-/** Each feature has one weight per class. The biases of the classes follow. */
+/** The vector of all weights has one weight per feature and class, and then the biases of the classes. */
 const weightCount = (featureNames.length + 1) * classCount
 const biasOffset = featureNames.length * classCount
 
 interface SparseExample {
-  /** The weights of each feature of the example begin at its offset. */
+  /** For each feature of the example, the offset of its weights in the vector of all weights. */
   readonly offsets: readonly number[]
   /** The values of the same features, in the same order. */
   readonly values: readonly number[]
@@ -103,7 +107,7 @@ const sparseExamples = examples.map(({ features, shares, weight }): SparseExampl
   })
   return {
     offsets: modelFeatures.map(({ index }) => index * classCount),
-    values: featureValues(modelFeatures),
+    values: computeFeatureValues(modelFeatures),
     shares,
     weight: weight / totalWeight,
   }
@@ -143,7 +147,7 @@ function computeLoss(weights: Float64Array, gradient: Float64Array): number {
 /**
  * Compares the predicted probabilities with a label.
  *
- * @param shares undefined for any guide: the guides then share the label as the prediction distributes them
+ * @param shares undefined for any guide. The guides then share the label in proportion to their predicted probabilities.
  * @returns the share of each class, and the log-likelihood of the label
  */
 function compareWithLabel(
@@ -181,7 +185,7 @@ const model: TriggerModel = {
         name,
         [
           roundToHundredths(inverseDocumentFrequencies[index] ?? 0),
-          writeWeights(
+          formatWeights(
             trainedWeights
               .subarray(index * classCount, (index + 1) * classCount)
               .map((weight) => (Math.abs(weight) < MIN_WEIGHT ? 0 : weight)),

@@ -17,10 +17,12 @@ const EXAMPLE_WEIGHTS = {
   sectionQuestion: 0.3,
   composed: 0.5,
 }
-/** The files whose questions were used to write patterns, or were written with the patterns at hand. */
+/** The files whose questions were used to write patterns, or whose authors had seen the patterns. */
 const PATTERN_RELATED_FILES = new Set(['given.jsonl', 'ordinary-and-hard.jsonl'])
 
-/** A question to learn from, with its labels, as in `LabelledQuestion`. */
+/**
+ * A question to learn from, with its labels, as in `LabelledQuestion`. `expected` can also be `answer`, for any guide.
+ */
 export interface TrainingExample {
   readonly question: string
   readonly expected: string
@@ -30,8 +32,8 @@ export interface TrainingExample {
 }
 
 /**
- * Loads what the model of likely triggers learns from: labelled questions, the examples in the trigger files, the minimal pairs,
- * the section questions, and examples that are composed of these.
+ * Loads the examples from which the model of likely triggers learns: labelled questions, the examples in the trigger files, the
+ * minimal pairs, the section questions, and examples that are composed of these.
  *
  * @param questionFiles files of labelled questions; those with `"split": "held-out"` are left out
  * @param excludedAuthors the letters of authors whose questions are left out
@@ -92,15 +94,15 @@ const listSectionQuestions = (): readonly TrainingExample[] =>
   )
 
 /**
- * The distance in the list between two section questions that are used one after the other. The questions of a guide are adjacent
- * in the list, and no guide has this many, so the two are from different guides. The step is coprime with the length of the list,
- * so every question is used.
+ * The distance in the list between two section questions that are used one after the other. The questions of a guide are
+ * adjacent in the list, and no guide has this many, so the two are from different guides. The step must be coprime with the
+ * length of the list, so that no question is used again before all were used.
  */
 const SECTION_QUESTION_STEP = 389
 
 /**
- * Makes two examples from each trigger example, by putting it before one section question and before another. People often
- * mention an event and then ask about something else; without the event, that would be an ordinary question.
+ * Composes two examples from each trigger example, each with another section question after it. People often mention an event
+ * and then ask an ordinary question.
  */
 const composeExamples = (
   triggerExamples: readonly TrainingExample[],

@@ -6,32 +6,32 @@ import { loadTriggers } from './trigger-file.ts'
 const TODAY = new Date('2026-11-23')
 const triggers = loadTriggers()
 
-const patternsOf = (question: string, id: string) => readPatterns(question, triggers, TODAY).get(id) ?? []
+const findPatterns = (question: string, id: string) => readPatterns(question, triggers, TODAY).get(id) ?? []
 
 describe.for(triggers.map((trigger) => [trigger.id, trigger] as const))('%s', ([id, trigger]) => {
-  const matching = trigger.patterns.flatMap((pattern) =>
+  const matchingExamples = trigger.patterns.flatMap((pattern) =>
     pattern.matches.map((question) => [pattern.id, question] as const),
   )
-  const spared = [...trigger.patterns, ...trigger.defusers].flatMap((one) =>
-    one.spares.map((question) => [one.id, question] as const),
+  const sparedExamples = [...trigger.patterns, ...trigger.defusers].flatMap((patternOrDefuser) =>
+    patternOrDefuser.spares.map((question) => [patternOrDefuser.id, question] as const),
   )
 
-  test.for(matching)('%s matches "%s"', ([pattern, question]) => {
-    expect(patternsOf(question, id)).toContain(pattern)
+  test.for(matchingExamples)('%s matches "%s"', ([pattern, question]) => {
+    expect(findPatterns(question, id)).toContain(pattern)
   })
 
-  test.for(spared)('%s spares "%s"', ([, question]) => {
-    expect(patternsOf(question, id)).toEqual([])
+  test.for(sparedExamples)('no pattern matches the example that %s spares: "%s"', ([, question]) => {
+    expect(findPatterns(question, id)).toEqual([])
   })
 })
 
-test('triggers are in the order in which they are reported', () => {
+test('triggers have the precedences 1, 2, 3 and so on, and are sorted by urgency', () => {
   const urgencies = triggers.map(({ urgency }) => urgency)
   expect(triggers.map(({ precedence }) => precedence)).toEqual(triggers.map((_, index) => index + 1))
   expect(urgencies.join(' ')).toMatch(/^(urgent ?)+(high ?)+(normal ?)+$/)
 })
 
-test('no two patterns of a trigger share an id', () => {
+test('no two patterns, and no two defusers, of a trigger share an id', () => {
   for (const { patterns, weak, defusers } of triggers) {
     const ids = [...patterns, ...weak].map(({ id }) => id)
     expect(ids).toEqual([...new Set(ids)])
@@ -39,14 +39,14 @@ test('no two patterns of a trigger share an id', () => {
   }
 })
 
-test('each defuser names patterns that exist', () => {
+test('each defuser names only patterns of its trigger', () => {
   for (const { patterns, defusers } of triggers) {
     const ids = patterns.map(({ id }) => id)
     expect(ids).toEqual(expect.arrayContaining(defusers.flatMap(({ of = [] }) => of)))
   }
 })
 
-test('each section that may be shown is a section of a guide', () => {
+test('each section in `mayStillSay` is a heading of a guide', () => {
   const sections = loadGuides().flatMap(({ slug, body }) =>
     [...body.matchAll(/^#{2,3} (.+)$/gm)].map(
       ([, heading = '']) =>

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { readTriggerFiles } from './trigger-file.ts'
 
-const trigger = (id: string, precedence: number) => `id: ${id}
+const formatTrigger = (id: string, precedence: number) => `id: ${id}
 title: A title
 urgency: high
 precedence: ${precedence}
@@ -25,28 +25,32 @@ function load(files: Record<string, string>) {
   return readTriggerFiles(pathToFileURL(`${folder}/`))
 }
 
-test('files are read in the order of their precedence, other files are left alone', () => {
-  const files = load({ 'a.yaml': trigger('a', 2), 'b.yaml': trigger('b', 1), 'notes.txt': 'x' })
-  expect(files.map(({ id }) => id)).toEqual(['b', 'a'])
+test('returns triggers in the order of their precedence, and ignores files that are not YAML', () => {
+  const files = { 'a.yaml': formatTrigger('a', 2), 'b.yaml': formatTrigger('b', 1), 'notes.txt': 'x' }
+  expect(load(files).map(({ id }) => id)).toEqual(['b', 'a'])
 })
 
 test.for([
-  ['another id than its name', trigger('b', 1), 'a.yaml: id: '],
-  ['an unknown member', `${trigger('a', 1)}author: me\n`, 'a.yaml: : Unrecognized key'],
-  ['no patterns', trigger('a', 1).replace(/patterns:[\s\S]*/, 'patterns: []'), 'a.yaml: patterns: '],
-  ['a pattern without an example', trigger('a', 1).replace('[court] }', '[] }'), 'patterns.0.matches: '],
-  ['a check that is no question', trigger('a', 1).replace('so?', 'so.'), 'a.yaml: ask: '],
+  ['an id that differs from its name', formatTrigger('b', 1), 'a.yaml: id: '],
+  ['an unknown member', `${formatTrigger('a', 1)}author: me\n`, 'a.yaml: : Unrecognized key'],
+  ['no patterns', formatTrigger('a', 1).replace(/patterns:[\s\S]*/, 'patterns: []'), 'a.yaml: patterns: '],
   [
-    'sentences for a pattern that it lacks',
-    `${trigger('a', 1)}also: [{ patterns: [two], doNow: [], lines: [] }]\n`,
+    'a pattern without an example',
+    formatTrigger('a', 1).replace('[court] }', '[] }'),
+    'patterns.0.matches: ',
+  ],
+  ['a check without a question mark', formatTrigger('a', 1).replace('so?', 'so.'), 'a.yaml: ask: '],
+  [
+    'further sentences for a pattern that it lacks',
+    `${formatTrigger('a', 1)}also: [{ patterns: [two], doNow: [], lines: [] }]\n`,
     'a.yaml: also.0: there is no pattern two',
   ],
   [
-    'an expression that cannot be read',
-    `${trigger('a', 1)}also: [{ patterns: [one], unless: '(', doNow: [], lines: [] }]\n`,
+    'an invalid regular expression',
+    `${formatTrigger('a', 1)}also: [{ patterns: [one], unless: '(', doNow: [], lines: [] }]\n`,
     'a.yaml: also.0.unless: ',
   ],
-  ['YAML that is none', `${trigger('a', 1)}\t"x`, 'a.yaml: '],
-] as const)('a file is refused for %s', ([, text, mistake]) => {
-  expect(() => load({ 'a.yaml': text })).toThrow(mistake)
+  ['invalid YAML', `${formatTrigger('a', 1)}\t"x`, 'a.yaml: '],
+] as const)('rejects a file with %s', ([, text, message]) => {
+  expect(() => load({ 'a.yaml': text })).toThrow(message)
 })

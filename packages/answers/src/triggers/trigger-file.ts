@@ -7,7 +7,7 @@ import { z } from 'zod'
 
 const Id = z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be lower-case words joined by hyphens')
 
-/** Slots in the notation of `pattern-expression.ts`. All must occur near each other, in any order. */
+/** Slots in the notation of `pattern-expression.ts`. The first is the event; the others must occur near it, on either side. */
 const Slots = z.array(z.string().min(1)).min(1).max(5)
 
 const Event = z.strictObject({
@@ -15,14 +15,14 @@ const Event = z.strictObject({
   slots: Slots,
   /** `denied`: the event must be negated. `any`: negation does not matter. */
   polarity: z.enum(['affirmed', 'denied', 'any']).default('affirmed'),
-  /** The most words between two neighbouring slots. A comma or a conjunction counts as three words. */
+  /** The maximum number of words between the first slot and another. The beginning of a clause counts as two more words. */
   window: z.int().min(0).max(60).default(8),
-  /** `sentence`: all slots are in one sentence. `question`: they may be in different sentences. */
+  /** `sentence`: all slots are in one sentence. `question`: they can be in different sentences, and somewhat farther apart. */
   within: z.enum(['sentence', 'question']).default('sentence'),
 })
 
 const Pattern = Event.extend({
-  /** General defusers (`defusers.yaml`) that do not defuse this pattern. */
+  /** The general defusers (`defusers.yaml`) that do not defuse this pattern. */
   despite: z.array(Id).default([]),
   /** Examples that this pattern must match by itself. */
   matches: z.array(z.string().min(1)).min(1),
@@ -33,12 +33,12 @@ const Pattern = Event.extend({
 /** A sign that makes a trigger likely: the answer suggests its check question. It never causes a hand-off. */
 const WeakPattern = Event.extend({ score: z.number().gt(0).lt(1).default(0.5) })
 
-/** Words that defuse this trigger's patterns: near the event (`sentence`), or anywhere (`question`). */
+/** Words that defuse this trigger's patterns if they are in the event's clause or sentence, or anywhere in the question. */
 const Defuser = z.strictObject({
   id: Id,
   words: z.string().min(1),
   within: z.enum(['clause', 'sentence', 'question']).default('sentence'),
-  /** Patterns that it defuses; all of the trigger's if none is named. */
+  /** The patterns that it defuses; absent for all patterns of the trigger. */
   of: z.array(Id).optional(),
   spares: z.array(z.string().min(1)).min(1),
 })
@@ -74,7 +74,7 @@ const Trigger = z.strictObject({
   doNow: z.array(z.string().min(1).max(300)),
   /** The emergency lines that are shown before the lists of attorneys. */
   lines: z.array(EmergencyLine).default([]),
-  /** Sentences and emergency lines that are shown too if one of `patterns` matches, and the question does not match `unless`. */
+  /** Further sentences and emergency lines, shown if one of `patterns` matches and the question does not match `unless`. */
   also: z
     .array(
       z.strictObject({
@@ -87,7 +87,7 @@ const Trigger = z.strictObject({
     .default([]),
   /** Sections that may be shown with the hand-off, as `guide#anchor`. */
   mayStillSay: z.array(z.string().regex(/^[a-z0-9-]+#[a-z0-9-]+$/)),
-  /** Guides and sections that may be shown with the hand-off too, where they fit the question. */
+  /** Further guides and sections that may be shown with the hand-off if they fit the question. */
   mayAlsoSay: z.array(z.string().regex(/^[a-z0-9-]+(#[a-z0-9-]+)?$/)).default([]),
   patterns: z.array(Pattern).min(1),
   defusers: z.array(Defuser).default([]),
@@ -95,37 +95,33 @@ const Trigger = z.strictObject({
 })
 
 export const TriggerFile = Trigger.superRefine(({ also, patterns }, context) => {
-  const known = new Set(patterns.map(({ id }) => id))
+  const patternIds = new Set(patterns.map(({ id }) => id))
   for (const [index, part] of also.entries())
     for (const id of part.patterns)
-      if (!known.has(id))
+      if (!patternIds.has(id))
         context.addIssue({ code: 'custom', path: ['also', index], message: `there is no pattern ${id}` })
 })
 export type TriggerFile = Readonly<z.infer<typeof TriggerFile>>
 
-const regularExpressionsAsText = (_name: string, value: unknown) =>
-  value instanceof RegExp ? value.source : value
+const replaceRegExp = (_name: string, value: unknown) => (value instanceof RegExp ? value.source : value)
 
 /** Computes the version of a trigger, which changes with every change to it. */
 export const triggerVersion = (trigger: TriggerFile): string =>
-  createHash('sha256')
-    .update(JSON.stringify(trigger, regularExpressionsAsText))
-    .digest('base64url')
-    .slice(0, 16)
+  createHash('sha256').update(JSON.stringify(trigger, replaceRegExp)).digest('base64url').slice(0, 16)
 
-let packaged: readonly TriggerFile[] | undefined
+let packagedTriggers: readonly TriggerFile[] | undefined
 
 /** Loads the triggers of the guides package, in the order in which they are reported, once per process. */
 export function loadTriggers(): readonly TriggerFile[] {
-  packaged ??= readTriggerFiles(TRIGGERS_FOLDER)
-  return packaged
+  packagedTriggers ??= readTriggerFiles(TRIGGERS_FOLDER)
+  return packagedTriggers
 }
 
 /**
  * Reads the triggers of a folder, in the order in which they are reported.
  *
- * @param folder has `<id>.yaml` files; its URL ends in a slash.
- * @throws Error that lists every mistake of every file as `file: member: what is wrong`.
+ * @param folder the URL of a folder with `<id>.yaml` files, with a slash at the end
+ * @throws {Error} listing the mistakes of all files, as `file: member: message`
  */
 export function readTriggerFiles(folder: URL): readonly TriggerFile[] {
   const triggers: TriggerFile[] = []

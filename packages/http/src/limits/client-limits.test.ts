@@ -12,14 +12,16 @@ const LIMITS: RouteLimits = {
   verified: [policy('verified', 4)],
   domain: [policy('domain', 6)],
 }
-const at = (host: string, path = '/agent'): Caller => ({
+const createUrlClient = (host: string, path = '/agent'): Caller => ({
   clientId: `https://${host}${path}`,
   verifiedDomain: host,
   scopes: new Set(),
 })
-const registered = (clientId: string): Caller => ({ clientId, scopes: new Set() })
+const createRegisteredClient = (clientId: string): Caller => ({ clientId, scopes: new Set() })
 
-/** Names of the policies that count, with what is left; of a refused request, the policy that refuses. */
+/**
+ * Counts a request. Returns each policy's name and remaining quota, or one text that says that the request was refused.
+ */
 type Take = (caller: Caller) => Promise<string[]>
 const now = () => new Date(Date.UTC(2026, 10, 22, 12))
 
@@ -32,7 +34,7 @@ async function startRoute(): Promise<{ take: Take } & AsyncDisposable> {
       now,
       log: createLog({ service: 'test', write: () => {} }),
     }),
-    authenticators: { client: async () => state.caller ?? registered('nobody') },
+    authenticators: { client: async () => state.caller ?? createRegisteredClient('nobody') },
     routes: [
       defineRoute({
         method: 'get',
@@ -53,7 +55,7 @@ async function startRoute(): Promise<{ take: Take } & AsyncDisposable> {
       if (response.status === 429)
         return [`refused by ${((await response.json()) as { policy: string }).policy}`]
       return [...(response.headers.get('ratelimit') ?? '').matchAll(/"([a-z]+)";r=(\d+)/g)].map(
-        ([, name, left]) => `${name} ${left}`,
+        ([, name, remaining]) => `${name} ${remaining}`,
       )
     },
     [Symbol.asyncDispose]: () => service[Symbol.asyncDispose](),
@@ -73,50 +75,57 @@ async function startLocal(): Promise<{ take: Take } & AsyncDisposable> {
 
 describe.for([
   ['by the route', startRoute, 'refused by'],
-  ['without waiting', startLocal, 'left to the app'],
-] as const)('counted %s,', ([_where, start, refused]) => {
-  test('a registered client has its own limit, also when its id looks like a domain', async () => {
-    await using counted = await start()
+  ['by takeLocally', startLocal, 'left to the app'],
+] as const)('client limits counted %s', ([_where, start, refusal]) => {
+  test('give a registered client its own limit, even if its id is a URL', async () => {
+    await using limits = await start()
     for (const id of ['agt_a', 'https://agent.example.org/agent']) {
-      expect(await counted.take(registered(id))).toEqual(['client 1'])
-      expect(await counted.take(registered(id))).toEqual(['client 0'])
-      expect((await counted.take(registered(id))).join()).toContain(refused)
+      expect(await limits.take(createRegisteredClient(id))).toEqual(['client 1'])
+      expect(await limits.take(createRegisteredClient(id))).toEqual(['client 0'])
+      expect((await limits.take(createRegisteredClient(id))).join()).toContain(refusal)
     }
   })
 
-  test('a client with a verified domain has a higher one', async () => {
-    await using counted = await start()
-    for (const left of [3, 2, 1, 0])
-      expect(await counted.take(at('agent.example.org'))).toEqual([`verified ${left}`, `domain ${left + 2}`])
-    expect((await counted.take(at('agent.example.org'))).join()).toContain(refused)
+  test('give a client with a verified domain a higher limit', async () => {
+    await using limits = await start()
+    for (const remaining of [3, 2, 1, 0])
+      expect(await limits.take(createUrlClient('agent.example.org'))).toEqual([
+        `verified ${remaining}`,
+        `domain ${remaining + 2}`,
+      ])
+    expect((await limits.take(createUrlClient('agent.example.org'))).join()).toContain(refusal)
   })
 
-  test('clients of one registrable domain share a limit, whatever their hosts and paths', async () => {
-    await using counted = await start()
-    for (const n of [5, 4, 3, 2, 1, 0])
-      expect(await counted.take(at(`h${n}.example.org`, `/${n}`))).toEqual(['verified 3', `domain ${n}`])
-    expect((await counted.take(at('another.example.org'))).join()).toContain(refused)
-    expect(await counted.take(at('agent.example.net'))).toEqual(['verified 3', 'domain 5'])
+  test('are shared by the clients of one registrable domain, at different hosts and paths', async () => {
+    await using limits = await start()
+    for (const remaining of [5, 4, 3, 2, 1, 0]) {
+      const client = createUrlClient(`h${remaining}.example.org`, `/${remaining}`)
+      expect(await limits.take(client)).toEqual(['verified 3', `domain ${remaining}`])
+    }
+    expect((await limits.take(createUrlClient('another.example.org'))).join()).toContain(refusal)
+    expect(await limits.take(createUrlClient('agent.example.net'))).toEqual(['verified 3', 'domain 5'])
   })
 
-  test('two domains under a public suffix share nothing', async () => {
-    await using counted = await start()
-    for (const n of [1, 2, 3, 4, 5, 6]) await counted.take(at('one.github.io', `/${n}`))
-    expect((await counted.take(at('one.github.io', '/7'))).join()).toContain(refused)
-    expect(await counted.take(at('two.github.io'))).toEqual(['verified 3', 'domain 5'])
+  test('are not shared by two domains under a public suffix', async () => {
+    await using limits = await start()
+    for (const index of [1, 2, 3, 4, 5, 6]) await limits.take(createUrlClient('one.github.io', `/${index}`))
+    expect((await limits.take(createUrlClient('one.github.io', '/7'))).join()).toContain(refusal)
+    expect(await limits.take(createUrlClient('two.github.io'))).toEqual(['verified 3', 'domain 5'])
   })
 
-  test('a request that the limit of the client refuses does not count for its domain', async () => {
-    await using counted = await start()
-    for (let n = 0; n < 20; n += 1) await counted.take(at('agent.example.org', '/busy'))
-    expect(await counted.take(at('agent.example.org', '/other'))).toEqual(['verified 3', 'domain 1'])
+  test('do not count a request against the domain if the limit of the client refuses it', async () => {
+    await using limits = await start()
+    const busyClient = createUrlClient('agent.example.org', '/busy')
+    for (let index = 0; index < 20; index += 1) await limits.take(busyClient)
+    const otherClient = createUrlClient('agent.example.org', '/other')
+    expect(await limits.take(otherClient)).toEqual(['verified 3', 'domain 1'])
   })
 })
 
-test('clients of one domain share its limit from every address', async () => {
+test('takeLocally counts the clients of one domain together, from different addresses', async () => {
   const local = createTakeLocally({ store: createMemoryLimitStore(now), factor: 1, now })
   const shared: RouteLimits = { verified: [policy('verified', 9)], domain: [policy('domain', 2)] }
-  expect(local(shared, '203.0.113.7', at('a.example.org'))).toHaveLength(2)
-  expect(local(shared, '198.51.100.9', at('b.example.org'))).toHaveLength(2)
-  expect(local(shared, '192.0.2.1', at('c.example.org'))).toBeUndefined()
+  expect(local(shared, '203.0.113.7', createUrlClient('a.example.org'))).toHaveLength(2)
+  expect(local(shared, '198.51.100.9', createUrlClient('b.example.org'))).toHaveLength(2)
+  expect(local(shared, '192.0.2.1', createUrlClient('c.example.org'))).toBeUndefined()
 })

@@ -4,13 +4,13 @@ import { findRegistrableDomain } from './registrable-domain.ts'
 
 interface ClientLimit {
   readonly policy: LimitPolicy
-  /** The key under which the policy counts: the client id, or the registrable domain. */
+  /** What the policy counts: the client id, or the registrable domain. */
   readonly subject: string
 }
 
 /**
- * Lists an authenticated client's limits. Its own limits come first: a request that they refuse must not use up the quota that the
- * client shares with others.
+ * Lists an authenticated client's limits. Its own limits come first: a request that they refuse must not use up the
+ * quota that the client shares with others.
  */
 export function listClientLimits(
   limits: Pick<RouteLimits, 'client' | 'verified' | 'domain'>,
@@ -18,7 +18,7 @@ export function listClientLimits(
 ): readonly ClientLimit[] {
   const createLimitFor = (subject: string) => (policy: LimitPolicy) => ({ policy, subject })
   if (verifiedDomain === undefined) return (limits.client ?? []).map(createLimitFor(clientId))
-  const clientCounts = (limits.verified ?? limits.client ?? []).map(createLimitFor(clientId))
-  if (!limits.domain) return clientCounts
-  return [...clientCounts, ...limits.domain.map(createLimitFor(findRegistrableDomain(verifiedDomain)))]
+  const clientLimits = (limits.verified ?? limits.client ?? []).map(createLimitFor(clientId))
+  if (!limits.domain) return clientLimits
+  return [...clientLimits, ...limits.domain.map(createLimitFor(findRegistrableDomain(verifiedDomain)))]
 }

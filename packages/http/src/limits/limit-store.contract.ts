@@ -4,7 +4,7 @@ import type { LimitPolicy, LimitStore } from './limit-store.ts'
 
 export interface LimitStoreUnderTest extends AsyncDisposable {
   readonly store: LimitStore
-  /** The same counts, seen by another process; undefined when a store is never shared. */
+  /** Another process's store with the same counts; undefined if the store is not shared. */
   readonly sameStore?: LimitStore
   /** Lets time pass for the stored counts. */
   advance(seconds: number): Promise<void>
@@ -16,7 +16,7 @@ const times = (count: number) => Array.from({ length: count })
 /** Defines the tests that every limit store must pass. */
 export function describeLimitStore(name: string, open: () => Promise<LimitStoreUnderTest>): void {
   describe(`${name} as a limit store`, () => {
-    test('allows the quota and refuses the next', async () => {
+    test('allows the quota and refuses further requests', async () => {
       await using limits = await open()
       const counts = []
       for (const _ of times(5)) counts.push(await limits.store.take('key', policy))
@@ -45,17 +45,17 @@ export function describeLimitStore(name: string, open: () => Promise<LimitStoreU
       expect(counts.filter((count) => count.allowed)).toHaveLength(10)
     })
 
-    test('counts keys apart', async () => {
+    test('counts each key separately', async () => {
       await using limits = await open()
       for (const _ of times(3)) await limits.store.take('key', policy)
       expect((await limits.store.take('key', policy)).allowed).toBe(false)
       expect((await limits.store.take('other', policy)).remaining).toBe(2)
     })
 
-    test('allows one quota for two bursts either side of a window boundary, from two processes', async () => {
+    test('allows two processes only the quota in bursts around the end of a window', async () => {
       await using limits = await open()
       const stores = [limits.store, limits.sameStore ?? limits.store]
-      const burst = async () => {
+      const sendBurst = async () => {
         const counts = await Promise.all(
           times(20).map((_, index) => (stores[index % 2] ?? limits.store).take('key', policy)),
         )
@@ -63,16 +63,16 @@ export function describeLimitStore(name: string, open: () => Promise<LimitStoreU
       }
       await limits.store.take('key', policy)
       await limits.advance(59)
-      expect(await burst()).toBe(2)
+      expect(await sendBurst()).toBe(2)
       await limits.advance(2)
-      expect(await burst()).toBe(1)
+      expect(await sendBurst()).toBe(1)
       await limits.advance(50)
-      expect(await burst()).toBe(0)
+      expect(await sendBurst()).toBe(0)
       await limits.advance(17)
-      expect(await burst()).toBe(3)
+      expect(await sendBurst()).toBe(3)
     })
 
-    test('allows at most the quota, and little less, in any stretch of one window', {
+    test('allows at most the quota in any window, and refuses only if 1.1 windows used it up', {
       timeout: 60_000,
     }, async () => {
       await using limits = await open()
@@ -103,7 +103,7 @@ export function describeLimitStore(name: string, open: () => Promise<LimitStoreU
       await fc.assert(property, { numRuns: 25, seed: 148 })
     })
 
-    test('counts the requests under the earlier key, and adds none to it', async () => {
+    test('includes the requests under the key of yesterday, and adds none to it', async () => {
       await using limits = await open()
       for (const _ of times(2)) await limits.store.take('yesterday', policy)
       await limits.advance(30)
@@ -124,22 +124,22 @@ export function describeLimitStore(name: string, open: () => Promise<LimitStoreU
       await using limits = await open()
       for (const _ of times(4)) await limits.store.take('key', policy)
       await limits.advance(50)
-      const late = await limits.store.take('key', policy)
-      expect(late.allowed).toBe(false)
-      expect(late.resetSeconds).toBeGreaterThan(0)
-      expect(late.resetSeconds).toBeLessThanOrEqual(10)
+      const lateCount = await limits.store.take('key', policy)
+      expect(lateCount.allowed).toBe(false)
+      expect(lateCount.resetSeconds).toBeGreaterThan(0)
+      expect(lateCount.resetSeconds).toBeLessThanOrEqual(10)
       await limits.advance(15)
       expect(await limits.store.take('key', policy)).toMatchObject({ allowed: true, remaining: 2 })
     })
 
-    test('does not extend a window by refusing', async () => {
+    test('does not count refused requests', async () => {
       await using limits = await open()
       for (const _ of times(30)) await limits.store.take('key', policy)
       await limits.advance(61)
       expect((await limits.store.take('key', policy)).allowed).toBe(true)
     })
 
-    test('returns one random key for each day', async () => {
+    test('returns the same key to all processes on one day, and another on the next', async () => {
       await using limits = await open()
       const key = await limits.store.dailyKey('2026-01-01')
       expect(key).toHaveLength(32)

@@ -18,16 +18,16 @@ const MAX_KEYS = 50_000
 
 test('evicts the least recently used key of a policy beyond 50 000', async () => {
   const store = createMemoryLimitStore(() => new Date(0))
-  const once = policy('once')
-  await store.take('first', once)
-  await store.take('second', once)
-  for (let index = 0; index < MAX_KEYS - 2; index += 1) await store.take(`key ${index}`, once)
-  expect((await store.take('first', once)).allowed).toBe(false)
-  await store.take('one more', once)
-  expect((await store.take('second', once)).allowed).toBe(true)
+  const singleUse = policy('once')
+  await store.take('first', singleUse)
+  await store.take('second', singleUse)
+  for (let index = 0; index < MAX_KEYS - 2; index += 1) await store.take(`key ${index}`, singleUse)
+  expect((await store.take('first', singleUse)).allowed).toBe(false)
+  await store.take('one more', singleUse)
+  expect((await store.take('second', singleUse)).allowed).toBe(true)
 })
 
-test('keeps the counts of other policies during a flood of addresses under one', async () => {
+test('retains the counts of one policy during a flood of keys under another', async () => {
   const store = createMemoryLimitStore(() => new Date(0))
   const credentials = policy('client-authentication')
   await store.take('a refused credential', credentials)

@@ -9,14 +9,17 @@ export interface LimitPolicy {
   readonly windowSeconds: number
   /** True where an uncounted request could do harm. Without the store, such requests are refused (503). */
   readonly closed?: boolean
-  /** How many requests a process may prefetch from a shared store. Set it only where an error of this size is harmless. */
+  /**
+   * The most requests that a process prefetches from a shared store at a time. Set it only where an error of this size
+   * for each process is harmless.
+   */
   readonly batch?: number
 }
 
 export interface LimitCount {
   readonly allowed: boolean
   readonly remaining: number
-  /** Seconds until another request is allowed, provided that none is counted until then. At most the window. */
+  /** Seconds until the oldest counted requests expire, which frees some quota. From 1 to the window. */
   readonly resetSeconds: number
 }
 
@@ -25,8 +28,8 @@ export interface LimitState extends LimitCount {
 }
 
 /**
- * Counts requests by key. Keys are keyed hashes, so no address, name or id reaches a store. Refused requests do not count. A
- * request counts for one window, or up to a tenth longer.
+ * Counts requests by key. Keys are keyed hashes, so no address, e-mail address or id of a caller reaches a store.
+ * Refused requests do not count. A request counts for one window, or up to a tenth longer.
  */
 export interface LimitStore {
   readonly local?: LocalLimits
@@ -36,28 +39,28 @@ export interface LimitStore {
    * @param yesterdaysKey yesterday's key for the same subject
    */
   take(key: string, policy: LimitPolicy, yesterdaysKey?: string): Promise<LimitCount>
-  /** Returns 32 random bytes that all processes of the store share for `day`. They are never written to disk. */
+  /** Returns 32 random bytes that all processes of the store share for `day`. They must not be written to disk. */
   dailyKey(day: string): Promise<Buffer>
 }
 
 /** Counts requests in this process alone, synchronously. */
 interface LocalLimits {
-  /** The daily key, if it is in memory. */
+  /** Returns the daily key if it is in memory. */
   cachedDailyKey(day: string): Buffer | undefined
   /**
-   * Returns a function that counts a request. Call it in the same tick.
+   * Returns a function that counts a request whose window began today. Call it in the same tick.
    *
    * @returns undefined if the request would be refused, or if the shared store is needed
    */
   offer(key: string, policy: LimitPolicy): (() => LimitCount) | undefined
 }
 
-/** Bounds the cache by size, because a cache that is bounded by its number of entries allocates all its memory at once. */
+/** Bounds a cache by size, because with a maximum number of entries it allocates all its memory when created. */
 const KEY_CACHE_OPTIONS = { maxSize: 50_000, sizeCalculation: () => 1 }
 
 /**
- * Creates a store that counts in this process only. Each policy has its own cache of up to 50,000 keys, so a flood of reads does
- * not evict the counts of failed logins.
+ * Creates a store that counts in this process only. Each policy has its own cache of up to 50,000 keys, so a flood of
+ * reads does not evict the counts of failed authentications.
  */
 export function createMemoryLimitStore(now: () => Date): LimitStore & { readonly local: LocalLimits } {
   const cachesByPolicy = new Map<string, LRUCache<string, readonly Part[]>>()
@@ -66,8 +69,8 @@ export function createMemoryLimitStore(now: () => Date): LimitStore & { readonly
     cachesByPolicy.set(name, partsByKey)
     return partsByKey
   }
-  // A request reads today's key and then yesterday's. With room for only two, the first request after midnight would evict
-  // yesterday's key, because the key of the day before was used more recently.
+  // A request reads today's key and then yesterday's. With room for only two, the first request after midnight would
+  // evict yesterday's key, because the key of the day before was used more recently.
   const dailyKeys = new LRUCache<string, Buffer>({ max: 3 })
   const prepareTake = (key: string, policy: LimitPolicy, yesterdaysKey?: string) => {
     const { quota, windowSeconds } = policy
@@ -116,7 +119,7 @@ export const toLimitCount = (allowed: boolean, remaining: number, resetMs: numbe
   resetSeconds: Math.max(1, Math.ceil(resetMs / 1000)),
 })
 
-/** Requests that are close enough to expire together. `firstAt` and `lastAt` are the times of the first and last one, in ms. */
+/** Requests that expire together. `firstAt` and `lastAt` are the times of the first and the last one, in ms. */
 export interface Part {
   readonly firstAt: number
   readonly lastAt: number
@@ -125,14 +128,15 @@ export interface Part {
 
 interface TakeResult {
   readonly allowed: boolean
-  /** The requests that still count, oldest first, in at most 12 parts. */
+  /** The requests that still count under today's key, oldest first, in at most 12 parts. */
   readonly parts: readonly Part[]
+  /** The number of requests that count, including this one if it is allowed. */
   readonly used: number
   /** Milliseconds until the oldest part expires. */
   readonly resetMs: number
 }
 
-/** A window is stored in this many parts. A request therefore counts for 1 to 1.1 windows. */
+/** A part covers at most a window divided by this number. A request therefore counts for 1 to 1.1 windows. */
 export const PARTS_PER_WINDOW = 10
 
 /**
@@ -164,7 +168,7 @@ export function takeFromWindow(
   }
 }
 
-/** Removes expired parts. Moves times in the future to now, because the clock may have been set back. */
+/** Removes expired parts. Moves a `lastAt` in the future to now, because the clock may have been set back. */
 const selectUnexpired = (parts: readonly Part[], nowMs: number, windowMs: number): Part[] =>
   parts
     .map((part) => (part.lastAt > nowMs ? { ...part, lastAt: nowMs } : part))

@@ -4,36 +4,36 @@ import { createMemoryLimitStore, type LimitPolicy, type LimitStore } from './lim
 import { createLimiter } from './limiter.ts'
 
 const policy: LimitPolicy = { name: 'reads', quota: 4, windowSeconds: 60 }
-const closed: LimitPolicy = { name: 'mail', quota: 4, windowSeconds: 60, closed: true }
-const BROKEN = new Error('the store is unavailable')
+const closedPolicy: LimitPolicy = { name: 'mail', quota: 4, windowSeconds: 60, closed: true }
+const STORE_ERROR = new Error('the store is unavailable')
 
-/** A limiter with a clock and a store that can fail, and everything that it logged and decided. */
-function start(options: { factor?: number } = {}) {
+/** Creates a limiter with a clock and a store that can fail. Records its log lines and its decisions. */
+function setUp(options: { factor?: number } = {}) {
   const clock = { at: Date.UTC(2026, 0, 1, 12) }
   const now = () => new Date(clock.at)
   const memory = createMemoryLimitStore(now)
-  const state = { broken: false, calls: 0, keys: [] as string[] }
-  const respond = <T>(reply: Promise<T>) => {
+  const state = { isBroken: false, calls: 0, keys: [] as string[] }
+  const replyOrFail = <T>(reply: Promise<T>) => {
     state.calls += 1
-    return state.broken ? Promise.reject(BROKEN) : reply
+    return state.isBroken ? Promise.reject(STORE_ERROR) : reply
   }
   const store: LimitStore = {
     take(key, ...rest) {
       state.keys.push(key)
-      return respond(memory.take(key, ...rest))
+      return replyOrFail(memory.take(key, ...rest))
     },
-    dailyKey: (day) => respond(memory.dailyKey(day)),
+    dailyKey: (day) => replyOrFail(memory.dailyKey(day)),
   }
-  const logged: string[] = []
+  const logLines: string[] = []
   const decisions: string[] = []
   const limiter = createLimiter({
     store,
     factor: options.factor ?? 1,
     now,
-    log: createLog({ service: 'test', write: (line) => logged.push(line) }),
+    log: createLog({ service: 'test', write: (line) => logLines.push(line) }),
     onDecision: (name, decision) => decisions.push(`${name} ${decision}`),
   })
-  return { limiter, clock, state, logged, decisions }
+  return { limiter, clock, state, logLines, decisions }
 }
 
 const countAllowed = async (count: number, take: (index: number) => Promise<{ allowed: boolean }>) => {
@@ -48,38 +48,38 @@ test.for([
   { factor: 0.5, quota: 2 },
   { factor: 0.6, quota: 2 },
   { factor: 0.001, quota: 1 },
-])('multiplies a quota of 4 by $factor to get $quota', async ({ factor, quota }) => {
-  const { limiter } = start({ factor })
+])('multiplies a quota of 4 by $factor, which results in $quota', async ({ factor, quota }) => {
+  const { limiter } = setUp({ factor })
   expect(await limiter.take(policy, 's')).toMatchObject({ policy: { quota }, remaining: quota - 1 })
 })
 
 describe('takeForAddress', () => {
-  test('gives each IPv4 address the quota', async () => {
-    const { limiter } = start()
+  test('gives each IPv4 address its own quota', async () => {
+    const { limiter } = setUp()
     expect(await countAllowed(10, () => limiter.takeForAddress(policy, '192.0.2.1'))).toBe(4)
     expect((await limiter.takeForAddress(policy, '192.0.2.2')).allowed).toBe(true)
   })
 
-  test('gives all IPv6 addresses of a /64 one quota', async () => {
-    const { limiter } = start()
+  test('gives the IPv6 addresses of a /64 one quota together', async () => {
+    const { limiter } = setUp()
     const take = (index: number) => limiter.takeForAddress(policy, `2001:db8::${index.toString(16)}`)
     expect(await countAllowed(1_000, take)).toBe(4)
   })
 
-  test('gives all IPv6 networks of a /48 four times the quota', async () => {
-    const { limiter } = start()
+  test('gives the IPv6 networks of a /48 four times the quota together', async () => {
+    const { limiter } = setUp()
     const take = (index: number) => limiter.takeForAddress(policy, `2001:db8:0:${index.toString(16)}::1`)
     expect(await countAllowed(1_000, take)).toBe(16)
   })
 
   test('does not count a refused request against neighbouring networks', async () => {
-    const { limiter } = start()
+    const { limiter } = setUp()
     await countAllowed(1_000, () => limiter.takeForAddress(policy, '2001:db8:0:1::1'))
     expect(await countAllowed(10, () => limiter.takeForAddress(policy, '2001:db8:0:2::1'))).toBe(4)
   })
 
-  test('returns the state with the fewest requests left', async () => {
-    const { limiter } = start()
+  test('returns the state with the fewest requests left, or the state that refuses', async () => {
+    const { limiter } = setUp()
     expect(await limiter.takeForAddress(policy, '2001:db8:0:1::1')).toMatchObject({
       policy: { quota: 4 },
       remaining: 3,
@@ -98,9 +98,9 @@ describe('takeForAddress', () => {
   })
 })
 
-describe('a limiter counts subjects', () => {
-  test('apart for each policy, even if name and subject read the same when joined', async () => {
-    const { limiter, state } = start()
+describe('a limiter', () => {
+  test('hashes policy and subject apart, even if they read the same when joined', async () => {
+    const { limiter, state } = setUp()
     await limiter.take({ ...policy, name: 'a' }, 'b c')
     await limiter.take({ ...policy, name: 'a b' }, 'c')
     await limiter.take({ ...policy, name: 'a' }, 'b')
@@ -108,20 +108,20 @@ describe('a limiter counts subjects', () => {
     expect(new Set(state.keys).size).toBe(4)
   })
 
-  test('under a hash that changes with the day', async () => {
-    const { limiter, state, clock } = start()
+  test('counts a subject under a hash that changes with the day', async () => {
+    const { limiter, state, clock } = setUp()
     await limiter.take(policy, 'ana@example.org')
     await limiter.take(policy, 'ana@example.org')
     clock.at += 24 * 3600 * 1000
     await limiter.take(policy, 'ana@example.org')
-    const [first, second, third] = state.keys
-    expect(first).toMatch(/^[A-Za-z0-9_-]{22}$/)
-    expect(second).toBe(first)
-    expect(third).not.toBe(first)
+    const [firstKey, secondKey, nextDayKey] = state.keys
+    expect(firstKey).toMatch(/^[A-Za-z0-9_-]{22}$/)
+    expect(secondKey).toBe(firstKey)
+    expect(nextDayKey).not.toBe(firstKey)
   })
 
-  test('across midnight, when the hash changes', async () => {
-    const { limiter, state, clock } = start()
+  test('counts across midnight, when the hash changes', async () => {
+    const { limiter, state, clock } = setUp()
     clock.at = Date.UTC(2026, 0, 1, 23, 59, 30)
     expect(await countAllowed(3, () => limiter.take(policy, 's'))).toBe(3)
     clock.at += 40_000
@@ -131,8 +131,8 @@ describe('a limiter counts subjects', () => {
     expect(await countAllowed(5, () => limiter.take(policy, 's'))).toBe(3)
   })
 
-  test('across midnight in a window of a whole day', async () => {
-    const { limiter, clock } = start()
+  test('counts across midnight in a window of a whole day', async () => {
+    const { limiter, clock } = setUp()
     const daily = { ...policy, windowSeconds: 24 * 3600 }
     clock.at = Date.UTC(2026, 0, 1, 23)
     expect(await countAllowed(3, () => limiter.take(daily, 's'))).toBe(3)
@@ -142,36 +142,39 @@ describe('a limiter counts subjects', () => {
     expect(await countAllowed(5, () => limiter.take(daily, 's'))).toBe(3)
   })
 
-  test('under a hash that differs between stores', async () => {
-    const [one, other] = [start(), start()]
-    await one.limiter.take(policy, 's')
-    await other.limiter.take(policy, 's')
-    expect(one.state.keys).not.toEqual(other.state.keys)
+  test('counts a subject under a hash that differs between stores', async () => {
+    const [oneSetUp, otherSetUp] = [setUp(), setUp()]
+    await oneSetUp.limiter.take(policy, 's')
+    await otherSetUp.limiter.take(policy, 's')
+    expect(oneSetUp.state.keys).not.toEqual(otherSetUp.state.keys)
   })
 })
 
 describe('while the store fails', () => {
-  test('counts general policies in this process, against the same quota', async () => {
-    const { limiter, state } = start()
-    state.broken = true
+  test('counts policies that are not closed in this process, against the same quota', async () => {
+    const { limiter, state } = setUp()
+    state.isBroken = true
     expect(await countAllowed(10, () => limiter.take(policy, 's'))).toBe(4)
   })
 
-  test('refuses closed policies as unavailable, and tries the store each time', async () => {
-    const { limiter, state } = start()
-    state.broken = true
+  test('throws unavailable for closed policies, and tries the store each time', async () => {
+    const { limiter, state } = setUp()
+    state.isBroken = true
     for (const calls of [1, 2, 3]) {
-      await expect(limiter.take(closed, 's')).rejects.toMatchObject({ code: 'unavailable', cause: BROKEN })
+      await expect(limiter.take(closedPolicy, 's')).rejects.toMatchObject({
+        code: 'unavailable',
+        cause: STORE_ERROR,
+      })
       expect(state.calls).toBe(calls)
     }
-    state.broken = false
-    expect((await limiter.take(closed, 's')).allowed).toBe(true)
+    state.isBroken = false
+    expect((await limiter.take(closedPolicy, 's')).allowed).toBe(true)
     expect(state.calls).toBeGreaterThan(3)
   })
 
   test('calls the store at most once a second', async () => {
-    const { limiter, state, clock } = start()
-    state.broken = true
+    const { limiter, state, clock } = setUp()
+    state.isBroken = true
     for (const subject of ['a', 'b', 'c']) await limiter.take(policy, subject)
     expect(state.calls).toBe(1)
     clock.at += 1_000
@@ -179,29 +182,32 @@ describe('while the store fails', () => {
     expect(state.calls).toBe(2)
   })
 
-  test('returns to the counts of the store after a second', async () => {
-    const { limiter, state, clock } = start()
+  test('returns to the counts of the store a second after a failure', async () => {
+    const { limiter, state, clock } = setUp()
     await countAllowed(3, () => limiter.take(policy, 's'))
-    state.broken = true
+    state.isBroken = true
     expect((await limiter.take(policy, 's')).remaining).toBe(3)
-    state.broken = false
+    state.isBroken = false
     clock.at += 1_000
     expect((await limiter.take(policy, 's')).remaining).toBe(0)
   })
 
-  test('logs the failure once in ten seconds, and counts it in metrics each time', async () => {
-    const { limiter, state, clock, logged, decisions } = start()
-    state.broken = true
+  test('logs the failure once in ten seconds, and reports each uncounted request', async () => {
+    const { limiter, state, clock, logLines, decisions } = setUp()
+    state.isBroken = true
     for (const seconds of [0, 2, 4, 6, 8, 9]) {
       clock.at = Date.UTC(2026, 0, 1, 12, 0, seconds)
       await limiter.take({ ...policy, quota: 5 }, 's')
     }
-    expect(logged).toHaveLength(1)
-    expect(JSON.parse(logged[0] ?? '')).toMatchObject({ level: 'warn', error: { message: BROKEN.message } })
+    expect(logLines).toHaveLength(1)
+    expect(JSON.parse(logLines[0] ?? '')).toMatchObject({
+      level: 'warn',
+      error: { message: STORE_ERROR.message },
+    })
     expect(decisions.filter((decision) => decision === 'reads uncounted')).toHaveLength(6)
     expect(decisions.filter((decision) => decision === 'reads refused')).toHaveLength(1)
     clock.at = Date.UTC(2026, 0, 1, 12, 0, 11)
     await limiter.take(policy, 's')
-    expect(logged).toHaveLength(2)
+    expect(logLines).toHaveLength(2)
   })
 })

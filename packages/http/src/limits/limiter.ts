@@ -16,22 +16,22 @@ import {
 
 /*
  * Rate limiting for both apps. The limiter turns a policy and a subject into a keyed hash, and counts it in a store
- * (`limit-store.ts`, `redis-limit-store.ts`). The apps choose each route's policies, and `spend-limits.ts` reports the result to
- * the caller.
+ * (`limit-store.ts`, `redis-limit-store.ts`). The apps choose each route's policies, and `spend-limits.ts` reports the
+ * result to the caller.
  */
 
 export interface Limiter {
   /**
    * Counts a request against a policy.
    *
-   * @param subject identifies the caller: a client id or an e-mail address
+   * @param subject what is counted, such as a client id, a registrable domain or an e-mail address
    */
   take(policy: LimitPolicy, subject: string): Promise<LimitState>
   /**
-   * Counts a request for each network that contains the address.
+   * Counts a request for the networks that `listNetworks` returns for an address, until one of them refuses it.
    *
    * @param address an address in the form that `findClientAddress` returns
-   * @returns the first state that refuses the request; otherwise, the state with the fewest requests left
+   * @returns the state that refuses the request; otherwise, the state with the fewest requests left
    */
   takeForAddress(policy: LimitPolicy, address: string): Promise<LimitState>
   readonly takeLocally: TakeLocally
@@ -39,21 +39,22 @@ export interface Limiter {
 
 interface LimiterOptions {
   store: LimitStore
-  /** Multiplies every quota. */
+  /** Multiplies every quota. The product is rounded down, but to no less than 1. */
   factor: number
   now: () => Date
   log: Log
   onDecision?(policy: string, decision: 'allowed' | 'refused' | 'uncounted'): void
 }
 
-/** After a store failure, general policies are counted in this process for this time. */
+/** For this time after a store failure, policies that are not `closed` are counted in this process. */
 const STORE_PAUSE_MS = 1_000
 const REPORT_EVERY_MS = 10_000
 
 /**
- * Creates a limiter that counts by keyed hashes. The random key changes daily, so a window that began yesterday counts under both
- * keys; no window is longer than a day. When the store fails, general policies are counted in this process for a second before the
- * store is tried again; policies marked `closed` throw `unavailable`.
+ * Creates a limiter that counts by keyed hashes. The random key changes daily, so a window that began yesterday counts
+ * under both keys. A window must not be longer than a day. After the store has failed, policies are counted in this
+ * process for a second before the store is tried again. A policy marked `closed` is never counted in this process: it
+ * throws `unavailable`.
  */
 export function createLimiter({ store, factor, now, log, onDecision }: LimiterOptions): Limiter {
   /** Created on first use, because it reserves memory for its keys. */
@@ -109,7 +110,7 @@ export function createLimiter({ store, factor, now, log, onDecision }: LimiterOp
     take: (policy, subject) => take(policy, subject),
     async takeForAddress(policy, address) {
       const states: LimitState[] = []
-      // Narrower networks come first: a request that they refuse must not use up the quota that they share with their neighbours.
+      // Narrower networks come first: a request that they refuse must not use up a quota that neighbours share.
       for (const { network, allowance } of listNetworks(address)) {
         const state = await take(policy, network, allowance)
         if (!state.allowed) return state
@@ -123,8 +124,9 @@ export function createLimiter({ store, factor, now, log, onDecision }: LimiterOp
 }
 
 /**
- * Counts a request against all policies of a route, synchronously. If this process cannot do so without calling the shared store,
- * or if a policy would refuse the request, returns undefined and counts nothing.
+ * Counts a request against the route's policies for this caller, synchronously. Returns undefined, and counts nothing,
+ * if a policy would refuse the request, if this process cannot count it without a call to the shared store, or just
+ * after the store has failed.
  *
  * @param address an address in the form that `findClientAddress` returns
  * @param caller the caller with a verified token; absent for an anonymous caller
@@ -134,10 +136,10 @@ type TakeLocally = (limits: RouteLimits, address: string, caller?: LimitedCaller
 /** The properties of a caller on which its limits depend. */
 type LimitedCaller = Pick<Caller, 'clientId' | 'verifiedDomain'>
 
-/** The keys under which a policy counts a caller: one for each network of the address, or one for the client or its domain. */
+/** The keys under which a policy counts a caller: one for each network of the address, or one for client or domain. */
 type PolicyKeys = readonly { readonly policy: LimitPolicy; readonly key: string }[]
 
-/** Caches the keys of recent callers for the day, because parsing and hashing an address takes longer than counting. */
+/** The cached keys of a day's recent callers. Parsing and hashing an address takes longer than counting. */
 interface KeyCache {
   readonly dailyKey: Buffer | undefined
   readonly callers: WeakMap<RouteLimits, LRUCache<string, readonly PolicyKeys[]>>
@@ -232,14 +234,14 @@ function scalePolicy(policy: LimitPolicy, factor: number): LimitPolicy {
 const findTightest = (states: readonly LimitState[]): LimitState =>
   states.reduce((tightest, state) => (state.remaining < tightest.remaining ? state : tightest))
 
-/** A daily key with its cached hashes. It is reused, because creating a `KeyObject` takes ten times as long as using it. */
+/** A daily key with its cached hashes. Creating a `KeyObject` takes ten times as long as using it. */
 interface HashingKey {
   readonly key: KeyObject
   readonly hashes: LRUCache<string, string>
 }
 const HASHING_KEYS = new WeakMap<Buffer, HashingKey>()
 const MAX_CACHED_HASHES = 10_000
-/** Longer texts are not cached. Our addresses, ids and names are shorter, but callers may send a text as long as a request body. */
+/** Longer texts are not cached. Our addresses and ids are shorter, but a text may be as long as a request body. */
 const MAX_CACHED_LENGTH = 500
 
 /**
@@ -273,14 +275,14 @@ function findOnlyWindowDay(at: Date, limits: RouteLimits): string | undefined {
   return now - findLongestWindowMs(limits) >= findMidnight(now) ? formatDay(now) : undefined
 }
 
-const MAX_WINDOWS_MS = new WeakMap<RouteLimits, number>()
+const LONGEST_WINDOWS_MS = new WeakMap<RouteLimits, number>()
 
 function findLongestWindowMs(limits: RouteLimits): number {
-  const cachedMs = MAX_WINDOWS_MS.get(limits)
+  const cachedMs = LONGEST_WINDOWS_MS.get(limits)
   if (cachedMs !== undefined) return cachedMs
   const policies = Object.values(limits).flat()
   const longestMs = Math.max(0, ...policies.map(({ windowSeconds }) => windowSeconds * 1000))
-  MAX_WINDOWS_MS.set(limits, longestMs)
+  LONGEST_WINDOWS_MS.set(limits, longestMs)
   return longestMs
 }
 
@@ -288,7 +290,7 @@ const findMidnight = (ms: number) => Math.floor(ms / DAY_MS) * DAY_MS
 
 let lastDay = { number: Number.NaN, text: '' }
 
-/** Formats a day such as `2026-11-21`. Caches the last result, because formatting takes longer than the rest of a count. */
+/** Formats a day such as `2026-11-21`. Caches the last result, because formatting is slower than counting. */
 function formatDay(ms: number): string {
   const number = Math.floor(ms / DAY_MS)
   if (lastDay.number !== number) lastDay = { number, text: new Date(ms).toISOString().slice(0, 10) }

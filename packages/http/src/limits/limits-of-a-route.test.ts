@@ -3,15 +3,15 @@ import { z } from 'zod'
 import { startService } from '../../test/start-service.ts'
 import { createLimiter, createLog, createMemoryLimitStore, defineRoute } from '../index.ts'
 
-test('does not count a request against the next limit once one has refused it', async () => {
+test('does not count a request against later limits when an earlier one refuses it', async () => {
   const now = () => new Date(0)
   const memory = createMemoryLimitStore(now)
-  const counted: string[] = []
+  const countedPolicies: string[] = []
   const limiter = createLimiter({
     store: {
       ...memory,
       take(key, policy, yesterdaysKey) {
-        counted.push(policy.name)
+        countedPolicies.push(policy.name)
         return memory.take(key, policy, yesterdaysKey)
       },
     },
@@ -35,8 +35,8 @@ test('does not count a request against the next limit once one has refused it', 
   await using service = await startService({ limiter, routes: [route] })
   const response = await fetch(`${service.url}/limited`)
   expect(response.headers.get('ratelimit')).toBe('"narrow";r=0;t=60, "wide";r=8;t=60')
-  const refused = await fetch(`${service.url}/limited`)
-  expect(refused.status).toBe(429)
-  expect(refused.headers.get('ratelimit')).toBe('"narrow";r=0;t=60')
-  expect(counted).toEqual(['narrow', 'wide', 'narrow'])
+  const refusal = await fetch(`${service.url}/limited`)
+  expect(refusal.status).toBe(429)
+  expect(refusal.headers.get('ratelimit')).toBe('"narrow";r=0;t=60')
+  expect(countedPolicies).toEqual(['narrow', 'wide', 'narrow'])
 })

@@ -4,27 +4,27 @@ import { createMemoryLimitStore, type LimitPolicy, type LimitStore } from './lim
 import { createPrefetchingLimitStore, type SharedLimitStore } from './prefetching-limit-store.ts'
 
 const reads: LimitPolicy = { name: 'reads', quota: 200, windowSeconds: 60, batch: 10 }
-const BROKEN = new Error('the store is unavailable')
+const STORE_ERROR = new Error('the store is unavailable')
 
-/** A shared store, and any number of processes that count in it. */
-function start() {
+/** Creates a shared store with a clock and failures. `openProcess` creates the store of a process that counts in it. */
+function setUp() {
   const clock = { at: Date.UTC(2026, 0, 1, 12) }
   const now = () => new Date(clock.at)
   const memory = createMemoryLimitStore(now)
-  const state = { calls: 0, broken: false }
+  const state = { calls: 0, isBroken: false }
   const shared: SharedLimitStore = {
     ...memory,
     cachedDailyKey: () => undefined,
     async takeUpTo(key, policy, maxCount, yesterdaysKey) {
       state.calls += 1
-      if (state.broken) throw BROKEN
-      // Atomically, as a real store counts.
+      if (state.isBroken) throw STORE_ERROR
+      // All are counted in the same tick, because a real store counts atomically.
       const counts = await Promise.all(times(maxCount).map(() => memory.take(key, policy, yesterdaysKey)))
-      const taken = counts.filter(({ allowed }) => allowed)
-      return { ...(taken.at(-1) ?? counts[0])!, taken: taken.length }
+      const allowedCounts = counts.filter(({ allowed }) => allowed)
+      return { ...(allowedCounts.at(-1) ?? counts[0])!, taken: allowedCounts.length }
     },
   }
-  return { clock, state, process: () => createPrefetchingLimitStore(shared, now), now, shared }
+  return { clock, state, openProcess: () => createPrefetchingLimitStore(shared, now), shared }
 }
 
 const times = (count: number) => Array.from({ length: count })
@@ -35,10 +35,10 @@ async function countAllowed(count: number, store: LimitStore, policy = reads): P
 }
 
 describeLimitStore('a prefetching process, for policies without a batch,', async () => {
-  const { clock, process } = start()
+  const { clock, openProcess } = setUp()
   return {
-    store: process(),
-    sameStore: process(),
+    store: openProcess(),
+    sameStore: openProcess(),
     async advance(seconds) {
       clock.at += seconds * 1000
     },
@@ -48,41 +48,41 @@ describeLimitStore('a prefetching process, for policies without a batch,', async
 
 describe('a policy with a batch', () => {
   test('allows one process exactly the quota, with far fewer calls to the store', async () => {
-    const { state, process } = start()
-    expect(await countAllowed(210, process())).toBe(200)
-    // Batches of 1, 2, 4, then 8 whenever two are left; and ten refusals.
+    const { state, openProcess } = setUp()
+    expect(await countAllowed(210, openProcess())).toBe(200)
+    // Calls for 1, 2, 4 and 7 requests, then for 8 whenever two are left; and ten refusals.
     expect(state.calls).toBeLessThan(45)
   })
 
-  test('allows at most one batch above the quota for each process, in any window and at any pace', async () => {
-    const { clock, process } = start()
-    const taken: number[] = []
-    const stores = [process(), process()]
+  test('allows two processes at most one batch each above the quota in any window', async () => {
+    const { clock, openProcess } = setUp()
+    const allowedAtMs: number[] = []
+    const stores = [openProcess(), openProcess()]
     for (let step = 0; step < 1_500; step += 1) {
-      // 173 and 397 are prime: bursts and pauses that fit no window.
+      // 173 and 397 are prime, so bursts and pauses do not align with the window.
       clock.at += (step * 173) % 397
       const store = stores[step % 2]
-      if (store && (await store.take('key', reads)).allowed) taken.push(clock.at)
+      if (store && (await store.take('key', reads)).allowed) allowedAtMs.push(clock.at)
     }
     const maxCount = Math.max(
-      ...taken.map((from) => taken.filter((at) => at >= from && at < from + 60_000).length),
+      ...allowedAtMs.map((from) => allowedAtMs.filter((at) => at >= from && at < from + 60_000).length),
     )
     expect(maxCount).toBeGreaterThan(150)
     expect(maxCount).toBeLessThanOrEqual(200 + 2 * 10)
   })
 
-  test('allows several processes together at most the quota, and at least the quota less a batch for each', async () => {
-    const { process } = start()
-    const stores = times(4).map(() => process())
+  test('allows four processes together the quota, less at most a batch for each', async () => {
+    const { openProcess } = setUp()
+    const stores = times(4).map(() => openProcess())
     let allowed = 0
     for (const _ of times(200)) for (const store of stores) allowed += await countAllowed(1, store)
     expect(allowed).toBeLessThanOrEqual(200)
     expect(allowed).toBeGreaterThanOrEqual(200 - 4 * 10)
   })
 
-  test('fetches the next batch before the current one is used up, so that frequent callers never wait', async () => {
-    const { state, process } = start()
-    const store = process()
+  test('fetches the next batch before the current one is used up', async () => {
+    const { state, openProcess } = setUp()
+    const store = openProcess()
     await countAllowed(30, store)
     for (let count = 0; count < 100; count += 1) {
       const take = store.local?.offer('key', reads)
@@ -93,56 +93,56 @@ describe('a policy with a batch', () => {
     expect(state.calls).toBeLessThan(30)
   })
 
-  test('counts infrequent callers exactly', async () => {
-    const { process, shared } = start()
-    const store = process()
+  test('counts a single request for the first request of a caller', async () => {
+    const { openProcess, shared } = setUp()
+    const store = openProcess()
     await store.take('key', reads)
     expect(await shared.take('key', reads)).toMatchObject({ remaining: 198 })
   })
 
-  test('reports one less of the quota with each request', async () => {
-    const { process } = start()
-    const store = process()
+  test('decreases the remaining quota by one with each request', async () => {
+    const { openProcess } = setUp()
+    const store = openProcess()
     const remaining = []
     for (const _ of times(40)) remaining.push((await store.take('key', reads)).remaining)
     expect(remaining).toEqual(times(40).map((_, index) => 199 - index))
   })
 
-  test('has one call to the store in flight, and shares a refusal among the requests that wait', async () => {
-    const { state, process } = start()
-    const store = process()
+  test('allows 250 concurrent requests exactly the quota, with few calls to the store', async () => {
+    const { state, openProcess } = setUp()
+    const store = openProcess()
     const counts = await Promise.all(times(250).map(() => store.take('key', reads)))
     expect(counts.filter(({ allowed }) => allowed)).toHaveLength(200)
     expect(state.calls).toBeLessThan(30)
   })
 
-  test('prefetches nothing if a batch would be more than a tenth of the quota', async () => {
-    const { state, process } = start()
-    expect(await countAllowed(12, process(), { ...reads, quota: 9 })).toBe(9)
+  test('prefetches nothing if the quota is less than ten', async () => {
+    const { state, openProcess } = setUp()
+    expect(await countAllowed(12, openProcess(), { ...reads, quota: 9 })).toBe(9)
     expect(state.calls).toBe(12)
   })
 
   test('drops a batch when the store stops counting it', async () => {
-    const { clock, process } = start()
-    const store = process()
+    const { clock, openProcess } = setUp()
+    const store = openProcess()
     await countAllowed(20, store)
     clock.at += 60_000
     expect(await store.take('key', reads)).toMatchObject({ allowed: true, remaining: 199 })
   })
 
-  test('uses up its batch while the store fails, then reports the failure', async () => {
-    const { state, process } = start()
-    const store = process()
+  test('uses up its batch while the store fails, then rejects until the store works again', async () => {
+    const { state, openProcess } = setUp()
+    const store = openProcess()
     await countAllowed(20, store)
-    state.broken = true
-    let taken = 0
+    state.isBroken = true
+    let takenCount = 0
     await expect(
       (async () => {
-        for (; taken < 100; taken += 1) await store.take('key', reads)
+        for (; takenCount < 100; takenCount += 1) await store.take('key', reads)
       })(),
-    ).rejects.toBe(BROKEN)
-    expect(taken).toBeLessThanOrEqual(10)
-    state.broken = false
+    ).rejects.toBe(STORE_ERROR)
+    expect(takenCount).toBeLessThanOrEqual(10)
+    state.isBroken = false
     expect((await store.take('key', reads)).allowed).toBe(true)
   })
 })

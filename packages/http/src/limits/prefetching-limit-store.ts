@@ -7,7 +7,7 @@ export interface SharedLimitStore extends LimitStore {
    * Counts up to `maxCount` requests.
    *
    * @param yesterdaysKey yesterday's key for the same subject
-   * @returns the number of counted requests (`taken`), which is 0 if the limit is exceeded, and the remaining quota
+   * @returns the state of the limit, with the number of counted requests (`taken`), which is 0 if the quota is used up
    */
   takeUpTo(
     key: string,
@@ -15,7 +15,7 @@ export interface SharedLimitStore extends LimitStore {
     maxCount: number,
     yesterdaysKey?: string,
   ): Promise<LimitCount & { readonly taken: number }>
-  /** The daily key, if it was read recently. */
+  /** Returns the daily key if it was read recently. */
   cachedDailyKey(day: string): Buffer | undefined
 }
 
@@ -26,24 +26,25 @@ interface Batch {
   /** The remaining quota in the store after the batch was fetched. */
   readonly remaining: number
   readonly resetAt: number
-  /** When the batch stops counting in the store. It must not be used after that. */
+  /** The earliest time at which the batch may stop counting in the store. It must not be used after that. */
   readonly expiresAt: number
 }
 
 const MAX_KEYS = 100_000
-/** The next batch is prefetched if the current one has at least this size. */
+/** After a batch of at least this size, the next one is prefetched. */
 const MIN_PREFETCH_SIZE = 4
 
 /**
- * Wraps a shared store to count policies with a `batch` mostly in this process. The first fetch counts one request, and each later
- * fetch twice as many, up to `batch`: callers with few requests are counted exactly, and callers with many cause few store calls.
- * The next batch is fetched when a quarter of the current one remains.
+ * Wraps a shared store to count policies with a `batch` mostly in this process. The first batch is one request, and
+ * each later one is twice as large, up to `batch` or a tenth of the quota. Callers with few requests are therefore
+ * counted almost exactly, and callers with many cause few store calls. Once batches are large enough, the next one is
+ * prefetched when at most a quarter of the current one is unused.
  *
- * The store never counts more than the quota. Other processes cannot use the unused requests of a batch until they expire, and a
- * request counts from the time when its batch was fetched. The error is at most one batch per process.
+ * The store never counts more than the quota. Other processes cannot use the unused requests of a batch until they
+ * expire, and a request counts from the time when its batch was fetched. The error is at most one batch per process.
  *
- * Each key has at most one store call in flight, and requests that wait for it share its refusal. A flood of refused requests
- * therefore does not reach the store.
+ * Each key of such a policy has at most one store call in flight. Requests that wait for the call share its refusal, so
+ * a burst of refused requests causes few calls.
  */
 export function createPrefetchingLimitStore(store: SharedLimitStore, now: () => Date): LimitStore {
   const batches = new LRUCache<string, Batch>({ max: MAX_KEYS })
@@ -66,7 +67,7 @@ export function createPrefetchingLimitStore(store: SharedLimitStore, now: () => 
         batch.unusedCount * 4 <= batch.size &&
         !inFlight.has(batchName)
       ) {
-        // If the prefetch fails, the request that needs the next batch tries again, and reports the failure.
+        // If the prefetch fails, the next request that needs a batch tries again, and reports a failure.
         startFetch(batchName, () => fetchBatch(batchName, key, policy)).catch(() => undefined)
       }
       return count
@@ -110,8 +111,8 @@ export function createPrefetchingLimitStore(store: SharedLimitStore, now: () => 
     if (policy.batch === undefined) return store.take(key, policy, yesterdaysKey)
     const batchName = formatBatchName(key, policy)
     for (;;) {
-      const takeOne = offer(key, policy)
-      if (takeOne) return takeOne()
+      const countOne = offer(key, policy)
+      if (countOne) return countOne()
       const count = await (inFlight.get(batchName) ??
         startFetch(batchName, () => fetchBatch(batchName, key, policy, yesterdaysKey)))
       if (!count.allowed) return count

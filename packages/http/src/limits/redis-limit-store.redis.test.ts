@@ -13,23 +13,23 @@ import { createRedisLimitStore, type LimitRedisClient } from './redis-limit-stor
 
 const url = inject('redisUrl') ?? ''
 
-interface Opened extends AsyncDisposable {
+interface OpenedClient extends AsyncDisposable {
   readonly redis: LimitRedisClient
 }
 
-const withIoredis = (client: Redis): LimitRedisClient => ({
+const adaptIoredis = (client: Redis): LimitRedisClient => ({
   eval: (script, keys, args) => client.eval(script, keys.length, ...keys, ...args),
   get: (key) => client.get(key),
   setIfAbsent: (key, value, seconds) => client.set(key, value, 'EX', seconds, 'NX'),
 })
 
-/** The apps wait for 200 ms; a machine that runs tests may be busy for longer. */
+/** The apps wait 200 ms for a reply, but a machine that runs tests may be busy for longer. */
 const TIMEOUT_MS = 3_000
 
-/** Both clients, with the options that `LimitRedisClient` asks for. */
-const CLIENTS: Record<string, (url: string, timeoutMs?: number) => Promise<Opened>> = {
-  async ioredis(at, timeoutMs = TIMEOUT_MS) {
-    const client = new Redis(at, {
+/** Both clients, with the options that `LimitRedisClient` recommends, except for the timeout. */
+const CLIENTS: Record<string, (serverUrl: string, timeoutMs?: number) => Promise<OpenedClient>> = {
+  async ioredis(serverUrl, timeoutMs = TIMEOUT_MS) {
+    const client = new Redis(serverUrl, {
       enableOfflineQueue: false,
       enableAutoPipelining: true,
       commandTimeout: timeoutMs,
@@ -39,11 +39,11 @@ const CLIENTS: Record<string, (url: string, timeoutMs?: number) => Promise<Opene
     })
     client.on('error', () => {})
     await once(client, 'ready')
-    return { redis: withIoredis(client), [Symbol.asyncDispose]: async () => client.disconnect() }
+    return { redis: adaptIoredis(client), [Symbol.asyncDispose]: async () => client.disconnect() }
   },
-  async redis(at, timeoutMs = TIMEOUT_MS) {
+  async redis(serverUrl, timeoutMs = TIMEOUT_MS) {
     const client = createClient({
-      url: at,
+      url: serverUrl,
       disableOfflineQueue: true,
       commandOptions: { timeout: timeoutMs },
       socket: { connectTimeout: 1_000, reconnectStrategy: () => 50 },
@@ -60,13 +60,13 @@ const CLIENTS: Record<string, (url: string, timeoutMs?: number) => Promise<Opene
   },
 }
 
-/** Keys that begin with something random, seen as an operator sees them, and gone at the end. */
+/** Creates a random key prefix, with an admin client that lists its keys, and deletes them when it is disposed. */
 function openKeySpace() {
   const admin = new Redis(url)
   const prefix = `plainpath_test_${randomBytes(8).toString('hex')}:`
   const list = async (): Promise<string[]> => {
     const keys: string[] = []
-    for await (const found of admin.scanStream({ match: `${prefix}*` })) keys.push(...(found as string[]))
+    for await (const batch of admin.scanStream({ match: `${prefix}*` })) keys.push(...(batch as string[]))
     return keys
   }
   return {
@@ -81,30 +81,33 @@ function openKeySpace() {
   }
 }
 
-/** Lets time pass for a count: its parts and its end move back. */
+/** Moves the times of a count's parts, and its expiry, back by `ms`. Does nothing to a key that holds no count. */
 async function makeOlder(admin: Redis, key: string, ms: number): Promise<void> {
   const ttl = await admin.pttl(key)
-  const counted = Parts.safeParse(await admin.get(key))
-  if (!counted.success) return
-  const parts = counted.data.map(([from, last, count]) => [from - ms, last - ms, count])
+  const parsedParts = StoredParts.safeParse(await admin.get(key))
+  if (!parsedParts.success) return
+  const parts = parsedParts.data.map(([from, last, count]) => [from - ms, last - ms, count])
   await admin.set(key, JSON.stringify(parts), 'PX', Math.max(1, ttl - ms))
 }
-const Parts = z
+const StoredParts = z
   .string()
   .regex(/^\[\[/)
   .transform((text) => JSON.parse(text) as unknown)
   .pipe(z.array(z.tuple([z.number(), z.number(), z.number()])))
 
-async function openStore(openClient: (url: string) => Promise<Opened>): Promise<LimitStoreUnderTest> {
+async function openStore(
+  openClient: (serverUrl: string) => Promise<OpenedClient>,
+): Promise<LimitStoreUnderTest> {
   await using opening = new AsyncDisposableStack()
-  const keys = opening.use(openKeySpace())
-  const [one, other] = [opening.use(await openClient(url)), opening.use(await openClient(url))]
+  const keySpace = opening.use(openKeySpace())
+  const oneClient = opening.use(await openClient(url))
+  const otherClient = opening.use(await openClient(url))
   const resources = opening.move()
   return {
-    store: createRedisLimitStore(one.redis, keys.prefix),
-    sameStore: createRedisLimitStore(other.redis, keys.prefix),
+    store: createRedisLimitStore(oneClient.redis, keySpace.prefix),
+    sameStore: createRedisLimitStore(otherClient.redis, keySpace.prefix),
     async advance(seconds) {
-      for (const key of await keys.list()) await makeOlder(keys.admin, key, seconds * 1000)
+      for (const key of await keySpace.list()) await makeOlder(keySpace.admin, key, seconds * 1000)
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
@@ -114,50 +117,53 @@ for (const [name, openClient] of Object.entries(CLIENTS)) {
   describeLimitStore(name, () => openStore(openClient))
 }
 
-test('counts at once with ioredis auto-pipelining, while other commands of the same tick wait', async () => {
-  await using space = openKeySpace()
+test('counts with ioredis auto-pipelining, in the same tick as another command', async () => {
+  await using keySpace = openKeySpace()
   await using client = Object.assign(new Redis(url, { enableAutoPipelining: true }), {
     [Symbol.asyncDispose]: async () => client.disconnect(),
   })
   await once(client, 'ready')
-  const store = createRedisLimitStore(withIoredis(client), space.prefix)
-  const waiting = client.get(`${space.prefix}nothing`)
-  const taken = store.take('key', { name: 'first', quota: 2, windowSeconds: 60 })
-  await expect(Promise.all([waiting, taken])).resolves.toMatchObject([null, { allowed: true, remaining: 1 }])
+  const store = createRedisLimitStore(adaptIoredis(client), keySpace.prefix)
+  const otherReply = client.get(`${keySpace.prefix}nothing`)
+  const count = store.take('key', { name: 'first', quota: 2, windowSeconds: 60 })
+  await expect(Promise.all([otherReply, count])).resolves.toMatchObject([
+    null,
+    { allowed: true, remaining: 1 },
+  ])
 })
 
-const silent = createLog({ service: 'test', write: () => {} })
-const limiterOn = (store: LimitStore, now = () => new Date()) =>
-  createLimiter({ store, factor: 1, now, log: silent })
+const silentLog = createLog({ service: 'test', write: () => {} })
+const createLimiterFor = (store: LimitStore, now = () => new Date()) =>
+  createLimiter({ store, factor: 1, now, log: silentLog })
 
 describe.for(Object.entries(CLIENTS))('a limiter on %s', ([, openClient]) => {
   const policy = { name: 'writes', quota: 2, windowSeconds: 60 }
 
   test('stores no address, e-mail or client id in any key or value, and lets every key expire', async () => {
-    await using space = openKeySpace()
-    await using opened = await openClient(url)
-    // No window of which began the day before, and was counted under another key.
-    const limiter = limiterOn(
-      createRedisLimitStore(opened.redis, space.prefix),
+    await using keySpace = openKeySpace()
+    await using openedClient = await openClient(url)
+    // At noon, no window reaches back to the day before, so nothing is counted under yesterday's key.
+    const limiter = createLimiterFor(
+      createRedisLimitStore(openedClient.redis, keySpace.prefix),
       () => new Date('2026-11-21T12:00:00Z'),
     )
     await limiter.takeForAddress(policy, '203.0.113.77')
     await limiter.takeForAddress(policy, '2001:db8:aa:bb::77')
     await limiter.take(policy, 'canary@example.org')
     await limiter.take(policy, 'agt_canary')
-    const keys = await space.list()
-    const values = await Promise.all(keys.map((key) => space.admin.get(key)))
-    // Five counts (an IPv6 address has two) and the key of the day.
+    const keys = await keySpace.list()
+    const values = await Promise.all(keys.map((key) => keySpace.admin.get(key)))
+    // Five counts, two of them for the IPv6 address, and the daily key.
     expect(keys).toHaveLength(6)
     expect(JSON.stringify([keys, values])).not.toMatch(/203\.0|113\.77|:db8|canary|example/)
-    const ttls = await Promise.all(keys.map((key) => space.admin.ttl(key)))
+    const ttls = await Promise.all(keys.map((key) => keySpace.admin.ttl(key)))
     for (const ttl of ttls) expect(ttl).toBeGreaterThan(0)
   })
 
-  test('counts many policies that are first used at the same moment', async () => {
-    await using space = openKeySpace()
-    await using opened = await openClient(url)
-    const limiter = limiterOn(createRedisLimitStore(opened.redis, space.prefix))
+  test('counts 20 policies that are first used at the same moment', async () => {
+    await using keySpace = openKeySpace()
+    await using openedClient = await openClient(url)
+    const limiter = createLimiterFor(createRedisLimitStore(openedClient.redis, keySpace.prefix))
     const states = await Promise.all(
       Array.from({ length: 100 }, (_, index) =>
         limiter.take({ ...policy, name: `policy-${index % 20}` }, 's'),
@@ -167,44 +173,45 @@ describe.for(Object.entries(CLIENTS))('a limiter on %s', ([, openClient]) => {
   })
 
   test.for([
-    ['a line break', 'a\r\nFLUSHALL\r\n'],
+    ['line breaks', 'a\r\nFLUSHALL\r\n'],
     ['a hash tag', '{auth:token}'],
     ['wildcards', '*[a-z]?'],
     ['code that would end a script', `']]) redis.call('FLUSHALL') --`],
-    ['bytes', '\u0000\u00ff\u{1f600}'],
-    ['64 KiB', 'x'.repeat(65_536)],
-  ] satisfies [string, string][])('takes a key for a key, whatever is in it: %s', async ([_what, key]) => {
-    await using space = openKeySpace()
-    await using opened = await openClient(url)
-    const store = createRedisLimitStore(opened.redis, space.prefix)
-    const other = `${key}x`
-    const taken = [
+    ['a NUL and characters beyond ASCII', '\u0000\u00ff\u{1f600}'],
+    ['64 KiB of text', 'x'.repeat(65_536)],
+  ] satisfies [string, string][])('counts a key that contains %s', async ([_description, key]) => {
+    await using keySpace = openKeySpace()
+    await using openedClient = await openClient(url)
+    const store = createRedisLimitStore(openedClient.redis, keySpace.prefix)
+    const otherKey = `${key}x`
+    const counts = [
       await store.take(key, policy),
       await store.take(key, policy),
       await store.take(key, policy),
     ]
-    expect(taken.map(({ allowed }) => allowed)).toEqual([true, true, false])
-    expect((await store.take(other, policy)).allowed).toBe(true)
-    expect(await space.list()).toHaveLength(2)
+    expect(counts.map(({ allowed }) => allowed)).toEqual([true, true, false])
+    expect((await store.take(otherKey, policy)).allowed).toBe(true)
+    expect(await keySpace.list()).toHaveLength(2)
   })
 
-  test('repairs a count that lost its expiry, so that nobody is locked out for ever', async () => {
-    await using space = openKeySpace()
-    await using opened = await openClient(url)
-    const store = createRedisLimitStore(opened.redis, space.prefix)
+  test('restores the expiry of a count that lost it', async () => {
+    await using keySpace = openKeySpace()
+    await using openedClient = await openClient(url)
+    const store = createRedisLimitStore(openedClient.redis, keySpace.prefix)
     await store.take('key', policy)
-    const keys = await space.list()
-    for (const key of keys) await space.admin.persist(key)
+    const keys = await keySpace.list()
+    for (const key of keys) await keySpace.admin.persist(key)
     await store.take('key', policy)
-    for (const key of keys) expect(await space.admin.ttl(key)).toBeGreaterThan(0)
+    for (const key of keys) expect(await keySpace.admin.ttl(key)).toBeGreaterThan(0)
   })
 
   test('counts in memory while Redis is down, and in Redis again afterwards', async () => {
-    await using space = openKeySpace()
+    await using keySpace = openKeySpace()
     await using proxy = await startTcpProxy(url)
-    await using opened = await openClient(proxy.url)
+    await using openedClient = await openClient(proxy.url)
     let at = Date.now()
-    const limiter = limiterOn(createRedisLimitStore(opened.redis, space.prefix), () => new Date(at))
+    const store = createRedisLimitStore(openedClient.redis, keySpace.prefix)
+    const limiter = createLimiterFor(store, () => new Date(at))
     expect(await limiter.take(policy, 's')).toMatchObject({ allowed: true, remaining: 1 })
     await proxy.cut()
     expect(await limiter.take(policy, 's')).toMatchObject({ allowed: true, remaining: 1 })
@@ -222,30 +229,30 @@ describe.for(Object.entries(CLIENTS))('a limiter on %s', ([, openClient]) => {
   })
 })
 
-describe('a Redis that falls silent', () => {
+describe('a Redis that stops replying', () => {
   const policy = { name: 'reads', quota: 100, windowSeconds: 60 }
 
-  test('delays one request by 0.2 s on ioredis, and the next not at all', async () => {
-    await using space = openKeySpace()
+  test('delays one request by 0.2 s with ioredis, and at most one of the next five', async () => {
+    await using keySpace = openKeySpace()
     await using proxy = await startTcpProxy(url)
-    await using opened = await CLIENTS['ioredis']?.(proxy.url, 200)
-    if (!opened) throw new Error('no client')
-    const limiter = limiterOn(createRedisLimitStore(opened.redis, space.prefix))
+    await using openedClient = await CLIENTS['ioredis']?.(proxy.url, 200)
+    if (!openedClient) throw new Error('no client')
+    const limiter = createLimiterFor(createRedisLimitStore(openedClient.redis, keySpace.prefix))
     proxy.silence()
-    const waits = []
+    const waitsMs = []
     for (const subject of ['a', 'b', 'c', 'd', 'e', 'f']) {
       const startedAt = performance.now()
       expect((await limiter.take(policy, subject)).allowed).toBe(true)
-      waits.push(performance.now() - startedAt)
+      waitsMs.push(performance.now() - startedAt)
     }
-    expect(waits[0]).toBeGreaterThan(150)
-    expect(waits[0]).toBeLessThan(2_000)
-    // Each would take 200 ms if Redis were called; a busy machine may delay one.
-    expect(waits.slice(1).filter((wait) => wait > 150).length).toBeLessThanOrEqual(1)
+    expect(waitsMs[0]).toBeGreaterThan(150)
+    expect(waitsMs[0]).toBeLessThan(2_000)
+    // Each would take 200 ms if Redis were called. A busy machine may delay one of them.
+    expect(waitsMs.slice(1).filter((waitMs) => waitMs > 150).length).toBeLessThanOrEqual(1)
   })
 
-  test('receives no command before it has connected', async () => {
-    await using space = openKeySpace()
+  test('delays no request while ioredis is still connecting', async () => {
+    await using keySpace = openKeySpace()
     await using proxy = await startTcpProxy(url)
     proxy.silence()
     const client = new Redis(proxy.url, {
@@ -254,8 +261,8 @@ describe('a Redis that falls silent', () => {
       connectTimeout: 1_000,
     })
     client.on('error', () => {})
-    const store = createRedisLimitStore(withIoredis(client), space.prefix)
-    const limiter = limiterOn(store)
+    const store = createRedisLimitStore(adaptIoredis(client), keySpace.prefix)
+    const limiter = createLimiterFor(store)
     const startedAt = performance.now()
     for (const subject of ['a', 'b', 'c', 'd', 'e'])
       expect((await limiter.take(policy, subject)).allowed).toBe(true)

@@ -6,14 +6,14 @@ import { PARTS_PER_WINDOW, toLimitCount } from './limit-store.ts'
 import type { SharedLimitStore } from './prefetching-limit-store.ts'
 
 /**
- * A Redis client with the commands that the limits need, such as an adapter for `ioredis` or `redis`. Requests wait for the
- * client, so it must fail fast: no queue while it is offline, at most 0.2 s for a reply, and at most 1 s to connect. It must never
- * give up reconnecting.
+ * A Redis client with the commands that the limits need, such as an adapter for `ioredis` or `redis`. Requests wait for
+ * the client, so it must fail fast: no queue while it is offline, at most 0.2 s for a reply, and at most 1 s to
+ * connect. It must never give up reconnecting.
  *
  * For `ioredis`, set `enableOfflineQueue: false, commandTimeout: 200, connectTimeout: 1000, maxRetriesPerRequest: 0`.
  *
- * For `redis`, set `disableOfflineQueue: true, commandOptions: { timeout: 200 }, socket: { connectTimeout: 1000 }`, and race each
- * command against a timer, because the client's own timeout does not cover the wait for a reply.
+ * For `redis`, set `disableOfflineQueue: true, commandOptions: { timeout: 200 }, socket: { connectTimeout: 1000 }`, and
+ * race each command against a timer, because the client's own timeout does not cover the wait for a reply.
  */
 export interface LimitRedisClient {
   /** Runs a Lua script, as `EVAL` does. The Redis user also needs permission for `TIME`, which the script calls. */
@@ -24,14 +24,15 @@ export interface LimitRedisClient {
 }
 
 /**
- * Counts requests as `takeFromWindow` in `limit-store.ts` does, but several at once, atomically, and by Redis's clock, which all
- * processes share. Change both together.
+ * Counts requests as `takeFromWindow` in `limit-store.ts` does, but several at once, atomically, and by Redis's clock,
+ * which all processes share. Change both together.
  *
- * KEYS: the key and, optionally, yesterday's key for the same subject. ARGV: the quota, the window in ms, and the maximum number
- * of requests to count. Reply: the number of counted requests, the used quota, and the ms until the oldest part expires.
+ * KEYS: the key and, optionally, yesterday's key for the same subject. ARGV: the quota, the window in ms, and the
+ * maximum number of requests to count. Reply: the number of counted requests, the used quota, and the ms until the
+ * oldest part expires.
  *
- * The value of a key is a JSON array of parts, oldest first. A part is the array [firstAt, lastAt, count], with times in ms. The
- * key expires together with its newest part.
+ * The value of a key is a JSON array of parts, oldest first. A part is the array [firstAt, lastAt, count], with times
+ * in ms. The key expires together with its newest part.
  */
 const TAKE_SCRIPT = `
 local time = redis.call('TIME')
@@ -66,7 +67,7 @@ return { taken, used + taken, oldest + window - now }`
 
 const TakeReply = z.tuple([z.int().min(0), z.int(), z.int()])
 
-/** How long the daily key is cached. If Redis loses the key, all processes agree on a new one within this time. */
+/** How long a daily key is cached. If Redis loses a key, all processes agree on a new one within this time. */
 const DAILY_KEY_CACHE_MS = 60_000
 
 /**

@@ -4,21 +4,21 @@ import { runCachedScript } from './run-cached-script.ts'
 const DIGEST = 'e0e1f9fabfc9d4800c877a703b823ac0578ff8db'
 
 test('runs a script by its digest, and in full on a server that has not cached it', async () => {
-  const sent: string[] = []
-  const byDigest = async (digest: string) => sent.push(digest)
-  await runCachedScript('return 1', byDigest, async () => sent.push('in full'))
-  expect(sent).toEqual([DIGEST])
+  const calls: string[] = []
+  const byDigest = async (digest: string) => calls.push(digest)
+  await runCachedScript('return 1', byDigest, async () => calls.push('in full'))
+  expect(calls).toEqual([DIGEST])
   const notCached = async () => {
     throw new Error('NOSCRIPT No matching script. Please use EVAL.')
   }
   expect(await runCachedScript('return 1', notCached, async () => 'replied')).toBe('replied')
 })
 
-test('does not run a script again after another error, since it may have run', async () => {
-  const lost = async () => {
+test('does not run a script in full after another error, because it may have run', async () => {
+  const timeOut = async () => {
     throw new Error('Command timed out')
   }
-  let again = 0
-  await expect(runCachedScript('return 1', lost, async () => (again += 1))).rejects.toThrow('timed out')
-  expect(again).toBe(0)
+  let fullRuns = 0
+  await expect(runCachedScript('return 1', timeOut, async () => (fullRuns += 1))).rejects.toThrow('timed out')
+  expect(fullRuns).toBe(0)
 })

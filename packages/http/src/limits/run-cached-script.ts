@@ -5,8 +5,8 @@ const digestsByScript = new Map<string, string>()
 /**
  * Runs a Lua script on Redis by its SHA-1 digest. Sends the script itself only to a server that has not cached it.
  *
- * @param runByDigest `EVALSHA`
- * @param runInFull `EVAL`
+ * @param runByDigest sends `EVALSHA`
+ * @param runInFull sends `EVAL`
  */
 export async function runCachedScript<T>(
   script: string,

@@ -3,19 +3,19 @@ import { type Part, takeFromWindow } from './limit-store.ts'
 
 const window = { quota: 1_000, windowMs: 60_000 }
 
-test('stores a window in at most twelve parts, however many requests it counts', () => {
+test('stores a window in at most twelve parts, with a request every 250 ms', () => {
   let parts: readonly Part[] = []
-  let most = 0
+  let maxParts = 0
   for (let at = 0; at < 300_000; at += 250) {
     ;({ parts } = takeFromWindow(parts, at, window))
-    most = Math.max(most, parts.length)
+    maxParts = Math.max(maxParts, parts.length)
   }
-  expect(most).toBeLessThanOrEqual(12)
+  expect(maxParts).toBeLessThanOrEqual(12)
 })
 
-test('locks nobody out for longer than a window when the clock is set back', () => {
+test('refuses requests for no longer than a window after the clock was set back', () => {
   const { parts } = takeFromWindow([], 3_600_000, { ...window, quota: 1 })
-  const refused = takeFromWindow(parts, 0, { ...window, quota: 1 })
-  expect(refused).toMatchObject({ allowed: false, resetMs: 60_000 })
-  expect(takeFromWindow(refused.parts, 60_000, { ...window, quota: 1 }).allowed).toBe(true)
+  const refusal = takeFromWindow(parts, 0, { ...window, quota: 1 })
+  expect(refusal).toMatchObject({ allowed: false, resetMs: 60_000 })
+  expect(takeFromWindow(refusal.parts, 60_000, { ...window, quota: 1 }).allowed).toBe(true)
 })

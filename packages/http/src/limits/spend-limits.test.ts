@@ -3,17 +3,17 @@ import { startService } from '../../test/start-service.ts'
 import type { LimitState } from './limit-store.ts'
 import { spendLimits } from './spend-limits.ts'
 
-const state = (name: string, changes: Partial<LimitState> = {}): LimitState => ({
+const createState = (name: string, changes: Partial<LimitState> = {}): LimitState => ({
   policy: { name, quota: 10, windowSeconds: 60 },
   allowed: true,
   remaining: 9,
   resetSeconds: 42,
   ...changes,
 })
-const refusing = (name: string) => state(name, { allowed: false, remaining: 0 })
+const createRefusal = (name: string) => createState(name, { allowed: false, remaining: 0 })
 
-/** Returns the response to a request that spends these states, one call after another. */
-async function sendFields(...calls: LimitState[][]): Promise<Response> {
+/** Returns the response to a request for which `spendLimits` is called once with each list of states. */
+async function fetchWithLimits(...calls: LimitState[][]): Promise<Response> {
   await using service = await startService({
     use: [
       async (ctx) => {
@@ -28,34 +28,41 @@ async function sendFields(...calls: LimitState[][]): Promise<Response> {
 
 type Item = { value: string; parameters: Record<string, number> }
 
-/** A list of strings with integer parameters (RFC 9651 §4.2.1), read by its grammar; throws when it is another. */
+/**
+ * Parses a list of strings with integer parameters (RFC 9651 §4.2.1).
+ *
+ * @throws {Error} if the field is not such a list
+ */
 function parseList(field: string): Item[] {
   const items: Item[] = []
-  let rest = field
+  let remainingText = field
   const take = (pattern: RegExp): string => {
-    const found = pattern.exec(rest)
-    if (!found || found.index !== 0) throw new Error(`${pattern} expected at "${rest}"`)
-    rest = rest.slice(found[0].length)
-    return found[1] ?? found[0]
+    const match = pattern.exec(remainingText)
+    if (!match || match.index !== 0) throw new Error(`${pattern} expected at "${remainingText}"`)
+    remainingText = remainingText.slice(match[0].length)
+    return match[1] ?? match[0]
   }
   do {
     const value = take(/^"((?:[\x20\x21\x23-\x5B\x5D-\x7E]|\\["\\])*)"/)
     const parameters: Record<string, number> = {}
-    while (rest.startsWith(';')) {
+    while (remainingText.startsWith(';')) {
       take(/^; */)
       const name = take(/^[a-z*][a-z0-9_\-.*]*/)
       take(/^=/)
       parameters[name] = Number(take(/^-?\d{1,15}(?![\d.])/))
     }
     items.push({ value, parameters })
-    if (rest) take(/^[ \t]*,[ \t]*(?=")/)
-  } while (rest)
+    if (remainingText) take(/^[ \t]*,[ \t]*(?=")/)
+  } while (remainingText)
   return items
 }
 
 describe('the headers RateLimit-Policy and RateLimit', () => {
-  test('name each policy with its quota, its window and the rest of the quota', async () => {
-    const response = await sendFields([state('reads'), state('all', { remaining: 0, resetSeconds: 1 })])
+  test('state the quota, window, remaining quota and reset time of each policy', async () => {
+    const response = await fetchWithLimits([
+      createState('reads'),
+      createState('all', { remaining: 0, resetSeconds: 1 }),
+    ])
     expect(response.status).toBe(200)
     expect(parseList(response.headers.get('ratelimit-policy') ?? '')).toEqual([
       { value: 'reads', parameters: { q: 10, w: 60 } },
@@ -68,15 +75,15 @@ describe('the headers RateLimit-Policy and RateLimit', () => {
   })
 
   test('keep the policies that were reported earlier in the request', async () => {
-    const response = await sendFields([state('first')], [], [state('second')])
+    const response = await fetchWithLimits([createState('first')], [], [createState('second')])
     expect(parseList(response.headers.get('ratelimit') ?? '').map(({ value }) => value)).toEqual([
       'first',
       'second',
     ])
   })
 
-  test('are absent from unlimited responses', async () => {
-    const response = await sendFields([])
+  test('are absent if no state was spent', async () => {
+    const response = await fetchWithLimits([])
     expect(response.headers.get('ratelimit')).toBeNull()
     expect(response.headers.get('ratelimit-policy')).toBeNull()
   })
@@ -84,7 +91,7 @@ describe('the headers RateLimit-Policy and RateLimit', () => {
 
 describe('a refusal', () => {
   test('is a 429 that names the policy and says when to try again', async () => {
-    const response = await sendFields([state('first')], [refusing('second')])
+    const response = await fetchWithLimits([createState('first')], [createRefusal('second')])
     expect(response.status).toBe(429)
     expect(response.headers.get('retry-after')).toBe('42')
     expect(response.headers.get('cache-control')).toBe('no-store')
@@ -99,8 +106,8 @@ describe('a refusal', () => {
     ])
   })
 
-  test('ends the request before later limits are counted', async () => {
-    const response = await sendFields([refusing('first')], [state('second')])
+  test('ends the request before later states are reported', async () => {
+    const response = await fetchWithLimits([createRefusal('first')], [createState('second')])
     expect(parseList(response.headers.get('ratelimit') ?? '').map(({ value }) => value)).toEqual(['first'])
   })
 })

@@ -3,8 +3,8 @@ import { Problem } from '../problems/problem.ts'
 import type { LimitState } from './limit-store.ts'
 
 /**
- * Refuses a request that exceeded a limit. In any case, adds the states to the response headers `RateLimit-Policy` and `RateLimit`
- * (draft-ietf-httpapi-ratelimit-headers), after the states of earlier calls for the same request.
+ * Refuses a request that exceeded a limit. Either way, adds the states to the response headers `RateLimit-Policy` and
+ * `RateLimit` (draft-ietf-httpapi-ratelimit-headers), after the states of earlier calls for the same request.
  *
  * @throws {Problem} `rate-limited` if a limit is exceeded
  */
@@ -21,7 +21,7 @@ export function spendLimits(ctx: Context, ...states: readonly LimitState[]): voi
 /**
  * Creates the problem for a request that exceeded a limit.
  *
- * @param detail a further sentence for the client
+ * @param detail another sentence for the client
  */
 export function createRateLimitedProblem({ policy, resetSeconds }: LimitState, detail = ''): Problem {
   const description = `The limit "${policy.name}" allows ${policy.quota} in ${policy.windowSeconds} seconds.`

@@ -1,22 +1,22 @@
 import { describe, expect, test } from 'vitest'
-import { cpuTimeOf } from '../../test/cpu-time.ts'
+import { measureCpuMs } from '../../test/cpu-time.ts'
 import { describeError } from './describe-error.ts'
 import { createLog } from './log.ts'
 
-const messageOf = (message: string) => describeError(new Error(message)).message
+const redactMessage = (message: string) => describeError(new Error(message)).message
 
 describe('redacts from a message', () => {
   test.for([
     { why: 'a quoted value', message: 'invalid input for uuid: "canary"' },
     { why: 'a value in single quotes', message: "no user 'canary'" },
-    { why: 'a value in single quotes behind an apostrophe', message: "can't find user 'canary'" },
+    { why: 'a value in single quotes after an apostrophe', message: "can't find user 'canary'" },
     {
       why: 'input that JSON.parse quotes',
       message: `Unexpected token 'h', "{"message":"canary" h" is not valid JSON`,
     },
-    { why: 'a quotation that does not end', message: 'near "canary' },
-    { why: 'a quotation that ends far away', message: `near "${'x'.repeat(2_000)} canary"` },
-    { why: 'an address', message: 'Key (email)=(canary@example.org) already exists' },
+    { why: 'quoted text that does not end', message: 'near "canary' },
+    { why: 'quoted text that ends far away', message: `near "${'x'.repeat(2_000)} canary"` },
+    { why: 'an e-mail address', message: 'Key (email)=(canary@example.org) already exists' },
     { why: 'an access token', message: 'unknown token ppt_canary-1_2' },
     { why: 'a secret', message: 'wrong secret pps_canary' },
     { why: 'credentials', message: 'refused Basic canary' },
@@ -25,32 +25,32 @@ describe('redacts from a message', () => {
     { why: 'a URL with a query', message: 'GET https://plainpath.example/claim?attempt=canary' },
     { why: 'a long random text', message: `key ${'canary'.repeat(7)}` },
   ])('$why', ({ message }) => {
-    const left = messageOf(message)
-    expect(left).toContain('[…]')
-    expect(left).not.toContain('canary')
+    const redactedMessage = redactMessage(message)
+    expect(redactedMessage).toContain('[…]')
+    expect(redactedMessage).not.toContain('canary')
   })
 
-  test('nothing that helps to find the fault', () => {
-    expect(messageOf('connect ECONNREFUSED 127.0.0.1:5432')).toBe('connect ECONNREFUSED 127.0.0.1:5432')
-    expect(messageOf("can't reach what isn't there")).toBe("can't reach what isn't there")
+  test('no socket address, and no word with an apostrophe', () => {
+    expect(redactMessage('connect ECONNREFUSED 127.0.0.1:5432')).toBe('connect ECONNREFUSED 127.0.0.1:5432')
+    expect(redactMessage("can't reach what isn't there")).toBe("can't reach what isn't there")
   })
 })
 
-test('keeps the name, code, frames and causes of an error', () => {
+test('describes the name, code, frames and causes of an error', () => {
   const cause = Object.assign(new TypeError('inner'), { code: 'ECONNRESET', query: 'select canary' })
-  const { at, cause: described, ...rest } = describeError(new Error('outer', { cause }))
-  expect(rest).toEqual({ name: 'Error', message: 'outer' })
+  const { at, cause: describedCause, ...otherMembers } = describeError(new Error('outer', { cause }))
+  expect(otherMembers).toEqual({ name: 'Error', message: 'outer' })
   expect(at).toContain('describe-error.test.ts')
   expect(at?.split(' < ').length).toBeLessThanOrEqual(6)
-  expect(described).toMatchObject({ name: 'TypeError', message: 'inner', code: 'ECONNRESET' })
-  expect(JSON.stringify(described)).not.toContain('canary')
+  expect(describedCause).toMatchObject({ name: 'TypeError', message: 'inner', code: 'ECONNRESET' })
+  expect(JSON.stringify(describedCause)).not.toContain('canary')
 })
 
-test('does not take a message that looks like a stack for one', () => {
+test('does not mistake a message for stack frames', () => {
   expect(JSON.stringify(describeError(new Error('x\n    at "canary" (somewhere)')))).not.toContain('canary')
 })
 
-test('ends a chain of causes, even a circular one', () => {
+test('describes at most four causes of a circular chain', () => {
   const error = new Error('round')
   error.cause = error
   expect(JSON.stringify(describeError(error)).match(/round/g)).toHaveLength(5)
@@ -63,10 +63,10 @@ test.for(['canary', { canary: 1 }, undefined, null, 5])(
   },
 )
 
-test('cuts a long message without delay', async () => {
-  const ms = await cpuTimeOf(() => {
+test('cuts messages of a million characters to 500, within a second of CPU time', async () => {
+  const ms = await measureCpuMs(() => {
     for (const unit of ['a', 'a ', '"', "'", '@', 'a@', 'ab://', '_-', ' '])
-      expect(messageOf(unit.repeat(1_000_000 / unit.length)).length).toBeLessThanOrEqual(500)
+      expect(redactMessage(unit.repeat(1_000_000 / unit.length)).length).toBeLessThanOrEqual(500)
   })
   expect(ms).toBeLessThan(1_000)
 })
@@ -76,16 +76,16 @@ test('writes a log line as one JSON object with a time in UTC and described erro
   const log = createLog({ service: 'test', write: (line) => lines.push(line) })
   log.warn('it failed', { error: new Error('for canary@example.org'), count: 2 })
   log.info('line\nbreak')
-  const [first = '', second = ''] = lines
-  expect(JSON.parse(first)).toMatchObject({
+  const [firstLine = '', secondLine = ''] = lines
+  expect(JSON.parse(firstLine)).toMatchObject({
     level: 'warn',
     service: 'test',
     msg: 'it failed',
     count: 2,
     error: { name: 'Error', message: 'for […]' },
   })
-  expect(JSON.parse(first).time).toMatch(/^\d{4}-\d\d-\d\dT.*Z$/)
-  expect(second.trimEnd()).not.toContain('\n')
+  expect(JSON.parse(firstLine).time).toMatch(/^\d{4}-\d\d-\d\dT.*Z$/)
+  expect(secondLine.trimEnd()).not.toContain('\n')
 })
 
 test('writes nothing below the level of the log', () => {

@@ -8,9 +8,7 @@ interface ErrorDescription {
   readonly cause?: ErrorDescription
 }
 
-/**
- * Matches from the first quote to the last, because quoted text such as JSON may contain quotes. Ignores apostrophes inside words.
- */
+/** Match up to the last quote, because quoted text such as JSON may contain quotes. Ignore apostrophes in words. */
 const QUOTED_TEXT = [/".*"|".*/gs, /(?<!\w)'.*'|(?<!\w)'.*/gs]
 const SENSITIVE_PATTERNS = [
   // E-mail addresses.
@@ -30,9 +28,9 @@ const MAX_MESSAGE_LENGTH = 500
 const MAX_FRAMES = 6
 const MAX_CAUSES = 4
 
-/** Redacts quoted text, e-mail addresses, credentials and URLs. Drivers repeat their input in error messages. */
+/** Redacts quoted text, e-mail addresses, credentials, URLs and long opaque strings. Drivers quote their input. */
 function redact(text: string): string {
-  const redactMatches = (rest: string, pattern: RegExp) => rest.replaceAll(pattern, '[…]')
+  const redactMatches = (remainingText: string, pattern: RegExp) => remainingText.replaceAll(pattern, '[…]')
   const unquoted = QUOTED_TEXT.reduce(redactMatches, text).slice(0, MAX_SEARCHED_LENGTH)
   return SENSITIVE_PATTERNS.reduce(redactMatches, unquoted).slice(0, MAX_MESSAGE_LENGTH)
 }
@@ -52,7 +50,7 @@ export function describeError(thrown: unknown, depth = 0): ErrorDescription {
   }
 }
 
-/** Formats the stack frames. Skips the message at the beginning of the stack, because one of its lines could look like a frame. */
+/** Formats the stack frames. Skips the message before them, because one of its lines could look like a frame. */
 function formatFrames({ stack = '', message }: Error): string {
   const messageStart = stack.indexOf(message)
   return (messageStart < 0 ? '' : stack.slice(messageStart + message.length))

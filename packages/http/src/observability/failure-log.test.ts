@@ -4,17 +4,17 @@ import { createFailureLogger } from './failure-log.ts'
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-function start() {
+function setUp() {
   const lines: { title: string; [field: string]: unknown }[] = []
   const log = createFailureLogger({ error: (title, fields) => void lines.push({ title, ...fields }) })
-  let request = 0
+  let requestCount = 0
   const fail = (error: unknown, code = 'unavailable') =>
-    log('A part is not answering', { request_id: `request-${(request += 1)}`, code, error })
+    log('A part is not answering', { request_id: `request-${(requestCount += 1)}`, code, error })
   return { lines, fail }
 }
 
-test('logs a failure at once, and its repetitions within ten seconds as one line', () => {
-  const { lines, fail } = start()
+test('logs a failure immediately, and its repetitions within ten seconds as one line', () => {
+  const { lines, fail } = setUp()
   for (let index = 0; index < 1_000; index += 1) fail(new Error('no answer', { cause: new Error('timeout') }))
   expect(lines).toEqual([expect.objectContaining({ request_id: 'request-1' })])
   vi.advanceTimersByTime(10_000)
@@ -25,7 +25,7 @@ test('logs a failure at once, and its repetitions within ten seconds as one line
 })
 
 test('logs nothing more about a failure without repetitions', () => {
-  const { lines, fail } = start()
+  const { lines, fail } = setUp()
   fail(new Error('no answer'))
   vi.advanceTimersByTime(60_000)
   expect(lines).toHaveLength(1)
@@ -37,15 +37,15 @@ test.for([
   ['another cause', new Error('no answer', { cause: new Error('refused') }), 'unavailable'],
   ['another code', new Error('no answer'), 'internal-error'],
   ['no error', undefined, 'unavailable'],
-] as const)('logs a failure with %s as another one', ([, error, code]) => {
-  const { lines, fail } = start()
+] as const)('logs a failure with %s separately', ([, error, code]) => {
+  const { lines, fail } = setUp()
   fail(new Error('no answer'))
   fail(error, code)
   expect(lines).toHaveLength(2)
 })
 
 test('groups at most 100 kinds of failure, and logs the count of a kind that it evicts', () => {
-  const { lines, fail } = start()
+  const { lines, fail } = setUp()
   fail(new Error('first'))
   fail(new Error('first'))
   for (let index = 0; index < 100; index += 1) fail(new Error(`other ${index}`))

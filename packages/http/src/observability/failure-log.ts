@@ -15,9 +15,9 @@ interface Failure {
 export type LogFailure = (title: string, failure: Failure) => void
 
 /**
- * Creates a function that logs a failure immediately. It logs repetitions within the next ten seconds as one line with their
- * number, so that an unavailable store does not fill the log. A repetition has the same title and code, and its errors and causes
- * have the same names and messages.
+ * Creates a function that logs a failure immediately. It logs repetitions within the next ten seconds as one line with
+ * their number, so that an unavailable store does not fill the log. A repetition has the same title and code, and its
+ * errors and causes have the same names and messages.
  */
 export function createFailureLogger(log: Pick<Log, 'error'>): LogFailure {
   const repetitions = new LRUCache<string, { count: number; end(): void }>({

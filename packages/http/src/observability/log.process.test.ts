@@ -9,7 +9,7 @@ import { expect, test } from 'vitest'
 const LOG = fileURLToPath(new URL('log.ts', import.meta.url))
 const LINES = 40_000
 
-/** Logs much more than a pipe and the log hold, and says on standard error that it went on. */
+/** Logs much more than a pipe and the log hold. Then writes to standard error, to show that it was not blocked. */
 const PROGRAM = `
 import { createLog } from ${JSON.stringify(LOG)}
 const log = createLog({ service: 'test' })
@@ -19,48 +19,48 @@ for (let line = 0; line < ${LINES}; line += 1) {
 }
 process.stderr.write('went on')
 `
-const start = (program = PROGRAM) =>
+const startProgram = (program = PROGRAM) =>
   spawn(process.execPath, ['--input-type=module', '--eval', program], { stdio: ['ignore', 'pipe', 'pipe'] })
-const linesOf = (output: string) =>
+const parseLines = (output: string) =>
   output
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line) as { msg: string; line?: number; lines?: number })
 
 test('F-34 logs without waiting for the reader, and counts dropped lines', async () => {
-  const child = start()
+  const child = startProgram()
   const [output] = (await once(child.stderr, 'data')) as [Buffer]
   expect(output.toString()).toContain('went on')
-  const lines = linesOf(await text(child.stdout))
-  const kept = lines.filter(({ msg }) => msg === 'a line')
+  const lines = parseLines(await text(child.stdout))
+  const writtenLines = lines.filter(({ msg }) => msg === 'a line')
   const reports = lines.filter(({ msg }) => msg.startsWith('log lines were dropped'))
   expect(reports.length).toBeGreaterThan(0)
-  expect(kept.length).toBeLessThan(LINES)
-  expect(kept.length + reports.reduce((sum, { lines: dropped = 0 }) => sum + dropped, 0)).toBe(LINES)
+  expect(writtenLines.length).toBeLessThan(LINES)
+  expect(writtenLines.length + reports.reduce((sum, { lines: dropped = 0 }) => sum + dropped, 0)).toBe(LINES)
 }, 60_000)
 
-test('F-34 writes every line in order to a reader, to the last one', async () => {
-  const child = start()
+test('F-34 writes the lines in order, and all of them unless it reports dropped ones', async () => {
+  const child = startProgram()
   child.stderr.resume()
-  const lines = linesOf(await text(child.stdout))
-  const kept = lines.flatMap(({ line }) => line ?? [])
-  expect(kept).toEqual(kept.toSorted((a, b) => a - b))
-  if (lines.every(({ msg }) => msg === 'a line')) expect(kept).toHaveLength(LINES)
+  const lines = parseLines(await text(child.stdout))
+  const writtenLines = lines.flatMap(({ line }) => line ?? [])
+  expect(writtenLines).toEqual(writtenLines.toSorted((a, b) => a - b))
+  if (lines.every(({ msg }) => msg === 'a line')) expect(writtenLines).toHaveLength(LINES)
   expect(lines.at(-1)).toBeDefined()
 }, 60_000)
 
-const logging = (rest: string) => `
+const createProgram = (statements: string) => `
 import { createLog } from ${JSON.stringify(LOG)}
 const log = createLog({ service: 'test' })
 log.info('the first line')
-${rest}
+${statements}
 `
 
 test('writes a line while the process stays idle', async () => {
-  const child = start(logging('setInterval(() => undefined, 1_000)'))
+  const child = startProgram(createProgram('setInterval(() => undefined, 1_000)'))
   try {
     const [output] = (await once(child.stdout, 'data')) as [Buffer]
-    expect(linesOf(output.toString())).toMatchObject([{ msg: 'the first line' }])
+    expect(parseLines(output.toString())).toMatchObject([{ msg: 'the first line' }])
   } finally {
     child.kill()
   }
@@ -70,31 +70,31 @@ test.for([
   ['comes to its end', ''],
   ['calls exit', 'process.exit(3)'],
   ['fails', "throw new Error('nobody caught this')"],
-])('loses no line of a process that %s', async ([, rest]) => {
-  const child = start(logging(`log.info('the last line')\n${rest}`))
+])('loses no line of a process that %s', async ([, statements]) => {
+  const child = startProgram(createProgram(`log.info('the last line')\n${statements}`))
   child.stderr.resume()
-  const lines = linesOf(await text(child.stdout))
+  const lines = parseLines(await text(child.stdout))
   expect(lines.map(({ msg }) => msg)).toEqual(['the first line', 'the last line'])
 })
 
-test('loses no flushed line of a process that is killed right after', async () => {
-  const child = start(logging("await log.flush()\nprocess.kill(process.pid, 'SIGKILL')"))
-  expect(linesOf(await text(child.stdout))).toMatchObject([{ msg: 'the first line' }])
+test('loses no flushed line of a process that is killed immediately afterwards', async () => {
+  const child = startProgram(createProgram("await log.flush()\nprocess.kill(process.pid, 'SIGKILL')"))
+  expect(parseLines(await text(child.stdout))).toMatchObject([{ msg: 'the first line' }])
 })
 
 test('F-34 neither exits nor blocks when the disk of the log is full', async () => {
-  const full = openSync('/dev/full', 'w')
+  const fullDisk = openSync('/dev/full', 'w')
   const child = spawn(process.execPath, ['--input-type=module', '--eval', PROGRAM], {
-    stdio: ['ignore', full, 'pipe'],
+    stdio: ['ignore', fullDisk, 'pipe'],
   })
-  closeSync(full)
-  const [[code], said] = await Promise.all([once(child, 'exit'), text(child.stderr as Readable)])
-  expect([code, said]).toEqual([0, 'went on'])
+  closeSync(fullDisk)
+  const [[code], errorOutput] = await Promise.all([once(child, 'exit'), text(child.stderr as Readable)])
+  expect([code, errorOutput]).toEqual([0, 'went on'])
 })
 
 test('F-34 ends a flush after a second when nobody reads', async () => {
-  const rest = `for (let line = 0; line < ${LINES}; line += 1) log.info('a line')\nawait log.flush()\nprocess.stderr.write('went on')`
-  const child = start(logging(rest))
+  const statements = `for (let line = 0; line < ${LINES}; line += 1) log.info('a line')\nawait log.flush()\nprocess.stderr.write('went on')`
+  const child = startProgram(createProgram(statements))
   const [output] = (await once(child.stderr, 'data')) as [Buffer]
   expect(output.toString()).toBe('went on')
   child.kill('SIGKILL')

@@ -7,22 +7,22 @@ import { describeError } from './describe-error.ts'
 
 export type LogFields = Readonly<Record<string, unknown>>
 
-/** Writes one JSON object per line. Fields are names, numbers and our own ids: never an address, a token or a query string. */
+/** Writes one JSON object per line. Fields are names, numbers and our ids, not addresses, tokens or query strings. */
 export interface Log {
   info(message: string, fields?: LogFields): void
   warn(message: string, fields?: LogFields): void
   error(message: string, fields?: LogFields): void
   /** True if every read is logged, instead of a sample, because a person watches the log. */
   readonly logsEveryRead?: true
-  /** Resolves when all lines are written, or after a time limit. Absent if the log writes immediately. */
+  /** Resolves when all lines are written, or after a second. Absent if the log writes immediately. */
   flush?(): Promise<void>
 }
 
 /**
  * Creates the log of a process.
  *
- * @param options.write writes one line; by default to standard output. No request waits for standard output: if nobody reads it in
- *   time, lines are dropped, and their number is logged afterwards
+ * @param options.write writes one line; by default to standard output. No request waits for standard output: if nobody
+ *   reads it in time, lines are dropped, and their number is logged afterwards
  */
 export function createLog(options: { service: string; level?: string; write?: (line: string) => void }): Log {
   const output: Pick<StandardOutput, 'write'> & Partial<StandardOutput> = options.write
@@ -49,7 +49,7 @@ export function createLog(options: { service: string; level?: string; write?: (l
   return { info: logAt('info'), warn: logAt('warn'), error: logAt('error'), ...(flush && { flush }) }
 }
 
-/** When the buffered lines reach this size because nobody reads standard output, further lines are dropped and counted. */
+/** When nobody reads standard output and the buffer reaches this size, further lines are dropped and counted. */
 const MAX_WAITING_BYTES = 1024 * 1024
 /** Lines are written in batches of this size, or after this time, because each write keeps two threads busy. */
 const BATCH_BYTES = 8 * 1024
@@ -63,8 +63,8 @@ interface StandardOutput {
 }
 
 /**
- * Writes lines to standard output without blocking. A process that exits writes the remaining lines. A process that is killed with
- * SIGKILL loses the lines of the last 50 ms.
+ * Writes lines to standard output without blocking. A process that exits writes the remaining lines. A process that is
+ * killed with SIGKILL loses the lines of the last 50 ms.
  *
  * @param onDropped called with the number of dropped lines, once the buffer has room again
  */
@@ -81,7 +81,8 @@ function createStandardOutput(onDropped: (lines: number) => void): StandardOutpu
     }, BATCH_MS).unref()
   }
   const { flushSync } = output
-  // The disk may be full. Without a handler, the error would end the process, and the final flush would wait for the disk forever.
+  // Standard output may be a file on a full disk. Without this handler, the error would end the process, and the final
+  // flush would wait for the disk forever.
   output.on('error', () => {
     output.flushSync = () => undefined
   })
@@ -119,8 +120,8 @@ function createStandardOutput(onDropped: (lines: number) => void): StandardOutpu
 }
 
 /**
- * Reads the JSON object on each line of a log. Skips lines without an object, and any text before the object, such as the pod name
- * that some log readers add.
+ * Reads the JSON object on each line of a log. Skips lines without an object, and any text before the object, such as
+ * the pod name that some log readers add.
  *
  * @param file the path, or `-` for standard input
  * @throws an error of the file system
@@ -136,7 +137,7 @@ export async function* readLog(file: string): AsyncGenerator<object> {
 /** The maximum difference between the clocks of two instances. */
 const MAX_CLOCK_DIFFERENCE_MS = 5_000
 
-/** Selects the log lines from `since` on, and lines without a time. */
+/** Selects the log lines from `since` on, with a tolerance of 5 s for clock differences, and lines without a time. */
 export async function* selectLinesSince(lines: AsyncIterable<object>, since: Date): AsyncGenerator<object> {
   for await (const line of lines) {
     const timeMs = 'time' in line && typeof line.time === 'string' ? Date.parse(line.time) : Number.NaN

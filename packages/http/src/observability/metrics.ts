@@ -1,13 +1,13 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
-/** An app's metrics. Labels are route patterns, statuses and policy names, never a value that a client sent. */
+/** An app's metrics. Labels are words of our own, such as route patterns, never a text that a client chose. */
 export interface Metrics {
   readonly registry: Registry
   countResponse(response: { method: string; route: string; status: number; seconds: number }): void
   countLimitDecision(policy: string, decision: Decision): void
   /** Sets the clock skew: how far this machine's clock is ahead of the database's. */
   setSkew(seconds: number): void
-  /** Records a successful run of `sweep`. Also called once at startup; otherwise, a missing first run could not become overdue. */
+  /** Records a successful run of a sweep. Call it at startup too, so that a missing first run becomes overdue. */
   recordSweep(sweep: string): void
   /** Creates a gauge. Setting it removes its values for other labels. */
   gauge(name: string, help: string, labels?: readonly string[]): (value: number, labels?: Labels) => void
@@ -101,8 +101,8 @@ export function createMetrics(service: string): Metrics {
 type Decision = 'allowed' | 'refused' | 'uncounted'
 
 /**
- * Creates the counter of rate-limit decisions. It counts in a map that is read at each scrape, because the library would serialise
- * the labels two or three times per request.
+ * Creates the counter of rate-limit decisions. It counts in a map that is read at each scrape, because the library
+ * would serialise the labels two or three times per request.
  */
 function createDecisionCounter(registry: Registry): (policy: string, decision: Decision) => void {
   const countsByPolicy = new Map<string, Record<Decision, number>>()
@@ -163,8 +163,9 @@ interface PoolUsage {
 }
 
 /**
- * Registers the metrics of a connection pool: `database_pool` (connections in use and idle, waiting requests, the maximum),
- * `database_shed_total` (requests refused because the queue was full) and `database_failures_total` (other failures).
+ * Registers the metrics of a connection pool: `database_pool` (connections in use and idle, waiting requests, the
+ * maximum), `database_shed_total` (requests refused because the queue was full) and `database_failures_total` (requests
+ * that failed because the server did not respond).
  */
 export function registerPoolMetrics(
   metrics: Pick<Metrics, 'registry' | 'sampled'>,

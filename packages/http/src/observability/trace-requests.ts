@@ -11,8 +11,8 @@ export interface TraceRequestsOptions {
 }
 
 /**
- * Creates the middleware that records a span for each request, named after its route. Register it first, because it adds the trace
- * id to log lines.
+ * Creates the middleware that records a span for each request, named after its route. Register it first, because it
+ * adds the trace id to log lines.
  */
 export function traceRequests(options: TraceRequestsOptions): Middleware {
   return async (ctx, next) => {

@@ -9,24 +9,24 @@ import { getProblemKind, PROBLEM_CODES } from './problems.ts'
 
 const SECRET = 'canary-7f3a'
 
-/** A service whose every request fails like this. */
-const failing = (fail: (ctx: Context) => unknown, form: ErrorFormat = 'problem') =>
+/** Starts a service that calls `fail` for every request. */
+const startFailingService = (fail: (ctx: Context) => unknown, format: ErrorFormat = 'problem') =>
   startService({
     errors: {
-      chooseErrorFormat: () => form,
+      chooseErrorFormat: () => format,
       isUnavailable: (thrown) => thrown instanceof RangeError,
       page: ({ title, code }: ProblemDocument) => `<h1>${title} (${code})</h1>`,
     },
     use: [async (ctx) => void (await fail(ctx))],
   })
 
-const refuse = () => {
+const throwGuideRetired = () => {
   throw new Problem('guide-retired', { detail: 'Say "no" to §1.' })
 }
 
 describe('formats an error', () => {
   test('as a problem with all its members (RFC 9457)', async () => {
-    await using service = await failing(() => {
+    await using service = await startFailingService(() => {
       throw new Problem('invalid-request', {
         errors: [{ pointer: '#/a', detail: 'is missing' }],
         extensions: { policy: 'p' },
@@ -48,15 +48,15 @@ describe('formats an error', () => {
     })
   })
 
-  test('with the path as a valid URI, whatever bytes were sent', async () => {
-    await using service = await failing(refuse)
-    const sent = Buffer.from(head('GET /a<b>"{c}%zz%2F HTTP/1.1', 'Host: h', 'Connection: close'), 'latin1')
-    const { responses } = await converse(service.port, sent)
+  test('with the path percent-encoded where a URI requires it', async () => {
+    await using service = await startFailingService(throwGuideRetired)
+    const bytes = Buffer.from(head('GET /a<b>"{c}%zz%2F HTTP/1.1', 'Host: h', 'Connection: close'), 'latin1')
+    const { responses } = await converse(service.port, bytes)
     expect(JSON.parse(responses[0]?.body ?? '')).toMatchObject({ instance: '/a%3Cb%3E%22%7Bc%7D%25zz%2F' })
   })
 
   test('for agents with additional error and error_description', async () => {
-    await using service = await failing(refuse, 'agent')
+    await using service = await startFailingService(throwGuideRetired, 'agent')
     const response = await fetch(service.url)
     expect(response.headers.get('content-type')).toBe('application/problem+json')
     expect(await response.json()).toMatchObject({
@@ -67,8 +67,8 @@ describe('formats an error', () => {
     })
   })
 
-  test('for OAuth as RFC 6749 §5.2, as JSON whatever Accept says', async () => {
-    await using service = await failing(refuse, 'oauth')
+  test('for OAuth as in RFC 6749 §5.2, as JSON even if Accept excludes it', async () => {
+    await using service = await startFailingService(throwGuideRetired, 'oauth')
     const response = await fetch(service.url, { headers: { accept: 'text/html' } })
     expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8')
     expect(await response.json()).toEqual({
@@ -80,28 +80,28 @@ describe('formats an error', () => {
   })
 
   test.for([
-    { accept: 'text/html', html: true },
-    { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', html: true },
-    { accept: '*/*', html: false },
-    { accept: 'application/json', html: false },
-    { accept: 'application/json, text/html', html: false },
-    { accept: 'application/json;q=0.1, text/html', html: true },
-    { accept: 'image/png', html: false },
-    { accept: 'nonsense', html: false },
-    { accept: `text/html${',a/b'.repeat(2_000)}`, html: true },
-  ])('as a page only for clients that accept HTML: $accept', async ({ accept, html }) => {
-    await using service = await failing(refuse, 'page')
+    { accept: 'text/html', isHtml: true },
+    { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', isHtml: true },
+    { accept: '*/*', isHtml: false },
+    { accept: 'application/json', isHtml: false },
+    { accept: 'application/json, text/html', isHtml: false },
+    { accept: 'application/json;q=0.1, text/html', isHtml: true },
+    { accept: 'image/png', isHtml: false },
+    { accept: 'nonsense', isHtml: false },
+    { accept: `text/html${',a/b'.repeat(2_000)}`, isHtml: true },
+  ])('as a page only for clients that prefer HTML: $accept', async ({ accept, isHtml }) => {
+    await using service = await startFailingService(throwGuideRetired, 'page')
     const response = await fetch(service.url, { headers: { accept } })
     expect(response.status).toBe(410)
     expect(response.headers.get('vary')).toBe('Accept')
-    const type = html ? 'text/html; charset=utf-8' : 'application/problem+json'
+    const type = isHtml ? 'text/html; charset=utf-8' : 'application/problem+json'
     expect(response.headers.get('content-type')).toBe(type)
-    expect((await response.text()).startsWith('<h1>')).toBe(html)
+    expect((await response.text()).startsWith('<h1>')).toBe(isHtml)
   })
 
-  test('never as a page in the other formats', async () => {
-    for (const form of ['problem', 'agent', 'oauth'] as const) {
-      await using service = await failing(refuse, form)
+  test('as JSON in the other formats, even if Accept excludes it', async () => {
+    for (const format of ['problem', 'agent', 'oauth'] as const) {
+      await using service = await startFailingService(throwGuideRetired, format)
       const response = await fetch(service.url, { headers: { accept: 'text/html' } })
       expect(response.headers.get('content-type')).toContain('json')
     }
@@ -118,57 +118,57 @@ describe('does not reveal what was thrown:', () => {
   }
   test.for([
     { why: 'an error', thrown: new Error(`select '${SECRET}'`) },
-    { why: 'an error of a driver that looks like an answer', thrown: new DriverError(`"${SECRET}"`) },
+    { why: 'a driver error that looks like a response', thrown: new DriverError(`"${SECRET}"`) },
     { why: 'a text', thrown: SECRET },
     { why: 'nothing', thrown: undefined },
     { why: 'an error with a cause', thrown: new Error('x', { cause: new Error(`'${SECRET}'`) }) },
   ])('$why', async ({ thrown }) => {
-    for (const form of ['problem', 'agent', 'oauth', 'page'] as const) {
-      // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- other people's code does
-      await using service = await failing(() => Promise.reject(thrown), form)
+    for (const format of ['problem', 'agent', 'oauth', 'page'] as const) {
+      // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- third-party code may do so
+      await using service = await startFailingService(() => Promise.reject(thrown), format)
       const response = await fetch(service.url, { headers: { accept: 'text/html' } })
       const body = await response.text()
       expect(response.status).toBe(500)
       expect(response.headers.get('x-leak')).toBeNull()
       expect(body).not.toMatch(/canary|DriverError|\bat \/|node:|\.ts/)
-      expect(service.logged.filter((line) => line.includes('internal-error'))).toHaveLength(1)
-      expect(service.logged.join('')).not.toContain(SECRET)
+      expect(service.logLines.filter((line) => line.includes('internal-error'))).toHaveLength(1)
+      expect(service.logLines.join('')).not.toContain(SECRET)
     }
   })
 })
 
 test('responds with 503 and Retry-After when a store fails, and logs the cause', async () => {
-  await using service = await failing(() => {
+  await using service = await startFailingService(() => {
     throw new RangeError('no connection')
   })
   const response = await fetch(service.url)
   expect(response.status).toBe(503)
   expect(response.headers.get('retry-after')).toMatch(/^\d+$/)
   expect(await response.json()).toMatchObject({ code: 'unavailable' })
-  expect(service.logged[0]).toMatch(/"level":"error".*"no connection"/)
+  expect(service.logLines[0]).toMatch(/"level":"error".*"no connection"/)
 })
 
-test('logs one error when a store fails many requests in the same way', async () => {
-  await using service = await failing(() => {
+test('logs one error when many requests fail in the same way', async () => {
+  await using service = await startFailingService(() => {
     throw new RangeError('no connection')
   })
   const responses = await Promise.all(Array.from({ length: 20 }, () => fetch(service.url)))
   expect(responses.map(({ status }) => status)).toEqual(Array<number>(20).fill(503))
-  expect(service.logged.filter((line) => line.includes('"level":"error"'))).toHaveLength(1)
+  expect(service.logLines.filter((line) => line.includes('"level":"error"'))).toHaveLength(1)
 })
 
 test('logs no error for a mistake of the caller', async () => {
-  await using service = await failing(refuse)
+  await using service = await startFailingService(throwGuideRetired)
   await fetch(service.url)
-  expect(service.logged.map((line) => JSON.parse(line).level)).toEqual(['info'])
+  expect(service.logLines.map((line) => JSON.parse(line).level)).toEqual(['info'])
 })
 
 test('makes an error uncacheable, and removes headers of the response that it replaces', async () => {
-  await using service = await failing((ctx) => {
+  await using service = await startFailingService((ctx) => {
     ctx.set({ etag: '"x"', 'cache-control': 'public', location: '/elsewhere', 'content-encoding': 'gzip' })
     ctx.status = 201
     ctx.body = Readable.from(['half'])
-    refuse()
+    throwGuideRetired()
   })
   const { headers } = await fetch(service.url)
   expect(headers.get('cache-control')).toBe('no-store')
@@ -176,20 +176,21 @@ test('makes an error uncacheable, and removes headers of the response that it re
 })
 
 test('sends the headers of the problem, also to HEAD without a body', async () => {
-  await using service = await failing(() => {
+  await using service = await startFailingService(() => {
     throw new Problem('token-required', { headers: { 'www-authenticate': 'Bearer' } })
   })
-  const [got, headed] = [await fetch(service.url), await fetch(service.url, { method: 'HEAD' })]
-  expect(headed.status).toBe(401)
-  expect(await headed.text()).toBe('')
+  const getResponse = await fetch(service.url)
+  const headResponse = await fetch(service.url, { method: 'HEAD' })
+  expect(headResponse.status).toBe(401)
+  expect(await headResponse.text()).toBe('')
   for (const name of ['www-authenticate', 'content-type', 'cache-control']) {
-    expect(headed.headers.get(name)).toBe(got.headers.get(name))
+    expect(headResponse.headers.get(name)).toBe(getResponse.headers.get(name))
   }
-  expect(headed.headers.get('content-length')).toMatch(/^\d+$/)
+  expect(headResponse.headers.get('content-length')).toMatch(/^\d+$/)
 })
 
-test('closes the connection of a response that fails midway, so that it is visibly incomplete', async () => {
-  await using service = await failing(async (ctx) => {
+test('closes the connection when a response fails midway', async () => {
+  await using service = await startFailingService(async (ctx) => {
     ctx.res.writeHead(200, { 'content-length': '100' })
     ctx.res.write('half')
     throw new Error('late')
@@ -197,22 +198,22 @@ test('closes the connection of a response that fails midway, so that it is visib
   const { responses, closed } = await converse(service.port, head('GET / HTTP/1.1', 'Host: h'))
   expect(responses).toEqual([])
   expect(closed).toBe(true)
-  expect(service.logged.join('')).toContain('internal-error')
+  expect(service.logLines.join('')).toContain('internal-error')
 })
 
-test('leaves a 404 alone that a library wrote directly', async () => {
-  const mine = 'mine'.repeat(1_000_000)
-  await using service = await failing((ctx) => {
+test('does not replace a 404 that a library wrote directly', async () => {
+  const content = 'mine'.repeat(1_000_000)
+  await using service = await startFailingService((ctx) => {
     ctx.respond = false
-    ctx.res.writeHead(404).end(mine)
+    ctx.res.writeHead(404).end(content)
   })
-  expect((await (await fetch(service.url)).text()).length).toBe(mine.length)
+  expect((await (await fetch(service.url)).text()).length).toBe(content.length)
 })
 
 test('responds to an error of a library that set ctx.respond to false', async () => {
-  await using service = await failing((ctx) => {
+  await using service = await startFailingService((ctx) => {
     ctx.respond = false
-    refuse()
+    throwGuideRetired()
   })
   expect((await fetch(service.url, { signal: AbortSignal.timeout(2_000) })).status).toBe(410)
 })
@@ -244,10 +245,10 @@ test.for([
   expect(responses[0]?.status).toBeGreaterThanOrEqual(400)
   expect(responses[0]?.status).toBeLessThan(500)
   expect(responses[0]?.headers['content-type']).toBe('application/problem+json')
-  expect(service.logged.join('')).not.toContain('"level":"error"')
+  expect(service.logLines.join('')).not.toContain('"level":"error"')
 })
 
-test('gives every problem a status, texts that say what to do, and a valid OAuth code', () => {
+test('gives every problem an error status, and texts and codes in the right form', () => {
   for (const code of PROBLEM_CODES) {
     const { status, title, meaning, remedy, oauth } = getProblemKind(code)
     expect(code).toMatch(/^[a-z]+(-[a-z]+)*$/)

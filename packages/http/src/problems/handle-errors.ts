@@ -10,8 +10,8 @@ import {
 } from './problem.ts'
 
 /*
- * The central error handler. It turns everything that middleware and routes throw into a response and a log line. Routes decide
- * what counts as an error, and throw a `Problem` (`problem.ts`) with a code of `problems.ts`.
+ * The central error handler. It turns everything that middleware and routes throw into a response, and logs failures
+ * (5xx). Routes decide what counts as an error, and throw a `Problem` (`problem.ts`) with a code of `problems.ts`.
  */
 
 /**
@@ -27,13 +27,13 @@ export interface HandleErrorsOptions {
   origin: string
   log: Log
   chooseErrorFormat(path: string): ErrorFormat
-  /** True for failures of a store or of the other app, which become 503 instead of 500. */
+  /** Returns true for failures of a store or of the other app, which become 503 instead of 500. */
   isUnavailable?(thrown: unknown): boolean
   /** Renders the format `page`. Without it, browsers also receive JSON. */
   page?(problem: ProblemDocument): string
 }
 
-/** Headers that describe the response that the error replaces. They are removed. */
+/** Headers that describe the response that the error replaces, and that are therefore removed. */
 const CONTENT_HEADERS = [
   'etag',
   'last-modified',
@@ -44,8 +44,8 @@ const CONTENT_HEADERS = [
 ]
 
 /**
- * Creates the middleware that responds to errors. Register it right after the request context. A request without a response is
- * `not-found`, unless `ctx.respond` is false because a library has written the response directly.
+ * Creates the middleware that responds to errors. Register it after `addRequestContext`. A request without a response
+ * is `not-found`, unless `ctx.respond` is false because a library has written the response directly.
  */
 export function handleErrors(options: HandleErrorsOptions): Middleware {
   const logFailure = createFailureLogger(options.log)
@@ -86,7 +86,7 @@ function respond(
   ctx.set({
     'cache-control': 'no-store',
     ...(document.status === 503 && { 'retry-after': '2' }),
-    // The rest of the body is not read, so the connection cannot be used for another request.
+    // The rest of the body may be unread, so the connection cannot be used for another request.
     ...(document.status === 413 && { connection: 'close' }),
     ...problem.options.headers,
   })

@@ -66,7 +66,7 @@ export function createProblemDocument(
   }
 }
 
-/** Percent-encodes characters that RFC 3986 does not allow in a path. Node represents each byte of a path as one character. */
+/** Percent-encodes what RFC 3986 does not allow in a path. Node represents each byte of a path as one character. */
 const encodePath = (path: string) =>
   path.replaceAll(/%(?![0-9A-Fa-f]{2})|[^\w~.\-!$&'()*+,;=:@/%]/g, (character) => {
     const byte = character.charCodeAt(0).toString(16).toUpperCase()
@@ -76,6 +76,6 @@ const encodePath = (path: string) =>
 /** Returns a problem's `error` member for OAuth endpoints (RFC 6749 §5.2). */
 export const toOauthError = (code: ProblemCode) => getProblemKind(code).oauth ?? 'invalid_request'
 
-/** Replaces the characters that `error_description` must not contain (RFC 6749 §5.2): `"`, `\` and all but printable ASCII. */
+/** Replaces what `error_description` must not contain (RFC 6749 §5.2): `"`, `\` and all but printable ASCII. */
 export const toOauthDescription = (text: string) =>
   text.replaceAll(/["\\]/g, "'").replaceAll(/[^\x20-\x7E]/g, '?')

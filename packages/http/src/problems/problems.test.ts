@@ -3,15 +3,15 @@ import { createProblemDocument, Problem, toOauthDescription, toOauthError } from
 import { getProblemKind, PROBLEM_CODES } from './problems.ts'
 
 /*
- * The vocabulary of errors (decision 35): `code` names each kind of problem. Each code has one `error`, the word of OAuth, and each
- * word has one code, except for four that the RFCs define for several mistakes.
+ * The error codes (decision 35): `code` names each kind of problem. Each code has one `error` of OAuth, and each
+ * `error` has one code, except for four that the RFCs define for several mistakes.
  */
 
 const codesByError = Map.groupBy(PROBLEM_CODES, toOauthError)
 
-test('each error of OAuth belongs to one code, except four that the RFCs define more broadly', () => {
-  const shared = [...codesByError].filter(([, codes]) => codes.length > 1).map(([error]) => error)
-  expect(shared.toSorted()).toEqual([
+test('each OAuth error belongs to one code, except four that the RFCs define more broadly', () => {
+  const sharedErrors = [...codesByError].filter(([, codes]) => codes.length > 1).map(([error]) => error)
+  expect(sharedErrors.toSorted()).toEqual([
     'invalid_client',
     'invalid_dpop_proof',
     'invalid_request',
@@ -28,12 +28,12 @@ test('each error of OAuth belongs to one code, except four that the RFCs define 
     expect(getProblemKind(code).oauth, code).toBeUndefined()
 })
 
-test('the errors of OAuth are these', () => {
-  const named = PROBLEM_CODES.flatMap((code) => {
+test('these codes have an OAuth error other than the default', () => {
+  const codesWithErrors = PROBLEM_CODES.flatMap((code) => {
     const { oauth } = getProblemKind(code)
     return oauth === undefined ? [] : [`${code} ${oauth}`]
   })
-  expect(named).toMatchInlineSnapshot(`
+  expect(codesWithErrors).toMatchInlineSnapshot(`
     [
       "invalid-client-metadata invalid_client_metadata",
       "invalid-redirect-uri invalid_redirect_uri",
@@ -75,13 +75,13 @@ test('the errors of OAuth are these', () => {
   `)
 })
 
-test.for(PROBLEM_CODES)('the texts of %s are complete sentences', (code) => {
+test.for(PROBLEM_CODES)('the texts of %s are sentences in characters that OAuth allows', (code) => {
   const { title, status, meaning, remedy } = getProblemKind(code)
   expect(title).toMatch(/^[A-Z].*[^.]$/)
   for (const text of [meaning, remedy]) expect(text).toMatch(/^[A-Z].*\.$/)
   expect(status).toBeGreaterThanOrEqual(400)
-  const at = { origin: 'https://plainpath.example', path: '/oauth/token', requestId: 'id' }
-  const { detail } = createProblemDocument(new Problem(code), at)
-  // RFC 6749 §5.2 allows few characters; others would be replaced.
+  const request = { origin: 'https://plainpath.example', path: '/oauth/token', requestId: 'id' }
+  const { detail } = createProblemDocument(new Problem(code), request)
+  // RFC 6749 §5.2 allows few characters. Others would be replaced.
   expect(toOauthDescription(detail)).toBe(detail)
 })

@@ -5,8 +5,8 @@ import { CONTACT_PROBLEMS } from './contact-problems.ts'
 import { DPOP_PROBLEMS } from './dpop-problems.ts'
 
 /**
- * A kind of problem. `oauth` is its error code in RFC 6749 bodies; by default `invalid_request`. RFC 6749 has few error codes, so
- * several kinds may share one. Clients distinguish them by `code`, which every body has.
+ * A kind of problem. `oauth` is its error code in RFC 6749 bodies; by default `invalid_request`. RFC 6749 has few error
+ * codes, so several kinds may share one. Clients distinguish them by `code`, which every body has.
  */
 interface ProblemKind {
   readonly status: number

@@ -3,7 +3,7 @@ import { createMetrics } from '../observability/metrics.ts'
 import { serve } from '../server/server.ts'
 import { createOperationsApp, createReadiness, type ReadinessChecks } from './readiness.ts'
 
-async function start(checks: ReadinessChecks) {
+async function startOperationsApp(checks: ReadinessChecks) {
   const readiness = createReadiness(checks)
   const metrics = createMetrics('test')
   const pages = { '/own': () => 'made for operators' }
@@ -16,11 +16,11 @@ async function start(checks: ReadinessChecks) {
   return { ...server, readiness, metrics, get, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() }
 }
 
-const passes = async () => true
+const pass = async () => true
 
 describe('/ready', () => {
   test('is 200 when every check passes', async () => {
-    await using app = await start({ database: passes, redis: passes })
+    await using app = await startOperationsApp({ database: pass, redis: pass })
     const { status, headers, body } = await app.get('/ready')
     expect(status).toBe(200)
     expect(headers.get('cache-control')).toBe('no-store')
@@ -37,14 +37,17 @@ describe('/ready', () => {
       },
     },
   ])('is 503 when a check $why, and shows only its name', async ({ check }) => {
-    await using app = await start({ database: passes, redis: check })
+    await using app = await startOperationsApp({ database: pass, redis: check })
     const { status, body } = await app.get('/ready')
     expect(status).toBe(503)
     expect(JSON.parse(body)).toEqual({ status: 'not ready', checks: { database: 'ok', redis: 'failed' } })
   })
 
   test('says what the app waits for, if a check names it', async () => {
-    await using app = await start({ database: async () => ({ awaited: 'PostgreSQL' }), redis: passes })
+    await using app = await startOperationsApp({
+      database: async () => ({ awaited: 'PostgreSQL' }),
+      redis: pass,
+    })
     const { status, body } = await app.get('/ready')
     expect(status).toBe(503)
     expect(JSON.parse(body)).toEqual({
@@ -55,7 +58,7 @@ describe('/ready', () => {
   })
 
   test('is 503 from the moment the app drains, even if every check passes', async () => {
-    await using app = await start({ database: passes })
+    await using app = await startOperationsApp({ database: pass })
     app.readiness.drain()
     expect(await app.get('/ready')).toMatchObject({ status: 503 })
     expect(await app.get('/live')).toMatchObject({ status: 200 })
@@ -66,36 +69,36 @@ describe('a check that hangs', () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 
-  test('fails after 2 s, and is not started a second time', async () => {
-    let started = 0
+  test('fails after 2 s, and is not started again before it ends', async () => {
+    let runCount = 0
     const { promise, resolve } = Promise.withResolvers<boolean>()
     const readiness = createReadiness({
       slow() {
-        started += 1
+        runCount += 1
         return promise
       },
     })
-    const first = readiness.check()
+    const firstCheck = readiness.check()
     await vi.advanceTimersByTimeAsync(2_000)
-    expect(await first).toEqual({ ready: false, checks: { slow: 'failed' } })
-    const second = readiness.check()
+    expect(await firstCheck).toEqual({ ready: false, checks: { slow: 'failed' } })
+    const secondCheck = readiness.check()
     await vi.advanceTimersByTimeAsync(2_000)
-    expect((await second).ready).toBe(false)
-    expect(started).toBe(1)
+    expect((await secondCheck).ready).toBe(false)
+    expect(runCount).toBe(1)
     resolve(true)
     await vi.advanceTimersByTimeAsync(0)
     expect((await readiness.check()).ready).toBe(true)
-    expect(started).toBe(2)
+    expect(runCount).toBe(2)
   })
 })
 
-test('/live runs no checks', async () => {
-  await using app = await start({ database: async () => false })
+test('/live is 200 while a check fails', async () => {
+  await using app = await startOperationsApp({ database: async () => false })
   expect(await app.get('/live')).toMatchObject({ status: 200, body: '{"status":"ok"}' })
 })
 
 test('/metrics shows counts with the name of the service', async () => {
-  await using app = await start({})
+  await using app = await startOperationsApp({})
   app.metrics.countResponse({ method: 'GET', route: '/guides/{slug}', status: 200, seconds: 0.003 })
   app.metrics.countLimitDecision('register-address', 'refused')
   const { status, headers, body } = await app.get('/metrics')
@@ -110,7 +113,7 @@ test('/metrics shows counts with the name of the service', async () => {
 })
 
 test('/metrics counts each limit decision once, however often it is scraped', async () => {
-  await using app = await start({})
+  await using app = await startOperationsApp({})
   app.metrics.countLimitDecision('reads', 'allowed')
   app.metrics.countLimitDecision('reads', 'allowed')
   app.metrics.countLimitDecision('reads', 'uncounted')
@@ -124,7 +127,7 @@ test('/metrics counts each limit decision once, however often it is scraped', as
 })
 
 test('serves the pages of an app as plain text', async () => {
-  await using app = await start({})
+  await using app = await startOperationsApp({})
   const { status, headers, body } = await app.get('/own')
   expect([status, headers.get('content-type'), headers.get('cache-control')]).toEqual([
     200,
@@ -135,8 +138,8 @@ test('serves the pages of an app as plain text', async () => {
   expect((await app.get('/toString')).status).toBe(404)
 })
 
-test('serves no other path, and only GET and HEAD', async () => {
-  await using app = await start({})
+test('serves no other path, and no method other than GET and HEAD', async () => {
+  await using app = await startOperationsApp({})
   for (const path of ['/', '/live/', '/Live', '/debug']) expect((await app.get(path)).status).toBe(404)
   for (const method of ['POST', 'DELETE', 'OPTIONS']) {
     const { status, headers } = await app.get('/ready', method)

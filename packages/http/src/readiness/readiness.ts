@@ -16,14 +16,14 @@ interface Findings {
 }
 
 export interface Readiness {
-  /** Makes `/ready` respond with 503 from now on. Load balancers then stop sending requests before the server stops. */
+  /** Makes `/ready` respond with 503 from now on, so load balancers stop sending requests before the server stops. */
   drain(): void
   check(): Promise<Findings>
 }
 
 const CHECK_TIMEOUT_MS = 2_000
 
-/** Creates a readiness that runs all checks in parallel, each for at most 2 s. A check that throws or takes longer has failed. */
+/** Creates a readiness that runs all checks in parallel. A check that throws or takes longer than 2 s has failed. */
 export function createReadiness(checks: ReadinessChecks): Readiness {
   let isDraining = false
   const runsInFlight = new Map<string, Promise<Finding>>()
@@ -72,7 +72,7 @@ async function runOrFail(check: () => Promise<Finding>): Promise<Finding> {
 const withTimeout = (finding: Promise<Finding>): Promise<Finding> =>
   Promise.race([finding, sleep(CHECK_TIMEOUT_MS, false, { ref: false })])
 
-/** Creates the app that serves `/live`, `/ready`, `/metrics` and further pages, on a listener that only operators can reach. */
+/** Creates the app for `/live`, `/ready`, `/metrics` and other pages, on a listener that only operators reach. */
 export function createOperationsApp(deps: {
   readiness: Readiness
   registry: Registry
@@ -119,8 +119,8 @@ interface WaitingApp<Opened> {
   /** Reports the startup dependencies. The app is never ready before it is open. */
   readonly readiness: Readiness
   /**
-   * Checks the startup dependencies until they are available: immediately, then after 100 ms, and then after pauses that double to
-   * 1 s.
+   * Opens the app once the startup dependencies are available. Checks them immediately, then after 100 ms, and then
+   * after pauses that double up to 1 s.
    *
    * @returns the opened app; undefined if `stop` is aborted first
    * @throws an error of `open` that is not transient
@@ -128,7 +128,7 @@ interface WaitingApp<Opened> {
   open(stop: AbortSignal): Promise<Opened | undefined>
 }
 
-/** Opens an app as soon as its startup dependencies are available. */
+/** Prepares an app that opens as soon as its startup dependencies are available. Logs which ones are missing. */
 export function openWhenReady<Opened>(options: OpenWhenReadyOptions<Opened>): WaitingApp<Opened> {
   const { log } = options
   const dependencies = createReadiness(options.startupDependencies)

@@ -3,129 +3,129 @@ import { createLog } from '../observability/log.ts'
 import { Problem } from '../problems/problem.ts'
 import { refuseWritesUnderClockSkew, watchClock, withSynchronisedClock } from './watch-clock.ts'
 
-/** A machine whose wall clock is `ahead` of that of the database, with time set by hand. */
-function machine() {
-  const state = { passed: 0, ahead: 0, down: false, answerMs: 0 }
-  const logged: string[] = []
+/** Creates a machine whose wall clock is `aheadMs` ahead of the database's. The test sets the time. */
+function createMachine() {
+  const state = { elapsedMs: 0, aheadMs: 0, isDown: false, responseMs: 0 }
+  const logLines: string[] = []
   const skews: number[] = []
   const START = Date.parse('2026-11-01T12:00:00Z')
   const clock = watchClock({
     readTime: async () => {
-      if (state.down) throw new Error('down')
-      const at = new Date(START + state.passed + state.answerMs / 2)
-      state.passed += state.answerMs
+      if (state.isDown) throw new Error('down')
+      const at = new Date(START + state.elapsedMs + state.responseMs / 2)
+      state.elapsedMs += state.responseMs
       return at
     },
-    log: createLog({ service: 'test', write: (line) => void logged.push(line) }),
+    log: createLog({ service: 'test', write: (line) => void logLines.push(line) }),
     onSkew: (seconds) => void skews.push(seconds),
     everyMs: 1,
-    wall: () => START + state.passed + state.ahead,
-    monotonic: () => state.passed,
+    wall: () => START + state.elapsedMs + state.aheadMs,
+    monotonic: () => state.elapsedMs,
   })
-  const comparisons = (count = 3) => {
+  const waitForComparisons = (count = 3) => {
     const countBefore = skews.length
     return expect.poll(() => skews.length - countBefore).toBeGreaterThan(count)
   }
-  return { state, logged, skews, clock, comparisons }
+  return { state, logLines, skews, clock, waitForComparisons }
 }
 
 test('F-17 accepts a clock with a skew below two seconds, and logs nothing', async () => {
-  const { state, clock, logged, comparisons, skews } = machine()
+  const { state, clock, logLines, waitForComparisons, skews } = createMachine()
   await using _ = clock
-  state.ahead = 1_900
-  await comparisons()
-  expect([clock.isSynchronised(), skews.at(-1), logged]).toEqual([true, 1.9, []])
+  state.aheadMs = 1_900
+  await waitForComparisons()
+  expect([clock.isSynchronised(), skews.at(-1), logLines]).toEqual([true, 1.9, []])
   clock.requireSynchronised()
 })
 
-test.for([2_500, -2_500])('F-17 logs a skew of %i ms once, and its end once', async (ahead) => {
-  const { state, clock, logged, comparisons } = machine()
+test.for([2_500, -2_500])('F-17 logs a skew of %i ms once, and its end once', async (aheadMs) => {
+  const { state, clock, logLines, waitForComparisons } = createMachine()
   await using _ = clock
-  await comparisons()
-  state.ahead = ahead
-  await comparisons()
+  await waitForComparisons()
+  state.aheadMs = aheadMs
+  await waitForComparisons()
   expect(clock.isSynchronised()).toBe(true)
-  expect(logged.filter((line) => line.includes('differs from that of the database'))).toHaveLength(1)
-  state.ahead = 0
-  await comparisons()
-  expect(logged).toHaveLength(2)
+  expect(logLines.filter((line) => line.includes('differs from that of the database'))).toHaveLength(1)
+  state.aheadMs = 0
+  await waitForComparisons()
+  expect(logLines).toHaveLength(2)
 })
 
 test.for([3_600_000, -3_600_000, 31_000])(
-  'F-17 rejects a clock with a skew of %i ms at once',
-  async (ahead) => {
-    const { state, clock, comparisons } = machine()
+  'F-17 rejects a clock with a skew of %i ms immediately',
+  async (aheadMs) => {
+    const { state, clock, waitForComparisons } = createMachine()
     await using _ = clock
-    await comparisons()
-    state.ahead = ahead
+    await waitForComparisons()
+    state.aheadMs = aheadMs
     expect(clock.isSynchronised()).toBe(false)
     expect(() => clock.requireSynchronised()).toThrow(Problem)
-    await comparisons()
+    await waitForComparisons()
     expect(clock.isSynchronised()).toBe(false)
-    state.ahead = 0
+    state.aheadMs = 0
     expect(clock.isSynchronised()).toBe(true)
   },
 )
 
-test('F-17 notices a step of the clock while the store is down, and mistakes no passing time for one', async () => {
-  const { state, clock, comparisons } = machine()
+test('F-17 notices a step of the clock while the database is down, but no skew from elapsed time', async () => {
+  const { state, clock, waitForComparisons } = createMachine()
   await using _ = clock
-  state.down = true
-  state.passed += 7_200_000
-  await comparisons()
+  state.isDown = true
+  state.elapsedMs += 7_200_000
+  await waitForComparisons()
   expect(clock.skewMs()).toBe(0)
-  state.ahead = -40_000
+  state.aheadMs = -40_000
   expect(clock.isSynchronised()).toBe(false)
 })
 
-test('F-17 ignores the time of a store that responds slowly', async () => {
-  const { state, clock, comparisons } = machine()
+test('F-17 ignores the time of a database that responds slowly', async () => {
+  const { state, clock, waitForComparisons } = createMachine()
   await using _ = clock
-  await comparisons()
-  state.answerMs = 5_000
-  state.ahead = 60_000
-  await comparisons()
+  await waitForComparisons()
+  state.responseMs = 5_000
+  state.aheadMs = 60_000
+  await waitForComparisons()
   expect(Math.abs(clock.skewMs())).toBe(60_000)
 })
 
 test('F-17 allows reads and refuses writes while the clock is not synchronised', async () => {
-  const { state, clock } = machine()
+  const { state, clock } = createMachine()
   await using _ = clock
-  const passes = async (method: string) => {
-    let passed = false
-    await refuseWritesUnderClockSkew(clock)({ method }, async () => (passed = true)).catch(() => undefined)
-    return passed
+  const isAllowed = async (method: string) => {
+    let wasCalled = false
+    await refuseWritesUnderClockSkew(clock)({ method }, async () => (wasCalled = true)).catch(() => undefined)
+    return wasCalled
   }
   const methods = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'DELETE']
-  expect(await Promise.all(methods.map(passes))).toEqual([true, true, true, true, true, true])
-  state.ahead = -40_000
-  expect(await Promise.all(methods.map(passes))).toEqual([true, true, true, false, false, false])
+  expect(await Promise.all(methods.map(isAllowed))).toEqual([true, true, true, true, true, true])
+  state.aheadMs = -40_000
+  expect(await Promise.all(methods.map(isAllowed))).toEqual([true, true, true, false, false, false])
 })
 
 test.for(['a decision', 'a refusal'])(
   'F-17 withholds %s when the clock is set wrong in the meantime',
-  async (which) => {
-    const { state, clock } = machine()
+  async (outcome) => {
+    const { state, clock } = createMachine()
     await using _ = clock
     const decide = async () => {
-      if (which === 'a refusal') throw new Problem('invalid-token')
-      return which
+      if (outcome === 'a refusal') throw new Problem('invalid-token')
+      return outcome
     }
-    const problemCode = (deciding: Promise<unknown>) =>
-      deciding.then(
+    const getProblemCode = (decision: Promise<unknown>) =>
+      decision.then(
         () => 'decided',
         (thrown: unknown) => (thrown as Problem).code,
       )
-    expect(await problemCode(withSynchronisedClock(clock, decide))).toBe(
-      which === 'a refusal' ? 'invalid-token' : 'decided',
+    expect(await getProblemCode(withSynchronisedClock(clock, decide))).toBe(
+      outcome === 'a refusal' ? 'invalid-token' : 'decided',
     )
-    const stepping = () => {
-      state.ahead = 3_600_000
+    const decideAfterStep = () => {
+      state.aheadMs = 3_600_000
       return decide()
     }
-    expect(await problemCode(withSynchronisedClock(clock, stepping))).toBe('unavailable')
-    state.ahead = 0
-    const posted = refuseWritesUnderClockSkew(clock)({ method: 'POST' }, stepping)
-    expect(await problemCode(posted)).toBe('unavailable')
+    expect(await getProblemCode(withSynchronisedClock(clock, decideAfterStep))).toBe('unavailable')
+    state.aheadMs = 0
+    const postResult = refuseWritesUnderClockSkew(clock)({ method: 'POST' }, decideAfterStep)
+    expect(await getProblemCode(postResult)).toBe('unavailable')
   },
 )

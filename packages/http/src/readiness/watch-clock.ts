@@ -3,8 +3,8 @@ import type { Log } from '../observability/log.ts'
 import { Problem } from '../problems/problem.ts'
 
 /*
- * Compares this machine's wall clock with PostgreSQL's clock, by which all instances agree on expiry. While the two differ too
- * much, decisions about time are refused. No clock is corrected.
+ * Compares this machine's wall clock with PostgreSQL's clock, by which all instances agree on expiry. While the two
+ * differ too much, requests that depend on the time are refused. No clock is corrected.
  */
 
 /** This machine's wall clock, compared with the database's clock. */
@@ -43,24 +43,24 @@ const MAX_SKEW_MS = 30_000
 const MAX_RESPONSE_MS = 1_000
 
 /**
- * Compares the clocks every two seconds until it is disposed of. While the database does not respond, the monotonic clock carries
- * the last comparison forward.
+ * Compares the clocks until it is disposed of, by default every two seconds. While the database does not respond, the
+ * monotonic clock carries the last comparison forward.
  */
 export function watchClock(deps: WatchClockDeps): WatchedClock {
   // oxlint-disable-next-line no-restricted-properties -- the clock that is compared
   const { readTime, log, onSkew, wall = Date.now, monotonic = () => performance.now() } = deps
-  /** The difference between the wall clock and the monotonic clock if there were no skew. */
-  let synchronisedOffset = wall() - monotonic()
+  /** The difference that the wall clock and the monotonic clock would have without skew. */
+  let synchronisedOffsetMs = wall() - monotonic()
   let isReported = false
   let currentRun: Promise<void> | undefined
 
-  const skewMs = () => wall() - monotonic() - synchronisedOffset
+  const skewMs = () => wall() - monotonic() - synchronisedOffsetMs
 
   async function compare(): Promise<void> {
     const sentAt = monotonic()
-    const storeMs = (await readTime()).getTime()
+    const databaseMs = (await readTime()).getTime()
     const receivedAt = monotonic()
-    if (receivedAt - sentAt <= MAX_RESPONSE_MS) synchronisedOffset = storeMs - (sentAt + receivedAt) / 2
+    if (receivedAt - sentAt <= MAX_RESPONSE_MS) synchronisedOffsetMs = databaseMs - (sentAt + receivedAt) / 2
   }
 
   function report(): void {
@@ -101,9 +101,11 @@ export function watchClock(deps: WatchClockDeps): WatchedClock {
 const READ_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /**
- * Runs `decide`. Withholds its result, even a refusal, unless the clock is synchronised both before and after it.
+ * Runs `decide` if the clock is synchronised. Withholds its result, even an error, if the clock is no longer
+ * synchronised afterwards.
  *
- * @throws {Problem} `unavailable`. As with a lost response, `decide` may have taken effect
+ * @throws {Problem} `unavailable` if the clock is not synchronised. As with a lost response, `decide` may have taken
+ *   effect
  */
 export async function withSynchronisedClock<T>(
   clock: Pick<WatchedClock, 'requireSynchronised'>,
@@ -117,7 +119,7 @@ export async function withSynchronisedClock<T>(
   }
 }
 
-/** Creates the middleware that refuses writes while the clock is not synchronised, because they store times and decide by them. */
+/** Creates the middleware that refuses writes while the clock is not synchronised, because they depend on time. */
 export function refuseWritesUnderClockSkew(clock: Pick<WatchedClock, 'requireSynchronised'>) {
   return async ({ method }: Pick<Context, 'method'>, next: () => Promise<unknown>): Promise<void> => {
     await (READ_METHODS.has(method) ? next() : withSynchronisedClock(clock, next))

@@ -19,18 +19,19 @@ export function parseTrustedProxies(list: string): TrustedProxies {
     if (!entry) continue
     const [address = '', prefix, excess] = entry.split('/')
     const family = isIPv4(address) ? 'ipv4' : 'ipv6'
-    const bits = prefix === undefined ? (family === 'ipv4' ? 32 : 128) : Number(prefix)
+    const maxBits = family === 'ipv4' ? 32 : 128
+    const bits = prefix === undefined ? maxBits : Number(prefix)
     if (
       !isIP(address) ||
       excess !== undefined ||
       (prefix !== undefined && !/^\d{1,3}$/.test(prefix)) ||
-      bits > (family === 'ipv4' ? 32 : 128)
+      bits > maxBits
     ) {
       throw new Error(`not an address or network: ${entry}`)
     }
     networks.addSubnet(address, bits, family)
   }
-  const trustByAddress = new LRUCache<string, boolean>({ max: MAX_CACHED })
+  const trustByAddress = new LRUCache<string, boolean>({ max: MAX_CACHED_ADDRESSES })
   return {
     has(address) {
       const cachedTrust = trustByAddress.get(address)
@@ -43,12 +44,13 @@ export function parseTrustedProxies(list: string): TrustedProxies {
 }
 
 const MAX_HOPS = 64
-/** The cache size. Results are cached, because requests come from the same few gateways and from returning clients. */
-const MAX_CACHED = 1_000
+/** Results are cached, because requests come from the same few gateways and from returning clients. */
+const MAX_CACHED_ADDRESSES = 1_000
 
 /**
- * Finds the client's address: the socket's or, behind trusted proxies, the right-most `X-Forwarded-For` hop that is not a trusted
- * proxy. Hops further left can be forged and are ignored. A hop that is not an address ends the search.
+ * Finds the client's address: the socket's or, behind trusted proxies, the right-most `X-Forwarded-For` hop that is not
+ * a trusted proxy. Hops further left can be forged and are ignored, as are all but the last 64. A hop that is not an
+ * address ends the search.
  */
 export function findClientAddress(request: IncomingMessage, trusted: TrustedProxies): string {
   let address = getSocketAddress(request.socket)
@@ -63,11 +65,14 @@ export function findClientAddress(request: IncomingMessage, trusted: TrustedProx
   return address
 }
 
-/** Returns the address at the other end of the connection, which may be a proxy. */
+/** Returns the address at the other end of the connection, which may be a proxy; `0.0.0.0` if it is no longer known. */
 export const getSocketAddress = (socket: { readonly remoteAddress?: string | undefined }): string =>
   normalizeAddress(socket.remoteAddress ?? '') ?? '0.0.0.0'
 
-/** Removes port, brackets and zone, and converts IPv4-mapped IPv6 to IPv4. Returns undefined for text that is not an address. */
+/**
+ * Removes port, brackets and zone, converts IPv4-mapped IPv6 to IPv4, and writes out other IPv6 addresses in eight
+ * groups. Returns undefined for text that is not an address.
+ */
 function normalizeAddress(input: string): string | undefined {
   if (isIPv4(input)) return input
   const text = input.trim()
@@ -100,8 +105,8 @@ function parseIpv6Groups(address: string): number[] {
 }
 
 /**
- * Lists the networks for which limits count an address, narrowest first: an IPv4 address itself; or an IPv6 address's /64 and, with
- * four times the allowance, its /48. One subscriber can use every address of such a network.
+ * Lists the networks for which limits count an address, narrowest first: an IPv4 address itself; or an IPv6 address's
+ * /64 and, with four times the allowance, its /48. One subscriber may control all addresses of such a network.
  *
  * @throws {TypeError} for text that is not an address
  */

@@ -2,11 +2,11 @@ import type { Context, Middleware } from 'koa'
 import { Problem } from '../problems/problem.ts'
 
 export interface CrossOriginOptions {
-  /** Origins whose scripts may POST. */
+  /** Origins whose scripts may write, with POST or any other method than GET and HEAD. */
   allowedOrigins: readonly string[]
   /** Returns true for paths that any origin may GET. */
   isPublicGet(path: string): boolean
-  /** Returns true for paths that any origin may POST to, because a POST there changes nothing. By default, there are none. */
+  /** Returns true for paths to which any origin may POST, because that changes nothing. By default, none. */
   isPublicPost?(path: string): boolean
 }
 
@@ -23,8 +23,8 @@ const createReadableHeaders = (origin: string) => ({
 export const READABLE_BY_ALL: Readonly<Record<string, string>> = createReadableHeaders('*')
 
 /**
- * Creates the middleware for CORS without credentials: public GETs and POSTs for any origin, other writes for the configured
- * origins. Refuses (403) a write that a browser sends for another site, before the body is read.
+ * Creates the middleware for CORS without credentials: public GETs and POSTs for any origin, other writes for the
+ * configured origins. Refuses (403) any other write that a browser marks as cross-site, before the body is read.
  */
 export function handleCrossOrigin(options: CrossOriginOptions): Middleware {
   const allowedOrigins = new Set(options.allowedOrigins)
@@ -59,8 +59,8 @@ export function handleCrossOrigin(options: CrossOriginOptions): Middleware {
 }
 
 /**
- * Refuses a form that a browser sends from a page of another origin. `Sec-Fetch-Site` decides, or `Origin` if the browser does not
- * send it. A request without either header does not come from another site's page.
+ * Refuses a form that a browser sends from a page of another origin. `Sec-Fetch-Site` decides, or `Origin` if the
+ * browser does not send it. A request without either header does not come from another site's page.
  *
  * @param isUnguessable true for a form with a secret, whose page sends no referrer; `Origin: null` is then accepted
  * @throws {Problem} 403 `cross-site-request`

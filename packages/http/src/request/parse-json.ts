@@ -4,13 +4,13 @@ export class JsonError extends Error {
 }
 
 const MAX_DEPTH = 16
-/** Members that change an object's prototype when code copies or merges it. */
+/** Members that can change an object's prototype when code copies or merges them. */
 const UNSAFE_NAMES = new Set(['__proto__', 'constructor', 'prototype'])
 
 /**
- * Parses JSON by the rules of I-JSON (RFC 7493): no duplicate members, no lone surrogates, no integers beyond the safe range. Also
- * refuses NUL, minus zero, the members `__proto__`, `constructor` and `prototype`, and more than 16 levels. `JSON.parse` accepts
- * all of these.
+ * Parses JSON by the rules of I-JSON (RFC 7493): no duplicate members, no lone surrogates, no integers beyond the safe
+ * range. Also refuses NUL, minus zero, the members `__proto__`, `constructor` and `prototype`, and more than 16 levels.
+ * `JSON.parse` accepts all of these.
  *
  * @throws {JsonError} whose message never quotes the text
  */

@@ -2,14 +2,14 @@ import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { cpuTimeOf } from '../../test/cpu-time.ts'
+import { measureCpuMs } from '../../test/cpu-time.ts'
 import { converse, head } from '../../test/raw-http.ts'
 import { type Service, startService } from '../../test/start-service.ts'
 import { defineRoute } from '../routing/route.ts'
 import { readForm } from './read-body.ts'
 
 const limits = {}
-const echo = defineRoute({
+const echoRoute = defineRoute({
   method: 'post',
   path: '/echo',
   operationId: 'echo',
@@ -20,7 +20,7 @@ const echo = defineRoute({
   responses: { 200: z.looseObject({}) },
   handle: ({ body }) => ({ status: 200, body }),
 })
-const optional = defineRoute({
+const optionalRoute = defineRoute({
   method: 'post',
   path: '/optional',
   operationId: 'optional',
@@ -33,9 +33,9 @@ const optional = defineRoute({
   handle: ({ body }) => ({ status: 200, body: { given: body } }),
 })
 
-const start = () =>
+const startEchoService = () =>
   startService({
-    routes: [echo, optional],
+    routes: [echoRoute, optionalRoute],
     use: [
       async (ctx, next) => {
         if (ctx.path !== '/form') return next()
@@ -57,8 +57,8 @@ const post = (
     ...(type !== undefined && { headers: { 'content-type': type } }),
   })
 
-/** A JSON object of exactly so many bytes. */
-const objectOf = (bytes: number) => `{"a":"${'x'.repeat(bytes - 8)}"}`
+/** Creates a JSON object of exactly this many bytes. */
+const createObjectText = (bytes: number) => `{"a":"${'x'.repeat(bytes - 8)}"}`
 
 describe('accepts the media type', () => {
   test.for([
@@ -69,7 +69,7 @@ describe('accepts the media type', () => {
     'application/json; charset=utf8',
     'application/json;;',
   ])('%s', async (type) => {
-    await using service = await start()
+    await using service = await startEchoService()
     const response = await post(service, '/echo', type, '{"a":"é"}')
     expect(await response.json()).toEqual({ a: 'é' })
     expect(response.status).toBe(200)
@@ -92,7 +92,7 @@ describe('refuses with 415 the media type', () => {
     { type: 'application/json; charset=nonsense' },
     { type: 'json' },
   ])('$type', async ({ type }) => {
-    await using service = await start()
+    await using service = await startEchoService()
     for (const path of ['/echo', '/optional']) {
       const response = await post(service, path, type, '{"name":"x"}')
       expect(await response.json()).toMatchObject({ status: 415, code: 'unsupported-media-type' })
@@ -101,7 +101,7 @@ describe('refuses with 415 the media type', () => {
   })
 
   test('two Content-Type headers', async () => {
-    await using service = await start()
+    await using service = await startEchoService()
     const { responses } = await converse(
       service.port,
       `${head('POST /echo HTTP/1.1', 'Host: h', 'Content-Type: application/json', 'Content-Type: text/plain', 'Content-Length: 2')}{}`,
@@ -112,9 +112,9 @@ describe('refuses with 415 the media type', () => {
 })
 
 test.for(['gzip', 'br', 'deflate', 'gzip, gzip', 'identity'])(
-  'a body with Content-Encoding: %s is refused without being inflated',
+  'refuses a body with Content-Encoding: %s',
   async (encoding) => {
-    await using service = await start()
+    await using service = await startEchoService()
     const response = await fetch(`${service.url}/echo`, {
       method: 'POST',
       headers: { 'content-type': json, 'content-encoding': encoding },
@@ -126,16 +126,16 @@ test.for(['gzip', 'br', 'deflate', 'gzip, gzip', 'identity'])(
 
 describe('a body', () => {
   test('of 16 KiB is read, and one byte more is 413', async () => {
-    await using service = await start()
-    expect((await post(service, '/echo', json, objectOf(16_384))).status).toBe(200)
-    const refused = await post(service, '/echo', json, objectOf(16_385))
-    expect(await refused.json()).toMatchObject({ status: 413, code: 'content-too-large' })
-    expect(refused.headers.get('connection')).toBe('close')
+    await using service = await startEchoService()
+    expect((await post(service, '/echo', json, createObjectText(16_384))).status).toBe(200)
+    const refusal = await post(service, '/echo', json, createObjectText(16_385))
+    expect(await refusal.json()).toMatchObject({ status: 413, code: 'content-too-large' })
+    expect(refusal.headers.get('connection')).toBe('close')
   })
 
-  test('that is far too large is 413, also for a client that sends all before it reads', async () => {
-    await using service = await start()
-    const body = objectOf(5_000_000)
+  test('that is far too large is 413, even for a client that sends all of it before it reads', async () => {
+    await using service = await startEchoService()
+    const body = createObjectText(5_000_000)
     const socket = connect(service.port, '127.0.0.1')
     const { promise: written, resolve } = Promise.withResolvers<unknown>()
     socket.on('error', resolve).pause()
@@ -149,30 +149,30 @@ describe('a body', () => {
     expect(response.join('')).toMatch(/^HTTP\/1\.1 413 /)
   })
 
-  test('in chunks is measured while it arrives', async () => {
-    await using service = await start()
+  test('in chunks is 413 as soon as it is too large', async () => {
+    await using service = await startEchoService()
     const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`
-    const start16 = head(
+    const requestHead = head(
       'POST /echo HTTP/1.1',
       'Host: h',
       `Content-Type: ${json}`,
       'Transfer-Encoding: chunked',
     )
-    const whole = `${start16}${chunk(objectOf(16_000))}${chunk(' '.repeat(384))}0\r\n\r\n`
+    const whole = `${requestHead}${chunk(createObjectText(16_000))}${chunk(' '.repeat(384))}0\r\n\r\n`
     expect((await converse(service.port, whole, { responses: 1 })).responses[0]?.status).toBe(200)
-    // The last chunk never comes: a body that is too long is refused before its end.
-    const refused = await converse(
+    // The last chunk never comes, because the body must be refused before its end.
+    const refusal = await converse(
       service.port,
-      `${start16}${chunk(objectOf(16_000))}${chunk(' '.repeat(385))}`,
+      `${requestHead}${chunk(createObjectText(16_000))}${chunk(' '.repeat(385))}`,
     )
-    expect(refused.responses.map(({ status }) => status)).toEqual([413])
-    expect(refused.closed).toBe(true)
+    expect(refusal.responses.map(({ status }) => status)).toEqual([413])
+    expect(refusal.closed).toBe(true)
   })
 
   test.for(['16385', '4294967296', '4294967297', '99999999999999'])(
-    'that announces %s bytes and sends none is not waited for',
+    'that announces %s bytes and sends none is 413 within 2 s',
     async (length) => {
-      await using service = await start()
+      await using service = await startEchoService()
       const startedAt = performance.now()
       const { responses, closed } = await converse(
         service.port,
@@ -185,26 +185,27 @@ describe('a body', () => {
   )
 
   test.for(['by its length', 'in chunks'])(
-    'that is too large %s is the last thing that is read',
-    async (how) => {
-      await using service = await start()
-      const body = objectOf(200_000) + head('GET /hidden HTTP/1.1', 'Host: h')
-      const [framing, framed] =
-        how === 'in chunks'
+    'that is too large %s ends its connection before the next request',
+    async (framing) => {
+      await using service = await startEchoService()
+      const body = createObjectText(200_000) + head('GET /hidden HTTP/1.1', 'Host: h')
+      const [framingHeader, framedBody] =
+        framing === 'in chunks'
           ? ['Transfer-Encoding: chunked', `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`]
           : [`Content-Length: ${body.length}`, body]
-      const first = head('POST /echo HTTP/1.1', 'Host: h', `Content-Type: ${json}`, framing) + framed
+      const firstRequest =
+        head('POST /echo HTTP/1.1', 'Host: h', `Content-Type: ${json}`, framingHeader) + framedBody
       const { responses, closed } = await converse(
         service.port,
-        first + head('PUT /echo HTTP/1.1', 'Host: h'),
+        firstRequest + head('PUT /echo HTTP/1.1', 'Host: h'),
       )
       expect(responses.map(({ status }) => status)).toEqual([413])
       expect(closed).toBe(true)
     },
   )
 
-  test('that is too large before it is malformed is too large', async () => {
-    await using service = await start()
+  test('that becomes malformed only after it is too large is 413', async () => {
+    await using service = await startEchoService()
     const chunked = head(
       'POST /echo HTTP/1.1',
       'Host: h',
@@ -217,8 +218,8 @@ describe('a body', () => {
     expect(closed).toBe(true)
   })
 
-  test('of the wrong type is skipped, and the next request on the connection gets its own response', async () => {
-    await using service = await start()
+  test('of the wrong type is skipped, and the next request gets its own response', async () => {
+    await using service = await startEchoService()
     const { responses } = await converse(
       service.port,
       `${head('POST /echo HTTP/1.1', 'Host: h', 'Content-Type: text/plain', 'Content-Length: 9')}GET / HT\n` +
@@ -232,7 +233,7 @@ describe('a body', () => {
   })
 
   test('of a GET is skipped, and the next request gets its own response', async () => {
-    await using service = await start()
+    await using service = await startEchoService()
     const { responses } = await converse(
       service.port,
       `${head('GET /echo HTTP/1.1', 'Host: h', 'Content-Length: 9')}GET / HT\n${head('DELETE /echo HTTP/1.1', 'Host: h')}`,
@@ -241,8 +242,8 @@ describe('a body', () => {
     expect(responses.map(({ status }) => status)).toEqual([405, 405])
   })
 
-  test('that ends too early does not affect other requests', async () => {
-    await using service = await start()
+  test('that is shorter than announced takes its last bytes from the next request, and both are 400', async () => {
+    await using service = await startEchoService()
     const { responses } = await converse(
       service.port,
       `${head('POST /echo HTTP/1.1', 'Host: h', `Content-Type: ${json}`, 'Content-Length: 4')}{}${head('GET / HTTP/1.1', 'Host: h')}`,
@@ -253,28 +254,29 @@ describe('a body', () => {
 })
 
 describe('refuses with 400 bytes that are', () => {
-  /** An object with these bytes in a text. */
-  const around = (bytes: number[]) => Buffer.from([...Buffer.from('{"a":"'), ...bytes, ...Buffer.from('"}')])
+  /** Creates a JSON object with these bytes in a string. */
+  const createObjectWith = (bytes: number[]) =>
+    Buffer.from([...Buffer.from('{"a":"'), ...bytes, ...Buffer.from('"}')])
   test.for([
-    { why: 'not UTF-8', bytes: around([0xff]) },
-    { why: 'overlong', bytes: around([0xc0, 0xaf]) },
-    { why: 'surrogates in UTF-8', bytes: around([0xed, 0xa0, 0xbd, 0xed, 0xb8, 0x80]) },
-    { why: 'cut in a character', bytes: around([0xc3]) },
+    { why: 'not UTF-8', bytes: createObjectWith([0xff]) },
+    { why: 'an overlong encoding', bytes: createObjectWith([0xc0, 0xaf]) },
+    { why: 'surrogates in UTF-8', bytes: createObjectWith([0xed, 0xa0, 0xbd, 0xed, 0xb8, 0x80]) },
+    { why: 'cut off within a character', bytes: createObjectWith([0xc3]) },
     { why: 'UTF-16', bytes: Buffer.from('{"a":1}', 'utf16le') },
-    { why: 'UTF-16 with its mark', bytes: Buffer.from('\uFEFF{"a":1}', 'utf16le') },
+    { why: 'UTF-16 with a byte order mark', bytes: Buffer.from('\uFEFF{"a":1}', 'utf16le') },
     { why: 'UTF-8 with a byte order mark', bytes: Buffer.from('\uFEFF{"a":1}') },
   ])('$why', async ({ bytes }) => {
-    await using service = await start()
+    await using service = await startEchoService()
     const response = await post(service, '/echo', json, new Uint8Array(bytes))
     expect(await response.json()).toMatchObject({ status: 400, code: 'invalid-request' })
   })
 })
 
 describe('no body', () => {
-  test('is the empty object if the body is optional', async () => {
-    await using service = await start()
-    const sent = await fetch(`${service.url}/optional`, { method: 'POST' })
-    expect(await sent.json()).toEqual({ given: {} })
+  test('is parsed as an empty object if the body is optional', async () => {
+    await using service = await startEchoService()
+    const response = await fetch(`${service.url}/optional`, { method: 'POST' })
+    expect(await response.json()).toEqual({ given: {} })
     const chunked = head('POST /optional HTTP/1.1', 'Host: h', 'Transfer-Encoding: chunked')
     const { responses } = await converse(service.port, `${chunked}0\r\n\r\n`, { responses: 1 })
     expect(responses[0]?.status).toBe(415)
@@ -289,7 +291,7 @@ describe('no body', () => {
   })
 
   test('is 400 if a body is required, with a detail that says what to send', async () => {
-    await using service = await start()
+    await using service = await startEchoService()
     const response = await fetch(`${service.url}/echo`, { method: 'POST', headers: { 'content-type': json } })
     expect(await response.json()).toMatchObject({
       status: 400,
@@ -300,8 +302,8 @@ describe('no body', () => {
 
 describe('a form', () => {
   const form = 'application/x-www-form-urlencoded'
-  test('keeps every field in order, and duplicates', async () => {
-    await using service = await start()
+  test('retains every field in order, with duplicates', async () => {
+    await using service = await startEchoService()
     const response = await post(service, '/form', form, 'a=1&b=%C3%A9+x&a=2&c')
     expect(await response.json()).toEqual([
       ['a', '1'],
@@ -311,18 +313,18 @@ describe('a form', () => {
     ])
   })
 
-  test('has at most 32 fields, and refuses more without delay', async () => {
-    await using service = await start()
+  test('is refused beyond 32 fields, within 0.5 s of CPU time', async () => {
+    await using service = await startEchoService()
     expect((await post(service, '/form', form, 'a=1&'.repeat(32))).status).toBe(200)
     expect((await post(service, '/form', form, 'a=1&'.repeat(33))).status).toBe(400)
-    const ms = await cpuTimeOf(async () => {
+    const ms = await measureCpuMs(async () => {
       expect((await post(service, '/form', form, 'a&'.repeat(8_000))).status).toBe(400)
     })
     expect(ms).toBeLessThan(500)
   })
 
   test('sent as JSON is refused with the header to send instead', async () => {
-    await using service = await start()
+    await using service = await startEchoService()
     const response = await post(service, '/form', json, '{"grant_type":"client_credentials"}')
     expect(await response.json()).toMatchObject({
       status: 415,

@@ -14,8 +14,8 @@ const JSON_TYPE = 'application/json'
 export const FORM_TYPE = 'application/x-www-form-urlencoded'
 
 /**
- * The options of koa-bodyparser, which reads the body up to a limit. `binary` preserves the bytes, which we decode and parse
- * strictly. `encoding` is passed on to co-body, although it is missing from the types.
+ * The options of koa-bodyparser, which reads the body up to a limit. `binary` preserves the bytes, which we decode and
+ * parse strictly. `encoding` is passed on to co-body, although it is missing from the types.
  */
 const PARSER_OPTIONS: bodyParser.Options & { encoding: 'binary' } = {
   enableTypes: ['text'],
@@ -74,7 +74,7 @@ async function readBounded(ctx: Context): Promise<void> {
   }
 }
 
-/** Discards the rest of a body. Otherwise, a client that sends everything before it reads would get a connection reset. */
+/** Discards the rest of a body. Otherwise, a client that sends everything before it reads would get a reset. */
 async function discardRest(request: IncomingMessage): Promise<void> {
   const { promise: endOrTimeout, resolve } = Promise.withResolvers<void>()
   const timer = setTimeout(resolve, LINGER_MS)
@@ -118,8 +118,8 @@ export async function readJson(ctx: Context): Promise<unknown> {
 }
 
 /**
- * Reads a form body. Returns an empty form without a body. Retains repeated fields, which the OAuth endpoints refuse later (RFC
- * 6749 §3.2).
+ * Reads a form body. Returns an empty form without a body. Retains repeated fields, which the OAuth endpoints refuse
+ * later (RFC 6749 §3.2).
  *
  * @param hint a sentence for the 415 response that names the type to send
  * @throws {Problem} 400, 413 or 415

@@ -3,14 +3,14 @@ import { describe, expect, test } from 'vitest'
 import { converse, head } from '../../test/raw-http.ts'
 import { startService } from '../../test/start-service.ts'
 
-const idOf = async (sent?: string) => {
+const fetchRequestId = async (sentId?: string) => {
   await using service = await startService()
-  const headers = sent === undefined ? {} : { 'x-request-id': sent }
+  const headers = sentId === undefined ? {} : { 'x-request-id': sentId }
   return (await fetch(service.url, { headers })).headers.get('x-request-id')
 }
 
-test.for(['12345678', 'a'.repeat(64), 'Trace_1.2-3'])('keeps the request id %s', async (id) => {
-  expect(await idOf(id)).toBe(id)
+test.for(['12345678', 'a'.repeat(64), 'Trace_1.2-3'])('uses the valid request id %s', async (id) => {
+  expect(await fetchRequestId(id)).toBe(id)
 })
 
 test.for([
@@ -23,8 +23,8 @@ test.for([
   'a@example.org',
   '<script>',
   'a,b,c,d,e',
-])('replaces the request id %s', async (id) => {
-  expect(await idOf(id)).toMatch(/^[0-9a-f]{8}-[0-9a-f-]{27}$/)
+])('replaces the invalid request id %s', async (id) => {
+  expect(await fetchRequestId(id)).toMatch(/^[0-9a-f]{8}-[0-9a-f-]{27}$/)
 })
 
 test('replaces two request ids in one request', async () => {
@@ -49,8 +49,8 @@ test('logs one line for a request, without its path, query, address, headers or 
     },
     body: 'canary-body',
   })
-  const [line = '', ...others] = service.logged
-  expect(others).toEqual([])
+  const [line = '', ...otherLines] = service.logLines
+  expect(otherLines).toEqual([])
   expect(line).not.toMatch(/canary|203\.0\.113|127\.0\.0\.1/)
   expect(JSON.parse(line)).toEqual({
     level: 'info',
@@ -63,17 +63,17 @@ test('logs one line for a request, without its path, query, address, headers or 
     ms: expect.any(Number),
     msg: 'request',
   })
-  expect(service.answered).toEqual([
+  expect(service.recordedResponses).toEqual([
     { method: 'POST', route: 'unmatched', status: 404, seconds: expect.any(Number) },
   ])
 })
 
-test('counts an unknown method as "other", so that labels stay few', async () => {
+test('counts unknown methods as "other"', async () => {
   await using service = await startService()
   for (const method of ['PROPFIND', 'MKCOL', 'PATCH']) {
     await converse(service.port, head(`${method} / HTTP/1.1`, 'Host: h'), { responses: 1 })
   }
-  expect(service.answered.map(({ method }) => method)).toEqual(['other', 'other', 'PATCH'])
+  expect(service.recordedResponses.map(({ method }) => method)).toEqual(['other', 'other', 'PATCH'])
 })
 
 describe('every response', () => {
@@ -96,7 +96,7 @@ describe('every response', () => {
   })
 })
 
-test('copes with headers named like members of Object', async () => {
+test('accepts headers that are named like members of Object', async () => {
   await using service = await startService()
   const { responses } = await converse(
     service.port,
@@ -107,36 +107,40 @@ test('copes with headers named like members of Object', async () => {
 })
 
 describe('the request log', () => {
-  const logged = async (count: number, ask: (url: string) => Promise<unknown>, use: Middleware[] = []) => {
+  const countLines = async (
+    count: number,
+    send: (url: string) => Promise<unknown>,
+    use: Middleware[] = [],
+  ) => {
     await using service = await startService({ use })
-    for (let index = 0; index < count; index += 1) await ask(service.url)
-    return { lines: service.logged.length, answered: service.answered.length }
+    for (let index = 0; index < count; index += 1) await send(service.url)
+    return { lines: service.logLines.length, responses: service.recordedResponses.length }
   }
-  const fine: Middleware = async (ctx) => {
+  const respondFine: Middleware = async (ctx) => {
     ctx.body = 'fine'
   }
 
-  test('has one in a hundred reads, beginning with the first, while all are counted', async () => {
-    expect(await logged(101, (url) => fetch(url), [fine])).toEqual({ lines: 2, answered: 101 })
+  test('has one in a hundred reads, beginning with the first, while every read is counted', async () => {
+    expect(await countLines(101, (url) => fetch(url), [respondFine])).toEqual({ lines: 2, responses: 101 })
   })
 
   test('has every read that failed', async () => {
-    expect(await logged(10, (url) => fetch(url))).toEqual({ lines: 10, answered: 10 })
+    expect(await countLines(10, (url) => fetch(url))).toEqual({ lines: 10, responses: 10 })
   })
 
   test('has every slow read', async () => {
-    const slow: Middleware = async (ctx) => {
+    const respondSlowly: Middleware = async (ctx) => {
       for (const until = performance.now() + 510; performance.now() < until; );
       ctx.body = 'slow'
     }
-    expect(await logged(3, (url) => fetch(url, { method: 'HEAD' }), [slow])).toEqual({
+    expect(await countLines(3, (url) => fetch(url, { method: 'HEAD' }), [respondSlowly])).toEqual({
       lines: 3,
-      answered: 3,
+      responses: 3,
     })
   })
 
   test('has every write', async () => {
     const post = (url: string) => fetch(url, { method: 'POST' })
-    expect(await logged(10, post, [fine])).toEqual({ lines: 10, answered: 10 })
+    expect(await countLines(10, post, [respondFine])).toEqual({ lines: 10, responses: 10 })
   })
 })

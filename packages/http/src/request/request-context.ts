@@ -6,7 +6,7 @@ import { Problem } from '../problems/problem.ts'
 import { findClientAddress, type TrustedProxies } from './client-address.ts'
 
 /*
- * Adds an id, the client's address and common headers to every request, then logs and counts it, before any other middleware. This
+ * Gives every request an id, the client's address and common response headers, and logs and counts its response. This
  * module also checks `Host`, and sets the headers of HTML pages.
  */
 
@@ -17,7 +17,7 @@ export interface RequestContextOptions {
   log: Log
   origin: string
   trustedProxies: TrustedProxies
-  /** Called once for each response. `route` is a pattern such as `/guides/{slug}`, never the request path. */
+  /** Called once for each response. `route` is a pattern such as `/guides/{slug}` or a word such as `unmatched`. */
   onResponse?(response: { method: string; route: string; status: number; seconds: number }): void
 }
 
@@ -29,12 +29,13 @@ const SAMPLE_INTERVAL = 100
 export const KNOWN_METHODS = new Set(['GET', 'HEAD', 'POST', 'DELETE', 'PUT', 'PATCH', 'OPTIONS'])
 
 /**
- * Creates the middleware that sets the request id and the client's address (`ctx.state.requestId`, `.address`), the common headers,
- * and a target that Koa can parse; `ctx.originalUrl` is the target as sent. It logs the request without path, query or address.
- * Register it first.
+ * Creates the middleware that sets the request id and the client's address (`ctx.state.requestId`, `.address`), the
+ * common headers, and a target that Koa can parse; `ctx.originalUrl` is the target as sent. It logs the request without
+ * path, query or address. Register it before all other middleware except `traceRequests`.
  *
- * Metrics count every request, but not every request is logged. Of reads (GET and HEAD), those that failed or were slow are logged,
- * and one in a hundred of the others. Of requests refused with 401, 429 or 503, at most 20 a second are logged.
+ * Metrics count every request, but not every request is logged. Of reads (GET and HEAD), those that failed or were slow
+ * are logged, and one in a hundred of the others, unless the log takes every read. Of requests refused with 401, 429 or
+ * 503, at most 20 a second are logged.
  */
 export function addRequestContext(options: RequestContextOptions): Middleware {
   const headers = createCommonHeaders(options.origin)
@@ -79,7 +80,7 @@ export function createResponseRecorder({
   const refusals = createRefusalLogBudget(log)
   function isLogged(method: string, status: number, seconds: number): boolean {
     const isRead = method === 'GET' || method === 'HEAD'
-    if (REFUSAL_STATUSES.has(status)) return refusals.hasRoom()
+    if (REFUSAL_STATUSES.has(status)) return refusals.take()
     if (!isRead || status >= 400 || seconds > SLOW_SECONDS || log.logsEveryRead) return true
     readCount += 1
     return readCount % SAMPLE_INTERVAL === 1
@@ -97,13 +98,14 @@ export function createResponseRecorder({
 const REFUSAL_STATUSES = new Set([401, 429, 503])
 const MAX_REFUSALS_PER_SECOND = 20
 
-/** Bounds the log lines about refused requests. Later, one line reports the number of requests that were not logged. */
+/** Limits the log lines about refused requests. The first refusal of a later second also logs how many were skipped. */
 function createRefusalLogBudget(log: Pick<Log, 'info'>) {
   let currentSecond = 0
   let loggedCount = 0
   let skippedCount = 0
   return {
-    hasRoom(): boolean {
+    /** Returns whether another refused request may be logged in this second. Counts it either way. */
+    take(): boolean {
       const second = Math.floor(performance.now() / 1000)
       if (second !== currentSecond) {
         if (skippedCount > 0)
@@ -120,8 +122,8 @@ function createRefusalLogBudget(log: Pick<Log, 'info'>) {
 }
 
 /**
- * Converts a target to origin-form (RFC 9112 §3.2.1) without a fragment. With other forms, such as `http://[` and `//u@[#`, Koa can
- * throw when it reads the path.
+ * Converts a target to origin-form (RFC 9112 §3.2.1) without a fragment. With other forms, such as `http://[` and
+ * `//u@[#`, Koa can throw when it reads the path.
  */
 function toOriginForm(target: string): string {
   if (target.startsWith('/') && !target.includes('#')) return target
@@ -140,7 +142,8 @@ export const createCommonHeaders = (origin: string): Readonly<Record<string, str
 })
 
 /**
- * Creates the middleware that adds page headers to every HTML response, including errors. Register it before the error handler.
+ * Creates the middleware that adds page headers to every HTML response, including errors. Register it before the error
+ * handler.
  *
  * @param csp the content security policy of pages whose route sets none
  */
@@ -155,8 +158,8 @@ export const addPageHeaders =
   }
 
 /**
- * Finds all headers with a name, including duplicates that Node would join or drop. `headersDistinct` has the same result, but
- * processes all headers.
+ * Finds all headers with a name, including duplicates that Node would join or drop. `headersDistinct` has the same
+ * result, but processes all headers.
  *
  * @param name in lower case
  */
@@ -174,10 +177,11 @@ export function findHeaders({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>,
 const HOST = /^(?:\[[0-9a-f:.]+\]|[a-z0-9._~%!$&'()*+,;=-]+)(?::\d*)?$/i
 
 /**
- * Creates the middleware that refuses a request for an authority other than the origin's (421), because no code may depend on a
- * forged one. Also refuses a request whose Host header is missing, invalid or duplicated (400, RFC 9112 §3.2).
+ * Creates the middleware that refuses a request for an authority other than the origin's (421), because no code may
+ * depend on a forged one. Also refuses a request whose Host header is missing, invalid or duplicated (400, RFC 9112
+ * §3.2).
  *
- * @param alsoAccept further authorities, such as `127.0.0.1:8080`
+ * @param alsoAccept other accepted authorities, such as `127.0.0.1:8080`
  */
 export function requireHost(origin: string, alsoAccept: readonly string[] = []): Middleware {
   const acceptedHosts = listAcceptedHosts(origin, alsoAccept)
@@ -198,7 +202,7 @@ export function requireHost(origin: string, alsoAccept: readonly string[] = []):
   }
 }
 
-/** Lists the authorities that name the origin, in lower case. */
+/** Lists the accepted authorities in lower case: the origin's, with and without its default port, and `alsoAccept`. */
 export function listAcceptedHosts(origin: string, alsoAccept: readonly string[] = []): ReadonlySet<string> {
   const { host, protocol } = new URL(origin)
   const acceptedHosts = new Set([host, ...alsoAccept.map((authority) => authority.toLowerCase())])

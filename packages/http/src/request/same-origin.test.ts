@@ -4,11 +4,11 @@ import { type Service, startService } from '../../test/start-service.ts'
 import { defineRoute } from '../routing/route.ts'
 
 const EVIL = 'https://evil.example'
-let taken: unknown[] = []
+let receivedForms: unknown[] = []
 let service: Service
 
 beforeAll(async () => {
-  const takesForm = (path: `/${string}`, form: true | 'unguessable') =>
+  const createFormRoute = (path: `/${string}`, form: true | 'unguessable') =>
     defineRoute({
       method: 'post',
       path,
@@ -20,17 +20,17 @@ beforeAll(async () => {
       request: { body: z.object({}).catchall(z.unknown()) },
       responses: { 200: z.object({}) },
       handle({ body }) {
-        taken.push(body)
+        receivedForms.push(body)
         return { status: 200, body: {} }
       },
     })
-  const routes = [takesForm('/join', true), takesForm('/secret', 'unguessable')]
+  const routes = [createFormRoute('/join', true), createFormRoute('/secret', 'unguessable')]
   service = await startService({ routes })
 })
 afterAll(() => service[Symbol.asyncDispose]())
 
-async function send(headers: Record<string, string>, body = 'email=ana%40example.org', path = '/join') {
-  taken = []
+async function sendForm(headers: Record<string, string>, body = 'email=ana%40example.org', path = '/join') {
+  receivedForms = []
   const type = 'application/x-www-form-urlencoded'
   const response = await fetch(`${service.url}${path}`, {
     method: 'POST',
@@ -45,13 +45,13 @@ test.for<Record<string, string>>([
   { 'sec-fetch-site': 'same-origin', origin: 'null' },
   { 'sec-fetch-site': 'none' },
   {},
-])('accepts a form of our own page: %j', async (headers) => {
-  expect((await send(headers)).status).toBe(200)
-  expect(taken).toEqual([{ email: 'ana@example.org' }])
+])('accepts a form with the headers of our own page: %j', async (headers) => {
+  expect((await sendForm(headers)).status).toBe(200)
+  expect(receivedForms).toEqual([{ email: 'ana@example.org' }])
 })
 
-test('accepts a form of a browser that sends only its origin', async () => {
-  expect((await send({ origin: service.url })).status).toBe(200)
+test('accepts a form of a browser that sends Origin and no Sec-Fetch-Site', async () => {
+  expect((await sendForm({ origin: service.url })).status).toBe(200)
 })
 
 test.for<Record<string, string>>([
@@ -62,22 +62,22 @@ test.for<Record<string, string>>([
   { origin: EVIL },
   { origin: 'null' },
   { origin: 'nonsense' },
-])('refuses a form of another page before it is read: %j', async (headers) => {
-  const { status, problem } = await send(headers)
+])('refuses a form of another page before the handler is called: %j', async (headers) => {
+  const { status, problem } = await sendForm(headers)
   expect({ status, code: problem.code }).toEqual({ status: 403, code: 'cross-site-request' })
-  expect(taken).toEqual([])
+  expect(receivedForms).toEqual([])
 })
 
 test.for<[Record<string, string>, number]>([
   [{ origin: 'null' }, 200],
   [{ origin: EVIL }, 403],
   [{ origin: 'null', 'sec-fetch-site': 'cross-site' }, 403],
-])('responds to a form with a secret from a page without referrer: %j is %i', async ([headers, status]) => {
-  expect((await send(headers, 'secret=x', '/secret')).status).toBe(status)
+])('responds to a form with a secret from a page without referrer: %j gets %i', async ([headers, status]) => {
+  expect((await sendForm(headers, 'secret=x', '/secret')).status).toBe(status)
 })
 
-test('keeps both values of a duplicate field, and refuses a body that is not a form', async () => {
-  await send({}, 'a=1&a=2&b=3')
-  expect(taken).toEqual([{ a: ['1', '2'], b: '3' }])
-  expect((await send({ 'content-type': 'application/json' }, '{}')).status).toBe(415)
+test('retains both values of a duplicate field, and refuses a body that is not a form', async () => {
+  await sendForm({}, 'a=1&a=2&b=3')
+  expect(receivedForms).toEqual([{ a: ['1', '2'], b: '3' }])
+  expect((await sendForm({ 'content-type': 'application/json' }, '{}')).status).toBe(415)
 })

@@ -4,7 +4,7 @@ import { type Service, startService } from '../../test/start-service.ts'
 import { createDocumentRoutes } from './document-routes.ts'
 
 let service: Service
-let counted = 0
+let version = 0
 beforeAll(async () => {
   service = await startService({
     routes: createDocumentRoutes(
@@ -24,7 +24,7 @@ beforeAll(async () => {
             .object({ name: z.enum(['a', 'b']).optional() })
             .transform(({ name }) => name && `part ${name}`),
         },
-        { path: '/list.txt', contentType: 'text/plain; charset=utf-8', content: () => `read ${counted}` },
+        { path: '/list.txt', contentType: 'text/plain; charset=utf-8', content: () => `read ${version}` },
       ],
       {},
     ),
@@ -60,7 +60,7 @@ test('responds to HEAD with the headers and no body', async () => {
   expect(await response.text()).toBe('')
 })
 
-test('serves the part that the query selects, with a tag of its own, and the whole document without one', async () => {
+test('serves the part that the query selects, with its own tag, and otherwise the whole document', async () => {
   const responses = await Promise.all(
     ['', '?name=a', '?name=b', '?other=1'].map((query) => get(`/parts${query}`)),
   )
@@ -75,12 +75,12 @@ test('serves the part that the query selects, with a tag of its own, and the who
   expect((await get('/parts?name=c')).status).toBe(400)
 })
 
-test('reads content that can change for each request, with a new tag when it has changed', async () => {
-  const first = await get('/list.txt')
-  expect(await first.text()).toBe('read 0')
-  expect((await get('/list.txt')).headers.get('etag')).toBe(first.headers.get('etag'))
-  counted = 1
-  const second = await get('/list.txt')
-  expect(await second.text()).toBe('read 1')
-  expect(second.headers.get('etag')).not.toBe(first.headers.get('etag'))
+test('calls the content function for each request, and changes the tag with the content', async () => {
+  const firstResponse = await get('/list.txt')
+  expect(await firstResponse.text()).toBe('read 0')
+  expect((await get('/list.txt')).headers.get('etag')).toBe(firstResponse.headers.get('etag'))
+  version = 1
+  const secondResponse = await get('/list.txt')
+  expect(await secondResponse.text()).toBe('read 1')
+  expect(secondResponse.headers.get('etag')).not.toBe(firstResponse.headers.get('etag'))
 })

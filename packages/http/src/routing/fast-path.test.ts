@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { request as ask, createServer, type IncomingHttpHeaders } from 'node:http'
+import { createServer, type IncomingHttpHeaders, request as sendRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import type Koa from 'koa'
@@ -22,7 +22,7 @@ import {
 } from '../index.ts'
 
 const ORIGIN = 'https://plainpath.example'
-const ANSWER = prepareResponse(
+const GUIDES_RESPONSE = prepareResponse(
   'application/json; charset=utf-8',
   JSON.stringify({ guides: 'all of them '.repeat(50) }),
 )
@@ -46,16 +46,16 @@ const limits = {
   domain: [policy('domain', 70)],
 }
 
-/** The same service twice: the app alone (`usual`), and with the fast path in front of it (`quick`). */
-async function start({ store, now = () => new Date() }: { store?: LimitStore; now?: () => Date } = {}) {
-  const logged: string[] = []
-  const recorded: object[] = []
-  const log = createLog({ service: 'test', write: (line) => logged.push(line) })
+/** Starts the same service twice: the app alone (`slow`), and with the fast path in front of it (`fast`). */
+async function startBoth({ store, now = () => new Date() }: { store?: LimitStore; now?: () => Date } = {}) {
+  const recordedResponses: object[] = []
+  const log = createLog({ service: 'test', write: () => {} })
   const context = {
     origin: ORIGIN,
     log,
     trustedProxies: parseTrustedProxies('127.0.0.1'),
-    onResponse: ({ seconds: _seconds, ...response }: { seconds: number }) => void recorded.push(response),
+    onResponse: ({ seconds: _seconds, ...response }: { seconds: number }) =>
+      void recordedResponses.push(response),
   }
   const build = () => {
     const limiter = createLimiter({ store: store ?? createMemoryLimitStore(now), factor: 1, now, log })
@@ -69,7 +69,7 @@ async function start({ store, now = () => new Date() }: { store?: LimitStore; no
       cache: 'public',
       limits,
       responses: { 200: z.unknown() },
-      handle: () => ({ status: 200, prepared: ANSWER }),
+      handle: () => ({ status: 200, prepared: GUIDES_RESPONSE }),
     })
     const app = createApp({
       ...context,
@@ -79,7 +79,7 @@ async function start({ store, now = () => new Date() }: { store?: LimitStore; no
       browsers: { alsoAcceptHosts: [], allowedOrigins: [], isPublicGet: () => true },
     })
     app.use(mountRoutes([route], { limiter, authenticators: { bearer } }))
-    return { limiter, usual: app.callback() }
+    return { limiter, handler: app.callback() }
   }
   await using opening = new AsyncDisposableStack()
   const listen = async (handler: RequestHandler) => {
@@ -93,74 +93,75 @@ async function start({ store, now = () => new Date() }: { store?: LimitStore; no
     return (server.address() as AddressInfo).port
   }
   const alone = build()
-  const under = build()
-  const passed: string[] = []
-  const quick = createFastPath(
+  const underFastPath = build()
+  const passedTargets: string[] = []
+  const fastHandler = createFastPath(
     (...args) => {
-      passed.push(args[0].url ?? '')
-      return under.usual(...args)
+      passedTargets.push(args[0].url ?? '')
+      return underFastPath.handler(...args)
     },
     {
       ...context,
-      limiter: under.limiter,
-      find: (target) => (target === '/guides' ? { route: '/guides', limits, response: ANSWER } : undefined),
+      limiter: underFastPath.limiter,
+      find: (target) =>
+        target === '/guides' ? { route: '/guides', limits, response: GUIDES_RESPONSE } : undefined,
       findCachedCaller: ({ headers }) => CALLERS[headers.authorization ?? ''],
     },
   )
-  const ports = { usual: await listen(alone.usual), quick: await listen(quick) }
+  const ports = { slow: await listen(alone.handler), fast: await listen(fastHandler) }
   const resources = opening.move()
-  return { ports, passed, recorded, logged, [Symbol.asyncDispose]: () => resources.disposeAsync() }
+  return { ports, passedTargets, recordedResponses, [Symbol.asyncDispose]: () => resources.disposeAsync() }
 }
 
-interface Asked {
+interface SentRequest {
   method?: string
   path?: string
   headers?: Record<string, string | string[]>
 }
 
-/** As they are sent, so that a name may stand twice. */
-const namesAndValues = (headers: Record<string, string | string[]>): string[] =>
+/** Lists names and values alternately, so a name can be sent twice. */
+const listNamesAndValues = (headers: Record<string, string | string[]>): string[] =>
   Object.entries(headers).flatMap(([name, values]) => [values].flat().flatMap((value) => [name, value]))
 
-async function get(port: number, { method = 'GET', path = '/guides', headers = {} }: Asked = {}) {
-  const sent = ask({
+async function get(port: number, { method = 'GET', path = '/guides', headers = {} }: SentRequest = {}) {
+  const clientRequest = sendRequest({
     port,
     method,
     path,
-    headers: namesAndValues({ host: 'plainpath.example', 'x-request-id': 'the-same-one', ...headers }),
+    headers: listNamesAndValues({ host: 'plainpath.example', 'x-request-id': 'the-same-one', ...headers }),
   }).end()
-  const [response] = (await once(sent, 'response')) as [
+  const [response] = (await once(clientRequest, 'response')) as [
     NodeJS.ReadableStream & { statusCode: number; headers: IncomingHttpHeaders },
   ]
   const { date: _date, ...fields } = response.headers
   return { status: response.statusCode, headers: fields, body: (await buffer(response)).toString('base64') }
 }
 
-describe('responds exactly as the app does to', () => {
-  test.for<[string, Asked]>([
+describe('responds as the app does', () => {
+  test.for<[string, SentRequest]>([
     ['to a plain request', {}],
-    ['compressed', { headers: { 'accept-encoding': 'gzip, br' } }],
-    ['compressed otherwise', { headers: { 'accept-encoding': 'gzip' } }],
-    ['to who takes nothing compressed', { headers: { 'accept-encoding': 'identity' } }],
+    ['compressed with Brotli', { headers: { 'accept-encoding': 'gzip, br' } }],
+    ['compressed with gzip', { headers: { 'accept-encoding': 'gzip' } }],
+    ['to a client that accepts nothing compressed', { headers: { 'accept-encoding': 'identity' } }],
     ['to a script of another origin', { headers: { origin: 'https://elsewhere.example' } }],
     ['to a caller', { headers: GOOD }],
     ['to a caller with a verified domain', { headers: AT_DOMAIN }],
     ['through a gateway', { headers: { 'x-forwarded-for': '203.0.113.7' } }],
     ['to an IPv6 network', { headers: { 'x-forwarded-for': '2001:db8::7' } }],
-    ['to the name with its port', { headers: { host: 'PLAINPATH.example:443' } }],
-  ])('%s', async ([_why, sent]) => {
-    await using service = await start()
-    // The app parses each value of `Accept-Encoding` once.
-    const expected = [await get(service.ports.usual, sent), await get(service.ports.usual, sent)]
+    ['to the host with its port, in upper case', { headers: { host: 'PLAINPATH.example:443' } }],
+  ])('%s', async ([_description, request]) => {
+    await using service = await startBoth()
+    // The first response of the app caches the parsed `Accept-Encoding`, which the fast path needs.
+    const expected = [await get(service.ports.slow, request), await get(service.ports.slow, request)]
     expect(expected[0]?.status).toBe(200)
-    expect([await get(service.ports.quick, sent), await get(service.ports.quick, sent)]).toEqual(expected)
-    expect(service.passed).toEqual([])
-    expect(new Set(service.recorded.map((each) => JSON.stringify(each)))).toHaveLength(1)
+    expect([await get(service.ports.fast, request), await get(service.ports.fast, request)]).toEqual(expected)
+    expect(service.passedTargets).toEqual([])
+    expect(new Set(service.recordedResponses.map((each) => JSON.stringify(each)))).toHaveLength(1)
   })
 })
 
 describe('leaves to the app', () => {
-  test.for<[string, Asked]>([
+  test.for<[string, SentRequest]>([
     ['another method', { method: 'HEAD' }],
     ['a write', { method: 'POST' }],
     ['another target', { path: '/other' }],
@@ -172,14 +173,17 @@ describe('leaves to the app', () => {
     ['a body', { headers: { 'content-length': '0' } }],
     ['another Host', { headers: { host: 'elsewhere.example' } }],
     ['two Hosts', { headers: { host: ['plainpath.example', 'plainpath.example'] } }],
-    ['a token that is not known', { headers: { authorization: 'Bearer other' } }],
+    ['a token whose caller is not cached', { headers: { authorization: 'Bearer other' } }],
     ['an empty Authorization', { headers: { authorization: '' } }],
-    ['encodings that are not remembered', { headers: { 'accept-encoding': `gzip, ${'x'.repeat(250)}` } }],
-  ])('%s', async ([_why, sent]) => {
-    await using service = await start()
-    const expected = await get(service.ports.usual, sent)
-    expect(await get(service.ports.quick, sent)).toEqual(expected)
-    expect(service.passed).toHaveLength(1)
+    [
+      'an Accept-Encoding that is too long to be cached',
+      { headers: { 'accept-encoding': `gzip, ${'x'.repeat(250)}` } },
+    ],
+  ])('%s', async ([_description, request]) => {
+    await using service = await startBoth()
+    const expected = await get(service.ports.slow, request)
+    expect(await get(service.ports.fast, request)).toEqual(expected)
+    expect(service.passedTargets).toHaveLength(1)
   })
 })
 
@@ -188,27 +192,27 @@ describe('limits', () => {
     ['of an address without a token', {}, 30],
     ['of a client', GOOD, 60],
     ['of a domain', AT_DOMAIN, 70],
-  ])('%s are the same, and a refused request is not counted', async ([_why, headers, quota]) => {
-    await using service = await start({ now: () => NOON })
-    await get(service.ports.usual, { headers })
+  ])('%s allow exactly the quota, and leave the rest to the app', async ([_title, headers, quota]) => {
+    await using service = await startBoth({ now: () => NOON })
+    await get(service.ports.slow, { headers })
     for (let count = 0; count < quota; count += 1)
-      expect((await get(service.ports.quick, { headers })).status).toBe(200)
-    expect(service.passed).toEqual([])
+      expect((await get(service.ports.fast, { headers })).status).toBe(200)
+    expect(service.passedTargets).toEqual([])
     for (let count = 0; count < 3; count += 1)
-      expect((await get(service.ports.quick, { headers })).status).toBe(429)
-    expect(service.passed).toHaveLength(3)
+      expect((await get(service.ports.fast, { headers })).status).toBe(429)
+    expect(service.passedTargets).toHaveLength(3)
   })
 
   test('are left to the app if the store is needed, or a window began the day before', async () => {
     const now = () => NOON
     const { local: _local, ...shared } = createMemoryLimitStore(now)
-    await using asking = await start({ store: shared, now })
-    expect(await get(asking.ports.quick)).toEqual(
-      await get(asking.ports.usual).then((response) => ({ ...response, headers: expect.anything() })),
+    await using storeService = await startBoth({ store: shared, now })
+    expect(await get(storeService.ports.fast)).toEqual(
+      await get(storeService.ports.slow).then((response) => ({ ...response, headers: expect.anything() })),
     )
-    expect(asking.passed).toHaveLength(1)
-    await using midnight = await start({ now: () => new Date('2026-11-21T00:00:30Z') })
-    expect(await get(midnight.ports.quick)).toEqual(await get(midnight.ports.usual))
-    expect(midnight.passed).toHaveLength(1)
+    expect(storeService.passedTargets).toHaveLength(1)
+    await using midnightService = await startBoth({ now: () => new Date('2026-11-21T00:00:30Z') })
+    expect(await get(midnightService.ports.fast)).toEqual(await get(midnightService.ports.slow))
+    expect(midnightService.passedTargets).toHaveLength(1)
   })
 })

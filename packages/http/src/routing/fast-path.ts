@@ -24,8 +24,8 @@ import {
 import type { Caller, RouteLimits } from './route.ts'
 
 /*
- * The fast path, in front of Koa, for public GETs whose response is in memory. It sends only 200. Every other request goes to the
- * app, which must respond the same.
+ * The fast path, in front of Koa, for public GETs whose response is in memory. It sends only 200. Every other request
+ * goes to the app. The app must send the same response to a request that the fast path serves.
  */
 
 /** A response to a public GET from memory. */
@@ -50,7 +50,7 @@ export interface FastPathOptions extends RequestContextOptions {
   findCachedCaller(request: IncomingMessage): Caller | undefined
 }
 
-/** Request headers that change the response, announce a body or need a store. Requests with one of them go to the app. */
+/** Headers that change the response, announce a body or need a store. Requests with one of them go to the app. */
 const UNSUPPORTED_HEADERS = [
   ...CONDITIONAL_HEADERS,
   'content-length',
@@ -61,9 +61,9 @@ const UNSUPPORTED_HEADERS = [
 ]
 
 /**
- * Creates a handler that responds to plain public GETs synchronously, exactly as `app` would, if the response, the limits and the
- * token are all in this process's memory. Koa and its middleware take several times as long for the same response. Any other
- * request goes to `app` uncounted, even one that might be refused.
+ * Creates a handler that responds to plain public GETs synchronously, as `app` would, if the response, the limits and
+ * the token are all in this process's memory. Koa and its middleware take several times as long for the same response.
+ * Any other request goes to `app` uncounted, even one that might be refused.
  */
 export function createFastPath(app: RequestHandler, options: FastPathOptions): RequestHandler {
   const acceptedHosts = listAcceptedHosts(options.origin, options.alsoAcceptHosts)
@@ -136,7 +136,7 @@ function createTextCache() {
   }
 }
 
-/** Creates a cached function that lists header names and values alternately. Node sends such a list without further checks. */
+/** Creates a cached function that lists header names and values alternately, which Node sends without checks. */
 function createHeaderCache(origin: string) {
   const common = { ...createCommonHeaders(origin), ...READABLE_BY_ALL }
   const cache = {

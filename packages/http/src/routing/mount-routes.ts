@@ -29,16 +29,14 @@ import {
   type RouteReply,
 } from './route.ts'
 
-/*
- * Serves declared routes (`route.ts`): enforces limits, authenticates, validates, calls the handler, and sends its response.
- */
+/* Serves declared routes (`route.ts`): enforces limits, authenticates, validates, and calls the handler. */
 
 export interface Authenticators {
-  /** Verifies an access token. @throws {Problem} 401, 403, 429 or 503 */
+  /** Verifies an access token. @throws {Problem} 400, 401, 403, 429 or 503 */
   bearer?(ctx: Context, scopes: readonly string[]): Promise<Caller>
   /** Marks a caller's proof as used. @throws {Problem} 401 or 503 */
   useProof?(ctx: Context, scopes: readonly string[], proof: NonNullable<Caller['proof']>): Promise<void>
-  /** Verifies client credentials. @throws {Problem} 401, 429 or 503 */
+  /** Verifies client credentials. @throws {Problem} 400, 401, 429 or 503 */
   client?(ctx: Context): Promise<Caller>
 }
 
@@ -48,12 +46,12 @@ interface MountDependencies {
 }
 
 /**
- * Creates the middleware that serves the routes. It responds with 405 and `Allow` to other methods on their paths, so all routes of
- * a path must be in the same call.
+ * Creates the middleware that serves the routes. It responds with 405 and `Allow` to other methods on their paths, so
+ * all routes of a path must be in the same call.
  */
 export function mountRoutes(routes: readonly (Route | RawRoute)[], deps: MountDependencies): Middleware {
   const router = new Router({ sensitive: true, strict: true })
-  /** The routes without parameters that no earlier route matches, by method and path: a lookup is faster than the router's scan. */
+  /** The routes without parameters that no earlier route matches. A lookup is faster than the router's scan. */
   const exactRoutes = new Map<string, Route | RawRoute>()
   for (const route of routes) {
     router.register(route.path.replaceAll(/\{(\w+)\}/g, ':$1'), [...listMethods(route)], (ctx) =>
@@ -95,8 +93,8 @@ async function serveRaw(ctx: Context, route: RawRoute, { limiter }: MountDepende
 }
 
 /**
- * Serves a route in this order: same-origin check (forms only), address limits, authentication, client limits, marking the proof as
- * used, validation, the handler.
+ * Serves a route in this order: same-origin check (forms only), address limits, authentication, client limits, marking
+ * the proof as used, validation, the handler.
  */
 async function serveRoute(ctx: Context, route: Route, deps: MountDependencies): Promise<void> {
   if (route.form) requireSameOrigin(ctx, route.form === 'unguessable')
@@ -186,7 +184,7 @@ async function parseParts(
   }
 }
 
-/** Groups parameters by name; a repeated name has an array. Koa's `ctx.query` would take quadratic time: a second for 8,000 parameters. */
+/** Groups parameters by name; a repeated name has an array. Koa's `ctx.query` takes a second for 8,000 parameters. */
 function groupByName(parameters: URLSearchParams): Record<string, string | string[]> {
   if (parameters.size === 0) return {}
   const values = new Map<string, string | string[]>()
@@ -239,11 +237,11 @@ const isCacheable = (route: Route, reply: RouteReply) =>
 
 type RequestPart = 'body' | 'query' | 'params'
 
-/** The rest are only counted, so that a small body cannot cause a large response. */
+/** Further mistakes are only counted, because a small body must not cause a large response. */
 const MAX_LISTED_MISTAKES = 50
 
 /**
- * Parses a part of a request. Reports its mistakes together, the first 50 in detail.
+ * Parses a part of a request, and reports its mistakes together, the first 50 in detail.
  *
  * @throws {Problem} with `errors`; an invalid path parameter is `not-found`, because no such path exists
  */
@@ -285,7 +283,7 @@ function toInputMistakes(part: RequestPart, issue: z.core.$ZodIssue): InputMista
   return [{ pointer: formatPointer(part, issue.path), detail: describeIssue(issue) }]
 }
 
-/** Formats a JSON Pointer as a fragment (RFC 6901 §6), or the name of a query parameter. Truncates names to 60 characters. */
+/** Formats a JSON Pointer as a fragment (RFC 6901 §6), or a query parameter's name. Cuts names to 60 characters. */
 function formatPointer(part: RequestPart, path: readonly PropertyKey[]): string {
   const steps = path.map((step) => String(step).slice(0, 60).toWellFormed())
   if (part === 'query') return `?${steps.map(encodeURIComponent).join('.')}`

@@ -7,7 +7,7 @@ import { LRUCache } from 'lru-cache'
 export interface PreparedResponse {
   /** `Content-Type`, sent unchanged. */
   readonly type: string
-  /** The bodies from which `Accept-Encoding` chooses, smallest first. The last is uncompressed. */
+  /** The bodies from which `Accept-Encoding` chooses: Brotli, gzip, and uncompressed, which is always the last. */
   readonly encodedBodies: readonly EncodedBody[]
 }
 
@@ -18,7 +18,7 @@ export interface EncodedBody {
   readonly tag: string
 }
 
-/** Compresses with a window that is just large enough. The default of 4 MB takes over ten times as long for the same result. */
+/** Compresses with a window that is just large enough. The default of 4 MB takes over ten times as long. */
 function compressBrotli(plain: Buffer): Buffer {
   const { BROTLI_MIN_WINDOW_BITS, BROTLI_MAX_WINDOW_BITS } = constants
   const bits = Math.max(BROTLI_MIN_WINDOW_BITS, Math.ceil(Math.log2(plain.length + 16)))
@@ -30,7 +30,7 @@ function compressBrotli(plain: Buffer): Buffer {
   return brotliCompressSync(plain, { params })
 }
 
-/** Encodes a content once: uncompressed, and compressed where that is smaller. */
+/** Encodes content for repeated use: uncompressed, and with each coding that makes it smaller. */
 export function prepareResponse(type: string, content: string | Buffer): PreparedResponse {
   const bytes = typeof content === 'string' ? Buffer.from(content) : content
   const tag = createTag(bytes)
@@ -54,51 +54,51 @@ export function prepareOnce<Key extends object>(
   }
 }
 
-/** Creates the strong entity tag of a content, without quotes. */
+/** Creates the strong entity tag of content, without quotes. */
 const createTag = (content: string | Buffer) =>
   createHash('sha256').update(content).digest('base64url').slice(0, 22)
 
-/** Caches parsed `Accept-Encoding` headers. Clients send few different ones, and parsing is the slowest part of this module. */
-const CODINGS = new LRUCache<string, ReadonlySet<string>>({ max: 500 })
+/** Parsed `Accept-Encoding` headers. They are cached, because clients send few different ones, and parsing is slow. */
+const CACHED_CODINGS = new LRUCache<string, ReadonlySet<string>>({ max: 500 })
 const MAX_CACHED_LENGTH = 200
 
 function parseAcceptedCodings(ctx: Context): ReadonlySet<string> {
   const header = ctx.get('accept-encoding')
-  const cachedCodings = CODINGS.get(header)
+  const cachedCodings = CACHED_CODINGS.get(header)
   if (cachedCodings) return cachedCodings
   const acceptedCodings = new Set(['br', 'gzip'].filter((coding) => ctx.acceptsEncodings(coding) === coding))
-  if (header.length <= MAX_CACHED_LENGTH) CODINGS.set(header, acceptedCodings)
+  if (header.length <= MAX_CACHED_LENGTH) CACHED_CODINGS.set(header, acceptedCodings)
   return acceptedCodings
 }
 
-/** Finds the body for an `Accept-Encoding` that was parsed before; undefined for any other. */
+/** Finds the body for an `Accept-Encoding` that is in the cache of parsed headers; undefined for any other. */
 export function findCachedBody(
   { encodedBodies }: PreparedResponse,
   acceptEncoding = '',
 ): EncodedBody | undefined {
-  const acceptedCodings = CODINGS.get(acceptEncoding)
-  return acceptedCodings && findSmallestBody(encodedBodies, acceptedCodings)
+  const acceptedCodings = CACHED_CODINGS.get(acceptEncoding)
+  return acceptedCodings && findAcceptedBody(encodedBodies, acceptedCodings)
 }
 
 /**
- * Sets the smallest body that `Accept-Encoding` allows.
+ * Sets the first body that `Accept-Encoding` allows.
  *
  * @returns the entity tag of that body
  */
 export function setPreparedBody(ctx: Context, { encodedBodies }: PreparedResponse): string {
-  const body = findSmallestBody(encodedBodies, parseAcceptedCodings(ctx))
+  const body = findAcceptedBody(encodedBodies, parseAcceptedCodings(ctx))
   if (!body) throw new Error('a prepared response has no uncompressed body')
   ctx.body = body.bytes
   if (body.coding !== 'identity') ctx.set('content-encoding', body.coding)
   return body.tag
 }
 
-const findSmallestBody = (bodies: readonly EncodedBody[], acceptedCodings: ReadonlySet<string>) =>
+const findAcceptedBody = (bodies: readonly EncodedBody[], acceptedCodings: ReadonlySet<string>) =>
   bodies.find(({ coding }) => coding === 'identity' || acceptedCodings.has(coding))
 
 /**
- * Lets shared caches store the response for 300 s, sets a strong ETag, and responds with 304 if the client has that version. A
- * response to a request with credentials stays private. Call it after setting status and type.
+ * Lets shared caches store the response for 300 s, sets a strong ETag, and responds with 304 if the client has that
+ * version. No cache stores a response to a request with credentials. Call it after setting status, type and body.
  */
 export function allowPublicCaching(ctx: Context, content: string | Buffer): void {
   cachePublicly(ctx, createTag(content))
@@ -106,17 +106,17 @@ export function allowPublicCaching(ctx: Context, content: string | Buffer): void
 
 export const VARY_HEADERS = 'Accept, Accept-Encoding, Authorization'
 export const CONDITIONAL_HEADERS = ['if-none-match', 'if-modified-since']
-/** Returns the `Cache-Control` of a public response. It is private if the request had credentials. */
+/** Returns the `Cache-Control` of a public response. No cache stores it if the request had credentials. */
 export const getCacheControl = (withCredentials: boolean) =>
   withCredentials ? 'private, no-store' : 'public, max-age=300'
 
-/** Does the same as {@link allowPublicCaching}, for a content whose entity tag is known. `tag` has no quotes. */
+/** Does the same as {@link allowPublicCaching}, for content whose entity tag is known. `tag` has no quotes. */
 export function cachePublicly(ctx: Context, tag: string): void {
   if (ctx.res.hasHeader('vary')) ctx.vary(VARY_HEADERS)
   else ctx.set('vary', VARY_HEADERS)
   ctx.set('cache-control', getCacheControl(ctx.get('authorization') !== ''))
   ctx.etag = tag
-  // The headers are checked first, because `ctx.fresh` copies all response headers, and matters only for conditional requests.
+  // `ctx.fresh` copies all response headers, so it is called only for conditional requests.
   if (CONDITIONAL_HEADERS.some((name) => ctx.req.headers[name] !== undefined) && ctx.fresh) {
     ctx.status = 304
     ctx.body = null

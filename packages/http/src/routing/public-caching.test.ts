@@ -6,7 +6,7 @@ import { Problem } from '../problems/problem.ts'
 import { prepareResponse } from './prepared-response.ts'
 import { defineRoute } from './route.ts'
 
-const guide = defineRoute({
+const guideRoute = defineRoute({
   method: 'get',
   path: '/guide',
   operationId: 'guide',
@@ -27,7 +27,7 @@ const guide = defineRoute({
   },
 })
 const HTML = 'text/html; charset=utf-8'
-const page = (path: `/${string}`, headers: Record<string, string>) =>
+const createPageRoute = (path: `/${string}`, headers: Record<string, string>) =>
   defineRoute({
     method: 'get',
     path,
@@ -39,7 +39,7 @@ const page = (path: `/${string}`, headers: Record<string, string>) =>
     responses: { 200: z.string() },
     handle: () => ({ status: 200, headers, prepared: prepareResponse(HTML, '<p>Page') }),
   })
-const uncached = defineRoute({
+const uncachedRoute = defineRoute({
   method: 'get',
   path: '/uncached',
   operationId: 'uncached',
@@ -50,18 +50,22 @@ const uncached = defineRoute({
   handle: () => ({ status: 200, body: {} }),
 })
 
-const OWN = { 'cache-control': 'no-store' }
+const NO_STORE = { 'cache-control': 'no-store' }
 
-interface Got {
+interface ReceivedResponse {
   readonly status: number | undefined
   readonly headers: IncomingHttpHeaders
   readonly body: string
 }
 
-/** `fetch` would add `cache-control: no-cache` to a conditional request, so that it is never 304. */
-async function get(path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Got> {
+/** Sends a request without `fetch`, which would add `cache-control: no-cache` to a conditional one. */
+async function get(
+  path: string,
+  headers: Record<string, string> = {},
+  method = 'GET',
+): Promise<ReceivedResponse> {
   await using service = await startService({
-    routes: [guide, uncached, page('/page', {}), page('/own', OWN)],
+    routes: [guideRoute, uncachedRoute, createPageRoute('/page', {}), createPageRoute('/own', NO_STORE)],
     authenticators: { bearer: async () => ({ clientId: 'agt_1', scopes: new Set() }) },
   })
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -71,7 +75,7 @@ async function get(path: string, headers: Record<string, string> = {}, method = 
   return { status: response.statusCode, headers: response.headers, body: chunks.join('') }
 }
 
-test('makes a public response cacheable for 300 s, with a strong tag of its content', async () => {
+test('makes a public response cacheable for 300 s, with a strong entity tag of its content', async () => {
   const { status, headers } = await get('/guide')
   expect(status).toBe(200)
   expect(headers['cache-control']).toBe('public, max-age=300')
@@ -90,10 +94,12 @@ describe('responds with 304 to If-None-Match', () => {
   ])('$why', async ({ ifNoneMatch }) => {
     const { headers } = await get('/guide')
     for (const method of ['GET', 'HEAD']) {
-      const again = await get('/guide', { 'if-none-match': ifNoneMatch(String(headers.etag)) }, method)
-      expect([again.status, again.body]).toEqual([304, ''])
-      for (const name of ['etag', 'vary', 'cache-control']) expect(again.headers[name]).toBe(headers[name])
-      for (const name of ['content-type', 'content-length']) expect(again.headers[name]).toBeUndefined()
+      const conditionalHeaders = { 'if-none-match': ifNoneMatch(String(headers.etag)) }
+      const notModified = await get('/guide', conditionalHeaders, method)
+      expect([notModified.status, notModified.body]).toEqual([304, ''])
+      for (const name of ['etag', 'vary', 'cache-control'])
+        expect(notModified.headers[name]).toBe(headers[name])
+      for (const name of ['content-type', 'content-length']) expect(notModified.headers[name]).toBeUndefined()
     }
   })
 
@@ -103,10 +109,11 @@ describe('responds with 304 to If-None-Match', () => {
 })
 
 test('responds to HEAD with the headers of GET and no body', async () => {
-  const [got, headed] = [await get('/guide'), await get('/guide', {}, 'HEAD')]
-  expect([headed.status, headed.body]).toEqual([200, ''])
+  const getResponse = await get('/guide')
+  const headResponse = await get('/guide', {}, 'HEAD')
+  expect([headResponse.status, headResponse.body]).toEqual([200, ''])
   for (const name of ['etag', 'vary', 'cache-control', 'content-type', 'content-length']) {
-    expect(headed.headers[name]).toBe(got.headers[name])
+    expect(headResponse.headers[name]).toBe(getResponse.headers[name])
   }
 })
 
@@ -117,7 +124,7 @@ test('ignores Range', async () => {
   })
 })
 
-test('gives another form of the content another tag', async () => {
+test('gives another media type of the content another tag', async () => {
   const markdown = await get('/guide', { accept: 'text/markdown' })
   expect(markdown).toMatchObject({ status: 200, body: '# Title' })
   expect(markdown.headers.etag).not.toBe((await get('/guide')).headers.etag)
@@ -130,7 +137,7 @@ test('keeps a response to a request with Authorization private', async () => {
 })
 
 test.for(['/guide?fail=gone', '/guide?fail=later', '/guide?fail=sensitive', '/uncached', '/nothing'])(
-  '%s is not to be kept',
+  'forbids caches to store %s',
   async (path) => {
     const { headers } = await get(path)
     expect(headers['cache-control']).toBe('no-store')
@@ -138,18 +145,22 @@ test.for(['/guide?fail=gone', '/guide?fail=later', '/guide?fail=sensitive', '/un
   },
 )
 
-test('a prepared response with its own cache-control is neither tagged nor cached', async () => {
-  const usual = (await get('/page')).headers
-  expect(usual).toMatchObject({ 'cache-control': 'public, max-age=300', etag: expect.stringMatching(/^"/) })
+test('does not tag a prepared response with its own cache-control', async () => {
+  const pageHeaders = (await get('/page')).headers
+  expect(pageHeaders).toMatchObject({
+    'cache-control': 'public, max-age=300',
+    etag: expect.stringMatching(/^"/),
+  })
   const { headers } = await get('/own', { 'if-none-match': '*' })
-  expect(headers).toMatchObject(OWN)
+  expect(headers).toMatchObject(NO_STORE)
   expect(headers.etag).toBeUndefined()
 })
 
-test('does not vary the response by headers outside the cache key', async () => {
+test('sends the same response for other forwarded and language headers', async () => {
   const forged = { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http', 'accept-language': 'es' }
-  const [plain, other] = [await get('/guide'), await get('/guide', forged)]
-  expect(other.body).toBe(plain.body)
-  expect(other.headers.etag).toBe(plain.headers.etag)
-  expect(JSON.stringify(other.headers)).not.toContain('evil')
+  const plainResponse = await get('/guide')
+  const forgedResponse = await get('/guide', forged)
+  expect(forgedResponse.body).toBe(plainResponse.body)
+  expect(forgedResponse.headers.etag).toBe(plainResponse.headers.etag)
+  expect(JSON.stringify(forgedResponse.headers)).not.toContain('evil')
 })

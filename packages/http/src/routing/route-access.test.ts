@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { startService } from '../../test/start-service.ts'
-import { authenticators, who } from '../../test/who-route.ts'
+import { authenticators, createWhoRoute } from '../../test/who-route.ts'
 import type { LimitPolicy } from '../limits/limit-store.ts'
 import { Problem } from '../problems/problem.ts'
 import type { Authenticators } from './mount-routes.ts'
@@ -14,11 +14,11 @@ const post = (url: string, body: unknown) =>
 
 describe('access:', () => {
   const routes = [
-    who('/open', 'open'),
-    who('/public', 'public'),
-    who('/scoped', { scopes: ['guides:read'] }),
-    who('/more', { scopes: ['guides:read', 'contact:write'] }),
-    who('/client', 'client'),
+    createWhoRoute('/open', 'open'),
+    createWhoRoute('/public', 'public'),
+    createWhoRoute('/scoped', { scopes: ['guides:read'] }),
+    createWhoRoute('/more', { scopes: ['guides:read', 'contact:write'] }),
+    createWhoRoute('/client', 'client'),
   ]
   test.for([
     { path: '/open', authorization: undefined, status: 200, caller: null },
@@ -40,7 +40,7 @@ describe('access:', () => {
     if (status === 200) expect(await response.json()).toEqual({ caller })
   })
 
-  test('refuses everybody on a route whose authenticator is missing', async () => {
+  test('responds with 500 on routes whose authenticator is missing', async () => {
     await using service = await startService({ routes })
     for (const path of ['/scoped', '/client']) {
       expect(
@@ -52,22 +52,24 @@ describe('access:', () => {
 
 describe('limits', () => {
   const policy = (name: string, quota: number): LimitPolicy => ({ name, quota, windowSeconds: 60 })
-  const statuses = async (url: string, count: number, headers: Record<string, string> = {}) => {
-    const found = []
-    for (let index = 0; index < count; index += 1) found.push((await fetch(url, { headers })).status)
-    return found
+  const fetchStatuses = async (url: string, count: number, headers: Record<string, string> = {}) => {
+    const statuses = []
+    for (let index = 0; index < count; index += 1) statuses.push((await fetch(url, { headers })).status)
+    return statuses
   }
 
   test('count an address before authentication', async () => {
-    await using service = await start(who('/a', { scopes: [] }, { address: [policy('address', 2)] }))
-    expect(await statuses(`${service.url}/a`, 3, { authorization: 'Bearer bad' })).toEqual([401, 401, 429])
-    const refused = await fetch(`${service.url}/a`, { headers: { authorization: 'Bearer good' } })
-    expect(await refused.json()).toMatchObject({ code: 'rate-limited', policy: 'address' })
-    expect(refused.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
+    const limits = { address: [policy('address', 2)] }
+    await using service = await start(createWhoRoute('/a', { scopes: [] }, limits))
+    const badToken = { authorization: 'Bearer bad' }
+    expect(await fetchStatuses(`${service.url}/a`, 3, badToken)).toEqual([401, 401, 429])
+    const refusal = await fetch(`${service.url}/a`, { headers: { authorization: 'Bearer good' } })
+    expect(await refusal.json()).toMatchObject({ code: 'rate-limited', policy: 'address' })
+    expect(refusal.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
   })
 
   test('count a client before its proof is marked as used, and refuse a proof that was used', async () => {
-    const used: string[] = []
+    const usedProofs: string[] = []
     const proof = { jkt: 'key', jti: 'one', iat: 0 }
     const withProofs: Authenticators = {
       bearer: async (ctx) => ({
@@ -76,47 +78,52 @@ describe('limits', () => {
         proof: { ...proof, jti: ctx.get('dpop') },
       }),
       async useProof(_ctx, scopes, { jti }) {
-        if (used.includes(jti)) throw new Problem('invalid-token-proof')
-        used.push(jti, ...scopes)
+        if (usedProofs.includes(jti)) throw new Problem('invalid-token-proof')
+        usedProofs.push(jti, ...scopes)
       },
     }
-    const route = who('/a', { scopes: ['guides:read'] }, { client: [policy('client', 2)] })
+    const route = createWhoRoute('/a', { scopes: ['guides:read'] }, { client: [policy('client', 2)] })
     await using service = await startService({ routes: [route], authenticators: withProofs })
     const send = async (dpop: string) =>
       (await fetch(`${service.url}/a`, { headers: { authorization: 'DPoP good', dpop } })).status
     expect([await send('one'), await send('one'), await send('two')]).toEqual([200, 401, 429])
-    expect(used).toEqual(['one', 'guides:read'])
+    expect(usedProofs).toEqual(['one', 'guides:read'])
   })
 
-  test('an app that cannot mark proofs as used serves no caller with one', async () => {
+  test('do not apply to a caller with a proof if the app cannot mark it as used, which is 500', async () => {
     const bearer: Authenticators['bearer'] = async () => ({
       clientId: 'agt_1',
       scopes: new Set(),
       proof: { jkt: 'key', jti: 'one', iat: 0 },
     })
-    await using service = await startService({ routes: [who('/a', 'public')], authenticators: { bearer } })
+    await using service = await startService({
+      routes: [createWhoRoute('/a', 'public')],
+      authenticators: { bearer },
+    })
     const response = await fetch(`${service.url}/a`, { headers: { authorization: 'DPoP good' } })
     expect(response.status).toBe(500)
   })
 
-  test('count an authenticated client from any address', async () => {
+  test('count an authenticated client separately from its address', async () => {
     const limits = { address: [policy('address', 100)], client: [policy('client', 2)] }
-    await using service = await start(who('/a', 'public', limits))
-    expect(await statuses(`${service.url}/a`, 3, { authorization: 'Bearer good' })).toEqual([200, 200, 429])
-    expect(await statuses(`${service.url}/a`, 2)).toEqual([200, 200])
-    const { headers } = await fetch(`${service.url}/a`, { headers: { authorization: 'Bearer good' } })
+    await using service = await start(createWhoRoute('/a', 'public', limits))
+    const goodToken = { authorization: 'Bearer good' }
+    expect(await fetchStatuses(`${service.url}/a`, 3, goodToken)).toEqual([200, 200, 429])
+    expect(await fetchStatuses(`${service.url}/a`, 2)).toEqual([200, 200])
+    const { headers } = await fetch(`${service.url}/a`, { headers: goodToken })
     expect(headers.get('ratelimit-policy')).toBe('"address";q=100;w=60, "client";q=2;w=60')
   })
 
   test('count requests without Authorization under anonymous policies', async () => {
-    await using service = await start(who('/a', 'public', { anonymous: [policy('anonymous', 2)] }))
-    expect(await statuses(`${service.url}/a`, 3)).toEqual([200, 200, 429])
-    expect(await statuses(`${service.url}/a`, 3, { authorization: 'Bearer good' })).toEqual([200, 200, 200])
+    await using service = await start(createWhoRoute('/a', 'public', { anonymous: [policy('anonymous', 2)] }))
+    expect(await fetchStatuses(`${service.url}/a`, 3)).toEqual([200, 200, 429])
+    const goodToken = { authorization: 'Bearer good' }
+    expect(await fetchStatuses(`${service.url}/a`, 3, goodToken)).toEqual([200, 200, 200])
   })
 
-  test('cannot be avoided by a header on an open route', async () => {
-    await using service = await start(who('/a', 'open', { anonymous: [policy('anonymous', 2)] }))
-    expect(await statuses(`${service.url}/a`, 3, { authorization: 'x' })).toEqual([200, 200, 429])
+  test('cannot be avoided by an Authorization header on an open route', async () => {
+    await using service = await start(createWhoRoute('/a', 'open', { anonymous: [policy('anonymous', 2)] }))
+    expect(await fetchStatuses(`${service.url}/a`, 3, { authorization: 'x' })).toEqual([200, 200, 429])
   })
 
   test('can be counted by a handler, for a subject that only it knows', async () => {
@@ -140,9 +147,9 @@ describe('limits', () => {
     expect([await send('a'), await send('a'), await send('b')]).toEqual([204, 429, 204])
   })
 
-  test('keep a refused request from the handler, and its body unread', async () => {
-    let handled = 0
-    const counting: Route = {
+  test('keep a refused request from the handler and from validation', async () => {
+    let handledCount = 0
+    const route: Route = {
       method: 'post',
       path: '/a',
       operationId: 'a',
@@ -152,13 +159,13 @@ describe('limits', () => {
       request: { body: z.object({}) },
       responses: { 204: null },
       handle() {
-        handled += 1
+        handledCount += 1
         return { status: 204 }
       },
     }
-    await using service = await start(counting)
+    await using service = await start(route)
     expect((await post(`${service.url}/a`, {})).status).toBe(204)
     expect((await post(`${service.url}/a`, 'nonsense')).status).toBe(429)
-    expect(handled).toBe(1)
+    expect(handledCount).toBe(1)
   })
 })

@@ -5,8 +5,8 @@ import type { ProblemCode } from '../problems/problems.ts'
 import type { PreparedResponse } from './prepared-response.ts'
 
 /*
- * The declaration of a route: access, limits, request and response schemas, and the handler. `mount-routes.ts` serves routes, and
- * `packages/metadata` describes them.
+ * The declaration of a route: access, limits, request and response schemas, and the handler. `mount-routes.ts` serves
+ * routes, and `packages/metadata` describes them.
  */
 
 /** The authenticated client of a request, identified by its credentials or token. */
@@ -22,16 +22,16 @@ export interface Caller {
 }
 
 /**
- * Who may call a route. `open`: anybody, and `Authorization` is ignored. `public`: anybody, but if a token is sent, it must be
- * valid. `scopes`: a bearer token with all of them. `client`: client credentials (RFC 6749 §2.3).
+ * Who may call a route. `open`: anybody, and `Authorization` is ignored. `public`: anybody, but if a token is sent, it
+ * must be valid. `scopes`: a bearer token with all of them. `client`: client credentials (RFC 6749 §2.3).
  */
 export type Access = 'open' | 'public' | 'client' | { readonly scopes: readonly string[] }
 
 /**
- * Limit policies by what they count. `address` counts the address of every request. `anonymous` counts the address of requests
- * without `Authorization`; on an `open` route, where that header proves nothing, of all requests. `client` counts the client. For a
- * client with a verified domain, `verified` replaces `client`, and `domain` counts all clients of its registrable domain together,
- * because a domain can have any number of clients.
+ * Limit policies by what they count. `address` counts the address of every request. `anonymous` counts the address of
+ * requests without `Authorization`; on an `open` route, where that header proves nothing, of all requests. `client`
+ * counts the client. For a client with a verified domain, `verified` replaces `client`, and `domain` counts all clients
+ * of its registrable domain together, because a domain can have any number of clients.
  */
 export interface RouteLimits {
   readonly address?: readonly LimitPolicy[]
@@ -48,13 +48,17 @@ export interface RequestFacts {
   readonly path: string
   /** Returns the widest network that limits count: an IPv4 address, or an IPv6 /48. Do not store it in clear. */
   network(): string
-  /** Returns the offered media type that `Accept` prefers, or the first of several. Returns undefined if none is accepted. */
+  /** Returns the offered media type that `Accept` prefers, the first of equal ones; undefined if it accepts none. */
   accepts(...types: string[]): string | undefined
   /** Returns a request header; empty when it is absent. */
   header(name: string): string
-  /** Counts the request against a policy whose subject only the handler knows, such as an e-mail address. */
+  /**
+   * Counts the request against a policy whose subject only the handler knows, such as an e-mail address.
+   *
+   * @throws {Problem} `rate-limited`; `unavailable` for a `closed` policy
+   */
   take(policy: LimitPolicy, subject: string): Promise<void>
-  /** Counts the address against a policy that only the handler can choose. */
+  /** Does the same for the client's address, against a policy that only the handler can choose. */
   takeForAddress(policy: LimitPolicy): Promise<void>
 }
 
@@ -93,18 +97,22 @@ interface RouteSpec<I extends Inputs, R extends Replies, A extends Access> {
   /** True if the body may be absent. `body` is then parsed from `{}`. */
   bodyOptional?: boolean
   /**
-   * Set if the body is a form of one of our pages: form-encoded, and refused (403) from any other page. `unguessable` if the form
-   * has a secret and its page sends no referrer. Browsers without `Sec-Fetch-Site` then send `Origin: null`.
+   * Set if the body is a form of one of our pages: form-encoded, and refused (403) from a page of another origin.
+   * `unguessable` if the form has a secret and its page sends no referrer. Browsers without `Sec-Fetch-Site` then send
+   * `Origin: null`.
    */
   form?: true | 'unguessable'
-  /** The problem code for an invalid body, instead of `invalid-request`. */
+  /** The problem code for a body that its schema rejects, instead of `invalid-request`. */
   bodyProblem?: ProblemCode
   /**
-   * The responses that the handler may return. Bodies are parsed by their schema, so members that it does not list cannot leak. An
-   * unlisted status, or a body that the schema refuses, becomes 500.
+   * The responses that the handler may return. JSON bodies are parsed by their schema, so members that it does not list
+   * cannot leak. An unlisted status, or a body that the schema rejects, becomes 500.
    */
   responses: R
-  /** `public` lets shared caches store a response for 300 s, unless it sets its own `cache-control`. The default is `no-store`. */
+  /**
+   * `public` lets shared caches store a 200 response for 300 s, unless the request has credentials or the reply sets
+   * its own `cache-control`. The default is `no-store`.
+   */
   cache?: 'public'
   handle(input: Parsed<I> & WithCaller<A> & { request: RequestFacts }): Promise<Reply<R>> | Reply<R>
   /** Called with the error of the credentials check. May return a response to send instead. */
@@ -148,12 +156,12 @@ export interface RawRoute {
   readonly methods: readonly string[]
   /** An absolute path, with parameters as `/{uid}`. */
   readonly path: string
-  /** Policies that count the address, before anything is read. */
+  /** Policies that count the address before `serve` is called. */
   readonly limits: readonly LimitPolicy[]
   serve(ctx: Context): Promise<void>
 }
 
-/** Lists every method and path that the routes serve. */
+/** Lists every method and path that the routes declare. */
 export const listEndpoints = (routes: readonly (Route | RawRoute)[]): { method: string; path: string }[] =>
   routes.flatMap((route) => listMethods(route).map((method) => ({ method, path: route.path })))
 

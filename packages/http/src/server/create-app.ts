@@ -14,17 +14,17 @@ import {
 export interface AppOptions extends RequestContextOptions, HandleErrorsOptions {
   readonly traces?: TraceRequestsOptions | undefined
   readonly clock: Pick<WatchedClock, 'requireSynchronised'>
-  /** The content security policy of every page. */
+  /** The content security policy of pages whose route sets none. */
   readonly csp: string
-  /** Absent for a listener that only the other app calls. Such a listener accepts any Host and has no browser clients. */
+  /** Absent for a listener that only the other app calls. It then accepts any Host and has no browser clients. */
   readonly browsers?: CrossOriginOptions & {
     readonly alsoAcceptHosts: readonly string[]
-    /** The origin that the app serves, if it is not `origin`, which errors name. */
+    /** The origin under which browsers reach the app, if it differs from `origin`, which problem URLs contain. */
     readonly servedOrigin?: string
   }
 }
 
-/** Creates an app with the middleware that every request passes before its route, in this order. */
+/** Creates an app with the middleware that every request passes before its route. The code lists it in order. */
 export function createApp(options: AppOptions): Koa {
   const { log, origin, traces, clock, csp, browsers } = options
   const app = new Koa()

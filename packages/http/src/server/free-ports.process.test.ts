@@ -1,15 +1,15 @@
 import { execFileSync } from 'node:child_process'
 import path from 'node:path'
 import { expect, test } from 'vitest'
-import { freePorts } from './free-ports.ts'
+import { reserveFreePorts } from './free-ports.ts'
 
 const program = `
-  import { freePorts } from ${JSON.stringify(path.join(import.meta.dirname, 'free-ports.ts'))}
-  console.log(JSON.stringify(await freePorts(1_000)))
+  import { reserveFreePorts } from ${JSON.stringify(path.join(import.meta.dirname, 'free-ports.ts'))}
+  console.log(JSON.stringify(await reserveFreePorts(1_000)))
 `
 
-test('gives different ports to concurrent processes, also before anyone listens on them', async () => {
-  const ours = await freePorts(1_000)
+test('returns different ports to two running processes, even before anything listens on them', async () => {
+  const ours = await reserveFreePorts(1_000)
   const theirs = JSON.parse(
     execFileSync(process.execPath, ['--input-type=module-typescript', '-e', program], { encoding: 'utf8' }),
   ) as number[]

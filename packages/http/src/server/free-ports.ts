@@ -9,12 +9,12 @@ import path from 'node:path'
 const PORTS = { from: 20_000, count: 12_000 }
 
 /**
- * Finds free ports and reserves them until this process ends: other processes that call this function receive other ports, even
- * before anything listens. Call it if addresses must be known before processes start.
+ * Finds free ports and reserves them until this process ends: later calls, in this or another process of the user,
+ * return other ports, even before anything listens. Call it if addresses must be known before processes start.
  *
  * @throws {Error} if it finds too few ports
  */
-export async function freePorts(count: number): Promise<number[]> {
+export async function reserveFreePorts(count: number): Promise<number[]> {
   const servers: Server[] = []
   try {
     for (let tryCount = 0; servers.length < count; tryCount += 1) {
@@ -38,8 +38,8 @@ export async function freePorts(count: number): Promise<number[]> {
 const findPort = (server: Server) => (server.address() as AddressInfo).port
 
 /**
- * Writes this process's id to a file that is named after the port, unless the file contains the id of a running process. The caller
- * listens on the port, so no other process reserves it at the same time.
+ * Writes this process's id to a file that is named after the port, unless the file contains the id of a running
+ * process. The caller listens on the port, so no other process reserves it at the same time.
  *
  * @returns false if another process has reserved the port
  */
@@ -63,7 +63,8 @@ function readOwner(file: string): number {
 }
 
 function isRunning(pid: number): boolean {
-  if (pid <= 0 || pid === process.pid) return pid > 0
+  if (pid === process.pid) return true
+  if (pid <= 0) return false
   try {
     return process.kill(pid, 0)
   } catch (error) {

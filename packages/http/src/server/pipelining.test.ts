@@ -6,14 +6,15 @@ import { converse, head } from '../../test/raw-http.ts'
 import type { RequestHandler } from '../request/request-context.ts'
 import { serve } from './server.ts'
 
-const start = (handler: RequestHandler) => serve(handler, { port: 0, host: '127.0.0.1', drainSeconds: 0 })
+const startServer = (handler: RequestHandler) =>
+  serve(handler, { port: 0, host: '127.0.0.1', drainSeconds: 0 })
 const get = (path: string, ...lines: string[]) => head(`GET ${path} HTTP/1.1`, 'Host: h', ...lines)
 const post = (path: string, body: string) =>
   head(`POST ${path} HTTP/1.1`, 'Host: h', `Content-Length: ${body.length}`) + body
 
-test('starts a pipelined request when the one before it has its response', async () => {
+test('starts a pipelined request after the response to the previous one', async () => {
   const order: string[] = []
-  await using server = await start((request, response) => {
+  await using server = await startServer((request, response) => {
     order.push(`begin ${request.url}`)
     setImmediate(() => {
       order.push(`end ${request.url}`)
@@ -25,60 +26,60 @@ test('starts a pipelined request when the one before it has its response', async
 })
 
 test.for([
-  ['the client asked to close it', () => get('/last', 'Connection: close')],
+  ['the client asks to close it', () => get('/last', 'Connection: close')],
   ['the response closes it', () => get('/close')],
   ['the expectation is unknown', () => get('/last', 'Expect: a miracle')],
   [
-    'the transfer coding is not one that we know',
+    'the transfer coding is unknown',
     () =>
       `${head('POST /last HTTP/1.1', 'Host: h', 'Transfer-Encoding: identity', 'Transfer-Encoding: chunked')}0\r\n\r\n`,
   ],
 ] satisfies [string, () => string][])(
-  'handles no request after the last response of a connection: %s',
-  async ([_why, last]) => {
-    const carriedOut: (string | undefined)[] = []
-    await using server = await start((request, response) => {
-      carriedOut.push(request.url)
+  'handles no request after the last response of a connection, when %s',
+  async ([_reason, createLastRequest]) => {
+    const handledUrls: (string | undefined)[] = []
+    await using server = await startServer((request, response) => {
+      handledUrls.push(request.url)
       if (request.url === '/close') response.setHeader('connection', 'close')
       request.resume()
       response.end('answered')
     })
     const { responses, closed } = await converse(
       server.port,
-      get('/first') + last() + post('/hidden', 'x') + get('/hidden'),
+      get('/first') + createLastRequest() + post('/hidden', 'x') + get('/hidden'),
     )
     expect([responses.length, closed]).toEqual([2, true])
-    expect(carriedOut).not.toContain('/hidden')
+    expect(handledUrls).not.toContain('/hidden')
   },
 )
 
-test('drops the waiting requests of a connection that is lost', async () => {
-  const begun = Promise.withResolvers<void>()
+test('drops the waiting requests of a lost connection', async () => {
+  const firstArrival = Promise.withResolvers<void>()
   let requests: IncomingMessage[] = []
-  await using server = await start((request) => {
+  await using server = await startServer((request) => {
     requests.push(request)
-    begun.resolve()
+    firstArrival.resolve()
   })
   const socket = connect(server.port, '127.0.0.1')
   socket.write(get('/first') + get('/second').repeat(20))
-  await begun.promise
-  const [first] = requests
+  await firstArrival.promise
+  const [firstRequest] = requests
   socket.destroy()
-  await once(first!.socket, 'close')
+  await once(firstRequest!.socket, 'close')
   await new Promise(setImmediate)
   expect(requests.map(({ url }) => url)).toEqual(['/first'])
   requests = []
 })
 
 test('does not make connections wait for each other', async () => {
-  const second = Promise.withResolvers<void>()
-  await using server = await start(async (request, response) => {
-    if (request.url === '/1') await second.promise
-    else second.resolve()
+  const secondArrival = Promise.withResolvers<void>()
+  await using server = await startServer(async (request, response) => {
+    if (request.url === '/1') await secondArrival.promise
+    else secondArrival.resolve()
     response.end()
   })
-  const answered = await Promise.all(
+  const conversations = await Promise.all(
     ['/1', '/2'].map((path) => converse(server.port, get(path), { responses: 1 })),
   )
-  expect(answered.map(({ responses }) => responses[0]?.status)).toEqual([200, 200])
+  expect(conversations.map(({ responses }) => responses[0]?.status)).toEqual([200, 200])
 })

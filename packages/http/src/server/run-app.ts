@@ -14,8 +14,8 @@ import type { RequestHandler } from '../request/request-context.ts'
 import { type RunningServer, serve, waitForShutdownSignal } from './server.ts'
 
 /*
- * The life cycle of a serving process: wait for startup dependencies, listen, drain after a signal, close. Each app's `serve.ts`
- * opens its stores and handlers. `server.ts` limits connections.
+ * The life cycle of a serving process: wait for startup dependencies, listen, drain after a signal, close. Each app's
+ * `serve.ts` opens its stores and handlers. `server.ts` limits connections.
  */
 
 interface ListenAddress {
@@ -37,7 +37,7 @@ interface RunAppOptions<App extends OpenedApp> {
   /** Returns true for an error of `open` after which a retry may succeed. */
   readonly isTransient: (error: unknown) => boolean
   readonly operations: ListenAddress
-  /** The listeners by name, except the operations listener. Their ports are logged as `<name>_port`, or `port` for `public`. */
+  /** The listeners except operations, by name. Their ports are logged as `<name>_port`, or `port` for `public`. */
   readonly listeners: (
     app: App,
   ) => Readonly<Record<string, ListenAddress & { readonly handler: RequestHandler }>>
@@ -51,11 +51,12 @@ interface RunAppOptions<App extends OpenedApp> {
 }
 
 /**
- * Runs an app until SIGTERM or SIGINT. The operations listener opens first: `/live` is 200, and `/ready` names the missing startup
- * dependencies. The other listeners open once the app is open.
+ * Runs an app until SIGTERM or SIGINT. The operations listener opens first: `/live` is 200, and `/ready` names the
+ * missing startup dependencies. The other listeners open once the app is open.
  *
- * After the signal, `/ready` and the gateway check respond with 503, and every response closes its connection. After
- * `drainDelaySeconds`, the listeners stop accepting connections, requests in flight are completed, and the stores close.
+ * After the signal, `/ready` and the gateway check respond with 503, and responses close their connections. After
+ * `drainDelaySeconds`, the listeners stop accepting connections. Requests in flight then have `drainSeconds` to finish
+ * before the stores close.
  *
  * @throws an error that is not transient, such as a port in use or a bug
  */
@@ -109,7 +110,7 @@ export async function runApp<App extends OpenedApp>(options: RunAppOptions<App>)
   await Promise.all(servers.map((server) => server[Symbol.asyncDispose]()))
 }
 
-/** Creates the metrics registry that is served until the app is open. It contains one gauge; the app has its own registry. */
+/** Creates the metrics registry that is served until the app is open, with one gauge. The app has its own one. */
 function createWaitingRegistry(): Registry {
   const registry = new Registry()
   const help = '1 while the app waits for its startup dependencies'
@@ -121,9 +122,10 @@ function createWaitingRegistry(): Registry {
 export const GATEWAY_CHECK_HOST = 'gateway-check.invalid'
 
 /**
- * Wraps `handler` to respond to a gateway's health check, `GET /` with the host `GATEWAY_CHECK_HOST`: 204 while this instance
- * serves, 503 before it listens and once it drains. `/ready` would be unsuitable, because a shared store that is down affects every
- * instance. A forwarded request, and any request from an address that is not a trusted proxy, goes to `handler`.
+ * Wraps `handler` to respond to a gateway's health check, `GET /` with the host `GATEWAY_CHECK_HOST`: 204 while this
+ * instance serves, 503 before it listens and once it drains. `/ready` would be unsuitable, because it fails on every
+ * instance when a shared store is down. A forwarded request, and any request from an address that is not a trusted
+ * proxy, goes to `handler`.
  *
  * @param options.trustedProxies the proxies that may send the check; by default, anybody may
  */
@@ -149,10 +151,10 @@ export function respondToGatewayCheck(
 const ERROR_EVENTS = ['uncaughtException', 'unhandledRejection'] as const
 
 /**
- * Logs an uncaught error and exits with 1, because the process's state is then unknown. Node's own handler would print the error
- * unredacted.
+ * Until it is disposed of, logs an uncaught error and exits with 1, because the process's state is then unknown. Node's
+ * own handler would print the error unredacted.
  *
- * Also disables SIGUSR1, which would open Node's debugger, and expose every secret of the process.
+ * Also ignores SIGUSR1, which would open Node's debugger and so expose every secret of the process.
  */
 export function exitOnUncaughtErrors(log: Log): Disposable {
   const exit = (error: unknown) => {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { runRepeatedly } from './run-repeatedly.ts'
 
-/** Work whose runs the test ends. */
-function controlled() {
+/** Creates repeated work. Each run lasts until the test calls `finish` with its index. */
+function createControlledWork() {
   const runs: PromiseWithResolvers<void>[] = []
   const repeated = runRepeatedly(() => {
     const run = Promise.withResolvers<void>()
@@ -16,9 +16,9 @@ function controlled() {
   return { runs, repeated, finish }
 }
 
-test('turns calls during a run into one more run after it, and never overlaps runs', async () => {
-  const { runs, repeated, finish } = controlled()
-  for (let times = 0; times < 3; times += 1) repeated.runSoon()
+test('turns calls during a run into one more run after it', async () => {
+  const { runs, repeated, finish } = createControlledWork()
+  for (let count = 0; count < 3; count += 1) repeated.runSoon()
   expect(runs).toHaveLength(1)
   await finish(0)
   expect(runs).toHaveLength(2)
@@ -29,16 +29,16 @@ test('turns calls during a run into one more run after it, and never overlaps ru
 })
 
 test('waits for the current run when disposed, and starts no other', async () => {
-  const { runs, repeated, finish } = controlled()
+  const { runs, repeated, finish } = createControlledWork()
   repeated.runSoon()
   repeated.runSoon()
   let isDisposed = false
-  const disposed = repeated[Symbol.asyncDispose]().then(() => {
+  const disposal = repeated[Symbol.asyncDispose]().then(() => {
     isDisposed = true
   })
   await new Promise(setImmediate)
   expect(isDisposed).toBe(false)
   await finish(0)
-  await disposed
+  await disposal
   expect(runs).toHaveLength(1)
 })

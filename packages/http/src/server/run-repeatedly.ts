@@ -1,8 +1,8 @@
-/** Work that runs repeatedly. Disposing waits for the current run. */
+/** Work that runs repeatedly. Disposing waits for the current run, and no other run starts. */
 interface RepeatedWork extends AsyncDisposable {
-  /** Runs every `everyMs` from now on. */
+  /** Requests a run every `everyMs` from now on, as `runSoon` does. */
   start(everyMs: number): void
-  /** Starts a run immediately or, during a run, after it. In either case, a complete run follows this call. */
+  /** Starts a run now or, during a run, when that ends. Unless disposed, a complete run follows each call. */
   runSoon(): void
 }
 

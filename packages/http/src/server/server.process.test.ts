@@ -7,41 +7,41 @@ import { describe, expect, test } from 'vitest'
 import { converse, head } from '../../test/raw-http.ts'
 import { type ServeOptions, serve } from './server.ts'
 
-const listening: ServeOptions = { port: 0, host: '127.0.0.1', drainSeconds: 5 }
+const OPTIONS: ServeOptions = { port: 0, host: '127.0.0.1', drainSeconds: 5 }
 const GET = head('GET / HTTP/1.1', 'Host: h')
 
-/** A handler that keeps its requests until they are answered by hand. */
-function holding() {
-  const waiting: ServerResponse[] = []
+/** Creates a handler that responds to no request until the test calls `respond`. */
+function createHoldingHandler() {
+  const heldResponses: ServerResponse[] = []
   const { promise: arrived, resolve } = Promise.withResolvers<void>()
   return {
     arrived,
     handler(_request: IncomingMessage, response: ServerResponse) {
-      waiting.push(response)
+      heldResponses.push(response)
       resolve()
     },
-    answer() {
-      for (const response of waiting) response.end('late')
+    respond() {
+      for (const response of heldResponses) response.end('late')
     },
   }
 }
 
 const get = (url: string, agent?: Agent) =>
   new Promise<IncomingMessage>((resolve, reject) => {
-    request(url, agent ? { agent } : {}, (answer) => resolve(answer.resume()))
+    request(url, agent ? { agent } : {}, (response) => resolve(response.resume()))
       .on('error', reject)
       .end()
   })
 
 test('listens on a free port and reports it', async () => {
-  await using server = await serve((_request, response) => response.end('here'), listening)
+  await using server = await serve((_request, response) => response.end('here'), OPTIONS)
   expect(server.url).toBe(`http://127.0.0.1:${server.port}`)
   expect(await (await fetch(server.url)).text()).toBe('here')
 })
 
 test('reports a valid URL for an IPv6 address', async () => {
   await using server = await serve((_request, response) => response.end('here'), {
-    ...listening,
+    ...OPTIONS,
     host: '::1',
   })
   expect(server.url).toBe(`http://[::1]:${server.port}`)
@@ -49,47 +49,47 @@ test('reports a valid URL for an IPv6 address', async () => {
 })
 
 test('throws EADDRINUSE for a port in use', async () => {
-  await using server = await serve(() => {}, listening)
-  await expect(serve(() => {}, { ...listening, port: server.port })).rejects.toMatchObject({
+  await using server = await serve(() => {}, OPTIONS)
+  await expect(serve(() => {}, { ...OPTIONS, port: server.port })).rejects.toMatchObject({
     code: 'EADDRINUSE',
   })
 })
 
-test('accepts new connections without keep-alive, and closes each after its response', async () => {
-  const { handler, arrived, answer } = holding()
-  let held = true
+test('closes every connection after its response once keep-alive is disabled', async () => {
+  const { handler, arrived, respond } = createHoldingHandler()
+  let isHolding = true
   await using server = await serve(
-    (incoming, response) => (held ? handler(incoming, response) : response.end('at once')),
-    listening,
+    (incoming, response) => (isHolding ? handler(incoming, response) : response.end('at once')),
+    OPTIONS,
   )
   const agent = new Agent({ keepAlive: true })
-  const before = get(server.url, agent)
+  const heldResponse = get(server.url, agent)
   await arrived
   server.disableKeepAlive()
-  held = false
-  answer()
-  expect((await before).headers.connection).toBe('close')
+  isHolding = false
+  respond()
+  expect((await heldResponse).headers.connection).toBe('close')
   expect((await get(server.url, agent)).headers.connection).toBe('close')
   agent.destroy()
 })
 
 describe('a disposed server', () => {
   test('completes the request in flight, and closes its connection', async () => {
-    const { handler, arrived, answer } = holding()
-    const server = await serve(handler, listening)
+    const { handler, arrived, respond } = createHoldingHandler()
+    const server = await serve(handler, OPTIONS)
     const agent = new Agent({ keepAlive: true })
-    const got = get(server.url, agent)
+    const responsePromise = get(server.url, agent)
     await arrived
-    const disposed = server[Symbol.asyncDispose]()
-    answer()
-    const { statusCode, headers } = await got
+    const disposal = server[Symbol.asyncDispose]()
+    respond()
+    const { statusCode, headers } = await responsePromise
     expect([statusCode, headers.connection]).toEqual([200, 'close'])
-    await disposed
+    await disposal
     agent.destroy()
   })
 
   test('does not wait for idle connections, and accepts no new one', async () => {
-    const server = await serve((_request, response) => response.end('here'), listening)
+    const server = await serve((_request, response) => response.end('here'), OPTIONS)
     const agent = new Agent({ keepAlive: true })
     await get(server.url, agent)
     const startedAt = performance.now()
@@ -99,31 +99,31 @@ describe('a disposed server', () => {
     agent.destroy()
   })
 
-  test('does not wait 5 s for a connection that falls idle during the drain', async () => {
+  test('does not wait 5 s for a connection that becomes idle during the drain', async () => {
     const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
     let finish = () => {}
     const server = await serve((_request, response) => {
-      // The head is out already, so it cannot say that the connection will close.
+      // The head is sent already, so it cannot say that the connection will close.
       response.writeHead(200, { 'content-length': '4' }).write('la')
       finish = () => response.end('te')
       arrive()
-    }, listening)
+    }, OPTIONS)
     const socket = connect(server.port, '127.0.0.1').on('data', () => {})
     socket.write(GET)
     await arrived
     const startedAt = performance.now()
-    const disposed = server[Symbol.asyncDispose]()
+    const disposal = server[Symbol.asyncDispose]()
     finish()
-    await disposed
+    await disposal
     expect(performance.now() - startedAt).toBeLessThan(4_000)
     socket.destroy()
   })
 
   test('closes the connection of a request that takes too long', async () => {
-    const { handler, arrived } = holding()
-    const server = await serve(handler, { ...listening, drainSeconds: 0.1 })
-    const got = get(server.url)
-    const outcome = got.catch((error: unknown) => error)
+    const { handler, arrived } = createHoldingHandler()
+    const server = await serve(handler, { ...OPTIONS, drainSeconds: 0.1 })
+    const responsePromise = get(server.url)
+    const outcome = responsePromise.catch((error: unknown) => error)
     await arrived
     const startedAt = performance.now()
     await server[Symbol.asyncDispose]()
@@ -131,57 +131,57 @@ describe('a disposed server', () => {
     expect(await outcome).toMatchObject({ code: 'ECONNRESET' })
   })
 
-  test('closes once when disposed twice', async () => {
-    const server = await serve(() => {}, listening)
+  test('can be disposed of repeatedly', async () => {
+    const server = await serve(() => {}, OPTIONS)
     await Promise.all([server[Symbol.asyncDispose](), server[Symbol.asyncDispose]()])
     await expect(server[Symbol.asyncDispose]()).resolves.toBeUndefined()
   })
 
-  test('copes with a handler that responds synchronously during the drain', async () => {
+  test('completes a held request while a handler responds synchronously during the drain', async () => {
     const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
-    const held: ServerResponse[] = []
+    const heldResponses: ServerResponse[] = []
     const server = await serve((incoming, response) => {
       if (incoming.url === '/held') {
-        held.push(response)
+        heldResponses.push(response)
         arrive()
       } else response.end('at once')
-    }, listening)
+    }, OPTIONS)
     const socket = connect(server.port, '127.0.0.1').setEncoding('latin1')
-    let received = ''
+    let receivedText = ''
     socket.on('data', (chunk: string) => {
-      received += chunk
+      receivedText += chunk
     })
     socket.write(head('GET /held HTTP/1.1', 'Host: h'))
     await arrived
-    const disposed = server[Symbol.asyncDispose]()
+    const disposal = server[Symbol.asyncDispose]()
     socket.write(GET)
-    held[0]?.end('held')
-    await disposed
+    heldResponses[0]?.end('held')
+    await disposal
     await once(socket, 'close')
-    expect(received).toContain('held')
+    expect(receivedText).toContain('held')
   })
 })
 
 describe('a server closes', () => {
-  const quick = {
+  const SHORT_LIMITS = {
     headersTimeout: 150,
     requestTimeout: 300,
     keepAliveTimeout: 100,
     connectionsCheckingInterval: 30,
   }
-  const start = (limits: ServeOptions['limits'] = quick) =>
+  const startServer = (limits: ServeOptions['limits'] = SHORT_LIMITS) =>
     serve((incoming, response) => void incoming.resume().on('end', () => response.end('read')), {
-      ...listening,
-      limits: { ...quick, ...limits },
+      ...OPTIONS,
+      limits: { ...SHORT_LIMITS, ...limits },
     })
 
   test('a connection that sends nothing', async () => {
-    await using server = await start({ requestTimeout: 60_000 })
+    await using server = await startServer({ requestTimeout: 60_000 })
     expect(await converse(server.port, '')).toMatchObject({ closed: true })
   })
 
   test('a connection whose headers never end', async () => {
-    await using server = await start({ requestTimeout: 60_000 })
+    await using server = await startServer({ requestTimeout: 60_000 })
     const { responses, closed } = await converse(server.port, 'GET / HTTP/1.1\r\nHost: h\r\nX-Slow: 1\r\n')
     expect(closed).toBe(true)
     expect(responses.map(({ status }) => status)).toEqual([408])
@@ -189,7 +189,7 @@ describe('a server closes', () => {
   })
 
   test('a connection whose body never ends', async () => {
-    await using server = await start()
+    await using server = await startServer()
     const { responses, closed } = await converse(
       server.port,
       `${head('POST / HTTP/1.1', 'Host: h', 'Content-Length: 10')}12345`,
@@ -199,45 +199,49 @@ describe('a server closes', () => {
   })
 
   test('a connection that stays idle after a request', async () => {
-    await using server = await start()
+    await using server = await startServer()
     const { responses, closed } = await converse(server.port, GET)
     expect(closed).toBe(true)
     expect(responses.map(({ status }) => status)).toEqual([200])
   })
 
   test('a connection whose response is not read', async () => {
-    const { promise: cut, resolve } = Promise.withResolvers<boolean>()
+    const { promise: isCutOff, resolve } = Promise.withResolvers<boolean>()
     await using server = await serve(
       (_request, response) =>
         response.on('close', () => resolve(!response.writableFinished)).end(Buffer.alloc(50_000_000)),
-      { ...listening, limits: { ...quick, timeout: 300 } },
+      { ...OPTIONS, limits: { ...SHORT_LIMITS, timeout: 300 } },
     )
     const socket = connect(server.port, '127.0.0.1').pause()
     socket.write(GET)
-    expect(await cut).toBe(true)
+    expect(await isCutOff).toBe(true)
     socket.destroy()
   })
 
   test('connections beyond the maximum', async () => {
-    await using server = await start({ maxConnections: 2, headersTimeout: 5_000, requestTimeout: 5_000 })
+    await using server = await startServer({
+      maxConnections: 2,
+      headersTimeout: 5_000,
+      requestTimeout: 5_000,
+    })
     const sockets = [1, 2].map(() => connect(server.port, '127.0.0.1'))
     await Promise.all(sockets.map((socket) => once(socket, 'connect')))
-    // They count once the server has accepted them, which their first answers prove.
+    // A connection counts once the server has accepted it, which its first response proves.
     for (const socket of sockets) {
       socket.write(GET)
       await once(socket, 'data')
     }
     expect(await converse(server.port, GET)).toEqual({ responses: [], closed: true })
-    const [first] = sockets
-    first?.destroy()
+    const [firstSocket] = sockets
+    firstSocket?.destroy()
     await expect
       .poll(async () => (await converse(server.port, GET, { responses: 1 })).responses.length)
       .toBe(1)
     for (const socket of sockets) socket.destroy()
   })
 
-  test('a connection after its maximum of requests', async () => {
-    await using server = await start({ maxRequestsPerSocket: 2 })
+  test('a connection after its maximum number of requests', async () => {
+    await using server = await startServer({ maxRequestsPerSocket: 2 })
     const { responses } = await converse(server.port, GET.repeat(3))
     expect(responses.map(({ status }) => status)).toEqual([200, 200, 503])
     expect(responses[1]?.headers['connection']).toBe('close')
@@ -249,9 +253,9 @@ test('drains and exits on SIGTERM and SIGINT', async () => {
     import { serve, waitForShutdownSignal } from '${fileURLToPath(new URL('../index.ts', import.meta.url))}'
     {
       await using server = await serve((_, response) => response.end(), { port: 0, host: '127.0.0.1', drainSeconds: 1 })
-      const signalled = waitForShutdownSignal()
+      const receivedSignal = waitForShutdownSignal()
       console.log('ready')
-      console.log(await signalled)
+      console.log(await receivedSignal)
     }
     console.log('drained')`
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {

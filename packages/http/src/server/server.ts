@@ -5,14 +5,14 @@ import type { RequestHandler } from '../request/request-context.ts'
 import { refuseUnknownCodings, refuseUnreadable } from './unreadable-requests.ts'
 
 /*
- * An HTTP listener: connection limits, the order of requests on a connection, and draining. Routes, problems and the life cycle of
- * the process belong elsewhere (`routing/`, `problems/`, `run-app.ts`).
+ * An HTTP listener: connection limits, the order of requests on a connection, and draining. Routes, problems and the
+ * life cycle of the process belong elsewhere (`routing/`, `problems/`, `run-app.ts`).
  */
 
 export interface RunningServer extends AsyncDisposable {
   readonly port: number
   readonly url: string
-  /** Closes each connection with its next response, so clients reconnect to another instance. New ones are still accepted. */
+  /** Closes each connection with its next response, so clients reconnect elsewhere. Still accepts new connections. */
   disableKeepAlive(): void
 }
 
@@ -22,11 +22,11 @@ const LIMITS = {
   headersTimeout: 10_000,
   /** The maximum time from the first byte to the end of the body. */
   requestTimeout: 15_000,
-  /** The maximum time between two requests. */
+  /** The maximum time between a response and the next request. */
   keepAliveTimeout: 5_000,
   /** The maximum time without a byte in either direction, for example because a client does not read its response. */
   timeout: 30_000,
-  /** How often Node checks the first two. A connection may be closed this much too late. */
+  /** How often Node checks `headersTimeout` and `requestTimeout`. A connection may be closed this much too late. */
   connectionsCheckingInterval: 1_000,
   maxHeaderSize: 16 * 1024,
   /** With this many open connections, new ones are closed immediately. */
@@ -47,8 +47,8 @@ export interface ServeOptions {
 }
 
 /**
- * Serves `handler` until it is disposed of. Disposing stops accepting connections, lets requests in flight finish for
- * `drainSeconds`, and then closes the remaining connections.
+ * Serves `handler` until the server is disposed of. Disposing stops accepting connections, gives requests in flight
+ * `drainSeconds` to finish, and then closes the remaining connections.
  *
  * @throws the listen error, such as `EADDRINUSE`
  */
@@ -73,8 +73,8 @@ export async function serve(handler: RequestHandler, options: ServeOptions): Pro
 }
 
 /**
- * Creates three functions that share the open responses: `track` wraps a handler to record them, `disableKeepAlive` closes
- * connections with their next response, and `drain` closes the server. Repeated calls of `drain` share one run.
+ * Creates three functions that share the open responses: `track` wraps a handler to record them, `disableKeepAlive`
+ * closes connections with their next response, and `drain` closes the server. Repeated calls of `drain` share one run.
  */
 function createDrain() {
   const openResponses = new Set<ServerResponse>()
@@ -126,8 +126,9 @@ export async function waitForShutdownSignal(): Promise<NodeJS.Signals> {
 }
 
 /**
- * Handles a connection's pipelined requests one after the other, and none after a response that closes the connection (RFC 9112
- * §9.3.2, §9.6). Node would start each request as soon as it is read, even if its response can no longer be sent.
+ * Handles a connection's pipelined requests one after the other, and none after a response that closes the connection
+ * (RFC 9112 §9.3.2, §9.6). Node would start each request as soon as it is read, even if its response can no longer be
+ * sent.
  *
  * @returns a function that wraps a handler to wait for its turn. All handlers that it wraps share one order
  */

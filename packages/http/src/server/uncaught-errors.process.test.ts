@@ -8,64 +8,64 @@ vi.setConfig({ testTimeout: 60_000 })
 
 const PROGRAM = fileURLToPath(new URL('../../test/failing-process.ts', import.meta.url))
 
-/** Starts a real process and collects its output and its exit code. */
-async function start() {
+/** Starts a process that fails on request, and collects its output and its exit code. */
+async function startFailingProcess() {
   const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env
   const child = spawn(process.execPath, [PROGRAM], { env: { PATH, NODE_COMPILE_CACHE } })
-  const [lines, complaints]: [string[], string[]] = [[], []]
-  createInterface({ input: child.stderr }).on('line', (line) => complaints.push(line))
+  const [lines, errorLines]: [string[], string[]] = [[], []]
+  createInterface({ input: child.stderr }).on('line', (line) => errorLines.push(line))
   const { promise: listening, resolve, reject } = Promise.withResolvers<number>()
   createInterface({ input: child.stdout }).on('line', (line) => {
     lines.push(line)
     const { msg, port } = JSON.parse(line) as { msg: string; port?: number }
     if (msg === 'listening') resolve(port ?? 0)
   })
-  const ended = once(child, 'close').then(([code, signal]) => {
-    reject(new Error(complaints.join('\n')))
+  const exitCode = once(child, 'close').then(([code, signal]) => {
+    reject(new Error(errorLines.join('\n')))
     return (code ?? signal) as number | string
   })
   const url = `http://127.0.0.1:${await listening}`
   return {
     child,
     lines,
-    complaints,
-    ended,
+    errorLines,
+    exitCode,
     get: (path: string) => fetch(url + path, { headers: { connection: 'close' } }),
     async [Symbol.asyncDispose]() {
       child.kill('SIGKILL')
-      await ended
+      await exitCode
     },
   }
 }
 
 test('responds with 500 to an error in a handler, logs it, and keeps running', async () => {
-  await using failing = await start()
-  const response = await failing.get('/throw')
+  await using failingProcess = await startFailingProcess()
+  const response = await failingProcess.get('/throw')
   expect([response.status, response.headers.get('content-type')]).toEqual([500, 'application/problem+json'])
   expect(await response.text()).not.toContain('canary')
-  expect((await failing.get('/')).status).toBe(200)
-  const errors = () => failing.lines.filter((line) => line.includes('"level":"error"'))
+  expect((await failingProcess.get('/')).status).toBe(200)
+  const errors = () => failingProcess.lines.filter((line) => line.includes('"level":"error"'))
   await expect.poll(() => errors().length).toBe(1)
-  expect(failing.lines.join('') + failing.complaints.join('')).not.toContain('canary')
+  expect(failingProcess.lines.join('') + failingProcess.errorLines.join('')).not.toContain('canary')
 })
 
-test.for(['/timer', '/promise', '/text'])('logs an uncaught error and exits: %s', async (path) => {
-  await using failing = await start()
+test.for(['/timer', '/promise', '/text'])('logs an uncaught error and exits with 1: %s', async (path) => {
+  await using failingProcess = await startFailingProcess()
   // The exit may cut off the response.
-  await failing.get(path).catch(() => undefined)
-  expect(await failing.ended).toBe(1)
-  const errors = failing.lines.filter((line) => line.includes('"level":"error"'))
+  await failingProcess.get(path).catch(() => undefined)
+  expect(await failingProcess.exitCode).toBe(1)
+  const errors = failingProcess.lines.filter((line) => line.includes('"level":"error"'))
   expect(errors).toHaveLength(1)
   expect(JSON.parse(errors[0] ?? '')).toMatchObject({ error: { name: expect.any(String) } })
-  expect(failing.lines.join('')).not.toContain('canary')
-  expect(failing.complaints).toEqual([])
+  expect(failingProcess.lines.join('')).not.toContain('canary')
+  expect(failingProcess.errorLines).toEqual([])
 })
 
 test('opens no debugger on SIGUSR1, and keeps running', async () => {
-  await using failing = await start()
-  failing.child.kill('SIGUSR1')
-  for (let n = 0; n < 20; n++) expect((await failing.get('/')).status).toBe(200)
-  failing.child.kill('SIGTERM')
-  expect(await failing.ended).toBe('SIGTERM')
-  expect(failing.complaints).toEqual([])
+  await using failingProcess = await startFailingProcess()
+  failingProcess.child.kill('SIGUSR1')
+  for (let count = 0; count < 20; count += 1) expect((await failingProcess.get('/')).status).toBe(200)
+  failingProcess.child.kill('SIGTERM')
+  expect(await failingProcess.exitCode).toBe('SIGTERM')
+  expect(failingProcess.errorLines).toEqual([])
 })

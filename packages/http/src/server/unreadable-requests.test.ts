@@ -6,12 +6,12 @@ import type { RequestHandler } from '../request/request-context.ts'
 import { serve } from './server.ts'
 
 const ORIGIN = 'https://plainpath.example'
-const read: RequestHandler = (request, response) => {
+const echoBody: RequestHandler = (request, response) => {
   const body: Buffer[] = []
   request.on('data', (chunk: Buffer) => body.push(chunk))
   request.on('end', () => response.end(`${request.url} ${Buffer.concat(body)}`))
 }
-const start = (handler = read, origin = ORIGIN) =>
+const startServer = (handler = echoBody, origin = ORIGIN) =>
   serve(handler, { port: 0, host: '127.0.0.1', drainSeconds: 0, origin })
 
 const POST = ['POST / HTTP/1.1', 'Host: h']
@@ -34,15 +34,15 @@ describe('refuses with 400 and closes the connection for', () => {
     { why: 'NUL in a header', bytes: head('GET / HTTP/1.1', 'Host: h', 'A: \0') },
     { why: 'a header without a name', bytes: head('GET / HTTP/1.1', 'Host: h', ': a') },
     {
-      why: 'length and chunks together',
+      why: 'Content-Length and then chunks',
       bytes: `${head(...POST, 'Content-Length: 5', 'Transfer-Encoding: chunked')}0\r\n\r\n`,
     },
     {
-      why: 'chunks and length together',
+      why: 'chunks and then Content-Length',
       bytes: `${head(...POST, 'Transfer-Encoding: chunked', 'Content-Length: 5')}0\r\n\r\n`,
     },
-    { why: 'two lengths', bytes: `${head(...POST, 'Content-Length: 1', 'Content-Length: 2')}ab` },
-    { why: 'one length twice', bytes: `${head(...POST, 'Content-Length: 1', 'Content-Length: 1')}a` },
+    { why: 'two different lengths', bytes: `${head(...POST, 'Content-Length: 1', 'Content-Length: 2')}ab` },
+    { why: 'the same length twice', bytes: `${head(...POST, 'Content-Length: 1', 'Content-Length: 1')}a` },
     { why: 'a list of lengths', bytes: `${head(...POST, 'Content-Length: 1, 1')}a` },
     { why: 'a length with a sign', bytes: `${head(...POST, 'Content-Length: +5')}12345` },
     { why: 'a negative length', bytes: head(...POST, 'Content-Length: -5') },
@@ -50,11 +50,17 @@ describe('refuses with 400 and closes the connection for', () => {
     { why: 'a length of 30 digits', bytes: head(...POST, `Content-Length: ${'9'.repeat(30)}`) },
     { why: 'an unknown transfer encoding', bytes: head(...POST, 'Transfer-Encoding: xchunked') },
     {
-      why: 'chunked behind another',
+      why: 'chunked after another coding',
       bytes: `${head(...POST, 'Transfer-Encoding: identity', 'Transfer-Encoding: chunked')}0\r\n\r\n`,
     },
-    { why: 'chunked not last', bytes: `${head(...POST, 'Transfer-Encoding: chunked, identity')}0\r\n\r\n` },
-    { why: 'a chunk size that is no number', bytes: `${head(...POST, 'Transfer-Encoding: chunked')}zz\r\n` },
+    {
+      why: 'another coding after chunked',
+      bytes: `${head(...POST, 'Transfer-Encoding: chunked, identity')}0\r\n\r\n`,
+    },
+    {
+      why: 'a chunk size that is not a number',
+      bytes: `${head(...POST, 'Transfer-Encoding: chunked')}zz\r\n`,
+    },
     {
       why: 'a chunk size of 17 hex digits',
       bytes: `${head(...POST, 'Transfer-Encoding: chunked')}${'f'.repeat(17)}\r\n`,
@@ -68,7 +74,7 @@ describe('refuses with 400 and closes the connection for', () => {
       bytes: `${head(...POST, 'Transfer-Encoding: chunked')}1\na\n0\n\n`,
     },
   ])('$why', async ({ bytes }) => {
-    await using server = await start()
+    await using server = await startServer()
     const { responses, closed } = await converse(server.port, bytes)
     expect(responses.map(({ status }) => status)).toEqual([400])
     expect(closed).toBe(true)
@@ -80,7 +86,7 @@ describe('refuses with 400 and closes the connection for', () => {
 })
 
 test('refuses headers beyond 16 KiB with 431: many headers, a long one, or a long target', async () => {
-  await using server = await start()
+  await using server = await startServer()
   for (const bytes of [
     head('GET / HTTP/1.1', 'Host: h', `A: ${'a'.repeat(20_000)}`),
     head('GET / HTTP/1.1', 'Host: h', ...Array.from({ length: 2_500 }, (_, index) => `A${index}: 12345`)),
@@ -95,7 +101,7 @@ test('refuses headers beyond 16 KiB with 431: many headers, a long one, or a lon
 })
 
 test('refuses chunk extensions beyond 16 KiB with 413', async () => {
-  await using server = await start()
+  await using server = await startServer()
   const bytes = `${head(...POST, 'Transfer-Encoding: chunked')}1;${'a'.repeat(20_000)}\r\na\r\n0\r\n\r\n`
   const { responses, closed } = await converse(server.port, bytes)
   expect(responses.map(({ status }) => status)).toEqual([413])
@@ -104,7 +110,7 @@ test('refuses chunk extensions beyond 16 KiB with 413', async () => {
 
 describe('a refusal', () => {
   test('is a problem with a request id and OAuth members, and has the common headers', async () => {
-    await using server = await start()
+    await using server = await startServer()
     const { responses } = await converse(server.port, 'canary\r\n\r\n')
     const [response] = responses
     const id = response?.headers['x-request-id']
@@ -128,28 +134,28 @@ describe('a refusal', () => {
   })
 
   test('has the type about:blank when the server has no origin', async () => {
-    await using server = await serve(read, { port: 0, host: '127.0.0.1', drainSeconds: 0 })
+    await using server = await serve(echoBody, { port: 0, host: '127.0.0.1', drainSeconds: 0 })
     const { responses } = await converse(server.port, 'nonsense\r\n\r\n')
     expect(JSON.parse(responses[0]?.body ?? '')).toMatchObject({ type: 'about:blank' })
   })
 })
 
 test('refuses an unknown expectation with 417, and supports 100-continue', async () => {
-  await using server = await start()
-  const unknown = await converse(server.port, head(...POST, 'Expect: nonsense', 'Content-Length: 2'))
-  expect(unknown.responses.map(({ status }) => status)).toEqual([417])
-  expect(unknown.closed).toBe(true)
-  expect(JSON.parse(unknown.responses[0]?.body ?? '')).toMatchObject({
+  await using server = await startServer()
+  const refusal = await converse(server.port, head(...POST, 'Expect: nonsense', 'Content-Length: 2'))
+  expect(refusal.responses.map(({ status }) => status)).toEqual([417])
+  expect(refusal.closed).toBe(true)
+  expect(JSON.parse(refusal.responses[0]?.body ?? '')).toMatchObject({
     code: 'expectation-failed',
     status: 417,
   })
-  const known = await converse(server.port, head(...POST, 'Expect: 100-continue'), { responses: 1 })
-  expect(known.responses[0]?.status).toBe(200)
+  const continued = await converse(server.port, head(...POST, 'Expect: 100-continue'), { responses: 1 })
+  expect(continued.responses[0]?.status).toBe(200)
 })
 
-describe('each response belongs to its request:', () => {
+describe('matches responses to requests for', () => {
   test('fifty pipelined requests', async () => {
-    await using server = await start()
+    await using server = await startServer()
     const bytes = Array.from({ length: 50 }, (_, index) => head(`GET /${index} HTTP/1.1`, 'Host: h')).join('')
     const { responses } = await converse(server.port, bytes, { responses: 50 })
     expect(responses.map(({ body }) => body.trim())).toEqual(
@@ -158,14 +164,14 @@ describe('each response belongs to its request:', () => {
   })
 
   test('a slow valid request, then an unreadable one', async () => {
-    const { promise: later, resolve } = Promise.withResolvers<void>()
-    await using server = await start(async (request, response) => {
-      await later
+    const { promise: delay, resolve } = Promise.withResolvers<void>()
+    await using server = await startServer(async (request, response) => {
+      await delay
       response.end(request.url)
     })
-    const talk = converse(server.port, `${head('GET /good HTTP/1.1', 'Host: h')}nonsense\r\n\r\n`)
+    const conversation = converse(server.port, `${head('GET /good HTTP/1.1', 'Host: h')}nonsense\r\n\r\n`)
     setImmediate(resolve)
-    const { responses, closed } = await talk
+    const { responses, closed } = await conversation
     expect(responses.map(({ status, body }) => [status, body.slice(0, 5)])).toEqual([
       [200, '/good'],
       [400, '{"typ'],
@@ -174,15 +180,15 @@ describe('each response belongs to its request:', () => {
   })
 
   test('a slow and a fast valid request, then an unreadable one', async () => {
-    const { promise: later, resolve } = Promise.withResolvers<void>()
-    await using server = await start(async (request, response) => {
-      if (request.url === '/1') await later
+    const { promise: delay, resolve } = Promise.withResolvers<void>()
+    await using server = await startServer(async (request, response) => {
+      if (request.url === '/1') await delay
       response.end(request.url)
     })
     const good = head('GET /1 HTTP/1.1', 'Host: h') + head('GET /2 HTTP/1.1', 'Host: h')
-    const talk = converse(server.port, `${good}nonsense\r\n\r\n`)
+    const conversation = converse(server.port, `${good}nonsense\r\n\r\n`)
     setImmediate(resolve)
-    const { responses } = await talk
+    const { responses } = await conversation
     expect(responses.map(({ status, body }) => [status, body.slice(0, 2)])).toEqual([
       [200, '/1'],
       [200, '/2'],
@@ -190,9 +196,9 @@ describe('each response belongs to its request:', () => {
     ])
   })
 
-  test('a request with an unreadable body gets one response, even if its handler responds too', async () => {
+  test('a request with an unreadable body, even if its handler responds too', async () => {
     const errors: unknown[] = []
-    await using server = await start((request, response) => {
+    await using server = await startServer((request, response) => {
       request.resume()
       const respond = () => {
         try {
@@ -213,7 +219,7 @@ describe('each response belongs to its request:', () => {
     expect(errors).toEqual([])
   })
 
-  test('a request with an early response gets no second one when its body never arrives', async () => {
+  test('a request with an early response, whose body never arrives', async () => {
     await using server = await serve((_request, response) => response.end('early'), {
       port: 0,
       host: '127.0.0.1',
@@ -226,7 +232,7 @@ describe('each response belongs to its request:', () => {
   })
 
   test('a trailer field does not count as a header, and so authenticates nobody', async () => {
-    await using server = await start((request, response) => {
+    await using server = await startServer((request, response) => {
       request.resume().on('end', () => response.end(String(request.headers.authorization)))
     })
     const bytes = `${head(...POST, 'Transfer-Encoding: chunked', 'Trailer: Authorization')}0\r\nAuthorization: Bearer x\r\n\r\n`
@@ -257,20 +263,20 @@ test.for([
     ],
   },
 ])('treats $why as an ordinary request', async ({ lines }) => {
-  await using server = await start()
+  await using server = await startServer()
   const { responses } = await converse(server.port, head(...lines), { responses: 1 })
   expect(responses).toMatchObject([{ status: 200, body: '/a ' }])
 })
 
 test('responds to HTTP/1.0 and closes the connection', async () => {
-  await using server = await start()
+  await using server = await startServer()
   const { responses, closed } = await converse(server.port, head('GET /a HTTP/1.0'))
   expect(responses.map(({ status }) => status)).toEqual([200])
   expect(closed).toBe(true)
 })
 
 test('opens no tunnel for CONNECT', async () => {
-  await using server = await start()
+  await using server = await startServer()
   const { responses, closed } = await converse(
     server.port,
     head('CONNECT evil.example:443 HTTP/1.1', 'Host: h'),
@@ -279,8 +285,8 @@ test('opens no tunnel for CONNECT', async () => {
   expect(closed).toBe(true)
 })
 
-test('disconnects a refused client that never hangs up', async () => {
-  const server = await serve(read, { port: 0, host: '127.0.0.1', drainSeconds: 60 })
+test('disconnects a refused client that does not close its connection', async () => {
+  const server = await serve(echoBody, { port: 0, host: '127.0.0.1', drainSeconds: 60 })
   const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true })
   socket.on('error', () => {}).resume()
   socket.write('nonsense\r\n\r\n')

@@ -10,12 +10,13 @@ const PROBLEM_CODES_BY_ERROR: Readonly<Record<string, ProblemCode>> = {
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 'content-too-large',
   ERR_HTTP_REQUEST_TIMEOUT: 'request-timeout',
 }
-/** How long a refused client may continue to send. After an immediate close, it would receive a reset, not the response. */
+/** How long a refused client may continue to send. An immediate close would send a reset, not the response. */
 const LINGER_MS = 500
 
 /**
- * Refuses requests that never reach a handler: requests that Node's parser rejects, that are not complete in time, or that have an
- * unknown `Expect`. Each response is sent after the connection's earlier responses, and then the connection is closed.
+ * Refuses requests that Node's parser rejects, that are not complete in time, or that have an unknown `Expect`. Most of
+ * them never reach the handler, but it may have started on a request whose body turns out to be unreadable. Each
+ * refusal is sent after the connection's earlier responses, and then the connection is closed.
  *
  * @param origin the origin of `type`; without it, `type` is `about:blank` (RFC 9457 §4.2.1)
  * @param queueRequests makes a response wait for the connection's earlier responses
@@ -54,8 +55,8 @@ export function refuseUnreadable(
 }
 
 /**
- * Wraps `handler` to refuse every transfer coding except `chunked` (RFC 9112 §7). Node accepts a list that ends with `chunked`, but
- * a proxy might find another end of the body (request smuggling).
+ * Wraps `handler` to refuse every transfer coding except `chunked` (RFC 9112 §7). Node accepts a list that ends with
+ * `chunked`, but a proxy might find another end of the body (request smuggling).
  */
 export function refuseUnknownCodings(handler: RequestHandler, origin: string | undefined): RequestHandler {
   return (request, response) => {

@@ -3,13 +3,13 @@ import { z } from 'zod'
 import { parseTrustedProxies, type TrustedProxies } from '../request/client-address.ts'
 
 /*
- * Reads and validates an app's settings from environment variables, and describes them in a table. Each app declares its settings;
- * no other module reads `process.env`.
+ * Reads and validates an app's settings from environment variables, and describes them in a table. Each app declares
+ * its settings, and its `main.ts` passes `process.env`.
  */
 
 /** An environment variable that an app reads. */
 export interface Setting {
-  /** Parses the variable's text. Its messages never quote the value. */
+  /** Parses the variable's text. Its messages must not quote the value, which may be secret. */
   readonly schema: z.ZodType
   /** Explains the setting to operators, in the table of README.md. */
   readonly description: string
@@ -27,13 +27,15 @@ interface AppSettings<S extends Settings> {
   readonly settings: S
   /** A variable whose name begins with this prefix is a mistake, unless it is a setting. */
   readonly prefix: string
-  /** Finds mistakes in the combination of valid settings. `values` lacks settings that are invalid or were not requested. */
+  /** Finds mistakes in the combination of settings. `values` lacks those that are invalid or were not requested. */
   findCombinedMistakes(values: Partial<SettingValues<S>>): string[]
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Thrown for invalid settings. Lists all mistakes for the person who starts the program, but never contains a value. */
+/**
+ * Thrown for invalid settings. Lists all mistakes for the person who starts the program, but never contains a value.
+ */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   readonly mistakes: readonly string[]
@@ -53,7 +55,8 @@ export function createSettingsReader<S extends Settings>(app: AppSettings<S>) {
    * Reads settings from the environment.
    *
    * @param names the settings to read; by default all
-   * @throws {ConfigError} that names every invalid or missing setting, and every unknown variable
+   * @throws {ConfigError} that names every requested setting that is invalid or missing, and every unknown variable
+   *   with the prefix
    */
   return function readSettings<Name extends keyof S & string>(
     env: Environment,
@@ -82,7 +85,7 @@ export function createSettingsReader<S extends Settings>(app: AppSettings<S>) {
 interface SettingRow {
   readonly name: string
   readonly description: string
-  /** Absent if the setting is required, or empty by default. */
+  /** Absent if there is no default, or an empty one. */
   readonly default?: string
   readonly required: boolean
 }
@@ -102,12 +105,16 @@ export const formatSettingsTable = (settings: Settings): string =>
     '| Setting | Default | What it is |',
     '| --- | --- | --- |',
     ...listSettingRows(settings).map(
-      (row) =>
-        `| \`${row.name}\` | ${row.required ? '**required**' : row.default ? `\`${row.default}\`` : ''} | ${row.description} |`,
+      (row) => `| \`${row.name}\` | ${formatDefault(row)} | ${row.description} |`,
     ),
   ].join('\n')
 
-/** Accepts only digits: `Number` would parse empty text as 0, and port 0 means any port. */
+function formatDefault(row: SettingRow): string {
+  if (row.required) return '**required**'
+  return row.default ? `\`${row.default}\`` : ''
+}
+
+/** Accepts only digits with an optional fraction. `Number` alone would also parse an empty text, as 0. */
 const number = z
   .string()
   .regex(/^\d+(\.\d+)?$/, 'must be a number')
@@ -170,8 +177,8 @@ export const trustedProxies = z.string().transform((addresses, context): Trusted
 })
 
 /**
- * A setting that is a file's path, and whose value is the parsed content. Secrets are passed as files, because environments and
- * process lists can be read.
+ * Creates the schema of a setting that is a file's path, and whose value is the parsed content. Secrets are passed as
+ * files, because other programs can read environments and process lists.
  *
  * @param parse throws an error that explains the mistake without quoting the file
  */
@@ -189,7 +196,7 @@ export const file = <T>(parse: (content: string) => T) =>
     }
   })
 
-/** Like {@link file}, but also with the path, for reading the file again later. */
+/** Does the same as {@link file}, but includes the path in the value, for reading the file again later. */
 export const fileAndPath = <T>(parse: (content: string) => T) =>
   z
     .string()

@@ -1,13 +1,13 @@
 import { durationIn, RULES } from '@plainpath/domain'
 
-/** A row of the error table. */
+/** A row of the error table in `/auth/errors.md`. */
 export interface AgentError {
   /** The error code, which is also the last segment of the problem page's address. */
   readonly code: string
   readonly status: number
   /** The OAuth error code in the body or the challenge, if any. */
   readonly error?: string
-  /** Markdown text. `[verified]`, `[domain]` and `[dpop]` link to documents on these subjects. */
+  /** What the agent does next. Markdown text; `[verified]`, `[domain]` and `[dpop]` link to documents on these subjects. */
   readonly remedy: string
 }
 
@@ -27,8 +27,8 @@ const createError = (
 })
 
 /**
- * The errors to which an agent can react, roughly in the order in which they occur. Tests compare each row with the real response
- * of the service.
+ * The errors to which an agent can react, roughly in the order in which an agent meets them. Tests compare each row with the
+ * service's real response.
  */
 export const AGENT_ERRORS: readonly AgentError[] = [
   createError(

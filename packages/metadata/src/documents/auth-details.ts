@@ -141,6 +141,7 @@ const PROOF_PLACEHOLDER = '<proof>'
 const computeThumbprint = ({ crv, kty, x, y }: Readonly<Record<string, unknown>> = {}) =>
   createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest('base64url')
 
+/** Returns the Unix time, in seconds, of an example time. */
 const getExampleSeconds = (ms: number) => Date.parse(formatExampleTime(ms)) / 1000
 
 function formatKeys(urls: ServiceUrls): string {

@@ -31,7 +31,7 @@ const fillTemplate = readTemplate(
   },
 )
 
-/** Creates `/auth.md`. An agent that follows it from top to bottom registers, gets a token and reads a guide. */
+/** Creates `/auth.md`. An agent that follows its quick start registers, gets a token, reads a guide and revokes the token. */
 export function createAuthMd(urls: ServiceUrls): ServedDocument {
   // The command registers an agent without a name.
   const { client_name: _, ...registration } = parseExample(
@@ -54,13 +54,16 @@ export function createAuthMd(urls: ServiceUrls): ServedDocument {
   return { path: '/auth.md', contentType: MARKDOWN_TYPE, content }
 }
 
-/** Formats a command that prints a string member of a JSON object, from a file or from standard input. */
+/**
+ * Formats a command that prints a string member of a JSON object, from a file or from standard input. It works for JSON without
+ * spaces, such as the service sends, and for values without quotation marks.
+ */
 const formatMemberCommand = (name: string, file = '') =>
   `sed -n 's/.*"${name}":"\\([^"]*\\)".*/\\1/p'${file && ` ${file}`}`
 
 /**
- * Lists an agent's steps as commands for a POSIX shell with curl and sed. They must run in this order, because later commands use
- * the variables of earlier ones. No command prints a secret or a token.
+ * Lists an agent's steps as commands for a POSIX shell with curl and sed. They must run in one shell and in this order, because
+ * later commands use the variables of earlier ones. No command prints a secret or a token.
  */
 export const listAgentCommands = (urls: ServiceUrls) =>
   [

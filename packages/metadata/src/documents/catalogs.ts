@@ -14,7 +14,7 @@ const LINKSET_TYPE = 'application/linkset+json'
 const AI_CATALOG_TYPE = 'application/ai-catalog+json'
 export const SERVER_CARD_TYPE = 'application/mcp-server-card+json'
 
-/** Lists the documents for agents that the home page and the API root link to. */
+/** Lists the documents to which the home page links. The API root links to the same ones, except the home page as Markdown. */
 export function listDocumentLinks(urls: ServiceUrls): readonly DocumentLink[] {
   const createLink = (rel: string, href: string, type: string, title: string) => ({ rel, href, type, title })
   return [
@@ -45,7 +45,7 @@ export const formatHomeLinkHeader = (urls: ServiceUrls): string =>
 /** The media type of the API description in `ai-catalog.json`; draft-ietf-httpapi-rest-api-mediatypes registers it. */
 export const OPENAPI_TYPE = 'application/openapi+json'
 
-/** Creates the API root's response: a description, and links to the documents. The catalog and the OAuth metadata refer to it. */
+/** Creates the API root's response, which links to the documents. The API catalog and the OAuth metadata refer to it. */
 export function createApiRoot(urls: ServiceUrls): ServedDocument {
   return createJsonDocument(urls.base, {
     title: API_TITLE,
@@ -58,7 +58,10 @@ export function createApiRoot(urls: ServiceUrls): ServedDocument {
 
 const API_CATALOG_PROFILE = 'https://www.rfc-editor.org/info/rfc9727'
 
-/** Creates `/.well-known/api-catalog` (RFC 9727), which lists the APIs and their documents (RFC 8631). */
+/**
+ * Creates `/.well-known/api-catalog` (RFC 9727). It lists the APIs, and the documents (RFC 8631) of the REST API and the agents'
+ * MCP server.
+ */
 export function createApiCatalog(urls: ServiceUrls): ServedDocument {
   const linkset = [
     {
@@ -88,7 +91,7 @@ export function createApiCatalog(urls: ServiceUrls): ServedDocument {
     {
       contentType: `${LINKSET_TYPE}; profile="${API_CATALOG_PROFILE}"`,
       otherTypes: [JSON_TYPE],
-      // RFC 9727 §3 requires this header in the response to HEAD.
+      // RFC 9727 requires this header in the response to HEAD.
       headers: { link: `<${urls.apiCatalog}>; rel="api-catalog"; type="${LINKSET_TYPE}"` },
     },
   )
@@ -142,9 +145,12 @@ export function createAiCatalog(urls: ServiceUrls): ServedDocument {
   })
 }
 
-/** Formats a catalog identifier: `urn:air:`, the publisher's host, and a name. Replaces host characters that ARD does not allow. */
-const formatIdentifier = ({ origin }: ServiceUrls, ...name: string[]) =>
-  ['urn:air', new URL(origin).hostname.replaceAll(/[^a-zA-Z0-9.-]/g, '-'), ...name].join(':')
+/**
+ * Formats a catalog identifier: `urn:air:`, the publisher's host, and the parts of a name. Replaces host characters that ARD
+ * forbids.
+ */
+const formatIdentifier = ({ origin }: ServiceUrls, ...nameParts: string[]) =>
+  ['urn:air', new URL(origin).hostname.replaceAll(/[^a-zA-Z0-9.-]/g, '-'), ...nameParts].join(':')
 
 const createApiEntry = (urls: ServiceUrls) => ({
   identifier: formatIdentifier(urls, 'api', 'rest'),

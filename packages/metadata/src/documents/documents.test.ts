@@ -25,7 +25,7 @@ const PRM = '/.well-known/oauth-protected-resource'
 const SERVER = '/.well-known/oauth-authorization-server'
 const SKILLS = '/.well-known/agent-skills/index.json'
 
-const FORMATS = [
+const DOCUMENT_SCHEMAS = [
   ['/.well-known/api-catalog', schemas.LINKSET],
   [SKILLS, schemas.SKILLS_INDEX],
   ['/.well-known/ai-catalog.json', schemas.AI_CATALOG],
@@ -35,13 +35,13 @@ const FORMATS = [
   [SERVER, schemas.AUTHORIZATION_SERVER],
 ] as const
 
-test.for(FORMATS)('%s keeps its format', ([path, schema]) => {
-  const check = ajv.compile(schema)
+test.for(DOCUMENT_SCHEMAS)('%s matches the schema of its format', ([path, schema]) => {
+  const validate = ajv.compile(schema)
   const document = jsonAt(path)
-  expect({ valid: check(document), errors: check.errors }).toEqual({ valid: true, errors: null })
+  expect({ valid: validate(document), errors: validate.errors }).toEqual({ valid: true, errors: null })
 })
 
-test('every document names the same issuer, resource and scopes', () => {
+test('the metadata, the API description and lifetimes.md agree on issuer, resource and scopes', () => {
   const [resource, server] = [jsonAt(PRM), jsonAt(SERVER)]
   const openapi = jsonAt('/openapi.json')
   expect(resource.authorization_servers).toEqual([server.issuer])
@@ -55,13 +55,13 @@ test('every document names the same issuer, resource and scopes', () => {
   const { tokenUrl, scopes } = openapi.components.securitySchemes.oauth2.flows.clientCredentials
   expect(tokenUrl).toBe(server.token_endpoint)
   expect(server.scopes_supported).toEqual([...Scope.options, 'offline_access'])
-  for (const supported of [resource.scopes_supported, Object.keys(scopes)])
-    expect(supported).toEqual(Scope.options)
-  const inDocument = [...contentAt('/auth/lifetimes.md').matchAll(/^\| `(\w+:\w+)` \|/gm)]
-  expect(inDocument.map(([, scope]) => scope)).toEqual(Scope.options)
+  for (const scopeList of [resource.scopes_supported, Object.keys(scopes)])
+    expect(scopeList).toEqual(Scope.options)
+  const scopeRows = [...contentAt('/auth/lifetimes.md').matchAll(/^\| `(\w+:\w+)` \|/gm)]
+  expect(scopeRows.map(([, scope]) => scope)).toEqual(Scope.options)
 })
 
-test('no document can be mistaken for one of another origin', () => {
+test('no document contains the default host of the tests at another origin, or an unfilled value', () => {
   const config = { origin: 'http://localhost:8080', securityContact: 'mailto:a@b.c' }
   for (const { path, content } of documentsByPath(config).values()) {
     expect(content, path).not.toContain('plainpath.example')
@@ -69,26 +69,26 @@ test('no document can be mistaken for one of another origin', () => {
   }
 })
 
-test('each app serves documents at its own addresses, once', () => {
-  const paths = { auth: createAuthDocuments(URLS), resource: createResourceDocuments(URLS, CONFIG) }
-  for (const [app, documents] of Object.entries(paths))
+test('each app serves documents only at its own paths, and no path twice', () => {
+  const documentsByApp = { auth: createAuthDocuments(URLS), resource: createResourceDocuments(URLS, CONFIG) }
+  for (const [app, documents] of Object.entries(documentsByApp))
     for (const { path } of documents) expect(findApp(path), path).toBe(app)
-  const all = [...paths.auth, ...paths.resource].map(({ path }) => path)
-  expect(new Set(all).size).toBe(all.length)
+  const paths = Object.values(documentsByApp).flatMap((documents) => documents.map(({ path }) => path))
+  expect(new Set(paths).size).toBe(paths.length)
 })
 
-test('a document is a function of its configuration', () => {
-  const contents = () =>
+test('creating the documents twice from one configuration gives equal documents', () => {
+  const createContents = () =>
     [...documentsByPath().values()].map(({ path, contentType, content, headers }) => ({
       path,
       contentType,
       content,
       headers,
     }))
-  expect(contents()).toEqual(contents())
+  expect(createContents()).toEqual(createContents())
 })
 
-const NAMES = {
+const MENTIONED_SUBJECTS = {
   'the MCP server': /\bmcp\b/i,
   'the reference': /\/docs\b/,
   'the privacy page': /\/privacy/,
@@ -96,15 +96,15 @@ const NAMES = {
   'the changelog': /\/changelog/,
 } as const
 
-test.for(Object.entries(NAMES))('documents name %s', ([, words]) => {
+test.for(Object.entries(MENTIONED_SUBJECTS))('at least one document mentions %s', ([, pattern]) => {
   const texts = [...documentsByPath().values()].map(({ content }) => content).join('\n')
-  expect(texts).toMatch(words)
+  expect(texts).toMatch(pattern)
 })
 
 describe('the skills', () => {
   const index = jsonAt(SKILLS)
 
-  test('are the two of the specification', () => {
+  test('are one for using the API and one for handing off', () => {
     expect(index.skills.map(({ name }: { name: string }) => name)).toEqual([
       'use-immigration-guidance-api',
       'hand-off-to-an-attorney',
@@ -112,13 +112,13 @@ describe('the skills', () => {
   })
 
   test.for<{ name: string; description: string; url: string; digest: string }>(index.skills)(
-    '$name: the digest is of the bytes served, and its front matter has nothing but what skills-ref knows',
+    '$name: the digest is of the served bytes, and the front matter has only members that skills-ref accepts',
     ({ name, description, url, digest }) => {
       expect(new URL(url).pathname).toBe(`/.well-known/agent-skills/${name}/SKILL.md`)
       const content = contentAt(new URL(url).pathname)
       expect(digest).toBe(`sha256:${createHash('sha256').update(content, 'utf8').digest('hex')}`)
-      const [, front = ''] = /^---\n([\s\S]*?)\n---\n/.exec(content) ?? []
-      const members = [...front.matchAll(/^(\S+): ?(.*)$/gm)].map(([, key, value]) => [key, value])
+      const [, frontMatter = ''] = /^---\n([\s\S]*?)\n---\n/.exec(content) ?? []
+      const members = [...frontMatter.matchAll(/^(\S+): ?(.*)$/gm)].map(([, key, value]) => [key, value])
       expect(members.map(([key]) => key)).toEqual([
         'name',
         'description',
@@ -131,7 +131,7 @@ describe('the skills', () => {
     },
   )
 
-  test('lead to both official lists of attorneys', () => {
+  test('for handing off lists every configured list of attorneys', () => {
     const content = contentAt('/.well-known/agent-skills/hand-off-to-an-attorney/SKILL.md')
     for (const list of CONFIG.attorneyLists) expect(content).toContain(list)
   })
@@ -150,36 +150,36 @@ const AUTH_DOCUMENTS = [
 describe('auth.md', () => {
   const text = contentAt('/auth.md')
 
-  test('is short', () => {
+  test('has fewer than 5,000 bytes', () => {
     expect(Buffer.byteLength(text)).toBeLessThan(5_000)
   })
 
-  test('links the other documents, which link back to those that they need', () => {
+  test('links to the other documents; verified-email.md and keys.md link to errors.md', () => {
     for (const path of AUTH_DOCUMENTS.slice(1)) expect(text).toContain(`](${ORIGIN}${path})`)
     for (const path of ['/auth/verified-email.md', '/auth/keys.md'])
       expect(contentAt(path)).toContain(`](${ORIGIN}/auth/errors.md)`)
   })
 
-  test('has leaving in a section of its own, after the quick start', () => {
-    const [, start = ''] = /^## Quick start\n([\s\S]*?)^## /m.exec(text) ?? []
-    const [, leave = ''] = /^## Leave\n([\s\S]*?)^## /m.exec(text) ?? []
-    expect(start).not.toContain('DELETE')
-    expect(leave).toContain(`-X DELETE -u "$id:$secret" ${ORIGIN}/api/agent `)
+  test('has the DELETE command in the section "Leave", and not in the quick start', () => {
+    const [, quickStart = ''] = /^## Quick start\n([\s\S]*?)^## /m.exec(text) ?? []
+    const [, leaveSection = ''] = /^## Leave\n([\s\S]*?)^## /m.exec(text) ?? []
+    expect(quickStart).not.toContain('DELETE')
+    expect(leaveSection).toContain(`-X DELETE -u "$id:$secret" ${ORIGIN}/api/agent `)
   })
 
-  test('names every endpoint of the metadata that an agent needs', () => {
+  test('has the addresses for tokens, revocation and agent registration', () => {
     const server = createAuthorizationServerMetadata(URLS)
     for (const address of [server.token_endpoint, server.revocation_endpoint, server.agent_auth.register_uri])
       expect(text).toContain(address)
   })
 })
 
-test.for(AUTH_DOCUMENTS)('%s names no address that is not ours, but in examples of responses', (path) => {
+test.for(AUTH_DOCUMENTS)('%s has only addresses of this service outside code blocks', (path) => {
   const prose = contentAt(path).replaceAll(/^```[\s\S]*?^```$/gm, '')
   expect(addressesIn(prose).filter((address) => !address.startsWith(ORIGIN))).toEqual([])
 })
 
-test('keys.md says that tokens end with a removed key, and how to prove a new key', () => {
+test('keys.md says that removing a key revokes the tokens, and how to prove a new key', () => {
   const text = contentAt('/auth/keys.md')
   expect(text).toContain('If you remove a key, or move from a secret to keys, all your tokens are revoked')
   expect(text).toContain('A set that only adds keys revokes no token.')
@@ -187,12 +187,11 @@ test('keys.md says that tokens end with a removed key, and how to prove a new ke
   expect(text).toContain('the response has a `warning`')
 })
 
-test('one document says which member of an error to decide by', () => {
-  const deciding = [...documentsByPath()].filter(([, { content }]) => /\bdecide by `/i.test(content))
+test('beside the API description, only errors.md says which member of an error to decide by', () => {
+  const documents = [...documentsByPath()].filter(([, { content }]) => /\bdecide by `/i.test(content))
+  const paths = documents.map(([path]) => path)
   // The OpenAPI description says it where it describes the member.
-  expect(deciding.map(([path]) => path).filter((path) => path !== '/openapi.json')).toEqual([
-    '/auth/errors.md',
-  ])
+  expect(paths.filter((path) => path !== '/openapi.json')).toEqual(['/auth/errors.md'])
 })
 
 test.for([
@@ -200,42 +199,43 @@ test.for([
   '/.well-known/agent-skills/use-immigration-guidance-api/SKILL.md',
   '/.well-known/agent-skills/hand-off-to-an-attorney/SKILL.md',
   '/auth.md',
-])('%s says how to send a message for a person, and what to share', (path) => {
+])('%s links to the steps for sending a message, and says what to share', (path) => {
   const text = contentAt(path)
   expect(text).toContain(`${ORIGIN}/auth/verified-email.md`)
   expect(text).toMatch(/Share only what (the person|they) agreed to share, and no more than staff need/)
 })
 
 describe('security.txt (RFC 9116)', () => {
-  const field = (name: string, change: Parameters<typeof contentAt>[1] = {}) =>
+  const readField = (name: string, change: Parameters<typeof contentAt>[1] = {}) =>
     new RegExp(`^${name}: (.+)$`, 'm').exec(contentAt('/.well-known/security.txt', change))?.[1] ?? ''
 
-  test('says whom to write to, and where it stands', () => {
-    expect(field('Contact')).toBe('mailto:security@plainpath.example')
-    expect(field('Canonical')).toBe(`${ORIGIN}/.well-known/security.txt`)
+  test('is plain text with the contact and its own address', () => {
+    expect(readField('Contact')).toBe('mailto:security@plainpath.example')
+    expect(readField('Canonical')).toBe(`${ORIGIN}/.well-known/security.txt`)
     expect(documentsByPath().get('/.well-known/security.txt')?.contentType).toBe('text/plain; charset=utf-8')
   })
 
   test.for(['2026-11-20T12:00:00Z', '2026-11-30T23:59:59Z', '2027-01-01T00:00:00Z'])(
-    'expires within a year, and not for months, when the app starts at %s',
+    'expires 300 to 365 days after an app start at %s',
     (text) => {
-      const builtAt = new Date(text)
-      const days = (Date.parse(field('Expires', { builtAt })) - builtAt.getTime()) / 86_400_000
+      const startedAt = new Date(text)
+      const days = (Date.parse(readField('Expires', { startedAt })) - startedAt.getTime()) / 86_400_000
       expect(days).toBeGreaterThan(300)
       expect(days).toBeLessThan(365)
     },
   )
 
-  test('has the same bytes for all who start in one month', () => {
-    const at = (day: string) => contentAt('/.well-known/security.txt', { builtAt: new Date(day) })
-    expect(at('2026-11-01T00:00:00Z')).toBe(at('2026-11-30T23:59:59Z'))
+  test('has the same bytes on instances that started in the same month', () => {
+    const createFile = (startTime: string) =>
+      contentAt('/.well-known/security.txt', { startedAt: new Date(startTime) })
+    expect(createFile('2026-11-01T00:00:00Z')).toBe(createFile('2026-11-30T23:59:59Z'))
   })
 })
 
-test('the sitemap lists the home page, every guide with its day, and what agents read', () => {
+test('the sitemap lists the home page, a guide with its last change, /auth.md and /llms.txt', () => {
   const text = contentAt('/sitemap.xml')
-  const listed = [...text.matchAll(/<loc>([^<]+)<\/loc>/g)].map(([, address]) => address)
-  expect(listed).toEqual(
+  const addresses = [...text.matchAll(/<loc>([^<]+)<\/loc>/g)].map(([, address]) => address)
+  expect(addresses).toEqual(
     expect.arrayContaining([
       `${ORIGIN}/`,
       `${ORIGIN}/guides/work-permit`,

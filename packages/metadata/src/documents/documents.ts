@@ -40,7 +40,7 @@ export const createResourceDocuments = (
   createApiRoot(urls),
   createOpenApiDocument(urls),
   ...createAgentSkills(urls, config),
-  // RFC 9728 defines the second address; most clients request the first.
+  // RFC 9728 §3.1 defines the second address. Many clients request the first.
   ...[`${urls.origin}/.well-known/oauth-protected-resource`, urls.protectedResource].map((address) =>
     createJsonDocument(address, createProtectedResourceMetadata(urls)),
   ),

@@ -15,7 +15,7 @@ import {
 
 const getTemplateUrl = (name: string) => new URL(`./${name}`, import.meta.url)
 
-/** Fills in a command that stores a Node program. The program creates a key, and signs assertions and proofs with it. */
+/** Fills in a shell command that stores a Node program. The program creates a key, and signs assertions and proofs with it. */
 const fillSignCommand = readTemplate(getTemplateUrl('sign.template.txt'), ['urls'])
 
 const EXAMPLE_ID = 'https://agent.example.org/plainpath-client.json'
@@ -24,6 +24,7 @@ const NONCE = 'q2Xn7vJ4tBz8Lw1Rk5Yd0Fh3Sg6Mp9Uc2Ae7Ti4Ox1V'
 const ASSERTION_PLACEHOLDER = '<assertion>'
 const PROOF_PLACEHOLDER = '<proof>'
 
+/** Returns the Unix time, in seconds, of an example time. */
 const getExampleSeconds = (ms = 0) => Date.parse(formatExampleTime(ms)) / 1000
 
 const fillDomain = readTemplate(
@@ -40,10 +41,10 @@ const fillDomain = readTemplate(
   },
 )
 
-/** Creates `/auth/domain.md`, for unregistered agents whose client id is the URL of their metadata document. */
+/** Formats `/auth/domain.md`, for unregistered agents whose client id is the URL of their metadata document. */
 export function formatDomainMd(urls: ServiceUrls): string {
   const { createToken } = operations
-  const jwk = createExampleKey(urls)
+  const jwk = getExampleKey(urls)
   return fillDomain({
     urls,
     sign: fillSignCommand({ urls }).trim(),
@@ -80,10 +81,10 @@ const fillDpop = readTemplate(
   },
 )
 
-/** Creates `/auth/dpop.md`, which explains how an agent gets and uses key-bound tokens. */
+/** Formats `/auth/dpop.md`, which explains how an agent gets and uses key-bound tokens. */
 export function formatDpopMd(urls: ServiceUrls): string {
   const { createToken, listGuides, deleteDpopRequiredScopes } = operations
-  const jwk = createExampleKey(urls)
+  const jwk = getExampleKey(urls)
   const token = parseExample(createToken.responses[200], createToken.responseDocs[200], urls)
   const formatProof = (claims: object) =>
     formatJson({
@@ -125,8 +126,8 @@ export function formatDpopMd(urls: ServiceUrls): string {
   })
 }
 
-/** Returns the public key in the examples, without its `kid`. */
-function createExampleKey(urls: ServiceUrls): object {
+/** Returns the public key of the examples as a JWK with only the members that a proof needs. */
+function getExampleKey(urls: ServiceUrls): object {
   const { replaceAgentKeys } = operations
   const { jwks } = parseExample(replaceAgentKeys.responses[200], replaceAgentKeys.responseDocs[200], urls)
   const { kty, crv, x, y } = jwks?.keys[0] ?? {}

@@ -46,8 +46,10 @@ export const parseExample = <T>(
 ): T => schema.parse(responseDoc.example?.(urls))
 
 /**
- * Formats an example request and its response as two `http` blocks. Tests compare the examples with the operation's schemas and
- * with the service's real responses.
+ * Formats an example request, and a response with the operation's first documented status, as two `http` blocks. Tests compare
+ * the examples with the operation's schemas and with the service's real responses.
+ *
+ * @throws {Error} if the operation documents no response, or has no body example of the given name
  */
 export function formatExchange(
   operation: Operation,
@@ -61,7 +63,11 @@ export function formatExchange(
   return `${formatRequestBlock(operation, urls, options)}\n\n${formatResponseBlock(Number(status), responseBody)}`
 }
 
-/** Formats an example request and its error response as two `http` blocks. */
+/**
+ * Formats an example request and its error response as two `http` blocks.
+ *
+ * @throws {Error} if `AGENT_ERRORS` lacks the error's code, or the operation has no body example of the given name
+ */
 export function formatErrorExchange(
   operation: Operation,
   urls: ServiceUrls,
@@ -108,7 +114,7 @@ const formatHeaders = (headers: object) => Object.entries(headers).map(([name, v
 
 const formatBlock = (lines: readonly string[]) => `\`\`\`http\n${lines.join('\n')}\n\`\`\``
 
-/** Encodes a form. Keeps angle brackets readable, because they mark values that readers replace. */
+/** Encodes a form. Keeps angle brackets, because they mark values that readers replace. */
 const encodeForm = (fields: object) =>
   new URLSearchParams(fields as Record<string, string>)
     .toString()

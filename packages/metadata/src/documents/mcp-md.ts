@@ -14,14 +14,14 @@ const fillTemplate = readTemplate(new URL('./mcp.template.md', import.meta.url),
     .join('\n'),
 })
 
-/** Creates `/mcp.md`, which explains how a developer connects a client to the MCP server. A test runs its examples. */
+/** Creates `/mcp.md`, which explains how a developer connects a client to the MCP server. A test runs its programs. */
 export const createMcpMd = (urls: ServiceUrls): ServedDocument => ({
   path: parsePath(urls.mcpMd),
   contentType: MARKDOWN_TYPE,
   content: fillTemplate({ urls, chatAddresses: formatChatAddresses(urls) }),
 })
 
-/** Formats, on one line, the MCP server addresses for people in a chat app. */
+/** Formats the MCP server addresses for people in a chat app, on one line. */
 export const formatChatAddresses = ({ publicMcp, signedInMcp }: ServiceUrls): string =>
   publicMcp === undefined
     ? `${signedInMcp} (with sign-in)`

@@ -9,20 +9,20 @@ import { createMcpMd } from './mcp-md.ts'
 import { createMcpEndpoints, createMcpServerInfo } from './mcp-server.ts'
 import { MCP_TOOLS, type McpTool, PUBLIC_TOOLS } from './mcp-tools.ts'
 
-const PLACES = ['/api/mcp/server-card', '/.well-known/mcp/server-card.json', '/.well-known/mcp.json']
+const CARD_PATHS = ['/api/mcp/server-card', '/.well-known/mcp/server-card.json', '/.well-known/mcp.json']
 
 test.for([ORIGIN, 'http://localhost:8080', 'http://127.0.0.1:8080', 'http://[::1]:8080'])(
-  'the schema of server cards accepts the card of %s',
+  'the server card schema accepts the card of %s',
   (origin) => {
     const ajv = new Ajv2020({ strict: true, allErrors: true })
     addFormats.default(ajv)
-    const accepts = ajv.compile(SERVER_CARD)
-    accepts(jsonAt('/api/mcp/server-card', { origin }))
-    expect(accepts.errors).toBeNull()
+    const validate = ajv.compile(SERVER_CARD)
+    validate(jsonAt('/api/mcp/server-card', { origin }))
+    expect(validate.errors).toBeNull()
   },
 )
 
-test('the name of the server is its host in reverse order and one slash', () => {
+test('the server name is the reversed host, a slash and plainpath', () => {
   expect(createMcpServerInfo(serviceUrls('https://api.plainpath.example')).name).toBe(
     'example.plainpath.api/plainpath',
   )
@@ -31,11 +31,11 @@ test('the name of the server is its host in reverse order and one slash', () => 
 const urls = serviceUrls(ORIGIN, 'https://mcp.plainpath.example')
 const endpoints = createMcpEndpoints(urls)
 
-test('the instructions say that a message can be sent for a person, and how', () => {
-  const agents = ['send_contact_message', 'verifies', 'agrees', urls.authVerifiedEmail, urls.mcpMd]
-  for (const words of agents) expect(endpoints.agents.instructions).toContain(words)
-  const signedIn = ['send_contact_message', 'signed in', 'if they agree', 'withdraw_contact_message']
-  for (const words of signedIn) expect(endpoints.signedIn.instructions).toContain(words)
+test('the instructions say how an agent, or an app with a signed-in person, sends a message', () => {
+  const agentWords = ['send_contact_message', 'verifies', 'agrees', urls.authVerifiedEmail, urls.mcpMd]
+  for (const words of agentWords) expect(endpoints.agents.instructions).toContain(words)
+  const signedInWords = ['send_contact_message', 'signed in', 'if they agree', 'withdraw_contact_message']
+  for (const words of signedInWords) expect(endpoints.signedIn.instructions).toContain(words)
 })
 
 test('the public address has only tools that read and need no token, and names the signed-in address', () => {
@@ -47,7 +47,7 @@ test('the public address has only tools that read and need no token, and names t
   const text = endpoints.public?.instructions
   for (const words of [`${ORIGIN}/mcp`, 'signs in', 'get_help']) expect(text).toContain(words)
   for (const name of Object.keys(MCP_TOOLS))
-    if (!PUBLIC_TOOLS.some((each) => each === name)) expect(text).not.toContain(name)
+    if (!PUBLIC_TOOLS.some((publicTool) => publicTool === name)) expect(text).not.toContain(name)
   for (const name of PUBLIC_TOOLS) {
     expect(MCP_TOOLS[name].annotations.readOnlyHint).toBe(true)
     expect(MCP_TOOLS[name].description).not.toContain('token')
@@ -55,7 +55,7 @@ test('the public address has only tools that read and need no token, and names t
   expect(createMcpEndpoints(serviceUrls(ORIGIN)).public).toBeUndefined()
 })
 
-test('/mcp.md names every tool, and is named by the card, the catalog and the metadata', () => {
+test('/mcp.md lists every tool, and the card, the API catalog and the resource metadata link to it', () => {
   const text = contentAt('/mcp.md')
   for (const name of Object.keys(MCP_TOOLS)) expect(text).toContain(`| \`${name}\` |`)
   for (const path of ['/api/mcp/server-card', '/.well-known/api-catalog'])
@@ -64,7 +64,7 @@ test('/mcp.md names every tool, and is named by the card, the catalog and the me
 })
 
 test.for(['/mcp.md', '/llms.txt'])(
-  '%s names the addresses for people in chat apps, and the page about them',
+  '%s has the connect page and the signed-in address, both for people in chat apps',
   (path) => {
     const { connect, signedInMcp } = serviceUrls(ORIGIN)
     for (const address of [connect, `${signedInMcp} (with sign-in)`])
@@ -72,7 +72,7 @@ test.for(['/mcp.md', '/llms.txt'])(
   },
 )
 
-test('the address without sign-in is named where there is one', () => {
+test('/mcp.md has an address without sign-in only if one is configured', () => {
   expect(createMcpMd(urls).content).toContain('https://mcp.plainpath.example/mcp (without sign-in)')
   expect(contentAt('/mcp.md')).not.toContain('without sign-in')
 })
@@ -80,7 +80,7 @@ test('the address without sign-in is named where there is one', () => {
 describe('checkers', () => {
   const card = jsonAt('/.well-known/mcp/server-card.json')
 
-  test('isitagentready.com mcpServerCard: serverInfo, the endpoint of the transport, and capabilities', () => {
+  test('isitagentready.com mcpServerCard: has serverInfo, the transport’s endpoint, and capabilities', () => {
     const { name, version } = createMcpServerInfo(serviceUrls(ORIGIN))
     expect(card).toMatchObject({
       serverInfo: { name, version },
@@ -89,14 +89,14 @@ describe('checkers', () => {
     })
   })
 
-  test('ora.ai mcp-server-card: flat name, description, version, serverUrl, and tools as an array', () => {
+  test('ora.ai mcp-server-card: has name, description, version, serverUrl and tools at the top level', () => {
     for (const member of ['name', 'description', 'version', 'serverUrl'])
       expect(card).toHaveProperty(member, expect.stringMatching(/./))
     expect(card.tools.map(({ name }: { name: string }) => name)).toEqual(Object.keys(MCP_TOOLS))
     for (const tool of card.tools) expect(tool.description).toMatch(/./)
   })
 
-  test('the card says that no token is needed', () => {
+  test('the card says that the agents’ MCP server needs no token', () => {
     expect(card.authentication).toMatchObject({ required: false })
     expect(card.remotes[0].headers[0]).toMatchObject({
       name: 'Authorization',
@@ -106,9 +106,9 @@ describe('checkers', () => {
   })
 })
 
-test('it is served as a server card, the same bytes at each place', () => {
-  const served = documentsByPath()
-  const cards = PLACES.map((path) => served.get(path))
+test('serves the same card at three paths, with its media type and CORS headers', () => {
+  const documents = documentsByPath()
+  const cards = CARD_PATHS.map((path) => documents.get(path))
   for (const card of cards) {
     expect(card).toEqual({ ...cards[0], path: card?.path })
     expect(card).toMatchObject({
@@ -122,7 +122,7 @@ test('it is served as a server card, the same bytes at each place', () => {
 })
 
 describe.for(Object.entries<McpTool>(MCP_TOOLS))('%s', ([name, tool]) => {
-  test('is described so that a model can choose it and clients of every age can read it', () => {
+  test('has a snake_case name, a short description, object schemas, and an input without other members', () => {
     expect(name).toMatch(/^[a-z]+(_[a-z]+)+$/)
     expect(tool.description.length).toBeLessThan(250)
     const [input, output] = [
@@ -133,7 +133,7 @@ describe.for(Object.entries<McpTool>(MCP_TOOLS))('%s', ([name, tool]) => {
     expect(input.additionalProperties).toBe(false)
   })
 
-  test('takes null for an optional argument as none, as the routes do', () => {
+  test('accepts null for each optional argument', () => {
     const { required = [], properties = {} } = z.toJSONSchema(tool.inputSchema, { io: 'input' })
     const optional = Object.keys(properties).filter((member) => !required.includes(member))
     for (const member of optional)

@@ -49,7 +49,7 @@ export const createMcpEndpoints = (urls: ServiceUrls) => ({
         } satisfies McpEndpoint),
 })
 
-/** Returns the MCP server's identity. As server cards require, its name is the reversed host, one slash and a word. */
+/** Creates the MCP server's identity. Server cards require a name of this form: the reversed host, a slash and a word. */
 export const createMcpServerInfo = ({ origin }: ServiceUrls) => ({
   name: `${reverseHost(origin)}/plainpath`,
   title: 'Plainpath',
@@ -70,20 +70,20 @@ const formatInstructions = (urls: ServiceUrls, lines: readonly string[]): string
     ...lines,
   ].join(' ')
 
-const AFTER_A_MESSAGE =
+const MESSAGE_FOLLOW_UP =
   'get_contact_message says what became of the message, and withdraw_contact_message takes it back before it is delivered.'
 
 const listAgentInstructions = (urls: ServiceUrls) => [
   'You can also send a message to the Plainpath staff for a person, with send_contact_message. The person first',
   `verifies their e-mail address with you and agrees to the text: ${urls.authVerifiedEmail} leads through it.`,
-  AFTER_A_MESSAGE,
+  MESSAGE_FOLLOW_UP,
   `Only these three tools need a token. ${urls.mcpMd} shows how a client connects and sends one.`,
 ]
 
 const listSignedInInstructions = (urls: ServiceUrls) => [
   'The person has signed in with their e-mail address, so you can send a message to the Plainpath staff for them, with',
   'send_contact_message. Show them the text first, and send it only if they agree. The reply goes to their e-mail address.',
-  AFTER_A_MESSAGE,
+  MESSAGE_FOLLOW_UP,
   `Never ask the person for a code from an e-mail: it belongs only on the pages of ${urls.origin}.`,
 ]
 
@@ -92,7 +92,7 @@ const listPublicInstructions = (urls: ServiceUrls) => [
   `${urls.signedInMcp} to their app, and signs in with their e-mail address.`,
 ]
 
-/** Reverses the labels of a host. Keeps the order of an IPv6 address, without characters that a server name cannot have. */
+/** Reverses the labels of an origin's host. An IPv6 address keeps its order, and gets hyphens instead of colons. */
 function reverseHost(origin: string): string {
   const { hostname } = new URL(origin)
   if (hostname.startsWith('[')) return hostname.slice(1, -1).replaceAll(':', '-')
@@ -118,7 +118,7 @@ export function createServerCards(urls: ServiceUrls): ServedDocument[] {
   )
 }
 
-/** Creates the card. The members from `serverInfo` on come from earlier revisions of the draft, because clients still read them. */
+/** Creates the card. The members from `serverInfo` on are those of earlier revisions of the draft, which clients still read. */
 function createServerCard(urls: ServiceUrls) {
   const { name, title, version, description, websiteUrl } = createMcpServerInfo(urls)
   return {

@@ -21,7 +21,7 @@ export interface McpTool {
   /** The description by which a model chooses a tool. */
   readonly description: string
   readonly inputSchema: z.ZodObject
-  /** The output schema. It is an object, because clients of the 2025 revisions accept nothing else. */
+  /** The output schema. It describes an object, because clients of the 2025 revisions accept nothing else. */
   readonly outputSchema: z.ZodObject
   readonly annotations: {
     readonly readOnlyHint: boolean
@@ -164,7 +164,7 @@ export const MCP_TOOLS = {
 
 export type McpToolName = keyof typeof MCP_TOOLS
 
-/** The tools at the public address. They only read, and do not need to know the person. */
+/** The tools at the public address. They only read, and need no token. */
 export const PUBLIC_TOOLS = [
   'list_guides',
   'search_guides',

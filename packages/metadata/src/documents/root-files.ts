@@ -11,7 +11,7 @@ const fillLlms = readTemplate(new URL('./llms.template.txt', import.meta.url), [
   'skills',
 ])
 
-/** Creates `/llms.txt`, the overview for language models, with links to all other documents. */
+/** Creates `/llms.txt`, the overview for language models, with links to the other documents and the guides. */
 export function createLlmsTxt(
   urls: ServiceUrls,
   { guides }: Pick<ResourceDocumentConfig, 'guides'>,
@@ -34,17 +34,23 @@ export function createLlmsTxt(
 
 /** Crawlers that `robots.txt` names although `*` covers them, because some site-rating tools look only for names. */
 const CRAWLERS = [
-  ...[
-    'GPTBot',
-    'ChatGPT-User',
-    'OAI-SearchBot',
-    'ClaudeBot',
-    'Claude-User',
-    'Claude-SearchBot',
-    'Claude-Web',
-  ],
-  ...['anthropic-ai', 'Google-Extended', 'PerplexityBot', 'CCBot', 'Bytespider', 'cohere-ai', 'Diffbot'],
-  ...['Applebot-Extended', 'Amazonbot', 'meta-externalagent'],
+  'GPTBot',
+  'ChatGPT-User',
+  'OAI-SearchBot',
+  'ClaudeBot',
+  'Claude-User',
+  'Claude-SearchBot',
+  'Claude-Web',
+  'anthropic-ai',
+  'Google-Extended',
+  'PerplexityBot',
+  'CCBot',
+  'Bytespider',
+  'cohere-ai',
+  'Diffbot',
+  'Applebot-Extended',
+  'Amazonbot',
+  'meta-externalagent',
 ]
 
 /** Creates `/robots.txt` (RFC 9309). Its Content Signals allow search and answers, but not training. */
@@ -65,15 +71,15 @@ export function createRobotsTxt(urls: ServiceUrls): ServedDocument {
 const VALID_MONTHS = 11
 
 /**
- * Creates `/.well-known/security.txt` (RFC 9116). It expires less than a year after the month in which the app started, as §2.5.5
- * advises. A process that runs for more than ten months therefore serves an expired file.
+ * Creates `/.well-known/security.txt` (RFC 9116). It expires ten to eleven months after the app started, because §2.5.5 advises
+ * less than a year. A process that runs for longer serves an expired file.
  */
 export function createSecurityTxt(
   { origin }: ServiceUrls,
-  { builtAt, securityContact }: Pick<ResourceDocumentConfig, 'builtAt' | 'securityContact'>,
+  { startedAt, securityContact }: Pick<ResourceDocumentConfig, 'startedAt' | 'securityContact'>,
 ): ServedDocument {
   const path = '/.well-known/security.txt'
-  const expires = new Date(Date.UTC(builtAt.getUTCFullYear(), builtAt.getUTCMonth() + VALID_MONTHS))
+  const expires = new Date(Date.UTC(startedAt.getUTCFullYear(), startedAt.getUTCMonth() + VALID_MONTHS))
   const lines = [
     `Contact: ${securityContact}`,
     `Expires: ${expires.toISOString()}`,
@@ -84,7 +90,7 @@ export function createSecurityTxt(
   return { path, contentType: PLAIN_TYPE, content: lines.join('\n') }
 }
 
-/** Creates `/sitemap.xml`, which lists the pages and the agent documents. */
+/** Creates `/sitemap.xml`, which lists the home page, the guides, and the other pages and documents worth finding. */
 export function createSitemap(
   urls: ServiceUrls,
   { guides }: Pick<ResourceDocumentConfig, 'guides'>,

@@ -8,20 +8,20 @@ export type ListedGuide = Pick<GuideListing, 'slug' | 'title' | 'summary' | 'upd
 export interface ResourceDocumentConfig {
   /** The addresses of the official lists of attorneys and accredited representatives. */
   readonly attorneyLists: readonly string[]
-  /** The start time of the app. Only the month counts, so that all instances of a release serve the same bytes. */
-  readonly builtAt: Date
+  /** The start time of the app. Only its month is used, so instances that started in the same month serve the same bytes. */
+  readonly startedAt: Date
   /** The `mailto:` or `https:` URI for reports of security faults. */
   readonly securityContact: string
   /** Returns the published guides, sorted by slug. */
   readonly guides: () => readonly ListedGuide[]
 }
 
-/** A document that an app serves. Its bytes change only for a query that selects a part. */
+/** A document that an app serves. Its text changes only with the published guides, or for a query that selects a part. */
 export interface ServedDocument {
   readonly path: `/${string}`
   /** The value of `Content-Type`. */
   readonly contentType: string
-  /** Further media types for the same bytes. `Accept` selects one. */
+  /** Further media types that `Accept` can select. The bytes are the same. */
   readonly otherTypes?: readonly string[]
   /** The text, or a function that creates a text that depends on the published guides. */
   readonly content: string | (() => string)

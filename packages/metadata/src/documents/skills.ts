@@ -109,7 +109,7 @@ export function createAgentSkills(
   ]
 }
 
-/** Formats a skill file. JSON strings quote the front matter values, because they are valid YAML. */
+/** Formats a skill file. Writes front matter texts as JSON strings, which are valid YAML. */
 const formatSkillFile = ({ name, description, version }: Skill, urls: ServiceUrls, body: string) => `---
 name: ${name}
 description: ${JSON.stringify(description)}

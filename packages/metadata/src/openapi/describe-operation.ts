@@ -9,7 +9,7 @@ import { describeDocumentedError, describeHeaders, getErrorComponent } from './e
 
 const JSON_TYPE = 'application/json'
 
-/** The maximum JSON length of a response example. Only the reference page shows longer ones. */
+/** The maximum length of a response example as JSON. The API description leaves out longer ones. */
 const MAX_EXAMPLE_CHARACTERS = 350
 
 /** Describes one operation in OpenAPI 3.1. */
@@ -32,7 +32,10 @@ function describeParameters({ request, requestHeaders: header }: Operation) {
   return Object.keys(requestParams).length > 0 && { requestParams: requestParams as never }
 }
 
-/** Describes the accepted credentials. OpenAPI has no scheme for client credentials in form fields. */
+/**
+ * Describes the accepted credentials. An empty requirement stands for client credentials in form fields, for which OpenAPI has
+ * no scheme.
+ */
 function describeSecurity({ access, bodyMediaType }: Operation): Record<string, string[]>[] {
   if (access === 'open' || access === 'public') return []
   if (access === 'client') return [{ client: [] }, bodyMediaType ? {} : { clientAssertion: [] }]
@@ -59,10 +62,10 @@ function describeRequestBody({ request, ...operation }: Operation, urls: Service
   }
 }
 
-/** Describes each success, each failure with its own documentation, and all other failures together. */
+/** Describes each success, each error in `documentedErrors`, and all other errors together. */
 function describeResponses(operation: Operation, urls: ServiceUrls): ZodOpenApiResponsesObject {
-  const failure = { $ref: `#/components/responses/${getErrorComponent(operation)}` as const }
-  type ResponseEntry = [string, ZodOpenApiResponseObject | typeof failure]
+  const errorReference = { $ref: `#/components/responses/${getErrorComponent(operation)}` as const }
+  type ResponseEntry = [string, ZodOpenApiResponseObject | typeof errorReference]
   const successes = Object.entries(operation.responses).map(([status, schema]): ResponseEntry => {
     const { description, example } = operation.responseDocs[Number(status)] ?? {
       description: '',
@@ -84,7 +87,7 @@ function describeResponses(operation: Operation, urls: ServiceUrls): ZodOpenApiR
   return Object.fromEntries<ResponseEntry[1]>([
     ...successes,
     ...documentedErrors,
-    ['4XX', failure],
-    ['default', failure],
+    ['4XX', errorReference],
+    ['default', errorReference],
   ])
 }

@@ -48,13 +48,15 @@ export const OAuthError = z.object({
 
 const PROBLEM_TYPE = 'application/problem+json'
 
-/** Returns the name of the error component for an operation. Operations for OAuth clients use OAuth errors. */
-export const getErrorComponent = ({ tag }: Operation) =>
-  tag === 'OAuth' ? 'OAuthError' : tag === 'Agents' ? 'AgentProblem' : 'Problem'
+/** Returns the name of the error component for an operation, which depends on its tag. */
+export function getErrorComponent({ tag }: Operation) {
+  if (tag === 'OAuth') return 'OAuthError'
+  return tag === 'Agents' ? 'AgentProblem' : 'Problem'
+}
 
 const describeTextHeader = (description: string) => ({ description, schema: { type: 'string' as const } })
 
-/** The headers that only some responses have. The API description's introduction explains the others. */
+/** The header components. Most other headers are explained in the introduction of the API description. */
 export const HEADERS = {
   ETag: describeTextHeader('Send it as `If-None-Match`: 304 means that nothing changed.'),
   'Retry-After': {
@@ -83,7 +85,7 @@ const createProblemExample = (urls: ServiceUrls) => ({
   errors: [{ pointer: '#/email', detail: 'is missing' }],
 })
 
-/** Creates the error components to which operations refer, one for each error format. */
+/** Creates the error response components, one for each error format. Operations refer to them. */
 export function createErrorResponses(urls: ServiceUrls): Record<string, ZodOpenApiResponseObject> {
   const oauthExample = {
     error: 'invalid_scope',
@@ -110,7 +112,7 @@ export function createErrorResponses(urls: ServiceUrls): Record<string, ZodOpenA
   }
 }
 
-/** Describes a failure for which an operation has its own documentation. */
+/** Describes an error for which an operation has its own documentation. Its body is a `Problem`. */
 export const describeDocumentedError = (description: string): ZodOpenApiResponseObject => ({
   description,
   content: { [PROBLEM_TYPE]: { schema: Problem } },

@@ -9,7 +9,7 @@ const root = path.resolve(import.meta.dirname, '../../../..')
 const COPY = 'packages/metadata/openapi.json'
 const TEXT = readFileSync(path.join(root, COPY), 'utf8')
 
-/** Runs the commands of `npm run lint:openapi` on another document. */
+/** Runs the two commands of `npm run lint:openapi` on another document. Writes it to `folder`. */
 function lint(name: string, document: string): { statuses: (number | null)[]; output: string } {
   const file = path.join(folder, `${name}.json`)
   writeFileSync(file, document)
@@ -29,8 +29,8 @@ function lint(name: string, document: string): { statuses: (number | null)[]; ou
 }
 
 let folder: string
-let found: string
-// One run for all three: each program takes seconds to load.
+let lintOutput: string
+// One run serves all three tests below, because each program takes seconds to load.
 beforeAll(() => {
   folder = mkdtempSync(path.join(tmpdir(), 'plainpath-openapi-test-'))
   let text = TEXT
@@ -42,19 +42,19 @@ beforeAll(() => {
     if (!text.includes(from)) throw new Error(`${COPY} has no ${from}`)
     text = text.replace(from, to)
   }
-  found = lint('mistaken', text).output
+  lintOutput = lint('mistaken', text).output
 }, 120_000)
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 test.for([
   ['a tag that is not described (Spectral)', /operation-tag-defined/],
   ['an example that its schema refuses', /expires_in/],
-  ['a word of OpenAPI 3.0 (Redocly)', /struct/],
-] as const)('npm run lint:openapi finds %s', ([, expected]) => {
-  expect(found).toMatch(expected)
+  ['a keyword of OpenAPI 3.0 (Redocly)', /struct/],
+] as const)('npm run lint:openapi reports %s', ([, expected]) => {
+  expect(lintOutput).toMatch(expected)
 })
 
-test('npm run lint:openapi passes a part of the document', { timeout: 120_000 }, () => {
+test('npm run lint:openapi accepts a part of the document', { timeout: 120_000 }, () => {
   const part = selectOpenApiPart(
     JSON.parse(TEXT) as DescribedApi,
     new Set(['getGuide', 'replaceAgentKeys', 'createToken', 'deleteContactMessage']),

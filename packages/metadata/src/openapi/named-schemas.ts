@@ -43,7 +43,7 @@ import type { ZodOpenApiOverride } from 'zod-openapi'
 import { RevokeRequest, TokenRequest, TokenResponse } from '../operations/oauth.ts'
 import { AgentProblem, OAuthError, Problem } from './errors.ts'
 
-/** The named schemas of the API description and generated clients. Any schema with several uses belongs here. */
+/** The named schemas of the API description and of generated clients. A schema that is used more than once belongs here. */
 export const NAMED_SCHEMAS = {
   Guide,
   GuideSlug,
@@ -116,7 +116,7 @@ export const shortenSchema: ZodOpenApiOverride = ({ zodSchema, jsonSchema, io })
   if (FORMATS_WITH_PATTERN.has(jsonSchema.format)) delete jsonSchema.pattern
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
-  // A lone minimum of 1 is only in responses, whose texts are never empty. In requests, a minimum comes with a maximum.
+  // Only texts in responses have a minimum length of 1 and no maximum. Clients need not know that these texts are never empty.
   if (jsonSchema.minLength === 1 && jsonSchema.maxLength === undefined) delete jsonSchema.minLength
   if (zodSchema === AnswerExplanation) removeMembers(jsonSchema)
   if (zodSchema === AgentKeySet) jsonSchema.properties = { keys: PUBLIC_KEYS }
@@ -134,7 +134,7 @@ const PUBLIC_KEYS = {
 const isEmpty = (schema: unknown) =>
   typeof schema === 'object' && schema !== null && Object.keys(schema).length === 0
 
-/** Removes the members from an object schema, because callers cannot rely on them. */
+/** Makes an object schema accept any members, because callers cannot rely on them. */
 function removeMembers(jsonSchema: z.core.JSONSchema.BaseSchema): void {
   delete jsonSchema.properties
   delete jsonSchema.required

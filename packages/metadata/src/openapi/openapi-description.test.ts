@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs'
 import { Scope } from '@plainpath/domain'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, test } from 'vitest'
-import { GRANT_TYPES, JWT_BEARER_GRANT } from '../oauth-metadata.ts'
+import { AGENT_GRANT_TYPES, JWT_BEARER_GRANT } from '../oauth-metadata.ts'
 import { OPERATIONS } from '../operations/operations.ts'
 import { serviceUrls } from '../service-urls.ts'
 import { createOpenApiDescription } from './openapi-description.ts'
 
 const ORIGIN = 'https://plainpath.example'
 const description = createOpenApiDescription(serviceUrls(ORIGIN))
-const described = JSON.parse(JSON.stringify(description))
+const document = JSON.parse(JSON.stringify(description))
 
 test('packages/metadata/openapi.json is what "npm run generate" writes', () => {
   const written = readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8')
@@ -22,133 +22,135 @@ interface DescribedOperation {
   security: unknown[]
 }
 
-const describedIn = (document: { paths: Record<string, Record<string, DescribedOperation>> }) =>
-  Object.entries(document.paths).flatMap(([path, item]) =>
+const listOperations = (api: { paths: Record<string, Record<string, DescribedOperation>> }) =>
+  Object.entries(api.paths).flatMap(([path, item]) =>
     ['get', 'post', 'put', 'delete'].flatMap((method) =>
       item[method] ? [{ path, method, ...item[method] }] : [],
     ),
   )
 
-/** The members that a schema requires itself, or by the schemas that it extends. */
-const requiredMembers = (schema: { required?: string[]; allOf?: { $ref: string }[] }): string[] => [
+/** Lists the members that a schema or a schema that it extends requires. */
+const listRequiredMembers = (schema: { required?: string[]; allOf?: { $ref: string }[] }): string[] => [
   ...(schema.required ?? []),
   ...(schema.allOf ?? []).flatMap(({ $ref }) =>
-    requiredMembers(described.components.schemas[$ref.split('/').at(-1) ?? '']),
+    listRequiredMembers(document.components.schemas[$ref.split('/').at(-1) ?? '']),
   ),
 ]
 
-describe('the four operations that callers were promised first stand with their statuses by number', () => {
+describe('the four operations of the specification', () => {
   test.for([
     ['get', '/health', ['200']],
     ['get', '/guides', ['200']],
     ['post', '/waitlist', ['200', '201', '400']],
     ['post', '/agent/register', ['201']],
-  ] as const)('%s %s: %s', ([method, path, statuses]) => {
-    const { responses } = described.paths[path][method]
+  ] as const)('%s %s has these responses with a number: %s', ([method, path, statuses]) => {
+    const { responses } = document.paths[path][method]
     expect(Object.keys(responses).filter((status) => /^\d+$/.test(status))).toEqual(statuses)
   })
 
-  test('with the members that the specification names', () => {
-    const { schemas } = described.components
+  test('have the members that the specification names', () => {
+    const { schemas } = document.components
     expect(schemas.JoinWaitlistRequest).toMatchObject({
       required: ['email'],
       properties: { email: { type: 'string', format: 'email' }, referredBySlug: {} },
     })
     expect(schemas.RegisterAgentRequest).not.toHaveProperty('required')
-    expect(described.paths['/agent/register'].post.requestBody.required).toBe(false)
-    expect(described.paths['/waitlist'].post.requestBody.required).toBe(true)
-    expect(requiredMembers(schemas.RegisteredAgent)).toEqual(
+    expect(document.paths['/agent/register'].post.requestBody.required).toBe(false)
+    expect(document.paths['/waitlist'].post.requestBody.required).toBe(true)
+    expect(listRequiredMembers(schemas.RegisteredAgent)).toEqual(
       expect.arrayContaining(['client_id', 'client_secret', 'grant_types', 'scopes']),
     )
     expect(schemas.GuideListing.required).toEqual(expect.arrayContaining(['slug', 'summary']))
   })
 })
 
-test('it declares OpenAPI 3.1.0 and version 0.1.0, and names the API root as its server', () => {
-  expect(described.openapi).toBe('3.1.0')
-  expect(described.info).toMatchObject({ title: 'Plainpath Immigration Guidance API', version: '0.1.0' })
-  expect(described.servers.map(({ url }: { url: string }) => url)).toEqual([`${ORIGIN}/api`])
+test('declares OpenAPI 3.1.0 and version 0.1.0, and has the API root as its server', () => {
+  expect(document.openapi).toBe('3.1.0')
+  expect(document.info).toMatchObject({ title: 'Plainpath Immigration Guidance API', version: '0.1.0' })
+  expect(document.servers.map(({ url }: { url: string }) => url)).toEqual([`${ORIGIN}/api`])
 })
 
-describe.for(describedIn(described))('$operationId', (operation) => {
-  test('answers every failure that has no number as one problem of its shape', () => {
-    const shape = operation.path.startsWith('/oauth/')
-      ? 'OAuthError'
-      : operation.path.startsWith('/agent')
-        ? 'AgentProblem'
-        : 'Problem'
-    const component = { $ref: `#/components/responses/${shape}` }
+describe.for(listOperations(document))('$operationId', (operation) => {
+  test('has the error component of its path for 4XX and as default', () => {
+    let name = 'Problem'
+    if (operation.path.startsWith('/oauth/')) name = 'OAuthError'
+    if (operation.path.startsWith('/agent')) name = 'AgentProblem'
+    const component = { $ref: `#/components/responses/${name}` }
     expect(operation.responses).toMatchObject({ '4XX': component, default: component })
   })
 
-  test('says who may call', () => {
+  test('has the security requirement of its access first', () => {
     const access = OPERATIONS.find(({ operationId }) => operationId === operation.operationId)?.access
-    const open = access === 'open' || access === 'public'
-    if (open) expect(operation.security).toEqual([])
+    const needsNoToken = access === 'open' || access === 'public'
+    if (needsNoToken) expect(operation.security).toEqual([])
     else if (typeof access === 'object') expect(operation.security[0]).toEqual({ oauth2: access.scopes })
     else expect(operation.security[0]).toEqual({ client: [] })
   })
 
-  test('lies below its server, at the address that is served', () => {
-    const server = described.paths[operation.path].servers?.[0].url ?? described.servers[0].url
-    const served = OPERATIONS.find(({ operationId }) => operationId === operation.operationId)?.path
-    expect(`${server}${operation.path}`).toBe(`${ORIGIN}${served}`)
+  test('has a server and a path that together are the served address', () => {
+    const server = document.paths[operation.path].servers?.[0].url ?? document.servers[0].url
+    const servedPath = OPERATIONS.find(({ operationId }) => operationId === operation.operationId)?.path
+    expect(`${server}${operation.path}`).toBe(`${ORIGIN}${servedPath}`)
   })
 })
 
-test('every operation is described, and nothing else', () => {
-  const ids = describedIn(described).map(({ operationId }) => operationId)
+test('describes every operation, and no other', () => {
+  const ids = listOperations(document).map(({ operationId }) => operationId)
   expect(ids.toSorted()).toEqual(OPERATIONS.map(({ operationId }) => operationId).toSorted())
 })
 
-test('the scopes are those that a token can have', () => {
-  const { flows } = described.components.securitySchemes.oauth2
+test('the client credentials flow lists every scope', () => {
+  const { flows } = document.components.securitySchemes.oauth2
   expect(Object.keys(flows.clientCredentials.scopes)).toEqual(Scope.options)
 })
 
-test('no response may be refused for a new member', () => {
-  const closed = Object.entries<Record<string, unknown>>(described.components.schemas)
+test('only the schemas of three requests refuse unknown members', () => {
+  const closedSchemas = Object.entries<Record<string, unknown>>(document.components.schemas)
     .filter(([, schema]) => schema['additionalProperties'] === false)
     .map(([name]) => name)
-  expect(closed).toEqual(['AnswerRequest', 'JoinWaitlistRequest', 'ContactRequest'])
+  expect(closedSchemas).toEqual(['AnswerRequest', 'JoinWaitlistRequest', 'ContactRequest'])
 })
 
-describe('the form of the token endpoint', () => {
+describe('the schema of the token request', () => {
   const ajv = new Ajv2020({ strict: false })
-  const form = described.components.schemas.TokenRequest
+  const form = document.components.schemas.TokenRequest
   const accepts = ajv.compile(form)
 
   test.for([
-    ['client credentials', { grant_type: 'client_credentials' }, true],
-    ['an assertion that is ignored', { grant_type: 'client_credentials', assertion: 'a.b.c' }, true],
-    ['an assertion', { grant_type: JWT_BEARER_GRANT, assertion: 'a.b.c' }, true],
-    ['no assertion', { grant_type: JWT_BEARER_GRANT, scope: 'guides:read' }, false],
-    ['another grant', { grant_type: 'password' }, false],
-    ['no grant', { assertion: 'a.b.c' }, false],
-  ] as const)('with %s', ([, fields, accepted]) => {
-    expect(accepts(fields)).toBe(accepted)
+    ['accepts client_credentials', { grant_type: 'client_credentials' }, true],
+    [
+      'accepts client_credentials with an assertion',
+      { grant_type: 'client_credentials', assertion: 'a.b.c' },
+      true,
+    ],
+    ['accepts jwt-bearer with an assertion', { grant_type: JWT_BEARER_GRANT, assertion: 'a.b.c' }, true],
+    ['rejects jwt-bearer without assertion', { grant_type: JWT_BEARER_GRANT, scope: 'guides:read' }, false],
+    ['rejects another grant type', { grant_type: 'password' }, false],
+    ['rejects a request without a grant type', { assertion: 'a.b.c' }, false],
+  ] as const)('%s', ([, fields, isAccepted]) => {
+    expect(accepts(fields)).toBe(isAccepted)
   })
 
-  test('has an example of each grant, which it accepts', () => {
-    const shown: { grant_type: string }[] = form.examples
-    for (const fields of shown) expect(accepts(fields)).toBe(true)
-    expect(new Set(shown.map(({ grant_type }) => grant_type))).toEqual(new Set(GRANT_TYPES))
+  test('has examples of all grant types, and accepts them', () => {
+    const examples: { grant_type: string }[] = form.examples
+    for (const fields of examples) expect(accepts(fields)).toBe(true)
+    expect(new Set(examples.map(({ grant_type }) => grant_type))).toEqual(new Set(AGENT_GRANT_TYPES))
   })
 
-  test('names the grants', () => {
-    expect(form.properties.grant_type).toMatchObject({ enum: GRANT_TYPES })
+  test('lists the grant types, with two alternatives', () => {
+    expect(form.properties.grant_type).toMatchObject({ enum: AGENT_GRANT_TYPES })
     expect(form.properties).toHaveProperty('assertion')
     expect(form.oneOf).toHaveLength(2)
   })
 })
 
-test('a header that a route reads is a parameter, which may be left out', () => {
-  const { parameters } = described.paths['/contact'].post
+test('Idempotency-Key is an optional header parameter of sendContactMessage, with a pattern', () => {
+  const { parameters } = document.paths['/contact'].post
   expect(parameters).toEqual([
     expect.objectContaining({ in: 'header', name: 'Idempotency-Key', description: expect.any(String) }),
   ])
   expect(parameters[0]).not.toHaveProperty('required', true)
   const pattern = new RegExp(parameters[0].schema.pattern)
-  for (const good of ['!', '~', 'a'.repeat(200)]) expect(good).toMatch(pattern)
-  for (const bad of ['', 'a b', 'é', 'a'.repeat(201)]) expect(bad).not.toMatch(pattern)
+  for (const validKey of ['!', '~', 'a'.repeat(200)]) expect(validKey).toMatch(pattern)
+  for (const invalidKey of ['', 'a b', 'é', 'a'.repeat(201)]) expect(invalidKey).not.toMatch(pattern)
 })

@@ -11,27 +11,27 @@ const URLS = serviceUrls('https://plainpath.example')
 const WHOLE = JSON.parse(JSON.stringify(createOpenApiDescription(URLS))) as DescribedApi
 const IDS = OPERATIONS.map(({ operationId }) => operationId)
 
-const bytes = (document: unknown) => Buffer.byteLength(JSON.stringify(document))
+const measureBytes = (document: unknown) => Buffer.byteLength(JSON.stringify(document))
 
-const operationsIn = ({ paths }: DescribedApi) =>
+const listOperations = ({ paths }: DescribedApi) =>
   Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item).flatMap(([method, operation]) =>
       method === 'servers' ? [] : [{ place: `${method} ${path}`, ...operation }],
     ),
   )
 
-/** Every component, as a reference names it. */
-const defined = ({ components }: DescribedApi) =>
-  Object.entries(components).flatMap(([kind, named]) =>
-    Object.keys(named).map((name) => `#/components/${kind}/${name}`),
+/** Lists all components, in the form of references. */
+const listComponents = ({ components }: DescribedApi) =>
+  Object.entries(components).flatMap(([kind, byName]) =>
+    Object.keys(byName).map((name) => `#/components/${kind}/${name}`),
   )
 
-/** Every reference in the text of a document, and every security scheme that is named. */
-function references(document: DescribedApi): Set<string> {
+/** Finds the references in a document and the security schemes of its operations. */
+function findReferences(document: DescribedApi): Set<string> {
   const text = JSON.stringify(document)
   return new Set([
     ...Array.from(text.matchAll(/"\$ref":"([^"]+)"/g), ([, target = '']) => target),
-    ...operationsIn(document).flatMap(({ security }) =>
+    ...listOperations(document).flatMap(({ security }) =>
       security.flatMap((requirement) =>
         Object.keys(requirement).map((name) => `#/components/securitySchemes/${name}`),
       ),
@@ -40,33 +40,33 @@ function references(document: DescribedApi): Set<string> {
 }
 
 describe('the part of any set of operations', () => {
-  const parts = fc.uniqueArray(fc.constantFrom(...IDS), { minLength: 1 })
-  const check = (property: (part: DescribedApi, ids: readonly string[]) => void) =>
-    fc.assert(fc.property(parts, (ids) => property(selectOpenApiPart(WHOLE, new Set(ids)), ids)))
+  const operationSets = fc.uniqueArray(fc.constantFrom(...IDS), { minLength: 1 })
+  const checkParts = (property: (part: DescribedApi, ids: readonly string[]) => void) =>
+    fc.assert(fc.property(operationSets, (ids) => property(selectOpenApiPart(WHOLE, new Set(ids)), ids)))
 
-  test('has these operations, as the whole document has them', () => {
-    check((part, ids) => {
-      const expected = operationsIn(WHOLE).filter(({ operationId }) => ids.includes(operationId))
-      expect(operationsIn(part)).toEqual(expected)
+  test('has these operations, unchanged and in the order of the whole document', () => {
+    checkParts((part, ids) => {
+      const expected = listOperations(WHOLE).filter(({ operationId }) => ids.includes(operationId))
+      expect(listOperations(part)).toEqual(expected)
       expect(expected).toHaveLength(ids.length)
     })
   })
 
   test('has every component that it refers to, and no other', () => {
-    check((part) => {
-      expect(new Set(defined(part))).toEqual(references(part))
+    checkParts((part) => {
+      expect(new Set(listComponents(part))).toEqual(findReferences(part))
     })
   })
 
   test('has the tags of its operations, and no other', () => {
-    check((part) => {
-      const used = operationsIn(part).flatMap(({ tags }) => tags)
-      expect(new Set(part.tags.map(({ name }) => name))).toEqual(new Set(used))
+    checkParts((part) => {
+      const usedTags = listOperations(part).flatMap(({ tags }) => tags)
+      expect(new Set(part.tags.map(({ name }) => name))).toEqual(new Set(usedTags))
     })
   })
 
-  test('keeps all other members, in their order, and the servers of paths outside of the API root', () => {
-    check((part) => {
+  test('keeps all other members, the order of all members, and the servers of paths outside the API root', () => {
+    checkParts((part) => {
       const { tags, paths, components, ...others } = WHOLE
       expect(part).toMatchObject(others)
       expect(Object.keys(part)).toEqual(Object.keys({ ...WHOLE, tags, paths, components }))
@@ -75,15 +75,15 @@ describe('the part of any set of operations', () => {
     })
   })
 
-  test('does not depend on the order of the names', () => {
-    check((part, ids) => {
+  test('does not depend on the order of the operation ids', () => {
+    checkParts((part, ids) => {
       const reversed = selectOpenApiPart(WHOLE, new Set(ids.toReversed()))
       expect(JSON.stringify(reversed)).toBe(JSON.stringify(part))
     })
   })
 })
 
-test('the part with all operations is the whole document, which has no unused component', () => {
+test('the part with all operations equals the whole document, which therefore has no unused component', () => {
   expect(selectOpenApiPart(WHOLE, new Set(IDS))).toEqual(WHOLE)
 })
 
@@ -91,38 +91,48 @@ test.for(IDS)('every schema in the part of %s compiles', (operationId) => {
   const part = selectOpenApiPart(WHOLE, new Set([operationId]))
   const ajv = new Ajv2020({ strict: false, validateFormats: false })
   ajv.addSchema({ ...part, $id: 'part' })
-  for (const name of defined(part).filter((reference) => reference.includes('/schemas/')))
+  for (const name of listComponents(part).filter((reference) => reference.includes('/schemas/')))
     expect(ajv.getSchema(`part${name}`), name).toBeTypeOf('function')
 })
 
-describe('an agent can afford', () => {
-  test('the whole document', () => {
-    expect(bytes(WHOLE)).toBeLessThanOrEqual(60_000)
+describe('the size that an agent has to read', () => {
+  test('is at most 60,000 bytes for the whole document', () => {
+    expect(measureBytes(WHOLE)).toBeLessThanOrEqual(60_000)
   })
 
-  test.for(['getGuide', 'createToken', 'registerAgent', 'joinWaitlist'])('the part of %s', (operationId) => {
-    expect(createPartQuery(WHOLE, URLS).parse({ operation: operationId })?.length).toBeLessThanOrEqual(8_000)
-  })
+  test.for(['getGuide', 'createToken', 'registerAgent', 'joinWaitlist'])(
+    'is at most 8,000 characters for the part of %s',
+    (operationId) => {
+      const part = createPartQuery(WHOLE, URLS).parse({ operation: operationId })
+      expect(part?.length).toBeLessThanOrEqual(8_000)
+    },
+  )
 })
 
 describe('the query', () => {
   const query = createPartQuery(WHOLE, URLS)
-  const idsOf = (sent: unknown) =>
-    operationsIn(JSON.parse(query.parse(sent) ?? '{}') as DescribedApi).map(({ operationId }) => operationId)
+  const selectIds = (parameters: unknown) => {
+    const part = JSON.parse(query.parse(parameters) ?? '{}') as DescribedApi
+    return listOperations(part).map(({ operationId }) => operationId)
+  }
 
-  test.for([[{}], [{ other: 'x' }]])('%j selects no part', ([sent]) => {
-    expect(query.parse(sent)).toBeUndefined()
+  test.for([[{}], [{ other: 'x' }]])('%j selects no part', ([parameters]) => {
+    expect(query.parse(parameters)).toBeUndefined()
   })
 
   test.for([
     ['one operation', { operation: 'getGuide' }, ['getGuide']],
-    ['several, separated by commas', { operation: 'getGuide,listGuides' }, ['listGuides', 'getGuide']],
-    ['several parameters', { operation: ['getGuide', 'listGuides,getGuide'] }, ['listGuides', 'getGuide']],
-    ['a tag', { tag: 'OAuth' }, ['createToken', 'revokeToken']],
-    ['a tag and an operation', { tag: 'Health', operation: 'getGuide' }, ['getGuide', 'getHealth']],
-    ['an operation, beside an unknown parameter', { operation: 'getHealth', x: '1' }, ['getHealth']],
-  ] as const)('selects %s', ([, sent, ids]) => {
-    expect(idsOf(sent)).toEqual(ids)
+    ['operations separated by commas', { operation: 'getGuide,listGuides' }, ['listGuides', 'getGuide']],
+    [
+      'operations of repeated parameters',
+      { operation: ['getGuide', 'listGuides,getGuide'] },
+      ['listGuides', 'getGuide'],
+    ],
+    ['the operations of a tag', { tag: 'OAuth' }, ['createToken', 'revokeToken']],
+    ['operations of a tag and by id', { tag: 'Health', operation: 'getGuide' }, ['getGuide', 'getHealth']],
+    ['one operation despite an unknown parameter', { operation: 'getHealth', x: '1' }, ['getHealth']],
+  ] as const)('selects %s', ([, parameters, ids]) => {
+    expect(selectIds(parameters)).toEqual(ids)
   })
 
   test.for([
@@ -132,13 +142,13 @@ describe('the query', () => {
     ['operation', 'getguide', IDS],
     ['operation', ['getGuide', 'toString'], IDS],
     ['tag', 'Guide', Object.keys(TAGS)],
-  ] as const)('refuses %s=%j, and lists what is valid', ([name, sent, valid]) => {
-    const { issues } = query.safeParse({ [name]: sent }).error ?? {}
+  ] as const)('refuses %s=%j, and lists the valid names', ([name, value, validNames]) => {
+    const { issues } = query.safeParse({ [name]: value }).error ?? {}
     expect(issues?.map(({ path }) => path)).toEqual([[name]])
-    for (const each of valid) expect(issues?.[0]?.message).toContain(each)
+    for (const validName of validNames) expect(issues?.[0]?.message).toContain(validName)
   })
 
-  test('a part says briefly that it is one, and where the whole is', () => {
+  test('a part has a short description with the address of the whole document', () => {
     const { info } = JSON.parse(query.parse({ operation: 'getHealth' }) ?? '') as {
       info: { description: string }
     }

@@ -6,7 +6,7 @@ import type { ServiceUrls } from '../service-urls.ts'
 const METHODS = ['get', 'post', 'put', 'delete'] as const
 type Method = (typeof METHODS)[number]
 
-/** The members of an API description that part selection uses. Every operation declares its security. */
+/** The members of an API description that the selection of a part uses. Every operation declares its security. */
 export interface DescribedApi {
   readonly info: object
   readonly tags: readonly { readonly name: string }[]
@@ -84,11 +84,11 @@ function selectComponents(
   components: DescribedApi['components'],
   references: ReadonlySet<string>,
 ): DescribedApi['components'] {
-  const kinds = Object.entries(components).map(([kind, named]) => {
-    const selected = Object.entries(named).filter(([name]) => references.has(`#/components/${kind}/${name}`))
+  const kinds = Object.entries(components).map(([kind, byName]) => {
+    const selected = Object.entries(byName).filter(([name]) => references.has(`#/components/${kind}/${name}`))
     return [kind, Object.fromEntries(selected)] as const
   })
-  return Object.fromEntries(kinds.filter(([, named]) => Object.keys(named).length > 0))
+  return Object.fromEntries(kinds.filter(([, byName]) => Object.keys(byName).length > 0))
 }
 
 /** Creates the schema of a query parameter with comma-separated names. */
@@ -111,7 +111,7 @@ const PartQuery = z.object({
   tag: createNameList('tags', Object.keys(TAGS)),
 })
 
-/** Creates a schema that turns a query into the selected part of a description, as JSON; undefined for an empty query. */
+/** Creates a schema that turns a query into the selected part of a description, as JSON, or undefined if it selects nothing. */
 export function createPartQuery(description: object, urls: ServiceUrls) {
   const api = JSON.parse(JSON.stringify(description)) as DescribedApi
   return PartQuery.transform(({ operation, tag }) => {

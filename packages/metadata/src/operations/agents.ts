@@ -11,7 +11,7 @@ import {
   RULES,
 } from '@plainpath/domain'
 import { z } from 'zod'
-import { GRANT_TYPES } from '../oauth-metadata.ts'
+import { AGENT_GRANT_TYPES } from '../oauth-metadata.ts'
 import type { ServiceUrls } from '../service-urls.ts'
 import { defineOperation, formatExampleTime } from './operation.ts'
 
@@ -20,7 +20,7 @@ const createRegistrationExample = (urls: ServiceUrls) => ({
   client_name: 'Example Agent',
   identity_type: 'anonymous',
   email_verified: false,
-  grant_types: GRANT_TYPES,
+  grant_types: AGENT_GRANT_TYPES,
   scopes: ['guides:read', 'waitlist:write'],
   scope: 'guides:read waitlist:write',
   client_id_issued_at: Date.parse(formatExampleTime(0)) / 1000,
@@ -33,7 +33,7 @@ const createRegistrationExample = (urls: ServiceUrls) => ({
 
 const SECRET_MEMBERS = { client_secret_expires_at: 0, token_endpoint_auth_method: 'client_secret_basic' }
 
-/** The time between the example registration and the creation of its second secret. */
+/** The time between the registration in the examples and the creation of its second secret. */
 const SECOND_SECRET_MS = 3_600_000
 const SECRETS = [
   {

@@ -1,6 +1,6 @@
 import { durationIn, durationInWords, RULES } from '@plainpath/domain'
 import { z } from 'zod'
-import { GRANT_TYPES, JWT_BEARER_GRANT } from '../oauth-metadata.ts'
+import { AGENT_GRANT_TYPES, JWT_BEARER_GRANT } from '../oauth-metadata.ts'
 import { defineOperation, EXAMPLE_ASSERTION, EXAMPLE_FIRST_USE_MS, formatExampleTime } from './operation.ts'
 
 const FORM_TYPE = 'application/x-www-form-urlencoded'
@@ -34,7 +34,7 @@ const JWT_BEARER = {
   required: ['grant_type', 'assertion'],
 }
 
-/** Examples for the schema. They are no body examples, because the second one cannot be sent unchanged. */
+/** Examples for the schema. They are not body examples, because the second one cannot be sent unchanged. */
 const SCHEMA_EXAMPLES = [
   { grant_type: 'client_credentials' },
   {
@@ -47,7 +47,7 @@ const SCHEMA_EXAMPLES = [
 /** All form fields in one object, for tools that display a form. `oneOf` groups the fields that belong together. */
 export const TokenRequest = z
   .object({
-    grant_type: z.enum(GRANT_TYPES).meta({
+    grant_type: z.enum(AGENT_GRANT_TYPES).meta({
       description: 'jwt-bearer (RFC 7523) is for an agent that a person confirmed.',
     }),
     assertion: z.string().optional().meta({

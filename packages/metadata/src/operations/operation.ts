@@ -54,7 +54,7 @@ interface OperationSpec<I extends RequestSchemas, R extends ResponseSchemas, A e
   readonly alternativeMediaType?: string
   /** Descriptions, by status, of the errors to list separately. The API description lists all others as one response. */
   readonly documentedErrors?: Readonly<Record<number, string>>
-  /** `public`: caches may store the response for 300 s. Absent: `no-store`. */
+  /** `public`: shared caches may store the response for 300 s. Absent: `no-store`. */
   readonly cache?: 'public'
 }
 
@@ -69,10 +69,10 @@ export type Operation = OperationSpec<RequestSchemas, ResponseSchemas, Access>
 export const formatExampleTime = (ms: number): string =>
   new Date(Date.parse('2026-11-20T14:00:00Z') + ms).toISOString()
 
-/** A placeholder for a JWT in examples. A real one would be ten times as long. */
+/** A placeholder for a JWT in examples. A real one is much longer. */
 export const EXAMPLE_ASSERTION = 'eyJhbGciOiJFUzI1NiJ9.e30.c2ln'
 
-/** The time from the registration of the example agent to its first token, and to the confirmation of its e-mail verification. */
+/** The time from the example agent's registration to its first token, and also to its confirmation by e-mail. */
 export const EXAMPLE_FIRST_USE_MS = 4 * 60_000
 
 /** Declares an operation. Its type keeps the types of the schemas, so that the compiler checks the route handler against them. */

@@ -5,7 +5,7 @@ import { OPERATIONS, operations } from './operations.ts'
 
 const urls = serviceUrls('https://plainpath.example')
 
-test('the key of each operation is its operationId: a verb and its object', () => {
+test('the key of each operation is its operationId, which begins with a verb', () => {
   for (const [name, operation] of Object.entries(operations)) {
     expect(operation.operationId).toBe(name)
     expect(name).toMatch(
@@ -19,7 +19,7 @@ test('no two operations share a method and a path', () => {
   expect(new Set(targets).size).toBe(targets.length)
 })
 
-test('only GET responses may be cached', () => {
+test('only GET operations have the cache setting', () => {
   expect(OPERATIONS.filter(({ cache, method }) => cache && method !== 'get')).toEqual([])
 })
 
@@ -39,7 +39,7 @@ describe.for(OPERATIONS)('$operationId', (operation) => {
   })
 })
 
-/** Expects that parsing accepts the example and keeps all of it: it would drop a member that the schema does not have. */
+/** Expects that a schema accepts an example unchanged. Parsing would drop or refuse a member that the schema does not have. */
 function expectAccepted(schema: z.ZodType | undefined, example: unknown): void {
   const parsed = schema?.safeParse(example)
   expect(parsed?.error).toBeUndefined()

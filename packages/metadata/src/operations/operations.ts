@@ -66,5 +66,5 @@ export const operations = {
   getHealth,
 }
 
-/** The same operations as a list, without the types of their schemas. */
+/** The operations as a list, without the types of their schemas. */
 export const OPERATIONS: readonly Operation[] = Object.values(operations)

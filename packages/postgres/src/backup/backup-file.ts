@@ -34,8 +34,8 @@ export class BackupError extends Error {
 }
 
 /**
- * Creates a backup file that only the current user may read. `finish` writes it to the disk and returns its size in bytes.
- * Disposing removes an unfinished file.
+ * Creates a backup file that only the current user may read. `finish` writes it to the disk and returns its size in
+ * bytes. Disposing removes an unfinished file.
  */
 export async function createBackupFile(file: string) {
   const handle = await open(file, 'wx', 0o600)

@@ -19,8 +19,8 @@ interface LoadOptions {
 }
 
 /**
- * Fills an empty database with a backup, and applies the later migrations. Until `openRestoredDatabase` is called, the app's role
- * cannot read the tables, so no instance serves data that was revoked or erased after the backup.
+ * Fills an empty database with a backup, and applies the later migrations. Until `openRestoredDatabase` is called, the
+ * app's role cannot read the tables, so no instance serves data that was revoked or erased after the backup.
  *
  * @throws {BackupError} before it changes anything, or, for a damaged file, after it rolled back the rows
  */
@@ -45,7 +45,7 @@ export async function loadBackup(options: LoadOptions): Promise<BackupHeader & {
   return { ...header, rows }
 }
 
-/** Grants the app's role its privileges on a restored database. */
+/** Grants the app's role its privileges on a restored database, and marks the restore as complete. */
 export async function openRestoredDatabase(options: {
   url: string
   folder: string

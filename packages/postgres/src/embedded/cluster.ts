@@ -25,10 +25,10 @@ const INITDB_OPTIONS = [
 ]
 
 /**
- * Opens a data directory, and creates it if it is missing or empty. If several processes create it at the same time, one succeeds,
- * and the others use its result. A killed process leaves no unfinished directory under this name.
+ * Opens a data directory, and creates it if it is missing or empty. If several processes create it at the same time,
+ * one succeeds, and the others use its result. A killed process leaves no unfinished directory under this name.
  *
- * @param options.durable if false, the operating system decides when data is written to the disk
+ * @param options.durable if false, the operating system decides when the created files are written to the disk
  * @throws {EmbeddedPostgresError} for a folder that contains something else or belongs to another user
  */
 export async function openCluster(
@@ -50,7 +50,7 @@ export async function openCluster(
   }
 }
 
-/** Replaces a folder to which the server's user has no access, such as one below /root, by one in /var/tmp. */
+/** Returns `dir`, or a folder in /var/tmp if the server's user has no access to `dir`, such as one below /root. */
 function findReachableFolder(dir: string): string {
   fs.mkdirSync(path.dirname(dir), { recursive: true })
   if (canServerUserRead(path.dirname(dir))) return dir
@@ -59,8 +59,8 @@ function findReachableFolder(dir: string): string {
 }
 
 /**
- * Changes a directory's owner from `nobody` to the server's user, because earlier releases ran root's server as `nobody`. Does
- * nothing while a server runs on the directory.
+ * Changes a directory's owner from `nobody` to the server's user, because earlier releases ran root's server as
+ * `nobody`. Does nothing while a server runs on the directory.
  */
 function takeFromNobody(dir: string): void {
   const user = getServerUser()
@@ -111,8 +111,8 @@ async function createCluster(binaries: Binaries, dir: string, options: { durable
     writeSecret(path.join(data, PASSWORD_FILE), password)
     fs.renameSync(data, dir)
   } catch (error) {
-    const anotherWasFirst = fs.existsSync(path.join(dir, PASSWORD_FILE))
-    if (!anotherWasFirst) throw error
+    const isCreatedByAnother = fs.existsSync(path.join(dir, PASSWORD_FILE))
+    if (!isCreatedByAnother) throw error
   } finally {
     fs.rmSync(unfinishedDir, { recursive: true, force: true })
   }

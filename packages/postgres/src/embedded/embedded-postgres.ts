@@ -7,12 +7,12 @@ import { type Binaries, EmbeddedPostgresError, locateBinaries } from './binaries
 import { type Cluster, openCluster } from './cluster.ts'
 import { findRunningServer, POLL_MS, type StartingServer, startServer, stopServer } from './postmaster.ts'
 
-/** A server that this process uses. Disposing releases it. The last process that releases it stops it, whichever started it. */
+/** A server that this process uses. Disposing releases it. The last process that releases it stops it. */
 export interface EmbeddedPostgres extends AsyncDisposable {
   /** The URL for the superuser in the database `postgres`, with the password. */
   readonly url: string
   readonly port: number
-  /** The data directory in use. It differs from the requested directory if the server's user cannot access that directory. */
+  /** The data directory in use. It differs from the requested one if the server's user cannot access that one. */
   readonly dir: string
   /** False if the server was already running. */
   readonly started: boolean
@@ -22,10 +22,10 @@ const START_TIMEOUT_MS = 30_000
 const RESTART_DELAY_MS = 100
 
 /**
- * Uses the PostgreSQL server with the data directory `dir`. Creates the directory if it is missing, and starts the server unless
- * it is already running. Any number of processes may call this function at the same time. If this process runs as root, the server
- * runs as a separate user. The server listens only on loopback, on a free port unless `settings` specifies a port. The server
- * requires a password (SCRAM), which is stored in the data directory.
+ * Uses the PostgreSQL server with the data directory `dir`. Creates the directory if it is missing, and starts the
+ * server unless it is already running. Any number of processes may call this function at the same time. If this process
+ * runs as root, the server runs as a separate user. The server listens only on loopback, on a free port unless
+ * `settings` specifies a port. The server requires a password (SCRAM), which is stored in the data directory.
  *
  * @param options.settings override the durable defaults; they do not apply to a server that is already running
  * @throws {EmbeddedPostgresError} with the reason in one line, within 30 s (90 s if the directory has to be created)
@@ -66,7 +66,10 @@ export async function stopAbandonedServer(dir: string): Promise<boolean> {
 const formatServerUrl = (cluster: Cluster, port: number) =>
   `postgresql://postgres:${cluster.password}@127.0.0.1:${port}/postgres`
 
-/** Retries until this process has a lease, because the server may start, recover, stop or disappear between two checks. */
+/**
+ * Takes a lease on the server, and starts the server if none is running. Retries for 30 s, because the server may
+ * start, recover, stop or disappear between two checks.
+ */
 async function joinServer(
   binaries: Binaries,
   cluster: Cluster,
@@ -104,16 +107,18 @@ function findLastError(server: StartingServer): string {
 }
 
 /**
- * The name of the lock that each process holds in shared mode, on a dedicated connection, while it uses the server. A process that
- * can take the lock in exclusive mode is the last user. If a process is killed, its connection closes, which releases the lock.
+ * The name of the lock that each process holds in shared mode, on a dedicated connection, while it uses the server. A
+ * process that can take the lock in exclusive mode is the last user. If a process is killed, its connection closes,
+ * which releases the lock.
  */
 export const IN_USE_LOCK = 'plainpath embedded server in use'
 const LOCK_TIMEOUT_SECONDS = 2
 
 /**
- * Keeps the server running until disposed.
+ * Takes a lease, which keeps the server running until it is disposed of.
  *
- * @returns undefined if the server is stopping, is not running yet, or has no free connection; the caller should try again
+ * @returns undefined if the server is stopping, is not running yet, or has no free connection; the caller should try
+ *   again
  */
 async function takeLease(url: string): Promise<AsyncDisposable | undefined> {
   try {
@@ -123,8 +128,8 @@ async function takeLease(url: string): Promise<AsyncDisposable | undefined> {
       async prepare(client) {
         await setLockTimeout(client, LOCK_TIMEOUT_SECONDS)
         await client.query('select pg_advisory_lock_shared($1)', [toLockKey(IN_USE_LOCK)])
-        // A stopping server has closed the last user's connection, so the lock may be free on it. It rejects new connections, so a
-        // new connection proves that the server is not stopping.
+        // A stopping server has closed the last user's connection, so the lock may be free on it. It rejects new
+        // connections, so a new connection proves that the server is not stopping.
         await using _check = await connect(url, { applicationName: 'plainpath lease check' })
       },
     })
@@ -138,7 +143,8 @@ async function takeLease(url: string): Promise<AsyncDisposable | undefined> {
 /**
  * Stops the server with the data directory `dir` unless the server is in use.
  *
- * @returns false if the server is in use; true if it was stopped, was not running, or is being stopped by another process
+ * @returns false if the server is in use; true if it was stopped, was not running, or is being stopped by another
+ *   process
  */
 async function stopUnlessUsed(dir: string, url: string): Promise<boolean> {
   await using resources = new AsyncDisposableStack()

@@ -20,7 +20,7 @@ export const POLL_MS = 20
 const STOP_TIMEOUT_MS = 30_000
 const LOG_TAIL_CHARACTERS = 4_000
 
-/** With the defaults, commits survive a crash and a power cut, and the server's log contains no statements or parameters. */
+/** By default, commits survive a crash and a power cut, and the log contains no statements or parameters. */
 const DEFAULT_SETTINGS: Readonly<Record<string, string>> = {
   fsync: 'on',
   synchronous_commit: 'on',
@@ -58,8 +58,8 @@ export function findRunningServer(dir: string): RunningServer | undefined {
 }
 
 /**
- * Returns true if the process is a server for the directory: its command line then begins with `-D <dir>`. The PID file of a killed
- * server may name a process id that another program has now.
+ * Returns true if the process is a server for the directory: its command line then begins with `-D <dir>`. The PID file
+ * of a killed server may name a process id that another program has now.
  */
 function isServerForDirectory(dir: string, pid: number): boolean {
   const [, option, folder] = readIfPresent(`/proc/${pid}/cmdline`)?.split('\0') ?? []
@@ -81,11 +81,11 @@ export interface StartingServer {
   /** The end of the server's output. */
   readonly log: string
   readonly hasEnded: boolean
-  /** True if the server was stopped properly, or did not start because another server uses the data directory or the port. */
+  /** True if the server was stopped properly, or lost the data directory or the port to another server. */
   readonly mayStartAgain: boolean
 }
 
-/** Starts a server on loopback. It is detached from the terminal, so that Ctrl-C stops the program but not its database. */
+/** Starts a server on loopback. It is detached from the terminal, so Ctrl-C stops the program but not its database. */
 export async function startServer(
   binaries: Binaries,
   dir: string,

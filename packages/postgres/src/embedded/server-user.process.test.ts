@@ -8,29 +8,29 @@ const PROGRAM = `import { getServerUser } from '${path.join(import.meta.dirname,
 console.log(JSON.stringify(getServerUser() ?? null))`
 
 /**
- * Asks another process, since the choice is made once in each.
+ * Chooses the user in another process, because each process chooses only once.
  *
- * @param programs where it finds useradd and getent
+ * @param programPath the PATH on which it finds useradd and getent
  */
-async function choose(programs: string | undefined) {
+async function chooseUser(programPath: string | undefined) {
   const { stdout, stderr } = await promisify(execFile)(
     process.execPath,
     ['--input-type=module', '--eval', PROGRAM],
-    { env: { PATH: programs } },
+    { env: { PATH: programPath } },
   )
   return { user: JSON.parse(stdout) as unknown, stderr }
 }
 
 test.runIf(process.getuid?.() === 0)(
-  'root who cannot make a user runs the server as nobody, and is warned that others can read its data',
+  'runs the server as nobody, with a warning, only if root cannot create a user',
   async () => {
-    const { user, stderr } = await choose('/nonexistent')
+    const { user, stderr } = await chooseUser('/nonexistent')
     expect(user).toEqual(NOBODY)
     expect(stderr).toMatch(
       /cannot make the user plainpath-postgres.*other programs of that user can read its data/,
     )
-    const able = await choose(process.env['PATH'])
-    expect(able.user).not.toEqual(NOBODY)
-    expect(able.stderr).toBe('')
+    const choice = await chooseUser(process.env['PATH'])
+    expect(choice.user).not.toEqual(NOBODY)
+    expect(choice.stderr).toBe('')
   },
 )

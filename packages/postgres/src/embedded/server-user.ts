@@ -13,8 +13,8 @@ const COMMAND_MS = 10_000
 let userForRoot: User | undefined
 
 /**
- * Returns the user that runs the server, or undefined if it is the user of this program. PostgreSQL refuses to run as root, so root
- * creates a separate user. If that fails, warns once and returns `nobody`.
+ * Returns the user that runs the server, or undefined if it is the user of this program. PostgreSQL refuses to run as
+ * root, so root creates a separate user. If that fails, warns once and returns `nobody`.
  */
 export function getServerUser(): User | undefined {
   if (process.getuid?.() !== 0) return undefined

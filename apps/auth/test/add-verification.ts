@@ -8,19 +8,19 @@ import { noOpRevocationPublisher } from '../src/revocation/revocation-publisher.
 import { createRedisTokenStore } from '../src/tokens/redis-token-store.ts'
 import { createVerificationAttemptStore } from '../src/verifications/postgres-verification-attempt-store.ts'
 import { createVerificationStore } from '../src/verifications/postgres-verification-store.ts'
-import { asAgent, type Registered } from './agent-client.ts'
+import { asAgent, type RegisteredAgent } from './agent-client.ts'
 import { exampleAttempt, exampleRedemption, linkMail } from './example-claim.ts'
 import { send } from './send.ts'
 import type { RunningAuth } from './start-auth.ts'
 
 /**
- * Gives an agent a claim as if the person had done their part, without their mail and pages.
+ * Gives an agent a verification without mails and pages: the stores are used as if a person had confirmed the agent.
  *
- * @param options.forMs how long the claim stands; by default 30 days
+ * @param options.forMs the lifetime of the verification; by default 30 days
  */
-export async function claimMailbox(
+export async function addVerification(
   auth: RunningAuth,
-  agent: Registered,
+  agent: RegisteredAgent,
   options: { email?: string; forMs?: number } = {},
 ): Promise<{ registrationId: string; email: string }> {
   const email = options.email ?? `ana.${randomInt(1e9)}@canary.example.org`
@@ -45,28 +45,29 @@ export async function claimMailbox(
   const { redis } = auth.stores
   const tokens =
     redis &&
-    createRedisTokenStore(redis.redis, { prefix: redis.prefix, authority: NEVER_CALLED, now: () => now })
-  const claims = createVerificationStore({
+    createRedisTokenStore(redis.redis, { prefix: redis.prefix, authority: UNUSED_AUTHORITY, now: () => now })
+  const verifications = createVerificationStore({
     ...deps,
     tokens: tokens ?? { revokeTokensOf: async () => undefined },
     revocationPublisher: noOpRevocationPublisher,
   })
-  expect((await claims.redeem({ ...redemption, expiresAt })).ok).toBe(true)
+  expect((await verifications.redeem({ ...redemption, expiresAt })).ok).toBe(true)
   return { registrationId: attempt.registrationId, email }
 }
 
-const never = () => Promise.reject(new Error('nothing is looked up here'))
-const NEVER_CALLED = { findCredentialVersion: never, isVerificationLive: never, readCutoff: never }
+const fail = () => Promise.reject(new Error('nothing is looked up here'))
+/** A redemption needs no authority, so each method fails. */
+const UNUSED_AUTHORITY = { findCredentialVersion: fail, isVerificationLive: fail, readCutoff: fail }
 
-const Issued = z.looseObject({ identity_assertion: z.string(), expires: z.iso.datetime() })
+const AssertionResponse = z.looseObject({ identity_assertion: z.string(), expires: z.iso.datetime() })
 
-export const requestAssertion = (auth: RunningAuth, agent: Registered) =>
+export const requestAssertion = (auth: RunningAuth, agent: RegisteredAgent) =>
   send(auth.url, { method: 'POST', path: '/api/agent/assertion', headers: asAgent(agent) })
 
-export async function getAssertion(auth: RunningAuth, agent: Registered): Promise<string> {
+export async function getAssertion(auth: RunningAuth, agent: RegisteredAgent): Promise<string> {
   const response = await requestAssertion(auth, agent)
   expect(response.status, response.text).toBe(200)
-  const { identity_assertion: assertion } = Issued.parse(JSON.parse(response.text))
+  const { identity_assertion: assertion } = AssertionResponse.parse(JSON.parse(response.text))
   auth.confidential.add(assertion)
   return assertion
 }

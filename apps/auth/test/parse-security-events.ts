@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 
-/** The security events among the lines that a process logged, without what every line has. */
-export const securityEventsIn = (lines: readonly string[]): Record<string, unknown>[] =>
+/** Parses the security events among log lines, and leaves out the members that every log line has. */
+export const parseSecurityEvents = (lines: readonly string[]): Record<string, unknown>[] =>
   lines
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line) as Record<string, unknown>)

@@ -1,0 +1,159 @@
+import { type MailServer, startMailServer } from '@plainpath/mail/testing'
+import { expect } from 'vitest'
+import { asAgent, json, type RegisteredAgent, register } from './agent-client.ts'
+import { type AuthStores, openAuthStores, type TokenPlace } from './open-auth-stores.ts'
+import { type HttpResponse, send } from './send.ts'
+import { type RunningAuth, startInstance } from './start-auth.ts'
+
+/** An instance with a mail server and stores of its own, and a clock that only the test moves. */
+export interface VerificationSystem extends AsyncDisposable {
+  readonly auth: RunningAuth
+  readonly stores: AuthStores
+  readonly mail: MailServer
+  readonly clock: { now: Date }
+  /** Starts another instance on the same stores and mail server. The caller disposes it. */
+  startAnother(env?: Record<string, string>): Promise<RunningAuth>
+}
+
+export async function startVerificationSystem(
+  options: { env?: Record<string, string>; tokens?: TokenPlace } = {},
+): Promise<VerificationSystem> {
+  await using opening = new AsyncDisposableStack()
+  const mail = opening.use(await startMailServer())
+  const stores = opening.use(await openAuthStores(options.tokens))
+  const clock = { now: new Date() }
+  const startAnother = (env: Record<string, string> = {}) =>
+    startInstance(stores, {
+      now: () => clock.now,
+      env: { AUTH_SMTP_URL: mail.url, ...options.env, ...env },
+    })
+  const auth = opening.use(await startAnother())
+  const resources = opening.move()
+  return { auth, stores, mail, clock, startAnother, [Symbol.asyncDispose]: () => resources.disposeAsync() }
+}
+
+let addressCount = 0
+/** Creates an e-mail address that was not used before in this process. */
+export const newAddress = (local = 'canary-person') => `${local}-${(addressCount++).toString()}@example.org`
+
+export const requestVerification = (
+  auth: RunningAuth,
+  agent: RegisteredAgent,
+  body: unknown,
+): Promise<HttpResponse> => postAsAgent(auth, agent, '/api/agent/claim', body)
+export const completeVerification = (
+  auth: RunningAuth,
+  agent: RegisteredAgent,
+  body: unknown,
+): Promise<HttpResponse> => postAsAgent(auth, agent, '/api/agent/claim/complete', body)
+export const revokeVerification = (auth: RunningAuth, agent: RegisteredAgent): Promise<HttpResponse> =>
+  send(auth.url, { method: 'DELETE', path: '/api/agent/claim', headers: asAgent(agent) })
+
+function postAsAgent(
+  auth: RunningAuth,
+  agent: RegisteredAgent,
+  path: string,
+  body: unknown,
+): Promise<HttpResponse> {
+  const { headers, body: text } = json(body)
+  return send(auth.url, { method: 'POST', path, headers: { ...headers, ...asAgent(agent) }, body: text })
+}
+
+export interface Attempt {
+  readonly agent: RegisteredAgent
+  readonly email: string
+  readonly phrase: string
+  readonly id: string
+  readonly registrationId: string
+  /** The secret in the mailed link. */
+  readonly secret: string
+}
+
+/** Begins a verification and waits for its mail. Registers an agent unless one is given. */
+export async function beginVerification(
+  system: VerificationSystem,
+  options: { agent?: RegisteredAgent; email?: string; auth?: RunningAuth } = {},
+): Promise<Attempt> {
+  const auth = options.auth ?? system.auth
+  const agent = options.agent ?? (await register(auth))
+  const email = options.email ?? newAddress()
+  auth.confidential.add(email)
+  const earlierMailCount = system.mail.received.length
+  const response = await requestVerification(auth, agent, { email })
+  expect(response.status, response.text).toBe(202)
+  const body = JSON.parse(response.text) as Record<string, string>
+  const phrase = body['match_phrase'] ?? ''
+  // Two attempts for one mailbox can have the same phrase by chance, so earlier mails are skipped.
+  const findMail = () =>
+    system.mail.received
+      .slice(earlierMailCount)
+      .find(({ to, text }) => to.includes(email) && text.includes(phrase))
+  await expect.poll(findMail, { timeout: 10_000 }).toBeDefined()
+  const secret = findLinkSecret(findMail()?.text ?? '')
+  auth.confidential.add(secret)
+  return {
+    agent,
+    email,
+    secret,
+    phrase,
+    id: body['claim_attempt_id'] ?? '',
+    registrationId: body['registration_id'] ?? '',
+  }
+}
+
+/** Finds the secret of the link in a mail; empty if there is none. */
+export const findLinkSecret = (text: string) =>
+  /\/claim\?(?:attempt|end)=([A-Za-z0-9_-]{43})\n/.exec(text)?.[1] ?? ''
+
+const BROWSER_HEADERS = { accept: 'text/html,*/*;q=0.8', 'sec-fetch-site': 'same-origin' }
+export const openClaimPage = (
+  auth: RunningAuth,
+  query: Record<string, string>,
+  method = 'GET',
+): Promise<HttpResponse> =>
+  send(auth.url, { method, path: `/claim?${new URLSearchParams(query)}`, headers: BROWSER_HEADERS })
+export const pressButton = (
+  auth: RunningAuth,
+  fields: Record<string, string>,
+  headers = {},
+): Promise<HttpResponse> =>
+  send(auth.url, {
+    method: 'POST',
+    path: '/claim',
+    headers: { ...BROWSER_HEADERS, ...headers },
+    body: new URLSearchParams(fields),
+  })
+export const sayYes = (auth: RunningAuth, { secret }: { secret: string }) =>
+  pressButton(auth, { attempt: secret, answer: 'yes' })
+export const sayNo = (auth: RunningAuth, { secret }: { secret: string }) =>
+  pressButton(auth, { attempt: secret, answer: 'no' })
+
+/** Finds the code on a page; empty if there is none. */
+export const findCode = (page: string) =>
+  /<code id="code">(\d{3}) (\d{3})<\/code>/.exec(page)?.slice(1).join('') ?? ''
+export const findHeading = (page: string) => /<h1>([^<]*)<\/h1>/.exec(page)?.[1]
+
+/** Presses *Yes* on the page that the mail links, and reads the code. */
+export async function showCode(auth: RunningAuth, attempt: { secret: string }): Promise<string> {
+  const page = await sayYes(auth, attempt)
+  expect(page.status, page.text).toBe(200)
+  const code = findCode(page.text)
+  expect(code).toMatch(/^\d{6}$/)
+  auth.confidential.add(`otp ${code}`)
+  return code
+}
+
+/** Returns another code than `code`. */
+export const wrongCode = (code: string) => String((Number(code) + 1) % 1_000_000).padStart(6, '0')
+
+/** Goes through a whole verification, after which the agent is confirmed. */
+export async function confirmAgent(
+  system: VerificationSystem,
+  options: Parameters<typeof beginVerification>[1] = {},
+): Promise<Attempt> {
+  const attempt = await beginVerification(system, options)
+  const auth = options.auth ?? system.auth
+  const response = await completeVerification(auth, attempt.agent, { otp: await showCode(auth, attempt) })
+  expect(response.status, response.text).toBe(200)
+  return attempt
+}

@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest'
+import { compileTriggers } from '../triggers/compile-triggers.ts'
+import { parseQuestion } from '../triggers/match-triggers.ts'
+import { loadTriggers } from '../triggers/trigger-file.ts'
+
+const readTimes = (question: string, now: string) =>
+  parseQuestion(question, compileTriggers(loadTriggers()), new Date(now))
+    .quantities.flat()
+    .filter(({ kind }) => kind === 'ago' || kind === 'in')
+    .map(({ kind, value }) => `${kind} ${value}`)
+
+test.each([
+  ['my hearing was on 2026-11-22', 'ago 1'],
+  ['my hearing is on 11/25/2026', 'in 2'],
+  ['my hearing is on December 1', 'in 8'],
+  ['I came in 2025', 'ago 327'],
+])('reads the same distance in "%s" at any time of the day', (question, distance) => {
+  for (const time of ['00:00:00', '11:59:59', '12:00:01', '23:59:59'])
+    expect(readTimes(question, `2026-11-23T${time}Z`)).toEqual([distance])
+})
