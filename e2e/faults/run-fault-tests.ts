@@ -13,11 +13,12 @@ const VITEST = 'node_modules/vitest/vitest.mjs'
 /** The time-out for a fault's tests in one file. */
 const TIMEOUT_MS = 300_000
 
-/** The result of a fault's test. */
+/** The outcome of one test of a fault. */
 export interface TestResult {
   readonly number: FaultNumber
   readonly file: string
   readonly title: string
+  /** A skipped test counts as failed. A test that is absent from the report counts as not run. */
   readonly outcome: 'passed' | 'failed' | 'not run'
   /** Of a failed test: the first line of its error, or its status, such as `skipped`. */
   readonly why?: string
@@ -33,10 +34,10 @@ const Report = z.object({
     }),
   ),
 })
-/** The runs of the tests of one file. */
+/** All test runs in a report. */
 export type TestRuns = z.input<typeof Report>['testResults'][number]['assertionResults']
 
-/** Lists the faults without a scenario. They do not concern a running stack, so `npm run faults` runs their tests. */
+/** Lists the numbers of faults that no scenario injects. `npm run faults` runs their tests instead. */
 export function listNumbersWithoutScenario(
   scenarios: readonly { numbers: readonly FaultNumber[] }[],
 ): FaultNumber[] {
@@ -44,7 +45,10 @@ export function listNumbersWithoutScenario(
   return (Object.keys(FAULT_NUMBERS) as FaultNumber[]).filter((number) => !inScenarios.has(number))
 }
 
-/** Runs the tests whose titles contain the number, file by file. */
+/**
+ * Runs the tests of a fault, file by file. Expects each of the fault's tests to have the number in its title
+ * (`catalogue.test.ts` checks this).
+ */
 export async function runFaultTests(number: FaultNumber): Promise<TestResult[]> {
   const results: TestResult[] = []
   for (const [file, tests] of Map.groupBy(findFaultTests().get(number) ?? [], (each) => each.file)) {
@@ -54,7 +58,10 @@ export async function runFaultTests(number: FaultNumber): Promise<TestResult[]> 
   return results
 }
 
-/** Finds the outcome of a test. A test in a parametrized suite has several runs, which must all pass. */
+/**
+ * Finds the outcome of a test from the runs whose titles contain `title`. All of them must pass, since a parametrized
+ * suite runs the test several times.
+ */
 export function findOutcome(runs: TestRuns, title: string): Pick<TestResult, 'outcome' | 'why'> {
   const matches = runs.filter((each) => each.title.includes(title))
   if (matches.length === 0) return { outcome: 'not run' }
@@ -72,13 +79,13 @@ async function runFile(file: string, number: FaultNumber): Promise<TestRuns> {
   const options = ['--reporter=json', `--outputFile=${report}`, '--testNamePattern', number]
   const args = [VITEST, 'run', ...config, ...options, file]
   const testRun = promisify(execFile)(process.execPath, args, { cwd: ROOT, timeout: TIMEOUT_MS })
-  // Failed tests are in the report. After a time-out there is no report.
+  // Failed tests are in the report. No report means a time-out or crash; its tests then count as not run.
   await testRun.catch(() => undefined)
   const text = await readFile(report, 'utf8').catch(() => undefined)
   if (text === undefined) return []
-  return readVitestReport(text)
+  return parseVitestReport(text)
 }
 
-/** Reads the tests in the output of Vitest's reporter `json`. */
-export const readVitestReport = (text: string): TestRuns =>
+/** Parses the test runs in the output of Vitest's reporter `json`. */
+export const parseVitestReport = (text: string): TestRuns =>
   Report.parse(JSON.parse(text)).testResults.flatMap((each) => each.assertionResults)

@@ -7,7 +7,7 @@ import { openPool } from '@plainpath/postgres'
 import { startStack } from '@plainpath/stack/start-stack'
 import { startFaultyMailServer } from '../faults/faulty-mail-server.ts'
 import { prepareLedger } from '../faults/prepare-ledger.ts'
-import { readVitestReport } from '../faults/run-fault-tests.ts'
+import { parseVitestReport } from '../faults/run-fault-tests.ts'
 import { mailSettings } from '../lend-mailbox-to.ts'
 import { LEDGER_SIZE, rehearseUnderLoad } from './phases.ts'
 import type { Rehearsal, RehearsalOptions, RehearsalResult } from './rehearsal.ts'
@@ -111,7 +111,7 @@ async function runTests(): Promise<RehearsalResult['tests']> {
   await promisify(execFile)(process.execPath, args, { cwd: ROOT, timeout: TESTS_MS }).catch(() => undefined)
   const text = await readFile(report, 'utf8').catch(() => undefined)
   if (text === undefined) return [{ title: 'the tests', outcome: 'not run' }]
-  return readVitestReport(text).map(({ title, status, failureMessages }) => ({
+  return parseVitestReport(text).map(({ title, status, failureMessages }) => ({
     title,
     outcome: status === 'passed' ? status : `${status}: ${failureMessages?.[0]?.split('\n')[0] ?? ''}`,
   }))

@@ -37,12 +37,12 @@ test('finds the last release of the file, with or without tags', () => {
   expect(findNewestRelease(root)).toEqual(releases[1])
 })
 
-test('says what to fetch in a createClone without the history of the release', () => {
+test('says what to fetch in a clone without the history of the release', () => {
   const { root, write } = createClone()
   const commit = 'a'.repeat(40)
   write([{ tag: 'release-0.1.0', commit }])
   expect(() => findNewestRelease(root)).toThrow(
-    `The commit of release-0.1.0 is not in this createClone, which lacks a part of its history: git fetch --unshallow origin`,
+    `The commit of release-0.1.0 is not in this clone, which lacks a part of its history: git fetch --unshallow origin`,
   )
 })
 

@@ -276,7 +276,7 @@ describe('agents', () => {
 
 describe('keys', () => {
   test('init creates a key only if there is none, and list shows keys without their private part', async () => {
-    expect((await run('keys init')).printed).toBe('Nothing to do: a key signs already.')
+    expect((await run('keys init')).printed).toBe('Nothing to do: there is already a signing key.')
     const { printed } = await run('keys list --json')
     expect(JSON.parse(printed)).toMatchObject({
       ring_version: 2,
@@ -289,7 +289,7 @@ describe('keys', () => {
     await stores.db.query('delete from signing_keys')
     expect((await run('keys list')).printed).toContain('There is no key yet. Make the first with: keys init')
     expect(JSON.parse((await run('keys list --json')).printed)).toMatchObject({ keys: [] })
-    expect((await run('keys init')).printed).toMatch(/^Made the first signing key: /)
+    expect((await run('keys init')).printed).toMatch(/^Created the first signing key: /)
   })
 })
 

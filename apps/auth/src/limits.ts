@@ -59,7 +59,7 @@ export const CLIENT_LIMITS = {
  * person.
  */
 export const VERIFICATION_MAILS: LimitPolicy = {
-  name: 'verification-client',
+  name: 'claim-client',
   quota: RULES.claimMails,
   windowSeconds: 24 * HOUR,
   closed: true,

@@ -21,7 +21,7 @@ export interface SignInSystem extends AsyncDisposable {
   startAnother(env?: Record<string, string>): Promise<RunningAuth>
 }
 
-/** @param settings the settings of every instance, in addition to the usual ones */
+/** Starts the mail server, the stores and one instance. `settings` apply to every instance. */
 export async function startSignInSystem(settings: Record<string, string> = {}): Promise<SignInSystem> {
   await using opening = new AsyncDisposableStack()
   const mail = opening.use(await startMailServer())
@@ -49,10 +49,11 @@ export async function startSignInSystem(settings: Record<string, string> = {}): 
 
 const FROM_PAGE = { 'sec-fetch-site': 'same-origin' }
 
-/** One tab of a browser at the pages of one sign-in. */
+/** A browser tab with the pages of one sign-in. */
 export class Tab {
   readonly browser: Browser
   readonly path: string
+  /** An address that only this tab uses. */
   readonly email = newAddress('canary-signs-in')
   readonly app: AppClient
   readonly #system: SignInSystem
@@ -100,8 +101,12 @@ export class Tab {
     return new RegExp(`<input name="${name}" type="hidden" value="([^"]*)">`).exec(this.page.text)?.[1] ?? ''
   }
 
-  /** Submits a form of the page. Follows a redirect only if it leads back to the page. */
-  async press(
+  /**
+   * Submits the form of a step. Follows a redirect only if it leads back to the page.
+   *
+   * @param step the value of the button: `email`, `code`, `resend`, `address`, `continue` or `deny`
+   */
+  async submit(
     step: string,
     fields: Record<string, string> = {},
     headers: Record<string, string> = FROM_PAGE,
@@ -122,21 +127,25 @@ export class Tab {
     return response
   }
 
-  /** Waits for a number of codes for the address, and returns all that arrived, the oldest first. */
+  /**
+   * Waits until `count` codes have arrived for the address. Adds them to `confidential`: no log may contain them.
+   *
+   * @returns all codes that have arrived, the oldest first
+   */
   waitForCodes(count: number, email = this.email): Promise<string[]> {
     return waitForMailedCodes(this.#system, email, count)
   }
 
-  /** Submits the address, and reads the code from the mail. */
+  /** Submits the address, and waits for the mailed code. */
   async requestCode(email = this.email): Promise<string> {
     const earlierCount = findMailedCodes(this.#system, email).length
-    expectRedirect(await this.press('email', { email }))
+    expectRedirect(await this.submit('email', { email }))
     return (await this.waitForCodes(earlierCount + 1, email)).at(-1) ?? ''
   }
 
-  /** Submits the code with *Allow*. @returns the URL at which the browser reaches the app */
+  /** Enters the code and presses *Allow*. @returns the URL at which the browser reaches the app */
   async allow(code: string): Promise<URL> {
-    return await this.followToApp(await this.press('code', { code }))
+    return await this.followToApp(await this.submit('code', { code }))
   }
 
   /** Follows a redirect to the authorization endpoint. @returns the target of the next one, which leads to the app */
@@ -154,12 +163,16 @@ export const findMailedCodes = (system: SignInSystem, email: string): string[] =
 async function waitForMailedCodes(system: SignInSystem, email: string, count: number): Promise<string[]> {
   const find = () => findMailedCodes(system, email)
   await expect.poll(() => find().length, { timeout: 10_000 }).toBeGreaterThanOrEqual(count)
+  // The prefix is added because six digits alone can occur by chance.
   for (const code of find()) system.auth.confidential.add(`otp ${code}`)
   return find()
 }
 
-/** Creates an app with the redirect URI, and with the application type that fits it. */
-export const exampleHostApp = (redirectUri: string, members: Partial<AppClient> = {}): AppClient =>
+/**
+ * Creates an app with the redirect URI, and with the application type that fits it. `loopback` and custom schemes,
+ * which have no dot, are native.
+ */
+export const exampleAppAt = (redirectUri: string, members: Partial<AppClient> = {}): AppClient =>
   exampleApp({
     redirectUris: [redirectUri],
     applicationType: formatAppHost(redirectUri).includes('.') ? 'web' : 'native',
@@ -167,14 +180,15 @@ export const exampleHostApp = (redirectUri: string, members: Partial<AppClient> 
   })
 
 /**
- * Goes through a whole sign-in.
+ * Goes through a whole sign-in, in a new browser.
  *
- * @returns the ids of the connection (`agentId`) and of its verification (`registrationId`)
+ * @returns the tab, the URL at which the browser reached the app, and the ids of the connection (`agentId`) and of its
+ *   verification, from the newest sign-in with this app
  */
 export async function completeSignIn(
   system: SignInSystem,
   { app, email }: { app?: AppClient; email?: string } = {},
-): Promise<{ tab: Tab; registrationId: string; agentId: string; callbackUrl: URL }> {
+): Promise<{ tab: Tab; verificationId: string; agentId: string; callbackUrl: URL }> {
   const tab = await Tab.open(system, app ? { app } : {})
   const address = email ?? tab.email
   system.auth.confidential.add(address)
@@ -186,7 +200,7 @@ export async function completeSignIn(
      where app_client_id = $1 order by verified_at desc limit 1`,
     [tab.app.id],
   )
-  return { tab, registrationId: rows[0]?.id ?? '', agentId: rows[0]?.agent_id ?? '', callbackUrl }
+  return { tab, verificationId: rows[0]?.id ?? '', agentId: rows[0]?.agent_id ?? '', callbackUrl }
 }
 
 /** Counts the rows that a `from` clause selects. */

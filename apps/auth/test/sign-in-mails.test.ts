@@ -4,7 +4,7 @@ import {
   completeSignIn,
   countRowsFrom,
   countVerifications,
-  exampleHostApp,
+  exampleAppAt,
   findMailedCodes,
   type SignInSystem,
   startSignInSystem,
@@ -42,15 +42,15 @@ describe('a sign-in reveals nothing about an address:', () => {
     for (let attempts = 0; attempts < 2; attempts++) {
       const tab = await Tab.open(system)
       const code = await tab.requestCode(lockedEmail)
-      for (let n = 0; n < 5; n++) await tab.press('code', { code: wrongCode(code) })
+      for (let n = 0; n < 5; n++) await tab.submit('code', { code: wrongCode(code) })
     }
     const responses = []
     for (const email of emails) {
       const tab = await Tab.open(system)
-      const submitted = await tab.press('email', { email })
+      const submitted = await tab.submit('email', { email })
       await expect.poll(() => findMailedCodes(system, email).length).toBeGreaterThan(0)
       const page = tab.page.text
-      const wrong = await tab.press('code', { code: wrongCode(findMailedCodes(system, email).at(-1) ?? '') })
+      const wrong = await tab.submit('code', { code: wrongCode(findMailedCodes(system, email).at(-1) ?? '') })
       const variableTexts = [
         email,
         tab.readField('token'),
@@ -85,17 +85,17 @@ describe('a sign-in reveals nothing about an address:', () => {
     for (let attempts = 0; attempts < 2; attempts++) {
       const tab = await Tab.open(system)
       const code = await tab.requestCode(email)
-      for (let n = 0; n < 5; n++) await tab.press('code', { code: wrongCode(code) })
+      for (let n = 0; n < 5; n++) await tab.submit('code', { code: wrongCode(code) })
     }
     const tab = await Tab.open(system)
     const code = await tab.requestCode(email)
-    const response = await tab.press('code', { code })
+    const response = await tab.submit('code', { code })
     expect([response.status, response.text.includes('You have 4 tries left.')]).toEqual([400, true])
     expect(await countVerifications(system, tab)).toBe(0)
     // The tries are moved a day into the past, instead of the clock into the future.
     await system.stores.db.query(`update claim_tries set tried_at = tried_at - interval '1 day'`)
     const later = await completeSignIn(system, { email })
-    expect(later.registrationId).toMatch(/^clm_/)
+    expect(later.verificationId).toMatch(/^clm_/)
   })
 })
 
@@ -103,18 +103,18 @@ describe('the mails of sign-ins are limited to', () => {
   test('three codes for a sign-in, even to different addresses', async () => {
     const tab = await Tab.open(system)
     for (let n = 0; n < 3; n++) {
-      if (n > 0) await tab.press('address')
+      if (n > 0) await tab.submit('address')
       const email = newAddress('canary-many')
       system.auth.confidential.add(email)
       await tab.requestCode(email)
     }
     expect(tab.page.text).toContain('We have sent three codes, and cannot send more')
     const stored = await countRowsFrom(system, 'mails')
-    const response = await tab.press('email', { email: tab.email })
+    const response = await tab.submit('email', { email: tab.email })
     expect([response.status, tab.heading]).toEqual([410, 'We cannot send more codes'])
     expect(tab.page.text).toContain('type the last code')
     expect(await countRowsFrom(system, 'mails')).toBe(stored)
-    expect((await tab.followToApp(await tab.press('deny'))).searchParams.get('error')).toBe('access_denied')
+    expect((await tab.followToApp(await tab.submit('deny'))).searchParams.get('error')).toBe('access_denied')
   })
 
   test('ten codes for one network address, after which the response is 429', async () => {
@@ -123,7 +123,7 @@ describe('the mails of sign-ins are limited to', () => {
     const statuses: number[] = []
     for (let n = 0; n < 11; n++) {
       const tab = await Tab.open(system, { auth })
-      statuses.push((await tab.press('email', { email })).status)
+      statuses.push((await tab.submit('email', { email })).status)
     }
     expect(statuses).toEqual([...Array<number>(10).fill(303), 429])
   })
@@ -135,7 +135,7 @@ describe('the mails of sign-ins are limited to', () => {
     const headings: (string | undefined)[] = []
     for (let n = 0; n < 6; n++) {
       const tab = await Tab.open(limited)
-      expect((await tab.press('email', { email })).status).toBe(303)
+      expect((await tab.submit('email', { email })).status).toBe(303)
       headings.push(tab.heading)
     }
     expect(headings).toEqual(Array(6).fill('Type the sign-in code, then press Allow or Deny'))
@@ -159,7 +159,7 @@ describe('the mails of sign-ins are limited to', () => {
     'valid addresses: for "%s", the page describes the mistake, and nothing is stored',
     async ([email, mistake]) => {
       const tab = await Tab.open(system)
-      const response = await tab.press('email', { email })
+      const response = await tab.submit('email', { email })
       expect(response.status).toBe(400)
       expect(response.text).toContain(mistake)
       expect(response.text).toContain('aria-invalid="true"')
@@ -185,17 +185,17 @@ describe('the link that ends access', () => {
   const countLiveVerifications = (email: string) =>
     countRowsFrom(system, 'claims where ended_at is null and id = any($1)', [idsByEmail.get(email) ?? []])
   async function connectApps(email: string, hosts: readonly string[]) {
-    const registrationIds: string[] = []
+    const verificationIds: string[] = []
     for (const host of hosts) {
-      const app = exampleHostApp(`https://${host}/cb`)
-      registrationIds.push((await completeSignIn(system, { app, email })).registrationId)
+      const app = exampleAppAt(`https://${host}/cb`)
+      verificationIds.push((await completeSignIn(system, { app, email })).verificationId)
     }
-    idsByEmail.set(email, registrationIds)
+    idsByEmail.set(email, verificationIds)
   }
 
   test('lists all access that the person has given, ends one access, and leads to the others', async () => {
     const email = newAddress()
-    const stranger = await completeSignIn(system, { app: exampleHostApp('https://stranger.example/cb') })
+    const stranger = await completeSignIn(system, { app: exampleAppAt('https://stranger.example/cb') })
     await connectApps(email, ['one.example', 'two.example'])
     const secret = await findEndSecret(email, 0)
     const list = await openClaimPage(system.auth, { end: secret })
@@ -215,7 +215,7 @@ describe('the link that ends access', () => {
     expect(await countLiveVerifications(email)).toBe(0)
     expect((await openClaimPage(system.auth, { end: secret })).status).toBe(410)
     expect(
-      await countRowsFrom(system, 'claims where id = $1 and ended_at is null', [stranger.registrationId]),
+      await countRowsFrom(system, 'claims where id = $1 and ended_at is null', [stranger.verificationId]),
     ).toBe(1)
   })
 

@@ -7,7 +7,7 @@ import {
   completeSignIn,
   countRowsFrom,
   countVerifications,
-  exampleHostApp,
+  exampleAppAt,
   type SignInSystem,
   startSignInSystem,
   Tab,
@@ -47,7 +47,7 @@ const GONE_HEADING = 'This page no longer works'
 describe('a sign-in', () => {
   test('goes from the address to the mailed code and the decision, and then back to the app', async () => {
     const tab = await Tab.open(system, {
-      app: exampleHostApp('https://claude.example/cb', { name: 'Cl <b>aude' }),
+      app: exampleAppAt('https://claude.example/cb', { name: 'Cl <b>aude' }),
     })
     expect([tab.page.status, tab.heading]).toEqual([200, ADDRESS_HEADING])
     expect(tab.page.text).toContain('<bdi>claude.example</bdi>')
@@ -83,7 +83,7 @@ describe('a sign-in', () => {
   test('has pages that cannot be framed or stored, without scripts, and with a title that reveals nothing', async () => {
     const tab = await Tab.open(system)
     await tab.requestCode()
-    for (const { headers, text } of [tab.page, await tab.reload(), await tab.press('code', { code: '1' })]) {
+    for (const { headers, text } of [tab.page, await tab.reload(), await tab.submit('code', { code: '1' })]) {
       expect(headers.get('cache-control')).toBe('no-store')
       expect(headers.get('referrer-policy')).toBe('no-referrer')
       const csp = headers.get('content-security-policy')
@@ -101,7 +101,7 @@ describe('a sign-in', () => {
     ['cursor://anysphere.cursor-mcp/oauth/callback', 'that opens “cursor:” links', 'cursor:'],
   ] as const)('warns that other programs may receive the result at %s', async ([uri, place, source]) => {
     const tab = await Tab.open(system, {
-      app: exampleHostApp(uri, { id: 'https://vscode.example/client.json', source: 'document' }),
+      app: exampleAppAt(uri, { id: 'https://vscode.example/client.json', source: 'document' }),
     })
     expect(tab.page.text).toContain(place)
     expect(tab.page.text).toContain('Any program there could.')
@@ -113,7 +113,7 @@ describe('a sign-in', () => {
     for (const hasRequestedCode of [false, true]) {
       const tab = await Tab.open(system)
       if (hasRequestedCode) await tab.requestCode()
-      const callbackUrl = await tab.followToApp(await tab.press('deny'))
+      const callbackUrl = await tab.followToApp(await tab.submit('deny'))
       expect(callbackUrl.searchParams.get('error')).toBe('access_denied')
       expect(callbackUrl.searchParams.get('code')).toBeNull()
       expect(await countVerifications(system, tab)).toBe(0)
@@ -130,7 +130,7 @@ describe('a sign-in', () => {
 
   test('can be started again from the app after it was denied', async () => {
     const tab = await Tab.open(system)
-    await tab.press('deny')
+    await tab.submit('deny')
     const { callbackUrl } = await completeSignIn(system, { app: tab.app })
     expect(callbackUrl.searchParams.get('code')).not.toBeNull()
   })
@@ -142,12 +142,12 @@ describe('a code works for one purpose, in one sign-in, in one browser', () => {
     'the code of another sign-in': async (tab, code) => {
       const other = await Tab.open(system)
       const otherCode = await other.requestCode()
-      return (await tab.press('code', { code: otherCode === code ? wrongCode(code) : otherCode })).status
+      return (await tab.submit('code', { code: otherCode === code ? wrongCode(code) : otherCode })).status
     },
     'the code with the attempt of another sign-in': async (tab) => {
       const other = await Tab.open(system)
       const code = await other.requestCode()
-      return (await tab.press('code', { code, attempt: other.readField('attempt') })).status
+      return (await tab.submit('code', { code, attempt: other.readField('attempt') })).status
     },
     'the code in a browser without the cookie': async (tab, code) => {
       const form = { step: 'code', code, token: tab.readField('token'), attempt: tab.readField('attempt') }
@@ -174,30 +174,30 @@ describe('a code works for one purpose, in one sign-in, in one browser', () => {
     'the code of an agent’s verification of the same address': async (tab, code) => {
       const attempt = await beginVerification(asVerificationSystem(), { email: tab.email })
       const otherCode = await showCode(system.auth, attempt)
-      return (await tab.press('code', { code: otherCode === code ? wrongCode(code) : otherCode })).status
+      return (await tab.submit('code', { code: otherCode === code ? wrongCode(code) : otherCode })).status
     },
     'an agent’s attempt with its code': async (tab) => {
       const attempt = await beginVerification(asVerificationSystem(), { email: tab.email })
       const code = await showCode(system.auth, attempt)
-      return (await tab.press('code', { code, attempt: attempt.id })).status
+      return (await tab.submit('code', { code, attempt: attempt.id })).status
     },
-    'a form without its token': async (tab, code) => (await tab.press('code', { code, token: '' })).status,
+    'a form without its token': async (tab, code) => (await tab.submit('code', { code, token: '' })).status,
     'a form with the token of another sign-in': async (tab, code) => {
       const other = await Tab.open(system)
-      return (await tab.press('code', { code, token: other.readField('token') })).status
+      return (await tab.submit('code', { code, token: other.readField('token') })).status
     },
     'a form of another site': async (tab, code) =>
-      (await tab.press('code', { code }, { 'sec-fetch-site': 'cross-site' })).status,
+      (await tab.submit('code', { code }, { 'sec-fetch-site': 'cross-site' })).status,
     'a form of another origin of the site': async (tab, code) =>
-      (await tab.press('code', { code }, { 'sec-fetch-site': 'same-site' })).status,
+      (await tab.submit('code', { code }, { 'sec-fetch-site': 'same-site' })).status,
     'a form of another origin in a browser without Sec-Fetch-Site': async (tab, code) =>
-      (await tab.press('code', { code }, { origin: 'https://evil.example' })).status,
+      (await tab.submit('code', { code }, { origin: 'https://evil.example' })).status,
     'the code in the address of a GET': async (tab, code) =>
       (await tab.browser.open(`${tab.path}?step=code&code=${code}&attempt=${tab.readField('attempt')}`))
         .status,
-    'a wrong code': async (tab, code) => (await tab.press('code', { code: wrongCode(code) })).status,
-    'no code': async (tab) => (await tab.press('code')).status,
-    'the step after the code, without the code': async (tab) => (await tab.press('continue')).status,
+    'a wrong code': async (tab, code) => (await tab.submit('code', { code: wrongCode(code) })).status,
+    'no code': async (tab) => (await tab.submit('code')).status,
+    'the step after the code, without the code': async (tab) => (await tab.submit('continue')).status,
     JSON: async (tab, code) => {
       const response = await tab.browser.open(tab.path, {
         method: 'POST',
@@ -253,9 +253,9 @@ describe('a code works for one purpose, in one sign-in, in one browser', () => {
     const tab = await Tab.open(system)
     const code = await tab.requestCode()
     const wrong = wrongCode(code)
-    expect((await tab.press('code', { code: 'abc' })).text).toContain('Type the six digits')
+    expect((await tab.submit('code', { code: 'abc' })).text).toContain('Type the six digits')
     expect(await countTries(tab)).toBe(0)
-    expect((await tab.press('code', { code: wrong })).text).toContain('You have 4 tries left.')
+    expect((await tab.submit('code', { code: wrong })).text).toContain('You have 4 tries left.')
     const attempt = tab.readField('attempt')
     const token = tab.readField('token')
     const tries = Array.from({ length: 7 }, () =>
@@ -267,7 +267,7 @@ describe('a code works for one purpose, in one sign-in, in one browser', () => {
     )
     await Promise.all(tries)
     expect(await countTries(tab)).toBe(5)
-    await tab.press('code', { code, attempt, token })
+    await tab.submit('code', { code, attempt, token })
     expect(await countVerifications(system, tab)).toBe(0)
     await tab.reload()
     expect(tab.page.text).toContain('Too many wrong codes.')
@@ -279,7 +279,7 @@ describe('a code works for one purpose, in one sign-in, in one browser', () => {
     const code = await tab.requestCode()
     const issuedAt = system.clock.now
     system.clock.now = new Date(issuedAt.getTime() + RULES.claimCodeMs)
-    expect((await tab.press('code', { code })).status).toBe(200)
+    expect((await tab.submit('code', { code })).status).toBe(200)
     expect(tab.page.text).toContain('The last code no longer works.')
     expect(await countVerifications(system, tab)).toBe(0)
     system.clock.now = issuedAt
@@ -292,9 +292,9 @@ describe('a code works for one purpose, in one sign-in, in one browser', () => {
     const first = await tab.requestCode()
     const oldTab = await tab.openAnother()
     system.clock.now = new Date(system.clock.now.getTime() + MINUTE_MS)
-    await tab.press('resend')
+    await tab.submit('resend')
     const [, second = ''] = await tab.waitForCodes(2)
-    const refused = await oldTab.press('code', { code: first })
+    const refused = await oldTab.submit('code', { code: first })
     expect([refused.status, refused.text.includes('You asked for a newer code.')]).toEqual([400, true])
     expect(await countTries(tab)).toBe(0)
     expect((await tab.allow(second)).searchParams.get('code')).not.toBeNull()
@@ -310,7 +310,7 @@ describe('a sign-in with two tabs or the back button', () => {
     await other.reload()
     expect(other.heading).toBe(CODE_HEADING)
     expect((await other.allow(code)).searchParams.get('code')).not.toBeNull()
-    const repeated = await tab.press('code', { code })
+    const repeated = await tab.submit('code', { code })
     expect([repeated.status, tab.heading]).toEqual([410, GONE_HEADING])
     expect((await tab.reload()).status).toBe(410)
     expect(tab.page.text).toContain('If you have just allowed or denied an app, you are done.')
@@ -322,7 +322,7 @@ describe('a sign-in with two tabs or the back button', () => {
     const oldTab = await tab.openAnother()
     await tab.requestCode()
     await tab.reload()
-    await oldTab.press('email', { email: tab.email })
+    await oldTab.submit('email', { email: tab.email })
     expect(oldTab.heading).toBe(CODE_HEADING)
     expect(
       await countRowsFrom(
@@ -331,19 +331,19 @@ describe('a sign-in with two tabs or the back button', () => {
         [tab.app.id],
       ),
     ).toBe(1)
-    await tab.press('resend')
+    await tab.submit('resend')
     expect(tab.page.text).toContain('We sent you a code less than a minute ago.')
   })
 
   test('accepts another address, after which only its code works', async () => {
     const tab = await Tab.open(system)
     const first = await tab.requestCode()
-    expect((await tab.press('address')).status).toBe(200)
+    expect((await tab.submit('address')).status).toBe(200)
     expect(tab.heading).toBe(ADDRESS_HEADING)
     const email = newAddress('canary-other')
     system.auth.confidential.add(email)
     const second = await tab.requestCode(email)
-    if (first !== second) expect((await tab.press('code', { code: first })).status).toBe(400)
+    if (first !== second) expect((await tab.submit('code', { code: first })).status).toBe(400)
     expect((await tab.allow(second)).searchParams.get('code')).not.toBeNull()
   })
 
@@ -360,11 +360,11 @@ describe('a sign-in with two tabs or the back button', () => {
         lookups += 1
         return lookups === 1 ? app : undefined
       }
-      expect((await tab.press('code', { code })).status).toBe(404)
+      expect((await tab.submit('code', { code })).status).toBe(404)
       system.apps.get = get
       await tab.reload()
       expect(tab.heading).toBe('You have allowed this app')
-      const callbackUrl = await tab.followToApp(await tab.press(step))
+      const callbackUrl = await tab.followToApp(await tab.submit(step))
       expect(callbackUrl.searchParams.has('code')).toBe(step === 'continue')
       expect(
         await countRowsFrom(
@@ -380,7 +380,7 @@ describe('a sign-in with two tabs or the back button', () => {
     const tab = await Tab.open(system)
     const code = await tab.requestCode()
     const other = await tab.openAnother()
-    const statuses = (await Promise.all([tab, other].map((each) => each.press('code', { code })))).map(
+    const statuses = (await Promise.all([tab, other].map((each) => each.submit('code', { code })))).map(
       ({ status }) => status,
     )
     expect(statuses).toContain(303)

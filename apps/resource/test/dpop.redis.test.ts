@@ -9,7 +9,7 @@ import {
   REVOCATION,
 } from '@plainpath/revocation'
 import { createClient } from 'redis'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { hashToken, makeProof, newProofKey, type ProofKeyPair, sendBoundRequest } from './dpop-client.ts'
 import { describeProofReuse, startInstances } from './dpop-instances.ts'
 import { expectProblem, sendRequest } from './send-request.ts'
@@ -39,12 +39,13 @@ describeProofReuse('Redis', async () => {
 })
 
 const REVOCATION_KEY = getRevocationKey(REVOCATION.name)
-/** Calls a function with a connection to Redis, through which it can do what the authorization server does. */
+/** Runs a function with a Redis connection, in place of the authorization server. */
 async function withRedis<T>(
   run: (client: Awaited<ReturnType<ReturnType<typeof createClient>['connect']>>) => Promise<T>,
 ) {
   const client = await createClient({ url: redis.url }).connect()
   try {
+    // `ReturnType` replaces the type parameters of `createClient` by their constraints, so the two client types differ.
     return await run(client as never)
   } finally {
     client.destroy()
@@ -63,70 +64,84 @@ const publishRevocation = (token: string) =>
       ],
     }),
   )
-const proveRequest = (token: string, method = 'GET') =>
+const makeGuidesProof = (token: string, method = 'GET') =>
   makeProof(key, { method, url: `${api.origin}/api/guides`, token })
-const read = async (token: string) => sendBoundRequest(api, { token, proofs: [await proveRequest(token)] })
+const readGuides = async (token: string) =>
+  sendBoundRequest(api, { token, proofs: [await makeGuidesProof(token)] })
 const readAsBearer = (token: string) =>
   sendRequest(api.origin, { path: '/api/guides', headers: { authorization: `Bearer ${token}` } })
 
-test('the introspection of a bound token is cached until the token is revoked, and each proof is still checked', async () => {
+test('the introspection of a bound token is cached until its revocation, and a used proof, or a scheme or proof that does not match, is still refused', async () => {
   const mark = await ensureMark()
   api.auth.tamper((reply) => {
     reply.payload['revocation_mark'] = mark
   })
-  const [bound, bearer] = [api.auth.issueBound(key.jkt), api.auth.issue()]
+  onTestFinished(() => api.auth.tamper())
+  const [boundToken, bearerToken] = [api.auth.issueBound(key.jkt), api.auth.issue()]
   const countIntrospections = () => api.auth.requests.introspection
-  const isCached = async () => {
+  const readBothFromCache = async () => {
     const introspectionsBefore = countIntrospections()
-    expect([(await read(bound)).status, (await readAsBearer(bearer)).status]).toEqual([200, 200])
+    const statuses = [(await readGuides(boundToken)).status, (await readAsBearer(bearerToken)).status]
+    expect(statuses).toEqual([200, 200])
     return countIntrospections() === introspectionsBefore
   }
-  await expect.poll(isCached).toBe(true)
+  // The API caches only once it has subscribed.
+  await expect.poll(readBothFromCache).toBe(true)
   const introspectionsBefore = countIntrospections()
-  const proofs = [await proveRequest(bound)]
-  expect((await sendBoundRequest(api, { token: bound, proofs })).status).toBe(200)
-  expectProblem(await sendBoundRequest(api, { token: bound, proofs }), {
+  const proofs = [await makeGuidesProof(boundToken)]
+  expect((await sendBoundRequest(api, { token: boundToken, proofs })).status).toBe(200)
+  expectProblem(await sendBoundRequest(api, { token: boundToken, proofs }), {
     status: 401,
     code: 'invalid-token-proof',
   })
-  for (const headers of [
-    { authorization: `Bearer ${bound}` },
-    { authorization: `DPoP ${bound}` },
-    { authorization: `Bearer ${bearer}`, dpop: await proveRequest(bearer) },
-    { authorization: `DPoP ${bearer}`, dpop: await proveRequest(bearer) },
-    { authorization: `DPoP ${bound}`, dpop: await proveRequest(bound, 'HEAD') },
-  ]) {
+  const mismatches: [label: string, headers: Record<string, string>][] = [
+    ['a bound token with the scheme Bearer', { authorization: `Bearer ${boundToken}` }],
+    ['a bound token without a proof', { authorization: `DPoP ${boundToken}` }],
+    [
+      'a bearer token with a proof',
+      { authorization: `Bearer ${bearerToken}`, dpop: await makeGuidesProof(bearerToken) },
+    ],
+    [
+      'a bearer token with the scheme DPoP',
+      { authorization: `DPoP ${bearerToken}`, dpop: await makeGuidesProof(bearerToken) },
+    ],
+    [
+      'a bound token with a proof for another method',
+      { authorization: `DPoP ${boundToken}`, dpop: await makeGuidesProof(boundToken, 'HEAD') },
+    ],
+  ]
+  for (const [label, headers] of mismatches) {
     const refused = await sendRequest(api.origin, { path: '/api/guides', headers })
-    expect(refused.status).toBe(401)
-    expect(refused.headers['www-authenticate']).toMatch(/^DPoP /)
+    expect(refused.status, label).toBe(401)
+    expect(refused.headers['www-authenticate'], label).toMatch(/^DPoP /)
   }
   expect(countIntrospections()).toBe(introspectionsBefore)
-  api.auth.revoke(bound)
-  await publishRevocation(bound)
-  await expect.poll(async () => (await read(bound)).status).toBe(401)
-  expect((await readAsBearer(bearer)).status).toBe(200)
-  api.auth.tamper()
+  api.auth.revoke(boundToken)
+  await publishRevocation(boundToken)
+  await expect.poll(async () => (await readGuides(boundToken)).status).toBe(401)
+  expect((await readAsBearer(bearerToken)).status).toBe(200)
 })
 
-test('a bound request is 503 without Redis, and so is one with an earlier proof after Redis lost its data', async () => {
-  const [bound, bearer] = [api.auth.issueBound(key.jkt), api.auth.issue()]
-  await expect.poll(async () => (await read(bound)).status).toBe(200)
+test('without Redis, bound requests get 503 and others succeed; after Redis loses its data, a proof from before the loss gets 503', async () => {
+  const [boundToken, bearerToken] = [api.auth.issueBound(key.jkt), api.auth.issue()]
+  await expect.poll(async () => (await readGuides(boundToken)).status).toBe(200)
+  // Issued before the loss, and still recent enough.
   const earlierProofs = [
     await makeProof(
       key,
-      { url: `${api.origin}/api/guides`, token: bound },
+      { url: `${api.origin}/api/guides`, token: boundToken },
       { claims: { iat: Math.floor(Date.now() / 1_000) - 30 } },
     ),
   ]
   await redis.kill()
-  const refused = await read(bound)
+  const refused = await readGuides(boundToken)
   expectProblem(refused, { status: 503, code: 'unavailable' })
   expect(refused.headers['retry-after']).toMatch(/^\d+$/)
-  expect((await readAsBearer(bearer)).status).toBe(200)
+  expect((await readAsBearer(bearerToken)).status).toBe(200)
   expect((await sendRequest(api.origin, { path: '/api/guides' })).status).toBe(200)
   await redis.restart()
-  await expect.poll(async () => (await read(bound)).status).toBe(200)
-  const refusedAfterLoss = await sendBoundRequest(api, { token: bound, proofs: earlierProofs })
+  await expect.poll(async () => (await readGuides(boundToken)).status).toBe(200)
+  const refusedAfterLoss = await sendBoundRequest(api, { token: boundToken, proofs: earlierProofs })
   expectProblem(refusedAfterLoss, { status: 503, code: 'unavailable' })
   expect(api.logLines.join('')).not.toMatch(/ppt_|eyJ/)
 })

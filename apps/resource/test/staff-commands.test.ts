@@ -142,7 +142,7 @@ describe('messages', () => {
     expect(JSON.parse(list.out)).toMatchObject({ messages: [{ id, topic: 'question' }] })
     expect(list.out + (await run('contact', 'list')).out).not.toMatch(/Canary|ana@/)
     const shown = await run('contact', 'show', String(id))
-    expect(shown.out).toContain('Answer to ana@example.org\n| Canary text.\n| Two lines.')
+    expect(shown.out).toContain('Reply to ana@example.org\n| Canary text.\n| Two lines.')
     expect((await readAudit()).at(-1)).toBe(`contact show: ${String(id)}`)
   })
 
@@ -170,7 +170,7 @@ describe('messages', () => {
     )
     expect((await readAudit()).at(-1)).toBe('contact list: triggers of 3 messages')
     const shown = await run('contact', 'show', String(ids[1]))
-    expect(shown.out).toContain('Needs a lawyer: missed-hearing, smuggling\n')
+    expect(shown.out).toContain('Needs an attorney: missed-hearing, smuggling\n')
   })
 
   test('are assigned, answered and closed with a note, which the API does not show', async () => {
@@ -195,7 +195,7 @@ describe('messages', () => {
     expect(await findListed()).toMatchObject({ staffState: 'closed', owner: 'Rosa', state: 'delivered' })
     expect((await run('contact', 'list')).out).toContain('question, closed, with Rosa')
     expect((await run('contact', 'show', id)).out).toContain('With Rosa\n')
-    expect((await run('contact', 'show', id)).out).toContain('Note of staff:\n| Canary note')
+    expect((await run('contact', 'show', id)).out).toContain('Staff note:\n| Canary note')
     for (const repeated of [
       ['assign', id],
       ['answered', id],
@@ -226,7 +226,7 @@ describe('messages', () => {
       .find((line) => line.startsWith(String(id)))
     expect(listLine).toContain(', erased')
     const shown = await run('contact', 'show', String(id))
-    expect(shown).toMatchObject({ code: 0, out: expect.stringMatching(/, erased\n.*were erased 20/) })
+    expect(shown).toMatchObject({ code: 0, out: expect.stringMatching(/, erased\.\n.*were erased on 20/) })
     const unknown = '00000000-0000-4000-8000-000000000000'
     for (const command of ['show', 'erase', 'answered'])
       expect(await run('contact', command, unknown)).toMatchObject({ code: 1, out: '' })

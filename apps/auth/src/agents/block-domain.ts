@@ -4,7 +4,7 @@ import type { AgentStore } from './agent-store.ts'
 import { deactivateAgent, type RevocationDeps } from './deactivate-agent.ts'
 import type { UrlClientStore } from './url-client-store.ts'
 
-/** How many agents are disabled concurrently. Each waits until the APIs have acknowledged its revocation. */
+/** The number of concurrent calls of `deactivateAgent`. Each returns only once no API accepts a token of its agent. */
 const CONCURRENCY = 10
 const BATCH_SIZE = 500
 
@@ -24,22 +24,22 @@ export async function blockDomain(
   domain: string,
   audit: { by: Actor; reason: string },
   now: Date,
-): Promise<{ readonly head: string | undefined; readonly agents: number }> {
-  const head = await deps.urlClients.setBlocked('block', domain, audit, now)
-  let agentCount = 0
-  for await (const ids of iterateAgentsOfDomain(deps.urlClients, domain)) {
+): Promise<{ readonly auditHead: string | undefined; readonly disabledCount: number }> {
+  const auditHead = await deps.urlClients.setBlocked('block', domain, audit, now)
+  let disabledCount = 0
+  for await (const ids of iterateAgentIdsOfDomain(deps.urlClients, domain)) {
     for (let start = 0; start < ids.length; start += CONCURRENCY) {
       const results = await Promise.all(
         ids.slice(start, start + CONCURRENCY).map((id) => deactivateAgent(deps, id, 'disabled')),
       )
-      agentCount += results.filter(Boolean).length
+      disabledCount += results.filter(Boolean).length
     }
   }
-  return { head, agents: agentCount }
+  return { auditHead, disabledCount }
 }
 
-/** Yields the ids of a domain's agents in batches. */
-export async function* iterateAgentsOfDomain(
+/** Yields the ids of the agents of a domain and its subdomains in batches, without deleted agents. */
+export async function* iterateAgentIdsOfDomain(
   urlClients: Pick<UrlClientStore, 'listByDomain'>,
   domain: string,
 ): AsyncIterable<readonly AgentId[]> {

@@ -1,6 +1,6 @@
 import { argument, DRY_RUN, InvalidArgumentError, Refusal } from '@plainpath/commands'
 import { AgentId } from '@plainpath/domain'
-import { blockDomain, iterateAgentsOfDomain } from '../agents/block-domain.ts'
+import { blockDomain, iterateAgentIdsOfDomain } from '../agents/block-domain.ts'
 import { BlockEntry, parseDomain } from '../agents/blocked-domain.ts'
 import { createFetchDocument, isUrlClient, refreshDocument } from '../agents/refresh-document.ts'
 import { createClientDocumentFetcher } from '../client-documents/document-fetcher.ts'
@@ -80,17 +80,23 @@ export const agentDocumentCommands = [
     async run({ stores, args, actor, now }) {
       if (args.dryRun) {
         let agents = 0
-        for await (const ids of iterateAgentsOfDomain(stores.urlClients, args.domain)) agents += ids.length
+        for await (const ids of iterateAgentIdsOfDomain(stores.urlClients, args.domain)) agents += ids.length
         return {
           json: { ok: true, done: false, domain: args.domain, agents },
           text: `Would block ${args.domain}, and disable ${agents === 1 ? '1 agent' : `${agents} agents`}.`,
         }
       }
       const audit = { by: actor, reason: args.reason }
-      const { head, agents } = await blockDomain(stores, args.domain, audit, now())
+      const { auditHead, disabledCount } = await blockDomain(stores, args.domain, audit, now())
       return {
-        json: { ok: true, done: true, domain: args.domain, agents, ...(head && { audit_head: head }) },
-        text: `${args.domain} ${head ? 'is' : 'was'} blocked; ${describeDisabled(agents)}.${formatHead(head)}`,
+        json: {
+          ok: true,
+          done: true,
+          domain: args.domain,
+          agents: disabledCount,
+          ...(auditHead && { audit_head: auditHead }),
+        },
+        text: `${args.domain} ${auditHead ? 'is' : 'was'} blocked; ${describeDisabled(disabledCount)}.${formatHead(auditHead)}`,
       }
     },
   }),

@@ -27,37 +27,34 @@ const algorithm = option(
     choices: ['ES256', 'EdDSA'] as const,
   },
 )
-/**
- * The name of the lock under which commands change the keys: a second command is refused meanwhile. `keys revoke` does not take
- * the lock, so no other command can cause its refusal.
- */
-const LOCKED_KEYS = 'the signing keys'
-const NOTHING_TO_DO = 'Nothing to do: a key signs already.'
+/** The lock that commands hold while they change keys. `keys revoke` does not take it, so no command can block it. */
+const KEYS_LOCK = 'the signing keys'
+const NOTHING_TO_DO = 'Nothing to do: there is already a signing key.'
 
 /**
- * The `keys` commands, for the security team. If a step only has to wait, its refusal says from when it is safe. Every command
- * accepts `--dry-run`, so a script need not know which commands change something.
+ * The `keys` commands, for the security team. If a step must only wait, its refusal says when it becomes safe. Every
+ * command accepts `--dry-run`, so a script need not know which commands change something.
  */
 export const keysCommands = [
   defineCommand({
     name: 'keys init',
-    summary: 'create the first signing key; does nothing when there is one',
+    summary: 'create the first signing key, or add existing keys to the audit if they predate it',
     parameters: { dryRun: DRY_RUN },
     opens: 'database',
     encrypts: true,
-    changes: () => LOCKED_KEYS,
+    changes: () => KEYS_LOCK,
     async run({ stores: { keys }, args }) {
       if (args.dryRun) {
         const isSigning = (await keys.view()).ring.keys.some(({ state }) => state === 'signing')
         return {
           json: { ok: true, done: false, due: !isSigning },
-          text: isSigning ? NOTHING_TO_DO : 'Would make the first signing key.',
+          text: isSigning ? NOTHING_TO_DO : 'Would create the first signing key.',
         }
       }
       const newKid = await initKeys({ keys })
       return {
         json: { ok: true, done: newKid !== undefined, ...(newKid && { kid: newKid }) },
-        text: newKid ? `Made the first signing key: ${newKid}` : NOTHING_TO_DO,
+        text: newKid ? `Created the first signing key: ${newKid}` : NOTHING_TO_DO,
       }
     },
   }),
@@ -66,8 +63,8 @@ export const keysCommands = [
     summary: 'list the keys, the next step and when it is safe, and the key that each instance signs with',
     parameters: { dryRun: DRY_RUN },
     opens: 'database',
-    async run(call) {
-      const operations = createOperations(call)
+    async run(context) {
+      const operations = createOperations(context)
       const view = await operations.keys.view()
       const circumstances = operations.toCircumstances(view)
       return { json: report.toRingJson(view, circumstances), text: report.formatRing(view, circumstances) }
@@ -79,29 +76,30 @@ export const keysCommands = [
     parameters: { algorithm, dryRun: DRY_RUN },
     opens: 'database',
     encrypts: true,
-    changes: () => LOCKED_KEYS,
-    run: (call) => takeStep('generate', call, { algorithm: call.args.algorithm, dryRun: call.args.dryRun }),
+    changes: () => KEYS_LOCK,
+    run: (context) =>
+      takeStep('generate', context, { algorithm: context.args.algorithm, dryRun: context.args.dryRun }),
   }),
   defineStepCommand('publish', 'add the successor to the published key set'),
   defineStepCommand(
     'activate',
-    'let the successor sign; the private part of the key before it is erased, its public part stays published',
+    'let the successor sign, and erase the private part of the previous key, whose public part stays published',
   ),
   defineStepCommand('retire', 'remove a key that no longer signs from the published key set'),
   defineCommand({
     name: 'keys rotate',
     summary: 'perform the next step of a rotation if it is due; a scheduler may run this at any time',
     parameters: {
-      now: flag('--now', 'start a rotation before the signing key reaches its maximum age'),
+      now: flag('--now', "start a rotation before the signing key's period ends"),
       algorithm,
       dryRun: DRY_RUN,
     },
     opens: 'database',
     encrypts: true,
-    changes: () => LOCKED_KEYS,
-    async run(call) {
-      const { now: early, algorithm: chosenAlgorithm, dryRun } = call.args
-      const operations = createOperations(call)
+    changes: () => KEYS_LOCK,
+    async run(context) {
+      const { now: early, algorithm: chosenAlgorithm, dryRun } = context.args
+      const operations = createOperations(context)
       const rotated = await operations.rotate({ algorithm: chosenAlgorithm, early, dryRun })
       if (!rotated.ok) throw toRefusal(rotated.error)
       if (!('next' in rotated.value)) return await buildChangeOutput(operations, rotated.value)
@@ -114,12 +112,12 @@ export const keysCommands = [
   }),
   defineCommand({
     name: 'keys revoke',
-    summary: 'revoke a leaked key, and wait until no instance uses it',
+    summary: 'revoke a leaked key, and wait until no instance signs with it and no API trusts it',
     parameters: { kid: argument('<kid>', 'the leaked key'), reason, dryRun: DRY_RUN },
     opens: 'stores',
-    async run(call) {
-      const operations = createOperations(call)
-      const { kid: leakedKid, reason: why, dryRun } = call.args
+    async run(context) {
+      const operations = createOperations(context)
+      const { kid: leakedKid, reason: why, dryRun } = context.args
       const revoked = await operations.revoke(leakedKid, { reason: why, dryRun })
       if (!revoked.ok) throw toRefusal(revoked.error)
       const appliedChange = 'already' in revoked.value ? undefined : revoked.value
@@ -128,16 +126,16 @@ export const keysCommands = [
       const startedAt = performance.now()
       const { version } = 'already' in revoked.value ? revoked.value.already : revoked.value.ring
       const { behind } = await operations.waitForInstances(version)
-      // Waits until no API trusts a key set from before the revocation, then until no API caches a response that it verified
-      // with one.
-      await sleep(call.config.keys.trustMs)
-      await call.stores.revocationPublisher.publish({ kind: 'everything' })
+      // Waits until no API trusts a key set from before the revocation.
+      await sleep(context.config.keys.trustMs)
+      // Waits until no API caches a response that it verified with such a key set.
+      await context.stores.revocationPublisher.publish({ kind: 'everything' })
       const waitedMs = Math.round(performance.now() - startedAt)
       if (behind.length > 0)
         throw new Refusal(
           `${leakedKid} is revoked, but an instance may still sign with it: ${behind.map(({ host }) => host).join(', ')}.`,
         )
-      const evidence = `${waitedMs} ms after the command began to wait, no instance signs with it and no API trusts it.`
+      const evidence = `After ${waitedMs} ms, no instance signs with it and no API trusts it.`
       if (!appliedChange)
         return {
           json: { ok: true, done: false, ended: true, waited_ms: waitedMs },
@@ -152,11 +150,11 @@ export const keysCommands = [
     parameters: { dryRun: DRY_RUN },
     opens: 'database',
     encrypts: true,
-    changes: () => LOCKED_KEYS,
-    async run(call) {
-      const dryRun = call.args.dryRun
+    changes: () => KEYS_LOCK,
+    async run(context) {
+      const dryRun = context.args.dryRun
       try {
-        const { stores, config, actor } = call
+        const { stores, config, actor } = context
         const kids = await stores.keys.reencrypt(actor, { dryRun })
         const agentNames = await stores.agents.reencryptNames({ dryRun })
         const appNames = await stores.appClients.reencryptNames({ dryRun })
@@ -166,15 +164,15 @@ export const keysCommands = [
         const done = !dryRun && kids.length + names + claims + connections > 0
         return {
           json: { ok: true, done, keys: kids, names, claims, connections },
-          text: `${dryRun ? 'Would re-encrypt' : 'Re-encrypted'} ${kids.length} keys, the names of ${names} agents and apps, ${claims} values of claims and ${connections} records of connections.`,
+          text: `${dryRun ? 'Would re-encrypt' : 'Re-encrypted'} ${kids.length} keys, the names of ${names} agents and apps, ${claims} values of verifications and ${connections} records of connections.`,
         }
       } catch (error) {
         if (!(error instanceof UnreadableKey || error instanceof SealError)) throw error
         const unreadable =
           error instanceof UnreadableKey
             ? `Key ${error.kid}`
-            : 'The name of an agent or app, a value of a claim, or a record of a connection,'
-        throw new Refusal(`${unreadable} cannot be opened with the key-encryption keys there are.`)
+            : 'The name of an agent or app, a value of a verification, or a record of a connection,'
+        throw new Refusal(`${unreadable} cannot be decrypted with the configured key-encryption keys.`)
       }
     },
   }),
@@ -183,8 +181,8 @@ export const keysCommands = [
     summary: 'decrypt every key, and verify the audit log and a signature by each instance',
     parameters: { dryRun: DRY_RUN },
     opens: 'database',
-    async run(call) {
-      const { keys, instances, head, findings } = await verifyKeys(createOperations(call))
+    async run(context) {
+      const { keys, instances, head, findings } = await verifyKeys(createOperations(context))
       const json = { ok: findings.length === 0, keys, instances, audit_head: head, findings }
       return findings.length === 0
         ? {
@@ -203,7 +201,7 @@ export const keysCommands = [
       return buildAuditOutput(await keys.readAudit(), args, {
         entrySchema: KeyAuditEntry,
         formatEntries: report.formatAudit,
-        emptyText: 'Nothing has happened yet.',
+        emptyText: 'The audit log is empty.',
       })
     },
   }),
@@ -215,39 +213,44 @@ function defineStepCommand(name: StepName, summary: string) {
     summary,
     parameters: { kid: argument('[kid]', 'the key, if several are in this state'), dryRun: DRY_RUN },
     opens: 'database',
-    changes: () => LOCKED_KEYS,
-    run: (call) => takeStep(name, call, { kid: call.args.kid, dryRun: call.args.dryRun }),
+    changes: () => KEYS_LOCK,
+    run: (context) => takeStep(name, context, { kid: context.args.kid, dryRun: context.args.dryRun }),
   })
 }
 
-interface Call {
+interface KeyCommandContext {
   readonly config: Config
   readonly stores: { readonly keys: KeyStore }
   readonly actor: Actor
 }
 
-const createOperations = ({ config, stores, actor }: Call): KeyOperations =>
+const createOperations = ({ config, stores, actor }: KeyCommandContext): KeyOperations =>
   createKeyOperations({ keys: stores.keys, settings: config.keys, by: actor })
 
 const toRefusal = (refusal: KeyRefusal) =>
   new Refusal(report.formatRefusal(refusal), { json: report.toRefusalJson(refusal) })
 
-async function takeStep(name: StepName, call: Call, options: StepOptions): Promise<CommandOutput> {
-  const operations = createOperations(call)
+async function takeStep(
+  name: StepName,
+  context: KeyCommandContext,
+  options: StepOptions,
+): Promise<CommandOutput> {
+  const operations = createOperations(context)
   const applied = await operations.step(name, options)
   if (!applied.ok) throw toRefusal(applied.error)
   return await buildChangeOutput(operations, applied.value)
 }
 
 /**
- * Builds the output for a change. Unless it was a dry run, first waits until every signing instance has adopted the change; the
- * output says if one has not in time.
+ * Builds the output for a change. Unless it was a dry run, first waits until every signing instance has adopted the
+ * change. If one has not done so in time, the output says so.
  */
 async function buildChangeOutput(
   operations: KeyOperations,
   { change, ring, head }: AppliedChange,
   extraLines: readonly string[] = [],
 ): Promise<CommandOutput> {
+  // In a dry run, the kid is not stored, so the output describes the key instead.
   const plannedKey = head === undefined ? change.added : undefined
   const transitions = change.transitions.map((transition) =>
     transition.kid === plannedKey?.kid

@@ -140,8 +140,8 @@ export async function replayRevocations(
   let documents = 0
   let domains = 0
   for (const domain of logged.domains) {
-    const { head } = await blockDomain(stores, domain, { by, reason: 'replay after a restore' }, now())
-    if (head !== undefined) domains += 1
+    const { auditHead } = await blockDomain(stores, domain, { by, reason: 'replay after a restore' }, now())
+    if (auditHead !== undefined) domains += 1
   }
   // Clients whose restored document has expired are included, because tokens from after the backup may still be valid.
   for (const id of logged.documents)

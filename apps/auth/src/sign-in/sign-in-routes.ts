@@ -1,6 +1,7 @@
 /*
- * The pages on which a person signs in for an app: one for the address, one for the code and the decision, and one that leads
- * back to the app. The state of a sign-in is stored, so every tab shows the same page after a reload.
+ * The pages on which a person signs in to connect an app: one for the address, one for the code and the decision, one
+ * that leads back to the app, and two with status 410, when no sign-in is found or no more codes can be sent. The state
+ * of a sign-in is stored, so every tab shows the same page after a reload.
  */
 import { randomBytes } from 'node:crypto'
 import {
@@ -61,7 +62,7 @@ export interface SignInRouteDeps {
 
 const toSignInPath = (uid: string) => `${SIGN_IN_PATH}/${uid}`
 
-/** Creates the route of `/oauth/sign-in/{uid}`. Only a form with the token of the page changes anything. */
+/** Creates the routes of `/oauth/sign-in/{uid}`. Only a form with the token of the page changes anything. */
 export const createSignInRoutes = (deps: SignInRouteDeps): RawRoute[] => [
   {
     methods: ['GET', 'HEAD', 'POST'],
@@ -71,6 +72,7 @@ export const createSignInRoutes = (deps: SignInRouteDeps): RawRoute[] => [
   },
 ]
 
+// An unknown step counts as `address`, which changes nothing and only shows a page.
 const Step = z.enum(['email', 'code', 'resend', 'address', 'continue', 'deny']).catch('address')
 
 /** A request for a page of an interaction that this browser began. */
@@ -84,7 +86,7 @@ interface Visit {
 
 async function serveSignIn(ctx: Context, deps: SignInRouteDeps): Promise<void> {
   const isForm = ctx.method === 'POST'
-  if (isForm) requireSameOrigin(ctx, true)
+  if (isForm) requireSameOrigin(ctx, { acceptNullOrigin: true })
   const interaction = await deps.interactions.find(ctx)
   if (!interaction) return renderResponse(ctx, deps, 410, renderNoSignInPage())
   const appHost = formatAppHost(interaction.redirectUri)
@@ -113,14 +115,16 @@ async function handleForm(visit: Visit, signIn: StoredSignIn, form: URLSearchPar
   const { ctx, deps, page } = visit
   const step = Step.parse(form.get('step') ?? undefined)
   if (step === 'deny') return denyConnection(visit, signIn)
-  // The code was correct, but the browser did not return to the app. An older tab may still send any form.
-  if (signIn.at.step === 'allowed')
+  // Already allowed, but the browser has not returned to the app. A stale tab may submit any form, so only `continue`
+  // and `deny` have an effect.
+  if (signIn.currentStep.step === 'allowed')
     return step === 'continue' && signIn.agentId
       ? allowConnection(visit, signIn.agentId)
       : showStep(visit, signIn)
   if (step === 'email') return mailCode(visit, signIn, (form.get('email') ?? '').trim())
   if (step === 'code') return handleCode(visit, signIn, form)
-  if (step === 'resend' && signIn.open) return mailCode(visit, signIn, signIn.open.email, 'resend')
+  if (step === 'resend' && signIn.openAttempt)
+    return mailCode(visit, signIn, signIn.openAttempt.email, { isResend: true })
   if (step === 'address' && signIn.codesLeft > 0)
     return renderResponse(ctx, deps, 200, renderSignInPage(page))
   return showStep(visit, signIn)
@@ -131,7 +135,7 @@ async function mailCode(
   visit: Visit,
   signIn: StoredSignIn,
   email: string,
-  reason: 'first' | 'resend' = 'first',
+  { isResend = false }: { readonly isResend?: boolean } = {},
 ): Promise<void> {
   const { ctx, deps, interaction, appHost, page } = visit
   const { stores, hashKey, urls, limiter, now } = deps
@@ -144,8 +148,8 @@ async function mailCode(
       400,
       renderSignInPage({ ...page, email, mistake: describeAddressMistake(email) }),
     )
-  const address = String(ctx.state['address'])
-  spendLimits(ctx, await limiter.takeForAddress(SIGN_IN_ADDRESS, address))
+  const ipAddress = String(ctx.state['address'])
+  spendLimits(ctx, await limiter.takeForAddress(SIGN_IN_ADDRESS, ipAddress))
   const code = generateCode()
   const id = `cla_${generateRandomId()}`
   const createdAt = now()
@@ -162,19 +166,21 @@ async function mailCode(
       expiresAt: new Date(createdAt.getTime() + RULES.claimCodeMs),
     },
   }
-  const network = listNetworks(address).at(-1)?.network ?? ''
+  // The widest network: `/48` for IPv6.
+  const network = listNetworks(ipAddress).at(-1)?.network ?? ''
   const mail = composeSignInCodeMail({ id, email, code, appHost, origin: urls.origin, network })
   const app = { clientId: client.id, host: appHost, name: client.name }
   const mailResult = await stores.signIns.mailCode({ uid, app, expiresAt }, { attempt, mail }, createdAt)
-  if (mailResult.ok) countOutcome(visit, 'code-mailed')
+  if (mailResult.ok) emitOutcome(visit, 'code-mailed')
   else if (mailResult.error === 'no-codes-left')
     return renderResponse(
       ctx,
       deps,
       410,
-      renderNoCodesLeftPage({ ...page, canStillType: signIn.at.step === 'code' }),
+      renderNoCodesLeftPage({ ...page, canStillType: signIn.currentStep.step === 'code' }),
     )
-  else if (reason === 'resend') return showStep(visit, signIn, { isTooSoon: true })
+  else if (isResend) return showStep(visit, signIn, { isTooSoon: true })
+  // If it was too soon, the earlier code is still valid, so the browser continues to its page.
   // Redirects, so reloading the next page does not mail another code.
   ctx.status = 303
   ctx.set('location', page.action)
@@ -183,20 +189,20 @@ async function mailCode(
 /** Handles the form with the code. A correct code allows the connection. The try is counted before the code is compared. */
 async function handleCode(visit: Visit, signIn: StoredSignIn, form: URLSearchParams): Promise<void> {
   const { deps } = visit
-  const { agentId, open: openAttempt } = signIn
+  const { agentId, openAttempt } = signIn
   if (agentId === undefined || !openAttempt) return showStep(visit, signIn)
   const attemptId = form.get('attempt') ?? ''
-  if (attemptId !== openAttempt.attemptId) return showStep(visit, signIn, { mistake: NEWER_CODE })
+  if (attemptId !== openAttempt.attemptId) return showStep(visit, signIn, { mistake: NEWER_CODE_MESSAGE })
   const code = normaliseCode(form.get('code') ?? '')
-  if (code === undefined) return showStep(visit, signIn, { mistake: NO_CODE })
+  if (code === undefined) return showStep(visit, signIn, { mistake: NO_CODE_MESSAGE })
   const agent = (await deps.stores.agents.find(agentId))?.agent
   if (!agent) return showStep(visit, signIn)
   const completed = await completeVerification(deps, { agent, code, attemptId, purpose: 'sign-in' })
   if (completed.ok) {
-    countOutcome(visit, 'allowed')
+    emitOutcome(visit, 'allowed')
     return deps.interactions.allow(visit.ctx, { agentId })
   }
-  if (completed.error.reason === 'wrong') countOutcome(visit, 'wrong-code')
+  if (completed.error.reason === 'wrong') emitOutcome(visit, 'wrong-code')
   const newState = await deps.stores.signIns.find(visit.interaction.uid, deps.now())
   return showStep(visit, newState, { mistake: describeCodeMistake(completed.error) })
 }
@@ -214,20 +220,20 @@ async function denyConnection(visit: Visit, { agentId }: StoredSignIn): Promise<
     const verification = await stores.verifications.findLive(agentId, now())
     if (verification) await stores.verifications.revoke(verification.id, 'person', now())
   }
-  countOutcome(visit, 'denied')
+  emitOutcome(visit, 'denied')
   await interactions.deny(visit.ctx)
 }
 
 function showStep(
   { ctx, deps, page }: Visit,
-  { at: current, open: openAttempt, codesLeft }: StoredSignIn,
+  { currentStep, openAttempt, codesLeft }: StoredSignIn,
   { mistake, isTooSoon }: { mistake?: string | undefined; isTooSoon?: boolean } = {},
 ): void {
-  if (current.step === 'allowed') return renderResponse(ctx, deps, 200, renderAllowedPage(page))
-  if (current.step === 'no-codes-left')
+  if (currentStep.step === 'allowed') return renderResponse(ctx, deps, 200, renderAllowedPage(page))
+  if (currentStep.step === 'no-codes-left')
     return renderResponse(ctx, deps, 410, renderNoCodesLeftPage({ ...page, canStillType: false }))
-  if (current.step === 'address' || !openAttempt) {
-    const lastCode = current.step === 'address' ? current.lastCode : undefined
+  if (currentStep.step === 'address' || !openAttempt) {
+    const lastCode = currentStep.step === 'address' ? currentStep.lastCode : undefined
     return renderResponse(ctx, deps, 200, renderSignInPage({ ...page, ...(lastCode && { lastCode }) }))
   }
   const body = renderSignInCodePage({
@@ -244,13 +250,13 @@ function showStep(
 function renderResponse(ctx: Context, { urls }: SignInRouteDeps, status: 200 | 400 | 410, body: Html): void {
   // A 400 asks the person to correct an entry. The title says so first, since a screen reader begins with the title.
   const title = status === 400 ? `Mistake: ${SIGN_IN_TITLE.toLowerCase()}` : SIGN_IN_TITLE
-  // The page must not contain the uid, so this path omits it.
+  // The page's address in its metadata omits the uid.
   ctx.body = renderPage({ origin: urls.origin, path: SIGN_IN_PATH, title, body, noindex: true })
   ctx.status = status
   ctx.type = 'text/html; charset=utf-8'
 }
 
-const countOutcome = ({ deps, interaction }: Visit, outcome: SignInOutcome) =>
+const emitOutcome = ({ deps, interaction }: Visit, outcome: SignInOutcome) =>
   deps.events.emit('sign-in', { host: findClientLabel([interaction.redirectUri], deps.chatHosts), outcome })
 
 const generateRandomId = () => randomBytes(16).toString('base64url')
@@ -262,8 +268,9 @@ const isSameToken = (sentToken: string, token: string) =>
   equalBytes(Buffer.from(sentToken), Buffer.from(token))
 
 /**
- * Builds the content security policy of the page. Its form can lead back to the app: Chromium applies `form-action` to every
- * redirect after a form, including redirects between the sites of the app. The caller has already accepted the redirect URI.
+ * Builds the content security policy of the page. Its form can lead back to the app: Chromium applies `form-action` to
+ * every redirect after a form, including redirects between the sites of the app, so `form-action` allows every https
+ * origin, and the scheme or loopback host of the redirect URI. The caller has already accepted the redirect URI.
  */
 export function buildPageCsp(redirectUri: string): string {
   const sources = ["'self'", 'https:']
@@ -279,13 +286,13 @@ const describeAddressMistake = (email: string) =>
     ? 'Type your e-mail address, such as ana@example.org.'
     : 'This is not an e-mail address. Type one such as ana@example.org.'
 
-const NO_CODE = 'Type the six digits of the code in our e-mail.'
-const NEWER_CODE = 'You asked for a newer code. Type the code of our newest e-mail.'
+const NO_CODE_MESSAGE = 'Type the six digits of the code in our e-mail.'
+const NEWER_CODE_MESSAGE = 'You asked for a newer code. Type the code from our latest e-mail.'
 
 function describeCodeMistake(refusal: CompletionRefusal): string | undefined {
   if (refusal.reason === 'wrong') {
     const triesLeft = refusal.remaining === 1 ? 'one try left' : `${refusal.remaining} tries left`
-    return `This is not the code in our newest e-mail. You have ${triesLeft}.`
+    return `This is not the code from our latest e-mail. You have ${triesLeft}.`
   }
-  return refusal.reason === 'superseded' ? NEWER_CODE : undefined
+  return refusal.reason === 'superseded' ? NEWER_CODE_MESSAGE : undefined
 }

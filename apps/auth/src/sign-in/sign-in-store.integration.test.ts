@@ -83,7 +83,7 @@ test('runs the same statements for a known, a blocked and a new address', async 
     const uid = createRandomId()
     statements.splice(0)
     expect((await mailCode(uid, email)).ok).toBe(true)
-    const { open: openAttempt } = await createSignInStore(createDeps()).find(uid, START)
+    const { openAttempt } = await createSignInStore(createDeps()).find(uid, START)
     const { agentId } = await createSignInStore(createDeps()).find(uid, START)
     await createVerificationAttemptStore(createDeps()).countTry(
       { agentId: agentId ?? '', attemptId: openAttempt?.attemptId },
@@ -101,7 +101,11 @@ test('mails only one code for two simultaneous requests', async () => {
   const results = await Promise.all([mailCode(uid, 'ana@example.org'), mailCode(uid, 'ana@example.org')])
   expect(results.map(({ ok }) => ok).sort()).toEqual([false, true])
   const signIn = await createSignInStore(createDeps()).find(uid, START)
-  expect(signIn).toMatchObject({ at: { step: 'code' }, codesLeft: 2, open: { email: 'ana@example.org' } })
+  expect(signIn).toMatchObject({
+    currentStep: { step: 'code' },
+    codesLeft: 2,
+    openAttempt: { email: 'ana@example.org' },
+  })
 })
 
 test('stores no clear text, and the sweep erases the address once the code has expired', async () => {
@@ -114,7 +118,7 @@ test('stores no clear text, and the sweep erases the address once the code has e
   const { rows } = await authority.db.query('select from claim_attempts where email_sealed is not null')
   expect(rows).toHaveLength(0)
   expect(await createSignInStore(createDeps()).find(uid, at(RULES.claimCodeMs))).toMatchObject({
-    at: { step: 'address', lastCode: 'expired' },
+    currentStep: { step: 'address', lastCode: 'expired' },
   })
 })
 

@@ -20,12 +20,12 @@ import { type CodeMailRefusal, computeSignInStep, decideCodeMail, type SignInSte
 
 /** The stored state of a sign-in, for its page. */
 export interface StoredSignIn {
-  readonly at: SignInStep
+  readonly currentStep: SignInStep
   readonly codesLeft: number
   /** The agent of the connection. Absent before the first code. */
   readonly agentId?: AgentId
   /** The attempt of the code, and the address as it was typed, while the code is valid. */
-  readonly open?: { readonly attemptId: string; readonly email: string }
+  readonly openAttempt?: { readonly attemptId: string; readonly email: string }
 }
 
 const SignInRow = z.object({ agentId: AgentId, codes: z.int() })
@@ -72,17 +72,18 @@ export function createSignInStore(deps: {
   return {
     async find(uid, now) {
       const row = await findRow(db, uid)
-      if (!row) return { at: { step: 'address' }, codesLeft: RULES.signInCodes }
+      if (!row) return { currentStep: { step: 'address' }, codesLeft: RULES.signInCodes }
       const { agentId } = row
       const attempt = await findCurrentAttempt(db, agentId)
       const codesLeft = Math.max(0, RULES.signInCodes - row.codes)
-      const at = computeSignInStep(attempt && computeState(attempt, now), {
+      const currentStep = computeSignInStep(attempt && computeState(attempt, now), {
         codesLeft,
         isAllowed: await hasLiveVerification(db, agentId, now),
       })
       const email = attempt && openIfPossible(() => decryptAddress(sealingKeys, attempt))
-      if (at.step !== 'code' || !attempt || email === undefined) return { at, codesLeft, agentId }
-      return { at, codesLeft, agentId, open: { attemptId: attempt.id, email } }
+      if (currentStep.step !== 'code' || !attempt || email === undefined)
+        return { currentStep, codesLeft, agentId }
+      return { currentStep, codesLeft, agentId, openAttempt: { attemptId: attempt.id, email } }
     },
 
     mailCode: ({ uid, app, expiresAt }, { attempt, mail }, now) =>

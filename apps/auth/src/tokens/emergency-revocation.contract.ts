@@ -7,8 +7,8 @@ import {
   JKT,
   newToken,
   type OpenedTokenStore,
-  openUnderTest,
-  type TokenStoreUnderTest,
+  openTokenStoreFixture,
+  type TokenStoreFixture,
 } from './token-store.contract.ts'
 
 /** Defines the tests of emergency revocation that every TokenStore must pass. */
@@ -17,9 +17,9 @@ export function describeEmergencyRevocation(
   open: (authority: Authority, now: () => Date) => Promise<OpenedTokenStore>,
 ): void {
   describe(`emergency revocation with the ${kind} token store`, () => {
-    let store: TokenStoreUnderTest & AsyncDisposable
+    let store: TokenStoreFixture & AsyncDisposable
     beforeAll(async () => {
-      store = await openUnderTest(open)
+      store = await openTokenStoreFixture(open)
     })
     afterAll(() => store[Symbol.asyncDispose]())
 
@@ -48,7 +48,7 @@ export function describeEmergencyRevocation(
     const issue = async (clientId: AgentId, stamp: Partial<Stamp> = {}) =>
       save(clientId, { epoch: await readEpoch(), ...stamp })
     const isActive = async (hash: Buffer) => (await store.tokens.find(hash)) !== undefined
-    const expectEvidence = async (revocation: ReturnType<TokenStoreUnderTest['stop']>) => {
+    const expectEvidence = async (revocation: ReturnType<TokenStoreFixture['revokeInEmergency']>) => {
       const result = await revocation
       if (!result.ok) throw new Error(result.error)
       return result.value
@@ -57,7 +57,7 @@ export function describeEmergencyRevocation(
     test('of all tokens revokes the tokens of two clients, but not a token that is issued later', async () => {
       const [client, otherClient] = [await register(), await register()]
       const revokedTokens = [await issue(client), await issue(otherClient)]
-      const evidence = await expectEvidence(store.stop(ALL))
+      const evidence = await expectEvidence(store.revokeInEmergency(ALL))
       const laterToken = await issue(client)
       expect(await Promise.all([...revokedTokens, laterToken].map(isActive))).toEqual([false, false, true])
       expect(evidence.confirmedCutoff).toEqual(
@@ -69,7 +69,7 @@ export function describeEmergencyRevocation(
     test('of all tokens revokes a token that is saved later with the earlier epoch', async () => {
       const id = await register()
       const epoch = await readEpoch()
-      await expectEvidence(store.stop(ALL))
+      await expectEvidence(store.revokeInEmergency(ALL))
       const future = new Date(readWholeSecond().getTime() + 600_000)
       const lateTokens = [await save(id, { epoch }), await save(id, { epoch, issuedAt: future })]
       expect(await Promise.all([...lateTokens, await issue(id)].map(isActive))).toEqual([false, false, true])
@@ -78,7 +78,9 @@ export function describeEmergencyRevocation(
     test('of one client revokes its tokens, even those saved later with the old version, and leaves it active', async () => {
       const [stoppedClient, otherClient] = [await register(), await register()]
       const [stoppedToken, otherToken] = [await issue(stoppedClient), await issue(otherClient)]
-      const evidence = await expectEvidence(store.stop({ kind: 'client', clientId: stoppedClient }))
+      const evidence = await expectEvidence(
+        store.revokeInEmergency({ kind: 'client', clientId: stoppedClient }),
+      )
       expect(evidence.effect).toEqual({ kind: 'client', clientId: stoppedClient, credentialVersion: 2 })
       expect(evidence.revoked.tokens).toBe(1)
       const [lateToken, newTokenHash] = [
@@ -97,14 +99,14 @@ export function describeEmergencyRevocation(
     test('of all tokens revokes a token that got its epoch from the store', async () => {
       const id = await register()
       const firstToken = await save(id, {})
-      await expectEvidence(store.stop(ALL))
+      await expectEvidence(store.revokeInEmergency(ALL))
       const secondToken = await save(id, {})
       expect((await store.tokens.find(secondToken))?.epoch).toBe(await readEpoch())
       const [issuedAt, expiresAt] = [readWholeSecond(), new Date(store.clock.now.getTime() + 3_600_000)]
       const token = { clientId: id, credentialVersion: 1, scope: '', audience: '', issuedAt, expiresAt }
       expect(await store.tokens.save(sha256(newToken()), token)).toEqual(await store.tokens.readCutoff())
       expect(await isActive(firstToken)).toBe(false)
-      await expectEvidence(store.stop(ALL))
+      await expectEvidence(store.revokeInEmergency(ALL))
       expect(await isActive(secondToken)).toBe(false)
     })
 
@@ -113,9 +115,12 @@ export function describeEmergencyRevocation(
       const cutoff = readWholeSecond()
       const earlier = new Date(cutoff.getTime() - 1_000)
       const hashes = [await issue(id, { issuedAt: earlier }), await issue(id, { issuedAt: cutoff })]
-      expect((await expectEvidence(store.stop({ kind: 'issued-before', at: cutoff }))).revoked.tokens).toBe(1)
+      const evidence = await expectEvidence(store.revokeInEmergency({ kind: 'issued-before', at: cutoff }))
+      expect(evidence.revoked.tokens).toBe(1)
       expect(await Promise.all(hashes.map(isActive))).toEqual([false, true])
-      await expectEvidence(store.stop({ kind: 'issued-before', at: new Date(cutoff.getTime() - 60_000) }))
+      await expectEvidence(
+        store.revokeInEmergency({ kind: 'issued-before', at: new Date(cutoff.getTime() - 60_000) }),
+      )
       const lateToken = await issue(id, { issuedAt: earlier })
       expect(await Promise.all([...hashes, lateToken].map(isActive))).toEqual([false, true, false])
     })
@@ -126,7 +131,10 @@ export function describeEmergencyRevocation(
     ] as const)('is refused for %s, and leaves another token active', async ([, buildScope]) => {
       const hash = await issue(await register())
       const rowCount = (await store.authority.stops.readAudit()).length
-      expect(await store.stop(buildScope())).toMatchObject({ ok: false, error: expect.stringMatching(/\.$/) })
+      expect(await store.revokeInEmergency(buildScope())).toMatchObject({
+        ok: false,
+        error: expect.stringMatching(/\.$/),
+      })
       expect(await isActive(hash)).toBe(true)
       expect(await store.authority.stops.readAudit()).toHaveLength(rowCount)
     })
@@ -134,7 +142,7 @@ export function describeEmergencyRevocation(
     test('is refused for a deleted agent', async () => {
       const id = await register()
       await store.deactivateAgent(id, 'deleted')
-      expect((await store.stop({ kind: 'client', clientId: id })).ok).toBe(false)
+      expect((await store.revokeInEmergency({ kind: 'client', clientId: id })).ok).toBe(false)
     })
 
     test('of all tokens revokes a token that is saved afterwards, while other tokens are saved and found', async () => {
@@ -143,7 +151,7 @@ export function describeEmergencyRevocation(
         const saves = Array.from({ length: 5 }, () => save(id, {}))
         const epoch = await readEpoch()
         const finds = saves.map(async (hash) => isActive(await hash))
-        await expectEvidence(store.stop(ALL))
+        await expectEvidence(store.revokeInEmergency(ALL))
         const lateToken = await save(id, { epoch })
         await Promise.all(finds)
         return isActive(lateToken)
@@ -154,7 +162,10 @@ export function describeEmergencyRevocation(
     test('writes two audit rows when it runs twice simultaneously', async () => {
       const hash = await issue(await register())
       const rowCount = (await store.authority.stops.readAudit()).length
-      await Promise.all([expectEvidence(store.stop(ALL)), expectEvidence(store.stop(ALL))])
+      await Promise.all([
+        expectEvidence(store.revokeInEmergency(ALL)),
+        expectEvidence(store.revokeInEmergency(ALL)),
+      ])
       expect(await store.authority.stops.readAudit()).toHaveLength(rowCount + 2)
       expect(await isActive(hash)).toBe(false)
     })

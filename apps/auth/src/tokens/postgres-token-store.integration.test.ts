@@ -4,7 +4,7 @@ import { exampleAgent } from '../../test/example-agent.ts'
 import { type Authority, dumpTables } from '../../test/open-authority.ts'
 import { describeEmergencyRevocation } from './emergency-revocation.contract.ts'
 import { createPostgresTokenStore } from './postgres-token-store.ts'
-import { describeTokenStore, newToken, openUnderTest } from './token-store.contract.ts'
+import { describeTokenStore, newToken, openTokenStoreFixture } from './token-store.contract.ts'
 import { describeTokenStoreModel } from './token-store-model.contract.ts'
 import { describeVerifiedTokens } from './token-store-verifications.contract.ts'
 
@@ -20,7 +20,7 @@ describeEmergencyRevocation('Postgres', open)
 describeTokenStoreModel('Postgres', open)
 
 test('finds no token of a client that was disabled with SQL', async () => {
-  await using store = await openUnderTest(open)
+  await using store = await openTokenStoreFixture(open)
   const record = exampleAgent()
   const clientId = record.agent.id
   await store.authority.agents.add(record)

@@ -9,8 +9,8 @@ import {
   JKT,
   newToken,
   type OpenedTokenStore,
-  openUnderTest,
-  type TokenStoreUnderTest,
+  openTokenStoreFixture,
+  type TokenStoreFixture,
 } from './token-store.contract.ts'
 
 /** The expected state in its simplest form. */
@@ -31,7 +31,7 @@ interface Model {
   now: number
 }
 interface Real {
-  readonly store: TokenStoreUnderTest
+  readonly store: TokenStoreFixture
   /** Deletes the cached values, or the tokens too. Absent for a store that loses nothing. */
   lose?(lostData: 'cached copies' | 'everything'): Promise<void>
 }
@@ -152,9 +152,10 @@ const enable = (clientIndex: number) =>
   })
 
 const toWholeSecond = (ms: number) => Math.floor(ms / 1000) * 1000
-const tryStop = async (store: TokenStoreUnderTest, scope: RevocationScope) => (await store.stop(scope)).ok
+const tryStop = async (store: TokenStoreFixture, scope: RevocationScope) =>
+  (await store.revokeInEmergency(scope)).ok
 
-async function stopAll(model: Model, store: TokenStoreUnderTest): Promise<void> {
+async function stopAll(model: Model, store: TokenStoreFixture): Promise<void> {
   expect(await tryStop(store, { kind: 'all-tokens' })).toBe(true)
   // A failed attempt also reserves an epoch, so the epoch may have risen by more than one.
   const { epoch } = await store.authority.tokenAuthority(() => store.clock.now).readCutoff()
@@ -262,10 +263,10 @@ export function describeTokenStoreModel(
   ) => Promise<OpenedTokenStore & { lose?(lostData: 'cached copies' | 'everything'): Promise<void> }>,
 ): void {
   describe(`${kind} token store against a model`, () => {
-    let store: TokenStoreUnderTest & AsyncDisposable
+    let store: TokenStoreFixture & AsyncDisposable
     let loseData: Real['lose']
     beforeAll(async () => {
-      store = await openUnderTest(async (authority, now) => {
+      store = await openTokenStoreFixture(async (authority, now) => {
         const openedStore = await open(authority, now)
         loseData = openedStore.lose
         return openedStore

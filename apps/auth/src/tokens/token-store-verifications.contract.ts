@@ -10,8 +10,8 @@ import { createVerificationStore } from '../verifications/postgres-verification-
 import {
   newToken,
   type OpenedTokenStore,
-  openUnderTest,
-  type TokenStoreUnderTest,
+  openTokenStoreFixture,
+  type TokenStoreFixture,
 } from './token-store.contract.ts'
 
 /** Defines the tests of tokens that depend on a verification. Every TokenStore must pass them. */
@@ -20,9 +20,9 @@ export function describeVerifiedTokens(
   open: (authority: Authority, now: () => Date) => Promise<OpenedTokenStore>,
 ): void {
   describe(`a token that depends on a verification, in the ${kind} token store,`, () => {
-    let store: TokenStoreUnderTest & AsyncDisposable
+    let store: TokenStoreFixture & AsyncDisposable
     beforeAll(async () => {
-      store = await openUnderTest(open)
+      store = await openTokenStoreFixture(open)
     })
     afterAll(() => store[Symbol.asyncDispose]())
 

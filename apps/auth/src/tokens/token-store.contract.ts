@@ -10,25 +10,27 @@ import { revokeInEmergency } from './emergency-revocation.ts'
 import type { RevocationScope } from './emergency-revocation-store.ts'
 import type { TokenRecord, TokenStore } from './token-store.ts'
 
+/** The store that an implementation opens for the tests. */
 export interface OpenedTokenStore extends AsyncDisposable {
   readonly tokens: TokenStore
   /** Returns everything that is stored, as text. */
   dump(): Promise<string>
 }
 
-export interface TokenStoreUnderTest {
+/** An opened store with its authority, its clock and the functions that the tests call. */
+export interface TokenStoreFixture {
   readonly authority: Authority
   readonly tokens: TokenStore
   deactivateAgent(id: AgentId, status: 'disabled' | 'deleted'): Promise<boolean>
-  stop(scope: RevocationScope): ReturnType<typeof revokeInEmergency>
+  revokeInEmergency(scope: RevocationScope): ReturnType<typeof revokeInEmergency>
   readonly clock: { now: Date }
   dump(): Promise<string>
 }
 
 /** Opens a store with an empty database as its authority. The test moves the clock. */
-export async function openUnderTest(
+export async function openTokenStoreFixture(
   open: (authority: Authority, now: () => Date) => Promise<OpenedTokenStore>,
-): Promise<TokenStoreUnderTest & AsyncDisposable> {
+): Promise<TokenStoreFixture & AsyncDisposable> {
   await using stack = new AsyncDisposableStack()
   const authority = stack.use(await openAuthority())
   const clock = { now: new Date() }
@@ -44,13 +46,13 @@ export async function openUnderTest(
     authority,
     tokens,
     deactivateAgent: (id, status) => deactivateAgent(revocationDeps, id, status),
-    stop: (scope) =>
+    revokeInEmergency: (scope) =>
       revokeInEmergency(
         {
           revocationPublisher: noOpRevocationPublisher,
           emergencyRevocations: authority.stops,
           tokens,
-          by: { user: 'rosa', host: 'desk' },
+          by: { user: 'rosa', host: 'ops-laptop' },
         },
         scope,
         {
@@ -74,9 +76,9 @@ export function describeTokenStore(
   open: (authority: Authority, now: () => Date) => Promise<OpenedTokenStore>,
 ): void {
   describe(`${kind} token store`, () => {
-    let store: TokenStoreUnderTest & AsyncDisposable
+    let store: TokenStoreFixture & AsyncDisposable
     beforeAll(async () => {
-      store = await openUnderTest(open)
+      store = await openTokenStoreFixture(open)
     })
     afterAll(() => store[Symbol.asyncDispose]())
 
@@ -99,7 +101,9 @@ export function describeTokenStore(
       }
     }
     let issuedCount = 0
-    /** Issues a token like a process whose cache has this credential version. Every other token is bound to a key. */
+    /**
+     * Saves a token as a process would whose cache holds this credential version. Alternates bearer and bound tokens.
+     */
     async function issue(clientId: AgentId, credentialVersion = 1) {
       const hash = sha256(newToken())
       const binding = issuedCount++ % 2 ? { jkt: JKT } : {}
@@ -205,6 +209,7 @@ export function describeTokenStore(
 
     test('finds no token of a client that the authority does not know', async () => {
       const hash = sha256(newToken())
+      // A store may also refuse to save it.
       await Promise.allSettled([store.tokens.save(hash, buildToken(exampleAgent().agent.id))])
       expect(await isActive(hash)).toBe(false)
     })
@@ -222,7 +227,7 @@ export function describeTokenStore(
       expect(await Promise.all(rounds)).not.toContain(true)
     })
 
-    test('finds no token of a deleted client, whether it was saved during the deletion or after it', async () => {
+    test('finds no token of a deleted client, whether its save began before the deletion or after it', async () => {
       const rounds = Array.from({ length: 10 }, async () => {
         const id = await register()
         const saves = Array.from({ length: 5 }, () => issue(id))

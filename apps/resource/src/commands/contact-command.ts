@@ -57,7 +57,7 @@ export const contactCommands = [
       })
       if (!message) throw new Refusal('There is no message with this id.')
       if ('erasedAt' in message) return { json: message, text: describeErasedMessage(message) }
-      return { json: formatAsJson(message), text: describeMessage(message) }
+      return { json: toMessageJson(message), text: describeMessage(message) }
     },
   }),
   defineCommand({
@@ -71,14 +71,14 @@ export const contactCommands = [
     },
     opens: 'database',
     run: ({ db, args: { id, to }, operator, now }) =>
-      recordStep(db, { step: 'assign', owner: to ?? operator.user }, { id, operator, now }),
+      recordStep(db, { kind: 'assign', owner: to ?? operator.user }, { id, operator, now }),
   }),
   defineCommand({
     name: 'contact answered',
     summary: 'record that staff answered a message; this is audited',
     parameters: { id: messageArgument },
     opens: 'database',
-    run: ({ db, args: { id }, operator, now }) => recordStep(db, { step: 'answered' }, { id, operator, now }),
+    run: ({ db, args: { id }, operator, now }) => recordStep(db, { kind: 'answered' }, { id, operator, now }),
   }),
   defineCommand({
     name: 'contact close',
@@ -96,13 +96,13 @@ export const contactCommands = [
     opens: 'database',
     async run({ db, settings, args: { id, noteFile }, operator, now }) {
       const note = await readNote(noteFile)
-      const step = { step: 'close', note, sealingKeys: settings.RESOURCE_KEK_FILE } as const
+      const step = { kind: 'close', note, sealingKeys: settings.RESOURCE_KEK_FILE } as const
       return await recordStep(db, step, { id, operator, now })
     },
   }),
   defineCommand({
     name: 'contact erase',
-    summary: 'erase the text and address of a message; this is audited',
+    summary: 'erase the content, addresses and mails of a message; this is audited',
     parameters: { id: messageArgument },
     opens: 'database',
     async run({ db, args: { id }, operator, now, log }) {
@@ -138,16 +138,16 @@ async function recordStep(
   const state = await recordStaffStep(db, step, { id, actor: operator.user, now: now() })
   if (state === undefined)
     throw new Refusal(
-      'There is no open, delivered message with this id. "contact list" shows the state of each message.',
+      'There is no open, delivered message with this id. To see the states of recent messages, run "contact list".',
     )
   return {
     json: { id, staffState: state },
-    text: `${id} is ${step.step === 'assign' ? `with ${step.owner}, ${state}` : state}.`,
+    text: `${id} is ${step.kind === 'assign' ? `with ${step.owner}, ${state}` : state}.`,
   }
 }
 
 const describeErasedMessage = ({ id, topic, createdAt, erasedAt }: ErasedMessage) =>
-  `Message ${id}, ${topic}, erased\nSent ${createdAt.toISOString()}. Its text and addresses were erased ${erasedAt.toISOString()}.`
+  `Message ${id}, ${topic}, erased.\nSent ${createdAt.toISOString()}. Its text and addresses were erased on ${erasedAt.toISOString()}.`
 
 const describeListedMessage = ({
   id,
@@ -172,23 +172,23 @@ function describeAge(minutes: number): string {
   return minutes < 48 * 60 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / (24 * 60))} d`
 }
 
-/** Converts a message to JSON. `verified_domain` and `email_verified` are named as in the API and in other commands. */
-const formatAsJson = ({ agentDomain, handling, ...message }: DecryptedMessage) => ({
+/** Builds the JSON output. `verified_domain` and `email_verified` are named as in the API and in other commands. */
+const toMessageJson = ({ agentDomain, handling, ...message }: DecryptedMessage) => ({
   ...message,
   ...handling,
   staffState: describeStaffState(message.state, handling),
   ...(agentDomain !== null && { verified_domain: agentDomain }),
-  email_verified: isVerified(message),
+  email_verified: isEmailVerified(message),
 })
 
 /** Returns whether the e-mail address is verified. It always is for an agent's message, and for a person's after confirmation. */
-const isVerified = ({ state }: Pick<DecryptedMessage, 'state'>) => state !== 'unconfirmed'
+const isEmailVerified = ({ state }: Pick<DecryptedMessage, 'state'>) => state !== 'unconfirmed'
 
 function describeWriter({ writtenBy, agentDomain, state }: DecryptedMessage): string {
   const agent =
     agentDomain === null ? 'an AI agent or app' : `an AI agent at ${agentDomain} ${DOMAIN_CHECKED}`
   const writer = writtenBy === 'agent' ? agent : 'a person on the website'
-  return `${writer}; e-mail ${isVerified({ state }) ? 'verified' : 'not verified'}`
+  return `${writer}; e-mail ${isEmailVerified({ state }) ? 'verified' : 'not verified'}`
 }
 
 /** Formats a message for a terminal. Marks each line of the message and of the staff note, so they cannot imitate other lines. */
@@ -197,8 +197,8 @@ const describeMessage = (message: DecryptedMessage) =>
     `Message ${message.id}, ${message.topic}, ${describeStaffState(message.state, message.handling)}`,
     ...(message.handling.owner === null ? [] : [`With ${message.handling.owner}`]),
     `Written by ${describeWriter(message)}`,
-    ...(message.triggers.length > 0 ? [`Needs a lawyer: ${message.triggers.join(', ')}`] : []),
-    `Answer to ${message.replyTo}`,
+    ...(message.triggers.length > 0 ? [`Needs an attorney: ${message.triggers.join(', ')}`] : []),
+    `Reply to ${message.replyTo}`,
     message.text.replaceAll(/^/gm, '| '),
-    ...(message.note === null ? [] : ['Note of staff:', message.note.replaceAll(/^/gm, '| ')]),
+    ...(message.note === null ? [] : ['Staff note:', message.note.replaceAll(/^/gm, '| ')]),
   ].join('\n')

@@ -121,9 +121,9 @@ export const eraseMessage = (
 
 /** A step that staff take to handle a message. */
 export type StaffStep =
-  | { readonly step: 'assign'; readonly owner: string }
-  | { readonly step: 'answered' }
-  | { readonly step: 'close'; readonly note: string; readonly sealingKeys: SealingKeys }
+  | { readonly kind: 'assign'; readonly owner: string }
+  | { readonly kind: 'answered' }
+  | { readonly kind: 'close'; readonly note: string; readonly sealingKeys: SealingKeys }
 
 /**
  * Records a step that staff took. If the message has no owner, the actor becomes its owner. The public API shows none of this.
@@ -137,7 +137,7 @@ export const recordStaffStep = (
 ): Promise<string | undefined> =>
   db.transaction(async (tx) => {
     const note =
-      staffStep.step === 'close'
+      staffStep.kind === 'close'
         ? staffStep.sealingKeys.seal(staffStep.note, getMessageContext(id, 'note'))
         : null
     const { rows } = await tx.query<{ answered_at: Date | null; closed_at: Date | null }>(
@@ -150,15 +150,15 @@ export const recordStaffStep = (
        returning answered_at, closed_at`,
       [
         id,
-        staffStep.step === 'assign' ? staffStep.owner : null,
+        staffStep.kind === 'assign' ? staffStep.owner : null,
         actor,
-        staffStep.step === 'answered',
-        staffStep.step === 'close',
+        staffStep.kind === 'answered',
+        staffStep.kind === 'close',
         note,
         now,
       ],
     )
     if (!rows[0]) return undefined
-    await recordStaffAct(tx, { actor, action: `contact ${staffStep.step}`, about: id }, now)
+    await recordStaffAct(tx, { actor, action: `contact ${staffStep.kind}`, about: id }, now)
     return describeStaffState('delivered', { answeredAt: rows[0].answered_at, closedAt: rows[0].closed_at })
   })

@@ -1,18 +1,18 @@
-import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import { type FeatureRows, findFeature, readModelFile } from '../model-file.ts'
 
 /**
  * A nearest-centroid classifier: for each section, the mean of the TF-IDF vectors of the questions that it answers.
  * `train-likely-sections.ts` computes it from labelled questions.
  */
-const SectionModel = z.strictObject({
-  sections: z.array(z.string()),
-  /** For each feature its rarity (inverse document frequency), then pairs: a section's index, and a weight in thousandths. */
-  features: z.record(z.string(), z.tuple([z.number(), z.array(z.number())])),
-})
-export type SectionModel = Readonly<z.infer<typeof SectionModel>>
+const SectionModelHead = z.strictObject({ sections: z.array(z.string()) })
 
-const MODEL_FILE = new URL('../../data/likely-sections.json', import.meta.url)
+export interface SectionModel extends Readonly<z.infer<typeof SectionModelHead>> {
+  /** The weights are pairs of numbers with spaces between them: a section's index, and a weight in thousandths. */
+  readonly features: FeatureRows
+}
+
+const MODEL_FILE = new URL('../../data/likely-sections.txt', import.meta.url)
 /** Matches the features that the model uses: words, first letters of words, and bigrams. */
 const MODEL_FEATURE = /^[wgb] /
 
@@ -20,7 +20,7 @@ let packagedModel: SectionModel | undefined
 
 /** Loads the model of this package, once per process. */
 export function loadSectionModel(): SectionModel {
-  packagedModel ??= SectionModel.parse(JSON.parse(readFileSync(MODEL_FILE, 'utf8')))
+  packagedModel ??= readModelFile(MODEL_FILE, SectionModelHead)
   return packagedModel
 }
 
@@ -38,19 +38,24 @@ export function computeSectionSimilarities(
   model: SectionModel,
   names: readonly string[],
 ): ReadonlyMap<string, number> {
-  const similarities = new Map<string, number>()
+  const sums = new Float64Array(model.sections.length)
   let sumOfSquares = 0
   for (const name of selectSectionFeatures(names)) {
-    const [rarity, weights] = model.features[name] ?? []
-    if (rarity === undefined || weights === undefined) continue
+    const feature = findFeature(model.features, name)
+    if (feature === undefined) continue
+    const { rarity } = feature
     sumOfSquares += rarity ** 2
-    for (let index = 0; index < weights.length; index += 2) {
-      const section = model.sections[weights[index] ?? -1] ?? ''
-      const weight = weights[index + 1] ?? 0
-      similarities.set(section, (similarities.get(section) ?? 0) + (rarity * weight) / 1_000)
+    const numbers = feature.weights.split(' ')
+    for (let index = 0; index < numbers.length; index += 2) {
+      const section = Number(numbers[index])
+      sums[section] = (sums[section] ?? 0) + (rarity * Number(numbers[index + 1])) / 1_000
     }
   }
   const length = Math.sqrt(sumOfSquares) || 1
-  for (const [section, sum] of similarities) similarities.set(section, sum / length)
+  const similarities = new Map<string, number>()
+  for (const [index, section] of model.sections.entries()) {
+    const sum = sums[index] ?? 0
+    if (sum !== 0) similarities.set(section, sum / length)
+  }
   return similarities
 }

@@ -23,6 +23,8 @@ import { countQuestions, detectQuestionTypes } from './question-types.ts'
 /** A section, with the types of information that it gives. */
 export interface IndexedSection extends GuideSection {
   readonly types: ReadonlySet<QuestionType>
+  /** The id under which the model of likely sections knows it. */
+  readonly modelId: string
 }
 
 export interface SectionHit {
@@ -140,7 +142,11 @@ export function createSectionIndex(
       const asks = [...answeredAsks, ...nearAsks]
       for (const [, heading = ''] of section.markdown.matchAll(/^### +(.+)$/gm))
         sectionIdsByHeading.set(`${guide.slug}#${toHeadingAnchor(heading)}`, section.id)
-      sections.set(section.id, { ...section, types: new Set(types) })
+      sections.set(section.id, {
+        ...section,
+        types: new Set(types),
+        modelId: `${guide.slug}#${section.key}`,
+      })
       vocabulary.push(...splitWords(section.text), ...asks.flatMap(splitWords))
       const fields = {
         asks: parseCachedTerms(asks.join('\n')),
@@ -194,8 +200,8 @@ export function createSectionIndex(
         guideSearch.search(query, { boost: GUIDE_BOOST }).map(({ id, score }) => [String(id), score]),
       )
       const termCount = queryTerms.length || 1
-      const getRelativeSimilarity = ({ guide, key }: GuideSection) =>
-        (likely?.sections.get(`${guide}#${key}`) ?? 0) / (maxSimilarity || 1)
+      const getRelativeSimilarity = ({ modelId }: IndexedSection) =>
+        (likely?.sections.get(modelId) ?? 0) / (maxSimilarity || 1)
       const hits = sectionSearch.search(query, { boost: SECTION_BOOST }).map(({ id, score }): SectionHit => {
         const section = sections.get(String(id))
         if (section === undefined) throw new Error(`no section ${id}`)

@@ -1,10 +1,11 @@
 /* oxlint-disable no-console -- a program whose output is what it prints */
 import { writeFileSync } from 'node:fs'
 import { loadSectionAsks } from '@plainpath/guides'
+import { formatModelFile } from '../model-file.ts'
 import { parseTrainingArguments, readTrainingQuestions } from '../training-questions.ts'
 import { readFeatures } from '../triggers/match-triggers.ts'
 import { loadTriggers } from '../triggers/trigger-file.ts'
-import { type SectionModel, selectSectionFeatures } from './likely-sections.ts'
+import { selectSectionFeatures } from './likely-sections.ts'
 
 /**
  * This program computes the model of `likely-sections.ts` and writes it to a file. Its examples are the labelled questions of the
@@ -85,23 +86,13 @@ for (const [index, id] of sectionIds.entries()) {
   }
 }
 
-const roundToHundredths = (value: number) => Math.round(value * 100) / 100
-const features: SectionModel['features'] = Object.fromEntries(
-  [...weightsByFeature]
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, weights]) => [name, [roundToHundredths(rarities.get(name) ?? 0), weights]]),
-)
-const featureLines = Object.entries(features).map(
-  ([name, row]) => `${JSON.stringify(name)}: ${JSON.stringify(row)}`,
-)
-const json = `{
-"sections": ${JSON.stringify(sectionIds)},
-"features": {
-${featureLines.join(',\n')}
-}
-}
-`
-writeFileSync(out ?? new URL('../../data/likely-sections.json', import.meta.url), json)
+const features = [...weightsByFeature].map(([name, weights]) => ({
+  name,
+  rarity: rarities.get(name) ?? 0,
+  weights: weights.join(' '),
+}))
+const modelFile = formatModelFile({ sections: sectionIds }, features)
+writeFileSync(out ?? new URL('../../data/likely-sections.txt', import.meta.url), modelFile)
 console.log(
-  `${examples.length} examples, ${sectionIds.length} sections, ${featureLines.length} features, ${Math.round(json.length / 1024)} kB`,
+  `${examples.length} examples, ${sectionIds.length} sections, ${features.length} features, ${Math.round(modelFile.length / 1024)} kB`,
 )

@@ -1,19 +1,22 @@
-import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import { type FeatureRows, findFeature, readModelFile } from '../model-file.ts'
 
 /**
  * A linear model that classifies a question: as one of the triggers, the subject of one of the guides, or another subject. It has a
  * weight for each feature and class. `train-likely-triggers.ts` trains it on labelled questions.
  */
-const TriggerModel = z.strictObject({
+const TriggerModelHead = z.strictObject({
   triggers: z.array(z.string()),
   guides: z.array(z.string()),
   /** The bias of each class: each trigger, then each guide, then other subjects. */
   bias: z.array(z.number()),
-  /** The rarity of each feature, and its weights as `formatWeights` formats them. */
-  features: z.record(z.string(), z.tuple([z.number(), z.string()])),
 })
-export type TriggerModel = Readonly<z.infer<typeof TriggerModel>>
+export type TriggerModelHead = Readonly<z.infer<typeof TriggerModelHead>>
+
+export interface TriggerModel extends TriggerModelHead {
+  /** `formatWeights` formats the weights. */
+  readonly features: FeatureRows
+}
 
 /** A feature of a question, with the indexes of the tokens from which it comes. */
 export interface Feature {
@@ -29,7 +32,7 @@ export interface LikelyTrigger {
   readonly findTokens: () => readonly number[]
 }
 
-const MODEL_FILE = new URL('../../data/likely-triggers.json', import.meta.url)
+const MODEL_FILE = new URL('../../data/likely-triggers.txt', import.meta.url)
 /**
  * The Euclidean length to which the feature values of a question are scaled. The many features of letters are scaled
  * separately. A vector that is shorter than `min` is scaled as if it had that length.
@@ -81,7 +84,7 @@ let packagedModel: TriggerModel | undefined
 
 /** Loads the model of this package, once per process. */
 export function loadTriggerModel(): TriggerModel {
-  packagedModel ??= TriggerModel.parse(JSON.parse(readFileSync(MODEL_FILE, 'utf8')))
+  packagedModel ??= readModelFile(MODEL_FILE, TriggerModelHead)
   return packagedModel
 }
 
@@ -104,8 +107,8 @@ export interface Classification {
 /** Computes the probability of each class. Linear in the number of features. */
 export function classifyQuestion(model: TriggerModel, features: readonly Feature[]): Classification {
   const weightedFeatures = features.flatMap((feature) => {
-    const [rarity, weights] = model.features[feature.name] ?? []
-    return rarity === undefined || weights === undefined ? [] : [{ ...feature, rarity, weights }]
+    const weighted = findFeature(model.features, feature.name)
+    return weighted ? [{ ...feature, ...weighted }] : []
   })
   const values = computeFeatureValues(weightedFeatures)
   const logits = [...model.bias]

@@ -1,8 +1,9 @@
 /* oxlint-disable no-console -- a program whose output is what it prints */
 import { writeFileSync } from 'node:fs'
 import { loadGuides } from '@plainpath/guides'
+import { formatModelFile } from '../model-file.ts'
 import { parseTrainingArguments } from '../training-questions.ts'
-import { computeFeatureValues, formatWeights, type TriggerModel } from './likely-triggers.ts'
+import { computeFeatureValues, formatWeights, type TriggerModelHead } from './likely-triggers.ts'
 import { readFeatures } from './match-triggers.ts'
 import { minimise } from './minimise.ts'
 import { loadTrainingExamples } from './training-examples.ts'
@@ -174,41 +175,24 @@ function addScaled(target: Float64Array, factor: number, row: Float64Array): voi
 
 const trainedWeights = minimise(computeLoss, weightCount, MAX_ITERATIONS)
 
-const roundToHundredths = (value: number) => Math.round(value * 100) / 100
-const model: TriggerModel = {
+const head: TriggerModelHead = {
   triggers: triggerIds,
   guides: guideSlugs,
-  bias: Array.from(trainedWeights.subarray(biasOffset), roundToHundredths),
-  features: Object.fromEntries(
-    featureNames
-      .map((name, index): [string, [number, string]] => [
-        name,
-        [
-          roundToHundredths(inverseDocumentFrequencies[index] ?? 0),
-          formatWeights(
-            trainedWeights
-              .subarray(index * classCount, (index + 1) * classCount)
-              .map((weight) => (Math.abs(weight) < MIN_WEIGHT ? 0 : weight)),
-          ),
-        ],
-      ])
-      .filter(([, [, formattedWeights]]) => formattedWeights !== '')
-      .toSorted(([a], [b]) => (a < b ? -1 : 1)),
-  ),
+  bias: Array.from(trainedWeights.subarray(biasOffset), (bias) => Math.round(bias * 100) / 100),
 }
-const featureLines = Object.entries(model.features).map(
-  ([name, row]) => `${JSON.stringify(name)}: ${JSON.stringify(row)}`,
-)
-const json = `{
-"triggers": ${JSON.stringify(model.triggers)},
-"guides": ${JSON.stringify(model.guides)},
-"bias": ${JSON.stringify(model.bias)},
-"features": {
-${featureLines.join(',\n')}
-}
-}
-`
-writeFileSync(out ?? new URL('../../data/likely-triggers.json', import.meta.url), json)
+const features = featureNames
+  .map((name, index) => ({
+    name,
+    rarity: inverseDocumentFrequencies[index] ?? 0,
+    weights: formatWeights(
+      trainedWeights
+        .subarray(index * classCount, (index + 1) * classCount)
+        .map((weight) => (Math.abs(weight) < MIN_WEIGHT ? 0 : weight)),
+    ),
+  }))
+  .filter(({ weights }) => weights !== '')
+const modelFile = formatModelFile(head, features)
+writeFileSync(out ?? new URL('../../data/likely-triggers.txt', import.meta.url), modelFile)
 console.log(
-  `${examples.length} examples, ${featureLines.length} features, ${Math.round(json.length / 1024)} kB`,
+  `${examples.length} examples, ${features.length} features, ${Math.round(modelFile.length / 1024)} kB`,
 )

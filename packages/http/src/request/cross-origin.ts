@@ -15,31 +15,34 @@ const EXPOSED_HEADERS =
 const ACCEPTED_HEADERS =
   'Authorization, Client-Assertion, Content-Type, DPoP, If-None-Match, X-Request-Id, Idempotency-Key, MCP-Protocol-Version, Mcp-Method, Mcp-Name'
 
-const createReadableHeaders = (origin: string) => ({
+const createCorsHeaders = (origin: string) => ({
   'access-control-allow-origin': origin,
   'access-control-expose-headers': EXPOSED_HEADERS,
 })
-/** The headers of a response that scripts of any origin may read. */
-export const READABLE_BY_ALL: Readonly<Record<string, string>> = createReadableHeaders('*')
+/** CORS headers that let scripts of any origin read a response. */
+export const PUBLIC_CORS_HEADERS: Readonly<Record<string, string>> = createCorsHeaders('*')
 
 /**
  * Creates the middleware for CORS without credentials: public GETs and POSTs for any origin, other writes for the
- * configured origins. Refuses (403) any other write that a browser marks as cross-site, before the body is read.
+ * configured origins. The middleware itself responds to preflights (204). It refuses (403) any other write that a
+ * browser marks as cross-site, before the body is read.
  */
 export function handleCrossOrigin(options: CrossOriginOptions): Middleware {
   const allowedOrigins = new Set(options.allowedOrigins)
   return async (ctx, next) => {
     const origin = ctx.get('origin')
-    const preflightFor = ctx.method === 'OPTIONS' ? ctx.get('access-control-request-method') : ''
-    const method = preflightFor || ctx.method
+    const preflightMethod = ctx.method === 'OPTIONS' ? ctx.get('access-control-request-method') : ''
+    const method = preflightMethod || ctx.method
     const isRead = method === 'GET' || method === 'HEAD'
     const isPublic = isRead
       ? options.isPublicGet(ctx.path)
       : method === 'POST' && options.isPublicPost?.(ctx.path) === true
-    const permittedOrigin = isPublic ? '*' : !isRead && allowedOrigins.has(origin) && origin
-    if (permittedOrigin) ctx.set(createReadableHeaders(permittedOrigin))
+    let permittedOrigin: string | undefined
+    if (isPublic) permittedOrigin = '*'
+    else if (!isRead && allowedOrigins.has(origin)) permittedOrigin = origin
+    if (permittedOrigin) ctx.set(createCorsHeaders(permittedOrigin))
     if (!isPublic && !isRead && allowedOrigins.size > 0) ctx.vary('Origin')
-    if (preflightFor && origin) {
+    if (preflightMethod && origin) {
       if (permittedOrigin) {
         ctx.set({
           'access-control-allow-methods': isRead ? 'GET, HEAD' : method,
@@ -59,22 +62,28 @@ export function handleCrossOrigin(options: CrossOriginOptions): Middleware {
 }
 
 /**
- * Refuses a form that a browser sends from a page of another origin. `Sec-Fetch-Site` decides, or `Origin` if the
- * browser does not send it. A request without either header does not come from another site's page.
+ * Refuses a form that a browser sends from a page of another origin. `Sec-Fetch-Site` decides. Without it, `Origin`
+ * decides, of which only the host is compared: TLS ends at the gateway, so the request does not show the scheme that
+ * the browser used. A request with neither header is accepted, because browsers send one of them with a cross-origin
+ * POST.
  *
- * @param isUnguessable true for a form with a secret, whose page sends no referrer; `Origin: null` is then accepted
+ * @param options.acceptNullOrigin true to accept `Origin: null` without `Sec-Fetch-Site`: for a form with a secret, on
+ *   a page with `Referrer-Policy: no-referrer`
  * @throws {Problem} 403 `cross-site-request`
  */
-export function requireSameOrigin(ctx: Context, isUnguessable = false): void {
+export function requireSameOrigin(
+  ctx: Context,
+  { acceptNullOrigin = false }: { readonly acceptNullOrigin?: boolean } = {},
+): void {
   const site = ctx.get('sec-fetch-site')
   const origin = ctx.get('origin')
-  const isOurOrigin = !origin || parseHost(origin) === ctx.host || (isUnguessable && origin === 'null')
+  const isOurOrigin = !origin || parseHost(origin) === ctx.host || (acceptNullOrigin && origin === 'null')
   const isSameOrigin = site ? site === 'same-origin' || site === 'none' : isOurOrigin
   if (!isSameOrigin)
     throw new Problem('cross-site-request', {
-      detail: 'Forms of other sites are refused. Open the page of this form here, and send it again.',
+      detail: 'This form can only be sent from our own page. Open the page and send the form again.',
     })
 }
 
-/** Parses the host of an origin. Returns undefined for the origin `null`, which pages without a referrer send. */
+/** Parses the host of an origin. Returns undefined for an invalid origin, such as `null`. */
 const parseHost = (origin: string) => URL.parse(origin)?.host

@@ -3,7 +3,7 @@ import type { Limiter } from '../limits/limiter.ts'
 import { formatLimitHeaders } from '../limits/spend-limits.ts'
 import { type TraceRequestsOptions, traceResponse } from '../observability/trace-requests.ts'
 import { findClientAddress } from '../request/client-address.ts'
-import { READABLE_BY_ALL } from '../request/cross-origin.ts'
+import { PUBLIC_CORS_HEADERS } from '../request/cross-origin.ts'
 import {
   chooseRequestId,
   createCommonHeaders,
@@ -138,7 +138,7 @@ function createTextCache() {
 
 /** Creates a cached function that lists header names and values alternately, which Node sends without checks. */
 function createHeaderCache(origin: string) {
-  const common = { ...createCommonHeaders(origin), ...READABLE_BY_ALL }
+  const common = { ...createCommonHeaders(origin), ...PUBLIC_CORS_HEADERS }
   const cache = {
     anonymous: new WeakMap<EncodedBody, string[]>(),
     authenticated: new WeakMap<EncodedBody, string[]>(),

@@ -97,7 +97,7 @@ async function serveRaw(ctx: Context, route: RawRoute, { limiter }: MountDepende
  * the proof as used, validation, the handler.
  */
 async function serveRoute(ctx: Context, route: Route, deps: MountDependencies): Promise<void> {
-  if (route.form) requireSameOrigin(ctx, route.form === 'unguessable')
+  if (route.form) requireSameOrigin(ctx, { acceptNullOrigin: route.form === 'unguessable' })
   const hasCredentials = route.access !== 'open' && ctx.get('authorization') !== ''
   await applyAddressLimits(ctx, deps.limiter, [
     ...(route.limits.address ?? []),
