@@ -1,7 +1,7 @@
 import { type MailServer, startMailServer } from '@plainpath/mail/testing'
 import { type System, type SystemOptions, startSystem } from './in-process/start-system.ts'
-import { mailSettings, showCode, waitForMailedLink } from './lend-mailbox-to.ts'
 import { createSender } from './send.ts'
+import { createMailSettings, showCode, waitForMailedLink } from './verification-steps.ts'
 
 export interface SystemWithMail extends System {
   readonly mail: MailServer
@@ -13,7 +13,7 @@ export interface SystemWithMail extends System {
 export async function startSystemWithMail(options: SystemOptions = {}): Promise<SystemWithMail> {
   await using opening = new AsyncDisposableStack()
   const mail = opening.use(await startMailServer())
-  const env = { ...mailSettings(mail), RESOURCE_CONTACT_HOLD: '10', ...options.env }
+  const env = { ...createMailSettings(mail), RESOURCE_CONTACT_HOLD: '10', ...options.env }
   const system = opening.use(await startSystem({ ...options, env }))
   const resources = opening.move()
   return {

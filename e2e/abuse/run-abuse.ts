@@ -7,8 +7,8 @@ import { type MailServer, startMailServer } from '@plainpath/mail/testing'
 import { waitUntil } from '@plainpath/stack/managed-process'
 import { type Stack, startStack } from '@plainpath/stack/start-stack'
 import { readMetric } from '../faults/operations-listener.ts'
-import { mailSettings } from '../lend-mailbox-to.ts'
 import { basic, createSender, form, type HttpRequest, json, type Sender } from '../send.ts'
+import { createMailSettings } from '../verification-steps.ts'
 
 /** The number of responses to one kind of request by status; 0 is no response. */
 export type Statuses = Readonly<Record<number, number>>
@@ -48,7 +48,7 @@ export async function runAbuse(options: {
   const { seconds, folder, print } = options
   await using resources = new AsyncDisposableStack()
   const mail = resources.use(await startMailServer())
-  const settings = mailSettings(mail)
+  const settings = createMailSettings(mail)
   const stack = resources.use(await startStack({ folder, limitsFactor: 1, settings, print }))
   const openSender = (from: string) => resources.use(createSender(stack.origin, { from }))
 

@@ -1,5 +1,5 @@
-import type { AgentCredentials } from '../lend-mailbox-to.ts'
 import { basic, form, json, type Sender } from '../send.ts'
+import type { AgentCredentials } from '../verification-steps.ts'
 
 const MAX_ATTEMPTS = 20
 

@@ -8,7 +8,7 @@ import type { RunningApp } from '@plainpath/stack/start-app'
 import { type Stack, startStack } from '@plainpath/stack/start-stack'
 import { Redis } from 'ioredis'
 import { type AgentKey, createAgentKey } from '../agent-key.ts'
-import { mailSettings } from '../lend-mailbox-to.ts'
+import { createMailSettings } from '../verification-steps.ts'
 import { WITHOUT_FSYNC } from '../without-fsync.ts'
 import { type FaultProxies, openFaultProxies } from './fault-proxies.ts'
 import { type FaultyDocumentServer, startFaultyDocumentServer } from './faulty-document-server.ts'
@@ -90,7 +90,7 @@ export async function startFaultyStack(options: {
       settings: {
         ...SETTINGS,
         AUTH_CLIENT_DOCUMENT_TEST_HOSTS: documents.address,
-        ...mailSettings({ url: await proxies.addProxy('mail', mail.url) }),
+        ...createMailSettings({ url: await proxies.addProxy('mail', mail.url) }),
       },
       redirectStores: async (addresses) => ({
         AUTH_DATABASE_URL: await proxies.addProxy('auth database', addresses.AUTH_DATABASE_URL),

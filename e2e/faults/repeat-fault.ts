@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { waitUntil } from '@plainpath/stack/managed-process'
-import { lendMailboxTo, STAFF_INBOX } from '../lend-mailbox-to.ts'
 import { basic, createSender, form, type HttpResponse, json, type Sender } from '../send.ts'
 import { identifyMail } from '../system/mail-load.ts'
+import { STAFF_INBOX, verifyMailbox } from '../verification-steps.ts'
 import { registerExtraAgent, requestToken } from './extra-agent.ts'
 import { createRepeatedFault, type FaultCase } from './fault-case.ts'
 import { describeResentMails } from './faulty-mail-server.ts'
@@ -71,7 +71,7 @@ export function createDeliveredTwiceFault(): FaultCase {
         messageCount = 0
         mistakes = []
         sender = createSender(stack.origin)
-        token = await requestLentToken(sender, mail)
+        token = await obtainContactToken(sender, mail)
         mailsBefore = mail.received.length
         storedMessagesBefore = await countStoredMessages(admin)
       },
@@ -100,15 +100,17 @@ export function createDeliveredTwiceFault(): FaultCase {
 }
 
 /**
- * Registers an agent and lends it a mailbox. Returns its token. Tries again for up to a minute if this fails, which can
- * happen shortly after another fault.
+ * Registers an agent and verifies a mailbox for it. Tries again for up to a minute if this fails, which can happen
+ * shortly after another fault.
+ *
+ * @returns a token with `contact:write`
  */
-async function requestLentToken(sender: Sender, mail: FaultyStack['mail']): Promise<string> {
+async function obtainContactToken(sender: Sender, mail: FaultyStack['mail']): Promise<string> {
   let token = ''
   let lastError: unknown
-  const lendMailbox = async () => {
+  const tryVerification = async () => {
     const email = `ana@${randomUUID()}.example.org`
-    token = await lendMailboxTo(await registerExtraAgent(sender), email, { mail, sender }).catch(
+    token = await verifyMailbox(await registerExtraAgent(sender), email, { mail, sender }).catch(
       (error: unknown) => {
         lastError = error
         return ''
@@ -116,7 +118,7 @@ async function requestLentToken(sender: Sender, mail: FaultyStack['mail']): Prom
     )
     return token !== ''
   }
-  if (!(await waitUntil(lendMailbox, PATIENCE_MS))) throw lastError
+  if (!(await waitUntil(tryVerification, PATIENCE_MS))) throw lastError
   return token
 }
 

@@ -1,6 +1,6 @@
 import { waitUntil } from '@plainpath/stack/managed-process'
-import type { AgentCredentials } from '../lend-mailbox-to.ts'
 import { createSender, type Sender } from '../send.ts'
+import type { AgentCredentials } from '../verification-steps.ts'
 import { registerExtraAgent, requestToken } from './extra-agent.ts'
 import { createRepeatedFault, type FaultCase } from './fault-case.ts'
 import type { FaultyStack } from './faulty-stack.ts'

@@ -3,7 +3,7 @@ import type { MailServer } from '@plainpath/mail/testing'
 import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
-import { findLink } from '../lend-mailbox-to.ts'
+import { findLink } from '../verification-steps.ts'
 import { BUTTONS, SIGN_IN_CODE } from './person.ts'
 
 /** A person at a page of Chromium, with a mailbox. */

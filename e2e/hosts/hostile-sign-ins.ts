@@ -1,5 +1,5 @@
-import { postAs } from '../lend-mailbox-to.ts'
 import { createSender, json } from '../send.ts'
+import { postAs } from '../verification-steps.ts'
 import type { Authorization } from './app.ts'
 import { BUTTONS, type Person } from './person.ts'
 import { findForm, type Page } from './plain-browser.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { MailServer } from '@plainpath/mail/testing'
 import { waitUntil } from '@plainpath/stack/managed-process'
-import { findLink } from '../lend-mailbox-to.ts'
+import { findLink } from '../verification-steps.ts'
 import { openPlainBrowser, type Page, type PlainBrowser } from './plain-browser.ts'
 
 const DELIVERY_MS = 20_000

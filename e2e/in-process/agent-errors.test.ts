@@ -13,7 +13,7 @@ import { AGENT_ERRORS, JWT_BEARER_GRANT } from '@plainpath/metadata'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createAgentKey } from '../agent-key.ts'
-import { findLink, mailSettings } from '../lend-mailbox-to.ts'
+import { createMailSettings, findLink } from '../verification-steps.ts'
 import { type System, startSystem } from './start-system.ts'
 
 const DOMAIN = 'agent.example.org'
@@ -28,7 +28,7 @@ beforeAll(async () => {
   const authority = await openCertificateAuthority()
   documents = resources.use(await startDocumentHost(await authority.issue([DOMAIN])))
   const env = {
-    ...mailSettings(mail),
+    ...createMailSettings(mail),
     RESOURCE_CONTACT_HOLD: '10',
   }
   const settings = { AUTH_CLIENT_DOCUMENT_TEST_HOSTS: `${DOMAIN}:${documents.port}` }

@@ -11,7 +11,7 @@ import {
   parseRequest,
 } from '../documented-exchanges.ts'
 import { fencedBlocks } from '../fenced-blocks.ts'
-import { findLink, mailSettings } from '../lend-mailbox-to.ts'
+import { createMailSettings, findLink } from '../verification-steps.ts'
 import { type System, startSystem } from './start-system.ts'
 
 const DOMAIN = 'agent.example.org'
@@ -26,7 +26,7 @@ beforeAll(async () => {
   const authority = await openCertificateAuthority()
   documents = resources.use(await startDocumentHost(await authority.issue([DOMAIN])))
   const settings = { AUTH_CLIENT_DOCUMENT_TEST_HOSTS: `${DOMAIN}:${documents.port}` }
-  const env = { ...mailSettings(mail), RESOURCE_CONTACT_HOLD: '10' }
+  const env = { ...createMailSettings(mail), RESOURCE_CONTACT_HOLD: '10' }
   system = resources.use(await startSystem({ env, documents: { settings, runtime: { ca: authority.pem } } }))
 })
 afterAll(() => resources.disposeAsync())

@@ -2,9 +2,9 @@ import { startMailServer } from '@plainpath/mail/testing'
 import { openPool } from '@plainpath/postgres'
 import { expect, test } from 'vitest'
 import { type FaultProxy, startFaultProxy } from '../faults/fault-proxy.ts'
-import { lendMailboxTo, mailSettings, STAFF_INBOX } from '../lend-mailbox-to.ts'
 import { createSender, json } from '../send.ts'
 import type { RegisteredAgent } from '../system/open-system.ts'
+import { createMailSettings, STAFF_INBOX, verifyMailbox } from '../verification-steps.ts'
 import { startSystem } from './start-system.ts'
 
 test('F-05, F-28 returns the stored message when it is sent again with its key after the reply to its COMMIT was lost', {
@@ -15,7 +15,7 @@ test('F-05, F-28 returns the stored message when it is sent again with its key a
   let proxy: FaultProxy | undefined
   const system = opening.use(
     await startSystem({
-      env: mailSettings(mail),
+      env: createMailSettings(mail),
       async beforeDatabase(databaseUrl) {
         const url = new URL(databaseUrl)
         proxy = opening.use(await startFaultProxy({ host: url.hostname, port: Number(url.port) }))
@@ -26,7 +26,7 @@ test('F-05, F-28 returns the stored message when it is sent again with its key a
   const sender = opening.use(createSender(system.origin))
   const registered = await sender.send({ method: 'POST', path: '/api/agent/register', ...json({}) })
   const agent = JSON.parse(registered.text) as RegisteredAgent
-  const token = await lendMailboxTo(agent, 'ana@example.org', { mail, sender })
+  const token = await verifyMailbox(agent, 'ana@example.org', { mail, sender })
   const sent = json({ topic: 'question', message: 'May I renew it from abroad?' })
   const headers = { ...sent.headers, authorization: `Bearer ${token}`, 'idempotency-key': 'key-1' }
   const send = () => sender.send({ method: 'POST', path: '/api/contact', ...sent, headers })

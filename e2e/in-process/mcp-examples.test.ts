@@ -4,8 +4,8 @@ import { promisify } from 'node:util'
 import { type MailServer, startMailServer } from '@plainpath/mail/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { fencedBlocks } from '../fenced-blocks.ts'
-import { lendMailboxTo, mailSettings } from '../lend-mailbox-to.ts'
 import { createSender } from '../send.ts'
+import { createMailSettings, verifyMailbox } from '../verification-steps.ts'
 import { type System, startSystem } from './start-system.ts'
 
 const resources = new AsyncDisposableStack()
@@ -15,7 +15,7 @@ let commands: string[]
 let mail: MailServer
 beforeAll(async () => {
   mail = resources.use(await startMailServer())
-  system = resources.use(await startSystem({ env: mailSettings(mail) }))
+  system = resources.use(await startSystem({ env: createMailSettings(mail) }))
   const text = await (await fetch(`${system.origin}/mcp.md`)).text()
   examples = fencedBlocks(text, 'js')
   commands = fencedBlocks(text, 'sh')
@@ -56,7 +56,7 @@ test('the second program sends a token, and reads a guide', async () => {
 test('the third program sends a message with the token of a verified e-mail address', async () => {
   using sender = createSender(system.origin)
   const email = `ana-${randomUUID()}@example.org`
-  const token = await lendMailboxTo(await register(), email, { mail, sender })
+  const token = await verifyMailbox(await register(), email, { mail, sender })
   expect(await run(examples[2], { ACCESS_TOKEN: token })).toMatch(/status: 'received'/)
 })
 

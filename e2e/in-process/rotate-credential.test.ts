@@ -103,7 +103,7 @@ test('no request fails while the API credential is changed and the old one remov
   const commandErrors: string[] = []
   for (let round = 0; round < 2; round += 1) {
     const rotated = await runCommand('rotate', getClientId(), '--secret-file', getSecretFile(), '--replace')
-    expect(rotated).toMatchObject({ code: 0, printed: expect.stringContaining('Both are good.') })
+    expect(rotated).toMatchObject({ code: 0, printed: expect.stringContaining('Both secrets are valid.') })
     commandErrors.push(rotated.errors)
     expect(rotated.errors).toMatch(/^\{.*"event":"api-secret-added".*\}$/)
     expect(await readSecretHashes()).toHaveLength(2)

@@ -7,14 +7,19 @@ const [RESOURCE, AUTH] = ['plainpath-resource', 'plainpath-auth']
 const EMAIL = 'canary-mailbox@canary.example'
 const CANARIES = { email: EMAIL, mailbox: 'canary-mailbox', query: 'canary-query', name: 'canary-agent' }
 const CLIENT_TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736'
+const CLIENT_TRACEPARENT = `00-${CLIENT_TRACE_ID}-00f067aa0ba902b7-01`
 const redis = inject('redisUrl')
 
 const settings = (url: string, more: Readonly<Record<string, string>> = {}) => ({
   env: { AUTH_OTLP_URL: url, RESOURCE_OTLP_URL: url, ...more },
 })
 
-/** Lets an agent with a token join the waitlist. Returns what it sent and no trace may contain. */
-async function visit(origin: string, headers: Readonly<Record<string, string>> = {}) {
+/**
+ * Registers an agent, requests a token, joins the waitlist and reads guides.
+ *
+ * @returns the id, the secret and the token, which no trace may contain
+ */
+async function runAgentRequests(origin: string, headers: Readonly<Record<string, string>> = {}) {
   using sender = createSender(origin)
   const json = { 'content-type': 'application/json' }
   const registered = await sender.send({
@@ -52,61 +57,8 @@ const findRootSpans = (collector: Collector, name: string) =>
 const isStatement = (span: CollectedSpan) => span.attributes['db.system.name'] === 'postgresql'
 const isRedisCommand = (span: CollectedSpan) => span.attributes['db.system.name'] === 'redis'
 
-test('a request is one trace through both apps and their stores, without private data', async () => {
-  await using collector = await startCollector()
-  let secrets: Awaited<ReturnType<typeof visit>>
-  let logged: readonly string[] = []
-  {
-    await using system = await startSystem(settings(collector.url))
-    secrets = await visit(system.origin, { traceparent: `00-${CLIENT_TRACE_ID}-00f067aa0ba902b7-01` })
-    logged = system.logged
-  }
-  const [request, ...others] = findRootSpans(collector, 'POST /api/waitlist')
-  expect(others).toEqual([])
-  expect(request).toMatchObject({ service: RESOURCE, parentSpanId: undefined })
-  const trace = collector.spans().filter(({ traceId }) => traceId === request?.traceId)
-  const findChildren = (parent: CollectedSpan | undefined, service: string | undefined) =>
-    trace.filter((span) => span.parentSpanId === parent?.spanId && span.service === service)
-
-  const introspect = findChildren(request, RESOURCE).find(({ name }) => name === 'introspect')
-  const [introspectionSpan, ...more] = findChildren(introspect, AUTH)
-  expect(more).toEqual([])
-  expect(introspectionSpan).toMatchObject({ name: 'POST /oauth/introspect' })
-  expect(
-    findChildren(request, RESOURCE)
-      .filter(isStatement)
-      .map(({ name }) => name),
-  ).toEqual(expect.arrayContaining(['with']))
-  const store = redis ? isRedisCommand : isStatement
-  expect(findChildren(introspectionSpan, AUTH).filter(store).length).toBeGreaterThan(0)
-  const listRedisCommands = (span: CollectedSpan | undefined, service: string | undefined) =>
-    findChildren(span, service)
-      .filter(isRedisCommand)
-      .map(({ name }) => name)
-  if (redis) expect(listRedisCommands(introspectionSpan, AUTH)).toContain('evalsha')
-  if (redis) expect(listRedisCommands(request, RESOURCE)).toContain('eval')
-  // A client that is not a trusted proxy does not start our traces.
-  expect(collector.spans().map(({ traceId }) => traceId)).not.toContain(CLIENT_TRACE_ID)
-
-  expect(findRootSpans(collector, 'GET /api/guides')).toHaveLength(2)
-
-  const lines = logged.map((each) => JSON.parse(each) as Record<string, unknown>)
-  expect(lines.find(({ route }) => route === '/api/waitlist')?.['trace_id']).toBe(request?.traceId)
-  expect(lines.find(({ route }) => route === '/oauth/introspect')?.['trace_id']).toBe(request?.traceId)
-
-  const exported = collector.bodies.join('\n')
-  expect(exported).toContain('insert into waitlist_entries')
-  for (const [name, secret] of Object.entries({ ...CANARIES, ...secrets })) {
-    expect(exported.includes(secret), name).toBe(false)
-    expect(exported.includes(Buffer.from(secret).toString('base64url')), name).toBe(false)
-  }
-  expect(Array.from(exported.matchAll(/"key":"([^"]+)"/g), ([, key]) => key)).toSatisfy((keys: string[]) =>
-    keys.every((key) => ATTRIBUTES.has(key)),
-  )
-})
-
 /** Every attribute that may be exported. Review a new one before you add it. */
-const ATTRIBUTES = new Set([
+const ALLOWED_ATTRIBUTES = new Set([
   'service.name',
   'service.version',
   'service.instance.id',
@@ -120,12 +72,66 @@ const ATTRIBUTES = new Set([
   'error.type',
 ])
 
+test('a request is one trace through both apps and their stores, without private data', async () => {
+  await using collector = await startCollector()
+  let secrets: Awaited<ReturnType<typeof runAgentRequests>>
+  let logged: readonly string[] = []
+  {
+    await using system = await startSystem(settings(collector.url))
+    secrets = await runAgentRequests(system.origin, { traceparent: CLIENT_TRACEPARENT })
+    logged = system.logged
+  }
+  const [requestSpan, ...otherRequestSpans] = findRootSpans(collector, 'POST /api/waitlist')
+  expect(otherRequestSpans).toEqual([])
+  expect(requestSpan).toMatchObject({ service: RESOURCE, parentSpanId: undefined })
+  const trace = collector.spans().filter(({ traceId }) => traceId === requestSpan?.traceId)
+  const findChildren = (parent: CollectedSpan | undefined, service: string | undefined) =>
+    trace.filter((span) => span.parentSpanId === parent?.spanId && span.service === service)
+
+  const introspectionCallSpan = findChildren(requestSpan, RESOURCE).find(({ name }) => name === 'introspect')
+  const [introspectionSpan, ...otherIntrospectionSpans] = findChildren(introspectionCallSpan, AUTH)
+  expect(otherIntrospectionSpans).toEqual([])
+  expect(introspectionSpan).toMatchObject({ name: 'POST /oauth/introspect' })
+  // The statement begins with a CTE.
+  expect(
+    findChildren(requestSpan, RESOURCE)
+      .filter(isStatement)
+      .map(({ name }) => name),
+  ).toContain('with')
+  const isStoreCommand = redis ? isRedisCommand : isStatement
+  expect(findChildren(introspectionSpan, AUTH).filter(isStoreCommand).length).toBeGreaterThan(0)
+  const listRedisCommands = (span: CollectedSpan | undefined, service: string | undefined) =>
+    findChildren(span, service)
+      .filter(isRedisCommand)
+      .map(({ name }) => name)
+  if (redis) expect(listRedisCommands(introspectionSpan, AUTH)).toContain('evalsha')
+  if (redis) expect(listRedisCommands(requestSpan, RESOURCE)).toContain('eval')
+  // The `traceparent` of an untrusted client is ignored.
+  expect(collector.spans().map(({ traceId }) => traceId)).not.toContain(CLIENT_TRACE_ID)
+
+  expect(findRootSpans(collector, 'GET /api/guides')).toHaveLength(2)
+
+  const lines = logged.map((each) => JSON.parse(each) as Record<string, unknown>)
+  expect(lines.find(({ route }) => route === '/api/waitlist')?.['trace_id']).toBe(requestSpan?.traceId)
+  expect(lines.find(({ route }) => route === '/oauth/introspect')?.['trace_id']).toBe(requestSpan?.traceId)
+
+  const exported = collector.bodies.join('\n')
+  expect(exported).toContain('insert into waitlist_entries')
+  for (const [name, secret] of Object.entries({ ...CANARIES, ...secrets })) {
+    expect(exported.includes(secret), name).toBe(false)
+    expect(exported.includes(Buffer.from(secret).toString('base64url')), name).toBe(false)
+  }
+  expect(Array.from(exported.matchAll(/"key":"([^"]+)"/g), ([, key]) => key)).toSatisfy((keys: string[]) =>
+    keys.every((key) => ALLOWED_ATTRIBUTES.has(key)),
+  )
+})
+
 test('continues the trace of a trusted proxy', async () => {
   await using collector = await startCollector()
   {
     const proxies = { AUTH_TRUSTED_PROXIES: '127.0.0.1', RESOURCE_TRUSTED_PROXIES: '127.0.0.1' }
     await using system = await startSystem(settings(collector.url, proxies))
-    await visit(system.origin, { traceparent: `00-${CLIENT_TRACE_ID}-00f067aa0ba902b7-01` })
+    await runAgentRequests(system.origin, { traceparent: CLIENT_TRACEPARENT })
   }
   const continuedSpans = collector.spans().filter(({ traceId }) => traceId === CLIENT_TRACE_ID)
   const otherSpans = collector.spans().filter(({ traceId }) => traceId !== CLIENT_TRACE_ID)
@@ -136,21 +142,20 @@ test('continues the trace of a trusted proxy', async () => {
   expect(otherSpans.filter(({ name }) => name !== 'GET /oauth/jwks.json')).toEqual([])
 })
 
-test('exports nothing without the setting, and logs no trace ids', async () => {
-  await using collector = await startCollector()
+test('logs no trace ids without the setting', async () => {
   await using system = await startSystem()
-  await visit(system.origin)
-  expect(collector.bodies).toEqual([])
+  await runAgentRequests(system.origin)
   expect(system.logged.join()).not.toContain('trace_id')
 })
 
-test.for(['away', 'mute'] as const)('a collector that is %s affects no request', async (kind) => {
-  await using mute = await startCollector({ responds: false })
-  const url = kind === 'mute' ? mute.url : 'http://127.0.0.1:9'
+const BROKEN_COLLECTORS = ['unreachable', 'unresponsive'] as const
+test.for(BROKEN_COLLECTORS)('an %s collector affects no request, and each app warns once', async (kind) => {
+  await using unresponsive = await startCollector({ responds: false })
+  const url = kind === 'unresponsive' ? unresponsive.url : 'http://127.0.0.1:9'
   let logged: readonly string[] = []
   {
     await using system = await startSystem(settings(url))
-    await visit(system.origin)
+    await runAgentRequests(system.origin)
     using sender = createSender(system.origin)
     const responses = await Promise.all(
       Array.from({ length: 200 }, () => sender.send({ path: '/api/guides?limit=1' })),
@@ -158,6 +163,7 @@ test.for(['away', 'mute'] as const)('a collector that is %s affects no request',
     expect(responses.filter(({ status }) => status !== 200)).toEqual([])
     logged = system.logged
   }
+  // There are two apps, and each logs only its first failure.
   await expect
     .poll(() => logged.filter((line) => line.includes('traces cannot be delivered')).length, {
       timeout: 10_000,

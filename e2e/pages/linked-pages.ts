@@ -65,7 +65,7 @@ export const LINKED_PAGES: Readonly<Record<string, Html>> = {
   claim: renderClaimQuestionPage({
     ...CLAIM,
     agent: { ...AGENT, name: 'Case helper of the library' },
-    hasShownCode: true,
+    wasCodeShown: true,
   }),
   'claim-code': renderClaimCodePage({ ...CLAIM, agent: AGENT, code: '092827' }),
   'claim-closed': renderClosedClaimPage('expired'),

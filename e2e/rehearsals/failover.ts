@@ -6,7 +6,7 @@ import { openFaultProxies } from '../faults/fault-proxies.ts'
 import { startFaultyMailServer } from '../faults/faulty-mail-server.ts'
 import { recordTokenLoss } from '../faults/ledger.ts'
 import { prepareLedger } from '../faults/prepare-ledger.ts'
-import { mailSettings } from '../lend-mailbox-to.ts'
+import { createMailSettings } from '../verification-steps.ts'
 import { LEDGER_SIZE, rehearseUnderLoad } from './phases.ts'
 import type { Rehearsal, RehearsalOptions, RehearsalResult } from './rehearsal.ts'
 import { DOWN_AFTER_MS, startSentinels } from './start-sentinels.ts'
@@ -33,7 +33,7 @@ async function rehearseFailover({ rate, seconds, print }: RehearsalOptions): Pro
     await startStack({
       folder,
       limitsFactor: 1_000_000,
-      settings: mailSettings(mail),
+      settings: createMailSettings(mail),
       redirectStores: async (stores) => ({
         ...stores,
         AUTH_REDIS_URL: await proxies.addProxy('auth redis', stores.AUTH_REDIS_URL),

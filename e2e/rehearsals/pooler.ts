@@ -8,7 +8,7 @@ import { startStack } from '@plainpath/stack/start-stack'
 import { startFaultyMailServer } from '../faults/faulty-mail-server.ts'
 import { prepareLedger } from '../faults/prepare-ledger.ts'
 import { parseVitestReport } from '../faults/run-fault-tests.ts'
-import { mailSettings } from '../lend-mailbox-to.ts'
+import { createMailSettings } from '../verification-steps.ts'
 import { LEDGER_SIZE, rehearseUnderLoad } from './phases.ts'
 import type { Rehearsal, RehearsalOptions, RehearsalResult } from './rehearsal.ts'
 import { POOL_SIZE, type Pooler, startPooler } from './start-pooler.ts'
@@ -40,7 +40,7 @@ async function rehearsePooler({ rate, seconds, print }: RehearsalOptions): Promi
     await startStack({
       folder,
       limitsFactor: 1_000_000,
-      settings: mailSettings(mail),
+      settings: createMailSettings(mail),
       async redirectStores(stores) {
         startedPooler = await startPooler(stores, folder)
         afterStack.use(startedPooler.process)

@@ -10,10 +10,10 @@ import { startGateway, toPublicMcpOrigin } from '@plainpath/stack/start-gateway'
 import { startFaultyMailServer } from '../faults/faulty-mail-server.ts'
 import { prepareLedger } from '../faults/prepare-ledger.ts'
 import { repeatRefused } from '../faults/repeat-refused.ts'
-import { mailSettings } from '../lend-mailbox-to.ts'
 import { findNewestRelease } from '../releases/newest-release.ts'
 import { openReleaseStores } from '../releases/open-release-stores.ts'
 import { runCommand } from '../releases/start-release.ts'
+import { createMailSettings } from '../verification-steps.ts'
 import { LEDGER_SIZE, rehearseUnderLoad } from './phases.ts'
 import type { Rehearsal, RehearsalOptions, RehearsalResult } from './rehearsal.ts'
 
@@ -51,7 +51,7 @@ async function rehearseUpgrade({ rate, seconds, print }: RehearsalOptions): Prom
   const stores = resources.use(await openReleaseStores(folder, origin))
   const env: Record<string, string> = {
     ...stores.env,
-    ...mailSettings(mail),
+    ...createMailSettings(mail),
     RESOURCE_MCP_PUBLIC_ORIGIN: toPublicMcpOrigin(port),
     AUTH_TRUSTED_PROXIES: '127.0.0.1',
     RESOURCE_TRUSTED_PROXIES: '127.0.0.1',

@@ -50,8 +50,8 @@ export function renderServedTexts(): Record<string, string> {
     waitlist: pages.renderWaitlistPage({}),
     joined: pages.renderJoinedPage({ referralUrl: 'https://plainpath.example' }),
     alreadyJoined: pages.renderAlreadyJoinedPage(),
-    claimQuestion: pages.renderClaimQuestionPage({ ...QUESTION, codesLeft: 1, hasShownCode: true }),
-    claimWithoutCodes: pages.renderClaimQuestionPage({ ...QUESTION, codesLeft: 0, hasShownCode: true }),
+    claimQuestion: pages.renderClaimQuestionPage({ ...QUESTION, codesLeft: 1, wasCodeShown: true }),
+    claimWithoutCodes: pages.renderClaimQuestionPage({ ...QUESTION, codesLeft: 0, wasCodeShown: true }),
     claimCode: pages.renderClaimCodePage({ ...QUESTION, codesLeft: 1, code: '493027' }),
     endClaim: pages.renderEndClaimPage({
       secret: 'secret',

@@ -7,9 +7,9 @@ import { startCallbackServer } from '../hosts/callback-server.ts'
 import { createChromiumPerson } from '../hosts/chromium-person.ts'
 import { type Inspector, startInspector } from '../hosts/inspector.ts'
 import { SIGN_IN_CLIENTS } from '../hosts/sign-in-clients.ts'
-import { mailSettings } from '../lend-mailbox-to.ts'
 import { openBrowser } from '../pages/open-browser.ts'
 import { createSender } from '../send.ts'
+import { createMailSettings } from '../verification-steps.ts'
 import { openSystem, type System } from './open-system.ts'
 
 /*
@@ -26,7 +26,7 @@ let inspector: Inspector
 beforeAll(async () => {
   mail = resources.use(await startMailServer())
   // A message can be withdrawn only while it is held.
-  const settings = { ...mailSettings(mail), RESOURCE_CONTACT_HOLD: '10' }
+  const settings = { ...createMailSettings(mail), RESOURCE_CONTACT_HOLD: '10' }
   system = resources.use(await openSystem({ limitsFactor: 1_000, settings }))
   browser = resources.use(await openBrowser())
   inspector = resources.use(await startInspector(system.folder))

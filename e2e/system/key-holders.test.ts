@@ -13,8 +13,8 @@ import type { JWK } from 'jose'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createAgentKey } from '../agent-key.ts'
 import { createKeyRequests, type KeyHolder, type KeyRequests } from '../key-holder.ts'
-import { findLink, mailSettings, showCode, waitForMailedLink } from '../lend-mailbox-to.ts'
 import { form, json, type Sender } from '../send.ts'
+import { createMailSettings, findLink, showCode, waitForMailedLink } from '../verification-steps.ts'
 import { openSystem, type System } from './open-system.ts'
 import { useEverywhere } from './revocation.ts'
 import { createListenerSenders, describeStolenTokens, scriptSettings } from './stolen-tokens.ts'
@@ -38,7 +38,7 @@ beforeAll(async () => {
     await openSystem({
       documents,
       limitsFactor: 10_000,
-      settings: { ...mailSettings(mail), ...scriptSettings },
+      settings: { ...createMailSettings(mail), ...scriptSettings },
     }),
   )
   requests = createKeyRequests(system.origin)

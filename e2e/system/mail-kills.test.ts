@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { STAFF_INBOX } from '../lend-mailbox-to.ts'
-import { lendMailbox, type MailSystem, openMailSystem } from './lend-mailbox.ts'
+import { STAFF_INBOX } from '../verification-steps.ts'
 import { identifyMail, type MailLoad, startMailLoad } from './mail-load.ts'
+import { type MailSystem, obtainContactToken, openMailSystem } from './open-mail-system.ts'
 
 /** The number of kills. Before a release, run the test with MAIL_KILLS=50. */
 const KILLS = Number(process.env['MAIL_KILLS'] ?? 8)
@@ -11,7 +11,7 @@ const RATE = Number(process.env['MAIL_KILLS_RATE'] ?? 25)
 /** Longer than the lease of a killed mailer and the poll interval of the others. */
 const DELIVERED_MS = 240_000
 const KILL_MS = 20_000
-const LENDER = 'ana@lender.example.org'
+const VERIFIED_EMAIL = 'ana@lender.example.org'
 
 let system: MailSystem
 beforeAll(async () => {
@@ -44,11 +44,11 @@ test(`${KILLS} kills at ${RATE} requests a second: every promised mail arrives, 
   timeout: KILLS * KILL_MS + DELIVERED_MS + 60_000,
 }, async () => {
   const { received } = system.mail
-  const token = await lendMailbox(system, LENDER)
+  const token = await obtainContactToken(system, VERIFIED_EMAIL)
   const load = startMailLoad({
     origin: system.origin,
     token,
-    lender: LENDER,
+    verifiedEmail: VERIFIED_EMAIL,
     staffInbox: STAFF_INBOX,
     rate: RATE,
   })

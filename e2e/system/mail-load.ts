@@ -28,7 +28,8 @@ const MAX_IN_FLIGHT = 2_000
 export function startMailLoad(options: {
   origin: string
   token: string
-  lender: string
+  /** The address of the person who confirmed the agent. */
+  verifiedEmail: string
   staffInbox: string
   rate: number
 }): MailLoad {
@@ -76,7 +77,7 @@ export function startMailLoad(options: {
       const { status, text } = await sendRequest({ path: '/api/contact', ...message, headers }, 'contact')
       if (status !== 202) return
       const { id } = JSON.parse(text) as { id: string }
-      recordAccepted('contact', `desk ${options.staffInbox} ${id}`, `receipt ${options.lender} ${id}`)
+      recordAccepted('contact', `desk ${options.staffInbox} ${id}`, `receipt ${options.verifiedEmail} ${id}`)
     },
   }
   function chooseRequest(serial: number): MailRequest {

@@ -62,7 +62,7 @@ export function describeSmuggling(running: () => System): void {
         )
         const statuses = responses.map(({ status }) => status)
         if (name.startsWith('the gateway')) {
-          // RFC 9112 §6.3 lets a server use the chunks. The inner request is then an ordinary second request.
+          // RFC 9112 §6.1 lets a server use the chunks. The inner request is then an ordinary second request.
           if (CHUNKS_AND_LENGTH.test(framing.name)) return await expectMatchingResponses(system)
           expect(statuses.length).toBeLessThanOrEqual(1)
         } else {

@@ -1,8 +1,8 @@
 import { composeSignInCodeMail } from '../src/sign-in/sign-in-code-mail.ts'
 import {
   composeConfirmedMail,
-  composeEndedMail,
   composeLinkMail,
+  composeRevokedMail,
 } from '../src/verifications/verification-mails.ts'
 
 const REGISTERED_AT = new Date('2026-11-20T12:00:00Z')
@@ -44,12 +44,18 @@ export const exampleMails = () => [
       { to: ADDRESS, agent, url: LINK },
     ),
   ),
-  ...(['person', 'agent', 'superseded', 'agent-deleted', 'operator'] as const).map((by) =>
-    composeEndedMail({ verificationId: 'clm_example', to: ADDRESS, agent: AGENT, by, endedAt: EXPIRES_AT }),
+  ...(['person', 'agent', 'superseded', 'agent-deleted', 'operator'] as const).map((cause) =>
+    composeRevokedMail({
+      verificationId: 'clm_example',
+      to: ADDRESS,
+      agent: AGENT,
+      cause,
+      revokedAt: EXPIRES_AT,
+    }),
   ),
-  ...(['person', 'agent', 'operator', 'reused'] as const).flatMap((by) =>
+  ...(['person', 'agent', 'operator', 'reused'] as const).flatMap((cause) =>
     APPS.slice(0, 2).map((agent) =>
-      composeEndedMail({ verificationId: 'clm_example', to: ADDRESS, agent, by, endedAt: EXPIRES_AT }),
+      composeRevokedMail({ verificationId: 'clm_example', to: ADDRESS, agent, cause, revokedAt: EXPIRES_AT }),
     ),
   ),
 ]

@@ -1,4 +1,4 @@
-import { type OwnRedis, startRedis } from '@plainpath/http/testing/start-redis'
+import { startRedis, type TestRedis } from '@plainpath/http/testing/start-redis'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { getToken, isActive, type RegisteredAgent, register } from './agent-client.ts'
@@ -14,9 +14,9 @@ import { ORIGIN, type RunningAuth, startInstance } from './start-auth.ts'
 const SHORT_INTERVALS = { AUTH_KEYS_POLL_SECONDS: '0.2', AUTH_KEYS_LEASE_SECONDS: '2' }
 
 const resources = new AsyncDisposableStack()
-let redis: OwnRedis
-let otherRedis: OwnRedis
-let replica: OwnRedis
+let redis: TestRedis
+let otherRedis: TestRedis
+let replica: TestRedis
 let stores: AuthStores
 let auth: RunningAuth
 let agent: RegisteredAgent

@@ -1,4 +1,4 @@
-import { type OwnRedis, startRedis } from '@plainpath/http/testing/start-redis'
+import { startRedis, type TestRedis } from '@plainpath/http/testing/start-redis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   deleteAgent,
@@ -25,7 +25,7 @@ const unavailable: Refusal = {
 }
 
 let stores: AuthStores
-let redis: OwnRedis
+let redis: TestRedis
 let proxy: FaultProxy
 let auth: RunningAuth
 let agent: RegisteredAgent

@@ -236,7 +236,11 @@ describe('refuses, with exit code 1 unless it says otherwise,', () => {
   test.for([
     ['a secret file that exists, without --replace', 'rotate rs_api --secret-file FILE', /is there already/],
     ['an unknown API', 'rotate rs_none --secret-file FILE --replace', /There is no resource server/],
-    ['a missing folder', 'rotate rs_api --secret-file FILE/none/x', /A file cannot be written \(EN/],
+    [
+      'a missing folder',
+      'rotate rs_api --secret-file FILE/none/x',
+      /^A file cannot be read or written: .*\/none\/x\.next \(EN/,
+    ],
     ['to finish without a rotation', 'finish rs_api', /rs_api has only one secret/],
     ['to cancel without a rotation', 'finish rs_api --call-off', /rs_api has only one secret/],
   ] as const)('%s, changing neither file', async ([, args, says]) => {

@@ -53,7 +53,7 @@ const FROM_PAGE = { 'sec-fetch-site': 'same-origin' }
 export class Tab {
   readonly browser: Browser
   readonly path: string
-  /** An address that only this tab uses. */
+  /** A new address for each tab. */
   readonly email = newAddress('canary-signs-in')
   readonly app: AppClient
   readonly #system: SignInSystem

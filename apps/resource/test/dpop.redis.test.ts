@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type OwnRedis, startRedis } from '@plainpath/http/testing/start-redis'
+import { startRedis, type TestRedis } from '@plainpath/http/testing/start-redis'
 import {
   ENSURE_MARK,
   formatRevocation,
@@ -16,7 +16,7 @@ import { expectProblem, sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
 const resources = new AsyncDisposableStack()
-let redis: OwnRedis
+let redis: TestRedis
 let api: RunningResource
 let key: ProofKeyPair
 beforeAll(async () => {

@@ -107,7 +107,7 @@ test('P-2 after a restore, a replay of the log erases again what was erased sinc
     { action: 'replay', about: '2 entries, 2 messages' },
   ])
   expect((await run('replay', '--log', logFile)).out).toBe(
-    'Erased again: 0 entries of the waitlist and 0 messages, of 2 entries of the waitlist and 2 messages that the log names.',
+    'The log names 2 waitlist entries and 2 messages. Of these, 0 waitlist entries and 0 messages still existed and were erased.',
   )
 })
 

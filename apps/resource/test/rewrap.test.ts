@@ -43,7 +43,7 @@ test('re-encrypts addresses and messages under the newest key-encryption key, wh
   expect(await rewrap()).toEqual({ ...counts, done: true })
   expect(await run('rewrap')).toEqual({
     code: 0,
-    out: 'Re-encrypted 0 addresses of the waitlist and 0 values of messages.',
+    out: 'Re-encrypted 0 addresses of the waitlist and 0 encrypted values of messages.',
     errors: '',
   })
 

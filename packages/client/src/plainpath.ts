@@ -13,6 +13,7 @@ import type {
   Registration,
   Token,
 } from './api-types.ts'
+import { addClientAuthentication } from './client-authentication.ts'
 import type { CallOptions, PlainpathOptions } from './client-options.ts'
 import { type Credentials, createCredentials, parseSecureOrigin } from './credentials.ts'
 import { computeMessageKey } from './message-key.ts'
@@ -21,7 +22,6 @@ import { type ApiRequest, send, waitUnlessAborted } from './send.ts'
 import { TokenSource } from './token-source.ts'
 
 const DEFAULT_TIMEOUT_MS = 10_000
-const CLIENT_ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 const JWT_BEARER_GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 
 /**
@@ -38,15 +38,18 @@ export class Plainpath {
   readonly #messageSecret = crypto.randomUUID()
   #credentials: Credentials | undefined
   #pendingRegistration: Promise<Credentials> | undefined
-  /** Tokens for reading. With them, the agent has its own rate limits. */
+  /** Tokens for reading. With a token, an agent gets its own, higher limits. */
   #agentTokens = this.#createAgentTokens()
   /** Tokens with `contact:write`, for messages on the person's behalf. */
   #personTokens = this.#createPersonTokens()
 
   /**
    * @param origin the service's origin, such as `https://plainpath.example`
-   * @throws {TypeError} if `origin` is not an origin with `https:` or a loopback address, if the credentials are for another origin
-   *   or have no secret and there are no `keys`, or if `keys` are of an unsupported type
+   * @throws {TypeError} if
+   * - `origin` is not an origin with `https:` or a loopback address,
+   * - the credentials are for another origin,
+   * - the credentials have no secret, and there are no `keys`, or
+   * - `keys` are of an unsupported type
    */
   constructor(origin: string, { credentials, keys, timeoutMs = DEFAULT_TIMEOUT_MS }: PlainpathOptions = {}) {
     this.#origin = parseSecureOrigin(origin)
@@ -59,7 +62,10 @@ export class Plainpath {
     this.#timeoutMs = timeoutMs
   }
 
-  /** The agent's credentials; undefined before `register` and after `deleteRegistration`. */
+  /**
+   * The agent's credentials: those that were passed to the constructor, or those from `register`. Undefined if there
+   * are none yet, and after `deleteRegistration`.
+   */
   get credentials(): Credentials | undefined {
     return this.#credentials
   }
@@ -72,8 +78,9 @@ export class Plainpath {
     question: string,
     { facts, ...options }: CallOptions & { facts?: Facts | undefined } = {},
   ): Promise<Answer> {
+    const url = this.#createUrl('/api/answers')
     const body = { question, ...(facts && { facts }) }
-    return this.#sendReadRequest<Answer>({ method: 'POST', url: this.#url('/api/answers'), body }, options)
+    return this.#sendReadRequest<Answer>({ method: 'POST', url, body }, options)
   }
 
   /** Searches the guides. The best match comes first. */
@@ -81,7 +88,7 @@ export class Plainpath {
     query: string,
     { limit, ...options }: CallOptions & { limit?: number | undefined } = {},
   ): Promise<FoundGuide[]> {
-    const url = this.#url('/api/guides', { q: query, limit })
+    const url = this.#createUrl('/api/guides', { q: query, limit })
     return (await this.#sendReadRequest<{ guides: FoundGuide[] }>({ method: 'GET', url }, options)).guides
   }
 
@@ -94,11 +101,15 @@ export class Plainpath {
     slug: string,
     { version, ...options }: CallOptions & { version?: number | undefined } = {},
   ): Promise<Guide> {
-    const url = this.#url(`/api/guides/${encodeURIComponent(slug)}`, { version })
+    const url = this.#createUrl(`/api/guides/${encodeURIComponent(slug)}`, { version })
     return this.#sendReadRequest<Guide>({ method: 'GET', url }, options)
   }
 
-  /** Registers the agent, unless this client already has credentials. Register once for each person, and save `credentials`. */
+  /**
+   * Registers the agent, unless this client already has credentials. Register once for each person, and save
+   * `credentials`. Concurrent calls share one request, with the `registration` of the first call. Aborting a call does
+   * not abort the request.
+   */
   async register(registration: Registration = {}, { signal }: CallOptions = {}): Promise<Credentials> {
     if (this.#credentials) return this.#credentials
     this.#pendingRegistration ??= this.#register(registration).finally(() => {
@@ -128,8 +139,9 @@ export class Plainpath {
   }
 
   /**
-   * Sends a message for the person, who must have confirmed the agent and agreed to the message. Show them `reply`. The service
-   * accepts the same message once in 24 hours: later calls return the first result.
+   * Sends a message for the person, who must have confirmed the agent and agreed to the message. Show them `reply`.
+   * The service accepts the same message once in 24 hours: later calls return the first result. For an agent without a
+   * secret, this holds only for this client object; otherwise pass `idempotencyKey`.
    *
    * @param options.idempotencyKey identifies the message; by default, it is computed from the message. Pass a new key to send the
    *   same message again
@@ -141,7 +153,7 @@ export class Plainpath {
     const key =
       idempotencyKey ??
       (await computeMessageKey(message, this.#requireCredentials().client_secret ?? this.#messageSecret))
-    const request = { method: 'POST', url: this.#url('/api/contact'), body: message } as const
+    const request = { method: 'POST', url: this.#createUrl('/api/contact'), body: message } as const
     const headers = { 'Idempotency-Key': key }
     return this.#sendWithToken<ReceivedMessage>(
       this.#personTokens,
@@ -152,13 +164,13 @@ export class Plainpath {
 
   /** Reads the state of a message. */
   async messageStatus(id: string, options: CallOptions = {}): Promise<MessageState> {
-    const request = { method: 'GET', url: this.#messageUrl(id), isRepeatable: true } as const
+    const request = { method: 'GET', url: this.#createMessageUrl(id), isRepeatable: true } as const
     return this.#sendWithToken<MessageState>(this.#personTokens, request, options)
   }
 
   /** Withdraws a message. If it has been delivered already, the error has the code `already-delivered`. */
   async withdraw(id: string, options: CallOptions = {}): Promise<void> {
-    const request = { method: 'DELETE', url: this.#messageUrl(id), isRepeatable: true } as const
+    const request = { method: 'DELETE', url: this.#createMessageUrl(id), isRepeatable: true } as const
     await this.#sendWithToken(this.#personTokens, request, options)
   }
 
@@ -171,7 +183,7 @@ export class Plainpath {
   }
 
   async #register(registration: Registration): Promise<Credentials> {
-    const url = this.#url('/api/agent/register')
+    const url = this.#createUrl('/api/agent/register')
     const jwks = this.#key && { keys: [await this.#key.exportPublicJwk()] }
     const body = { ...registration, ...(jwks && { jwks, dpop_bound_access_tokens: true }) }
     const request = { method: 'POST', url, body, isRepeatable: false } as const
@@ -198,12 +210,16 @@ export class Plainpath {
     try {
       return await this.#sendAsClient<Token>(request, {})
     } catch (error) {
+      // The first request has no nonce, and a later one may have an old nonce. The response supplies a new one.
       if (!(error instanceof PlainpathError) || error.code !== 'use-dpop-nonce') throw error
     }
     return this.#sendAsClient<Token>(request, {})
   }
 
-  /** Sends a request that needs no token. A registered agent sends its token anyway, because its rate limits are higher. */
+  /**
+   * Sends a request that needs no token. A registered agent sends its token anyway: with a token, it gets its own,
+   * higher limits.
+   */
   async #sendReadRequest<T>(request: Omit<ApiRequest, 'isRepeatable'>, options: CallOptions): Promise<T> {
     const repeatableRequest = { ...request, isRepeatable: true }
     return this.#credentials
@@ -241,34 +257,16 @@ export class Plainpath {
     return this.#send<T>(
       {
         ...request,
-        url: this.#url(path),
+        url: this.#createUrl(path),
         isRepeatable,
-        sign: (unsigned) => this.#authenticate(unsigned, credentials),
+        sign: (unsigned) =>
+          addClientAuthentication(unsigned, { credentials, key: this.#key, nonce: this.#nonce }),
         onHeaders: (headers) => {
           this.#nonce = headers.get('DPoP-Nonce') ?? this.#nonce
         },
       },
       options,
     )
-  }
-
-  /** Adds client authentication. A token request of an agent with keys also receives a DPoP proof. */
-  async #authenticate(request: ApiRequest, { client_id, client_secret }: Credentials): Promise<ApiRequest> {
-    if (!this.#key) {
-      const Authorization = `Basic ${btoa(`${client_id}:${client_secret}`)}`
-      return { ...request, headers: { ...request.headers, Authorization } }
-    }
-    const assertion = await this.#key.signAssertion(client_id, this.#origin)
-    if (!(request.body instanceof URLSearchParams))
-      return { ...request, headers: { ...request.headers, 'Client-Assertion': assertion } }
-    const { method, url } = request
-    const body = new URLSearchParams([
-      ...request.body,
-      ['client_assertion_type', CLIENT_ASSERTION_TYPE],
-      ['client_assertion', assertion],
-    ])
-    const DPoP = await this.#key.signProof({ method, url, nonce: this.#nonce })
-    return { ...request, body, headers: { ...request.headers, DPoP } }
   }
 
   async #send<T>(request: ApiRequest, { signal }: CallOptions): Promise<T> {
@@ -284,11 +282,11 @@ export class Plainpath {
     })
   }
 
-  #messageUrl(id: string): URL {
-    return this.#url(`/api/contact/${encodeURIComponent(id)}`)
+  #createMessageUrl(id: string): URL {
+    return this.#createUrl(`/api/contact/${encodeURIComponent(id)}`)
   }
 
-  #url(path: string, query: Readonly<Record<string, string | number | undefined>> = {}): URL {
+  #createUrl(path: string, query: Readonly<Record<string, string | number | undefined>> = {}): URL {
     const url = new URL(path, this.#origin)
     for (const [name, value] of Object.entries(query))
       if (value !== undefined) url.searchParams.set(name, String(value))

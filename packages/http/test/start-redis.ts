@@ -7,11 +7,14 @@ import { createInterface } from 'node:readline'
 import { reserveFreePorts } from '../src/server/free-ports.ts'
 
 /** A Redis server that belongs to one test, which can configure, kill and restart it. */
-export interface OwnRedis extends AsyncDisposable {
+export interface TestRedis extends AsyncDisposable {
   readonly url: string
-  /** Kills the server. Its data is lost. */
+  /** Kills the server. Its data is lost, except for the snapshot that a replica received. */
   kill(): Promise<void>
-  /** Restarts the server without data, on the same port. */
+  /**
+   * Restarts the server on the same port, without data. Only a former replica has data: it loads the snapshot that it
+   * received.
+   */
   restart(): Promise<void>
 }
 
@@ -20,12 +23,14 @@ export interface OwnRedis extends AsyncDisposable {
  *
  * @param settings such as `{ 'maxmemory-policy': 'allkeys-lru' }`
  */
-export async function startRedis(settings: Record<string, string> = {}): Promise<OwnRedis> {
+export async function startRedis(settings: Record<string, string> = {}): Promise<TestRedis> {
   const port = (await reserveFreePorts(1))[0] ?? 0
-  // A replica leaves the snapshot that it received in its folder. A server that starts in that folder would load it.
+  // A replica leaves the snapshot that it received in its folder, and a server that starts in that folder loads it.
+  // Therefore each server has its own folder.
   const dir = await mkdtemp(path.join(tmpdir(), 'plainpath-redis-test-'))
-  const args = { port: String(port), bind: '127.0.0.1', save: '', appendonly: 'no', dir, ...settings }
-  let server = await startServer(args)
+  const defaults = { port: String(port), bind: '127.0.0.1', save: '', appendonly: 'no', dir }
+  const serverSettings = { ...defaults, ...settings }
+  let server = await startServer(serverSettings)
   const kill = async () => {
     if (server.exitCode !== null || server.signalCode !== null) return
     server.kill('SIGKILL')
@@ -36,7 +41,7 @@ export async function startRedis(settings: Record<string, string> = {}): Promise
     kill,
     async restart() {
       await kill()
-      server = await startServer(args)
+      server = await startServer(serverSettings)
     },
     async [Symbol.asyncDispose]() {
       await kill()
@@ -45,16 +50,17 @@ export async function startRedis(settings: Record<string, string> = {}): Promise
   }
 }
 
-async function startServer(args: Record<string, string>) {
+async function startServer(settings: Record<string, string>) {
   const child = spawn(
     'redis-server',
-    Object.entries(args).flatMap(([name, value]) => [`--${name}`, value]),
+    Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]),
     { stdio: ['ignore', 'pipe', 'ignore'] },
   )
   const outputLines: string[] = []
   for await (const line of createInterface({ input: child.stdout })) {
     outputLines.push(line)
     if (line.includes('Ready to accept connections')) {
+      // Otherwise the pipe fills, and Redis blocks.
       child.stdout.resume()
       return child
     }

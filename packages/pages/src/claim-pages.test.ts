@@ -19,7 +19,7 @@ const question: ClaimQuestionPage = {
   matchPhrase: 'amber river',
   agent: { name: '"><script>alert(1)</script>', registered: '2026-11-20' },
   codesLeft: 3,
-  hasShownCode: false,
+  wasCodeShown: false,
 }
 const renderQuestion = (change: Partial<ClaimQuestionPage> = {}) =>
   toMarkup(renderClaimQuestionPage({ ...question, ...change }))
@@ -72,14 +72,14 @@ describe('the page behind a mailed link', () => {
   })
 
   test('offers a new code if a code was shown before', () => {
-    expect(renderQuestion({ hasShownCode: true })).toContain('name="answer" value="yes">Show a new code<')
-    expect(renderQuestion({ hasShownCode: true })).toContain('A new code replaces it.')
+    expect(renderQuestion({ wasCodeShown: true })).toContain('name="answer" value="yes">Show a new code<')
+    expect(renderQuestion({ wasCodeShown: true })).toContain('A new code replaces it.')
   })
 
   test('announces the last code, and then has no button for another', () => {
-    expect(renderQuestion({ codesLeft: 1, hasShownCode: true })).toContain('This is the last code')
-    expect(renderQuestion({ codesLeft: 0, hasShownCode: true })).not.toContain('value="yes"')
-    expect(renderQuestion({ codesLeft: 0, hasShownCode: true })).toContain('value="no"')
+    expect(renderQuestion({ codesLeft: 1, wasCodeShown: true })).toContain('This is the last code')
+    expect(renderQuestion({ codesLeft: 0, wasCodeShown: true })).not.toContain('value="yes"')
+    expect(renderQuestion({ codesLeft: 0, wasCodeShown: true })).toContain('value="no"')
   })
 })
 
@@ -102,7 +102,7 @@ test('the page to end an access says since when it lasts, and what happens next 
 test('pages have one h1, sentences of at most 26 words, no "please" and no final exclamation mark', () => {
   const pages = [
     renderQuestion(),
-    renderQuestion({ codesLeft: 0, hasShownCode: true }),
+    renderQuestion({ codesLeft: 0, wasCodeShown: true }),
     renderQuestion({ agent: { verifiedDomain: 'agent.example.org', registered: '2026-11-20' } }),
     toMarkup(renderClaimCodePage({ ...question, code: '012345' })),
     toMarkup(renderEndClaimPage({ secret, agent: question.agent, since: '2026-11-20', until: '2026-12-20' })),

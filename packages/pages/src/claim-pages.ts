@@ -31,7 +31,7 @@ export interface ClaimQuestionPage {
   /** The number of codes that the page can still show. */
   readonly codesLeft: number
   /** True if the page has shown a code before. */
-  readonly hasShownCode: boolean
+  readonly wasCodeShown: boolean
 }
 
 /** Renders the page that a mailed link opens. It asks whether this is the person's agent. Opening it changes nothing. */
@@ -41,7 +41,7 @@ export function renderClaimQuestionPage(page: ClaimQuestionPage): Html {
 <pre class="large"><code id="match-phrase">${page.matchPhrase}</code></pre>
 <p>If the agent shows you other words, or you do not know the agent, close this page. Nothing happens then.</p>
 ${renderAgentLines(page.agent)}
-${page.hasShownCode && html`<p class="notice">We have shown you a code before. A new code replaces it.</p>`}
+${page.wasCodeShown && html`<p class="notice">We have shown you a code before. A new code replaces it.</p>`}
 ${page.codesLeft > 0 ? renderYesForm(page, CODE_EFFECT) : html`<p class="notice">We have shown you ${CODES_IN_WORDS} codes and cannot show more. The last code works for ${CODE_LIFETIME} after you saw it. After that, ask your agent to start again.</p>`}
 <h2>If this is not your agent, or the words differ</h2>
 <form class="form" action="/claim" method="post">
@@ -60,12 +60,12 @@ const NEW_CODE_EFFECT = html`we show you a new code. The old one then stops work
  * @param effect says what the button does
  */
 const renderYesForm = (
-  { secret, codesLeft, hasShownCode }: ClaimQuestionPage,
+  { secret, codesLeft, wasCodeShown }: ClaimQuestionPage,
   effect: Html,
 ) => html`<form class="form" action="/claim" method="post">
 <input name="attempt" type="hidden" value="${secret}">
 <p><strong>What happens next:</strong> ${effect}</p>
-<button type="submit" name="answer" value="yes">${hasShownCode ? 'Show a new code' : 'Yes, my agent shows the same words: show my code'}</button>
+<button type="submit" name="answer" value="yes">${wasCodeShown ? 'Show a new code' : 'Yes, my agent shows the same words: show my code'}</button>
 ${codesLeft === 1 && html`<p class="facts">This is the last code that we can show.</p>`}
 </form>`
 
@@ -90,7 +90,7 @@ const renderNameLines = (name: string | undefined, registered: string) => html`$
  *
  * @param page.code six digits. The service shows them on this page only.
  */
-export const renderClaimCodePage = (page: Omit<ClaimQuestionPage, 'hasShownCode'> & { code: string }): Html =>
+export const renderClaimCodePage = (page: Omit<ClaimQuestionPage, 'wasCodeShown'> & { code: string }): Html =>
   html`<h1>The code for your agent</h1>
 <p>Give this code to the agent that shows you the words <strong class="form-name">${page.matchPhrase}</strong>:</p>
 <pre class="large"><code id="code">${page.code.slice(0, 3)} ${page.code.slice(3)}</code></pre>
@@ -99,7 +99,7 @@ export const renderClaimCodePage = (page: Omit<ClaimQuestionPage, 'hasShownCode'
 ${
   page.codesLeft > 0 &&
   html`<h2>If the code no longer works</h2>
-${renderYesForm({ ...page, hasShownCode: true }, NEW_CODE_EFFECT)}`
+${renderYesForm({ ...page, wasCodeShown: true }, NEW_CODE_EFFECT)}`
 }`
 
 /** The reason why the page behind a mailed link shows no code. */

@@ -15,7 +15,7 @@ import { signAssertion } from './identity-assertion.ts'
 export interface IssueAssertionDeps {
   stores: Pick<Stores, 'identityAssertions'>
   signing: Pick<KeyFollower, 'keys' | 'requireLease'>
-  /** How long a key stays published after it stopped signing. */
+  /** How long a key stays published after it has stopped signing. */
   overlapMs: number
   urls: ServiceUrls
   now: () => Date

@@ -22,13 +22,13 @@ import { defineCommand } from './define-command.ts'
 
 const clientId = argument('<client_id>', 'the id of the API, which begins with rs_', (text) => {
   const id = ResourceServer.shape.client_id.safeParse(text)
-  if (!id.success) throw new InvalidArgumentError('It must be rs_ and up to 60 of A-Z a-z 0-9 _ -.')
+  if (!id.success) throw new InvalidArgumentError('It must be rs_ followed by 1 to 60 characters of A-Z a-z 0-9 _ -.')
   return id.data
 })
 
 const serversFile = option(
   '--servers-file <path>',
-  'change a copy of AUTH_RESOURCE_SERVERS_FILE, which you then put in place; for a file that cannot be written',
+  'write the change to this copy of AUTH_RESOURCE_SERVERS_FILE instead, if that file is read-only; then replace the file with the copy',
 )
 
 const MAX_TIMEOUT_SECONDS = 3_600
@@ -64,7 +64,9 @@ export const resourceServersCommands = [
       const { server, secret } = createResourceServer(args.clientId, args.audience)
       const parsed = ResourceServer.safeParse(server)
       if (!parsed.success)
-        throw new Refusal('client_id must be rs_ and up to 60 of A-Z a-z 0-9 _ -, and the audience a URL.')
+        throw new Refusal(
+          'The client_id must be rs_ followed by 1 to 60 characters of A-Z a-z 0-9 _ -, and the audience must be a URL.',
+        )
       await writeFile(args.secretFile, `${secret}\n`, { mode: 0o600, flag: 'wx' }).catch(
         refuseFileError((code) => `The secret file cannot be written (${code}).`),
       )
@@ -74,9 +76,10 @@ export const resourceServersCommands = [
   defineCommand({
     name: 'resource-servers list',
     summary:
-      'list the resource servers: how old their secrets are, when each was used, and which instances accept it',
+      'list the resource servers, with the age and last use of each secret, and the instances that have not loaded the file yet',
     opens: 'database',
     async run(call) {
+      // `list` always reads the served file.
       const view = await createOperations({ ...call, args: {} }).view()
       return { json: toCredentialsJson(view), text: formatCredentials(view) }
     },
@@ -96,7 +99,7 @@ export const resourceServersCommands = [
     opens: 'database',
     async run(call) {
       const { clientId: id, secretFile, replace, dryRun } = call.args
-      const rotated = await withFileLock(call, (operations) =>
+      const rotated = await withChangeLock(call, (operations) =>
         operations.rotate(id, { secretFile, replace, dryRun }),
       )
       if (!rotated.ok) throw new Refusal(rotated.error)
@@ -104,14 +107,14 @@ export const resourceServersCommands = [
       if (dryRun)
         return {
           json: { ok: true, done: false, resumes: resumed, instances },
-          text: `Would ${resumed ? 'go on to ' : ''}give ${id} a second secret. ${describeInstances(instances, 'Running')}`,
+          text: `Would ${resumed ? 'resume the rotation that gives' : 'give'} ${id} a second secret. ${describeInstances(instances, 'Running')}`,
         }
       return {
         json: { ok: true, done: true, fingerprint, resumed, instances },
         text: [
-          `${id} has a second secret, ${fingerprint}, in ${secretFile}. Both are good.`,
+          `${id} has a second secret, ${fingerprint}, in ${secretFile}. Both secrets are valid.`,
           describeInstances(instances, 'Accepted by'),
-          `When the API uses it: resource-servers finish ${id}`,
+          `When the API uses the new secret, run: auth resource-servers finish ${id}`,
         ].join('\n'),
       }
     },
@@ -122,16 +125,20 @@ export const resourceServersCommands = [
     parameters: {
       clientId,
       callOff: flag('--call-off', 'remove the newer secret instead'),
-      evenIfUsed: flag('--even-if-used', 'remove it although it is still used, as after a leak', ['callOff']),
+      evenIfUsed: flag(
+        '--even-if-used',
+        'remove the older secret even if it is in use, for example after a leak',
+        ['callOff'],
+      ),
       serversFile,
       timeout,
       dryRun: DRY_RUN,
     },
     opens: 'database',
     async run(call) {
-      const { clientId: id, callOff, evenIfUsed, dryRun } = call.args
-      const which = callOff ? 'newer' : 'older'
-      const finished = await withFileLock(call, (operations) =>
+      const { clientId: id, callOff: isCancelled, evenIfUsed, dryRun } = call.args
+      const which = isCancelled ? 'newer' : 'older'
+      const finished = await withChangeLock(call, (operations) =>
         operations.finish(id, { which, evenIfUsed, dryRun }),
       )
       if (!finished.ok) throw new Refusal(finished.error)
@@ -139,8 +146,8 @@ export const resourceServersCommands = [
       return {
         json: { ok: true, done: !dryRun, fingerprint, instances },
         text: dryRun
-          ? `Would leave ${id} its secret ${fingerprint}.`
-          : `The only secret of ${id} is ${fingerprint}.\n${describeInstances(instances, 'Followed by')}`,
+          ? `Would make ${fingerprint} the only secret of ${id}.`
+          : `The only secret of ${id} is ${fingerprint}.\n${describeInstances(instances, 'Loaded by')}`,
       }
     },
   }),
@@ -173,30 +180,25 @@ function createOperations({ config, stores, events, args }: Call): CredentialOpe
   })
 }
 
-/** The system calls whose errors are reported as a file that cannot be written. */
-const FILE_CALLS: ReadonlySet<unknown> = new Set([
-  'open',
-  'rename',
-  'write',
-  'fsync',
-  'chown',
-  'fchown',
-  'chmod',
-])
+/** The system calls whose errors are reported as a file that cannot be read or written. */
+const FILE_CALLS: ReadonlySet<unknown> = new Set(['open', 'rename', 'write', 'fsync', 'fchown', 'fchmod'])
 
 /**
- * Runs a change of the file under a lock, so no other command changes it meanwhile.
+ * Runs a change while it holds a lock in the database, so that no other `rotate` or `finish` runs.
  *
- * @throws {Refusal} if another command has the lock, or if a file cannot be written
+ * @throws {Refusal} if another command has the lock, or if a file cannot be read or written
  */
-async function withFileLock<T>(
+async function withChangeLock<T>(
   call: Call,
   change: (operations: CredentialOperations) => Promise<T>,
 ): Promise<T> {
   await using lock = await holdLock(call.config.sessionDatabaseUrl, 'plainpath resource servers')
   if (!lock) throw new Refusal('Another command is changing the resource servers.')
   return await change(createOperations(call)).catch((error: unknown) => {
-    const { code, syscall } = error as NodeJS.ErrnoException
-    throw code && FILE_CALLS.has(syscall) ? new Refusal(`A file cannot be written (${code}).`) : error
+    const { code, syscall, path } = error as NodeJS.ErrnoException
+    if (!code || !FILE_CALLS.has(syscall)) throw error
+    // Errors of an open file name no path.
+    const file = path === undefined ? '' : `: ${path}`
+    throw new Refusal(`A file cannot be read or written${file} (${code}).`)
   })
 }

@@ -204,7 +204,7 @@ const action = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.nat(80) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('change', 'check' as const) }) },
 )
-const POLICY = { maxAgeMs: 0, pollMs: 0, overlapMs: 0, periodMs: 0, leaseMs: LEASE_MS }
+const POLICY = { verifierCacheMs: 0, pollMs: 0, overlapMs: 0, signingPeriodMs: 0, leaseMs: LEASE_MS }
 
 test('no instance signs by an older ring once no follower lags behind, wherever an instance paused', () => {
   fc.assert(

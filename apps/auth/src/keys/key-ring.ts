@@ -14,7 +14,7 @@ export interface KeyRing {
   readonly keys: readonly KeyRecord[]
 }
 
-export type KeyPolicy = Pick<KeySettings, 'maxAgeMs' | 'pollMs' | 'overlapMs' | 'periodMs' | 'leaseMs'>
+export type KeyPolicy = Pick<KeySettings, 'verifierCacheMs' | 'pollMs' | 'overlapMs' | 'signingPeriodMs' | 'leaseMs'>
 
 /** A change of a key state. `from` is undefined for a new key. */
 export interface Transition {
@@ -144,7 +144,7 @@ export function findDueStep(ring: KeyRing, circumstances: Circumstances): DueSte
     steps.push({
       step: 'generate',
       kid: undefined,
-      safeFrom: addMs(signingKey.stateSince, circumstances.policy.periodMs),
+      safeFrom: addMs(signingKey.stateSince, circumstances.policy.signingPeriodMs),
     })
   return steps.reduce((soonest, step) => (step.safeFrom < soonest.safeFrom ? step : soonest))
 }
@@ -193,7 +193,7 @@ const addMs = (from: Date, ms: number) => new Date(from.getTime() + ms)
 
 /**
  * Computes when a key may begin to sign. The last instance to adopt the new key set may have served the old one until then, and
- * a verifier may cache that for `maxAgeMs`.
+ * a verifier may cache that for `verifierCacheMs`.
  */
 function computeActivationTime(key: KeyRecord, circumstances: Circumstances): Date {
   const { policy, followers } = circumstances
@@ -201,7 +201,7 @@ function computeActivationTime(key: KeyRecord, circumstances: Circumstances): Da
     .filter((follower) => isLive(follower, circumstances))
     .map(({ followedAt }) => followedAt.getTime())
   const adoptedByAllAt = Math.max(key.stateSince.getTime() + policy.pollMs, ...adoptionTimes)
-  return new Date(adoptedByAllAt + policy.maxAgeMs)
+  return new Date(adoptedByAllAt + policy.verifierCacheMs)
 }
 
 const computeRetirementTime = (key: KeyRecord, { pollMs, overlapMs }: KeyPolicy) =>

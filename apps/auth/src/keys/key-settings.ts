@@ -10,12 +10,12 @@ const DAY_SECONDS = 86_400
 export const KEY_SETTINGS = {
   AUTH_KEYS_MAX_AGE_SECONDS: {
     schema: secondsBetween(0, DAY_SECONDS),
-    description: '`max-age` of the public key set; a new key signs only after it',
+    description: '`max-age` of the public key set; a new key signs only after every cached key set has expired',
     default: '300',
   },
   AUTH_KEYS_TRUST_SECONDS: {
     schema: secondsBetween(0.1, 60),
-    description: 'How long an API may trust a key set after fetching it; `keys revoke` waits that long',
+    description: 'How long an API may trust a key set after fetching it; `keys revoke` waits this long after every instance has the new keys',
     default: '5',
   },
   AUTH_KEYS_POLL_SECONDS: {
@@ -25,12 +25,14 @@ export const KEY_SETTINGS = {
   },
   AUTH_KEYS_LEASE_SECONDS: {
     schema: secondsBetween(1, 600),
-    description: 'How long an instance that cannot read the keys continues to sign',
+    description:
+      'How long an instance that cannot read the keys continues to sign; commands count an instance as stopped if it has not reported for this long',
     default: '15',
   },
   AUTH_KEYS_OVERLAP_SECONDS: {
     schema: secondsBetween(0, 30 * DAY_SECONDS),
-    description: 'How long a key stays published after it stopped signing',
+    description:
+      'How long a key stays published after it has stopped signing; an identity assertion is valid for at most this long',
     default: '90000',
   },
   AUTH_KEYS_PERIOD_SECONDS: {
@@ -40,34 +42,35 @@ export const KEY_SETTINGS = {
   },
 } as const satisfies Record<string, Setting>
 
-/** The parsed values, in milliseconds although the names of the variables say seconds. */
+/** The parsed values, in milliseconds although the names of the settings end in SECONDS. */
 type SettingValues = { readonly [Name in keyof typeof KEY_SETTINGS]: number }
 
 /** The settings of the signing keys, with their units in the names. */
 export interface KeySettings {
   /** How long a verifier may use the published keys after fetching them: the longer of `max-age` and `trustMs`. */
-  readonly maxAgeMs: number
+  readonly verifierCacheMs: number
   /** `max-age` of the public key set. */
   readonly publicMaxAgeSeconds: number
   /** How long an API may trust a key set after fetching it. */
   readonly trustMs: number
   /** How often an instance reads the keys. */
   readonly pollMs: number
-  /** How long an instance that cannot read the keys continues to sign. */
+  /** How long an instance that cannot read the keys continues to sign, and counts as running after its last report. */
   readonly leaseMs: number
-  /** How long a key stays published after it stopped signing. */
+  /** How long a key stays published after it has stopped signing. No identity assertion is valid for longer. */
   readonly overlapMs: number
   /** How long a key signs before its successor is due. */
-  readonly periodMs: number
+  readonly signingPeriodMs: number
 }
 
 /** Converts the values that were parsed with `KEY_SETTINGS`. */
 export const toKeySettings = (settings: SettingValues): KeySettings => ({
-  maxAgeMs: Math.max(settings.AUTH_KEYS_MAX_AGE_SECONDS, settings.AUTH_KEYS_TRUST_SECONDS),
+  verifierCacheMs: Math.max(settings.AUTH_KEYS_MAX_AGE_SECONDS, settings.AUTH_KEYS_TRUST_SECONDS),
+  // `max-age` is in whole seconds.
   publicMaxAgeSeconds: Math.floor(settings.AUTH_KEYS_MAX_AGE_SECONDS / 1000),
   trustMs: settings.AUTH_KEYS_TRUST_SECONDS,
   pollMs: settings.AUTH_KEYS_POLL_SECONDS,
   leaseMs: settings.AUTH_KEYS_LEASE_SECONDS,
   overlapMs: settings.AUTH_KEYS_OVERLAP_SECONDS,
-  periodMs: settings.AUTH_KEYS_PERIOD_SECONDS,
+  signingPeriodMs: settings.AUTH_KEYS_PERIOD_SECONDS,
 })

@@ -19,7 +19,7 @@ beforeEach(async () => {
 afterEach(() => authority[Symbol.asyncDispose]())
 
 const by = { user: 'rosa', host: 'desk' }
-const POLICY = { maxAgeMs: 0, pollMs: 0, overlapMs: 0, periodMs: 0, leaseMs: 1_000 }
+const POLICY = { verifierCacheMs: 0, pollMs: 0, overlapMs: 0, signingPeriodMs: 0, leaseMs: 1_000 }
 const createCircumstances = (now: Date): Circumstances => ({ now, policy: POLICY, followers: [] })
 
 /** Adds a successor of the signing key. */

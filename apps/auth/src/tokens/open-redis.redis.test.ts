@@ -1,5 +1,5 @@
 import { createLog } from '@plainpath/http'
-import { type OwnRedis, startRedis } from '@plainpath/http/testing/start-redis'
+import { startRedis, type TestRedis } from '@plainpath/http/testing/start-redis'
 import { describe, expect, test } from 'vitest'
 import { startFaultProxy } from '../../test/start-fault-proxy.ts'
 import { isRedisUnavailable, openRedis } from './open-redis.ts'
@@ -82,7 +82,7 @@ test('reports a killed Redis as unavailable before commands time out, and reconn
 })
 
 describe('an error means that Redis is unavailable if it comes from', () => {
-  async function withServer(runTest: (redis: OpenedRedis, server: OwnRedis) => Promise<void>) {
+  async function withServer(runTest: (redis: OpenedRedis, server: TestRedis) => Promise<void>) {
     await using server = await startRedis()
     await using redis = await openRedis(server.url, silentLog, PATIENT_MS)
     await runTest(redis, server)

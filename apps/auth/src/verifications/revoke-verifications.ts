@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { type DescribedAgent, decryptEmail, toConfirmedAgent } from './confirmed-person.ts'
 import type { Verification } from './verification.ts'
 import type { VerificationStoreBaseDeps } from './verification-attempt-store.ts'
-import { composeEndedMail, type RevocationCause } from './verification-mails.ts'
+import { composeRevokedMail, type RevocationCause } from './verification-mails.ts'
 
 /** The columns of a verification that `revokeVerifications` reads before it erases the address. */
 const RevokedRow = z.object({
@@ -63,11 +63,8 @@ export async function addRevocationMails(
     const describedAgent = options.agent ?? (await findDescribedAgent(tx, verification.agentId))
     if (to === undefined || !describedAgent) continue
     const agent = toConfirmedAgent(sealingKeys, describedAgent, verification)
-    await addMail(
-      tx,
-      composeEndedMail({ verificationId: verification.id, to, agent, by: options.by, endedAt: options.now }),
-      options.now,
-    )
+    const facts = { verificationId: verification.id, to, agent, cause: options.by, revokedAt: options.now }
+    await addMail(tx, composeRevokedMail(facts), options.now)
   }
 }
 

@@ -6,22 +6,25 @@ import type { VerificationAttemptStore } from './verification-attempt-store.ts'
 import { generateCode, hashCode } from './verification-code.ts'
 import type { LinkedVerification, VerificationStore } from './verification-store.ts'
 
-/** The content of the page behind a mailed link. */
-export interface VerificationQuestion {
+/** The content of the page that asks a person to confirm an agent. */
+export interface ConfirmationPage {
   readonly agentId: string
   readonly matchPhrase: string
   /** The number of codes that can still be shown. */
   readonly codesLeft: number
-  /** True if a code was shown before. */
-  readonly hasShownCode: boolean
+  /** True if the page has shown a code before. */
+  readonly wasCodeShown: boolean
 }
-interface ShownCode extends VerificationQuestion {
+interface ShownCode extends ConfirmationPage {
   readonly code: string
   readonly expiresAt: Date
 }
 export type LinkRefusal = ClosedState | 'no-codes-left' | 'unknown'
 
-/** The dependencies of the actions behind the links in mails. */
+/**
+ * The dependencies of the actions behind the links in mails. There are two kinds: a link to the page that shows the
+ * code, whose secret identifies an attempt, and a link that revokes a verification.
+ */
 export interface VerificationLinkDeps {
   readonly stores: {
     readonly verificationAttempts: Pick<VerificationAttemptStore, 'findByLink' | 'showCode' | 'decline'>
@@ -34,35 +37,37 @@ export interface VerificationLinkDeps {
   readonly now: () => Date
 }
 
-async function findOpenAttempt({ stores, now }: VerificationLinkDeps, secret: string) {
+async function findOpenAttempt({ stores, now }: VerificationLinkDeps, codePageSecret: string) {
   const requestTime = now()
-  const linkedAttempt = await stores.verificationAttempts.findByLink(sha256(secret), requestTime)
-  if (!linkedAttempt) return err('unknown')
-  const { attempt, matchPhrase, isBlocked } = linkedAttempt
+  const found = await stores.verificationAttempts.findByLink(sha256(codePageSecret), requestTime)
+  if (!found) return err('unknown')
+  const { attempt, matchPhrase, isBlocked } = found
   const state = computeState(attempt, requestTime)
   if (!isOpen(state)) return err(state)
+  // An open attempt always has its phrase, because only closing erases it. This check is for the type.
   if (matchPhrase === undefined) return err('expired')
+  // An attempt for a blocked mailbox looks declined, as in `findClosedState`.
   if (isBlocked) return err('declined')
-  return ok({ id: attempt.id, question: toQuestion(attempt.agentId, matchPhrase, attempt.presses) })
+  return ok({ id: attempt.id, page: createConfirmationPage(attempt.agentId, matchPhrase, attempt.presses) })
 }
 
-/** Reads the question for the page behind the link. It changes nothing, because mail scanners also open links. */
-export async function readQuestion(
+/** Reads the content of the page behind the link. It changes nothing, because mail scanners also open links. */
+export async function readConfirmationPage(
   deps: VerificationLinkDeps,
-  secret: string,
-): Promise<Result<VerificationQuestion, LinkRefusal>> {
-  const linkedAttempt = await findOpenAttempt(deps, secret)
-  return linkedAttempt.ok ? ok(linkedAttempt.value.question) : linkedAttempt
+  codePageSecret: string,
+): Promise<Result<ConfirmationPage, LinkRefusal>> {
+  const openAttempt = await findOpenAttempt(deps, codePageSecret)
+  return openAttempt.ok ? ok(openAttempt.value.page) : openAttempt
 }
 
 /** Creates a code, which replaces the previous one. The code cannot be read again, because only its hash is stored. */
 export async function showCode(
   deps: VerificationLinkDeps,
-  secret: string,
+  codePageSecret: string,
 ): Promise<Result<ShownCode, LinkRefusal>> {
-  const linkedAttempt = await findOpenAttempt(deps, secret)
-  if (!linkedAttempt.ok) return linkedAttempt
-  const { id, question } = linkedAttempt.value
+  const openAttempt = await findOpenAttempt(deps, codePageSecret)
+  if (!openAttempt.ok) return openAttempt
+  const { id, page } = openAttempt.value
   const code = generateCode()
   const shown = await deps.stores.verificationAttempts.showCode(
     id,
@@ -71,18 +76,18 @@ export async function showCode(
   )
   if (!shown.ok) return shown
   const { presses, codeExpiresAt: expiresAt } = shown.value
-  return ok({ ...toQuestion(question.agentId, question.matchPhrase, presses), code, expiresAt })
+  return ok({ ...createConfirmationPage(page.agentId, page.matchPhrase, presses), code, expiresAt })
 }
 
 /** Declines the attempt, and revokes the verification that the agent has for the same address, if any. */
 export async function declineVerification(
   deps: VerificationLinkDeps,
-  secret: string,
+  codePageSecret: string,
 ): Promise<Result<void, LinkRefusal>> {
-  const linkedAttempt = await findOpenAttempt(deps, secret)
-  if (!linkedAttempt.ok) return linkedAttempt
+  const openAttempt = await findOpenAttempt(deps, codePageSecret)
+  if (!openAttempt.ok) return openAttempt
   const { verificationAttempts, verifications } = deps.stores
-  const { id } = linkedAttempt.value
+  const { id } = openAttempt.value
   // This must run before declining, which erases the address by which the verification is found.
   const liveVerification = await verifications.findByAttempt(id, deps.now())
   if (liveVerification) await verifications.revoke(liveVerification.id, 'person', deps.now())
@@ -97,9 +102,9 @@ export type RevocationRefusal = 'unknown' | 'already-ended'
  */
 export async function findLinkedVerifications(
   { stores, now }: VerificationLinkDeps,
-  secret: string,
+  revocationSecret: string,
 ): Promise<Result<readonly LinkedVerification[], RevocationRefusal>> {
-  const verification = await stores.verifications.findByRevocationLink(sha256(secret))
+  const verification = await stores.verifications.findByRevocationLink(sha256(revocationSecret))
   if (!verification) return err('unknown')
   if (!isVerificationLive(verification, now())) return err('already-ended')
   const linkedVerifications = await stores.verifications.listByAddress(verification.id, now())
@@ -112,18 +117,20 @@ export async function findLinkedVerifications(
 /**
  * Revokes the verification of the link or, with `all`, every verification that `findLinkedVerifications` finds.
  *
- * @returns the secret of a link that revokes a remaining verification; undefined if none remains
+ * @returns the secret of a link that revokes a remaining verification; undefined if none remains, or none
+ *   whose secret can still be derived
  */
 export async function revokeLinkedVerifications(
   deps: VerificationLinkDeps,
-  secret: string,
+  revocationSecret: string,
   { all: shouldRevokeAll }: { all: boolean },
-): Promise<Result<{ left: string | undefined }, RevocationRefusal>> {
+): Promise<Result<{ remainingSecret: string | undefined }, RevocationRefusal>> {
   const { verifications } = deps.stores
-  const linkedVerifications = await findLinkedVerifications(deps, secret)
+  const linkedVerifications = await findLinkedVerifications(deps, revocationSecret)
   if (!linkedVerifications.ok) {
-    // A verification that has ended is revoked again, since an earlier request may have failed to publish the revocation.
-    const verification = await verifications.findByRevocationLink(sha256(secret))
+    // Publishes the revocation of an ended verification again, since an earlier request may have failed to publish it.
+    // `revoke` changes nothing else then.
+    const verification = await verifications.findByRevocationLink(sha256(revocationSecret))
     if (verification) await verifications.revoke(verification.id, 'person', deps.now())
     return linkedVerifications
   }
@@ -132,20 +139,18 @@ export async function revokeLinkedVerifications(
     const isRevoked =
       linkedVerification !== undefined &&
       (await verifications.revoke(linkedVerification.verification.id, 'person', deps.now()))
-    const remainingSecret = others.find(
-      ({ revocationSecret }) => revocationSecret !== undefined,
-    )?.revocationSecret
-    return isRevoked ? ok({ left: remainingSecret }) : err('already-ended')
+    const revocableOther = others.find((other) => other.revocationSecret !== undefined)
+    return isRevoked ? ok({ remainingSecret: revocableOther?.revocationSecret }) : err('already-ended')
   }
   // The linked verification is revoked last: if the request fails midway, the link can still revoke the others.
   for (const { verification } of linkedVerifications.value.toReversed())
     await verifications.revoke(verification.id, 'person', deps.now())
-  return ok({ left: undefined })
+  return ok({ remainingSecret: undefined })
 }
 
-const toQuestion = (agentId: string, matchPhrase: string, presses: number): VerificationQuestion => ({
+const createConfirmationPage = (agentId: string, matchPhrase: string, presses: number): ConfirmationPage => ({
   agentId,
   matchPhrase,
   codesLeft: RULES.claimCodes - presses,
-  hasShownCode: presses > 0,
+  wasCodeShown: presses > 0,
 })

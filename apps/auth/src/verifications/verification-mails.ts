@@ -21,25 +21,28 @@ const renderConfirmedText = readTemplate(new URL('./claim-confirmed-mail.templat
   'link',
   'origin',
 ])
-const renderConnectedText = readTemplate(new URL('./app-connected-mail.template.txt', import.meta.url), [
+const renderAppConfirmedText = readTemplate(new URL('./app-connected-mail.template.txt', import.meta.url), [
   'agent',
   'since',
   'until',
   'link',
   'origin',
 ])
-const renderEndedText = readTemplate(
+const renderRevokedText = readTemplate(
   new URL('./claim-ended-mail.template.txt', import.meta.url),
   ['cause', 'agent', 'access'],
   { addressRetention: durationIn('day', RULES.deliveredMessageMs) },
 )
-const renderAppEndedText = readTemplate(
+const renderAppRevokedText = readTemplate(
   new URL('./app-ended-mail.template.txt', import.meta.url),
   ['cause', 'agent', 'access', 'next'],
   { addressRetention: durationIn('day', RULES.deliveredMessageMs) },
 )
 
-/** Composes the mail with the link. Anybody can register an agent, so the mail contains no text from it, not even its name. */
+/**
+ * Composes the mail that asks a person to confirm an agent. Anybody can register an agent, so the mail contains no text
+ * from it, not even its name.
+ */
 export const composeLinkMail = (facts: {
   id: string
   email: string
@@ -72,7 +75,7 @@ export const composeConfirmedMail = (
   about: verification.id,
   to: facts.to,
   subject: `${facts.agent.appHost === undefined ? 'An AI agent' : 'An app'} can now send us messages for you`,
-  text: (facts.agent.appHost === undefined ? renderConfirmedText : renderConnectedText)({
+  text: (facts.agent.appHost === undefined ? renderConfirmedText : renderAppConfirmedText)({
     agent: describeAgentInMail(facts.agent),
     since: formatLongDate(verification.verifiedAt),
     until: formatLongDate(verification.expiresAt),
@@ -86,7 +89,7 @@ const readOrigin = (url: string) => new URL(url).origin
 /** The causes of a revocation that is mailed to the person. An expiry causes no mail, since an earlier mail contains its date. */
 export type RevocationCause = Exclude<NonNullable<Verification['endedBy']>, 'expired'>
 
-/** This text is also used if a person with another address has confirmed the agent. The mail must not reveal that person. */
+/** Also the text for `superseded`: a person with another address confirmed the agent. The mail must not reveal that. */
 const AGENT_GAVE_UP = 'An AI agent gave up its access to Plainpath for you.'
 const AGENT_CAUSES: Readonly<Record<RevocationCause, string>> = {
   person: "You ended an AI agent's access to Plainpath.",
@@ -102,6 +105,7 @@ const APP_GAVE_UP = 'An app gave up its access to Plainpath for you.'
 const APP_CAUSES: Readonly<Record<RevocationCause, string>> = {
   person: "You ended an app's access to Plainpath.",
   agent: APP_GAVE_UP,
+  // This text is never sent, since a connection has only one verification.
   superseded: APP_GAVE_UP,
   'agent-deleted': "Our staff ended an app's access to Plainpath for you.",
   operator: "Our staff ended an app's access to Plainpath for you.",
@@ -114,43 +118,43 @@ const CONNECT_AGAIN =
   'If you still use the app, connect it again. If you do not know why this happened, do not.'
 
 /** Composes the mail that says that an agent or an app no longer has access. */
-export const composeEndedMail = (facts: {
+export const composeRevokedMail = (facts: {
   verificationId: string
   to: string
   agent: ConfirmedAgent
-  by: RevocationCause
-  endedAt: Date
+  cause: RevocationCause
+  revokedAt: Date
 }): VerificationMail => ({
   kind: 'claim-ended',
   about: facts.verificationId,
   to: facts.to,
-  ...composeEndedContent(facts),
+  ...composeRevokedContent(facts),
 })
 
-function composeEndedContent({
+function composeRevokedContent({
   agent,
-  by,
-  endedAt,
+  cause,
+  revokedAt,
 }: {
   agent: ConfirmedAgent
-  by: RevocationCause
-  endedAt: Date
+  cause: RevocationCause
+  revokedAt: Date
 }) {
   const facts = {
     agent: describeAgentInMail(agent),
-    access: describeAccessPeriod(formatLongDate(agent.verifiedAt), formatLongDate(endedAt)),
+    access: describeAccessPeriod(formatLongDate(agent.verifiedAt), formatLongDate(revokedAt)),
   }
   if (agent.appHost === undefined)
     return {
       subject: 'An AI agent can no longer send us messages for you',
-      text: renderEndedText({ cause: AGENT_CAUSES[by], ...facts }),
+      text: renderRevokedText({ cause: AGENT_CAUSES[cause], ...facts }),
     }
   return {
     subject: 'An app can no longer send us messages for you',
-    text: renderAppEndedText({
-      cause: APP_CAUSES[by],
+    text: renderAppRevokedText({
+      cause: APP_CAUSES[cause],
       ...facts,
-      next: by === 'reused' ? CONNECT_AGAIN : NOTHING_TO_DO,
+      next: cause === 'reused' ? CONNECT_AGAIN : NOTHING_TO_DO,
     }),
   }
 }
@@ -158,11 +162,7 @@ function composeEndedContent({
 const describeAccessPeriod = (firstDay: string, lastDay: string) =>
   firstDay === lastDay ? `It had access on ${lastDay}.` : `It had access from ${firstDay} to ${lastDay}.`
 
-/**
- * Creates the handlers of verification mails. An expired code is not mailed. The mails about the beginning and the end of access
- * are exempt from all caps. Each verification causes at most one of each, after a mail with a link or code that was counted, and a
- * person needs them to notice and end unintended access.
- */
+/** Creates the handlers of verification mails. */
 export const createVerificationMailHandlers = (deps: {
   attempts: Pick<VerificationAttemptStore, 'wantsMail' | 'recordMailOutcome' | 'renewLink'>
   now: () => Date
@@ -175,8 +175,11 @@ export const createVerificationMailHandlers = (deps: {
   },
   'sign-in-code': {
     isWanted: (attemptId) => deps.attempts.wantsMail(attemptId, deps.now()),
+    // A code is not mailed after it has expired.
     maxWaitMs: RULES.claimCodeMs,
   },
+  // No cap applies to the mails about the beginning and the end of access: a person needs them to notice and end
+  // unintended access. A verification causes at most one of each. Each follows a mail that did count against the caps.
   'claim-confirmed': { capped: false },
   'claim-ended': { capped: false },
 })

@@ -21,15 +21,15 @@ import { z } from 'zod'
 import { LIMITS } from '../limits.ts'
 import type { Stores } from '../stores.ts'
 import {
+  type ConfirmationPage,
   declineVerification,
   findLinkedVerifications,
   type LinkRefusal,
   type RevocationRefusal,
-  readQuestion,
+  readConfirmationPage,
   revokeLinkedVerifications,
   showCode,
   type VerificationLinkDeps,
-  type VerificationQuestion,
 } from './verification-link.ts'
 import type { LinkedVerification } from './verification-store.ts'
 
@@ -101,16 +101,14 @@ export function createVerificationPageRoutes(deps: VerificationPageDeps): Route[
   }
 
   /** Renders a page for an open attempt. If its agent was deleted meanwhile, so was the attempt, and the link is unknown. */
-  async function renderQuestion<T extends VerificationQuestion>(
-    question: Result<T, LinkRefusal>,
+  async function renderConfirmationPage<T extends ConfirmationPage>(
+    page: Result<T, LinkRefusal>,
     title: string,
-    renderBody: (question: T, agent: AgentOnPage) => Html,
+    renderBody: (page: T, agent: AgentOnPage) => Html,
   ) {
-    if (!question.ok) return renderClosedPage(question.error)
-    const agent = await describeAgentOnPage(question.value.agentId)
-    return agent
-      ? renderStatusPage(200, title, renderBody(question.value, agent))
-      : renderClosedPage('unknown')
+    if (!page.ok) return renderClosedPage(page.error)
+    const agent = await describeAgentOnPage(page.value.agentId)
+    return agent ? renderStatusPage(200, title, renderBody(page.value, agent)) : renderClosedPage('unknown')
   }
 
   const pageRoute = defineRoute({
@@ -135,10 +133,10 @@ export function createVerificationPageRoutes(deps: VerificationPageDeps): Route[
             )
       }
       if (attempt === undefined) return renderClosedPage('unknown')
-      return renderQuestion(
-        await readQuestion(deps, attempt),
+      return renderConfirmationPage(
+        await readConfirmationPage(deps, attempt),
         'Does this AI agent act for you?',
-        (question, agent) => renderClaimQuestionPage({ secret: attempt, agent, ...question }),
+        (page, agent) => renderClaimQuestionPage({ secret: attempt, agent, ...page }),
       )
     },
   })
@@ -157,7 +155,10 @@ export function createVerificationPageRoutes(deps: VerificationPageDeps): Route[
           ? renderStatusPage(
               200,
               'The access has ended',
-              renderEndedClaimPage({ hasEndedAll: all === 'yes', remainingSecret: revocation.value.left }),
+              renderEndedClaimPage({
+                hasEndedAll: all === 'yes',
+                remainingSecret: revocation.value.remainingSecret,
+              }),
             )
           : renderNotRevokedPage(revocation.error)
       }
@@ -168,8 +169,10 @@ export function createVerificationPageRoutes(deps: VerificationPageDeps): Route[
           ? renderStatusPage(200, getClosedClaimTitle('declined'), renderClosedClaimPage('declined'))
           : renderClosedPage(result.error)
       }
-      return renderQuestion(await showCode(deps, attempt), 'The code for your agent', (shownCode, agent) =>
-        renderClaimCodePage({ secret: attempt, agent, ...shownCode }),
+      return renderConfirmationPage(
+        await showCode(deps, attempt),
+        'The code for your agent',
+        (shownCode, agent) => renderClaimCodePage({ secret: attempt, agent, ...shownCode }),
       )
     },
   })

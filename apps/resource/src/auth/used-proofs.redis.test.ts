@@ -1,6 +1,6 @@
 import { RULES } from '@plainpath/domain'
 import { createLog } from '@plainpath/http'
-import { type OwnRedis, startRedis } from '@plainpath/http/testing/start-redis'
+import { startRedis, type TestRedis } from '@plainpath/http/testing/start-redis'
 import { createClient } from 'redis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openRedis } from '../open-redis.ts'
@@ -8,7 +8,7 @@ import { describeUsedProofs, newProof } from './used-proofs.contract.ts'
 import { createRedisUsedProofs, UsedProofsUnavailable } from './used-proofs.ts'
 
 const log = createLog({ service: 'test', write: () => undefined })
-let server: OwnRedis
+let server: TestRedis
 beforeAll(async () => {
   server = await startRedis()
 })

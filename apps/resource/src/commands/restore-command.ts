@@ -4,10 +4,11 @@ import { readErasures, replayErasures } from '../erasure-log.ts'
 import { reencryptDataKeys } from '../reencrypt-data-keys.ts'
 import { defineCommand } from './define-command.ts'
 
+/** The commands `rewrap`, for a new key-encryption key, and `replay`, for use after a restore. */
 export const restoreCommands = [
   defineCommand({
     name: 'rewrap',
-    summary: 're-encrypt every address and message under the newest key-encryption key',
+    summary: 're-encrypt the data keys of waitlist addresses and messages under the newest key-encryption key',
     parameters: { dryRun: DRY_RUN },
     settings: ['RESOURCE_KEK_FILE'],
     opens: 'database',
@@ -17,14 +18,14 @@ export const restoreCommands = [
       })
       return {
         json: { ok: true, done: !dryRun && addresses + messages > 0, addresses, messages },
-        text: `${dryRun ? 'Would re-encrypt' : 'Re-encrypted'} ${addresses} addresses of the waitlist and ${messages} values of messages.`,
+        text: `${dryRun ? 'Would re-encrypt' : 'Re-encrypted'} ${addresses} addresses of the waitlist and ${messages} encrypted values of messages.`,
       }
     },
   }),
   defineCommand({
     name: 'replay',
     summary:
-      'after a restore: erase again every entry and message that the log says was erased; it is audited',
+      'after a restore, erase again every entry and message that the log records as erased; the audit records this',
     parameters: {
       log: option('--log <path>', 'the log of the API and its commands since the backup; - reads a pipe', {
         required: true,
@@ -40,16 +41,16 @@ export const restoreCommands = [
       if (args.dryRun)
         return {
           json: { ok: true, done: false, told: erasuresInLog },
-          text: `The log says that ${describeCounts(erasuresInLog)} were erased.`,
+          text: `Would erase again up to ${describeCounts(erasuresInLog)}: the log records them as erased.`,
         }
       const erased = await replayErasures(db, erasures, { actor: operator.user, now: now() })
       return {
         json: { ok: true, done: true, told: erasuresInLog, erased },
-        text: `Erased again: ${describeCounts(erased)}, of ${describeCounts(erasuresInLog)} that the log names.`,
+        text: `The log names ${describeCounts(erasuresInLog)}. Of these, ${describeCounts(erased)} still existed and were erased.`,
       }
     },
   }),
 ]
 
 const describeCounts = ({ entries, messages }: { entries: number; messages: number }) =>
-  `${entries} entries of the waitlist and ${messages} messages`
+  `${entries} waitlist ${entries === 1 ? 'entry' : 'entries'} and ${messages} ${messages === 1 ? 'message' : 'messages'}`

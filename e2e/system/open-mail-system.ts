@@ -1,5 +1,5 @@
 import { type MailServer, startMailServer } from '@plainpath/mail/testing'
-import { lendMailboxTo, mailSettings } from '../lend-mailbox-to.ts'
+import { createMailSettings, verifyMailbox } from '../verification-steps.ts'
 import { openSystem, type System } from './open-system.ts'
 
 /** The whole topology, with a mail server for both apps. */
@@ -10,13 +10,13 @@ export interface MailSystem extends System {
 export async function openMailSystem(options: { limitsFactor: number }): Promise<MailSystem> {
   await using opening = new AsyncDisposableStack()
   const mail = opening.use(await startMailServer())
-  const system = opening.use(await openSystem({ ...options, settings: mailSettings(mail) }))
+  const system = opening.use(await openSystem({ ...options, settings: createMailSettings(mail) }))
   const resources = opening.move()
   return { ...system, mail, [Symbol.asyncDispose]: () => resources.disposeAsync() }
 }
 
-/** Registers an agent, and verifies the mailbox for it over HTTP. Returns a token with `contact:write`. */
-export async function lendMailbox(system: MailSystem, email: string): Promise<string> {
+/** Registers an agent, and verifies the mailbox for it over HTTP. @returns a token with `contact:write` */
+export async function obtainContactToken(system: MailSystem, email: string): Promise<string> {
   const sender = system.client({ from: '127.0.0.101' })
-  return lendMailboxTo(await system.register(sender), email, { mail: system.mail, sender })
+  return verifyMailbox(await system.register(sender), email, { mail: system.mail, sender })
 }

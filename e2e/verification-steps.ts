@@ -10,10 +10,10 @@ export interface AgentCredentials {
 
 export const STAFF_INBOX = 'desk@answers.example.org'
 
-const DELIVERY_MS = 20_000
+const DELIVERY_TIMEOUT_MS = 20_000
 
-/** Creates the settings with which both apps send mail to the server, and hold no message back. */
-export const mailSettings = ({ url }: Pick<MailServer, 'url'>) => ({
+/** Creates settings for both apps: mail goes to this server, and messages have no hold. */
+export const createMailSettings = ({ url }: Pick<MailServer, 'url'>) => ({
   AUTH_SMTP_URL: url,
   RESOURCE_SMTP_URL: url,
   AUTH_MAIL_FROM: 'no-reply@plainpath.example',
@@ -48,7 +48,7 @@ export function exchangeAssertion(
   return sender.send({ method: 'POST', path: '/oauth/token', ...content, headers })
 }
 
-/** Begins a verification and waits for its mail. Returns the two words (`phrase`), and the mailed link. */
+/** Begins a verification, and waits for its mail. @returns the two words (`phrase`), the mailed link and the attempt id */
 export async function beginVerification(
   { mail }: { readonly mail: Pick<MailServer, 'received'> },
   sender: Sender,
@@ -61,9 +61,10 @@ export async function beginVerification(
 }
 
 /**
- * Waits for the mail to `email` about the verification with the two words, and returns its link. Two verifications can
- * have the same words by chance, so the first `earlierMailCount` mails do not count.
+ * Waits for the mail to `email` about the verification with the two words. Two verifications can have the same words by
+ * chance, so the first `earlierMailCount` mails do not count.
  *
+ * @returns the link in the mail
  * @throws {Error} if the mail does not arrive within 20 s
  */
 export async function waitForMailedLink(
@@ -74,8 +75,8 @@ export async function waitForMailedLink(
 ): Promise<string> {
   const findMail = () =>
     mail.received.slice(earlierMailCount).find(({ to, text }) => to.includes(email) && text.includes(phrase))
-  if (!(await waitUntil(() => findMail() !== undefined, DELIVERY_MS)))
-    throw new Error('the mail of the claim never came')
+  if (!(await waitUntil(() => findMail() !== undefined, DELIVERY_TIMEOUT_MS)))
+    throw new Error(`no verification mail arrived within ${DELIVERY_TIMEOUT_MS / 1000} s`)
   return findLink(findMail()?.text ?? '', 'attempt')
 }
 
@@ -86,18 +87,23 @@ export async function showCode(sender: Sender, link: string): Promise<string> {
   return /<code id="code">([\d ]+)</.exec(page.text)?.[1] ?? ''
 }
 
-/** Completes the verification with the code. Returns the identity assertion. */
+/** Completes the verification with the code. @returns the identity assertion */
 export async function completeVerification(
   sender: Sender,
   agent: AgentCredentials,
-  otp: string,
+  code: string,
 ): Promise<string> {
-  const response = await postAs(sender, agent, '/api/agent/claim/complete', { otp })
+  const response = await postAs(sender, agent, '/api/agent/claim/complete', { otp: code })
   return parseResponse(response, 200)['identity_assertion'] ?? ''
 }
 
-/** Exchanges an assertion for a token. @throws {Error} if the exchange fails, or the token lacks `contact:write` */
-export async function requestLentToken(
+/**
+ * Exchanges an assertion for a token.
+ *
+ * @returns a token with `contact:write`
+ * @throws {Error} if the exchange fails, or the token lacks `contact:write`
+ */
+export async function requestContactToken(
   sender: Sender,
   agent: AgentCredentials,
   assertion: string,
@@ -106,21 +112,21 @@ export async function requestLentToken(
     await exchangeAssertion(sender, agent, assertion),
     200,
   )
-  if (!scope.includes('contact:write')) throw new Error(`a token for ${scope}`)
+  if (!scope.includes('contact:write')) throw new Error(`the token lacks contact:write: it has ${scope}`)
   return token
 }
 
-/** Verifies the mailbox for the agent over HTTP, as its owner would. Returns a token with `contact:write`. */
-export async function lendMailboxTo(
+/** Verifies the mailbox for the agent over HTTP. Plays both agent and person. @returns a token with `contact:write` */
+export async function verifyMailbox(
   agent: AgentCredentials,
   email: string,
   { mail, sender }: { mail: Pick<MailServer, 'received'>; sender: Sender },
 ): Promise<string> {
   const { link } = await beginVerification({ mail }, sender, { agent, email })
   const assertion = await completeVerification(sender, agent, await showCode(sender, link))
-  return requestLentToken(sender, agent, assertion)
+  return requestContactToken(sender, agent, assertion)
 }
 
-/** Finds a link in a verification mail: the link to the code, or the link that ends the access. @returns '' if none */
+/** Finds a link in a verification mail: the link to the code, or the link that revokes access. @returns '' if none */
 export const findLink = (text: string, kind: 'attempt' | 'end'): string =>
   new RegExp(`^ *(http\\S+/claim\\?${kind}=[\\w-]{43})$`, 'm').exec(text)?.[1] ?? ''

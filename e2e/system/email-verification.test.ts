@@ -6,19 +6,19 @@ import axe from 'axe-core'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { MCP_CLIENTS } from '../in-process/mcp-clients.ts'
+import { openBrowser } from '../pages/open-browser.ts'
+import { basic, createSender, type Sender } from '../send.ts'
 import {
   beginVerification,
   completeVerification,
   exchangeAssertion,
   findLink,
   postAs,
-  requestLentToken,
+  requestContactToken,
   STAFF_INBOX,
-} from '../lend-mailbox-to.ts'
-import { openBrowser } from '../pages/open-browser.ts'
-import { basic, createSender, type Sender } from '../send.ts'
+} from '../verification-steps.ts'
 import { dumpEverything, findConfidential } from './canaries.ts'
-import { type MailSystem, openMailSystem } from './lend-mailbox.ts'
+import { type MailSystem, openMailSystem } from './open-mail-system.ts'
 
 const MESSAGE = 'My work permit ends in the spring of next year; may I renew it from abroad?'
 /** The codes that pages have shown. */
@@ -153,7 +153,7 @@ test('a person confirms an agent by keyboard, without scripts; the agent writes;
   await pressByKeyboard(page, 'Yes')
   expect(await readHeading(page)).toBe('The code for your agent')
   const assertion = await completeVerification(sender, agent, await readCode(page))
-  const token = await requestLentToken(sender, agent, assertion)
+  const token = await requestContactToken(sender, agent, assertion)
   for (const value of [assertion, token, new URL(link).searchParams.get('attempt') ?? ''])
     system.confidential.add(value)
 
@@ -185,7 +185,7 @@ test('a person confirms an agent by keyboard, without scripts; the agent writes;
   const endLink = findLink((await waitForMail(email, /can now send us messages/))?.text ?? '', 'end')
   system.confidential.add(new URL(endLink).searchParams.get('end') ?? '')
   expect(findLink(receipt?.text ?? '', 'end')).toBe(endLink)
-  // The link to the code has been used. The link that ends the access is still valid.
+  // The link to the code has been used. The link that revokes the access is still valid.
   expect(await scanEveryMail()).toEqual([
     '/ 200',
     '/claim 200',
