@@ -1,4 +1,4 @@
-import { arrive } from './load/open-loop.ts'
+import { sendAtRate } from './load/open-loop.ts'
 import { cycle, formatRequest } from './load/target.ts'
 import { GUIDE } from './measured-paths.ts'
 import { isLate, type Measurement } from './run-rounds.ts'
@@ -43,7 +43,7 @@ export async function measureRevocations(
   }
   await Promise.all(Array.from({ length: CONCURRENCY }, prepare))
   const target = { port: auth.port, pid: auth.pid, next: cycle(requests), status: 200 }
-  const arrivals = await arrive(target, { rate: PER_SECOND, seconds })
+  const arrivals = await sendAtRate(target, { rate: PER_SECOND, seconds })
   if (arrivals.errors > 0) return { arrivals, fault: { kind: 'errors', what: `${arrivals.errors} errors` } }
   if (isLate(arrivals)) return { arrivals, fault: { kind: 'generator', what: 'the generator was late' } }
   return { arrivals }

@@ -5,7 +5,7 @@ import {
   saturate,
   saturateInTurns,
 } from './load/closed-loop.ts'
-import { type Arrivals, arrive } from './load/open-loop.ts'
+import { type Arrivals, sendAtRate } from './load/open-loop.ts'
 import { summarizeSpread } from './load/quantiles.ts'
 import type { Target } from './load/target.ts'
 import type { MeasuredPath } from './measured-paths.ts'
@@ -42,7 +42,7 @@ async function measure(
     const saturation = await saturate(target, seconds)
     const rate = Math.max(1, saturation.perSecond * SHARE_OF_SATURATION)
     await target.prepare?.(seconds)
-    const arrivals = await arrive(target, { rate, seconds })
+    const arrivals = await sendAtRate(target, { rate, seconds })
     const fault = findFault({ saturation, arrivals }, boundBy)
     measurement = { saturation, arrivals, isLate: isLate(arrivals), ...(fault && { fault }) }
     if (fault?.kind !== 'generator') break

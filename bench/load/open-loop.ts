@@ -27,7 +27,7 @@ interface DueRequest {
 }
 
 /** Sends `rate` requests per second on average, for the given seconds, at independent random times (a Poisson process). */
-export async function arrive(
+export async function sendAtRate(
   target: Target,
   { rate, seconds, random = Math.random }: { rate: number; seconds: number; random?: () => number },
 ): Promise<Arrivals> {

@@ -17,7 +17,7 @@ import { parseJsonObject } from './refusal.ts'
 export const createClientFields = ({ appId = '' }: Ledger) => ({ client_id: appId })
 
 /** Shorter than the minute for which an app may present a used refresh token again. */
-const GRACE_MS = 50_000
+export const REFRESH_GRACE_MS = 50_000
 /** While at most this many connections are active, the load ends none, so that some can be refreshed. */
 const MIN_ACTIVE_CONNECTIONS = 5
 
@@ -27,7 +27,7 @@ const listActiveConnections = ({ connections }: Ledger) =>
     ({ endRequestedAt, refreshingSince = Number.POSITIVE_INFINITY, requestsInFlight }) =>
       endRequestedAt === undefined &&
       requestsInFlight === 0 &&
-      performance.now() <= refreshingSince + GRACE_MS,
+      performance.now() <= refreshingSince + REFRESH_GRACE_MS,
   )
 
 /** Refreshes a person's tokens. Prefers a connection whose last refresh failed, because an app would repeat it. */

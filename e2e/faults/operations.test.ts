@@ -1,13 +1,15 @@
 import { expect, test } from 'vitest'
+import { REFRESH_GRACE_MS } from './connections.ts'
 import type { HttpResponse } from './http-client.ts'
 import {
   createLedger,
+  isEndRequested,
   type KnownAgent,
   type KnownConnection,
   type KnownToken,
   type Ledger,
 } from './ledger.ts'
-import { OPERATIONS, rejoin, requestTokenAfterDeletion, useToken } from './operations.ts'
+import { MAX_STALE_AGENT_MS, OPERATIONS, rejoin, requestTokenAfterDeletion, useToken } from './operations.ts'
 
 const createResponse = (
   status: number,
@@ -20,20 +22,21 @@ const createResponse = (
   header: (name) => (name === 'www-authenticate' && status === 401 ? 'Bearer' : undefined),
 })
 
-/** Creates a ledger with one agent and one live token. */
+/** Creates a ledger with one agent and one token. The token is live unless its end or its agent’s end was requested. */
 function createAgentLedger(token: Partial<KnownToken> = {}, agent: Partial<KnownAgent> = {}) {
   const ledger = createLedger('http://127.0.0.1:1', ['one'])
   const owner = { id: 'agt', secret: 'pps', registeredAt: 0, requestsInFlight: 0, ...agent }
   const issued = { value: 'ppt', owner, isBound: false, requestedAt: 50, ...token }
   ledger.agents.push(owner)
   ledger.tokens.push(issued)
-  ledger.liveTokens.push(issued)
+  if (!isEndRequested(issued, Number.POSITIVE_INFINITY)) ledger.liveTokens.push(issued)
   return { ledger, token: issued, agent: owner }
 }
+
 const checkUse = (ledger: Ledger, token: KnownToken, response: HttpResponse) =>
   useToken(ledger, token)?.check(response)
 
-test('reports a use of a live token that is not accepted', () => {
+test('accepts a 200 for a live token, and reports a 401, a 500 and a missing response', () => {
   const { ledger, token } = createAgentLedger()
   expect(checkUse(ledger, token, createResponse(200))).toBeUndefined()
   expect(checkUse(ledger, token, createResponse(401))).toBe('401 for a token that was not ended')
@@ -42,16 +45,16 @@ test('reports a use of a live token that is not accepted', () => {
 })
 
 test.for<[string, Partial<KnownToken>, Partial<KnownAgent>]>([
-  ['a token', { endRequestedAt: 80, endedAt: 100 }, {}],
-  ['an agent', {}, { endRequestedAt: 80, endedAt: 100 }],
-])('reports a token that is accepted after the end of %s was acknowledged', ([, ending, owner]) => {
-  const { ledger, token } = createAgentLedger(ending, owner)
+  ['its revocation', { endRequestedAt: 80, endedAt: 100 }, {}],
+  ['its agent’s deletion', {}, { endRequestedAt: 80, endedAt: 100 }],
+])('reports a token that is accepted after %s was acknowledged', ([, tokenChanges, agentChanges]) => {
+  const { ledger, token } = createAgentLedger(tokenChanges, agentChanges)
   expect(checkUse(ledger, token, createResponse(200))).toBe('R-LIN: an ended token was accepted')
   expect(checkUse(ledger, token, createResponse(200, {}, { startedAt: 99, endedAt: 110 }))).toBeUndefined()
   expect(checkUse(ledger, token, createResponse(401))).toBeUndefined()
 })
 
-test('permits 200 and 401 for a token whose revocation has not been acknowledged', () => {
+test('permits 200 and 401 for a token while its revocation is requested but not acknowledged', () => {
   const { ledger, token } = createAgentLedger({ endRequestedAt: 105 })
   expect(checkUse(ledger, token, createResponse(200))).toBeUndefined()
   expect(checkUse(ledger, token, createResponse(401))).toBeUndefined()
@@ -66,12 +69,12 @@ test('permits a 401 because of a data loss only for a token that was requested b
   expect(checkUse(newer.ledger, newer.token, createResponse(401))).toBe('401 for a token that was not ended')
 })
 
-test('reports an acknowledged address that joins again as lost', () => {
+test('reports an acknowledged address as lost if it can join as a new one', () => {
   expect(rejoin('a@example.org').check(createResponse(201, { status: 'joined' }))).toMatch(/^LOST/)
   expect(rejoin('a@example.org').check(createResponse(200, { status: 'already_joined' }))).toBeUndefined()
 })
 
-test('records a token of a deleted agent as ended, and reports it once no instance may have the agent cached', () => {
+test('treats a token issued after its agent’s deletion as revoked, and reports the issuance once no cache may hold the agent', () => {
   const { ledger, agent } = createAgentLedger({}, { endRequestedAt: 80, endedAt: 90 })
   expect(requestTokenAfterDeletion(ledger, agent).check(createResponse(401))).toBeUndefined()
   expect(
@@ -79,11 +82,12 @@ test('records a token of a deleted agent as ended, and reports it once no instan
   ).toBeUndefined()
   const lateToken = ledger.endedTokens.at(-1)!
   expect(checkUse(ledger, lateToken, createResponse(200))).toBe('R-LIN: an ended token was accepted')
-  const tooLate = createResponse(200, { access_token: 'x' }, { startedAt: 60_000, endedAt: 60_001 })
+  const startedAt = Number(agent.endedAt) + MAX_STALE_AGENT_MS + 1
+  const tooLate = createResponse(200, { access_token: 'x' }, { startedAt, endedAt: startedAt + 1 })
   expect(requestTokenAfterDeletion(ledger, agent).check(tooLate)).toBe('a deleted agent still gets tokens')
 })
 
-test('reports a 401 for the token request and the revocation of a registered agent', () => {
+test('reports a 401 when a registered agent requests or revokes a token', () => {
   const { ledger } = createAgentLedger()
   expect(OPERATIONS.token.prepare(ledger)?.check(createResponse(401, { error: 'invalid_client' }))).toBe(
     '401 invalid_client',
@@ -93,7 +97,7 @@ test('reports a 401 for the token request and the revocation of a registered age
   )
 })
 
-test('removes a token from the live ones when its revocation is requested, and records its end after the 200', () => {
+test('removes a token from `liveTokens` when its revocation is requested, and records its end after the 200', () => {
   const { ledger, token } = createAgentLedger()
   const attempt = OPERATIONS.revoke.prepare(ledger)
   expect([ledger.liveTokens, ledger.endedTokens]).toEqual([[], []])
@@ -113,7 +117,7 @@ function createPersonLedger(refreshingSince?: number) {
 }
 const newTokens = { access_token: 'new', refresh_token: 'newer' }
 
-test('uses a person’s token at the signed-in MCP address, and reports a 200 after its connection ended', () => {
+test('uses a person’s token at the signed-in MCP address, and reports a 200 after its connection was revoked', () => {
   const { ledger, owner, token } = createPersonLedger()
   expect(useToken(ledger, token)?.request).toMatchObject({ method: 'POST', path: '/mcp' })
   expect(checkUse(ledger, token, createResponse(200))).toBeUndefined()
@@ -136,7 +140,7 @@ test('repeats a refresh with the same token until a new token has arrived, and r
   expect(ledger.liveTokens.at(-1)).toMatchObject({ value: 'new', owner })
 })
 
-test('does not present a refresh token again whose grace period may be over', () => {
-  const { ledger } = createPersonLedger(performance.now() - 50_001)
+test('does not present a refresh token again when its grace period may be over', () => {
+  const { ledger } = createPersonLedger(performance.now() - REFRESH_GRACE_MS - 1)
   expect(OPERATIONS.refresh.prepare(ledger)).toBeUndefined()
 })

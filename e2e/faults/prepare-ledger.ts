@@ -7,7 +7,7 @@ import { createHttpClient } from './http-client.ts'
 import { createLedger, type Ledger } from './ledger.ts'
 import { getOperation, type OperationName } from './operations.ts'
 import { parseJsonObject } from './refusal.ts'
-import { repeatRefused } from './repeat-refused.ts'
+import { retryWhileRefused } from './retry-while-refused.ts'
 
 const REDIRECT_URI = 'http://localhost:8787/callback'
 
@@ -41,7 +41,7 @@ export async function prepareLedger(
   for (const name of ['register', 'token', 'bound token', 'join'] as const) {
     let remaining = size.agents
     const worker = async () => {
-      for (; remaining > 0; remaining -= 1) await repeatRefused(() => carryOut(name))
+      for (; remaining > 0; remaining -= 1) await retryWhileRefused(() => carryOut(name))
     }
     await Promise.all(Array.from({ length: size.concurrency }, worker))
   }
@@ -53,7 +53,7 @@ export async function prepareLedger(
       for (; remaining > 0; remaining -= 1) {
         using person = newPerson({ origin, mail: mails })
         const requestedAt = performance.now()
-        const { accessToken, refreshToken } = await repeatRefused(() =>
+        const { accessToken, refreshToken } = await retryWhileRefused(() =>
           connect(signInApp, person, { redirectUri: REDIRECT_URI }),
         )
         const owner = { refreshToken, requestsInFlight: 0 }

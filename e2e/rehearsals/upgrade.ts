@@ -9,7 +9,7 @@ import { type AppPorts, type RunningApp, startApp } from '@plainpath/stack/start
 import { startGateway, toPublicMcpOrigin } from '@plainpath/stack/start-gateway'
 import { startFaultyMailServer } from '../faults/faulty-mail-server.ts'
 import { prepareLedger } from '../faults/prepare-ledger.ts'
-import { repeatRefused } from '../faults/repeat-refused.ts'
+import { retryWhileRefused } from '../faults/retry-while-refused.ts'
 import { findNewestRelease } from '../releases/newest-release.ts'
 import { openReleaseStores } from '../releases/open-release-stores.ts'
 import { runCommand } from '../releases/start-release.ts'
@@ -62,7 +62,7 @@ async function rehearseUpgrade({ rate, seconds, print }: RehearsalOptions): Prom
     RESOURCE_DRAIN_DELAY_SECONDS: '2',
   }
   const run = (root: string, app: AppName, ...args: string[]) =>
-    repeatRefused(() => runCommand(root, app, args, env))
+    retryWhileRefused(() => runCommand(root, app, args, env))
   const migrateTo = async (root: string) => {
     for (const app of ['auth', 'resource'] as const) await run(root, app, 'migrate')
   }

@@ -5,7 +5,7 @@ import { reserveFreePorts } from '@plainpath/http/free-ports'
 import type { AppName } from '@plainpath/metadata'
 import { selectKnownSettings } from '@plainpath/stack/check-out'
 import { type ManagedProcess, startManagedProcess } from '@plainpath/stack/managed-process'
-import type { ReleaseUrls } from './smoke.ts'
+import type { ReleaseUrls } from './run-smoke-test.ts'
 
 export interface RunningRelease extends AsyncDisposable, ReleaseUrls {
   readonly processes: readonly ManagedProcess[]

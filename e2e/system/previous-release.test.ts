@@ -8,7 +8,7 @@ import { checkOutCommit } from '@plainpath/stack/check-out'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { findNewestRelease, type Release } from '../releases/newest-release.ts'
 import { openReleaseStores } from '../releases/open-release-stores.ts'
-import { smoke } from '../releases/smoke.ts'
+import { runSmokeTest } from '../releases/run-smoke-test.ts'
 import { type RunningRelease, runCommand, startRelease } from '../releases/start-release.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '../..')
@@ -59,32 +59,32 @@ async function plantMigration(app: keyof typeof FOLDERS, sql: string): Promise<v
 }
 
 test('F-32 the previous release works on its own tables', async () => {
-  expect(await smoke(previous)).toEqual([])
+  expect(await runSmokeTest(previous)).toEqual([])
 })
 
 test('F-32 the previous release works after the migrations of each app to this release', async () => {
   await migrateTo('AUTH')
-  expect(await smoke(previous)).toEqual([])
+  expect(await runSmokeTest(previous)).toEqual([])
   await migrateTo('RESOURCE')
-  expect(await smoke(previous)).toEqual([])
+  expect(await runSmokeTest(previous)).toEqual([])
 })
 
 test('F-32 both releases work on the new tables, and the previous one can start there', async () => {
   await using current = await startRelease(ROOT, { name: 'this', env, folder })
-  expect([await smoke(current), await smoke(previous)]).toEqual([[], []])
+  expect([await runSmokeTest(current), await runSmokeTest(previous)]).toEqual([[], []])
   for (const each of previous.processes) {
     await each.stop('SIGTERM')
     await each.start()
   }
-  expect([await smoke(previous), await smoke(current)]).toEqual([[], []])
+  expect([await runSmokeTest(previous), await runSmokeTest(current)]).toEqual([[], []])
 })
 
 test('F-32 the check detects a migration that removes what the previous release uses', async () => {
   await plantMigration('RESOURCE', 'alter table waitlist_entries rename column email_hash to email_digest')
-  expect(await smoke(previous)).toEqual([
+  expect(await runSmokeTest(previous)).toEqual([
     expect.stringMatching(/^join: 5/),
     expect.stringMatching(/^join again: 5/),
   ])
   await plantMigration('AUTH', 'alter table agent_secrets drop column secret_hash')
-  expect(await smoke(previous)).toContainEqual(expect.stringMatching(/^register: 5/))
+  expect(await runSmokeTest(previous)).toContainEqual(expect.stringMatching(/^register: 5/))
 })

@@ -110,7 +110,7 @@ const createAppOptions = ({ origin, trustedProxies, log, metrics, clock }: AppDe
   csp: PAGE_CSP,
   onResponse: metrics.countResponse,
   chooseErrorFormat: chooseErrorFormatForPath,
-  page: (problem) => renderErrorPage(origin, problem),
+  renderPage: (problem) => renderErrorPage(origin, problem),
   isUnavailable: (thrown) => isUnavailable(thrown) || isRedisUnavailable(thrown),
 })
 

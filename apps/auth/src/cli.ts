@@ -57,7 +57,7 @@ export const AUTH_COMMANDS: CommandLine<AuthContext> = {
       async run({ env }) {
         const { migrationDatabaseUrl, databaseUrl } = loadConfig(env)
         if (!migrationDatabaseUrl)
-          throw new Refusal('AUTH_MIGRATION_DATABASE_URL is missing: the URL of the owner role.')
+          throw new Refusal('Set AUTH_MIGRATION_DATABASE_URL to the database URL of the owner role.')
         const appRole = decodeURIComponent(new URL(databaseUrl).username)
         const { applied } = await migrate({ url: migrationDatabaseUrl, folder: MIGRATIONS, appRole })
         const names = applied.join(', ')

@@ -72,7 +72,7 @@ export const SETTINGS = {
   },
   AUTH_MIGRATION_DATABASE_URL: {
     schema: postgresUrl.optional(),
-    description: 'PostgreSQL, as the owner; for `migrate` only',
+    description: 'PostgreSQL, as the owner; for `migrate`, `backup` and `restore` only',
     secret: true,
   },
   AUTH_REDIS_URL: {

@@ -227,7 +227,8 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies): Pr
     })
 
   // Routes and applications.
-  const routeDeps = { stores, hashKey, urls, signing, overlapMs: config.keys.overlapMs, limitsFactor, now }
+  const { overlapMs } = config.keys
+  const routeDeps = { stores, hashKey, urls, keyFollower: signing, overlapMs, limitsFactor, now }
   const documents = createAuthDocuments(urls)
   const routes = [
     ...createAgentRoutes(routeDeps),

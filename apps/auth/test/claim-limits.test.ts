@@ -5,7 +5,7 @@ import { asAgent, json, type RegisteredAgent, register } from './agent-client.ts
 import { expectProblem, type Refusal } from './expect-refusal.ts'
 import { send } from './send.ts'
 import type { RunningAuth } from './start-auth.ts'
-import { startFaultProxy } from './start-fault-proxy.ts'
+import { startStoreProxy } from './start-store-proxy.ts'
 import {
   beginVerification,
   completeVerification,
@@ -245,7 +245,7 @@ test('sends mails again after a day to a mailbox whose cap was reached', async (
 
 test('responds 503 while the database is unavailable, and accepts the right code afterwards', async () => {
   await using system = await startVerificationSystem()
-  await using proxy = await startFaultProxy(system.stores.database.appUrl, 5432)
+  await using proxy = await startStoreProxy(system.stores.database.appUrl, 5432)
   await using behindProxy = await system.startAnother({ AUTH_DATABASE_URL: proxy.url })
   const attempt = await beginVerification(system)
   const otp = await showCode(system.auth, attempt)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { CLOCK_TOLERANCE_SECONDS } from '../src/clients/read-jwt.ts'
+import { CLOCK_TOLERANCE_SECONDS } from '../src/clients/parse-jwt.ts'
 import { sweepUsedJtis } from '../src/clients/used-jti-store.ts'
 import { asAgent, json, type RegisteredAgent, register, requestToken } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'

@@ -8,7 +8,7 @@ import { reserveFreePorts } from '@plainpath/http/free-ports'
 import { newKeyEncryptionKey } from '@plainpath/sealing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
-import { type FaultProxy, startFaultProxy } from './start-fault-proxy.ts'
+import { type StoreProxy, startStoreProxy } from './start-store-proxy.ts'
 
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 /** A process starts within this time, even on a busy machine. */
@@ -16,12 +16,12 @@ const WITHIN_A_MINUTE = { timeout: 60_000, interval: 50 }
 
 let stores: AuthStores
 let settings: Record<string, string>
-let proxy: FaultProxy
+let proxy: StoreProxy
 
 beforeAll(async () => {
   stores = await openAuthStores()
   settings = await stores.settingsFor('https://plainpath.example')
-  proxy = await startFaultProxy(stores.database.appUrl, 5432)
+  proxy = await startStoreProxy(stores.database.appUrl, 5432)
 })
 afterAll(async () => {
   await proxy[Symbol.asyncDispose]()

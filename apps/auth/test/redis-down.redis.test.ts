@@ -15,7 +15,7 @@ import { expectProblem, expectSafe, type Refusal } from './expect-refusal.ts'
 import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
 import { type HttpResponse, send } from './send.ts'
 import { type RunningAuth, startInstance } from './start-auth.ts'
-import { type FaultProxy, startFaultProxy } from './start-fault-proxy.ts'
+import { type StoreProxy, startStoreProxy } from './start-store-proxy.ts'
 
 const unavailable: Refusal = {
   status: 503,
@@ -26,14 +26,14 @@ const unavailable: Refusal = {
 
 let stores: AuthStores
 let redis: TestRedis
-let proxy: FaultProxy
+let proxy: StoreProxy
 let auth: RunningAuth
 let agent: RegisteredAgent
 let token: string
 beforeAll(async () => {
   stores = await openAuthStores()
   redis = await startRedis()
-  proxy = await startFaultProxy(redis.url, 6379)
+  proxy = await startStoreProxy(redis.url, 6379)
   auth = await startInstance(stores, { env: { AUTH_REDIS_URL: proxy.url }, redisTimeoutMs: 300 })
   agent = await register(auth, 'Atlas without Redis')
   token = await getToken(auth, agent)

@@ -91,7 +91,7 @@ describe('a sign-in', () => {
       expect(csp).toContain("frame-ancestors 'none'")
       expect(csp).toContain("form-action 'self' https:;")
       expect(text).not.toContain('<script')
-      expect(text).toMatch(/<title>(?:Sign in|Mistake: sign in) – Plainpath<\/title>/)
+      expect(text).toMatch(/<title>(?:Sign in|Error: Sign in) – Plainpath<\/title>/)
     }
   })
 

@@ -1,7 +1,7 @@
 import { startRedis } from '@plainpath/http/testing/start-redis'
 import { expect, test } from 'vitest'
 import { getToken, isActive, register } from './agent-client.ts'
-import { startFaultProxy } from './start-fault-proxy.ts'
+import { startStoreProxy } from './start-store-proxy.ts'
 import { describeStopCommand, openStopSystem } from './stop.contract.ts'
 
 describeStopCommand('Redis', async () => {
@@ -14,7 +14,7 @@ describeStopCommand('Redis', async () => {
 
 test('auth stop fails while Redis is unavailable, stores nothing, and works when repeated', async () => {
   await using redis = await startRedis()
-  await using proxy = await startFaultProxy(redis.url, 6379)
+  await using proxy = await startStoreProxy(redis.url, 6379)
   await using system = await openStopSystem({ AUTH_REDIS_URL: redis.url })
   const [auth] = system.instances
   const token = await getToken(auth, await register(auth))

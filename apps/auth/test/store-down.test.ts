@@ -18,7 +18,7 @@ import { assertionHeader, type KeyAgent, registerKeys, requestTokenByKey } from 
 import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
 import { type HttpResponse, send } from './send.ts'
 import { type RunningAuth, startInstance } from './start-auth.ts'
-import { type FaultProxy, startFaultProxy } from './start-fault-proxy.ts'
+import { type StoreProxy, startStoreProxy } from './start-store-proxy.ts'
 
 const unavailable: Refusal = {
   status: 503,
@@ -30,7 +30,7 @@ const unavailable: Refusal = {
 const MAX_RESPONSE_MS = 5_000
 
 let stores: AuthStores
-let proxy: FaultProxy
+let proxy: StoreProxy
 let auth: RunningAuth
 let agent: RegisteredAgent
 let otherAgent: RegisteredAgent
@@ -38,7 +38,7 @@ let token: string
 let keyAgent: KeyAgent
 beforeAll(async () => {
   stores = await openAuthStores()
-  proxy = await startFaultProxy(stores.database.appUrl, 5432)
+  proxy = await startStoreProxy(stores.database.appUrl, 5432)
   auth = await startInstance(stores, { env: { AUTH_DATABASE_URL: proxy.url }, productionTimeouts: true })
   agent = await register(auth)
   token = await getToken(auth, agent)

@@ -71,7 +71,7 @@ export function createPublicHandler(deps: {
   const app = createApp({
     ...appOptions,
     chooseErrorFormat,
-    page: (problem) => renderErrorPage({ origin: config.origin, guides }, problem),
+    renderPage: (problem) => renderErrorPage({ origin: config.origin, guides }, problem),
     browsers: {
       alsoAcceptHosts: config.alsoAcceptHosts,
       allowedOrigins: config.corsOrigins,

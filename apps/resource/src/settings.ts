@@ -78,7 +78,7 @@ export const SETTINGS = {
   },
   RESOURCE_MIGRATION_DATABASE_URL: {
     schema: postgresUrl.optional(),
-    description: 'The same database as the owner of its tables; for `migrate` only.',
+    description: 'The same database as the owner of its tables; for `migrate`, `backup` and `restore` only.',
     secret: true,
   },
   RESOURCE_REDIS_URL: {

@@ -30,6 +30,7 @@ export async function startHoldFixture() {
   const contact = await startContact({ env: { RESOURCE_CONTACT_HOLD: '10' }, now: () => clock.now })
   const queryRows = async (sql: string, values: unknown[] = []) =>
     (await contact.api.db.query(sql, values)).rows
+  const wakeMailer = () => queryRows(`select pg_notify('mails', '')`)
   const advanceClock = (ms: number) => {
     clock.now = new Date(clock.now.getTime() + ms)
   }
@@ -39,10 +40,12 @@ export async function startHoldFixture() {
     clock,
     queryRows,
     advanceClock,
+    /** Makes the mailer look for due mails now. */
+    wakeMailer,
     /** Advances the clock, and waits until the message has gone to staff. */
     async deliver(id: unknown, afterMs: number): Promise<void> {
       advanceClock(afterMs)
-      await queryRows(`select pg_notify('mails', '')`)
+      await wakeMailer()
       await contact.waitForState(id, 'delivered')
     },
     /** Reads the columns of `ERASED_ROW`. */

@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { loadGuides } from '@plainpath/guides'
+import { loadGuides, type PackagedGuide } from '@plainpath/guides'
 import { openTestDatabase, type TestDatabase } from '@plainpath/postgres/testing'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { publishFirstGuides } from '../src/guides/publish-guides.ts'
@@ -20,7 +20,7 @@ const run = (...args: string[]) =>
 
 const guideCount = loadGuides().length
 
-test('list, diff, publish, review and retire work on the guides of the release', async () => {
+test('list and diff reflect each publish, review and retire', async () => {
   expect(await run('list')).toEqual({ code: 0, out: 'Nothing is published.', errors: '' })
   expect((await run('diff')).out).toContain(`${guideCount} guides would be published, 0 are unchanged.`)
   expect((await run('diff')).out).toMatch(/^work-permit {2}new, version \d+$/m)
@@ -59,14 +59,19 @@ test('list, diff, publish, review and retire work on the guides of the release',
   expect((await run('diff')).out).toBe(`0 guides would be published, ${guideCount} are unchanged.`)
 })
 
+// Continues with the database of the test above: work-permit is retired.
 test.for([
-  [['retire', 'nothing', '--successor', 'find-legal-help'], 'nothing is not published.'],
-  [['retire', 'find-legal-help', '--successor', 'nothing'], 'the successor must be another published guide.'],
+  [['retire', 'no-such-guide', '--successor', 'find-legal-help'], 'no-such-guide is not published.'],
+  [
+    ['retire', 'find-legal-help', '--successor', 'no-such-guide'],
+    'the successor must be another published guide.',
+  ],
   [['retire', 'work-permit', '--successor', 'find-legal-help'], 'work-permit is already retired.'],
-  [['review', 'nothing', '--by', 'A. Attorney'], 'nothing is not published.'],
+  [['review', 'no-such-guide', '--by', 'A. Attorney'], 'no-such-guide is not published.'],
   [['review', 'find-legal-help', '--by', ' '], '--by must be a name'],
   [['review', 'find-legal-help', '--by', 'A. Attorney', '--version', '999'], 'was never published'],
-  [['recheck', '/nothing.jsonl'], '/nothing.jsonl cannot be read.'],
+  [['recheck', '/no-such-file.jsonl'], '/no-such-file.jsonl cannot be read.'],
+  // Any file that is not JSON lines: this one.
   [['recheck', import.meta.filename], 'line 1: '],
 ] as const)('guides %j is refused with a message', async ([args, message]) => {
   const { code, out, errors } = await run(...args)
@@ -74,7 +79,7 @@ test.for([
   expect(errors).toContain(message)
 })
 
-test('status lists stale statements and sources', async () => {
+test('status prints the count of stale statements, and lists every guide', async () => {
   const { code, out } = await run('status')
   expect(code).toBe(0)
   expect(out).toMatch(/^\d+ of \d+ statements are stale, in \d+ of \d+ guides\.$/m)
@@ -85,39 +90,52 @@ test('status lists stale statements and sources', async () => {
 })
 
 test('recheck only shows the changes without --yes, and changes nothing for a source without verdicts', async () => {
-  const [guide] = loadGuides()
-  const [source] = guide?.sources ?? []
+  const guide = loadGuides()[0]!
+  const source = guide.sources[0]!
+  const guideFile = new URL(`../../../packages/guides/content/${guide.slug}.md`, import.meta.url)
+  const guideTextBefore = readFileSync(guideFile, 'utf8')
   const folder = mkdtempSync(path.join(tmpdir(), 'plainpath-readings-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const file = path.join(folder, 'readings.jsonl')
   const reading = {
-    guide: guide?.slug,
-    source: source?.id,
-    url: source?.url,
+    guide: guide.slug,
+    source: source.id,
+    url: source.url,
     newest_copy_date: new Date().toISOString().slice(0, 10),
     how_dated: 'opened that day',
     checked_by: 'the live page',
-    verdicts: (guide?.body.split('\n') ?? []).flatMap((line) =>
-      line.includes(`[^${source?.id}]`)
-        ? {
-            sentence_starts: line
-              .replace(/^(?:-|\d+\.) /, '')
-              .replaceAll('*', '')
-              .slice(0, 12),
-            verdict: 'supported',
-          }
-        : [],
-    ),
+    verdicts: buildVerdicts(guide, source.id),
   }
   writeFileSync(file, JSON.stringify(reading))
   const preview = await run('recheck', file)
   expect(preview.code).toBe(1)
-  expect(preview.out).toContain(`- checked: ${source?.checked}\n+ checked: ${reading.newest_copy_date}`)
+  expect(preview.out).toContain(`- checked: ${source.checked}\n+ checked: ${reading.newest_copy_date}`)
   expect(preview.errors).toContain('Nothing was written')
+  expect(readFileSync(guideFile, 'utf8')).toBe(guideTextBefore)
   writeFileSync(file, JSON.stringify({ ...reading, verdicts: [] }))
-  const written = await run('recheck', file, '--yes')
-  expect(written).toMatchObject({ code: 0, out: expect.stringContaining('unchanged: not found in the copy') })
+  // `recheck --yes` would edit the guide files of this clone. This reading has no verdicts, so the command writes nothing.
+  const rejected = await run('recheck', file, '--yes')
+  expect(rejected.code).toBe(0)
+  expect(rejected.out).toContain('unchanged: not found in the copy')
+  expect(readFileSync(guideFile, 'utf8')).toBe(guideTextBefore)
 })
+
+/**
+ * Builds a `supported` verdict for each line of a guide that cites the source. A verdict names a sentence by its first
+ * characters, as a reader sees them: without list markers and emphasis.
+ */
+function buildVerdicts({ body }: PackagedGuide, sourceId: string) {
+  return body
+    .split('\n')
+    .filter((line) => line.includes(`[^${sourceId}]`))
+    .map((line) => ({
+      sentence_starts: line
+        .replace(/^(?:-|\d+\.) /, '')
+        .replaceAll('*', '')
+        .slice(0, 12),
+      verdict: 'supported',
+    }))
+}
 
 test('publishFirstGuides publishes the guides of the release once', async () => {
   await using fresh = await openTestDatabase({ folder: MIGRATIONS, name: 'resource' })

@@ -86,7 +86,7 @@ describe('a mistake', () => {
       expect(status).toBe(400)
       expect(headers['cache-control']).toBe('no-store')
       expect(body.replaceAll(/<\/?span[^>]*>/g, '').split(message)).toHaveLength(3)
-      expect(body).toContain('<title>Mistake: join the waitlist')
+      expect(body).toContain('<title>Error: Join the waitlist')
       expect(body).toContain(
         `value="${email.replaceAll('"', '&quot;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')}"`,
       )

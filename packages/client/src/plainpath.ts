@@ -38,10 +38,10 @@ export class Plainpath {
   readonly #messageSecret = crypto.randomUUID()
   #credentials: Credentials | undefined
   #pendingRegistration: Promise<Credentials> | undefined
-  /** Tokens for reading. With a token, an agent gets its own, higher limits. */
-  #agentTokens = this.#createAgentTokens()
+  /** Tokens for reading. */
+  #agentTokenSource = this.#createAgentTokenSource()
   /** Tokens with `contact:write`, for messages on the person's behalf. */
-  #personTokens = this.#createPersonTokens()
+  #personTokenSource = this.#createPersonTokenSource()
 
   /**
    * @param origin the service's origin, such as `https://plainpath.example`
@@ -106,9 +106,8 @@ export class Plainpath {
   }
 
   /**
-   * Registers the agent, unless this client already has credentials. Register once for each person, and save
-   * `credentials`. Concurrent calls share one request, with the `registration` of the first call. Aborting a call does
-   * not abort the request.
+   * Registers the agent, unless this object already has credentials. Register once for each person, and save `credentials`.
+   * Concurrent calls share one request, with the first call's `registration`. Aborting a call does not abort the request.
    */
   async register(registration: Registration = {}, { signal }: CallOptions = {}): Promise<Credentials> {
     if (this.#credentials) return this.#credentials
@@ -119,29 +118,29 @@ export class Plainpath {
   }
 
   /**
-   * Asks a person by e-mail to confirm that the agent acts for them. Get their permission first. Then show them `match_phrase`:
-   * the page that the mailed link opens shows the same words, and then a code.
+   * Asks a person by e-mail to confirm that the agent acts for them. Get their permission first. After the call, show them the
+   * returned `match_phrase`: the page that the mailed link opens shows the same words, and then a code.
    */
   async beginVerification(email: string, options: CallOptions = {}): Promise<BegunVerification> {
     const body = { email }
-    // The service learns about an agent with a metadata document only from its first token request.
+    // The service learns about a URL client only from its first token request.
     if (this.#requireCredentials().client_id.startsWith('https:'))
-      await waitUnlessAborted(this.#agentTokens.get(), options.signal)
+      await waitUnlessAborted(this.#agentTokenSource.get(), options.signal)
     return this.#sendAsClient<BegunVerification>({ method: 'POST', path: '/api/agent/claim', body }, options)
   }
 
   /** Completes the verification with the code that the person read out. */
   async completeVerification(code: string, options: CallOptions = {}): Promise<void> {
-    const body = { otp: code }
-    const path = '/api/agent/claim/complete'
-    await this.#sendAsClient({ method: 'POST', path, body }, options)
-    this.#personTokens = this.#createPersonTokens()
+    const request = { method: 'POST', path: '/api/agent/claim/complete', body: { otp: code } } as const
+    await this.#sendAsClient(request, options)
+    this.#personTokenSource = this.#createPersonTokenSource()
   }
 
   /**
    * Sends a message for the person, who must have confirmed the agent and agreed to the message. Show them `reply`.
-   * The service accepts the same message once in 24 hours: later calls return the first result. For an agent without a
-   * secret, this holds only for this client object; otherwise pass `idempotencyKey`.
+   * The service accepts the same message once in 24 hours: later calls return the first result, or fail with `message-withdrawn`
+   * if the message was withdrawn or erased. For an agent without a secret, this holds only for this object; otherwise pass
+   * `idempotencyKey`.
    *
    * @param options.idempotencyKey identifies the message; by default, it is computed from the message. Pass a new key to send the
    *   same message again
@@ -156,7 +155,7 @@ export class Plainpath {
     const request = { method: 'POST', url: this.#createUrl('/api/contact'), body: message } as const
     const headers = { 'Idempotency-Key': key }
     return this.#sendWithToken<ReceivedMessage>(
-      this.#personTokens,
+      this.#personTokenSource,
       { ...request, headers, isRepeatable: true },
       options,
     )
@@ -165,21 +164,24 @@ export class Plainpath {
   /** Reads the state of a message. */
   async messageStatus(id: string, options: CallOptions = {}): Promise<MessageState> {
     const request = { method: 'GET', url: this.#createMessageUrl(id), isRepeatable: true } as const
-    return this.#sendWithToken<MessageState>(this.#personTokens, request, options)
+    return this.#sendWithToken<MessageState>(this.#personTokenSource, request, options)
   }
 
-  /** Withdraws a message. If it has been delivered already, the error has the code `already-delivered`. */
+  /**
+   * Withdraws a message. Fails with `message-being-delivered` while the message is being sent to staff (try again later), and with
+   * `already-delivered` afterwards.
+   */
   async withdraw(id: string, options: CallOptions = {}): Promise<void> {
     const request = { method: 'DELETE', url: this.#createMessageUrl(id), isRepeatable: true } as const
-    await this.#sendWithToken(this.#personTokens, request, options)
+    await this.#sendWithToken(this.#personTokenSource, request, options)
   }
 
   /** Deletes the registration. This also revokes its tokens and the person's confirmation. */
   async deleteRegistration(options: CallOptions = {}): Promise<void> {
     await this.#sendAsClient({ method: 'DELETE', path: '/api/agent' }, options)
     this.#credentials = undefined
-    this.#agentTokens = this.#createAgentTokens()
-    this.#personTokens = this.#createPersonTokens()
+    this.#agentTokenSource = this.#createAgentTokenSource()
+    this.#personTokenSource = this.#createPersonTokenSource()
   }
 
   async #register(registration: Registration): Promise<Credentials> {
@@ -192,11 +194,11 @@ export class Plainpath {
     return this.#credentials
   }
 
-  #createAgentTokens(): TokenSource {
+  #createAgentTokenSource(): TokenSource {
     return new TokenSource(() => this.#requestToken({ grant_type: 'client_credentials' }))
   }
 
-  #createPersonTokens(): TokenSource {
+  #createPersonTokenSource(): TokenSource {
     return new TokenSource(async () => {
       const request = { method: 'POST', path: '/api/agent/assertion', isRepeatable: true } as const
       const { identity_assertion: assertion } = await this.#sendAsClient<Assertion>(request, {})
@@ -216,29 +218,26 @@ export class Plainpath {
     return this.#sendAsClient<Token>(request, {})
   }
 
-  /**
-   * Sends a request that needs no token. A registered agent sends its token anyway: with a token, it gets its own,
-   * higher limits.
-   */
+  /** Sends a request that needs no token. A registered agent sends its token anyway, to get its own, higher limits. */
   async #sendReadRequest<T>(request: Omit<ApiRequest, 'isRepeatable'>, options: CallOptions): Promise<T> {
     const repeatableRequest = { ...request, isRepeatable: true }
     return this.#credentials
-      ? this.#sendWithToken<T>(this.#agentTokens, repeatableRequest, options)
+      ? this.#sendWithToken<T>(this.#agentTokenSource, repeatableRequest, options)
       : this.#send<T>(repeatableRequest, options)
   }
 
   /** Sends a request with a token. If the API refuses the token, requests a new one and tries once more. */
-  async #sendWithToken<T>(tokens: TokenSource, request: ApiRequest, options: CallOptions): Promise<T> {
+  async #sendWithToken<T>(tokenSource: TokenSource, request: ApiRequest, options: CallOptions): Promise<T> {
     const sendWith = (token: string) =>
       this.#send<T>({ ...request, sign: (unsigned) => this.#addToken(unsigned, token) }, options)
-    const token = await waitUnlessAborted(tokens.get(), options.signal)
+    const token = await waitUnlessAborted(tokenSource.get(), options.signal)
     try {
       return await sendWith(token)
     } catch (error) {
       if (!(error instanceof PlainpathError) || error.status !== 401) throw error
     }
-    tokens.drop(token)
-    return sendWith(await waitUnlessAborted(tokens.get(), options.signal))
+    tokenSource.drop(token)
+    return sendWith(await waitUnlessAborted(tokenSource.get(), options.signal))
   }
 
   async #addToken(request: ApiRequest, token: string): Promise<ApiRequest> {
@@ -294,4 +293,5 @@ export class Plainpath {
   }
 }
 
+/** A request that authenticates with the agent's credentials, not with a token. */
 type ClientRequest = Pick<ApiRequest, 'method' | 'body'> & { path: string; isRepeatable?: boolean }

@@ -104,7 +104,11 @@ const PLANTED_MISTAKES: [check: GuideCheckName, mistake: string, change: Partial
     'an item that the front matter lacks',
     replaceInBody('- You have a hearing.', '- You have a hearing.\n- You fear.'),
   ],
-  ['attorney-lists-missing', 'one list is not linked', replaceInBody(/- \[Accredited people\].*\n/, '')],
+  [
+    'attorney-lists-missing',
+    'one list is not linked',
+    replaceInBody(/- \[Accredited representatives\].*\n/, ''),
+  ],
   ['disclaimer-missing', 'other words at the end', replaceInBody(DISCLAIMER, 'This is not legal advice.')],
   ['checked-after-updated', 'a source newer than the text', { updated: '2026-06-25' }],
   ['date-after-newest-copy', 'a day that no copy can have', { updated: '2026-11-20' }],
@@ -118,7 +122,7 @@ test.for(PLANTED_MISTAKES)('finds %s: %s', ([check, , change]) => {
 })
 
 test('finds summary-repeated once for a pair of guides, and ignores case and punctuation', () => {
-  const twin = { ...EXAMPLE_GUIDE, slug: 'twin', summary: 'how to ask - for a PAPER' }
+  const twin = { ...EXAMPLE_GUIDE, slug: 'twin', summary: 'how to request - a DOCUMENT' }
   expect(checkGuides([EXAMPLE_GUIDE, twin], NOW)).toEqual([
     { slug: 'twin', check: 'summary-repeated', detail: 'the same as example' },
   ])

@@ -2,12 +2,12 @@ import { ATTORNEY_LISTS } from '@plainpath/domain'
 import { ATTORNEY_HEADING, CHANGES_HEADING, DISCLAIMER } from '../src/guide-body.ts'
 import type { PackagedGuide } from '../src/packaged-guide.ts'
 
-/** A minimal guide without mistakes. Tests change one member of it. */
+/** A small guide that passes every check. Tests override members of it. */
 export const EXAMPLE_GUIDE: PackagedGuide = {
   slug: 'example',
   title: 'An example',
-  summary: 'How to ask for a paper.',
-  audience: 'Anyone who needs the paper.',
+  summary: 'How to request a document.',
+  audience: 'Anyone who needs the document.',
   language: 'en',
   status: 'published',
   version: 1,
@@ -28,6 +28,7 @@ export const EXAMPLE_GUIDE: PackagedGuide = {
       checkedBy: 'a copy of that day',
     },
   ],
+  // Tests in check-guides.test.ts replace exact sentences of this text.
   body: `You ask for it on a form. [^form]
 
 ## What to do
@@ -47,10 +48,10 @@ Talk to an attorney if this is true:
 
 - You have a hearing.
 
-Here is help:
+You can find help here:
 
 - [Free help](${ATTORNEY_LISTS[0].url})
-- [Accredited people](${ATTORNEY_LISTS[1].url})
+- [Accredited representatives](${ATTORNEY_LISTS[1].url})
 
 ${DISCLAIMER}`,
 }

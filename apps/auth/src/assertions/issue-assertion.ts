@@ -14,7 +14,7 @@ import { signAssertion } from './identity-assertion.ts'
 
 export interface IssueAssertionDeps {
   stores: Pick<Stores, 'identityAssertions'>
-  signing: Pick<KeyFollower, 'keys' | 'requireLease'>
+  keyFollower: Pick<KeyFollower, 'keys' | 'requireLease'>
   /** How long a key stays published after it has stopped signing. */
   overlapMs: number
   urls: ServiceUrls
@@ -25,16 +25,17 @@ export interface IssueAssertionDeps {
  * Issues an identity assertion to a client with a completed verification. The assertion is valid for 24 h, but not
  * longer than its verification, and not after its signing key stops being published.
  *
- * @returns the response body; undefined if the verification has ended in the meantime
- * @throws {Problem} `unavailable` if this instance may not sign now
+ * @returns the response body; undefined if the verification is no longer valid when the assertion is stored
+ * @throws {Problem} `unavailable` if this instance's key lease has expired
  */
 export async function issueAssertion(
-  { stores, signing, overlapMs, urls, now }: IssueAssertionDeps,
+  { stores, keyFollower, overlapMs, urls, now }: IssueAssertionDeps,
   clientId: AgentId,
   verification: StandingVerification,
 ): Promise<z.input<typeof RenewedAssertion> | undefined> {
-  signing.requireLease()
+  keyFollower.requireLease()
   const issuedAt = now()
+  // The key may stop signing right after this, and stays published for `overlapMs` from then.
   const latestExpiry = issuedAt.getTime() + Math.min(RULES.identityAssertionMs, overlapMs)
   const expiresAt = new Date(Math.min(latestExpiry, verification.expiresAt.getTime()))
   const assertion = { jti: randomUUID(), verificationId: verification.id, clientId, issuedAt, expiresAt }
@@ -42,7 +43,7 @@ export async function issueAssertion(
   return {
     registration_id: verification.id,
     identity_type: 'verified_email',
-    identity_assertion: await signAssertion(assertion, signing.keys, urls.origin),
+    identity_assertion: await signAssertion(assertion, keyFollower.keys, urls.origin),
     expires: expiresAt.toISOString(),
     claim_expires_at: verification.expiresAt.toISOString(),
     grant_types: [...AGENT_GRANT_TYPES],

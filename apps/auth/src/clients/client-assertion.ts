@@ -3,13 +3,13 @@ import { type AgentId, AgentKey, ASSERTION_ALGORITHMS, err, ok, type Result, RUL
 import { z } from 'zod'
 import {
   CLOCK_TOLERANCE_SECONDS,
-  decodeJwt,
+  decodeUnverifiedJwt,
   fitsAlgorithm,
   isSignedBy,
   type JwtFault,
-  readClaims,
-  readHeader,
-} from './read-jwt.ts'
+  parseClaims,
+  parseHeader,
+} from './parse-jwt.ts'
 
 /** A longer assertion is rejected without being decoded. A typical one has about 500 characters. */
 export const MAX_ASSERTION_LENGTH = 4096
@@ -61,10 +61,10 @@ export type ContentFault = FormFault | ClaimsFault
 /** Parses an assertion without verifying it. */
 export function parseAssertion(text: string): Result<ClientAssertion, FormFault> {
   if (text.length > MAX_ASSERTION_LENGTH) return err('assertion-too-long')
-  const parts = decodeJwt(text)
-  const header = readHeader(Header, parts?.header)
+  const parts = decodeUnverifiedJwt(text)
+  const header = parseHeader(Header, parts?.header)
   if (!header.ok) return header
-  const claims = readClaims(Claims, parts?.claims)
+  const claims = parseClaims(Claims, parts?.claims)
   return claims.ok ? ok({ text, header: header.value, claims: claims.value }) : claims
 }
 

@@ -1,6 +1,12 @@
 import { ASSERTION_ALGORITHMS, RULES, SentJwk } from '@plainpath/domain'
 import { z } from 'zod'
-import { CLOCK_TOLERANCE_SECONDS, decodeJwt, type JwtFault, readClaims, readHeader } from './read-jwt.ts'
+import {
+  CLOCK_TOLERANCE_SECONDS,
+  decodeUnverifiedJwt,
+  type JwtFault,
+  parseClaims,
+  parseHeader,
+} from './parse-jwt.ts'
 
 /** A longer proof is rejected without being decoded. A typical one has about 500 characters. */
 export const MAX_PROOF_LENGTH = 4096
@@ -39,10 +45,10 @@ export function findProofFault(
   const [proof, secondProof] = headers
   if (proof === undefined || secondProof !== undefined) return 'Send one DPoP header.'
   if (proof.length > MAX_PROOF_LENGTH) return `A proof has at most ${MAX_PROOF_LENGTH} characters.`
-  const decoded = decodeJwt(proof)
-  const header = readHeader(Header, decoded?.header)
+  const decoded = decodeUnverifiedJwt(proof)
+  const header = parseHeader(Header, decoded?.header)
   if (!header.ok) return FORMAT_FAULTS[header.error]
-  const claims = readClaims(Claims, decoded?.claims)
+  const claims = parseClaims(Claims, decoded?.claims)
   if (!claims.ok) return FORMAT_FAULTS[claims.error]
   const { htm, htu, iat } = claims.value
   if (htm !== 'POST') return HTM_FAULT

@@ -11,13 +11,13 @@ import { z } from 'zod'
 import { computeKeyThumbprint } from './key-thumbprint.ts'
 import {
   CLOCK_TOLERANCE_SECONDS,
-  decodeJwt,
+  decodeUnverifiedJwt,
   fitsAlgorithm,
   isSignedBy,
   type JwtFault,
-  readClaims,
-  readHeader,
-} from './read-jwt.ts'
+  parseClaims,
+  parseHeader,
+} from './parse-jwt.ts'
 
 /** The `typ` of proofs. No other JWT of this service has it, so no other JWT can be used as a proof (RFC 8725 §3.11). */
 const PROOF_TYPE = 'jwks-proof+jwt'
@@ -111,13 +111,13 @@ async function verifyKeyProof(
   keys: readonly AgentKey[],
   expected: Expected,
 ): Promise<Result<VerifiedKeyProof, KeyProofFault>> {
-  const decoded = decodeJwt(text)
-  const header = readHeader(Header, decoded?.header)
+  const decoded = decodeUnverifiedJwt(text)
+  const header = parseHeader(Header, decoded?.header)
   if (!header.ok) return header
   const key = selectKey(keys, header.value)
   if (!key) return err('key')
   if (!(await isSignedBy({ text, header: header.value }, key))) return err('signature')
-  const claims = readClaims(Claims, decoded?.claims)
+  const claims = parseClaims(Claims, decoded?.claims)
   if (!claims.ok) return claims
   const validated = validateKeyProof(claims.value, expected)
   return validated.ok ? ok({ jti: claims.value.jti, key, expiresAt: validated.value }) : validated

@@ -25,7 +25,7 @@ export const backupCommands = [
   defineCommand({
     name: 'backup',
     summary:
-      'write all rows of the database into a new file, as they are at one moment, while everything runs',
+      'write a consistent snapshot of the database into a new file, without stopping the service; leaves out tokens and other short-lived rows',
     parameters: { file: argument('<file>', 'the file to write; it must not exist yet') },
     settings: 'all',
     async run({ env, args: { file } }) {
@@ -38,14 +38,14 @@ export const backupCommands = [
       }).catch(refuseFileError((code) => `${file} cannot be written (${code}).`))
       return {
         json: { ok: true, file, rows, bytes, made_at: madeAt },
-        text: `${rows} rows of ${madeAt} are in ${file}, ${bytes} bytes.\nKeep the key-encryption keys elsewhere: without them it cannot be restored, and with them it can be read.`,
+        text: `${rows} rows of ${madeAt} are in ${file}, ${bytes} bytes.\nKeep the key-encryption keys elsewhere: without them, the encrypted values in the backup are lost, and anyone who has both can read them. Other values are not encrypted, so protect the file as well.`,
       }
     },
   }),
   defineCommand({
     name: 'restore',
     summary:
-      'fill an empty database with a backup; revoke all tokens and signing keys, and what was revoked since: what the log says, or everything',
+      'restore a backup into an empty database; then revoke all tokens and signing keys, and repeat the revocations in the log, or revoke everything',
     parameters: {
       file: argument('<file>', 'the file that `backup` wrote'),
       log: option(
@@ -54,7 +54,7 @@ export const backupCommands = [
       ),
       revokeEverything: flag(
         '--revoke-everything',
-        'if there is no log: disable every client and end every claim, since any may have been revoked',
+        'if there is no log: disable every client and revoke every verification, since any may have been revoked',
         ['log'],
       ),
     },
@@ -79,7 +79,8 @@ export const backupCommands = [
       const { rows } = await loadBackup({ ...database, app: 'auth', file: args.file }).catch(
         refuseBackupError,
       )
-      // The app's role has no rights in the restored database yet.
+      // Connects as the owner, because the app's role has no rights in the restored database yet. Its URL must lead to
+      // the server itself, not to a pooler (docs/scaling.md).
       const ownerConfig = { ...config, databaseUrl: url, databaseIsPooled: false }
       await using stores = await openStores(ownerConfig, {
         log,
@@ -104,7 +105,7 @@ export const backupCommands = [
 
 function requireOwnerUrl({ migrationDatabaseUrl }: Config): string {
   if (!migrationDatabaseUrl)
-    throw new Refusal('AUTH_MIGRATION_DATABASE_URL is missing: the URL of the owner role.')
+    throw new Refusal('Set AUTH_MIGRATION_DATABASE_URL to the database URL of the owner role.')
   return migrationDatabaseUrl
 }
 
@@ -118,17 +119,17 @@ function describeRestore(
 ): string {
   return [
     `Restored ${rows} rows of ${madeAt}.`,
-    `All tokens are revoked, and all ${keys} signing keys of the backup: a new one signs. Agents request new tokens and assertions.`,
+    `All tokens and the ${keys} signing keys of the backup are revoked. A new key signs from now on. Agents request new tokens and assertions.`,
     ...(replayed
       ? [
-          `The log was replayed: revoked again ${replayed.clients} clients, ${replayed.claims} claims, ${replayed.secrets} secrets, ${replayed.documents} changed documents and ${replayed.domains} blocked domains; disabled ${replayed.changed} clients whose newer credentials the backup lacks.`,
+          `From the log, these were revoked again: ${replayed.clients} clients, ${replayed.claims} verifications, ${replayed.secrets} secrets, and the tokens of ${replayed.documents} clients with a changed document. ${replayed.domains} domains were blocked again. ${replayed.changed} clients were disabled, because the backup lacks their newer credentials.`,
         ]
       : []),
     ...(everything
       ? [
-          `Everything was revoked: ${everything.clients} clients are disabled, and ${everything.claims} claims have ended. Agents register again, and people confirm again. Domains that were blocked since the backup are not blocked: block them again.`,
+          `Everything was revoked: ${everything.clients} clients are disabled, and ${everything.claims} verifications are revoked. Agents register again, and people confirm again. Domains that were blocked since the backup are not blocked: block them again.`,
         ]
       : []),
-    `${mails} mails of the backup wait. Those that were sent since are sent again under the same Message-ID.`,
+    `${mails} mails are queued. Any that were sent after the backup will be sent again, with the same Message-ID.`,
   ].join('\n')
 }

@@ -22,7 +22,8 @@ import { defineCommand } from './define-command.ts'
 
 const clientId = argument('<client_id>', 'the id of the API, which begins with rs_', (text) => {
   const id = ResourceServer.shape.client_id.safeParse(text)
-  if (!id.success) throw new InvalidArgumentError('It must be rs_ followed by 1 to 60 characters of A-Z a-z 0-9 _ -.')
+  if (!id.success)
+    throw new InvalidArgumentError('It must be rs_ followed by 1 to 60 characters of A-Z a-z 0-9 _ -.')
   return id.data
 })
 

@@ -16,7 +16,13 @@ import {
 } from './key-ring.ts'
 import { generateKeyPair, type KeyRecord, type KeyState } from './signing-key.ts'
 
-const POLICY: KeyPolicy = { verifierCacheMs: 300, pollMs: 30, overlapMs: 1_000, signingPeriodMs: 10_000, leaseMs: 100 }
+const POLICY: KeyPolicy = {
+  verifierCacheMs: 300,
+  pollMs: 30,
+  overlapMs: 1_000,
+  signingPeriodMs: 10_000,
+  leaseMs: 100,
+}
 const START = new Date('2026-11-20T09:00:00Z')
 const addMs = (ms: number, from = START) => new Date(from.getTime() + ms)
 const pairs = Array.from({ length: 40 }, (_, index) => generateKeyPair(index % 2 ? 'EdDSA' : 'ES256'))

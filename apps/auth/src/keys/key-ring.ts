@@ -14,7 +14,10 @@ export interface KeyRing {
   readonly keys: readonly KeyRecord[]
 }
 
-export type KeyPolicy = Pick<KeySettings, 'verifierCacheMs' | 'pollMs' | 'overlapMs' | 'signingPeriodMs' | 'leaseMs'>
+export type KeyPolicy = Pick<
+  KeySettings,
+  'verifierCacheMs' | 'pollMs' | 'overlapMs' | 'signingPeriodMs' | 'leaseMs'
+>
 
 /** A change of a key state. `from` is undefined for a new key. */
 export interface Transition {

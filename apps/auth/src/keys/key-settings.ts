@@ -10,12 +10,14 @@ const DAY_SECONDS = 86_400
 export const KEY_SETTINGS = {
   AUTH_KEYS_MAX_AGE_SECONDS: {
     schema: secondsBetween(0, DAY_SECONDS),
-    description: '`max-age` of the public key set; a new key signs only after every cached key set has expired',
+    description:
+      '`max-age` of the public key set; a new key signs only after every cached key set has expired',
     default: '300',
   },
   AUTH_KEYS_TRUST_SECONDS: {
     schema: secondsBetween(0.1, 60),
-    description: 'How long an API may trust a key set after fetching it; `keys revoke` waits this long after every instance has the new keys',
+    description:
+      'How long an API may trust a key set after fetching it; `keys revoke` waits this long after every instance has the new keys',
     default: '5',
   },
   AUTH_KEYS_POLL_SECONDS: {
@@ -55,7 +57,10 @@ export interface KeySettings {
   readonly trustMs: number
   /** How often an instance reads the keys. */
   readonly pollMs: number
-  /** How long an instance that cannot read the keys continues to sign, and counts as running after its last report. */
+  /**
+   * How long an instance that cannot read the keys continues to sign. An instance that has not reported for this long
+   * counts as stopped.
+   */
   readonly leaseMs: number
   /** How long a key stays published after it has stopped signing. No identity assertion is valid for longer. */
   readonly overlapMs: number

@@ -1,6 +1,7 @@
 /*
  * Configures oidc-provider: grants, scopes, features and policies. `override-provider.ts` changes the library beyond its
- * configuration. `provider-adapters.ts` and `app-adapters.ts` contain its storage, and `oauth-routes.ts` the routes that use it.
+ * configuration. `provider-adapters.ts` and `app-adapters.ts` contain its storage.
+ * `oauth-routes.ts` and `app-routes.ts` contain the routes that call it.
  */
 import { ASSERTION_ALGORITHMS, RULES, Scope } from '@plainpath/domain'
 import { type Limiter, Problem, spendLimits } from '@plainpath/http'
@@ -102,8 +103,10 @@ function buildConfiguration(deps: ProviderDeps): Configuration {
     allowOmittingSingleRegisteredRedirectUri: false,
     issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed('refresh_token'),
     rotateRefreshToken: true,
-    // The connection's verification is revoked instead, and with it all tokens: see `app-adapters.ts`.
+    // The library need not revoke the grant. On reuse, or if an app revokes its refresh token, we revoke the connection's
+    // verification, which revokes all its tokens (`app-adapters.ts`, `app-routes.ts`).
     revokeGrantPolicy: () => false,
+    // No session is stored (`app-adapters.ts`).
     expiresWithSession: async () => false,
     cookies: { keys: [deps.cookieKey] },
     interactions: { url: (_ctx, { uid }) => `${SIGN_IN_PATH}/${uid}` },
@@ -194,8 +197,8 @@ function buildConfiguration(deps: ProviderDeps): Configuration {
 }
 
 /**
- * Finds the connection of a sign-in, a code or a refresh token. The library calls it an account. Stores the connection in the app
- * request, for the lifetimes of tokens and for their storage, and counts the request against the client limits of the connection.
+ * Finds the connection (the library's *account*) to which a sign-in, code or refresh token belongs. Also stores it in the app
+ * request, which needs it for token lifetimes and storage, and counts the request against the connection's client limits.
  *
  * @returns undefined if the request is not from an app, or if the connection has ended, ends within a second, or belongs to
  *   another app
@@ -218,7 +221,7 @@ async function findAccount(
 /** Computes the remaining lifetime of the app request's connection, in whole seconds. */
 function computeRemainingConnectionSeconds(ctx: object, now: Date): number {
   const connection = findAppRequest(ctx)?.connection
-  if (!connection) throw new Error('a token is issued for no connection')
+  if (!connection) throw new Error('cannot compute a lifetime: the app request has no connection')
   return Math.floor((connection.expiresAt.getTime() - now.getTime()) / 1000)
 }
 

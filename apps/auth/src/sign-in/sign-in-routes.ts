@@ -62,7 +62,7 @@ export interface SignInRouteDeps {
 
 const toSignInPath = (uid: string) => `${SIGN_IN_PATH}/${uid}`
 
-/** Creates the routes of `/oauth/sign-in/{uid}`. Only a form with the token of the page changes anything. */
+/** Creates the routes of `/oauth/sign-in/{uid}`. Only a POST with the form token of our own page changes state. */
 export const createSignInRoutes = (deps: SignInRouteDeps): RawRoute[] => [
   {
     methods: ['GET', 'HEAD', 'POST'],
@@ -81,7 +81,7 @@ interface Visit {
   readonly deps: SignInRouteDeps
   readonly interaction: SignInInteraction
   readonly appHost: string
-  readonly page: { readonly app: AppOnPage; readonly action: string; readonly token: string }
+  readonly pageProps: { readonly app: AppOnPage; readonly action: string; readonly token: string }
 }
 
 async function serveSignIn(ctx: Context, deps: SignInRouteDeps): Promise<void> {
@@ -90,7 +90,7 @@ async function serveSignIn(ctx: Context, deps: SignInRouteDeps): Promise<void> {
   const interaction = await deps.interactions.find(ctx)
   if (!interaction) return renderResponse(ctx, deps, 410, renderNoSignInPage())
   const appHost = formatAppHost(interaction.redirectUri)
-  const app: AppOnPage = {
+  const appOnPage: AppOnPage = {
     place: parseAppHost(appHost),
     name: interaction.client.name,
     ...(interaction.client.source !== 'registered' && { clientHost: new URL(interaction.client.id).host }),
@@ -102,7 +102,7 @@ async function serveSignIn(ctx: Context, deps: SignInRouteDeps): Promise<void> {
     deps,
     interaction,
     appHost,
-    page: { app, action: toSignInPath(interaction.uid), token },
+    pageProps: { app: appOnPage, action: toSignInPath(interaction.uid), token },
   }
   const signIn = await deps.stores.signIns.find(interaction.uid, deps.now())
   if (!isForm) return showStep(visit, signIn)
@@ -112,7 +112,7 @@ async function serveSignIn(ctx: Context, deps: SignInRouteDeps): Promise<void> {
 }
 
 async function handleForm(visit: Visit, signIn: StoredSignIn, form: URLSearchParams): Promise<void> {
-  const { ctx, deps, page } = visit
+  const { ctx, deps, pageProps } = visit
   const step = Step.parse(form.get('step') ?? undefined)
   if (step === 'deny') return denyConnection(visit, signIn)
   // Already allowed, but the browser has not returned to the app. A stale tab may submit any form, so only `continue`
@@ -126,7 +126,7 @@ async function handleForm(visit: Visit, signIn: StoredSignIn, form: URLSearchPar
   if (step === 'resend' && signIn.openAttempt)
     return mailCode(visit, signIn, signIn.openAttempt.email, { isResend: true })
   if (step === 'address' && signIn.codesLeft > 0)
-    return renderResponse(ctx, deps, 200, renderSignInPage(page))
+    return renderResponse(ctx, deps, 200, renderSignInPage(pageProps))
   return showStep(visit, signIn)
 }
 
@@ -137,7 +137,7 @@ async function mailCode(
   email: string,
   { isResend = false }: { readonly isResend?: boolean } = {},
 ): Promise<void> {
-  const { ctx, deps, interaction, appHost, page } = visit
+  const { ctx, deps, interaction, appHost, pageProps } = visit
   const { stores, hashKey, urls, limiter, now } = deps
   const parsedEmail = EmailAddress.safeParse(email)
   const canonical = canonicalEmail(email)
@@ -146,7 +146,7 @@ async function mailCode(
       ctx,
       deps,
       400,
-      renderSignInPage({ ...page, email, mistake: describeAddressMistake(email) }),
+      renderSignInPage({ ...pageProps, email, mistake: describeAddressMistake(email) }),
     )
   const ipAddress = String(ctx.state['address'])
   spendLimits(ctx, await limiter.takeForAddress(SIGN_IN_ADDRESS, ipAddress))
@@ -177,13 +177,13 @@ async function mailCode(
       ctx,
       deps,
       410,
-      renderNoCodesLeftPage({ ...page, canStillType: signIn.currentStep.step === 'code' }),
+      renderNoCodesLeftPage({ ...pageProps, canStillType: signIn.currentStep.step === 'code' }),
     )
   else if (isResend) return showStep(visit, signIn, { isTooSoon: true })
-  // If it was too soon, the earlier code is still valid, so the browser continues to its page.
-  // Redirects, so reloading the next page does not mail another code.
+  // If it is too soon for another code, the code mailed before is still valid, so its page is shown as well.
+  // A redirect, so that reloading the page does not mail another code.
   ctx.status = 303
-  ctx.set('location', page.action)
+  ctx.set('location', pageProps.action)
 }
 
 /** Handles the form with the code. A correct code allows the connection. The try is counted before the code is compared. */
@@ -210,8 +210,8 @@ async function handleCode(visit: Visit, signIn: StoredSignIn, form: URLSearchPar
 const allowConnection = ({ deps, ctx }: Visit, agentId: AgentId) => deps.interactions.allow(ctx, { agentId })
 
 /**
- * Denies the connection, and revokes the access that this sign-in has already allowed. It blocks no mailbox, since anybody can
- * type any address.
+ * Denies the connection, and revokes its access, if the sign-in was already allowed. It blocks no mailbox, since anybody can type
+ * any address.
  */
 async function denyConnection(visit: Visit, { agentId }: StoredSignIn): Promise<void> {
   const { stores, interactions, now } = visit.deps
@@ -225,19 +225,19 @@ async function denyConnection(visit: Visit, { agentId }: StoredSignIn): Promise<
 }
 
 function showStep(
-  { ctx, deps, page }: Visit,
+  { ctx, deps, pageProps }: Visit,
   { currentStep, openAttempt, codesLeft }: StoredSignIn,
   { mistake, isTooSoon }: { mistake?: string | undefined; isTooSoon?: boolean } = {},
 ): void {
-  if (currentStep.step === 'allowed') return renderResponse(ctx, deps, 200, renderAllowedPage(page))
+  if (currentStep.step === 'allowed') return renderResponse(ctx, deps, 200, renderAllowedPage(pageProps))
   if (currentStep.step === 'no-codes-left')
-    return renderResponse(ctx, deps, 410, renderNoCodesLeftPage({ ...page, canStillType: false }))
+    return renderResponse(ctx, deps, 410, renderNoCodesLeftPage({ ...pageProps, canStillType: false }))
   if (currentStep.step === 'address' || !openAttempt) {
     const lastCode = currentStep.step === 'address' ? currentStep.lastCode : undefined
-    return renderResponse(ctx, deps, 200, renderSignInPage({ ...page, ...(lastCode && { lastCode }) }))
+    return renderResponse(ctx, deps, 200, renderSignInPage({ ...pageProps, ...(lastCode && { lastCode }) }))
   }
   const body = renderSignInCodePage({
-    ...page,
+    ...pageProps,
     email: openAttempt.email,
     attempt: openAttempt.attemptId,
     codesLeft,
@@ -249,8 +249,8 @@ function showStep(
 
 function renderResponse(ctx: Context, { urls }: SignInRouteDeps, status: 200 | 400 | 410, body: Html): void {
   // A 400 asks the person to correct an entry. The title says so first, since a screen reader begins with the title.
-  const title = status === 400 ? `Mistake: ${SIGN_IN_TITLE.toLowerCase()}` : SIGN_IN_TITLE
-  // The page's address in its metadata omits the uid.
+  const title = status === 400 ? `Error: ${SIGN_IN_TITLE}` : SIGN_IN_TITLE
+  // `path` omits the uid, which identifies one person's sign-in. A `noindex` page has no canonical URL anyway.
   ctx.body = renderPage({ origin: urls.origin, path: SIGN_IN_PATH, title, body, noindex: true })
   ctx.status = status
   ctx.type = 'text/html; charset=utf-8'
@@ -289,6 +289,7 @@ const describeAddressMistake = (email: string) =>
 const NO_CODE_MESSAGE = 'Type the six digits of the code in our e-mail.'
 const NEWER_CODE_MESSAGE = 'You asked for a newer code. Type the code from our latest e-mail.'
 
+/** Returns undefined if the page itself explains the refusal, for example a locked code. */
 function describeCodeMistake(refusal: CompletionRefusal): string | undefined {
   if (refusal.reason === 'wrong') {
     const triesLeft = refusal.remaining === 1 ? 'one try left' : `${refusal.remaining} tries left`

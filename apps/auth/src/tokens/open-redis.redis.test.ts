@@ -1,7 +1,7 @@
 import { createLog } from '@plainpath/http'
 import { startRedis, type TestRedis } from '@plainpath/http/testing/start-redis'
 import { describe, expect, test } from 'vitest'
-import { startFaultProxy } from '../../test/start-fault-proxy.ts'
+import { startStoreProxy } from '../../test/start-store-proxy.ts'
 import { isRedisUnavailable, openRedis } from './open-redis.ts'
 
 const silentLog = createLog({ service: 'test', write: () => undefined })
@@ -43,7 +43,7 @@ const expectAvailable = (redis: OpenedRedis) =>
 
 test('times out on a silent Redis, drops the connection, and reconnects', async () => {
   await using server = await startRedis()
-  await using proxy = await startFaultProxy(server.url, 6379)
+  await using proxy = await startStoreProxy(server.url, 6379)
   await using redis = await openRedis(proxy.url, silentLog, 500)
   await expectAvailable(redis)
   proxy.silence()
@@ -58,7 +58,7 @@ test('times out on a silent Redis, drops the connection, and reconnects', async 
 
 test('does not accumulate commands for a silent Redis', async () => {
   await using server = await startRedis()
-  await using proxy = await startFaultProxy(server.url, 6379)
+  await using proxy = await startStoreProxy(server.url, 6379)
   await using redis = await openRedis(proxy.url, silentLog)
   proxy.silence()
   await Promise.allSettled(Array.from({ length: 200 }, () => redis.get('plainpath-test')))
@@ -140,7 +140,7 @@ test('rejects a Redis that may evict keys', async () => {
 
 test('fails within three seconds when Redis does not respond or refuses the connection', async () => {
   await using server = await startRedis()
-  await using proxy = await startFaultProxy(server.url, 6379)
+  await using proxy = await startStoreProxy(server.url, 6379)
   proxy.silence()
   const startedAt = performance.now()
   await expect(openRedis(proxy.url, silentLog)).rejects.toSatisfy(isRedisUnavailable)

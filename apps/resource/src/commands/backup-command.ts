@@ -20,7 +20,7 @@ export const backupCommands = [
   defineCommand({
     name: 'backup',
     summary:
-      'write all rows of the database into a new file, as they are at one moment, while everything runs',
+      'write a consistent snapshot of the database into a new file, without stopping the service; leaves out used proofs',
     parameters: { file: argument('<file>', 'the file to write; it must not exist yet') },
     settings: ['RESOURCE_MIGRATION_DATABASE_URL'],
     async run({ settings, args: { file } }) {
@@ -33,14 +33,14 @@ export const backupCommands = [
       }).catch(refuseFileError((code) => `${file} cannot be written (${code}).`))
       return {
         json: { ok: true, file, rows, bytes, made_at: madeAt },
-        text: `${rows} rows of ${madeAt} are in ${file}, ${bytes} bytes.\nKeep the key-encryption keys elsewhere: without them it cannot be restored, and with them it can be read.`,
+        text: `${rows} rows of ${madeAt} are in ${file}, ${bytes} bytes.\nKeep the key-encryption keys elsewhere: without them, the encrypted values in the backup are lost, and anyone who has both can read them. Other values are not encrypted, so protect the file as well.`,
       }
     },
   }),
   defineCommand({
     name: 'restore',
     summary:
-      'fill an empty database with a backup, and erase what people had erased since: what the log says, or every entry and message',
+      'restore a backup into an empty database; then repeat the erasures in the log, or erase every entry and message',
     parameters: {
       file: argument('<file>', 'the file that `backup` wrote'),
       log: option(
@@ -95,9 +95,9 @@ export const backupCommands = [
         text: [
           `Restored ${rows} rows of ${madeAt}.`,
           erasures
-            ? `The log was replayed: erased again ${erasureSummary}.`
+            ? `From the log, these were erased again: ${erasureSummary}.`
             : `Everything was erased: ${erasureSummary}.`,
-          `${queuedMails} mails of the backup wait. Those that were sent since are sent again under the same Message-ID.`,
+          `${queuedMails} mails are queued. Any that were sent after the backup will be sent again, with the same Message-ID.`,
         ].join('\n'),
       }
     },
@@ -106,7 +106,7 @@ export const backupCommands = [
 
 function requireOwnerUrl(settings: { readonly RESOURCE_MIGRATION_DATABASE_URL: string | undefined }): string {
   const url = settings.RESOURCE_MIGRATION_DATABASE_URL
-  if (!url) throw new Refusal('RESOURCE_MIGRATION_DATABASE_URL is missing: the URL of the owner role.')
+  if (!url) throw new Refusal('Set RESOURCE_MIGRATION_DATABASE_URL to the database URL of the owner role.')
   return url
 }
 

@@ -8,7 +8,8 @@ import { defineCommand } from './define-command.ts'
 export const restoreCommands = [
   defineCommand({
     name: 'rewrap',
-    summary: 're-encrypt the data keys of waitlist addresses and messages under the newest key-encryption key',
+    summary:
+      're-encrypt the data keys of waitlist addresses and messages under the newest key-encryption key',
     parameters: { dryRun: DRY_RUN },
     settings: ['RESOURCE_KEK_FILE'],
     opens: 'database',

@@ -85,7 +85,7 @@ export function createAskPageRoutes({
       const parsed = AnswerRequest.safeParse({ question: typedQuestion, facts: readFormFacts(fields, none) })
       if (!parsed.success) {
         const body = renderAskPage({ question: typedQuestion, mistake: describeMistake(typedQuestion) })
-        return createAskPageResponse(urls, 400, { noindex: true, title: 'Mistake: ask a question', body })
+        return createAskPageResponse(urls, 400, { noindex: true, title: 'Error: Ask a question', body })
       }
       const { question, facts } = parsed.data
       const answer = answers.answer(parsed.data)

@@ -138,7 +138,7 @@ export function createContactPageRoutes(deps: {
           handOff: validHandOff && { ...validHandOff, includesReasons },
           mistakes,
         }
-        return respond(400, 'Mistake: write to us', renderContactPage(formValues))
+        return respond(400, 'Error: Write to us', renderContactPage(formValues))
       }
       const { topic, message, email, handOff } = form.data
       await request.take(CONTACT_EMAIL, canonicalEmail(email) ?? email)

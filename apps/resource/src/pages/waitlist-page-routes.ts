@@ -47,7 +47,7 @@ export function createWaitlistPageRoutes(deps: { joinWaitlist: JoinWaitlist; url
       const entry = JoinWaitlistRequest.safeParse({ email, referredBySlug })
       if (!entry.success) {
         const form = renderWaitlistPage({ email, referredBySlug, mistake: describeMistake(email) })
-        return respond(400, 'Mistake: join the waitlist', form)
+        return respond(400, 'Error: Join the waitlist', form)
       }
       const addition = await deps.joinWaitlist(entry.data, request)
       if (!addition.ok) return respond(200, 'Already on the waitlist', renderAlreadyJoinedPage())

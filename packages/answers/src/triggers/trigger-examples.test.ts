@@ -1,4 +1,3 @@
-import { loadGuides } from '@plainpath/guides'
 import { describe, expect, test } from 'vitest'
 import { readPatterns } from './match-triggers.ts'
 import { loadTriggers } from './trigger-file.ts'
@@ -44,17 +43,4 @@ test('each defuser names only patterns of its trigger', () => {
     const ids = patterns.map(({ id }) => id)
     expect(ids).toEqual(expect.arrayContaining(defusers.flatMap(({ of = [] }) => of)))
   }
-})
-
-test('each section in `mayStillSay` is a heading of a guide', () => {
-  const sections = loadGuides().flatMap(({ slug, body }) =>
-    [...body.matchAll(/^#{2,3} (.+)$/gm)].map(
-      ([, heading = '']) =>
-        `${slug}#${heading
-          .toLowerCase()
-          .replaceAll(/[^a-z0-9]+/g, '-')
-          .replaceAll(/^-|-$/g, '')}`,
-    ),
-  )
-  expect(sections).toEqual(expect.arrayContaining(triggers.flatMap(({ mayStillSay }) => mayStillSay)))
 })

@@ -15,7 +15,7 @@ const startFailingService = (fail: (ctx: Context) => unknown, format: ErrorForma
     errors: {
       chooseErrorFormat: () => format,
       isUnavailable: (thrown) => thrown instanceof RangeError,
-      page: ({ title, code }: ProblemDocument) => `<h1>${title} (${code})</h1>`,
+      renderPage: ({ title, code }: ProblemDocument) => `<h1>${title} (${code})</h1>`,
     },
     use: [async (ctx) => void (await fail(ctx))],
   })

@@ -11,7 +11,7 @@ import {
 
 /*
  * The central error handler. It turns everything that middleware and routes throw into a response, and logs failures
- * (5xx). Routes decide what counts as an error, and throw a `Problem` (`problem.ts`) with a code of `problems.ts`.
+ * (5xx). Routes decide what counts as an error, and throw a `Problem` (`problem.ts`) with a code from `problems.ts`.
  */
 
 /**
@@ -19,18 +19,19 @@ import {
  * - `problem`: RFC 9457
  * - `agent`: RFC 9457 with the members `error` and `error_description`
  * - `oauth`: RFC 6749 §5.2 with the member `code`
- * - `page`: HTML for a browser that accepts it, otherwise like `problem`
+ * - `page`: HTML if `Accept` prefers it to JSON, otherwise like `problem`
  */
 export type ErrorFormat = 'problem' | 'agent' | 'oauth' | 'page'
 
 export interface HandleErrorsOptions {
   origin: string
   log: Log
+  /** Receives the path of the request. */
   chooseErrorFormat(path: string): ErrorFormat
   /** Returns true for failures of a store or of the other app, which become 503 instead of 500. */
   isUnavailable?(thrown: unknown): boolean
   /** Renders the format `page`. Without it, browsers also receive JSON. */
-  page?(problem: ProblemDocument): string
+  renderPage?(problem: ProblemDocument): string
 }
 
 /** Headers that describe the response that the error replaces, and that are therefore removed. */
@@ -43,9 +44,12 @@ const CONTENT_HEADERS = [
   'link',
 ]
 
+/** The default `Retry-After` of 503 responses. */
+const RETRY_AFTER_SECONDS = 2
+
 /**
- * Creates the middleware that responds to errors. Register it after `addRequestContext`. A request without a response
- * is `not-found`, unless `ctx.respond` is false because a library has written the response directly.
+ * Creates the middleware that turns errors into responses. Register it after `addRequestContext`. A request without a
+ * response is `not-found`, unless `ctx.respond` is false because a library has written the response directly.
  */
 export function handleErrors(options: HandleErrorsOptions): Middleware {
   const logFailure = createFailureLogger(options.log)
@@ -54,7 +58,7 @@ export function handleErrors(options: HandleErrorsOptions): Middleware {
       await next()
       if (ctx.status === 404 && ctx.body == null && ctx.respond !== false) throw new Problem('not-found')
     } catch (thrown) {
-      respond(ctx, toProblem(thrown, options), { ...options, logFailure })
+      sendProblem(ctx, toProblem(thrown, options), { ...options, logFailure })
     }
   }
 }
@@ -65,7 +69,7 @@ function toProblem(thrown: unknown, options: HandleErrorsOptions): Problem {
   return new Problem('internal-error', { cause: thrown })
 }
 
-function respond(
+function sendProblem(
   ctx: Context,
   problem: Problem,
   options: HandleErrorsOptions & { logFailure: LogFailure },
@@ -81,11 +85,12 @@ function respond(
   }
   // A partly sent response cannot be replaced. Closing the connection shows the client that it is incomplete.
   if (ctx.headerSent) return void ctx.res.destroy()
+  // A library may have set it to false before it failed.
   ctx.respond = true
   for (const name of CONTENT_HEADERS) ctx.remove(name)
   ctx.set({
     'cache-control': 'no-store',
-    ...(document.status === 503 && { 'retry-after': '2' }),
+    ...(document.status === 503 && { 'retry-after': String(RETRY_AFTER_SECONDS) }),
     // The rest of the body may be unread, so the connection cannot be used for another request.
     ...(document.status === 413 && { connection: 'close' }),
     ...problem.options.headers,
@@ -97,14 +102,14 @@ function respond(
 function writeDocument(
   ctx: Context,
   document: ProblemDocument,
-  { chooseErrorFormat, page }: HandleErrorsOptions,
+  { chooseErrorFormat, renderPage }: HandleErrorsOptions,
 ): void {
   const format = chooseErrorFormat(ctx.path)
-  if (format === 'page' && page) {
+  if (format === 'page' && renderPage) {
     ctx.vary('Accept')
     if (ctx.accepts('application/problem+json', 'application/json', 'html') === 'html') {
       ctx.type = 'html'
-      ctx.body = page(document)
+      ctx.body = renderPage(document)
       return
     }
   }

@@ -1,14 +1,16 @@
 import { waitUntil } from '@plainpath/stack/managed-process'
 
-const PATIENCE_MS = 60_000
+const TIMEOUT_MS = 60_000
 /** Matches the error messages of refused requests and commands. */
 const REFUSED = /\b503\b|unavailable|does not answer/
 
 /**
- * Repeats an action for up to 60 s while it is refused, as by a service that has just started on a busy machine. Do not
- * use it for an action under test.
+ * Repeats an action for up to 60 s while it is refused, for example by a service that has just started on a busy
+ * machine. Do not use it for an action under test.
+ *
+ * @throws the last refusal after 60 s, and any other error immediately
  */
-export async function repeatRefused<T>(action: () => Promise<T>): Promise<T> {
+export async function retryWhileRefused<T>(action: () => Promise<T>): Promise<T> {
   let result: { readonly value: T } | undefined
   let lastRefusal: unknown
   await waitUntil(async () => {
@@ -19,7 +21,7 @@ export async function repeatRefused<T>(action: () => Promise<T>): Promise<T> {
       lastRefusal = error
     }
     return result !== undefined
-  }, PATIENCE_MS)
+  }, TIMEOUT_MS)
   if (!result) throw lastRefusal
   return result.value
 }

@@ -5,6 +5,7 @@ import { z } from 'zod'
 /** The tolerated clock skew of clients. */
 export const CLOCK_TOLERANCE_SECONDS = 10
 
+/** A fault in the header. `header`: another member than `typ` and `alg` is missing, malformed or not permitted. */
 type HeaderFault = 'not-a-jwt' | 'type' | 'algorithm' | 'header'
 
 /** A fault in the form of a JWT; `claim-…` names a claim that is missing or malformed. */
@@ -13,9 +14,12 @@ export type JwtFault<Claim extends string> = HeaderFault | `claim-${Claim}`
 /**
  * Decodes a signed JWT without verifying it.
  *
- * @returns undefined unless it has three parts
+ * @returns undefined unless the text has three parts. `header` or `claims` is undefined if that part is not base64url
+ *   JSON.
  */
-export function decodeJwt(text: string): { readonly header: unknown; readonly claims: unknown } | undefined {
+export function decodeUnverifiedJwt(
+  text: string,
+): { readonly header: unknown; readonly claims: unknown } | undefined {
   const parts = text.split('.')
   return parts.length === 3 ? { header: decodePart(parts[0]), claims: decodePart(parts[1]) } : undefined
 }
@@ -31,8 +35,8 @@ function decodePart(part: string | undefined): unknown {
 
 const JsonObject = z.record(z.string(), z.unknown())
 
-/** Parses a decoded header by its schema, which has the members `typ` and `alg`. */
-export function readHeader<Header>(schema: z.ZodType<Header>, header: unknown): Result<Header, HeaderFault> {
+/** Parses a decoded header with a schema that has at least `typ` and `alg`. */
+export function parseHeader<Header>(schema: z.ZodType<Header>, header: unknown): Result<Header, HeaderFault> {
   const parsed = schema.safeParse(header)
   if (parsed.success) return ok(parsed.data)
   if (!JsonObject.safeParse(header).success) return err('not-a-jwt')
@@ -41,8 +45,11 @@ export function readHeader<Header>(schema: z.ZodType<Header>, header: unknown): 
   return err(faultyMembers.has('alg') ? 'algorithm' : 'header')
 }
 
-/** Parses decoded claims by their schema. The fault names the first claim that is missing or malformed. */
-export function readClaims<Shape extends z.ZodRawShape>(
+/**
+ * Parses decoded claims with their schema. The fault names the first claim that is missing or malformed. It is
+ * `not-a-jwt` if the claims are not an object.
+ */
+export function parseClaims<Shape extends z.ZodRawShape>(
   schema: z.ZodObject<Shape>,
   claims: unknown,
 ): Result<z.output<z.ZodObject<Shape>>, 'not-a-jwt' | `claim-${keyof Shape & string}`> {
@@ -52,7 +59,10 @@ export function readClaims<Shape extends z.ZodRawShape>(
   return err(typeof name === 'string' ? `claim-${name as keyof Shape & string}` : 'not-a-jwt')
 }
 
-/** Returns true if a key has the type that the algorithm requires. */
+/**
+ * Returns true if a key has the type that the algorithm requires: ES256 needs EC, and the other permitted algorithms
+ * need OKP.
+ */
 export const fitsAlgorithm = (key: Pick<AgentKey, 'kty'>, alg: string): boolean =>
   key.kty === (alg === 'ES256' ? 'EC' : 'OKP')
 

@@ -2,24 +2,27 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 /** A TCP proxy in front of a store, which simulates failures of the store. */
-export interface FaultProxy extends AsyncDisposable {
+export interface StoreProxy extends AsyncDisposable {
   /** The store's URL, through the proxy. */
   readonly url: string
-  /** Stops forwarding bytes, in both directions. Connections stay open, and new ones are accepted. */
+  /** Discards all bytes, in both directions. Connections stay open, and new ones are accepted. */
   silence(): void
   /** Closes every connection, and refuses new ones. */
   refuse(): Promise<void>
-  /** Forwards bytes again, on the same port. Closes the connections that were open while the proxy was silent. */
+  /** Forwards bytes again, on the same port. Closes connections that may have lost bytes. */
   restore(): Promise<void>
 }
 
-export async function startFaultProxy(storeUrl: string, defaultPort: number): Promise<FaultProxy> {
+/** Starts a proxy on a free port. `defaultPort` is used if `storeUrl` names none. */
+export async function startStoreProxy(storeUrl: string, defaultPort: number): Promise<StoreProxy> {
   const store = new URL(storeUrl)
   const sockets = new Set<Socket>()
   let isSilent = false
   const forward = (from: Socket, to: Socket) => {
     sockets.add(from)
-    from.on('error', () => undefined)
+    from.on('error', () => {
+      // 'close' follows every error.
+    })
     from.on('close', () => {
       sockets.delete(from)
       to.destroy()
@@ -28,23 +31,23 @@ export async function startFaultProxy(storeUrl: string, defaultPort: number): Pr
       if (!isSilent) to.write(chunk)
     })
   }
-  const proxy = createServer((client) => {
+  const server = createServer((client) => {
     const upstream = connect(Number(store.port || defaultPort), store.hostname)
     forward(client, upstream)
     forward(upstream, client)
   })
   const listen = async (port: number) => {
-    proxy.listen(port, '127.0.0.1')
-    await once(proxy, 'listening')
-    return (proxy.address() as AddressInfo).port
+    server.listen(port, '127.0.0.1')
+    await once(server, 'listening')
+    return (server.address() as AddressInfo).port
   }
   const closeConnections = () => {
     for (const socket of sockets) socket.destroy()
   }
   const close = async () => {
-    if (!proxy.listening) return
-    const closed = once(proxy, 'close')
-    proxy.close()
+    if (!server.listening) return
+    const closed = once(server, 'close')
+    server.close()
     closeConnections()
     await closed
   }
@@ -61,7 +64,7 @@ export async function startFaultProxy(storeUrl: string, defaultPort: number): Pr
     async restore() {
       if (isSilent) closeConnections()
       isSilent = false
-      if (!proxy.listening) await listen(port)
+      if (!server.listening) await listen(port)
     },
     [Symbol.asyncDispose]: close,
   }

@@ -8,42 +8,44 @@ export interface ReleaseUrls {
 }
 
 /**
- * Runs the operations that every release has: register, request a token, read guides with and without it, join the waitlist, and
- * revoke the token.
+ * Runs the operations that every release has: register, request a token, read guides with and without it, join the
+ * waitlist twice, revoke the token, and check that it is refused.
  *
  * @returns the operations that failed, each with its status
  */
-export async function smoke(urls: ReleaseUrls): Promise<string[]> {
+export async function runSmokeTest(urls: ReleaseUrls): Promise<string[]> {
   const { host } = new URL(urls.origin)
   using auth = createSender(urls.auth)
   using resource = createSender(urls.resource)
   const failures: string[] = []
-  async function step(name: string, expected: number, sender: typeof auth, request: HttpRequest) {
+  async function expectStatus(name: string, expected: number, sender: typeof auth, request: HttpRequest) {
+    // The apps accept only the host of their origin.
     const response = await sender.send({ ...request, headers: { ...request.headers, host } })
     if (response.status !== expected) failures.push(`${name}: ${response.status}`)
     return response.headers.get('content-type')?.includes('json')
       ? (JSON.parse(response.text) as Record<string, string>)
       : {}
   }
-  const agent = await step('register', 201, auth, { method: 'POST', path: '/api/agent/register' })
+  const agent = await expectStatus('register', 201, auth, { method: 'POST', path: '/api/agent/register' })
   const credentials = basic(agent['client_id'] ?? '', agent['client_secret'] ?? '')
   const createAgentRequest = (path: string, fields: Record<string, string>): HttpRequest => {
     const request = form(fields)
     return { method: 'POST', path, ...request, headers: { ...request.headers, ...credentials } }
   }
-  const grant = createAgentRequest('/oauth/token', { grant_type: 'client_credentials' })
-  const { access_token: token = 'none' } = await step('token', 200, auth, grant)
-  const tokenRead = { path: '/api/guides', headers: { authorization: `Bearer ${token}` } }
-  await step('guides with the token', 200, resource, tokenRead)
-  await step('guides', 200, resource, { path: '/api/guides' })
+  const tokenRequest = createAgentRequest('/oauth/token', { grant_type: 'client_credentials' })
+  // Without a token, the next step fails too.
+  const { access_token: token = 'none' } = await expectStatus('token', 200, auth, tokenRequest)
+  const guidesRequest = { path: '/api/guides', headers: { authorization: `Bearer ${token}` } }
+  await expectStatus('guides with the token', 200, resource, guidesRequest)
+  await expectStatus('guides', 200, resource, { path: '/api/guides' })
   const joinRequest = {
     method: 'POST',
     path: '/api/waitlist',
     ...json({ email: `somebody.${crypto.randomUUID()}@example.org` }),
   }
-  await step('join', 201, resource, joinRequest)
-  await step('join again', 200, resource, joinRequest)
-  await step('revoke', 200, auth, createAgentRequest('/oauth/revoke', { token }))
-  await step('guides with the revoked token', 401, resource, tokenRead)
+  await expectStatus('join', 201, resource, joinRequest)
+  await expectStatus('join again', 200, resource, joinRequest)
+  await expectStatus('revoke', 200, auth, createAgentRequest('/oauth/revoke', { token }))
+  await expectStatus('guides with the revoked token', 401, resource, guidesRequest)
   return failures
 }
