@@ -161,17 +161,17 @@ const MISTAKES: Record<string, Mistake> = {
       const other = resources.use(await openTestDatabase({ folder: MIGRATIONS, name: 'auth' }))
       return { AUTH_DATABASE_URL: other.appUrl }
     },
-    says: /^No instance of the server ever reported to this database\. Set AUTH_DATABASE_URL to the one that the service uses\./,
+    says: /^No instance of the server has ever reported to this database\. Set AUTH_DATABASE_URL to the one that the service uses\./,
   },
   'an older schema': {
     command: 'auth keys rotate --now',
     prepare: forgetMigration(() => admin.auth),
-    says: /^The tables that AUTH_DATABASE_URL names are older than this release, which needs 00\S+\. Run: auth migrate/,
+    says: /^The tables that AUTH_DATABASE_URL names are older than this release, which needs 00\S+\. Run "auth migrate"\./,
   },
   'an older schema, of the API': {
     command: 'resource guides publish',
     prepare: forgetMigration(() => admin.resource),
-    says: /^The tables that RESOURCE_DATABASE_URL names are older .* Run: resource migrate/,
+    says: /^The tables that RESOURCE_DATABASE_URL names are older .* Run "resource migrate"\./,
   },
   'a newer schema': {
     command: 'auth keys rotate --now',
@@ -192,7 +192,7 @@ const MISTAKES: Record<string, Mistake> = {
   'another origin': {
     command: 'auth keys rotate --now',
     wrong: async () => ({ AUTH_ORIGIN: 'http://localhost:1' }),
-    says: /^\S+ serves http:\/\/127\.0\.0\.1:\d+, and AUTH_ORIGIN is http:\/\/localhost:1\. Set AUTH_ORIGIN to theirs\. With npm run auth: PORT=\d+/,
+    says: /^\S+ serves http:\/\/127\.0\.0\.1:\d+, but AUTH_ORIGIN is http:\/\/localhost:1\. Set AUTH_ORIGIN to the origin of the instances\. With npm run auth: PORT=\d+/,
   },
   'no key-encryption key': {
     command: 'auth keys rotate --now',
@@ -209,14 +209,14 @@ const MISTAKES: Record<string, Mistake> = {
   'a wrong key-encryption key': {
     command: 'auth keys rotate --now',
     wrong: async () => ({ AUTH_KEK_FILE: await writeSettingsFile('wrong-kek', newKeyEncryptionKey()) }),
-    says: /^\S+ cannot open what the first key in AUTH_KEK_FILE encrypts\. Set AUTH_KEK_FILE to the file of the instances/,
+    says: /^\S+ cannot decrypt what the first key in AUTH_KEK_FILE encrypts\. Set AUTH_KEK_FILE to the file that the instances use/,
   },
   'a new key-encryption key that the instance does not have yet': {
     command: 'auth keys rewrap',
     wrong: async () => ({
       AUTH_KEK_FILE: await writeSettingsFile('early-kek', `${newKeyEncryptionKey()}\n${await readKek()}`),
     }),
-    says: /a new key must be in the file of each before a command uses it\. Nothing was changed\.$/,
+    says: /A new key must be in the file of every instance before a command uses it\. Nothing was changed\.$/,
   },
   'a misspelt variable': {
     command: 'auth stop --all-tokens --reason drill',
@@ -269,7 +269,7 @@ describe('is refused, changes nothing, and does not end with 0:', () => {
       1,
       expect.stringMatching(
         new RegExp(
-          `^The clock of this machine is (59|60)\\d s ${direction}.* Set it right\\. Nothing was changed\\.\n$`,
+          `^The clock of this machine is (59|60)\\d s ${direction}.* Correct the clock that is wrong\\. Nothing was changed\\.\n$`,
         ),
       ),
     ])
@@ -313,8 +313,8 @@ describe('is handled:', () => {
   }
 
   test.for([
-    ['of an earlier release', 'old-1:7', null, 'its release cannot be asked for a test token'],
-    ['that does not answer', 'silent-1:7', '0.1.0', 'it runs, but did not answer'],
+    ['of an earlier release', 'old-1:7', null, 'its release is too old to check a test token'],
+    ['that does not answer', 'silent-1:7', '0.1.0', 'it is running, but did not report on the test token'],
   ] as const)(
     'a stop while an instance runs %s: goes ahead, names it, and is not proven',
     async ([, host, release, reason]) => {

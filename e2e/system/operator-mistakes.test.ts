@@ -97,7 +97,7 @@ describe('the local service refuses', () => {
       code: 1,
       errors: expect.stringMatching(
         new RegExp(
-          `serves http://localhost:${port}, and AUTH_ORIGIN is http://localhost:8080\\. .*PORT=${port}, .*Nothing was changed\\.$`,
+          `serves http://localhost:${port}, but AUTH_ORIGIN is http://localhost:8080\\. .*PORT=${port}, .*Nothing was changed\\.$`,
         ),
       ),
     })
@@ -109,7 +109,7 @@ describe('the local service refuses', () => {
     await writeFile(path.join(folder, 'resource-server.json'), '{"server":{"client_id":', { mode: 0o600 })
     expect(await execute({ DATA_DIR: folder })).toEqual({
       code: 1,
-      errors: `The file ${path.join(folder, 'resource-server.json')} is incomplete or damaged. Put back the one from a backup of the data directory.`,
+      errors: `The file ${path.join(folder, 'resource-server.json')} is incomplete or damaged. Restore it from a backup of the data directory.`,
     })
     expect(await readdir(folder)).not.toContain('postgres')
   }, 120_000)
@@ -127,7 +127,7 @@ describe('the local service refuses', () => {
     )
     expect(result).toEqual({
       code: 1,
-      errors: `The file ${file} cannot be used (EACCES). Let the user who runs this own it, and everything else in ${folder}.`,
+      errors: `The file ${file} cannot be used (EACCES). Make the user who runs this program the owner of the file, and of everything else in ${folder}.`,
     })
     expect(await readdir(folder)).toEqual(['auth-kek'])
   }, 120_000)
@@ -171,7 +171,7 @@ describe('commands of auth change nothing', () => {
         code: 1,
         printed: '',
         errors:
-          'AUTH_DATABASE_URL names a standby of PostgreSQL, which takes no changes. Set it to the primary. Nothing was changed.',
+          'AUTH_DATABASE_URL names a standby of PostgreSQL, which accepts no changes. Set it to the URL of the primary. Nothing was changed.',
       })
     await server.stop('SIGINT')
     await rm(signalFile)
@@ -197,7 +197,7 @@ describe('commands of auth change nothing', () => {
       code: 1,
       printed: '',
       errors:
-        'The disk of PostgreSQL is full, so nothing was stored. Free some of it, then run the same command again.',
+        'The disk of PostgreSQL is full, so nothing was stored. Free some space, then run the same command again.',
     })
     await rm(path.join(disk, 'filler'))
     expect(await readKeyRing()).toEqual(ringBefore)

@@ -70,7 +70,7 @@ test(
   '--add is refused where no stack runs',
   async () => {
     await expect(runStackCommand({}, '--add', 'auth')).rejects.toThrow(
-      /ended \(1\):\nNo stack runs in .*\. Start one with npm run stack/,
+      /ended \(1\):\nNo stack is running in .*\. Start one with npm run stack/,
     )
   },
   START_MS,
@@ -127,8 +127,10 @@ test(
       .poll(readLines, { timeout: 60_000 })
       .toEqual([
         expect.stringContaining(`127.0.0.1:${basePort + 10}`),
-        expect.stringMatching(/^auth-1 ended by itself \(signal SIGKILL\), see .* It is restarted in 1 s\.$/),
-        'auth-1 runs again.',
+        expect.stringMatching(
+          /^auth-1 ended unexpectedly \(signal SIGKILL\), see .* It will be restarted in 1 s\.$/,
+        ),
+        'auth-1 is running again.',
       ])
     expect((await fetch(`${stack.origin}/oauth/jwks.json`)).status).toBe(200)
   },
@@ -143,7 +145,7 @@ test(
     expect(await canConnect(basePort + 35)).toBe(false)
     await added.stop('SIGINT')
     expect(added.child.exitCode).toBe(0)
-    expect(await readFile(added.logFile, 'utf8')).toContain('The stack stops.')
+    expect(await readFile(added.logFile, 'utf8')).toContain('The stack is stopping.')
   },
   START_MS,
 )

@@ -182,12 +182,12 @@ describe('agents', () => {
     expect(await findListedAgent()).toMatchObject({ status: 'disabled' })
     expect((await run(`agents show ${id}`)).printed).not.toContain('because:')
     await run(`agents disable ${id} --reason abuse`)
-    expect((await run(`agents show ${id}`)).printed).toContain('  because: abuse')
+    expect((await run(`agents show ${id}`)).printed).toContain('  reason: abuse')
     expect(JSON.parse((await run(`agents show ${id} --json`)).printed)).toMatchObject({
       status_reason: 'abuse',
     })
     await run(`agents disable ${id}`)
-    expect((await run(`agents show ${id}`)).printed).toContain('  because: abuse')
+    expect((await run(`agents show ${id}`)).printed).toContain('  reason: abuse')
     expect((await run(`agents enable ${id}`)).code).toBe(0)
     expect((await run(`agents show ${id}`)).printed).not.toContain('abuse')
     expect(await findListedAgent()).toMatchObject({ status: 'active' })
@@ -276,7 +276,7 @@ describe('agents', () => {
 
 describe('keys', () => {
   test('init creates a key only if there is none, and list shows keys without their private part', async () => {
-    expect((await run('keys init')).printed).toBe('Nothing to do: there is already a signing key.')
+    expect((await run('keys init')).printed).toBe('No key was created: there is already a signing key.')
     const { printed } = await run('keys list --json')
     expect(JSON.parse(printed)).toMatchObject({
       ring_version: 2,
@@ -287,7 +287,9 @@ describe('keys', () => {
     expect(printed).not.toContain('"d"')
     expect((await run('keys list')).printed).toMatch(/ES256 {2}signing/)
     await stores.db.query('delete from signing_keys')
-    expect((await run('keys list')).printed).toContain('There is no key yet. Make the first with: keys init')
+    expect((await run('keys list')).printed).toContain(
+      'There is no key yet. Create the first one with: auth keys init',
+    )
     expect(JSON.parse((await run('keys list --json')).printed)).toMatchObject({ keys: [] })
     expect((await run('keys init')).printed).toMatch(/^Created the first signing key: /)
   })
@@ -374,6 +376,6 @@ describe('exits with 1 and explains on one line', () => {
     await run('keys init')
     const ports = { AUTH_OPERATIONS_PORT: String(otherServer.port), AUTH_INTERNAL_PORT: '0', AUTH_PORT: '0' }
     const { code, errors } = await run('serve', ports)
-    expect([code, errors]).toEqual([1, `The port is taken: ${otherServer.port}.`])
+    expect([code, errors]).toEqual([1, `Port ${otherServer.port} is already in use.`])
   })
 })

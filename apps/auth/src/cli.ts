@@ -33,8 +33,8 @@ export const AUTH_COMMANDS: CommandLine<AuthContext> = {
     config: 'the settings',
     keys: 'signing keys',
     agents: 'registered agents',
-    claims: 'confirmations of agents by people',
-    grants: 'what people have given apps that they signed in with',
+    claims: 'e-mail verifications, by which people confirm agents',
+    grants: 'the access that people have given to apps',
     hosts: 'chat apps and IDEs that people connect from',
     'resource-servers': 'APIs that may introspect tokens',
   },
@@ -105,7 +105,7 @@ export function runAuthCommand(
       const { code } = error as NodeJS.ErrnoException
       if (code === DISK_FULL)
         return new Refusal(
-          'The disk of PostgreSQL is full, so nothing was stored. Free some of it, then run the same command again.',
+          'The disk of PostgreSQL is full, so nothing was stored. Free some space, then run the same command again.',
         )
       return new Refusal(`PostgreSQL or Redis is unavailable${code ? ` (${code})` : ''}.`)
     },

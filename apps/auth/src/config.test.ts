@@ -113,7 +113,7 @@ test('names every missing required setting in one error', () => {
 test('requires a mail server for an https origin, and has an outbox for a loopback origin', () => {
   const { AUTH_SMTP_URL: _smtp, ...settingsWithoutSmtp } = validSettings
   expect(listMistakes(settingsWithoutSmtp)).toEqual([
-    expect.stringMatching(/^AUTH_SMTP_URL is missing: mail of an https origin/),
+    expect.stringMatching(/^AUTH_SMTP_URL is missing: an https origin needs a mail server/),
   ])
   expect(loadConfig({ ...settingsWithoutSmtp, AUTH_ORIGIN: 'http://localhost:8080' }).mail).toEqual({
     smtpUrl: undefined,

@@ -38,7 +38,7 @@ export const SETTINGS = {
     description: 'Site root and OAuth issuer, such as `https://plainpath.example`',
   },
   AUTH_PORT: { schema: port, description: 'Port of the public listener', default: '8081' },
-  AUTH_HOST: { schema: text, description: 'Address the public listener binds', default: '0.0.0.0' },
+  AUTH_HOST: { schema: text, description: 'Address of the public listener', default: '0.0.0.0' },
   AUTH_INTERNAL_PORT: {
     schema: port,
     description: 'Port of the internal listener (introspection, JWKS)',
@@ -46,7 +46,7 @@ export const SETTINGS = {
   },
   AUTH_INTERNAL_HOST: {
     schema: text,
-    description: 'Address the internal listener binds; never a public one',
+    description: 'Address of the internal listener; never a public one',
     default: '127.0.0.1',
   },
   AUTH_OPERATIONS_PORT: {
@@ -56,29 +56,30 @@ export const SETTINGS = {
   },
   AUTH_OPERATIONS_HOST: {
     schema: text,
-    description: 'Address the operations listener binds',
+    description: 'Address of the operations listener',
     default: '127.0.0.1',
   },
   AUTH_DATABASE_URL: {
     schema: postgresUrl,
-    description: 'PostgreSQL, as the role that may not change tables',
+    description: 'URL of the PostgreSQL database, with the role that may not change tables',
     secret: true,
   },
   AUTH_SESSION_DATABASE_URL: {
     schema: postgresUrl.optional(),
     description:
-      'The same database and role without a pooler, for notifications and session locks; set it when AUTH_DATABASE_URL leads through a pooler in transaction mode',
+      'URL of the same database and role without a pooler, for notifications and session locks; set it if AUTH_DATABASE_URL leads through a pooler in transaction mode',
     secret: true,
   },
   AUTH_MIGRATION_DATABASE_URL: {
     schema: postgresUrl.optional(),
-    description: 'PostgreSQL, as the owner; for `migrate`, `backup` and `restore` only',
+    description:
+      'URL of the same database, with the role that owns the tables; only `migrate`, `backup` and `restore` use it',
     secret: true,
   },
   AUTH_REDIS_URL: {
     schema: redisUrl.optional(),
     description:
-      'Redis for tokens and limits; without it, tokens are stored in PostgreSQL and limits in memory',
+      'URL of the Redis for tokens and limits; without it, tokens are stored in PostgreSQL and limits in memory',
     secret: true,
   },
   AUTH_KEK_FILE: {
@@ -93,7 +94,7 @@ export const SETTINGS = {
   AUTH_CHAT_HOSTS_FILE: {
     schema: file(parseChatHosts).optional(),
     description:
-      'JSON file of the chat apps and IDEs that people may connect from; without it, `apps/auth/chat-hosts.json`. Read at start',
+      'JSON file of the chat apps and IDEs that people may connect from, read at startup; without it, `apps/auth/chat-hosts.json` is used',
   },
   AUTH_SMTP_URL: {
     schema: SmtpUrl.optional(),
@@ -103,11 +104,11 @@ export const SETTINGS = {
   },
   AUTH_MAIL_FROM: {
     schema: MailFrom.optional(),
-    description: 'Address that mail comes from; without it `no-reply@` the host of AUTH_ORIGIN',
+    description: 'Sender address of mails; without it, `no-reply@` and the host of AUTH_ORIGIN',
   },
   AUTH_OUTBOX_DIR: {
     schema: text,
-    description: 'Directory for mail without AUTH_SMTP_URL, as files that are kept for a day',
+    description: 'Directory in which mails are stored as files for a day, if AUTH_SMTP_URL is not set',
     default: '.data/outbox',
   },
   AUTH_TRUSTED_PROXIES: {
@@ -115,10 +116,14 @@ export const SETTINGS = {
     description: 'Addresses and networks of gateways whose `X-Forwarded-For` and `traceparent` are trusted',
     default: '',
   },
-  AUTH_CORS_ORIGINS: { schema: list(Origin), description: 'Origins whose scripts may POST', default: '' },
+  AUTH_CORS_ORIGINS: {
+    schema: list(Origin),
+    description: 'Origins whose scripts may send requests other than GET and HEAD',
+    default: '',
+  },
   AUTH_ALSO_ACCEPT_HOSTS: {
     schema: list(hostHeader),
-    description: 'Further values of Host that are accepted, such as `127.0.0.1:8080`',
+    description: 'Other values of the `Host` header that are accepted, such as `127.0.0.1:8080`',
     default: '',
   },
   AUTH_CLIENT_DOCUMENT_TEST_HOSTS: {
@@ -129,18 +134,18 @@ export const SETTINGS = {
   },
   AUTH_LIMITS_FACTOR: {
     schema: positive(1_000_000),
-    description: 'Multiplies every rate limit',
+    description: 'Multiplies every rate limit and the caps of mails',
     default: '1',
   },
   AUTH_OTLP_URL: {
     schema: baseUrl.optional(),
     description:
-      'Collector of traces, OTLP over HTTP, such as `http://collector:4318`; without it there are none',
+      'URL of the collector of traces (OTLP over HTTP), such as `http://collector:4318`; without it, no traces are sent',
   },
   AUTH_NEVER_USED_CLIENTS: {
     schema: wholeNumber(1, 10_000_000),
     description:
-      'How many clients that never got a token may be registered; above it the oldest expire, but none younger than an hour',
+      'Maximum number of registered clients that never got a token; above it, the oldest expire, but not within an hour of registration',
     default: '100000',
   },
   AUTH_DRAIN_DELAY_SECONDS: {
@@ -151,7 +156,7 @@ export const SETTINGS = {
   },
   AUTH_DRAIN_SECONDS: {
     schema: positive(600),
-    description: 'How long requests in flight may take after that',
+    description: 'How long requests in flight may take after AUTH_DRAIN_DELAY_SECONDS',
     default: '20',
   },
   ...KEY_SETTINGS,
@@ -255,7 +260,7 @@ function findCombinedMistakes(values: Partial<SettingValues<typeof SETTINGS>>): 
   if (leaseSeconds !== undefined && pollSeconds !== undefined && leaseSeconds < 2 * pollSeconds)
     mistakes.push('AUTH_KEYS_LEASE_SECONDS must be at least twice AUTH_KEYS_POLL_SECONDS')
   if (origin && !isLoopback(origin) && values.AUTH_CLIENT_DOCUMENT_TEST_HOSTS?.length)
-    mistakes.push('AUTH_CLIENT_DOCUMENT_TEST_HOSTS is for an AUTH_ORIGIN on loopback only')
+    mistakes.push('AUTH_CLIENT_DOCUMENT_TEST_HOSTS may be set only if AUTH_ORIGIN is on loopback')
   const smtpMistake = origin && 'AUTH_SMTP_URL' in values && findSmtpMistake(origin, values.AUTH_SMTP_URL)
   if (smtpMistake) mistakes.push(`AUTH_SMTP_URL ${smtpMistake}`)
   return mistakes

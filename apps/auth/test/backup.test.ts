@@ -121,7 +121,7 @@ test('a restore without a log leaves no active client and no verification, and n
 })
 
 test.for([
-  ['a restore without a log or --revoke-everything', () => [], 2, 'Say what was revoked since the backup'],
+  ['a restore without a log or --revoke-everything', () => [], 2, 'Add --log <path> with the logs'],
   ['a restore with a missing log', () => ['--log', '/nowhere'], 1, '/nowhere cannot be read (ENOENT).'],
 ] as const)('%s is refused, and creates no tables', async ([_title, args, code, says]) => {
   const file = await backUpTo(`refused-${code}`)
@@ -137,12 +137,12 @@ test.for([
   [
     'a file that is not a backup',
     (file: string) => writeFile(file, 'no backup'),
-    'It is not a backup, or it is damaged.',
+    'The file is not a backup, or it is damaged.',
   ],
   [
     'a backup that was cut off',
     async (file: string) => truncate(file, (await readFile(file)).length - 40),
-    'It is not a backup, or it is damaged.',
+    'The file is not a backup, or it is damaged.',
   ],
 ] as const)('%s leaves a database that the app cannot read', async ([name, damage, says]) => {
   const file = await backUpTo(name)
@@ -156,14 +156,14 @@ test.for([
   const tables = await target.read(`select from pg_tables where schemaname = 'public'`)
   const migrated = await runAuth(['migrate'], target.env)
   if (tables.length > 0)
-    expect(migrated).toMatchObject({ code: 1, errors: expect.stringContaining('a restore did not end') })
+    expect(migrated).toMatchObject({ code: 1, errors: expect.stringContaining('a restore did not finish') })
 })
 
 test('refuses a database with tables, a file that exists, a backup of the API, and one of a newer release', async () => {
   const file = await backUpTo('refused')
   expect(await runAuth(['restore', file, '--revoke-everything'], env)).toMatchObject({
     code: 1,
-    errors: expect.stringContaining('A backup is restored into an empty database only.'),
+    errors: expect.stringContaining('Restore the backup into an empty database.'),
   })
   expect(await runAuth(['backup', file], env)).toMatchObject({
     code: 1,
@@ -174,8 +174,8 @@ test('refuses a database with tables, a file that exists, a backup of the API, a
   const { gzipSync } = await import('node:zlib')
   const header = { plainpath_backup: 1, made_at: '2026-11-25T12:00:00.000Z', migrations: ['9999-later'] }
   for (const [app, says] of [
-    ['resource', 'It is a backup of resource, not of auth.'],
-    ['auth', 'A newer release made it'],
+    ['resource', 'The file is a backup of resource, not of auth.'],
+    ['auth', 'The backup was made by a newer release'],
   ] as const) {
     await writeFile(newer, gzipSync(`${JSON.stringify({ ...header, app })}\n`))
     expect(await target.restore(newer, '--revoke-everything')).toMatchObject({

@@ -165,6 +165,6 @@ test('exits for errors that waiting cannot fix: invalid settings, which it names
   const { port } = portHolder.address() as { port: number }
   await using second = await startServe({ AUTH_PORT: String(port) })
   expect(await second.exited).toBe(1)
-  expect(second.printed.at(-1)).toBe(`The port is taken: ${port}.`)
+  expect(second.printed.at(-1)).toBe(`Port ${port} is already in use.`)
   portHolder.close()
 }, 120_000)

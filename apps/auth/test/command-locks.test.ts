@@ -36,7 +36,7 @@ test.for([
   expect(await runAuth(words, await stores.settingsFor(ORIGIN))).toEqual({
     code: 1,
     printed: '',
-    errors: `Another command is changing ${subject} now. Nothing was changed. Look at what it did, then run this one again.`,
+    errors: `Another command is changing ${subject} now. Nothing was changed. When that command has ended, check its result, then run this command again.`,
   })
   expect(await readStored()).toEqual(before)
 })

@@ -26,7 +26,7 @@ describe('hosts list', () => {
     const { code, printed } = await run('hosts list')
     expect(code).toBe(0)
     expect(printed).toContain('claude  Claude\n  returns to https://claude.ai/api/mcp/auth_callback')
-    expect(printed).toContain('returns to https://chatgpt.com/connector/oauth/ and one more segment')
+    expect(printed).toContain('returns to https://chatgpt.com/connector/oauth/ followed by one path segment')
     expect(printed).toMatch(
       /^claude-code {2}Claude Code\n {2}returns to a program on the person's computer$/m,
     )
@@ -54,7 +54,7 @@ describe('hosts list', () => {
     await writeFile(file, '{"hosts":[{"label":"Canary"}]}')
     const { code, errors } = await run('hosts list', { AUTH_CHAT_HOSTS_FILE: file })
     expect(code).toBe(2)
-    expect(errors).toMatch(/AUTH_CHAT_HOSTS_FILE is no list of chat hosts: \/hosts\/0/)
+    expect(errors).toMatch(/AUTH_CHAT_HOSTS_FILE is not a list of chat hosts: \/hosts\/0/)
     expect(errors).not.toContain('Canary')
   })
 })

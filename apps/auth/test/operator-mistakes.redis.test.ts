@@ -63,15 +63,15 @@ interface Mistake {
 const MISTAKES: Record<string, Mistake> = {
   'no Redis': {
     value: () => undefined,
-    says: /^\S+ stores tokens in Redis at 127\.0\.0\.1:\d+, database 0, and AUTH_REDIS_URL is not set\. Set it to that Redis\. Nothing was changed\.$/,
+    says: /^\S+ stores tokens in Redis at 127\.0\.0\.1:\d+, database 0, but AUTH_REDIS_URL is not set\. Set it to that Redis\. Nothing was changed\.$/,
   },
   'another Redis': {
     value: () => otherRedis.url,
-    says: /and AUTH_REDIS_URL names another Redis\. Set it to that one\. Nothing was changed\.$/,
+    says: /but AUTH_REDIS_URL names another Redis\. Set it to the Redis that the instance uses\. Nothing was changed\.$/,
   },
   'another database of the Redis': {
     value: () => `${redis.url}/3`,
-    says: /database 0, and AUTH_REDIS_URL names database 3\. Set it to that database\. Nothing was changed\.$/,
+    says: /database 0, but AUTH_REDIS_URL names database 3\. Set it to that database\. Nothing was changed\.$/,
   },
   'a replica of the Redis': {
     value: () => replica.url,
@@ -108,7 +108,7 @@ describe('refuses, changing nothing,', () => {
       code: 1,
       printed: '',
       errors: expect.stringMatching(
-        /^moved:1 .* under keys that begin with moved:, and this command uses auth:/,
+        /^moved:1 .* under keys that begin with moved:, but this command uses auth:/,
       ),
     })
     expect(await readStored()).toEqual(before)

@@ -39,7 +39,7 @@ test('with the default intervals, rotate and finish wait for an instance that ha
   }
 
   const startedAt = performance.now()
-  expect(await rotate()).toMatchObject({ code: 1, errors: expect.stringContaining('The API keeps the old') })
+  expect(await rotate()).toMatchObject({ code: 1, errors: expect.stringContaining('The API still uses') })
   // The command waits for a lease of 15 s and another 10 s.
   expect(performance.now() - startedAt).toBeGreaterThan(24_000)
   await copyFile(serversFile, mountedFile)
@@ -52,7 +52,7 @@ test('with the default intervals, rotate and finish wait for an instance that ha
     expect(await introspectionStatus(next)).toBe(200)
     return (await finish()).errors
   }
-  expect(await tryToFinish()).toMatch(/It must be for 15 s/)
+  expect(await tryToFinish()).toMatch(/It must have been known for 15 s/)
   await expect.poll(tryToFinish, { ...ONE_MINUTE, interval: 1_000 }).toContain('may still be accepted by')
   const resumed = run('finish', 'rs_api')
   await waitForCommandPolls(stores.db)

@@ -148,7 +148,7 @@ describe('a rotation with --servers-file, for a served file that cannot be writt
       expect(await bothStatuses()).toEqual([200, 200])
       return (await run(`${finish}${options}`)).errors
     }
-    await expect.poll(() => finishWith('')).toContain('After a leak: --even-if-used')
+    await expect.poll(() => finishWith('')).toContain('after a leak, add --even-if-used')
     expect(await finishWith(` --even-if-used ${SHORT_TIMEOUT}`)).toContain(replaceAdvice())
     await copyFile(copy, serversFile)
     expect(await run(finish)).toMatchObject({ code: 0, errors: '', events: [] })
@@ -172,7 +172,7 @@ describe('a rotation with --servers-file, for a served file that cannot be writt
     expect((await run(`rotate rs_api --secret-file FILE-elsewhere`)).code).toBe(0)
     await expect(run(rotate)).resolves.toMatchObject({
       code: 1,
-      errors: expect.stringMatching(/is a copy from before other changes of .*Remove it, and start again\.$/),
+      errors: expect.stringMatching(/was copied before other changes to .*Remove the copy, and start/),
     })
     expect(await readFile(copy, 'utf8')).toBe(copyText)
   })
@@ -192,7 +192,9 @@ test('finish can be repeated until the last instance has loaded the file', async
     expect(await introspectionStatus(first, next)).toBe(200)
     return (await run(`finish rs_api ${SHORT_TIMEOUT}`)).errors
   }
-  await expect.poll(tryToFinish).toMatch(/may still be accepted by: .*\. Run the same command again\.$/)
+  await expect
+    .poll(tryToFinish)
+    .toMatch(/these instances may still accept it: .*\. Run the same command again\.$/)
   const resumed = run('finish rs_api')
   await waitForCommandPolls(stores.db)
   await copyFile(serversFile, otherFile)
@@ -234,7 +236,7 @@ test('keeps the modes of existing files, and creates a secret file that only its
 
 describe('refuses, with exit code 1 unless it says otherwise,', () => {
   test.for([
-    ['a secret file that exists, without --replace', 'rotate rs_api --secret-file FILE', /is there already/],
+    ['a secret file that exists, without --replace', 'rotate rs_api --secret-file FILE', /already exists/],
     ['an unknown API', 'rotate rs_none --secret-file FILE --replace', /There is no resource server/],
     [
       'a missing folder',
@@ -264,7 +266,10 @@ describe('refuses, with exit code 1 unless it says otherwise,', () => {
       await startInstance(stores, { env: { ...SHORT_INTERVALS, AUTH_RESOURCE_SERVERS_FILE: otherFile } }),
     )
     const refused = await run(`${ROTATE} ${SHORT_TIMEOUT}`)
-    expect(refused).toMatchObject({ code: 1, errors: expect.stringContaining('The API keeps the old one.') })
+    expect(refused).toMatchObject({
+      code: 1,
+      errors: expect.stringContaining('The API still uses the old secret.'),
+    })
     expect(await readSecret()).toBe(stores.secrets.rs_api)
     await writeFile(otherFile, await readServersFile())
     expect((await run(ROTATE)).code).toBe(0)
@@ -315,7 +320,7 @@ test('list shows the age of each secret and which instances accept it, but no se
   expect(list.instances).toHaveLength(1)
   const { printed } = await run('list')
   expect(printed).toMatch(
-    /rs_api {2}https:\/\/plainpath\.example\/api {2}2 secrets\n {4}[\w-]{12} {2}known since .* s ago, used .* s ago/,
+    /rs_api {2}https:\/\/plainpath\.example\/api {2}2 secrets\n {4}[\w-]{12} {2}first loaded .* s ago, last used .* s ago/,
   )
   for (const digest of (await readServersFile()).match(/sha256:[\w-]{43}/g) ?? [])
     expect(printed).not.toContain(digest)

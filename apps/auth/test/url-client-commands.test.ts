@@ -128,18 +128,18 @@ describe('commands for URL clients:', () => {
       }
     }
 
-    test('applies a new key without a revocation, and revokes the tokens when a key is gone', async () => {
+    test('applies a new key without a revocation, and revokes the tokens when a key is removed', async () => {
       const { agent, token } = await createClient()
       agent.changeKeys(...keys)
       const added = await refresh(agent)
       expect(added, added.errors).toMatchObject({
         code: 0,
-        printed: expect.stringContaining('no key is gone'),
+        printed: expect.stringContaining('no key was removed'),
       })
       expect(await isActiveAtEach(token)).toEqual([true, true])
       agent.changeKeys(keys[1])
       const removed = await refresh(agent)
-      expect(removed).toMatchObject({ code: 0, printed: expect.stringContaining('a key is gone') })
+      expect(removed).toMatchObject({ code: 0, printed: expect.stringContaining('a key was removed') })
       expect(parseSecurityEvents(removed.errors.split('\n'))).toEqual([
         expect.objectContaining({ event: 'document-changed', client_id: agent.client_id, by: 'operator' }),
       ])
@@ -179,7 +179,7 @@ describe('commands for URL clients:', () => {
       agent.change(createDocument(agent.client_id, [keys[0]]))
       expect(await refresh(agent)).toMatchObject({
         code: 0,
-        printed: expect.stringContaining('no key is gone'),
+        printed: expect.stringContaining('no key was removed'),
       })
     })
 
@@ -308,7 +308,7 @@ describe('commands for URL clients:', () => {
       expect((await block()).printed).toMatch(
         /^third\.clients\.test is blocked; 1 agent is disabled, and its tokens are revoked\.\nAudit head: [\w-]{43}$/,
       )
-      expect((await block()).printed).toMatch(/^third\.clients\.test was blocked; 1 agent is disabled/)
+      expect((await block()).printed).toMatch(/^third\.clients\.test was already blocked; 1 agent is/)
       expect((await run('agents', 'unblock', 'third.clients.test', '--reason', 'done')).code).toBe(0)
     })
 

@@ -46,7 +46,7 @@ export async function openDataDirectory(directory: string): Promise<DataDirector
         const { code, syscall } = error as NodeJS.ErrnoException
         if (code === undefined || syscall === undefined) throw error
         throw new LocalError(
-          `The file ${file} cannot be used (${code}). Let the user who runs this own it, and everything else in ${directory}.`,
+          `The file ${file} cannot be used (${code}). Make the user who runs this program the owner of the file, and of everything else in ${directory}.`,
         )
       }
     },

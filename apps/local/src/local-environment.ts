@@ -29,7 +29,7 @@ export async function openLocalEnvironment(settings: LocalSettings, environment:
     'keys and secrets',
     () => ensureLocalSecrets(data, serviceUrls(origin).base),
     ({ createdFiles }) =>
-      createdFiles.length > 0 ? `made ${createdFiles.length} files, readable by you alone` : 'found',
+      createdFiles.length > 0 ? `created ${createdFiles.length} files that only you can read` : 'found',
   )
   const needsEmbeddedServer = !environment['AUTH_DATABASE_URL'] || !environment['RESOURCE_DATABASE_URL']
   const server = needsEmbeddedServer

@@ -69,7 +69,7 @@ function parseFile<T>(file: { path: string; content: string }, type: z.ZodType<T
     return type.parse(JSON.parse(file.content))
   } catch {
     throw new LocalError(
-      `The file ${file.path} is incomplete or damaged. Put back the one from a backup of the data directory.`,
+      `The file ${file.path} is incomplete or damaged. Restore it from a backup of the data directory.`,
     )
   }
 }

@@ -24,12 +24,12 @@ export const RESOURCE_COMMANDS: CommandLine<ResourceContext> = {
   name: 'resource',
   description: 'The resource API of Plainpath',
   groups: {
-    config: 'look at the settings',
-    guides: 'the guides of this release, and what is published of them',
+    config: 'check and describe the settings',
+    guides: 'the guides of this release, and the published guides',
     answers: 'answers to questions',
-    triggers: 'what hands a person to an attorney',
+    triggers: 'circumstances in which an answer refers a person to an attorney',
     waitlist: 'the waitlist',
-    contact: 'messages to the people behind Plainpath',
+    contact: 'messages to the staff inbox',
   },
   commands: [
     defineCommand({
@@ -80,8 +80,14 @@ export function runResourceCommand(
     context: { env, now: () => new Date(), log, operator: getCurrentActor() },
     explain(error) {
       if (error instanceof SealError)
-        return new Refusal('An address or a message cannot be opened with the key-encryption keys there are.')
-      return isUnavailable(error) ? new Refusal('The database does not answer.') : undefined
+        return new Refusal(
+          'A stored address or message cannot be decrypted. Check that RESOURCE_KEK_FILE has every older key-encryption key.',
+        )
+      return isUnavailable(error)
+        ? new Refusal(
+            'The database is unavailable. Check that PostgreSQL runs, and that this machine can reach it.',
+          )
+        : undefined
     },
   })
 }

@@ -72,7 +72,7 @@ describe('loadConfig', () => {
 
   test('requires a mail server for an https origin, and derives mail addresses from the origin', () => {
     expect(listMistakes({ RESOURCE_SMTP_URL: undefined })).toEqual([
-      expect.stringMatching(/^RESOURCE_SMTP_URL is missing: mail of an https origin/),
+      expect.stringMatching(/^RESOURCE_SMTP_URL is missing: an https origin needs a mail server/),
     ])
     const local = { ...VALID_ENV, RESOURCE_SMTP_URL: '', RESOURCE_ORIGIN: 'http://localhost:8080' }
     expect(loadConfig(local)).toMatchObject({

@@ -86,7 +86,7 @@ const SET_CALL = createCallDescription('set')
  */
 export async function withReplyTimeout<T>(call: Promise<T>): Promise<T> {
   const { promise: timeout, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new Error('Redis did not answer in time')), REPLY_TIMEOUT_MS)
+  const timer = setTimeout(() => reject(new Error('Redis did not reply in time')), REPLY_TIMEOUT_MS)
   return Promise.race([call, timeout]).finally(() => clearTimeout(timer))
 }
 

@@ -51,10 +51,10 @@ export const SETTINGS = {
   RESOURCE_MCP_PUBLIC_ORIGIN: {
     schema: Origin.optional(),
     description:
-      'Origin of the MCP server that never asks for a sign-in, such as `https://mcp.plainpath.example`: another host or port than RESOURCE_ORIGIN, whose requests reach the same listener. Without it there is none.',
+      'Origin of the MCP server that works without sign-in, such as `https://mcp.plainpath.example`. Its host or port must differ from that of RESOURCE_ORIGIN, and its requests must reach the same listener. Without this setting, there is no such server.',
   },
   RESOURCE_PORT: { schema: port, description: 'Port of the public listener.', default: '8082' },
-  RESOURCE_HOST: { schema: text, description: 'Address the public listener binds.', default: '0.0.0.0' },
+  RESOURCE_HOST: { schema: text, description: 'Address of the public listener.', default: '0.0.0.0' },
   RESOURCE_OPERATIONS_PORT: {
     schema: port,
     description: 'Port of `/live`, `/ready` and `/metrics`.',
@@ -62,29 +62,30 @@ export const SETTINGS = {
   },
   RESOURCE_OPERATIONS_HOST: {
     schema: text,
-    description: 'Address the operations listener binds.',
+    description: 'Address of the operations listener.',
     default: '127.0.0.1',
   },
   RESOURCE_DATABASE_URL: {
     schema: postgresUrl,
-    description: 'PostgreSQL of this app, as the role that may not change tables.',
+    description: 'URL of the PostgreSQL database of this app, with the role that may not change tables.',
     secret: true,
   },
   RESOURCE_SESSION_DATABASE_URL: {
     schema: postgresUrl.optional(),
     description:
-      'The same database and role without a pooler, for notifications; set it when RESOURCE_DATABASE_URL leads through a pooler in transaction mode.',
+      'URL of the same database and role without a pooler, for notifications. Set it if RESOURCE_DATABASE_URL leads through a pooler in transaction mode.',
     secret: true,
   },
   RESOURCE_MIGRATION_DATABASE_URL: {
     schema: postgresUrl.optional(),
-    description: 'The same database as the owner of its tables; for `migrate`, `backup` and `restore` only.',
+    description:
+      'URL of the same database, with the role that owns the tables. Only `migrate`, `backup` and `restore` use it.',
     secret: true,
   },
   RESOURCE_REDIS_URL: {
     schema: redisUrl.optional(),
     description:
-      'The Redis of the authorization server. All processes count requests in it, record used DPoP proofs, and receive revocations. Without it, each process counts by itself and introspects each token.',
+      'URL of the Redis of the authorization server. Through it, all processes count requests, record used DPoP proofs, and receive revocations. Without it, each process counts by itself and introspects each token.',
     secret: true,
   },
   RESOURCE_KEK_FILE: {
@@ -98,7 +99,7 @@ export const SETTINGS = {
   RESOURCE_AUTH_URL: {
     schema: list(baseUrl).refine((urls) => urls.length > 0, 'must name a listener'),
     description:
-      'Internal listener of the authorization server, such as `http://auth:8091`; requests are spread over several, separated by commas, and go to the others when one is unavailable.',
+      'URL of the internal listener of the authorization server, such as `http://auth:8091`. If several are given, separated by commas, requests are spread over those that are available.',
   },
   RESOURCE_CLIENT_ID: {
     schema: z
@@ -108,32 +109,33 @@ export const SETTINGS = {
   },
   RESOURCE_CLIENT_SECRET_FILE: {
     schema: fileAndPath(parseClientSecret),
-    description: 'File with that client’s secret; read every second, and again when the secret is refused.',
+    description:
+      'File with the secret of RESOURCE_CLIENT_ID. The API reads it every second, and also when the secret is rejected.',
   },
   RESOURCE_SMTP_URL: {
     schema: SmtpUrl.optional(),
     description:
-      'Mail server, `smtp://user:password@host:587` (STARTTLS) or `smtps://…`. An `https` RESOURCE_ORIGIN needs one.',
+      'Mail server, `smtp://user:password@host:587` (STARTTLS) or `smtps://…`. Required if RESOURCE_ORIGIN is an `https` URL.',
     secret: true,
   },
   RESOURCE_MAIL_FROM: {
     schema: MailFrom.optional(),
-    description: 'Address that mail comes from. Without it: `no-reply@` the host of RESOURCE_ORIGIN.',
+    description: 'Sender address of mails. By default, `no-reply@` and the host of RESOURCE_ORIGIN.',
   },
   RESOURCE_OUTBOX_DIR: {
     schema: text,
-    description: 'Directory for mail without RESOURCE_SMTP_URL, as files that are kept for a day.',
+    description:
+      'Directory for mails if RESOURCE_SMTP_URL is not set. They are stored there as files for a day.',
     default: '.data/outbox',
   },
   RESOURCE_DESK_ADDRESS: {
     schema: EmailAddress.optional(),
-    description:
-      'Mailbox of the people who answer messages. Without it: `desk@` the host of RESOURCE_ORIGIN.',
+    description: 'Address of the staff inbox. By default, `desk@` and the host of RESOURCE_ORIGIN.',
   },
   RESOURCE_CONTACT_HOLD: {
     schema: wholeNumber(0, 60),
     description:
-      'How many minutes a message waits before it goes to that mailbox; until then it can be withdrawn. One with an urgent hand-off trigger waits a minute at most.',
+      'How many minutes a message waits before it goes to the staff inbox. Until then, it can be withdrawn. A message with an urgent hand-off trigger waits at most one minute.',
     default: '10',
   },
   RESOURCE_TRUSTED_PROXIES: {
@@ -156,7 +158,7 @@ export const SETTINGS = {
   RESOURCE_SECURITY_CONTACT: {
     schema: ReportContact.optional(),
     description:
-      'Where `/.well-known/security.txt` sends reports, such as `mailto:security@plainpath.example`. Without it: `security@` the host of RESOURCE_ORIGIN.',
+      'Where `/.well-known/security.txt` sends reports, such as `mailto:security@plainpath.example`. By default, `security@` and the host of RESOURCE_ORIGIN.',
   },
   RESOURCE_LIMITS_FACTOR: {
     schema: positive(1_000_000),
@@ -166,17 +168,17 @@ export const SETTINGS = {
   RESOURCE_OTLP_URL: {
     schema: baseUrl.optional(),
     description:
-      'Collector of traces, OTLP over HTTP, such as `http://collector:4318`. Without it there are none.',
+      'URL of the collector of traces (OTLP over HTTP), such as `http://collector:4318`. Without it, no traces are sent.',
   },
   RESOURCE_DRAIN_DELAY_SECONDS: {
     schema: wholeNumber(0, 99),
     description:
-      'How long the app accepts requests after SIGTERM while `/ready` fails, so that load balancers stop sending them.',
+      'For how many seconds the app still accepts requests after SIGTERM, while `/ready` fails, so that load balancers stop sending them.',
     default: '5',
   },
   RESOURCE_DRAIN_SECONDS: {
     schema: wholeNumber(0, 300),
-    description: 'How long requests in flight may take after that.',
+    description: 'How many seconds requests in flight may take after RESOURCE_DRAIN_DELAY_SECONDS.',
     default: '20',
   },
 } as const satisfies Record<string, Setting>

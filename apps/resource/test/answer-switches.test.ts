@@ -159,7 +159,7 @@ test('an attorney’s review applies to one version of a trigger, and the app ca
   expect(unreviewed).toMatchObject({ reviewed: null, reviewedBy: null })
   expect(await run('triggers', 'review', 'smuggling', '--by', 'A. Lee')).toMatchObject({
     code: 0,
-    out: expect.stringContaining(`Version ${version} of smuggling is reviewed as of `),
+    out: expect.stringContaining(`Recorded that A. Lee reviewed version ${version} of smuggling on `),
   })
   await first.db.query(
     `insert into trigger_reviews (trigger_id, version, reviewed_on, reviewed_by)
@@ -174,7 +174,7 @@ test('an attorney’s review applies to one version of a trigger, and the app ca
 
 describe('a mistaken command is refused with a message, and changes nothing:', () => {
   test.for([
-    [['answers', 'resume'], 'Answers are not paused.'],
+    [['answers', 'resume'], 'Answers are not paused. Nothing was changed.'],
     [['triggers', 'disable', 'no-such-trigger'], 'No trigger has the id no-such-trigger.'],
     [['triggers', 'enable', 'criminal-history'], 'criminal-history is not disabled.'],
     [['triggers', 'review', 'no-such-trigger', '--by', 'A. Lee'], 'No trigger has the id no-such-trigger.'],
@@ -182,7 +182,7 @@ describe('a mistaken command is refused with a message, and changes nothing:', (
     [['guides', 'withdraw', 'nothing#here', '--reason', 'x'], 'nothing is not published.'],
     [
       ['guides', 'withdraw', 'work-permit', '--reason', 'x'],
-      'work-permit has no such section. It has: work-permit#',
+      'There is no section work-permit. The sections of work-permit are: work-permit#',
     ],
     [['guides', 'withdraw', 'work-permit#intro', '--reason', ' '], '--reason must have'],
     [['guides', 'restore', 'work-permit#intro'], 'work-permit is not withdrawn.'],

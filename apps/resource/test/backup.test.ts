@@ -81,7 +81,7 @@ test('a restore without --log is refused, and creates no tables', async () => {
   await using target = await openTarget()
   expect(await target.run('restore', backupFile)).toMatchObject({
     code: 2,
-    errors: expect.stringContaining('Say what was erased since the backup'),
+    errors: expect.stringContaining('Add --log <path> with the log since the backup'),
   })
   expect(await target.run('migrate')).toMatchObject({
     code: 0,

@@ -102,7 +102,7 @@ describe('resource', () => {
     await using otherServer = await serve(() => undefined, { port: 0, host: '127.0.0.1', drainSeconds: 1 })
     const ports = { RESOURCE_OPERATIONS_PORT: String(otherServer.port), RESOURCE_PORT: '0' }
     const { code, errors } = await run('serve', { ...settings(), ...ports })
-    expect([code, errors]).toEqual([1, `The port is taken: ${otherServer.port}.`])
+    expect([code, errors]).toEqual([1, `Port ${otherServer.port} is already in use.`])
   })
 
   test('guides check finds no mistakes in this release', async () => {
@@ -146,7 +146,7 @@ describe('resource', () => {
     expect(await run('waitlist stats', env)).toEqual({
       code: 1,
       out: '',
-      errors: 'The database does not answer.',
+      errors: 'The database is unavailable. Check that PostgreSQL runs, and that this machine can reach it.',
     })
   })
 })

@@ -22,15 +22,15 @@ const guideCount = loadGuides().length
 
 test('list and diff reflect each publish, review and retire', async () => {
   expect(await run('list')).toEqual({ code: 0, out: 'Nothing is published.', errors: '' })
-  expect((await run('diff')).out).toContain(`${guideCount} guides would be published, 0 are unchanged.`)
+  expect((await run('diff')).out).toContain(`Would publish ${guideCount} guides. Unchanged: 0.`)
   expect((await run('diff')).out).toMatch(/^work-permit {2}new, version \d+$/m)
 
   expect(await run('publish')).toMatchObject({
     code: 0,
-    out: expect.stringContaining(`Published ${guideCount} guides. The other 0 stay as they were.`),
+    out: expect.stringContaining(`Published ${guideCount} guides. 0 guides did not change.`),
   })
-  expect((await run('publish')).out).toBe(`Published 0 guides. The other ${guideCount} stay as they were.`)
-  expect((await run('diff')).out).toBe(`0 guides would be published, ${guideCount} are unchanged.`)
+  expect((await run('publish')).out).toBe(`Published 0 guides. ${guideCount} guides did not change.`)
+  expect((await run('diff')).out).toBe(`Would publish 0 guides. Unchanged: ${guideCount}.`)
   expect(JSON.parse((await run('diff', '--json')).out)).toMatchObject({
     guides: expect.arrayContaining([
       expect.objectContaining({ slug: 'work-permit', step: 'same', differs: [] }),
@@ -41,7 +41,7 @@ test('list and diff reflect each publish, review and retire', async () => {
   )
 
   expect((await run('review', 'work-permit', '--by', 'A. Attorney')).out).toMatch(
-    /^Version \d+ of work-permit is reviewed as of \d{4}-\d\d-\d\d\.$/,
+    /^Recorded that A\. Attorney reviewed version \d+ of work-permit on \d{4}-\d\d-\d\d\.$/,
   )
   expect((await run('list')).out).toMatch(/^work-permit {2}.* reviewed \d{4}-\d\d-\d\d by A\. Attorney/m)
 
@@ -50,13 +50,13 @@ test('list and diff reflect each publish, review and retire', async () => {
   expect(await run(...retire)).toEqual({
     code: 1,
     out: plan,
-    errors: 'Nothing was changed. To retire it, add --yes.',
+    errors: 'Nothing was changed. To retire the guide, add --yes.',
   })
   expect(await run(...retire, '--dry-run')).toEqual({ code: 0, out: plan, errors: '' })
   expect((await run('list')).out).not.toContain('retired')
   expect((await run(...retire, '--yes')).code).toBe(0)
   expect((await run('list')).out).toContain('work-permit  retired, read find-legal-help')
-  expect((await run('diff')).out).toBe(`0 guides would be published, ${guideCount} are unchanged.`)
+  expect((await run('diff')).out).toBe(`Would publish 0 guides. Unchanged: ${guideCount}.`)
 })
 
 // Continues with the database of the test above: work-permit is retired.

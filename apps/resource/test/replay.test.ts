@@ -101,13 +101,13 @@ test('P-2 after a restore, a replay of the log erases again what was erased sinc
     ['', ''].map(() => ({ state: 'erased', message_sealed: null, reply_sealed: null })),
   )
   const exported = await run('waitlist', 'export', '--file', `${logFile}-export`)
-  expect(exported.out).toMatch(/^1 entries/)
+  expect(exported.out).toMatch(/^Wrote 1 entry to /)
   expect(await queryRows('select count(*)::int as links from waitlist_links')).toEqual([{ links: 2 }])
   expect(await queryRows(`select action, about from desk_audit where action = 'replay'`)).toEqual([
     { action: 'replay', about: '2 entries, 2 messages' },
   ])
   expect((await run('replay', '--log', logFile)).out).toBe(
-    'The log names 2 waitlist entries and 2 messages. Of these, 0 waitlist entries and 0 messages still existed and were erased.',
+    'The log records 2 waitlist entries and 2 messages as erased. Of these, 0 waitlist entries and 0 messages still existed and were erased again.',
   )
 })
 

@@ -43,7 +43,7 @@ test('re-encrypts addresses and messages under the newest key-encryption key, wh
   expect(await rewrap()).toEqual({ ...counts, done: true })
   expect(await run('rewrap')).toEqual({
     code: 0,
-    out: 'Re-encrypted 0 addresses of the waitlist and 0 encrypted values of messages.',
+    out: 'Re-encrypted the data keys of 0 waitlist addresses and 0 message values.',
     errors: '',
   })
 
@@ -61,7 +61,7 @@ test('re-encrypts addresses and messages under the newest key-encryption key, wh
   await writeFile(kekFile, oldKey)
   const refused = await run('rewrap', '--json')
   expect([refused.code, JSON.parse(refused.out)]).toEqual([1, { ok: false, reason: refused.errors }])
-  expect(refused.errors).toMatch(/^An address or a message cannot be opened/)
+  expect(refused.errors).toMatch(/^A stored address or message cannot be decrypted/)
   const failure = { code: 1, out: '', errors: refused.errors }
   expect(await run('contact', 'show', String(id))).toEqual(failure)
   const unwrittenFile = path.join(contact.api.keyFolder, 'unfinished')

@@ -49,7 +49,7 @@ test('the waitlist is listed without addresses, and exported with them to a new 
   const file = path.join(folder, 'waitlist.jsonl')
   expect(await run('waitlist', 'export', '--file', file)).toMatchObject({
     code: 0,
-    out: `2 entries are in ${file}.`,
+    out: `Wrote 2 entries to ${file}.`,
   })
   expect((await stat(file)).mode & 0o777).toBe(0o600)
   const emails = (await readFile(file, 'utf8'))
@@ -100,7 +100,7 @@ test('an address in any spelling is removed from the waitlist once, which is aud
   expect(await forget('cleo@example.org')).toMatchObject({ code: 1, out: '' })
   expect(await forget('nobody')).toMatchObject({
     code: 1,
-    errors: 'This is not an e-mail address.',
+    errors: 'The text in --address-file is not an e-mail address. Nothing was changed.',
   })
   expect(await run('waitlist', 'forget', '--address-file', `${file}-none`)).toMatchObject({
     code: 1,
@@ -126,7 +126,10 @@ test('waitlist forget reads the address from a pipe, and does not wait for the e
   const [output, , [exitCode]] = await forget(['do', 'ra@example.org\n'])
   expect([output, exitCode]).toEqual(['The address was removed from the waitlist.\n', 0])
   const [, errors, [refusedExitCode]] = await forget(repeatEndlessly('dora@example.org'))
-  expect([errors, refusedExitCode]).toEqual(['This is not an e-mail address.\n', 1])
+  expect([errors, refusedExitCode]).toEqual([
+    'The text in --address-file is not an e-mail address. Nothing was changed.\n',
+    1,
+  ])
 })
 
 function* repeatEndlessly(chunk: string) {
@@ -182,8 +185,10 @@ describe('messages', () => {
         (message: { id: string }) => message.id === id,
       )
     expect(await findListed()).toMatchObject({ staffState: 'delivered', owner: null })
-    expect((await run('contact', 'assign', id, '--to', 'Rosa')).out).toBe(`${id} is with Rosa, delivered.`)
-    expect((await run('contact', 'answered', id)).out).toBe(`${id} is answered.`)
+    expect((await run('contact', 'assign', id, '--to', 'Rosa')).out).toBe(
+      `Assigned message ${id} to Rosa. Its state is: delivered.`,
+    )
+    expect((await run('contact', 'answered', id)).out).toBe(`Message ${id} is now answered.`)
     expect(await findListed()).toMatchObject({ staffState: 'answered', owner: 'Rosa' })
     const file = path.join(folder, 'note')
     for (const invalidNote of [' ', 'x'.repeat(2_001), 'a \u001B[2J command to the terminal']) {
@@ -191,10 +196,10 @@ describe('messages', () => {
       expect(await run('contact', 'close', id, '--note-file', file)).toMatchObject({ code: 1, out: '' })
     }
     await writeFile(file, 'Canary note')
-    expect((await run('contact', 'close', id, '--note-file', file)).out).toBe(`${id} is closed.`)
+    expect((await run('contact', 'close', id, '--note-file', file)).out).toBe(`Message ${id} is now closed.`)
     expect(await findListed()).toMatchObject({ staffState: 'closed', owner: 'Rosa', state: 'delivered' })
-    expect((await run('contact', 'list')).out).toContain('question, closed, with Rosa')
-    expect((await run('contact', 'show', id)).out).toContain('With Rosa\n')
+    expect((await run('contact', 'list')).out).toContain('question, closed, assigned to Rosa')
+    expect((await run('contact', 'show', id)).out).toContain('Assigned to Rosa\n')
     expect((await run('contact', 'show', id)).out).toContain('Staff note:\n| Canary note')
     for (const repeated of [
       ['assign', id],
@@ -232,7 +237,7 @@ describe('messages', () => {
       expect(await run('contact', command, unknown)).toMatchObject({ code: 1, out: '' })
     expect(await run('contact', 'show', 'x')).toMatchObject({
       code: 1,
-      errors: 'This is not the id of a message.',
+      errors: 'The argument is not the id of a message. To list the ids, run "contact list".',
     })
   })
 })

@@ -111,8 +111,11 @@ async function serveAddition(
       await using instance = await add(app)
       send({ kind: 'progress', text: instance.announcement })
       await released.promise
-      const reason = signal.aborted ? 'The stack stops. ' : ''
-      send({ kind: 'progress', text: `${reason}The instance leaves the gateway and finishes its requests` })
+      const reason = signal.aborted ? 'The stack is stopping. ' : ''
+      send({
+        kind: 'progress',
+        text: `${reason}The instance is leaving the gateway and finishing its requests`,
+      })
     }
     send({ kind: 'stopped', text: 'Stopped' })
   } catch (error) {
@@ -157,7 +160,7 @@ export async function addToStack(
   const socket = await connectToStack(folder)
   if (!socket) {
     printError(
-      `No stack runs in ${folder}. Start one with npm run stack, or set DATA_DIR to the folder of the one that runs.`,
+      `No stack is running in ${folder}. Start one with npm run stack, or set DATA_DIR to the folder of the running stack.`,
     )
     return 1
   }

@@ -77,7 +77,7 @@ async function runStack(start: Extract<StackCommand, { kind: 'start' }>): Promis
   print(`Commands:  ${folderPrefix}npm run stack:auth -- keys list`)
   print(`           ${folderPrefix}npm run stack:resource -- guides list`)
   print(`           ${folderPrefix}npm run stack -- --add resource`)
-  print(`Settings:  ${env}, with passwords, readable by you alone`)
+  print(`Settings:  ${env} (it contains passwords, and only you can read it)`)
   await shutdownSignal
   print('Stopping')
 }
@@ -106,7 +106,7 @@ async function addInstance(
     announcement: `${instance.name} listens on 127.0.0.1:${publicPort}, operations on 127.0.0.1:${operations}, and is behind ${stack.origin}. Ctrl-C stops it. Log: ${instance.logFile}`,
     async [Symbol.asyncDispose]() {
       supervision[Symbol.dispose]()
-      print(`${instance.name} leaves`)
+      print(`${instance.name} is leaving the stack`)
       await stack.removeInstance(app, instance)
       await prometheus.scrape(stack)
     },

@@ -69,7 +69,7 @@ export async function openStackStores(options: {
   opening.use(lock)
   if (postgresPort !== undefined && postgres.port !== postgresPort)
     throw new LocalError(
-      `PostgreSQL already runs on the data in ${folder}, at port ${postgres.port}. Stop the programs that use it, then start the stack again.`,
+      `PostgreSQL is already running on the data in ${folder}, at port ${postgres.port}. Stop the programs that use it, then start the stack again.`,
     )
   const databases = await ensureEmbeddedDatabases(postgres, secrets.passwords)
   const port = options.ports?.redis ?? (await reserveFreePorts(1))[0] ?? 0

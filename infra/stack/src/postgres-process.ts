@@ -38,13 +38,13 @@ export function createPostgresProcess(
     },
     freeze(frozen) {
       const pid = findRunningServer(dir)?.pid
-      if (pid === undefined) throw new Error('PostgreSQL does not run')
+      if (pid === undefined) throw new Error('PostgreSQL is not running')
       // The server is frozen first, so that it cannot start another process meanwhile.
       for (const each of [pid, ...listChildren(pid)]) process.kill(each, frozen ? 'SIGSTOP' : 'SIGCONT')
     },
     async stop(signal) {
       const pid = findRunningServer(dir)?.pid
-      if (pid === undefined) throw new Error('PostgreSQL does not run')
+      if (pid === undefined) throw new Error('PostgreSQL is not running')
       process.kill(pid, signal)
       if (!(await waitUntil(() => readCommandLine(pid) === undefined, STOP_MS)))
         throw new Error(`PostgreSQL did not stop within ${STOP_MS / 1000} s`)
@@ -81,7 +81,7 @@ export function createPostgresProcess(
 function readCommand(dir: string): readonly string[] {
   const pid = findRunningServer(dir)?.pid
   const command = pid === undefined ? undefined : readCommandLine(pid)
-  if (!command) throw new Error('PostgreSQL does not run')
+  if (!command) throw new Error('PostgreSQL is not running')
   return command
 }
 

@@ -11,7 +11,7 @@ const fetchText = async (url: string) => (await fetch(url)).text()
 
 test('says that no mail has arrived', async () => {
   await using mailbox = await startMailboxOnFreePort()
-  expect(await fetchText(mailbox.url)).toContain('Nothing came yet')
+  expect(await fetchText(mailbox.url)).toContain('No mail has arrived yet')
 })
 
 test('shows mails with clickable links and escaped markup', async () => {

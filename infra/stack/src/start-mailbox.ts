@@ -57,7 +57,7 @@ const renderMailbox = (mails: readonly ReceivedMail[]): string =>
 <meta charset="utf-8">
 <title>Mail of the stack</title>
 <h1>Mail of the stack</h1>
-<p>${mails.length === 0 ? 'Nothing came yet.' : `The newest ${mails.length}; reload for more.`} Nothing is delivered.</p>
+<p>${mails.length === 0 ? 'No mail has arrived yet.' : `Newest mails: ${mails.length}. Reload the page for newer ones.`} No mail is delivered.</p>
 ${mails.map(
   (mail) => html`<h2>${mail.subject}</h2>
 <p>To ${mail.to.join(', ')}</p>

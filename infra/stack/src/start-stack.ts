@@ -160,7 +160,9 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const addInstance = async (app: AppName): Promise<RunningApp> => {
     const number = listNumbersTo(maxInstances).find((each) => !usedNumbers[app].has(each))
     if (number === undefined)
-      throw new LocalError(`${maxInstances} instances of ${app} run, and a stack can have no more.`)
+      throw new LocalError(
+        `The stack already runs ${maxInstances} instances of ${app}, which is the maximum.`,
+      )
     usedNumbers[app].add(number)
     try {
       const requiredPorts = listAppPorts(app, number, ports.app(app, number))

@@ -28,18 +28,18 @@ test('a process that ends by itself is announced and restarted, with a pause tha
   })
   end('exit code 1')
   const expected = [
-    'auth-1 ended by itself (exit code 1), see /auth-1.log. It is restarted in 0.001 s.',
-    'auth-1 cannot be restarted (auth-1 ended (1)), see /auth-1.log. It is restarted in 0.002 s.',
-    'auth-1 cannot be restarted (auth-1 ended (1)), see /auth-1.log. It is restarted in 0.004 s.',
-    'auth-1 runs again.',
+    'auth-1 ended unexpectedly (exit code 1), see /auth-1.log. It will be restarted in 0.001 s.',
+    'auth-1 cannot be restarted (auth-1 ended (1)), see /auth-1.log. It will be restarted in 0.002 s.',
+    'auth-1 cannot be restarted (auth-1 ended (1)), see /auth-1.log. It will be restarted in 0.004 s.',
+    'auth-1 is running again.',
   ]
   await expect.poll(() => lines).toEqual(expected)
   end('signal SIGKILL')
   await expect
     .poll(() => lines.slice(expected.length))
     .toEqual([
-      'auth-1 ended by itself (signal SIGKILL), see /auth-1.log. It is restarted in 0.008 s.',
-      'auth-1 runs again.',
+      'auth-1 ended unexpectedly (signal SIGKILL), see /auth-1.log. It will be restarted in 0.008 s.',
+      'auth-1 is running again.',
     ])
 })
 
@@ -54,7 +54,7 @@ test('an ended process is announced and not started again if restarts are off', 
   end('exit code 0')
   await expect.poll(() => lines.length).toBeGreaterThan(0)
   expect(lines).toEqual([
-    'auth-1 ended by itself (exit code 0), see /auth-1.log. It stays ended (--no-restart).',
+    'auth-1 ended unexpectedly (exit code 0), see /auth-1.log. It will not be restarted (--no-restart).',
   ])
   expect(starts()).toBe(0)
 })

@@ -48,12 +48,12 @@ async function supervise(
   let pauseMs = firstPauseMs
   while (!signal.aborted) {
     const readyAt = performance.now()
-    let reason = `${name} ended by itself (${await supervised.crashed(signal)}), see ${logFile}.`
+    let reason = `${name} ended unexpectedly (${await supervised.crashed(signal)}), see ${logFile}.`
     if (signal.aborted) return
-    if (!shouldRestart) return print(`${reason} It stays ended (--no-restart).`)
+    if (!shouldRestart) return print(`${reason} It will not be restarted (--no-restart).`)
     if (performance.now() - readyAt > MAX_PAUSE_MS) pauseMs = firstPauseMs
     for (let isRunning = false; !isRunning; ) {
-      print(`${reason} It is restarted in ${pauseMs / 1000} s.`)
+      print(`${reason} It will be restarted in ${pauseMs / 1000} s.`)
       await sleep(pauseMs, undefined, { signal }).catch(() => {})
       if (signal.aborted) return
       pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)
@@ -62,7 +62,7 @@ async function supervise(
       isRunning = failure === undefined
       reason = `${name} cannot be restarted (${failure}), see ${logFile}.`
     }
-    print(`${name} runs again.`)
+    print(`${name} is running again.`)
   }
 }
 

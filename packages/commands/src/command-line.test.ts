@@ -86,8 +86,8 @@ test.for([
   },
   {
     error: Object.assign(new Error('x'), { syscall: 'listen', code: 'EADDRINUSE', port: 8080 }),
-    message: 'The port is taken: 8080.',
-    json: { ok: false, reason: 'The port is taken: 8080.' },
+    message: 'Port 8080 is already in use.',
+    json: { ok: false, reason: 'Port 8080 is already in use.' },
     code: 1,
   },
 ])('explains "$message" with exit code $code', async ({ error, message, json, code }) => {

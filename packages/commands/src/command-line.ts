@@ -67,10 +67,10 @@ export async function runCommandLine<Context extends { readonly log: Log }>(
   }
 }
 
-const LISTEN_ERRORS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'The port is taken',
-  EACCES: 'This user may not use the port',
-  EADDRNOTAVAIL: 'The address does not belong to this machine',
+const LISTEN_ERRORS: Readonly<Record<string, (port?: number) => string>> = {
+  EADDRINUSE: (port) => `Port ${port} is already in use.`,
+  EACCES: (port) => `This user may not listen on port ${port}.`,
+  EADDRNOTAVAIL: (port) => `Port ${port} cannot be opened: its address does not belong to this machine.`,
 }
 
 /** Converts errors that any app may have into refusals. Returns undefined for other errors. */
@@ -79,8 +79,8 @@ function explainCommon(error: unknown): Refusal | undefined {
   if (error instanceof ConfigError)
     return new Refusal(error.message, { exitCode: 2, json: { mistakes: error.mistakes } })
   const { code = '', port, syscall } = (error ?? {}) as { code?: string; port?: number; syscall?: string }
-  const listenError = syscall === 'listen' && LISTEN_ERRORS[code]
-  return listenError ? new Refusal(`${listenError}: ${port}.`) : undefined
+  const describeListenError = syscall === 'listen' && LISTEN_ERRORS[code]
+  return describeListenError ? new Refusal(describeListenError(port)) : undefined
 }
 
 function buildParser<Context>(

@@ -4,12 +4,12 @@ import type { CommandLine } from './command-line.ts'
 
 const INTRODUCTION = `# Commands
 
-Made from the command tables of both apps by \`npm run generate\`. In a clone \`auth …\` is \`npm run auth -- …\`, and \`resource …\` is
-\`npm run resource -- …\`; [in a pod](kubernetes.md#commands) it is longer. Each takes \`--help\`. Exit codes: 0 done, 1 refused or
-failed, 2 wrong usage or settings. With \`--json\` a command prints one JSON value, also when it refuses: \`ok\` is then false.
+\`npm run generate\` writes this page from the command tables of both apps. In a clone, \`auth …\` means \`npm run auth -- …\`, and
+\`resource …\` means \`npm run resource -- …\`. [In a pod](kubernetes.md#commands), the command line is longer. Every command has \`--help\`.
+Exit codes: 0 done, 1 refused or failed, 2 wrong usage or settings. With \`--json\`, a command prints one JSON value, even if it refuses.
 
-A command needs nothing but what it opens: the *database* is PostgreSQL, the *stores* are PostgreSQL and, where \`AUTH_REDIS_URL\` is
-set, Redis. \`serve\` opens all that its app needs, and \`migrate\` connects as the owner of the tables.
+A command needs only what it opens: the *database* is PostgreSQL, and the *stores* are PostgreSQL and, if \`AUTH_REDIS_URL\` is set,
+Redis. \`serve\` opens everything that its app needs, and \`migrate\` connects as the owner of the tables.
 `
 
 /** Formats docs/commands.md, the reference of all commands. */

@@ -14,4 +14,5 @@ export {
 export { type CommandIo, type CommandLine, runCommandLine, TERMINAL } from './command-line.ts'
 export { formatCommandsPage } from './commands-page.ts'
 export { getCurrentActor } from './current-actor.ts'
+export { formatCount } from './format-count.ts'
 export { Refusal, refuseFileError } from './refusal.ts'

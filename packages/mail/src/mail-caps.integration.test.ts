@@ -339,7 +339,7 @@ test('sends nothing while mails cannot be counted', async () => {
   await lockTaken
   mailing.start()
   const id = await mailing.add()
-  await expect.poll(() => mailing.logged.join()).toContain('a mail was not sent')
+  await expect.poll(() => mailing.logged.join()).toContain('a mail could not be sent')
   expect(mailing.server.received).toEqual([])
   release()
   await locking

@@ -51,7 +51,7 @@ export const completeMailSettings = (settings: {
 /** Returns the error message for an `https` origin without a mail server; undefined when the settings are valid. */
 export const findSmtpMistake = (origin: string, smtpUrl: string | undefined): string | undefined =>
   smtpUrl === undefined && origin.startsWith('https:')
-    ? 'is missing: mail of an https origin needs a server, such as smtp://user:password@mail.example.org:587'
+    ? 'is missing: an https origin needs a mail server, such as smtp://user:password@mail.example.org:587'
     : undefined
 
 /**

@@ -83,7 +83,7 @@ export function openMailer(options: MailerOptions): Mailer {
         if (deliveries.size >= CONCURRENCY) await Promise.race(deliveries)
       } catch (error) {
         const reason = error instanceof Error ? error.name : typeof error
-        log.error('the mail worker stopped, and starts again', { reason })
+        log.error('the mail worker stopped, and will start again', { reason })
         await pause(intervals.restartMs, stop.signal)
       }
     }
@@ -92,7 +92,7 @@ export function openMailer(options: MailerOptions): Mailer {
 
   const send = (mail: LeasedMail): Promise<void> =>
     sendMail(deps, mail).catch((error: unknown) =>
-      log.warn('a mail was not sent, and is tried again', { mail: mail.id, error }),
+      log.warn('a mail could not be sent, and will be tried again', { mail: mail.id, error }),
     )
 
   /** Drops a mail that waited too long. Reports it, unless its handler no longer wants it. */
@@ -108,7 +108,7 @@ export function openMailer(options: MailerOptions): Mailer {
   async function settleEach<T>(mails: readonly T[], settleOne: (mail: T) => Promise<unknown>): Promise<void> {
     for (const mail of mails)
       await settleOne(mail).catch((error: unknown) =>
-        log.error('a mail could not be settled, and is tried again', { error }),
+        log.error('the outcome of a mail could not be recorded, and will be recorded later', { error }),
       )
   }
 

@@ -27,16 +27,16 @@ export async function findDatabaseMistake(
 ): Promise<string | undefined> {
   const { rows } = await db.query<{ standby: boolean }>('select pg_is_in_recovery() as standby')
   if (rows[0]?.standby)
-    return `${variable} names a standby of PostgreSQL, which takes no changes. Set it to the primary.`
+    return `${variable} names a standby of PostgreSQL, which accepts no changes. Set it to the URL of the primary.`
   const { isEmpty, missing, unknown } = await compareMigrations(db, folder)
   if (isEmpty)
-    return `${variable} names a database without the tables of ${app}. Set it to the database that the service uses, or make the tables of a new service: ${app} migrate`
+    return `${variable} names a database without the tables of ${app}. Set it to the database that the service uses, or create the tables of a new service with "${app} migrate".`
   if (missing.length > 0)
-    return `The tables that ${variable} names are older than this release, which needs ${missing.join(', ')}. Run: ${app} migrate`
+    return `The tables that ${variable} names are older than this release, which needs ${missing.join(', ')}. Run "${app} migrate".`
   if (unknown.length > 0 && !(await isReleaseRunning()))
     return `The tables that ${variable} names are newer than this release, which does not know ${unknown.join(', ')}. Run the command from the release that the service runs.`
   const aheadMs = wall() - (await readDatabaseTime(db)).getTime()
   if (Math.abs(aheadMs) > MAX_CLOCK_DIFFERENCE_MS)
-    return `The clock of this machine is ${Math.round(Math.abs(aheadMs) / 1000)} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of PostgreSQL. Set it right.`
+    return `The clock of this machine is ${Math.round(Math.abs(aheadMs) / 1000)} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of PostgreSQL. Correct the clock that is wrong.`
   return undefined
 }

@@ -110,7 +110,7 @@ describe('a transaction', () => {
       await addNote(tx, 'swallowed')
       await catchError(tx.query('select 1 / 0'))
     })
-    await expect(work).rejects.toThrow('nothing was kept')
+    await expect(work).rejects.toThrow('nothing was committed')
     expect(await countNotes('swallowed')).toBe(0)
   })
 
@@ -253,7 +253,7 @@ describe('a connection that the server ends', () => {
     await terminate(await readPid(pool))
     await vi.waitFor(() =>
       expect(logEntries).toContainEqual(
-        expect.objectContaining({ message: 'lost an idle database connection' }),
+        expect.objectContaining({ message: 'an idle database connection was lost' }),
       ),
     )
     expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])

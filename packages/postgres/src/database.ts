@@ -99,7 +99,7 @@ export function openPool(
   })
   pool.on('connect', ignoreErrorEvents)
   pool.on('error', (error) =>
-    options.log?.error('lost an idle database connection', { reason: error.message }),
+    options.log?.error('an idle database connection was lost', { reason: error.message }),
   )
   const { max } = pool.options
   const queue = createConnectionQueue(max, {
@@ -174,7 +174,7 @@ async function runInTransaction<T>(session: Session, work: (tx: Database) => Pro
     const result = await work(tx)
     isOpen = false
     const { command } = await session.query('commit')
-    if (command !== 'COMMIT') throw new Error('nothing was kept: a statement of the transaction failed')
+    if (command !== 'COMMIT') throw new Error('nothing was committed: a statement of the transaction failed')
     return result
   } catch (error) {
     isOpen = false

@@ -58,7 +58,7 @@ async function refuseHalfRestored(client: pg.Client): Promise<void> {
     `select obj_description('public'::regnamespace, 'pg_namespace') as comment`,
   )
   if (rows[0]?.comment === RESTORING)
-    throw new Error('a restore did not end; restore the backup again, into an empty database')
+    throw new Error('a restore did not finish: restore the backup again, into an empty database')
 }
 
 /** Returns true if this role can read the tables, and the database has every migration of `folder`. */

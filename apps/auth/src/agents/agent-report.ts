@@ -74,7 +74,7 @@ export const toExpiredAgentJson = ({ id, cause, expiredAt }: ExpiredAgent) => ({
 const CAUSES: Record<ExpiredAgent['cause'], string> = {
   'never-used': 'it never got a token',
   idle: `it got no token for ${durationIn('day', RULES.idleMs)}`,
-  flood: 'it never got a token, and too many others did not either',
+  flood: 'it never got a token, and there were too many such agents',
 }
 
 /** Formats an expired registration on one line, with the cause. */
@@ -100,5 +100,5 @@ export const formatCounts = (counts: AgentCounts): string =>
     `expired    ${counts.expired}  (in the last ${durationIn('day', RULES.tombstoneMs)})`,
     `with keys  ${counts.withKeys}`,
     `with a verified domain  ${counts.withDomain}`,
-    `confirmed  ${counts.confirmed}`,
+    `live e-mail verifications  ${counts.confirmed}`,
   ].join('\n')

@@ -176,7 +176,9 @@ describe('the file of hosts', () => {
     ],
     ['an unknown member', { canary: 1 }],
   ])('is refused with %s', ([_case, members]) => {
-    expect(() => parse({ ...host, ...(members as object) })).toThrow(/^is no list of chat hosts: \/hosts\/0/)
+    expect(() => parse({ ...host, ...(members as object) })).toThrow(
+      /^is not a list of chat hosts: \/hosts\/0/,
+    )
   })
 
   test.for([

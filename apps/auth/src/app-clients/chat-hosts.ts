@@ -86,7 +86,7 @@ export function parseChatHosts(text: string): ChatHosts {
   if (parsed.success) return parsed.data.hosts
   const [issue] = parsed.error.issues
   const mistake = issue?.code === 'custom' ? issue.message : 'has the wrong form'
-  throw new Error(`is no list of chat hosts: /${issue?.path.join('/')} ${mistake}`)
+  throw new Error(`is not a list of chat hosts: /${issue?.path.join('/')} ${mistake}`)
 }
 
 /** The list of this release, which is used without `AUTH_CHAT_HOSTS_FILE`. */

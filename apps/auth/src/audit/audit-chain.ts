@@ -48,12 +48,14 @@ export function verifyRows(rows: readonly AuditRow[], head?: string): Result<Ver
   for (const [index, row] of rows.entries()) {
     if (row.number !== index + 1) return err(`Row ${index + 1} of the audit is missing.`)
     if (!equalBytes(row.hash, computeHash(previous, row.number, row.entry)))
-      return err(`Row ${row.number} of the audit is not what was written, or stands in another place.`)
+      return err(`Row ${row.number} of the audit was edited, or moved from another place.`)
     previous = row.hash
     if (formatHead(row) === head) headNumber = row.number
   }
   if (head !== undefined && headNumber === 0)
-    return err('No row of the audit has that head: its end was cut off, or it was rewritten.')
+    return err(
+      'No row of the audit has the given head: the newest rows were removed, or the audit was rewritten.',
+    )
   const lastRow = rows.at(-1)
   return ok({ head: lastRow && formatHead(lastRow), newer: rows.length - headNumber })
 }

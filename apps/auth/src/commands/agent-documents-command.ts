@@ -1,4 +1,4 @@
-import { argument, DRY_RUN, InvalidArgumentError, Refusal } from '@plainpath/commands'
+import { argument, DRY_RUN, formatCount, InvalidArgumentError, Refusal } from '@plainpath/commands'
 import { AgentId } from '@plainpath/domain'
 import { blockDomain, iterateAgentIdsOfDomain } from '../agents/block-domain.ts'
 import { BlockEntry, parseDomain } from '../agents/blocked-domain.ts'
@@ -31,7 +31,8 @@ const domain = argument(
 export const agentDocumentCommands = [
   defineCommand({
     name: 'agents refresh',
-    summary: 'fetch the document of an agent now, and revoke the tokens of a key that it no longer has',
+    summary:
+      'fetch the document of an agent now; if a key was removed from the document, revoke all tokens of the agent',
     parameters: { url },
     opens: 'stores',
     changes: ({ url: id }) => id,
@@ -49,14 +50,14 @@ export const agentDocumentCommands = [
           )
         const until = agent.documentExpiresAt?.toISOString()
         throw new Refusal(
-          `The document could not be fetched, so nothing was changed. The stored keys are used until ${until}, and no token lasts longer. To revoke them now: agents disable`,
+          `The document could not be fetched, so nothing was changed. The stored keys can be used until ${until}, and no token is valid for longer. To revoke the tokens now, run: auth agents disable ${id}`,
         )
       }
       if (!refreshed) throw new Refusal(`There is no active agent ${id}.`)
       const expiresAt = refreshed.expiresAt.toISOString()
       if (refreshed.isOlder)
         throw new Refusal(
-          `Nothing was changed: by the clock of this machine, the stored document was requested later, at ${refreshed.fetchedAt.toISOString()}. Set the clock right, then repeat the command.`,
+          `Nothing was changed: the stored document was requested at ${refreshed.fetchedAt.toISOString()}, which is later than this command by the clock of this machine. Set the clock right if it is wrong, then run the same command again.`,
         )
       return {
         json: {
@@ -67,7 +68,7 @@ export const agentDocumentCommands = [
           tokens_revoked: refreshed.revocationReason !== undefined,
           document_expires_at: expiresAt,
         },
-        text: `${id} has ${refreshed.keys.length === 1 ? '1 key' : `${refreshed.keys.length} keys`} until ${expiresAt}; ${REVOCATION_TEXTS[refreshed.revocationReason ?? 'none']}.`,
+        text: `The document of ${id} has ${formatCount(refreshed.keys.length, 'key')} and is valid until ${expiresAt}; ${REVOCATION_TEXTS[refreshed.revocationReason ?? 'none']}.`,
       }
     },
   }),
@@ -83,7 +84,7 @@ export const agentDocumentCommands = [
         for await (const ids of iterateAgentIdsOfDomain(stores.urlClients, args.domain)) agents += ids.length
         return {
           json: { ok: true, done: false, domain: args.domain, agents },
-          text: `Would block ${args.domain}, and disable ${agents === 1 ? '1 agent' : `${agents} agents`}.`,
+          text: `Would block ${args.domain}, and disable ${formatCount(agents, 'agent')}.`,
         }
       }
       const audit = { by: actor, reason: args.reason }
@@ -96,7 +97,7 @@ export const agentDocumentCommands = [
           agents: disabledCount,
           ...(auditHead && { audit_head: auditHead }),
         },
-        text: `${args.domain} ${auditHead ? 'is' : 'was'} blocked; ${describeDisabled(disabledCount)}.${formatHead(auditHead)}`,
+        text: `${args.domain} ${auditHead ? 'is' : 'was already'} blocked; ${describeDisabled(disabledCount)}.${formatHead(auditHead)}`,
       }
     },
   }),
@@ -134,9 +135,9 @@ export const agentDocumentCommands = [
 ]
 
 const REVOCATION_TEXTS = {
-  'key-gone': 'a key is gone, so all its tokens are revoked',
-  'must-be-bound': 'its tokens must be bound to a key now, so all earlier ones are revoked',
-  none: 'no key is gone',
+  'key-gone': 'a key was removed, so all tokens of the agent are revoked',
+  'must-be-bound': 'tokens must be bound to a key now, so all earlier tokens of the agent are revoked',
+  none: 'no key was removed, so no token was revoked',
 }
 
 const describeDisabled = (agents: number) =>

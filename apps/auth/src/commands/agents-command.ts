@@ -57,7 +57,7 @@ export const agentsCommands = [
           },
           text:
             (await formatAgent(agent, emailVerified)) +
-            (statusReason === undefined ? '' : `  because: ${statusReason}`),
+            (statusReason === undefined ? '' : `  reason: ${statusReason}`),
         }
       }
       const expiredAgent = await findExpiredAgent(stores.db, id, now())

@@ -1,4 +1,4 @@
-import { type CommandOutput, flag, option, Refusal } from '@plainpath/commands'
+import { type CommandOutput, flag, formatCount, option, Refusal } from '@plainpath/commands'
 import type { z } from 'zod'
 import { type AuditRow, verifyRows } from '../audit/audit-chain.ts'
 
@@ -26,16 +26,17 @@ export function buildAuditOutput<Entry>(
   },
 ): CommandOutput {
   if (!verify) {
-    if (givenHead !== undefined) throw new Refusal('--head goes with --verify', { exitCode: 2 })
+    if (givenHead !== undefined)
+      throw new Refusal('--head can be used only together with --verify.', { exitCode: 2 })
     const entries = rows.map(({ entry }) => entrySchema.parse(JSON.parse(entry)))
     return { json: entries, text: formatEntries(entries) || emptyText }
   }
   const verified = verifyRows(rows, givenHead)
   if (!verified.ok) throw new Refusal(verified.error)
   const { head, newer } = verified.value
-  const newerText = givenHead === undefined ? '' : `, ${newer} rows newer than the one given`
+  const newerText = givenHead === undefined ? '' : ` Rows added since the given head: ${newer}.`
   return {
     json: { ok: true, rows: rows.length, head, newer },
-    text: `Verified ${rows.length} rows: none was changed. Head: ${head ?? 'none'}${newerText}`,
+    text: `Verified ${formatCount(rows.length, 'row')}: none was changed.${newerText} Head: ${head ?? 'none'}`,
   }
 }

@@ -1,4 +1,4 @@
-import { argument, flag, option, Refusal, refuseFileError } from '@plainpath/commands'
+import { argument, flag, formatCount, option, Refusal, refuseFileError } from '@plainpath/commands'
 import { readLog, selectLinesSince } from '@plainpath/http'
 import {
   BackupError,
@@ -38,7 +38,7 @@ export const backupCommands = [
       }).catch(refuseFileError((code) => `${file} cannot be written (${code}).`))
       return {
         json: { ok: true, file, rows, bytes, made_at: madeAt },
-        text: `${rows} rows of ${madeAt} are in ${file}, ${bytes} bytes.\nKeep the key-encryption keys elsewhere: without them, the encrypted values in the backup are lost, and anyone who has both can read them. Other values are not encrypted, so protect the file as well.`,
+        text: `Wrote ${formatCount(rows, 'row')}, as of ${madeAt}, to ${file} (${bytes} bytes).\nKeep the key-encryption keys elsewhere: without them, the encrypted values in the backup are lost, and anyone who has both can read them. Other values are not encrypted, so protect the file as well.`,
       }
     },
   }),
@@ -54,7 +54,7 @@ export const backupCommands = [
       ),
       revokeEverything: flag(
         '--revoke-everything',
-        'if there is no log: disable every client and revoke every verification, since any may have been revoked',
+        'if there is no log: disable every client and revoke every e-mail verification, because any of them may have been revoked since the backup',
         ['log'],
       ),
     },
@@ -63,7 +63,7 @@ export const backupCommands = [
       const config = loadConfig(env)
       if (args.log === undefined && !args.revokeEverything)
         throw new Refusal(
-          'Say what was revoked since the backup: --log <path> with the logs since then, or --revoke-everything.',
+          'Add --log <path> with the logs since the backup, or --revoke-everything if there is no log. Nothing was changed.',
           { exitCode: 2 },
         )
       const url = requireOwnerUrl(config)
@@ -118,18 +118,18 @@ function describeRestore(
   { replayed, everything, keys, mails }: SecuredRestore,
 ): string {
   return [
-    `Restored ${rows} rows of ${madeAt}.`,
-    `All tokens and the ${keys} signing keys of the backup are revoked. A new key signs from now on. Agents request new tokens and assertions.`,
+    `Restored ${formatCount(rows, 'row')}, as of ${madeAt}.`,
+    `Revoked all tokens, and ${formatCount(keys, 'signing key')} from the backup. A new key signs from now on. Agents must request new tokens and assertions.`,
     ...(replayed
       ? [
-          `From the log, these were revoked again: ${replayed.clients} clients, ${replayed.claims} verifications, ${replayed.secrets} secrets, and the tokens of ${replayed.documents} clients with a changed document. ${replayed.domains} domains were blocked again. ${replayed.changed} clients were disabled, because the backup lacks their newer credentials.`,
+          `Revoked again, as in the log: ${formatCount(replayed.clients, 'client')}, ${formatCount(replayed.claims, 'e-mail verification')}, ${formatCount(replayed.secrets, 'secret')}, and the tokens of ${formatCount(replayed.documents, 'client')} with a changed document. Blocked ${formatCount(replayed.domains, 'domain')} again. Clients disabled because the backup lacks their newer credentials: ${replayed.changed}.`,
         ]
       : []),
     ...(everything
       ? [
-          `Everything was revoked: ${everything.clients} clients are disabled, and ${everything.claims} verifications are revoked. Agents register again, and people confirm again. Domains that were blocked since the backup are not blocked: block them again.`,
+          `Disabled ${formatCount(everything.clients, 'client')}, and revoked ${formatCount(everything.claims, 'e-mail verification')}. Agents must register again, and people must confirm again. Domains that were blocked since the backup are not blocked: block them again.`,
         ]
       : []),
-    `${mails} mails are queued. Any that were sent after the backup will be sent again, with the same Message-ID.`,
+    `Queued mails: ${mails}. Any that were sent after the backup will be sent again, with the same Message-ID.`,
   ].join('\n')
 }

@@ -23,7 +23,7 @@ const readOutput = async (words: string) => (await run(words)).printed
 test('claims list and claims show print no address, and claims revoke ends a claim once', async () => {
   await using openedStores = await openStores(loadConfig(env), { log: silent, now: () => currentTime })
   const { agents, verificationAttempts: attempts, verifications } = openedStores
-  expect(await readOutput('claims list')).toBe('There is no claim.')
+  expect(await readOutput('claims list')).toBe('There are no e-mail verifications.')
   const ids: string[] = []
   for (const createdAt of [at(0), at(1)]) {
     const record = exampleAgent()
@@ -35,10 +35,12 @@ test('claims list and claims show print no address, and claims revoke ends a cla
     ids.push(attempt.registrationId)
   }
   const [olderId = '', newerId = ''] = ids
-  expect(await readOutput(`claims revoke ${olderId}`)).toBe(`${olderId} has ended; its address is erased.`)
+  expect(await readOutput(`claims revoke ${olderId}`)).toBe(
+    `Revoked the e-mail verification ${olderId}, and erased its address.`,
+  )
   const again = await run(`claims revoke ${olderId} --json`)
   expect(again.code).toBe(1)
-  expect(again.errors).toContain('or it has ended')
+  expect(again.errors).toContain('There is no live e-mail verification')
   expect(JSON.parse(again.printed)).toEqual({ ok: false, reason: again.errors })
   const listed = await readOutput('claims list --json')
   expect(JSON.parse(listed)).toMatchObject([
@@ -59,10 +61,12 @@ test('claims list and claims show print no address, and claims revoke ends a cla
     claim: { status: 'ended', ended_by: 'operator' },
   })
   expect(shown).not.toContain('example.org')
-  expect((await run(`claims show clm_${'A'.repeat(22)}`)).errors).toContain('There is no claim clm_AAA')
+  expect((await run(`claims show clm_${'A'.repeat(22)}`)).errors).toContain(
+    'There is no e-mail verification clm_AAA',
+  )
   currentTime = at(31 * DAY_MS)
-  const expiredLine = new RegExp(`^${newerId}  agt_.*ended by expired$`)
+  const expiredLine = new RegExp(`^${newerId}  agt_.*expired$`)
   expect(await readOutput('claims list --limit 1')).toMatch(expiredLine)
-  expect(await readOutput('claims list --live')).toBe('No claim is live.')
-  expect((await run(`claims revoke ${newerId}`)).errors).toContain('or it has ended')
+  expect(await readOutput('claims list --live')).toBe('There are no live e-mail verifications.')
+  expect((await run(`claims revoke ${newerId}`)).errors).toContain('There is no live e-mail verification')
 })

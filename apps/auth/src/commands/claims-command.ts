@@ -12,10 +12,10 @@ import { defineCommand, limit } from './define-command.ts'
 
 export const registrationId = argument(
   '<registration_id>',
-  'the id of a registration: clm_ and 22 characters',
+  'the registration_id: clm_ followed by 22 characters',
   (text) => {
     const id = RegistrationId.safeParse(text)
-    if (!id.success) throw new InvalidArgumentError('A registration_id is clm_ and 22 characters.')
+    if (!id.success) throw new InvalidArgumentError('A registration_id is clm_ followed by 22 characters.')
     return id.data
   },
 )
@@ -24,8 +24,8 @@ export const registrationId = argument(
 export const claimsCommands = [
   defineCommand({
     name: 'claims list',
-    summary: 'list the newest claims, without addresses',
-    parameters: { live: flag('--live', 'leave out those that have ended'), limit },
+    summary: 'list the newest e-mail verifications, without addresses',
+    parameters: { live: flag('--live', 'leave out those that have expired or were revoked'), limit },
     opens: 'database',
     async run({ stores, args, now }) {
       const currentTime = now()
@@ -33,7 +33,9 @@ export const claimsCommands = [
         args.limit,
         args.live ? { liveAt: currentTime } : {},
       )
-      const emptyText = args.live ? 'No claim is live.' : 'There is no claim.'
+      const emptyText = args.live
+        ? 'There are no live e-mail verifications.'
+        : 'There are no e-mail verifications.'
       return {
         json: verifications.map((verification) => toVerificationJson(verification, currentTime)),
         text:
@@ -44,14 +46,17 @@ export const claimsCommands = [
   }),
   defineCommand({
     name: 'claims show',
-    summary: 'show the status of an attempt and of its claim, without the address',
+    summary: 'show the status of an e-mail verification and of the attempt at it, without the address',
     parameters: { id: registrationId },
     opens: 'database',
     async run({ stores, args: { id }, now }) {
       const currentTime = now()
       const attempt = await stores.verificationAttempts.findByRegistration(id)
       const verification = await stores.verifications.find(id)
-      if (!attempt && !verification) throw new Refusal(`There is no claim ${id}, or it ended long ago.`)
+      if (!attempt && !verification)
+        throw new Refusal(
+          `There is no e-mail verification ${id}, or it ended so long ago that its record was deleted.`,
+        )
       const attemptText =
         attempt && `${attempt.id}  ${attempt.agentId}  ${STATE_MEANINGS[computeState(attempt, currentTime)]}`
       return {
@@ -68,15 +73,15 @@ export const claimsCommands = [
   }),
   defineCommand({
     name: 'claims revoke',
-    summary: 'revoke a claim with its assertions and tokens, and erase its address',
+    summary: 'revoke an e-mail verification with its assertions and tokens, and erase the address',
     parameters: { id: registrationId },
     opens: 'stores',
     async run({ stores, args: { id }, now }) {
       if (!(await stores.verifications.revoke(id, 'operator', now())))
-        throw new Refusal(`There is no claim ${id}, or it has ended.`)
+        throw new Refusal(`There is no live e-mail verification ${id}. Nothing was changed.`)
       return {
         json: { registration_id: id, status: 'ended' },
-        text: `${id} has ended; its address is erased.`,
+        text: `Revoked the e-mail verification ${id}, and erased its address.`,
       }
     },
   }),
@@ -84,15 +89,15 @@ export const claimsCommands = [
 
 /** The texts for the states of an attempt. Only operators see `failed`: to an agent, it would reveal whether a mailbox exists. */
 const STATE_MEANINGS: Readonly<Record<AttemptState, string>> = {
-  initiated: 'initiated: its mail waits, or was dropped over a cap',
-  sent: 'sent: a mail server took its mail',
-  code_shown: 'code_shown: the person let the page show a code',
+  initiated: 'initiated: the mail is waiting to be sent, or was dropped because of a cap',
+  sent: 'sent: a mail server accepted the mail',
+  code_shown: 'code_shown: the person had the page show the code',
   completed: 'completed',
   locked: 'locked: too many wrong codes',
-  declined: 'declined: the person said no',
+  declined: 'declined: the person declined',
   expired: 'expired',
-  superseded: 'superseded: the agent began another one, or withdrew it',
-  failed: 'failed: no mail server took its mail',
+  superseded: 'superseded: the agent began another attempt, or withdrew this one',
+  failed: 'failed: no mail server accepted the mail',
 }
 
 const toAttemptJson = (attempt: VerificationAttempt, now: Date) => ({
@@ -114,10 +119,22 @@ const toVerificationJson = (verification: Verification, now: Date) => ({
   ...(verification.endedAt && { ended_at: verification.endedAt.toISOString() }),
 })
 
+const END_TEXTS: Readonly<Record<NonNullable<Verification['endedBy']>, string>> = {
+  person: 'revoked by the person',
+  agent: 'revoked by the agent',
+  operator: 'revoked by an operator',
+  superseded: 'superseded by a newer one',
+  'agent-deleted': 'revoked because its agent was deleted',
+  expired: 'expired',
+  reused: 'revoked because a code or refresh token was used twice',
+}
+
+/** Formats whether a verification is live, and if not, why. */
+export const formatStatus = (verification: Verification, now: Date) =>
+  isVerificationLive(verification, now) ? 'live' : END_TEXTS[verification.endedBy ?? 'expired']
+
 const formatVerification = (verification: Verification, now: Date) => {
-  const status = isVerificationLive(verification, now)
-    ? 'live'
-    : `ended by ${verification.endedBy ?? 'expired'}`
+  const status = formatStatus(verification, now)
   const domain = getVerifiedDomain(AgentId.parse(verification.agentId))
   const checked = domain === undefined ? '' : `  ${domain} ${DOMAIN_CHECKED}`
   return `${verification.id}  ${verification.agentId}  ${verification.verifiedAt.toISOString()}  ${status}${checked}`

@@ -123,7 +123,7 @@ async function lockResource({ sessionDatabaseUrl }: Config, resource: string): P
   const lock = await holdLock(sessionDatabaseUrl, `plainpath command ${resource}`)
   if (!lock)
     throw new Refusal(
-      `Another command is changing ${resource} now. Nothing was changed. Look at what it did, then run this one again.`,
+      `Another command is changing ${resource} now. Nothing was changed. When that command has ended, check its result, then run this command again.`,
     )
   return lock
 }
@@ -131,24 +131,26 @@ async function lockResource({ sessionDatabaseUrl }: Config, resource: string): P
 export function parseAgentId(text: string): AgentId {
   const id = AgentId.safeParse(text)
   if (!id.success)
-    throw new InvalidArgumentError('A client_id is agt_ and 22 characters, or the https URL of a document.')
+    throw new InvalidArgumentError(
+      'A client_id is agt_ followed by 22 characters, or the https URL of a document.',
+    )
   return id.data
 }
 
-export const limit = option('--limit <number>', 'the most rows to list, 1 to 1000', {
+export const limit = option('--limit <number>', 'the maximum number of rows, 1 to 1000', {
   parse: wholeNumber(1, 1_000),
   default: 50,
 })
 
 export const clientId = argument(
   '<client_id>',
-  'the client_id of an agent: agt_ and 22 characters, or an https URL',
+  'the client_id of an agent: agt_ followed by 22 characters, or an https URL',
   parseAgentId,
 )
 
 export function parseReason(text: string): string {
   if (!/^[^\p{Cc}]{1,200}$/u.test(text.trim()))
-    throw new InvalidArgumentError('1 to 200 characters on one line.')
+    throw new InvalidArgumentError('A reason is one line of 1 to 200 characters.')
   return text.trim()
 }
 

@@ -44,7 +44,7 @@ async function createVerification(
 
 test('grants list prints no address, grants revoke ends one grant, revoke-host all at a host', async () => {
   await using openedStores = await openStores(loadConfig(env), { log: silent, now: () => currentTime })
-  expect(await readOutput('grants list')).toBe('There is no grant.')
+  expect(await readOutput('grants list')).toBe('There are no such grants.')
   const ids: string[] = []
   for (const [index, host] of ['claude.ai', 'claude.ai', 'loopback', 'claude.ai'].entries()) {
     const app = { clientId: 'https://claude.ai/x', host }
@@ -78,13 +78,13 @@ test('grants list prints no address, grants revoke ends one grant, revoke-host a
     new RegExp(`^${thirdId}  agt_[\\w-]{22}  .*  live  loopback  https`),
   )
 
-  expect((await run(`grants revoke ${agentVerificationId}`)).errors).toContain('There is no grant')
+  expect((await run(`grants revoke ${agentVerificationId}`)).errors).toContain('There is no live grant')
   expect((await openedStores.verifications.find(agentVerificationId))?.endedBy).toBeUndefined()
   const revoked = await run(`grants revoke ${firstId}`)
-  expect(revoked.printed).toBe(`${firstId} has ended; its address is erased.`)
+  expect(revoked.printed).toBe(`Revoked the grant ${firstId}, and erased the person's address.`)
   expect(parseSecurityEvents(revoked.errors.split('\n'))).toMatchObject([createEndedEvent(firstId)])
   const again = await run(`grants revoke ${firstId} --json`)
-  expect([again.code, again.errors]).toEqual([1, expect.stringContaining('or it has ended')])
+  expect([again.code, again.errors]).toEqual([1, expect.stringContaining('There is no live grant')])
 
   expect(await readJson('grants revoke-host claude.ai --dry-run')).toEqual({
     ok: true,

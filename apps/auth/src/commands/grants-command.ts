@@ -1,23 +1,33 @@
-import { argument, DRY_RUN, flag, InvalidArgumentError, option, Refusal } from '@plainpath/commands'
+import {
+  argument,
+  DRY_RUN,
+  flag,
+  formatCount,
+  InvalidArgumentError,
+  option,
+  Refusal,
+} from '@plainpath/commands'
 import { isVerificationLive } from '../verifications/verification.ts'
 import type { AppGrant } from '../verifications/verification-store.ts'
-import { registrationId } from './claims-command.ts'
+import { formatStatus, registrationId } from './claims-command.ts'
 import { defineCommand, limit } from './define-command.ts'
 
 function parseHost(text: string): string {
   if (!/^[a-z0-9.:-]{1,253}$/.test(text))
-    throw new InvalidArgumentError('A host such as claude.ai, loopback, or a scheme such as cursor:')
+    throw new InvalidArgumentError(
+      'It must be a host such as claude.ai, the word loopback, or a scheme with its colon, such as cursor:',
+    )
   return text
 }
-const HOST_DESCRIPTION = 'where the app is: a host, loopback, or a scheme such as cursor:'
+const HOST_DESCRIPTION = 'where the app is: a host such as claude.ai, loopback, or a scheme such as cursor:'
 
 /** The `grants` commands, for the access that people have given to apps. They never print an e-mail address. */
 export const grantsCommands = [
   defineCommand({
     name: 'grants list',
-    summary: 'list the newest grants of people to apps, without addresses',
+    summary: 'list the newest grants that people gave to apps, without addresses',
     parameters: {
-      live: flag('--live', 'leave out those that have ended'),
+      live: flag('--live', 'leave out those that have expired or were revoked'),
       host: option('--host <host>', HOST_DESCRIPTION, { parse: parseHost }),
       limit,
     },
@@ -30,22 +40,23 @@ export const grantsCommands = [
       })
       return {
         json: grants.map((grant) => toGrantJson(grant, currentTime)),
-        text: grants.map((grant) => formatGrant(grant, currentTime)).join('\n') || 'There is no grant.',
+        text:
+          grants.map((grant) => formatGrant(grant, currentTime)).join('\n') || 'There are no such grants.',
       }
     },
   }),
   defineCommand({
     name: 'grants revoke',
-    summary: 'revoke a grant with its tokens, and erase its address',
+    summary: "revoke a grant with its tokens, and erase the person's address",
     parameters: { id: registrationId },
     opens: 'stores',
     async run({ stores, args: { id }, now }) {
       const grant = await stores.verifications.findGrant(id)
       if (!grant || !(await stores.verifications.revoke(id, 'operator', now())))
-        throw new Refusal(`There is no grant ${id}, or it has ended.`)
+        throw new Refusal(`There is no live grant ${id}. Nothing was changed.`)
       return {
         json: { registration_id: id, status: 'ended' },
-        text: `${id} has ended; its address is erased.`,
+        text: `Revoked the grant ${id}, and erased the person's address.`,
       }
     },
   }),
@@ -59,7 +70,7 @@ export const grantsCommands = [
       if (dryRun) {
         const liveCount = await verifications.countGrants(host, now())
         const json = { ok: true, done: false, host, revoked: liveCount }
-        return { json, text: `Would revoke ${liveCount} grants to apps at ${host}.` }
+        return { json, text: `Would revoke ${formatCount(liveCount, 'grant')} to apps at ${host}.` }
       }
       let revokedCount = 0
       // The loop ends, because a revoked grant is not listed again, whichever process revoked it.
@@ -71,7 +82,7 @@ export const grantsCommands = [
       }
       return {
         json: { ok: true, done: true, host, revoked: revokedCount },
-        text: `${revokedCount} grants to apps at ${host} have ended; their addresses are erased.`,
+        text: `Revoked ${formatCount(revokedCount, 'grant')} to apps at ${host}, and erased the addresses.`,
       }
     },
   }),
@@ -96,7 +107,7 @@ const formatGrant = ({ verification, appHost, appClientId }: AppGrant, now: Date
     verification.id,
     verification.agentId,
     verification.verifiedAt.toISOString(),
-    isVerificationLive(verification, now) ? 'live' : `ended by ${verification.endedBy ?? 'expired'}`,
+    formatStatus(verification, now),
     appHost,
     appClientId,
   ].join('  ')

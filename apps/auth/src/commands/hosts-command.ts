@@ -40,7 +40,7 @@ const formatHost = ({
   [
     `${label}  ${name}`,
     ...redirectUris.map((uri) => `  returns to ${uri}`),
-    ...redirectUriPrefixes.map((prefix) => `  returns to ${prefix} and one more segment`),
+    ...redirectUriPrefixes.map((prefix) => `  returns to ${prefix} followed by one path segment`),
     ...(redirectUris.length + redirectUriPrefixes.length === 0
       ? ["  returns to a program on the person's computer"]
       : []),

@@ -1,11 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { argument, type CommandOutput, DRY_RUN, flag, option, Refusal } from '@plainpath/commands'
+import {
+  argument,
+  type CommandOutput,
+  DRY_RUN,
+  flag,
+  formatCount,
+  option,
+  Refusal,
+} from '@plainpath/commands'
 import { SealError } from '@plainpath/sealing'
 import type { Actor } from '../audit/audit-chain.ts'
 import type { Config } from '../config.ts'
 import { KeyAuditEntry } from '../keys/key-audit.ts'
 import {
-  type AdoptionStatus,
   createKeyOperations,
   initKeys,
   type KeyOperations,
@@ -23,13 +30,10 @@ import { defineCommand, reason } from './define-command.ts'
 const algorithm = option(
   '--algorithm <name>',
   'the algorithm of the new key (default: that of the signing key)',
-  {
-    choices: ['ES256', 'EdDSA'] as const,
-  },
+  { choices: ['ES256', 'EdDSA'] as const },
 )
 /** The lock that commands hold while they change keys. `keys revoke` does not take it, so no command can block it. */
 const KEYS_LOCK = 'the signing keys'
-const NOTHING_TO_DO = 'Nothing to do: there is already a signing key.'
 
 /**
  * The `keys` commands, for the security team. If a step must only wait, its refusal says when it becomes safe. Every
@@ -48,13 +52,17 @@ export const keysCommands = [
         const isSigning = (await keys.view()).ring.keys.some(({ state }) => state === 'signing')
         return {
           json: { ok: true, done: false, due: !isSigning },
-          text: isSigning ? NOTHING_TO_DO : 'Would create the first signing key.',
+          text: isSigning
+            ? 'Would create no key: there is already a signing key.'
+            : 'Would create the first signing key.',
         }
       }
       const newKid = await initKeys({ keys })
       return {
         json: { ok: true, done: newKid !== undefined, ...(newKid && { kid: newKid }) },
-        text: newKid ? `Created the first signing key: ${newKid}` : NOTHING_TO_DO,
+        text: newKid
+          ? `Created the first signing key: ${newKid}`
+          : 'No key was created: there is already a signing key.',
       }
     },
   }),
@@ -83,7 +91,7 @@ export const keysCommands = [
   defineStepCommand('publish', 'add the successor to the published key set'),
   defineStepCommand(
     'activate',
-    'let the successor sign, and erase the private part of the previous key, whose public part stays published',
+    'start to sign with the successor, and erase the private part of the previous key; its public part stays published',
   ),
   defineStepCommand('retire', 'remove a key that no longer signs from the published key set'),
   defineCommand({
@@ -133,13 +141,13 @@ export const keysCommands = [
       const waitedMs = Math.round(performance.now() - startedAt)
       if (behind.length > 0)
         throw new Refusal(
-          `${leakedKid} is revoked, but an instance may still sign with it: ${behind.map(({ host }) => host).join(', ')}.`,
+          `Key ${leakedKid} is revoked, but these instances may still sign with it: ${behind.map(({ host }) => host).join(', ')}. Stop them, then run the same command again.`,
         )
-      const evidence = `After ${waitedMs} ms, no instance signs with it and no API trusts it.`
+      const evidence = `After ${waitedMs} ms, no instance signs with the revoked key and no API trusts it.`
       if (!appliedChange)
         return {
           json: { ok: true, done: false, ended: true, waited_ms: waitedMs },
-          text: `${leakedKid} was revoked already.\n${evidence}`,
+          text: `Key ${leakedKid} was already revoked.\n${evidence}`,
         }
       return await buildChangeOutput(operations, appliedChange, [evidence])
     },
@@ -164,15 +172,17 @@ export const keysCommands = [
         const done = !dryRun && kids.length + names + claims + connections > 0
         return {
           json: { ok: true, done, keys: kids, names, claims, connections },
-          text: `${dryRun ? 'Would re-encrypt' : 'Re-encrypted'} ${kids.length} keys, the names of ${names} agents and apps, ${claims} values of verifications and ${connections} records of connections.`,
+          text: `${dryRun ? 'Would re-encrypt' : 'Re-encrypted'} ${formatCount(kids.length, 'signing key')}, ${formatCount(names, 'name')} of agents and apps, ${formatCount(claims, 'value')} of e-mail verifications and ${formatCount(connections, 'record')} of connections.`,
         }
       } catch (error) {
         if (!(error instanceof UnreadableKey || error instanceof SealError)) throw error
         const unreadable =
           error instanceof UnreadableKey
             ? `Key ${error.kid}`
-            : 'The name of an agent or app, a value of a verification, or a record of a connection,'
-        throw new Refusal(`${unreadable} cannot be decrypted with the configured key-encryption keys.`)
+            : 'A name of an agent or app, a value of an e-mail verification, or a record of a connection'
+        throw new Refusal(
+          `${unreadable} cannot be decrypted with the key-encryption keys in AUTH_KEK_FILE. If a key is missing from that file, add it, then run the same command again.`,
+        )
       }
     },
   }),
@@ -187,14 +197,14 @@ export const keysCommands = [
       return findings.length === 0
         ? {
             json,
-            text: `All checks passed: ${keys} keys, ${instances} running instances, audit up to ${head}.`,
+            text: `All checks passed: ${formatCount(keys, 'key')}, ${formatCount(instances, 'running instance')}, audit up to ${head}.`,
           }
         : { json, text: findings.join('\n'), refusal: 'Some checks failed.' }
     },
   }),
   defineCommand({
     name: 'keys audit',
-    summary: 'list the changes of keys, oldest first',
+    summary: 'list the changes to keys, oldest first',
     parameters: { ...AUDIT_PARAMETERS, dryRun: DRY_RUN },
     opens: 'database',
     async run({ stores: { keys }, args }) {
@@ -211,7 +221,10 @@ function defineStepCommand(name: StepName, summary: string) {
   return defineCommand({
     name: `keys ${name}`,
     summary,
-    parameters: { kid: argument('[kid]', 'the key, if several are in this state'), dryRun: DRY_RUN },
+    parameters: {
+      kid: argument('[kid]', 'the key; needed if several keys are ready for this step'),
+      dryRun: DRY_RUN,
+    },
     opens: 'database',
     changes: () => KEYS_LOCK,
     run: (context) => takeStep(name, context, { kid: context.args.kid, dryRun: context.args.dryRun }),
@@ -230,11 +243,7 @@ const createOperations = ({ config, stores, actor }: KeyCommandContext): KeyOper
 const toRefusal = (refusal: KeyRefusal) =>
   new Refusal(report.formatRefusal(refusal), { json: report.toRefusalJson(refusal) })
 
-async function takeStep(
-  name: StepName,
-  context: KeyCommandContext,
-  options: StepOptions,
-): Promise<CommandOutput> {
+async function takeStep(name: StepName, context: KeyCommandContext, options: StepOptions) {
   const operations = createOperations(context)
   const applied = await operations.step(name, options)
   if (!applied.ok) throw toRefusal(applied.error)
@@ -277,7 +286,7 @@ async function buildChangeOutput(
     text: [
       `Done: ${change.step}`,
       report.formatTransitions(transitions),
-      formatInstances(live),
+      report.formatInstances(live),
       ...extraLines,
       `Audit head: ${head}`,
     ]
@@ -285,14 +294,6 @@ async function buildChangeOutput(
       .join('\n'),
     refusal: isAdopted
       ? undefined
-      : 'The change is stored, but not every instance has adopted it. See: keys list',
+      : 'The change is stored, but not every instance has adopted it. To see which: auth keys list',
   }
 }
-
-const formatInstances = (live: AdoptionStatus['live']) =>
-  live.length > 0
-    ? report.formatTable(
-        ['INSTANCE', 'SIGNS WITH'],
-        live.map(({ host, signingKid }) => [host, signingKid ?? 'nothing']),
-      )
-    : 'No instance of the server is running.'

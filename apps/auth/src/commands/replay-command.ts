@@ -1,4 +1,4 @@
-import { DRY_RUN, option, refuseFileError } from '@plainpath/commands'
+import { DRY_RUN, formatCount, option, refuseFileError } from '@plainpath/commands'
 import { readLog } from '@plainpath/http'
 import {
   type ReplayedRevocations,
@@ -10,7 +10,7 @@ import { defineCommand } from './define-command.ts'
 export const replayCommand = defineCommand({
   name: 'replay',
   summary:
-    'after a restore: revoke again every client, claim and secret that the log says was revoked, and block domains; disable clients whose newer credentials the backup lacks',
+    'after a restore: repeat the revocations and domain blocks that the log records, and disable clients whose newer credentials the backup lacks',
   parameters: {
     log: option(
       '--log <path>',
@@ -35,15 +35,19 @@ export const replayCommand = defineCommand({
     if (args.dryRun)
       return {
         json: { ok: true, done: false, told: revocationsInLog },
-        text: `The log contains the revocation of ${formatCounts(revocationsInLog)}, and new credentials of ${revocationsInLog.changed} clients.`,
+        text: `The log records ${formatCounts(revocationsInLog)}, and new credentials of ${formatCount(revocationsInLog.changed, 'client')}. Nothing was changed.`,
       }
     const replayed = await replayRevocations(loggedRevocations, stores, { now, by: actor })
     return {
       json: { ok: true, done: true, told: revocationsInLog, ended: replayed },
-      text: `Revoked again ${formatCounts(replayed)}, of ${formatCounts(revocationsInLog)} in the log. Disabled ${replayed.changed} of ${revocationsInLog.changed} clients, since the backup lacks their new credentials.`,
+      text: [
+        `The log records ${formatCounts(revocationsInLog)}.`,
+        `Repeated: ${formatCounts(replayed)}.`,
+        `Of ${formatCount(revocationsInLog.changed, 'client')} with new credentials in the log, disabled because the backup lacks these: ${replayed.changed}.`,
+      ].join('\n'),
     }
   },
 })
 
 const formatCounts = ({ clients, claims, secrets, documents, domains }: ReplayedRevocations) =>
-  `${clients} clients, ${claims} claims, ${secrets} secrets, ${documents} changed documents and ${domains} blocked domains`
+  `${formatCount(clients, 'revoked client')}, ${formatCount(claims, 'revoked e-mail verification')}, ${formatCount(secrets, 'removed secret')}, ${formatCount(documents, 'changed client document')} and ${formatCount(domains, 'blocked domain')}`

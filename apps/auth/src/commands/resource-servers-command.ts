@@ -53,9 +53,11 @@ export const resourceServersCommands = [
     summary: 'create a credential, and print its entry for AUTH_RESOURCE_SERVERS_FILE',
     parameters: {
       clientId: argument('<client_id>', 'the id of the API, which begins with rs_'),
-      audience: option('--audience <url>', 'the API root; the credential may introspect its tokens', {
-        required: true,
-      }),
+      audience: option(
+        '--audience <url>',
+        'the root URL of the API; the credential can introspect tokens for this API',
+        { required: true },
+      ),
       secretFile: option('--secret-file <path>', 'where to write the secret; the file must not exist yet', {
         required: true,
       }),
@@ -108,7 +110,7 @@ export const resourceServersCommands = [
       if (dryRun)
         return {
           json: { ok: true, done: false, resumes: resumed, instances },
-          text: `Would ${resumed ? 'resume the rotation that gives' : 'give'} ${id} a second secret. ${describeInstances(instances, 'Running')}`,
+          text: `Would ${resumed ? `resume the rotation of ${id}, which already has` : `give ${id}`} a second secret. ${describeInstances(instances, 'Running instances')}`,
         }
       return {
         json: { ok: true, done: true, fingerprint, resumed, instances },
@@ -194,7 +196,10 @@ async function withChangeLock<T>(
   change: (operations: CredentialOperations) => Promise<T>,
 ): Promise<T> {
   await using lock = await holdLock(call.config.sessionDatabaseUrl, 'plainpath resource servers')
-  if (!lock) throw new Refusal('Another command is changing the resource servers.')
+  if (!lock)
+    throw new Refusal(
+      'Another command is changing the resource servers now. Nothing was changed. When that command has ended, run this command again.',
+    )
   return await change(createOperations(call)).catch((error: unknown) => {
     const { code, syscall, path } = error as NodeJS.ErrnoException
     if (!code || !FILE_CALLS.has(syscall)) throw error

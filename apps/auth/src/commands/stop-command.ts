@@ -17,24 +17,24 @@ import { defineCommand, parseAgentId, reason } from './define-command.ts'
 
 /** The error message for a failed store, by the progress of the revocation. */
 const UNCONFIRMED_TEXTS: Record<RevocationProgress, string> = {
-  unchanged: 'A store failed. Nothing was stored, and some of the tokens may already be rejected.',
+  unchanged: 'A store failed. The revocation was not stored, but some of the tokens may already be rejected.',
   unknown: 'PostgreSQL did not confirm the change, so it is unknown whether the tokens are revoked.',
   written:
     'PostgreSQL has stored the revocation, but the token store or the APIs did not confirm it, so some tokens may still be accepted.',
 }
 
 const UNPROVEN_TEXT =
-  'The revocation is stored, but it is not proven that every instance obeys it. Stop the instances that are named above, or bring them to this release and these stores; then run the same command again.'
+  'The revocation is stored, but it is not proven that every instance applies it. Stop the instances that are named above, or restart them with this release and with the stores of this command. Then run the same command again.'
 
 const INSTANCE_TEXTS: Record<InstanceProof['state'], string> = {
-  proven: 'proven: it accepted a test token before, and obeys the revocation.',
+  proven: 'proven: it accepted a test token before the revocation, and gave the expected result after it.',
   ended:
-    'has not reported for its lease, after which an instance answers no API. If no other instance answered, this database may not be the one that the service uses.',
-  old: 'NOT PROVEN: its release cannot be asked for a test token.',
-  silent: 'NOT PROVEN: it runs, but did not answer.',
+    'has not reported for longer than its lease, so it serves no API any more. If no instance is proven, this database may not be the one that the service uses.',
+  old: 'NOT PROVEN: its release is too old to check a test token.',
+  silent: 'NOT PROVEN: it is running, but did not report on the test token.',
   'other-store': 'NOT PROVEN: it does not see the tokens that this command stores.',
   'still-active':
-    'NOT PROVEN: it may still accept revoked tokens, since it does not obey the revocation of a test token.',
+    'NOT PROVEN: it may still accept revoked tokens, because it did not apply the revocation to a test token.',
 }
 
 export const stopCommands = [
@@ -61,7 +61,7 @@ export const stopCommands = [
       const scope = selectScope(args)
       if ((await stores.keyFollowers.findLastTokenStore()) === undefined)
         throw new Refusal(
-          'No instance of the server ever reported to this database. Set AUTH_DATABASE_URL to the one that the service uses. Nothing was changed.',
+          'No instance of the server has ever reported to this database. Set AUTH_DATABASE_URL to the one that the service uses. Nothing was changed.',
         )
       const { emergencyRevocations, tokens, revocationPublisher } = stores
       const leaseMs = config.keys.leaseMs
@@ -90,14 +90,14 @@ export const stopCommands = [
   }),
   defineCommand({
     name: 'stops',
-    summary: 'list the stops, oldest first',
+    summary: 'list the emergency revocations, oldest first',
     parameters: AUDIT_PARAMETERS,
     opens: 'database',
     async run({ stores, args }) {
       return buildAuditOutput(await stores.emergencyRevocations.readAudit(), args, {
         entrySchema: RevocationEntry,
         formatEntries: (entries) => entries.map(formatEntry).join('\n'),
-        emptyText: 'No tokens were ever revoked with stop.',
+        emptyText: 'There has been no emergency revocation.',
       })
     },
   }),
@@ -119,7 +119,7 @@ function selectScope(args: {
   if (args.issuedBefore) scopes.push({ kind: 'issued-before', at: args.issuedBefore })
   const [scope] = scopes
   if (!scope || scopes.length > 1)
-    throw new Refusal('Say which tokens: one of --client, --all-tokens and --issued-before.', { exitCode: 2 })
+    throw new Refusal('Give exactly one of --client, --all-tokens and --issued-before.', { exitCode: 2 })
   return scope
 }
 
@@ -175,14 +175,14 @@ function formatEvidence(evidence: Evidence): string {
     `PostgreSQL has stored the revocation${tokenStore === 'Redis' ? ', and Redis confirmed it' : ''}: ${describeCondition(evidence)}.`,
     ...formatInstances(instances),
     scope.kind === 'client'
-      ? `${scope.clientId} may get new tokens. To prevent that: agents disable ${scope.clientId}`
-      : 'Clients may get new tokens.',
+      ? `${scope.clientId} can get new tokens. To prevent that, run: auth agents disable ${scope.clientId}`
+      : 'Clients can get new tokens.',
     `Audit head: ${head}`,
   ].join('\n')
 }
 
 function formatInstances(instances: Evidence['instances']): string[] {
-  if (!instances) return ['No such agent is active, so no instance accepts a token of one.']
+  if (!instances) return ['No agent in this scope is active, so no instance accepts any of these tokens.']
   return instances.length > 0
     ? instances.map(({ host, state }) => `${host}: ${INSTANCE_TEXTS[state]}`)
     : ['No instance of the server is running.']
@@ -191,7 +191,7 @@ function formatInstances(instances: Evidence['instances']): string[] {
 /** Describes which tokens the stores now reject. */
 function describeCondition({ effect, confirmedCutoff }: RevocationEvidence): string {
   if (effect.kind === 'client')
-    return `its tokens with a generation below ${effect.credentialVersion} are revoked`
+    return `its tokens with a credential version below ${effect.credentialVersion} are revoked`
   const issuedBefore = confirmedCutoff?.issuedBefore
   const timeCondition = issuedBefore ? `, and those issued before ${issuedBefore.toISOString()}` : ''
   return `tokens with an epoch below ${confirmedCutoff?.epoch ?? 0} are revoked${timeCondition}`

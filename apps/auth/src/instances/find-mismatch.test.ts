@@ -99,7 +99,7 @@ const MISMATCHES: Record<
     { kekId: 'new' },
     [INSTANCE, { ...INSTANCE, host: 'auth-2:7', kekIds: ['old'] }],
     undefined,
-    /^auth-2:7 cannot open/,
+    /^auth-2:7 cannot decrypt/,
   ],
 }
 test.for(Object.entries(MISMATCHES))('reports %s', ([, [target, instances, lastTokenStore, message]]) => {

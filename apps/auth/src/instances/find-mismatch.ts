@@ -52,14 +52,14 @@ export function findMismatch(
   }
   for (const { host, origin } of instances)
     if (origin !== undefined && origin !== target.origin)
-      return `${host} serves ${origin}, and AUTH_ORIGIN is ${target.origin}. ${describeOriginRemedy(origin)}`
+      return `${host} serves ${origin}, but AUTH_ORIGIN is ${target.origin}. ${describeOriginRemedy(origin)}`
   const { kekId } = target
   if (kekId === undefined) return undefined
   const instancesWithoutKey = instances.filter(
     ({ kekIds }) => kekIds !== undefined && !kekIds.includes(kekId),
   )
   if (instancesWithoutKey.length > 0)
-    return `${instancesWithoutKey.map(({ host }) => host).join(', ')} cannot open what the first key in AUTH_KEK_FILE encrypts. Set AUTH_KEK_FILE to the file of the instances; a new key must be in the file of each before a command uses it.`
+    return `${instancesWithoutKey.map(({ host }) => host).join(', ')} cannot decrypt what the first key in AUTH_KEK_FILE encrypts. Set AUTH_KEK_FILE to the file that the instances use. A new key must be in the file of every instance before a command uses it.`
   return undefined
 }
 
@@ -70,18 +70,18 @@ function describeStoreMismatch(
   if (theirs.kind === 'postgresql')
     return own.kind === 'postgresql'
       ? undefined
-      : 'stores tokens in PostgreSQL, and AUTH_REDIS_URL is set. Unset it.'
+      : 'stores tokens in PostgreSQL, but AUTH_REDIS_URL is set. Unset it.'
   const theirStore = `stores tokens in Redis at ${theirs.address}, database ${theirs.database}`
-  if (own.kind === 'postgresql') return `${theirStore}, and AUTH_REDIS_URL is not set. Set it to that Redis.`
+  if (own.kind === 'postgresql') return `${theirStore}, but AUTH_REDIS_URL is not set. Set it to that Redis.`
   if (own.database !== theirs.database)
-    return `${theirStore}, and AUTH_REDIS_URL names database ${own.database}. Set it to that database.`
+    return `${theirStore}, but AUTH_REDIS_URL names database ${own.database}. Set it to that database.`
   if (own.prefix !== theirs.prefix)
-    return `${theirStore}, under keys that begin with ${theirs.prefix}, and this command uses ${own.prefix}. Run the command of that service.`
+    return `${theirStore}, under keys that begin with ${theirs.prefix}, but this command uses ${own.prefix}. Run the command of that service instead.`
   // Only instances give Redis an id. While none runs, a Redis that lost its data has none, so the address is compared instead.
   const isRestarted = redisId === undefined && !isRunning && own.address === theirs.address
   return redisId === theirs.id || isRestarted
     ? undefined
-    : `${theirStore}, and AUTH_REDIS_URL names another Redis. Set it to that one.`
+    : `${theirStore}, but AUTH_REDIS_URL names another Redis. Set it to the Redis that the instance uses.`
 }
 
 /** Describes how to set the origin. For an `http:` origin with a port, this names the variables of `npm run auth` too. */
@@ -89,5 +89,5 @@ function describeOriginRemedy(origin: string): string {
   const { protocol, port } = new URL(origin)
   const localRemedy =
     protocol === 'http:' && port ? ` With npm run auth: PORT=${port}, or ORIGIN=${origin}.` : ''
-  return `Set AUTH_ORIGIN to theirs.${localRemedy}`
+  return `Set AUTH_ORIGIN to the origin of the instances.${localRemedy}`
 }

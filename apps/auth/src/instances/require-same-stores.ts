@@ -60,6 +60,6 @@ export async function requireSameStores(
   }
   if (encrypts && (await stores.keys.inspect()).some((key) => key instanceof UnreadableKey))
     throw new Refusal(
-      'AUTH_KEK_FILE cannot decrypt a signing key. Set it to the file that the running instances use; if it is lost, see docs/runbooks/lost-key-encryption-key.md. Nothing was changed.',
+      'The keys in AUTH_KEK_FILE cannot decrypt a signing key. Set AUTH_KEK_FILE to the file that the running instances use. If that file is lost, see docs/runbooks/lost-key-encryption-key.md. Nothing was changed.',
     )
 }

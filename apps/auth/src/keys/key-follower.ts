@@ -108,7 +108,9 @@ export async function openKeyFollower(deps: KeyFollowerDeps): Promise<KeyFollowe
   const removeInstance = () =>
     followers
       .remove(instanceId)
-      .catch((error: unknown) => log.warn('this instance could not be removed from the list', { error }))
+      .catch((error: unknown) =>
+        log.warn('this instance could not be removed from the list of instances', { error }),
+      )
   try {
     await poll()
   } catch (error) {

@@ -70,7 +70,7 @@ export interface StepOptions {
 }
 
 /** Which instances are running, and which of them have not adopted a change. */
-export interface AdoptionStatus {
+interface AdoptionStatus {
   readonly live: readonly Follower[]
   /** The live instances that still sign by an older ring. */
   readonly behind: readonly Follower[]
@@ -138,7 +138,7 @@ export function createKeyOperations({ keys, settings, by }: KeyOperationsDeps): 
     async rotate(options = {}) {
       const view = await keys.view()
       const next = findDueStep(view.ring, toCircumstances(view))
-      if (!next) return err({ reason: 'No key signs: run "auth keys init" once.' })
+      if (!next) return err({ reason: 'There is no signing key. Create one with: auth keys init' })
       const hasSuccessor = view.ring.keys.some(({ state }) => state === 'generated' || state === 'published')
       const beginsRotation = next.safeFrom > view.now && options.early === true && !hasSuccessor
       if (next.safeFrom > view.now && !beginsRotation) return ok({ next })
@@ -180,8 +180,10 @@ function selectOnlyKey(
   state: (typeof REQUIRED_STATES)[keyof typeof REQUIRED_STATES],
 ): Result<string, KeyRefusal> {
   const [onlyKey, anotherKey] = ring.keys.filter((key) => key.state === state)
-  if (!onlyKey) return err({ reason: `No key is ${state}.` })
-  return anotherKey ? err({ reason: `Several keys are ${state}: name one.` }) : ok(onlyKey.kid)
+  if (!onlyKey) return err({ reason: `There is no key in the state ${state}.` })
+  return anotherKey
+    ? err({ reason: `Several keys are in the state ${state}. Add the kid of one of them to the command.` })
+    : ok(onlyKey.kid)
 }
 
 function toRingChange(
@@ -215,11 +217,11 @@ export async function verifyKeys(operations: KeyOperations): Promise<KeyVerifica
   const findings: string[] = []
   for (const key of inspectedKeys) {
     if (key instanceof UnreadableKey)
-      findings.push(`Key ${key.kid} cannot be opened, or its row was changed.`)
+      findings.push(`Key ${key.kid} cannot be decrypted, or its row was changed.`)
     else if (key.privateJwk) {
       const claims = { instanceId: 'verify', ringVersion: view.ring.version }
       if (!(await verifyProof(signProof(key.privateJwk, claims), key.publicJwk, claims)))
-        findings.push(`Key ${key.kid} does not verify what it signs.`)
+        findings.push(`The public part of key ${key.kid} does not verify what its private part signs.`)
     }
   }
   const chain = verifyKeyAudit(await operations.keys.readAudit())
@@ -229,22 +231,29 @@ export async function verifyKeys(operations: KeyOperations): Promise<KeyVerifica
     for (const { kid, state } of view.ring.keys) {
       const auditedState = auditedStates.get(kid)
       if (auditedState !== state)
-        findings.push(`Key ${kid} is ${state}; by the audit it is ${auditedState ?? 'unknown'}.`)
+        findings.push(
+          auditedState === undefined
+            ? `Key ${kid} is in the state ${state}, but the audit does not contain it.`
+            : `Key ${kid} is in the state ${state}, but its state in the audit is ${auditedState}.`,
+        )
     }
     const kids = new Set(view.ring.keys.map(({ kid }) => kid))
-    for (const kid of auditedStates.keys()) if (!kids.has(kid)) findings.push(`Key ${kid} is gone.`)
+    for (const kid of auditedStates.keys())
+      if (!kids.has(kid)) findings.push(`Key ${kid} is in the audit, but not in the key ring.`)
   }
   const signingKey = findSigningKey(view.ring)
-  if (!signingKey) findings.push('No key signs.')
+  if (!signingKey) findings.push('There is no signing key.')
   const circumstances = operations.toCircumstances(view)
   const liveFollowers = view.followers.filter((follower) => isLive(follower, circumstances))
   for (const follower of liveFollowers) {
     const { host, problem, ringVersion, signingKid, proof } = follower
     if (problem) findings.push(`Instance ${host}: ${problem}.`)
     else if (!signingKey || signingKid !== signingKey.kid || ringVersion !== view.ring.version)
-      findings.push(`Instance ${host} signs with ${signingKid ?? 'nothing'}, by ring ${ringVersion}.`)
+      findings.push(
+        `Instance ${host} signs with ${signingKid ?? 'nothing'} (ring ${ringVersion}), not with ${signingKey?.kid ?? 'nothing'} (ring ${view.ring.version}).`,
+      )
     else if (!(await verifyProof(proof ?? '', signingKey.publicJwk, follower)))
-      findings.push(`Instance ${host} signs what its key does not verify.`)
+      findings.push(`The signing key does not verify the signature that instance ${host} reported.`)
   }
   return {
     keys: inspectedKeys.length,

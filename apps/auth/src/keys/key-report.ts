@@ -1,4 +1,5 @@
 import type { KeyAuditEntry } from './key-audit.ts'
+import type { Follower } from './key-follower-store.ts'
 import {
   type Circumstances,
   type DueStep,
@@ -10,7 +11,7 @@ import {
 import type { RingView } from './key-store.ts'
 
 /** Formats a table. Each column is as wide as its widest cell. */
-export function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((cell, column) =>
     Math.max(cell.length, ...rows.map((row) => row[column]?.length ?? 0)),
   )
@@ -36,7 +37,7 @@ function formatDuration(ms: number): string {
 }
 
 export const formatRefusal = ({ reason, safeFrom }: KeyRefusal) =>
-  safeFrom ? `${reason} It is safe from ${safeFrom.toISOString()}.` : reason
+  safeFrom ? `${reason} This step is safe from ${safeFrom.toISOString()}.` : reason
 
 export const toRefusalJson = ({ reason, safeFrom }: KeyRefusal) => ({
   reason,
@@ -96,7 +97,7 @@ export function formatRing(view: RingView, circumstances: Circumstances): string
   return [
     keys.length > 0
       ? formatTable(['KID', 'ALG', 'STATE', 'FOR', 'AGE'], keys)
-      : 'There is no key yet. Make the first with: keys init',
+      : 'There is no key yet. Create the first one with: auth keys init',
     '',
     formatDueStep(findDueStep(view.ring, circumstances), view.now),
     '',
@@ -106,8 +107,17 @@ export function formatRing(view: RingView, circumstances: Circumstances): string
   ].join('\n')
 }
 
+/** Formats the key that each live instance signs with. */
+export const formatInstances = (live: readonly Follower[]) =>
+  live.length > 0
+    ? formatTable(
+        ['INSTANCE', 'SIGNS WITH'],
+        live.map(({ host, signingKid }) => [host, signingKid ?? 'nothing']),
+      )
+    : 'No instance of the server is running.'
+
 export function formatDueStep(dueStep: DueStep | undefined, now: Date): string {
-  if (!dueStep) return 'No key signs.'
+  if (!dueStep) return 'There is no signing key.'
   const stepText = dueStep.kid ? `${dueStep.step} ${dueStep.kid}` : dueStep.step
   if (dueStep.safeFrom <= now) return `Due now: ${stepText}.`
   return `Nothing is due. Next: ${stepText}, from ${dueStep.safeFrom.toISOString()}.`

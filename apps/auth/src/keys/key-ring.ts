@@ -44,7 +44,7 @@ const refuse = (reason: string, safeFrom?: Date): StepResult => err({ reason, ..
 
 /** Creates the first key. It signs immediately, because no verifier can have cached an earlier key set. */
 export function createFirstKey(ring: KeyRing, kid: string): StepResult {
-  if (findSigningKey(ring)) return refuse('A key signs already.')
+  if (findSigningKey(ring)) return refuse('There is already a signing key.')
   return ok([{ kid, from: undefined, to: 'signing' }])
 }
 
@@ -52,7 +52,7 @@ export function createFirstKey(ring: KeyRing, kid: string): StepResult {
 export function generate(ring: KeyRing, kid: string): StepResult {
   const successorKey = ring.keys.find(({ state }) => state === 'generated' || state === 'published')
   if (successorKey)
-    return refuse(`${successorKey.kid} is ${successorKey.state} already; it is the successor.`)
+    return refuse(`There is already a successor: ${successorKey.kid}, in the state ${successorKey.state}.`)
   return ok([{ kid, from: undefined, to: 'generated' }])
 }
 
@@ -69,9 +69,12 @@ export function activate(ring: KeyRing, kid: string, circumstances: Circumstance
   return requireState(ring, kid, 'published', (key) => {
     const behind = findLaggingInstances(ring, circumstances)
     if (behind.length > 0)
-      return refuse(`Not every instance publishes it yet: ${behind.map(({ host }) => host).join(', ')}.`)
+      return refuse(
+        `These instances do not publish the key yet: ${behind.map(({ host }) => host).join(', ')}.`,
+      )
     const safeFrom = computeActivationTime(key, circumstances)
-    if (safeFrom > circumstances.now) return refuse('Others may still keep the key set without it.', safeFrom)
+    if (safeFrom > circumstances.now)
+      return refuse('APIs and other verifiers may still cache the key set without this key.', safeFrom)
     const previousKey = findSigningKey(ring)
     return ok([
       ...(previousKey ? [{ kid: previousKey.kid, from: 'signing', to: 'retiring' } as const] : []),
@@ -91,10 +94,11 @@ export function retire(ring: KeyRing, kid: string, circumstances: Circumstances)
     )
     if (signingInstances.length > 0)
       return refuse(
-        `An instance still signs with it: ${signingInstances.map(({ host }) => host).join(', ')}.`,
+        `These instances still sign with the key: ${signingInstances.map(({ host }) => host).join(', ')}.`,
       )
     const safeFrom = computeRetirementTime(key, circumstances.policy)
-    if (safeFrom > circumstances.now) return refuse('What it signed may still be in use.', safeFrom)
+    if (safeFrom > circumstances.now)
+      return refuse('Something that this key signed may still be in use.', safeFrom)
     return ok([{ kid, from: 'retiring', to: 'retired' }])
   })
 }
@@ -107,7 +111,7 @@ export function retire(ring: KeyRing, kid: string, circumstances: Circumstances)
 export function revoke(ring: KeyRing, kid: string, newKid: string): StepResult {
   const key = ring.keys.find((candidate) => candidate.kid === kid)
   if (!key) return refuse(`There is no key ${kid}.`)
-  if (key.state === 'revoked') return refuse(`${kid} is revoked already.`)
+  if (key.state === 'revoked') return refuse(`Key ${kid} is already revoked.`)
   const revocation: Transition = { kid, from: key.state, to: 'revoked' }
   if (key.state !== 'signing') return ok([revocation])
   const successorKey =
@@ -218,5 +222,7 @@ function requireState(
 ): StepResult {
   const key = ring.keys.find((candidate) => candidate.kid === kid)
   if (!key) return refuse(`There is no key ${kid}.`)
-  return key.state === state ? takeStep(key) : refuse(`${kid} is ${key.state}, not ${state}.`)
+  return key.state === state
+    ? takeStep(key)
+    : refuse(`Key ${kid} is in the state ${key.state}, but this step needs the state ${state}.`)
 }

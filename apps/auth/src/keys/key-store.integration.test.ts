@@ -96,7 +96,7 @@ test('publishes a key for one of three simultaneous operators, and tells the oth
   const results = await Promise.all([publishKey(kid), publishKey(kid), publishKey(kid)])
   expect(results.filter((result) => result.ok)).toHaveLength(1)
   expect(results.find((result) => !result.ok)).toMatchObject({
-    error: { reason: `${kid} is published, not generated.` },
+    error: { reason: `Key ${kid} is in the state published, but this step needs the state generated.` },
   })
   expect(await keys.readAudit()).toHaveLength(3)
 })

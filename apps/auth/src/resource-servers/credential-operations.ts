@@ -99,7 +99,7 @@ export function createCredentialOperations(deps: CredentialOperationsDeps): Cred
       const resumed =
         pendingSecret !== undefined && listSecrets(servers, clientId).includes(hashSecret(pendingSecret))
       if (!replace && (await fileExists(secretFile)))
-        return err(`${secretFile} is there already. To replace it: --replace`)
+        return err(`${secretFile} already exists. To overwrite it, add --replace. Nothing was changed.`)
       const secret = resumed ? pendingSecret : createResourceServer(clientId, 'https://none.example').secret
       const addition = resumed ? ok(servers) : addSecret(servers, clientId, hashSecret(secret))
       if (!addition.ok) return addition
@@ -117,7 +117,7 @@ export function createCredentialOperations(deps: CredentialOperationsDeps): Cred
         onWritten('added', clientId, newFingerprint)
       }
       const wait = await waitForInstances(clientId, 'Not every instance accepts the new secret')
-      if (!wait.ok) return err(`${wait.error} The API keeps the old one. ${file.runAgain}`)
+      if (!wait.ok) return err(`${wait.error} The API still uses the old secret. ${file.runAgain}`)
       await rename(pendingFile, secretFile)
       return ok({ fingerprint: newFingerprint, instances: wait.value, resumed })
     },
@@ -144,7 +144,7 @@ export function createCredentialOperations(deps: CredentialOperationsDeps): Cred
       }
       const wait = await waitForInstances(
         clientId,
-        'The secret is out of the file, but may still be accepted by',
+        'The secret was removed from the file, but these instances may still accept it',
       )
       if (!wait.ok) return err(`${wait.error} ${file.runAgain}`)
       return ok({ fingerprint: toFingerprint(remainingDigest), instances: wait.value })
@@ -187,7 +187,7 @@ function openServersFile({
       if (copyFile === undefined) return undefined
       const [servedServers, copyServers] = [await readResourceServers(servedFile), await readServers()]
       if (differsByAtMostOneSecret({ served: servedServers, copy: copyServers }, clientId)) return undefined
-      return `${copyFile} is a copy from before other changes of ${servedFile}. Remove it, and start again.`
+      return `${copyFile} was copied before other changes to ${servedFile}, and would undo them. Remove the copy, and start again.`
     },
     /** The operator's next step when the wait fails. */
     runAgain: `${copyFile === undefined ? '' : `Put ${copyFile} in place of ${servedFile}. `}Run the same command again.`,

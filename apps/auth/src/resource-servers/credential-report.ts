@@ -23,15 +23,16 @@ export const toCredentialsJson = (view: CredentialView) => ({
 
 export function formatCredentials(view: CredentialView): string {
   const report = toCredentialsJson(view)
-  const formatAgo = (seconds: number | null, never: string) => (seconds === null ? never : `${seconds} s ago`)
+  const formatAgo = (event: string, seconds: number | null, never: string) =>
+    seconds === null ? never : `${event} ${seconds} s ago`
   const serverLines = report.resource_servers.flatMap(
     ({ client_id: id, audience, secrets, behind: lateHosts }) => [
       `${id}  ${audience}  ${secrets.length === 1 ? '1 secret' : `${secrets.length} secrets`}`,
       ...secrets.map(
         (secret) =>
-          `    ${secret.fingerprint}  known since ${formatAgo(secret.age_seconds, 'no instance has run')}, used ${formatAgo(secret.used_seconds_ago, 'never')}`,
+          `    ${secret.fingerprint}  ${formatAgo('first loaded', secret.age_seconds, 'not loaded by any instance yet')}, ${formatAgo('last used', secret.used_seconds_ago, 'never used')}`,
       ),
-      ...(lateHosts.length > 0 ? [`    not followed yet by: ${lateHosts.join(', ')}`] : []),
+      ...(lateHosts.length > 0 ? [`    not loaded yet by: ${lateHosts.join(', ')}`] : []),
     ],
   )
   const instanceLines = report.instances.map(
@@ -41,7 +42,7 @@ export function formatCredentials(view: CredentialView): string {
     ...serverLines,
     '',
     ...(instanceLines.length > 0
-      ? ['Running:', ...instanceLines.map((line) => `    ${line}`)]
+      ? ['Running instances:', ...instanceLines.map((line) => `    ${line}`)]
       : ['No instance of the server is running.']),
   ].join('\n')
 }

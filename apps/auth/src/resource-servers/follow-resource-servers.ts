@@ -121,7 +121,9 @@ export async function followResourceServers({
       await polling[Symbol.asyncDispose]()
       await followers
         .remove(instance.instanceId)
-        .catch((error: unknown) => log.warn('this instance could not be removed from the list', { error }))
+        .catch((error: unknown) =>
+          log.warn('this instance could not be removed from the list of instances', { error }),
+        )
     },
   }
 }

@@ -81,7 +81,7 @@ test.for<[condition: string, change: Partial<CredentialView>, message: string]>(
   [
     'the newer one was first accepted less than a lease ago',
     { secrets: [createHistory(older, undefined), { ...createHistory(newer, 0), firstSeenMsAgo: 14_900 }] },
-    'has been known for 14.9 s. It must be for 15 s',
+    'has been known for 14.9 s. It must have been known for 15 s',
   ],
   [
     'an instance accepts only the older one',

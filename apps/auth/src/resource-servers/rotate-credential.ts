@@ -30,7 +30,9 @@ export function addSecret(
   const server = servers.find(({ client_id }) => client_id === clientId)
   if (!server) return err(`There is no resource server ${clientId} in the file.`)
   if (server.secrets.length > 1)
-    return err(`${clientId} has two secrets already. Remove one: resource-servers finish ${clientId}`)
+    return err(
+      `${clientId} already has two secrets. Remove one with: auth resource-servers finish ${clientId}`,
+    )
   return ok(replaceServer(servers, { ...server, secrets: [...server.secrets, digest] }))
 }
 
@@ -103,12 +105,12 @@ export function removeSecret(
   const knownMs = findHistory(view, clientId, newer)?.firstSeenMsAgo ?? 0
   if (knownMs < view.leaseMs)
     return err(
-      `The secret ${toFingerprint(newer)} has been known for ${toSeconds(knownMs)} s. It must be for ${toSeconds(view.leaseMs)} s.`,
+      `The secret ${toFingerprint(newer)} has been known for ${toSeconds(knownMs)} s. It must have been known for ${toSeconds(view.leaseMs)} s. Wait, then run the same command again.`,
     )
   const removedUseMsAgo = findLastUse(view, clientId, removedDigest)
   if (!evenIfUsed && removedUseMsAgo !== undefined && removedUseMsAgo < view.leaseMs)
     return err(
-      `The secret ${toFingerprint(removedDigest)} was used ${toSeconds(removedUseMsAgo)} s ago. It can be removed when it has not been used for ${toSeconds(view.leaseMs)} s. After a leak: --even-if-used`,
+      `The secret ${toFingerprint(removedDigest)} was used ${toSeconds(removedUseMsAgo)} s ago. It can be removed when it has not been used for ${toSeconds(view.leaseMs)} s.${which === 'older' ? ' To remove it now, for example after a leak, add --even-if-used.' : ''}`,
     )
   if (findLastUse(view, clientId, remainingDigest) === undefined)
     return err(

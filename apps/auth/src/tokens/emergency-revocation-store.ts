@@ -152,7 +152,7 @@ async function raiseCredentialVersion(
   )
   return rows[0]
     ? ok({ kind: 'client', clientId, credentialVersion: rows[0].generation })
-    : err(`There is no agent ${clientId}, or it was deleted, and its tokens with it.`)
+    : err(`There is no agent ${clientId}, or it was deleted and its tokens were revoked.`)
 }
 
 function toAuditEntry(

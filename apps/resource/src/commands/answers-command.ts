@@ -14,12 +14,12 @@ import { readPublishedGuides } from '../guides/read-published-guides.ts'
 import { defineCommand } from './define-command.ts'
 import { reviewerOption } from './guides-command.ts'
 
-const REASON_HELP = 'why, for the audit; nothing of a person'
+const REASON_HELP = 'the reason, for the audit log and "answers list"; no personal data'
 const reasonOption = option('--reason <text>', REASON_HELP, { parse: parseReason })
 const triggerArgument = argument('<id>', 'the id of a trigger, as "triggers list" prints it')
 const sectionArgument = argument(
   '<section>',
-  'the end of the section’s URL: slug#anchor, or slug#intro for the beginning',
+  'the end of the section’s URL: slug#anchor, or slug#intro for the introduction',
 )
 
 /** The commands for answers, triggers and withdrawn sections. Every instance applies a change within two seconds. */
@@ -38,23 +38,26 @@ export const answersCommands = [
   }),
   defineCommand({
     name: 'answers pause',
-    summary: 'stop answering questions at every instance, until "answers resume"; this is audited',
+    summary: 'stop answering questions at every instance, until "answers resume"; the audit log records this',
     parameters: { reason: reasonOption },
     opens: 'database',
     async run({ db, args, operator, now }) {
       const target = { ...ALL_ANSWERS, reason: args.reason }
       if (!(await turnOff(db, target, { actor: operator.user, action: 'answers pause', now: now() })))
-        throw new Refusal('Answers are paused already.')
-      return { json: { paused: true }, text: 'Answers are paused. "answers resume" undoes it.' }
+        throw new Refusal('Answers are already paused. Nothing was changed.')
+      return {
+        json: { paused: true },
+        text: 'Paused answers. Every instance follows within two seconds. To undo this, run "answers resume".',
+      }
     },
   }),
   defineCommand({
     name: 'answers resume',
-    summary: 'answer questions again; this is audited',
+    summary: 'answer questions again; the audit log records this',
     opens: 'database',
     async run({ db, operator, now }) {
       if (!(await turnOn(db, ALL_ANSWERS, { actor: operator.user, action: 'answers resume', now: now() })))
-        throw new Refusal('Answers are not paused.')
+        throw new Refusal('Answers are not paused. Nothing was changed.')
       return { json: { paused: false }, text: 'Questions are answered again.' }
     },
   }),
@@ -84,7 +87,7 @@ export const answersCommands = [
   }),
   defineCommand({
     name: 'triggers review',
-    summary: 'record that a named attorney read a trigger of this release today',
+    summary: 'record that an attorney reviewed a trigger of this release today',
     parameters: { id: triggerArgument, by: reviewerOption },
     opens: 'database',
     async run({ db, args: { id, by }, now }) {
@@ -93,39 +96,43 @@ export const answersCommands = [
       await recordTriggerReview(db, review)
       return {
         json: { id, version, reviewed: review.day },
-        text: `Version ${version} of ${id} is reviewed as of ${review.day}.`,
+        text: `Recorded that ${by} reviewed version ${version} of ${id} on ${review.day}.`,
       }
     },
   }),
   defineCommand({
     name: 'triggers disable',
-    summary: 'stop handing people off by a trigger, until "triggers enable"; this is audited',
+    summary:
+      'stop a trigger from referring people to an attorney, until "triggers enable"; the audit log records this',
     parameters: { id: triggerArgument, reason: reasonOption },
     opens: 'database',
     async run({ db, args: { id, reason }, operator, now }) {
       requireTrigger(id)
       const target = { kind: 'trigger', target: id, reason } as const
       if (!(await turnOff(db, target, { actor: operator.user, action: 'triggers disable', now: now() })))
-        throw new Refusal(`${id} is disabled already.`)
-      return { json: { id, disabled: true }, text: `${id} is disabled. "triggers enable ${id}" undoes it.` }
+        throw new Refusal(`${id} is already disabled. Nothing was changed.`)
+      return {
+        json: { id, disabled: true },
+        text: `Disabled ${id}. To undo this, run "triggers enable ${id}".`,
+      }
     },
   }),
   defineCommand({
     name: 'triggers enable',
-    summary: 'hand people off by a trigger again; this is audited',
+    summary: 'let a disabled trigger refer people to an attorney again; the audit log records this',
     parameters: { id: triggerArgument },
     opens: 'database',
     async run({ db, args: { id }, operator, now }) {
       const target = { kind: 'trigger', target: id } as const
       if (!(await turnOn(db, target, { actor: operator.user, action: 'triggers enable', now: now() })))
-        throw new Refusal(`${id} is not disabled.`)
-      return { json: { id, disabled: false }, text: `${id} is enabled.` }
+        throw new Refusal(`${id} is not disabled. Nothing was changed.`)
+      return { json: { id, disabled: false }, text: `Enabled ${id}.` }
     },
   }),
   defineCommand({
     name: 'guides withdraw',
     summary:
-      'take a section out of its guide, of search and of answers until "guides restore"; it is audited',
+      'hide the text of a section in its guide, in search and in answers, until "guides restore"; the audit log records this',
     parameters: {
       section: sectionArgument,
       reason: option('--reason <text>', REASON_HELP, { parse: parseReason, required: true }),
@@ -135,23 +142,23 @@ export const answersCommands = [
       const id = await requireSection(db, args.section)
       const target = { kind: 'section', target: id, reason: args.reason } as const
       if (!(await turnOff(db, target, { actor: operator.user, action: 'guides withdraw', now: now() })))
-        throw new Refusal(`${id} is withdrawn already.`)
+        throw new Refusal(`${id} is already withdrawn. Nothing was changed.`)
       return {
         json: { section: id, withdrawn: true },
-        text: `${id} is withdrawn. "guides restore ${args.section}" undoes it.`,
+        text: `Withdrew ${id}. To undo this, run "guides restore ${args.section}".`,
       }
     },
   }),
   defineCommand({
     name: 'guides restore',
-    summary: 'show a withdrawn section again; this is audited',
+    summary: 'show a withdrawn section again; the audit log records this',
     parameters: { section: sectionArgument },
     opens: 'database',
     async run({ db, args, operator, now }) {
       const id = removeIntroSuffix(args.section)
       const target = { kind: 'section', target: id } as const
       if (!(await turnOn(db, target, { actor: operator.user, action: 'guides restore', now: now() })))
-        throw new Refusal(`${id} is not withdrawn.`)
+        throw new Refusal(`${id} is not withdrawn. Nothing was changed.`)
       return { json: { section: id, withdrawn: false }, text: `${id} is shown again.` }
     },
   }),
@@ -166,13 +173,14 @@ async function requireSection(db: Database, section: string): Promise<string> {
   const guide = (published?.guides ?? loadGuides()).find((each) => each.slug === slug)
   if (!guide) throw new Refusal(`${slug} is not published.`)
   const ids = listGuideSections(guide).map(({ id, key }) => (key === 'intro' ? `${id}#intro` : id))
-  if (!ids.includes(section)) throw new Refusal(`${slug} has no such section. It has: ${ids.join(', ')}.`)
+  if (!ids.includes(section))
+    throw new Refusal(`There is no section ${section}. The sections of ${slug} are: ${ids.join(', ')}.`)
   return removeIntroSuffix(section)
 }
 
 function requireTrigger(id: string): TriggerFile {
   const trigger = loadTriggers().find((each) => each.id === id)
-  if (!trigger) throw new Refusal(`No trigger has the id ${id}. "triggers list" names them.`)
+  if (!trigger) throw new Refusal(`No trigger has the id ${id}. To list the ids, run "triggers list".`)
   return trigger
 }
 
@@ -190,7 +198,7 @@ function describeTrigger({ id, urgency, disabled, reviewed, reviewedBy }: Listed
 function parseReason(text: string): string {
   const reason = text.trim()
   if (reason === '' || reason.length > 500 || /\p{C}/u.test(reason))
-    throw new Refusal('--reason must have 1 to 500 characters.')
+    throw new Refusal('--reason must have 1 to 500 characters, and no control or format characters.')
   return reason
 }
 

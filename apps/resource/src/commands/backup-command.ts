@@ -1,4 +1,4 @@
-import { argument, flag, option, Refusal, refuseFileError } from '@plainpath/commands'
+import { argument, flag, formatCount, option, Refusal, refuseFileError } from '@plainpath/commands'
 import { readLog, selectLinesSince } from '@plainpath/http'
 import {
   BackupError,
@@ -11,6 +11,7 @@ import {
 import { eraseEverything, readErasures, replayErasures } from '../erasure-log.ts'
 import { MIGRATIONS } from '../migrations.ts'
 import { defineCommand } from './define-command.ts'
+import { formatErasureCounts } from './format-erasure-counts.ts'
 
 /** Used proofs need no backup, because no proof is accepted for longer than 70 s. */
 const EXCLUDED_TABLES = ['used_proofs']
@@ -33,14 +34,14 @@ export const backupCommands = [
       }).catch(refuseFileError((code) => `${file} cannot be written (${code}).`))
       return {
         json: { ok: true, file, rows, bytes, made_at: madeAt },
-        text: `${rows} rows of ${madeAt} are in ${file}, ${bytes} bytes.\nKeep the key-encryption keys elsewhere: without them, the encrypted values in the backup are lost, and anyone who has both can read them. Other values are not encrypted, so protect the file as well.`,
+        text: `Wrote ${formatCount(rows, 'row')}, as of ${madeAt}, to ${file} (${bytes} bytes).\nKeep the key-encryption keys elsewhere: without them, the encrypted values in the backup are lost, and anyone who has both can read them. Other values are not encrypted, so protect the file as well.`,
       }
     },
   }),
   defineCommand({
     name: 'restore',
     summary:
-      'restore a backup into an empty database; then repeat the erasures in the log, or erase every entry and message',
+      'restore a backup into an empty database; then repeat the erasures in the log, or erase every waitlist entry and message',
     parameters: {
       file: argument('<file>', 'the file that `backup` wrote'),
       log: option(
@@ -57,17 +58,19 @@ export const backupCommands = [
     async run({ settings, args, operator, now }) {
       if (args.log === undefined && !args.eraseEverything)
         throw new Refusal(
-          'Say what was erased since the backup: --log <path> with the logs since then, or --erase-everything.',
+          'Nothing was restored. Add --log <path> with the log since the backup, to repeat the erasures. If there is no log, add --erase-everything.',
           { exitCode: 2 },
         )
       const database = { url: requireOwnerUrl(settings), folder: MIGRATIONS }
-      const refuseFile = refuseFileError((code) => `${args.file} cannot be read (${code}).`)
+      const refuseFile = refuseFileError(
+        (code) => `${args.file} cannot be read (${code}). Nothing was changed.`,
+      )
       const { made_at: madeAt } = await readBackupHeader(args.file).catch(refuseBackupError).catch(refuseFile)
       const erasures =
         args.log === undefined
           ? undefined
           : await readErasures(selectLinesSince(readLog(args.log), new Date(madeAt))).catch(
-              refuseFileError((code) => `${args.log} cannot be read (${code}).`),
+              refuseFileError((code) => `${args.log} cannot be read (${code}). Nothing was changed.`),
             )
       const { rows } = await loadBackup({ ...database, app: 'resource', file: args.file }).catch(
         refuseBackupError,
@@ -82,7 +85,6 @@ export const backupCommands = [
       const queuedMails = queuedRows[0]?.count ?? 0
       const appRole = decodeURIComponent(new URL(settings.RESOURCE_DATABASE_URL).username)
       await openRestoredDatabase({ ...database, appRole })
-      const erasureSummary = `${erased.entries} entries of the waitlist and ${erased.messages} messages`
       return {
         json: {
           ok: true,
@@ -93,11 +95,11 @@ export const backupCommands = [
           [erasures ? 'replayed' : 'everything']: erased,
         },
         text: [
-          `Restored ${rows} rows of ${madeAt}.`,
+          `Restored ${formatCount(rows, 'row')}, as of ${madeAt}.`,
           erasures
-            ? `From the log, these were erased again: ${erasureSummary}.`
-            : `Everything was erased: ${erasureSummary}.`,
-          `${queuedMails} mails are queued. Any that were sent after the backup will be sent again, with the same Message-ID.`,
+            ? `Erased again what the log records as erased: ${formatErasureCounts(erased)}.`
+            : `Erased the whole waitlist and all messages: ${formatErasureCounts(erased)}.`,
+          `Mails in the queue: ${queuedMails}. Any that were already sent after the backup will be sent again, with the same Message-ID.`,
         ].join('\n'),
       }
     },
@@ -106,7 +108,10 @@ export const backupCommands = [
 
 function requireOwnerUrl(settings: { readonly RESOURCE_MIGRATION_DATABASE_URL: string | undefined }): string {
   const url = settings.RESOURCE_MIGRATION_DATABASE_URL
-  if (!url) throw new Refusal('Set RESOURCE_MIGRATION_DATABASE_URL to the database URL of the owner role.')
+  if (!url)
+    throw new Refusal(
+      'RESOURCE_MIGRATION_DATABASE_URL is missing. Set it to the database URL of the role that owns the tables.',
+    )
   return url
 }
 

@@ -17,7 +17,8 @@ import { defineCommand, limitOption, type ResourceContext } from './define-comma
 import { readShortText } from './read-short-text.ts'
 
 const messageArgument = argument('<id>', 'the id of the message', (text) => {
-  if (!ContactId.safeParse(text).success) throw new Refusal('This is not the id of a message.')
+  if (!ContactId.safeParse(text).success)
+    throw new Refusal('The argument is not the id of a message. To list the ids, run "contact list".')
   return text
 })
 
@@ -25,7 +26,7 @@ export const contactCommands = [
   defineCommand({
     name: 'contact list',
     summary:
-      'list the newest messages, urgent messages first, without texts and addresses; decrypting triggers is audited',
+      'list the newest messages, urgent ones first, without texts and addresses; the audit log records that triggers were decrypted',
     parameters: { limit: limitOption },
     settings: ['RESOURCE_KEK_FILE'],
     opens: 'database',
@@ -44,7 +45,7 @@ export const contactCommands = [
   }),
   defineCommand({
     name: 'contact show',
-    summary: 'print a message and the reply address; this is audited',
+    summary: 'print a message and its reply address; the audit log records this',
     parameters: { id: messageArgument },
     settings: ['RESOURCE_KEK_FILE'],
     opens: 'database',
@@ -62,7 +63,7 @@ export const contactCommands = [
   }),
   defineCommand({
     name: 'contact assign',
-    summary: 'assign a delivered message to a member of staff; this is audited',
+    summary: 'assign a delivered message to a member of staff; the audit log records this',
     parameters: {
       id: messageArgument,
       to: option('--to <name>', 'the name of the member of staff (default: the user who runs the command)', {
@@ -75,7 +76,7 @@ export const contactCommands = [
   }),
   defineCommand({
     name: 'contact answered',
-    summary: 'record that staff answered a message; this is audited',
+    summary: 'record that staff answered a message; the audit log records this',
     parameters: { id: messageArgument },
     opens: 'database',
     run: ({ db, args: { id }, operator, now }) => recordStep(db, { kind: 'answered' }, { id, operator, now }),
@@ -83,7 +84,7 @@ export const contactCommands = [
   defineCommand({
     name: 'contact close',
     summary:
-      'close a message with a staff note, which is erased together with the message text; this is audited',
+      'close a message with a staff note, which is erased together with the message text; the audit log records this',
     parameters: {
       id: messageArgument,
       noteFile: option(
@@ -102,14 +103,14 @@ export const contactCommands = [
   }),
   defineCommand({
     name: 'contact erase',
-    summary: 'erase the content, addresses and mails of a message; this is audited',
+    summary: 'erase the content, addresses and mails of a message; the audit log records this',
     parameters: { id: messageArgument },
     opens: 'database',
     async run({ db, args: { id }, operator, now, log }) {
       if (!(await eraseMessage(db, { id, actor: operator.user, now: now() })))
         throw new Refusal('There is no message with this id, or the message was already erased.')
       createErasureLogger(log, operator)('message', id)
-      return { json: { id, status: 'erased' }, text: `${id} is erased.` }
+      return { json: { id, status: 'erased' }, text: `Erased the content of message ${id}.` }
     },
   }),
 ]
@@ -142,7 +143,10 @@ async function recordStep(
     )
   return {
     json: { id, staffState: state },
-    text: `${id} is ${step.kind === 'assign' ? `with ${step.owner}, ${state}` : state}.`,
+    text:
+      step.kind === 'assign'
+        ? `Assigned message ${id} to ${step.owner}. Its state is: ${state}.`
+        : `Message ${id} is now ${state}.`,
   }
 }
 
@@ -163,7 +167,7 @@ const describeListedMessage = ({
     id,
     createdAt.toISOString(),
     describeAge(ageMinutes),
-    `${topic}, ${state}${owner === null ? '' : `, with ${owner}`}`,
+    `${topic}, ${state}${owner === null ? '' : `, assigned to ${owner}`}`,
     ...(urgency === null ? [] : [`${urgency}: ${triggers.join(', ')}`]),
   ].join('  ')
 
@@ -195,7 +199,7 @@ function describeWriter({ writtenBy, agentDomain, state }: DecryptedMessage): st
 const describeMessage = (message: DecryptedMessage) =>
   [
     `Message ${message.id}, ${message.topic}, ${describeStaffState(message.state, message.handling)}`,
-    ...(message.handling.owner === null ? [] : [`With ${message.handling.owner}`]),
+    ...(message.handling.owner === null ? [] : [`Assigned to ${message.handling.owner}`]),
     `Written by ${describeWriter(message)}`,
     ...(message.triggers.length > 0 ? [`Needs an attorney: ${message.triggers.join(', ')}`] : []),
     `Reply to ${message.replyTo}`,

@@ -85,7 +85,7 @@ const openCommandPool = (env: Environment) =>
     applicationName: 'plainpath resource command',
   })
 
-export const limitOption = option('--limit <number>', 'the most entries to list', {
+export const limitOption = option('--limit <number>', 'the maximum number of rows to list, 1 to 10,000', {
   parse: wholeNumber(1, 10_000),
   default: 100,
 })

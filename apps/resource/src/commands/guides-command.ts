@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { argument, DRY_RUN, flag, option, Refusal, wholeNumber } from '@plainpath/commands'
+import { argument, DRY_RUN, flag, formatCount, option, Refusal, wholeNumber } from '@plainpath/commands'
 import {
   checkGuides,
   describeStatus,
@@ -17,7 +17,7 @@ import { type ListedGuide, listGuides } from '../guides/read-published-guides.ts
 import { defineCommand } from './define-command.ts'
 
 /** The option that names the attorney who read a guide or a trigger. */
-export const reviewerOption = option('--by <name>', 'the name of the reader', {
+export const reviewerOption = option('--by <name>', 'the name of the attorney', {
   parse: parseAttorneyName,
   required: true,
 })
@@ -58,14 +58,15 @@ export const guidesCommands = [
   defineCommand({
     name: 'guides recheck',
     summary:
-      'show which check dates a file of readings changes; with --yes, update the guide files of this clone',
+      'show which check dates a file of readings would change; with --yes, update the guide files of this clone',
     parameters: {
       file: argument('<file>', 'a file of JSON lines, as packages/guides/README.md describes'),
       yes: flag('--yes', 'write the dates, and raise the version of each changed guide'),
     },
     run({ args: { file, yes }, now }) {
       const readings = parseReadings(readReadings(file))
-      if (!readings.ok) throw new Refusal([`${file} cannot be used.`, ...readings.error].join('\n'))
+      if (!readings.ok)
+        throw new Refusal([`${file} has mistakes. Nothing was changed.`, ...readings.error].join('\n'))
       const plan = planRecheck(loadGuides(), readings.value, now())
       const writtenSlugs = yes ? writeRecheck(plan) : []
       const refusal =
@@ -93,7 +94,7 @@ export const guidesCommands = [
       const mistakes = checkGuides(guides, now()).length
       if (mistakes > 0)
         throw new Refusal(
-          `Nothing was published: ${formatCount(mistakes, 'mistake')}. Run "guides check" to list them.`,
+          `Nothing was published, because the guides have ${formatCount(mistakes, 'mistake')}. To list them, run "guides check".`,
         )
       const publication = await publishGuides(db, guides, now())
       if (!publication.ok)
@@ -120,14 +121,14 @@ export const guidesCommands = [
         return {
           json: { ok: dryRun, done: false, slug, successor },
           text: `Would retire ${slug} permanently and refer readers to ${successor}.`,
-          refusal: dryRun ? undefined : 'Nothing was changed. To retire it, add --yes.',
+          refusal: dryRun ? undefined : 'Nothing was changed. To retire the guide, add --yes.',
         }
       return { json: { slug, successor }, text: `Retired ${slug}. Readers are referred to ${successor}.` }
     },
   }),
   defineCommand({
     name: 'guides review',
-    summary: 'record that a named attorney read a version of a guide today',
+    summary: 'record that an attorney reviewed a version of a guide today',
     parameters: {
       slug: argument('<slug>', 'the slug of a published guide'),
       by: reviewerOption,
@@ -142,7 +143,7 @@ export const guidesCommands = [
       const { version, day } = review.value
       return {
         json: { slug, version, reviewed: day },
-        text: `Version ${version} of ${slug} is reviewed as of ${day}.`,
+        text: `Recorded that ${by} reviewed version ${version} of ${slug} on ${day}.`,
       }
     },
   }),
@@ -159,13 +160,13 @@ const REVIEW_REFUSALS = {
   'not-published': (slug: string) => `${slug} is not published.`,
   'no-such-version': (slug: string) => `That version of ${slug} was never published.`,
   'before-the-text': (slug: string) =>
-    `${slug} was updated after today’s date. Check the clock of this machine.`,
+    `The text of ${slug} is dated after today. Nothing was changed. Check the clock of this machine.`,
 }
 
 function parseAttorneyName(text: string): string {
   const name = text.trim()
   if (name === '' || name.length > 200 || /\p{C}/u.test(name))
-    throw new Refusal('--by must be a name of 1 to 200 characters.')
+    throw new Refusal('--by must be a name of 1 to 200 characters without control or format characters.')
   return name
 }
 
@@ -181,11 +182,11 @@ function readReadings(file: string): string {
 function describeRecheck({ changes, left }: RecheckPlan, writtenSlugs: readonly string[]): string {
   const changedSources = formatCount(changes.length, 'source')
   const isWritten = writtenSlugs.length > 0
-  const summary = `${changedSources} ${isWritten ? 'got' : 'would get'} a new check date, ${left.length} unchanged.`
+  const summary = `${changedSources} ${isWritten ? 'got' : 'would get'} a new check date. Unchanged: ${left.length}.`
   return [
     ...changes.map(describeRecheckedSource),
     ...left.map(({ guide, source, why }) => `  ${guide}  ${source}  unchanged: ${why}`),
-    isWritten ? `${summary} Wrote ${formatGuideCount(writtenSlugs.length)}.` : summary,
+    isWritten ? `${summary} Wrote ${formatCount(writtenSlugs.length, 'guide file')}.` : summary,
   ].join('\n')
 }
 
@@ -218,7 +219,7 @@ const STEP_TEXTS: Record<PublishingStep, (guide: PlannedGuide) => string> = {
   retired: () => 'retired',
   'not-in-release': ({ from }) => `not in this release; version ${from} stays published`,
   'version-not-raised': ({ from, differs }) =>
-    `version ${from} is already published with different content: raise the version (${differs.join(', ')})`,
+    `version ${from} is already published with different content (${differs.join(', ')}): raise the version`,
 }
 
 const isContent = (member: string) => member !== 'version'
@@ -236,10 +237,10 @@ function describeDifferences(plan: readonly PlannedGuide[]): string {
   const remainingCount = plan.length - sameGuides.length - changes.length - conflicts.length
   return [
     ...plan.filter((guide) => !sameGuides.includes(guide)).map(describePlannedGuide),
-    `${formatGuideCount(changes.length)} would be published, ${sameGuides.length} are unchanged${remainingCount > 0 ? `, ${remainingCount} are skipped` : ''}.`,
+    `Would publish ${formatGuideCount(changes.length)}. Unchanged: ${sameGuides.length}.${remainingCount > 0 ? ` Skipped: ${remainingCount}.` : ''}`,
     ...(conflicts.length > 0
       ? [
-          `${formatGuideCount(conflicts.length)} cannot be published. Nothing will be published until their versions are raised.`,
+          `${formatGuideCount(conflicts.length)} cannot be published. Nothing will be published until the version of each is raised.`,
         ]
       : []),
   ].join('\n')
@@ -250,9 +251,8 @@ function describePublication(plan: readonly PlannedGuide[]): string {
   const changes = plan.filter(isChange)
   return [
     ...changes.map(describePlannedGuide),
-    `Published ${formatGuideCount(changes.length)}. The other ${plan.length - changes.length} stay as they were.`,
+    `Published ${formatGuideCount(changes.length)}. ${formatGuideCount(plan.length - changes.length)} did not change.`,
   ].join('\n')
 }
 
-const formatCount = (total: number, noun: string) => `${total} ${noun}${total === 1 ? '' : 's'}`
 const formatGuideCount = (total: number) => formatCount(total, 'guide')

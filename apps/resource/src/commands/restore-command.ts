@@ -1,8 +1,9 @@
-import { DRY_RUN, option, refuseFileError } from '@plainpath/commands'
+import { DRY_RUN, formatCount, option, refuseFileError } from '@plainpath/commands'
 import { readLog } from '@plainpath/http'
 import { readErasures, replayErasures } from '../erasure-log.ts'
 import { reencryptDataKeys } from '../reencrypt-data-keys.ts'
 import { defineCommand } from './define-command.ts'
+import { formatErasureCounts } from './format-erasure-counts.ts'
 
 /** The commands `rewrap`, for a new key-encryption key, and `replay`, for use after a restore. */
 export const restoreCommands = [
@@ -19,18 +20,20 @@ export const restoreCommands = [
       })
       return {
         json: { ok: true, done: !dryRun && addresses + messages > 0, addresses, messages },
-        text: `${dryRun ? 'Would re-encrypt' : 'Re-encrypted'} ${addresses} addresses of the waitlist and ${messages} encrypted values of messages.`,
+        text: `${dryRun ? 'Would re-encrypt' : 'Re-encrypted'} the data keys of ${formatCount(addresses, 'waitlist address', 'waitlist addresses')} and ${formatCount(messages, 'message value')}.`,
       }
     },
   }),
   defineCommand({
     name: 'replay',
     summary:
-      'after a restore, erase again every entry and message that the log records as erased; the audit records this',
+      'after a restore, erase again every waitlist entry and message that the log records as erased; the audit log records this',
     parameters: {
-      log: option('--log <path>', 'the log of the API and its commands since the backup; - reads a pipe', {
-        required: true,
-      }),
+      log: option(
+        '--log <path>',
+        'the log of the API and its commands since the backup; - reads standard input',
+        { required: true },
+      ),
       dryRun: DRY_RUN,
     },
     opens: 'database',
@@ -42,16 +45,13 @@ export const restoreCommands = [
       if (args.dryRun)
         return {
           json: { ok: true, done: false, told: erasuresInLog },
-          text: `Would erase again up to ${describeCounts(erasuresInLog)}: the log records them as erased.`,
+          text: `Would erase up to ${formatErasureCounts(erasuresInLog)} again, because the log records them as erased.`,
         }
       const erased = await replayErasures(db, erasures, { actor: operator.user, now: now() })
       return {
         json: { ok: true, done: true, told: erasuresInLog, erased },
-        text: `The log names ${describeCounts(erasuresInLog)}. Of these, ${describeCounts(erased)} still existed and were erased.`,
+        text: `The log records ${formatErasureCounts(erasuresInLog)} as erased. Of these, ${formatErasureCounts(erased)} still existed and were erased again.`,
       }
     },
   }),
 ]
-
-const describeCounts = ({ entries, messages }: { entries: number; messages: number }) =>
-  `${entries} waitlist ${entries === 1 ? 'entry' : 'entries'} and ${messages} ${messages === 1 ? 'message' : 'messages'}`

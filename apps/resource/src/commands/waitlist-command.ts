@@ -1,5 +1,5 @@
 import { open, rm } from 'node:fs/promises'
-import { option, Refusal, refuseFileError } from '@plainpath/commands'
+import { formatCount, option, Refusal, refuseFileError } from '@plainpath/commands'
 import { canonicalEmail } from '@plainpath/domain'
 import { createErasureLogger } from '../erasure-log.ts'
 import {
@@ -21,7 +21,7 @@ export const waitlistCommands = [
   defineCommand({
     name: 'waitlist stats',
     summary:
-      'how many people joined, confirmed, and came through a referral: in total, by week and by referrer',
+      'count the people who joined, confirmed, and came through a referral: in total, by week and by referrer',
     opens: 'database',
     async run({ db, now }) {
       const statistics = await countEntries(db)
@@ -31,7 +31,7 @@ export const waitlistCommands = [
       return {
         json: { ...statistics, weeks, referrers },
         text: [
-          `${entries} entries, ${confirmed} of them confirmed; ${referred} referred, ${credited} of them confirmed.`,
+          `${formatCount(entries, 'entry', 'entries')}, ${confirmed} of them confirmed; ${referred} referred, ${credited} of them confirmed.`,
           `Joined by week, ${weeks[0]?.week} to ${weeks.at(-1)?.week}:  ${drawSparkline(weeks.map(({ joined }) => joined))}`,
           ...weeks
             .filter(({ joined }) => joined > 0)
@@ -60,7 +60,8 @@ export const waitlistCommands = [
   }),
   defineCommand({
     name: 'waitlist export',
-    summary: 'write the entries with their addresses to a new file that only you can read; this is audited',
+    summary:
+      'write the entries with their addresses to a new file that only you can read; the audit log records this',
     parameters: {
       file: option('--file <path>', 'the file to write, with one JSON object per line', { required: true }),
     },
@@ -82,12 +83,15 @@ export const waitlistCommands = [
         entries += 1
       }
       cleanup.move()
-      return { json: { entries, file: args.file }, text: `${entries} entries are in ${args.file}.` }
+      return {
+        json: { entries, file: args.file },
+        text: `Wrote ${formatCount(entries, 'entry', 'entries')} to ${args.file}.`,
+      }
     },
   }),
   defineCommand({
     name: 'waitlist forget',
-    summary: 'remove an address from the waitlist; this is audited',
+    summary: 'remove an address from the waitlist; the audit log records this',
     parameters: {
       addressFile: option(
         '--address-file <path>',
@@ -101,14 +105,15 @@ export const waitlistCommands = [
       const canonical = canonicalEmail(
         await readShortText(args.addressFile, '--address-file', MAX_ADDRESS_CHARACTERS),
       )
-      if (canonical === undefined) throw new Refusal('This is not an e-mail address.')
+      if (canonical === undefined)
+        throw new Refusal('The text in --address-file is not an e-mail address. Nothing was changed.')
       const id = await forgetEntry(db, {
         hashKey: settings.RESOURCE_HASH_KEY_FILE,
         canonicalEmail: canonical,
         actor: operator.user,
         now: now(),
       })
-      if (id === undefined) throw new Refusal('The address is not on the waitlist.')
+      if (id === undefined) throw new Refusal('The address is not on the waitlist. Nothing was changed.')
       createErasureLogger(log, operator)('entry', id)
       return { json: { forgotten: true }, text: 'The address was removed from the waitlist.' }
     },

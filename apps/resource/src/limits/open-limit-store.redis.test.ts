@@ -77,7 +77,7 @@ test('rejects a call within a second when Redis does not respond, and uses Redis
   expect(await takeWhenConnected(store, 'c')).toMatchObject({ allowed: true })
   proxy.pause()
   const startedAt = performance.now()
-  await expect(store.take('c', policy)).rejects.toThrow('Redis did not answer in time')
+  await expect(store.take('c', policy)).rejects.toThrow('Redis did not reply in time')
   expect(performance.now() - startedAt).toBeLessThan(1_000)
   proxy.resume()
   expect(await takeWhenConnected(store, 'd')).toMatchObject({ allowed: true, remaining: 1 })

@@ -68,7 +68,7 @@ export function createLimiter({ store, factor, now, log, onDecision }: LimiterOp
     pausedUntil = nowMs + STORE_PAUSE_MS
     if (nowMs - reportedAt < REPORT_EVERY_MS) return
     reportedAt = nowMs
-    log.warn('limits are counted in this process only', { error })
+    log.warn('the store of the rate limits failed, so limits are counted in this process only', { error })
   }
 
   async function count(policy: LimitPolicy, subject: string): Promise<LimitCount> {

@@ -28,7 +28,7 @@ export function createLog(options: { service: string; level?: string; write?: (l
   const output: Pick<StandardOutput, 'write'> & Partial<StandardOutput> = options.write
     ? { write: options.write }
     : createStandardOutput((lines) =>
-        logger.warn({ lines }, 'log lines were dropped: nobody read them in time'),
+        logger.warn({ lines }, 'log lines were dropped, because standard output was not read in time'),
       )
   const logger = pino(
     {

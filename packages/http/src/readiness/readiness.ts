@@ -152,7 +152,7 @@ export function openWhenReady<Opened>(options: OpenWhenReadyOptions<Opened>): Wa
         if (!options.isTransient(error)) throw error
         latestFindings = {
           ...latestFindings,
-          awaited: { start: 'a dependency went away while the app started' },
+          awaited: { start: 'a dependency became unavailable while the app started' },
         }
       }
     }

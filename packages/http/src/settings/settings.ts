@@ -164,7 +164,7 @@ export const redisUrl = z.url({ protocol: /^rediss?$/, hostname: /./, error: 'mu
 
 /** A service's URL, to which paths are appended. */
 export const baseUrl = z
-  .url({ protocol: /^https?$/, hostname: /./, error: 'must be a http:// or https:// URL' })
+  .url({ protocol: /^https?$/, hostname: /./, error: 'must be an http:// or https:// URL' })
   .refine((url) => !/[@?#]|\/$/.test(url), 'must have no user, query or trailing slash')
 
 export const trustedProxies = z.string().transform((addresses, context): TrustedProxies => {

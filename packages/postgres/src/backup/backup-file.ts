@@ -101,11 +101,11 @@ export async function openBackupFile(
       const nextLine = await Promise.race([lineIterator.next(), failure])
       return nextLine.done === true ? '' : nextLine.value
     } catch (cause) {
-      throw new BackupError('It is not a backup, or it is damaged.', { cause })
+      throw new BackupError('The file is not a backup, or it is damaged.', { cause })
     }
   }
   const { success, data: header } = BackupHeader.safeParse(parseJson(await readLine()))
-  if (!success) throw new BackupError('It is not a backup of this program.')
+  if (!success) throw new BackupError('The file is not a backup of Plainpath.')
   async function* lines(): AsyncGenerator<BackupLine> {
     for (;;) {
       const line = await readLine()

@@ -28,12 +28,13 @@ export async function loadBackup(options: LoadOptions): Promise<BackupHeader & {
   const { url, folder, app, file } = options
   await using backup = await openBackupFile(file)
   const { header, lines } = backup
-  if (header.app !== app) throw new BackupError(`It is a backup of ${header.app}, not of ${app}.`)
+  if (header.app !== app)
+    throw new BackupError(`The file is a backup of ${header.app}, not of ${app}. Nothing was changed.`)
   const knownNames = new Set((await readdir(folder)).map((name) => path.basename(name, '.sql')))
   const unknownNames = header.migrations.filter((name) => !knownNames.has(name))
   if (unknownNames.length > 0)
     throw new BackupError(
-      `A newer release made it, with the migrations ${unknownNames.join(', ')}. Restore it with that release.`,
+      `The backup was made by a newer release, with the migrations ${unknownNames.join(', ')}. Nothing was changed. Restore it with that release.`,
     )
   await using client = await connect(url, { applicationName: 'plainpath restore', statementMs: STATEMENT_MS })
   await refuseUsedDatabase(client)
@@ -59,7 +60,9 @@ export async function openRestoredDatabase(options: {
 async function refuseUsedDatabase(client: pg.Client): Promise<void> {
   const { rows: tables } = await client.query(`select from pg_tables where schemaname = 'public' limit 1`)
   if (tables.length > 0)
-    throw new BackupError('The database has tables. A backup is restored into an empty database only.')
+    throw new BackupError(
+      'The database already has tables. Nothing was changed. Restore the backup into an empty database.',
+    )
   const { rows: sessions } = await client.query<{ name: string }>(
     `select distinct application_name as name from pg_stat_activity
      where datname = current_database() and pid <> pg_backend_pid() and application_name like 'plainpath%'
@@ -67,7 +70,7 @@ async function refuseUsedDatabase(client: pg.Client): Promise<void> {
   )
   if (sessions.length > 0)
     throw new BackupError(
-      `Something uses the database: ${sessions.map(({ name }) => name).join(', ')}. Stop every instance first.`,
+      `The database is in use by: ${sessions.map(({ name }) => name).join(', ')}. Nothing was changed. Stop every instance first.`,
     )
 }
 
@@ -82,6 +85,9 @@ async function migrateAsBackup({ url, folder }: LoadOptions, migrations: readonl
     await rm(copiedFolder, { recursive: true, force: true })
   }
 }
+
+const NO_ROWS_RESTORED =
+  'No rows were restored, but the database now has tables. Restore an intact backup into an empty database.'
 
 /** Loads the rows in one transaction. Foreign keys are checked at its end, so the order of the rows does not matter. */
 async function loadRows(client: pg.Client, lines: AsyncGenerator<BackupLine>): Promise<number> {
@@ -103,7 +109,9 @@ async function loadRows(client: pg.Client, lines: AsyncGenerator<BackupLine>): P
     return count
   } catch (error) {
     await client.query('rollback')
-    throw error
+    throw error instanceof BackupError
+      ? new BackupError(`${error.message} ${NO_ROWS_RESTORED}`, { cause: error })
+      : error
   }
 }
 

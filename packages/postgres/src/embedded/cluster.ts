@@ -46,7 +46,7 @@ export async function openCluster(
     const errno = (error as NodeJS.ErrnoException).errno
     if (error instanceof EmbeddedPostgresError || errno === undefined) throw error
     const reason = getSystemErrorMessage(errno)
-    throw new EmbeddedPostgresError(`cannot keep a database in ${directory}: ${reason}`, { cause: error })
+    throw new EmbeddedPostgresError(`cannot store a database in ${directory}: ${reason}`, { cause: error })
   }
 }
 
@@ -78,14 +78,14 @@ function checkCluster(binaries: Binaries, dir: string): void {
   const user = getServerUser()?.uid ?? process.getuid?.()
   if (owner !== user && !findRunningServer(dir)) {
     throw new EmbeddedPostgresError(
-      `the database in ${dir} belongs to user ${owner}, and would be run by user ${user}`,
+      `the database in ${dir} belongs to user ${owner}, but user ${user} would run it`,
     )
   }
   const dataVersion = fs.readFileSync(path.join(dir, 'PG_VERSION'), 'utf8').trim()
   const [serverVersion] = binaries.version.split('.')
   if (dataVersion !== serverVersion) {
     throw new EmbeddedPostgresError(
-      `${dir} holds data of PostgreSQL ${dataVersion}; this version runs PostgreSQL ${serverVersion}`,
+      `${dir} contains data of PostgreSQL ${dataVersion}, but this release runs PostgreSQL ${serverVersion}`,
     )
   }
 }
@@ -93,7 +93,7 @@ function checkCluster(binaries: Binaries, dir: string): void {
 /** Creates the directory under a temporary name in the same folder, then renames it. */
 async function createCluster(binaries: Binaries, dir: string, options: { durable: boolean }): Promise<void> {
   if (fs.existsSync(dir) && fs.readdirSync(dir).length > 0) {
-    throw new EmbeddedPostgresError(`${dir} is not empty and holds no database of ours`)
+    throw new EmbeddedPostgresError(`${dir} is not empty and contains no database of Plainpath`)
   }
   removeAbandoned(dir)
   const unfinishedDir = fs.mkdtempSync(`${dir}.new-`)
@@ -127,7 +127,7 @@ async function runInitdb(binaries: Binaries, options: string[]): Promise<void> {
       timeout: INITDB_TIMEOUT_MS,
     })
   } catch (error) {
-    throw new EmbeddedPostgresError(`cannot make a database: ${describeReason(error)}`, { cause: error })
+    throw new EmbeddedPostgresError(`cannot create a database: ${describeReason(error)}`, { cause: error })
   }
 }
 

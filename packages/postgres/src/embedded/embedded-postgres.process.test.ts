@@ -248,7 +248,7 @@ describe('refuses in one line', () => {
     fs.writeFileSync(path.join(parent, 'file'), '')
     dir = path.join(parent, 'file', 'pg')
     expect(await getRefusal()).toBe(
-      `EmbeddedPostgresError: cannot keep a database in ${dir}: file already exists`,
+      `EmbeddedPostgresError: cannot store a database in ${dir}: file already exists`,
     )
     dir = path.join(parent, 'pg')
   })
@@ -256,7 +256,7 @@ describe('refuses in one line', () => {
   test('a file', async () => {
     fs.writeFileSync(dir, '')
     expect(await getRefusal()).toBe(
-      `EmbeddedPostgresError: cannot keep a database in ${dir}: not a directory`,
+      `EmbeddedPostgresError: cannot store a database in ${dir}: not a directory`,
     )
   })
 
@@ -264,7 +264,7 @@ describe('refuses in one line', () => {
     fs.mkdirSync(dir)
     fs.writeFileSync(path.join(dir, 'thesis.txt'), '')
     expect(await getRefusal()).toBe(
-      `EmbeddedPostgresError: ${dir} is not empty and holds no database of ours`,
+      `EmbeddedPostgresError: ${dir} is not empty and contains no database of Plainpath`,
     )
     expect(fs.readdirSync(parent)).toEqual(['pg'])
   })
@@ -273,7 +273,7 @@ describe('refuses in one line', () => {
     copyUsedCluster()
     fs.writeFileSync(path.join(dir, 'PG_VERSION'), '17\n')
     expect(await getRefusal()).toBe(
-      `EmbeddedPostgresError: ${dir} holds data of PostgreSQL 17; this version runs PostgreSQL 18`,
+      `EmbeddedPostgresError: ${dir} contains data of PostgreSQL 17, but this release runs PostgreSQL 18`,
     )
   })
 
