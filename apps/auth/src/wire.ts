@@ -35,16 +35,12 @@ import { createInstanceDescriber } from './instances/describe-instance.ts'
 import { createKeyMetrics, openKeyFollower } from './keys/key-follower.ts'
 import { createSharedLimitStore, LIMITS } from './limits.ts'
 import { createAuthMetrics } from './metrics.ts'
-import { createAppAdapters } from './oauth/app-adapters.ts'
-import { createProvider, createProviderSlot } from './oauth/create-provider.ts'
+import { createAppAdapters, createReadOnlyAdapter } from './oauth/app-adapters.ts'
+import { createProvider } from './oauth/create-provider.ts'
 import { createInteractions, type Interactions } from './oauth/interactions.ts'
-import { createInternalClientSecret, getCredentialVersion } from './oauth/override-provider.ts'
-import {
-  type Adapter,
-  createClientAdapter,
-  createReadOnlyAdapter,
-  createTokenAdapter,
-} from './oauth/provider-adapters.ts'
+import { createTokenIntrospector } from './oauth/introspect-token.ts'
+import { createAgentTokenIssuer } from './oauth/issue-agent-token.ts'
+import { createInternalClientSecret } from './oauth/override-provider.ts'
 import { followResourceServers } from './resource-servers/follow-resource-servers.ts'
 import { createSignInRoutes } from './sign-in/sign-in-routes.ts'
 import { MIGRATIONS, openStores, type StoreOptions, type Stores } from './stores.ts'
@@ -95,7 +91,7 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies): Pr
   )
 
   const stores = stack.use(await openStores(config, { ...runtime, events }))
-  const { db, redis, agents, agentCache, verifications, verificationAttempts } = stores
+  const { db, redis, agents, agentCache, connections, tokens, verifications } = stores
   await db.openReserved()
   registerPoolMetrics(metrics, db)
   const clock = stack.use(watchClock({ readTime: () => readDatabaseTime(db), log, onSkew: metrics.setSkew }))
@@ -130,6 +126,7 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies): Pr
       onStatus: createKeyMetrics(metrics),
     }),
   )
+  signing.start()
   const listeners = { agents_changed: agentCache.invalidate, key_ring_changed: signing.pollSoon }
   const canaryListener = createCanaryListener(stores, signing.instanceId, log)
   const onReconnected = () => {
@@ -147,7 +144,7 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies): Pr
       hashKey,
       transport: createMailTransport(config.mail, announceMail),
       from: config.mail.from,
-      handlers: createVerificationMailHandlers({ attempts: verificationAttempts, now }),
+      handlers: createVerificationMailHandlers({ attempts: stores.verificationAttempts, now }),
       caps: scaleMailCaps(config.limitsFactor),
       log,
       metrics,
@@ -166,51 +163,56 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies): Pr
   const { authenticate, authenticateUncached } = clients
   const findAppClient = runtime.apps?.find ?? clients.findAppClient
 
-  // The OAuth provider. Each change of the signing keys replaces it.
+  // Tokens. oidc-provider issues those of apps.
   const internalClientSecret = createInternalClientSecret()
   const cookieKey = hashKey.deriveKey('cookies').toString('base64url')
   const usage = createUsageRecorder({ agentCache, agents, now })
-  const { connections, oauthRecords } = stores
-  const adapters: Record<string, Adapter> = {
-    Client: createClientAdapter(agentCache.find, resourceServers.current),
-    ClientCredentials: createTokenAdapter(stores, {
-      usage,
-      events,
-      getCredentialVersion,
-      bindContact: (id, credentialVersion) => bindContact(stores, id, credentialVersion),
-    }),
-    ...createAppAdapters({ records: oauthRecords, connections, tokens: stores.tokens, usage, events, now }),
-  }
-  const provider = createProviderSlot(
-    (keys) =>
-      createProvider({
-        internalClientSecret,
-        dpopNonceSecret: hashKey.deriveKey('dpop-nonce'),
-        markProofUsed: stores.usedProofs.markUsed,
-        getStoreMark: () => stores.revocationPublisher.storeMark,
-        urls,
-        adapter: (model) => adapters[model] ?? createReadOnlyAdapter(`this server never stores a ${model}`),
-        keys,
-        resourceServers: resourceServers.current,
-        verifyPresentedAssertion: (assertion, clientId) =>
-          verifyPresentedAssertion(
-            { assertions: stores.identityAssertions, keys: signing.keys, issuer: urls.origin },
-            assertion,
-            clientId,
-            now(),
-          ),
-        findPerson: async (verificationId) => {
-          const person = await verifications.findPerson(verificationId, now())
-          return person && describePerson(person)
-        },
-        connections,
-        limiter,
-        cookieKey,
-        now,
-      }),
-    signing.keys,
-  )
-  signing.start(provider.swap)
+  const adapters = createAppAdapters({
+    records: stores.oauthRecords,
+    connections,
+    tokens,
+    usage,
+    events,
+    now,
+  })
+  const provider = createProvider({
+    internalClientSecret,
+    dpopNonceSecret: hashKey.deriveKey('dpop-nonce'),
+    markProofUsed: stores.usedProofs.markUsed,
+    urls,
+    adapter: (model) => adapters[model] ?? createReadOnlyAdapter(`this server never stores a ${model}`),
+    connections,
+    limiter,
+    cookieKey,
+    now,
+  })
+  const issueAgentToken = createAgentTokenIssuer({
+    provider,
+    urls,
+    tokens,
+    findAgent: agentCache.find,
+    usage,
+    events,
+    bindContact: (id, credentialVersion) => bindContact(stores, id, credentialVersion),
+    verifyPresentedAssertion: (assertion, clientId) =>
+      verifyPresentedAssertion(
+        { assertions: stores.identityAssertions, keys: signing.keys, issuer: urls.origin },
+        assertion,
+        clientId,
+        now(),
+      ),
+    now,
+  })
+  const introspectToken = createTokenIntrospector({
+    urls,
+    stores,
+    signing,
+    findPerson: async (verificationId) => {
+      const person = await verifications.findPerson(verificationId, now())
+      return person && describePerson(person)
+    },
+    now,
+  })
 
   const interactions = createInteractions({ ...stores, provider, findAppClient, urls, now })
   const signInRoutes =
@@ -250,6 +252,8 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies): Pr
       now,
     }),
     internalClientSecret,
+    issueAgentToken,
+    introspectToken,
     resourceServers,
     signing,
     keySettings: config.keys,

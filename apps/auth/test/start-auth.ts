@@ -18,6 +18,8 @@ export interface RunningAuth extends AsyncDisposable {
   readonly stores: AuthStores
   /** Every line that it logged. */
   readonly logged: readonly string[]
+  /** The clock of the instance. */
+  readonly now: () => Date
   /** Confidential values that the test sent or received. They must not be stored or logged in clear. */
   readonly confidential: Set<string>
 }
@@ -55,12 +57,13 @@ export async function startInstance(stores: AuthStores, options: StartOptions = 
   const server = opening.use(await serve((request, response) => handler(request, response), ANY_PORT))
   const origin = options.origin === 'loopback' ? server.url : (options.origin ?? ORIGIN)
   const { log, logged } = createRecordedLog()
+  const { now = () => new Date() } = options
   const settings = await stores.settingsFor(origin)
   const config = loadConfig({ ...settings, AUTH_ALSO_ACCEPT_HOSTS: new URL(server.url).host, ...options.env })
   const auth = opening.use(
     await openAuth(config, {
       log,
-      now: options.now ?? (() => new Date()),
+      now,
       ...(stores.redis && {
         redisPrefix: stores.redis.prefix,
         revocation: stores.redis.revocation,
@@ -83,6 +86,7 @@ export async function startInstance(stores: AuthStores, options: StartOptions = 
     operationsUrl: operations.url,
     stores,
     logged,
+    now,
     confidential: stores.confidential,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }

@@ -173,7 +173,7 @@ export function createUrlClientFinder(
     const record = await agents.find(id)
     const storedClient = toStoredClient(record)
     if (storedClient) {
-      // oidc-provider reads the cache, which may have been filled before another instance added the client.
+      // The token endpoint reads the cache, which may have been filled before another instance added the client.
       deps.agentCache.invalidate(id)
       return await refreshIfNeeded(ctx, id, storedClient)
     }

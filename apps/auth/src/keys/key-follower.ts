@@ -25,8 +25,8 @@ export interface KeyFollower extends AsyncDisposable {
   readonly instanceId: string
   readonly keys: InstanceKeys
   readonly status: KeyFollowerStatus
-  /** Polls until the follower is disposed. Calls `onChange` with each new set of keys. */
-  start(onChange: (keys: InstanceKeys) => void): void
+  /** Polls until the follower is disposed. */
+  start(): void
   /** Polls the ring now instead of at the next interval, for example after a NOTIFY. */
   pollSoon(): void
   /** Returns whether the lease is valid, and `status` has no problem. */
@@ -69,7 +69,6 @@ export async function openKeyFollower(deps: KeyFollowerDeps): Promise<KeyFollowe
   const instanceId = randomUUID()
   const host = `${hostname()}:${process.pid}`
   let state = INITIAL_STATE
-  let onChange: (keys: InstanceKeys) => void = () => undefined
 
   async function handle(event: KeyFollowerEvent): Promise<void> {
     const step = advanceKeyFollower(state, event, deps.leaseMs)
@@ -86,7 +85,6 @@ export async function openKeyFollower(deps: KeyFollowerDeps): Promise<KeyFollowe
       case 'adopt-ring': {
         const { ring } = effect
         const proof = signProof(ring.keys.signing, { instanceId, ringVersion: ring.version })
-        onChange(ring.keys)
         return handle({ kind: 'ring-adopted', ring, proof })
       }
       case 'read-audit':
@@ -127,8 +125,7 @@ export async function openKeyFollower(deps: KeyFollowerDeps): Promise<KeyFollowe
     get status() {
       return toStatus(state)
     },
-    start(listener) {
-      onChange = listener
+    start() {
       polling.start(deps.pollMs)
     },
     pollSoon: polling.runSoon,

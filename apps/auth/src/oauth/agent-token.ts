@@ -1,5 +1,5 @@
 /* Determines an agent token's scope and lifetime, and whether the token must be bound to a key. */
-import { err, ok, type Result, RULES, type Scope } from '@plainpath/domain'
+import { type Agent, err, ok, type Result, RULES, type Scope } from '@plainpath/domain'
 import { Problem } from '@plainpath/http'
 import type { Context } from 'koa'
 import { z } from 'zod'
@@ -25,19 +25,33 @@ export function computeTokenSeconds({ state }: Pick<Context, 'state'>, now: Date
 }
 
 /**
- * Rejects a token request without a DPoP proof if the client registered `dpop_bound_access_tokens`. The library would reject the
- * request too, but with `invalid_grant` and without a reason.
+ * Rejects a token request without a DPoP proof if the client registered `dpop_bound_access_tokens`.
+ *
+ * @throws {Problem} `dpop-proof-required`
  */
-export function requireProof(
-  ctx: Context,
-  client: { readonly dpopBoundAccessTokens?: boolean | undefined },
-): void {
-  if (client.dpopBoundAccessTokens && !ctx.get('dpop'))
+export function requireProof(ctx: Context, { dpopBound }: Pick<Agent, 'dpopBound'>): void {
+  if (dpopBound && !ctx.get('dpop'))
     throw new Problem('dpop-proof-required', { detail: PROOF_REQUIRED_DETAIL })
 }
 
 const PROOF_REQUIRED_DETAIL =
   'This client registered dpop_bound_access_tokens, so each token request needs a proof: send one in the DPoP header (RFC 9449).'
+
+/** The syntax of `scope` (RFC 6749 §3.3). */
+const SCOPE_PATTERN = /^[\x21\x23-\x5B\x5D-\x7E]+(?: [\x21\x23-\x5B\x5D-\x7E]+)*$/
+
+/**
+ * Reads the `scope` parameter.
+ *
+ * @returns undefined if the request does not name any scope
+ * @throws {Problem} `invalid-scope` for characters that a scope cannot have
+ */
+export function readRequestedScope(form: URLSearchParams): string | undefined {
+  const requested = form.get('scope')
+  if (!requested?.trim()) return undefined
+  if (!SCOPE_PATTERN.test(requested)) throw new Problem('invalid-scope')
+  return requested
+}
 
 /**
  * Determines the scope of a token: the requested scopes that the client is allowed (RFC 6749 §3.3), or all allowed scopes if the

@@ -1,18 +1,19 @@
 /*
- * The oidc-provider storage for apps: adapters for the models of the authorization code flow. `provider-adapters.ts` contains the
- * adapters for agents and for introspecting access tokens.
+ * The oidc-provider storage: adapters for the models of the authorization code flow of apps. The library stores nothing for
+ * agents (`issue-agent-token.ts`).
  */
 import { RULES } from '@plainpath/domain'
+import { APP_GRANT_TYPES } from '@plainpath/metadata'
 import { sha256 } from '@plainpath/sealing'
-import { type Adapter, errors } from 'oidc-provider'
+import { type Adapter, type AllClientMetadata, errors } from 'oidc-provider'
 import { z } from 'zod'
 import type { UsageRecorder } from '../agents/usage-recorder.ts'
+import type { AppClient } from '../app-clients/app-client.ts'
 import { CONNECTION_CREDENTIAL_VERSION, type ConnectionStore } from '../connections/connection-store.ts'
 import type { AuthEvents } from '../events.ts'
 import type { TokenStore } from '../tokens/token-store.ts'
 import { getCurrentAppRequest } from './app-request.ts'
 import type { OAuthRecordStore, RecordModel } from './oauth-record-store.ts'
-import { createReadOnlyAdapter } from './provider-adapters.ts'
 
 /** The prefix of every refresh token. */
 export const REFRESH_TOKEN_PREFIX = 'ppr_'
@@ -59,6 +60,7 @@ export function createAppAdapters(deps: AppAdapterDeps): Readonly<Record<string,
   const ignoreRevocation = { destroy: async () => undefined, revokeByGrantId: async () => undefined }
 
   return {
+    Client: createClientAdapter(),
     Interaction: {
       ...createRecordAdapter('Interaction'),
       /** The library calls this when the browser returns. Only one of two simultaneous requests continues. */
@@ -141,5 +143,43 @@ export function createAppAdapters(deps: AppAdapterDeps): Readonly<Record<string,
         await revokeReusedConnection((await records.find('Grant', grantId))?.payload.accountId)
       },
     },
+  }
+}
+
+/** Adapts the app of the current request to the library's Client model, with minimal metadata. */
+const createClientAdapter = (): Adapter => ({
+  ...createReadOnlyAdapter('clients are written by registration only'),
+  async find(id) {
+    const app = getCurrentAppRequest()?.client
+    return app?.id === id ? toMetadata(app) : undefined
+  },
+})
+
+/** The library requires a secret in the metadata. It is never compared: see `acceptInternalClientSecret`. */
+const UNUSED_CLIENT_SECRET = 'authenticated-before-oidc-provider'
+
+const toMetadata = (app: AppClient): AllClientMetadata => ({
+  client_id: app.id,
+  client_secret: UNUSED_CLIENT_SECRET,
+  grant_types: [...APP_GRANT_TYPES],
+  application_type: app.applicationType,
+  redirect_uris: [...app.redirectUris],
+  response_types: ['code'],
+})
+
+/** Creates an adapter that finds nothing and refuses writes. Other adapters replace the methods that their models need. */
+export function createReadOnlyAdapter(reason: string): Adapter {
+  const refuse = async (): Promise<never> => {
+    throw new Error(reason)
+  }
+  const findNothing = async () => undefined
+  return {
+    upsert: refuse,
+    find: findNothing,
+    findByUserCode: findNothing,
+    findByUid: findNothing,
+    consume: refuse,
+    destroy: refuse,
+    revokeByGrantId: refuse,
   }
 }

@@ -21,12 +21,10 @@ export function recordAppRequest(ctx: object, client: AppClient): AppRequest {
   return request
 }
 
-/** Returns the state of an app request; undefined for a request of an agent or a resource server. */
+/** Returns the state of an app request; undefined for a request of an agent. */
 export const findAppRequest = (ctx: object): AppRequest | undefined => (ctx as WithState).state[APP_REQUEST]
 
 /**
- * Returns the request that the library is handling, for adapters, which do not receive it.
- *
- * It only reads `Provider.ctx`, as `getCredentialVersion` does.
+ * Returns the request that the library is handling, for adapters, which do not receive it. `Provider.ctx` is public: it is typed.
  */
 export const getCurrentAppRequest = (): AppRequest | undefined => Provider.ctx && findAppRequest(Provider.ctx)

@@ -8,18 +8,19 @@ import { type Limiter, Problem, type RawRoute } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
 import { sha256 } from '@plainpath/sealing'
 import type { Context } from 'koa'
+import type Provider from 'oidc-provider'
 import { type AppClient, type FindAppClient, isRedirectUriOf } from '../app-clients/app-client.ts'
 import type { AuthenticateApp } from '../clients/app-authenticator.ts'
 import { LIMITS } from '../limits.ts'
 import type { Stores } from '../stores.ts'
 import { REFRESH_TOKEN_PREFIX } from './app-adapters.ts'
 import { recordAppRequest } from './app-request.ts'
-import { APP_SCOPE, OAUTH_PATHS, type ProviderSlot } from './create-provider.ts'
+import { APP_SCOPE, OAUTH_PATHS } from './create-provider.ts'
 import { SIGN_IN_GONE_DETAIL } from './interactions.ts'
 import { type InternalClientSecret, passBrowserToProvider, passToProvider } from './override-provider.ts'
 
 export interface AppRouteDeps {
-  readonly provider: ProviderSlot
+  readonly provider: Provider
   readonly urls: ServiceUrls
   readonly findAppClient: FindAppClient
   readonly authenticateApp: AuthenticateApp
@@ -31,9 +32,6 @@ export interface AppRouteDeps {
   readonly limiter: Limiter
   readonly now: () => Date
 }
-
-/** The grants of apps at the token endpoint. */
-export const APP_GRANTS: ReadonlySet<string> = new Set(['authorization_code', 'refresh_token'])
 
 /** Creates the routes that a browser opens before and after the sign-in pages. */
 export const createAppRoutes = (deps: AppRouteDeps): RawRoute[] => [
@@ -94,7 +92,7 @@ async function serveAuthorization(ctx: Context, deps: AppRouteDeps): Promise<voi
 /** Continues after the sign-in pages: redirects to the app with a code, or with `access_denied`. */
 async function resumeAuthorization(ctx: Context, deps: AppRouteDeps): Promise<void> {
   if (respondToHead(ctx)) return
-  const { provider } = deps.provider
+  const { provider } = deps
   const uid = ctx.cookies.get(provider.cookieName('resume'))
   const isInCookie = uid !== undefined && ctx.path === `${OAUTH_PATHS.authorization}/${uid}`
   const interaction = isInCookie ? await provider.Interaction.find(uid) : undefined

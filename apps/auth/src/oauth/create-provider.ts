@@ -1,13 +1,12 @@
 /*
- * Configures oidc-provider: grants, scopes, features and policies. `override-provider.ts` changes the library beyond its
- * configuration. `provider-adapters.ts` and `app-adapters.ts` contain its storage.
- * `oauth-routes.ts` and `app-routes.ts` contain the routes that call it.
+ * Configures oidc-provider, which serves the authorization code flow of apps: grants, scopes, features and policies.
+ * `override-provider.ts` changes the library beyond its configuration. `app-adapters.ts` contains its storage, and
+ * `app-routes.ts` the routes that call it. Agents and resource servers do not need it, except that it checks the DPoP proofs of
+ * agents.
  */
 import { ASSERTION_ALGORITHMS, RULES, Scope } from '@plainpath/domain'
 import { type Limiter, Problem, spendLimits } from '@plainpath/http'
-import { AGENT_GRANT_TYPES, listResourceNames, type ServiceUrls } from '@plainpath/metadata'
-import type { Context, Next } from 'koa'
-import compose from 'koa-compose'
+import { listResourceNames, type ServiceUrls } from '@plainpath/metadata'
 import Provider, {
   type Account,
   type AdapterFactory,
@@ -16,28 +15,26 @@ import Provider, {
   type KoaContextWithOIDC,
 } from 'oidc-provider'
 import type { ConnectionStore } from '../connections/connection-store.ts'
-import type { InstanceKeys } from '../keys/signing-key.ts'
+import { generateKeyPair } from '../keys/signing-key.ts'
 import { LIMITS } from '../limits.ts'
-import type { ResourceServer } from '../resource-servers/resource-servers.ts'
-import { computeTokenSeconds, grantScope, requireProof } from './agent-token.ts'
 import { findAppRequest } from './app-request.ts'
-import { type JwtBearerDeps, registerJwtBearerGrant } from './jwt-bearer-grant.ts'
-import { type OverrideDeps, overrideProvider, replaceScope } from './override-provider.ts'
+import { type OverrideDeps, overrideProvider } from './override-provider.ts'
 
-export interface ProviderDeps extends OverrideDeps, JwtBearerDeps {
+export interface ProviderDeps extends OverrideDeps {
+  urls: ServiceUrls
   adapter: AdapterFactory
-  resourceServers: () => readonly ResourceServer[]
   /** A 32-byte secret that DPoP nonces are derived from. It is the same in every instance. */
   dpopNonceSecret: Buffer
   connections: Pick<ConnectionStore, 'find'>
   limiter: Pick<Limiter, 'take'>
   /** The key that signs sign-in cookies. It is the same in every instance. */
   cookieKey: string
+  now: () => Date
 }
 
 /**
- * The paths of the OAuth endpoints. oidc-provider serves them, except that `oauth-routes.ts` serves the key set, and
- * `app-routes.ts` the revocations by apps. Requests for other endpoints of oidc-provider never reach it.
+ * The paths of the OAuth endpoints. oidc-provider serves the authorization endpoint and the grants of apps; `oauth-routes.ts` and
+ * `app-routes.ts` serve everything else. Requests for other endpoints of oidc-provider never reach it.
  */
 export const OAUTH_PATHS = {
   authorization: '/oauth/authorize',
@@ -53,49 +50,21 @@ export const SIGN_IN_PATH = '/oauth/sign-in'
 /** The only scope of apps: it lets them send, see and withdraw a person's messages. Public operations need no scope. */
 export const APP_SCOPE = 'contact:write' satisfies Scope
 const AUTHORIZATION_CODE_SECONDS = 60
+const UNUSED_ALGORITHM = 'ES256'
 
 /** Creates the Provider, without I/O or timers. */
 export function createProvider(deps: ProviderDeps): Provider {
   const provider = new Provider(deps.urls.origin, buildConfiguration(deps))
   overrideProvider(provider, deps)
-  registerJwtBearerGrant(provider, deps)
   return provider
 }
 
-/**
- * Holds the current Provider. Each change of the keys replaces it, because oidc-provider reads the keys only in its constructor.
- */
-export interface ProviderSlot {
-  middleware(ctx: Context, next: Next): Promise<void>
-  /** The current Provider. */
-  readonly provider: Provider
-  /** Replaces the Provider with one for the new keys. */
-  swap(keys: InstanceKeys): void
-}
-
-export function createProviderSlot(
-  build: (keys: InstanceKeys) => Provider,
-  initialKeys: InstanceKeys,
-): ProviderSlot {
-  const composeProvider = (provider: Provider) => ({ provider, serve: compose(provider.middleware) })
-  let current = composeProvider(build(initialKeys))
-  return {
-    middleware: (ctx, next) => current.serve(ctx, next),
-    get provider() {
-      return current.provider
-    },
-    swap(keys) {
-      current = composeProvider(build(keys))
-    },
-  }
-}
-
 function buildConfiguration(deps: ProviderDeps): Configuration {
-  const { urls, adapter, keys, resourceServers, dpopNonceSecret, now } = deps
-  const algorithm = keys.signing.alg
+  const { urls, adapter, dpopNonceSecret, now } = deps
   return {
     adapter,
-    jwks: { keys: [keys.signing] },
+    // The library signs nothing: it has no ID tokens and no JWT access tokens to issue. But it requires a key.
+    jwks: { keys: [generateKeyPair(UNUSED_ALGORITHM).privateJwk] },
     routes: OAUTH_PATHS,
     scopes: Scope.options,
     responseTypes: ['code'],
@@ -113,19 +82,14 @@ function buildConfiguration(deps: ProviderDeps): Configuration {
     findAccount: (ctx, agentId) => findAccount(ctx, agentId, deps),
     clientAuthMethods: ['client_secret_basic', 'client_secret_post'],
     clientDefaults: {
-      grant_types: [...AGENT_GRANT_TYPES],
-      response_types: [],
       token_endpoint_auth_method: 'client_secret_basic',
-      id_token_signed_response_alg: algorithm,
-      introspection_signed_response_alg: algorithm,
+      id_token_signed_response_alg: UNUSED_ALGORITHM,
     },
     enabledJWA: {
-      introspectionSigningAlgValues: ['ES256', 'EdDSA'],
-      idTokenSigningAlgValues: ['ES256', 'EdDSA'],
+      idTokenSigningAlgValues: [UNUSED_ALGORITHM],
       dPoPSigningAlgValues: [...ASSERTION_ALGORITHMS],
     },
     ttl: {
-      ClientCredentials: (ctx) => computeTokenSeconds(ctx, now()),
       AccessToken: (ctx) => Math.min(RULES.appTokenMs / 1000, computeRemainingConnectionSeconds(ctx, now())),
       RefreshToken: (ctx) => computeRemainingConnectionSeconds(ctx, now()),
       AuthorizationCode: AUTHORIZATION_CODE_SECONDS,
@@ -138,58 +102,19 @@ function buildConfiguration(deps: ProviderDeps): Configuration {
       ctx.type = 'json'
       ctx.body = out
     },
-    // The jwt-bearer grant sets `extra`.
-    extraTokenClaims: async (_ctx, token) => ('extra' in token ? token.extra : undefined),
     features: {
       devInteractions: { enabled: false },
       userinfo: { enabled: false },
       rpInitiatedLogout: { enabled: false },
       pushedAuthorizationRequests: { enabled: false },
       dPoP: { enabled: true, nonceSecret: dpopNonceSecret, requireNonce: () => true },
-      clientCredentials: { enabled: true },
-      jwtIntrospection: { enabled: true },
-      introspection: {
-        enabled: true,
-        // The library's default policy lets every client that authenticates introspect every token.
-        allowedPolicy: async (_ctx, client, token) => {
-          const server = resourceServers().find(({ client_id }) => client_id === client.clientId)
-          const [audience] = [(token as { aud?: string | string[] }).aud].flat()
-          // The API is one resource server with two audiences: its own, and the audience of the tokens of apps.
-          return (
-            server !== undefined &&
-            (audience === server.audience || (audience === urls.signedInMcp && server.audience === urls.base))
-          )
-        },
-      },
-      revocation: {
-        enabled: true,
-        allowedPolicy: async (_ctx, client, token) => {
-          if (token.clientId !== client.clientId) throw new Problem('foreign-token')
-          return true
-        },
-      },
       resourceIndicators: {
         enabled: true,
-        defaultResource: async (ctx) => (findAppRequest(ctx) ? urls.signedInMcp : urls.base),
+        defaultResource: async () => urls.signedInMcp,
         useGrantedResource: async () => true,
-        getResourceServerInfo: async (ctx, resource, client) => {
-          if (findAppRequest(ctx)) {
-            if (resource !== urls.signedInMcp) throw new errors.InvalidTarget()
-            return { scope: APP_SCOPE, audience: resource, accessTokenFormat: 'opaque' }
-          }
-          if (resource !== urls.base) throw createInvalidTargetProblem(urls)
-          requireProof(ctx, client)
-          const allowedScopes = Scope.options.filter((scope) => client.scope?.split(' ').includes(scope))
-          const granted = grantScope(ctx.oidc.params?.['scope'] as string | undefined, allowedScopes)
-          if (!granted.ok)
-            throw new Problem('invalid-scope', { detail: formatNoScopeDetail(allowedScopes, urls) })
-          replaceScope(ctx, granted.value)
-          return {
-            scope: Scope.options.join(' '),
-            audience: urls.base,
-            accessTokenTTL: computeTokenSeconds(ctx, now()),
-            accessTokenFormat: 'opaque',
-          }
+        getResourceServerInfo: async (_ctx, resource) => {
+          if (resource !== urls.signedInMcp) throw new errors.InvalidTarget()
+          return { scope: APP_SCOPE, audience: resource, accessTokenFormat: 'opaque' }
         },
       },
     },
@@ -232,9 +157,3 @@ export const createInvalidTargetProblem = (urls: ServiceUrls) => {
     detail: `Leave resource out, or send ${resourceParameters.join(' or ')}`,
   })
 }
-
-/** Formats the detail for a client that is allowed none of the requested scopes. */
-const formatNoScopeDetail = (allowedScopes: readonly Scope[], urls: ServiceUrls) =>
-  `This client can have: ${allowedScopes.join(' ')}. The grant client_credentials never gives contact:write. ` +
-  'For that scope, a person must first confirm the client by e-mail. ' +
-  `Begin with POST ${urls.claim}; the steps are in ${urls.authVerifiedEmail}.`

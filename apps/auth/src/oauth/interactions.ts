@@ -7,7 +7,7 @@ import type { AgentStore } from '../agents/agent-store.ts'
 import { type AppClient, type FindAppClient, isRedirectUriOf } from '../app-clients/app-client.ts'
 import type { AppClientStore } from '../app-clients/app-client-store.ts'
 import type { ConnectionStore } from '../connections/connection-store.ts'
-import { APP_SCOPE, type ProviderSlot, SIGN_IN_PATH } from './create-provider.ts'
+import { APP_SCOPE, SIGN_IN_PATH } from './create-provider.ts'
 
 /** A sign-in that this browser began at `/oauth/authorize` and has not finished. */
 export interface SignInInteraction {
@@ -51,7 +51,7 @@ export const SIGN_IN_GONE_DETAIL =
 
 /** Creates the interactions with oidc-provider. */
 export function createInteractions(deps: {
-  readonly provider: ProviderSlot
+  readonly provider: Provider
   readonly findAppClient: FindAppClient
   readonly connections: Pick<ConnectionStore, 'find'>
   readonly agents: Pick<AgentStore, 'markUsed'>
@@ -62,7 +62,7 @@ export function createInteractions(deps: {
   const { findAppClient, connections, agents, appClients, urls, now } = deps
 
   async function find(ctx: Context): Promise<SignInInteraction | undefined> {
-    const interaction = await findBrowserInteraction(deps.provider.provider, ctx)
+    const interaction = await findBrowserInteraction(deps.provider, ctx)
     if (!interaction || ctx.path !== `${SIGN_IN_PATH}/${interaction.uid}`) return undefined
     const { uid, params, exp } = interaction
     const redirectUri = String(params['redirect_uri'])
@@ -72,7 +72,7 @@ export function createInteractions(deps: {
   }
 
   async function finish(ctx: Context, result: InteractionResults): Promise<void> {
-    const returnTo = await deps.provider.provider.interactionResult(ctx.req, ctx.res, result)
+    const returnTo = await deps.provider.interactionResult(ctx.req, ctx.res, result)
     ctx.set('referrer-policy', 'no-referrer')
     ctx.status = 303
     ctx.redirect(returnTo)
@@ -87,7 +87,7 @@ export function createInteractions(deps: {
       // The connection counts as used, so it does not expire as an unfinished sign-in if the app never fetches its tokens.
       if (!(await agents.markUsed(agentId, now()))) throw createSignInGoneProblem()
       await appClients.markUsed(interaction.client.id, now())
-      const { Grant } = deps.provider.provider
+      const { Grant } = deps.provider
       const grant = new Grant({ accountId: agentId, clientId: interaction.client.id })
       // The library needs the scope in both places, because its own configuration also lists it.
       grant.addOIDCScope(APP_SCOPE)

@@ -1,7 +1,9 @@
 /*
- * The OAuth routes, public and internal. They read the form, apply limits, authenticate the client and check what
- * oidc-provider does not; then oidc-provider serves the request.
+ * The OAuth routes, public and internal. They read the form, apply limits and authenticate the client. Then
+ * `issue-agent-token.ts` issues tokens to agents, `introspect-token.ts` describes tokens to resource servers, and `app-routes.ts`
+ * serves apps.
  */
+import { AgentId } from '@plainpath/domain'
 import {
   allowPublicCaching,
   findHeaders,
@@ -11,7 +13,7 @@ import {
   readForm,
   spendLimits,
 } from '@plainpath/http'
-import { listResourceNames, type ServiceUrls } from '@plainpath/metadata'
+import { APP_GRANT_TYPES, listResourceNames, type ServiceUrls } from '@plainpath/metadata'
 import { sha256 } from '@plainpath/sealing'
 import type { Context } from 'koa'
 import type { UsageRecorder } from '../agents/usage-recorder.ts'
@@ -26,7 +28,6 @@ import type { FollowedResourceServers } from '../resource-servers/follow-resourc
 import { createUnknownServerProblem, verifyResourceServer } from '../resource-servers/resource-servers.ts'
 import { REFRESH_TOKEN_PREFIX } from './app-adapters.ts'
 import {
-  APP_GRANTS,
   type AppRouteDeps,
   createAppRoutes,
   requireToken,
@@ -34,7 +35,9 @@ import {
   serveAppToken,
 } from './app-routes.ts'
 import { createInvalidTargetProblem, OAUTH_PATHS } from './create-provider.ts'
-import { INTROSPECTED_HASH, INTROSPECTED_WITH_EMAIL, passToProvider } from './override-provider.ts'
+import { findActiveToken } from './find-active-token.ts'
+import { type IntrospectToken, TOKEN_PATTERN } from './introspect-token.ts'
+import type { IssueAgentToken } from './issue-agent-token.ts'
 
 export interface OAuthRouteDeps extends AppRouteDeps {
   authenticate: AuthenticateClient
@@ -42,10 +45,10 @@ export interface OAuthRouteDeps extends AppRouteDeps {
   signing: Pick<KeyFollower, 'keys' | 'requireLease' | 'hasLease'>
   keySettings: Pick<KeySettings, 'trustMs' | 'publicMaxAgeSeconds'>
   usage: Pick<UsageRecorder, 'findExpiry'>
+  issueAgentToken: IssueAgentToken
+  introspectToken: IntrospectToken
 }
 
-/** Matches every access token that this server issues. */
-const TOKEN_PATTERN = /^ppt_[A-Za-z0-9_-]{43}$/
 const JWT_MEDIA_TYPE = 'application/token-introspection+jwt'
 
 /** Creates the public routes of the OAuth endpoints. `sign-in-routes.ts` creates those of the sign-in pages. */
@@ -91,22 +94,20 @@ async function serveToken(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
     throw new Problem('invalid-request', { detail: `The token endpoint accepts a form, not JSON. ${hint}` })
   }
   const form = await readOAuthForm(ctx, hint)
-  if (APP_GRANTS.has(form.get('grant_type') ?? '') && mayBeApp(form)) {
+  if (APP_GRANT_TYPES.includes(form.get('grant_type') ?? '') && mayBeApp(form)) {
     if (ctx.req.headers['dpop'] !== undefined) requireWellFormedProof(ctx, deps)
     return await serveAppToken(ctx, deps, form)
   }
   const clientId = await authenticateForm(ctx, deps, form, { isTokenRequest: true })
-  if (!form.get('scope')?.trim()) form.delete('scope')
   requireOwnResource(form, deps.urls)
   if (ctx.req.headers['dpop'] !== undefined) requireWellFormedProof(ctx, deps)
-  await passToProvider(ctx, deps, form, clientId)
+  const token = await deps.issueAgentToken(ctx, form, clientId)
   const expiry = deps.usage.findExpiry(clientId)
-  if (expiry) ctx.body = { ...(ctx.body as object), client_expires_at: expiry.toISOString() }
+  ctx.body = { ...token, ...(expiry && { client_expires_at: expiry.toISOString() }) }
 }
 
 /**
- * Checks `resource` (RFC 8707), and replaces it with the name that oidc-provider knows. The audience of a token is the same for
- * each name of the API.
+ * Checks `resource` (RFC 8707). The audience of a token is the same for each name of the API.
  *
  * @throws {Problem} `invalid-target`
  */
@@ -116,7 +117,6 @@ function requireOwnResource(form: URLSearchParams, urls: ServiceUrls): void {
   if (resource === undefined) return
   if (resources.length > 1 || !listResourceNames(urls).includes(resource))
     throw createInvalidTargetProblem(urls)
-  form.set('resource', urls.base)
 }
 
 /**
@@ -148,15 +148,15 @@ async function serveAgentRevocation(
   const clientId = await authenticateForm(ctx, deps, form)
   const presentedToken = requireToken(form)
   // An unknown token is not an error (RFC 7009 §2.2).
-  if (TOKEN_PATTERN.test(presentedToken)) {
-    await passToProvider(ctx, deps, form, clientId)
-    // The library ignores a token that it does not find, including one that a revocation in progress hides for now. If that
-    // revocation failed, the token would become valid again. So the token is also revoked here.
-    const hash = sha256(presentedToken)
-    await deps.stores.tokens.revoke(hash)
-    // For a token that was already revoked, this publishes again: the earlier request may still wait, or may have failed here.
-    await deps.stores.revocationPublisher.publish({ kind: 'token', hash: hash.toString('base64url') })
-  }
+  if (!TOKEN_PATTERN.test(presentedToken)) return
+  const hash = sha256(presentedToken)
+  const token = await findActiveToken(deps.stores, hash)
+  if (token && token.clientId !== clientId) throw new Problem('foreign-token')
+  // A token that is not found may be hidden by a revocation in progress. If that revocation fails, the token is active again. So it
+  // is revoked here too. For a token that was already revoked, this publishes again: the earlier request may still wait, or may have
+  // failed there.
+  await deps.stores.tokens.revoke(hash)
+  await deps.stores.revocationPublisher.publish({ kind: 'token', hash: hash.toString('base64url') })
 }
 
 /**
@@ -205,11 +205,11 @@ async function authenticateForm(
   deps: OAuthRouteDeps,
   form: URLSearchParams,
   options?: { isTokenRequest: boolean },
-): Promise<string> {
+): Promise<AgentId> {
   const client = await deps.authenticate(ctx, form, options)
   for (const { policy, subject } of listClientLimits(CLIENT_LIMITS, client))
     spendLimits(ctx, await deps.limiter.take(policy, subject))
-  return client.clientId
+  return AgentId.parse(client.clientId)
 }
 
 async function serveIntrospection(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
@@ -224,19 +224,9 @@ async function serveIntrospection(ctx: Context, deps: OAuthRouteDeps): Promise<v
   }
   deps.signing.requireLease()
   const request = await readForm(ctx, 'Send it as: -d token=$TOKEN')
-  const presentedToken = requireToken(request)
-  ctx.state[INTROSPECTED_HASH] = sha256(presentedToken).toString('base64url')
-  ctx.state[INTROSPECTED_WITH_EMAIL] = request
-    .getAll('claims')
-    .some((claims) => claims.split(' ').includes('email'))
-  ctx.req.headers.accept = JWT_MEDIA_TYPE
-  // The library refuses values that look like a JWT, but RFC 7662 §2.2 requires "not active" for every unknown value. With the
-  // hint, the library searches the refresh tokens only if it finds no access token.
-  const form = new URLSearchParams({
-    token: TOKEN_PATTERN.test(presentedToken) ? presentedToken : 'not-a-token',
-    token_type_hint: 'access_token',
-  })
-  await passToProvider(ctx, deps, form, verified.server.client_id)
+  const withPerson = request.getAll('claims').some((claims) => claims.split(' ').includes('email'))
+  ctx.body = await deps.introspectToken(requireToken(request), verified.server, { withPerson })
+  ctx.type = `${JWT_MEDIA_TYPE}; charset=utf-8`
 }
 
 /**

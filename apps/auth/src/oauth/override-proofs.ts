@@ -3,15 +3,12 @@
  * `override-provider.test.ts` contains the tests that they name.
  */
 import { Problem } from '@plainpath/http'
+import type { Context } from 'koa'
 import type Provider from 'oidc-provider'
-import type { ClientCredentials, TokenEndpointGrantContext } from 'oidc-provider'
-import {
-  checkDpopReplay,
-  checkDpopRequired,
-  type DPoPValidationResult,
-  validateDpop,
-} from 'oidc-provider/lib/helpers/grants.js'
+import { errors, type KoaContextWithOIDC, type TokenEndpointGrantContext } from 'oidc-provider'
+import { checkDpopReplay, type DPoPValidationResult, validateDpop } from 'oidc-provider/lib/helpers/grants.js'
 import type { UsedProofStore } from '../clients/used-proof-store.ts'
+import { createProviderProblem } from './provider-failure.ts'
 
 export type MarkProofUsed = UsedProofStore['markUsed']
 
@@ -32,36 +29,44 @@ export function acceptProofsOnce(provider: Provider, markProofUsed: MarkProofUse
   }
 }
 
-/** The checks of a DPoP proof, for grants that this server adds to the library. */
-interface ProofChecks {
-  /**
-   * Validates the proof; call this first.
-   *
-   * @returns the proof; undefined if the request has none
-   */
-  validate(): Promise<DPoPValidationResult | undefined>
-  /** Marks the proof as used, and binds the token to its key; call this last. */
-  bind(token: ClientCredentials, proof: DPoPValidationResult | undefined): Promise<void>
+/**
+ * Validates the DPoP proof of a token request as the library's own grants do: its signature, its nonce and its key.
+ *
+ * Replaces nothing: it calls the function that the library's grants call, with a context as the library creates it.
+ * API      public: `OIDCContext` is typed; internal: that it reads `_matchedRouteName`; `validateDpop` is typed, but according to the types, semantic versioning
+ *          does not cover its module.
+ * Test     'validates proofs for the grants of agents, and marks them as used'
+ *
+ * @returns undefined if the request has no proof
+ * @throws {Problem} `invalid-dpop-proof` or `use-dpop-nonce`
+ */
+export async function validateProof(
+  provider: Provider,
+  ctx: Context,
+): Promise<DPoPValidationResult | undefined> {
+  if (ctx.req.headers['dpop'] === undefined) return undefined
+  // The route tells the library which URL the proof must name.
+  const routed = Object.assign(ctx as KoaContextWithOIDC, { _matchedRouteName: 'token' })
+  Object.assign(ctx, { oidc: new provider.OIDCContext(routed) })
+  try {
+    return await validateDpop(provider, ctx as TokenEndpointGrantContext)
+  } catch (error) {
+    throw error instanceof errors.OIDCProviderError ? createProviderProblem(error) : error
+  }
 }
 
 /**
- * Checks a DPoP proof as the library's own grants do: its signature, its nonce and that it was not used before. A client that
- * registered `dpop_bound_access_tokens` must send a proof.
+ * Marks the proof that `validateProof` returned as used.
  *
- * Replaces nothing: it calls the functions from which the library's grants are made.
- * API      internal: typed, but according to the types, semantic versioning does not cover this module.
- * Test     'the checks for additional grants bind a token to the key of its proof'
+ * Replaces nothing: see `validateProof`.
+ * API      internal: `checkDpopReplay`, as `validateDpop`.
+ * Test     'validates proofs for the grants of agents, and marks them as used'
+ *
+ * @throws {Problem} `invalid-dpop-proof` if it was used before
  */
-export const createProofChecks = (provider: Provider, ctx: TokenEndpointGrantContext): ProofChecks => ({
-  validate: () => validateDpop(provider, ctx),
-  async bind(token, proof) {
-    checkDpopRequired(provider, ctx, proof)
-    await checkDpopReplay(provider, ctx, proof, ctx.oidc.client.clientId)
-    if (proof) token.setThumbprint('jkt', proof.thumbprint)
-  },
-})
-
-/** The detail for proofs that fail the library's checks. `dpop-proof.ts` performs all other checks first. */
-export const UNVERIFIED_PROOF_DETAIL =
-  'The signature of the proof does not verify with the key in its header (jwk), or its claims exp or nbf exclude this moment. ' +
-  'Sign with the private half of that key.'
+export const markProofUsed = (
+  provider: Provider,
+  ctx: Context,
+  proof: DPoPValidationResult,
+  clientId: string,
+): Promise<void> => checkDpopReplay(provider, ctx as TokenEndpointGrantContext, proof, clientId)

@@ -3,11 +3,9 @@ import type { IncomingMessage } from 'node:http'
 import { FORM_TYPE } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
 import { equalBytes } from '@plainpath/sealing'
-import type { Context, Middleware } from 'koa'
-import Provider, { type Adapter, type Client, type KoaContextWithOIDC } from 'oidc-provider'
-import { CREDENTIAL_VERSION } from '../clients/client-authenticator.ts'
-import { createJwsSigner } from '../keys/jws-signer.ts'
-import type { InstanceKeys } from '../keys/signing-key.ts'
+import type { Context } from 'koa'
+import compose from 'koa-compose'
+import type Provider from 'oidc-provider'
 import { REFRESH_TOKEN_PREFIX } from './app-adapters.ts'
 import { acceptProofsOnce, type MarkProofUsed } from './override-proofs.ts'
 import { throwProviderFailure } from './provider-failure.ts'
@@ -24,23 +22,15 @@ import { throwProviderFailure } from './provider-failure.ts'
  */
 
 export interface OverrideDeps {
-  urls: ServiceUrls
-  keys: InstanceKeys
   internalClientSecret: InternalClientSecret
   markProofUsed: MarkProofUsed
-  /** Describes the person of a live e-mail verification: the address, and the facts about the agent for mails. */
-  findPerson(verificationId: string): Promise<object | undefined>
-  /** The mark of the store that publishes revocations to APIs; undefined without Redis. */
-  getStoreMark: () => string | undefined
 }
 
 export function overrideProvider(provider: Provider, deps: OverrideDeps): void {
   useConfiguredOrigin(provider)
   prefixTokens(provider)
   acceptInternalClientSecret(provider, deps.internalClientSecret)
-  cacheClients(provider)
   acceptProofsOnce(provider, deps.markProofUsed)
-  signIntrospection(provider, deps)
   recordThrownError(provider)
 }
 
@@ -59,14 +49,13 @@ function useConfiguredOrigin(provider: Provider): void {
  * Adds a prefix to the 43 base64url characters that the library generates, to make tokens recognisable: `ppt_` for access tokens,
  * `ppr_` for refresh tokens. The library's configuration can only change the length.
  *
- * Replaces `generateTokenId` of `ClientCredentials`, `AccessToken` and `RefreshToken`, and calls the original.
+ * Replaces `generateTokenId` of `AccessToken` and `RefreshToken`, and calls the original.
  * API      internal.
- * Test     'issues and stores tokens of ppt_ and 43 characters', 'prefixes the tokens of apps too'
+ * Test     'prefixes the tokens of apps'
  */
 function prefixTokens(provider: Provider): void {
-  const { ClientCredentials, AccessToken, RefreshToken } = provider
+  const { AccessToken, RefreshToken } = provider
   const prefixes = [
-    [ClientCredentials, 'ppt_'],
     [AccessToken, 'ppt_'],
     [RefreshToken, REFRESH_TOKEN_PREFIX],
   ] as const
@@ -89,8 +78,8 @@ export function createInternalClientSecret(): InternalClientSecret {
 }
 
 /**
- * This server verifies the credentials of agents, apps and resource servers itself, before the library sees the request. The
- * library receives an internal secret in their place (`passToProvider`).
+ * This server verifies the credentials of apps itself, before the library sees the request. The library receives an internal
+ * secret in their place (`passToProvider`).
  *
  * Replaces `Client#compareClientSecret`, which compares with `client_secret` of the client's metadata.
  * API      public: typed.
@@ -99,70 +88,6 @@ export function createInternalClientSecret(): InternalClientSecret {
 function acceptInternalClientSecret(provider: Provider, internalClientSecret: InternalClientSecret): void {
   provider.Client.prototype.compareClientSecret = function compareInternalClientSecret(presented) {
     return equalBytes(Buffer.from(internalClientSecret(this.clientId)), Buffer.from(presented))
-  }
-}
-
-/**
- * The library builds a client from its metadata for each request, except for the last 100 clients. That takes longer than all
- * other work for a token. This cache retains a client while the adapter returns the same metadata object, so it is never staler
- * than the agent cache of this process.
- *
- * Replaces `Client.find`, and calls the original for a new metadata object.
- * API      public: `find` is typed; internal: `Client.adapter`.
- * Test     'caches a client exactly as long as its metadata is the same object'
- */
-function cacheClients(provider: Provider): void {
-  type ClientFinder = { adapter: Adapter; find(id: string): Promise<Client | undefined> }
-  const clients = provider.Client as unknown as ClientFinder
-  const find = clients.find.bind(clients)
-  const cache = new WeakMap<object, Client>()
-  clients.find = async (id) => {
-    const metadata = typeof id === 'string' && id ? await clients.adapter.find(id) : undefined
-    if (!metadata) return find(id)
-    const client = cache.get(metadata) ?? (await find(id))
-    if (client) cache.set(metadata, client)
-    return client
-  }
-}
-
-/** Members of `ctx.state` that the introspection route sets: the SHA-256 of the token, and whether to include the address. */
-export const INTROSPECTED_HASH = 'introspectedTokenHash'
-export const INTROSPECTED_WITH_EMAIL = 'introspectedWithEmail'
-
-/**
- * An RFC 9701 response does not name its token, so two responses could be swapped in transit. The claim `token_hash` prevents
- * that. The claim `revocation_mark` permits an API that subscribes to that store to cache the response. The person of a
- * verification is read last and only on request; such a response is not cacheable.
- *
- * The library would compute each signature in the thread pool, which takes longer than the signature itself. The library signs
- * nothing else.
- *
- * Replaces `IdToken#issue`, which takes the key from the configured `jwks`.
- * API      public: `issue`, `ctx`, `client` and `extra` are typed; internal: that `extra.token_introspection` is the response.
- * Test     'signs introspection responses, which name their token'
- */
-function signIntrospection(provider: Provider, { urls, keys, findPerson, getStoreMark }: OverrideDeps): void {
-  type Introspection = { active?: boolean; registration_id?: string }
-  const sign = createJwsSigner(keys.signing, 'token-introspection+jwt')
-  provider.IdToken.prototype.issue = async function issueIntrospection() {
-    const state: Record<string, unknown> = this.ctx.state
-    const content = this.extra['token_introspection'] as Introspection | undefined
-    const mark = getStoreMark()
-    const isCacheable = !state[INTROSPECTED_WITH_EMAIL] && content?.active === true && mark !== undefined
-    const person =
-      state[INTROSPECTED_WITH_EMAIL] && content?.registration_id
-        ? await findPerson(content.registration_id)
-        : undefined
-    return sign({
-      iss: urls.origin,
-      aud: this.client.clientId,
-      // The library uses this clock for its times.
-      // oxlint-disable-next-line no-restricted-properties -- no other clock says what the library has written
-      iat: Math.floor(Date.now() / 1000),
-      token_hash: state[INTROSPECTED_HASH],
-      ...(isCacheable && { revocation_mark: mark }),
-      token_introspection: person ? { ...content, ...person } : content,
-    })
   }
 }
 
@@ -193,10 +118,7 @@ function recordThrownError(provider: Provider): void {
  */
 export async function passToProvider(
   ctx: Context,
-  {
-    provider,
-    internalClientSecret,
-  }: { provider: { middleware: Middleware }; internalClientSecret: InternalClientSecret },
+  { provider, internalClientSecret }: { provider: Provider; internalClientSecret: InternalClientSecret },
   form: URLSearchParams,
   clientId: string,
 ): Promise<void> {
@@ -206,7 +128,7 @@ export async function passToProvider(
     'access-control-expose-headers',
     ctx.response.get('access-control-expose-headers') || 'WWW-Authenticate',
   )
-  await provider.middleware(ctx, async () => {})
+  await compose(provider.middleware)(ctx, async () => {})
   if (!cors) ctx.remove('access-control-expose-headers')
   throwProviderFailure(ctx)
 }
@@ -225,12 +147,12 @@ export async function passToProvider(
  */
 export async function passBrowserToProvider(
   ctx: Context,
-  { provider, urls }: { provider: { middleware: Middleware }; urls: Pick<ServiceUrls, 'origin'> },
+  { provider, urls }: { provider: Provider; urls: Pick<ServiceUrls, 'origin'> },
   query: URLSearchParams,
 ): Promise<void> {
   ctx.querystring = query.toString()
   ctx.cookies.secure = urls.origin.startsWith('https:')
-  await provider.middleware(ctx, async () => {})
+  await compose(provider.middleware)(ctx, async () => {})
   const cookies = [ctx.response.get('set-cookie')].flat().filter(Boolean)
   const otherCookies = cookies.filter((cookie) => !cookie.startsWith('_session'))
   if (otherCookies.length > 0) ctx.set('set-cookie', otherCookies)
@@ -266,28 +188,4 @@ function replayForm(
     yield body
     return undefined
   }
-}
-
-/**
- * Gives a token another scope than the requested one. The library would issue a token without scope if the request names no
- * scope, or none that the client may have.
- *
- * Replaces the parameter `scope` of the request, while `getResourceServerInfo` runs.
- * API      public: `ctx.oidc.params` is typed; internal: that the library reads `scope` after `getResourceServerInfo`.
- * Test     'the token gets the scope that is set in getResourceServerInfo'
- */
-export function replaceScope(ctx: KoaContextWithOIDC, scope: string): void {
-  if (ctx.oidc.params) ctx.oidc.params['scope'] = scope
-}
-
-/**
- * Returns the credential version of the client at its authentication, for adapters, which do not receive the request.
- *
- * Replaces nothing: it reads `Provider.ctx`, the request that the library is handling.
- * API      public: it is typed.
- * Test     'reads the credential version of the request while a token is stored'
- */
-export const getCredentialVersion = (): number | undefined => {
-  const credentialVersion: unknown = Provider.ctx?.state[CREDENTIAL_VERSION]
-  return typeof credentialVersion === 'number' ? credentialVersion : undefined
 }

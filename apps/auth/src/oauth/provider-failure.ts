@@ -7,7 +7,6 @@ import { Problem, type ProblemCode } from '@plainpath/http'
 import type { Context } from 'koa'
 import { z } from 'zod'
 import { BASIC_CHALLENGE } from '../clients/invalid-client.ts'
-import { UNVERIFIED_PROOF_DETAIL } from './override-proofs.ts'
 
 const OAuthError = z.object({ error: z.string(), error_description: z.string().optional() })
 
@@ -43,12 +42,27 @@ export function throwProviderFailure(ctx: Context): void {
   if (ctx.status < 400) return
   const { data, success } = OAuthError.safeParse(ctx.body)
   if (!success) throw new Problem(ctx.status === 404 ? 'not-found' : 'invalid-request')
-  const { error, error_description: description } = data
+  throw createProviderProblem(data)
+}
+
+/** Creates the problem that corresponds to an error of oidc-provider. */
+export function createProviderProblem({
+  error,
+  error_description: description,
+}: {
+  error: string
+  error_description?: string | undefined
+}): Problem {
   const code =
     description === NOT_ALLOWED_GRANT ? 'unauthorized-client' : (PROBLEM_CODES[error] ?? 'invalid-request')
-  throw new Problem(code, {
+  return new Problem(code, {
     ...(description && code === 'invalid-request' && { detail: `${capitalise(description)}.` }),
     ...(code === 'invalid-dpop-proof' && { detail: UNVERIFIED_PROOF_DETAIL }),
     ...(code === 'invalid-client' && { headers: BASIC_CHALLENGE }),
   })
 }
+
+/** The detail for proofs that fail the library's checks. `dpop-proof.ts` performs all other checks first. */
+const UNVERIFIED_PROOF_DETAIL =
+  'The signature of the proof does not verify with the key in its header (jwk), or its claims exp or nbf exclude this moment. ' +
+  'Sign with the private half of that key.'

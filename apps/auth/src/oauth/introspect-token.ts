@@ -1,0 +1,101 @@
+/* Describes tokens to resource servers, in signed responses (RFC 7662, RFC 9701). */
+
+import type { ServiceUrls } from '@plainpath/metadata'
+import { sha256 } from '@plainpath/sealing'
+import { describeProvenFacts } from '../agents/proven-facts.ts'
+import { createJwsSigner } from '../keys/jws-signer.ts'
+import type { KeyFollower } from '../keys/key-follower.ts'
+import type { ResourceServer } from '../resource-servers/resource-servers.ts'
+import type { Stores } from '../stores.ts'
+import type { TokenRecord } from '../tokens/token-store.ts'
+import { findActiveToken } from './find-active-token.ts'
+
+export interface IntrospectionDeps {
+  readonly urls: ServiceUrls
+  readonly stores: {
+    readonly tokens: Pick<Stores['tokens'], 'find'>
+    readonly agentCache: Pick<Stores['agentCache'], 'find'>
+    readonly revocationPublisher: Pick<Stores['revocationPublisher'], 'storeMark'>
+  }
+  readonly signing: Pick<KeyFollower, 'keys'>
+  /** Describes the person of a live e-mail verification: the address, and the facts about the agent for mails. */
+  findPerson(verificationId: string): Promise<object | undefined>
+  readonly now: () => Date
+}
+
+/** Matches every access token that this server issues. */
+export const TOKEN_PATTERN = /^ppt_[A-Za-z0-9_-]{43}$/
+
+/**
+ * Describes a token to a resource server. Does not say why a token is inactive.
+ *
+ * @param options.withPerson whether to describe the person on whose verification the token depends
+ * @returns a JWT for this server
+ */
+export type IntrospectToken = (
+  presentedToken: string,
+  server: Pick<ResourceServer, 'client_id' | 'audience'>,
+  options: { withPerson: boolean },
+) => Promise<string>
+
+/**
+ * Creates the function that introspects tokens.
+ *
+ * An RFC 9701 response does not name its token, so two responses could be swapped in transit. The claim `token_hash` prevents
+ * that. The claim `revocation_mark` permits an API that subscribes to that store to cache the response. The person of a
+ * verification is read last and only on request; such a response is not cacheable.
+ */
+export function createTokenIntrospector(deps: IntrospectionDeps): IntrospectToken {
+  const { urls, stores, findPerson, now } = deps
+  const sign = createResponseSigner(deps.signing)
+  return async (presentedToken, server, { withPerson }) => {
+    const hash = sha256(presentedToken)
+    const found = TOKEN_PATTERN.test(presentedToken) ? await findActiveToken(stores, hash) : undefined
+    const token = found && mayIntrospect(server, found, urls) ? found : undefined
+    const { storeMark } = stores.revocationPublisher
+    const person = withPerson && token?.verificationId ? await findPerson(token.verificationId) : undefined
+    return sign({
+      iss: urls.origin,
+      aud: server.client_id,
+      iat: Math.floor(now().getTime() / 1000),
+      token_hash: hash.toString('base64url'),
+      ...(token && !withPerson && storeMark !== undefined && { revocation_mark: storeMark }),
+      token_introspection: token ? { ...describeToken(token, urls.origin), ...person } : { active: false },
+    })
+  }
+}
+
+/** The API is one resource server with two audiences: its own, and the audience of the tokens of apps. */
+const mayIntrospect = (
+  server: Pick<ResourceServer, 'audience'>,
+  { audience }: TokenRecord,
+  { base, signedInMcp }: ServiceUrls,
+) => audience === server.audience || (audience === signedInMcp && server.audience === base)
+
+const describeToken = (
+  { clientId, scope, audience, issuedAt, expiresAt, verificationId, jkt }: TokenRecord,
+  issuer: string,
+) => ({
+  active: true,
+  iss: issuer,
+  client_id: clientId,
+  aud: audience,
+  scope,
+  iat: Math.floor(issuedAt.getTime() / 1000),
+  exp: Math.floor(expiresAt.getTime() / 1000),
+  token_type: jkt === undefined ? 'Bearer' : 'DPoP',
+  ...(jkt !== undefined && { cnf: { jkt } }),
+  identity_type: verificationId ? 'verified_email' : 'anonymous',
+  ...(verificationId && { registration_id: verificationId }),
+  ...describeProvenFacts(clientId, verificationId !== undefined),
+})
+
+/** Signs with the current key. Parses each key once, because parsing takes longer than a signature. */
+function createResponseSigner(signing: Pick<KeyFollower, 'keys'>) {
+  let parsed: { key: object; sign: (claims: object) => string } | undefined
+  return (claims: object): string => {
+    const key = signing.keys.signing
+    if (parsed?.key !== key) parsed = { key, sign: createJwsSigner(key, 'token-introspection+jwt') }
+    return parsed.sign(claims)
+  }
+}

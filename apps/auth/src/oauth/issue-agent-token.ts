@@ -1,0 +1,218 @@
+/*
+ * The grants of agents at the token endpoint: `client_credentials` (RFC 6749 §4.4), and `jwt-bearer` (RFC 7523 §2.1) with an
+ * identity assertion that this server issued. `oauth-routes.ts` has authenticated the agent, counted the request and checked
+ * `resource`. oidc-provider serves the grants of apps.
+ */
+import { randomBytes } from 'node:crypto'
+import { type Agent, type AgentId, Scope, type StandingVerification } from '@plainpath/domain'
+import { Problem } from '@plainpath/http'
+import { AGENT_GRANT_TYPES, APP_GRANT_TYPES, JWT_BEARER_GRANT, type ServiceUrls } from '@plainpath/metadata'
+import { sha256 } from '@plainpath/sealing'
+import type { Context } from 'koa'
+import type Provider from 'oidc-provider'
+import type { AgentRecord } from '../agents/agent-store.ts'
+import type { UsageRecorder } from '../agents/usage-recorder.ts'
+import { CREDENTIAL_VERSION } from '../clients/client-authenticator.ts'
+import { invalidClient } from '../clients/invalid-client.ts'
+import type { AuthEvents } from '../events.ts'
+import type { NewToken, TokenCutoff, TokenStore } from '../tokens/token-store.ts'
+import { computeTokenSeconds, grantScope, readRequestedScope, requireProof } from './agent-token.ts'
+import { markProofUsed, validateProof } from './override-proofs.ts'
+
+export interface AgentTokenDeps {
+  /** Checks DPoP proofs. */
+  readonly provider: Provider
+  readonly urls: Pick<ServiceUrls, 'base' | 'claim' | 'authVerifiedEmail'>
+  readonly tokens: Pick<TokenStore, 'save'>
+  readonly findAgent: (id: AgentId) => Promise<AgentRecord | undefined>
+  readonly usage: Pick<UsageRecorder, 'recordUse'>
+  readonly events: AuthEvents
+  /**
+   * Sets the lock on `contact:write`: see `contact-binding.ts`.
+   *
+   * @returns the credential version for the token
+   */
+  readonly bindContact: (id: AgentId, credentialVersion: number) => Promise<number>
+  /** Verifies an identity assertion, and returns its e-mail verification; undefined for an invalid assertion. */
+  readonly verifyPresentedAssertion: (
+    assertion: string,
+    clientId: AgentId,
+  ) => Promise<StandingVerification | undefined>
+  readonly now: () => Date
+}
+
+/** A successful token response (RFC 6749 §5.1). */
+interface TokenResponse {
+  readonly access_token: string
+  readonly token_type: 'Bearer' | 'DPoP'
+  /** In seconds. */
+  readonly expires_in: number
+  readonly scope: string
+}
+
+/**
+ * Issues a token to an authenticated agent.
+ *
+ * @param ctx the request, with the credential version under which the agent was authenticated
+ * @throws {Problem} with an error of the token endpoint
+ */
+export type IssueAgentToken = (ctx: Context, form: URLSearchParams, id: AgentId) => Promise<TokenResponse>
+
+/** What a grant decides about a token. */
+interface Grant {
+  readonly scope: string
+  readonly lifetimeSeconds: number
+  /** The verification on which the token depends, if any. */
+  readonly verificationId?: StandingVerification['id']
+}
+
+export function createAgentTokenIssuer(deps: AgentTokenDeps): IssueAgentToken {
+  const saveToken = createTokenSaver(deps)
+  return async (ctx, form, id) => {
+    const grantType = requireAgentGrant(form)
+    const agent = await requireActiveAgent(deps, id)
+    const requestedScope = readRequestedScope(form)
+    requireProof(ctx, agent)
+    const proof = await validateProof(deps.provider, ctx)
+    const { scope, lifetimeSeconds, verificationId } =
+      grantType === JWT_BEARER_GRANT
+        ? await grantForAssertion(ctx, deps, { assertion: form.get('assertion'), requestedScope, id })
+        : grantForCredentials(ctx, deps, { agent, requestedScope })
+    if (proof) await markProofUsed(deps.provider, ctx, proof, id)
+    const jkt = proof?.thumbprint
+    const issuedAt = Math.floor(deps.now().getTime() / 1000)
+    const accessToken = await saveToken({
+      clientId: id,
+      credentialVersion: requireCredentialVersion(ctx),
+      scope,
+      audience: deps.urls.base,
+      issuedAt: new Date(issuedAt * 1000),
+      expiresAt: new Date((issuedAt + lifetimeSeconds) * 1000),
+      verificationId,
+      ...(jkt !== undefined && { jkt }),
+    })
+    return {
+      access_token: accessToken,
+      token_type: jkt === undefined ? 'Bearer' : 'DPoP',
+      expires_in: lifetimeSeconds,
+      scope,
+    }
+  }
+}
+
+/** @throws {Problem} `invalid-request`, `unauthorized-client` for a grant of apps, or `unsupported-grant-type` */
+function requireAgentGrant(form: URLSearchParams): string {
+  const grantType = form.get('grant_type')
+  if (!grantType) throw new Problem('invalid-request', { detail: 'Send grant_type=client_credentials.' })
+  if (APP_GRANT_TYPES.includes(grantType)) throw new Problem('unauthorized-client')
+  if (!AGENT_GRANT_TYPES.includes(grantType)) throw new Problem('unsupported-grant-type')
+  return grantType
+}
+
+/** @throws {Problem} `invalid-client` if the agent was deactivated after it was authenticated */
+async function requireActiveAgent({ findAgent }: Pick<AgentTokenDeps, 'findAgent'>, id: AgentId) {
+  const agent = (await findAgent(id))?.agent
+  if (agent?.status !== 'active') throw invalidClient()
+  return agent
+}
+
+/**
+ * Returns the credential version under which the agent was authenticated. If a credential is removed before the token is saved,
+ * the token is therefore revoked too.
+ */
+function requireCredentialVersion({ state }: Pick<Context, 'state'>): number {
+  const credentialVersion: unknown = state[CREDENTIAL_VERSION]
+  if (typeof credentialVersion !== 'number')
+    throw new Error('a token is requested for a client that was not authenticated')
+  return credentialVersion
+}
+
+function grantForCredentials(
+  ctx: Context,
+  { urls, now }: AgentTokenDeps,
+  { agent, requestedScope }: { agent: Pick<Agent, 'scopes'>; requestedScope: string | undefined },
+): Grant {
+  const allowed = Scope.options.filter((scope) => agent.scopes.includes(scope))
+  const scope = grantScope(requestedScope, allowed)
+  if (!scope.ok) throw new Problem('invalid-scope', { detail: formatNoScopeDetail(allowed, urls) })
+  return { scope: scope.value, lifetimeSeconds: computeTokenSeconds(ctx, now()) }
+}
+
+/** Formats the detail for a client that is allowed none of the requested scopes. */
+const formatNoScopeDetail = (allowed: readonly Scope[], urls: AgentTokenDeps['urls']) =>
+  `This client can have: ${allowed.join(' ')}. The grant client_credentials never gives contact:write. ` +
+  'For that scope, a person must first confirm the client by e-mail. ' +
+  `Begin with POST ${urls.claim}; the steps are in ${urls.authVerifiedEmail}.`
+
+/** Grants all scopes to an agent that presents an identity assertion. The token expires no later than the verification. */
+async function grantForAssertion(
+  ctx: Context,
+  { verifyPresentedAssertion, now }: AgentTokenDeps,
+  request: { assertion: string | null; requestedScope: string | undefined; id: AgentId },
+): Promise<Grant> {
+  const { assertion, requestedScope, id } = request
+  if (!assertion) throw new Problem('invalid-request', { detail: MISSING_ASSERTION })
+  const verification = await verifyPresentedAssertion(assertion, id)
+  if (!verification) throw new Problem('invalid-grant', { detail: INVALID_ASSERTION })
+  const scope = grantScope(requestedScope, Scope.options)
+  if (!scope.ok)
+    throw new Problem('invalid-scope', {
+      detail: `This grant gives these scopes: ${Scope.options.join(' ')}.`,
+    })
+  const remainingSeconds = Math.floor((verification.expiresAt.getTime() - now().getTime()) / 1000)
+  if (remainingSeconds < 1) throw new Problem('invalid-grant', { detail: INVALID_ASSERTION })
+  return {
+    scope: scope.value,
+    lifetimeSeconds: Math.min(computeTokenSeconds(ctx, now()), remainingSeconds),
+    verificationId: verification.id,
+  }
+}
+
+const MISSING_ASSERTION = 'Send the identity assertion as the form field assertion.'
+const INVALID_ASSERTION =
+  'The identity assertion was not issued to this client, has expired, or its confirmation has expired or was revoked. Get another one ' +
+  'with POST /api/agent/assertion. If that responds no_claim, do not ask the person again on your own.'
+
+const TOKEN_BYTES = 32
+
+/** Creates the function that saves a new token, by its SHA-256 only, and returns it. */
+function createTokenSaver(deps: AgentTokenDeps) {
+  const { tokens, usage, events, bindContact } = deps
+  const reportCutoff = notifyOnAdvance(({ epoch }) => events.emit('tokens-stopped', { epoch }))
+  return async (token: NewToken): Promise<string> => {
+    const { clientId, credentialVersion, scope, jkt } = token
+    const agent = await requireActiveAgent(deps, clientId)
+    const scopes = scope.split(' ')
+    const isContact = scopes.includes('contact:write')
+    if (isContact && jkt === undefined && agent.contactBoundSince !== undefined)
+      throw new Problem('dpop-proof-required', { detail: CONTACT_IS_BOUND })
+    if (!(await usage.recordUse(clientId))) throw invalidClient()
+    const accessToken = `ppt_${randomBytes(TOKEN_BYTES).toString('base64url')}`
+    const cutoff = await tokens.save(sha256(accessToken), {
+      ...token,
+      credentialVersion:
+        isContact && jkt !== undefined ? await bindContact(clientId, credentialVersion) : credentialVersion,
+    })
+    if (cutoff) reportCutoff(cutoff)
+    events.emit('token-issued', { scopes })
+    return accessToken
+  }
+}
+
+const CONTACT_IS_BOUND =
+  'This client got a token for contact:write that is bound to a key, so that scope needs a DPoP proof. ' +
+  'Send one, request other scopes, or allow it without a proof by DELETE /api/agent/dpop-required-scopes.'
+
+/**
+ * Creates a function that calls `onAdvance` if its cutoff is higher than those of all its earlier calls. The first call has no
+ * effect, since its cutoff may be old.
+ */
+function notifyOnAdvance(onAdvance: (cutoff: TokenCutoff) => void): (cutoff: TokenCutoff) => void {
+  const toPosition = ({ epoch, issuedBefore }: TokenCutoff) => [epoch, issuedBefore?.getTime() ?? 0] as const
+  let lastPosition: readonly [number, number] | undefined
+  return (cutoff) => {
+    const [epoch, issuedBeforeMs] = toPosition(cutoff)
+    if (lastPosition && (epoch > lastPosition[0] || issuedBeforeMs > lastPosition[1])) onAdvance(cutoff)
+    lastPosition = [Math.max(epoch, lastPosition?.[0] ?? 0), Math.max(issuedBeforeMs, lastPosition?.[1] ?? 0)]
+  }
+}
