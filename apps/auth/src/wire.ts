@@ -160,21 +160,14 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies): Pr
     now,
     documentOverrides: runtime.documents,
   })
-  const { authenticate, authenticateUncached } = clients
   const findAppClient = runtime.apps?.find ?? clients.findAppClient
 
   // Tokens. oidc-provider issues those of apps.
   const internalClientSecret = createInternalClientSecret()
   const cookieKey = hashKey.deriveKey('cookies').toString('base64url')
   const usage = createUsageRecorder({ agentCache, agents, now })
-  const adapters = createAppAdapters({
-    records: stores.oauthRecords,
-    connections,
-    tokens,
-    usage,
-    events,
-    now,
-  })
+  const { oauthRecords: records } = stores
+  const adapters = createAppAdapters({ records, connections, tokens, usage, events, now })
   const provider = createProvider({
     internalClientSecret,
     dpopNonceSecret: hashKey.deriveKey('dpop-nonce'),
@@ -242,7 +235,7 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies): Pr
   const oauth = {
     provider,
     urls,
-    authenticate,
+    authenticate: clients.authenticate,
     findAppClient,
     authenticateApp: createAppAuthenticator({
       find: findAppClient,
@@ -270,7 +263,7 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies): Pr
     clock,
     limiter,
     db,
-    authenticateUncached,
+    authenticateUncached: clients.authenticateUncached,
     routes,
     appRoutes: createAppRegistrationRoutes({ ...stores, chatHosts, events, now }),
     documentPaths: documents.map(({ path }) => path),

@@ -1,7 +1,7 @@
 /*
- * The client-authentication layer for agents: every endpoint that takes an agent's credentials uses it, before
- * oidc-provider sees the request. `read-credentials.ts` reads the credentials, and `client-assertion.ts` verifies
- * assertions. `app-authenticator.ts` authenticates apps.
+ * The client-authentication layer for agents: every endpoint that takes an agent's credentials uses it.
+ * `read-credentials.ts` reads the credentials, and `client-assertion.ts` verifies assertions. `app-authenticator.ts`
+ * authenticates apps.
  */
 import { AgentId, err, ok, type Result } from '@plainpath/domain'
 import { type Caller, findHeaders, type Limiter, listNetworks, Problem, spendLimits } from '@plainpath/http'
