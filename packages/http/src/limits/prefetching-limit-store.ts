@@ -107,8 +107,11 @@ export function createPrefetchingLimitStore(store: SharedLimitStore, now: () => 
     return pendingCount
   }
 
-  async function take(key: string, policy: LimitPolicy, yesterdaysKey?: string): Promise<LimitCount> {
-    if (policy.batch === undefined) return store.take(key, policy, yesterdaysKey)
+  async function takeFromBatch(
+    key: string,
+    policy: LimitPolicy,
+    yesterdaysKey?: string,
+  ): Promise<LimitCount> {
     const batchName = formatBatchName(key, policy)
     for (;;) {
       const countOne = offer(key, policy)
@@ -120,7 +123,8 @@ export function createPrefetchingLimitStore(store: SharedLimitStore, now: () => 
   }
 
   return {
-    take,
+    take: (key, policy, yesterdaysKey) =>
+      (policy.batch === undefined ? store.take : takeFromBatch)(key, policy, yesterdaysKey),
     dailyKey: (day) => store.dailyKey(day),
     local: { cachedDailyKey: (day) => store.cachedDailyKey(day), offer },
   }

@@ -8,18 +8,16 @@ const digestsByScript = new Map<string, string>()
  * @param runByDigest sends `EVALSHA`
  * @param runInFull sends `EVAL`
  */
-export async function runCachedScript<T>(
+export function runCachedScript<T>(
   script: string,
   runByDigest: (digest: string) => Promise<T>,
   runInFull: () => Promise<T>,
 ): Promise<T> {
   const digest = digestsByScript.get(script) ?? createHash('sha1').update(script).digest('hex')
   digestsByScript.set(script, digest)
-  try {
-    return await runByDigest(digest)
-  } catch (error) {
+  return runByDigest(digest).catch((error: unknown) => {
     // NOSCRIPT: the server has not cached the script and has run nothing.
     if (error instanceof Error && error.message.startsWith('NOSCRIPT')) return runInFull()
     throw error
-  }
+  })
 }
