@@ -179,6 +179,7 @@ async function mailCode(
       410,
       renderNoCodesLeftPage({ ...pageProps, canStillType: signIn.currentStep.step === 'code' }),
     )
+  else if (mailResult.error === 'ended') return renderResponse(ctx, deps, 410, renderNoSignInPage())
   else if (isResend) return showStep(visit, signIn, { isTooSoon: true })
   // If it is too soon for another code, the code mailed before is still valid, so its page is shown as well.
   // A redirect, so that reloading the page does not mail another code.

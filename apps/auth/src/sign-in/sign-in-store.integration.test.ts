@@ -108,6 +108,15 @@ test('mails only one code for two simultaneous requests', async () => {
   })
 })
 
+test('mails no further code once the connection was disabled', async () => {
+  const uid = createRandomId()
+  await mailCode(uid, 'ana@example.org')
+  const { agentId } = await createSignInStore(createDeps()).find(uid, START)
+  await authority.db.query(`update agents set status = 'disabled' where id = $1`, [agentId])
+  expect(await mailCode(uid, 'other@example.org')).toEqual({ ok: false, error: 'ended' })
+  expect(await mailCode(createRandomId(), 'other@example.org')).toMatchObject({ ok: true })
+})
+
 test('stores no clear text, and the sweep erases the address once the code has expired', async () => {
   const uid = createRandomId()
   const email = 'canary-of-the-address@example.org'

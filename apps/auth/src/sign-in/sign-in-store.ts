@@ -1,4 +1,4 @@
-import { AgentId, ok, type Result, RULES } from '@plainpath/domain'
+import { AgentId, err, ok, type Result, RULES } from '@plainpath/domain'
 import { type Database, deleteBatch, type Pool } from '@plainpath/postgres'
 import { type HashKey, openIfPossible, type SealingKeys, sha256 } from '@plainpath/sealing'
 import { z } from 'zod'
@@ -103,8 +103,8 @@ export function createSignInStore(deps: {
            on conflict (interaction_hash) do update set codes = sign_ins.codes + 1`,
           [sha256(uid), agentId, expiresAt],
         )
-        await addAttempt(tx, deps, { ...attempt, agentId }, mail)
-        return ok(undefined)
+        const isAdded = await addAttempt(tx, deps, { ...attempt, agentId }, mail)
+        return isAdded ? ok(undefined) : err('ended')
       }),
   }
 }

@@ -14,8 +14,11 @@ export interface SignInAttempt extends VerificationAttempt {
   readonly emailHash?: Buffer | undefined
 }
 
-/** Why no code is mailed. `too-soon`: a code that was mailed to this address less than a minute ago is still valid. */
-export type CodeMailRefusal = 'no-codes-left' | 'too-soon'
+/**
+ * Why no code is mailed. `too-soon`: a code that was mailed to this address less than a minute ago is still valid. `ended`: staff
+ * disabled the connection while the person signed in.
+ */
+export type CodeMailRefusal = 'no-codes-left' | 'too-soon' | 'ended'
 
 /**
  * Decides whether a code may be mailed. Another request for the same address within a minute is refused, since it is usually a
