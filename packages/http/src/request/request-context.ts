@@ -151,7 +151,7 @@ export const addPageHeaders =
   (csp: string): Middleware =>
   async (ctx, next) => {
     await next()
-    if (ctx.response.get('content-type').startsWith('text/html')) {
+    if (ctx.response.type === 'text/html') {
       if (!ctx.response.get('content-security-policy')) ctx.set('content-security-policy', csp)
       if (!ctx.response.get('referrer-policy')) ctx.set('referrer-policy', 'no-referrer')
     }
