@@ -257,6 +257,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
       ),
       invalidTarget,
     ],
+    ['an empty resource twice', rawForm('grant_type=client_credentials&resource=&resource='), invalidTarget],
     ['33 parameters', distinctParameters(32), invalidRequest],
     ['a thousand parameters', distinctParameters(1_000), invalidRequest],
     ['one parameter thousands of times', repeatParameter(3_000), invalidRequest],

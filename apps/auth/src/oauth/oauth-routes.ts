@@ -112,11 +112,9 @@ async function serveToken(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
  * @throws {Problem} `invalid-target`
  */
 function requireOwnResource(form: URLSearchParams, urls: ServiceUrls): void {
-  const resources = form.getAll('resource').filter(Boolean)
-  const [resource] = resources
-  if (resource === undefined) return
-  if (resources.length > 1 || !listResourceNames(urls).includes(resource))
-    throw createInvalidTargetProblem(urls)
+  const [resource, secondResource] = form.getAll('resource')
+  const isOwn = !resource || listResourceNames(urls).includes(resource)
+  if (!isOwn || secondResource !== undefined) throw createInvalidTargetProblem(urls)
 }
 
 /**
