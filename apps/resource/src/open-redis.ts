@@ -30,6 +30,8 @@ export function openRedis(url: string, { log }: { log: Log }): Redis {
     name: 'plainpath-resource',
     disableOfflineQueue: true,
     commandsQueueMaxLength: 1_000,
+    // No timeout of the client's own. It would create an `AbortSignal.timeout` for each command, which stays in memory for 5 s.
+    commandOptions: { timeout: 0 },
     pingInterval: PING_MS,
     socket: {
       connectTimeout: CONNECT_TIMEOUT_MS,
@@ -81,8 +83,8 @@ const GET_CALL = createCallDescription('get')
 const SET_CALL = createCallDescription('set')
 
 /**
- * Rejects if a call takes longer than 0.2 s. The client's own timeout covers only the sending of a command, so a call to a silent
- * server would otherwise never settle.
+ * Rejects if a call takes longer than 0.2 s. Otherwise, a call to a silent server would not settle before the connection is closed.
+ * A timeout of the client would not help, because it covers only the sending of a command.
  */
 export async function withReplyTimeout<T>(call: Promise<T>): Promise<T> {
   const { promise: timeout, reject } = Promise.withResolvers<never>()

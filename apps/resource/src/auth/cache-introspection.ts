@@ -1,4 +1,4 @@
-import { sha256 } from '@plainpath/sealing'
+import { sha256Text } from '@plainpath/sealing'
 import type { ActiveIntrospection, IntrospectFor, Introspection } from './introspection.ts'
 import type { IntrospectionMetrics } from './introspection-client.ts'
 import type { InFlightIntrospection, RevocationSubscriber } from './revocation-subscriber.ts'
@@ -30,11 +30,9 @@ export function cacheIntrospection(deps: {
     }
   }
 
-  const hashToken = (token: string) => sha256(token).toString('base64url')
-
   return {
     async introspect(token, address) {
-      const source = subscriber.beginIntrospection(hashToken(token), clock.now())
+      const source = subscriber.beginIntrospection(sha256Text(token), clock.now())
       metrics.countSource(source.from)
       if (source.from === 'cache') return source.introspection
       if (source.from === 'uncached') return introspect(token, address)
@@ -47,7 +45,7 @@ export function cacheIntrospection(deps: {
     },
     // A miss is not counted here, because the caller then calls `introspect`, which counts it.
     findCached(token) {
-      const introspection = subscriber.findCached(hashToken(token), clock.now())
+      const introspection = subscriber.findCached(sha256Text(token), clock.now())
       if (introspection) metrics.countSource('cache')
       return introspection
     },

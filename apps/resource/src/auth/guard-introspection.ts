@@ -1,5 +1,5 @@
 import { createMemoryLimitStore, type LimitPolicy, type LimitState, listNetworks } from '@plainpath/http'
-import { sha256 } from '@plainpath/sealing'
+import { sha256Text } from '@plainpath/sealing'
 import { LRUCache } from 'lru-cache'
 import { AuthorizationServerFailure, type Introspect, type IntrospectFor } from './introspection.ts'
 
@@ -101,7 +101,7 @@ export function guardIntrospection(options: {
   }
 
   return async (token, address) => {
-    const hash = sha256(token).toString('base64url')
+    const hash = sha256Text(token)
     const introspection = recentlyVerified.has(hash)
       ? await introspect(token)
       : await introspectUnverified(token, address)

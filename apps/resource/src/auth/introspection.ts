@@ -1,5 +1,5 @@
 import { AgentId, EmailAddress, IdentityType } from '@plainpath/domain'
-import { sha256 } from '@plainpath/sealing'
+import { sha256Text } from '@plainpath/sealing'
 import { type JWTVerifyGetKey, jwtVerify } from 'jose'
 import { z } from 'zod'
 import { LinkSecret } from '../link-secret.ts'
@@ -182,7 +182,7 @@ export async function parseSignedIntrospection(
     const invalidPaths = response.error.issues.map((issue) => issue.path.join('.')).join(', ')
     throw new AuthorizationServerFailure(`the introspection response has another shape at ${invalidPaths}`)
   }
-  if (response.data.token_hash !== sha256(token).toString('base64url'))
+  if (response.data.token_hash !== sha256Text(token))
     throw new AuthorizationServerFailure('the introspection response is about another token')
   const { token_introspection: introspection, revocation_mark: revocationMark } = response.data
   return introspection.active && revocationMark !== undefined
@@ -223,5 +223,5 @@ export function findIntrospectionFault(
   now: Date,
 ): string | undefined {
   if (!introspection.audience.includes(audience)) return 'The token is for another service.'
-  return introspection.expiresAt <= now ? 'The token has expired.' : undefined
+  return introspection.expiresAt.getTime() <= now.getTime() ? 'The token has expired.' : undefined
 }

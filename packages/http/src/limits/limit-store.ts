@@ -28,7 +28,7 @@ export interface LimitState extends LimitCount {
 }
 
 /**
- * Counts requests by key. Keys are keyed hashes, so no address, e-mail address or id of a caller reaches a store.
+ * Counts requests by key. A key belongs to one policy. Keys are keyed hashes, so no address, e-mail address or id of a caller reaches a store.
  * Refused requests do not count. A request counts for one window, or up to a tenth longer.
  */
 export interface LimitStore {

@@ -50,48 +50,40 @@ export function createPrefetchingLimitStore(store: SharedLimitStore, now: () => 
   const batches = new LRUCache<string, Batch>({ max: MAX_KEYS })
   const inFlight = new Map<string, Promise<LimitCount>>()
 
-  function findCurrentBatch(batchName: string): Batch | undefined {
-    const batch = batches.get(batchName)
-    return batch && now().getTime() < batch.expiresAt ? batch : undefined
+  function findCurrentBatch(key: string, nowMs: number): Batch | undefined {
+    const batch = batches.get(key)
+    return batch && nowMs < batch.expiresAt ? batch : undefined
   }
 
   function offer(key: string, policy: LimitPolicy): (() => LimitCount) | undefined {
-    const batchName = formatBatchName(key, policy)
-    const batch = findCurrentBatch(batchName)
+    const nowMs = now().getTime()
+    const batch = findCurrentBatch(key, nowMs)
     if (!batch || batch.unusedCount === 0) return undefined
     return () => {
       batch.unusedCount -= 1
-      const count = toLimitCount(true, batch.remaining + batch.unusedCount, batch.resetAt - now().getTime())
-      if (
-        batch.size >= MIN_PREFETCH_SIZE &&
-        batch.unusedCount * 4 <= batch.size &&
-        !inFlight.has(batchName)
-      ) {
+      const count = toLimitCount(true, batch.remaining + batch.unusedCount, batch.resetAt - nowMs)
+      if (batch.size >= MIN_PREFETCH_SIZE && batch.unusedCount * 4 <= batch.size && !inFlight.has(key)) {
         // If the prefetch fails, the next request that needs a batch tries again, and reports a failure.
-        startFetch(batchName, () => fetchBatch(batchName, key, policy)).catch(() => undefined)
+        startFetch(key, policy).catch(() => undefined)
       }
       return count
     }
   }
 
   /** Fetches a batch, stores it, and returns the store's count. */
-  async function fetchBatch(
-    batchName: string,
-    key: string,
-    policy: LimitPolicy,
-    yesterdaysKey?: string,
-  ): Promise<LimitCount> {
+  async function fetchBatch(key: string, policy: LimitPolicy, yesterdaysKey?: string): Promise<LimitCount> {
     const requestedAt = now().getTime()
     const maxSize = Math.max(1, Math.min(policy.batch ?? 1, Math.floor(policy.quota / 10)))
-    const size = Math.min(maxSize, (findCurrentBatch(batchName)?.size ?? 0.5) * 2)
-    const missingCount = size - (findCurrentBatch(batchName)?.unusedCount ?? 0)
+    const previousBatch = findCurrentBatch(key, requestedAt)
+    const size = Math.min(maxSize, (previousBatch?.size ?? 0.5) * 2)
+    const missingCount = size - (previousBatch?.unusedCount ?? 0)
     const { taken, ...count } = await store.takeUpTo(key, policy, missingCount, yesterdaysKey)
-    const currentBatch = findCurrentBatch(batchName)
+    const currentBatch = findCurrentBatch(key, now().getTime())
     const unusedBatch =
       currentBatch && currentBatch.unusedCount > 0
         ? currentBatch
         : { unusedCount: 0, expiresAt: requestedAt + policy.windowSeconds * 1000 }
-    batches.set(batchName, {
+    batches.set(key, {
       unusedCount: unusedBatch.unusedCount + taken,
       size,
       remaining: count.remaining,
@@ -101,9 +93,9 @@ export function createPrefetchingLimitStore(store: SharedLimitStore, now: () => 
     return count
   }
 
-  function startFetch(batchName: string, fetch: () => Promise<LimitCount>): Promise<LimitCount> {
-    const pendingCount = fetch().finally(() => inFlight.delete(batchName))
-    inFlight.set(batchName, pendingCount)
+  function startFetch(key: string, policy: LimitPolicy, yesterdaysKey?: string): Promise<LimitCount> {
+    const pendingCount = fetchBatch(key, policy, yesterdaysKey).finally(() => inFlight.delete(key))
+    inFlight.set(key, pendingCount)
     return pendingCount
   }
 
@@ -112,12 +104,10 @@ export function createPrefetchingLimitStore(store: SharedLimitStore, now: () => 
     policy: LimitPolicy,
     yesterdaysKey?: string,
   ): Promise<LimitCount> {
-    const batchName = formatBatchName(key, policy)
     for (;;) {
       const countOne = offer(key, policy)
       if (countOne) return countOne()
-      const count = await (inFlight.get(batchName) ??
-        startFetch(batchName, () => fetchBatch(batchName, key, policy, yesterdaysKey)))
+      const count = await (inFlight.get(key) ?? startFetch(key, policy, yesterdaysKey))
       if (!count.allowed) return count
     }
   }
@@ -129,5 +119,3 @@ export function createPrefetchingLimitStore(store: SharedLimitStore, now: () => 
     local: { cachedDailyKey: (day) => store.cachedDailyKey(day), offer },
   }
 }
-
-const formatBatchName = (key: string, policy: LimitPolicy) => `${policy.name}:${key}`

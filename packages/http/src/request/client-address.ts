@@ -57,7 +57,7 @@ export function findClientAddress(request: IncomingMessage, trusted: TrustedProx
   const forwarded = request.headers['x-forwarded-for']
   if (forwarded === undefined) return address
   const hops = forwarded.toString().split(',').slice(-MAX_HOPS)
-  while (trusted.has(address) && hops.length > 0) {
+  while (hops.length > 0 && trusted.has(address)) {
     const hop = normalizeAddress(hops.pop() ?? '')
     if (hop === undefined) break
     address = hop
