@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { cycle, formatRequest, type Target } from './load/target.ts'
 import { createBoundRequests } from './testbed/bound-requests.ts'
-import { AGENT_NAME, type AgentWithToken, issueToken } from './testbed/make-agents.ts'
+import { createIntrospectionRequests } from './testbed/introspection-requests.ts'
+import { AGENT_NAME, type AgentWithToken } from './testbed/make-agents.ts'
 import type { Stores } from './testbed/open-stores.ts'
 import { basicAuthorization, FORM_HEADERS, READ_HEADERS } from './testbed/send-request.ts'
 import type { BaselineName, Baselines } from './testbed/start-baselines.ts'
@@ -37,6 +38,11 @@ export const GUIDES = '/api/guides'
 export const GUIDE = '/api/guides/work-permit'
 /** Few enough that their introspections, one per token every 30 s, hardly affect the measured reads. */
 const CACHED_TOKENS = 200
+/** The endpoints of the baselines that are OAuth servers. */
+const OAUTH_PATHS = {
+  'oidc-bare': { token: '/token', introspection: '/token/introspection' },
+  'better-auth': { token: '/api/auth/oauth2/token', introspection: '/api/auth/oauth2/introspect' },
+}
 const INTROSPECTION_TYPE = 'application/token-introspection+jwt'
 
 export interface Testbed {
@@ -121,7 +127,13 @@ function createTokenPath({ auth, baselines: { servers, client }, agents }: Testb
       headers: { ...FORM_HEADERS, ...basicAuthorization(id, secret) },
       body: 'grant_type=client_credentials',
     })
-  const baselineRequests = cycleAddresses(() => createTokenRequest('/token', client.id, client.secret))
+  const createBaselineTarget = (name: keyof typeof OAUTH_PATHS) => {
+    const { token } = OAUTH_PATHS[name]
+    return createTarget(
+      servers[name],
+      cycleAddresses(() => createTokenRequest(token, client.id, client.secret)),
+    )
+  }
   return {
     name: 'token',
     title: '`POST /oauth/token` on Redis',
@@ -131,26 +143,29 @@ function createTokenPath({ auth, baselines: { servers, client }, agents }: Testb
       cycle(agents.map(({ id, secret }) => createTokenRequest('/oauth/token', id, secret))),
     ),
     beside: [
-      { baseline: 'oidc-bare', target: createTarget(servers['oidc-bare'], baselineRequests), atLeast: 0.6 },
+      { baseline: 'oidc-bare', target: createBaselineTarget('oidc-bare'), atLeast: 0.6 },
+      { baseline: 'better-auth', target: createBaselineTarget('better-auth') },
     ],
   }
 }
 
 async function createIntrospectionPath({ auth, baselines, agents, stores }: Testbed): Promise<MeasuredPath> {
   const { servers, client } = baselines
-  const createIntrospection = (path: string, headers: Record<string, string>, token: string) =>
-    formatRequest('POST', path, { headers: { ...FORM_HEADERS, ...headers }, body: `token=${token}` })
   const apiSecret = await readFile(stores.env['RESOURCE_CLIENT_SECRET_FILE'] ?? '', 'utf8')
-  const api = {
+  const headers = {
+    ...FORM_HEADERS,
     ...basicAuthorization(stores.env['RESOURCE_CLIENT_ID'] ?? '', apiSecret.trim()),
     accept: INTROSPECTION_TYPE,
   }
-  const baselineRequests: Buffer[] = []
-  while (baselineRequests.length < agents.length) {
-    const token = await issueToken(servers['oidc-bare'].port, '/token', client)
-    baselineRequests.push(
-      createIntrospection('/token/introspection', basicAuthorization(client.id, client.secret), token),
-    )
+  const createBaselineTarget = (name: keyof typeof OAUTH_PATHS): Target => {
+    const { port } = servers[name]
+    const { next, prepare } = createIntrospectionRequests({
+      port,
+      paths: OAUTH_PATHS[name],
+      client,
+      count: agents.length,
+    })
+    return { ...createTarget(servers[name], next), prepare }
   }
   return {
     name: 'introspect',
@@ -158,14 +173,15 @@ async function createIntrospectionPath({ auth, baselines, agents, stores }: Test
     boundBy: 'server',
     ours: createTarget(
       { port: auth.internalPort, pid: auth.pid },
-      cycle(agents.map(({ token }) => createIntrospection('/oauth/introspect', api, token))),
+      cycle(
+        agents.map(({ token }) =>
+          formatRequest('POST', '/oauth/introspect', { headers, body: `token=${token}` }),
+        ),
+      ),
     ),
     beside: [
-      {
-        baseline: 'oidc-bare',
-        target: createTarget(servers['oidc-bare'], cycle(baselineRequests)),
-        atLeast: 0.6,
-      },
+      { baseline: 'oidc-bare', target: createBaselineTarget('oidc-bare'), atLeast: 0.6 },
+      { baseline: 'better-auth', target: createBaselineTarget('better-auth') },
     ],
   }
 }

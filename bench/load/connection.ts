@@ -69,10 +69,12 @@ type ParsedResponse =
 const PARTIAL = { kind: 'partial' } as const
 const UNREADABLE = { kind: 'unreadable' } as const
 const END_OF_HEAD = Buffer.from('\r\n\r\n')
+/** The last chunk, after the line end of the head or of the chunk before it. */
+const LAST_CHUNK = Buffer.from('\r\n0\r\n\r\n')
 
 /**
- * Parses an HTTP/1.1 response with a Content-Length, which all measured servers send. It supports nothing else, since the work of
- * a complete client would be measured too.
+ * Parses an HTTP/1.1 response with a Content-Length or in chunks. It supports nothing else, and takes chunks for complete when the
+ * last bytes are those of the last chunk, since the work of a complete client would be measured too.
  *
  * @param received the bytes from the beginning of the response
  */
@@ -82,10 +84,12 @@ export function readResponse(received: Buffer): ParsedResponse {
   const head = received.toString('latin1', 0, headEnd)
   const status = Number(head.slice(9, 12))
   if (!head.startsWith('HTTP/1.1 ') || !(status >= 200)) return UNREADABLE
+  const whole = { kind: 'whole', status, closes: /\r\nconnection: close/i.test(head) } as const
+  if (/\r\ntransfer-encoding: chunked/i.test(head))
+    return received.subarray(-LAST_CHUNK.length).equals(LAST_CHUNK) ? whole : PARTIAL
   const length = status === 204 || status === 304 ? '0' : /\r\ncontent-length: (\d+)/i.exec(head)?.[1]
   if (length === undefined) return UNREADABLE
   const missing = headEnd + END_OF_HEAD.length + Number(length) - received.length
   if (missing > 0) return PARTIAL
-  if (missing < 0) return UNREADABLE
-  return { kind: 'whole', status, closes: /\r\nconnection: close/i.test(head) }
+  return missing < 0 ? UNREADABLE : whole
 }

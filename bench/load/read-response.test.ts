@@ -3,6 +3,7 @@ import { readResponse } from './connection.ts'
 import { summarizeLatency, summarizeSpread } from './quantiles.ts'
 
 const HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 4\r\n'
+const CHUNKED_HEAD = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'
 
 test.for([
   ['half of a head', 'HTTP/1.1 200 O', { kind: 'partial' }],
@@ -12,7 +13,12 @@ test.for([
   ['the last response', `${HEAD}Connection: close\r\n\r\nfine`, { kind: 'whole', closes: true }],
   ['a response without content', 'HTTP/1.1 204 No Content\r\n\r\n', { kind: 'whole', status: 204 }],
   ['more bytes than Content-Length says', `${HEAD}\r\nfine!`, { kind: 'unreadable' }],
-  ['chunks', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n', { kind: 'unreadable' }],
+  ['chunked content that has not begun', CHUNKED_HEAD, { kind: 'partial' }],
+  ['a chunk that is not the last', `${CHUNKED_HEAD}4\r\nfine\r\n`, { kind: 'partial' }],
+  ['a part of the last chunk', `${CHUNKED_HEAD}4\r\nfine\r\n0\r\n`, { kind: 'partial' }],
+  ['all chunks', `${CHUNKED_HEAD}4\r\nfine\r\n0\r\n\r\n`, { kind: 'whole', status: 200, closes: false }],
+  ['chunked content that is empty', `${CHUNKED_HEAD}0\r\n\r\n`, { kind: 'whole', status: 200 }],
+  ['content of unknown length', 'HTTP/1.1 200 OK\r\n\r\nfine', { kind: 'unreadable' }],
   ['another protocol', 'SSH-2.0\r\n\r\n', { kind: 'unreadable' }],
 ] satisfies [string, string, object][])('classifies %s', ([_name, text, expected]) => {
   expect(readResponse(Buffer.from(text))).toMatchObject(expected)

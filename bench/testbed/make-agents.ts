@@ -15,13 +15,20 @@ const TokenResponse = z.object({ access_token: z.string() })
 const CONCURRENCY = 16
 
 /** Registers at least `count` agents at auth, requests a token for each, and returns `count` of them. */
-export async function registerAgents(auth: App, count: number): Promise<AgentWithToken[]> {
-  const agents: AgentWithToken[] = []
-  const registerInTurn = async () => {
-    while (agents.length < count) agents.push(await registerAgent(auth))
+export const registerAgents = (auth: App, count: number): Promise<AgentWithToken[]> =>
+  createInTurns(count, () => registerAgent(auth))
+
+/** Requests at least `count` tokens of one client, and returns `count` of them. @param path the path of the token endpoint */
+export const issueTokens = (count: number, ...request: Parameters<typeof issueToken>): Promise<string[]> =>
+  createInTurns(count, () => issueToken(...request))
+
+async function createInTurns<T>(count: number, create: () => Promise<T>): Promise<T[]> {
+  const created: T[] = []
+  const createUntilEnough = async () => {
+    while (created.length < count) created.push(await create())
   }
-  await Promise.all(Array.from({ length: CONCURRENCY }, registerInTurn))
-  return agents.slice(0, count)
+  await Promise.all(Array.from({ length: CONCURRENCY }, createUntilEnough))
+  return created.slice(0, count)
 }
 
 async function registerAgent(auth: App): Promise<AgentWithToken> {

@@ -6,6 +6,8 @@ import { ORIGIN } from '../load/target.ts'
 export interface Stores extends Pick<StackStores, 'redis' | 'env'>, AsyncDisposable {
   /** Superuser URLs, for seeding and for reading sizes. */
   readonly adminUrls: { readonly auth: string; readonly resource: string }
+  /** Creates an empty database for a baseline. Returns its superuser URL. */
+  createDatabase(name: string): Promise<string>
   /** Deletes the queued mails of the API, so that they are not sent during another measurement. */
   deleteMails(): Promise<void>
 }
@@ -30,14 +32,18 @@ export async function openStores(folder: string): Promise<Stores> {
     return url.href
   }
   const adminUrls = { auth: formatAdminUrl('plainpath_auth'), resource: formatAdminUrl('plainpath_resource') }
-  const mailDatabase = opening.use(await openAdminConnection(adminUrls.resource))
+  const resourceDatabase = opening.use(await openAdminConnection(adminUrls.resource))
   const resources = opening.move()
   return {
     redis,
     env,
     adminUrls,
+    async createDatabase(name) {
+      await resourceDatabase.query(`create database ${name}`)
+      return formatAdminUrl(name)
+    },
     async deleteMails() {
-      await mailDatabase.query('delete from mails')
+      await resourceDatabase.query('delete from mails')
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }

@@ -12,13 +12,13 @@ import { READ_HEADERS, sendRequest } from './send-request.ts'
 import type { App } from './start-measured-app.ts'
 
 type Server = Pick<Target, 'pid' | 'port'>
-export type BaselineName = 'koa-bare' | 'node-http' | 'koa-jwt' | 'oidc-bare' | 'koa-insert'
+export type BaselineName = 'koa-bare' | 'node-http' | 'koa-jwt' | 'oidc-bare' | 'better-auth' | 'koa-insert'
 
 export interface Baselines extends AsyncDisposable {
   readonly servers: Readonly<Record<BaselineName, Server>>
   /** A token that `koa-jwt` accepts. */
   readonly jwt: string
-  /** The static client of `oidc-bare`. */
+  /** The only client of `oidc-bare` and `better-auth`. */
   readonly client: { readonly id: string; readonly secret: string }
 }
 
@@ -41,6 +41,7 @@ export async function startBaselines(
     .setExpirationTime('1h')
     .sign(privateKey)
   const client = { id: 'bench', secret: randomBytes(32).toString('base64url') }
+  const clientSettings = { BENCH_CLIENT_ID: client.id, BENCH_CLIENT_SECRET: client.secret }
   const settings: Record<BaselineName, Record<string, string>> = {
     'koa-bare': { BENCH_ANSWERS: file },
     'node-http': { BENCH_ANSWERS: file },
@@ -50,10 +51,13 @@ export async function startBaselines(
       BENCH_ISSUER: ORIGIN,
       BENCH_AUDIENCE: AUDIENCE,
     },
-    'oidc-bare': {
-      BENCH_REDIS_URL: stores.redis.adminUrl,
-      BENCH_CLIENT_ID: client.id,
-      BENCH_CLIENT_SECRET: client.secret,
+    'oidc-bare': { ...clientSettings, BENCH_REDIS_URL: stores.redis.adminUrl },
+    'better-auth': {
+      ...clientSettings,
+      BENCH_DATABASE_URL: await stores.createDatabase('better_auth'),
+      BENCH_SECRET: randomBytes(32).toString('base64url'),
+      // better-auth counts requests only in production.
+      NODE_ENV: 'production',
     },
     'koa-insert': {
       BENCH_AUTH_DATABASE_URL: stores.env['AUTH_DATABASE_URL'] ?? '',
