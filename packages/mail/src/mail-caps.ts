@@ -54,8 +54,12 @@ export const getUsableShare = (cap: number, askedFor: boolean): number =>
 /** SQL condition on a row of `mails`: the mail waits for room under a cap. */
 export const IS_WAITING = `state = 'queued' and deferred_by is not null and counted_at is null`
 
-/** `counted`: the mail may be sent. `deferred`: it waits for room. `mailbox-full`: the cap of its mailbox is used up. */
-type CountResult = 'counted' | 'deferred' | 'mailbox-full'
+/**
+ * `counted`: the mail may be sent. `domain`, `all`: it waits for room under that cap. `mailbox`: only the cap of its mailbox is
+ * used up.
+ */
+const Verdict = z.enum(['counted', 'mailbox', 'domain', 'all'])
+type Verdict = z.infer<typeof Verdict>
 
 interface CapDeps {
   readonly hashKey: HashKey
@@ -65,13 +69,30 @@ interface CapDeps {
 /** Lets only one worker count at a time. Otherwise, two workers could both use the last room. `lock_timeout` bounds the wait. */
 const LOCK_CAPS = `select pg_advisory_xact_lock(hashtextextended('plainpath mail caps', 0))`
 
-const Counts = z.object({
-  mailbox: z.int(),
-  domain: z.int(),
-  all: z.int(),
-  domainHasWaiting: z.boolean(),
-  allHaveWaiting: z.boolean(),
-})
+/**
+ * SQL that decides about a mail under the caps, and records the decision. The verdict is `domain` or `all` for the shared cap under
+ * which the mail waits, `mailbox` if only its mailbox cap is used up, and otherwise `counted`.
+ */
+const COUNT_MAIL = `
+  with full_caps as (
+    select
+      (select count(*) from mails where mailbox_hash = $2 and counted_at > $5) >= $8::bigint as mailbox,
+      (select count(*) from mails where domain_hash = $3 and counted_at > $5) >= $9::bigint
+        or exists (select from mails where ${IS_WAITING} and domain_hash = $3 and deferred_by = 'domain'
+                   and (asked_for or not $7)) as domain,
+      (select count(*) from mails where counted_at > $5) >= $10::bigint
+        or exists (select from mails where ${IS_WAITING} and deferred_by = 'all' and (asked_for or not $7)) as all),
+  judged as (
+    select case when domain then 'domain' when full_caps.all then 'all' when mailbox then 'mailbox' else 'counted' end as verdict
+    from full_caps),
+  counted as (
+    update mails set mailbox_hash = $2, domain_hash = $3, hash_key = $4, counted_at = $6
+    from judged where id = $1 and verdict = 'counted'),
+  deferred as (
+    update mails set mailbox_hash = $2, domain_hash = $3, hash_key = $4, deferred_by = verdict, overdue_at = $11,
+      attempts = attempts - 1, leased_until = null
+    from judged where id = $1 and state = 'queued' and verdict in ('domain', 'all'))
+  select verdict from judged`
 
 /**
  * Counts a mail under the caps. If a shared cap is used up, or if other mails of at least the same priority wait for room under it,
@@ -86,43 +107,28 @@ export async function countMail(
   { hashKey, caps }: CapDeps,
   mail: { id: string; to: string; askedFor: boolean; waitUntil: Date },
   now: Date,
-): Promise<CountResult> {
+): Promise<Verdict> {
   const { mailbox, domain } = parseMailbox(mail.to)
   const hashes = [hashKey.hash('mail/mailbox', mailbox), hashKey.hash('mail/domain', domain)]
+  // A statement of its own: only a statement that begins after the lock is held sees the mails that others have counted.
   await tx.query(LOCK_CAPS)
-  const { rows } = await tx.query(
-    `select
-       (select count(*) from mails where mailbox_hash = $1 and counted_at > $3) as mailbox,
-       (select count(*) from mails where domain_hash = $2 and counted_at > $3) as domain,
-       (select count(*) from mails where counted_at > $3) as all,
-       exists (select from mails where ${IS_WAITING} and domain_hash = $2 and deferred_by = 'domain'
-               and (asked_for or not $4)) as "domainHasWaiting",
-       exists (select from mails where ${IS_WAITING} and deferred_by = 'all' and (asked_for or not $4)) as "allHaveWaiting"`,
-    [...hashes, new Date(now.getTime() - DAY_MS), mail.askedFor],
-  )
-  const counts = Counts.parse(rows[0])
-  const getShare = (cap: number) => getUsableShare(cap, mail.askedFor)
-  const isDomainFull = counts.domainHasWaiting || counts.domain >= getShare(caps.domain)
-  const isTotalFull = counts.allHaveWaiting || counts.all >= getShare(caps.all)
-  if (isDomainFull || isTotalFull) {
-    await tx.query(
-      `update mails set mailbox_hash = $2, domain_hash = $3, hash_key = $4, deferred_by = $5, overdue_at = $6,
-         attempts = attempts - 1, leased_until = null
-       where id = $1 and state = 'queued'`,
-      [mail.id, ...hashes, hashKey.id, isDomainFull ? 'domain' : 'all', mail.waitUntil],
-    )
-    return 'deferred'
-  }
-  if (counts.mailbox >= caps.mailbox) return 'mailbox-full'
-  await tx.query(
-    'update mails set mailbox_hash = $2, domain_hash = $3, hash_key = $4, counted_at = $5 where id = $1',
-    [mail.id, ...hashes, hashKey.id, now],
-  )
-  return 'counted'
+  const { rows } = await tx.query<{ verdict: string }>(COUNT_MAIL, [
+    mail.id,
+    ...hashes,
+    hashKey.id,
+    new Date(now.getTime() - DAY_MS),
+    now,
+    mail.askedFor,
+    caps.mailbox,
+    getUsableShare(caps.domain, mail.askedFor),
+    getUsableShare(caps.all, mail.askedFor),
+    mail.waitUntil,
+  ])
+  return Verdict.parse(rows[0]?.verdict)
 }
 
-const Verdict = z.enum(['counted', 'mailbox', 'domain', 'all'])
-const JudgedMail = z.object({ id: z.uuid(), verdict: Verdict })
+const JudgedMail = z.object({ id: z.uuid(), kind: z.string(), about: z.string(), verdict: Verdict })
+type JudgedMail = z.infer<typeof JudgedMail>
 
 /** The maximum number of mails in one release. A new mail is sent after the released ones, so it must not wait behind thousands. */
 const MAX_RELEASED = 100
@@ -138,7 +144,7 @@ const MAX_RELEASED = 100
 const JUDGE_WAITING_MAILS = `
   with counted as (select kind, coalesce(sender_hash, '') as sender, domain_hash, mailbox_hash from mails where counted_at > $1),
   waiting as (
-    select id, kind, coalesce(sender_hash, '') as sender, domain_hash, mailbox_hash, asked_for, deferred_by, created_at,
+    select id, kind, about, coalesce(sender_hash, '') as sender, domain_hash, mailbox_hash, asked_for, deferred_by, created_at,
       case when asked_for then $2::bigint else $3::bigint end as domain_share,
       case when asked_for then $4::bigint else $5::bigint end as all_share
     from mails where ${IS_WAITING}),
@@ -162,18 +168,18 @@ const JUDGE_WAITING_MAILS = `
   judged as (
     select *, case when not domain_has_room then 'domain' when not all_have_room then 'all'
                    when mailbox_has_room then 'counted' else 'mailbox' end as verdict from in_mailbox)
-  select id, verdict from judged where verdict <> deferred_by order by has_room desc, asked_for desc, turn, created_at, id`
+  select id, kind, about, verdict from judged where verdict <> deferred_by order by has_room desc, asked_for desc, turn, created_at, id`
 
 /**
  * Releases at most 100 waiting mails for which there is room now. Released mails are counted and due.
  *
- * @returns the ids of mails that have room under the shared caps, but not under their mailbox cap
+ * @returns the mails that have room under the shared caps, but not under their mailbox cap
  */
 export async function releaseWaitingMails(
   tx: Database,
   { caps }: Pick<CapDeps, 'caps'>,
   now: Date,
-): Promise<readonly string[]> {
+): Promise<readonly JudgedMail[]> {
   const { rowCount } = await tx.query(`select from mails where ${IS_WAITING} limit 1`)
   if (rowCount === 0) return []
   await tx.query(LOCK_CAPS)
@@ -183,8 +189,8 @@ export async function releaseWaitingMails(
     caps.mailbox,
   ])
   const judgedMails = z.array(JudgedMail).parse(rows)
-  const selectIds = (verdict: z.infer<typeof Verdict>) =>
-    judgedMails.filter((mail) => mail.verdict === verdict).map(({ id }) => id)
+  const selectMails = (verdict: Verdict) => judgedMails.filter((mail) => mail.verdict === verdict)
+  const selectIds = (verdict: Verdict) => selectMails(verdict).map(({ id }) => id)
   // Another mailer may be giving up a mail that waited too long: `overdue_at` excludes it.
   await tx.query(
     `update mails set counted_at = $2, overdue_at = $2 where id = any ($1) and ${IS_WAITING} and overdue_at > $2`,
@@ -195,7 +201,7 @@ export async function releaseWaitingMails(
       selectIds(cap),
       cap,
     ])
-  return selectIds('mailbox')
+  return selectMails('mailbox')
 }
 
 const GMAIL = new Set(['gmail.com', 'googlemail.com'])

@@ -12,6 +12,7 @@ import {
   forgetMails,
   type LeasedMail,
   leaseNextMail,
+  type StoredMail,
 } from './stored-mail.ts'
 
 const UPKEEP_INTERVAL_MS = 10_000
@@ -96,12 +97,12 @@ export function openMailer(options: MailerOptions): Mailer {
     )
 
   /** Drops a mail that waited too long. Reports it, unless its handler no longer wants it. */
-  async function giveUp({ id, kind, about }: { id: string; kind: string; about: string }): Promise<void> {
-    const checkWanted = options.handlers[kind]?.isWanted
-    const isWanted = checkWanted === undefined || (await checkWanted(about))
-    const wasDropped = await settle(deps, id, 'dropped', isWanted ? 'waited' : 'unwanted')
+  async function giveUp(mail: StoredMail): Promise<void> {
+    const checkWanted = options.handlers[mail.kind]?.isWanted
+    const isWanted = checkWanted === undefined || (await checkWanted(mail.about))
+    const wasDropped = await settle(deps, mail, 'dropped', isWanted ? 'waited' : 'unwanted')
     if (isWanted && wasDropped)
-      log.error('a mail found no room under the caps in time, and is not sent', { mail: id })
+      log.error('a mail found no room under the caps in time, and is not sent', { mail: mail.id })
   }
 
   /** Settles mails one after the other. If one fails, logs that and continues with the others. */
@@ -113,10 +114,10 @@ export function openMailer(options: MailerOptions): Mailer {
   }
 
   async function upkeep(): Promise<void> {
-    await settleEach(await findSpentMails(db, now()), (id) => settle(deps, id, 'dead', 'spent'))
+    await settleEach(await findSpentMails(db, now()), (mail) => settle(deps, mail, 'dead', 'spent'))
     await settleEach(await findMailsToGiveUp(db, now()), giveUp)
-    const idsOverMailboxCap = await db.transaction((tx) => releaseWaitingMails(tx, deps, now()))
-    await settleEach(idsOverMailboxCap, (id) => settle(deps, id, 'dropped', 'cap-mailbox'))
+    const overMailboxCap = await db.transaction((tx) => releaseWaitingMails(tx, deps, now()))
+    await settleEach(overMailboxCap, (mail) => settle(deps, mail, 'dropped', 'cap-mailbox'))
     wake()
     await forgetMails(db, now())
     await transport.sweep?.(now())

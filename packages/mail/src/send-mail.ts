@@ -6,7 +6,7 @@ import { MailContent, type MailOutcome, toContentEncryptionContext } from './mai
 import { countMail, type MailCaps } from './mail-caps.ts'
 import type { MailMetrics, SettledReason } from './mail-metrics.ts'
 import { DeliveryError, type MailTransport } from './mail-transport.ts'
-import { type LeasedMail, MAX_ATTEMPTS, returnMail, settleMail } from './stored-mail.ts'
+import { type LeasedMail, MAX_ATTEMPTS, returnMail, type StoredMail, settleMail } from './stored-mail.ts'
 
 /** An app's decisions about mails of one kind. `about` is the value with which the mail was added. */
 export interface MailHandler {
@@ -50,8 +50,8 @@ export async function sendMail(deps: SendMailDeps, mail: LeasedMail): Promise<vo
   try {
     await deliver(deps, mail)
   } catch (error) {
-    if (error instanceof DeliveryError && error.isRefused) await settle(deps, mail.id, 'dead', 'refused')
-    else if (mail.attempts >= MAX_ATTEMPTS) await settle(deps, mail.id, 'dead', 'spent')
+    if (error instanceof DeliveryError && error.isRefused) await settle(deps, mail, 'dead', 'refused')
+    else if (mail.attempts >= MAX_ATTEMPTS) await settle(deps, mail, 'dead', 'spent')
     else {
       deps.metrics.countFailure(mail.kind)
       await returnMail(deps.db, mail, deps.now())
@@ -69,17 +69,14 @@ async function deliver(deps: SendMailDeps, mail: LeasedMail): Promise<void> {
     const { id, askedFor, createdAt } = mail
     const waitUntil = new Date(createdAt.getTime() + (handler.maxWaitMs ?? RULES.mailWaitsMs))
     const countedMail = { id, to: content.to, askedFor, waitUntil }
-    const result = await deps.db.transaction((tx) => countMail(tx, deps, countedMail, deps.now()))
-    if (result === 'deferred') return
-    if (result === 'mailbox-full') {
-      await settle(deps, id, 'dropped', 'cap-mailbox')
-      return
-    }
+    const verdict = await deps.db.transaction((tx) => countMail(tx, deps, countedMail, deps.now()))
+    if (verdict === 'mailbox') await settle(deps, mail, 'dropped', 'cap-mailbox')
+    if (verdict !== 'counted') return
   }
   if (mail.releasedAt) await handler.renew?.(mail.about, deps.now())
   // Checked after the caps: unwanted mails wait like wanted ones, so waiting does not reveal which mails are wanted.
   if (handler.isWanted && !(await handler.isWanted(mail.about))) {
-    await settle(deps, mail.id, 'dropped', 'unwanted')
+    await settle(deps, mail, 'dropped', 'unwanted')
     return
   }
   await deps.transport.send({
@@ -89,7 +86,7 @@ async function deliver(deps: SendMailDeps, mail: LeasedMail): Promise<void> {
     // The mail has the date of its release: a link that works for a day would look expired in a mail from yesterday.
     date: mail.releasedAt ?? mail.createdAt,
   })
-  await settleSent(deps, mail.id)
+  await settleSent(deps, mail)
 }
 
 function openContent(sealingKeys: SealingKeys, { id, sealed }: LeasedMail): MailContent {
@@ -103,11 +100,11 @@ const SETTLE_RETRY_MS = 8_000
 const SETTLE_PAUSE_MS = 250
 
 /** Settles a sent mail. Retries while the database is unavailable, because a mail that is not settled is sent again. */
-async function settleSent(deps: SendMailDeps, id: string): Promise<void> {
+async function settleSent(deps: SendMailDeps, mail: StoredMail): Promise<void> {
   const deadline = performance.now() + SETTLE_RETRY_MS
   for (;;) {
     try {
-      await settle(deps, id, 'sent', 'accepted')
+      await settle(deps, mail, 'sent', 'accepted')
       return
     } catch (error) {
       if (!isUnavailable(error) || performance.now() > deadline) throw error
@@ -117,22 +114,25 @@ async function settleSent(deps: SendMailDeps, id: string): Promise<void> {
 }
 
 /**
- * Settles a mail and calls its handler's `onSettled`, in one transaction.
+ * Settles a mail. If its handler has `onSettled`, calls that in the same transaction.
  *
  * @returns false if the mail was settled before
  */
 export async function settle(
   deps: Pick<SendMailDeps, 'db' | 'handlers' | 'metrics' | 'now'>,
-  id: string,
+  { id, kind, about }: StoredMail,
   outcome: MailOutcome,
   reason: SettledReason,
 ): Promise<boolean> {
-  const settledMail = await deps.db.transaction(async (tx) => {
-    const now = deps.now()
-    const mail = await settleMail(tx, id, outcome, now)
-    if (mail) await deps.handlers[mail.kind]?.onSettled?.(tx, mail.about, outcome, now)
-    return mail
-  })
-  if (settledMail) deps.metrics.countSettled(settledMail.kind, outcome, reason)
-  return settledMail !== undefined
+  const onSettled = deps.handlers[kind]?.onSettled
+  const isSettled = onSettled
+    ? await deps.db.transaction(async (tx) => {
+        const now = deps.now()
+        if (!(await settleMail(tx, id, outcome, now))) return false
+        await onSettled(tx, about, outcome, now)
+        return true
+      })
+    : await settleMail(deps.db, id, outcome, deps.now())
+  if (isSettled) deps.metrics.countSettled(kind, outcome, reason)
+  return isSettled
 }

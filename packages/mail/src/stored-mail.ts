@@ -48,6 +48,9 @@ const LeasedMail = z
     releasedAt: mail.deferred_by === null ? null : mail.counted_at,
   }))
 
+/** The columns by which a mail is settled. */
+export type StoredMail = Pick<LeasedMail, 'id' | 'kind' | 'about'>
+
 /** A mail that only this worker may send until the lease ends. `attempts` includes the current attempt. */
 export type LeasedMail = z.output<typeof LeasedMail>
 
@@ -88,40 +91,38 @@ export async function returnMail(db: Database, { id, attempts }: LeasedMail, now
  * Settles a mail unless it was settled before. Erases its content; `forgetMails` erases that of a dead mail later. A mail that is
  * dropped at its first attempt never reached a server, so it no longer counts under the caps.
  *
- * @returns undefined if the mail was settled before
+ * @returns false if the mail was settled before
  */
 export async function settleMail(
-  tx: Database,
+  db: Database,
   id: string,
   outcome: MailOutcome,
   now: Date,
-): Promise<{ kind: string; about: string } | undefined> {
-  const { rows } = await tx.query<{ kind: string; about: string }>(
+): Promise<boolean> {
+  const { rowCount } = await db.query(
     `update mails set state = $2, settled_at = $3, leased_until = null,
        mail_sealed = case when $2 = 'dead' then mail_sealed end,
        counted_at = case when $2 <> 'dropped' or attempts > 1 then counted_at end
-     where id = $1 and state = 'queued' returning kind, about`,
+     where id = $1 and state = 'queued'`,
     [id, outcome, now],
+    'settle-mail',
   )
-  return rows[0]
+  return rowCount === 1
 }
 
-/** Finds mails whose last attempt was interrupted, for example because the worker was killed. Returns at most 500 ids. */
-export async function findSpentMails(db: Database, now: Date): Promise<string[]> {
-  const { rows } = await db.query<{ id: string }>(
-    `select id from mails where state = 'queued' and overdue_at <= $1 and attempts >= ${MAX_ATTEMPTS}
+/** Finds at most 500 mails whose last attempt was interrupted, for example because the worker was killed. */
+export async function findSpentMails(db: Database, now: Date): Promise<StoredMail[]> {
+  const { rows } = await db.query<StoredMail>(
+    `select id, kind, about from mails where state = 'queued' and overdue_at <= $1 and attempts >= ${MAX_ATTEMPTS}
      order by overdue_at limit ${BATCH_SIZE}`,
     [now],
   )
-  return rows.map(({ id }) => id)
+  return rows
 }
 
 /** Finds at most 500 mails that have waited too long for room under a cap. */
-export async function findMailsToGiveUp(
-  db: Database,
-  now: Date,
-): Promise<{ id: string; kind: string; about: string }[]> {
-  const { rows } = await db.query<{ id: string; kind: string; about: string }>(
+export async function findMailsToGiveUp(db: Database, now: Date): Promise<StoredMail[]> {
+  const { rows } = await db.query<StoredMail>(
     `select id, kind, about from mails where ${IS_WAITING} and overdue_at <= $1 order by overdue_at limit ${BATCH_SIZE}`,
     [now],
   )
