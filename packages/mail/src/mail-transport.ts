@@ -1,4 +1,5 @@
-import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { readdir, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DAY_MS } from '@plainpath/domain'
@@ -135,9 +136,10 @@ export function createOutboxTransport(options: {
   return {
     async send(mail) {
       const { message } = await composer.sendMail(buildMessage(mail))
-      await mkdir(directory, { recursive: true, mode: 0o700 })
       const name = `${mail.messageId.replaceAll(/[^\w.@-]/g, '_')}.eml`
-      await writeFile(path.join(directory, name), message, { mode: 0o600 })
+      // Synchronous, because a small file takes less processor time than the four calls in the thread pool.
+      mkdirSync(directory, { recursive: true, mode: 0o700 })
+      writeFileSync(path.join(directory, name), message as Buffer, { mode: 0o600 })
       // Skip lines that begin with `| `, because they quote another person.
       const link = /^(?!\| ).*?(https?:\/\/\S+)/m.exec(mail.text)?.[1]
       options.announce(`Mail for ${mail.to}: ${link ?? mail.subject}`)
