@@ -33,9 +33,12 @@ export function readTemplate<const Name extends string>(
     ...(text.replaceAll(PLACEHOLDER, '').includes('{{') ? ['a placeholder is malformed'] : []),
   ]
   if (mistakes.length > 0) throw new Error(`${file.pathname}: ${mistakes.join(', ')}`)
-  return ({ urls, ...values }: { readonly urls?: ServiceUrls }) => {
-    const replacements = new Map<string, unknown>(Object.entries({ ...constants, ...values }))
-    for (const [name, address] of Object.entries(urls ?? {})) replacements.set(`urls.${name}`, address)
-    return text.replaceAll(PLACEHOLDER, (_, name: string) => String(replacements.get(name)))
+  // With a capturing group, `split` also returns the names: texts have even positions, and names odd ones.
+  const parts = text.split(PLACEHOLDER)
+  return (values: Readonly<Record<string, unknown>>) => {
+    const urls = values['urls'] as Readonly<Record<string, unknown>> | undefined
+    const findValue = (name: string) =>
+      name.startsWith('urls.') ? urls?.[name.slice('urls.'.length)] : (values[name] ?? constants[name])
+    return parts.map((part, index) => (index % 2 === 0 ? part : String(findValue(part)))).join('')
   }
 }
