@@ -20,7 +20,7 @@ export function canonicalEmail(typedAddress: string): string | undefined {
   return countOctets(canonical) > 254 ? undefined : canonical
 }
 
-const countOctets = (text: string) => new TextEncoder().encode(text).length
+const countOctets = (text: string) => Buffer.byteLength(text)
 
 /** An atom of RFC 5321 with its UTF-8 extension (RFC 6531), without unassigned, private or invisible characters. */
 const ATOM = String.raw`(?:[A-Za-z0-9!#$%&'*+/=?^_\x60{|}~-]|(?!\p{Default_Ignorable_Code_Point})[^\x00-\x7F\p{C}\p{Z}])+`
@@ -35,9 +35,11 @@ function toAsciiDomain(typedDomain: string): string | undefined {
   const url = URL.parse(`http://${typedDomain}/`)
   if (url === null || !ASCII_DOMAIN.test(url.hostname)) return undefined
   // The URL parser accepts labels such as `xn--a`, which decode to nothing.
-  const hasUndecodableLabel = domainToUnicode(url.hostname)
-    .split('.')
-    .some((label) => label.startsWith('xn--'))
+  const hasUndecodableLabel =
+    url.hostname.includes('xn--') &&
+    domainToUnicode(url.hostname)
+      .split('.')
+      .some((label) => label.startsWith('xn--'))
   return hasUndecodableLabel ? undefined : url.hostname
 }
 
