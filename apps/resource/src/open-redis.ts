@@ -30,7 +30,8 @@ export function openRedis(url: string, { log }: { log: Log }): Redis {
     name: 'plainpath-resource',
     disableOfflineQueue: true,
     commandsQueueMaxLength: 1_000,
-    // No timeout of the client's own. It would create an `AbortSignal.timeout` for each command, which stays in memory for 5 s.
+    // Without a timer of the client's own, which would stay in memory for 5 s after each command. `withReplyTimeout` bounds a call, and
+    // `watchSilence` ends a silent connection.
     commandOptions: { timeout: 0 },
     pingInterval: PING_MS,
     socket: {
