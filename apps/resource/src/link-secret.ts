@@ -1,5 +1,5 @@
-import { randomBytes, randomUUID } from 'node:crypto'
-import { sha256 } from '@plainpath/sealing'
+import { randomUUID } from 'node:crypto'
+import { drawRandomBytes, sha256 } from '@plainpath/sealing'
 import { z } from 'zod'
 
 /** The secret in a mailed link: 256 random bits as 43 base64url characters. */
@@ -13,6 +13,6 @@ export interface StoredLink {
 
 /** Creates a link. Put its secret only into the mail, and store only `stored`. */
 export function createLink(): { secret: string; stored: StoredLink } {
-  const secret = randomBytes(32).toString('base64url')
+  const secret = drawRandomBytes(32).toString('base64url')
   return { secret, stored: { id: randomUUID(), secretHash: sha256(secret) } }
 }

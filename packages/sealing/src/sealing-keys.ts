@@ -1,4 +1,5 @@
-import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject } from 'node:crypto'
+import { drawRandomBytes } from './draw-random-bytes.ts'
 import { newKeyLine, parseKeyFile } from './key-file.ts'
 
 /*
@@ -62,9 +63,10 @@ function createSealingKeys(
 ): SealingKeys {
   function seal(plaintext: Uint8Array | string, context: string): Buffer {
     const associatedData = buildAssociatedData(newestId, context)
-    const dataKey = randomBytes(32)
+    const dataKey = drawRandomBytes(32)
     try {
       const wrappedDataKey = encrypt(newestKey, dataKey, associatedData.dataKey)
+      // As a KeyObject: given bytes, Node first catches an exception, which takes longer than creating the KeyObject.
       const encryptedValue = encrypt(createSecretKey(dataKey), Buffer.from(plaintext), associatedData.value)
       return writeEnvelope({ keyId: newestId, wrappedDataKey, encryptedValue })
     } finally {
@@ -152,7 +154,7 @@ const OPTIONS = { authTagLength: TAG_BYTES }
  * With random nonces, a key may be used 2^32 times (§8.3). A key-encryption key is used once for each value.
  */
 function encrypt(key: KeyObject, plaintext: Uint8Array, associatedData: Uint8Array): Buffer {
-  const nonce = randomBytes(NONCE_BYTES)
+  const nonce = drawRandomBytes(NONCE_BYTES)
   const cipher = createCipheriv('aes-256-gcm', key, nonce, OPTIONS).setAAD(associatedData)
   const ciphertext = Buffer.concat([cipher.update(plaintext), cipher.final()])
   return Buffer.concat([nonce, cipher.getAuthTag(), ciphertext])

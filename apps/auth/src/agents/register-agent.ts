@@ -1,6 +1,6 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { Agent, type AgentKey, type AgentName, ANONYMOUS_SCOPES } from '@plainpath/domain'
-import type { HashKey } from '@plainpath/sealing'
+import { drawRandomBytes, type HashKey } from '@plainpath/sealing'
 import type { z } from 'zod'
 import type { AgentSecret } from './agent-secret.ts'
 import type { AgentStore } from './agent-store.ts'
@@ -21,7 +21,7 @@ export async function registerAgent(
   now: Date,
 ): Promise<{ agent: Agent; secret: string | undefined }> {
   const agent = Agent.parse({
-    id: `agt_${randomBytes(16).toString('base64url')}`,
+    id: `agt_${drawRandomBytes(16).toString('base64url')}`,
     ...(name && { name }),
     scopes: [...ANONYMOUS_SCOPES],
     status: 'active',
@@ -46,7 +46,7 @@ export async function registerAgent(
  * @returns the secret, and its stored form
  */
 export function generateSecret(hashKey: HashKey, now: Date): { secret: string; stored: AgentSecret } {
-  const secret = `pps_${randomBytes(32).toString('base64url')}`
+  const secret = `pps_${drawRandomBytes(32).toString('base64url')}`
   const digest = hashKey.hash('client-secret', secret)
   return {
     secret,

@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import {
   canonicalEmail,
   type JoinWaitlistRequest,
@@ -9,6 +9,7 @@ import {
 } from '@plainpath/domain'
 import type { RequestFacts } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
+import { drawRandomBytes } from '@plainpath/sealing'
 import type { z } from 'zod'
 import { WAITLIST_EMAIL } from '../limits.ts'
 import { createLink } from '../link-secret.ts'
@@ -89,7 +90,7 @@ const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567'
 /** Creates a slug of 80 random bits. */
 function createReferralSlug(): ReferralSlug {
   const letters = Array.from(
-    randomBytes(RULES.referralSlugCharacters),
+    drawRandomBytes(RULES.referralSlugCharacters),
     (byte) => BASE32[byte % BASE32.length],
   )
   return ReferralSlug.parse(letters.join(''))
