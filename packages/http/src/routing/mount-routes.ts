@@ -215,12 +215,12 @@ function sendReply(ctx: Context, route: Route, reply: RouteReply): void {
   // Parse before setting anything, because a body that the schema rejects becomes an error response.
   const content = schema && (reply.text?.content ?? JSON.stringify(schema.parse(reply.body)))
   ctx.set(reply.headers ?? {})
+  // Set before the body, because Koa otherwise derives a type from the text.
+  if (content !== null) ctx.set('content-type', reply.text?.type ?? 'application/json; charset=utf-8')
   ctx.body = content
   // Set after the body, because Koa sets 204 for a null body.
   ctx.status = reply.status
   if (content === null) return
-  if (reply.text) ctx.set('content-type', reply.text.type)
-  else ctx.type = 'application/json'
   if (isCacheable(route, reply) && reply.status === 200) allowPublicCaching(ctx, content)
 }
 
