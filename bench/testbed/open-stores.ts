@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises'
 import { openStackStores, type StackStores } from '@plainpath/stack/open-stack-stores'
 import { openAdminConnection } from '../growth/fill-stores.ts'
 import { ORIGIN } from '../load/target.ts'
@@ -8,7 +9,10 @@ export interface Stores extends Pick<StackStores, 'redis' | 'env'>, AsyncDisposa
   readonly adminUrls: { readonly auth: string; readonly resource: string }
   /** Creates an empty database for a baseline. Returns its superuser URL. */
   createDatabase(name: string): Promise<string>
-  /** Deletes the queued mails of the API, so that they are not sent during another measurement. */
+  /**
+   * Deletes the mails of the API. Otherwise, queued ones would be sent during another measurement, and both apps would check the
+   * age of each sent one every ten seconds.
+   */
   deleteMails(): Promise<void>
 }
 
@@ -31,6 +35,7 @@ export async function openStores(folder: string): Promise<Stores> {
     url.pathname = database
     return url.href
   }
+  const outboxFolder = env['RESOURCE_OUTBOX_DIR'] ?? ''
   const adminUrls = { auth: formatAdminUrl('plainpath_auth'), resource: formatAdminUrl('plainpath_resource') }
   const resourceDatabase = opening.use(await openAdminConnection(adminUrls.resource))
   const resources = opening.move()
@@ -44,6 +49,8 @@ export async function openStores(folder: string): Promise<Stores> {
     },
     async deleteMails() {
       await resourceDatabase.query('delete from mails')
+      // A mailer may be writing a file.
+      await rm(outboxFolder, { recursive: true, force: true, maxRetries: 5 })
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
