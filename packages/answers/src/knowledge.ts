@@ -40,8 +40,8 @@ export interface Knowledge {
   readonly version: string
 }
 
-/** Caches the last four versions of the knowledge, so that reverting a switch needs no new preparation. */
-const preparedByVersion = new LRUCache<string, Omit<Knowledge, 'origin'>>({ max: 4 })
+/** Caches the current and the previous version of the knowledge, so that reverting a switch needs no new preparation. Each takes 10 MB. */
+const preparedByVersion = new LRUCache<string, Omit<Knowledge, 'origin'>>({ max: 2 })
 
 /**
  * Prepares the knowledge for answers. Takes some tenths of a second of processor time, and over a second the first time, unless

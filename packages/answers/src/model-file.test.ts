@@ -4,7 +4,7 @@ import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
-import { findFeature, formatModelFile, readModelFile } from './model-file.ts'
+import { type FeatureLines, findFeature, formatModelFile, readModelFile } from './model-file.ts'
 import { loadSectionModel } from './sections/likely-sections.ts'
 import { loadTriggerModel } from './triggers/likely-triggers.ts'
 
@@ -16,6 +16,9 @@ function writeAndRead(text: string) {
   return readModelFile(pathToFileURL(file), z.strictObject({ sections: z.array(z.string()) }))
 }
 
+const listLines = ({ file, offsets }: FeatureLines) =>
+  file.toString('utf8', offsets[0]).split('\n').slice(0, -1)
+
 test('a model that was written is read again, with rarities of two decimals', () => {
   const model = writeAndRead(
     formatModelFile({ sections: ['a#intro'] }, [
@@ -24,9 +27,22 @@ test('a model that was written is read again, with rarities of two decimals', ()
     ]),
   )
   expect(model.sections).toEqual(['a#intro'])
-  expect([...model.features.keys()]).toEqual(['b green card', 'w visa'])
+  expect(listLines(model.features)).toEqual(['b green card\t3\t', 'w visa\t2.35\t0 12 1 7'])
   expect(findFeature(model.features, 'w visa')).toEqual({ name: 'w visa', rarity: 2.35, weights: '0 12 1 7' })
   expect(findFeature(model.features, 'w toString')).toBeUndefined()
+})
+
+test('each feature is found in a model, also if one name begins another or has letters outside ASCII', () => {
+  const names = ['w a', 'w ab', 'w abc', 'w łodz', 'w 😀', 'w \uffff', 'b a b', 'h <a']
+  const features = names.map((name, index) => ({ name, rarity: index, weights: `${index} 1` }))
+  const model = writeAndRead(formatModelFile({ sections: [] }, features))
+  expect(names.map((name) => findFeature(model.features, name))).toEqual(features)
+  for (const name of ['', 'w', 'w abcd', 'a', 'z']) expect(findFeature(model.features, name)).toBeUndefined()
+})
+
+test('a model without features has none', () => {
+  const model = writeAndRead(formatModelFile({ sections: ['a#intro'] }, []))
+  expect(findFeature(model.features, 'w visa')).toBeUndefined()
 })
 
 test('a model with a wrong head is refused', () => {
@@ -34,10 +50,12 @@ test('a model with a wrong head is refused', () => {
 })
 
 test.each([
-  ['triggers', loadTriggerModel, /^\d+(?:\.\d+)?\t(?:[0-z][#-}])+$/],
-  ['sections', loadSectionModel, /^\d+(?:\.\d+)?\t\d+ \d+(?: \d+ \d+)*$/],
-] as const)('each row of the packaged model of %s is well-formed', (_model, load, form) => {
-  const rows = [...load().features.values()]
-  expect(rows.length).toBeGreaterThan(10_000)
-  expect(rows.filter((row) => !form.test(row))).toEqual([])
+  ['triggers', loadTriggerModel, /^[^\t]+\t\d+(?:\.\d+)?\t(?:[0-z][#-}])+$/],
+  ['sections', loadSectionModel, /^[^\t]+\t\d+(?:\.\d+)?\t\d+ \d+(?: \d+ \d+)*$/],
+] as const)('each line of the packaged model of %s is well-formed and in order', (_model, load, form) => {
+  const lines = listLines(load().features)
+  expect(lines.length).toBeGreaterThan(10_000)
+  expect(lines.filter((line) => !form.test(line))).toEqual([])
+  const names = lines.map((line) => Buffer.from(line.split('\t')[0] ?? ''))
+  expect(names).toEqual(names.toSorted(Buffer.compare))
 })

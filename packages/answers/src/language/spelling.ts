@@ -11,12 +11,14 @@ const MIN_LENGTH = 5
  */
 export function createSpelling(vocabulary: Iterable<string>, otherWords: ReadonlySet<string>): Spelling {
   const corrections = new Set(vocabulary)
-  /** The corrections by each text that `listDeletions` returns for them. */
-  const byDeletion = new Map<string, string[]>()
+  /** The corrections by each text that `listDeletions` returns for them: one, or several with spaces between. */
+  const byDeletion = new Map<string, string>()
   for (const word of corrections) {
     if (word.length < MIN_LENGTH || /\d/.test(word)) continue
-    for (const deletion of listDeletions(word))
-      byDeletion.set(deletion, [...(byDeletion.get(deletion) ?? []), word])
+    for (const deletion of listDeletions(word)) {
+      const others = byDeletion.get(deletion)
+      byDeletion.set(deletion, others === undefined ? word : `${others} ${word}`)
+    }
   }
   return (word) => {
     if (
@@ -29,7 +31,7 @@ export function createSpelling(vocabulary: Iterable<string>, otherWords: Readonl
       return word
     }
     const candidates = listDeletions(word)
-      .flatMap((deletion) => byDeletion.get(deletion) ?? [])
+      .flatMap((deletion) => byDeletion.get(deletion)?.split(' ') ?? [])
       .filter((candidate) => candidate[0] === word[0] && differByOneMistake(word, candidate))
     return candidates.toSorted()[0] ?? word
   }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type FeatureRows, findFeature, readModelFile } from '../model-file.ts'
+import { type FeatureLines, findFeature, readModelFile } from '../model-file.ts'
 
 /**
  * A nearest-centroid classifier: for each section, the mean of the TF-IDF vectors of the questions that it answers.
@@ -9,7 +9,7 @@ const SectionModelHead = z.strictObject({ sections: z.array(z.string()) })
 
 export interface SectionModel extends Readonly<z.infer<typeof SectionModelHead>> {
   /** The weights are pairs of numbers with spaces between them: a section's index, and a weight in thousandths. */
-  readonly features: FeatureRows
+  readonly features: FeatureLines
 }
 
 const MODEL_FILE = new URL('../../data/likely-sections.txt', import.meta.url)

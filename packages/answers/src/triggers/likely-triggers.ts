@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type FeatureRows, findFeature, readModelFile } from '../model-file.ts'
+import { type FeatureLines, findFeature, readModelFile } from '../model-file.ts'
 
 /**
  * A linear model that classifies a question: as one of the triggers, the subject of one of the guides, or another subject. It has a
@@ -15,7 +15,7 @@ export type TriggerModelHead = Readonly<z.infer<typeof TriggerModelHead>>
 
 export interface TriggerModel extends TriggerModelHead {
   /** `formatWeights` formats the weights. */
-  readonly features: FeatureRows
+  readonly features: FeatureLines
 }
 
 /** A feature of a question, with the indexes of the tokens from which it comes. */

@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest'
+import { createSpelling } from './spelling.ts'
+
+test.each([
+  ['pettition', 'petition'],
+  ['petiton', 'petition'],
+  ['pteition', 'petition'],
+  ['partiton', 'partition'],
+  // “states” and “status” lack one letter each, so the first alphabetically is the correction.
+  ['stats', 'states'],
+  ['perm', 'perm'],
+  ['zzzzzz', 'zzzzzz'],
+])('corrects %s to %s', (word, corrected) => {
+  const correctSpelling = createSpelling(['petition', 'partition', 'status', 'states', 'permit'], new Set())
+  expect(correctSpelling(word)).toBe(corrected)
+})
