@@ -1,10 +1,11 @@
-import { type AgentId, RULES } from '@plainpath/domain'
+import { type AgentId, boundBytes, RULES } from '@plainpath/domain'
 import { LRUCache } from 'lru-cache'
 import type { AgentRecord, AgentStore } from './agent-store.ts'
 
 /** How long a miss is cached. It is short, because nothing invalidates it when the agent registers at another instance. */
 const MISS_TTL_MS = 2_000
-const MAX_ENTRIES = 10_000
+/** The memory of about 10,000 agents with a secret and a short name. */
+const MAX_CACHED_BYTES = 16_000_000
 
 type Entry = { readonly record: AgentRecord | undefined }
 
@@ -27,7 +28,11 @@ export function createAgentCache(
   options: { skipSharedLoads?: () => boolean; clock?: { now(): number } } = {},
 ): AgentCache {
   const { skipSharedLoads = () => false, clock = performance } = options
-  const entries = new LRUCache<string, Entry>({ max: MAX_ENTRIES, perf: clock, ttlResolution: 0 })
+  const entries = new LRUCache<string, Entry>({
+    ...boundBytes(MAX_CACHED_BYTES),
+    perf: clock,
+    ttlResolution: 0,
+  })
   const inFlight = new Map<string, Promise<AgentRecord | undefined>>()
 
   function load(id: AgentId): Promise<AgentRecord | undefined> {

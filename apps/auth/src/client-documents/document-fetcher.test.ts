@@ -189,11 +189,11 @@ test('reports an invalid member again within a minute, without a second fetch', 
   expect(host.requests).toHaveLength(1)
 })
 
-test('remembers the latest 1,000 failures', async () => {
-  const createUrl = (index: number) => `https://${HOST_A}:1/client-${index}.json` as AgentId
-  for (let index = 0; index <= 1_000; index += 1) await fetchDocument(createUrl(index), callerAddress(1))
+test('remembers the latest 1,000 failures, also of long URLs', async () => {
+  const createUrl = (index: number) => `https://${HOST_A}:1/${'x'.repeat(220)}-${index}.json` as AgentId
+  for (let index = 0; index <= 1_500; index += 1) await fetchDocument(createUrl(index), callerAddress(1))
   outcomes = []
-  await fetchDocument(createUrl(1), callerAddress(1))
+  await fetchDocument(createUrl(501), callerAddress(1))
   await fetchDocument(createUrl(0), callerAddress(1))
   expect(outcomes).toEqual(['failed-recently', 'url'])
 })

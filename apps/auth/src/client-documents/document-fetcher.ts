@@ -1,4 +1,4 @@
-import { type AgentId, err, ok, type Result, RULES } from '@plainpath/domain'
+import { type AgentId, boundBytes, err, ok, type Result, RULES } from '@plainpath/domain'
 import { listNetworks } from '@plainpath/http'
 import { LRUCache } from 'lru-cache'
 import {
@@ -20,9 +20,10 @@ const MAX_FOR_CALLER = 2
 const MAX_NEW_IN_PROCESS = 12
 const MAX_NEW_FOR_HOST = 2
 
-/** How long a URL is not fetched again after a failure, if the failure is among the latest `MAX_FAILURES`. */
+/** How long a URL is not fetched again after a failure, if the failure is among the latest that fit into `MAX_FAILURES_BYTES`. */
 const FAILURE_MS = RULES.documentFailureMs
-const MAX_FAILURES = 1_000
+/** The memory of over 1,000 failures, also with the longest URLs. */
+const MAX_FAILURES_BYTES = 1_000_000
 
 /** The outcomes of a call, which are labels of a metric. `FETCH_FAULTS` names the steps of a fetch that can fail. */
 export const DOCUMENT_OUTCOMES = [
@@ -70,7 +71,7 @@ export function createDocumentFetcher<Document>(
   const inFlight = new Map<AgentId, Promise<Result<Document, DocumentFault>>>()
   const slots = createSlotCounter()
   const failures = new LRUCache<AgentId, DocumentFault>({
-    max: MAX_FAILURES,
+    ...boundBytes(MAX_FAILURES_BYTES),
     ttl: FAILURE_MS,
     perf: clock,
     ttlResolution: 0,

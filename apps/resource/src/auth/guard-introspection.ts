@@ -1,3 +1,4 @@
+import { boundBytes } from '@plainpath/domain'
 import { createMemoryLimitStore, type LimitPolicy, type LimitState, listNetworks } from '@plainpath/http'
 import { sha256Text } from '@plainpath/sealing'
 import { LRUCache } from 'lru-cache'
@@ -18,7 +19,8 @@ const UNVERIFIED_IN_FLIGHT_FROM_NETWORK: LimitPolicy = {
 }
 
 const VERIFIED_LIFETIME_MS = 10 * 60_000
-const MAX_VERIFIED_TOKENS = 50_000
+/** The memory of the hashes of about 50,000 tokens. */
+const MAX_VERIFIED_BYTES = 10_000_000
 
 /** Thrown when a limit does not allow an introspection. */
 export class IntrospectionLimited extends Error {
@@ -47,7 +49,7 @@ export function guardIntrospection(options: {
   const { introspect, factor, now } = options
   const failedTokens = createMemoryLimitStore(now)
   const recentlyVerified = new LRUCache<string, true>({
-    max: MAX_VERIFIED_TOKENS,
+    ...boundBytes(MAX_VERIFIED_BYTES),
     ttl: VERIFIED_LIFETIME_MS,
     perf: { now: () => now().getTime() },
   })

@@ -1,3 +1,4 @@
+import { estimateEntryBytes } from '@plainpath/domain'
 import type { RevocationNotification } from '@plainpath/revocation'
 import { expect, test } from 'vitest'
 import type { ActiveIntrospection } from './introspection.ts'
@@ -27,12 +28,12 @@ const newTokenRevocation = (number: number, hash: string, mark = MARK): Revocati
 })
 
 /** Creates a subscriber whose subscription was requested at 0 and granted with number 7. */
-function createSubscribed(options: { maxCached?: number; cacheMs?: number } = {}) {
+function createSubscribed(options: { maxCachedBytes?: number; cacheMs?: number } = {}) {
   const subscriber = createRevocationSubscriber({
     name: 'api',
     leaseMs: LEASE_MS,
     cacheMs: 30_000,
-    maxCached: 100,
+    maxCachedBytes: 100_000,
     ...options,
   })
   const [command] = subscriber.onConnected(0) as [Subscribe]
@@ -56,7 +57,7 @@ test('uses cached introspections under a lease, which starts when its command is
     name: 'api',
     leaseMs: LEASE_MS,
     cacheMs: 30_000,
-    maxCached: 100,
+    maxCachedBytes: 100_000,
   })
   expect(getSource(subscriber, 'a', 0)).toBe('uncached')
   const [command] = subscriber.onConnected(100) as [Subscribe]
@@ -212,7 +213,7 @@ test('has no lease if the store refuses the subscription, and subscribes again a
     name: 'api',
     leaseMs: LEASE_MS,
     cacheMs: 30_000,
-    maxCached: 100,
+    maxCachedBytes: 100_000,
   })
   const [command] = subscriber.onConnected(0) as [Subscribe]
   expect(subscriber.tick(1)).toEqual([])
@@ -241,8 +242,12 @@ test('does not cache an introspection that arrives after the lease has expired',
   expect(getSource(subscriber, 'a', LEASE_MS + 2)).toBe('new')
 })
 
-test('caches introspections for cacheMs, and removes the least recently used beyond maxCached', () => {
-  const subscriber = createSubscribed({ cacheMs: 100, maxCached: 2 })
+const estimateCachedBytes = (introspection: ActiveIntrospection) =>
+  estimateEntryBytes('a', { introspection, expiresAt: 0 })
+
+test('caches introspections for cacheMs, and removes the least recently used beyond maxCachedBytes', () => {
+  const maxCachedBytes = 2 * estimateCachedBytes(newIntrospection())
+  const subscriber = createSubscribed({ cacheMs: 100, maxCachedBytes })
   for (const hash of ['a', 'b']) cacheResult(subscriber, hash, 10)
   expect(getSource(subscriber, 'a', 20)).toBe('cache')
   cacheResult(subscriber, 'c', 30)
@@ -250,4 +255,12 @@ test('caches introspections for cacheMs, and removes the least recently used bey
   const sources = ['a', 'b', 'c'].map((hash) => getSource(subscriber, hash, 40))
   expect(sources).toEqual(['cache', 'new', 'cache'])
   expect([getSource(subscriber, 'a', 110), getSource(subscriber, 'c', 110)]).toEqual(['new', 'cache'])
+})
+
+test('removes as many introspections as the memory of a larger one requires', () => {
+  const large = newIntrospection({ clientId: `https://${'a'.repeat(1_000)}.example/` })
+  const subscriber = createSubscribed({ maxCachedBytes: estimateCachedBytes(large) })
+  for (const hash of ['a', 'b']) cacheResult(subscriber, hash, 10)
+  cacheResult(subscriber, 'c', 10, large)
+  expect(['a', 'b', 'c'].map((hash) => getSource(subscriber, hash, 20))).toEqual(['new', 'new', 'cache'])
 })

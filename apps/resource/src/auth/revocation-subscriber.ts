@@ -1,4 +1,6 @@
+import { boundBytes } from '@plainpath/domain'
 import type { Revocation, RevocationNotification } from '@plainpath/revocation'
+import { LRUCache } from 'lru-cache'
 import type { ActiveIntrospection, Introspection } from './introspection.ts'
 
 /** A command for the store. The caller passes the reply and the command to `onSubscribed` or `onAcknowledged`. */
@@ -97,9 +99,10 @@ export function createRevocationSubscriber(options: {
   readonly leaseMs: number
   /** The maximum time that an introspection is cached. */
   readonly cacheMs: number
-  readonly maxCached: number
+  /** The maximum memory of the cached introspections, as `boundBytes` estimates it. */
+  readonly maxCachedBytes: number
 }): RevocationSubscriber {
-  const cache = createIntrospectionCache(options.maxCached)
+  const cache = createIntrospectionCache(options.maxCachedBytes)
   const inFlightByHash = new Map<string, InFlightIntrospection>()
   let isConnected = false
   let subscriptionCount = 0
@@ -210,12 +213,12 @@ export function createRevocationSubscriber(options: {
   }
 }
 
-/** Creates a cache of introspections by token hash. When it is full, the least recently used entry is removed. */
-function createIntrospectionCache(max: number) {
-  const entries = new Map<
+/** Creates a cache of introspections by token hash. When it is full, the least recently used entries are removed. */
+function createIntrospectionCache(maxBytes: number) {
+  const entries = new LRUCache<
     string,
     { readonly introspection: ActiveIntrospection; readonly expiresAt: number }
-  >()
+  >(boundBytes(maxBytes))
   return {
     get size() {
       return entries.size
@@ -223,23 +226,18 @@ function createIntrospectionCache(max: number) {
     find(hash: string, now: number): ActiveIntrospection | undefined {
       const entry = entries.get(hash)
       if (!entry) return undefined
+      if (now < entry.expiresAt) return entry.introspection
       entries.delete(hash)
-      if (now >= entry.expiresAt) return undefined
-      // A Map iterates in insertion order, so the entry moves to the end.
-      entries.set(hash, entry)
-      return entry.introspection
+      return undefined
     },
     put(hash: string, introspection: ActiveIntrospection, expiresAt: number): void {
-      entries.delete(hash)
       entries.set(hash, { introspection, expiresAt })
-      if (entries.size <= max) return
-      for (const [oldest] of entries) return void entries.delete(oldest)
     },
     remove(revoked: Revocation): void {
       if (revoked.kind === 'token') entries.delete(revoked.hash)
       else if (revoked.kind === 'everything') entries.clear()
       else
-        for (const [hash, { introspection }] of entries)
+        for (const [hash, { introspection }] of [...entries])
           if (introspection.clientId === revoked.id) entries.delete(hash)
     },
   }

@@ -11,7 +11,8 @@ import type { Config } from '../config.ts'
 
 /** Bounds the age of a cached introspection: even a revocation that failed midway, with a 503, takes effect within this time. */
 const MAX_CACHE_AGE_MS = 30_000
-const MAX_CACHED = 10_000
+/** The memory of about 10,000 introspections. */
+const MAX_CACHED_BYTES = 10_000_000
 
 /** Creates the introspection cache. It stays unused until `followRevocations` has subscribed it. */
 export const createSubscriber = ({ intervals }: RevocationOptions): RevocationSubscriber =>
@@ -19,7 +20,7 @@ export const createSubscriber = ({ intervals }: RevocationOptions): RevocationSu
     name: randomUUID(),
     leaseMs: intervals.leaseMs,
     cacheMs: MAX_CACHE_AGE_MS,
-    maxCached: MAX_CACHED,
+    maxCachedBytes: MAX_CACHED_BYTES,
   })
 
 /** Creates the introspection functions. With Redis, `introspect` uses the cache while the revocation lease is valid. */

@@ -1,3 +1,4 @@
+import { boundBytes } from '@plainpath/domain'
 import {
   type GuideAsks,
   type GuideSection,
@@ -92,8 +93,10 @@ const OTHER_SUBJECT_FACTOR = 0.8
 const INTRO_FACTOR = 0.7
 const MAX_WORDS = 200
 
+/** Twice the memory of the terms of all guides. */
+const MAX_TERMS_BYTES = 8_000_000
 /** Caches the terms of texts, because most texts do not change when a guide or a switch changes. */
-const termsByText = new LRUCache<string, readonly string[]>({ max: 10_000 })
+const termsByText = new LRUCache<string, readonly string[]>(boundBytes(MAX_TERMS_BYTES))
 
 const parseTerms = (text: string) => toSearchTerms(splitWords(text))
 

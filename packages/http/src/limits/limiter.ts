@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
-import { DAY_MS } from '@plainpath/domain'
+import { boundBytes, DAY_MS } from '@plainpath/domain'
 import { LRUCache } from 'lru-cache'
 import type { Log } from '../observability/log.ts'
 import { Problem } from '../problems/problem.ts'
@@ -145,7 +145,8 @@ interface KeyCache {
   readonly callers: WeakMap<RouteLimits, LRUCache<string, readonly PolicyKeys[]>>
 }
 
-const MAX_CACHED_CALLERS = 10_000
+/** For each `RouteLimits`, the memory of the keys of about 10,000 callers. */
+const MAX_CALLERS_BYTES = 7_000_000
 
 /** Creates the function behind {@link Limiter.takeLocally}. */
 export function createTakeLocally(options: {
@@ -161,7 +162,7 @@ export function createTakeLocally(options: {
   function findKeys(limits: RouteLimits, dailyKey: Buffer, address: string, caller?: LimitedCaller) {
     if (cache.dailyKey !== dailyKey) cache = { dailyKey, callers: new WeakMap() }
     const callers =
-      cache.callers.get(limits) ?? new LRUCache<string, readonly PolicyKeys[]>({ max: MAX_CACHED_CALLERS })
+      cache.callers.get(limits) ?? new LRUCache<string, readonly PolicyKeys[]>(boundBytes(MAX_CALLERS_BYTES))
     cache.callers.set(limits, callers)
     const callerKey = formatCallerKey(address, caller)
     const cachedKeys = callers.get(callerKey)
@@ -240,7 +241,8 @@ interface HashingKey {
   readonly hashes: LRUCache<string, string>
 }
 const HASHING_KEYS = new WeakMap<Buffer, HashingKey>()
-const MAX_CACHED_HASHES = 10_000
+/** The memory of the hashes of about 10,000 addresses. */
+const MAX_HASHES_BYTES = 2_000_000
 /** Longer texts are not cached. Our addresses and ids are shorter, but a text may be as long as a request body. */
 const MAX_CACHED_LENGTH = 500
 
@@ -252,7 +254,7 @@ const MAX_CACHED_LENGTH = 500
 function hashSubject(dailyKey: Buffer, { name }: LimitPolicy, subject: string): string {
   const hashingKey = HASHING_KEYS.get(dailyKey) ?? {
     key: createSecretKey(dailyKey),
-    hashes: new LRUCache<string, string>({ max: MAX_CACHED_HASHES }),
+    hashes: new LRUCache<string, string>(boundBytes(MAX_HASHES_BYTES)),
   }
   HASHING_KEYS.set(dailyKey, hashingKey)
   const { key, hashes } = hashingKey

@@ -100,6 +100,20 @@ describe('a policy with a batch', () => {
     expect(await shared.take('key', reads)).toMatchObject({ remaining: 198 })
   })
 
+  test('forgets the batches that were used longest ago when they take too much memory', async () => {
+    const { openProcess, state } = setUp()
+    const store = openProcess()
+    const takeTwice = async (key: string) => {
+      const callsBefore = state.calls
+      for (const _ of times(2)) await store.take(key, reads)
+      return state.calls - callsBefore
+    }
+    for (const key of ['first', 'last']) await takeTwice(key)
+    const callsForLast = await takeTwice('last')
+    for (let index = 0; index < 20_000; index += 1) await store.take(`${'x'.repeat(1_000)}${index}`, reads)
+    expect([callsForLast, await takeTwice('first')]).toEqual([1, 2])
+  })
+
   test('decreases the remaining quota by one with each request', async () => {
     const { openProcess } = setUp()
     const store = openProcess()

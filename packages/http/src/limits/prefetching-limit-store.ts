@@ -1,3 +1,4 @@
+import { boundBytes } from '@plainpath/domain'
 import { LRUCache } from 'lru-cache'
 import { type LimitCount, type LimitPolicy, type LimitStore, toLimitCount } from './limit-store.ts'
 
@@ -30,7 +31,8 @@ interface Batch {
   readonly expiresAt: number
 }
 
-const MAX_KEYS = 100_000
+/** The memory of the batches of about 100,000 keys. */
+const MAX_BATCHES_BYTES = 33_000_000
 /** After a batch of at least this size, the next one is prefetched. */
 const MIN_PREFETCH_SIZE = 4
 
@@ -47,7 +49,7 @@ const MIN_PREFETCH_SIZE = 4
  * a burst of refused requests causes few calls.
  */
 export function createPrefetchingLimitStore(store: SharedLimitStore, now: () => Date): LimitStore {
-  const batches = new LRUCache<string, Batch>({ max: MAX_KEYS })
+  const batches = new LRUCache<string, Batch>(boundBytes(MAX_BATCHES_BYTES))
   const inFlight = new Map<string, Promise<LimitCount>>()
 
   function findCurrentBatch(key: string, nowMs: number): Batch | undefined {

@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest'
+import { estimateEntryBytes } from './bound-bytes.ts'
+
+const EMPTY = estimateEntryBytes('', undefined)
+
+test.each([
+  ['text', 'x'.repeat(1_000), 2_000],
+  ['bytes', Buffer.alloc(1_000), 1_000],
+  ['a list', ['x'.repeat(500), 'x'.repeat(500)], 2_000],
+  ['a set', new Set(['x'.repeat(1_000)]), 2_000],
+  ['an object in an object', { agent: { name: 'x'.repeat(1_000) } }, 2_000],
+])('counts the memory of %s', (_kind, value, contentBytes) => {
+  const bytes = estimateEntryBytes('', value) - EMPTY
+  expect(bytes).toBeGreaterThanOrEqual(contentBytes)
+  expect(bytes).toBeLessThan(contentBytes + 300)
+})
+
+test('counts the key', () => {
+  expect(estimateEntryBytes('x'.repeat(1_000), undefined)).toBe(EMPTY + 2_000)
+})
