@@ -1,0 +1,32 @@
+import Koa from 'koa'
+import { expect, test, vi } from 'vitest'
+import { createLog } from '../observability/log.ts'
+import { createReadiness } from '../readiness/readiness.ts'
+import { parseTrustedProxies } from '../request/client-address.ts'
+import { runApp } from './run-app.ts'
+
+test('collects the garbage of the start before it listens', async () => {
+  const steps: string[] = []
+  vi.stubGlobal('gc', () => void steps.push('collected'))
+  const onLine = (line: string) => {
+    const { msg } = JSON.parse(line) as { msg: string }
+    steps.push(msg)
+    if (msg === 'listening') process.emit('SIGTERM')
+  }
+  await runApp({
+    startupDependencies: {},
+    async open() {
+      steps.push('opened')
+      return { operationsApp: new Koa(), readiness: createReadiness({}), async [Symbol.asyncDispose]() {} }
+    },
+    isTransient: () => false,
+    operations: { port: 0, host: '127.0.0.1' },
+    listeners: () => ({}),
+    trustedProxies: parseTrustedProxies(''),
+    drainDelaySeconds: 0,
+    drainSeconds: 1,
+    log: createLog({ service: 'test', write: onLine }),
+  })
+  vi.unstubAllGlobals()
+  expect(steps).toEqual(['opened', 'collected', 'listening', 'stopping'])
+})
