@@ -29,6 +29,11 @@ describe.for(APPS)('the bundle of %s', (app) => {
     expect(bundled.stdout).toBe(source.stdout)
   })
 
+  test('has no character for which V8 would store its text with two bytes each', () => {
+    const code = readFileSync(path.join(folder, app, `${app}.mjs`), 'utf8')
+    expect(code.match(/[^\0-\x7F].*/g)).toBeNull()
+  })
+
   test('has its migrations, and every file that a module names', () => {
     const bundle = path.join(folder, app)
     const expected = globSync(`apps/${app}/migrations/*.sql`, { cwd: ROOT }).toSorted()

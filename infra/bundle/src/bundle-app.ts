@@ -24,7 +24,7 @@ export async function bundleApp(app: App, outputFolder: string): Promise<void> {
     external: UNBUNDLED,
     // `depd` calls `eval` with code that names its own variables. A bundle that is not minified keeps these names.
     checks: { eval: false },
-    plugins: [rebaseModuleUrls],
+    plugins: [rebaseModuleUrls, escapeTaggedTemplates],
   })
   const { output } = await bundle.write({
     dir: outputFolder,
@@ -32,7 +32,9 @@ export async function bundleApp(app: App, outputFolder: string): Promise<void> {
     format: 'esm',
     codeSplitting: false,
     sourcemap: true,
-    minify: false,
+    // V8 keeps the text of the bundle in memory, with two bytes for each character if a single one is outside Latin-1.
+    minify: { compress: false, mangle: false, codegen: { asciiOnly: true, removeWhitespace: false } },
+    comments: false,
   })
   await bundle.close()
   const chunks = output.filter((file): file is OutputChunk => file.type === 'chunk')
@@ -63,6 +65,26 @@ const rebaseModuleUrls: Plugin = {
     },
   },
 }
+
+/** Escapes characters that `asciiOnly` does not: those in tagged templates, whose tags could read them unescaped. Ours do not. */
+const escapeTaggedTemplates: Plugin = {
+  name: 'escape-tagged-templates',
+  transform: {
+    filter: { id: /\.ts$/, code: /[^\0-\x7F]/ },
+    handler(code, id) {
+      const escaped = new RolldownMagicString(code)
+      for (const character of new Set(code.match(/[^\0-\x7F]/gu)))
+        escaped.replaceAll(character, escapeCodeUnits(character))
+      return { code: escaped.toString(), map: escaped.generateMap({ hires: true, source: id }).toString() }
+    },
+  },
+}
+
+const escapeCodeUnits = (text: string) =>
+  text
+    .split('')
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .join('')
 
 /** Copies the data files of every workspace package that has a module in the bundle. */
 async function copyData(modules: readonly string[], outputFolder: string) {
