@@ -29,7 +29,7 @@ export function createApiProcess(
     name,
     leaseMs,
     cacheMs: 30_000,
-    maxCached: 100,
+    maxCachedBytes: 100_000,
   })
   const waitersByIntrospection = new Map<object, ((active: boolean) => void)[]>()
   let pausedUntil = 0
