@@ -29,7 +29,8 @@ export function createApiProcess(
     name,
     leaseMs,
     cacheMs: 30_000,
-    maxCachedBytes: 100_000,
+    maxCachedBytes: 100,
+    estimateEntryBytes: () => 1,
   })
   const waitersByIntrospection = new Map<object, ((active: boolean) => void)[]>()
   let pausedUntil = 0

@@ -34,6 +34,7 @@ function createSubscribed(options: { maxCachedBytes?: number; cacheMs?: number }
     leaseMs: LEASE_MS,
     cacheMs: 30_000,
     maxCachedBytes: 100_000,
+    estimateEntryBytes,
     ...options,
   })
   const [command] = subscriber.onConnected(0) as [Subscribe]
@@ -58,6 +59,7 @@ test('uses cached introspections under a lease, which starts when its command is
     leaseMs: LEASE_MS,
     cacheMs: 30_000,
     maxCachedBytes: 100_000,
+    estimateEntryBytes,
   })
   expect(getSource(subscriber, 'a', 0)).toBe('uncached')
   const [command] = subscriber.onConnected(100) as [Subscribe]
@@ -214,6 +216,7 @@ test('has no lease if the store refuses the subscription, and subscribes again a
     leaseMs: LEASE_MS,
     cacheMs: 30_000,
     maxCachedBytes: 100_000,
+    estimateEntryBytes,
   })
   const [command] = subscriber.onConnected(0) as [Subscribe]
   expect(subscriber.tick(1)).toEqual([])
@@ -242,8 +245,7 @@ test('does not cache an introspection that arrives after the lease has expired',
   expect(getSource(subscriber, 'a', LEASE_MS + 2)).toBe('new')
 })
 
-const estimateCachedBytes = (introspection: ActiveIntrospection) =>
-  estimateEntryBytes('a', { introspection, expiresAt: 0 })
+const estimateCachedBytes = (introspection: ActiveIntrospection) => estimateEntryBytes('a', introspection)
 
 test('caches introspections for cacheMs, and removes the least recently used beyond maxCachedBytes', () => {
   const maxCachedBytes = 2 * estimateCachedBytes(newIntrospection())

@@ -1,6 +1,4 @@
-import { boundBytes } from '@plainpath/domain'
 import type { Revocation, RevocationNotification } from '@plainpath/revocation'
-import { LRUCache } from 'lru-cache'
 import type { ActiveIntrospection, Introspection } from './introspection.ts'
 
 /** A command for the store. The caller passes the reply and the command to `onSubscribed` or `onAcknowledged`. */
@@ -99,10 +97,11 @@ export function createRevocationSubscriber(options: {
   readonly leaseMs: number
   /** The maximum time that an introspection is cached. */
   readonly cacheMs: number
-  /** The maximum memory of the cached introspections, as `boundBytes` estimates it. */
+  /** The maximum memory of the cached introspections, as `estimateEntryBytes` estimates it. */
   readonly maxCachedBytes: number
+  readonly estimateEntryBytes: (hash: string, introspection: ActiveIntrospection) => number
 }): RevocationSubscriber {
-  const cache = createIntrospectionCache(options.maxCachedBytes)
+  const cache = createIntrospectionCache(options)
   const inFlightByHash = new Map<string, InFlightIntrospection>()
   let isConnected = false
   let subscriptionCount = 0
@@ -214,11 +213,21 @@ export function createRevocationSubscriber(options: {
 }
 
 /** Creates a cache of introspections by token hash. When it is full, the least recently used entries are removed. */
-function createIntrospectionCache(maxBytes: number) {
-  const entries = new LRUCache<
+function createIntrospectionCache({
+  maxCachedBytes,
+  estimateEntryBytes,
+}: Pick<Parameters<typeof createRevocationSubscriber>[0], 'maxCachedBytes' | 'estimateEntryBytes'>) {
+  const entries = new Map<
     string,
-    { readonly introspection: ActiveIntrospection; readonly expiresAt: number }
-  >(boundBytes(maxBytes))
+    { readonly introspection: ActiveIntrospection; readonly expiresAt: number; readonly bytes: number }
+  >()
+  let totalBytes = 0
+
+  function remove(hash: string): void {
+    totalBytes -= entries.get(hash)?.bytes ?? 0
+    entries.delete(hash)
+  }
+
   return {
     get size() {
       return entries.size
@@ -226,19 +235,29 @@ function createIntrospectionCache(maxBytes: number) {
     find(hash: string, now: number): ActiveIntrospection | undefined {
       const entry = entries.get(hash)
       if (!entry) return undefined
-      if (now < entry.expiresAt) return entry.introspection
+      if (now >= entry.expiresAt) {
+        remove(hash)
+        return undefined
+      }
+      // A Map iterates in insertion order, so the entry moves to the end.
       entries.delete(hash)
-      return undefined
+      entries.set(hash, entry)
+      return entry.introspection
     },
     put(hash: string, introspection: ActiveIntrospection, expiresAt: number): void {
-      entries.set(hash, { introspection, expiresAt })
+      remove(hash)
+      const bytes = estimateEntryBytes(hash, introspection)
+      entries.set(hash, { introspection, expiresAt, bytes })
+      totalBytes += bytes
+      for (const [oldest] of entries) {
+        if (totalBytes <= maxCachedBytes) return
+        remove(oldest)
+      }
     },
     remove(revoked: Revocation): void {
-      if (revoked.kind === 'token') entries.delete(revoked.hash)
-      else if (revoked.kind === 'everything') entries.clear()
-      else
-        for (const [hash, { introspection }] of [...entries])
-          if (introspection.clientId === revoked.id) entries.delete(hash)
+      if (revoked.kind === 'token') return remove(revoked.hash)
+      for (const [hash, { introspection }] of entries)
+        if (revoked.kind === 'everything' || introspection.clientId === revoked.id) remove(hash)
     },
   }
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { estimateEntryBytes } from '@plainpath/domain'
 import type { RevocationOptions } from '@plainpath/revocation'
 import type { RequestAuthorizationServer } from '../auth/authorization-server-client.ts'
 import { createAuthorizationServerKeys } from '../auth/authorization-server-keys.ts'
@@ -21,6 +22,7 @@ export const createSubscriber = ({ intervals }: RevocationOptions): RevocationSu
     leaseMs: intervals.leaseMs,
     cacheMs: MAX_CACHE_AGE_MS,
     maxCachedBytes: MAX_CACHED_BYTES,
+    estimateEntryBytes,
   })
 
 /** Creates the introspection functions. With Redis, `introspect` uses the cache while the revocation lease is valid. */
