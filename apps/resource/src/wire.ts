@@ -46,7 +46,6 @@ import { createSchemaCheck } from './health/current-schema.ts'
 import { createHealthRoutes, createSharedCheck } from './health/health-routes.ts'
 import { createMcpRoute, createPublicMcpRoute, createSignedInMcpRoutes } from './mcp/mcp-route.ts'
 import type { McpDeps } from './mcp/mcp-server.ts'
-import { createToolRegistrar } from './mcp/register-tools.ts'
 import { createRequestStates } from './mcp/request-state.ts'
 import { createTools } from './mcp/tools.ts'
 import { createMetadataRoutes } from './metadata/metadata-routes.ts'
@@ -243,7 +242,10 @@ function createRoutes(
   const createMcpDeps = (endpoint: McpEndpoint): McpDeps => ({
     urls,
     endpoint,
-    registerTools: createToolRegistrar(tools, endpoint.tools, urls),
+    async loadRegisterTools() {
+      const { createToolRegistrar } = await import('./mcp/register-tools.ts')
+      return createToolRegistrar(tools, endpoint.tools, urls)
+    },
     requestStates,
   })
   const endpoints = createMcpEndpoints(urls)

@@ -93,7 +93,7 @@ export async function startMcpFixtureServer(): Promise<AsyncDisposable & { reado
   const route = createMcpRoute({
     urls,
     endpoint: createMcpEndpoints(urls).agents,
-    registerTools: registerFixtures,
+    loadRegisterTools: async () => registerFixtures,
     requestStates: createRequestStates({ hashKey: parseHashKey(newHashKey()), now }),
     allowedOrigins: [],
   })

@@ -9,7 +9,8 @@ import type { ToolRequest } from './tools.ts'
 export interface McpDeps {
   readonly urls: ServiceUrls
   readonly endpoint: McpEndpoint
-  readonly registerTools: RegisterTools
+  /** Loads the function when it is called first, because it needs the MCP library, which takes 4 MB. */
+  readonly loadRegisterTools: () => Promise<RegisterTools>
   readonly requestStates: RequestStates
 }
 
@@ -27,13 +28,14 @@ const CACHE_HINT = { ttlMs: 300_000, cacheScope: 'public' } as const
  */
 export async function handleMessage(
   message: object,
-  { urls, endpoint, registerTools, requestStates, request, caller }: ToolRequest & McpDeps,
+  { urls, endpoint, loadRegisterTools, requestStates, request, caller }: ToolRequest & McpDeps,
 ): Promise<{ status: number; type: string; content: string }> {
   let failure: { readonly cause: unknown } | undefined
   const fail = (cause: unknown) => {
     failure = { cause }
   }
   const describeCall = (): FormCall => ({ address: endpoint.address, caller, ...readToolCall(message) })
+  const registerTools = await loadRegisterTools()
   const createServer = () => {
     const server = new McpServer(createMcpServerInfo(urls), {
       capabilities: endpoint.capabilities,
