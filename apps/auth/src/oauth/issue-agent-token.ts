@@ -3,11 +3,10 @@
  * identity assertion that this server issued. `oauth-routes.ts` has authenticated the agent, counted the request and checked
  * `resource`. oidc-provider serves the grants of apps.
  */
-import { randomBytes } from 'node:crypto'
 import { type Agent, type AgentId, Scope, type StandingVerification } from '@plainpath/domain'
 import { Problem } from '@plainpath/http'
 import { AGENT_GRANT_TYPES, APP_GRANT_TYPES, JWT_BEARER_GRANT, type ServiceUrls } from '@plainpath/metadata'
-import { sha256 } from '@plainpath/sealing'
+import { drawRandomBytes, sha256 } from '@plainpath/sealing'
 import type { Context } from 'koa'
 import type Provider from 'oidc-provider'
 import type { AgentRecord } from '../agents/agent-store.ts'
@@ -187,7 +186,7 @@ function createTokenSaver(deps: AgentTokenDeps) {
     if (isContact && jkt === undefined && agent.contactBoundSince !== undefined)
       throw new Problem('dpop-proof-required', { detail: CONTACT_IS_BOUND })
     if (!(await usage.recordUse(clientId))) throw invalidClient()
-    const accessToken = `ppt_${randomBytes(TOKEN_BYTES).toString('base64url')}`
+    const accessToken = `ppt_${drawRandomBytes(TOKEN_BYTES).toString('base64url')}`
     const cutoff = await tokens.save(sha256(accessToken), {
       ...token,
       credentialVersion:
