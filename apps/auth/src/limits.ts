@@ -10,7 +10,7 @@ import {
   type LimitStore,
 } from '@plainpath/http'
 import type { Redis } from 'ioredis'
-import { runRedisScript } from './tokens/run-redis-script.ts'
+import { runIoredisScript } from './tokens/run-ioredis-script.ts'
 
 const MINUTE = 60
 const HOUR = 3600
@@ -125,7 +125,7 @@ export const FAILED_AUTHENTICATION: LimitPolicy = {
  */
 export function createSharedLimitStore(redis: Redis, prefix: string, now: () => Date): LimitStore {
   const limitRedis = {
-    eval: (script: string, keys: string[], args: string[]) => runRedisScript(redis, script, keys, args),
+    eval: (script: string, keys: string[], args: string[]) => runIoredisScript(redis, script, keys, args),
     get: (key: string) => redis.get(key),
     setIfAbsent: (key: string, value: string, seconds: number) => redis.set(key, value, 'EX', seconds, 'NX'),
   }

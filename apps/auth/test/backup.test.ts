@@ -156,7 +156,10 @@ test.for([
   const tables = await target.read(`select from pg_tables where schemaname = 'public'`)
   const migrated = await runAuth(['migrate'], target.env)
   if (tables.length > 0)
-    expect(migrated).toMatchObject({ code: 1, errors: expect.stringContaining('a restore did not finish') })
+    expect(migrated).toMatchObject({
+      code: 1,
+      errors: expect.stringContaining('a restore of this database has not finished'),
+    })
 })
 
 test('refuses a database with tables, a file that exists, a backup of the API, and one of a newer release', async () => {

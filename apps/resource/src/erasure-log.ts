@@ -4,13 +4,14 @@ import { z } from 'zod'
 import { ERASE_CONTENT } from './contact/contact-message.ts'
 import { recordStaffAct } from './staff-audit.ts'
 
-/** A waitlist entry or a message to staff. */
+/** What was erased: a waitlist entry, or a message to staff. */
 type ErasedKind = 'entry' | 'message'
 export type LogErasure = (kind: ErasedKind, id: string) => void
 
 /**
- * Creates a function that logs an erasure with the row's random id, which identifies nobody after the erasure. The log is not
- * part of a database backup: after a restore, `resource replay` reads it and erases the rows again.
+ * Creates a function that logs an erasure. The entry contains the random id of the row, which identifies nobody after the
+ * erasure. The log is not part of a database backup, so after a restore, `resource restore` and `resource replay` read it and
+ * erase the rows again.
  *
  * @param operator the user who runs the command; absent in the server
  */
@@ -68,11 +69,11 @@ export const replayErasures = (
   audit: { readonly actor: string; readonly now: Date },
 ): Promise<{ entries: number; messages: number }> =>
   db.transaction(async (tx) => {
-    const entries = await eraseInBatches(tx, ERASE_STATEMENTS.entries, erasures.entries)
-    const messages = await eraseInBatches(tx, ERASE_STATEMENTS.messages, erasures.messages)
-    const about = `${entries} entries, ${messages} messages`
+    const entryCount = await eraseInBatches(tx, ERASE_STATEMENTS.entries, erasures.entries)
+    const messageCount = await eraseInBatches(tx, ERASE_STATEMENTS.messages, erasures.messages)
+    const about = `${entryCount} entries, ${messageCount} messages`
     await recordStaffAct(tx, { actor: audit.actor, action: 'replay', about }, audit.now)
-    return { entries, messages }
+    return { entries: entryCount, messages: messageCount }
   })
 
 /**
@@ -87,14 +88,14 @@ export const eraseEverything = (
 ): Promise<{ entries: number; messages: number }> =>
   db.transaction(async (tx) => {
     await tx.query('delete from waitlist_links')
-    const { rowCount: entries } = await tx.query('delete from waitlist_entries')
-    const { rowCount: messages } = await tx.query(
+    const { rowCount: entryCount } = await tx.query('delete from waitlist_entries')
+    const { rowCount: messageCount } = await tx.query(
       `update contact_messages set ${ERASE_CONTENT}, erased_at = now() where state <> 'erased'`,
     )
     await tx.query(`delete from mails where state = 'queued'`)
-    const about = `${entries} entries, ${messages} messages`
+    const about = `${entryCount} entries, ${messageCount} messages`
     await recordStaffAct(tx, { actor: audit.actor, action: 'erase everything', about }, audit.now)
-    return { entries, messages }
+    return { entries: entryCount, messages: messageCount }
   })
 
 const BATCH_SIZE = 1_000

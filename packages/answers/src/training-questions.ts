@@ -4,14 +4,15 @@ import { type LabelledQuestion, readLabelledQuestions } from './labelled-questio
 /** The arguments of a program that trains a model. */
 interface TrainingArguments {
   readonly questionFiles: readonly string[]
-  /** The file to write; undefined for the model of this package. */
+  /** The file to write. By default, the model file in this package's `data` folder. */
   readonly out: string | undefined
-  /** The letters of authors whose questions are left out. The id of a question begins with the letter of its author. */
-  readonly excludedAuthors: string
+  /** The authors to leave out, one character each. A question's id begins with the character of its author. */
+  readonly excludedAuthorCodes: string
+  /** The date from which the distance of dates in a question is computed. It is fixed by default, so that training is repeatable. */
   readonly today: Date
 }
 
-/** Parses the command line of a program that trains a model. */
+/** Parses `process.argv` of a program that trains a model. */
 export function parseTrainingArguments(): TrainingArguments {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
@@ -22,15 +23,19 @@ export function parseTrainingArguments(): TrainingArguments {
     },
   })
   const { out, without, today } = values
-  return { questionFiles: positionals, out, excludedAuthors: without, today: new Date(today) }
+  return { questionFiles: positionals, out, excludedAuthorCodes: without, today: new Date(today) }
 }
 
 /**
- * Reads the labelled questions of a file from which a model may learn. Leaves out held-out questions and excluded authors.
+ * Reads from a file the labelled questions that a model may be trained on: those that are not held out, and whose author is
+ * not excluded.
  *
- * @param excludedAuthors as in `TrainingArguments`
+ * @param excludedAuthorCodes the codes of the authors to leave out
  */
-export const readTrainingQuestions = (file: string, excludedAuthors: string): readonly LabelledQuestion[] =>
+export const readTrainingQuestions = (
+  file: string,
+  excludedAuthorCodes: string,
+): readonly LabelledQuestion[] =>
   readLabelledQuestions(file).filter(
-    ({ id, split }) => split !== 'held-out' && !excludedAuthors.includes(id.slice(0, 1)),
+    ({ id, split }) => split !== 'held-out' && !excludedAuthorCodes.includes(id.slice(0, 1)),
   )

@@ -535,9 +535,9 @@ export interface components {
             message: string;
             /** @description The guide that the message is about. */
             guideSlug?: components["schemas"]["GuideSlug"] | null;
-            /** @description Why the person needs a lawyer; urgent messages are read first. Send it only if the person agrees. */
+            /** @description Why the person needs a lawyer. A message with an urgent trigger is read first. Send this only if the person agrees. */
             handOff?: {
-                /** @description As `GET /triggers` lists them. */
+                /** @description Ids of triggers that `GET /triggers` lists. */
                 triggers: components["schemas"]["TriggerId"][];
             } | null;
         };
@@ -669,7 +669,7 @@ export interface components {
             otp?: string | null;
             /** @description An alias of `otp`. */
             user_code?: string | null;
-            /** @description Your newest attempt if absent. */
+            /** @description If absent, your newest attempt is completed. */
             claim_attempt_id?: string | null;
         };
         Guide: {
@@ -1043,9 +1043,9 @@ export interface components {
                 /** @description The address, mostly masked. */
                 to: string;
             };
-            /** @description Digits of the code. */
+            /** @description The number of digits of the code. */
             otp_length: number;
-            /** @description How many codes you may send. */
+            /** @description How many codes you may send for this attempt, right or wrong. */
             attempts_allowed: number;
             /** @description Seconds until another mail to the mailbox can be requested. */
             resend_after: number;
@@ -1072,7 +1072,7 @@ export interface components {
              */
             claim_expires_at: string;
             grant_types: string[];
-            /** @description Scopes that a token for the assertion may have. */
+            /** @description The scopes that a token obtained with the assertion can have. */
             scopes: components["schemas"]["Scope"][];
             /** @description The same scopes, separated by spaces. */
             scope: string;

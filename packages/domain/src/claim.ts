@@ -4,19 +4,22 @@ import { EmailAddress } from './email-address.ts'
 import { numberInWords } from './in-words.ts'
 import { RULES } from './rules.ts'
 
-/** The id of an e-mail verification. It is assigned when an attempt begins, and the verification keeps it. */
+/**
+ * The id of an e-mail verification. It is generated when an attempt begins. If the attempt succeeds, the verification has
+ * the same id.
+ */
 export const RegistrationId = z.string().regex(/^clm_[A-Za-z0-9_-]{22}$/)
 export type RegistrationId = z.infer<typeof RegistrationId>
 
-/** A live e-mail verification: a person's confirmation of an agent, and when it expires. */
-export interface StandingVerification {
+/** An e-mail verification that has neither expired nor been revoked. */
+export interface LiveVerification {
   readonly id: RegistrationId
   readonly expiresAt: Date
 }
 
 const ClaimAttemptId = z.string().regex(/^cla_[A-Za-z0-9_-]{22}$/)
 
-/** The body of `POST /agent/claim`. Unknown members, such as `claim_token` of similar protocols, are ignored. */
+/** The body of `POST /agent/claim`. Unknown members, such as the `claim_token` that similar protocols use, are ignored. */
 export const BeginClaimRequest = z
   .object({
     email: EmailAddress.nullish().meta({
@@ -31,7 +34,7 @@ export const BeginClaimRequest = z
     error: 'must be left out, or be the same as email',
   })
 
-const Time = z.iso.datetime()
+const Timestamp = z.iso.datetime()
 
 /** The response of `POST /agent/claim`. It has the same form for every address. */
 export const BegunClaim = z.object({
@@ -41,13 +44,15 @@ export const BegunClaim = z.object({
   match_phrase: z.string().meta({
     description: 'Two words to show to the person. The page behind the mailed link shows the same words.',
   }),
-  expires_at: Time.meta({ description: 'When the mailed link expires.' }),
+  expires_at: Timestamp.meta({ description: 'When the mailed link expires.' }),
   delivery: z.object({
     method: z.literal('email'),
     to: z.string().meta({ description: 'The address, mostly masked.' }),
   }),
-  otp_length: z.int().meta({ description: 'Digits of the code.' }),
-  attempts_allowed: z.int().meta({ description: 'How many codes you may send.' }),
+  otp_length: z.int().meta({ description: 'The number of digits of the code.' }),
+  attempts_allowed: z
+    .int()
+    .meta({ description: 'How many codes you may send for this attempt, right or wrong.' }),
   resend_after: z.int().meta({
     description: 'Seconds until another mail to the mailbox can be requested.',
   }),
@@ -62,7 +67,9 @@ export const CompleteClaimRequest = z
       description: `The ${numberInWords(RULES.claimCodeDigits)} digits that the person read to you, as a string. Spaces and hyphens are ignored.`,
     }),
     user_code: EnteredCode.nullish().meta({ description: 'An alias of `otp`.' }),
-    claim_attempt_id: ClaimAttemptId.nullish().meta({ description: 'Your newest attempt if absent.' }),
+    claim_attempt_id: ClaimAttemptId.nullish().meta({
+      description: 'If absent, your newest attempt is completed.',
+    }),
   })
   .refine(({ otp, user_code: code }) => otp ?? code, { path: ['otp'], error: 'is missing' })
   .refine(({ otp, user_code: code }) => !otp || !code || otp === code, {
@@ -77,12 +84,14 @@ export const CompletedClaim = z.object({
   status: z.literal('completed'),
   identity_type: IdentityType,
   identity_assertion: z.string().meta({ description: 'A JWT that your client can exchange for tokens.' }),
-  expires: Time.meta({ description: 'When the assertion expires.' }),
-  claim_expires_at: Time.meta({
+  expires: Timestamp.meta({ description: 'When the assertion expires.' }),
+  claim_expires_at: Timestamp.meta({
     description: 'When the e-mail verification expires, unless it is revoked earlier.',
   }),
   grant_types: z.array(z.string()),
-  scopes: z.array(Scope).meta({ description: 'Scopes that a token for the assertion may have.' }),
+  scopes: z
+    .array(Scope)
+    .meta({ description: 'The scopes that a token obtained with the assertion can have.' }),
   scope: z.string().meta({ description: 'The same scopes, separated by spaces.' }),
   token_endpoint: z.url(),
 })

@@ -11,14 +11,17 @@ export type ContactTopic = z.infer<typeof ContactTopic>
 /** The text of a message. */
 export const ContactText = createPlainText(RULES.messageCharacters)
 
-/** The hand-off triggers, which are the reasons to talk to a lawyer. Duplicates are removed, but count towards the maximum. */
+/**
+ * The triggers for which a message needs a lawyer. Duplicates are removed after the length check, so they count towards
+ * the maximum.
+ */
 export const HandOff = z.strictObject({
   triggers: z
     .array(TriggerId)
     .min(1)
     .max(RULES.handOffTriggers)
     .transform(orderTriggers)
-    .meta({ description: 'As `GET /triggers` lists them.' }),
+    .meta({ description: 'Ids of triggers that `GET /triggers` lists.' }),
 })
 
 /** The body of `POST /contact`. */
@@ -36,12 +39,15 @@ export const ContactRequest = z.strictObject({
   guideSlug: GuideSlug.nullish().meta({ description: 'The guide that the message is about.' }),
   handOff: HandOff.nullish().meta({
     description:
-      'Why the person needs a lawyer; urgent messages are read first. Send it only if the person agrees.',
+      'Why the person needs a lawyer. A message with an urgent trigger is read first. Send this only if the person agrees.',
   }),
 })
 export type ContactRequest = z.output<typeof ContactRequest>
 
-/** The state of a message. `erased`: only the fact that there was a message is stored. */
+/**
+ * The status of a message. `erased`: the text, the reply address and the triggers are gone; the row and its topic
+ * remain.
+ */
 export const ContactStatus = z.enum(['received', 'delivered', 'erased'])
 export type ContactStatus = z.infer<typeof ContactStatus>
 
@@ -52,6 +58,7 @@ const HeldUntil = z.iso.datetime().meta({
   description: 'When the message goes to staff. Until then it can be withdrawn.',
 })
 
+/** The response of `POST /contact`. */
 export const ContactReceived = z.object({
   id: ContactId,
   status: z.literal('received'),

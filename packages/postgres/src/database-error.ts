@@ -54,8 +54,11 @@ export function endsSession(error: unknown): boolean {
   return !(error instanceof pg.DatabaseError) || /^(?:08|57P|25P03)/.test(error.code ?? '')
 }
 
-/** Removes row and parameter values from a server error, so that it can be logged. Returns the same error. */
-export function removeValues(error: unknown): unknown {
+/**
+ * Removes from a server error the parts that can contain values of rows and parameters, so that it can be logged. Returns
+ * the same error.
+ */
+export function redactDatabaseError(error: unknown): unknown {
   if (!(error instanceof pg.DatabaseError)) return error
   error.detail = undefined
   error.where = undefined

@@ -3,7 +3,7 @@ import { type TracedCall, traceCall } from '@plainpath/tracing'
 import pg from 'pg'
 import { CONNECT_TIMEOUT_MS, type ErrorLog, ignoreErrorEvents, rowTypes } from './connection.ts'
 import { createConnectionQueue } from './connection-queue.ts'
-import { endsSession, isUnavailable, removeValues } from './database-error.ts'
+import { endsSession, isUnavailable, redactDatabaseError } from './database-error.ts'
 
 /*
  * The PostgreSQL connection pool, with its limits and transactions. Queries belong to the stores, `connection-queue.ts`
@@ -147,7 +147,7 @@ async function withSession<T>(
         return { rows, rowCount: rowCount ?? 0, command }
       } catch (error) {
         isLost ||= endsSession(error)
-        throw removeValues(error)
+        throw redactDatabaseError(error)
       }
     },
     get isLost() {

@@ -120,12 +120,12 @@ describe('migrate', () => {
     {
       why: 'a file of another name',
       files: { '3-tags.sql': '' },
-      message: 'a migration is named NNNN-name.sql, not 3-tags.sql',
+      message: 'the migration 3-tags.sql must be named NNNN-name.sql',
     },
     {
       why: 'a number used twice',
       files: { '0002-tags.sql': '' },
-      message: 'two migrations are numbered 0002',
+      message: 'two migrations have the number 0002',
     },
   ])('refuses $why', async ({ files, message }) => {
     await using database = await openEmptyDatabase()

@@ -5,12 +5,13 @@ import { setLockTimeout, takeLock } from './advisory-lock.ts'
 import { APP_ROLE_GRANTS, APP_ROLE_SETTING, MIGRATIONS_TABLE } from './app-role-grants.ts'
 import { connect } from './connection.ts'
 import type { Database } from './database.ts'
-import { removeValues } from './database-error.ts'
+import { redactDatabaseError } from './database-error.ts'
 
-const LOCK_SECONDS = 30
+/** How long a call waits for another call that is migrating. */
+const MIGRATION_LOCK_SECONDS = 30
 const STATEMENT_MS = 300_000
 /** The schema's comment while a backup is being restored. The app's role then receives no privileges. */
-export const RESTORING = 'a backup is being restored'
+export const RESTORING_COMMENT = 'a backup is being restored'
 /** How long a migration waits for a table lock. Meanwhile, every later reader of the table queues behind it. */
 const TABLE_LOCK_SECONDS = 2
 
@@ -20,7 +21,8 @@ const TABLE_LOCK_SECONDS = 2
  * one applies the migrations, and the others wait for it, up to 30 s.
  *
  * The files name no role. If `appRole` is set, each transaction also grants that role the privileges of
- * `APP_ROLE_GRANTS` in schema `public`. A file itself must grant privileges in other schemas.
+ * `APP_ROLE_GRANTS` in schema `public`. In other schemas, a migration must grant the privileges itself, to the role in the
+ * setting `plainpath.app_role`.
  *
  * @param options.url the database URL of the role that owns the tables
  * @returns the names of the applied migrations, such as `0001-agents`
@@ -33,13 +35,14 @@ export async function migrate(options: {
   /** True only for `loadBackup`: allows a database that is being restored. */
   isRestoring?: boolean
 }): Promise<{ applied: string[] }> {
+  // Rejects a bad folder before it connects.
   await listMigrationNames(options.folder)
   await using client = await connect(options.url, {
     applicationName: 'plainpath migrate',
     statementMs: STATEMENT_MS,
   })
-  await takeLock(client, 'plainpath migrations', LOCK_SECONDS)
-  if (options.isRestoring !== true) await refuseHalfRestored(client)
+  await takeLock(client, 'plainpath migrations', MIGRATION_LOCK_SECONDS)
+  if (options.isRestoring !== true) await refuseUnfinishedRestore(client)
   await setLockTimeout(client, TABLE_LOCK_SECONDS)
   // Without this, the server would finish a long statement and keep its locks after this process was killed.
   await client.query(`set client_connection_check_interval = '1s'`)
@@ -47,26 +50,29 @@ export async function migrate(options: {
     APP_ROLE_SETTING,
     options.appRole,
   ])
-  const applied = await applyMissing(client, options.folder)
+  const applied = await applyMissingMigrations(client, options.folder)
   await client.query(APP_ROLE_GRANTS)
   return { applied }
 }
 
-/** Refuses a database with an unfinished restore, which has data that was revoked or erased after the backup. */
-async function refuseHalfRestored(client: pg.Client): Promise<void> {
+/** Refuses a database whose restore is unfinished: it still contains what was revoked or erased after the backup. */
+async function refuseUnfinishedRestore(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ comment: string | null }>(
     `select obj_description('public'::regnamespace, 'pg_namespace') as comment`,
   )
-  if (rows[0]?.comment === RESTORING)
-    throw new Error('a restore did not finish: restore the backup again, into an empty database')
+  if (rows[0]?.comment === RESTORING_COMMENT)
+    throw new Error(
+      'a restore of this database has not finished: wait for it, or restore the backup again into an empty database',
+    )
 }
 
-/** Returns true if this role can read the tables, and the database has every migration of `folder`. */
+/** Returns true if the database has every migration of `folder`, and this role can read `schema_migrations`. */
 export const isSchemaCurrent = async (db: Database, folder: string) =>
   (await listMissingMigrations(db, folder)).length === 0
 
 /**
- * Lists the migrations of `folder` that were not applied. If this role cannot read the tables yet, lists all of them.
+ * Lists the migrations of `folder` that were not applied. If `schema_migrations` does not exist, or this role cannot read
+ * it, lists all of them.
  * Ignores migrations of a newer release, because the previous release must run on the new schema.
  */
 export async function listMissingMigrations(db: Database, folder: string): Promise<string[]> {
@@ -76,7 +82,10 @@ export async function listMissingMigrations(db: Database, folder: string): Promi
     const appliedNames = new Set(rows.map((row) => row.name))
     return expectedNames.filter((name) => !appliedNames.has(name))
   } catch (error) {
-    if (error instanceof pg.DatabaseError && (error.code === UNDEFINED_TABLE || error.code === NOT_ALLOWED))
+    if (
+      error instanceof pg.DatabaseError &&
+      (error.code === UNDEFINED_TABLE || error.code === INSUFFICIENT_PRIVILEGE)
+    )
       return expectedNames
     throw error
   }
@@ -84,7 +93,8 @@ export async function listMissingMigrations(db: Database, folder: string): Promi
 
 /**
  * Compares the applied migrations with `folder`: `missing` were not applied, and `unknown` were applied but are not in
- * `folder`. `isEmpty` is true if no migration of `folder` was applied, or if this role cannot read the tables.
+ * `folder`. `isEmpty` is true if no migration of `folder` was applied, if `schema_migrations` does not exist, or if this role
+ * cannot read it. `unknown` is empty then.
  */
 export async function compareMigrations(db: Database, folder: string) {
   const expectedNames = await listMigrationNames(folder)
@@ -96,7 +106,7 @@ export async function compareMigrations(db: Database, folder: string) {
 }
 
 const UNDEFINED_TABLE = '42P01'
-const NOT_ALLOWED = '42501'
+const INSUFFICIENT_PRIVILEGE = '42501'
 
 /**
  * Lists the migrations of a folder.
@@ -108,14 +118,14 @@ async function listMigrationNames(folder: string): Promise<string[]> {
   if (files.length === 0) throw new Error(`there are no migrations in ${folder}`)
   for (const [index, file] of files.entries()) {
     if (!/^\d{4}-[a-z0-9-]+\.sql$/.test(file))
-      throw new Error(`a migration is named NNNN-name.sql, not ${file}`)
+      throw new Error(`the migration ${file} must be named NNNN-name.sql`)
     if (file.slice(0, 4) === files[index - 1]?.slice(0, 4))
-      throw new Error(`two migrations are numbered ${file.slice(0, 4)}`)
+      throw new Error(`two migrations have the number ${file.slice(0, 4)}`)
   }
   return files.map((file) => path.basename(file, '.sql'))
 }
 
-async function applyMissing(client: pg.Client, folder: string): Promise<string[]> {
+async function applyMissingMigrations(client: pg.Client, folder: string): Promise<string[]> {
   let currentFile: string | undefined
   /** Replaces the library's loader, which would split a file at comments such as `-- down migration`. */
   const loader = (filePaths: string[]) =>
@@ -145,7 +155,7 @@ async function applyMissing(client: pg.Client, folder: string): Promise<string[]
     })
     return applied.map((migration) => migration.name)
   } catch (error) {
-    removeValues(error)
+    redactDatabaseError(error)
     const failure = currentFile ? `migration ${currentFile} failed` : 'cannot migrate'
     throw new Error(`${failure}: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
   }

@@ -2,9 +2,9 @@ import {
   type Agent,
   type AgentDescription,
   getAuthenticationMethod,
+  type LiveVerification,
   RULES,
   Scope,
-  type StandingVerification,
 } from '@plainpath/domain'
 import { AGENT_GRANT_TYPES, type ServiceUrls } from '@plainpath/metadata'
 import type { z } from 'zod'
@@ -74,7 +74,7 @@ export const describeSecrets = (secrets: readonly AgentSecret[]) =>
 export const describeAgentWithCredentials = (
   { agent, secrets }: AgentRecord,
   urls: ServiceUrls,
-  verification?: StandingVerification,
+  verification?: LiveVerification,
 ): Omit<z.input<typeof AgentDescription>, 'limits'> => ({
   ...describeAgent(agent, urls),
   ...(verification && {

@@ -1,11 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import {
-  type AgentId,
-  type RenewedAssertion,
-  RULES,
-  Scope,
-  type StandingVerification,
-} from '@plainpath/domain'
+import { type AgentId, type LiveVerification, type RenewedAssertion, RULES, Scope } from '@plainpath/domain'
 import { AGENT_GRANT_TYPES, type ServiceUrls } from '@plainpath/metadata'
 import type { z } from 'zod'
 import type { KeyFollower } from '../keys/key-follower.ts'
@@ -31,7 +25,7 @@ export interface IssueAssertionDeps {
 export async function issueAssertion(
   { stores, keyFollower, overlapMs, urls, now }: IssueAssertionDeps,
   clientId: AgentId,
-  verification: StandingVerification,
+  verification: LiveVerification,
 ): Promise<z.input<typeof RenewedAssertion> | undefined> {
   keyFollower.requireLease()
   const issuedAt = now()

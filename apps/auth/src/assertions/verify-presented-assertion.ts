@@ -1,4 +1,4 @@
-import type { AgentId, StandingVerification } from '@plainpath/domain'
+import type { AgentId, LiveVerification } from '@plainpath/domain'
 import type { InstanceKeys } from '../keys/signing-key.ts'
 import { verifyAssertion } from './identity-assertion.ts'
 import type { IdentityAssertionStore } from './identity-assertion-store.ts'
@@ -26,7 +26,7 @@ export async function verifyPresentedAssertion(
   assertion: string,
   clientId: AgentId,
   now: Date,
-): Promise<StandingVerification | undefined> {
+): Promise<LiveVerification | undefined> {
   if (assertion.length > MAX_LENGTH) return undefined
   const verified = await verifyAssertion(assertion, keys, { issuer, now })
   if (!verified.ok || verified.value.clientId !== clientId) return undefined

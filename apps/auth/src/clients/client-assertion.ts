@@ -19,7 +19,7 @@ export const MAX_KID_LENGTH = 128
 const TYPES = new Set(['jwt', 'client-authentication+jwt'])
 
 /**
- * The only permitted header members. Other members (`jwk`, `jku`, `x5u`, `crit`, `b64`, …) would let the client supply the
+ * The only permitted header parameters. Others (`jwk`, `jku`, `x5u`, `crit`, `b64`, …) would let the client supply the
  * key or the rules for verification (RFC 7515 §4.1, RFC 8725 §3).
  */
 const Header = z.strictObject({

@@ -3,7 +3,7 @@
  * identity assertion that this server issued. `oauth-routes.ts` has authenticated the agent, counted the request and checked
  * `resource`. oidc-provider serves the grants of apps.
  */
-import { type Agent, type AgentId, Scope, type StandingVerification } from '@plainpath/domain'
+import { type Agent, type AgentId, type LiveVerification, Scope } from '@plainpath/domain'
 import { Problem } from '@plainpath/http'
 import { AGENT_GRANT_TYPES, APP_GRANT_TYPES, JWT_BEARER_GRANT, type ServiceUrls } from '@plainpath/metadata'
 import { drawRandomBytes, sha256 } from '@plainpath/sealing'
@@ -36,7 +36,7 @@ export interface AgentTokenDeps {
   readonly verifyPresentedAssertion: (
     assertion: string,
     clientId: AgentId,
-  ) => Promise<StandingVerification | undefined>
+  ) => Promise<LiveVerification | undefined>
   readonly now: () => Date
 }
 
@@ -62,7 +62,7 @@ interface Grant {
   readonly scope: string
   readonly lifetimeSeconds: number
   /** The verification on which the token depends, if any. */
-  readonly verificationId?: StandingVerification['id']
+  readonly verificationId?: LiveVerification['id']
 }
 
 export function createAgentTokenIssuer(deps: AgentTokenDeps): IssueAgentToken {

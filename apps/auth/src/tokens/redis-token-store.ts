@@ -10,7 +10,7 @@ import { randomUUID } from 'node:crypto'
 import { AgentId, RegistrationId, RULES } from '@plainpath/domain'
 import type { Redis } from 'ioredis'
 import { z } from 'zod'
-import { runRedisScript } from './run-redis-script.ts'
+import { runIoredisScript } from './run-ioredis-script.ts'
 import {
   isBelowCutoff,
   type NewToken,
@@ -169,7 +169,7 @@ export function createRedisTokenStore(
     async save(hash, token) {
       const runSave = async (...epoch: number[]) =>
         CachedText.parse(
-          await runRedisScript(
+          await runIoredisScript(
             redis,
             SAVE_SCRIPT,
             [toTokenKey(hash), cutoffKey],
@@ -189,7 +189,7 @@ export function createRedisTokenStore(
     },
     async find(hash) {
       const reply = FindReply.parse(
-        await runRedisScript(redis, FIND_SCRIPT, [toTokenKey(hash)], [numberPrefix, cutoffKey]),
+        await runIoredisScript(redis, FIND_SCRIPT, [toTokenKey(hash)], [numberPrefix, cutoffKey]),
       )
       if (!reply) return undefined
       const [storedToken, cachedCutoff, cachedVersion, cachedState] = reply

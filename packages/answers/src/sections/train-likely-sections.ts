@@ -28,7 +28,7 @@ interface Example {
   readonly sections: readonly string[]
 }
 
-const { questionFiles, out, excludedAuthors, today } = parseTrainingArguments()
+const { questionFiles, out, excludedAuthorCodes, today } = parseTrainingArguments()
 const triggers = loadTriggers()
 const toExample = (question: string, sections: readonly string[]): Example => ({
   features: selectSectionFeatures(readFeatures(question, triggers, today)),
@@ -36,7 +36,7 @@ const toExample = (question: string, sections: readonly string[]): Example => ({
 })
 const examples = [
   ...questionFiles
-    .flatMap((file) => readTrainingQuestions(file, excludedAuthors))
+    .flatMap((file) => readTrainingQuestions(file, excludedAuthorCodes))
     .filter(({ expected, sections }) => expected.startsWith('answer:') && sections.length > 0)
     .map(({ question, sections }) => toExample(question, sections)),
   ...loadSectionAsks().flatMap(({ guide, sections }) =>

@@ -33,13 +33,13 @@ interface LabelledExample {
   readonly weight: number
 }
 
-const { questionFiles, out, excludedAuthors, today } = parseTrainingArguments()
+const { questionFiles, out, excludedAuthorCodes, today } = parseTrainingArguments()
 const triggers = loadTriggers()
 const triggerIds = triggers.map(({ id }) => id)
 const guideSlugs = loadGuides().map(({ slug }) => slug)
 const classCount = triggerIds.length + guideSlugs.length + 1
 
-const examples = loadTrainingExamples(questionFiles, excludedAuthors).map(
+const examples = loadTrainingExamples(questionFiles, excludedAuthorCodes).map(
   ({ question, expected, alsoOk, weight }): LabelledExample => ({
     features: readFeatures(question, triggers, today),
     shares: computeShares(expected, alsoOk),

@@ -36,24 +36,24 @@ export interface TrainingExample {
  * minimal pairs, the section questions, and examples that are composed of these.
  *
  * @param questionFiles files of labelled questions; those with `"split": "held-out"` are left out
- * @param excludedAuthors the letters of authors whose questions are left out
+ * @param excludedAuthorCodes the codes of the authors to leave out
  */
 export function loadTrainingExamples(
   questionFiles: readonly string[],
-  excludedAuthors: string,
+  excludedAuthorCodes: string,
 ): readonly TrainingExample[] {
-  const questions = questionFiles.flatMap((file) => readQuestions(file, excludedAuthors))
+  const questions = questionFiles.flatMap((file) => readQuestions(file, excludedAuthorCodes))
   const triggerExamples = [...listTriggerFileExamples(), ...readMinimalPairs()]
   const sectionQuestions = listSectionQuestions()
   const composedExamples = composeExamples(triggerExamples, sectionQuestions)
   return [...questions, ...triggerExamples, ...sectionQuestions, ...composedExamples]
 }
 
-function readQuestions(file: string, excludedAuthors: string): readonly TrainingExample[] {
+function readQuestions(file: string, excludedAuthorCodes: string): readonly TrainingExample[] {
   const weight = PATTERN_RELATED_FILES.has(path.basename(file))
     ? EXAMPLE_WEIGHTS.patternRelatedQuestion
     : EXAMPLE_WEIGHTS.independentQuestion
-  return readTrainingQuestions(file, excludedAuthors).map(({ question, expected, alsoOk }) => ({
+  return readTrainingQuestions(file, excludedAuthorCodes).map(({ question, expected, alsoOk }) => ({
     question,
     expected,
     alsoOk,

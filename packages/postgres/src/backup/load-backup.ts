@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import pg from 'pg'
 import { connect } from '../connection.ts'
-import { migrate, RESTORING } from '../migrate.ts'
+import { migrate, RESTORING_COMMENT } from '../migrate.ts'
 import { BackupError, type BackupHeader, type BackupLine, openBackupFile } from './backup-file.ts'
 
 const STATEMENT_MS = 300_000
@@ -39,7 +39,7 @@ export async function loadBackup(options: LoadOptions): Promise<BackupHeader & {
   await using client = await connect(url, { applicationName: 'plainpath restore', statementMs: STATEMENT_MS })
   await refuseUsedDatabase(client)
   // Set before any table exists, because nobody may read the tables until the restore is complete.
-  await client.query(`comment on schema public is '${RESTORING}'`)
+  await client.query(`comment on schema public is '${RESTORING_COMMENT}'`)
   await migrateAsBackup(options, header.migrations)
   const rows = await loadRows(client, lines)
   await migrate({ url, folder, isRestoring: true })

@@ -1,8 +1,8 @@
 import { runCachedScript } from '@plainpath/http'
 import type { Redis } from 'ioredis'
 
-/** Runs a Lua script by its digest, and sends its text only if Redis has not cached it. */
-export const runRedisScript = (
+/** Runs a Lua script with `ioredis` by its SHA-1 digest. Sends the script itself only if Redis has not cached it. */
+export const runIoredisScript = (
   redis: Redis,
   script: string,
   keys: readonly string[],
