@@ -1,4 +1,4 @@
-/** The import rules. `npm run check` applies them to every file; `scripts/import-rules.test.ts` plants a breach of each rule. */
+/** The import rules. `npm run check` applies them to every file; `scripts/import-rules.test.ts` plants a violation of each rule. */
 
 /** Files that exist for tests alone. */
 const TEST_FILE = [/\.(test|contract|fixture)\.ts$/, /^(apps|packages)\/[^/]+\/test\//, /^e2e\//]
@@ -68,7 +68,7 @@ const named = (name) => `(^|node_modules/)${name}(/|$)`
 const RULES = [
   {
     name: 'no-cycle',
-    comment: 'two files that need each other, if only for types, are one thing in two files',
+    comment: 'no file imports itself through other files, not even for types',
     from: {},
     to: { circular: true },
   },
@@ -79,33 +79,33 @@ const RULES = [
     to: { couldNotResolve: true },
   },
   ...Object.entries(PACKAGE_IMPORTS).map(([name, allowed]) => ({
-    name: 'package-directions',
+    name: 'package-imports-are-listed',
     comment: `of our packages, ${name} may import ${allowed.join(', ') || 'none'} (PACKAGE_IMPORTS)`,
     from: { path: `^packages/${name}/` },
     to: { path: '^packages/', pathNot: `^packages/(${[name, ...allowed].join('|')})/` },
   })),
   {
-    name: 'domain-knows-no-technology',
+    name: 'domain-has-few-dependencies',
     comment:
-      'the domain knows no technology but zod, the arithmetic of public keys, and node:url for the names of hosts',
+      'the domain imports only zod, @noble/curves (to validate public keys) and node:url (to parse host names)',
     from: { path: '^packages/domain/', pathNot: TEST },
     to: { pathNot: ['^packages/domain/', '^url$', named('zod'), named('@noble/curves')] },
   },
   {
-    name: 'packages-serve-apps',
-    comment: 'packages serve the apps, not the reverse',
+    name: 'packages-do-not-import-apps',
+    comment: 'apps import packages, not the reverse',
     from: { path: '^(packages|scripts)/' },
     to: { path: '^(apps|e2e)/' },
   },
   {
-    name: 'apps-meet-over-http',
-    comment: 'the two apps meet over HTTP only',
+    name: 'apps-do-not-import-each-other',
+    comment: 'the two apps communicate over HTTP only',
     from: { path: '^apps/(auth|resource)/' },
     to: { path: '^(apps|e2e)/', pathNot: '^apps/$1/' },
   },
   {
-    name: 'packages-by-name',
-    comment: 'another package is imported by its name, through what it exports',
+    name: 'packages-are-imported-by-name',
+    comment: 'another package is imported by its name, through its exports',
     from: { path: '^((?:apps|packages|infra)/[^/]+|bench|e2e|scripts)/' },
     to: {
       path: '^(apps|packages|infra|bench|e2e)/',
@@ -114,8 +114,8 @@ const RULES = [
     },
   },
   {
-    name: 'folders-of-an-app',
-    comment: 'folders of an app do not know each other; they meet in wire.ts and app.ts (FOLDER_IMPORTS)',
+    name: 'folder-imports-are-listed',
+    comment: 'folders of an app do not import each other; wire.ts and app.ts connect them (FOLDER_IMPORTS)',
     from: {
       path: '^apps/([^/]+)/src/([^/]+)/',
       pathNot: [...TEST, `^apps/[^/]+/src/(${Object.keys(FOLDER_IMPORTS).join('|')})/`],
@@ -123,21 +123,21 @@ const RULES = [
     to: { path: '^apps/$1/src/[^/]+/', pathNot: '^apps/$1/src/$2/' },
   },
   ...Object.entries(FOLDER_IMPORTS).map(([name, allowed]) => ({
-    name: 'folders-of-an-app',
+    name: 'folder-imports-are-listed',
     comment: `of the folders of its app, ${name} may import ${allowed} (FOLDER_IMPORTS)`,
     from: { path: `^apps/([^/]+)/src/${name}/`, pathNot: TEST },
     to: { path: '^apps/$1/src/[^/]+/', pathNot: `^apps/$1/src/(${name}|${allowed})/` },
   })),
   {
-    name: 'one-folder-knows-oidc-provider',
-    comment: 'one folder knows the library: apps/auth/src/oauth',
+    name: 'only-oauth-folder-uses-oidc-provider',
+    comment: 'only apps/auth/src/oauth imports oidc-provider',
     from: { pathNot: '^(apps/auth/src/oauth|bench/baselines)/' },
     to: { path: named('oidc-provider') },
   },
   {
-    name: 'oidc-provider-by-its-name',
+    name: 'no-oidc-provider-internals',
     comment:
-      'its internals may change in any release: its exports, and the modules that it offers for custom grants, are enough',
+      'its internals may change in any release: import only its exports, and its modules for custom grants',
     from: {},
     to: {
       path: '(^|/)oidc-provider/',
@@ -145,27 +145,26 @@ const RULES = [
     },
   },
   {
-    name: 'ioredis-is-of-auth',
-    comment: 'ioredis is the client of apps/auth',
+    name: 'only-auth-uses-ioredis',
+    comment: 'ioredis is the Redis client of apps/auth',
     from: { pathNot: ['^(apps/auth|bench|e2e|scripts/vitest)/', '^packages/http/.*\\.test\\.ts$'] },
     to: { path: named('ioredis') },
   },
   {
-    name: 'redis-is-of-resource',
-    comment: 'redis is the client of apps/resource',
+    name: 'only-resource-uses-redis',
+    comment: 'redis is the Redis client of apps/resource',
     from: { pathNot: ['^(apps/resource|e2e)/', '^packages/http/.*\\.test\\.ts$'] },
     to: { path: named('redis') },
   },
   {
-    name: 'token-store-is-chosen-in-stores',
-    comment:
-      'which of the two token stores there is, is decided in stores.ts; everybody else knows their interface',
+    name: 'only-stores-chooses-token-store',
+    comment: 'stores.ts chooses one of the two token stores; other files import only their interface',
     from: { path: '^apps/', pathNot: [...TEST, '^apps/auth/src/stores\\.ts$'] },
     to: { path: '/(postgres|redis)-token-store\\.ts$' },
   },
   {
-    name: 'settings-are-handed-on',
-    comment: 'settings are read once and handed on as plain values',
+    name: 'config-is-passed-as-values',
+    comment: 'settings are loaded once and passed on as plain values',
     from: {
       path: '^apps/([^/]+)/',
       pathNot: [
@@ -177,14 +176,14 @@ const RULES = [
     to: { path: '^apps/$1/src/config\\.ts$' },
   },
   {
-    name: 'settings-are-given',
-    comment: 'wire.ts and app.ts are given the settings; main.ts and the command line read them',
+    name: 'wiring-does-not-load-config',
+    comment: 'wire.ts and app.ts receive the settings; main.ts and the command line load them',
     from: { path: '^apps/[^/]+/src/(app|serve|wire|wire/wire-[a-z-]+)\\.ts$' },
     to: { path: '^apps/[^/]+/src/config\\.ts$', dependencyTypesNot: ['type-only'] },
   },
   {
-    name: 'no-programs-started',
-    comment: 'nothing that answers requests starts a program: only the database server of `npm start` is one',
+    name: 'apps-start-no-programs',
+    comment: 'apps and packages start no programs and threads; only `npm start` starts a database server',
     from: {
       path: '^(apps|packages)/',
       pathNot: [...TEST, '^packages/postgres/src/embedded/'],

@@ -5,70 +5,70 @@ import { cruise } from 'dependency-cruiser'
 import { beforeAll, expect, it } from 'vitest'
 import rules from '../.dependency-cruiser.mjs'
 
-/** A constant, so that no tool takes the texts below for imports of this file. */
-const DYNAMIC = 'import'
+/** A constant, so that no tool mistakes the strings below for imports of this file. */
+const IMPORT_KEYWORD = 'import'
 
-type Planted = [file: string, source: string]
+type PlantedFile = [file: string, source: string]
 
-/** Violations of each rule, each with a similar import that is permitted. */
-const TWINS: { rule: string; breach: Planted; allowed: Planted }[] = [
+/** For each rule, an import that violates it and a similar import that is allowed. */
+const RULE_CASES: { rule: string; violation: PlantedFile; allowed: PlantedFile }[] = [
   {
-    rule: 'domain-knows-no-technology',
-    breach: ['packages/domain/src/agent.ts', `import koa from 'koa'`],
+    rule: 'domain-has-few-dependencies',
+    violation: ['packages/domain/src/agent.ts', `import koa from 'koa'`],
     allowed: ['packages/domain/src/agent.ts', `import { z } from 'zod'`],
   },
   {
-    rule: 'packages-serve-apps',
-    breach: ['packages/http/src/serve.ts', `import { openAuth } from '@plainpath/auth'`],
+    rule: 'packages-do-not-import-apps',
+    violation: ['packages/http/src/serve.ts', `import { openAuth } from '@plainpath/auth'`],
     allowed: ['apps/local/src/main.ts', `import { openAuth } from '@plainpath/auth'`],
   },
   {
-    rule: 'apps-meet-over-http',
-    breach: ['apps/auth/src/app.ts', `import type { Guide } from '@plainpath/resource'`],
+    rule: 'apps-do-not-import-each-other',
+    violation: ['apps/auth/src/app.ts', `import type { Guide } from '@plainpath/resource'`],
     allowed: ['apps/auth/src/app.ts', `import type { Guide } from '@plainpath/domain'`],
   },
   {
-    rule: 'apps-meet-over-http',
-    breach: ['apps/resource/src/app.ts', `import { openAuth } from '../../auth/src/main.ts'`],
+    rule: 'apps-do-not-import-each-other',
+    violation: ['apps/resource/src/app.ts', `import { openAuth } from '../../auth/src/main.ts'`],
     allowed: ['apps/resource/src/app.ts', `import { bearer } from './auth/bearer.ts'`],
   },
   {
-    rule: 'one-folder-knows-oidc-provider',
-    breach: ['apps/auth/src/wire.ts', `import type { Configuration } from 'oidc-provider'`],
+    rule: 'only-oauth-folder-uses-oidc-provider',
+    violation: ['apps/auth/src/wire.ts', `import type { Configuration } from 'oidc-provider'`],
     allowed: ['apps/auth/src/oauth/create-provider.ts', `import Provider from 'oidc-provider'`],
   },
   {
-    rule: 'oidc-provider-by-its-name',
-    breach: [
+    rule: 'no-oidc-provider-internals',
+    violation: [
       'apps/auth/src/oauth/jwt-bearer-grant.ts',
       `import { InvalidGrant } from 'oidc-provider/lib/helpers/errors.js'`,
     ],
     allowed: ['apps/auth/src/oauth/jwt-bearer-grant.ts', `import { errors } from 'oidc-provider'`],
   },
   {
-    rule: 'oidc-provider-by-its-name',
-    breach: [
+    rule: 'no-oidc-provider-internals',
+    violation: [
       'apps/auth/src/oauth/create-provider.ts',
-      `const { default: get } = await ${DYNAMIC}('../../../../node_modules/oidc-provider/lib/helpers/weak_cache.js')`,
+      `const { default: get } = await ${IMPORT_KEYWORD}('../../../../node_modules/oidc-provider/lib/helpers/weak_cache.js')`,
     ],
     allowed: [
       'apps/auth/src/oauth/create-provider.ts',
-      `const { default: Provider } = await ${DYNAMIC}('oidc-provider')`,
+      `const { default: Provider } = await ${IMPORT_KEYWORD}('oidc-provider')`,
     ],
   },
   {
-    rule: 'ioredis-is-of-auth',
-    breach: ['apps/resource/src/wire.ts', `import { Redis } from 'ioredis'`],
+    rule: 'only-auth-uses-ioredis',
+    violation: ['apps/resource/src/wire.ts', `import { Redis } from 'ioredis'`],
     allowed: ['apps/auth/src/wire.ts', `import { Redis } from 'ioredis'`],
   },
   {
-    rule: 'redis-is-of-resource',
-    breach: ['apps/auth/src/wire.ts', `const { createClient } = await ${DYNAMIC}('redis')`],
-    allowed: ['apps/resource/src/wire.ts', `const { createClient } = await ${DYNAMIC}('redis')`],
+    rule: 'only-resource-uses-redis',
+    violation: ['apps/auth/src/wire.ts', `const { createClient } = await ${IMPORT_KEYWORD}('redis')`],
+    allowed: ['apps/resource/src/wire.ts', `const { createClient } = await ${IMPORT_KEYWORD}('redis')`],
   },
   {
-    rule: 'token-store-is-chosen-in-stores',
-    breach: [
+    rule: 'only-stores-chooses-token-store',
+    violation: [
       'apps/auth/src/wire.ts',
       `import { postgresTokenStore } from './tokens/postgres-token-store.ts'`,
     ],
@@ -78,28 +78,28 @@ const TWINS: { rule: string; breach: Planted; allowed: Planted }[] = [
     ],
   },
   {
-    rule: 'settings-are-handed-on',
-    breach: ['apps/auth/src/keys/key-ring.ts', `import type { Config } from '../config.ts'`],
+    rule: 'config-is-passed-as-values',
+    violation: ['apps/auth/src/keys/key-ring.ts', `import type { Config } from '../config.ts'`],
     allowed: ['apps/auth/src/cli.ts', `import { loadConfig } from './config.ts'`],
   },
   {
-    rule: 'settings-are-given',
-    breach: ['apps/auth/src/wire.ts', `import { loadConfig, type Config } from './config.ts'`],
+    rule: 'wiring-does-not-load-config',
+    violation: ['apps/auth/src/wire.ts', `import { loadConfig, type Config } from './config.ts'`],
     allowed: ['apps/auth/src/wire.ts', `import { type Config } from './config.ts'`],
   },
   {
-    rule: 'package-directions',
-    breach: ['packages/metadata/src/documents.ts', `export {\n  problem,\n} from '@plainpath/http'`],
+    rule: 'package-imports-are-listed',
+    violation: ['packages/metadata/src/documents.ts', `export {\n  problem,\n} from '@plainpath/http'`],
     allowed: ['packages/metadata/src/documents.ts', `export {\n  Scope,\n} from '@plainpath/domain'`],
   },
   {
-    rule: 'packages-by-name',
-    breach: ['packages/http/src/problem.ts', `import { ok } from '../../domain/src/index.ts'`],
+    rule: 'packages-are-imported-by-name',
+    violation: ['packages/http/src/problem.ts', `import { ok } from '../../domain/src/index.ts'`],
     allowed: ['packages/http/src/problem.ts', `import { ok } from '@plainpath/domain'`],
   },
   {
-    rule: 'folders-of-an-app',
-    breach: [
+    rule: 'folder-imports-are-listed',
+    violation: [
       'apps/resource/src/waitlist/join-waitlist.ts',
       `import type { Guide } from '../guides/guide-catalog.ts'`,
     ],
@@ -109,8 +109,8 @@ const TWINS: { rule: string; breach: Planted; allowed: Planted }[] = [
     ],
   },
   {
-    rule: 'folders-of-an-app',
-    breach: [
+    rule: 'folder-imports-are-listed',
+    violation: [
       'apps/auth/src/oauth/guide-adapter.ts',
       `import type { BeginVerification } from '../verifications/begin-verification.ts'`,
     ],
@@ -120,28 +120,28 @@ const TWINS: { rule: string; breach: Planted; allowed: Planted }[] = [
     ],
   },
   {
-    rule: 'no-programs-started',
-    breach: ['apps/auth/src/agents/register-agent.ts', `import { spawn } from 'node:child_process'`],
+    rule: 'apps-start-no-programs',
+    violation: ['apps/auth/src/agents/register-agent.ts', `import { spawn } from 'node:child_process'`],
     allowed: ['packages/postgres/src/embedded/start.ts', `import { spawn } from 'node:child_process'`],
   },
   {
-    rule: 'no-programs-started',
-    breach: ['packages/http/src/serve.ts', `const { Worker } = await ${DYNAMIC}('worker_threads')`],
+    rule: 'apps-start-no-programs',
+    violation: ['packages/http/src/serve.ts', `const { Worker } = await ${IMPORT_KEYWORD}('worker_threads')`],
     allowed: ['apps/auth/test/token.test.ts', `import { Worker } from 'node:worker_threads'`],
   },
   {
     rule: 'no-index-in-apps',
-    breach: ['apps/auth/src/keys/key-ring.ts', `import { one } from './index.ts'`],
+    violation: ['apps/auth/src/keys/key-ring.ts', `import { one } from './index.ts'`],
     allowed: ['apps/auth/src/keys/key-ring.ts', `import { one } from './guide-index.ts'`],
   },
   {
     rule: 'no-unknown-module',
-    breach: ['apps/auth/src/keys/key-ring.ts', `import { one } from './none.ts'`],
+    violation: ['apps/auth/src/keys/key-ring.ts', `import { one } from './none.ts'`],
     allowed: ['apps/auth/src/keys/key-ring.ts', `import { one } from './guide-index.ts'`],
   },
   {
     rule: 'no-cycle',
-    breach: ['apps/auth/src/a/one.ts', `import type { Two } from './two.ts'`],
+    violation: ['apps/auth/src/a/one.ts', `import type { Two } from './two.ts'`],
     allowed: ['apps/auth/src/a/top.ts', `import './left.ts'\nimport './right.ts'`],
   },
 ]
@@ -153,10 +153,10 @@ const WORKSPACE = [
   ['packages/http', './src/index.ts'],
 ] as const
 
-/** Files that planted files import. */
-const IMPORTED_FILES: Planted[] = [
-  ...['auth', 'resource'].map((name): Planted => [`apps/${name}/src/main.ts`, '']),
-  ...['domain', 'http'].map((name): Planted => [`packages/${name}/src/index.ts`, '']),
+/** The files that planted files import, directly or indirectly. */
+const IMPORTED_FILES: PlantedFile[] = [
+  ...['auth', 'resource'].map((name): PlantedFile => [`apps/${name}/src/main.ts`, '']),
+  ...['domain', 'http'].map((name): PlantedFile => [`packages/${name}/src/index.ts`, '']),
   ['apps/auth/src/a/two.ts', `export * from './one.ts'`],
   ['apps/auth/src/a/left.ts', `import './bottom.ts'`],
   ['apps/auth/src/a/right.ts', `import './bottom.ts'`],
@@ -174,12 +174,12 @@ const IMPORTED_FILES: Planted[] = [
     'node_modules/oidc-provider/lib/index.js',
     'node_modules/oidc-provider/lib/helpers/errors.js',
     'node_modules/oidc-provider/lib/helpers/weak_cache.js',
-  ].map((file): Planted => [file, '']),
+  ].map((file): PlantedFile => [file, '']),
   ['node_modules/oidc-provider/package.json', '{"main":"lib/index.js"}'],
 ]
 
 /** Checks the planted files against the rules. Returns each violation, with its file. */
-async function checkImports(planted: readonly Planted[]): Promise<Violation[]> {
+async function checkImports(planted: readonly PlantedFile[]): Promise<Violation[]> {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'imports-'))
   try {
     for (const [file, source] of [...IMPORTED_FILES, ...planted]) {
@@ -215,19 +215,19 @@ interface Violation {
 }
 
 /**
- * Checks files in as few runs as possible, since each run costs a tenth of a second. Only files of the same name go into different
+ * Checks files in as few runs as possible, since each run costs a tenth of a second. Two versions of one file go into different
  * runs.
  *
- * @returns for each file, all violations of its run
+ * @returns for each file, all violations of its run, so a test must look for its own file
  */
-async function checkTogether(files: readonly Planted[]): Promise<Map<Planted, Violation[]>> {
-  const runs: Planted[][] = []
+async function checkTogether(files: readonly PlantedFile[]): Promise<Map<PlantedFile, Violation[]>> {
+  const runs: PlantedFile[][] = []
   for (const planted of files) {
-    const run = runs.find((others) => others.every(([file]) => file !== planted[0]))
-    if (run) run.push(planted)
+    const freeRun = runs.find((run) => run.every(([file]) => file !== planted[0]))
+    if (freeRun) freeRun.push(planted)
     else runs.push([planted])
   }
-  const results = new Map<Planted, Violation[]>()
+  const results = new Map<PlantedFile, Violation[]>()
   for (const run of runs) {
     const violations = await checkImports(run)
     for (const planted of run) results.set(planted, violations)
@@ -235,22 +235,22 @@ async function checkTogether(files: readonly Planted[]): Promise<Map<Planted, Vi
   return results
 }
 
-let violationsByFile: Map<Planted, Violation[]>
+let violationsByFile: Map<PlantedFile, Violation[]>
 beforeAll(async () => {
-  const breaches = await checkTogether(TWINS.map(({ breach }) => breach))
-  const allowed = await checkTogether(TWINS.map((twin) => twin.allowed))
-  violationsByFile = new Map([...breaches, ...allowed])
+  const violating = await checkTogether(RULE_CASES.map(({ violation }) => violation))
+  const allowed = await checkTogether(RULE_CASES.map((ruleCase) => ruleCase.allowed))
+  violationsByFile = new Map([...violating, ...allowed])
 })
 
-it.each(TWINS)(
-  '$rule: reports the breach in $breach.0, and accepts the twin in $allowed.0',
-  ({ rule, breach, allowed }) => {
-    expect(violationsByFile.get(breach)).toContainEqual({ from: breach[0], rule })
+it.each(RULE_CASES)(
+  '$rule rejects the import in $violation.0 and allows the one in $allowed.0',
+  ({ rule, violation, allowed }) => {
+    expect(violationsByFile.get(violation)).toContainEqual({ from: violation[0], rule })
     expect(violationsByFile.get(allowed)).toEqual([])
   },
 )
 
-it('has a planted violation for each rule', () => {
-  const planted = TWINS.map(({ rule }) => rule)
-  expect(new Set(rules.forbidden?.map(({ name }) => name))).toEqual(new Set(planted))
+it('every rule has a planted violation', () => {
+  const plantedRules = RULE_CASES.map(({ rule }) => rule)
+  expect(new Set(rules.forbidden?.map(({ name }) => name))).toEqual(new Set(plantedRules))
 })

@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import formats from 'ajv-formats'
+import ajvFormats from 'ajv-formats'
 
-/** The members of the API description that a client needs. */
+/** The members of an OpenAPI 3.1 description that the crawl reads. */
 export interface ApiDescription {
   readonly servers: readonly { readonly url: string }[]
   readonly paths: Readonly<Record<string, PathItem>>
@@ -31,40 +31,44 @@ export interface DescribedOperation {
 
 export interface CallableOperation extends DescribedOperation {
   readonly method: string
-  /** Absolute, with parameters such as `{slug}`. */
-  readonly address: string
+  /** The absolute URL, with parameters such as `{slug}`. */
+  readonly urlTemplate: string
 }
 
+const addFormats = ajvFormats.default
 const METHODS = ['get', 'post', 'put', 'patch', 'delete']
 
-/** Lists the described operations, with their methods and absolute addresses. */
+/** Lists the described operations, with their methods and absolute URLs. */
 export const listOperations = (description: ApiDescription): CallableOperation[] =>
   Object.entries(description.paths).flatMap(([path, item]) =>
     METHODS.filter((method) => method in item).map((method) => ({
       ...(item[method] as DescribedOperation),
       method: method.toUpperCase(),
-      address: `${(item.servers ?? description.servers)[0]?.url}${path}`,
+      urlTemplate: `${(item.servers ?? description.servers)[0]?.url}${path}`,
     })),
   )
 
 /** Creates a checker that compares responses with the description. */
 export function createResponseChecker(description: ApiDescription) {
   const ajv = new Ajv2020({ strict: false, allErrors: true })
-  formats.default(ajv)
+  addFormats(ajv)
   ajv.addSchema({ ...description, $id: 'api' })
   return {
-    /** Returns how a response differs from the description; empty if it does not. */
-    findMistakes(
+    /** Lists the differences between a response and its description. */
+    listDifferences(
       operation: DescribedOperation,
-      response: { status: number; type: string; text: string },
+      response: { status: number; mediaType: string; text: string },
     ): string[] {
       const describedResponse = findDescribedResponse(description, operation, response.status)
-      if (!describedResponse.content) return response.text === '' ? [] : ['has a body']
-      const media = describedResponse.content[response.type]
-      if (!media)
-        return [`has the type ${response.type}, not ${Object.keys(describedResponse.content).join(' or ')}`]
-      if (!media.schema || response.type.startsWith('text/')) return []
-      const validate = ajv.compile(makeReferencesAbsolute(media.schema))
+      if (!describedResponse.content) return response.text === '' ? [] : ['has a body, but none is described']
+      const describedMedia = describedResponse.content[response.mediaType]
+      if (!describedMedia)
+        return [
+          `has the media type ${response.mediaType}, not ${Object.keys(describedResponse.content).join(' or ')}`,
+        ]
+      // A text is not JSON, so there is nothing to validate.
+      if (!describedMedia.schema || response.mediaType.startsWith('text/')) return []
+      const validate = ajv.compile(makeReferencesAbsolute(describedMedia.schema))
       validate(JSON.parse(response.text))
       return (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`)
     },
@@ -83,6 +87,9 @@ function findDescribedResponse(
   return (name ? description.components.responses[name] : response) ?? {}
 }
 
-/** Lets references within the description resolve outside it. */
+/**
+ * Makes local references (`#/...`) refer to the description, which is registered as `api`, so that a schema can be compiled by
+ * itself.
+ */
 const makeReferencesAbsolute = (schema: object): object =>
   JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"api#/'))

@@ -141,7 +141,7 @@ const LENT_SCOPE = 'contact:write'
 function findMistake(visit: Visit, crawl: Crawl): string | undefined {
   const { operations, server, visits } = crawl
   if (visit.href === server.authorization_endpoint) return describeUnless(visit, visit.status === 400)
-  const operationsHere = operations.filter(({ address }) => isAddressOf(address, visit.href))
+  const operationsHere = operations.filter(({ urlTemplate }) => matchesTemplate(urlTemplate, visit.href))
   const getOperation = operationsHere.find(({ method }) => method === 'GET')
   if (getOperation && getOperation.security.length > 0)
     return describeUnless(visit, visit.status === 401 && visit.headers.has('www-authenticate'))
@@ -161,9 +161,9 @@ function findMistake(visit: Visit, crawl: Crawl): string | undefined {
     : `is ${visit.type}, not ${announcedType}`
 }
 
-/** Returns whether `href` is this address, in which `{id}` stands for any UUID. */
-const isAddressOf = (address: string, href: string) =>
-  address === href.replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/, '{id}') || address === href
+/** Returns whether `href` is a URL of this template, in which `{id}` stands for any UUID. */
+const matchesTemplate = (urlTemplate: string, href: string) =>
+  urlTemplate === href.replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/, '{id}') || urlTemplate === href
 
 const describeUnless = ({ status }: Visit, isExpected: boolean) =>
   isExpected ? undefined : `responds ${status}`
@@ -186,9 +186,9 @@ function describeOperations(crawl: () => Crawl): void {
         const isDescribed =
           Object.keys(operation.responses).includes(String(response.status)) ||
           (NEEDS_A_PERSON.has(operation.operationId) && response.status >= 400 && response.status < 410)
-        const foundMistakes = isDescribed ? checker.findMistakes(operation, response) : ['is not described']
+        const differences = isDescribed ? checker.listDifferences(operation, response) : ['is not described']
         mistakes.push(
-          ...foundMistakes.map((mistake) => `${operation.operationId} ${response.status}: ${mistake}`),
+          ...differences.map((difference) => `${operation.operationId} ${response.status}: ${difference}`),
         )
       }
     }
@@ -202,22 +202,22 @@ function describeOperations(crawl: () => Crawl): void {
     const mistakes: string[] = []
     for (const operation of operations) {
       const usedMethods = operations
-        .filter(({ address }) => address === operation.address)
+        .filter(({ urlTemplate }) => urlTemplate === operation.urlTemplate)
         .map(({ method }) => method)
       const unusedMethod = ['PUT', 'PATCH', 'DELETE'].find((method) => !usedMethods.includes(method)) ?? 'PUT'
-      const address = operation.address.replace(/\{\w+\}/, 'no-such-thing')
-      const refusal = await readResponse(await fetch(address, { method: unusedMethod }))
+      const url = operation.urlTemplate.replace(/\{\w+\}/, 'no-such-thing')
+      const refusal = await readResponse(await fetch(url, { method: unusedMethod }))
       const allow = refusal.headers.get('allow')?.split(', ') ?? []
       if (refusal.status !== 405 || !usedMethods.every((method) => allow.includes(method)))
-        mistakes.push(`${unusedMethod} ${address} ${refusal.status} Allow: ${allow.join(', ')}`)
+        mistakes.push(`${unusedMethod} ${url} ${refusal.status} Allow: ${allow.join(', ')}`)
       const failures = [refusal]
       if (operation.requestBody)
         failures.push(
-          await readResponse(await fetch(address, { method: operation.method, body: 'not what is read' })),
+          await readResponse(await fetch(url, { method: operation.method, body: 'not what is read' })),
         )
       for (const failure of failures)
         mistakes.push(
-          ...checker.findMistakes(operation, failure).map((each) => `${operation.operationId}: ${each}`),
+          ...checker.listDifferences(operation, failure).map((each) => `${operation.operationId}: ${each}`),
         )
     }
     expect(mistakes).toEqual([])
@@ -226,14 +226,14 @@ function describeOperations(crawl: () => Crawl): void {
 
 interface ReadResponse {
   readonly status: number
-  readonly type: string
+  readonly mediaType: string
   readonly text: string
   readonly headers: Headers
 }
 
 const readResponse = async (response: Response): Promise<ReadResponse> => ({
   status: response.status,
-  type: response.headers.get('content-type')?.split(';')[0] ?? '',
+  mediaType: response.headers.get('content-type')?.split(';')[0] ?? '',
   text: await response.text(),
   headers: response.headers,
 })
@@ -244,11 +244,11 @@ async function callWithExamples(
   { visits, server, registerNewAgent }: Crawl,
 ): Promise<ReadResponse[]> {
   const agent = operation.security.some((scheme) => 'client' in scheme) ? await registerNewAgent() : undefined
-  const [collection, suffix] = operation.address.split('/{id}')
-  const address =
+  const [collection, suffix] = operation.urlTemplate.split('/{id}')
+  const url =
     agent && collection?.endsWith('/secrets') && suffix === ''
       ? `${collection}/${await createSecondSecret(collection, agent)}`
-      : operation.address.replace('{slug}', findGuideSlug(visits))
+      : operation.urlTemplate.replace('{slug}', findGuideSlug(visits))
   const [type, content] = Object.entries(operation.requestBody?.content ?? {})[0] ?? []
   const examples = type ? Object.values(content?.examples ?? {}).map(({ value }) => value) : [undefined]
   const responses: ReadResponse[] = []
@@ -263,7 +263,7 @@ async function callWithExamples(
     const values = JSON.stringify(example)
       ?.replaceAll(/ppt_[\w-]{43}/g, access_token ?? '')
       .replaceAll('@example.org', `@${crypto.randomUUID()}.example.org`)
-    const response = await fetch(address, {
+    const response = await fetch(url, {
       method: operation.method,
       headers: {
         ...(agent && { authorization: basicAuthorization(agent) }),
@@ -355,7 +355,7 @@ function describeAuthorization(crawl: () => Crawl): void {
 
   test('the authorization endpoint responds to an empty request with the problem invalid-request', async () => {
     const response = await readResponse(await fetch(crawl().server.authorization_endpoint))
-    expect(response).toMatchObject({ status: 400, type: 'application/problem+json' })
+    expect(response).toMatchObject({ status: 400, mediaType: 'application/problem+json' })
     expect(JSON.parse(response.text)).toMatchObject({ code: 'invalid-request' })
   })
 }

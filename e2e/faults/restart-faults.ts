@@ -35,7 +35,7 @@ function createStopFault(): FaultCase {
         listFirstInstances(stack).map(async (app) => {
           await app.stop('SIGTERM')
           const { exitCode, signalCode } = app.child
-          if (exitCode !== 0) mistakes.push(`${app.name} ended with ${exitCode ?? signalCode}`)
+          if (exitCode !== 0) mistakes.push(`${app.name} exited with ${exitCode ?? signalCode}`)
           await app.start()
         }),
       )

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import {
-  clientDocument,
+  createCertificateAuthority,
+  createClientDocument,
+  createJsonHandler,
   type DocumentHost,
-  openCertificateAuthority,
-  respondJson,
   startDocumentHost,
 } from '@plainpath/auth/document-host'
 import { getProblemKind, PROBLEM_CODES, type ProblemCode } from '@plainpath/http'
@@ -25,7 +25,7 @@ let system: System
 let documents: DocumentHost
 beforeAll(async () => {
   mail = resources.use(await startMailServer())
-  const authority = await openCertificateAuthority()
+  const authority = await createCertificateAuthority()
   documents = resources.use(await startDocumentHost(await authority.issue([DOMAIN])))
   const env = {
     ...createMailSettings(mail),
@@ -151,9 +151,9 @@ const MISTAKES: Readonly<Record<string, () => Promise<Response>>> = {
     return send('GET', '/api/guides', { token, proof: prove('POST', '/api/guides', { token }) })
   },
   'client-has-document': async () => {
-    const client_id = documents.url(DOMAIN, '/client.json')
+    const client_id = documents.getUrl(DOMAIN, '/client.json')
     const jwks = { keys: [agentKey.publicJwk] }
-    documents.serve('/client.json', respondJson({ ...clientDocument(client_id, []), jwks }))
+    documents.serve('/client.json', createJsonHandler({ ...createClientDocument(client_id, []), jwks }))
     const assertion = () => agentKey.signAssertion(client_id, system.origin)
     await succeed(
       send('POST', '/oauth/token', {

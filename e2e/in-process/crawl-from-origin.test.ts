@@ -36,7 +36,7 @@ test('a program that knows the origin and the RFCs reads a guide with a token, i
     listOperations(description).find(({ operationId }) => operationId === id)
 
   const wrongToken = { headers: { authorization: 'Bearer none' } }
-  const refused = await send(findOperation('listGuides')?.address ?? '', wrongToken)
+  const refused = await send(findOperation('listGuides')?.urlTemplate ?? '', wrongToken)
   const metadata =
     /resource_metadata="([^"]+)"/.exec(refused.headers.get('www-authenticate') ?? '')?.[1] ?? ''
   const { resource, authorization_servers } = await readJson<{
@@ -61,11 +61,11 @@ test('a program that knows the origin and the RFCs reads a guide with a token, i
   )
   const authorization = `Bearer ${access_token}`
   const list = await readJson<{ guides: { slug: string }[] }>(
-    await send(findOperation('listGuides')?.address ?? '', { headers: { authorization } }),
+    await send(findOperation('listGuides')?.urlTemplate ?? '', { headers: { authorization } }),
   )
-  const address = findOperation('getGuide')?.address.replace('{slug}', list.guides[0]?.slug ?? '') ?? ''
+  const url = findOperation('getGuide')?.urlTemplate.replace('{slug}', list.guides[0]?.slug ?? '') ?? ''
   const guide = await readJson<{ title: string; sources: object[] }>(
-    await send(address, { headers: { authorization } }),
+    await send(url, { headers: { authorization } }),
   )
 
   expect(guide.sources.length).toBeGreaterThan(0)

@@ -15,7 +15,7 @@ beforeAll(async () => {
   ) as ApiDescription
   documentedOperations = new Set(
     listOperations(description).map(
-      ({ method, address }) => `${method} ${decodeURI(new URL(address).pathname)}`,
+      ({ method, urlTemplate }) => `${method} ${decodeURI(new URL(urlTemplate).pathname)}`,
     ),
   )
 })

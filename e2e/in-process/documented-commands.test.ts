@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import {
+  createCertificateAuthority,
+  createJsonHandler,
   type DocumentHost,
-  openCertificateAuthority,
-  respondJson,
   startDocumentHost,
 } from '@plainpath/auth/document-host'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -21,7 +21,7 @@ const resources = new AsyncDisposableStack()
 let system: System
 let documents: DocumentHost
 beforeAll(async () => {
-  const authority = await openCertificateAuthority()
+  const authority = await createCertificateAuthority()
   documents = resources.use(await startDocumentHost(await authority.issue([DOMAIN])))
   const settings = { AUTH_CLIENT_DOCUMENT_TEST_HOSTS: `${DOMAIN}:${documents.port}` }
   system = resources.use(await startSystem({ documents: { settings, runtime: { ca: authority.pem } } }))
@@ -59,14 +59,14 @@ async function expectPrivate(file: string): Promise<void> {
 
 test('an agent with a domain reads a guide with the commands of /auth/domain.md', async () => {
   await using shell = await openShell()
-  const id = documents.url(DOMAIN, '/plainpath-client.json')
+  const id = documents.getUrl(DOMAIN, '/plainpath-client.json')
   const blocks = (await readCommands('/auth/domain.md')).map((block) => block.replaceAll(SHOWN_ID, id))
   const [storeProgram = '', writeDocument = '', readGuide = '', ...others] = blocks
   expect(others).toEqual([])
   await shell.run(storeProgram, writeDocument)
   await expectPrivate(shell.toPath(KEY_FILE))
   const document = await readFile(shell.toPath('plainpath-client.json'), 'utf8')
-  documents.serve('/plainpath-client.json', respondJson(JSON.parse(document)))
+  documents.serve('/plainpath-client.json', createJsonHandler(JSON.parse(document)))
   expect(await shell.run(`id=${id}`, readGuide)).toContain('"talkToAnAttorneyWhen":')
 })
 

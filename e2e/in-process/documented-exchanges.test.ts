@@ -1,5 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { openCertificateAuthority, respondJson, startDocumentHost } from '@plainpath/auth/document-host'
+import {
+  createCertificateAuthority,
+  createJsonHandler,
+  startDocumentHost,
+} from '@plainpath/auth/document-host'
 import { type MailServer, startMailServer } from '@plainpath/mail/testing'
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -23,7 +27,7 @@ let system: System
 let documents: Awaited<ReturnType<typeof startDocumentHost>>
 beforeAll(async () => {
   mail = resources.use(await startMailServer())
-  const authority = await openCertificateAuthority()
+  const authority = await createCertificateAuthority()
   documents = resources.use(await startDocumentHost(await authority.issue([DOMAIN])))
   const settings = { AUTH_CLIENT_DOCUMENT_TEST_HOSTS: `${DOMAIN}:${documents.port}` }
   const env = { ...createMailSettings(mail), RESOURCE_CONTACT_HOLD: '10' }
@@ -55,7 +59,7 @@ async function sendDocumentedRequests(path: string) {
     body: '{"client_name": "Example Agent"}',
   })
   realValues.set('base64(client_id:client_secret)', encodeCredentials((await registered.json()) as Agent))
-  realValues.set(`https://${DOMAIN}${DOCUMENT_PATH}`, documents.url(DOMAIN, DOCUMENT_PATH))
+  realValues.set(`https://${DOMAIN}${DOCUMENT_PATH}`, documents.getUrl(DOMAIN, DOCUMENT_PATH))
   const signer = await createSigner()
   const fill = (text: string) =>
     [...realValues].reduce((filled, [shown, real]) => filled.replaceAll(shown, real), text)
@@ -63,7 +67,10 @@ async function sendDocumentedRequests(path: string) {
   for (const { exchange, json } of parseExchanges(await readDocument(path))) {
     signer.learn(exchange, json)
     for (const document of json.filter(isDocument))
-      documents.serve(DOCUMENT_PATH, respondJson(JSON.parse(fill(signer.fillKeys(JSON.stringify(document))))))
+      documents.serve(
+        DOCUMENT_PATH,
+        createJsonHandler(JSON.parse(fill(signer.fillKeys(JSON.stringify(document))))),
+      )
     if (exchange.url.endsWith('/claim/complete')) realValues.set(...(await readCode(exchange, email)))
     const { method, url, headers } = exchange
     const response = await fetch(fill(url), {

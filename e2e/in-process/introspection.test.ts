@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { loadConfig } from '@plainpath/auth/config'
 import { openAuth } from '@plainpath/auth/wire'
 import { createLog, type RequestHandler, serve } from '@plainpath/http'
-import { ANY_PORT } from '@plainpath/http/testing/any-port'
+import { TEST_SERVER_OPTIONS } from '@plainpath/http/testing/test-server-options'
 import { serviceUrls } from '@plainpath/metadata'
 import { describeIntrospection } from '@plainpath/resource/introspection-contract'
 import { openSystemEnvironment } from '../system-environment.ts'
@@ -11,14 +11,16 @@ import { openSystemEnvironment } from '../system-environment.ts'
 describeIntrospection('the authorization server', async () => {
   await using opening = new AsyncDisposableStack()
   let handler: RequestHandler = (_request, response) => response.writeHead(503).end()
-  const server = opening.use(await serve((request, response) => handler(request, response), ANY_PORT))
+  const server = opening.use(
+    await serve((request, response) => handler(request, response), TEST_SERVER_OPTIONS),
+  )
   const urls = serviceUrls(`http://localhost:${server.port}`)
   const { env, dependencies } = opening.use(await openSystemEnvironment(urls.origin))
   const log = createLog({ service: 'auth', write: () => {} })
   const deps = { log, now: () => new Date(), ...dependencies }
   const auth = opening.use(await openAuth(loadConfig(env), deps))
   handler = auth.publicApp.callback()
-  const internal = opening.use(await serve(auth.internalApp.callback(), ANY_PORT))
+  const internal = opening.use(await serve(auth.internalApp.callback(), TEST_SERVER_OPTIONS))
 
   const agent = (await (await fetch(urls.register, { method: 'POST' })).json()) as Record<string, string>
   const agentId = agent['client_id'] ?? ''

@@ -10,7 +10,7 @@ import { runAuth } from '@plainpath/auth/run-auth'
 import { MIGRATIONS } from '@plainpath/auth/stores'
 import { openAuth } from '@plainpath/auth/wire'
 import { createLog, type RequestHandler, serve } from '@plainpath/http'
-import { ANY_PORT } from '@plainpath/http/testing/any-port'
+import { TEST_SERVER_OPTIONS } from '@plainpath/http/testing/test-server-options'
 import { API_VERSION } from '@plainpath/metadata'
 import { openPool, type Pool } from '@plainpath/postgres'
 import { openTestDatabase } from '@plainpath/postgres/testing'
@@ -38,7 +38,9 @@ let folder: string
 let agent: { client_id: string; client_secret: string }
 beforeAll(async () => {
   let handler: RequestHandler = (_request, response) => response.writeHead(503).end()
-  const server = resources.use(await serve((request, response) => handler(request, response), ANY_PORT))
+  const server = resources.use(
+    await serve((request, response) => handler(request, response), TEST_SERVER_OPTIONS),
+  )
   const system = resources.use(await openSystemEnvironment(server.url, PRODUCTION_LIMITS))
   env = { ...system.env, ...SHORT_INTERVALS }
   const auth = resources.use(

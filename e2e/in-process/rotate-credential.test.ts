@@ -3,7 +3,7 @@ import { loadConfig as loadAuthConfig } from '@plainpath/auth/config'
 import { runAuth } from '@plainpath/auth/run-auth'
 import { openAuth } from '@plainpath/auth/wire'
 import { createLog, type RequestHandler, serve } from '@plainpath/http'
-import { ANY_PORT } from '@plainpath/http/testing/any-port'
+import { TEST_SERVER_OPTIONS } from '@plainpath/http/testing/test-server-options'
 import { serviceUrls } from '@plainpath/metadata'
 import { loadConfig as loadResourceConfig } from '@plainpath/resource/config'
 import { openResource } from '@plainpath/resource/wire'
@@ -25,7 +25,9 @@ beforeAll(async () => {
   }
   const startFront = async () => {
     let handler: RequestHandler = (_request, response) => response.writeHead(503).end()
-    const server = resources.use(await serve((request, response) => handler(request, response), ANY_PORT))
+    const server = resources.use(
+      await serve((request, response) => handler(request, response), TEST_SERVER_OPTIONS),
+    )
     const respondWith = (next: RequestHandler) => {
       handler = next
     }
@@ -43,8 +45,8 @@ beforeAll(async () => {
       }),
     )
     front.respondWith(auth.publicApp.callback())
-    const internal = resources.use(await serve(auth.internalApp.callback(), ANY_PORT))
-    operations.push(resources.use(await serve(auth.operationsApp.callback(), ANY_PORT)).url)
+    const internal = resources.use(await serve(auth.internalApp.callback(), TEST_SERVER_OPTIONS))
+    operations.push(resources.use(await serve(auth.operationsApp.callback(), TEST_SERVER_OPTIONS)).url)
     const api = await startFront()
     const config = loadResourceConfig({
       ...env,

@@ -3,7 +3,7 @@ import { loadConfig as loadAuthConfig } from '@plainpath/auth/config'
 import type { DocumentServer } from '@plainpath/auth/document-server'
 import { openAuth } from '@plainpath/auth/wire'
 import { createLog, type RequestHandler, serve } from '@plainpath/http'
-import { ANY_PORT } from '@plainpath/http/testing/any-port'
+import { TEST_SERVER_OPTIONS } from '@plainpath/http/testing/test-server-options'
 import { combineApps } from '@plainpath/local/combine-apps'
 import { loadConfig as loadResourceConfig } from '@plainpath/resource/config'
 import { openResource } from '@plainpath/resource/wire'
@@ -48,11 +48,13 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     now: () => new Date(),
   }
   let handler: RequestHandler = (_request, response) => response.writeHead(503).end()
-  const server = opening.use(await serve((request, response) => handler(request, response), ANY_PORT))
+  const server = opening.use(
+    await serve((request, response) => handler(request, response), TEST_SERVER_OPTIONS),
+  )
   const origin = `http://localhost:${server.port}`
   let resourceHandler: RequestHandler = handler
   const publicServer = options.publicMcp
-    ? opening.use(await serve((request, response) => resourceHandler(request, response), ANY_PORT))
+    ? opening.use(await serve((request, response) => resourceHandler(request, response), TEST_SERVER_OPTIONS))
     : server
   const mcpPublicOrigin = `http://localhost:${publicServer.port}`
   const system = opening.use(await openSystemEnvironment(origin, options.limitsFactor))
@@ -68,7 +70,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   const deps = { ...sharedDependencies, ...system.dependencies }
   const documents = options.documents?.runtime ?? {}
   const auth = opening.use(await openAuth(loadAuthConfig(env), { ...deps, documents }))
-  const internal = opening.use(await serve(auth.internalApp.callback(), ANY_PORT))
+  const internal = opening.use(await serve(auth.internalApp.callback(), TEST_SERVER_OPTIONS))
   const resourceConfig = loadResourceConfig({ ...env, RESOURCE_AUTH_URL: internal.url })
   const resource = opening.use(await openResource(resourceConfig, deps))
   resourceHandler = resource.handler

@@ -12,7 +12,7 @@ import { prepareLedger } from '../faults/prepare-ledger.ts'
 import { retryWhileRefused } from '../faults/retry-while-refused.ts'
 import { findNewestRelease } from '../releases/newest-release.ts'
 import { openReleaseStores } from '../releases/open-release-stores.ts'
-import { runCommand } from '../releases/start-release.ts'
+import { runAppCommand } from '../releases/start-release.ts'
 import { createMailSettings } from '../verification-steps.ts'
 import { LEDGER_SIZE, rehearseUnderLoad } from './phases.ts'
 import type { Rehearsal, RehearsalOptions, RehearsalResult } from './rehearsal.ts'
@@ -62,7 +62,7 @@ async function rehearseUpgrade({ rate, seconds, print }: RehearsalOptions): Prom
     RESOURCE_DRAIN_DELAY_SECONDS: '2',
   }
   const run = (root: string, app: AppName, ...args: string[]) =>
-    retryWhileRefused(() => runCommand(root, app, args, env))
+    retryWhileRefused(() => runAppCommand(root, app, args, env))
   const migrateTo = async (root: string) => {
     for (const app of ['auth', 'resource'] as const) await run(root, app, 'migrate')
   }

@@ -11,20 +11,32 @@ export interface RunningRelease extends AsyncDisposable, ReleaseUrls {
   readonly processes: readonly ManagedProcess[]
 }
 
-const findMain = (root: string, app: AppName) => path.join(root, 'apps', app, 'src/main.ts')
+const getMainPath = (root: string, app: AppName) => path.join(root, 'apps', app, 'src/main.ts')
 
-/** Starts one process of each app from the code below `root`. @param options.env each app receives the settings that it knows */
+/**
+ * Starts one process of each app from the code in `root`, and waits until both listen.
+ *
+ * @param options.name the prefix of the names of processes and log files
+ * @param options.env the settings; each app receives only those that it knows
+ * @param options.folder where the log files are written
+ */
 export async function startRelease(
   root: string,
   { name, env, folder }: { name: string; env: Readonly<Record<string, string>>; folder: string },
 ): Promise<RunningRelease> {
-  await using opening = new AsyncDisposableStack()
-  const [port = 0, internal = 0, operations = 0, apiPort = 0, apiOperations = 0] = await reserveFreePorts(5)
+  await using startedProcesses = new AsyncDisposableStack()
+  const [
+    authPort = 0,
+    authInternalPort = 0,
+    authOperationsPort = 0,
+    resourcePort = 0,
+    resourceOperationsPort = 0,
+  ] = await reserveFreePorts(5)
   const start = async (app: AppName, extraSettings: Record<string, string>) =>
-    opening.use(
+    startedProcesses.use(
       await startManagedProcess({
         name: `${name}-${app}`,
-        command: [process.execPath, findMain(root, app), 'serve'],
+        command: [process.execPath, getMainPath(root, app), 'serve'],
         env: selectKnownSettings(root, app, { ...env, ...extraSettings }),
         logFile: path.join(folder, `${name}-${app}.log`),
         readyLine: '"msg":"listening"',
@@ -32,34 +44,34 @@ export async function startRelease(
     )
   const auth = await start('auth', {
     AUTH_HOST: '127.0.0.1',
-    AUTH_PORT: String(port),
-    AUTH_INTERNAL_PORT: String(internal),
-    AUTH_OPERATIONS_PORT: String(operations),
+    AUTH_PORT: String(authPort),
+    AUTH_INTERNAL_PORT: String(authInternalPort),
+    AUTH_OPERATIONS_PORT: String(authOperationsPort),
   })
   const resource = await start('resource', {
     RESOURCE_HOST: '127.0.0.1',
-    RESOURCE_PORT: String(apiPort),
-    RESOURCE_OPERATIONS_PORT: String(apiOperations),
-    RESOURCE_AUTH_URL: `http://127.0.0.1:${internal}`,
+    RESOURCE_PORT: String(resourcePort),
+    RESOURCE_OPERATIONS_PORT: String(resourceOperationsPort),
+    RESOURCE_AUTH_URL: `http://127.0.0.1:${authInternalPort}`,
   })
-  const resources = opening.move()
+  const resources = startedProcesses.move()
   return {
     origin: env['AUTH_ORIGIN'] ?? '',
-    auth: `http://127.0.0.1:${port}`,
-    resource: `http://127.0.0.1:${apiPort}`,
+    auth: `http://127.0.0.1:${authPort}`,
+    resource: `http://127.0.0.1:${resourcePort}`,
     processes: [auth, resource],
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }
 
-/** Runs a command of the code below `root`, such as `migrate`. */
-export async function runCommand(
+/** Runs a command of an app from the code in `root`, such as `migrate`. */
+export async function runAppCommand(
   root: string,
   app: AppName,
   args: readonly string[],
   env: Readonly<Record<string, string>>,
 ): Promise<void> {
-  await promisify(execFile)(process.execPath, [findMain(root, app), ...args], {
+  await promisify(execFile)(process.execPath, [getMainPath(root, app), ...args], {
     env: selectKnownSettings(root, app, env),
   })
 }

@@ -139,17 +139,17 @@ export function createApiProcess(
         const startedAt = time.now()
         const settle = (sourceName: string) => (active: boolean) => {
           if (!active) return
-          world.granted += 1
+          world.accepted += 1
           const respondedAt = world.respondedAt.get(token) ?? Number.POSITIVE_INFINITY
           if (startedAt > respondedAt)
-            world.violations.push(`${token} ${sourceName} at ${startedAt}, ended at ${respondedAt}`)
+            world.violations.push(`${token} ${sourceName} at ${startedAt}, revoked at ${respondedAt}`)
         }
         const cached = subscriber.findCached(token, readLocalTime())
         const source = cached
           ? ({ from: 'cache', introspection: cached } as const)
           : subscriber.beginIntrospection(token, readLocalTime())
         if (source.from === 'cache') {
-          world.fromMemory += 1
+          world.acceptedFromCache += 1
           settle('cache')(true)
         } else if (source.from === 'uncached') introspect(token, settle('uncached'))
         else if (source.from === 'shared') waitersByIntrospection.get(source.inFlight)!.push(settle('shared'))
@@ -180,7 +180,7 @@ export function createApiProcess(
       target.isSubscribed = false
       runAt(time.now() + (random.happens(0.5) ? 0 : random.between(0, 300)), () => close(target))
     },
-    fallSilent() {
+    becomeHalfOpen() {
       if (connection) connection.isSilent = true
     },
     pause(ms) {

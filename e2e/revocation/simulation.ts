@@ -10,7 +10,7 @@ interface PlannedFault {
   readonly kind: FaultKind
   /** For `pause` its duration, for `slow` the longest extra delay, and for `failover` the age of the copy. */
   readonly ms: number
-  /** The API process, if the fault concerns only one. */
+  /** The index of the affected API process. Faults of the store (`flush`, `restart`, `failover`) ignore it. */
   readonly apiIndex: number
 }
 
@@ -21,23 +21,24 @@ export interface Plan {
 }
 
 export interface Outcome {
-  /** Requests that began after the response to a revocation, and were accepted with the revoked token. */
+  /** Descriptions of the requests that began after the response to a revocation and were accepted with the revoked token. */
   readonly violations: readonly string[]
-  /** The number of revocations that were acknowledged. */
+  /** The number of revocations that received a response. */
   readonly revocations: number
   /** The number of requests that were accepted. */
-  readonly granted: number
-  /** The number of requests that were accepted by a cached introspection. */
-  readonly fromMemory: number
+  readonly accepted: number
+  /** The number of requests that were accepted because of a cached introspection. */
+  readonly acceptedFromCache: number
 }
 
 /** The virtual time for which requests and revocations are sent. */
 export const DURATION_MS = 30_000
-/** The number of processes of each app. */
-const PROCESSES = 2
-/** Every other client is a person's connection. */
+const PROCESSES_PER_APP = 2
 const CLIENTS = 4
-/** The largest deviation of a clock's speed. The margin of revokers covers it. */
+/**
+ * The largest relative deviation of a clock's speed. `marginMs` covers it: 2 250 ms on the fastest clock exceed a lease of
+ * 2 000 ms on the slowest.
+ */
 const MAX_DRIFT = 0.04
 
 /**
@@ -55,11 +56,11 @@ export function simulate(parts: Parts, plan: Plan): Outcome {
     storeUnavailableUntil: 0,
     respondedAt: new Map(),
     violations: [],
-    granted: 0,
-    fromMemory: 0,
+    accepted: 0,
+    acceptedFromCache: 0,
   }
   const { time, random } = world
-  for (let number = 0; number < PROCESSES; number += 1) {
+  for (let number = 0; number < PROCESSES_PER_APP; number += 1) {
     const clock = { speed: random.between(1 - MAX_DRIFT, 1 + MAX_DRIFT), offset: random.between(0, 1e6) }
     world.revokers.push(
       createRevokingProcess(world, { speed: random.between(1 - MAX_DRIFT, 1 + MAX_DRIFT), offset: 0 }),
@@ -70,7 +71,7 @@ export function simulate(parts: Parts, plan: Plan): Outcome {
   const sendRequest = () => {
     if (time.now() >= DURATION_MS) return
     const tokens = clients[random.below(CLIENTS)]!
-    world.apis[random.below(PROCESSES)]!.request(tokens[random.below(tokens.length)]!)
+    world.apis[random.below(PROCESSES_PER_APP)]!.request(tokens[random.below(tokens.length)]!)
     time.at(time.now() + random.between(1, 20), sendRequest)
   }
   let revocations = 0
@@ -79,9 +80,10 @@ export function simulate(parts: Parts, plan: Plan): Outcome {
     const clientIndex = random.below(CLIENTS)
     const tokens = clients[clientIndex]!
     const onResponse = () => (revocations += 1)
-    const revoker = world.revokers[random.below(PROCESSES)]!
-    // A person ends a connection more often than its app revokes a token.
-    if (random.happens(isPerson(clientIndex) ? 0.7 : 0.2)) revoker.revoke(tokens, 'client', onResponse)
+    const revoker = world.revokers[random.below(PROCESSES_PER_APP)]!
+    // The connection of a person is mostly revoked as a whole. Other clients mostly revoke single tokens.
+    if (random.happens(isPersonConnection(clientIndex) ? 0.7 : 0.2))
+      revoker.revoke(tokens, 'client', onResponse)
     else revoker.revoke(tokens.slice(0, 1), 'token', onResponse)
     time.at(
       time.now() + random.between(50, 3_000),
@@ -91,51 +93,62 @@ export function simulate(parts: Parts, plan: Plan): Outcome {
   }
   time.at(0, sendRequest)
   time.at(random.between(0, 1_000), revoke)
-  takeCopies(world)
-  for (const fault of plan.faults) time.at(fault.at, () => applyFault(world, fault))
+  const storeCopies = takeCopies(world)
+  for (const fault of plan.faults) time.at(fault.at, () => applyFault(world, fault, storeCopies))
+  // Runs 10 s longer, so that pending requests and revocations can finish.
   time.run(DURATION_MS + 10_000)
-  return { violations: world.violations, revocations, granted: world.granted, fromMemory: world.fromMemory }
+  const { violations, accepted, acceptedFromCache } = world
+  return { violations, revocations, accepted, acceptedFromCache }
 }
 
-const isPerson = (client: number) => client % 2 === 1
+/** Clients with an odd index are connections of a person. */
+const isPersonConnection = (clientIndex: number) => clientIndex % 2 === 1
 
-/** Numbers the tokens of all simulations. */
+/** The number of tokens that all simulations have created, which makes each name unique. */
 let tokenCount = 0
 /**
- * Creates the tokens of a client, named `client-<client>/<number>`: one, or two for a person's connection, whose app
- * has refreshed. They are stored immediately, without the network.
+ * Creates and stores the tokens of a client, without network delay: one token, or two for a person's connection, as after
+ * a refresh by its app. They are named `client-<index>/<number>`.
  */
-function createTokens({ store }: World, client: number): readonly string[] {
+function createTokens({ store }: World, clientIndex: number): readonly string[] {
   const tokens = Array.from(
-    { length: isPerson(client) ? 2 : 1 },
-    () => `client-${client}/${(tokenCount += 1)}`,
+    { length: isPersonConnection(clientIndex) ? 2 : 1 },
+    () => `client-${clientIndex}/${(tokenCount += 1)}`,
   )
   tokens.forEach(store.save)
   return tokens
 }
 
-const copiesByWorld = new WeakMap<World, { at: number; snapshot: StoreSnapshot }[]>()
-/** Copies the store every 50 ms, as replication would. */
-function takeCopies(world: World): void {
-  const storeCopies: { at: number; snapshot: StoreSnapshot }[] = []
-  copiesByWorld.set(world, storeCopies)
+interface StoreCopy {
+  readonly at: number
+  readonly snapshot: StoreSnapshot
+}
+
+/** Copies the store every 50 ms, as replication would. Returns the array to which it adds the copies. */
+function takeCopies(world: World): readonly StoreCopy[] {
+  const storeCopies: StoreCopy[] = []
   const takeCopy = () => {
     storeCopies.push({ at: world.time.now(), snapshot: world.store.copy() })
     if (world.time.now() < DURATION_MS) world.time.at(world.time.now() + 50, takeCopy)
   }
   takeCopy()
+  return storeCopies
 }
 
-function applyFault(world: World, { kind, ms, apiIndex }: PlannedFault): void {
+function applyFault(
+  world: World,
+  { kind, ms, apiIndex }: PlannedFault,
+  storeCopies: readonly StoreCopy[],
+): void {
   const { time, store } = world
-  const api = world.apis[apiIndex % PROCESSES]!
+  const api = world.apis[apiIndex % PROCESSES_PER_APP]!
   if (kind === 'cut') api.cut()
-  else if (kind === 'half-open') api.fallSilent()
+  else if (kind === 'half-open') api.becomeHalfOpen()
   else if (kind === 'pause') api.pause(ms)
   else if (kind === 'slow') api.slowDown(ms)
   else if (kind === 'flush') store.flush()
   else {
-    const oldCopy = copiesByWorld.get(world)!.findLast(({ at }) => at <= time.now() - ms)
+    const oldCopy = storeCopies.findLast(({ at }) => at <= time.now() - ms)
     store.restart(kind === 'failover' ? oldCopy?.snapshot : undefined)
     // A restart closes all connections. The store is available again within 0.2 s.
     for (const each of world.apis) each.cut()

@@ -5,7 +5,7 @@ import { loadConfig as loadAuthConfig } from '@plainpath/auth/config'
 import { openAuth } from '@plainpath/auth/wire'
 import { createLog, type RequestHandler, serve } from '@plainpath/http'
 import { reserveFreePorts } from '@plainpath/http/free-ports'
-import { ANY_PORT } from '@plainpath/http/testing/any-port'
+import { TEST_SERVER_OPTIONS } from '@plainpath/http/testing/test-server-options'
 import type { AppName } from '@plainpath/metadata'
 import { loadConfig as loadResourceConfig } from '@plainpath/resource/config'
 import { openResource } from '@plainpath/resource/wire'
@@ -70,7 +70,7 @@ export async function startCachedSystem(): Promise<CachedSystem> {
     }),
   )
   async function listen(handler: RequestHandler) {
-    return opening.use(await serve(handler, ANY_PORT))
+    return opening.use(await serve(handler, TEST_SERVER_OPTIONS))
   }
   const authProxy = opening.use(await startFaultProxy({ host: '127.0.0.1', port: auths[0]!.internal.port }))
   const proxiedRedisUrl = new URL(redis.urls.resource)

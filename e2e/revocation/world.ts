@@ -20,7 +20,7 @@ export interface ApiProcess {
   /** Breaks the connection to the store. */
   cut(): void
   /** Keeps the connection open but transmits nothing. The process closes it after a time-out. */
-  fallSilent(): void
+  becomeHalfOpen(): void
   /** Suspends the process while its clock continues to run. */
   pause(ms: number): void
   /** For two seconds, delays each message from the store by up to `ms`. */
@@ -45,12 +45,12 @@ export interface World {
   readonly revokers: RevokingProcess[]
   /** The time until which no process can reach the store. */
   storeUnavailableUntil: number
-  /** The time of the first acknowledged revocation of each token. */
+  /** For each token, the time of the first response to a revocation. */
   readonly respondedAt: Map<string, number>
   readonly violations: string[]
   /** The number of requests that were accepted, and of those that a cached introspection accepted. */
-  granted: number
-  fromMemory: number
+  accepted: number
+  acceptedFromCache: number
 }
 
 export const { intervals: INTERVALS } = REVOCATION

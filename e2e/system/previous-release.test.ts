@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { findNewestRelease, type Release } from '../releases/newest-release.ts'
 import { openReleaseStores } from '../releases/open-release-stores.ts'
 import { runSmokeTest } from '../releases/run-smoke-test.ts'
-import { type RunningRelease, runCommand, startRelease } from '../releases/start-release.ts'
+import { type RunningRelease, runAppCommand, startRelease } from '../releases/start-release.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '../..')
 const ORIGIN = 'http://localhost:8080'
@@ -34,9 +34,9 @@ beforeAll(async () => {
     AUTH_DRAIN_DELAY_SECONDS: '0',
     RESOURCE_DRAIN_DELAY_SECONDS: '0',
   }
-  await runCommand(path.join(folder, 'release'), 'auth', ['migrate'], env)
-  await runCommand(path.join(folder, 'release'), 'resource', ['migrate'], env)
-  await runCommand(path.join(folder, 'release'), 'auth', ['keys', 'init'], env)
+  await runAppCommand(path.join(folder, 'release'), 'auth', ['migrate'], env)
+  await runAppCommand(path.join(folder, 'release'), 'resource', ['migrate'], env)
+  await runAppCommand(path.join(folder, 'release'), 'auth', ['keys', 'init'], env)
   previous = resources.use(
     await startRelease(path.join(folder, 'release'), { name: release.tag, env, folder }),
   )

@@ -18,9 +18,9 @@ import { type ChatHosts, DEFAULT_CHAT_HOSTS, parseChatHosts } from '../src/app-c
 import { createDocumentFetcher } from '../src/client-documents/document-fetcher.ts'
 import {
   type CertificateAuthority,
+  createCertificateAuthority,
+  createJsonHandler,
   type DocumentHost,
-  openCertificateAuthority,
-  respondJson,
   startDocumentHost,
 } from './document-host.ts'
 import { newKey } from './key-agent.ts'
@@ -35,7 +35,7 @@ let store: AppClientStore
 let now: Date
 beforeAll(async () => {
   authority = await openAuthority()
-  ca = await openCertificateAuthority()
+  ca = await createCertificateAuthority()
   host = await startDocumentHost(await ca.issue([NAME]))
   store = createAppClientStore(authority.db, authority.sealingKeys)
 })
@@ -105,9 +105,9 @@ async function startFinder({
 /** Serves the document of an app, at a new URL. */
 function publish(members: object = {}, headers: Record<string, string> = {}) {
   const path = `/${randomUUID()}`
-  const id = host.url(NAME, path)
+  const id = host.getUrl(NAME, path)
   const change = (newMembers: object) =>
-    host.serve(path, respondJson({ client_id: id, redirect_uris: [LOOPBACK], ...newMembers }, headers))
+    host.serve(path, createJsonHandler({ client_id: id, redirect_uris: [LOOPBACK], ...newMembers }, headers))
   change(members)
   return {
     id,

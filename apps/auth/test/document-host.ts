@@ -1,8 +1,8 @@
 import { once } from 'node:events'
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { AgentId } from '@plainpath/domain'
+import type { RequestHandler } from '@plainpath/http'
 import { generate } from 'selfsigned'
 
 const DAY_MS = 86_400_000
@@ -12,7 +12,7 @@ export interface Certificate {
   readonly cert: string
 }
 
-/** A certificate authority for one test, which must be told to trust it. */
+/** A certificate authority for tests. A client trusts it only if it gets `pem` as its `ca`. */
 export interface CertificateAuthority {
   /** Its certificate, as PEM. */
   readonly pem: string
@@ -23,8 +23,8 @@ export interface CertificateAuthority {
   ): Promise<Certificate>
 }
 
-export async function openCertificateAuthority(): Promise<CertificateAuthority> {
-  const authority = await generate([{ name: 'commonName', value: 'Authority of a test' }], {
+export async function createCertificateAuthority(): Promise<CertificateAuthority> {
+  const authority = await generate([{ name: 'commonName', value: 'Test CA' }], {
     keyType: 'ec',
     algorithm: 'sha256',
     notBeforeDate: new Date(Date.now() - DAY_MS),
@@ -49,16 +49,14 @@ export async function openCertificateAuthority(): Promise<CertificateAuthority> 
   }
 }
 
-type Respond = (request: IncomingMessage, response: ServerResponse) => void
-
 export interface DocumentHost extends AsyncDisposable {
   readonly port: number
-  /** The received requests, as `host:port/path`. */
+  /** The received requests, as `host:port/path?query`. */
   readonly requests: string[]
-  /** Returns the URL of a path under one of the host's names. */
-  url(name: string, path: string): AgentId
-  /** Sets how requests for a path are answered. A path without this gets 404. */
-  serve(path: string, respond: Respond): void
+  /** Returns the URL of a path under one of the host's names. It can be a client id. */
+  getUrl(name: string, path: string): AgentId
+  /** Sets the handler for a path, including its query. Other paths get 404. */
+  serve(path: string, handler: RequestHandler): void
 }
 
 /** Starts an HTTPS server for documents, by default on a free port of 127.0.0.1. */
@@ -66,13 +64,13 @@ export async function startDocumentHost(
   certificate: Certificate,
   { address = '127.0.0.1', port = 0 }: { address?: string; port?: number } = {},
 ): Promise<DocumentHost> {
-  const paths = new Map<string, Respond>()
+  const handlersByPath = new Map<string, RequestHandler>()
   const requests: string[] = []
   const sockets = new Set<Socket>()
-  const server = createServer({ ...certificate, maxHeaderSize: 65_536 }, (request, response) => {
+  const server = createServer(certificate, (request, response) => {
     requests.push(`${request.headers.host}${request.url}`)
-    const respond = paths.get(request.url ?? '')
-    if (respond) respond(request, response)
+    const handler = handlersByPath.get(request.url ?? '')
+    if (handler) handler(request, response)
     else response.writeHead(404).end()
   })
   server.on('connection', (socket: Socket) => {
@@ -85,8 +83,8 @@ export async function startDocumentHost(
   return {
     port: boundPort,
     requests,
-    url: (name, path) => AgentId.parse(`https://${name}:${boundPort}${path}`),
-    serve: (path, respond) => void paths.set(path, respond),
+    getUrl: (name, path) => AgentId.parse(`https://${name}:${boundPort}${path}`),
+    serve: (path, handler) => void handlersByPath.set(path, handler),
     async [Symbol.asyncDispose]() {
       const closed = once(server, 'close')
       server.close()
@@ -97,15 +95,15 @@ export async function startDocumentHost(
 }
 
 /** Creates a handler that responds with JSON and the headers. Node adds `content-length`. */
-export const respondJson =
-  (json: unknown, headers: Readonly<Record<string, string>> = {}): Respond =>
+export const createJsonHandler =
+  (json: unknown, headers: Readonly<Record<string, string>> = {}): RequestHandler =>
   (_request, response) =>
     response
       .setHeaders(new Map(Object.entries({ 'content-type': 'application/json', ...headers })))
       .end(JSON.stringify(json))
 
-/** Creates a valid document of an agent. Some members contain a canary, which must not leak. */
-export const clientDocument = (url: string, keys: readonly object[]) => ({
+/** Creates a valid Client ID Metadata Document. Some members contain a canary, which must not leak. */
+export const createClientDocument = (url: string, keys: readonly object[]) => ({
   client_id: url,
   client_name: 'Canary-7f3',
   client_uri: 'https://canary-7f3.example/',

@@ -1,10 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import {
-  type DocumentHost,
-  openCertificateAuthority,
-  respondJson,
-  startDocumentHost,
-} from './document-host.ts'
+import type { RequestHandler } from '@plainpath/http'
+import { createCertificateAuthority, createJsonHandler, startDocumentHost } from './document-host.ts'
 import type { KeyPair } from './key-agent.ts'
 
 const CLIENT_DOMAIN = 'clients.test'
@@ -43,8 +39,8 @@ export interface UrlAgent<Key = KeyPair> {
   change(document: object | undefined): void
   /** Replaces the document by one with these keys. */
   changeKeys(...keys: readonly PublicPart[]): void
-  /** Replaces the whole response. */
-  respond(respond: Parameters<DocumentHost['serve']>[1]): void
+  /** Replaces the handler of the document's URL. */
+  respond(handler: RequestHandler): void
   /** From now on, the server accepts requests for the document and does not respond. */
   hang(): void
 }
@@ -60,7 +56,7 @@ export const createDocument = (client_id: string, keys: readonly PublicPart[]) =
 })
 
 export async function startDocumentServer(): Promise<DocumentServer> {
-  const authority = await openCertificateAuthority()
+  const authority = await createCertificateAuthority()
   const host = await startDocumentHost(await authority.issue(HOSTS))
   const testHosts = HOSTS.map((name) => `${name}:${host.port}`)
   return {
@@ -74,7 +70,9 @@ export async function startDocumentServer(): Promise<DocumentServer> {
       const change = (document: object | undefined) =>
         host.serve(
           path,
-          document ? respondJson(document, headers) : (_request, response) => response.writeHead(404).end(),
+          document
+            ? createJsonHandler(document, headers)
+            : (_request, response) => response.writeHead(404).end(),
         )
       change(createDocument(client_id, keys))
       return {
@@ -84,7 +82,7 @@ export async function startDocumentServer(): Promise<DocumentServer> {
         countFetches: () => host.requests.filter((each) => `https://${each}` === client_id).length,
         change,
         changeKeys: (...newKeys) => change(createDocument(client_id, newKeys)),
-        respond: (respond) => host.serve(path, respond),
+        respond: (handler) => host.serve(path, handler),
         hang: () => host.serve(path, () => {}),
       }
     },

@@ -17,7 +17,7 @@ import { type HttpResponse, send } from './send.ts'
 import { type RunningAuth, startInstance } from './start-auth.ts'
 import { type StoreProxy, startStoreProxy } from './start-store-proxy.ts'
 
-const unavailable: Refusal = {
+const unavailableRefusal: Refusal = {
   status: 503,
   code: 'unavailable',
   error: 'temporarily_unavailable',
@@ -40,14 +40,14 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await expectNothingInClear(auth)
-  for (const each of [auth, proxy, redis, stores]) await each[Symbol.asyncDispose]()
+  for (const resource of [auth, proxy, redis, stores]) await resource[Symbol.asyncDispose]()
 })
 
 const expectRecovery = () => expect.poll(async () => (await requestToken(auth, agent)).status).toBe(200)
 
 describe.for([
   ['F-13 refuses connections', () => proxy.refuse()],
-  ['F-14 falls silent', async () => proxy.silence()],
+  ['F-14 accepts connections but does not respond', async () => proxy.silence()],
 ] satisfies [string, () => Promise<void>][])('while Redis %s', ([_title, fail]) => {
   beforeAll(fail)
   afterAll(() => proxy.restore())
@@ -60,14 +60,14 @@ describe.for([
   ]
   test.for(REQUESTS_THAT_NEED_REDIS)('%s gets 503 within 3 s', async ([_request, request, form]) => {
     for (const response of await Promise.all([request(), request(), request()])) {
-      expectProblem(response, { ...unavailable, form })
+      expectProblem(response, { ...unavailableRefusal, form })
       await expectSafe(auth, response)
-      // The limits and the token store may each wait for a timeout of Redis.
+      // The limiter and the token store may each wait for one Redis timeout.
       expect(response.ms).toBeLessThan(3_000)
     }
   })
 
-  test('registration still works, and limits are counted in the process', async () => {
+  test('registration still works, and the instance counts limits itself', async () => {
     expect((await send(auth.url, { method: 'POST', path: '/api/agent/register' })).status).toBe(201)
     expect(auth.logged.join('')).toContain('limits are counted in this process only')
   })
@@ -77,7 +77,7 @@ describe.for([
     expect((await send(auth.url, { path: '/oauth/jwks.json' })).status).toBe(200)
   })
 
-  test('the instance is live and not ready', async () => {
+  test('the instance is live but not ready', async () => {
     expect((await send(auth.operationsUrl, { path: '/live' })).status).toBe(200)
     const ready = await send(auth.operationsUrl, { path: '/ready' })
     expect(JSON.parse(ready.text)).toMatchObject({
@@ -105,7 +105,7 @@ test('a client whose deletion got 503 is still active, and can be deleted later'
   expect(await isActive(auth, clientToken)).toBe(false)
 })
 
-test('F-16 after Redis restarted empty, earlier tokens are inactive, even that of a deleted client, and new ones work', async () => {
+test("F-16 after Redis restarts without its data, no earlier token is active, and a deleted client's token does not become active again; new tokens work", async () => {
   const deleted = await register(auth)
   const deletedToken = await getToken(auth, deleted)
   expect((await deleteAgent(auth, deleted)).status).toBe(204)

@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http'
 import { createLog, type Log, serve } from '@plainpath/http'
-import { ANY_PORT } from '@plainpath/http/testing/any-port'
+import { TEST_SERVER_OPTIONS } from '@plainpath/http/testing/test-server-options'
 import { loadConfig } from '../src/config.ts'
 import { openAuth, type RuntimeDependencies } from '../src/wire.ts'
 import { type AuthStores, openAuthStores, type TokenPlace } from './open-auth-stores.ts'
@@ -54,7 +54,9 @@ export async function startInstance(stores: AuthStores, options: StartOptions = 
   await using opening = new AsyncDisposableStack()
   let handler: RequestListener = (_request, response) => response.writeHead(503).end()
   // The server must accept its port in the Host header, so the port is bound before the settings are made.
-  const server = opening.use(await serve((request, response) => handler(request, response), ANY_PORT))
+  const server = opening.use(
+    await serve((request, response) => handler(request, response), TEST_SERVER_OPTIONS),
+  )
   const origin = options.origin === 'loopback' ? server.url : (options.origin ?? ORIGIN)
   const { log, logged } = createRecordedLog()
   const { now = () => new Date() } = options
@@ -74,8 +76,8 @@ export async function startInstance(stores: AuthStores, options: StartOptions = 
       ...(options.apps && { apps: options.apps }),
     }),
   )
-  const internal = opening.use(await serve(auth.internalApp.callback(), ANY_PORT))
-  const operations = opening.use(await serve(auth.operationsApp.callback(), ANY_PORT))
+  const internal = opening.use(await serve(auth.internalApp.callback(), TEST_SERVER_OPTIONS))
+  const operations = opening.use(await serve(auth.operationsApp.callback(), TEST_SERVER_OPTIONS))
   const respond = auth.publicApp.callback()
   handler = (request, response) => void respond(request, response)
   const resources = opening.move()

@@ -8,74 +8,75 @@ import { runResource } from './run-resource.ts'
 import { createPost, sendRequest } from './send-request.ts'
 
 const resources = new AsyncDisposableStack()
-let contact: ContactApi
+let contactApi: ContactApi
 let folder: string
 let logFile: string
 let env: Record<string, string>
 beforeAll(async () => {
-  contact = resources.use(await startContact())
+  contactApi = resources.use(await startContact())
   folder = await mkdtemp(path.join(tmpdir(), 'replay-'))
   resources.defer(() => rm(folder, { recursive: true }))
   logFile = path.join(folder, 'log')
-  const { databaseUrl, keyFolder } = contact.api
+  const { databaseUrl, keyFolder } = contactApi.api
   env = { RESOURCE_DATABASE_URL: databaseUrl, RESOURCE_HASH_KEY_FILE: path.join(keyFolder, 'hash-key') }
 })
 afterAll(() => resources.disposeAsync())
 
 const run = (...args: string[]) =>
-  runResource(args, { ...env, RESOURCE_KEK_FILE: path.join(contact.api.keyFolder, 'kek') })
+  runResource(args, { ...env, RESOURCE_KEK_FILE: path.join(contactApi.api.keyFolder, 'kek') })
 const replay = async (...args: string[]) =>
   JSON.parse((await run('replay', '--log', logFile, '--json', ...args)).out)
-const queryRows = async (sql: string) => (await contact.api.db.query(sql)).rows
-const join = async (email: string) => {
+const queryRows = async (sql: string) => (await contactApi.api.db.query(sql)).rows
+const joinWaitlist = async (email: string) => {
   expect(
-    (await sendRequest(contact.api.origin, { path: '/api/waitlist', ...createPost({ email }) })).status,
+    (await sendRequest(contactApi.api.origin, { path: '/api/waitlist', ...createPost({ email }) })).status,
   ).toBe(201)
 }
-const send = async (registration: string) => {
-  const token = contact.issueToken(`${registration}@example.org`, registration)
-  const sent = await contact.send(token, { topic: 'question', message: 'May I renew it from abroad?' })
+const sendMessage = async (registration: string) => {
+  const token = contactApi.issueToken(`${registration}@example.org`, registration)
+  const sent = await contactApi.send(token, { topic: 'question', message: 'May I renew it from abroad?' })
   expect(sent.status, sent.body).toBe(202)
   return { token, id: String(sent.json()['id']) }
 }
 
-/** Presses the button on the page of the removal link, which is in the mail to every new entry. */
-async function leaveByMail(email: string): Promise<void> {
-  const [mail] = await contact.mailServer.mails(1, email)
+/** Submits the form of the removal page. Its link is in the mail to each person who joined. */
+async function leaveByMailedLink(email: string): Promise<void> {
+  const [mail] = await contactApi.mailServer.mails(1, email)
   const [, link = ''] = /(\/waitlist\/remove\?link=[A-Za-z0-9_-]{43})$/m.exec(mail?.text ?? '') ?? []
   const [page = '', query = ''] = link.split('?')
   const formHeaders = { accept: 'text/html', 'content-type': 'application/x-www-form-urlencoded' }
   const request = createPost(query, { ...formHeaders, 'sec-fetch-site': 'same-origin' })
-  expect((await sendRequest(contact.api.origin, { path: page, ...request })).status).toBe(200)
+  expect((await sendRequest(contactApi.api.origin, { path: page, ...request })).status).toBe(200)
 }
 
-async function withdraw({ token, id }: { token: string; id: string }): Promise<void> {
+async function withdrawMessage({ token, id }: { token: string; id: string }): Promise<void> {
   const headers = { authorization: `Bearer ${token}` }
   expect(
-    (await sendRequest(contact.api.origin, { method: 'DELETE', path: `/api/contact/${id}`, headers })).status,
+    (await sendRequest(contactApi.api.origin, { method: 'DELETE', path: `/api/contact/${id}`, headers }))
+      .status,
   ).toBe(204)
 }
 
-test('P-2 after a restore, a replay of the log erases again what was erased since the backup', async () => {
-  await join('left@example.org')
-  await join('forgotten@example.org')
-  await join('stays@example.org')
-  const countQueued = () => queryRows(`select count(*)::int as waiting from mails where state = 'queued'`)
-  await expect.poll(countQueued).toEqual([{ waiting: 0 }])
-  contact.mailServer.refuseNext({ at: 'rcpt', code: 450 }, { at: 'rcpt', code: 450 })
-  const withdrawn = await send('reg_withdrawn')
-  const findRefused = () =>
+test('after a restore, `resource replay` repeats the erasures since the backup', async () => {
+  await joinWaitlist('left@example.org')
+  await joinWaitlist('forgotten@example.org')
+  await joinWaitlist('stays@example.org')
+  const readQueuedCount = () => queryRows(`select count(*)::int as queued from mails where state = 'queued'`)
+  await expect.poll(readQueuedCount).toEqual([{ queued: 0 }])
+  contactApi.mailServer.refuseNext({ at: 'rcpt', code: 450 }, { at: 'rcpt', code: 450 })
+  const withdrawn = await sendMessage('reg_withdrawn')
+  const listDeferredMailKinds = () =>
     queryRows(
       `select kind from mails where state = 'queued' and attempts = 1 and leased_until is null order by kind`,
     )
-  await expect.poll(findRefused).toEqual([{ kind: 'contact-desk' }, { kind: 'contact-receipt' }])
-  const delivered = await send('reg_delivered')
-  await contact.waitForState(delivered.id, 'delivered')
-  const restore = await backUp(contact.api.adminUrl ?? '')
+  await expect.poll(listDeferredMailKinds).toEqual([{ kind: 'contact-desk' }, { kind: 'contact-receipt' }])
+  const delivered = await sendMessage('reg_delivered')
+  await contactApi.waitForState(delivered.id, 'delivered')
+  const restore = await backUp(contactApi.api.adminUrl ?? '')
 
-  const linesBefore = contact.api.logLines.length
-  await leaveByMail('left@example.org')
-  await withdraw(withdrawn)
+  const linesBefore = contactApi.api.logLines.length
+  await leaveByMailedLink('left@example.org')
+  await withdrawMessage(withdrawn)
   const addressFile = path.join(folder, 'address')
   await writeFile(addressFile, 'forgotten@example.org')
   const commands = [
@@ -83,25 +84,29 @@ test('P-2 after a restore, a replay of the log erases again what was erased sinc
     await run('contact', 'erase', delivered.id),
   ]
   expect(commands.map(({ code }) => code)).toEqual([0, 0])
+  // Log collectors put a prefix before a line, and other programs write lines that are not JSON.
   const lines = [
-    ...contact.api.logLines.slice(linesBefore),
+    ...contactApi.api.logLines.slice(linesBefore),
     ...commands.map(({ errors }) => `[pod/resource-7d9f] ${errors}`),
     'a line of something else {',
   ]
   expect(lines.join('\n')).not.toMatch(/@example|abroad/)
 
   await restore()
-  expect(await contact.api.countEntries()).toBe(3)
+  expect(await contactApi.api.countEntries()).toBe(3)
   await writeFile(logFile, lines.join('\n'))
   const counts = { entries: 2, messages: 2 }
   expect(await replay('--dry-run')).toEqual({ ok: true, done: false, told: counts })
-  expect(await contact.api.countEntries()).toBe(3)
+  expect(await contactApi.api.countEntries()).toBe(3)
   expect(await replay()).toEqual({ ok: true, done: true, told: counts, erased: counts })
-  expect(await queryRows('select state, message_sealed, reply_sealed from contact_messages')).toEqual(
-    ['', ''].map(() => ({ state: 'erased', message_sealed: null, reply_sealed: null })),
-  )
+  const erasedMessage = { state: 'erased', message_sealed: null, reply_sealed: null }
+  expect(await queryRows('select state, message_sealed, reply_sealed from contact_messages')).toEqual([
+    erasedMessage,
+    erasedMessage,
+  ])
   const exported = await run('waitlist', 'export', '--file', `${logFile}-export`)
   expect(exported.out).toMatch(/^Wrote 1 entry to /)
+  // The links to confirm and to remove the entry that stays.
   expect(await queryRows('select count(*)::int as links from waitlist_links')).toEqual([{ links: 2 }])
   expect(await queryRows(`select action, about from desk_audit where action = 'replay'`)).toEqual([
     { action: 'replay', about: '2 entries, 2 messages' },
@@ -111,7 +116,7 @@ test('P-2 after a restore, a replay of the log erases again what was erased sinc
   )
 })
 
-test('reports a missing log in one sentence', async () => {
+test('`replay` reports a missing log in one sentence', async () => {
   const missing = `${logFile}-missing`
   expect(await run('replay', '--log', missing)).toEqual({
     code: 1,

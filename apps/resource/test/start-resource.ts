@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { createLog, type RequestHandler, type RunningServer, serve } from '@plainpath/http'
-import { ANY_PORT } from '@plainpath/http/testing/any-port'
+import { TEST_SERVER_OPTIONS } from '@plainpath/http/testing/test-server-options'
 import { openPool, type Pool } from '@plainpath/postgres'
 import { openTestDatabase } from '@plainpath/postgres/testing'
 import { loadConfig } from '../src/config.ts'
@@ -45,7 +45,9 @@ export interface StartOptions {
 export async function startResource(options: StartOptions = {}): Promise<RunningResource> {
   await using opening = new AsyncDisposableStack()
   let handler: RequestHandler = (_request, response) => void response.writeHead(500).end()
-  const server = opening.use(await serve((request, response) => handler(request, response), ANY_PORT))
+  const server = opening.use(
+    await serve((request, response) => handler(request, response), TEST_SERVER_OPTIONS),
+  )
   const origin = options.env?.['RESOURCE_ORIGIN'] ?? server.url
   const auth = opening.use(await startFakeAuthorizationServer(origin, options.now))
   const database = options.otherInstance
@@ -77,7 +79,7 @@ export async function startResource(options: StartOptions = {}): Promise<Running
     }),
   )
   handler = resource.handler
-  const operations = opening.use(await serve(resource.operationsApp.callback(), ANY_PORT))
+  const operations = opening.use(await serve(resource.operationsApp.callback(), TEST_SERVER_OPTIONS))
   const resources = opening.move()
   return {
     origin: server.url,

@@ -71,7 +71,7 @@ network_config_dir = "${path.join(folder, 'networks')}"
       const { promise, resolve, reject } = Promise.withResolvers<void>()
       importProcess.once('error', reject)
       importProcess.once('close', (code) =>
-        code === 0 ? resolve() : reject(new Error(`podman import ended with ${code}`)),
+        code === 0 ? resolve() : reject(new Error(`podman import exited with code ${code}`)),
       )
       await promise
     },

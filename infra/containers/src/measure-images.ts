@@ -24,7 +24,7 @@ function timeCommand([[program = '', ...options], words]: [string[], string[]]):
       ...words,
     ]
     const { status, stderr } = spawnSync(program, args, { encoding: 'utf8' })
-    if (status !== 0) throw new Error(`ended with ${status}: ${stderr}`)
+    if (status !== 0) throw new Error(`exited with code ${status}: ${stderr}`)
     return { wall: performance.now() - startedAt, cpu: Number(/cpu=(\d+)/.exec(stderr)?.[1]) / 1000 }
   })
   const formatLeastSeconds = (values: number[]) => (Math.min(...values) / 1000).toFixed(2)

@@ -40,7 +40,7 @@ export interface PlayOptions {
   readonly workFolder: string
 }
 
-/** Maps each member of an app's Secret to the compose secret with its value. */
+/** Maps each key of an app's Secret to the compose secret that has its value. */
 const SECRET_FILES = {
   auth: { kek: 'auth-kek', 'hash-key': 'auth-hash-key', 'resource-servers.json': 'resource-servers' },
   resource: {
@@ -51,19 +51,19 @@ const SECRET_FILES = {
 } as const
 
 /**
- * Creates an app's Secret as the two podman secrets that podman 4.3 needs: a map of base64 values for variables, and a plain-text
- * manifest for files.
+ * Creates the two podman secrets that replace an app's Secret in podman 4.3: one for environment variables, with base64 values,
+ * and one for mounted files, a manifest with plain-text values.
  */
-async function createSecret(engine: Engine, app: AppName, options: PlayOptions): Promise<void> {
+async function createSecrets(engine: Engine, app: AppName, options: PlayOptions): Promise<void> {
   const { compose, secretsFolder, workFolder } = options
   const readSecretFile = (file: string) => readFile(path.join(secretsFolder, path.basename(file)), 'utf8')
   const readUrl = async (file: string) => {
-    const line = await readSecretFile(file)
-    return line.slice(line.indexOf('=') + 1).trim()
+    const text = await readSecretFile(file)
+    return text.slice(text.indexOf('=') + 1).trim()
   }
-  const fileMembers = Object.entries(SECRET_FILES[app]).map(
-    async ([member, secret]): Promise<[string, string]> => [
-      member,
+  const fileValues = Object.entries(SECRET_FILES[app]).map(
+    async ([key, secret]): Promise<[string, string]> => [
+      key,
       await readSecretFile(compose.secrets[secret]?.file ?? secret),
     ],
   )
@@ -71,10 +71,10 @@ async function createSecret(engine: Engine, app: AppName, options: PlayOptions):
     'database-url': await readUrl(`${app}-database.env`),
     'redis-url': await readUrl(`${app}-redis.env`),
     'smtp-url': readSetting(compose, app, 'SMTP_URL'),
-    ...Object.fromEntries(await Promise.all(fileMembers)),
+    ...Object.fromEntries(await Promise.all(fileValues)),
   }
   const variables = Object.fromEntries(
-    Object.entries(values).map(([member, value = '']) => [member, Buffer.from(value).toString('base64')]),
+    Object.entries(values).map(([key, value = '']) => [key, Buffer.from(value).toString('base64')]),
   )
   const name = `${app}-secrets`
   const files = {
@@ -104,11 +104,11 @@ const toFilesSecretName = (secret: string) => `${secret}-files`
 const readSetting = (compose: Compose, app: AppName, name: string): string | undefined =>
   compose.services[`${app}-1`]?.environment[`${app.toUpperCase()}_${name}`]
 
-/** The settings that the base leaves to an overlay. */
+/** The settings, without their prefix, whose values in the base are replaced here, as an overlay does. */
 const OVERLAY_SETTINGS = ['ORIGIN', 'MCP_PUBLIC_ORIGIN', 'TRUSTED_PROXIES']
 
-/** Returns an app's ConfigMap: the settings of the base, and the overlay settings with their values in compose.yaml. */
-function collectSettings(app: AppName, compose: Compose) {
+/** Creates an app's ConfigMap from the base. Values in compose.yaml replace those of `OVERLAY_SETTINGS`. */
+function createConfigMap(app: AppName, compose: Compose) {
   const data = readVariables(`kubernetes/base/${app}.env`)
   for (const name of OVERLAY_SETTINGS) {
     const value = readSetting(compose, app, name)
@@ -118,20 +118,19 @@ function collectSettings(app: AppName, compose: Compose) {
 }
 
 /**
- * Changes a pod template where podman 4.3 differs from Kubernetes: it runs probes with the image's `curl`, which ours lacks,
- * publishes each port on the machine, looks for images in a registry, and fails on a Secret that does not say whether it is
- * optional.
+ * Adapts a pod template to podman 4.3. Removes probes (podman runs them with `curl`, which our images lack) and ports (podman
+ * would publish them on the host). Forbids pulling images. Sets `optional` on each Secret, without which podman fails.
  */
 function adaptToPodman(template: z.infer<typeof PodTemplate>): z.infer<typeof PodTemplate> {
-  const changeContainer = (container: z.infer<typeof Container>) => ({
+  const adaptContainer = (container: z.infer<typeof Container>) => ({
     ...Object.fromEntries(
-      Object.entries(container).filter(([member]) => member !== 'ports' && !member.endsWith('Probe')),
+      Object.entries(container).filter(([field]) => field !== 'ports' && !field.endsWith('Probe')),
     ),
     name: container.name,
     image: qualifyImage(container.image),
     imagePullPolicy: 'Never',
   })
-  const changeVolume = (volume: z.infer<typeof Volume>) => ({
+  const adaptVolume = (volume: z.infer<typeof Volume>) => ({
     ...volume,
     ...(volume.secret && {
       secret: { ...volume.secret, secretName: toFilesSecretName(volume.secret.secretName), optional: false },
@@ -142,19 +141,19 @@ function adaptToPodman(template: z.infer<typeof PodTemplate>): z.infer<typeof Po
     ...template,
     spec: {
       ...spec,
-      containers: spec.containers.map(changeContainer),
-      initContainers: spec.initContainers.map(changeContainer),
-      volumes: spec.volumes.map(changeVolume),
+      containers: spec.containers.map(adaptContainer),
+      initContainers: spec.initContainers.map(adaptContainer),
+      volumes: spec.volumes.map(adaptVolume),
     },
   }
 }
 
 /**
- * Plays manifests on the networks of a compose service.
+ * Runs manifests with `podman kube play`, on the networks of a compose service.
  *
  * @param options.aliases the host names of each pod in these networks
  */
-async function playManifest(
+async function playManifests(
   engine: Engine,
   manifests: readonly object[],
   options: {
@@ -170,14 +169,14 @@ async function playManifest(
   await writeFile(file, manifests.map((manifest) => JSON.stringify(manifest)).join('\n---\n'))
   const composeService = compose.services[service]
   if (!composeService) throw new Error(`compose.yaml has no service ${service}`)
-  const names = aliases.map((alias) => `alias=${alias}`).join(',')
+  const aliasOptions = aliases.map((alias) => `alias=${alias}`).join(',')
   const networks = listNetworks(composeService).map(
-    (network) => `--network=${toNetworkName(network)}${names && `:${names}`}`,
+    (network) => `--network=${toNetworkName(network)}${aliasOptions && `:${aliasOptions}`}`,
   )
   await engine.podman('kube', 'play', ...networks, file)
 }
 
-const readManifest = (kind: string, name: string) =>
+const findManifest = (kind: string, name: string) =>
   readManifests().find(({ manifest }) => manifest.kind === kind && manifest.metadata.name === name)?.manifest
 
 /**
@@ -190,11 +189,11 @@ export async function playDeployments(
   options: PlayOptions,
 ): Promise<Readonly<Record<AppName, readonly string[]>>> {
   for (const app of ['auth', 'resource'] as const) {
-    await createSecret(engine, app, options)
-    const deployment = Deployment.parse(readManifest('Deployment', app))
+    await createSecrets(engine, app, options)
+    const deployment = Deployment.parse(findManifest('Deployment', app))
     const { spec } = deployment
     const adapted = { ...deployment, spec: { ...spec, template: adaptToPodman(spec.template) } }
-    await playManifest(engine, [collectSettings(app, options.compose), adapted], {
+    await playManifests(engine, [createConfigMap(app, options.compose), adapted], {
       ...options,
       name: app,
       service: `${app}-1`,
@@ -209,17 +208,18 @@ export async function playDeployments(
 }
 
 /**
- * Runs the pod of the CronJob `auth-keys` once. Podman removes its init container, which runs `keys rotate`, after success.
+ * Runs the pod of the CronJob `auth-keys` once. After `keys rotate` has succeeded, podman removes the init container that ran it,
+ * so only the output of `keys verify` can be read.
  *
  * @returns the output of `keys verify`
  */
 export async function playKeysJob(engine: Engine, options: PlayOptions): Promise<string> {
   const template = adaptToPodman(
-    CronJob.parse(readManifest('CronJob', 'auth-keys')).spec.jobTemplate.spec.template,
+    CronJob.parse(findManifest('CronJob', 'auth-keys')).spec.jobTemplate.spec.template,
   )
   const name = 'auth-keys-once'
   const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { ...template.metadata, name }, spec: template.spec }
-  await playManifest(engine, [collectSettings('auth', options.compose), pod], {
+  await playManifests(engine, [createConfigMap('auth', options.compose), pod], {
     ...options,
     name,
     service: 'auth-keys',
@@ -228,6 +228,6 @@ export async function playKeysJob(engine: Engine, options: PlayOptions): Promise
   const container = `${name}-${template.spec.containers[0]?.name}`
   const code = await engine.podman('wait', container)
   const output = await engine.podman('logs', container)
-  if (code !== '0') throw new Error(`${container} ended with ${code}:\n${output}`)
+  if (code !== '0') throw new Error(`${container} exited with code ${code}:\n${output}`)
   return output
 }

@@ -267,7 +267,7 @@ export async function proveStop(running: RunningTopology): Promise<Proof[]> {
     isLoadRunning = false
     await Promise.all(load)
     const code = await engine.podman('inspect', '--format', '{{.State.ExitCode}}', name)
-    expectEqual(`${name} ended with`, code, '0')
+    expectEqual(`the exit code of ${name}`, code, '0')
     expectEqual(`responses that were refused while ${name} stopped`, refusals, [])
     const startedAt = performance.now()
     await engine.podman('start', name)

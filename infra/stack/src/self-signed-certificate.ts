@@ -1,11 +1,22 @@
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 
-const YEARS = 10
-const TAG = { integer: 0x02, bits: 0x03, octets: 0x04, utf8: 0x0c, time: 0x17, list: 0x30, set: 0x31 }
-/** The tag of `[number]` in the ASN.1 of RFC 5280: constructed, or primitive if `isConstructed` is false. */
+const VALIDITY_YEARS = 10
+const TAG = {
+  integer: 0x02,
+  bitString: 0x03,
+  octetString: 0x04,
+  utf8String: 0x0c,
+  utcTime: 0x17,
+  sequence: 0x30,
+  set: 0x31,
+}
+/** Returns the context-specific tag `[number]`, constructed or primitive. */
 const toContextTag = (number: number, isConstructed = true) => (isConstructed ? 0xa0 : 0x80) + number
 
-/** Object identifiers in DER: the signature algorithm (RFC 5758 §3.2), and an attribute and an extension (RFC 5280). */
+/**
+ * Object identifiers in DER: a signature algorithm (RFC 5758 section 3.2), an attribute type and an extension (both RFC
+ * 5280).
+ */
 const ECDSA_WITH_SHA256 = Buffer.from('06082a8648ce3d040302', 'hex')
 const COMMON_NAME = Buffer.from('0603550403', 'hex')
 const SUBJECT_ALT_NAME = Buffer.from('0603551d11', 'hex')
@@ -18,14 +29,17 @@ export function createSelfSignedCertificate(host: string): { key: string; certif
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const now = new Date()
   const expiry = new Date(now)
-  expiry.setUTCFullYear(now.getUTCFullYear() + YEARS)
-  // A self-signed certificate has the same name as its issuer and as its subject.
+  expiry.setUTCFullYear(now.getUTCFullYear() + VALIDITY_YEARS)
+  // The issuer and the subject of a self-signed certificate are the same.
   const distinguishedName = encodeSequence(
-    encodeDer(TAG.set, encodeSequence(COMMON_NAME, encodeDer(TAG.utf8, Buffer.from(host)))),
+    encodeDer(TAG.set, encodeSequence(COMMON_NAME, encodeDer(TAG.utf8String, Buffer.from(host)))),
   )
+  // [2]: dNSName.
   const alternativeNames = encodeSequence(encodeDer(toContextTag(2, false), Buffer.from(host)))
-  const body = encodeSequence(
+  const tbsCertificate = encodeSequence(
+    // Version 3.
     encodeDer(toContextTag(0), encodeDer(TAG.integer, Buffer.of(2))),
+    // The first byte keeps the serial number positive.
     encodeDer(TAG.integer, Buffer.concat([Buffer.of(1), randomBytes(15)])),
     encodeSequence(ECDSA_WITH_SHA256),
     distinguishedName,
@@ -34,17 +48,18 @@ export function createSelfSignedCertificate(host: string): { key: string; certif
     publicKey.export({ type: 'spki', format: 'der' }),
     encodeDer(
       toContextTag(3),
-      encodeSequence(encodeSequence(SUBJECT_ALT_NAME, encodeDer(TAG.octets, alternativeNames))),
+      encodeSequence(encodeSequence(SUBJECT_ALT_NAME, encodeDer(TAG.octetString, alternativeNames))),
     ),
   )
-  const signature = encodeDer(TAG.bits, Buffer.of(0), sign('sha256', body, privateKey))
+  // The first byte of a bit string is the number of its unused bits.
+  const signature = encodeDer(TAG.bitString, Buffer.of(0), sign('sha256', tbsCertificate, privateKey))
   return {
     key: String(privateKey.export({ type: 'pkcs8', format: 'pem' })),
-    certificate: formatPem(encodeSequence(body, encodeSequence(ECDSA_WITH_SHA256), signature)),
+    certificate: formatPem(encodeSequence(tbsCertificate, encodeSequence(ECDSA_WITH_SHA256), signature)),
   }
 }
 
-/** Encodes a DER value of at most 65 535 bytes. */
+/** Encodes a DER value. The content must have at most 65 535 bytes; this is not checked. */
 function encodeDer(tag: number, ...parts: Buffer[]): Buffer {
   const content = Buffer.concat(parts)
   return Buffer.concat([Buffer.of(tag, ...encodeLength(content.length)), content])
@@ -56,11 +71,11 @@ function encodeLength(length: number): readonly number[] {
   return [0x82, Math.floor(length / 0x100), length % 0x100]
 }
 
-const encodeSequence = (...parts: Buffer[]) => encodeDer(TAG.list, ...parts)
+const encodeSequence = (...parts: Buffer[]) => encodeDer(TAG.sequence, ...parts)
 /** Encodes a UTCTime, which can represent only the years 1950 to 2049. */
 const encodeUtcTime = (date: Date) =>
   encodeDer(
-    TAG.time,
+    TAG.utcTime,
     Buffer.from(
       date
         .toISOString()

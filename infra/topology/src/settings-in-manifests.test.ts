@@ -10,6 +10,7 @@ import { readCompose, readInfra, readVariables } from './read-manifests.ts'
 
 /** A variable of Node, not of an app. */
 const NODE_VARIABLE = 'NODE_EXTRA_CA_CERTS'
+/** Names of variables whose value is the path of a file. */
 const FILE_SETTING = /_FILE$|^NODE_EXTRA_CA_CERTS$/
 
 const compose = readCompose()
@@ -17,9 +18,11 @@ const compose = readCompose()
 function listComposeVariables(name: string): Map<string, string | undefined> {
   const service = compose.services[name]
   if (!service) throw new Error(`no service ${name}`)
-  const files = service.env_file.flatMap((file) => COMPOSE_ENV_FILES[file.split('/').at(-1) ?? ''] ?? [])
+  const variablesFromFiles = service.env_file.flatMap(
+    (file) => COMPOSE_ENV_FILES[file.split('/').at(-1) ?? ''] ?? [],
+  )
   return new Map<string, string | undefined>([
-    ...files.map((variable) => [variable, undefined] as const),
+    ...variablesFromFiles.map((variable) => [variable, undefined] as const),
     ...Object.entries(service.environment),
   ])
 }
@@ -34,19 +37,19 @@ function listPodVariables({ envFrom, env }: Container): Map<string, string | und
 }
 
 const findContainer = (pod: string, container: string): Container => {
-  const found = readPods()
+  const match = readPods()
     .find(({ name }) => name === pod)
     ?.containers.find(({ name }) => name === container)
-  if (!found) throw new Error(`no container ${container} in ${pod}`)
-  return found
+  if (!match) throw new Error(`no container ${container} in ${pod}`)
+  return match
 }
 
-const PLACES = APP_NAMES.flatMap((app) => [
-  [`compose.yaml, ${app}-1`, app, listComposeVariables(`${app}-1`)] as const,
-  [`Kubernetes, ${app}`, app, listPodVariables(findContainer(app, app))] as const,
+const DEPLOYMENTS = APP_NAMES.flatMap((app) => [
+  { title: `compose.yaml, ${app}-1`, app, variables: listComposeVariables(`${app}-1`) },
+  { title: `Kubernetes, ${app}`, app, variables: listPodVariables(findContainer(app, app)) },
 ])
 
-describe.for(PLACES)('%s', ([_place, app, variables]) => {
+describe.for(DEPLOYMENTS)('$title', ({ app, variables }) => {
   test('sets every required setting, and no variable that is not a setting', () => {
     const names = APP_SETTINGS[app].map(({ name }) => name)
     const required = APP_SETTINGS[app].filter((setting) => setting.required).map(({ name }) => name)
@@ -59,30 +62,37 @@ describe.for(PLACES)('%s', ([_place, app, variables]) => {
   test('sets only values that the app accepts', () => {
     for (const { name, accepts } of APP_SETTINGS[app]) {
       const value = variables.get(name)
+      // The schema of a file setting reads the file, which exists only in the container.
       if (value === undefined || FILE_SETTING.test(name)) continue
       expect(accepts(value), `${name}=${value}`).toBe(true)
     }
   })
 })
 
-test.for(APP_NAMES)('each setting of %s is set in both places, or has a reason for its default', (app) => {
-  const places = PLACES.filter((place) => place[1] === app).map(([, , variables]) => variables)
-  const jobs = [
-    listComposeVariables(`${app}-migrate`),
-    listPodVariables(findContainer(`${app}-migrate`, 'migrate')),
-  ]
-  const missing = APP_SETTINGS[app]
-    .map(({ name }) => name)
-    .filter((name) => !(name in LEFT_AT_DEFAULT))
-    .filter(
-      (name) =>
-        places.some((variables) => !variables.has(name)) && jobs.some((variables) => !variables.has(name)),
-    )
-    .map((name) => `${name}: set it in compose.yaml and kubernetes/base, or give a reason in LEFT_AT_DEFAULT`)
-  expect(missing).toEqual([])
-})
+test.for(APP_NAMES)(
+  'compose.yaml and the Kubernetes base both set each setting of %s, for the app or for its migration job, unless LEFT_AT_DEFAULT has a reason',
+  (app) => {
+    const deployments = DEPLOYMENTS.filter((deployment) => deployment.app === app)
+    const jobs = [
+      listComposeVariables(`${app}-migrate`),
+      listPodVariables(findContainer(`${app}-migrate`, 'migrate')),
+    ]
+    const missing = APP_SETTINGS[app]
+      .map(({ name }) => name)
+      .filter((name) => !(name in LEFT_AT_DEFAULT))
+      .filter(
+        (name) =>
+          deployments.some(({ variables }) => !variables.has(name)) &&
+          jobs.some((variables) => !variables.has(name)),
+      )
+      .map(
+        (name) => `${name}: set it in compose.yaml and kubernetes/base, or give a reason in LEFT_AT_DEFAULT`,
+      )
+    expect(missing).toEqual([])
+  },
+)
 
-test('only migrations have the role that owns the tables', () => {
+test('only the migration jobs get the database URL of the role that owns the tables', () => {
   const hasOwnerUrl = (variables: Map<string, string | undefined>) =>
     [...variables.keys()].some((name) => name.endsWith('_MIGRATION_DATABASE_URL'))
   const services = Object.keys(compose.services).filter((name) => /^(auth|resource)/.test(name))
@@ -103,32 +113,35 @@ test('LEFT_AT_DEFAULT names only settings that exist', () => {
   expect(Object.keys(LEFT_AT_DEFAULT).filter((name) => !names.includes(name))).toEqual([])
 })
 
-test.for(APP_NAMES)('every file that a setting of %s names is mounted', (app: AppName) => {
-  const listFiles = (variables: Map<string, string | undefined>) =>
-    [...variables].filter(([name]) => FILE_SETTING.test(name)).map(([, value]) => value)
-  const secrets = compose.services[`${app}-1`]?.secrets ?? []
-  expect(listFiles(listComposeVariables(`${app}-1`)).toSorted()).toEqual(
-    secrets.map((each) => `/run/secrets/${each}`).toSorted(),
-  )
-  const pod = readPods().find(({ name }) => name === app)
-  const files = pod?.spec.volumes.flatMap(({ secret }) => secret?.items ?? []) ?? []
-  expect(listFiles(listPodVariables(findContainer(app, app))).toSorted()).toEqual(
-    files.map((file) => `/run/plainpath/${file.path}`).toSorted(),
-  )
-})
+test.for(APP_NAMES)(
+  'the mounted secrets of %s are exactly the files that its settings name',
+  (app: AppName) => {
+    const listFiles = (variables: Map<string, string | undefined>) =>
+      [...variables].filter(([name]) => FILE_SETTING.test(name)).map(([, value]) => value)
+    const secrets = compose.services[`${app}-1`]?.secrets ?? []
+    expect(listFiles(listComposeVariables(`${app}-1`)).toSorted()).toEqual(
+      secrets.map((each) => `/run/secrets/${each}`).toSorted(),
+    )
+    const pod = readPods().find(({ name }) => name === app)
+    const files = pod?.spec.volumes.flatMap(({ secret }) => secret?.items ?? []) ?? []
+    expect(listFiles(listPodVariables(findContainer(app, app))).toSorted()).toEqual(
+      files.map((file) => `/run/plainpath/${file.path}`).toSorted(),
+    )
+  },
+)
 
 test('the gateway gets only variables that the Caddyfile reads', () => {
-  const readVariableNames = new Set(
+  const caddyfileVariables = new Set(
     Array.from(readInfra('gateway/Caddyfile').matchAll(/\{\$([A-Z_]+)/g), ([, name]) => name),
   )
   const passed = [
     ...Object.keys(compose.services['gateway']?.environment ?? {}),
     ...Object.keys(readVariables('kubernetes/base/gateway.env')),
   ]
-  expect(passed.filter((name) => !readVariableNames.has(name))).toEqual([])
+  expect(passed.filter((name) => !caddyfileVariables.has(name))).toEqual([])
 })
 
-test('compose.yaml takes the address for traces from the shell, and starts a collector only with its profile', () => {
+test('traces are off by default: compose.yaml passes the collector URL on from the shell and starts a collector only with its profile, and the Kubernetes base sets no URL', () => {
   const arrows = ARROWS.filter(({ to }) => to === 'collector')
   expect(arrows.map(({ from }) => from)).toEqual(APP_NAMES)
   for (const { from, setting = '' } of arrows) {
@@ -154,7 +167,7 @@ const Overlay = z.strictObject({
   ),
 })
 
-test('the example overlay changes only what the base has, to values that the apps accept', () => {
+test('the example overlay names only images and Deployments of the base, and only settings and values that the apps accept', () => {
   const overlay = Overlay.parse(parse(readInfra('kubernetes/example/kustomization.yaml')))
   const pods = readPods()
   const images = pods.flatMap(({ containers }) => containers.map(({ image }) => image))

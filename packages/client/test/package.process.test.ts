@@ -21,7 +21,7 @@ test('src/openapi-types.ts is what "npm run generate" writes', async () => {
   expect(types).toBe(await generateOpenapiTypes())
 })
 
-test('the package has the built files, the manifest and the README, and no dependency', () => {
+test('the package contains dist, the manifest and the README; its manifest exports the built files and has no dependencies', () => {
   const manifest = JSON.parse(readFileSync(path.join(builtFolder, 'package.json'), 'utf8'))
   expect(manifest.exports).toEqual({ '.': { types: './dist/index.d.ts', default: './dist/index.js' } })
   expect(Object.keys(manifest).filter((name) => /dependencies/i.test(name))).toEqual([])
@@ -33,12 +33,12 @@ test('the built files import only each other, and use no process, Buffer, requir
   const dist = path.join(builtFolder, 'dist')
   const files = readdirSync(dist).filter((name) => name.endsWith('.js'))
   const code = files.map((name) => readFileSync(path.join(dist, name), 'utf8')).join('\n')
-  const imported = Array.from(
+  const importedPaths = Array.from(
     code.matchAll(/\b(?:from|import)\s*\(?\s*['"]([^'"]+)['"]/g),
     ([, name = '']) => name,
   )
-  expect(imported).toContain('./plainpath.js')
-  expect(imported.filter((name) => !files.some((file) => name === `./${file}`))).toEqual([])
+  expect(importedPaths).toContain('./plainpath.js')
+  expect(importedPaths.filter((name) => !files.some((file) => name === `./${file}`))).toEqual([])
   expect(code).not.toMatch(/\b(?:process|Buffer)\.\w|\b(?:require|setImmediate)\(/)
 })
 
@@ -47,8 +47,8 @@ test('publint reports nothing', async () => {
   expect(messages.map((message) => formatMessage(message, pkg))).toEqual([])
 })
 
-// attw compiles the package for each module resolution, which takes long on a busy machine.
-test('TypeScript finds the types with the module resolutions node16 (from ESM) and bundler', {
+// attw compiles the package for each module resolution, which is slow on a busy machine.
+test('attw resolves the types in the modes node16 (from ESM) and bundler', {
   timeout: 240_000,
 }, async () => {
   const attw = path.join(packageFolder, 'node_modules/.bin/attw')

@@ -36,9 +36,10 @@ test.for([
   expect(countSyllables(word)).toBe(count)
 })
 
-test('computes the grade by the published formula', () => {
-  // 6 words with 6 syllables in one sentence, and 3 words with 13 syllables in one sentence.
+test('computes the Flesch-Kincaid grade', () => {
+  // One sentence of 6 words with 6 syllables.
   expect(computeReadingGrade('The cat sat on the mat.')).toBeCloseTo(0.39 * 6 + 11.8 * 1 - 15.59)
+  // One sentence of 3 words with 13 syllables.
   expect(computeReadingGrade('Naturalization immigration attorney.')).toBeCloseTo(
     0.39 * 3 + 11.8 * (13 / 3) - 15.59,
   )
@@ -58,10 +59,13 @@ test('ends a sentence at the end of a list item, and after a closing quotation m
   expect(splitSentences('Is it so? "Yes." It is')).toEqual(['Is it so?', '"Yes."', 'It is'])
 })
 
-test('gives a body without sentences grade 0', () => {
+test('returns 0 for a body without sentences', () => {
   expect(computeReadingGrade('## Only a heading')).toBe(0)
 })
 
-test.for(loadGuides().map(({ slug, body }) => [slug, body] as const))('grades %s 8 or below', ([, body]) => {
-  expect(computeReadingGrade(body)).toBeLessThanOrEqual(8)
-})
+test.for(loadGuides().map(({ slug, body }) => [slug, body] as const))(
+  'the guide %s has a reading grade of at most 8',
+  ([, body]) => {
+    expect(computeReadingGrade(body)).toBeLessThanOrEqual(8)
+  },
+)

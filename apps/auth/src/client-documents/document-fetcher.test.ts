@@ -4,10 +4,10 @@ import type { AgentId } from '@plainpath/domain'
 import { exportJWK, generateKeyPair, type JWK } from 'jose'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import {
-  clientDocument,
+  createCertificateAuthority,
+  createClientDocument,
+  createJsonHandler,
   type DocumentHost,
-  openCertificateAuthority,
-  respondJson,
   startDocumentHost,
 } from '../../test/document-host.ts'
 import { createClientDocumentFetcher, type DocumentOutcome } from './document-fetcher.ts'
@@ -19,7 +19,7 @@ let ca: string
 let host: DocumentHost
 let key: JWK
 beforeAll(async () => {
-  const authority = await openCertificateAuthority()
+  const authority = await createCertificateAuthority()
   ca = authority.pem
   host = resources.use(await startDocumentHost(await authority.issue(NAMES)))
   key = await exportJWK((await generateKeyPair('ES256', { extractable: true })).publicKey)
@@ -54,8 +54,8 @@ const callerAddress = (index: number) => `198.51.100.${index}`
 
 let pathCount = 0
 function serveDocument(name: string): AgentId {
-  const url = host.url(name, `/client-${(pathCount += 1)}.json`)
-  host.serve(new URL(url).pathname, respondJson(clientDocument(url, [key])))
+  const url = host.getUrl(name, `/client-${(pathCount += 1)}.json`)
+  host.serve(new URL(url).pathname, createJsonHandler(createClientDocument(url, [key])))
   return url
 }
 
@@ -65,9 +65,9 @@ function holdResponses() {
   const heldResponses: (() => void)[] = []
   return {
     serve(name: string): AgentId {
-      const url = host.url(name, `/client-${(pathCount += 1)}.json`)
+      const url = host.getUrl(name, `/client-${(pathCount += 1)}.json`)
       host.serve(new URL(url).pathname, (request, response: ServerResponse) => {
-        heldResponses.push(() => respondJson(clientDocument(url, [key]))(request, response))
+        heldResponses.push(() => createJsonHandler(createClientDocument(url, [key]))(request, response))
         arrivals.emit('arrival')
       })
       return url
@@ -146,7 +146,7 @@ test('reserves one fetch per host for stored clients', async () => {
 
 test('frees the slots of failed fetches', async () => {
   for (let index = 0; index < 20; index += 1)
-    expect(await fetchDocument(host.url(HOST_A, `/nowhere-${index}`), callerAddress(1))).toEqual(unusable)
+    expect(await fetchDocument(host.getUrl(HOST_A, `/nowhere-${index}`), callerAddress(1))).toEqual(unusable)
   expect(await fetchDocument(serveDocument(HOST_A), callerAddress(1))).toEqual(accepted)
 })
 
@@ -169,9 +169,9 @@ test('fetches a document again at the next call', async () => {
 })
 
 test('does not fetch a URL again for a minute after a failure', async () => {
-  const url = host.url(HOST_A, `/client-${(pathCount += 1)}.json`)
+  const url = host.getUrl(HOST_A, `/client-${(pathCount += 1)}.json`)
   expect(await fetchDocument(url, callerAddress(1))).toEqual(unusable)
-  host.serve(new URL(url).pathname, respondJson(clientDocument(url, [key])))
+  host.serve(new URL(url).pathname, createJsonHandler(createClientDocument(url, [key])))
   nowMs += 59_999
   expect(await fetchDocument(url, callerAddress(2))).toEqual(unusable)
   expect(await fetchDocument(serveDocument(HOST_A), callerAddress(2))).toEqual(accepted)
@@ -181,8 +181,11 @@ test('does not fetch a URL again for a minute after a failure', async () => {
 })
 
 test('reports an invalid member again within a minute, without a second fetch', async () => {
-  const url = host.url(HOST_A, `/client-${(pathCount += 1)}.json`)
-  host.serve(new URL(url).pathname, respondJson({ ...clientDocument(url, [key]), grant_types: [] }))
+  const url = host.getUrl(HOST_A, `/client-${(pathCount += 1)}.json`)
+  host.serve(
+    new URL(url).pathname,
+    createJsonHandler({ ...createClientDocument(url, [key]), grant_types: [] }),
+  )
   const firstResult = await fetchDocument(url, callerAddress(1))
   expect(firstResult).toMatchObject({ error: { kind: 'member', member: 'grant_types' } })
   expect(await fetchDocument(url, callerAddress(2))).toEqual(firstResult)
@@ -199,11 +202,11 @@ test('remembers the latest 1,000 failures, also of long URLs', async () => {
 })
 
 test('sends no data about the caller', async () => {
-  const url = host.url(HOST_A, `/client-${(pathCount += 1)}.json`)
+  const url = host.getUrl(HOST_A, `/client-${(pathCount += 1)}.json`)
   let sentHeaders: object = {}
   host.serve(new URL(url).pathname, (request, response) => {
     sentHeaders = request.headers
-    respondJson(clientDocument(url, [key]))(request, response)
+    createJsonHandler(createClientDocument(url, [key]))(request, response)
   })
   await fetchDocument(url, callerAddress(1))
   expect(sentHeaders).toEqual({

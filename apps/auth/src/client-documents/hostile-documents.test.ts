@@ -4,10 +4,10 @@ import type { AgentId } from '@plainpath/domain'
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
-  clientDocument,
+  createCertificateAuthority,
+  createClientDocument,
+  createJsonHandler,
   type DocumentHost,
-  openCertificateAuthority,
-  respondJson,
   startDocumentHost,
 } from '../../test/document-host.ts'
 import {
@@ -25,7 +25,7 @@ let key: JWK
 let ed25519Key: JWK
 let privateKey: JWK
 beforeAll(async () => {
-  const authority = await openCertificateAuthority()
+  const authority = await createCertificateAuthority()
   ca = authority.pem
   host = resources.use(await startDocumentHost(await authority.issue([NAME])))
   const pair = await generateKeyPair('ES256', { extractable: true })
@@ -36,7 +36,7 @@ beforeAll(async () => {
 afterAll(() => resources.disposeAsync())
 
 let pathCount = 0
-const createUrl = () => host.url(NAME, `/client-${(pathCount += 1)}.json`)
+const createUrl = () => host.getUrl(NAME, `/client-${(pathCount += 1)}.json`)
 const getPath = (url: string) => new URL(url).pathname
 
 /** Fetches with a new fetcher, because a fetcher remembers failures. */
@@ -65,7 +65,10 @@ const accepted = expect.objectContaining({ outcomes: ['fetched'] })
 
 test('returns the keys of a document, whether tokens must be bound, and its lifetime', async () => {
   const url = createUrl()
-  host.serve(getPath(url), respondJson(clientDocument(url, [key, { ...ed25519Key, kid: 'second' }])))
+  host.serve(
+    getPath(url),
+    createJsonHandler(createClientDocument(url, [key, { ...ed25519Key, kid: 'second' }])),
+  )
   const { x, y } = key
   const kid = await calculateJwkThumbprint({ ...key })
   expect(await fetchDocument(url)).toEqual({
@@ -93,7 +96,7 @@ const send =
 const JSON_TYPE = { 'content-type': 'application/json' }
 const pad = (text: string, bytes: number) => text.padEnd(bytes, ' ')
 /** Formats a valid document as JSON. */
-const formatDocument = (url: string) => JSON.stringify(clientDocument(url, [key]))
+const formatDocument = (url: string) => JSON.stringify(createClientDocument(url, [key]))
 
 describe('refuses a response as unusable, without details:', () => {
   const nest = (text: string, depth: number) =>
@@ -247,10 +250,10 @@ describe('refuses a document whose client_id is not exactly its URL, but', () =>
     ['the id of a registered agent', () => `agt_${'A'.repeat(22)}`],
   ])('%s', async ([, change]) => {
     const url = createUrl()
-    const document = clientDocument(url, [key])
-    host.serve(getPath(url), respondJson({ ...document, client_id: change(url) }))
+    const document = createClientDocument(url, [key])
+    host.serve(getPath(url), createJsonHandler({ ...document, client_id: change(url) }))
     expect(await fetchDocument(url)).toEqual(refusal('client-id'))
-    host.serve(getPath(url), respondJson({ ...document, client_id: url }))
+    host.serve(getPath(url), createJsonHandler({ ...document, client_id: url }))
     expect(await fetchDocument(url)).toEqual(accepted)
   })
 })
@@ -312,14 +315,14 @@ describe('refuses a document with the name of the invalid member, for', () => {
   ]
   test.for(rows)('%s', async ([, member, changes]) => {
     const url = createUrl()
-    const document = clientDocument(url, [key])
-    host.serve(getPath(url), respondJson({ ...document, ...changes() }))
+    const document = createClientDocument(url, [key])
+    host.serve(getPath(url), createJsonHandler({ ...document, ...changes() }))
     const detail = expect.stringMatching(/^(must|has) /) as string
     expect(await fetchDocument(url)).toEqual({
       result: { ok: false, error: { kind: 'member', member, detail } },
       outcomes: ['member'],
     })
-    host.serve(getPath(url), respondJson(document))
+    host.serve(getPath(url), createJsonHandler(document))
     expect(await fetchDocument(url)).toEqual(accepted)
   })
 
@@ -330,7 +333,10 @@ describe('refuses a document with the name of the invalid member, for', () => {
       { ...key, use: 'enc' },
       ...createKeys(3),
     ]
-    host.serve(getPath(url), respondJson({ ...clientDocument(url, keys), dpop_bound_access_tokens: true }))
+    host.serve(
+      getPath(url),
+      createJsonHandler({ ...createClientDocument(url, keys), dpop_bound_access_tokens: true }),
+    )
     const { result } = await fetchDocument(url)
     expect(result).toMatchObject({
       ok: true,

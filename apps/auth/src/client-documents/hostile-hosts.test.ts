@@ -5,10 +5,10 @@ import { exportJWK, generateKeyPair, type JWK } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   type CertificateAuthority,
-  clientDocument,
+  createCertificateAuthority,
+  createClientDocument,
+  createJsonHandler,
   type DocumentHost,
-  openCertificateAuthority,
-  respondJson,
   startDocumentHost,
 } from '../../test/document-host.ts'
 import {
@@ -26,7 +26,7 @@ let host: DocumentHost
 let key: JWK
 let privateKey: JWK
 beforeAll(async () => {
-  authority = await openCertificateAuthority()
+  authority = await createCertificateAuthority()
   host = resources.use(await startDocumentHost(await authority.issue([NAME])))
   const pair = await generateKeyPair('ES256', { extractable: true })
   key = await exportJWK(pair.publicKey)
@@ -37,8 +37,8 @@ afterAll(() => resources.disposeAsync())
 let pathCount = 0
 /** Serves a valid document, with `changes`. */
 function serveDocument(from: DocumentHost = host, changes: object = {}): AgentId {
-  const url = from.url(NAME, `/client-${(pathCount += 1)}.json`)
-  from.serve(new URL(url).pathname, respondJson({ ...clientDocument(url, [key]), ...changes }))
+  const url = from.getUrl(NAME, `/client-${(pathCount += 1)}.json`)
+  from.serve(new URL(url).pathname, createJsonHandler({ ...createClientDocument(url, [key]), ...changes }))
   return url
 }
 
@@ -177,7 +177,7 @@ describe('refuses a certificate:', () => {
     ['for the IP address', () => authority.issue(['127.0.0.1'])],
     ['that expired', () => authority.issue([NAME], { from: day(-3), until: day(-1) })],
     ['that is not valid yet', () => authority.issue([NAME], { from: day(1), until: day(3) })],
-    ['of another authority', async () => (await openCertificateAuthority()).issue([NAME])],
+    ['of another authority', async () => (await createCertificateAuthority()).issue([NAME])],
   ] as const)('%s', async ([, issue]) => {
     await using untrustedHost = await startDocumentHost(await issue())
     await using trustedHost = await startDocumentHost(await authority.issue([`*.example.org`]))
@@ -281,7 +281,7 @@ test('closes the connection when it refuses a response, before the timeout', asy
 
 describe('jwks_uri', () => {
   const serveWithKeysAt = (uri: string) => serveDocument(host, { jwks: undefined, jwks_uri: uri })
-  const newKeysUrl = () => host.url(NAME, `/keys-${(pathCount += 1)}`)
+  const newKeysUrl = () => host.getUrl(NAME, `/keys-${(pathCount += 1)}`)
 
   test.for<[title: string, uri: (origin: string) => unknown]>([
     ['another host', (origin) => `${origin.replace('agent', 'keys')}/keys`],
@@ -312,7 +312,7 @@ describe('jwks_uri', () => {
       'type',
       (_request, response) => response.setHeader('content-type', 'text/html').end('{}'),
     ],
-    ['more than 5 KiB', 'size', respondJson({ keys: [], x: 'x'.repeat(5_200) })],
+    ['more than 5 KiB', 'size', createJsonHandler({ keys: [], x: 'x'.repeat(5_200) })],
     [
       'text that is not JSON',
       'json',
@@ -324,14 +324,14 @@ describe('jwks_uri', () => {
     expect(await fetchDocument(serveWithKeysAt(uri))).toEqual(refusal(outcome))
     host.serve(
       new URL(uri).pathname,
-      respondJson({ keys: [key] }, { 'content-type': 'application/jwk-set+json' }),
+      createJsonHandler({ keys: [key] }, { 'content-type': 'application/jwk-set+json' }),
     )
     expect(await fetchDocument(serveWithKeysAt(uri))).toEqual(accepted)
   })
 
   test('is not fetched if its host now resolves to an address that is not allowed', async () => {
     const uri = newKeysUrl()
-    host.serve(new URL(uri).pathname, respondJson({ keys: [key] }))
+    host.serve(new URL(uri).pathname, createJsonHandler({ keys: [key] }))
     const sequence = [['127.0.0.1'], ['10.0.0.1']]
     const resolve = () => Promise.resolve(sequence.shift() ?? ['127.0.0.1'])
     expect(await fetchDocument(serveWithKeysAt(uri), { resolve })).toEqual(refusal('address'))
@@ -340,7 +340,7 @@ describe('jwks_uri', () => {
 
   test('that leads to a private key is refused by name', async () => {
     const uri = newKeysUrl()
-    host.serve(new URL(uri).pathname, respondJson({ keys: [privateKey] }))
+    host.serve(new URL(uri).pathname, createJsonHandler({ keys: [privateKey] }))
     const { result } = await fetchDocument(serveWithKeysAt(uri))
     expect(result).toMatchObject({ ok: false, error: { kind: 'member', member: 'jwks_uri' } })
     expect(JSON.stringify(result)).not.toContain(privateKey.d)
@@ -354,13 +354,13 @@ describe('jwks_uri', () => {
       const uri = newKeysUrl()
       host.serve(
         new URL(uri).pathname,
-        respondJson({ keys: [key] }, { 'cache-control': `max-age=${keysSeconds}` }),
+        createJsonHandler({ keys: [key] }, { 'cache-control': `max-age=${keysSeconds}` }),
       )
-      const url = host.url(NAME, `/client-${(pathCount += 1)}.json`)
-      const document = { ...clientDocument(url, []), jwks: undefined, jwks_uri: uri }
+      const url = host.getUrl(NAME, `/client-${(pathCount += 1)}.json`)
+      const document = { ...createClientDocument(url, []), jwks: undefined, jwks_uri: uri }
       host.serve(
         new URL(url).pathname,
-        respondJson(document, { 'cache-control': `max-age=${documentSeconds}` }),
+        createJsonHandler(document, { 'cache-control': `max-age=${documentSeconds}` }),
       )
       expect((await fetchDocument(url)).result).toMatchObject({ ok: true, value: { lifetimeMs } })
     }
